@@ -4,8 +4,8 @@ import polars as pl
 
 from nci_frames import charts
 from nci_frames.questions.comparison import Comparison
-from nci_frames.questions.log_tables import shown_models
 from nci_frames.questions.report_question import Chart, ReportQuestion, picture
+from nci_frames.questions.shown import shown_models
 from nci_frames.tables.numbers import format_grid
 
 #: Bands of more models than this overlap too much.

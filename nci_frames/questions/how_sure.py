@@ -6,8 +6,8 @@ from nci_frames import charts
 from nci_frames.base.arguments import LEAST_BUCKETS
 from nci_frames.base.messages import quantity
 from nci_frames.questions.comparison import Comparison
-from nci_frames.questions.log_tables import shown_models
 from nci_frames.questions.report_question import Chart, ReportQuestion, picture
+from nci_frames.questions.shown import marks, of_shown
 
 
 def _by_f_beta(comparison: Comparison) -> pl.DataFrame | None:
@@ -15,31 +15,25 @@ def _by_f_beta(comparison: Comparison) -> pl.DataFrame | None:
     sure, question = comparison.best_certainty, comparison.question
     if sure is None or not (question.own and question.f_beta):
         return None
-    return sure.filter(pl.col("model").is_in(shown_models(comparison), nulls_equal=True))
+    return of_shown(sure, comparison)
 
 
 def _by_area(comparison: Comparison) -> pl.DataFrame | None:
-    if comparison.certainty is None:
-        return None
-    among = pl.col("model").is_in(shown_models(comparison), nulls_equal=True)
-    return comparison.certainty.filter(among, pl.col("metric") == "pr_auc")
+    sure = comparison.certainty
+    return None if sure is None else of_shown(sure.filter(metric="pr_auc"), comparison)
 
 
 def _draw_f_beta(table: pl.DataFrame, comparison: Comparison) -> Chart:
-    among = pl.col("model").is_in(table["model"].unique().implode())
-    ranking = comparison.best.filter(among, pl.col("beta") == comparison.main_beta)
-    return _drawn(table, ranking, comparison)
+    return _drawn(table, comparison.best.filter(beta=comparison.main_beta), comparison)
 
 
 def _draw_areas(table: pl.DataFrame, comparison: Comparison) -> Chart:
-    among = pl.col("model").is_in(table["model"].unique().implode())
-    return _drawn(table, comparison.areas.filter(among, pl.col("metric") == "pr_auc"), comparison)
+    return _drawn(table, comparison.areas.filter(metric="pr_auc"), comparison)
 
 
 def _drawn(table: pl.DataFrame, ranking: pl.DataFrame, comparison: Comparison) -> Chart:
-    return charts.chart_probability_best(
-        table, ranking=ranking, observed=comparison.observed_prevalence, models=shown_models(comparison)
-    )
+    resampled = ranking.join(table, on="model", how="semi")
+    return charts.chart_probability_best(table, ranking=resampled, **marks(comparison))
 
 
 def read_independence(comparison: Comparison) -> str:

@@ -428,8 +428,3 @@ class LogTables:
         main = self.main_beta
         ranges = winner_ranges(points, metric="f_beta", over="prevalence", beta=main)
         return with_intervals(ranges, self._logs, points, fixed=main)
-
-
-def shown_models(comparison: LogTables, /, *, most: int = MOST_MODELS) -> list[str]:
-    """Return the models that charts show: the few that rank highest anywhere, sorted."""
-    return sorted(comparison.leading[:most])

@@ -4,8 +4,8 @@ import polars as pl
 
 from nci_frames import charts
 from nci_frames.questions.comparison import Comparison
-from nci_frames.questions.log_tables import shown_models
 from nci_frames.questions.report_question import Chart, picture
+from nci_frames.questions.shown import shown_models
 
 #: Curves of more models than this are drawn at one prevalence.
 _MOST_AT_SEVERAL = 4
@@ -16,10 +16,6 @@ def _points(comparison: Comparison) -> pl.DataFrame:
     table = comparison.curve_projection
     many = comparison.curves["model"].n_unique() > _MOST_AT_SEVERAL
     return table.filter(prevalence=comparison.middle_prevalence) if many else table
-
-
-def _draw_roc(table: pl.DataFrame, comparison: Comparison) -> Chart:
-    return charts.chart_roc(table, log_x=True, models=shown_models(comparison))
 
 
 def _draw_pr(table: pl.DataFrame, comparison: Comparison) -> Chart:
@@ -37,7 +33,7 @@ QUESTIONS = (
         "roc",
         "ROC curves, logarithmic FPR",
         lambda comparison: comparison.curves,
-        _draw_roc,
+        lambda table, comparison: charts.chart_roc(table, log_x=True, models=shown_models(comparison)),
         points="fpr tpr",
     ),
     picture("pr", "Precision and recall", _points, _draw_pr),

@@ -6,9 +6,9 @@ import polars as pl
 
 from nci_frames import charts
 from nci_frames.questions.comparison import Comparison
-from nci_frames.questions.log_tables import shown_models
 from nci_frames.questions.report_question import Chart, ReportQuestion, picture
 from nci_frames.questions.segment_table import CHARTED, LABEL, segment_labels, worst_first
+from nci_frames.questions.shown import of_shown, shown_models
 from nci_frames.questions.worst_segments import segment_lines
 from nci_frames.tables.numbers import format_grid
 
@@ -79,8 +79,7 @@ def _chosen(comparison: Comparison) -> pl.DataFrame | None:
 def _labelled(table: pl.DataFrame, comparison: Comparison) -> pl.DataFrame:
     keys = list(comparison.segments)
     worst = worst_first(comparison).select(keys)
-    some = table.filter(pl.col("model").is_in(shown_models(comparison)))
-    some = some.join(worst.head(CHARTED), on=keys, how="semi", nulls_equal=True)
+    some = of_shown(table, comparison).join(worst.head(CHARTED), on=keys, how="semi", nulls_equal=True)
     return some.with_columns(segment_labels(worst, keys)).drop(key for key in keys if key != LABEL)
 
 
@@ -100,7 +99,7 @@ def _few(comparison: Comparison) -> bool:
 def _areas(comparison: Comparison) -> pl.DataFrame | None:
     if comparison.segment_areas is None or not _few(comparison):
         return None
-    return comparison.segment_areas.filter(pl.col("model").is_in(shown_models(comparison)))
+    return of_shown(comparison.segment_areas, comparison)
 
 
 def _draw_areas(table: pl.DataFrame, comparison: Comparison) -> Chart:
@@ -117,8 +116,7 @@ def _differences(comparison: Comparison) -> pl.DataFrame | None:
     if comparison.differences is None or not _few(comparison):
         return None
     leading = comparison.best_winners["model"].unique(maintain_order=True).head(_MOST_REASONS)
-    shown = pl.col("model").is_in(shown_models(comparison))
-    reasons = comparison.differences.filter(shown, pl.col("model").is_in(leading.implode()))
+    reasons = of_shown(comparison.differences, comparison).filter(pl.col("model").is_in(leading.implode()))
     return reasons if reasons["due_to_rates"].drop_nulls().len() else None
 
 

@@ -7,10 +7,10 @@ import polars as pl
 
 from nci_frames import charts
 from nci_frames.questions.comparison import Comparison
-from nci_frames.questions.log_tables import shown_models
 from nci_frames.questions.order import Order, order_lines, read_leads, read_order
 from nci_frames.questions.ranked import Measure, measure_names, ranked_tables
 from nci_frames.questions.report_question import Chart, ReportQuestion, picture
+from nci_frames.questions.shown import marks, of_shown
 
 
 def orders(comparison: Comparison) -> Mapping[Measure, Order]:
@@ -39,26 +39,8 @@ def _say(_: pl.DataFrame, comparison: Comparison) -> list[str]:
     return [line for measure, order in found for line in order_lines(names[measure], order)]
 
 
-def _winners(table: pl.DataFrame, comparison: Comparison) -> Chart:
-    models = shown_models(comparison)
-    return charts.chart_winner_ranges(table, observed=comparison.observed_prevalence, models=models)
-
-
 def _decisions(table: pl.DataFrame, comparison: Comparison) -> Chart:
-    return charts.chart_decision_map(
-        table, certified=comparison.certified, observed=comparison.observed_prevalence,
-        models=shown_models(comparison),
-    )  # fmt: skip
-
-
-def _ranks(table: pl.DataFrame, comparison: Comparison) -> Chart:
-    models = shown_models(comparison)
-    return charts.chart_rank_over_prevalence(table, observed=comparison.observed_prevalence, models=models)
-
-
-def _ranked_areas(comparison: Comparison) -> pl.DataFrame:
-    among = pl.col("model").is_in(shown_models(comparison), nulls_equal=True)
-    return comparison.areas.filter(among, pl.col("metric") == "pr_auc")
+    return charts.chart_decision_map(table, certified=comparison.certified, **marks(comparison))
 
 
 QUESTIONS = (
@@ -69,12 +51,18 @@ QUESTIONS = (
         table=lambda comparison: comparison.answer_winners,
         say=_say,
     ),
-    picture("ranks", "Rank by PR-AUC over prevalence", _ranked_areas, _ranks, rule="prevalence"),
+    picture(
+        "ranks",
+        "Rank by PR-AUC over prevalence",
+        lambda comparison: of_shown(comparison.areas.filter(metric="pr_auc"), comparison),
+        lambda table, comparison: charts.chart_rank_over_prevalence(table, **marks(comparison)),
+        rule="prevalence",
+    ),
     picture(
         "winners",
         lambda comparison: f"Best model of this log by F{comparison.main_beta:g} over prevalence",
         lambda comparison: comparison.best_winners,
-        _winners,
+        lambda table, comparison: charts.chart_winner_ranges(table, **marks(comparison)),
         rule="prevalence",
     ),
     picture(

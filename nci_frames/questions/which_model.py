@@ -6,19 +6,17 @@ from nci_frames import charts
 from nci_frames.evaluation.metrics import called_metric
 from nci_frames.questions.answer_lines import answer_lines, measure_name
 from nci_frames.questions.comparison import Comparison
-from nci_frames.questions.log_tables import shown_models
 from nci_frames.questions.report_question import Chart, ReportQuestion, picture
+from nci_frames.questions.shown import of_shown, shown_models
 from nci_frames.tables.numbers import format_grid
 
 
 def _values(comparison: Comparison) -> pl.DataFrame:
-    models = shown_models(comparison)
-    rows = comparison.answer.filter(pl.col("model").is_in(models, nulls_equal=True))
     asked = comparison.question
     beta = asked.beta if asked.f_beta else None
     # A chart names a metric without the numbers that it was called with.
-    area = asked.area
-    name = called_metric(asked.asked).metric.name if area is None else area.name
+    name = called_metric(asked.asked).metric.name if asked.area is None else asked.area.name
+    rows = of_shown(comparison.answer, comparison)
     return rows.with_columns(beta=pl.lit(beta, pl.Float64), metric=pl.lit(name))
 
 

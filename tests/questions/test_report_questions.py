@@ -2,8 +2,9 @@
 
 import pytest
 
-from nci_frames.questions.log_tables import MOST_MODELS, shown_models
+from nci_frames.questions.log_tables import MOST_MODELS
 from nci_frames.questions.report import report_charts
+from nci_frames.questions.shown import shown_models
 from tests.comparisons import comparison
 
 
