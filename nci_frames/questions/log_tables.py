@@ -136,7 +136,8 @@ class LogTables:
         value. With repeats, both are means over them; the threshold is the best one for all repeats.
         """
         grid = places.crossed(self.prevalence, self.beta)
-        values = self._own_values.join(grid, on=["prevalence", "beta"], how="semi")
+        known = self._own_values.drop_nulls("threshold")
+        values = known.join(grid, on=["prevalence", "beta"], how="semi")
         # Models that share thresholds still compete at different ones.
         return rank_models(values, by=("metric", "prevalence", "beta"))
 
@@ -405,7 +406,8 @@ class LogTables:
         maps = own_maps(self._candidates)
         at = ["model", "threshold"]
         points = self._candidates.join(maps.select(at).unique(), on=at, how="semi")
-        return OwnPoints(maps, self._log.bounded(without_claims(points).sort(at)))
+        models = self.rates["model"].unique()
+        return OwnPoints(models, maps, self._log.bounded(without_claims(points).sort(at)))
 
     @property
     def _own_places(self) -> pl.DataFrame:

@@ -14,6 +14,8 @@ from nci_frames.evaluation.support.flags import point_flags
 class OwnPoints:
     """The operating points of each model that have its highest F-beta somewhere."""
 
+    #: All models, also those without rows of a class, which have no best point.
+    models: pl.Series
     #: ``own_maps``: the threshold of each model by lambda.
     maps: pl.DataFrame
     #: Rates with bounds.
@@ -25,7 +27,7 @@ class OwnPoints:
         # At prevalence 1 everything is precise, so lambda is 0 there whatever beta is.
         ratio = ((1 - eta) / eta / beta.pow(2)).fill_nan(0.0)
         return (
-            self.maps.select(pl.col("model").unique())
+            self.models.to_frame("model")
             .join(places.with_columns(ratio.alias("lambda")), how="cross")
             .sort("lambda")
             .join_asof(
@@ -36,7 +38,7 @@ class OwnPoints:
                 check_sortedness=False,
             )
             .drop("lambda", "lambda_start")
-            .join(self.points, on=["model", "threshold"])
+            .join(self.points, on=["model", "threshold"], how="left")
         )
 
 
