@@ -18,8 +18,9 @@ from nci_frames.evaluation.rates.operating_points import select_operating_points
 from nci_frames.questions import places
 from nci_frames.questions.answer import Answer, Asked
 from nci_frames.questions.border_intervals import with_intervals
+from nci_frames.questions.compared import PROBABLE
 from nci_frames.questions.field_tables import field_tables
-from nci_frames.questions.log_tables import METRICS, PROBABLE, LogTables
+from nci_frames.questions.log_tables import METRICS, LogTables
 from nci_frames.questions.question import Question
 from nci_frames.questions.segment_tables import (
     segment_differences,
