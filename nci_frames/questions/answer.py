@@ -17,7 +17,7 @@ from nci_frames.evaluation.rates.operating_points import select_operating_points
 from nci_frames.evaluation.resampling.bootstrap import bootstrap
 from nci_frames.evaluation.significance.best import compare_best
 from nci_frames.evaluation.significance.cross_fitting import cross_fit
-from nci_frames.questions.certainty import MOST_RESAMPLED, Resampled, contenders
+from nci_frames.questions.certainty import MOST_RESAMPLED, Resampled, leading_models
 from nci_frames.questions.log_counts import LogCounts
 from nci_frames.questions.own_thresholds import OwnPoints, best_values
 from nci_frames.questions.places import crossed
@@ -228,15 +228,12 @@ class Asked:
 
     @cached_property
     def _logs(self) -> Resampled:
-        models = self._log.total["model"].unique()
-        leading = models.to_list()
-        if len(models) > MOST_RESAMPLED:
-            areas = self._area is not None
-            leading = (
-                contenders(rank_models(self._log.areas((), list(self._places)).filter(metric=self._label)))
-                if areas
-                else contenders(self._ranked(self._places))
-            )
+        leading = self._log.total["model"].unique().to_list()
+        if len(leading) > MOST_RESAMPLED and self._area is not None:
+            areas = self._log.areas((), list(self._places)).filter(metric=self._label)
+            leading = leading_models(rank_models(areas))
+        elif len(leading) > MOST_RESAMPLED:
+            leading = leading_models(self._ranked(self._places))
         return Resampled.of(self._log.total, self._log.drawn, leading, repeats=self._repeats)
 
     def _distinguishable(self, prevalence: Sequence[float]) -> pl.DataFrame | None:

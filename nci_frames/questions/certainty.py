@@ -21,7 +21,7 @@ MOST_RESAMPLED = 20
 _CELLS = ("model", "threshold", "tp", "fp", "fn", "tn")
 
 
-def contenders(*rankings: pl.DataFrame) -> list[str]:
+def leading_models(*rankings: pl.DataFrame) -> list[str]:
     """Return the models that have a rank, by their best one anywhere, then by their mean; all if none has."""
     table = pl.concat(ranking.select("model", "rank") for ranking in rankings)
     nearest = table.group_by("model").agg(pl.col("rank").min(), mean=pl.col("rank").mean())

@@ -17,7 +17,7 @@ def _points(comparison: Comparison) -> pl.DataFrame:
 
 
 def _title(comparison: Comparison) -> str:
-    what = "segments" if comparison.repeats is None else "segments and repeats"
+    what = "segments" if comparison.repeat_count is None else "segments and repeats"
     return f"Counts at threshold {format_threshold(comparison.threshold)}, all {what} pooled"
 
 

@@ -20,7 +20,7 @@ def fold_spread(comparison: Comparison, /) -> pl.DataFrame | None:
     are at ``middle_prevalence``, sorted by model.
     """
     folds = comparison.fold_areas
-    if folds is None and comparison.repeats is None:
+    if folds is None and comparison.repeat_count is None:
         return None
     at = {"metric": "pr_auc", "prevalence": comparison.middle_prevalence}
     shown = comparison.areas.filter(**at).sort("model").select("model", "prevalence", "value", r"^std$")

@@ -38,7 +38,7 @@ def _drawn(table: pl.DataFrame, ranking: pl.DataFrame, comparison: Comparison) -
 
 def read_independence(comparison: Comparison) -> str:
     """Return sentences on what intervals and tests draw."""
-    buckets, weighted, repeats = comparison.buckets, comparison.weighted, comparison.repeats
+    buckets, weighted, repeats = comparison.buckets, comparison.weighted, comparison.repeat_count
     drawn = _resampled(buckets, weighted=weighted)
     if repeats is not None:
         if buckets is None and not weighted:

@@ -20,7 +20,7 @@ from nci_frames.questions import places
 from nci_frames.questions.border_intervals import with_intervals
 from nci_frames.questions.certainty import (
     Resampled,
-    contenders,
+    leading_models,
     own_threshold_certainty,
     ranking_certainty,
 )
@@ -241,7 +241,7 @@ class LogTables(Compared):
 
         All models where none has one.
         """
-        return tuple(contenders(*self._rankings()))
+        return tuple(leading_models(*self._rankings()))
 
     @cached_property
     def uncounted(self) -> str | None:

@@ -182,7 +182,7 @@ def test_values_of_different_thresholds_are_not_averaged() -> None:
 @pytest.mark.thorough
 def test_a_comparison_averages_areas_over_repeats() -> None:
     comparison = compared()
-    assert comparison.repeats == 3
+    assert comparison.repeat_count == 3
     assert comparison.buckets == counted(["bucket"])["bucket"].n_unique()
     areas = comparison.areas.filter(metric="pr_auc")
     assert len(areas) == 2 * len(ETAS)
