@@ -1,13 +1,12 @@
 """An answer -> a few lines: the model, its threshold and value, its rivals, and where the order changes."""
 
 from collections.abc import Sequence
-from itertools import pairwise, zip_longest
+from itertools import zip_longest
 
 import polars as pl
 
 from nci_frames.base.messages import quantity
 from nci_frames.evaluation.metrics import title_of
-from nci_frames.evaluation.support.reasons import in_brief
 from nci_frames.questions.answer import Answer
 from nci_frames.questions.known_order import known_order, some_models
 from nci_frames.questions.order import Lead, read_leads
@@ -73,46 +72,6 @@ def short_answer(answer: Answer, /) -> str:
     here = "in this log " if doubt else ""
     words = [f"{_place(answer)}: {_some(tied)}, {here}{_value(answer, best)}", said, order_line(answer)]
     return "; ".join(filter(None, words))
-
-
-def conclusion_lines(answer: Answer, /) -> list[str]:
-    """Return the answer in three lines that fit a narrow terminal."""
-    ranked = answer.models.filter(pl.col("rank").is_not_null())
-    where = f"prevalence {format_grid(answer.prevalence)}"
-    if ranked.is_empty():
-        return [f"{where}: no model has a defined value"]
-    best = ranked.row(0, named=True)
-    tied = ranked.filter(rank=1)["model"].to_list()
-    leads = read_leads(answer.winners, low=answer.span[0], high=answer.span[1])
-    known = [lead for lead in leads if lead.models]
-    changes = [format_grid(after.start) for lead, after in pairwise(known) if lead.models != after.models]
-    order = "at other prevalences this log cannot tell the value"
-    if changes:
-        more = f" and {len(changes) - _SOME:,} more" if len(changes) > _SOME else ""
-        order = f"the best model changes at prevalence {', '.join(changes[:_SOME])}{more}"
-    elif known:
-        leader = "it" if known[0].models[0] in tied else known[0].models[0]
-        span = f"from prevalence {format_grid(known[0].start)} to {format_grid(known[-1].end)}"
-        order = f"{leader} is the best {span}"
-    value = _value(answer, best).replace("(95 %: ", "(")
-    if _doubt(ranked, tied):
-        value = f"{measure_name(answer)} unknown: {in_brief([best['reason']])}"
-    others = ranked.filter(pl.col("rank") > 1)
-    said = [] if others.is_empty() else [_short_rivals(others)]
-    return [f"{where}: {_some(tied)}, {value}", *said, order]
-
-
-def _short_rivals(others: pl.DataFrame) -> str:
-    """Say of how many models the best differs, and name one of those that it does not differ from."""
-    near = others.filter(pl.col("distinguishable").not_())["model"].to_list()
-    if near:
-        more = f" and {len(near) - 1:,} more of {len(others):,} others" if len(near) > 1 else ""
-        return f"not significantly better than {near[0]}{more}"
-    untold = others["distinguishable"].null_count()
-    if untold == len(others):
-        return "whether it is significantly better than others, this log cannot tell"
-    of_all = "the other model" if len(others) == 1 else f"{len(others) - untold:,} of {len(others):,} others"
-    return f"significantly better than {of_all}"
 
 
 def _place(answer: Answer) -> str:

@@ -10,7 +10,7 @@ from rich.table import Table
 from rich.text import Text
 
 from nci_frames.questions.answer import Answer
-from nci_frames.questions.answer_lines import answer_lines, conclusion_lines
+from nci_frames.questions.answer_lines import answer_lines, short_answer
 from nci_frames.questions.comparison import Comparison
 from nci_frames.questions.ranked import doubt_of, ranked_tables
 from nci_frames.questions.report import answered
@@ -48,20 +48,10 @@ def print_answer(comparison: Comparison, console: Console) -> None:
 
 
 def print_conclusion(answers: Mapping[str, Answer], console: Console) -> None:
-    """Print the answers of several logs, three lines each.
-
-    Parameters
-    ----------
-    answers
-        The answer of each log, by its name.
-    console
-        Where to. Lines that are too long are cut.
-    """
+    """Print the answers of several logs, a sentence each; *answers* has them by the names of the logs."""
     for name, answer in answers.items():
-        first, *rest = map(printable, conclusion_lines(answer))
-        lines = [Text(f"{printable(name)}: {first}", style="bold"), *(Text(f"  {line}") for line in rest)]
-        for line in lines:
-            console.print(line, no_wrap=True, overflow="ellipsis")
+        console.print(Text(printable(name), style="bold"))
+        _print_indented(console, printable(short_answer(answer)))
 
 
 def print_comparison(

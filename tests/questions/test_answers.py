@@ -18,7 +18,7 @@ from nci_frames.base.errors import ParameterError
 from nci_frames.commands.cli import main
 from nci_frames.jobs.small_segments import small_segments, with_small_pooled
 from nci_frames.questions.answer import Answer
-from nci_frames.questions.answer_lines import answer_lines, conclusion_lines, short_answer
+from nci_frames.questions.answer_lines import answer_lines, short_answer
 from nci_frames.reporting.json import render_json
 from nci_frames.reporting.markdown import render_markdown
 from nci_frames.reporting.terminal import print_answer, print_conclusion
@@ -191,7 +191,6 @@ def test_a_model_that_is_always_the_best() -> None:
     comparison = nf.compare_models(counts, prevalence=[0.01, 0.5], repeats=20)
     answer = comparison.asking(prevalence=0.1, threshold=0.5).said
     assert answer_lines(answer)[-1] == "a leads in this log at every prevalence from 0.01 to 0.5"
-    assert conclusion_lines(answer)[-1] == "it is the best from prevalence 0.01 to 0.5"
 
 
 @pytest.mark.thorough
@@ -211,8 +210,6 @@ def test_the_order_may_be_known_where_the_value_is_not() -> None:
     assert told.endswith("; it can tell the order: a is significantly better than the other model")
     assert "significantly better than the other model" not in lines
     assert f"; {told}; " in short_answer(answer)
-    assert conclusion_lines(answer)[0].endswith(": a, F1 unknown: too few negatives")
-    assert conclusion_lines(answer)[1] == "significantly better than the other model"
     asked = comparison.asking(prevalence=1e-5, threshold=0.5)
     assert told in render_markdown(asked).replace("\\", "")
     assert [row["distinguishable"] for row in json.loads(render_json(asked))["answer"]] == [False, True]
@@ -240,19 +237,19 @@ def test_sums_of_weights_have_no_interval_and_no_test() -> None:
     untold = "whether it is significantly better than others, this log cannot tell"
     assert untold in answer_lines(answer)
     known = replace(answer, models=answer.models.with_columns(supported=True))
-    assert conclusion_lines(known)[1] == untold
+    assert untold in short_answer(known)
 
 
-def test_a_conclusion_does_not_say_more_than_the_answer() -> None:
+def test_a_sentence_does_not_say_more_than_the_answer() -> None:
     """Too few negatives, and the model that is the best where the log can tell is another one."""
     counts = pl.DataFrame(
         {"model": ["a", "b"], "threshold": 0.5, "tp": [6, 8], "fp": [1, 2], "fn": [4, 2], "tn": [99, 98]}
     )
     comparison = nf.compare_models(counts, prevalence=[0.005, 0.5], repeats=20)
-    lines = conclusion_lines(comparison.asking(prevalence=0.01, threshold=0.5).said)
-    assert lines[0] == "prevalence 0.01: a, F1 unknown: too few negatives"
-    assert lines[1] == "not significantly better than b"
-    assert lines[2:] == ["b is the best from prevalence 0.238 to 0.5"]
+    told = short_answer(comparison.asking(prevalence=0.01, threshold=0.5).said)
+    assert told.startswith("At prevalence 0.01: a, in this log F1 ")
+    assert "; this log cannot tell the value: about " in told
+    assert "; nor can it tell the order: the best in this log is a; not distinguishable from it: b; " in told
 
 
 @pytest.mark.thorough
@@ -269,7 +266,6 @@ def test_logs_of_one_class_have_an_answer_too(options: dict[str, Any]) -> None:
         assert answer.prevalence in GRID
         assert answer_lines(answer)[-1] == told
         assert short_answer(answer).endswith(told)
-        assert conclusion_lines(answer)[-1].endswith(told)
 
 
 def test_a_model_without_a_name_is_refused() -> None:
@@ -293,7 +289,6 @@ def test_lines_fit_the_terminal(comparison: nf.Comparison, width: int) -> None:
     console = Console(width=width, record=True, file=io.StringIO())
     print_conclusion({str(place): answer for place, answer in enumerate([*answers, answers[0]])}, console)
     lines = console.export_text().splitlines()
-    assert len(lines) <= 10
     assert all(len(line) <= width for line in lines)
 
 
