@@ -48,7 +48,7 @@ class LogTables(Compared):
     @cached_property
     def points(self) -> pl.DataFrame:
         """Rates of each model at the threshold, pooled over all keys; the counts are those of all repeats."""
-        return self._log.bounded(select_operating_points(self.rates, threshold=self.threshold))
+        return self._log.bounded(select_operating_points(self._near, threshold=self.threshold))
 
     @cached_property
     def projection(self) -> pl.DataFrame:
