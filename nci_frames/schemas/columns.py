@@ -1,7 +1,7 @@
 """Columns that several frames share."""
 
-import math
 from dataclasses import replace
+from functools import partial
 
 import polars as pl
 
@@ -11,43 +11,18 @@ from nci_frames.schemas.frame import FINITE, Column
 BUCKET = "bucket"
 
 
-def number(
-    name: str,
-    meaning: str,
-    null: str = "never",
-    *,
-    minimum: float = -math.inf,
-    maximum: float = math.inf,
-    required: bool = True,
-) -> Column:
-    """Return a column of numbers in a range, ends included."""
-    return Column(name, (pl.Float64,), meaning, null, required, minimum, maximum)
-
-
-def share(name: str, meaning: str, null: str = "never", *, required: bool = True) -> Column:
-    """Return a column of numbers within [0, 1]: rates, probabilities, areas."""
-    return Column(name, (pl.Float64,), meaning, null, required, 0.0, 1.0)
-
-
-def whole(name: str, meaning: str, null: str = "never", *, minimum: int = 0, required: bool = True) -> Column:
-    """Return a column of whole numbers, such as how many folds there are."""
-    return Column(name, (pl.Int64,), meaning, null, required, minimum, FINITE)
-
-
-def count(name: str, meaning: str, null: str = "never", *, most: int | None = None) -> Column:
-    """Return a column of rows, or sums of their weights."""
-    return Column(name, (pl.Int64, pl.Float64), meaning, null, minimum=0, maximum=FINITE, most=most)
-
-
-def text(name: str, meaning: str, null: str = "never", *, required: bool = True) -> Column:
-    """Return a column of words."""
-    return Column(name, (pl.String,), meaning, null, required)
-
-
-def flag(name: str, meaning: str, null: str = "never", *, required: bool = True) -> Column:
-    """Return a column of what is true or false."""
-    return Column(name, (pl.Boolean,), meaning, null, required)
-
+#: Numbers.
+number = partial(Column, dtypes=(pl.Float64,))
+#: Rates, probabilities, areas.
+share = partial(number, minimum=0.0, maximum=1.0)
+#: Whole numbers, such as how many folds there are.
+whole = partial(Column, dtypes=(pl.Int64,), minimum=0, maximum=FINITE)
+#: Rows, or sums of their weights.
+count = partial(Column, dtypes=(pl.Int64, pl.Float64), minimum=0, maximum=FINITE)
+#: Words.
+text = partial(Column, dtypes=(pl.String,))
+#: What is true or false.
+flag = partial(Column, dtypes=(pl.Boolean,))
 
 MODEL = text("model", "name of the model", "a model of its own")
 THRESHOLD = number("threshold", "a row is a positive decision if score >= threshold, as given")

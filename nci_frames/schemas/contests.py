@@ -1,35 +1,7 @@
 """The frames on which model is best where, and on how metrics behave."""
 
-from nci_frames.schemas.columns import (
-    BETA,
-    METRIC,
-    MODEL,
-    POINT,
-    PREVALENCE,
-    REASON,
-    SUPPORTED,
-    VALUE,
-    flag,
-    number,
-    share,
-    text,
-    whole,
-)
+from nci_frames.schemas.columns import *
 from nci_frames.schemas.frame import FINITE, FrameSchema
-
-__all__ = [
-    "AGNOSTIC",
-    "CERTIFIED_MAP",
-    "CROSSOVERS",
-    "DECISION_MAP",
-    "DECOMPOSITION",
-    "NEVER_BEST",
-    "PATHS",
-    "ROLL_UP",
-    "SENSITIVITY",
-    "SURFACE",
-    "WINNERS",
-]
 
 CROSSOVERS = FrameSchema(
     "crossovers",

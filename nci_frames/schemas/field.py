@@ -1,21 +1,7 @@
 """The frames of traffic in the field: its scores without labels, and its prevalence."""
 
-from nci_frames.schemas.columns import (
-    BETA,
-    METRIC,
-    MODEL,
-    POINT,
-    REASON,
-    count,
-    flag,
-    number,
-    share,
-    text,
-    whole,
-)
+from nci_frames.schemas.columns import *
 from nci_frames.schemas.frame import FINITE, FrameSchema
-
-__all__ = ["CHOICES", "EXPECTATIONS", "FIELD", "PREVALENCES", "REGRETS", "SCORE_COUNTS"]
 
 _NONE = "there is no estimate: reason says why"
 

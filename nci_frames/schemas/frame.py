@@ -3,7 +3,7 @@
 import math
 import sys
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 
 import polars as pl
 
@@ -11,8 +11,6 @@ from nci_frames.base.errors import SchemaError
 from nci_frames.base.messages import listed, quantity
 from nci_frames.schemas.consistency import check_cells, place_of
 from nci_frames.schemas.keys import PATTERN, RESERVED, check_keys, check_times, is_pattern, wrong_key
-
-__all__ = ["FINITE", "FRAMES", "MOST_ROWS", "Column", "FrameSchema", "collect", "lacking"]
 
 #: The most rows that a count may stand for: Float64 has all whole numbers up to it, and no sum of some
 #: hundreds of counts wraps around in Int64.
@@ -30,10 +28,11 @@ class Column:
     """One column of a frame: what it holds, in which unit and range, and what null means there."""
 
     name: str
-    dtypes: tuple[type[pl.DataType], ...]
     meaning: str
     #: What null means; "never" if there is none.
     null: str = "never"
+    _: KW_ONLY
+    dtypes: tuple[type[pl.DataType], ...]
     required: bool = True
     #: The range, ends included. NaN is in no range: what is undefined is null.
     minimum: float = -math.inf

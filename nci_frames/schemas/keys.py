@@ -6,17 +6,6 @@ import polars as pl
 
 from nci_frames.base.errors import SchemaError
 
-__all__ = [
-    "PATTERN",
-    "RESERVED",
-    "check_keys",
-    "check_times",
-    "is_pattern",
-    "key_text",
-    "name_problem",
-    "wrong_key",
-]
-
 #: Names that a key cannot have, because some frame uses them. Each schema adds the names of its columns.
 RESERVED: set[str] = set()
 

@@ -1,9 +1,7 @@
 """The frames of two models that scored the same units."""
 
-from nci_frames.schemas.columns import BETA, METRIC, PREVALENCE, flag, number, share, text, whole
+from nci_frames.schemas.columns import *
 from nci_frames.schemas.frame import FrameSchema
-
-__all__ = ["PAIRS", "PAIR_COMPARISONS"]
 
 _MODELS = (
     text("model_a", "first model by name"),

@@ -2,41 +2,21 @@
 
 import polars as pl
 
-from nci_frames.schemas.columns import (
-    AVERAGED,
-    BETA,
-    LOWER,
-    METRIC,
-    MODEL,
-    POINT,
-    PREVALENCE,
-    REASON,
-    SUPPORTED,
-    UPPER,
-    VALUE,
-    count,
-    flag,
-    number,
-    share,
-    text,
-    whole,
-)
+from nci_frames.schemas.columns import *
 from nci_frames.schemas.frame import FINITE, MOST_ROWS, Column, FrameSchema
-
-__all__ = ["AREAS", "COUNTS", "INCREMENTS", "PREDICTIONS", "PROJECTION", "RANKING", "RATES"]
 
 PREDICTIONS = FrameSchema(
     "predictions",
     "scan_predictions(...)",
     MODEL,
     flag("label", "true class: is the row a positive?"),
-    Column("score", (pl.Float32, pl.Float64), "higher is more positive; may be infinite, never NaN"),
+    Column("score", "higher is more positive; may be infinite, never NaN", dtypes=(pl.Float32, pl.Float64)),
     number("weight", "weight of the row, finite and >= 0", minimum=0, maximum=FINITE, required=False),
     Column(
         "unit",
-        (pl.String, pl.Int64, pl.UInt64, pl.Int32, pl.UInt32),
         "who the row belongs to: user, host, patient",
         "the owner is unknown",
+        dtypes=(pl.String, pl.Int64, pl.UInt64, pl.Int32, pl.UInt32),
         required=False,
     ),
 )

@@ -1,21 +1,7 @@
 """The frame of segments in their order: where a model is worse than elsewhere, and why."""
 
-from nci_frames.schemas.columns import (
-    BETA,
-    METRIC,
-    MODEL,
-    PREVALENCE,
-    THRESHOLD,
-    TOLD,
-    flag,
-    number,
-    share,
-    text,
-    whole,
-)
+from nci_frames.schemas.columns import *
 from nci_frames.schemas.frame import FrameSchema
-
-__all__ = ["SEGMENT_RANKS"]
 
 _NONE = "undefined, or too few positives"
 _UNTESTED = "too few rows"

@@ -1,44 +1,7 @@
 """The frames of intervals, tests and other uncertainty."""
 
-from nci_frames.schemas.columns import (
-    BETA,
-    METHOD,
-    METRIC,
-    MODEL,
-    POINT,
-    PREVALENCE,
-    REASON,
-    SUPPORTED,
-    THRESHOLD,
-    TOLD,
-    VALUE,
-    flag,
-    number,
-    share,
-    text,
-    whole,
-)
+from nci_frames.schemas.columns import *
 from nci_frames.schemas.frame import FrameSchema
-
-__all__ = [
-    "AUC_COMPARISONS",
-    "AUC_INTERVALS",
-    "BAND",
-    "BAND_COVERAGE",
-    "BEST_COMPARISONS",
-    "BEST_MODELS",
-    "BOOTSTRAP",
-    "CROSSOVER_INTERVALS",
-    "CROSS_FITS",
-    "FOLD_COMPARISONS",
-    "FOLD_SUMMARIES",
-    "INTERVAL_COVERAGE",
-    "SAMPLES",
-    "SHIFTS",
-    "SUBSAMPLES",
-    "SUPPORT",
-    "UNCERTAINTY",
-]
 
 BAND = FrameSchema(
     "precision band",
