@@ -10,10 +10,10 @@ from .counting.thresholds.quantiles import quantile_thresholds as quantile_thres
 
 # counting
 from .counting.count import count_confusion as count_confusion
+from .counting.count import count_scores as count_scores
 from .counting.exact_file import sink_exact_counts as sink_exact_counts
 from .counting.paired_auc import compare_auc as compare_auc
 from .counting.pairs import count_pairs as count_pairs
-from .counting.scores import count_scores as count_scores
 from .counting.sql import counting_sql as counting_sql
 
 # counts

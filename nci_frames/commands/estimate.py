@@ -45,9 +45,8 @@ def estimate(
     from rich.console import Console
 
     from nci_frames.base.arguments import check_level
-    from nci_frames.counting.count import count_confusion
+    from nci_frames.counting.count import count_confusion, count_scores
     from nci_frames.counting.logs.scan import scan_predictions
-    from nci_frames.counting.scores import count_scores
     from nci_frames.counting.thresholds.grids import named_thresholds
     from nci_frames.evaluation.prevalence.estimate_prevalence import estimate_prevalence
     from nci_frames.reporting.terminal import print_frame

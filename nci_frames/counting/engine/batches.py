@@ -64,15 +64,8 @@ def read_batches(
     """
     weighted = scan.weighted
     weight = ["weight"] if weighted else []
-    # 0 and 1 are the classes; from 2 on, why the row is not valid.
-    kind = pl.when(pl.col(REASON) > 0).then(pl.col(REASON) + 1).otherwise(pl.col("label").cast(pl.UInt8))
-    rows = scan.raw.select(
-        *groups.keys,
-        groups.hash.alias("__hash"),
-        "score",
-        kind.alias("__kind"),
-        *weight,
-    )
+    label = pl.col("label").cast(pl.UInt8)
+    rows = scan.raw.select(*groups.keys, groups.hash.alias("__hash"), "score", label, REASON, *weight)
     total = 0.0
     shown = rows_shown(scan.rows, len(scan.source.files), show=progress)
     with shown as advance, _one_row_group_ahead(local=bool(scan.source.files)):
@@ -80,26 +73,21 @@ def read_batches(
         for whole in scan.batches(rows, chunk_size=BATCH_ROWS, maintain_order=weighted):
             read = len(whole)
             # A step for every chunk takes longer than a copy where files have few rows.
-            batch = whole.rechunk() if read < whole.n_chunks() * _FEW_ROWS else whole
-            if read and int(batch["__kind"].max()) > 1:  # type: ignore[arg-type]
-                if scan.on_invalid == "raise":
-                    scan.refuse()
-                for bad, count in batch["__kind"].filter(batch["__kind"] > 1).value_counts().rows():
-                    rows_by_code[bad - 1] = rows_by_code.get(bad - 1, 0) + count
-                batch = batch.filter(pl.col("__kind") < 2)
-            rows_by_code[0] = rows_by_code.get(0, 0) + len(batch)
+            batch = scan.valid(
+                whole.rechunk() if read < whole.n_chunks() * _FEW_ROWS else whole, rows_by_code
+            )
             if weighted:
                 total += float(batch["weight"].sum())
                 if total == math.inf:
                     raise endless_weights(scan.source.where)
             first = 0
-            for hashes, scores, kinds, *weights in _arrays(batch, "__hash", "score", "__kind", *weight):
+            for hashes, scores, labels, *weights in _arrays(batch, "__hash", "score", "label", *weight):
                 for start in range(0, len(hashes), _SLICE_ROWS):
                     part = slice(start, start + _SLICE_ROWS)
                     yield Batch(
                         groups.numbers(hashes[part], batch, first + start),
                         scores[part],
-                        kinds[part].view(np.bool_),
+                        labels[part].view(np.bool_),
                         weights[0][part] if weights else None,
                     )
                 first += len(hashes)

@@ -1,4 +1,4 @@
-"""Cell codes -> how often each occurred: a dense array if the cells fit a budget, otherwise sparse."""
+"""Cell codes -> how often each occurred."""
 
 from concurrent.futures import Future, ThreadPoolExecutor
 
@@ -8,8 +8,9 @@ from numpy.typing import NDArray
 #: Int64 where rows are counted, Float64 where weights are summed.
 Counts = NDArray[np.int64] | NDArray[np.float64]
 
-#: Up to this many cells (groups x bins x classes) are one array: 32 Mi cells of 8 bytes are 256 MiB.
-_DENSE_CELLS = 1 << 25
+#: Up to this many cells (groups x bins x classes) are counted in an array of their own and then added: with
+#: more that takes longer than to add the rows one by one. 32 Mi cells of 8 bytes are 256 MiB.
+_FEW_CELLS = 1 << 25
 #: Codes collected before they are counted together, so that a pass over the cells costs little per row.
 _WAITING = 1 << 23
 
@@ -23,9 +24,7 @@ class CellCounts:
 
     def __init__(self, *, weighted: bool) -> None:
         self._weighted = weighted
-        self._dense = self._zeros(0)
-        self._codes = np.empty(0, np.int64)
-        self._values = self._zeros(0)
+        self._cells = self._zeros(0)
         # One block is filled while the other is counted. Both are used again and again: a new array of this
         # size would be cleared by the system page by page.
         self._filling, self._other = _Block(weighted=weighted), _Block(weighted=weighted)
@@ -46,12 +45,7 @@ class CellCounts:
         self._finish()
         self._thread.shutdown()
         self._count(self._filling)
-        if self._is_dense:
-            cells = self._grown(size)
-            self._dense = self._zeros(0)
-        else:
-            cells = self._zeros(size)
-            cells[self._codes] = self._values
+        cells, self._cells = self._grown(size), self._zeros(0)
         return cells
 
     def _count_meanwhile(self) -> None:
@@ -74,45 +68,25 @@ class CellCounts:
         return np.zeros(size, np.float64) if self._weighted else np.zeros(size, np.int64)
 
     def _grown(self, size: int) -> Counts:
-        """Return the dense cells resized to *size*; cells cut off never occurred."""
-        if size <= len(self._dense):
-            return self._dense[:size]
+        """Return the cells resized to *size*; cells cut off never occurred."""
+        if size <= len(self._cells):
+            return self._cells[:size]
         grown = self._zeros(size)
-        grown[: len(self._dense)] = self._dense
+        grown[: len(self._cells)] = self._cells
         return grown
-
-    @property
-    def _is_dense(self) -> bool:
-        return not len(self._codes)
 
     def _count(self, block: "_Block") -> None:
         codes, weights = block.taken()
         if not len(codes):
             return
         needed = int(codes.max()) + 1
-        if self._is_dense and needed <= _DENSE_CELLS:
-            self._add_dense(codes, weights, needed)
-        else:
-            self._add_sparse(codes, weights)
-
-    def _add_dense(self, codes: NDArray[np.int64], weights: NDArray[np.float64] | None, needed: int) -> None:
-        if needed > len(self._dense):
-            self._dense = self._grown(max(needed, min(2 * len(self._dense), _DENSE_CELLS)))
-        if weights is None:
+        if needed > len(self._cells):
+            self._cells = self._grown(max(needed, min(2 * len(self._cells), _FEW_CELLS)))
+        if weights is None and needed <= _FEW_CELLS:
             counted = np.bincount(codes)
-            self._dense[: len(counted)] += counted
+            self._cells[: len(counted)] += counted
         else:
-            np.add.at(self._dense, codes, weights)
-
-    def _add_sparse(self, codes: NDArray[np.int64], weights: NDArray[np.float64] | None) -> None:
-        if self._is_dense:
-            self._codes = np.flatnonzero(self._dense).astype(np.int64)
-            self._values, self._dense = self._dense[self._codes], self._zeros(0)
-        merged, place = np.unique(np.concatenate([self._codes, codes]), return_inverse=True)
-        values = self._zeros(len(merged))
-        values[place[: len(self._codes)]] = self._values
-        np.add.at(values, place[len(self._codes) :], 1 if weights is None else weights)
-        self._codes, self._values = merged, values
+            np.add.at(self._cells, codes, 1 if weights is None else weights)
 
 
 class _Block:

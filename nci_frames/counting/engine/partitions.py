@@ -31,6 +31,7 @@ from nci_frames.counting.engine.exact import count_exact
 from nci_frames.counting.engine.grid import count_cells
 from nci_frames.counting.engine.groups import GroupNumbers
 from nci_frames.counting.engine.memory import Budget
+from nci_frames.counting.engine.passes import find_scores
 from nci_frames.counting.logs.reading import Scan
 from nci_frames.counting.logs.rows import REASON
 from nci_frames.counting.logs.source import FILE, Source
@@ -131,6 +132,22 @@ class PartialCounts:
             negatives=pl.col("fp") - pl.col("fp").shift(-1, fill_value=0).over(self.group),
         )
         return found, counted.rows_by_code
+
+
+@dataclass(frozen=True, slots=True)
+class RangeOfPartition:
+    """Finds the range of the scores of one partition; it can be sent to another process."""
+
+    schema: pl.Schema
+    prepare: Callable[[pl.LazyFrame], pl.LazyFrame]
+
+    def __call__(self, batches: Iterable[pa.RecordBatch], *, seed: int = 0) -> pl.DataFrame:  # noqa: ARG002
+        """Return one row: the distinct scores as a list (null where too many), least, low and high."""
+        found = find_scores(rows_scan(batches, self.schema, self.prepare))
+        few = None if found.few is None else found.few.tolist()
+        number = dict.fromkeys(("least", "low", "high"), pl.Float64)
+        row = (few, found.least, found.low, found.high)
+        return pl.DataFrame([row], schema={"few": pl.List(pl.Float64), **number}, orient="row")
 
 
 @dataclass(frozen=True, slots=True)

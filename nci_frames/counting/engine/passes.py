@@ -1,16 +1,37 @@
 """One pass over a scan, in this process or where its rows are."""
 
+import math
+from dataclasses import dataclass
 from typing import Protocol, cast
 
+import numpy as np
+import polars as pl
+
 from nci_frames.base.typing import Floats
+from nci_frames.counting.engine.batches import BATCH_ROWS
 from nci_frames.counting.engine.counted import Counted
 from nci_frames.counting.engine.exact import count_exact
 from nci_frames.counting.engine.grid import count_grid
 from nci_frames.counting.engine.groups import GroupNumbers, with_group_numbers
 from nci_frames.counting.engine.memory import Budget
-from nci_frames.counting.engine.score_range import ScoreRange, score_range
 from nci_frames.counting.logs.reading import Scan
+from nci_frames.counting.logs.rows import REASON
 from nci_frames.counting.logs.source import Elsewhere
+
+#: A log with at most this many distinct scores gets a threshold at each.
+FEW_SCORES = 16_384
+
+
+@dataclass(frozen=True, slots=True)
+class ScoreRange:
+    """The scores of valid rows."""
+
+    #: The distinct scores, ascending; None where they are too many.
+    few: Floats | None
+    #: The lowest score, and the lowest and the highest that are finite; null where there is none.
+    least: float | None
+    low: float | None
+    high: float | None
 
 
 class Engine(Elsewhere, Protocol):
@@ -77,9 +98,24 @@ def count_at(
 
 
 def find_scores(scan: Scan) -> ScoreRange:
-    """Find the range of the scores of a scan, and all of them if they are few."""
+    """Find the range of the scores of a scan, and all of them if they are few, in one pass."""
     engine = _engine(scan)
-    return score_range(scan) if engine is None else engine.score_range(scan)
+    if engine is not None:
+        return engine.score_range(scan)
+    scores = scan.raw.filter(pl.col(REASON) == 0).select("score")
+    few: Floats | None = np.empty(0)
+    finite, infinite = [], False
+    for batch in scan.batches(scores, chunk_size=BATCH_ROWS, maintain_order=False):
+        values = batch["score"].to_numpy()
+        if few is not None:
+            few = np.union1d(few, batch["score"].unique().to_numpy())
+            few = few if len(few) <= FEW_SCORES else None
+        inside = values[np.isfinite(values)]
+        infinite = infinite or bool(np.isneginf(values).any())
+        if len(inside):
+            finite += [float(inside.min()), float(inside.max())]
+    low, high = (min(finite), max(finite)) if finite else (None, None)
+    return ScoreRange(few, -math.inf if infinite else low, low, high)
 
 
 def _engine(scan: Scan) -> Engine | None:

@@ -108,6 +108,23 @@ class Scan:
         with self.source.reading():
             yield from frame.collect_batches(chunk_size=chunk_size, maintain_order=maintain_order)
 
+    def valid(self, batch: pl.DataFrame, rows_by_code: dict[int, int]) -> pl.DataFrame:
+        """Return the valid rows of a batch with the column ``REASON``, and count all its rows by code.
+
+        Raises
+        ------
+        InvalidRowsError
+            If one is not valid and the scan is not told to drop such rows.
+        """
+        if len(batch) and batch[REASON].max():
+            if self.on_invalid == "raise":
+                self.refuse()
+            for code, count in batch[REASON].filter(batch[REASON] > 0).value_counts().rows():
+                rows_by_code[code] = rows_by_code.get(code, 0) + count
+            batch = batch.filter(pl.col(REASON) == 0)
+        rows_by_code[0] = rows_by_code.get(0, 0) + len(batch)
+        return batch
+
     def need_unit(self) -> None:
         """Raise SchemaError unless it is known to which unit each row belongs."""
         columns = [name for name in self.raw.collect_schema() if not name.startswith("__")]
@@ -186,7 +203,7 @@ def _read(
     whole = True
     try:
         for batch in scan.batches(scan.raw, chunk_size=batch_size or _BATCH_ROWS, maintain_order=True):
-            valid = _valid(scan, batch, rows_by_code)
+            valid = scan.valid(batch, rows_by_code)
             if left is not None:
                 valid = valid.head(left)
                 left -= len(valid)
@@ -210,20 +227,6 @@ def _tell(scan: Scan, rows_by_code: Mapping[int, int], *, whole: bool) -> None:
     dropped = scan.dropped(rows_by_code, whole=whole)
     for warning in (*scan.source.warnings, *([dropped] if dropped else [])):
         warnings.warn(warning, stacklevel=2)
-
-
-def _valid(scan: Scan, batch: pl.DataFrame, rows_by_code: dict[int, int]) -> pl.DataFrame:
-    """Return the valid rows of a batch, and count all its rows by code."""
-    rows = len(batch)
-    if rows and batch[REASON].max():
-        if scan.on_invalid == "raise":
-            scan.refuse()
-        invalid = batch.filter(pl.col(REASON) > 0)[REASON]
-        for code, count in invalid.value_counts().rows():
-            rows_by_code[code] = rows_by_code.get(code, 0) + count
-        batch = batch.filter(pl.col(REASON) == 0)
-    rows_by_code[0] = rows_by_code.get(0, 0) + len(batch)
-    return batch
 
 
 def kept_keys(keys: Sequence[str], by: str | Sequence[str] | None) -> list[str]:

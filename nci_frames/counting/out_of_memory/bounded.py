@@ -19,9 +19,8 @@ from nci_frames.counting.engine.distinct import Part, count_distinct
 from nci_frames.counting.engine.groups import GroupNumbers
 from nci_frames.counting.logs.reading import Scan
 from nci_frames.counting.out_of_memory.pieces import pieces_of
-from nci_frames.counting.out_of_memory.restoring import Chunk, chunks_of, load
 from nci_frames.counting.out_of_memory.room import Room
-from nci_frames.counting.out_of_memory.spilling import Spill
+from nci_frames.counting.out_of_memory.spilling import Chunk, Spill, chunks_of, load
 
 #: Counts one chunk.
 Job = Callable[[], list[Part]]

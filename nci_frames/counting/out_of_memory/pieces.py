@@ -15,8 +15,7 @@ from numpy.typing import NDArray
 
 from nci_frames.base.errors import ParameterError
 from nci_frames.counting.engine.distinct import Floats, Part, count_one
-from nci_frames.counting.out_of_memory.restoring import Chunk
-from nci_frames.counting.out_of_memory.spilling import Spill
+from nci_frames.counting.out_of_memory.spilling import Chunk, Spill
 
 #: Of so many sorted rows, one is a sample: the last.
 _STEP = 1 << 11

@@ -20,8 +20,14 @@ from nci_frames.base.typing import Floats
 from nci_frames.counting.engine.counted import Counted
 from nci_frames.counting.engine.grid import joined
 from nci_frames.counting.engine.memory import Budget
-from nci_frames.counting.engine.partitions import InvalidByFile, PartialCounts, key_names, partial_schema
-from nci_frames.counting.engine.score_range import FEW_SCORES, RangeOfPartition, ScoreRange
+from nci_frames.counting.engine.partitions import (
+    InvalidByFile,
+    PartialCounts,
+    RangeOfPartition,
+    key_names,
+    partial_schema,
+)
+from nci_frames.counting.engine.passes import FEW_SCORES, ScoreRange
 from nci_frames.counting.logs.reading import Scan
 from nci_frames.counting.logs.rows import REASON
 from nci_frames.counting.logs.source import FILE

@@ -11,8 +11,7 @@ from nci_frames.base.errors import SourceError
 from nci_frames.base.typing import Floats
 from nci_frames.counting.engine.counted import Counted
 from nci_frames.counting.engine.memory import Budget
-from nci_frames.counting.engine.passes import Engine
-from nci_frames.counting.engine.score_range import ScoreRange
+from nci_frames.counting.engine.passes import Engine, ScoreRange
 from nci_frames.counting.logs.footers import Stamp
 from nci_frames.counting.logs.reading import Scan
 from nci_frames.counting.logs.source import Source

@@ -11,8 +11,7 @@ from nci_frames.counting.engine.grid import holds_one_score
 from nci_frames.counting.engine.memory import Budget
 from nci_frames.counting.logs.reading import Scan
 from nci_frames.counting.thresholds.grids import AutoThresholds
-from nci_frames.counting.thresholds.refining import ModelCounts, fewest, worst
-from nci_frames.counting.thresholds.scanned import refine_scan
+from nci_frames.counting.thresholds.refining import ModelCounts, fewest, refine_scan, worst
 
 #: A log of up to this many rows is counted at every distinct score: some 400 MB of counts.
 EXACT_ROWS = 1 << 22

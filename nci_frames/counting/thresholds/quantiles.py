@@ -8,8 +8,7 @@ from nci_frames.base.errors import ParameterError
 from nci_frames.base.typing import Floats
 from nci_frames.counting.logs.opening import Predictions
 from nci_frames.counting.logs.scan import scan_behind
-from nci_frames.counting.thresholds.refining import ModelCounts
-from nci_frames.counting.thresholds.scanned import refine_scan
+from nci_frames.counting.thresholds.refining import ModelCounts, refine_scan
 from nci_frames.schemas.checked import checked
 
 _MOST = 8_191

@@ -1,12 +1,11 @@
 """Where to put thresholds, found by counting: a fine grid that is refined where it matters.
 
-It works with any engine that counts: a scan in this process, or another one.
-
 Nothing here depends on the order of rows or files, and the memory is that of the grid.
 """
 
+import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import polars as pl
@@ -15,8 +14,13 @@ from numpy.typing import NDArray
 from nci_frames.base.arguments import MOST_THRESHOLDS
 from nci_frames.base.typing import Floats
 from nci_frames.counting.engine.grid import holds_one_score, successors
+from nci_frames.counting.engine.memory import Budget
+from nci_frames.counting.engine.passes import count_at, find_scores
+from nci_frames.counting.logs.reading import Scan
 
 _PASSES = 8
+#: Bytes that refining takes for each model and threshold: some twenty arrays of Float64.
+_REFINING = 160
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,33 +47,42 @@ class ModelCounts:
 #: Returns, for each quantity to be made small, how much each bin adds to it.
 Measure = Callable[[ModelCounts], Floats]
 
-#: Counts every model on a grid: model, threshold, tp, fp, fn, tn, sorted by the first two, in any engine.
-CountOnGrid = Callable[[Floats], pl.DataFrame]
 
-
-def refine(
-    count: CountOnGrid, first: Floats, measure: Measure, tolerance: float, dtype: type[np.floating]
+def refine_scan(
+    scan: Scan,
+    measure: Measure,
+    tolerance: float,
+    *,
+    progress: bool = False,
+    budget: Budget | None = None,
 ) -> ModelCounts:
-    """Count every model on a grid that is refined until each quantity is within a tolerance.
+    """Count every model of a scan on a grid that is refined until each quantity is within a tolerance.
 
     Parameters
     ----------
-    count
-        Counts every model on a grid.
-    first
-        The grid to begin with, such as ``first_grid`` makes.
+    scan
+        What to count.
     measure
         Returns, for each quantity and bin, how much the bin adds to the quantity.
     tolerance
         Maximum of each quantity. It is not reached if more passes would not help.
-    dtype
-        The type of the scores.
+    progress
+        Whether to show the progress of each pass.
+    budget
+        How much memory each pass may take.
 
     Returns
     -------
     The counts on the last grid.
     """
-    counts = _in_bins(count(first), first, dtype)
+    dtype, mine = scan.score_type, replace(budget or Budget.of(None), overhead=_REFINING)
+
+    def count(grid: Floats) -> ModelCounts:
+        return _in_bins(count_at(scan, ["model"], grid, budget=mine, progress=progress).counts, grid, dtype)
+
+    ends = find_scores(scan)
+    infinite = ends.least == -math.inf
+    counts = count(_first_grid(ends.low or 0.0, ends.high or 0.0, dtype, few=ends.few, infinite=infinite))
     for _ in range(_PASSES):
         if worst(measure(counts)) <= tolerance:
             break
@@ -77,7 +90,7 @@ def refine(
         finer = _split(kept.grid, measure(kept), dtype)
         if np.isin(finer, counts.grid).all():
             break
-        counts = _in_bins(count(finer), finer, dtype)
+        counts = count(finer)
     return counts
 
 
@@ -135,13 +148,8 @@ def _in_bins(table: pl.DataFrame, grid: Floats, dtype: type[np.floating]) -> Mod
     return ModelCounts(grid, in_bins("tp", "fn"), in_bins("fp", "tn"), _tied(grid, dtype))
 
 
-def first_grid(
-    low: float,
-    high: float,
-    dtype: type[np.floating],
-    *,
-    few: Floats | None = None,
-    infinite: bool = False,
+def _first_grid(
+    low: float, high: float, dtype: type[np.floating], *, few: Floats | None, infinite: bool
 ) -> Floats:
     """Return the grid to begin with: few scores and their successors, or a grid dense at both ends.
 

@@ -68,22 +68,19 @@ def test_digitising_named_grids(make: object, n: int) -> None:
 
 
 @pytest.mark.parametrize("weighted", [False, True])
-def test_dense_and_sparse_cells_agree_to_the_bit(weighted: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_few_and_many_cells_agree_to_the_bit(weighted: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("nci_frames.counting.engine.cells._WAITING", 100)
     rng = np.random.default_rng(0)
     codes = np.sort(rng.integers(0, 5000, 20_000).reshape(10, -1) % np.arange(50, 5050, 500)[:, None]).copy()
-    weights = rng.random(codes.shape) if weighted else None
-    results = []
-    for dense_cells in (10_000, 600, 0):  # dense, turned sparse on the way, sparse from the start
-        monkeypatch.setattr("nci_frames.counting.engine.cells._DENSE_CELLS", dense_cells)
+    weights = rng.random(codes.shape) if weighted else np.ones(codes.shape)
+    expected = np.zeros(5050)
+    np.add.at(expected, codes.ravel(), weights.ravel())
+    for few_cells in (10_000, 600, 0):  # few, many on the way, many from the start
+        monkeypatch.setattr("nci_frames.counting.engine.cells._FEW_CELLS", few_cells)
         cells = CellCounts(weighted=weighted)
-        for place, batch in enumerate(codes):
-            cells.add(batch, None if weights is None else weights[place])
-        results.append(cells.take(5050))
-    for values in results:
-        assert (values == results[0]).all()
-    if not weighted:
-        assert (results[0] == np.bincount(codes.ravel(), minlength=5050)).all()
+        for batch, mine in zip(codes, weights, strict=True):
+            cells.add(batch, mine if weighted else None)
+        assert (cells.take(5050) == expected).all()
 
 
 @pytest.mark.thorough
@@ -99,9 +96,9 @@ def test_neither_batches_nor_cells_nor_threads_change_a_bit(
     expected, rows = count(scan, group)
     assert rows == {0: 2000}
     for batch_rows in (1, 77, 2000):
-        for dense_cells in (0, 200, 1 << 25):
+        for few_cells in (0, 200, 1 << 25):
             monkeypatch.setattr("nci_frames.counting.engine.batches.BATCH_ROWS", batch_rows)
-            monkeypatch.setattr("nci_frames.counting.engine.cells._DENSE_CELLS", dense_cells)
+            monkeypatch.setattr("nci_frames.counting.engine.cells._FEW_CELLS", few_cells)
             found, _ = count(scan, group)
             assert_frame_equal(found, expected, rel_tol=0, abs_tol=0)
     if not weighted:

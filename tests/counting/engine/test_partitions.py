@@ -14,8 +14,8 @@ from polars.testing import assert_frame_equal
 
 import nci_frames as nf
 from nci_frames.counting.engine.memory import Budget
-from nci_frames.counting.engine.partitions import PartialCounts, key_names, rows_scan
-from nci_frames.counting.engine.score_range import FEW_SCORES, RangeOfPartition
+from nci_frames.counting.engine.partitions import PartialCounts, RangeOfPartition, key_names, rows_scan
+from nci_frames.counting.engine.passes import FEW_SCORES
 from nci_frames.counting.logs.scan import scan_behind
 from nci_frames.counting.spark.merging import counted_of
 from tests.logs import GRID, odd_log, random_log, small_logs
