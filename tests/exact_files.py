@@ -3,18 +3,18 @@
 import pytest
 
 from nci_frames.counting.engine import batches, blocks
-from nci_frames.counting.out_of_memory import pieces, result_file
+from nci_frames.counting.out_of_memory import result_file, spilling
 from nci_frames.counting.out_of_memory.room import Room
 from tests.logs import random_log
 
 LOG = random_log(2000, values=1000)
 
 
-def shrink(patch: pytest.MonkeyPatch, *, held: int, counted: int, step: int = 4) -> None:
+def shrink(patch: pytest.MonkeyPatch, *, held: int, counted: int) -> None:
     """Let so few rows fit into memory, in small blocks, parts and row groups."""
     patch.setattr(Room, "held", lambda _, __: held)
     patch.setattr(Room, "counted", lambda _, __, rows=0: max(counted - rows, 0))
-    patch.setattr(pieces, "_STEP", step)
+    patch.setattr(spilling, "_AT_A_TIME", 9)
     few = {"_BLOCK_ROWS": 16, "_ROWS_PER_BOUND": 1, "ALONE_ROWS": 10, "_PART_ROWS": 20, "MOST_GROUPS": 5}
     for name, rows in few.items():
         patch.setattr(blocks, name, rows)

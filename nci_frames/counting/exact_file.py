@@ -14,7 +14,6 @@ from nci_frames.base.errors import OutputError, ParameterError, SchemaError
 from nci_frames.base.files import file_kind, scratch_beside, writing
 from nci_frames.base.memory import gigabytes
 from nci_frames.counting.count import nearly_unique, need_whole_log
-from nci_frames.counting.engine.distinct import columns_of_counts
 from nci_frames.counting.engine.groups import GroupNumbers, with_group_numbers
 from nci_frames.counting.logs.opening import Predictions
 from nci_frames.counting.logs.reading import Scan, kept_keys
@@ -49,15 +48,15 @@ def sink_exact_counts(
     path
         The file, whose name ends in ".parquet". It takes the place of an earlier one when it is whole; if
         anything goes wrong, also if the process is killed, the earlier one stays as it was. Folders above it
-        are created if missing. While rows are sorted, its disk needs 8 bytes for each, 4 where scores are
-        Float32, and 9 more with weights.
+        are created if missing. While rows are sorted, its disk needs 12 bytes for each, 8 where scores are
+        Float32.
     by
         The keys to keep besides the model; the others are summed away. None keeps every key there is.
     memory_limit
         Maximum number of bytes that this process takes beyond those that it had. With n threads of Polars,
         320 million x sqrt(n) are for reading row groups of up to a million rows (larger ones take more);
         besides those, at least 100 million are needed, and 1,440 for each group. None stands for half of the
-        machine's memory. The rows of a group that have weights must fit into it.
+        machine's memory.
     progress
         Whether to show progress, if standard error is a terminal.
 
@@ -69,7 +68,7 @@ def sink_exact_counts(
         If the file cannot be written, or the disk is too small.
     ParameterError
         If *path* is a folder, a file of the log, or no Parquet file by its name; if memory_limit is too small
-        for reading, for the groups, or for rows that must be counted together.
+        for reading or for the groups; or if the log has weights.
     SourceError
         As ``count_confusion`` does; or if the rows are in Spark.
 
@@ -103,21 +102,24 @@ def sink_exact_counts(
         if kind in (pl.Int128, pl.UInt128):
             wanted, hint = "of a type that Parquet has", "cast it to Int64 or String"
             raise SchemaError.wrong_type(key, scan.source.where, str(kind), wanted, hint)
-    weighted, dtype = scan.weighted, scan.score_type
-    row = np.dtype(dtype).itemsize + 8 * weighted
+    if scan.weighted:
+        msg = "exact counts in a file do not support weights"
+        raise ParameterError(
+            msg, where=scan.source.where, hint="take count_confusion, on a grid of thresholds"
+        )
+    row = np.dtype(scan.score_type).itemsize
     room = Room.of(memory_limit, row)
 
     def hold(groups: GroupNumbers) -> Held:
-        spill = Spill(scratch, str(target), dtype, weighted=weighted)
+        spill = Spill(scratch, str(target), scan.score_type)
         return hold_rows(scan, groups, spill, room, progress=progress)
 
     with scratch_beside(target) as scratch:
-        _need_space(scan, target, row + weighted, room)
+        _need_space(scan, target, row + 4, room)
         held = with_group_numbers(group, hold)
         need_whole_log(scan, held.rows_by_code)
-        counts = columns_of_counts(weighted=weighted)
         with writing(target) as file, closing(counted_parts(held, room)) as parts:
-            write_counts(file, parts, held.groups, counts, progress=progress)
+            write_counts(file, parts, held.groups, progress=progress)
     warned = (
         *scan.source.warnings,
         scan.dropped(held.rows_by_code),

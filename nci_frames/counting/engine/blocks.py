@@ -43,13 +43,14 @@ def blocks_of(batches: Iterable[Batch], groups: GroupNumbers) -> Iterator[Block]
         waiting.append(batch)
         rows += len(batch.scores)
         if rows >= max(_BLOCK_ROWS, _ROWS_PER_BOUND * len(groups)):
-            yield _ordered(waiting)
+            yield ordered(waiting)
             waiting, rows = [], 0
     if waiting:
-        yield _ordered(waiting)
+        yield ordered(waiting)
 
 
-def _ordered(batches: list[Batch]) -> Block:
+def ordered(batches: list[Batch]) -> Block:
+    """Return the rows of some batches as one block."""
     numbers = np.concatenate([batch.numbers for batch in batches])
     # The stable sort of 16-bit numbers is a radix sort.
     small = numbers.astype(np.uint16) if numbers.max(initial=0) < 1 << 16 else numbers
@@ -64,10 +65,11 @@ def _ordered(batches: list[Batch]) -> Block:
 
 
 def rows_of_groups(blocks: Iterable[Block], groups: int) -> NDArray[np.int64]:
-    """Return how many rows each group has."""
-    rows = np.zeros(groups, np.int64)
+    """Return how many negatives and positives each group has."""
+    rows = np.zeros((groups, 2), np.int64)
     for block in blocks:
-        rows[: len(block.bounds) - 1] += np.diff(block.bounds)
+        positives = np.diff(np.append(0, np.cumsum(block.labels))[block.bounds])
+        rows[: len(positives)] += np.stack([np.diff(block.bounds) - positives, positives], axis=1)
     return rows
 
 

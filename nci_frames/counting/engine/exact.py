@@ -8,7 +8,6 @@ copied, and the chunks of a large group share the memory of its keys with each o
 from collections.abc import Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 
-import numpy as np
 import polars as pl
 
 from nci_frames.counting.engine.batches import Batch, read_batches
@@ -70,7 +69,8 @@ def count_exact(
     kept = _at_most(scan, batches, most_rows, budget)
     blocks = list(blocks_of(kept, groups))
     order = groups.order()
-    parts = [order[part.start : part.stop] for part in parts_of(rows_of_groups(blocks, len(groups))[order])]
+    rows_of = rows_of_groups(blocks, len(groups)).sum(axis=1)
+    parts = [order[part.start : part.stop] for part in parts_of(rows_of[order])]
     counted: list[Part] = []
     distinct, keys = 0, _KeyBytes(groups)
     with ThreadPoolExecutor(pl.thread_pool_size()) as threads:
@@ -81,7 +81,6 @@ def count_exact(
             keys.add(counted[-1])
             budget.need_rows(rows_by_code[0], weighted=weighted, distinct=distinct, key_bytes=keys.bytes)
     blocks.clear()
-    sizes = np.concatenate([np.empty(0, np.int64), *(part.sizes for part in counted)])
     table = _table(groups, counted, columns_of_counts(weighted=weighted))
     return Counted(table, rows_by_code, groups.frame())
 

@@ -1,13 +1,11 @@
 """Counting at every distinct score in memory that does not grow with the rows.
 
 The rows are held in memory while they fit, and written to the disk in sorted blocks otherwise. Then they are
-counted chunk by chunk in the order of the result: some small groups at once, or one group from one score to
-another.
+counted in the order of the result.
 """
 
-import functools
-from collections.abc import Callable, Generator, Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
+from collections.abc import Generator, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 import numpy as np
@@ -18,12 +16,9 @@ from nci_frames.counting.engine.blocks import Block, blocks_of, gather, parts_of
 from nci_frames.counting.engine.distinct import Part, count_distinct
 from nci_frames.counting.engine.groups import GroupNumbers
 from nci_frames.counting.logs.reading import Scan
-from nci_frames.counting.out_of_memory.pieces import pieces_of
+from nci_frames.counting.out_of_memory.merging import merged
 from nci_frames.counting.out_of_memory.room import Room
-from nci_frames.counting.out_of_memory.spilling import Chunk, Spill, chunks_of, load
-
-#: Counts one chunk.
-Job = Callable[[], list[Part]]
+from nci_frames.counting.out_of_memory.spilling import Spill
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +69,7 @@ def hold_rows(scan: Scan, groups: GroupNumbers, spill: Spill, room: Room, *, pro
             held.clear()
             rows = 0
     # A group that is divided is read from the disk.
-    largest = int(rows_of_groups(held, len(groups)).max(initial=0))
+    largest = int(rows_of_groups(held, len(groups)).sum(axis=1).max(initial=0))
     if held and (spill.blocks or largest > room.counted(len(groups), rows)):
         spill.write(held, groups)
         held.clear()
@@ -84,45 +79,21 @@ def hold_rows(scan: Scan, groups: GroupNumbers, spill: Spill, room: Room, *, pro
 def counted_parts(held: Held, room: Room) -> Generator[Part]:
     """Yield the counts of all groups in the order of their keys; those of a large one in several parts.
 
-    Raises
-    ------
-    ParameterError
-        If rows that must be counted together do not fit into memory.
+    The next part is counted while one is written.
     """
-    jobs = _from_memory(held) if held.blocks else _from_disk(held, room)
-    with ThreadPoolExecutor(1) as thread:
-        counting: Future[list[Part]] | None = None
-        for job in jobs:
-            before, counting = counting, thread.submit(job)
-            if before is not None:
-                yield from before.result()
-        if counting is not None:
-            yield from counting.result()
-
-
-def _from_memory(held: Held) -> Iterator[Job]:
     order = held.groups.order()
-    for part in parts_of(rows_of_groups(held.blocks, len(order))[order]):
-        yield functools.partial(_count, held.blocks, order[part.start : part.stop])
+    if held.spill.blocks:
+        parts = merged(held.spill, order, room.counted(len(order)))
+    else:
+        parts = _from_memory(held.blocks, order)
+    with ThreadPoolExecutor(1) as thread:
+        counting = thread.submit(next, parts, None)
+        while (part := counting.result()) is not None:
+            counting = thread.submit(next, parts, None)
+            yield part
 
 
-def _count(blocks: list[Block], numbers: NDArray[np.int64]) -> list[Part]:
-    return [Part(numbers, *count_distinct(gather(blocks, numbers)))]
-
-
-def _from_disk(held: Held, room: Room) -> Iterator[Job]:
-    spill, most = held.spill, room.counted(len(held.groups))
-    for chunk in chunks_of(spill, held.groups.order(), most):
-        if chunk.rows > most:
-            yield from pieces_of(spill, chunk, most)
-        else:
-            yield functools.partial(_count_chunk, spill, chunk)
-
-
-def _count_chunk(spill: Spill, chunk: Chunk) -> list[Part]:
-    blocks = load(spill, chunk)
-    parts = []
-    for part in parts_of(rows_of_groups(blocks, len(chunk.numbers))):
-        mine = np.arange(part.start, part.stop)
-        parts.append(Part(chunk.numbers[mine], *count_distinct(gather(blocks, mine))))
-    return parts
+def _from_memory(blocks: list[Block], order: NDArray[np.int64]) -> Iterator[Part]:
+    for part in parts_of(rows_of_groups(blocks, len(order)).sum(axis=1)[order]):
+        numbers = order[part.start : part.stop]
+        yield Part(numbers, *count_distinct(gather(blocks, numbers)))

@@ -1,27 +1,27 @@
 """Counts part by part -> row groups of a Parquet file, of which a reader needs only those of its groups."""
 
-from collections.abc import Iterable, Iterator, Mapping
-from typing import Any, BinaryIO
+from collections.abc import Iterable, Iterator
+from typing import BinaryIO
 
 import polars as pl
 
 from nci_frames.base.files import ROWS_OF_A_GROUP, row_groups
-from nci_frames.counting.engine.distinct import Part
+from nci_frames.counting.engine.distinct import Part, columns_of_counts
 from nci_frames.counting.engine.groups import GroupNumbers
 from nci_frames.counting.engine.progress import rows_shown
 
 #: A group with so many rows has row groups of its own.
 _ALONE_ROWS = 1 << 16
 
+_COUNTS = columns_of_counts(weighted=False)
+#: What makes columns that rise or fall from row to row small: half of the bytes and the time.
+_ENCODINGS = {
+    name: "DELTA_BINARY_PACKED" if dtype.is_integer() else "BYTE_STREAM_SPLIT"
+    for name, dtype in _COUNTS.items()
+}
 
-def write_counts(
-    file: BinaryIO,
-    parts: Iterable[Part],
-    groups: GroupNumbers,
-    counts: Mapping[str, pl.DataType],
-    *,
-    progress: bool,
-) -> None:
+
+def write_counts(file: BinaryIO, parts: Iterable[Part], groups: GroupNumbers, *, progress: bool) -> None:
     """Write the counts of all groups.
 
     Parameters
@@ -32,31 +32,19 @@ def write_counts(
         The counts, in the order of their groups and thresholds.
     groups
         The keys of the groups.
-    counts
-        Names and types of the columns of a part.
     progress
         Whether to show progress.
     """
-    like = groups.frame().clear().hstack(pl.DataFrame(schema={**counts, "resolution": pl.String}))
+    like = groups.frame().clear().hstack(pl.DataFrame(schema={**_COUNTS, "resolution": pl.String}))
+    options = {"use_dictionary": [*groups.keys, "resolution"], "column_encoding": _ENCODINGS}
     shown = rows_shown(None, 0, show=progress, doing="writing counts")
-    with shown as advance, row_groups(file, like, **_encodings(like.schema, counts)) as append:
-        for table in _tables(parts, groups, counts):
+    with shown as advance, row_groups(file, like, **options) as append:
+        for table in _tables(parts, groups):
             append(table)
             advance(len(table))
 
 
-def _encodings(schema: pl.Schema, counts: Mapping[str, pl.DataType]) -> dict[str, Any]:
-    """Return what makes columns that rise or fall from row to row small: half of the bytes and the time."""
-    encodings = {
-        name: "DELTA_BINARY_PACKED" if dtype.is_integer() else "BYTE_STREAM_SPLIT"
-        for name, dtype in counts.items()
-    }
-    return {"use_dictionary": [name for name in schema if name not in counts], "column_encoding": encodings}
-
-
-def _tables(
-    parts: Iterable[Part], groups: GroupNumbers, counts: Mapping[str, pl.DataType]
-) -> Iterator[pl.DataFrame]:
+def _tables(parts: Iterable[Part], groups: GroupNumbers) -> Iterator[pl.DataFrame]:
     """Yield the counts as row groups: a large group has its own, small ones share theirs."""
     waiting: list[pl.DataFrame] = []
     waiting_of, rows = None, 0
@@ -71,7 +59,7 @@ def _tables(
         waiting_of, begin = alone, 0
         while begin < size:
             end = size if alone is None else min(size, begin + ROWS_OF_A_GROUP - rows)
-            waiting.append(_table(part, slice(begin, end), groups, counts))
+            waiting.append(_table(part, slice(begin, end), groups))
             rows += end - begin
             begin = end
             if rows >= (ROWS_OF_A_GROUP if alone is not None else ROWS_OF_A_GROUP // 2):
@@ -81,9 +69,9 @@ def _tables(
         yield pl.concat(waiting)
 
 
-def _table(part: Part, rows: slice, groups: GroupNumbers, counts: Mapping[str, pl.DataType]) -> pl.DataFrame:
+def _table(part: Part, rows: slice, groups: GroupNumbers) -> pl.DataFrame:
     """Return some rows of a part, all of them if it has several groups."""
     sizes = part.sizes if len(part.numbers) > 1 else rows.stop - rows.start
     # Memory that is shared is kept for all groups.
     keys = groups.repeated(part.numbers, sizes, shared=False)
-    return keys.hstack(part.table(counts, rows)).with_columns(resolution=pl.lit("exact"))
+    return keys.hstack(part.table(_COUNTS, rows)).with_columns(resolution=pl.lit("exact"))

@@ -19,9 +19,9 @@ _LEAST_FOR_ROWS = 100_000_000
 #: Bytes of a group while rows are read: its keys, its hash, its place in the table of hashes, and the rows
 #: of a block, which has more rows if there are more groups.
 _GROUP = 720
-#: Bytes of a row that is held, and of one that is counted and written, besides those of its score and weight.
+#: Bytes of a row that is held, and of one that is counted and written, besides those of its score.
 _HELD, _COUNTED = 12, 100
-#: How often the score and the weight of a row are in memory meanwhile.
+#: How often the score of a row is in memory meanwhile.
 _HELD_TIMES, _COUNTED_TIMES = 3, 3
 #: Chunks in memory at the same time: the one that is counted and the one that is written, which takes longer.
 _CHUNKS = 2
@@ -33,7 +33,7 @@ class Room:
 
     #: Bytes for rows and groups: what reading takes is not among them.
     free: float
-    #: Bytes of a score and a weight.
+    #: Bytes of a score.
     row: int
 
     @classmethod

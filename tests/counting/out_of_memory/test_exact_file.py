@@ -21,9 +21,9 @@ from hypothesis import given
 from polars.testing import assert_frame_equal
 
 import nci_frames as nf
+from nci_frames.counting.engine import blocks as blocks_module
 from nci_frames.counting.engine.blocks import Block, gather
-from nci_frames.counting.engine.distinct import count_one
-from nci_frames.counting.out_of_memory import pieces, result_file
+from nci_frames.counting.out_of_memory import merging, result_file
 from nci_frames.counting.out_of_memory.spilling import Spill
 from nci_frames.demo import write_synthetic_logs
 from tests.exact_files import LOG, shrink
@@ -52,19 +52,12 @@ ROWS = st.lists(
         st.sampled_from([1, 2, None]),
         st.sampled_from([True, False]),
         SCORES,
-        st.sampled_from([0.0, 0.1, 0.3, 1.0, 2.5]),
     ),
     min_size=1,
     max_size=90,
 )
 #: Rows of all kinds, but valid; some of them are spoiled afterwards.
-COLUMNS = {
-    "model": pl.String,
-    "day": pl.Int64,
-    "label": pl.Boolean,
-    "score": pl.Float64,
-    "weight": pl.Float64,
-}
+COLUMNS = {"model": pl.String, "day": pl.Int64, "label": pl.Boolean, "score": pl.Float64}
 
 
 def names(folder: Path) -> list[str]:
@@ -83,26 +76,16 @@ def test_the_file_has_the_counts_of_count_confusion(data: st.DataObject, rows: A
     dtype = data.draw(st.sampled_from([pl.Float32, pl.Float64]))
     log = pl.DataFrame(rows * data.draw(st.integers(1, 3)), schema=COLUMNS, orient="row")
     log = log.cast({"score": dtype})
-    weight = data.draw(st.sampled_from([None, "weight"]))
     spoiled = data.draw(st.sampled_from([0, 5, 1]))
     if spoiled:
         bad = pl.int_range(pl.len()) % spoiled == 0
         log = log.with_columns(score=pl.when(bad).then(pl.lit(float("nan"), dtype)).otherwise("score"))
     by = data.draw(st.sampled_from([None, [], ["day"]]))
-    scan = nf.scan_predictions(log, segments=["day"], weight=weight, on_invalid="drop")
+    scan = nf.scan_predictions(log, segments=["day"], on_invalid="drop")
     expected, told = recorded(lambda: nf.count_confusion(scan, thresholds="exact", by=by))
-    held, step = data.draw(st.sampled_from([20, 60, 10**6])), data.draw(st.integers(1, 4))
-    runs = 2 * (len(log) // max(held, 16) + 1)
-    counted = step * (runs + data.draw(st.integers(1, 5)))
-    valid = log.filter(pl.col("score").is_not_nan())
-    groups = ["model", *(["day"] if by is None else by)]
-    largest = valid.group_by(groups).len()["len"].max()
+    held, counted = data.draw(st.sampled_from([20, 60, 10**6])), data.draw(st.integers(1, 60))
     with pytest.MonkeyPatch.context() as patch:
-        shrink(patch, held=held, counted=counted, step=step)
-        if weight is not None and (largest or 0) > counted:
-            with pytest.raises(nf.ParameterError, match="rows of one group, whose weights"):
-                nf.sink_exact_counts(scan, target, by=by)
-            return
+        shrink(patch, held=held, counted=counted)
         _, told_of_file = recorded(lambda: nf.sink_exact_counts(scan, target, by=by))
     found = pl.read_parquet(target)
     assert_frame_equal(found, expected, check_exact=True)
@@ -114,30 +97,25 @@ def test_the_file_has_the_counts_of_count_confusion(data: st.DataObject, rows: A
 
 @pytest.mark.usefixtures("tiny")
 def test_one_score_with_more_rows_than_fit(target: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    counted = []
+    together = []
 
-    def count(scores: Any, labels: Any) -> Any:
-        counted.append(len(scores))
-        return count_one(scores, labels)
+    def gather(blocks: Any, part: Any) -> Any:
+        together.append(sum(len(block.scores) for block in blocks))
+        return blocks_module.gather(blocks, part)
 
-    monkeypatch.setattr(pieces, "count_one", count)
-    log = pl.DataFrame(
-        {"model": "a", "label": [True, False] * 500, "score": [0.5] * 900 + [0.1] * 50 + [0.9] * 50}
-    )
+    monkeypatch.setattr(merging, "gather", gather)
+    scores = [0.5] * 900 + [place / 100 for place in range(100)]
+    log = pl.DataFrame({"model": "a", "label": [True, False] * 500, "score": scores})
     nf.sink_exact_counts(log, target)
     counts = pl.read_parquet(target)
     assert_frame_equal(counts, nf.count_confusion(log, thresholds="exact"))
-    assert counts.select("tp", "fp", "fn", "tn").row(1) == (475, 475, 25, 25)
-    assert 0 < max(counted) <= 120
-    with pytest.raises(nf.ParameterError, match="do not fit into memory") as error:
-        nf.sink_exact_counts(log.with_columns(weight=1.0), target)
-    assert "1,000 rows together, and 120 fit" in str(error.value)
+    assert counts.filter(threshold=0.5).select("tp", "fp", "fn", "tn").row(0) == (475, 475, 25, 25)
+    assert 0 < max(together) <= 120
 
 
-def test_too_many_blocks_for_pieces_that_fit(monkeypatch: pytest.MonkeyPatch, target: Path) -> None:
-    shrink(monkeypatch, held=20, counted=40)
-    with pytest.raises(nf.ParameterError, match=r"a group of 1,0.* rows in .* runs: .* and 40 fit"):
-        nf.sink_exact_counts(LOG, target, by=[])
+def test_weights_are_refused(target: Path) -> None:
+    with pytest.raises(nf.ParameterError, match="exact counts in a file do not support weights"):
+        nf.sink_exact_counts(LOG.with_columns(weight=1.0), target)
 
 
 def test_what_fits_needs_no_disk(monkeypatch: pytest.MonkeyPatch, target: Path) -> None:
@@ -273,11 +251,11 @@ def test_a_full_disk_leaves_what_was_there(
 
 @pytest.mark.usefixtures("tiny")
 def test_too_small_a_disk_is_known_before(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    free = type("Usage", (), {"free": 2000 * 8 - 1})
+    free = type("Usage", (), {"free": 2000 * 12 - 1})
     monkeypatch.setattr("shutil.disk_usage", lambda _: free)
     with pytest.raises(nf.OutputError, match="the disk of the output is too small") as error:
         nf.sink_exact_counts(LOG, tmp_path / "exact.parquet")
-    assert "1.6e-05 GB are needed" in str(error.value)
+    assert "2.4e-05 GB are needed" in str(error.value)
     assert not names(tmp_path)
 
 
