@@ -63,7 +63,6 @@ from .evaluation.rates.partial_labels import correct_partial_labels as correct_p
 from .evaluation.rates.rates import compute_rates as compute_rates
 
 # evaluation.support
-from .evaluation.support.lowest import lowest_supported_prevalence as lowest_supported_prevalence
 
 # evaluation.projection
 from .evaluation.projection.averaging import average_over as average_over
@@ -78,7 +77,8 @@ from .evaluation.projection.roll_up import roll_up as roll_up
 
 # evaluation.areas
 from .evaluation.areas.areas import compute_areas as compute_areas
-from .evaluation.areas.areas import mean_pr_auc as mean_pr_auc
+from .evaluation.areas.lowest import lowest_supported_prevalence as lowest_supported_prevalence
+from .evaluation.areas.mean import mean_pr_auc as mean_pr_auc
 from .evaluation.areas.pr_gain import pr_gain_auc as pr_gain_auc
 
 # evaluation.crossovers

@@ -81,10 +81,10 @@ def plan(
 def _support(
     positives: int, negatives: int, tpr: float, fpr: float, level: float
 ) -> Iterator[tuple[str, "pl.DataFrame"]]:
+    from nci_frames.evaluation.areas.lowest import lowest_supported_prevalence
     from nci_frames.evaluation.planning.expected import expected_counts
     from nci_frames.evaluation.projection.bands import max_precision_uncertainty
     from nci_frames.evaluation.rates.rates import compute_rates
-    from nci_frames.evaluation.support.lowest import lowest_supported_prevalence
 
     counts = expected_counts(positives=positives, negatives=negatives, tpr=tpr, fpr=fpr)
     rates = compute_rates(counts, interval="wilson", level=level)

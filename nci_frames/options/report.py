@@ -24,7 +24,7 @@ class ReportOptions:
     ] = None
     metric: Annotated[
         str | None,
-        Setting(TEXT, "Metric to choose by, or pr_auc or roc_auc.  [default: f_beta, or recall with alerts]"),
+        Setting(TEXT, "Metric or area to choose by.  [default: f_beta, or recall with alerts]"),
     ] = None
     cost: Annotated[
         tuple[float, float] | tuple[float, float, float] | None,

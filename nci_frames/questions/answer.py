@@ -7,6 +7,7 @@ from typing import cast
 
 import polars as pl
 
+from nci_frames.evaluation.areas.area import Area
 from nci_frames.evaluation.crossovers.winners import winner_ranges
 from nci_frames.evaluation.metrics import called_metric, pos_fraction, precision
 from nci_frames.evaluation.projection.averaging import average_over
@@ -100,7 +101,8 @@ class Asked:
         return shown.sort("prevalence", "rank", "model", nulls_last=True)
 
     def _ranked(self, prevalence: Sequence[float]) -> pl.DataFrame:
-        table = self._areas(prevalence) if self._area is not None else self._values(prevalence)
+        area = self._area
+        table = self._values(prevalence) if area is None else self._areas(prevalence, area)
         return rank_models(table, by=["metric", "prevalence", "beta"])
 
     def _points(self, prevalence: Sequence[float]) -> pl.DataFrame:
@@ -197,8 +199,8 @@ class Asked:
             fitted = average_over(fitted.select(columns), over=repeat)
         return self._everywhere(fitted.select(*_AT, pl.col("value").alias("__judged")), prevalence)
 
-    def _areas(self, prevalence: Sequence[float]) -> pl.DataFrame:
-        areas = self._log.areas((), list(prevalence)).filter(metric=self._label)
+    def _areas(self, prevalence: Sequence[float], area: Area) -> pl.DataFrame:
+        areas = self._log.areas((), list(prevalence), area)
         none = pl.lit(None, pl.Float64)
         table = areas.drop("lower", "upper").with_columns(threshold=none, beta=none)
         if not self._log.resampled:
@@ -206,7 +208,7 @@ class Asked:
         else:
             logs = self._logs
             found = bootstrap(
-                logs.steps,
+                logs.curves(area),
                 metric=self._label,
                 prevalence=list(prevalence),
                 repeats=self._repeats,
@@ -229,11 +231,12 @@ class Asked:
     @cached_property
     def _logs(self) -> Resampled:
         leading = self._log.total["model"].unique().to_list()
-        if len(leading) > MOST_RESAMPLED and self._area is not None:
-            areas = self._log.areas((), list(self._places)).filter(metric=self._label)
-            leading = leading_models(rank_models(areas))
-        elif len(leading) > MOST_RESAMPLED:
-            leading = leading_models(self._ranked(self._places))
+        if len(leading) > MOST_RESAMPLED:
+            leading = leading_models(
+                self._ranked(self._places)
+                if self._area is None
+                else rank_models(self._log.areas((), list(self._places), self._area))
+            )
         return Resampled.of(self._log.total, self._log.drawn, leading, repeats=self._repeats)
 
     def _distinguishable(self, prevalence: Sequence[float]) -> pl.DataFrame | None:
@@ -241,7 +244,7 @@ class Asked:
         if not self._log.resampled:
             return None
         if self._area is not None:
-            steps, over = self._logs.steps, self._logs.over
+            steps, over = self._logs.curves(self._area), self._logs.over
             return self._kept_at("tested", prevalence, lambda etas: self._compared(steps, etas, over=over))
         if self._question.own:
             hull = self._logs.at(roc_convex_hull(self._rates if self._own is None else self._own.points))

@@ -7,6 +7,7 @@ from typing import Literal
 import numpy as np
 import polars as pl
 
+from nci_frames.evaluation.areas.area import Area
 from nci_frames.evaluation.arrays.few_thresholds import at_thresholds
 from nci_frames.evaluation.resampling.few_rows import FEW_THRESHOLDS, step_of_recall
 from nci_frames.evaluation.resampling.probability_best import shares_of_best, with_reasons
@@ -42,6 +43,8 @@ class Resampled:
     units: str | None
     #: The counts by both at fewer steps of recall: exact counts then take little longer than a thousand bins.
     steps: pl.DataFrame
+    #: The counts by both.
+    every: pl.DataFrame
     #: The key over whose values areas are averaged; None where there is none.
     over: str | None
     repeats: int
@@ -70,7 +73,12 @@ class Resampled:
         steps = _fewer_steps(kept)
         if drawn.units is not None:
             steps = at_thresholds(by_repeat, steps, drawn.units) if len(steps) < len(kept) else by_repeat
-        return cls(models, kept, by_unit, drawn.units, steps, drawn.repeat, repeats)
+        every = kept if drawn.units is None else by_repeat
+        return cls(models, kept, by_unit, drawn.units, steps, every, drawn.repeat, repeats)
+
+    def curves(self, area: Area) -> pl.DataFrame:
+        """Return the counts from which an area is resampled."""
+        return self.every if area.of_scores else self.steps
 
     def at(self, points: pl.DataFrame) -> pl.DataFrame:
         """Return the counts at the thresholds of operating points."""

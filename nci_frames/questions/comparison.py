@@ -10,6 +10,7 @@ from typing import Any, Self
 import polars as pl
 
 from nci_frames.base.errors import OutsideGridWarning, SchemaError
+from nci_frames.evaluation.areas.pr import PR_AUC
 from nci_frames.evaluation.crossovers.winners import winner_ranges
 from nci_frames.evaluation.field.prevalences import Field
 from nci_frames.evaluation.projection.projection import project_rates
@@ -171,13 +172,13 @@ class Comparison(LogTables):
         columns = ["start", "end", "model", "supported"]
         none = {name: pl.lit(None, pl.Float64) for name in ("lower", "upper")}
         question, (start, end) = self.question, self.answer_span
-        if question.area is not None:
-            if question.area.depends_on_prevalence:
-                return self.area_winners.select(*columns, *none)
+        if question.area is PR_AUC:
+            return self.area_winners.select(*columns, *none)
+        if question.area is not None and not question.area.depends_on_prevalence:
             # The best at one prevalence is the best at all.
             best = self.answer.filter(pl.col("value").is_not_null()).head(1)
             return best.with_columns(start=pl.lit(start), end=pl.lit(end)).select(*columns, **none)
-        if question.threshold is None:
+        if question.threshold is None or question.area is not None:
             return self._asked.leaders(self.answer_over_prevalence).with_columns(**none)
         if question.f_beta and question.beta == self.main_beta:
             return self.winners.select(*columns, *none)

@@ -6,6 +6,9 @@ from dataclasses import dataclass
 import polars as pl
 
 from nci_frames.base.errors import SchemaError
+from nci_frames.evaluation.areas.area import Area
+from nci_frames.evaluation.areas.pr import PR_AUC
+from nci_frames.evaluation.areas.roc import ROC_AUC
 from nci_frames.evaluation.arrays.few_thresholds import near_threshold
 from nci_frames.evaluation.rates.rates import compute_rates
 from nci_frames.questions.repeats import area_support, mean_areas
@@ -108,9 +111,13 @@ class LogCounts:
         """Add the bounds of rates to operating points, where rows were counted."""
         return self.drawn.bounded(points) if self.whole else points
 
-    def areas(self, keys: Sequence[str], prevalence: Sequence[float]) -> pl.DataFrame:
-        """Return the areas by segments or of all rows, within each repeat and averaged."""
-        return mean_areas(self.apart if keys else self.by_repeat, prevalence, self._worth(keys), self.repeat)
+    def areas(self, keys: Sequence[str], prevalence: Sequence[float], *areas: Area) -> pl.DataFrame:
+        """Return areas, PR-AUC and ROC-AUC by default, by segments or of all rows.
+
+        They are computed within each repeat and averaged.
+        """
+        counts = self.apart if keys else self.by_repeat
+        return mean_areas(counts, prevalence, self._worth(keys), self.repeat, areas or (PR_AUC, ROC_AUC))
 
     def support(self) -> pl.DataFrame:
         """Return the lowest prevalence at which PR-AUC is supported, within every repeat."""

@@ -6,19 +6,14 @@ import polars as pl
 
 from nci_frames.base.errors import ParameterError
 from nci_frames.base.messages import Option
+from nci_frames.evaluation.areas.area import Area, all_areas
 from nci_frames.evaluation.metrics import (
-    PR_AUC,
-    ROC_AUC,
-    Metric,
     asked_metric,
     curve_asked,
     expected_cost,
     find_metric,
 )
 from nci_frames.evaluation.metrics.directions import better_sign
-
-#: The areas that a comparison has.
-_AREAS = (PR_AUC.name, ROC_AUC.name)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,8 +25,8 @@ class Question:
     prevalence
         P(y=1) in the field, in (0, 1); None takes that of the log, or a middle one if it has one class.
     metric
-        Name or alias of a metric, "pr_auc" or "roc_auc"; None is F-beta, or recall where alerts are limited,
-        or the expected cost where costs are given.
+        Name or alias of a metric, or of an area such as "pr_auc"; None is F-beta, or recall where alerts are
+        limited, or the expected cost where costs are given.
     beta
         The weight of recall in F-beta, in (0, inf).
     cost
@@ -89,10 +84,11 @@ class Question:
             raise ParameterError.out_of_range("volume", self.volume, "a finite number > 0")
         # Raises if there is no such metric, or no best value of it, before anything is counted.
         better_sign(asked_metric(self.asked))
-        area = self.area
-        if area is not None and area.name not in _AREAS:
+        area = curve_asked(self.asked)
+        if area is not None and not isinstance(area, Area):
             msg = f"a report does not rank by {area.name!r}"
-            raise ParameterError(msg, hint=f"of areas it ranks by {' and '.join(map(repr, _AREAS))}")
+            known = ", ".join(repr(each.name) for each in all_areas())
+            raise ParameterError(msg, hint=f"of areas it ranks by {known}")
         if self.alerts is not None and area is not None:
             msg = f"{area.name!r} has no threshold, so alerts cannot limit it"
             raise ParameterError(msg, hint="omit one of them")
@@ -108,9 +104,10 @@ class Question:
         return "f_beta" if self.alerts is None else "recall"
 
     @property
-    def area(self) -> Metric | None:
+    def area(self) -> Area | None:
         """The area that is asked for; None for a metric of operating points."""
-        return curve_asked(self.asked)
+        found = curve_asked(self.asked)
+        return found if isinstance(found, Area) else None
 
     @property
     def f_beta(self) -> bool:

@@ -5,22 +5,27 @@ from collections.abc import Sequence
 import polars as pl
 
 from nci_frames.counts.pooling import pooled_counts
+from nci_frames.evaluation.areas.area import Area
 from nci_frames.evaluation.areas.areas import areas_of
-from nci_frames.evaluation.metrics import PR_AUC
+from nci_frames.evaluation.areas.lowest import supported_from
+from nci_frames.evaluation.areas.pr import PR_AUC
 from nci_frames.evaluation.projection.averaging import average_over
 from nci_frames.evaluation.rates.operating_points import select_operating_points
 from nci_frames.evaluation.rates.rates import compute_rates
 from nci_frames.evaluation.significance.folds import compare_folds
-from nci_frames.evaluation.support.lowest import supported_from
 from nci_frames.schemas import COUNTS, SUPPORT
 
 
 def mean_areas(
-    counts: pl.DataFrame, prevalence: Sequence[float], worth: pl.DataFrame | None, repeat: str | None
+    counts: pl.DataFrame,
+    prevalence: Sequence[float],
+    worth: pl.DataFrame | None,
+    repeat: str | None,
+    areas: Sequence[Area],
 ) -> pl.DataFrame:
     """Return the areas of counts; those within each value of *repeat*, averaged, if that is not None."""
-    areas = areas_of(counts, list(prevalence), worth=worth)
-    return areas if repeat is None else average_over(areas, over=repeat)
+    found = areas_of(counts, list(prevalence), areas, worth=worth)
+    return found if repeat is None else average_over(found, over=repeat)
 
 
 def area_support(counts: pl.DataFrame, worth: pl.DataFrame | None, repeat: str | None) -> pl.DataFrame:

@@ -304,7 +304,7 @@ def test_lines_fit_the_terminal(comparison: nf.Comparison, width: int) -> None:
         ({"metric": "precison"}, "did you mean 'precision'"),
         ({"metric": ""}, "unknown metric ''"),
         ({"metric": "pos_fraction"}, "'pos_fraction' cannot be ranked"),
-        ({"metric": "pr_gain_auc"}, "does not rank by 'pr_gain_auc'"),
+        ({"metric": "mean_pr_auc"}, "does not rank by 'mean_pr_auc'"),
     ],
 )
 def test_an_unclear_question_is_refused(ask: Ask, options: dict[str, Any], told: str) -> None:
@@ -391,7 +391,7 @@ def test_alerts_and_small_segments_on_the_command_line(tmp_path: Path) -> None:
         (["--alerts", "5"], "needs both the alerts and the volume"),
         (["--cost", "1:2", "--metric", "mcc"], "either a metric or a cost"),
         (["--metric", "precison"], "did you mean 'precision'"),
-        (["--metric", "mean_pr_auc"], "of areas it ranks by 'pr_auc' and 'roc_auc'"),
+        (["--metric", "mean_pr_auc"], "of areas it ranks by 'pr_auc', 'pr_gain_auc', 'roc_auc'"),
     ],
 )
 def test_bad_options(tmp_path: Path, options: list[str], told: str) -> None:

@@ -11,7 +11,6 @@ from dataclasses import dataclass, replace
 import numpy as np
 import polars as pl
 
-from nci_frames.base.typing import Floats
 from nci_frames.evaluation.arrays.roc_steps import Curves, curve_parts
 
 
@@ -37,19 +36,3 @@ def band_parts(rates: pl.DataFrame, keys: list[str]) -> Iterator[Callable[[], Ba
 def _unknown_between(curves: Curves) -> Curves:
     """Return curves of which nothing is known between two points."""
     return replace(curves, tied=np.zeros(len(curves.tied), np.bool_))
-
-
-def highest_average_precision(rising: Curves, eta: float | Floats) -> Floats:
-    """Return the largest average precision of curves below these, of the steps in which TPR grows.
-
-    At a recall r, precision is that of the first score that reaches it. If its rows are tied, they end at a
-    higher recall, perhaps at one of a later step, where precision may be higher.
-    """
-    of_step = np.repeat(eta, rising.size) if isinstance(eta, np.ndarray) else eta
-    with np.errstate(invalid="ignore", divide="ignore"):
-        true = of_step * rising.tpr1
-        precision = true / (true + (1 - of_step) * rising.fpr0)
-    for start, size in zip(rising.start, rising.size, strict=True):
-        later = precision[start : start + size][::-1]
-        np.maximum.accumulate(later, out=later)
-    return rising.sum((rising.tpr1 - rising.tpr0) * precision)

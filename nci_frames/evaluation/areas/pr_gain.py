@@ -5,14 +5,13 @@ from collections.abc import Sequence
 import numpy as np
 import polars as pl
 
-from nci_frames.base.arguments import Prevalences, prevalence_values
+from nci_frames.base.arguments import Prevalences
 from nci_frames.base.errors import ParameterError
 from nci_frames.base.typing import Floats
-from nci_frames.evaluation.areas.areas import Areas, enclosed
-from nci_frames.evaluation.arrays.roc_steps import Curves, curves_of, no_curves
-from nci_frames.evaluation.metrics import PR_GAIN_AUC
-from nci_frames.evaluation.support.area_flags import with_curve_flags, with_curve_support
-from nci_frames.schemas import AREAS, COUNTS, collect
+from nci_frames.evaluation.areas.area import CELLS_IN_CACHE, LACKS, Area, Areas, Logs, enclosed
+from nci_frames.evaluation.areas.areas import compute_areas
+from nci_frames.evaluation.arrays.roc_steps import Curves
+from nci_frames.evaluation.support.rule import GAIN_SUPPORT
 from nci_frames.schemas.checked import checked
 
 
@@ -60,52 +59,46 @@ def pr_gain_auc(counts: pl.DataFrame | pl.LazyFrame, /, *, prevalence: Prevalenc
     >>> nf.pr_gain_auc(nf.count_confusion(log), prevalence=0.5)["value"].item()
     0.25
     """
-    grid = prevalence_values(prevalence)
-    check_gain_prevalences(grid)
-    frame = collect(counts, COUNTS)
-    keys = ["model", *COUNTS.keys(frame.columns)]
-    tables = [with_curve_support(no_curves(frame, keys), "gain").with_columns(_columns(None, None))]
-    for curves in curves_of(frame, keys):
-        etas: list[float | Floats] = [curves.observed_prevalence] if grid is None else list(grid)
-        groups = with_curve_support(curves, "gain")
-        for eta in etas:
-            tables.append(groups.with_columns(_columns(eta, _gain_area(curves, eta))))  # noqa: PERF401
-    table = pl.concat(tables).sort(*keys, "prevalence", maintain_order=True)
-    return AREAS.finish(with_curve_flags(table, pl.lit(value=True)))
+    return compute_areas(counts, prevalence=prevalence, metrics="pr_gain_auc")
 
 
-def check_gain_prevalences(grid: Sequence[float] | None) -> None:
+def _check(grid: Sequence[float] | None) -> None:
     """Raise ParameterError if gains are undefined at one of the prevalences."""
     for given in grid or []:
         if not 0 < given < 1:
             raise ParameterError.out_of_range("prevalence", given, "between 0 and 1, both excluded")
 
 
-def _columns(eta: float | Floats | None, areas: Areas | None) -> list[pl.Expr | pl.Series]:
-    constant = [pl.lit(PR_GAIN_AUC.name).alias("metric"), pl.lit(None, pl.String).alias("method")]
-    if areas is None or eta is None:
-        names = ("prevalence", "value", "lower", "upper")
-        return [*constant, *(pl.lit(None, pl.Float64).alias(name) for name in names)]
-    found = [
-        pl.Series(name, area, nan_to_null=True)
-        for name, area in zip(("value", "lower", "upper"), areas, strict=True)
-    ]
-    each = pl.Series("prevalence", np.broadcast_to(eta, len(areas[0])), dtype=pl.Float64, nan_to_null=True)
-    return [*constant, each, *found]
-
-
-def _gain_area(curves: Curves, eta: float | Floats) -> Areas:
+def _certified(curves: Curves, eta: float | Floats) -> Areas:
     at = np.repeat(eta, curves.size) if isinstance(eta, np.ndarray) else eta
     tpr = curves.tpr0, curves.tpr1
     return enclosed(
         curves,
-        gained(*tpr, curves.fpr0, curves.fpr1, at),
-        gained(*tpr, curves.fpr1, curves.fpr1, at),
-        gained(*tpr, curves.fpr0, curves.fpr0, at),
+        _gained(*tpr, curves.fpr0, curves.fpr1, at),
+        _gained(*tpr, curves.fpr1, curves.fpr1, at),
+        _gained(*tpr, curves.fpr0, curves.fpr0, at),
     )
 
 
-def gained(tpr0: Floats, tpr1: Floats, fpr0: Floats, fpr1: Floats, eta: float | Floats) -> Floats:
+def _replicated(logs: Logs, prevalence: Sequence[float]) -> Floats:
+    positives, negatives, _ = logs
+    areas = np.full((len(positives), len(prevalence)), np.nan)
+    some = max(1, CELLS_IN_CACHE // positives.shape[1])
+    for start in range(0, len(positives), some):
+        part = slice(start, start + some)
+        with np.errstate(invalid="ignore"):
+            tpr, fpr = (
+                np.pad(rows[part].cumsum(axis=1) / rows[part].sum(axis=1, keepdims=True), ((0, 0), (1, 0)))
+                for rows in (positives, negatives)
+            )
+        for place, eta in enumerate(prevalence):
+            steps = _gained(tpr[:, :-1], tpr[:, 1:], fpr[:, :-1], fpr[:, 1:], eta)
+            areas[part, place] = steps.sum(axis=1)
+    areas[~positives.any(axis=1) | ~negatives.any(axis=1)] = np.nan
+    return areas
+
+
+def _gained(tpr0: Floats, tpr1: Floats, fpr0: Floats, fpr1: Floats, eta: float | Floats) -> Floats:
     """Return the area over each step of a curve, with FPR linear in TPR from its begin (0) to its end (1)."""
     with np.errstate(invalid="ignore", divide="ignore"):
         odds = eta / (1 - eta)
@@ -117,3 +110,17 @@ def gained(tpr0: Floats, tpr1: Floats, fpr0: Floats, fpr1: Floats, eta: float | 
         gains = 1 - (fpr / begin + fpr1 / tpr1) / 2
         # A group without a class keeps its NaN.
         return np.where(inside, (odds / begin - odds / tpr1) * gains, 0 * tpr1 + 0 * fpr1)
+
+
+PR_GAIN_AUC = Area(
+    "pr_gain_auc",
+    title="PR-gain AUC",
+    formula="∫ precision gain d(recall gain), from recall gain 0",
+    undefined_when=LACKS,
+    computed_by="pr_gain_auc(counts, prevalence=...)",
+    lower=float("-inf"),
+    certified=lambda curves, etas: [_certified(curves, eta) for eta in etas],
+    replicated=_replicated,
+    support=GAIN_SUPPORT,
+    check=_check,
+)

@@ -1,7 +1,7 @@
 """Counts -> the ROC steps of all groups, some groups at a time."""
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 
 import numpy as np
@@ -22,7 +22,8 @@ _ROWS_AT_A_TIME = 1 << 15
 class Curves:
     """The ROC steps of some groups, end to end: from one point to the next as the threshold falls.
 
-    Steps one after the other in which TPR stays are one step: the curve is the same, and so is every area.
+    Steps one after the other in which TPR stays are one step: the curve is the same, and so is every area
+    under it.
 
     A group without positives has NaN for every TPR, one without negatives for every FPR; both become null in
     results.
@@ -38,6 +39,8 @@ class Curves:
     tied: NDArray[np.bool_]  # of each step: its rows have one score
     positives: Floats  # of each group
     negatives: Floats  # of each group
+    #: The lowest score of each step, -inf of the last one, where no step is left out; otherwise empty.
+    score: Floats = field(default_factory=lambda: np.empty(0))
 
     @property
     def observed_prevalence(self) -> Floats:
@@ -84,8 +87,13 @@ def curves_of(frame: pl.DataFrame, keys: list[str]) -> Iterator[Curves]:
     return (part() for part in curve_parts(frame, keys))
 
 
-def curve_parts(frame: pl.DataFrame, keys: list[str]) -> Iterator[Callable[[], Curves]]:
-    """Yield what ``curves_of`` yields as functions, which threads may call."""
+def curve_parts(
+    frame: pl.DataFrame, keys: list[str], *, of_scores: bool = False
+) -> Iterator[Callable[[], Curves]]:
+    """Yield what ``curves_of`` yields as functions, which threads may call.
+
+    With *of_scores* no step is left out, and each has its score.
+    """
     first = group_starts(frame, keys)
     if not is_sorted(frame, keys, first):
         frame = frame.sort(*keys, "threshold", maintain_order=True)
@@ -95,13 +103,15 @@ def curve_parts(frame: pl.DataFrame, keys: list[str]) -> Iterator[Callable[[], C
     for part in runs_together(first, _ROWS_AT_A_TIME):
         mine = first[part]
         last = first[part.stop] if part.stop < len(first) else len(frame)
-        yield partial(_steps, frame[int(mine[0]) : int(last)], mine - mine[0], keys)
+        yield partial(_steps, frame[int(mine[0]) : int(last)], mine - mine[0], keys, of_scores=of_scores)
 
 
-def _steps(ascending: pl.DataFrame, first: NDArray[np.int64], keys: list[str]) -> Curves:
+def _steps(ascending: pl.DataFrame, first: NDArray[np.int64], keys: list[str], *, of_scores: bool) -> Curves:
     """Return the curves of groups whose thresholds ascend from each first row on."""
     heads = ascending[first[::-1]].select(keys)
-    kept, first = _corners(ascending["tp"].to_numpy(), first)
+    kept = np.arange(len(ascending))
+    if not of_scores:
+        kept, first = _corners(ascending["tp"].to_numpy(), first)
     rows = len(kept)
     corners = ascending.select("tp", "fp", "fn", "tn", cs.by_name("resolution", require_all=False))[kept]
     columns = {name: corners[name].to_numpy().astype(np.float64)[::-1] for name in ("tp", "fp", "fn", "tn")}
@@ -122,7 +132,8 @@ def _steps(ascending: pl.DataFrame, first: NDArray[np.int64], keys: list[str]) -
     tpr0, fpr0 = (np.concatenate([[0.0], rate[:-1]]) for rate in (tpr, fpr))
     tpr0[start] = fpr0[start] = 0.0
     tied = np.insert(tied, end, complete[end - 1])
-    return Curves(heads, start, size, tpr0, tpr, fpr0, fpr, tied, positives, negatives)
+    score = np.insert(ascending["threshold"].to_numpy()[::-1], end, -np.inf) if of_scores else np.empty(0)
+    return Curves(heads, start, size, tpr0, tpr, fpr0, fpr, tied, positives, negatives, score)
 
 
 def _corners(

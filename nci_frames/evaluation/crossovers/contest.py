@@ -11,8 +11,10 @@ from nci_frames.base.arguments import Prevalences, beta_values, prevalence_value
 from nci_frames.base.errors import ParameterError
 from nci_frames.base.messages import listed
 from nci_frames.base.typing import Floats
+from nci_frames.evaluation.areas.pr import PR_AUC
+from nci_frames.evaluation.areas.roc import ROC_AUC
 from nci_frames.evaluation.crossovers.envelope import Places
-from nci_frames.evaluation.metrics import PR_AUC, ROC_AUC, CalledMetric, Metric, called_metric
+from nci_frames.evaluation.metrics import CalledMetric, Metric, called_metric
 from nci_frames.evaluation.metrics.directions import better_sign
 from nci_frames.evaluation.projection.grids import require_columns
 from nci_frames.schemas import RATES

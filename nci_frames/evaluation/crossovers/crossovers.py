@@ -8,6 +8,7 @@ import polars as pl
 
 from nci_frames.base.arguments import Prevalences
 from nci_frames.base.typing import Floats
+from nci_frames.evaluation.areas.roc import ROC_AUC
 from nci_frames.evaluation.crossovers.contest import (
     Contest,
     Over,
@@ -22,7 +23,7 @@ from nci_frames.evaluation.crossovers.lines import has_lines
 from nci_frames.evaluation.crossovers.meetings import Meetings, curve_meetings, line_meetings, point_meetings
 from nci_frames.evaluation.crossovers.pr_auc_curves import AreaCurves, Indices, area_curves
 from nci_frames.evaluation.crossovers.search import places_along
-from nci_frames.evaluation.metrics import ROC_AUC, Metric, curve_asked
+from nci_frames.evaluation.metrics import Metric, curve_asked
 from nci_frames.schemas import COUNTS, CROSSOVERS, RATES, collect
 from nci_frames.schemas.checked import checked
 

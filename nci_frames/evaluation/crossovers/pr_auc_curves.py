@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 
 from nci_frames.base.typing import Floats
 from nci_frames.evaluation.areas.areas import areas_of
+from nci_frames.evaluation.areas.pr import PR_AUC
 from nci_frames.evaluation.crossovers.search import axis_value, places_along
-from nci_frames.evaluation.metrics import PR_AUC
 from nci_frames.schemas import COUNTS
 
 Indices = NDArray[np.intp]
@@ -75,6 +75,6 @@ def area_curves(counts: pl.DataFrame) -> Iterator[tuple[pl.DataFrame, AreaCurves
     low, *_, high = places_along("prevalence").tolist()
     angles = (2 * np.arange(_NODES) + 1) * np.pi / (2 * _NODES)
     nodes: list[float] = axis_value("prevalence", -high * np.cos(angles)).tolist()
-    areas = areas_of(counts, nodes).filter(metric=PR_AUC.name)
+    areas = areas_of(counts, nodes, [PR_AUC])
     for group in areas.partition_by(keys, maintain_order=True) if keys else [areas]:
         yield group[:1].select(keys), AreaCurves.through(group, low, high, _ROUNDING)

@@ -8,7 +8,10 @@ from numpy.polynomial.chebyshev import chebval
 
 from nci_frames.base.typing import Floats
 from nci_frames.evaluation.areas.areas import areas_of
+from nci_frames.evaluation.areas.lowest import lowest_supported_prevalence
 from nci_frames.evaluation.areas.nodes import TOLERANCE
+from nci_frames.evaluation.areas.pr import PR_AUC
+from nci_frames.evaluation.areas.roc import ROC_AUC
 from nci_frames.evaluation.crossovers.contest import repeated_keys
 from nci_frames.evaluation.crossovers.pr_auc_curves import AreaCurves, area_curves
 from nci_frames.evaluation.crossovers.search import axis_value
@@ -17,8 +20,7 @@ from nci_frames.evaluation.crossovers.supported_ranges import (
     borders_within,
     supported_prevalences,
 )
-from nci_frames.evaluation.metrics import PR_AUC, ROC_AUC, Metric
-from nci_frames.evaluation.support.lowest import lowest_supported_prevalence
+from nci_frames.evaluation.metrics import Metric
 from nci_frames.schemas import COUNTS, WINNERS
 
 #: Places at which the best is looked up; a model that leads only between two of them is missed.
@@ -76,7 +78,7 @@ def _ranges(
 
 def _constant(counts: pl.DataFrame) -> Iterator[tuple[pl.DataFrame, pl.Series, Floats]]:
     """Yield the keys and the model with the largest ROC-AUC, which does not depend on the prevalence."""
-    areas = areas_of(counts, 0.5).filter(pl.col("value").is_not_null(), metric=ROC_AUC.name)
+    areas = areas_of(counts, 0.5, [ROC_AUC]).filter(pl.col("value").is_not_null())
     keys = COUNTS.keys(counts.columns)
     best = areas.sort(*keys, "value", "model", descending=[*(False for _ in keys), True, False])
     for group in best.partition_by(keys, maintain_order=True) if keys else [best]:

@@ -1,13 +1,11 @@
 """The metrics: each one Polars expression of tpr, fpr, prevalence (and beta, or costs), or an area.
 
 To add a metric of an operating point, write its function in the module of its family and name it in that
-module's ``__all__``; projection, ranking, charts and ``metrics()`` follow by themselves. To add an area,
-describe it in ``areas`` here and compute it in the room of areas. Importing this package fills the registry,
-so what looks metrics up imports it from here.
+module's ``__all__``; projection, ranking, charts and ``metrics()`` follow by themselves. Importing this
+package fills the registry, so what looks metrics up imports it from here. Areas have a room of their own.
 """
 
 from nci_frames.evaluation.metrics.agreement import *
-from nci_frames.evaluation.metrics.areas import *
 from nci_frames.evaluation.metrics.catalogue import *
 from nci_frames.evaluation.metrics.cost import *
 from nci_frames.evaluation.metrics.lookup import *

@@ -87,8 +87,8 @@ def register_metric(
         return CalledMetric(new, expression.alias(name), **fixed)
 
     new = Metric(
-        name, "point", tuple(aliases), formula, direction, float(lower), float(upper),
-        "its expression is null", build, monotone=monotone, own=True,
+        name, aliases=tuple(aliases), formula=formula, direction=direction, lower=float(lower),
+        upper=float(upper), undefined_when="its expression is null", build=build, monotone=monotone, own=True,
     )  # fmt: skip
     add(new)
 

@@ -67,6 +67,8 @@ def called_metric(asked: str | pl.Expr) -> CalledMetric:
 
     Raises
     ------
+    ParameterError
+        If it is an area.
     UnknownMetricError
         If there is none, or if an expression is not a metric's, so that its direction is unknown.
     """
@@ -80,6 +82,11 @@ def called_metric(asked: str | pl.Expr) -> CalledMetric:
         hint = "an expression has no direction: register_metric gives it one; a called metric needs no alias"
         raise _unknown(label, hint)
     found, settings = _found(asked)
+    if found.build is None:
+        raise ParameterError(
+            f"the metric {found.name!r} is an area under a curve: it has no value at an operating point",
+            hint=f"{found.computed_by} computes it",
+        )
     return found.build(**settings)
 
 
@@ -112,7 +119,7 @@ def value_expression(asked: str | pl.Expr) -> pl.Expr:
 def _registered_as(expression: pl.Expr, label: str) -> CalledMetric | None:
     """Return the metric that a user registered with this expression and name."""
     registered = resolve(label)
-    if registered is None or not registered[0].own:
+    if registered is None or not registered[0].own or registered[0].build is None:
         return None
     called = registered[0].build()
     bare = expression.meta.undo_aliases()

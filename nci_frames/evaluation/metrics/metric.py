@@ -1,17 +1,15 @@
 """A metric: its data, and its expression after a call."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from typing import Literal
 
 import polars as pl
 
-__all__ = ["AreaSupport", "CalledMetric", "Direction", "Kind", "Metric", "Parameter"]
+__all__ = ["CalledMetric", "Direction", "Kind", "Metric", "Parameter"]
 
 Direction = Literal["maximize", "minimize", "target"]
 Kind = Literal["point", "curve"]
-#: What supports an area at a low prevalence: the rule for PR-AUC, or that of the gain curve.
-AreaSupport = Literal["pr", "gain"]
 Parameter = float | pl.Expr | None
 
 
@@ -20,17 +18,18 @@ class Metric:
     """A metric as data: what ``metrics()`` shows, and how it is evaluated and compared."""
 
     name: str
+    _: KW_ONLY
     #: Of one operating point, or of a whole curve: an area.
-    kind: Kind
-    aliases: tuple[str, ...]
+    kind: Kind = "point"
+    aliases: tuple[str, ...] = ()
     formula: str
-    direction: Direction
-    lower: float
-    upper: float
+    direction: Direction = "maximize"
+    lower: float = 0.0
+    upper: float = 1.0
     undefined_when: str
-    #: Returns the expression; takes the settings, and prevalence and beta if it depends on them. That of a
-    #: curve raises ParameterError, since it has no value at an operating point.
-    build: Callable[..., "CalledMetric"]
+    #: Returns the expression; takes the settings, and prevalence and beta if it depends on them. A curve has
+    #: none, since it has no value at an operating point.
+    build: Callable[..., "CalledMetric"] | None = None
     #: Settings of a call, besides prevalence and beta; the label shows them.
     settings: tuple[str, ...] = ()
     #: Whether the value is exactly linear in the prevalence, so that two models cross at most once.
@@ -53,8 +52,6 @@ class Metric:
     depends_on_prevalence: bool = True
     #: Of a curve: what its value belongs to besides a group and a prevalence, such as a range of FPR.
     needs: str = ""
-    #: Of a curve that depends on the prevalence: the rule that says where a log supports it.
-    support: AreaSupport = "pr"
 
     @property
     def words(self) -> tuple[str, ...]:

@@ -3,14 +3,14 @@
 import functools
 import inspect
 from collections.abc import Callable
-from typing import NoReturn, ParamSpec, cast
+from typing import ParamSpec, cast
 
 import polars as pl
 
 from nci_frames.base.docstrings import documented
 from nci_frames.base.errors import ParameterError
 from nci_frames.evaluation.metrics.labels import label_of, settings_of
-from nci_frames.evaluation.metrics.metric import AreaSupport, CalledMetric, Direction, Metric, Parameter
+from nci_frames.evaluation.metrics.metric import CalledMetric, Direction, Metric, Parameter
 from nci_frames.schemas.checked import checked
 
 P = ParamSpec("P")
@@ -112,62 +112,12 @@ def metric(
             return CalledMetric(new, build(*args, **kwargs).alias(label_of(name, settings)), **open_to)
 
         new = Metric(
-            name, "point", aliases, formula, direction, lower, upper, undefined_when, call, settable,
-            linear_in_prevalence, monotone, needs_fpr, scale=scale, title=title,
+            name, aliases=aliases, formula=formula, direction=direction, lower=lower, upper=upper,
+            undefined_when=undefined_when, build=call, settings=settable,
+            linear_in_prevalence=linear_in_prevalence, monotone=monotone, needs_fpr=needs_fpr, scale=scale,
+            title=title,
         )  # fmt: skip
         add(new)
         return call
 
     return decorate
-
-
-def curve_metric(
-    name: str,
-    *,
-    title: str,
-    formula: str,
-    undefined_when: str,
-    computed_by: str,
-    depends_on_prevalence: bool = True,
-    needs: str = "",
-    support: AreaSupport = "pr",
-    lower: float = 0.0,
-    upper: float = 1.0,
-) -> Metric:
-    """Register an area under a curve, of which more is better.
-
-    Parameters
-    ----------
-    name
-        What its column ``metric`` says.
-    title
-        How it is written in print.
-    formula
-        For display only.
-    undefined_when
-        When it is null.
-    computed_by
-        The call that computes it.
-    depends_on_prevalence
-        Whether its value does.
-    needs
-        What it belongs to besides a group of counts and a prevalence.
-    support
-        The rule that says where a log supports it, if it depends on the prevalence.
-    lower, upper
-        Range of the values.
-    """
-
-    def build(**_: object) -> NoReturn:
-        raise ParameterError(
-            f"the metric {name!r} is an area under a curve: it has no value at an operating point",
-            hint=f"{computed_by} computes it",
-        )
-
-    new = Metric(
-        name, "curve", (), formula, "maximize", lower, upper, undefined_when, build,
-        title=title, computed_by=computed_by, depends_on_prevalence=depends_on_prevalence, needs=needs,
-        support=support,
-    )  # fmt: skip
-    add(new)
-    return new

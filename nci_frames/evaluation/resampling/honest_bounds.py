@@ -13,23 +13,22 @@ import numpy as np
 import polars as pl
 
 from nci_frames.base.arguments import Prevalences
-from nci_frames.base.normal import normal_quantile
+from nci_frames.evaluation.areas.area import Area, all_areas
 from nci_frames.evaluation.areas.areas import compute_areas
-from nci_frames.evaluation.areas.score_bounds import newcombe_variance, score_bounds
+from nci_frames.evaluation.areas.lowest import supported_from
+from nci_frames.evaluation.areas.pr import PR_AUC
 from nci_frames.evaluation.arrays.buckets import BucketCounts, bucket_counts
 from nci_frames.evaluation.field.prevalences import Field
-from nci_frames.evaluation.metrics import PR_AUC, ROC_AUC, curve_asked, find_metric
+from nci_frames.evaluation.metrics import curve_asked
 from nci_frames.evaluation.projection.projection import project_checked
 from nci_frames.evaluation.rates.clusters import effective_rows, known_share, worth_of
 from nci_frames.evaluation.rates.operating_points import select_operating_points
 from nci_frames.evaluation.rates.rates import clustered_bounds, compute_rates, with_worth
 from nci_frames.evaluation.resampling.resampling import Resampling
 from nci_frames.evaluation.support.flags import defined_flags, flags, log_cost
-from nci_frames.evaluation.support.lowest import supported_from
 
-#: With fewer rows in one of the four counts, or rows of a class in fewer buckets, percentiles are extended;
-#: those of ROC-AUC with fewer independent rows of a class.
-_ENOUGH, _ENOUGH_FOR_ROC = 20, 100
+#: With fewer rows in one of the four counts, or rows of a class in fewer buckets, percentiles are extended.
+_ENOUGH = 20
 _CELLS = ("tp", "fp", "fn", "tn")
 _FLAGS = ["supported", "reason"]
 #: The bounds, and what extends them to others.
@@ -142,11 +141,10 @@ def with_area_flags(
     With *worth*, a table of ``class_worth``, rows count as so many independent ones.
     """
     columns = table.columns
-    areas = (area for area in map(find_metric, table["metric"].unique()) if area.kind == "curve")
-    at_prevalences = [area for area in areas if area.depends_on_prevalence] or [PR_AUC]
+    ruled = [area.name for area in _areas_in(table) if area.support is not None]
     lowest = pl.concat(
-        supported_from(counts, area.name, worth=worth).rename({"prevalence": "__lowest", "reason": "__why"})
-        for area in at_prevalences
+        supported_from(counts, name, worth=worth).rename({"prevalence": "__lowest", "reason": "__why"})
+        for name in ruled or [PR_AUC.name]
     )
     negatives = counts.group_by(keys).agg((pl.col("fp") + pl.col("tn")).first().alias("__negatives"))
     if worth is not None:
@@ -156,7 +154,7 @@ def with_area_flags(
     for beside, on in ((lowest, [*keys, "metric"]), (negatives, keys)):
         table = table.join(beside, on=on, how="left", nulls_equal=True, maintain_order="left")
     cost = log_cost(pl.col("__lowest"), pl.col("__negatives"))
-    depends = pl.col("metric").is_in([area.name for area in at_prevalences])
+    depends = pl.col("metric").is_in(ruled)
     none = pl.lit(None, pl.UInt32)
     at_prevalence = flags(pl.col("__lowest"), cost, none, pl.col("prevalence"))
     at_prevalence["reason"] = pl.coalesce(
@@ -167,6 +165,11 @@ def with_area_flags(
         *columns,
         **{name: pl.when(depends).then(at_prevalence[name]).otherwise(defined[name]) for name in _FLAGS},
     )
+
+
+def _areas_in(table: pl.DataFrame) -> list[Area]:
+    """Return the areas that a table has values of."""
+    return [area for area in all_areas() if area.name in table["metric"]]
 
 
 def _areas(
@@ -188,36 +191,41 @@ def _areas(
         # Where nearly all rows of a class are in one bucket, resampling hardly moves it.
         known &= ~(pl.col("__rarer") < 2).fill_null(value=False)
     told = told.with_columns(pl.when(known).then(side).alias(side) for side in _SIDES)
+    areas = _areas_in(told)
     value, std, m, n = (told[name].cast(pl.Float64).to_numpy() for name in ("value", "std", *_SIZES))
-    with np.errstate(invalid="ignore", divide="ignore"):
-        # As for the score interval of auc_interval.
-        spread = np.fmax(1.0, std**2 / newcombe_variance(value, m, n))
-    lower, upper = score_bounds(value, m, n, normal_quantile(logs.level) ** 2 * spread)
-    told = told.with_columns(lower_score=pl.Series(lower), upper_score=pl.Series(upper))
-    unsure = (pl.col("metric") == PR_AUC.name) & (~pl.col("supported") | (pl.col("__rarer") < _ENOUGH))
+    lower, upper = np.full((2, len(told)), np.nan)
+    few = np.zeros(len(told), np.bool_)
+    for area in areas:
+        if area.score_bounds is not None:
+            some = (told["metric"] == area.name).to_numpy()
+            bounds = area.score_bounds(value[some], std[some], m[some], n[some], logs.level)
+            lower[some], upper[some], few[some] = bounds
+    told = told.with_columns(lower_score=pl.Series(lower), upper_score=pl.Series(upper), __few=pl.Series(few))
+    banded = [area.name for area in areas if area.band_if_unsure]
+    unsure = pl.col("metric").is_in(banded) & (~pl.col("supported") | (pl.col("__rarer") < _ENOUGH))
     band = told.clear()
     if len(told.filter(unsure)):
         band = compute_areas(
-            counts, prevalence=prevalence, interval="simultaneous", level=logs.level, units=logs.units
-        ).filter(metric=PR_AUC.name)
+            counts, prevalence=prevalence, metrics=banded, interval="simultaneous", level=logs.level,
+            units=logs.units,
+        )  # fmt: skip
     at = [*keys, "metric", "prevalence"]
     found = told.join(
         band.select(*at, *_SIDES), on=at, how="left", nulls_equal=True, maintain_order="left", suffix="_band"
     )
-    few = (pl.col("metric") == ROC_AUC.name) & (pl.min_horizontal(_SIZES) < _ENOUGH_FOR_ROC)
-    few &= pl.col("lower").is_not_null()
+    extended = pl.col("__few") & pl.col("lower").is_not_null()
     wide = unsure & pl.col("lower_band").is_not_null()
     corrected = found.with_columns(
         *(
             pl.when(wide)
             .then(f"{side}_band")
-            .when(few)
+            .when(extended)
             .then(wider(side, f"{side}_score"))
             .otherwise(side)
             .alias(side)
             for side, wider in _SIDES.items()
         ),
-        interval=_interval(few | wide),
+        interval=_interval(extended | wide),
     )
     return corrected.select(*table.columns, "interval", *_FLAGS)
 

@@ -7,8 +7,9 @@ import numpy as np
 import polars as pl
 
 from nci_frames.base.arguments import Prevalences
+from nci_frames.evaluation.areas.pr import PR_AUC
 from nci_frames.evaluation.arrays.histograms import whole_counts
-from nci_frames.evaluation.metrics import PR_AUC, Metric, asked_metric, called_metric, curve_asked
+from nci_frames.evaluation.metrics import Metric, asked_metric, called_metric, curve_asked
 from nci_frames.evaluation.metrics.directions import better_sign
 from nci_frames.evaluation.metrics.rounding import rounding
 from nci_frames.evaluation.projection.projection import project_checked

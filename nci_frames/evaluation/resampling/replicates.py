@@ -17,10 +17,10 @@ from numpy.typing import NDArray
 from nci_frames.base.arguments import Prevalences, beta_values
 from nci_frames.base.errors import ParameterError
 from nci_frames.base.typing import Floats
-from nci_frames.evaluation.areas.replicated import REPLICATED
+from nci_frames.evaluation.areas.area import Area, Logs, area_of
 from nci_frames.evaluation.arrays.histograms import Histogram
 from nci_frames.evaluation.field.prevalences import Field, field_of, is_field, numbers_of, own_prevalence
-from nci_frames.evaluation.metrics import Metric, asked_metric, curve_asked
+from nci_frames.evaluation.metrics import asked_metric, curve_asked
 from nci_frames.evaluation.metrics.directions import better_sign
 from nci_frames.evaluation.projection.grids import MetricGrid, metric_grids
 from nci_frames.evaluation.projection.projection import points_on_grids
@@ -113,7 +113,7 @@ def resample(
     if not asked:
         raise ParameterError.out_of_range("metric", metric, "at least one metric")
     grid, betas = numbers_of(prevalence), beta_values(beta)
-    curves, metrics = _curves(asked, grid), [one for one in asked if curve_asked(one) is None]
+    areas, metrics = _areas(asked, grid), [one for one in asked if curve_asked(one) is None]
     keys = logs.keys(frame)
     if is_field(prevalence):
         prevalence = field_of(cast("Field", prevalence), frame, keys)
@@ -123,19 +123,20 @@ def resample(
         points = whole.histogram.thresholds[::-1] if thresholds is None else thresholds
         observed = np.array([whole.histogram.observed_prevalence])
         (eta,) = own_prevalence(whole.histogram.group, prevalence, observed, keys)
-        wanted = _Wanted(curves, metrics, grid, betas, points.tolist(), float(eta), own)
+        wanted = _Wanted(areas, metrics, grid, betas, points.tolist(), float(eta), own)
         # Bins that no result distinguishes are merged before drawing: between thresholds, or between
         # positives.
         sampler = whole
-        if not curves:
+        if not areas:
             sampler = whole if own else whole.coarser(points.tolist())
-        elif not wanted.metrics:
-            sampler, points = whole.condensed(), np.empty(0)
+        elif not metrics:
+            merged = not any(area.of_scores for area in areas)
+            sampler, points = whole.condensed() if merged else whole, np.empty(0)
         drawn = sampler.draws(logs)
-        if prior and not curves:
+        if prior and not areas:
             group = sampler.histogram.group.row(0, named=True)
             drawn = with_prior(drawn, stream(logs.seed, {"prior": True, **group}))
-        return _evaluated(wanted, sampler, points, drawn, unseen=not curves)
+        return _evaluated(wanted, sampler, points, drawn, unseen=not areas)
 
     for _, same in itertools.groupby(
         samplers_of(frame, logs), key=lambda given: given.histogram.group.row(0)
@@ -201,8 +202,8 @@ def _evaluated(
     known = [np.concatenate([rows[None], apart]) for rows, apart in zip(histogram.classes, near, strict=True)]
     first = next(drawn)
     positives, negatives = (np.concatenate(rows) for rows in zip(known, first, strict=True))
-    blocks = [wanted.of(positives, negatives, reached)]
-    blocks += [wanted.of(*rows, reached) for rows in drawn]
+    blocks = [wanted.of(Logs(positives, negatives, histogram), reached)]
+    blocks += [wanted.of(Logs(*rows, histogram), reached) for rows in drawn]
     values, ends = np.concatenate(blocks), 1 + len(near[0])
     with np.errstate(invalid="ignore"):
         moved = np.stack([np.abs(part - values[0]).max(axis=0) for part in np.split(values[1:ends], 2)])
@@ -259,7 +260,7 @@ def takes_own_thresholds(metric: str | pl.Expr, threshold: float | str | None) -
     return threshold == "own" and not (isinstance(metric, str) and curve_asked(metric) is not None)
 
 
-def _curves(asked: Sequence[str | pl.Expr], grid: list[float] | None) -> list[Metric]:
+def _areas(asked: Sequence[str | pl.Expr], grid: list[float] | None) -> list[Area]:
     """Return the areas among what is asked for.
 
     Raises
@@ -267,15 +268,9 @@ def _curves(asked: Sequence[str | pl.Expr], grid: list[float] | None) -> list[Me
     ParameterError
         If one cannot be resampled, or is undefined at a prevalence.
     """
-    found = [curve for curve in map(curve_asked, asked) if curve is not None]
-    for curve in found:
-        if curve.name not in REPLICATED:
-            raise ParameterError(
-                f"the metric {curve.name!r} cannot be resampled: it belongs to {curve.needs}",
-                found=f"areas that can be resampled are {', '.join(REPLICATED)}",
-                hint=f"{curve.computed_by} gives its value, and its certified bounds",
-            )
-        REPLICATED[curve.name].check(grid)
+    found = [area for area in (area_of(one, "resampled") for one in asked) if area is not None]
+    for area in found:
+        area.check(grid)
     return list(dict.fromkeys(found))
 
 
@@ -283,7 +278,7 @@ def _curves(asked: Sequence[str | pl.Expr], grid: list[float] | None) -> list[Me
 class _Wanted:
     """The metrics to compute for each log of a group: areas, and metrics at points."""
 
-    curves: Sequence[Metric]
+    areas: Sequence[Area]
     metrics: Sequence[str | pl.Expr]
     #: None: the prevalence of the group.
     grid: list[float] | None
@@ -298,11 +293,11 @@ class _Wanted:
     def etas(self) -> list[float]:
         return [self.prevalence] if self.grid is None else self.grid
 
-    def of(self, positives: Rows, negatives: Rows, reached: Rows) -> Floats:
+    def of(self, logs: Logs, reached: Rows) -> Floats:
         """Return the values of the cases in each log, of shape (logs, cases); the first log comes first."""
-        values = [REPLICATED[curve.name].areas(positives, negatives, self.etas) for curve in self.curves]
+        values = [area.replicated(logs, self.etas) for area in self.areas]
         if self.metrics:
-            values.append(self._of_points(positives, negatives, reached))
+            values.append(self._of_points(logs.positives, logs.negatives, reached))
         return np.hstack(values)
 
     @property
@@ -310,9 +305,9 @@ class _Wanted:
         """What the values belong to, once they are known."""
         schema = dict(zip(_CASES, [pl.Float64, pl.String, pl.String, pl.Float64, pl.Float64], strict=True))
         rows = [
-            (None, curve.name, REPLICATED[curve.name].method, None if math.isnan(eta) else eta, None)
-            for curve in self.curves
-            for eta in (self.etas if curve.depends_on_prevalence else [math.nan])
+            (None, area.name, area.method, None if math.isnan(eta) else eta, None)
+            for area in self.areas
+            for eta in (self.etas if area.depends_on_prevalence else [math.nan])
         ]
         of_curves = pl.DataFrame(rows, schema=schema, orient="row")
         if self._points_cases is None:

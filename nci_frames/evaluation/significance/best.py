@@ -9,9 +9,8 @@ from numpy.typing import NDArray
 
 from nci_frames.base.arguments import Prevalences
 from nci_frames.base.typing import Floats
-from nci_frames.evaluation.areas.replicated import REPLICATED
 from nci_frames.evaluation.arrays.histograms import whole_counts
-from nci_frames.evaluation.metrics import asked_metric
+from nci_frames.evaluation.metrics import Metric, asked_metric
 from nci_frames.evaluation.metrics.directions import better_sign
 from nci_frames.evaluation.resampling.replicates import Replicates, labelled_cases, resample_models
 from nci_frames.evaluation.resampling.resampling import Resampling
@@ -177,19 +176,20 @@ def compare_best(
     keys = logs.keys(frame)
     if not groups:
         return BEST_COMPARISONS.empty(frame.select(keys))
-    sign = better_sign(asked_metric(metric))
-    tables = [_compared(models, sign, level, simultaneous=simultaneous) for models in groups]
+    known = asked_metric(metric)
+    tables = [_compared(models, known, level, simultaneous=simultaneous) for models in groups]
     return BEST_COMPARISONS.finish(pl.concat(tables).drop("threshold").sort(*keys, *_CASE, "model"))
 
 
-def _compared(models: list[Replicates], sign: int, level: float, *, simultaneous: bool) -> pl.DataFrame:
+def _compared(models: list[Replicates], metric: Metric, level: float, *, simultaneous: bool) -> pl.DataFrame:
     """Compare the models of one group of keys."""
+    sign = better_sign(metric)
     # Infinite values have no distance.
     value = _finite(sign * np.stack([m.value for m in models]))  # model, case
     drawn = _finite(sign * np.stack([m.values for m in models]))  # model, log, case
     defined = ~np.isnan(value)
     often = (~np.isnan(drawn)).mean(axis=1) >= _DEFINED
-    moved, freedom = _moved(models), np.stack([m.freedom for m in models])
+    moved, freedom = _moved(models, metric), np.stack([m.freedom for m in models])
     large = freedom >= _LEAST - 1
     told = defined & often & large
     scale = _scale(value)
@@ -253,11 +253,12 @@ def _scale(value: Floats) -> Floats:
     return np.asarray(np.ldexp(1.0, np.frexp(largest)[1] - 1))
 
 
-def _moved(models: list[Replicates]) -> Floats:
+def _moved(models: list[Replicates], metric: Metric) -> Floats:
     """Return by how much one row moves each value of each model; 0 for an area, which has no threshold."""
     moved = np.stack([m.moved.max(axis=0) for m in models])
-    area = models[0].cases["metric"].is_in(list(REPLICATED)).to_numpy()
-    return np.where(area, 0.0, np.where(np.isnan(moved), np.inf, moved))
+    if metric.kind == "curve":
+        return np.zeros(moved.shape)
+    return np.where(np.isnan(moved), np.inf, moved)
 
 
 def _ahead(value: Floats) -> Floats:

@@ -5,21 +5,25 @@ import polars as pl
 
 from nci_frames.base.typing import Floats
 from nci_frames.evaluation.arrays.roc_steps import Curves
-from nci_frames.evaluation.metrics import AreaSupport
 from nci_frames.evaluation.support.flags import defined_flags, flags, log_cost
 from nci_frames.evaluation.support.reasons import number_of
-from nci_frames.evaluation.support.rule import curve_support
+from nci_frames.evaluation.support.rule import SupportRule
 
 _SUPPORT = ("__lowest", "__negatives", "__why")
 
 
-def with_curve_support(curves: Curves, area: AreaSupport, worth: pl.DataFrame | None = None) -> pl.DataFrame:
-    """Return the groups of some curves with what their flags are made from.
+def with_curve_support(
+    curves: Curves, rule: SupportRule | None, worth: pl.DataFrame | None = None
+) -> pl.DataFrame:
+    """Return the groups of some curves with what their flags are made from; null without a *rule*.
 
     With *worth*, a table of ``class_worth``, the rows of a group count as so many independent ones.
     """
+    if rule is None:
+        nulls = zip(_SUPPORT, (pl.Float64, pl.Float64, pl.UInt32), strict=True)
+        return curves.groups.with_columns(pl.lit(None, dtype).alias(name) for name, dtype in nulls)
     shares = None if worth is None else _shares(curves.groups, worth)
-    lowest = getattr(curve_support(curves, shares), area)
+    lowest = rule.lowest(curves, shares)
     positives, negatives = pl.Series(curves.positives), pl.Series(curves.negatives)
     if shares is not None:
         negatives = negatives * pl.Series(shares[1])
@@ -31,7 +35,7 @@ def with_curve_support(curves: Curves, area: AreaSupport, worth: pl.DataFrame | 
         .when(negatives == 0)
         .then(number_of("no_negatives"))
         .when(pl.Series(np.isnan(lowest)))
-        .then(number_of(f"few_for_{area}"))
+        .then(number_of(rule.too_few))
         .alias("__why"),
     )
 

@@ -6,8 +6,9 @@ the standard error of precision, relative to precision, is about √FP/(M + FP).
 however many false positives there are, and at most 1/√FP. So M >= 25 or FP >= 100 keeps it at 10 % or less.
 """
 
-from collections.abc import Collection
-from typing import Literal, NamedTuple
+from collections.abc import Callable, Collection
+from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 import polars as pl
@@ -71,34 +72,30 @@ def point_reason() -> pl.Expr:
     return pl.coalesce(class_reason(), pl.when(pl.col("tpr") == 0).then(number_of("nobody")))
 
 
-class CurveSupport(NamedTuple):
-    """The lowest prevalence that each curve supports; NaN where there is none."""
+@dataclass(frozen=True, slots=True)
+class SupportRule:
+    """A rule that says from which prevalence on a log supports what is read from a whole curve."""
 
-    pr: Floats
-    gain: Floats
+    #: Returns the lowest prevalence of each curve, NaN where there is none. With shares, of each curve, the
+    #: rows of either class count as so many independent ones each.
+    lowest: Callable[[Curves, tuple[Floats, Floats] | None], Floats]
+    #: The name of the reason why there is none, if both classes have rows.
+    too_few: str
 
 
-def curve_support(curves: Curves, worth: tuple[Floats, Floats] | None = None) -> CurveSupport:
-    """Return the lowest prevalences at which the log supports what is read from whole curves.
+def _pr_support(curves: Curves, worth: tuple[Floats, Floats] | None) -> Floats:
+    """PR-AUC, and a metric at the best of all thresholds.
 
-    With *worth*, of each curve, the rows of either class count as so many independent ones each.
-
-    PR-AUC, and a metric at the best of all thresholds, depend on the negatives above the threshold at which
-    precision is one half. The log supports them at the odds o if there is such a threshold with at least
-    10 true positives, and N·o·TPR >= 25.
+    They depend on the negatives above the threshold at which precision is one half. The log supports them at
+    the odds o if there is such a threshold with at least 10 true positives, and N·o·TPR >= 25.
 
     A weak model has no such threshold at a low prevalence. Its area is supported, too, if the thresholds
     with fewer than 25 false positives or 10 true positives could not add a tenth to it, even if precision
     were 1 there.
-
-    The gain curve begins at a recall that equals the prevalence. It is supported if 25 rows of each class are
-    expected above.
     """
     start, size = curves.start, curves.size
     each = np.repeat(np.arange(len(size)), size)
-    positives, negatives = curves.positives, curves.negatives
-    if worth is not None:
-        positives, negatives = positives * worth[0], negatives * worth[1]
+    positives, negatives = _independent(curves, worth)
     with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
         true, false = curves.tpr1 * positives[each], curves.fpr1 * negatives[each]
         enough = true >= LEAST_POSITIVES * (1 - 1e-9)
@@ -117,10 +114,26 @@ def curve_support(curves: Curves, worth: tuple[Floats, Floats] | None = None) ->
         weak = 2 * first / LARGEST_FIRST / _reduced(np.add, slope, start)
         lowest = np.minimum(lowest, np.where(np.isnan(weak), np.inf, weak))
         known = (positives >= LEAST_POSITIVES) & (negatives > 0) & np.isfinite(lowest)
-        pr = np.where(known, lowest / (1 + lowest), np.nan)
-        rows = np.minimum(positives, negatives)
-        gain = np.where(rows >= LEAST_FOUND, LEAST_FOUND / rows, np.nan)
-    return CurveSupport(pr, gain)
+        return np.where(known, lowest / (1 + lowest), np.nan)
+
+
+def _gain_support(curves: Curves, worth: tuple[Floats, Floats] | None) -> Floats:
+    """Return where 25 rows of each class are expected above a recall that equals the prevalence.
+
+    There the gain curve begins.
+    """
+    rows = np.minimum(*_independent(curves, worth))
+    with np.errstate(divide="ignore"):
+        return np.where(rows >= LEAST_FOUND, LEAST_FOUND / rows, np.nan)
+
+
+PR_SUPPORT = SupportRule(_pr_support, "few_for_pr")
+GAIN_SUPPORT = SupportRule(_gain_support, "few_for_gain")
+
+
+def _independent(curves: Curves, worth: tuple[Floats, Floats] | None) -> tuple[Floats, Floats]:
+    positives, negatives = curves.positives, curves.negatives
+    return (positives, negatives) if worth is None else (positives * worth[0], negatives * worth[1])
 
 
 def _reduced(by: np.ufunc, steps: Floats, start: NDArray[np.int64]) -> Floats:

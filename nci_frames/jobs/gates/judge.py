@@ -14,7 +14,7 @@ from nci_frames.jobs.gates.changes import change_limits
 from nci_frames.jobs.gates.difference import UNKNOWN, difference
 from nci_frames.jobs.gates.measure import Measurement, measure, segment_text
 from nci_frames.jobs.gates.sequential import log_martingale
-from nci_frames.jobs.job_file.gates import AREAS, Champion, Gate, ValueThreshold
+from nci_frames.jobs.job_file.gates import Champion, Gate, ValueThreshold
 from nci_frames.jobs.job_file.model import Job, SegmentScenario
 from nci_frames.jobs.job_file.scenarios import key_text
 from nci_frames.jobs.repeats import REPEAT
@@ -169,7 +169,7 @@ def _before(
         return {}
     shared: dict[Place, dict[str, Any]] = {}
     counts = reference.shared(gate.segments, gate.window)
-    if gate.metric in AREAS:
+    if gate.area:
         shared = {(row["model"], row["segment"]): row for row in _measured(job, gate, reference.shared)}
     elif len(counts):
         threshold = job.report.decided_at if gate.threshold is None else gate.threshold

@@ -8,11 +8,11 @@ import polars as pl
 
 from nci_frames.base.arguments import LEAST_BUCKETS, Prevalences
 from nci_frames.counts.pooling import pooled_counts
+from nci_frames.evaluation.metrics import asked_metric
 from nci_frames.evaluation.projection.projection import project_rates
 from nci_frames.evaluation.rates.operating_points import select_operating_points
 from nci_frames.evaluation.rates.rates import compute_rates
 from nci_frames.evaluation.resampling.bootstrap import bootstrap
-from nci_frames.jobs.job_file.gates import AREAS
 from nci_frames.questions.units import Drawn
 
 #: Resampled logs behind the bounds of an area.
@@ -89,7 +89,7 @@ def measure(
     group = ["model", *keys]
     drawn, rates = drawn_rates(counts, keys, repeat)
     points = select_operating_points(rates, threshold=what.threshold)
-    if what.metric in AREAS:
+    if asked_metric(what.metric).kind == "curve":
         values = _areas(drawn, group, what)
     else:
         values = project_rates(

@@ -8,8 +8,8 @@ from typing import Annotated, Literal, TypeVar
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, field_validator, model_validator
 
 from nci_frames.base.errors import NciFramesError
+from nci_frames.evaluation.areas.area import Area
 from nci_frames.evaluation.metrics import asked_metric, called_metric
-from nci_frames.evaluation.metrics.registry import all_metrics
 
 
 @contextmanager
@@ -43,10 +43,6 @@ Probability = Annotated[float, Field(ge=0, le=1)]
 #: At and above it a row is predicted positive; it may be infinite.
 Threshold = Annotated[float, AfterValidator(_no_nan)]
 Finite = Annotated[float, Field(allow_inf_nan=False)]
-#: Areas that have bounds, by resampling: those that need no range of FPR or prevalence.
-AREAS = tuple(known.name for known in all_metrics() if known.kind == "curve" and not known.needs)
-
-
 #: A gate makes one of them.
 _PROMISES = ("value_threshold", "change_threshold", "champion")
 
@@ -102,7 +98,7 @@ class Gate(Model):
 
     name: Annotated[str, Field(min_length=1, description="Name in verdicts.")]
     metric: Annotated[
-        str, Field(description="A metric such as precision or f_beta, or roc_auc or pr_auc.")
+        str, Field(description="A metric such as precision or f_beta, or an area such as pr_auc.")
     ] = "pr_auc"
     models: Annotated[
         tuple[str, ...], Distinct, Field(description="Models that are judged; all if empty.")
@@ -149,7 +145,8 @@ class Gate(Model):
     def _known(cls, name: str) -> str:
         with as_problem():
             found = asked_metric(name)
-            bounded = name in AREAS if found.kind == "curve" else found.monotone
+            # Areas that belong to a range cannot be resampled.
+            bounded = isinstance(found, Area) if found.kind == "curve" else found.monotone
             if found.kind != "curve":
                 called_metric(name)
         if not bounded:
@@ -160,6 +157,11 @@ class Gate(Model):
     def kind(self) -> str:
         """Which promise it makes."""
         return next(name for name in _PROMISES if getattr(self, name) is not None)
+
+    @property
+    def area(self) -> bool:
+        """Whether the metric is an area."""
+        return asked_metric(self.metric).kind == "curve"
 
     @property
     def minimized(self) -> bool:

@@ -8,15 +8,17 @@ import numpy as np
 import polars as pl
 import pytest
 from hypothesis import given
+from numpy.testing import assert_allclose
 from polars.testing import assert_frame_equal
 
 import nci_frames as nf
-from nci_frames.evaluation.areas.replicated import REPLICATED, pr_gain_aucs
+from nci_frames.evaluation.areas.area import Area, Logs, all_areas
+from nci_frames.evaluation.arrays.histograms import Histogram
 from nci_frames.evaluation.metrics import find_metric
 from nci_frames.evaluation.metrics.registry import all_metrics
 from nci_frames.evaluation.resampling.replicates import resample
 from nci_frames.evaluation.resampling.resampling import Resampling
-from tests.logs import crossing_models, exact_counts, random_log
+from tests.logs import counts_of_bins, crossing_models, exact_counts, random_log
 
 CURVES = [known for known in all_metrics() if known.kind == "curve"]
 #: Every area of the registry, by the function that computes it.
@@ -140,25 +142,24 @@ def test_areas_whose_order_is_not_searched(function: Any, options: dict[str, Any
 logs_of_bins = st.lists(st.tuples(st.integers(0, 3), st.integers(0, 3)), min_size=1, max_size=9)
 
 
+@pytest.mark.parametrize("area", all_areas(), ids=lambda area: area.name)
 @given(rows=logs_of_bins, logs=st.integers(1, 3))
-def test_gain_areas_of_many_logs_are_those_of_each(rows: list[tuple[int, int]], logs: int) -> None:
+def test_areas_of_many_logs_are_those_of_each(area: Area, rows: list[tuple[int, int]], logs: int) -> None:
     rng = np.random.default_rng(len(rows))
     positives, negatives = (
         np.stack([rng.permutation(np.array(column)) for _ in range(logs)])
         for column in zip(*rows, strict=True)
     )
-    found = pr_gain_aucs(positives, negatives, [0.01, 0.5])
-    for log in range(logs):
-        counts = pl.DataFrame({"tp": positives[log].cumsum(), "fp": negatives[log].cumsum()}).with_columns(
-            model=pl.lit("a"),
-            threshold=-pl.int_range(pl.len()).cast(pl.Float64),
-            fn=int(positives[log].sum()) - pl.col("tp"),
-            tn=int(negatives[log].sum()) - pl.col("fp"),
-        )
-        expected = nf.pr_gain_auc(counts, prevalence=[0.01, 0.5])["value"].to_list()
-        assert [None if np.isnan(value) else value for value in found[log]] == [
-            None if value is None else pytest.approx(value, rel=1e-12, abs=1e-12) for value in expected
-        ]
+    edges = np.arange(1.0, len(rows))
+    histogram = Histogram(pl.DataFrame(), edges[::-1], positives[0], negatives[0], every_score=False)
+    etas = [0.01, 0.5]
+    found = area.replicated(Logs(positives, negatives, histogram), etas)
+    assert found.shape == (logs, 2 if area.depends_on_prevalence else 1)
+    if not len(edges):
+        return
+    counts = counts_of_bins(positives[:, ::-1], negatives[:, ::-1], edges)
+    each = nf.compute_areas(counts, prevalence=etas, metrics=area.name)["value"].fill_null(np.nan)
+    assert_allclose(found.ravel(), each.to_numpy(), rtol=1e-12, atol=1e-12)
 
 
 @pytest.mark.thorough
@@ -191,7 +192,7 @@ def test_gain_areas_are_resampled() -> None:
 
 def test_what_cannot_be_resampled_belongs_to_a_range() -> None:
     counts = crossing_models(0, models=2)
-    refused = {known.name: known.needs for known in CURVES if known.name not in REPLICATED}
+    refused = {known.name: known.needs for known in CURVES if not isinstance(known, Area)}
     assert refused == {"mean_pr_auc": "a range of prevalence", "partial_roc_auc": "a range of FPR"}
     for name, needs in refused.items():
         for function in (nf.bootstrap, nf.probability_best):
@@ -199,5 +200,13 @@ def test_what_cannot_be_resampled_belongs_to_a_range() -> None:
                 nf.ParameterError, match=f"'{name}' cannot be resampled: it belongs to {needs}"
             ):
                 function(counts, metric=name, repeats=2)  # type: ignore[operator]
+        with pytest.raises(nf.ParameterError, match=f"'{name}' cannot be computed: it belongs to {needs}"):
+            nf.compute_areas(counts, prevalence=0.1, metrics=name)
+    with pytest.raises(nf.ParameterError, match=r"'recall' is one of operating points(.|\n)*project_rates"):
+        nf.compute_areas(counts, prevalence=0.1, metrics="recall")
+    with pytest.raises(nf.ParameterError, match="'pr_gain_auc' has no band"):
+        nf.compute_areas(counts, prevalence=0.1, metrics="pr_gain_auc", interval="simultaneous")
+    with pytest.raises(nf.ParameterError, match="prevalence must be between 0 and 1, both excluded"):
+        nf.compute_areas(counts, metrics="pr_gain_auc", prevalence=[0, 0.1])
     with pytest.raises(nf.ParameterError, match="prevalence must be between 0 and 1, both excluded"):
         nf.bootstrap(counts, metric="pr_gain_auc", prevalence=[0, 0.1], repeats=2)

@@ -12,7 +12,6 @@ from scipy import stats
 from sklearn.metrics import average_precision_score, fbeta_score, roc_auc_score
 
 import nci_frames as nf
-from nci_frames.evaluation.areas.replicated import average_precisions, roc_aucs
 from nci_frames.evaluation.resampling.best_f_beta import best_f_beta, has_no_limits
 from nci_frames.evaluation.resampling.replicates import resample
 from nci_frames.evaluation.resampling.resampling import Resampling
@@ -36,31 +35,6 @@ def test_values_are_those_of_areas_and_projections(log: pl.DataFrame, thresholds
     projection = nf.project_rates(nf.compute_rates(counts), metrics="f_beta", prevalence=PREVALENCES)
     projection = projection.drop("supported", "reason")
     assert_frame_equal(table.filter(metric="f_beta").select(projection.columns), projection)
-
-
-@given(
-    rows=st.lists(st.tuples(st.integers(0, 3), st.integers(0, 3)), min_size=1, max_size=9),
-    logs=st.integers(1, 3),
-)
-def test_kernels_equal_scikit_learn(rows: list[tuple[int, int]], logs: int) -> None:
-    rng = np.random.default_rng(len(rows))
-    positives, negatives = (
-        np.stack([rng.permutation(np.array(column)) for _ in range(logs)])
-        for column in zip(*rows, strict=True)
-    )
-    ap, roc = average_precisions(positives, negatives, [0.01, 0.5]), roc_aucs(positives, negatives)
-    for log in range(logs):
-        score = np.tile(-np.arange(len(rows)), 2)
-        label = np.repeat([1, 0], len(rows))
-        counts = np.concatenate([positives[log], negatives[log]])
-        if not (positives[log].any() and negatives[log].any()):
-            assert np.isnan([*ap[log], roc[log]]).all()
-            continue
-        assert roc[log] == pytest.approx(roc_auc_score(label, score, sample_weight=counts), abs=1e-12)
-        for place, eta in enumerate([0.01, 0.5]):
-            share = np.where(label, eta / positives[log].sum(), (1 - eta) / negatives[log].sum())
-            expected = average_precision_score(label, score, sample_weight=counts * share)
-            assert ap[log, place] == pytest.approx(expected, abs=1e-12)
 
 
 @pytest.mark.thorough

@@ -4,15 +4,17 @@ import polars as pl
 
 from nci_frames.base.errors import ParameterError
 from nci_frames.counts.pooling import pooled_counts
+from nci_frames.evaluation.areas.area import Area
+from nci_frames.evaluation.areas.mean import MEAN_PR_AUC
 from nci_frames.evaluation.arrays.histograms import whole_counts
 from nci_frames.evaluation.arrays.roc_steps import curves_of, no_curves
-from nci_frames.evaluation.metrics import MEAN_PR_AUC, Metric, called_metric, curve_asked
+from nci_frames.evaluation.metrics import Metric, called_metric, curve_asked
 from nci_frames.evaluation.rates.clusters import class_worth
 from nci_frames.evaluation.rates.operating_points import select_operating_points
 from nci_frames.evaluation.rates.rates import rates_of, with_worth
 from nci_frames.evaluation.support.area_flags import with_curve_support
 from nci_frames.evaluation.support.reasons import reason_text
-from nci_frames.evaluation.support.rule import class_reason, point_reason, point_support
+from nci_frames.evaluation.support.rule import PR_SUPPORT, class_reason, point_reason, point_support
 from nci_frames.schemas import COUNTS, RATES, SUPPORT, collect
 from nci_frames.schemas.checked import checked
 
@@ -122,7 +124,7 @@ def supported_from(
     keys = ["model", *RATES.keys(frame.columns)]
     curve = curve_asked(metric)
     if curve is not None:
-        label, needs_fpr = curve.name, curve.depends_on_prevalence
+        label, needs_fpr = curve.name, isinstance(curve, Area) and curve.support is not None
         _check_area(curve, threshold)
     else:
         called = called_metric(metric)
@@ -130,8 +132,8 @@ def supported_from(
     if needs_fpr and threshold is None:
         counted = frame.drop_nulls(["tp", "fp", "fn", "tn"])
         parts = [no_curves(counted, keys), *curves_of(counted, keys)]
-        area = "pr" if curve is None else curve.support
-        found = pl.concat(with_curve_support(part, area, worth) for part in parts).select(
+        rule = curve.support if isinstance(curve, Area) else PR_SUPPORT
+        found = pl.concat(with_curve_support(part, rule, worth) for part in parts).select(
             *keys, prevalence="__lowest", reason=reason_text(pl.col("__why"))
         )
     else:

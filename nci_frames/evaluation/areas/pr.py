@@ -1,0 +1,232 @@
+"""The area under the precision-recall curve: its rules, and the bounds of each.
+
+Between two thresholds of a grid the curve is unknown, but it is monotone: at every recall of the step its FPR
+lies between that of the two ends. So the area lies between those of the two extreme curves, whatever the rows
+were.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nci_frames.base.typing import Floats
+from nci_frames.evaluation.areas.area import CELLS_IN_CACHE, LACKS, Area, Areas, Etas, Logs, enclosed
+from nci_frames.evaluation.arrays.roc_steps import Curves
+from nci_frames.evaluation.support.rule import PR_SUPPORT
+
+Method = Literal["average_precision", "interpolated", "trapezoid"]
+
+#: Up to this y, 1 - log1p(y)/y is computed by its series.
+_SHORT = 0.02
+_TERMS = 5
+#: Steps of curves that are computed together; with more, the arrays leave the cache of the processor.
+_STEPS_AT_ONCE = 1 << 13
+
+
+@dataclass(frozen=True, slots=True)
+class Steps:
+    """Steps of ROC curves: true and false positives as shares of all rows, at both ends."""
+
+    recall: Floats  # the step in recall, never 0
+    true0: Floats
+    true1: Floats
+    false0: Floats
+    false1: Floats
+    origin: NDArray[np.int64]  # the steps that begin where nothing is predicted positive
+
+
+def _average_precision(steps: Steps) -> Areas:
+    """Sum precision at the end of each step times the step in recall: no interpolation, no anchor."""
+    value = steps.recall * (steps.true1 / (steps.true1 + steps.false1))
+    upper = steps.recall * (steps.true1 / (steps.true1 + steps.false0))
+    return value, _integral(steps, steps.false1, steps.false1), upper
+
+
+def _interpolated(steps: Steps) -> Areas:
+    """Integrate precision with FPR linear in TPR; from (0, 0) on it is the precision of the first point."""
+    value = _integral(steps, steps.false0, steps.false1)
+    lower = _integral(steps, steps.false1, steps.false1)
+    return value, lower, _integral(steps, steps.false0, steps.false0)
+
+
+def _trapezoid(steps: Steps) -> Areas:
+    """Take precision as linear in recall, starting at the first attained point; nothing before it counts."""
+    at_end = steps.true1 / (steps.true1 + steps.false1)
+    at_start = steps.true0 / (steps.true0 + steps.false0)
+    # If only negatives are predicted positive, precision is 0, also in the limit of eta = 1.
+    at_start[np.isnan(at_start) & (steps.true0 == 0) & (steps.true1 > 0)] = 0.0
+    value = steps.recall * (at_start + at_end) / 2
+    value[steps.origin] = 0.0
+    lower = steps.recall * (steps.true0 / (steps.true0 + steps.false1))
+    upper = steps.recall * (steps.true1 / (steps.true1 + steps.false0))
+    return value, np.where(steps.true0 == 0, 0.0, lower), upper
+
+
+PR_RULES: dict[str, Callable[[Steps], Areas]] = {
+    "average_precision": _average_precision,
+    "interpolated": _interpolated,
+    "trapezoid": _trapezoid,
+}
+
+
+def _integral(steps: Steps, false0: Floats, false1: Floats) -> Floats:
+    """Return the integral of precision over recall, false positives growing linearly with the true ones.
+
+    With d = true + false from d0 to d1, y = (d1-d0)/d0 and g(y) = 1 - log1p(y)/y, it is
+    recall/d0·(true0·(1-g) + (true1-true0)·g/y): a sum of positive numbers, in which nothing cancels.
+    """
+    d0, d1 = steps.true0 + false0, steps.true1 + false1
+    g, g_over_y = _missing_of_log((d1 - d0) / d0)
+    area = steps.true1 - steps.true0
+    area *= g_over_y
+    g *= steps.true0
+    area -= g
+    area += steps.true0
+    area *= steps.recall
+    area /= d0
+    # Along a step from (0, 0) precision is constant; 0/0 remains where eta is 0.
+    origin = d0 == 0
+    area[origin] = (steps.recall * (steps.true1 / d1))[origin]
+    return area
+
+
+def _missing_of_log(y: Floats) -> tuple[Floats, Floats]:
+    """Return 1 - log1p(y)/y and that over y, for y >= 0, to full precision also where y is small."""
+    # With z = y/(2+y): log1p(y) = 2·(z + z³/3 + z⁵/5 + ...), and so
+    # 1 - log1p(y)/y = z·(1 - (1-z)·z·(1/3 + z²/5 + ...)).
+    z = y / (2 + y)
+    square = z * z
+    rest = np.full_like(z, 1 / (2 * _TERMS + 1))
+    for term in range(_TERMS - 1, 0, -1):
+        rest *= square
+        rest += 1 / (2 * term + 1)
+    left = 1 - z
+    rest *= left
+    rest *= z
+    np.subtract(1, rest, out=rest)
+    left *= rest
+    left /= 2
+    rest *= z
+    g, g_over_y = rest, left
+    far = np.flatnonzero(z > _SHORT)
+    if len(far):
+        long = y[far]
+        log = np.where(np.isinf(long), 0.0, np.log1p(long) / long)
+        g[far], g_over_y[far] = 1 - log, (1 - log) / long
+    return g, g_over_y
+
+
+def _certified(curves: Curves, etas: Etas, method: Method) -> list[Areas]:
+    """Return the area at each prevalence: of short curves at many in one go, which takes NumPy no longer."""
+    rising = curves.rising()
+    groups = len(rising.start)
+    at_once = max(_STEPS_AT_ONCE // max(len(rising.tpr0), 1), 1)
+    found: list[Areas] = []
+    for first in range(0, len(etas), at_once):
+        some = etas[first : first + at_once]
+        if len(some) == 1:
+            found.append(_pr_auc(rising, some[0], method))
+            continue
+        each = np.concatenate([np.broadcast_to(eta, groups) for eta in some])
+        areas = _pr_auc(rising.repeated(len(some)), each, method)
+        value, lower, upper = (side.reshape(len(some), groups) for side in areas)
+        found += zip(value, lower, upper, strict=True)
+    return found
+
+
+def _pr_auc(rising: Curves, eta: float | Floats, method: Method) -> Areas:
+    of_step = np.repeat(eta, rising.size) if isinstance(eta, np.ndarray) else eta
+    with np.errstate(invalid="ignore", divide="ignore"):
+        steps = Steps(
+            rising.tpr1 - rising.tpr0,
+            of_step * rising.tpr0,
+            of_step * rising.tpr1,
+            (1 - of_step) * rising.fpr0,
+            (1 - of_step) * rising.fpr1,
+            rising.start[(rising.tpr0[rising.start] == 0) & (rising.fpr0[rising.start] == 0)],
+        )
+        return enclosed(rising, *PR_RULES[method](steps))
+
+
+def _highest_average_precision(rising: Curves, eta: float | Floats) -> Floats:
+    """Return the largest average precision of curves below these, of the steps in which TPR grows.
+
+    At a recall r, precision is that of the first score that reaches it. If its rows are tied, they end at a
+    higher recall, perhaps at one of a later step, where precision may be higher.
+    """
+    of_step = np.repeat(eta, rising.size) if isinstance(eta, np.ndarray) else eta
+    with np.errstate(invalid="ignore", divide="ignore"):
+        true = of_step * rising.tpr1
+        precision = true / (true + (1 - of_step) * rising.fpr0)
+    for start, size in zip(rising.start, rising.size, strict=True):
+        later = precision[start : start + size][::-1]
+        np.maximum.accumulate(later, out=later)
+    return rising.sum((rising.tpr1 - rising.tpr0) * precision)
+
+
+def _average_precisions(logs: Logs, prevalence: Sequence[float]) -> Floats:
+    """Return the average precision of each log at each prevalence; NaN if a class is missing, or for 0/0."""
+    positives, negatives, _ = logs
+    etas = np.asarray(prevalence, np.float64)
+    areas = np.empty((len(positives), len(etas)))
+    # A bin without positives adds nothing to recall, whatever its precision.
+    steps = np.flatnonzero(positives.any(axis=0))
+    some = max(1, CELLS_IN_CACHE // max(1, len(steps)))
+    for start in range(0, len(positives), some):
+        part = slice(start, start + some)
+        true, false = positives[part].cumsum(axis=1), negatives[part].cumsum(axis=1)
+        recall = positives[part, steps]
+        with np.errstate(invalid="ignore", divide="ignore"):
+            tpr, fpr = true[:, steps] / true[:, -1:], false[:, steps] / false[:, -1:]
+            ratio = np.where((recall == 0) & ~np.isnan(fpr), 1.0, fpr / tpr)
+            recall = recall / true[:, -1:]
+            # Precision is 1/(1 + k·FPR/TPR).
+            odds = np.divide(1 - etas, etas)
+            many = max(1, CELLS_IN_CACHE // max(1, ratio.size))
+            for place in range(0, len(etas), many):
+                work = ratio[:, np.newaxis] * odds[place : place + many, np.newaxis]
+                work += 1
+                np.divide(recall[:, np.newaxis], work, out=work)
+                areas[part, place : place + many] = work.sum(axis=2)
+    areas[~positives.any(axis=1) | ~negatives.any(axis=1)] = np.nan
+    return areas
+
+
+def pr_area(method: Method) -> Area:
+    """Return PR-AUC by one of its rules."""
+    return replace(
+        PR_AUC,
+        method=method,
+        certified=lambda curves, etas: _certified(curves, etas, method),
+        highest=_HIGHEST[method],
+    )
+
+
+def _highest(curves: Curves, etas: Etas) -> list[Floats]:
+    rising = curves.rising()
+    return [_highest_average_precision(rising, eta) for eta in etas]
+
+
+#: Between two points the rule "trapezoid" may leave the curves of a band.
+_HIGHEST: dict[str, Callable[[Curves, Etas], list[Floats]] | None] = {
+    "average_precision": _highest,
+    "interpolated": lambda curves, etas: [upper for *_, upper in _certified(curves, etas, "interpolated")],
+    "trapezoid": None,
+}
+
+PR_AUC = Area(
+    "pr_auc",
+    title="PR-AUC",
+    formula="∫ precision dTPR",
+    undefined_when=f"{LACKS}, or eta is 0 and a recall has FPR 0",
+    computed_by="compute_areas(counts, prevalence=...)",
+    method="average_precision",
+    certified=lambda curves, etas: _certified(curves, etas, "average_precision"),
+    highest=_highest,
+    replicated=_average_precisions,
+    support=PR_SUPPORT,
+    band_if_unsure=True,
+)
