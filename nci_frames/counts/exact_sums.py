@@ -6,10 +6,13 @@ from numpy.typing import NDArray
 
 from nci_frames.base.typing import Floats
 from nci_frames.counts.sums import check_sums
-from nci_frames.schemas.runs import group_starts
+from nci_frames.schemas.runs import group_starts, runs_together
 
 Cells = NDArray[np.int64] | Floats
 Places = NDArray[np.int64]
+
+#: About so many rows are added at a time.
+_ROWS_AT_A_TIME = 1 << 18
 
 
 def add_exact(frame: pl.DataFrame, first: Places, keys: list[str], members: list[str]) -> pl.DataFrame:
@@ -35,8 +38,25 @@ def add_exact(frame: pl.DataFrame, first: Places, keys: list[str], members: list
     # All rows of a member reach its lowest score.
     check_sums(heads, ["tp", "fp"], keys)
     begins = group_starts(heads, keys)
+    members_of, rows_of = np.append(begins, len(first)), np.append(first, len(frame))
+    added = []
+    # What is computed on the way takes as much memory as the counts: whole groups, some at a time.
+    for part in runs_together(first[begins], _ROWS_AT_A_TIME):
+        mine = slice(members_of[part.start], members_of[part.stop])
+        start, stop = rows_of[mine.start], rows_of[mine.stop]
+        rows = frame.slice(start, stop - start)
+        group, columns = _added(rows, first[mine] - start, begins[part] - mine.start)
+        added.append(heads[begins[part]].select(keys)[group].with_columns(**columns))
+    return pl.concat(added).with_columns(resolution=pl.lit("exact"))
+
+
+def _added(frame: pl.DataFrame, first: Places, begins: Places) -> tuple[Places, dict[str, Cells]]:
+    """Return the sums of some groups at each of their distinct scores, and the number of the group of each.
+
+    The members begin at each of *first*, those of a group at each of *begins*.
+    """
     rows = np.diff(first[begins], append=len(frame))
-    group = np.repeat(np.arange(len(begins), dtype=np.uint32), rows)
+    group = np.repeat(np.arange(len(begins)), rows)
     threshold = frame["threshold"].to_numpy()
     # Members are added in their order, so that sums of weights are the same to the bit in every run.
     order = np.argsort(threshold, kind="stable")
@@ -53,7 +73,7 @@ def add_exact(frame: pl.DataFrame, first: Places, keys: list[str], members: list
         at_score = np.add.reduceat(_increments(frame[hit].to_numpy(), first)[order], steps)
         columns[hit] = _reaching(at_score, lowest)
         columns[missed] = columns[hit][lowest][group] - columns[hit]
-    return heads[begins].select(keys)[group].with_columns(**columns, resolution=pl.lit("exact"))
+    return group, columns
 
 
 def _increments(reached: Cells, first: Places) -> Cells:

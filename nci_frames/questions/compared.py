@@ -3,6 +3,7 @@
 import math
 from collections.abc import Sequence
 from functools import cached_property
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import polars as pl
 
@@ -15,9 +16,23 @@ from nci_frames.questions.log_counts import LogCounts
 from nci_frames.questions.question import Question
 from nci_frames.questions.undefined import observed_prevalence
 from nci_frames.schemas import COUNTS, collect
+from nci_frames.schemas.frame import within
+
+T = TypeVar("T")
 
 #: The threshold that suits probabilities, and that nobody chose who left it to the default.
 PROBABLE = 0.5
+
+
+class computed(cached_property[T]):  # noqa: N801 - as functools.cached_property
+    """A property that is computed when first asked for, of frames that were checked at the beginning."""
+
+    if not TYPE_CHECKING:
+
+        def __get__(self, instance: Any, owner: Any = None) -> Any:
+            """Return the value, which is kept from then on."""
+            with within():
+                return super().__get__(instance, owner)
 
 
 class Compared:
@@ -64,12 +79,12 @@ class Compared:
         if math.isnan(self.threshold):
             raise ParameterError.out_of_range("threshold", self.threshold, "a number")
 
-    @cached_property
+    @computed
     def rates(self) -> pl.DataFrame:
         """Every operating point of every model, pooled over all keys: a rates frame."""
         return self._log.rates()
 
-    @cached_property
+    @computed
     def observed_prevalence(self) -> float | None:
         """Positives among all rows of the log; None if a log has no rows."""
         return observed_prevalence(self._near)
@@ -125,6 +140,6 @@ class Compared:
         """The lowest and the highest beta of a logarithmic axis, a factor of 16 apart at least."""
         return places.beta_range(self.beta)
 
-    @cached_property
+    @computed
     def _near(self) -> pl.DataFrame:
         return near_threshold(self.rates, self.threshold)

@@ -4,7 +4,6 @@ import copy
 import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from functools import cached_property
 from typing import Any, Self
 
 import polars as pl
@@ -19,7 +18,7 @@ from nci_frames.evaluation.rates.operating_points import select_operating_points
 from nci_frames.questions import places
 from nci_frames.questions.answer import Answer, Asked
 from nci_frames.questions.border_intervals import with_intervals
-from nci_frames.questions.compared import PROBABLE
+from nci_frames.questions.compared import PROBABLE, computed
 from nci_frames.questions.field_tables import field_tables
 from nci_frames.questions.log_tables import METRICS, LogTables
 from nci_frames.questions.question import Question
@@ -30,6 +29,7 @@ from nci_frames.questions.segment_tables import (
 )
 from nci_frames.questions.undefined import undefined_groups
 from nci_frames.schemas.checked import checked
+from nci_frames.schemas.frame import within
 
 
 @checked
@@ -136,7 +136,7 @@ class Comparison(LogTables):
     ``compare_models`` makes it. Each table is computed once, when it is asked for; ``tables`` has them all.
     """
 
-    @cached_property
+    @computed
     def answer(self) -> pl.DataFrame:
         """The models at the prevalence of the question, the best first.
 
@@ -146,7 +146,7 @@ class Comparison(LogTables):
         """
         return self._asked.over([self.asked_prevalence])
 
-    @cached_property
+    @computed
     def answer_over_prevalence(self) -> pl.DataFrame:
         """The answer at each prevalence compared, without the tests: ``distinguishable`` is null."""
         return self._asked.over(self._inside, tested=False)
@@ -156,13 +156,14 @@ class Comparison(LogTables):
 
         With *tested* false, models are not compared with the best.
         """
-        found = self._asked.over(prevalence, tested=tested)
+        with within():
+            found = self._asked.over(prevalence, tested=tested)
         rows = found.partition_by("prevalence", maintain_order=True)
         winners = self.answer_winners if tested else pl.DataFrame()
         for eta, models in zip(prevalence, rows, strict=True):
             yield self._said(models, eta, winners, tested=tested)
 
-    @cached_property
+    @computed
     def answer_winners(self) -> pl.DataFrame:
         """The best model over prevalence for the question.
 
@@ -224,12 +225,12 @@ class Comparison(LogTables):
             name: value
             for name, value in self.__dict__.items()
             if name in {"rates", "_candidates", "_own"}
-            or not isinstance(getattr(type(self), name, None), cached_property)
+            or not isinstance(getattr(type(self), name, None), computed)
         }
         other.question = replace(self.question, **changes)
         return other
 
-    @cached_property
+    @computed
     def _asked(self) -> Asked:
         asked = Asked(self.question, self._log, self.rates, self.answer_prevalences, self._draws)
         if self.question.own and self.question.f_beta:
@@ -247,7 +248,7 @@ class Comparison(LogTables):
     def _inside(self) -> list[float]:
         return sorted({eta for eta in (*self.prevalence, self.asked_prevalence) if 0 < eta < 1})
 
-    @cached_property
+    @computed
     def segment_points(self) -> pl.DataFrame | None:
         """Rates of each model and segment at the threshold that the model has in the answer.
 
@@ -257,7 +258,7 @@ class Comparison(LogTables):
             None if self._segment_rates is None else self._log.bounded(self._at_answer(self._segment_rates))
         )
 
-    @cached_property
+    @computed
     def segment_projection(self) -> pl.DataFrame | None:
         """F-beta of ``segment_points`` at ``main_beta`` over prevalence, ranked; None without segments."""
         if self.segment_points is None:
@@ -268,41 +269,41 @@ class Comparison(LogTables):
         )
         return rank_models(table)
 
-    @cached_property
+    @computed
     def segment_areas(self) -> pl.DataFrame | None:
         """The same as ``areas`` with a row per model and segment; None without segments."""
         return rank_models(self._log.areas(self.segments, self.prevalence)) if self.segments else None
 
-    @cached_property
+    @computed
     def field_projection(self) -> pl.DataFrame | None:
         """The metrics of ``segment_points`` with each segment at its own prevalence in the field, which is in
         ``field``, ranked; None where all segments are compared at the same prevalences.
         """  # noqa: D205
         return self._field_tables["field_projection"]
 
-    @cached_property
+    @computed
     def field_areas(self) -> pl.DataFrame | None:
         """The same of the areas by segment."""
         return self._field_tables["field_areas"]
 
-    @cached_property
+    @computed
     def field_averages(self) -> pl.DataFrame | None:
         """Their averages over the segments, ranked; "micro" is the metric of the traffic."""
         return self._field_tables["field_averages"]
 
-    @cached_property
+    @computed
     def undefined(self) -> pl.DataFrame:
         """Groups whose rates are undefined: model, segments, positives, negatives, reason."""
         if self.segment_points is None or self._segment_rates is None:
             return undefined_groups(self.points, self._near, ())
         return undefined_groups(self.segment_points, self._segment_rates, self.segments)
 
-    @cached_property
+    @computed
     def segment_sizes(self) -> pl.DataFrame | None:
         """Rows of each segment, summed over the models, the largest first; None without segments."""
         return None if self._segment_rates is None else segment_sizes(self._segment_rates, self.segments)
 
-    @cached_property
+    @computed
     def differences(self) -> pl.DataFrame | None:
         """Why F-beta at ``main_beta`` differs between the segments and the largest of them.
 
@@ -314,7 +315,7 @@ class Comparison(LogTables):
             self.segment_points, self.segment_sizes, self.segments, beta=self.main_beta
         )
 
-    @cached_property
+    @computed
     def segment_ranks(self) -> pl.DataFrame | None:
         """Segments by how much worse the best model of the answer is there, by the metric of the question, at
         its threshold and prevalence: the columns of ``rank_segments``. An area has no threshold: of it F-beta
@@ -349,7 +350,7 @@ class Comparison(LogTables):
         known = self._answer_thresholds
         return known[self.answer["model"][0]] if isinstance(known, dict) else known
 
-    @cached_property
+    @computed
     def _answer_thresholds(self) -> float | dict[str, float]:
         """The threshold of each model in the answer.
 
@@ -360,7 +361,7 @@ class Comparison(LogTables):
         known = self.answer.select("model", pl.col("threshold").fill_null(self.threshold))
         return dict(known.iter_rows())
 
-    @cached_property
+    @computed
     def _segment_rates(self) -> pl.DataFrame | None:
         """The rates by segment near the thresholds of the answer."""
         if not self.segments:
@@ -379,7 +380,7 @@ class Comparison(LogTables):
         ]
         return pl.concat(parts).sort("model", *self.segments)
 
-    @cached_property
+    @computed
     def _field_tables(self) -> dict[str, pl.DataFrame | None]:
         return field_tables(
             self.segment_points, self._log.by_segment, self.field, self.segments, metrics=METRICS,

@@ -1,7 +1,5 @@
 """The tables of all rows of a log, each computed when it is first asked for."""
 
-from functools import cached_property
-
 import polars as pl
 
 from nci_frames.counts.resolution import without_claims
@@ -24,7 +22,7 @@ from nci_frames.questions.certainty import (
     own_threshold_certainty,
     ranking_certainty,
 )
-from nci_frames.questions.compared import PROBABLE, Compared
+from nci_frames.questions.compared import PROBABLE, Compared, computed
 from nci_frames.questions.drawn_curves import project_curves, report_curves
 from nci_frames.questions.notebook_view import overview_html
 from nci_frames.questions.own_thresholds import OwnPoints, best_values
@@ -45,19 +43,19 @@ METRICS = ("precision", "recall", "f_beta", "accuracy", "pos_fraction")
 class LogTables(Compared):
     """The tables of all rows of a log."""
 
-    @cached_property
+    @computed
     def points(self) -> pl.DataFrame:
         """Rates of each model at the threshold, pooled over all keys; the counts are those of all repeats."""
         return self._log.bounded(select_operating_points(self._near, threshold=self.threshold))
 
-    @cached_property
+    @computed
     def projection(self) -> pl.DataFrame:
         """The metrics of ``METRICS`` of the points over prevalence x beta, ranked."""
         grid, betas, band = list(self.prevalence), list(self.beta), self._log.whole
         table = project_rates(self.points, metrics=METRICS, prevalence=grid, beta=betas, band=band)
         return rank_models(table)
 
-    @cached_property
+    @computed
     def areas(self) -> pl.DataFrame:
         """ROC-AUC and PR-AUC over prevalence, pooled over all keys, ranked.
 
@@ -65,12 +63,12 @@ class LogTables(Compared):
         """
         return rank_models(self._log.areas((), self.prevalence))
 
-    @cached_property
+    @computed
     def best_points(self) -> pl.DataFrame:
         """The operating points that have the model's highest F-beta at some prevalence and beta: rates."""
         return self._own.points
 
-    @cached_property
+    @computed
     def best(self) -> pl.DataFrame:
         """F-beta of each model at its own best threshold, over prevalence x beta, ranked.
 
@@ -84,7 +82,7 @@ class LogTables(Compared):
         # Models that share thresholds still compete at different ones.
         return rank_models(values, by=("metric", "prevalence", "beta"))
 
-    @cached_property
+    @computed
     def best_winners(self) -> pl.DataFrame:
         """The model with the highest F-beta over prevalence at ``main_beta``, each at its own best threshold,
         exactly: ``winner_ranges`` with ``lower`` and ``upper``: where a range starts in 95 % of the resampled
@@ -92,19 +90,19 @@ class LogTables(Compared):
         """  # noqa: D205
         return self._prevalence_winners(self.best_points)
 
-    @cached_property
+    @computed
     def winners(self) -> pl.DataFrame:
         """The same at the threshold of the points."""
         return self._prevalence_winners(self.points)
 
-    @cached_property
+    @computed
     def beta_winners(self) -> pl.DataFrame:
         """The same over beta at ``middle_prevalence``, at the threshold of the points."""
         middle = self.middle_prevalence
         ranges = winner_ranges(self.points, metric="f_beta", over="beta", prevalence=middle)
         return with_intervals(ranges, self._logs, self.points, fixed=middle)
 
-    @cached_property
+    @computed
     def folds(self) -> pl.DataFrame | None:
         """F-beta of the models over the folds of a cross-validation, at the threshold of the points, over
         beta at ``middle_prevalence``: the columns of ``compare_folds``; None without two folds.
@@ -114,19 +112,19 @@ class LogTables(Compared):
             prevalence=self.middle_prevalence,
         )  # fmt: skip
 
-    @cached_property
+    @computed
     def fold_areas(self) -> pl.DataFrame | None:
         """ROC-AUC and PR-AUC within each fold at the ``main_prevalences``, averaged over the folds, with
         ``std``, ``repeats`` (folds in which it is defined) and ``skipped``; None as for ``folds``.
         """  # noqa: D205
         return fold_areas(self._counts, self._log.folds, self.main_prevalences)
 
-    @cached_property
+    @computed
     def decisions(self) -> pl.DataFrame:
         """The model with the highest F-beta at each prevalence and beta: a decision map."""
         return decision_map(self._candidates)
 
-    @cached_property
+    @computed
     def certified(self) -> pl.DataFrame | None:
         """Where one model is certified to have it, and where several may, as ``certify_decision_map`` says;
         None for sums of weights.
@@ -138,23 +136,23 @@ class LogTables(Compared):
             Resampling(self._logs.units, repeats=max(self._draws, LEAST_REPEATS)),
         )  # fmt: skip
 
-    @cached_property
+    @computed
     def area_nodes(self) -> pl.DataFrame:
         """PR-AUC at the prevalences of ``area_nodes``, from which it is known over ``prevalence_range``."""
         return self._log.areas((), area_nodes(*self.prevalence_range)).filter(metric="pr_auc")
 
-    @cached_property
+    @computed
     def area_winners(self) -> pl.DataFrame:
         """The model with the largest PR-AUC over ``prevalence_range``: the columns of ``winners``."""
         ranges = area_winners(self.area_nodes, self.support, *self.prevalence_range)
         return with_intervals(ranges, self._logs, None, fixed=None)
 
-    @cached_property
+    @computed
     def support(self) -> pl.DataFrame:
         """The lowest prevalence at which the log can tell PR-AUC of each model."""
         return self._log.support()
 
-    @cached_property
+    @computed
     def certainty(self) -> pl.DataFrame | None:
         """The probability of being best over prevalence, by PR-AUC and by F-beta of the points at
         ``main_beta``: the columns of ``probability_best``; None where no log can be resampled.
@@ -166,7 +164,7 @@ class LogTables(Compared):
             beta=self.main_beta,
         )  # fmt: skip
 
-    @cached_property
+    @computed
     def best_certainty(self) -> pl.DataFrame | None:
         """The same for F-beta of each model at its own best threshold, chosen anew in every resampled log."""
         if self._logs is None:
@@ -175,7 +173,7 @@ class LogTables(Compared):
             self._logs, self.best_points, self.best, prevalence=self.prevalence, beta=self.main_beta
         )
 
-    @cached_property
+    @computed
     def contenders(self) -> pl.DataFrame | None:
         """Which models may be the best, by each measure at ``main_beta``; None for sums of weights.
 
@@ -190,7 +188,7 @@ class LogTables(Compared):
             self._logs, self.points, self.best_points, prevalence=tested, beta=self.main_beta
         )
 
-    @cached_property
+    @computed
     def shifts(self) -> pl.DataFrame | None:
         """Whether each class has the same score distribution in all segments, as projection assumes.
 
@@ -206,7 +204,7 @@ class LogTables(Compared):
             together=self._log.total if independent else None,
         )  # fmt: skip
 
-    @cached_property
+    @computed
     def curves(self) -> pl.DataFrame:
         """The ROC curves of the first ``MOST_MODELS`` of the leading models.
 
@@ -214,28 +212,28 @@ class LogTables(Compared):
         """
         return report_curves(self.rates, self.leading[:MOST_MODELS])
 
-    @cached_property
+    @computed
     def curve_projection(self) -> pl.DataFrame:
         """precision, pos_fraction and recall of the curves at the ``main_prevalences``."""
         return project_curves(self.curves, self.main_prevalences)
 
-    @cached_property
+    @computed
     def precision_bands(self) -> pl.DataFrame | None:
         """Precision of the points over prevalence with its band; None for sums of weights."""
         return precision_band(self.points, prevalence=list(self.prevalence)) if self._log.whole else None
 
-    @cached_property
+    @computed
     def precision_uncertainty(self) -> pl.DataFrame | None:
         """The width of that band where it is widest."""
         return max_precision_uncertainty(self.points) if self._log.whole else None
 
-    @cached_property
+    @computed
     def area_errors(self) -> pl.DataFrame:
         """The largest error of the PR-AUC of a model at any prevalence compared: model, error."""
         error = ((pl.col("upper") - pl.col("lower")) / 2).max().alias("error")
         return self.areas.filter(metric="pr_auc").group_by("model").agg(error).sort("model")
 
-    @cached_property
+    @computed
     def leading(self) -> tuple[str, ...]:
         """The models that have a rank anywhere, the nearest to the top first.
 
@@ -243,12 +241,12 @@ class LogTables(Compared):
         """
         return tuple(leading_models(*self._rankings()))
 
-    @cached_property
+    @computed
     def uncounted(self) -> str | None:
         """Why no model has a point at the threshold, where it was counted for none; None where it was."""
         return uncounted(self.points, self._near)
 
-    @cached_property
+    @computed
     def off_scale(self) -> str | None:
         """Why the threshold 0.5 says little: the scores are not probabilities; None where they may be."""
         return off_scale(self._log.total) if self.threshold == PROBABLE else None
@@ -261,7 +259,7 @@ class LogTables(Compared):
         """
         classes = reversed(type(self).__mro__)
         members = [pair for each in classes for pair in vars(each).items()]
-        lazy = [name for name, value in members if isinstance(value, cached_property)]
+        lazy = [name for name, value in members if isinstance(value, computed)]
         held = {name: getattr(self, name) for name in [*lazy, "field"] if not name.startswith("_")}
         return {name: value for name, value in held.items() if isinstance(value, pl.DataFrame)}
 
@@ -280,11 +278,11 @@ class LogTables(Compared):
         areas = self.areas.filter(metric="pr_auc")
         return [self.best.filter(at_beta), areas, self.projection.filter(at_beta)]
 
-    @cached_property
+    @computed
     def _candidates(self) -> pl.DataFrame:
         return highest_of_each_tpr(self.rates)
 
-    @cached_property
+    @computed
     def _own(self) -> OwnPoints:
         maps = own_maps(self._candidates)
         at = ["model", "threshold"]
@@ -297,12 +295,12 @@ class LogTables(Compared):
         """The prevalences and betas at which models are judged at their own best thresholds."""
         return places.crossed(self.prevalence, self.beta)
 
-    @cached_property
+    @computed
     def _own_values(self) -> pl.DataFrame:
         log = self._log
         return best_values(self._own, log.judged, self._own_places, units=log.drawn.units, over=self._repeat)
 
-    @cached_property
+    @computed
     def _logs(self) -> Resampled | None:
         """What is resampled; None where that cannot be done."""
         if not (self._log.resampled and self.best.height):

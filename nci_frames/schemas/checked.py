@@ -21,6 +21,7 @@ import polars as pl
 from nci_frames.base.errors import ParameterError, SchemaError
 from nci_frames.base.messages import Option, nearest_name, shown
 from nci_frames.schemas import FRAMES
+from nci_frames.schemas.frame import within
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -67,7 +68,8 @@ def checked(function: Callable[P, R]) -> Callable[P, R]:
             for item in value if name in several else (value,):
                 if not _fits(item, kinds[name]):
                     raise _refusal(name, kinds[name], item)
-        return function(*map(_plain, args), **{name: _plain(value) for name, value in kwargs.items()})  # type: ignore[arg-type]
+        with within():
+            return function(*map(_plain, args), **{name: _plain(value) for name, value in kwargs.items()})  # type: ignore[arg-type]
 
     return call
 

@@ -1,8 +1,10 @@
 """What a frame and its columns are, and the check that a frame is of its kind."""
 
+import contextlib
 import math
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextvars import ContextVar
 from dataclasses import KW_ONLY, dataclass
 
 import polars as pl
@@ -190,10 +192,31 @@ class FrameSchema:
         return finished
 
 
+#: How many public functions are at work, one within the other.
+_DEPTH = ContextVar("depth", default=0)
+
+
+@contextlib.contextmanager
+def within(depth: int = 1) -> Iterator[None]:
+    """Be so much deeper in the library: what is called here gets frames that were checked further out."""
+    token = _DEPTH.set(_DEPTH.get() + depth)
+    try:
+        yield
+    finally:
+        _DEPTH.reset(token)
+
+
 def collect(frame: pl.DataFrame | pl.LazyFrame, schema: FrameSchema) -> pl.DataFrame:
-    """Return *frame* as a checked DataFrame of the kind that *schema* describes."""
+    """Return *frame* as a DataFrame of the kind that *schema* describes.
+
+    Its values are checked where the user called. A public function that another one calls trusts them, since
+    to look at all rows again would take longer than most tables; names and types are checked always.
+    """
     collected = frame.collect() if isinstance(frame, pl.LazyFrame) else frame
-    schema.check(collected)
+    if _DEPTH.get() > 1:
+        schema.check_types(collected)
+    else:
+        schema.check(collected)
     # A column of nulls without a type, as pandas and literals give it.
     untyped = [column for column in schema.columns if collected.schema.get(column.name) == pl.Null]
     if not untyped:

@@ -61,7 +61,8 @@ def test_rates_are_computed_some_rows_at_a_time(monkeypatch: pytest.MonkeyPatch)
     assert_frame_equal(nf.compute_rates(counts), whole, check_exact=True)
 
 
-def test_pooling_takes_little_memory_besides_its_result() -> None:
+def test_pooling_takes_little_memory_besides_its_result(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("nci_frames.counts.exact_sums._ROWS_AT_A_TIME", 2_000)
     counts = distinct_scores(16, 2_000)
     result = nf.pool_counts(counts, over="country").height * ROW
     assert numpy_peak(lambda: nf.pool_counts(counts, over="country")) < 1.6 * result
