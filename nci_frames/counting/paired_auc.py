@@ -6,7 +6,6 @@ where rows are read.
 
 import itertools
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
@@ -22,6 +21,7 @@ from nci_frames.counting.logs.reading import kept_keys, predictions_of
 from nci_frames.counting.logs.units import not_paired, scan_of_units
 from nci_frames.schemas import AUC_COMPARISONS
 from nci_frames.schemas.checked import checked
+from nci_frames.schemas.runs import group_starts
 
 Method = Literal["delong"]
 
@@ -112,129 +112,103 @@ def compare_auc(
     paired_by = [*(key for key in scan.keys if key not in kept), "unit"]
     rows = predictions_of(scan).select(*kept, "model", *paired_by, "label", "score")
     ordered = rows.sort(*kept, "model", *paired_by, maintain_order=True).collect()
-    quantile = normal_quantile(level)
     tables = []
     for group in _runs(ordered, kept):
-        compared = _compared(_Paired.of(group, paired_by, scan.source.where))
-        width = quantile * pl.col("std_error")
-        p_value = pl.Series(two_sided_p_values(compared["z"].to_numpy()), nan_to_null=True)
-        same = (pl.col("difference") == 0) & (pl.col("std_error") == 0)
-        compared = compared.with_columns(
+        compared = _compared(group, paired_by, scan.source.where)
+        of_pairs = group[np.zeros(len(compared), np.int64)].hstack(compared)
+        tables.append(of_pairs.select(*kept, *compared.columns))
+    if not tables:
+        return AUC_COMPARISONS.empty(ordered.select(kept))
+    table = pl.concat(tables)
+    p_value = pl.Series(two_sided_p_values(table["z"].to_numpy()), nan_to_null=True)
+    same = (pl.col("difference") == 0) & (pl.col("std_error") == 0)
+    width = normal_quantile(level) * pl.col("std_error")
+    return AUC_COMPARISONS.finish(
+        table.with_columns(
             p_value=pl.when(same).then(1.0).otherwise(p_value),
             lower=pl.col("difference") - width,
             upper=pl.col("difference") + width,
         )
-        labelled = group[np.zeros(len(compared), np.int64)].hstack(compared)
-        tables.append(labelled.select(*kept, *compared.columns))
-    return (
-        AUC_COMPARISONS.finish(pl.concat(tables)) if tables else AUC_COMPARISONS.empty(ordered.select(kept))
     )
-
-
-@dataclass(frozen=True, slots=True)
-class _Paired:
-    """The scores of every model for the same rows, separately for positives and negatives."""
-
-    models: list[str | None]
-    #: Of shape (models, rows).
-    positives: NDArray[np.floating]
-    negatives: NDArray[np.floating]
-    #: The number of the unit of each row.
-    positive_units: NDArray[np.int64]
-    negative_units: NDArray[np.int64]
-
-    @classmethod
-    def of(cls, group: pl.DataFrame, paired_by: list[str], where: str) -> "_Paired":
-        """Pair the rows of a group, which are sorted by model and what they are paired by.
-
-        Raises
-        ------
-        InvalidRowsError
-            If that cannot be done.
-        """
-        parts = _runs(group, ["model"])
-        first = parts[0]
-        pairs = first.select(paired_by)
-        if group["unit"].null_count():
-            raise not_paired("a row belongs to no unit", where, str(group["unit"].null_count()) + " rows")
-        for part in parts:
-            model, mine = part["model"][0], part.select(paired_by)
-            twice = mine.filter(pl.all_horizontal(pl.all().eq_missing(pl.all().shift())))
-            if len(twice):
-                what = "a model has scored a unit twice"
-                raise not_paired(what, where, f"unit {twice['unit'][0]!r} under model {model!r}")
-            if not mine.equals(pairs):
-                what = "two models have not scored the same units"
-                raise not_paired(
-                    what,
-                    where,
-                    f"{quantity(len(pairs), 'row')} of model {first['model'][0]!r}, "
-                    f"{len(mine)} of model {model!r}, and not of the same units",
-                )
-            other = part["label"] != first["label"]
-            if other.any():
-                what = "a unit has different labels under two models"
-                raise not_paired(what, where, f"unit {mine['unit'].filter(other)[0]!r}")
-        positive = first["label"].to_numpy()
-        scores = group["score"].to_numpy().reshape(len(parts), -1)
-        unit = np.unique(first["unit"].to_numpy(), return_inverse=True)[1]
-        return cls(
-            [part["model"][0] for part in parts],
-            scores[:, positive],
-            scores[:, ~positive],
-            unit[positive],
-            unit[~positive],
-        )
 
 
 def _runs(ordered: pl.DataFrame, keys: list[str]) -> list[pl.DataFrame]:
     """Cut a frame where the keys change."""
-    if ordered.is_empty():
-        return []
-    changed = [pl.col(key).ne_missing(pl.col(key).shift()) for key in keys]
-    starts = np.flatnonzero(ordered.select(pl.any_horizontal(changed)).to_series()) if keys else np.zeros(1)
-    bounds = np.unique([0, *starts, len(ordered)]).astype(int).tolist()
-    return [ordered[begin:end] for begin, end in itertools.pairwise(bounds)]
+    starts = group_starts(ordered, keys).tolist()
+    return [ordered[begin:end] for begin, end in itertools.pairwise([*starts, len(ordered)])]
 
 
-def _compared(paired: _Paired) -> pl.DataFrame:
-    """Return the areas of every two models, their difference, its standard error and z."""
-    positives, negatives = paired.positives, paired.negatives
-    m, n = positives.shape[1], negatives.shape[1]
-    nothing = np.nan
-    of_positives = [_placements(p, q) for p, q in zip(positives, negatives, strict=True)]
-    of_negatives = [1 - _placements(q, p) for p, q in zip(positives, negatives, strict=True)]
-    area = [float(placed.mean()) if m and n else nothing for placed in of_positives]
+def _compared(group: pl.DataFrame, paired_by: list[str], where: str) -> pl.DataFrame:
+    """Return the areas of every two models, their difference, its standard error and z.
+
+    The rows are sorted by model and what they are paired by.
+
+    Raises
+    ------
+    InvalidRowsError
+        If they cannot be paired.
+    """
+    parts = _runs(group, ["model"])
+    models = [part["model"][0] for part in parts]
+    _check_paired(parts, models, paired_by, where)
+    positive, scores = parts[0]["label"].to_numpy(), group["score"].to_numpy().reshape(len(parts), -1)
+    unit = np.unique(parts[0]["unit"].to_numpy(), return_inverse=True)[1]
+    placed = np.empty(scores.shape)
+    for mine, score in zip(placed, scores, strict=True):
+        mine[positive] = _placements(score[positive], score[~positive])
+        mine[~positive] = 1 - _placements(score[~positive], score[positive])
+    two_classes = positive.any() and not positive.all()
+    area = [float(mine[positive].mean()) if two_classes else np.nan for mine in placed]
     found = []
     for a, b in itertools.combinations(range(len(area)), 2):
         difference = area[a] - area[b]
-        error = _error(
-            of_positives[a] - of_positives[b] - difference,
-            of_negatives[a] - of_negatives[b] - difference,
-            paired,
-        )
-        z = difference / error if error > 0 else nothing
-        found.append((paired.models[a], paired.models[b], area[a], area[b], difference, error, z))
+        error = _error(placed[a] - placed[b] - difference, positive, unit)
+        z = difference / error if error > 0 else np.nan
+        found.append((models[a], models[b], area[a], area[b], difference, error, z))
     numbers = ("auc_a", "auc_b", "difference", "std_error", "z")
     schema = {"model_a": pl.String, "model_b": pl.String, **dict.fromkeys(numbers, pl.Float64)}
     return pl.DataFrame(found, schema=schema, orient="row").with_columns(pl.col(numbers).fill_nan(None))
 
 
-def _error(positives: Floats, negatives: Floats, paired: _Paired) -> float:
-    """Return the standard error of the mean of both, whose mean is 0, by units; NaN with too few of them."""
-    of_units, rows = [], []
-    units = max(paired.positive_units.max(initial=-1), paired.negative_units.max(initial=-1)) + 1
-    for moved, unit in ((positives, paired.positive_units), (negatives, paired.negative_units)):
-        of_units.append(np.bincount(unit, weights=moved, minlength=units))
-        rows.append(np.bincount(unit, minlength=units))
-    own = [int((mine > 0).sum()) for mine in rows]
+def _check_paired(
+    parts: list[pl.DataFrame], models: list[str | None], paired_by: list[str], where: str
+) -> None:
+    """Raise InvalidRowsError unless all models have scored the same units, each once, with one label."""
+    first = parts[0]
+    nameless = sum(part["unit"].null_count() for part in parts)
+    if nameless:
+        raise not_paired("a row belongs to no unit", where, f"{nameless} rows")
+    for model, part in zip(models, parts, strict=True):
+        mine = part.select(paired_by)
+        twice = mine.filter(pl.all_horizontal(pl.all().eq_missing(pl.all().shift())))
+        if len(twice):
+            what = "a model has scored a unit twice"
+            raise not_paired(what, where, f"unit {twice['unit'][0]!r} under model {model!r}")
+        if not mine.equals(first.select(paired_by)):
+            found = (
+                f"{quantity(len(first), 'row')} of model {models[0]!r}, {len(mine)} of model {model!r}, "
+                "and not of the same units"
+            )
+            raise not_paired("two models have not scored the same units", where, found)
+        other = part["label"] != first["label"]
+        if other.any():
+            what = "a unit has different labels under two models"
+            raise not_paired(what, where, f"unit {mine['unit'].filter(other)[0]!r}")
+
+
+def _error(moved: Floats, positive: NDArray[np.bool_], unit: NDArray[np.int64]) -> float:
+    """Return the standard error of a mean of 0 over both classes, by units; NaN with too few of them."""
+    units = unit.max(initial=-1) + 1
+    classes = positive, ~positive
+    of_units = [np.bincount(unit[mine], moved[mine], units) for mine in classes]
+    own = [len(np.unique(unit[mine])) for mine in classes]
     if min(own) < 2:
         return float("nan")
-    m, n = (int(mine.sum()) for mine in rows)
+    m, n = (int(mine.sum()) for mine in classes)
     both = units / (units - 1) * float(of_units[0] @ of_units[1]) / (m * n)
     variance = 2 * both + sum(
-        members / (members - 1) * float(moved @ moved) / size**2
-        for moved, members, size in zip(of_units, own, (m, n), strict=True)
+        members / (members - 1) * float(mine @ mine) / size**2
+        for mine, members, size in zip(of_units, own, (m, n), strict=True)
     )
     return float(np.sqrt(max(variance, 0.0)))
 
@@ -244,5 +218,4 @@ def _placements(scores: NDArray[np.floating], others: NDArray[np.floating]) -> F
     ascending = np.sort(others)
     below = np.searchsorted(ascending, scores, side="left")
     reached = np.searchsorted(ascending, scores, side="right")
-    with np.errstate(invalid="ignore"):
-        return np.asarray((below + reached) / 2 / len(others)) if len(others) else np.full(len(scores), 0.0)
+    return np.asarray((below + reached) / 2 / max(len(others), 1))

@@ -84,12 +84,21 @@ def test_float32_scores_are_compared_in_their_own_precision() -> None:
         assert row["tp_both"] + row["tp_a"] == flagged[row["model_a"]]
 
 
-def test_many_parts_and_many_models_give_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_many_parts_give_the_same_and_more_models_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     rows = log()
     once = nf.count_pairs(nf.scan_predictions(rows, unit="unit"), thresholds=THRESHOLDS)
-    monkeypatch.setattr("nci_frames.counting.pairs._MODELS_A_WORD", 2)
     monkeypatch.setattr("nci_frames.counting.pairs._UNITS_A_PASS", 70)
     assert nf.count_pairs(nf.scan_predictions(rows, unit="unit"), thresholds=THRESHOLDS).equals(once)
+    many = (
+        rows.filter(model="tree")
+        .drop("model")
+        .join(pl.DataFrame({"model": [f"m{i}" for i in range(32)]}), how="cross")
+    )
+    with pytest.raises(nf.ParameterError, match=r"at most 31 models(.|\n)*32 models"):
+        nf.count_pairs(many, thresholds=0.5, by=[])
+    most = nf.count_pairs(many.filter(pl.col("model") != "m0"), thresholds=0.5, by=[])
+    assert len(most) == 31 * 30 / 2
+    assert most["tp_a"].sum() == most["fp_b"].sum() == 0
 
 
 def test_order_of_rows_plays_no_part() -> None:
