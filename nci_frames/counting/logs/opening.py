@@ -22,7 +22,7 @@ from nci_frames.counting.logs.types import common_types
 from nci_frames.schemas.checked import no_frame
 
 #: By module and name of the class of a frame, the module whose ``open_frame`` opens it where its rows are.
-_ENGINES = {("pyspark.sql.", "DataFrame"): "nci_frames.counting.spark.source"}
+_ENGINES = {("pyspark.sql.", "DataFrame"): "nci_frames.counting.spark.counting"}
 
 _URL = re.compile(r"^[A-Za-z][A-Za-z0-9+.-]+://")
 

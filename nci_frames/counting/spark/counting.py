@@ -5,7 +5,7 @@ Each task counts its partition (``mapInArrow``) into partial counts, Spark adds 
 nothing is counted by side effects such as accumulators.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pyarrow as pa
+from polars.io.plugins import register_io_source
 
 from nci_frames.base.errors import SourceError
 from nci_frames.base.messages import listed, quantity
@@ -27,10 +28,12 @@ from nci_frames.counting.engine.partitions import (
     key_names,
     partial_schema,
 )
-from nci_frames.counting.engine.passes import FEW_SCORES, ScoreRange
+from nci_frames.counting.engine.passes import FEW_SCORES, Engine, ScoreRange
+from nci_frames.counting.logs.footers import Stamp
 from nci_frames.counting.logs.reading import Scan
 from nci_frames.counting.logs.rows import REASON
-from nci_frames.counting.logs.source import FILE
+from nci_frames.counting.logs.source import FILE, Source
+from nci_frames.counting.spark.files import need_columns_in_files
 from nci_frames.counting.spark.merging import counted_of
 from nci_frames.counting.spark.rows import SparkRows
 
@@ -38,62 +41,87 @@ from nci_frames.counting.spark.rows import SparkRows
 _BATCH = 1 << 17
 
 
-def count_in_spark(
-    rows: SparkRows,
-    scan: Scan,
-    group: list[str],
-    grid: Floats | None,
-    also: Floats | None,
-    budget: Budget,
-) -> Counted:
-    """Count the groups of a scan of rows in Spark, as ``count_at`` does.
-
-    Raises
-    ------
-    InvalidRowsError
-        If a row is not valid and the scan is not told to drop such rows; if the weights add up to more than
-        Float64 holds.
-    ParameterError
-        If the counts take more memory than the budget has.
-    SourceError
-        If Spark cannot count, or counts other rows than it said there were.
-    """
-    budget = replace(budget, to_file=False)
-    raw = scan.raw.collect_schema()
-    raw.pop(REASON)
-    thresholds = None if grid is None else joined(grid, also)
-    kernel = PartialCounts(rows.schema(), scan.prepare, tuple(group), thresholds, budget)
-    schema = partial_schema(raw, group, on_grid=grid is not None)
-    by = [*key_names(len(group)), "place", "code"]
-    sums = _sums(weighted="weight" in raw)
-    found = _run(rows, kernel, schema, lambda partial: partial.groupBy(*by).agg(*sums))
-    counted = counted_of(found, {key: raw[key] for key in group}, grid, also, budget, scan.source.where)
-    if scan.on_invalid == "raise" and scan.reasons(counted.rows_by_code):
-        raise scan.refusal(counted.rows_by_code, _files_of_invalid(scan, rows))
-    scan.need_same_rows(sum(counted.rows_by_code.values()))
-    return counted
+def open_frame(frame: Any) -> Source:
+    """Open a frame of Spark."""
+    return _source(SparkRows.of(frame))
 
 
-def score_range_in_spark(rows: SparkRows, scan: Scan) -> ScoreRange:
-    """Find the range of the scores of a scan of rows in Spark."""
-    from pyspark.sql import functions  # noqa: PLC0415
+def _source(mine: SparkRows, stamps: Mapping[str, Stamp] | None = None, rows: int | None = None) -> Source:
+    """Return a source whose frame has the columns alone; reading its rows is refused."""
+    spark = _Spark(mine)
 
-    kernel = RangeOfPartition(rows.schema(), scan.prepare)
-    schema = kernel([]).schema
+    def refuse(*_: Any) -> Iterator[pl.DataFrame]:
+        raise spark.refusal()
 
-    def merge(partial: Any) -> Any:
-        # Where one partition has too many, all have.
-        scores = functions.array_distinct(functions.flatten(functions.collect_list("few")))
-        few = (functions.count("few") == functions.count("*")) & (functions.size(scores) <= FEW_SCORES)
-        return partial.agg(
-            functions.when(few, scores).alias("few"),
-            functions.min("least").alias("least"),
-            functions.min("low").alias("low"),
-            functions.max("high").alias("high"),
-        )
+    frame = register_io_source(refuse, schema=mine.schema(), explain_name=mine.where)
+    return Source(frame, mine.where, rows=rows, stamps=stamps or {}, elsewhere=spark)
 
-    few, least, low, high = _run(rows, kernel, schema, merge).row(0)
-    return ScoreRange(None if few is None else np.unique(few), least, low, high)
+
+@dataclass(frozen=True, slots=True)
+class _Spark(Engine):
+    rows: SparkRows
+
+    def only(self, needed: Mapping[str, str]) -> Source:
+        rows = self.rows.only(needed)
+        return _source(rows, need_columns_in_files(rows, needed), rows.count())
+
+    def distinct(self, column: str, most: int | None) -> pl.Series:
+        return self.rows.distinct(column, most)
+
+    def refusal(self) -> SourceError:
+        hint = "filter and join in Spark, before the scan; fetch a small frame with frame.toArrow()"
+        msg = "these rows are in Spark, where they can only be counted"
+        return SourceError(msg, where=self.rows.where, hint=hint)
+
+    def count(
+        self, scan: Scan, group: list[str], grid: Floats | None, also: Floats | None, budget: Budget
+    ) -> Counted:
+        """Count the groups of a scan of these rows as ``count_at`` does.
+
+        Raises
+        ------
+        InvalidRowsError
+            If a row is not valid and the scan is not told to drop such rows; if the weights add up to more
+            than Float64 holds.
+        ParameterError
+            If the counts take more memory than the budget has.
+        SourceError
+            If Spark cannot count, or counts other rows than it said there were.
+        """
+        budget = replace(budget, to_file=False)
+        raw = scan.raw.collect_schema()
+        raw.pop(REASON)
+        thresholds = None if grid is None else joined(grid, also)
+        kernel = PartialCounts(self.rows.schema(), scan.prepare, tuple(group), thresholds, budget)
+        schema = partial_schema(raw, group, on_grid=grid is not None)
+        by = [*key_names(len(group)), "place", "code"]
+        sums = _sums(weighted="weight" in raw)
+        found = _run(self.rows, kernel, schema, lambda partial: partial.groupBy(*by).agg(*sums))
+        counted = counted_of(found, {key: raw[key] for key in group}, grid, also, budget, scan.source.where)
+        if scan.on_invalid == "raise" and scan.reasons(counted.rows_by_code):
+            raise scan.refusal(counted.rows_by_code, _files_of_invalid(scan, self.rows))
+        scan.need_same_rows(sum(counted.rows_by_code.values()))
+        return counted
+
+    def score_range(self, scan: Scan) -> ScoreRange:
+        """Find the range of the scores of a scan of these rows."""
+        from pyspark.sql import functions  # noqa: PLC0415
+
+        kernel = RangeOfPartition(self.rows.schema(), scan.prepare)
+
+        def merge(partial: Any) -> Any:
+            # Where one partition has too many, all have.
+            scores = functions.array_distinct(functions.flatten(functions.collect_list("few")))
+            few = (functions.count("few") == functions.count("*")) & (functions.size(scores) <= FEW_SCORES)
+            return partial.agg(
+                functions.when(few, scores).alias("few"),
+                functions.min("least").alias("least"),
+                functions.min("low").alias("low"),
+                functions.max("high").alias("high"),
+            )
+
+        few, least, low, high = _run(self.rows, kernel, kernel([]).schema, merge).row(0)
+        return ScoreRange(None if few is None else np.unique(few), least, low, high)
 
 
 def _sums(*, weighted: bool) -> list[Any]:

@@ -54,18 +54,11 @@ def counted_of(
     if not np.isfinite(added.select((pl.col("positives") + pl.col("negatives")).sum()).item()):
         raise endless_weights(where)
     if grid is None:
-        return _at_scores(added, list(keys), rows_by_code, budget)
-    return _on_grid(added, keys, grid, also, rows_by_code, budget)
+        keyed = len(added) * len(keys)
+        budget.need_rows(0, weighted=False, distinct=len(added), key_bytes=KEY_BYTES * keyed)
+        counts = counts_of(added.rename({"place": "threshold"}), list(keys), None).drop("resolution")
+        return Counted(counts, rows_by_code, counts.select(list(keys)).unique())
 
-
-def _on_grid(
-    added: pl.DataFrame,
-    keys: Mapping[str, pl.DataType],
-    grid: Floats,
-    also: Floats | None,
-    rows_by_code: dict[int, int],
-    budget: Budget,
-) -> Counted:
     def lay_out(groups: GroupNumbers) -> Counted:
         numbers = groups.numbers(added.select(groups.hash).to_series().to_numpy(), added)
         bins = 1 + len(joined(grid, also))
@@ -77,11 +70,3 @@ def _on_grid(
         return counted_cells(groups, grid, also, cells, rows_by_code)
 
     return with_group_numbers(keys, lay_out)
-
-
-def _at_scores(
-    added: pl.DataFrame, group: list[str], rows_by_code: dict[int, int], budget: Budget
-) -> Counted:
-    budget.need_rows(0, weighted=False, distinct=len(added), key_bytes=KEY_BYTES * len(group) * len(added))
-    counts = counts_of(added.rename({"place": "threshold"}), group, None).drop("resolution")
-    return Counted(counts, rows_by_code, counts.select(group).unique())
