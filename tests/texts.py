@@ -19,6 +19,7 @@ import polars as pl
 from click.testing import CliRunner
 
 import nci_frames as nf
+from nci_frames import demo
 from nci_frames.commands.cli import main as command
 
 FOLDER = Path(__file__).parent / "snapshots"
@@ -35,6 +36,7 @@ LOG = pl.DataFrame(
 )
 #: What a case of Python may name.
 NAMES: dict[str, Any] = {
+    **vars(demo),
     "nf": nf,
     "pl": pl,
     "nan": float("nan"),
@@ -46,6 +48,13 @@ NAMES: dict[str, Any] = {
     "folds": nf.count_confusion(LOG, thresholds=[0.5], by="fold"),
     "rates": nf.compute_rates(nf.count_confusion(LOG, thresholds=[0.25, 0.5], by=[])),
     "apart": nf.compute_rates(nf.count_confusion(LOG, thresholds=[0.5], by="country")),
+    "units": pl.concat(
+        LOG.select("label", "score", unit=pl.int_range(12).cast(pl.String), model=pl.lit(model))
+        for model in ("forest", "linear")
+    ),
+    "increments": pl.DataFrame(
+        {"model": ["a", "a"], "threshold": [None, 0.5], "positives": [1, 2], "negatives": [3, 4]}
+    ),
     "bounded": nf.compute_rates(
         nf.count_confusion(LOG, thresholds=[0.25, 0.5], by=[]), interval="clopper_pearson"
     ),
@@ -69,6 +78,16 @@ PYTHON = (
     'nf.count_confusion(nf.scan_predictions(log, label="score"), thresholds=[0.5])',
     'nf.scan_predictions(log.with_columns(tp=1), segments="tp")',
     'nf.scan_predictions(log, scores={"a": "score", "b": "country"})',
+    'nf.scan_predictions(log.with_columns(age=pl.col("score")), segments="age")',
+    'nf.scan_predictions(log, fold="fold", segments="fold")',
+    "nf.scan_predictions(log.with_columns(label=pl.lit([1])))",
+    'nf.scan_predictions(log.with_columns(label=pl.lit(b"1")))',
+    'nf.scan_predictions(log.with_columns(label=pl.date(2026, 1, 1)), positive="2026-01-01")',
+    "nf.scan_predictions(log, scores={})",
+    'nf.scan_predictions(log, scores={"\\udcff": "score"})',
+    'nf.scan_predictions(log.with_columns(b=pl.lit(1, pl.Float32)), scores={"a": "score", "b": "b"})',
+    'nf.scan_predictions(log.rename({"score": "\\x1b[31mscore"}))',
+    'nf.scan_predictions(log.to_pandas()["score"])',
     # Labels and rows.
     'nf.scan_predictions("words.parquet")',
     'nf.count_confusion(nf.scan_predictions("words.parquet", positive="bat"), thresholds=[0.5])',
@@ -76,26 +95,88 @@ PYTHON = (
     'nf.count_confusion(nf.scan_predictions("invalid.parquet"), thresholds=[0.5])',
     'nf.count_confusion(nf.scan_predictions("invalid.parquet", on_invalid="drop"), thresholds=[0.5])',
     'nf.scan_predictions(log, on_invalid="ignore")',
+    'nf.scan_predictions(log.with_columns(label=pl.col("country")))',
+    'nf.scan_predictions(log.with_columns(label=pl.col("country")), positive="De")',
+    'nf.scan_predictions(log.with_columns(label=pl.col("model") + pl.col("fold")), positive="forest1")',
+    'nf.scan_predictions(log, positive="yes")',
+    "nf.scan_predictions(log, label=None, positive=1)",
+    'nf.scan_predictions(log.cast({"label": pl.Float64}), positive=2**53 + 1)',
+    'nf.scan_predictions(log.cast({"label": pl.Float64}), positive=nan)',
+    'nf.count_confusion(log.with_columns(pl.col("label") - 1), thresholds=[0.5])',
+    'nf.count_confusion(log.with_columns(weight=pl.col("score") - 0.5), thresholds=[0.5])',
+    "nf.count_confusion(log.with_columns(weight=1e308), thresholds=[0.5])",
     # Counting.
     'nf.count_confusion(log, thresholds="exct")',
     "nf.count_confusion(log, thresholds=[0.5, nan])",
     "nf.count_confusion(log, thresholds=[])",
+    "nf.count_confusion(log, thresholds=[0.5, 0.1])",
+    'nf.count_confusion(log, thresholds=[0.1, float("inf"), float("inf")])',
+    'nf.count_confusion(log, thresholds=[["a"]])',
+    "nf.count_confusion(log, thresholds=[0.5] * 70_000)",
+    'nf.count_confusion("log.parquet")',
+    "nf.count_confusion(None)",
     'nf.count_confusion(log, by="contry")',
+    'nf.counting_sql("log", thresholds=[0.5, 0.4], dialect="duckdb")',
+    'nf.counting_sql("log", thresholds=[0.5, float("inf")], dialect="duckdb")',
+    'nf.counting_sql("log; x", thresholds=[0.5], dialect="duckdb")',
+    'nf.counting_sql("log", thresholds=[0.5], dialect="duckdb", positive="yes")',
+    'nf.counting_sql("log", thresholds=[0.5], dialect="duckdb", positive="yes", negative=0)',
+    'nf.counting_sql("log", thresholds=[0.5], dialect="duckdb", segments=["a", "a"])',
+    "nf.quantile_thresholds(log, 1)",
     "nf.uniform_thresholds(1)",
+    "nf.logit_thresholds(5, smallest=0.5)",
     "nf.auto_thresholds(tolerance=0)",
+    "nf.auto_thresholds(prevalence=0)",
+    "nf.auto_thresholds(also=[nan])",
     'nf.compare_auc(log.drop("fold", "country"))',
+    "nf.unit_buckets(log.with_columns(unit=1), buckets=1)",
+    "nf.unit_buckets(log.with_columns(unit=1, bucket=1))",
+    "nf.unit_buckets(log.with_columns(unit=pl.lit(1, pl.Int128)))",
+    "nf.count_pairs(units, thresholds=nan)",
+    'nf.count_pairs(units, thresholds=0.5, models=["forest", "tree"])',
+    'nf.count_pairs(units, thresholds={"forest": 0.5}, models=["forest", "linear"])',
+    'nf.count_pairs(units, thresholds=0.5, models=["forest"])',
+    "nf.count_pairs(units.with_columns(weight=1.0), thresholds=0.5)",
+    "nf.count_pairs(units[:-1], thresholds=0.5)",
+    "nf.count_pairs(pl.concat([units, units[:1]]), thresholds=0.5)",
+    'nf.count_pairs(units.with_columns(label=pl.col("model") == "forest"), thresholds=0.5)',
+    "nf.count_pairs(units.with_columns(unit=pl.lit(None, pl.String)), thresholds=0.5)",
+    "nf.compare_auc(units[:-1])",
+    "nf.compare_auc(pl.concat([units, units[:1]]))",
+    'nf.compare_auc(units.with_columns(label=pl.col("model") == "forest"))',
+    "nf.compare_auc(units.with_columns(unit=pl.lit(None, pl.String)))",
     'nf.count_confusion(log, thresholds="exact", memory_limit=1e3)',
     "nf.count_confusion(log, thresholds=[0.5], memory_limit=1e2)",
     'nf.sink_exact_counts(nf.scan_predictions("invalid.parquet"), "invalid.parquet")',
+    'nf.sink_exact_counts(log.with_columns(weight=1.0), "exact.parquet")',
     'nf.sink_exact_counts(log, "exact.csv")',
     'nf.sink_exact_counts(log.with_columns(pl.lit(1, pl.Int128).alias("day")), "exact.parquet")',
     # Counts.
     "nf.merge_counts()",
     "nf.merge_counts(counts, other)",
+    'nf.merge_counts(other, nf.count_confusion(log, thresholds="exact", by=[]))',
+    "nf.merge_counts(counts, folds)",
+    "nf.merge_counts(folds, counts)",
+    "nf.merge_counts(folds, folds.with_columns(pl.col('fold').cast(pl.Int64)))",
+    'nf.pool_counts(folds, over="folds")',
+    "nf.read_counts(increments.with_columns(positives=-1))",
+    "nf.read_counts(increments.with_columns(positives=pl.lit(None, pl.Int64)))",
+    "nf.read_counts(increments.with_columns(positives=pl.lit(2**64 - 1, pl.UInt64)))",
+    'nf.read_counts(increments.with_columns(positives=pl.lit("1")))',
+    "nf.read_counts(increments.with_columns(threshold=nan))",
+    "nf.read_counts(increments.with_columns(threshold=pl.lit(None, pl.Float64)))",
+    "nf.read_counts(increments, thresholds=[0.4])",
+    "nf.read_counts(increments, thresholds=[0.5, 0.4])",
+    "nf.read_counts(increments.with_columns(invalid=2))",
+    'nf.read_counts(increments.with_columns(invalid=2), on_invalid="drop")',
     'nf.merge_counts(*[counts.with_columns(pl.col("tn") + 2**52)] * 3)',
     'nf.compute_rates(counts.with_columns(pl.col("tn") + 2**62))',
     'nf.pool_counts(counts, over="fold")',
     "nf.compute_rates(log)",
+    "nf.compute_rates([counts, counts])",
+    'nf.compute_rates("counts.parquet")',
+    "nf.compute_rates(counts.to_pandas())",
+    "nf.compute_rates(3)",
     'nf.compute_rates(counts, interval="wilsn")',
     "nf.compute_rates(counts, level=95)",
     # Metrics and prevalences.
@@ -136,6 +217,28 @@ PYTHON = (
     'nf.compute_rates(few.with_columns(tp=-pl.col("tp")))',
     "nf.chart_roc(nf.compute_rates(few))",
     "nf.subsample_study(few, prevalence=0.5)",
+    # Logs of the demonstration.
+    "ScoreLaw(positive=(1.0, 1.0), negative=(1.0,))",
+    "ScoreLaw(positive=(1.0, nan), negative=(1.0, 1.0))",
+    "synthetic_laws(0)",
+    'synthetic_laws(1)["model_00"].pr_auc(1.1)',
+    *(
+        f'write_synthetic_logs("new", rows=100, {option})'
+        for option in (
+            "models=0",
+            "folds=1.5",
+            "segments=-3",
+            "prevalence=-0.01",
+            "prevalence=nan",
+            "files=0",
+            "files=14",
+            'dtype="float16"',
+            "seed=-1",
+        )
+    ),
+    'write_synthetic_logs("new", rows=0)',
+    'write_synthetic_logs("broken", rows=10)',
+    *(f'write_demo_logs("new", {option})' for option in ("datasets=()", 'datasets="digit"', "seed=2**32")),
     # Charts and files.
     "nf.chart_p3(rates)",
     'nf.save_chart(nf.chart_roc(rates), "chart.gif")',

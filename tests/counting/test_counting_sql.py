@@ -208,44 +208,6 @@ def test_types_of_other_engines_are_read() -> None:
     assert_frame_equal(nf.read_counts(INCREMENTS.lazy()), expected)
 
 
-@pytest.mark.parametrize(
-    ("change", "error", "message"),
-    [
-        ({"positives": pl.lit(-1)}, nf.SchemaError, "'positives' of .* must be .*>= 0"),
-        (
-            {"positives": pl.lit(None, pl.Int64)},
-            nf.SchemaError,
-            "'positives' of .* given in every row",
-        ),
-        ({"positives": pl.lit(2**64 - 1, pl.UInt64)}, nf.SchemaError, "64 bits"),
-        ({"positives": pl.lit("1")}, nf.SchemaError, "'positives' must be Int64"),
-        ({"threshold": pl.lit(float("nan"))}, nf.SchemaError, "'threshold' of .* not NaN"),
-        ({"threshold": pl.lit(None, pl.Float64)}, nf.ParameterError, "needed"),
-    ],
-)
-def test_increments_that_are_not_valid_are_refused(
-    change: dict[str, pl.Expr], error: type[Exception], message: str
-) -> None:
-    with pytest.raises(error, match=message):
-        nf.read_counts(INCREMENTS.with_columns(**change))
-
-
-def test_thresholds_must_be_those_of_the_increments() -> None:
-    with pytest.raises(nf.ParameterError, match="lack some"):
-        nf.read_counts(INCREMENTS, thresholds=[0.4])
-
-
-def test_thresholds_are_checked_as_those_of_counting() -> None:
-    for call in (
-        lambda: nf.read_counts(INCREMENTS, thresholds=[0.5, 0.4]),
-        lambda: nf.counting_sql("log", thresholds=[0.5, 0.4], dialect="duckdb"),
-    ):
-        with pytest.raises(
-            nf.ParameterError, match=r"strictly ascending\n  found: 0\.5 before 0\.4, at position 0"
-        ):
-            call()
-
-
 @pytest.mark.parametrize("thresholds", ["uniform:5", "0:1:lin:5", "0,0.25,0.5,0.75,1"])
 def test_the_command_prints_the_query(thresholds: str) -> None:
     command = ["sql", "log", "--dialect", "duckdb", "--thresholds", thresholds, "--segments", "country"]

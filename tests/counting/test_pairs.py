@@ -128,27 +128,3 @@ def test_models_can_be_chosen() -> None:
 def test_every_pair_once() -> None:
     pairs = nf.count_pairs(log(), thresholds=0.5, by=[])
     assert pairs.select("model_a", "model_b").rows() == list(itertools.combinations(sorted(THRESHOLDS), 2))
-
-
-@pytest.mark.parametrize(
-    ("rows", "message"),
-    [
-        (log().head(-1), "not every model has scored every unit(.|\n)*1 unit, such as 'u"),
-        (pl.concat([log(), log().head(1)]), "a model has scored a unit twice(.|\n)*1 unit, such as 'u"),
-        (log().with_columns(label=pl.col("label") ^ (pl.int_range(pl.len()) == 0)), "different labels"),
-        (
-            log().with_columns(unit=pl.when(pl.int_range(pl.len()) > 0).then("unit")),
-            "a row belongs to no unit",
-        ),
-    ],
-)
-def test_rows_that_cannot_be_paired(rows: pl.DataFrame, message: str) -> None:
-    with pytest.raises(nf.InvalidRowsError, match=message):
-        nf.count_pairs(rows, thresholds=0.5, by=[])
-
-
-def test_logs_without_units_or_with_weights_are_refused() -> None:
-    with pytest.raises(nf.SchemaError, match="missing column 'unit'"):
-        nf.count_pairs(log().drop("unit"), thresholds=0.5)
-    with pytest.raises(nf.ParameterError, match="weights"):
-        nf.count_pairs(log().with_columns(weight=1.0), thresholds=0.5)

@@ -161,27 +161,3 @@ def test_importing_the_module_imports_no_learning_library() -> None:
     code = "import sys, nci_frames.demo; print({'sklearn', 'scipy'} & set(sys.modules))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "set()"
-
-
-def test_unknown_data_set_is_named_before_anything_is_written(tmp_path: Path) -> None:
-    with pytest.raises(
-        ParameterError, match=r"datasets must be one of 'digits', 'breast_cancer', 'wine'"
-    ) as caught:
-        write_demo_logs(tmp_path, datasets=("wine", "digit"))
-    assert caught.value.found == "'digit'"
-    assert caught.value.hint == "did you mean 'digits'?"
-    assert files_in(tmp_path) == set()
-
-
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"datasets": ()}, "datasets must be one or more names"),
-        ({"seed": -1}, "seed must be a whole number from 0 to 4,294,967,295"),
-        ({"seed": 2**32}, "seed must be a whole number"),
-        ({"seed": 0.5}, "seed must be a whole number"),
-    ],
-)
-def test_real_logs_refuse_bad_arguments(tmp_path, options, message) -> None:
-    with pytest.raises(ParameterError, match=message):
-        write_demo_logs(tmp_path, **options)

@@ -71,13 +71,10 @@ def test_areas_agree_with_an_integral_over_the_threshold(model: int, prevalence:
     assert law.pr_auc(prevalence) == pytest.approx(expected, abs=1e-10)
 
 
-def test_pr_auc_has_analytic_limits_and_refuses_what_is_no_prevalence() -> None:
+def test_pr_auc_has_analytic_limits() -> None:
     law = synthetic_laws(1)["model_00"]
     assert law.pr_auc(0) == 0.0
     assert law.pr_auc(1) == 1.0
-    for prevalence in (-0.1, 1.1, math.nan):
-        with pytest.raises(ParameterError, match=r"prevalence must be in \[0, 1\]"):
-            law.pr_auc(prevalence)
 
 
 def test_areas_of_extreme_laws_stay_finite() -> None:
@@ -86,12 +83,6 @@ def test_areas_of_extreme_laws_stay_finite() -> None:
     assert nearly_perfect.pr_auc(1e-6) == pytest.approx(1.0, abs=1e-6)
     hopeless = ScoreLaw(positive=nearly_perfect.negative, negative=nearly_perfect.positive)
     assert hopeless.roc_auc() == pytest.approx(0.0, abs=1e-12)
-
-
-@pytest.mark.parametrize("shape", [(0.0, 1.0), (1.0, -2.0), (math.inf, 1.0), (math.nan, 1.0), (1.0,)])
-def test_laws_refuse_impossible_shapes(shape) -> None:
-    with pytest.raises(ParameterError, match="negative must be two positive finite numbers"):
-        ScoreLaw(positive=(1.0, 1.0), negative=shape)
 
 
 def test_sample_follows_the_law_and_uses_one_number_for_each_score() -> None:
@@ -117,8 +108,6 @@ def test_laws_keep_their_names_and_are_all_distinct() -> None:
     assert list(laws) == [f"model_{i:02d}" for i in range(120)]
     assert len(set(laws.values())) == 120
     assert list(laws.items())[:3] == list(synthetic_laws(3).items())
-    with pytest.raises(ParameterError, match="n must be a whole number >= 1"):
-        synthetic_laws(0)
 
 
 def test_roc_curves_of_any_two_laws_cross() -> None:
@@ -254,26 +243,3 @@ def test_a_folder_with_files_of_another_log_is_refused(tmp_path: Path) -> None:
         write_synthetic_logs(tmp_path, rows=100, files=2)
     assert "part-00002.parquet" in (caught.value.found or "")
     assert {path: path.read_bytes() for path in tmp_path.iterdir()} == before
-
-
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"rows": 0}, "rows must be a whole number >= 1"),
-        ({"rows": 1e6}, "rows must be a whole number >= 1"),
-        ({"models": 0}, "models must be a whole number >= 1"),
-        ({"folds": 0}, "folds must be a whole number >= 1"),
-        ({"segments": -3}, "segments must be a whole number >= 1"),
-        ({"prevalence": -0.01}, r"prevalence must be in \[0, 1\]"),
-        ({"prevalence": 1.01}, r"prevalence must be in \[0, 1\]"),
-        ({"prevalence": math.nan}, r"prevalence must be in \[0, 1\]"),
-        ({"files": 0}, "files must be a whole number from 1 to 13"),
-        ({"files": 14}, "files must be a whole number from 1 to 13"),
-        ({"dtype": "float16"}, "dtype must be one of 'float64', 'float32'"),
-        ({"seed": -1}, "seed must be a whole number from 0"),
-    ],
-)
-def test_synthetic_logs_refuse_bad_arguments(tmp_path, options, message) -> None:
-    with pytest.raises(ParameterError, match=message):
-        write_synthetic_logs(tmp_path / "log", **({"rows": 100} | options))
-    assert not (tmp_path / "log").exists()

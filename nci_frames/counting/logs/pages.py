@@ -33,7 +33,7 @@ def damage(file: str, columns: Collection[str], stop: Event) -> str | None:
     try:
         with Path(file).open("rb", buffering=0) as opened:
             for column, start, size in _chunks(file, columns):
-                if size and len(_beginning(os.pread(opened.fileno(), 64, start), 0)[0]) != 4:
+                if size and len(_beginning(os.pread(opened.fileno(), 64, start), 0)[0]) < 4:
                     return None
                 chunk = b"" if stop.is_set() else os.pread(opened.fileno(), size, start)
                 place = 0

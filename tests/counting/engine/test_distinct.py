@@ -1,7 +1,6 @@
 """Counts at distinct scores: one group, several at once, and sums of weights, against plain Python."""
 
 import numpy as np
-import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
@@ -55,19 +54,3 @@ def test_rows_are_counted_at_every_distinct_score(rows: list[tuple[int, float, b
 def test_weights_are_summed(rows: list[tuple[int, float, bool]], seed: int) -> None:
     weights = np.random.default_rng(seed).integers(0, 50, len(rows)).tolist()
     assert counted(rows, weights) == brute_force(rows, weights)
-
-
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
-@pytest.mark.parametrize("share", [0.0, 0.01, 0.5, 0.99, 1.0])
-def test_a_group_alone_is_what_it_is_among_others(dtype: type[np.floating], share: float) -> None:
-    rng = np.random.default_rng(1)
-    scores, labels = rng.normal(size=3000).astype(dtype).round(2), rng.random(3000) < share
-    numbers = rng.integers(0, 3, 3000).astype(np.uint16)
-    sizes, together = count_distinct(Rows(3, numbers, scores, labels, None))
-    for number, end in enumerate(np.cumsum(sizes)):
-        mine = numbers == number
-        one = Rows(1, numbers[mine] * 0, scores[mine], labels[mine], None)
-        _, alone = count_distinct(one)
-        for column, expected in zip(together, alone, strict=True):
-            assert np.array_equal(column[end - sizes[number] : end], expected)
-            assert column.dtype == expected.dtype

@@ -1,11 +1,9 @@
 """Counts of logs, against a plain count by NumPy; what is dropped, refused and warned of."""
 
 import itertools
-import warnings
 from datetime import datetime
 from pathlib import Path
 
-import numpy as np
 import polars as pl
 import pytest
 from hypothesis import given
@@ -122,48 +120,6 @@ def test_dropped_rows_are_reported_by_reason() -> None:
     with pytest.warns(nf.InvalidRowsWarning, match=message):
         rows = scan.collect().rows()
     assert rows == [("a", True, 0.9), ("a", False, 0.1)]
-
-
-def test_infinite_scores_are_extreme_scores() -> None:
-    log = pl.DataFrame({"model": "a", "label": [True, False], "score": [float("inf"), float("-inf")]})
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        counts = nf.count_confusion(log, thresholds="exact")
-    assert counts.select("threshold", "tp", "fp").rows() == [(float("-inf"), 1, 1), (float("inf"), 1, 0)]
-
-
-@pytest.mark.parametrize(
-    ("thresholds", "message"),
-    [
-        ([], "thresholds must be 1 to 65,535 numbers\n  found: 0 of them"),
-        ([0.5, 0.1], "thresholds must be strictly ascending\n  found: 0.5 before 0.1, at position 0"),
-        ([0.1, np.inf, np.inf], "strictly ascending\n  found: inf twice, at position 1"),
-        ([0.1, 0.5, 0.5], "thresholds must be strictly ascending\n  found: 0.5 twice, at position 1"),
-        ([0.1, float("nan")], "thresholds must be numbers\n  found: NaN at position 1"),
-        ("all", "thresholds must be a list of numbers, an AutoThresholds or one of 'auto', 'exact'"),
-        ([["a"]], "thresholds must be a list of numbers"),
-        (np.zeros(70_000), "thresholds must be 1 to 65,535 numbers\n  found: 70,000 of them"),
-    ],
-    ids=["empty", "unsorted", "infinite twice", "duplicated", "NaN", "word", "nested", "too many"],
-)
-def test_bad_thresholds(thresholds: object, message: str) -> None:
-    with pytest.raises(nf.ParameterError) as error:
-        nf.count_confusion(random_log(10), thresholds=thresholds)  # type: ignore[arg-type]
-    assert message in str(error.value)
-
-
-def test_unknown_key() -> None:
-    with pytest.raises(nf.SchemaError, match="did you mean 'country'"):
-        nf.count_confusion(random_log(10), by="countries")
-
-
-@pytest.mark.parametrize("make", [nf.uniform_thresholds, nf.logit_thresholds])
-def test_grids_are_thresholds(make: object) -> None:
-    grid = make(1023)  # type: ignore[operator]
-    assert len(grid) == 1023
-    assert np.all(np.diff(grid) > 0)
-    with pytest.raises(nf.ParameterError, match="n must be within 2 to 65,535"):
-        make(1)  # type: ignore[operator]
 
 
 @pytest.mark.parametrize("models", [1, 3])

@@ -6,7 +6,6 @@ from pathlib import Path
 import hypothesis.strategies as st
 import numpy as np
 import polars as pl
-import pytest
 from hypothesis import given
 
 import nci_frames as nf
@@ -78,10 +77,3 @@ def test_the_bucket_is_a_key_and_sums_away(tmp_path: Path) -> None:
     assert counts.columns[:3] == ["model", "bucket", "threshold"]
     assert nf.pool_counts(counts, over="bucket").equals(plain)
     assert rows.group_by("unit").agg(pl.col("bucket").n_unique())["bucket"].max() == 1
-
-
-@pytest.mark.parametrize("dtype", [pl.Int128, pl.UInt128, pl.Float64])
-def test_units_have_64_bits_at_most(dtype: type[pl.DataType]) -> None:
-    log = pl.DataFrame({"model": "a", "label": [0, 1], "score": 0.5}).with_columns(unit=pl.lit(1, dtype))
-    with pytest.raises(nf.SchemaError, match="must be a String or whole number of up to 64 bits"):
-        nf.unit_buckets(log)

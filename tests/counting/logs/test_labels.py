@@ -34,12 +34,6 @@ def test_labels_at_the_ends_of_their_type() -> None:
             assert found == [positive == low, positive == high]
 
 
-@pytest.mark.parametrize("positive", [float(BIG + 2), float("nan"), "nan", str(BIG + 1)])
-def test_a_label_that_float64_cannot_tell_from_others(positive: Any) -> None:
-    with pytest.raises(nf.ParameterError, match="must be a number that Float64 can distinguish from others"):
-        nf.scan_predictions(log_of([1.0, 2.0]), positive=positive)
-
-
 @pytest.mark.parametrize("positive", [None, 1, 1.0, "1"])
 @pytest.mark.parametrize("dtype", [pl.Float32, pl.Float64])
 def test_a_label_that_is_nan_is_no_negative(positive: Any, dtype: Any) -> None:
@@ -75,12 +69,3 @@ def test_the_hint_of_the_command_names_its_own_option(tmp_path: Path) -> None:
     quick = ["-p", "0.1", "-b", "1", "--format", "json"]
     done = CliRunner().invoke(main, [*arguments, "--positive", "1", *quick])
     assert done.exit_code == 0, done.output
-
-
-@pytest.mark.parametrize("thresholds", [[0.5], "exact", "auto"], ids=str)
-def test_weights_that_add_up_to_more_than_there_is(thresholds: Any) -> None:
-    log = log_of([1, 0, 1], weight=[1e308, 1e308, 1.0])
-    with pytest.raises(nf.InvalidRowsError, match="the weights add up to more than Float64 holds"):
-        nf.count_confusion(log, thresholds=thresholds)
-    fits = nf.count_confusion(log.with_columns(pl.col("weight") / 10), thresholds=thresholds)
-    assert fits.select(pl.sum_horizontal(COUNTS)).to_series().is_finite().all()

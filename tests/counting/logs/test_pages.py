@@ -7,7 +7,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from nci_frames.counting.logs.pages import damage
@@ -89,7 +89,8 @@ def one_column(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, bytes]:
     return file, file.read_bytes()
 
 
-@given(st.binary(min_size=1, max_size=200))
+@example(data=b"\x15")
+@given(data=st.binary(min_size=1, max_size=200))
 def test_what_is_no_page_is_damage(one_column: tuple[Path, bytes], data: bytes) -> None:
     file, whole = one_column
     ((_, start, _),) = chunks(pa.BufferReader(whole))

@@ -137,10 +137,3 @@ def test_of_a_frame_with_a_named_column_only_those_are_read() -> None:
             "model", "country", "label", "score",
         ]  # fmt: skip
     assert nf.scan_predictions(frame, segments=()).collect_schema().names() == ["model", "label", "score"]
-
-
-@pytest.mark.parametrize("thing", [[1], "logs/", None, 3])
-def test_what_is_no_frame_is_no_predictions(thing: object) -> None:
-    with pytest.raises(nf.SchemaError, match="predictions must be a Polars DataFrame or LazyFrame") as error:
-        nf.count_confusion(thing)  # type: ignore[arg-type]
-    assert "scan_predictions" in str(error.value)

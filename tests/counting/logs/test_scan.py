@@ -2,7 +2,6 @@
 
 import subprocess
 import sys
-from datetime import date
 from pathlib import Path
 from typing import Any
 
@@ -211,18 +210,6 @@ def test_hive_folders_are_texts(tmp_path: Path) -> None:
         assert counts["segment"].to_list() == [None, "01", "2", "a b"]
 
 
-def test_one_column_per_model() -> None:
-    wide = pl.DataFrame({"y": [0, 1, 1], "a": [0.1, 0.2, 0.3], "b": [0.9, 0.8, 0.7], "day": [1, 1, 2]})
-    scores = {"first": "a", "second": "b"}
-    counts = nf.count_confusion(
-        nf.scan_predictions(wide, label="y", scores=scores, segments="day"), thresholds=[0.25], by=[]
-    )
-    assert counts.select("model", "tp", "fp", "fn", "tn").rows() == [
-        ("first", 1, 0, 1, 1),
-        ("second", 2, 1, 0, 0),
-    ]
-
-
 def test_columns_in_another_order_and_columns_that_nobody_needs(tmp_path: Path) -> None:
     LOG[:30].with_columns(extra=1).write_parquet(tmp_path / "a.parquet")
     LOG[30:].select(reversed(LOG.columns)).write_parquet(tmp_path / "b.parquet")
@@ -294,86 +281,6 @@ def test_invalid_rows_name_the_file(tmp_path: Path, name: str) -> None:
         assert part in message
     with pytest.raises(nf.InvalidRowsError, match=parts[0].split(": ")[1]):
         scan.collect()
-
-
-def test_invalid_weight() -> None:
-    log = log_with(weight=[1.0, -1.0, float("inf")])
-    with pytest.raises(nf.InvalidRowsError, match=r"2 rows: weight is not a finite number >= 0"):
-        nf.count_confusion(log, thresholds=[0.5])
-
-
-BAD_LOGS: dict[str, tuple[Any, dict[str, Any], type[Exception], list[str]]] = {
-    "missing column": (
-        log_with().rename({"score": "scores"}), {}, nf.SchemaError,
-        ["missing column 'score' (the score)", "where: the DataFrame", "'scores'", "did you mean 'scores'?"],
-    ),
-    "unclear labels": (
-        log_with(label=["spam", "ham", "ham"]), {}, nf.ParameterError,
-        ["which label is the positive one", "column 'label' of the DataFrame", "'ham', 'spam'", "positive="],
-    ),
-    "third text label": (
-        log_with(label=["spam", "ham", "eggs"]), {"positive": "spam"}, nf.InvalidRowsError,
-        ["3 different labels", "'eggs', 'ham', 'spam'", "one against the rest"],
-    ),
-    "misspelt positive": (
-        log_with(label=["spam", "ham", "ham"]), {"positive": "Spam"}, nf.InvalidRowsError,
-        ["no row has the positive label 'Spam'", "'ham', 'spam'"],
-    ),
-    "positive of another type": (
-        log_with(), {"positive": "yes"}, nf.ParameterError,
-        ["positive='yes' is of another type than the labels", "Int64 labels"],
-    ),
-    "text score": (
-        log_with(score=["a", "b", "c"]), {}, nf.SchemaError,
-        ["column 'score' must be a number (the score)", "found: String"],
-    ),
-    "labels that are dates": (
-        log_with(label=[date(2026, 1, 1), date(2026, 1, 2), None]), {"positive": "2026-01-01"},
-        nf.SchemaError,
-        ["'label' must be a Boolean, number or String (the label)", "found: Date", "make it a Boolean"],
-    ),
-    "labels that are lists": (
-        log_with(label=[[1], [0], [1]]), {}, nf.SchemaError, ["column 'label' must be", "found: List(Int64)"],
-    ),
-    "labels that are bytes": (
-        log_with(label=[b"\xff", b"0", b"0"]), {}, nf.SchemaError,
-        ["column 'label' must be", "found: Binary"],
-    ),
-    "float key": (
-        log_with(age=[0.5, 1.5, 2.5]), {"segments": "age"}, nf.SchemaError,
-        ["column 'age' must be a String", "found: Float64", "bins"],
-    ),
-    "reserved name": (
-        log_with(value=[1, 2, 3]), {"segments": "value"}, nf.ParameterError,
-        ["'value' has a name that the tables need"],
-    ),
-    "key twice": (
-        log_with(fold=[1, 2, 3]), {"fold": "fold", "segments": "fold"}, nf.ParameterError,
-        ["'fold' is asked for twice"],
-    ),
-    "one column": (pd.Series([0.5]), {}, nf.SchemaError, ["the log must be a table", "found: pandas.Series"]),
-    "not a source": (3, {}, nf.ParameterError, ["source must be a string, a path"]),
-    "empty list": ([], {}, nf.ParameterError, ["source must be"]),
-    "on_invalid": (
-        log_with(), {"on_invalid": "ignore"}, nf.ParameterError,
-        ["on_invalid must be one of 'raise', 'drop'"],
-    ),
-    "no scores": (log_with(), {"scores": {}}, nf.ParameterError, ["scores must be at least one model"]),
-    "scores of two types": (
-        log_with(b=pl.Series([1, 2, 3], dtype=pl.Float32)), {"scores": {"a": "score", "b": "b"}},
-        nf.SchemaError,
-        ["must have one type", "'score' is Float64, 'b' is Float32"],
-    ),
-}  # fmt: skip
-
-
-@pytest.mark.parametrize("name", BAD_LOGS)
-def test_bad_logs(name: str) -> None:
-    log, arguments, kind, parts = BAD_LOGS[name]
-    with pytest.raises(kind) as error:
-        nf.scan_predictions(log, **arguments)
-    for part in parts:
-        assert part in str(error.value)
 
 
 GOOD = log_with()
@@ -464,12 +371,6 @@ def test_a_name_that_polars_takes_for_others_is_refused(name: str, role: str) ->
     assert nf.scan_predictions(log, segments=()).collect().columns == ["model", "label", "score"]
 
 
-def test_a_model_that_utf8_cannot_hold_is_refused() -> None:
-    log = pl.DataFrame({"label": [0, 1], "p": [0.1, 0.9]})
-    with pytest.raises(nf.ParameterError, match="a model of scores must be a text that UTF-8 can hold"):
-        nf.scan_predictions(log, scores={"\udcff": "p"})
-
-
 @pytest.mark.parametrize("source", ["", ["log.parquet", ""]])
 def test_an_empty_name_is_not_the_folder_here(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, source: str | list[str]
@@ -480,23 +381,6 @@ def test_an_empty_name_is_not_the_folder_here(
     with pytest.raises(nf.SourceError, match="an empty name"):
         nf.scan_predictions(source)
     assert nf.scan_predictions(".").collect().height == 2
-
-
-def test_hostile_names_do_not_reach_the_terminal() -> None:
-    log = pl.DataFrame({"\x1b[31mmodel": ["a"], "label": [1], "score": [0.5]})
-    with pytest.raises(nf.SchemaError) as error:
-        nf.scan_predictions(log)
-    assert "\x1b" not in str(error.value)
-    assert r"\x1b[31mmodel" in str(error.value)
-
-
-def test_a_changed_scan_is_counted_as_it_is() -> None:
-    scan = nf.scan_predictions(LOG, **COLUMNS).filter(pl.col("country") == "de")
-    counts = nf.count_confusion(scan, thresholds=[0.0], by=[])
-    assert (
-        counts.select(pl.sum_horizontal("tp", "fp", "fn", "tn").sum()).item()
-        == (LOG["country"] == "de").sum()
-    )
 
 
 def test_arrow_tables_of_other_libraries() -> None:

@@ -113,11 +113,6 @@ def test_one_score_with_more_rows_than_fit(target: Path, monkeypatch: pytest.Mon
     assert 0 < max(together) <= 120
 
 
-def test_weights_are_refused(target: Path) -> None:
-    with pytest.raises(nf.ParameterError, match="exact counts in a file do not support weights"):
-        nf.sink_exact_counts(LOG.with_columns(weight=1.0), target)
-
-
 def test_what_fits_needs_no_disk(monkeypatch: pytest.MonkeyPatch, target: Path) -> None:
     monkeypatch.setattr(Spill, "write", None)
     nf.sink_exact_counts(LOG, target)

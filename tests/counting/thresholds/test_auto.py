@@ -93,15 +93,6 @@ def test_a_small_log_is_counted_at_every_score() -> None:
     assert nf.count_confusion(log.lazy()).equals(nf.count_confusion(log))
 
 
-def test_wishes_that_make_no_sense() -> None:
-    with pytest.raises(nf.ParameterError, match=r"tolerance must be within \(0, 1\)"):
-        nf.auto_thresholds(tolerance=0)
-    with pytest.raises(nf.ParameterError, match=r"prevalence must be within \(0, 1\]"):
-        nf.auto_thresholds(prevalence=0)
-    with pytest.raises(nf.ParameterError, match="thresholds must be numbers"):
-        nf.auto_thresholds(also=[float("nan")])
-
-
 @pytest.mark.usefixtures("never_exact")
 @pytest.mark.parametrize("share", [0.01, 0.2, 0.9])
 @pytest.mark.parametrize("dtype", [pl.Float32, pl.Float64])

@@ -39,12 +39,6 @@ def test_tied_rows_are_never_parted(log: pl.DataFrame, n: int) -> None:
         assert found <= nearest + 1 / (4 * n) + 1e-12
 
 
-def test_bad_number() -> None:
-    log = pl.DataFrame({"model": "a", "label": [True], "score": [0.5]})
-    with pytest.raises(nf.ParameterError, match="n must be within 2 to 8,191"):
-        nf.quantile_thresholds(log, 1)
-
-
 @pytest.mark.parametrize("scores", [[], [float("inf")], [float("-inf"), float("-inf")]])
 def test_logs_that_cannot_be_cut(scores: list[float]) -> None:
     log = pl.DataFrame(
