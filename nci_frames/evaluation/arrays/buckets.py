@@ -15,7 +15,7 @@ from nci_frames.counts.pooling import pooled_counts
 from nci_frames.counts.resolution import runs_with_every_score
 from nci_frames.evaluation.arrays.histograms import Histogram
 from nci_frames.schemas import COUNTS
-from nci_frames.schemas.runs import group_starts, is_sorted
+from nci_frames.schemas.runs import group_starts, in_runs
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +34,7 @@ class BucketCounts:
         return int(self.positives.shape[0])
 
     @property
-    def even(self) -> tuple[float, float]:
+    def sizes(self) -> tuple[float, float]:
         """How many buckets with equally many rows vary as much as those of the positives, and negatives."""
         positives, negatives = (
             float(even_buckets(np.asarray(of_class.sum(axis=1))))
@@ -76,22 +76,15 @@ def bucket_counts(counts: pl.DataFrame, units: str) -> list[BucketCounts]:
     """
     buckets = _buckets(counts, units)
     group = ["model", *(key for key in COUNTS.keys(counts.columns) if key != units)]
-    members = [*group, units]
-    first = group_starts(counts, members)
-    heads = counts[first].select(members)
-    number = _numbers(heads, group)
-    if not is_sorted(counts, members, first) or (np.diff(number) < 0).any():
-        counts = counts.sort(*members, "threshold")
-        first = group_starts(counts, members)
-        heads = counts[first].select(members)
-        number = _numbers(heads, group)
+    counts, first = in_runs(counts, [*group, units])
+    heads = counts[first].select(*group, units)
     size = np.diff(first, append=len(counts))
     bucket = heads.join(
         pl.DataFrame({units: buckets}).with_row_index("__place"), on=units, how="left", maintain_order="left"
     )["__place"].to_numpy()
     every, groups = runs_with_every_score(counts, first), heads.select(group)
     found = []
-    borders = np.flatnonzero(np.diff(number, prepend=-1))
+    borders = group_starts(heads, group)
     for begin, end in zip(borders, np.append(borders, len(heads))[1:], strict=True):
         start, stop = first[begin], first[end] if end < len(first) else len(counts)
         threshold = counts["threshold"][start:stop].to_numpy()
@@ -135,13 +128,6 @@ def _buckets(counts: pl.DataFrame, units: str) -> pl.Series:
             hint="count by more, e.g. by unit_buckets(predictions, buckets=256)",
         )
     return buckets
-
-
-def _numbers(heads: pl.DataFrame, group: list[str]) -> NDArray[np.int64]:
-    """Return the number of the group of each member, in the order of the keys."""
-    order = heads.select(group).unique().sort(group).with_row_index("__number")
-    numbered = heads.join(order, on=group, how="left", nulls_equal=True, maintain_order="left")
-    return numbered["__number"].cast(pl.Int64).to_numpy()
 
 
 def _sparse(rows: NDArray[Any], cells: tuple[NDArray[Any], NDArray[Any]], shape: tuple[int, int]) -> Any:

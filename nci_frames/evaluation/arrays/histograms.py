@@ -40,6 +40,11 @@ class Histogram:
         return ", ".join(f"{key} {value!r}" for key, value in self.group.row(0, named=True).items())
 
     @property
+    def sizes(self) -> tuple[int, int]:
+        """The rows of all bins: positives, and negatives."""
+        return int(self.positives.sum()), int(self.negatives.sum())
+
+    @property
     def classes(self) -> tuple[Rows, Rows]:
         """The rows of each bin: positives, and negatives."""
         return self.positives, self.negatives
@@ -51,8 +56,8 @@ class Histogram:
     @property
     def observed_prevalence(self) -> float:
         """Positives among all rows; NaN where there are none."""
-        positives, negatives = self.positives.sum(), self.negatives.sum()
-        return float(positives / (positives + negatives)) if positives + negatives else float("nan")
+        positives, negatives = self.sizes
+        return positives / (positives + negatives) if positives + negatives else float("nan")
 
     def reached(self, thresholds: Sequence[float] | Floats) -> NDArray[np.int64]:
         """Return, for each threshold asked for, how many bins are positive decisions at it.

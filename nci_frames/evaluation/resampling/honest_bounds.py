@@ -14,9 +14,7 @@ import polars as pl
 
 from nci_frames.base.arguments import Prevalences
 from nci_frames.evaluation.areas.area import Area, all_areas
-from nci_frames.evaluation.areas.areas import compute_areas
-from nci_frames.evaluation.areas.lowest import supported_from
-from nci_frames.evaluation.areas.pr import PR_AUC
+from nci_frames.evaluation.areas.areas import areas_of, compute_areas
 from nci_frames.evaluation.arrays.buckets import BucketCounts, bucket_counts
 from nci_frames.evaluation.field.prevalences import Field
 from nci_frames.evaluation.metrics import curve_asked
@@ -25,7 +23,7 @@ from nci_frames.evaluation.rates.clusters import effective_rows, known_share, wo
 from nci_frames.evaluation.rates.operating_points import select_operating_points
 from nci_frames.evaluation.rates.rates import clustered_bounds, compute_rates, with_worth
 from nci_frames.evaluation.resampling.resampling import Resampling
-from nci_frames.evaluation.support.flags import defined_flags, flags, log_cost
+from nci_frames.evaluation.support.flags import defined_flags
 
 #: With fewer rows in one of the four counts, or rows of a class in fewer buckets, percentiles are extended.
 _ENOUGH = 20
@@ -126,7 +124,7 @@ def _sizes_of(
         both = group.positives, group.negatives
         rows = [np.asarray(of_class.sum(axis=1)) for of_class in both]
         known = [float(of_class.sum() * known_share(of_class, level)) for of_class in rows]
-        sizes = pl.DataFrame([(*known, min(group.even))], schema=[*_SIZES, "__rarer"], orient="row")
+        sizes = pl.DataFrame([(*known, min(group.sizes))], schema=[*_SIZES, "__rarer"], orient="row")
         tables.append(group.histogram.labelled(sizes))
     shares = zip(_SIZES, ("positives_worth", "negatives_worth"), strict=True)
     found = pl.concat(tables).join(worth, on=keys, how="left", nulls_equal=True, maintain_order="left")
@@ -134,37 +132,22 @@ def _sizes_of(
 
 
 def with_area_flags(
-    table: pl.DataFrame, counts: pl.DataFrame, keys: list[str], worth: pl.DataFrame | None
+    table: pl.DataFrame,
+    counts: pl.DataFrame,
+    keys: list[str],
+    worth: pl.DataFrame | None,
+    prevalence: Prevalences | Field,
 ) -> pl.DataFrame:
-    """Add ``supported`` and ``reason`` to values of areas of the same counts.
+    """Add ``supported`` and ``reason`` to values of areas of the same counts at the same prevalences.
 
     With *worth*, a table of ``class_worth``, rows count as so many independent ones.
     """
-    columns = table.columns
-    ruled = [area.name for area in _areas_in(table) if area.support is not None]
-    lowest = pl.concat(
-        supported_from(counts, name, worth=worth).rename({"prevalence": "__lowest", "reason": "__why"})
-        for name in ruled or [PR_AUC.name]
-    )
-    negatives = counts.group_by(keys).agg((pl.col("fp") + pl.col("tn")).first().alias("__negatives"))
-    if worth is not None:
-        joined = negatives.join(worth, on=keys, how="left", nulls_equal=True)
-        share = pl.col("negatives_worth").fill_null(1.0)
-        negatives = joined.select(*keys, pl.col("__negatives") * share)
-    for beside, on in ((lowest, [*keys, "metric"]), (negatives, keys)):
-        table = table.join(beside, on=on, how="left", nulls_equal=True, maintain_order="left")
-    cost = log_cost(pl.col("__lowest"), pl.col("__negatives"))
-    depends = pl.col("metric").is_in(ruled)
-    none = pl.lit(None, pl.UInt32)
-    at_prevalence = flags(pl.col("__lowest"), cost, none, pl.col("prevalence"))
-    at_prevalence["reason"] = pl.coalesce(
-        pl.when(~at_prevalence["supported"]).then("__why"), at_prevalence["reason"]
-    )
-    defined = defined_flags(pl.col("value"))
-    return table.select(
-        *columns,
-        **{name: pl.when(depends).then(at_prevalence[name]).otherwise(defined[name]) for name in _FLAGS},
-    )
+    areas = _areas_in(table)
+    if not areas:
+        return table.with_columns(**defined_flags(pl.col("value")))
+    at = [*keys, "metric", "prevalence"]
+    told = areas_of(counts, prevalence, areas, worth=worth).select(*at, *_FLAGS)
+    return table.join(told, on=at, how="left", nulls_equal=True, maintain_order="left")
 
 
 def _areas_in(table: pl.DataFrame) -> list[Area]:
@@ -183,7 +166,7 @@ def _areas(
 ) -> pl.DataFrame:
     """Correct the bounds of areas; *pooled* are the counts of all units, *sizes* those of ``_SIZES``."""
     keys = ["model", *logs.keys(counts)]
-    told = with_area_flags(table, pooled, keys, worth).join(
+    told = with_area_flags(table, pooled, keys, worth, prevalence).join(
         sizes, on=keys, how="left", nulls_equal=True, maintain_order="left"
     )
     known = pl.col("supported")

@@ -242,10 +242,15 @@ def _with_support(
     if curve_asked(metric) is not None or threshold == "own":
         groups = pooled.select(keys).unique().sort(keys)
         each = table.join(groups, on=kept, how="left", nulls_equal=True, maintain_order="left_right")
-        if threshold == "own" and called_metric(metric).needs_fpr is not False:
-            # The best of all thresholds is supported where PR-AUC is.
-            each = each.with_columns(metric=pl.lit(PR_AUC.name))
-        told = with_area_flags(each, pooled, keys, worth).with_columns(metric=pl.lit(table["metric"].first()))
+        etas: Prevalences | float = prevalence
+        if threshold == "own":
+            called = called_metric(metric)
+            etas = prevalence if called.prevalence is None else called.prevalence
+            if called.needs_fpr is not False:
+                # The best of all thresholds is supported where PR-AUC is.
+                each = each.with_columns(metric=pl.lit(PR_AUC.name))
+        told = with_area_flags(each, pooled, keys, worth, etas)
+        told = told.with_columns(metric=pl.lit(table["metric"].first()))
     else:
         rates = compute_rates(pooled) if worth is None else with_worth(compute_rates(pooled), worth)
         points = rates if threshold is None else select_operating_points(rates, threshold=threshold)

@@ -8,7 +8,7 @@ import itertools
 import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, cast
+from typing import Literal, cast
 
 import numpy as np
 import polars as pl
@@ -118,7 +118,7 @@ def resample(
     if is_field(prevalence):
         prevalence = field_of(cast("Field", prevalence), frame, keys)
 
-    def replicated(given: Sampler[Any]) -> Replicates:
+    def replicated(given: Sampler) -> Replicates:
         whole = given.coarser(steps_of_recall(given.histogram)) if own else given
         points = whole.histogram.thresholds[::-1] if thresholds is None else thresholds
         observed = np.array([whole.histogram.observed_prevalence])
@@ -188,7 +188,7 @@ def resample_models(
 
 def _evaluated(
     wanted: "_Wanted",
-    sampler: Sampler[Any],
+    sampler: Sampler,
     points: Floats,
     drawn: Iterator[tuple[Rows, Rows]],
     *,

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import polars as pl
@@ -205,7 +204,7 @@ class _Wanted:
         return np.asarray(np.where(np.isnan(values), -np.inf, values).argmax(axis=0))
 
 
-def _fitted(sampler: Sampler[Any], wanted: _Wanted, logs: Resampling) -> pl.DataFrame:
+def _fitted(sampler: Sampler, wanted: _Wanted, logs: Resampling) -> pl.DataFrame:
     """Return the table of one group."""
     histogram, cases = sampler.histogram, len(wanted.prevalence)
     positives, negatives = int(histogram.positives.sum()), int(histogram.negatives.sum())
@@ -247,7 +246,7 @@ def _fitted(sampler: Sampler[Any], wanted: _Wanted, logs: Resampling) -> pl.Data
     )
 
 
-def _judged(sampler: Sampler[Any], wanted: _Wanted, logs: Resampling) -> Iterator[Floats]:
+def _judged(sampler: Sampler, wanted: _Wanted, logs: Resampling) -> Iterator[Floats]:
     """Yield true and false positives of both halves at the threshold of the other one; NaN without it."""
     whole: Histogram = sampler.histogram
     for positives, negatives in sampler.halves(logs):
