@@ -1,8 +1,7 @@
 """Counts -> areas at any prevalence, with certified bounds."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from itertools import repeat
 from math import sqrt
 from typing import Literal, cast
 
@@ -14,7 +13,6 @@ from nci_frames.base.errors import ParameterError
 from nci_frames.base.typing import Floats
 from nci_frames.counts.pooling import pooled_counts
 from nci_frames.evaluation.areas.area import Area, Etas, area_of
-from nci_frames.evaluation.areas.banded import Band, band_parts
 from nci_frames.evaluation.areas.pr import PR_AUC, Method, pr_area
 from nci_frames.evaluation.areas.roc import ROC_AUC, partial_area
 from nci_frames.evaluation.arrays.histograms import whole_counts
@@ -199,37 +197,45 @@ def areas_of(
     if is_field(prevalence):
         prevalence = field_of(cast("Field", prevalence), frame, keys[1:])
 
-    def of_curves(curves: Curves, some: Sequence[Area], band: Band | None = None) -> pl.DataFrame:
+    def of_curves(some: Sequence[Area], curves: Curves, *band: Curves) -> pl.DataFrame:
         own = own_prevalence(curves.groups, prevalence, curves.observed_prevalence, keys[1:])
         etas: list[float | Floats] = [own] if grid is None else list(grid)
-        return pl.concat(_of_area(area, curves, etas, band, worth) for area in some)
+        return pl.concat(_of_area(area, etas, worth, curves, *band) for area in some)
 
-    def of_part(
-        part: tuple[Callable[[], Curves], Callable[[], Band] | None], some: Sequence[Area]
-    ) -> pl.DataFrame:
-        curves, band = part
-        return of_curves(curves(), some, band and band())
-
-    tables = [of_curves(no_curves(frame, keys), areas)]
+    frames = [frame, *(_enclosing(frame, keys) if banded else ())]
+    tables = [of_curves(areas, no_curves(frame, keys))]
     # NumPy releases the GIL while it computes, and the parts are independent.
     with ThreadPoolExecutor(pl.thread_pool_size()) as threads:
         for of_scores in {area.of_scores for area in areas}:
             some = [area for area in areas if area.of_scores == of_scores]
-            bands = band_parts(frame, keys) if banded else repeat(None)
-            parts = zip(curve_parts(frame, keys, of_scores=of_scores), bands, strict=False)
-            tables += threads.map(of_part, parts, repeat(some))
+            parts = zip(*(curve_parts(rows, keys, of_scores=of_scores) for rows in frames), strict=True)
+            tables += threads.map(
+                lambda part, some=some: of_curves(some, *(curves() for curves in part)), parts
+            )
     table = pl.concat(tables).sort(*keys, "metric", "method", "prevalence", maintain_order=True)
     ruled = [area.name for area in areas if area.support is not None]
     return AREAS.finish(with_curve_flags(table, pl.col("metric").is_in(ruled)))
 
 
+def _enclosing(rates: pl.DataFrame, keys: list[str]) -> Iterator[pl.DataFrame]:
+    """Yield counts of the two curves between which the ROC curve lies, from rates with simultaneous bounds.
+
+    If the rates of every threshold are within their bounds, it lies between the curve of the lowest TPR and
+    highest FPR of each threshold, and that of the highest TPR and lowest FPR. Between two thresholds only
+    their order is known, as in certified bounds; so those of the two curves enclose every area.
+    """
+    for tpr, fpr in (("tpr_lower", "fpr_upper"), ("tpr_upper", "fpr_lower")):
+        # A class of one row, of which so much is above the threshold.
+        yield rates.select(*keys, "threshold", tp=tpr, fp=fpr, fn=1 - pl.col(tpr), tn=1 - pl.col(fpr))
+
+
 def _of_area(
-    area: Area, curves: Curves, etas: Etas, band: Band | None, worth: pl.DataFrame | None
+    area: Area, etas: Etas, worth: pl.DataFrame | None, curves: Curves, *band: Curves
 ) -> pl.DataFrame:
     """Return an area of some groups, with what its flags are made from."""
     found = area.certified(curves, etas)
-    if band is not None and area.highest is not None:
-        lowest, highest = area.certified(band.lowest, etas), area.highest(band.highest, etas)
+    if band and area.highest is not None:
+        lowest, highest = area.certified(band[0], etas), area.highest(band[1], etas)
         # Only rounding can put the value outside.
         found = [
             (value, np.minimum(low, value), np.maximum(high, value))

@@ -7,7 +7,7 @@ from nci_frames.counts.pooling import pooled_counts
 from nci_frames.evaluation.areas.area import Area
 from nci_frames.evaluation.areas.mean import MEAN_PR_AUC
 from nci_frames.evaluation.arrays.histograms import whole_counts
-from nci_frames.evaluation.arrays.roc_steps import curves_of, no_curves
+from nci_frames.evaluation.arrays.roc_steps import curve_parts, no_curves
 from nci_frames.evaluation.metrics import Metric, called_metric, curve_asked
 from nci_frames.evaluation.rates.clusters import class_worth
 from nci_frames.evaluation.rates.operating_points import select_operating_points
@@ -131,7 +131,7 @@ def supported_from(
         label, needs_fpr = called.label, called.needs_fpr is not False
     if needs_fpr and threshold is None:
         counted = frame.drop_nulls(["tp", "fp", "fn", "tn"])
-        parts = [no_curves(counted, keys), *curves_of(counted, keys)]
+        parts = [no_curves(counted, keys), *(part() for part in curve_parts(counted, keys))]
         rule = curve.support if isinstance(curve, Area) else PR_SUPPORT
         found = pl.concat(with_curve_support(part, rule, worth) for part in parts).select(
             *keys, prevalence="__lowest", reason=reason_text(pl.col("__why"))

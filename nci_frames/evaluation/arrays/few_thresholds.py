@@ -1,22 +1,16 @@
 """Counts -> the same counts at a few thresholds of each group."""
 
-from collections.abc import Iterator
-
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from nci_frames.base.typing import Floats
 from nci_frames.counts.resolution import one_score
 from nci_frames.schemas import COUNTS
-from nci_frames.schemas.runs import in_runs, rows_of_runs, runs_together
+from nci_frames.schemas.runs import in_runs
 
 Rows = NDArray[np.int64]
 
 _CELLS = ("tp", "fp", "fn", "tn")
-
-#: About so many rows are looked at at a time.
-_ROWS_AT_A_TIME = 1 << 18
 
 
 def at_thresholds(counts: pl.DataFrame, points: pl.DataFrame, units: str) -> pl.DataFrame:
@@ -40,32 +34,24 @@ def at_thresholds(counts: pl.DataFrame, points: pl.DataFrame, units: str) -> pl.
         found = counts.join(wanted, on=[*on, "threshold"], how="semi", nulls_equal=True)
         return found.select(*group, units, "threshold", cells)
     counts, first = in_runs(counts, [*group, units])
-    heads = counts[first].select(*group, units)
-    groups = wanted.select(on).unique(maintain_order=True).with_row_index("__group")
-    ends = np.append(first[1:], len(counts))
-    threshold = counts["threshold"].to_numpy()
-    bucket, asked, place = [], [], []
-    members = heads.join(groups, on=on, how="left", nulls_equal=True, maintain_order="left")["__group"]
-    for number, thresholds in enumerate(_of_each(wanted, groups, on)):
-        of_group = np.flatnonzero((members == number).fill_null(value=False).to_numpy())
-        below = _lower(threshold, first[of_group], ends[of_group], thresholds)
-        place.append((first[of_group, None] + below).ravel())
-        bucket.append(np.repeat(of_group, len(thresholds)))
-        asked.append(np.tile(thresholds, len(of_group)))
-    if not place:
-        return counts.clear().select(*group, units, "threshold", cells)
-    rows, run = np.concatenate(place), np.concatenate(bucket)
-    # No score of the bucket reaches such a threshold.
-    none = rows == ends[run]
-    columns: dict[str, Rows] = {}
-    lowest = counts[first]
-    for hit, missed in (("tp", "fn"), ("fp", "tn")):
-        reached = counts[hit].to_numpy()[np.where(none, first[run], rows)]
-        columns[hit] = np.where(none, 0, reached)
-        columns[missed] = (lowest[hit] + lowest[missed]).to_numpy()[run] - columns[hit]
-    table = heads[run].with_columns(threshold=np.concatenate(asked), **columns)
-    # The groups of the points may be in another order, or have several runs of buckets.
-    return table[np.argsort(run, kind="stable")].select(*group, units, "threshold", cells)
+    size = np.diff(first, append=len(counts))
+    heads = counts[first].select(
+        *group,
+        units,
+        __run=pl.int_range(pl.len(), dtype=pl.UInt32),
+        __positives=pl.col("tp") + pl.col("fn"),
+        __negatives=pl.col("fp") + pl.col("tn"),
+    )
+    run = np.repeat(np.arange(len(size), dtype=np.uint32), size)
+    reached = counts.select("threshold", "tp", "fp", __run=pl.Series(run))
+    return (
+        heads.join(wanted.sort("threshold"), on=on, nulls_equal=True, maintain_order="left_right")
+        .join_asof(reached, on="threshold", by="__run", strategy="forward", check_sortedness=False)
+        # No score of the bucket reaches such a threshold.
+        .with_columns(pl.col("tp", "fp").fill_null(0))
+        .with_columns(fn=pl.col("__positives") - pl.col("tp"), tn=pl.col("__negatives") - pl.col("fp"))
+        .select(*group, units, "threshold", cells)
+    )
 
 
 def near_threshold(counts: pl.DataFrame, *thresholds: float) -> pl.DataFrame:
@@ -80,34 +66,9 @@ def near_threshold(counts: pl.DataFrame, *thresholds: float) -> pl.DataFrame:
     ends = np.append(first[1:], len(counts))
     rows = [first]
     for threshold in thresholds:
-        # Of several chunks NumPy would make one, which takes more than a flag of each row.
-        lower = (counts["threshold"] < threshold).to_numpy()
-        below = np.concatenate(
-            [
-                np.add.reduceat(
-                    lower[first[some.start] : ends[some.stop - 1]],
-                    first[some] - first[some.start],
-                    dtype=np.int64,
-                )
-                for some in runs_together(first, _ROWS_AT_A_TIME)
-            ]
-        )
+        # Of several chunks of numbers NumPy would make one.
+        lower = (counts["threshold"] < threshold).cum_sum().to_numpy()
+        below = np.diff(lower[ends - 1].astype(np.int64), prepend=0)
         at = (first + below)[:, None] + np.array([-1, 0, 1])
         rows.append(at[(at >= first[:, None]) & (at < ends[:, None])])
     return counts[np.unique(np.concatenate(rows))]
-
-
-def _of_each(wanted: pl.DataFrame, groups: pl.DataFrame, on: list[str]) -> Iterator[Floats]:
-    """Yield the thresholds of each group, ascending."""
-    numbered = wanted.join(groups, on=on, nulls_equal=True).sort("__group", "threshold")
-    first = np.flatnonzero(np.diff(numbered["__group"].to_numpy(), prepend=-1))
-    yield from np.split(numbered["threshold"].to_numpy(), first[1:])
-
-
-def _lower(threshold: Floats, first: Rows, ends: Rows, asked: Floats) -> Rows:
-    """Return how many thresholds of each run of rows are lower than each one that is asked for."""
-    sizes = ends - first
-    place = np.searchsorted(asked, threshold[rows_of_runs(first, sizes)], side="right")
-    cell = np.repeat(np.arange(len(first)), sizes) * (len(asked) + 1) + place
-    counted = np.bincount(cell, minlength=len(first) * (len(asked) + 1))
-    return counted.reshape(len(first), -1)[:, :-1].cumsum(axis=1)

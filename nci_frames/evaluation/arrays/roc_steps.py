@@ -1,8 +1,9 @@
 """Counts -> the ROC steps of all groups, some groups at a time."""
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -61,18 +62,22 @@ class Curves:
         kept = np.flatnonzero(~(self.tpr1 <= self.tpr0))
         start = np.searchsorted(kept, self.start)
         size = np.diff(start, append=len(kept))
-        tpr0, tpr1, fpr0, fpr1 = (rate[kept] for rate in (self.tpr0, self.tpr1, self.fpr0, self.fpr1))
-        rows = self.positives, self.negatives
-        return Curves(self.groups, start, size, tpr0, tpr1, fpr0, fpr1, self.tied[kept], *rows)
+        return self._with(lambda steps: steps[kept], start=start, size=size)
 
     def repeated(self, times: int) -> "Curves":
         """Return all groups so many times, end to end."""
-        start = (np.arange(times)[:, None] * len(self.tpr0) + self.start).ravel()
-        groups, size = pl.concat([self.groups] * times), np.tile(self.size, times)
-        ends = (self.tpr0, self.tpr1, self.fpr0, self.fpr1)
-        tpr0, tpr1, fpr0, fpr1 = (np.tile(rate, times) for rate in ends)
-        rows = np.tile(self.positives, times), np.tile(self.negatives, times)
-        return Curves(groups, start, size, tpr0, tpr1, fpr0, fpr1, np.tile(self.tied, times), *rows)
+        return self._with(
+            lambda steps: np.tile(steps, times),
+            groups=pl.concat([self.groups] * times),
+            start=(np.arange(times)[:, None] * len(self.tpr0) + self.start).ravel(),
+            size=np.tile(self.size, times),
+            positives=np.tile(self.positives, times),
+            negatives=np.tile(self.negatives, times),
+        )
+
+    def _with(self, of_steps: Callable[[Any], Any], **others: Any) -> "Curves":
+        steps = {name: of_steps(getattr(self, name)) for name in ("tpr0", "tpr1", "fpr0", "fpr1", "tied")}
+        return replace(self, **steps, **others)
 
 
 def no_curves(frame: pl.DataFrame, keys: list[str]) -> Curves:
@@ -82,17 +87,12 @@ def no_curves(frame: pl.DataFrame, keys: list[str]) -> Curves:
     return Curves(groups, places, places, none, none, none, none, none > 0, none, none)
 
 
-def curves_of(frame: pl.DataFrame, keys: list[str]) -> Iterator[Curves]:
-    """Yield some groups at a time and their ROC steps, each group ending at (1, 1)."""
-    return (part() for part in curve_parts(frame, keys))
-
-
 def curve_parts(
     frame: pl.DataFrame, keys: list[str], *, of_scores: bool = False
 ) -> Iterator[Callable[[], Curves]]:
-    """Yield what ``curves_of`` yields as functions, which threads may call.
+    """Yield functions, which threads may call, that return some groups and their ROC steps.
 
-    With *of_scores* no step is left out, and each has its score.
+    Each group ends at (1, 1). With *of_scores* no step is left out, and each has its score.
     """
     first = group_starts(frame, keys)
     if not is_sorted(frame, keys, first):
