@@ -8,10 +8,13 @@ import numpy as np
 import polars as pl
 
 from nci_frames.evaluation.areas.area import Area
+from nci_frames.evaluation.areas.pr import PR_AUC
 from nci_frames.evaluation.arrays.few_thresholds import at_thresholds
 from nci_frames.evaluation.resampling.few_rows import FEW_THRESHOLDS, step_of_recall
-from nci_frames.evaluation.resampling.probability_best import shares_of_best, with_reasons
+from nci_frames.evaluation.resampling.probability_best import shares_among, shares_of_best, with_reasons
+from nci_frames.evaluation.resampling.replicates import Replicates, resample_models
 from nci_frames.evaluation.resampling.resampling import Resampling
+from nci_frames.evaluation.significance.borders import AREA_PLACES
 from nci_frames.questions.units import Drawn
 from nci_frames.schemas import BEST_MODELS
 from nci_frames.schemas.runs import in_runs, rows_where
@@ -48,6 +51,10 @@ class Resampled:
     #: The key over whose values areas are averaged; None where there is none.
     over: str | None
     repeats: int
+    #: Prevalences at which areas are wanted.
+    etas: tuple[float, ...] = ()
+    #: The areas, by the number of logs.
+    _areas: dict[int, list[list[Replicates]]] = field(default_factory=dict)
     #: The counts at the thresholds of operating points, with these points.
     _at: list[tuple[pl.DataFrame, pl.DataFrame]] = field(default_factory=list)
 
@@ -59,6 +66,7 @@ class Resampled:
         leading: Sequence[str],
         *,
         repeats: int,
+        etas: Sequence[float] = (),
     ) -> "Resampled":
         """Return the counts of the first of the leading models."""
         models = tuple(leading[:MOST_RESAMPLED])
@@ -74,7 +82,7 @@ class Resampled:
         if drawn.units is not None:
             steps = at_thresholds(by_repeat, steps, drawn.units) if len(steps) < len(kept) else by_repeat
         every = kept if drawn.units is None else by_repeat
-        return cls(models, kept, by_unit, drawn.units, steps, every, drawn.repeat, repeats)
+        return cls(models, kept, by_unit, drawn.units, steps, every, drawn.repeat, repeats, tuple(etas))
 
     def curves(self, area: Area) -> pl.DataFrame:
         """Return the counts from which an area is resampled."""
@@ -91,14 +99,16 @@ class Resampled:
         self._at.append((points, found))
         return found
 
-    def areas(self, prevalence: Sequence[float]) -> pl.DataFrame:
-        """Return the probability of being best by PR-AUC."""
-        return shares_of_best(
-            self.steps,
-            Resampling(self.units, self.over, repeats=self.repeats),
-            metric="pr_auc",
-            prevalence=prevalence,
-        )
+    def areas(self, prevalence: Sequence[float], *, least: int = 2) -> list[list[Replicates]]:
+        """Return PR-AUC of the models in at least so many logs, which are drawn once for all tables."""
+        repeats = max(self.repeats, least)
+        drawn = self._areas.get(repeats)
+        if drawn is None:
+            logs = Resampling(self.units, self.over, repeats=repeats)
+            etas = sorted({*self.etas, *AREA_PLACES})
+            drawn = resample_models(self.steps, "pr_auc", logs, prevalence=etas, beta=1.0, threshold=None)
+            self._areas[repeats] = drawn
+        return [[one.at(prevalence) for one in models] for models in drawn]
 
     def points(
         self,
@@ -134,7 +144,10 @@ def ranking_certainty(
     by_point = projection.filter(metric="f_beta", beta=beta)
     return pl.concat(
         [
-            _supported(logs.areas(prevalence), areas.filter(metric="pr_auc")),
+            _supported(
+                shares_among(logs.areas(prevalence), PR_AUC, by_rows=logs.units is None),
+                areas.filter(metric="pr_auc"),
+            ),
             _supported(logs.points(points, prevalence, beta), by_point),
         ]
     )

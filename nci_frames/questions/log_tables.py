@@ -183,9 +183,8 @@ class LogTables(Compared):
         """
         if self._logs is None:
             return None
-        tested = places.tested_prevalences(self.prevalence, self.main_prevalences)
         return possible_best(
-            self._logs, self.points, self.best_points, prevalence=tested, beta=self.main_beta
+            self._logs, self.points, self.best_points, prevalence=self._tested, beta=self.main_beta
         )
 
     @computed
@@ -305,7 +304,14 @@ class LogTables(Compared):
         """What is resampled; None where that cannot be done."""
         if not (self._log.resampled and self.best.height):
             return None
-        return Resampled.of(self._log.total, self._log.drawn, self.leading, repeats=self._draws)
+        etas = {*self.prevalence, *self._tested}
+        return Resampled.of(
+            self._log.total, self._log.drawn, self.leading, repeats=self._draws, etas=sorted(etas)
+        )
+
+    @property
+    def _tested(self) -> tuple[float, ...]:
+        return places.tested_prevalences(self.prevalence, self.main_prevalences)
 
     def _prevalence_winners(self, points: pl.DataFrame) -> pl.DataFrame:
         main = self.main_beta

@@ -5,7 +5,8 @@ from typing import Literal
 
 import polars as pl
 
-from nci_frames.evaluation.significance.best import compare_best
+from nci_frames.evaluation.areas.pr import PR_AUC
+from nci_frames.evaluation.significance.best import best_among, compare_best
 from nci_frames.questions.certainty import Resampled
 
 #: With fewer resampled logs than this a p-value near 0.05 is too uncertain.
@@ -26,18 +27,16 @@ def possible_best(
     are the best of those of *best_points*, in each resampled log anew.
     """
 
-    def compared(
-        frame: pl.DataFrame, metric: str, *, own: Literal["own"] | None = None, over: str | None = None
-    ) -> pl.DataFrame:
+    def compared(frame: pl.DataFrame, own: Literal["own"] | None = None) -> pl.DataFrame:
         return compare_best(
-            frame, metric=metric, prevalence=prevalence, beta=beta, threshold=own, units=logs.units,
-            over=over, repeats=max(logs.repeats, LEAST_REPEATS),
+            frame, metric="f_beta", prevalence=prevalence, beta=beta, threshold=own, units=logs.units,
+            repeats=max(logs.repeats, LEAST_REPEATS),
         )  # fmt: skip
 
     tables = {
-        "own": compared(logs.at(best_points), "f_beta", own="own"),
-        "f_beta": compared(logs.at(points), "f_beta"),
-        "pr_auc": compared(logs.steps, "pr_auc", over=logs.over),
+        "own": compared(logs.at(best_points), "own"),
+        "f_beta": compared(logs.at(points)),
+        "pr_auc": best_among(logs.areas(prevalence, least=LEAST_REPEATS), PR_AUC),
     }
     named = [table.select(pl.lit(name).alias("measure"), pl.all()) for name, table in tables.items()]
     return pl.concat(named)

@@ -169,8 +169,14 @@ def shares_of_best(
     if not groups:
         empty = BEST_MODELS.empty(frame.select(keys)).drop("supported")
         return empty.with_columns(__own=pl.lit(None, pl.Float64))
-    known = asked_metric(metric)
-    table = pl.concat(_compared(models, known, by_rows=logs.units is None) for models in groups)
+    return shares_among(groups, asked_metric(metric), keys, by_rows=logs.units is None)
+
+
+def shares_among(
+    groups: Sequence[list[Replicates]], metric: Metric, keys: Sequence[str] = (), *, by_rows: bool
+) -> pl.DataFrame:
+    """Return what ``shares_of_best`` does from resampled logs, by the values of *keys*."""
+    table = pl.concat(_compared(models, metric, by_rows=by_rows) for models in groups)
     return table.drop("threshold").sort(*keys, *_CASE, "model")
 
 

@@ -64,6 +64,13 @@ class Replicates:
         sizes = np.array(self.sizes, np.float64)[:, None]
         return np.asarray(np.where(self.moved != 0, sizes - 1, np.inf).min(axis=0))
 
+    def at(self, prevalence: Sequence[float]) -> "Replicates":
+        """Return the values of an area at some of its prevalences."""
+        known = {eta: place for place, eta in enumerate(self.cases["prevalence"])}
+        places = [known[eta] for eta in prevalence]
+        each = (self.cases[places], self.value[places], self.values[:, places], self.moved[:, places])
+        return Replicates(self.histogram, *each, self.sizes)
+
     def check_one_point(self) -> None:
         """Raise ParameterError if the metric was taken at several thresholds."""
         thresholds = self.cases["threshold"].n_unique()

@@ -176,8 +176,19 @@ def compare_best(
     keys = logs.keys(frame)
     if not groups:
         return BEST_COMPARISONS.empty(frame.select(keys))
-    known = asked_metric(metric)
-    tables = [_compared(models, known, level, simultaneous=simultaneous) for models in groups]
+    return best_among(groups, asked_metric(metric), keys, level=level, simultaneous=simultaneous)
+
+
+def best_among(
+    groups: Sequence[list[Replicates]],
+    metric: Metric,
+    keys: Sequence[str] = (),
+    *,
+    level: float = 0.95,
+    simultaneous: bool = False,
+) -> pl.DataFrame:
+    """Return the table of ``compare_best`` from resampled logs, by the values of *keys*."""
+    tables = [_compared(models, metric, level, simultaneous=simultaneous) for models in groups]
     return BEST_COMPARISONS.finish(pl.concat(tables).drop("threshold").sort(*keys, *_CASE, "model"))
 
 
