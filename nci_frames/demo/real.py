@@ -1,11 +1,11 @@
 """Real logs: held-out predictions of scikit-learn classifiers on data sets that are part of scikit-learn."""
 
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
-from typing import Any, NamedTuple, Protocol
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -20,30 +20,9 @@ from nci_frames.base.typing import Floats
 _FOLDS = 5
 _REPEATS = 2
 
-_Rows = NDArray[np.int64]
-
-
-class _Examples(NamedTuple):
-    features: Floats
-    labels: NDArray[np.int8]
-    segments: NDArray[np.str_]
-
-
-class _Classifier(Protocol):
-    def fit(self, features: Floats, labels: NDArray[np.int8], /) -> object: ...
-    def predict_proba(self, features: Floats, /) -> Floats: ...
-
 
 def _learning(module: str) -> ModuleType:
     return require(module, extra="demo", what="this part of the demonstration needs scikit-learn")
-
-
-def _feature(name: str) -> Callable[[Any], Floats]:
-    return lambda data: np.asarray(data.data[:, list(data.feature_names).index(name)], dtype=np.float64)
-
-
-def _mean_of_features(data: Any) -> Floats:
-    return np.asarray(data.data.mean(axis=1), dtype=np.float64)
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,41 +35,37 @@ class Task:
         Name of the function of ``sklearn.datasets`` that loads the data.
     positive
         Name of the positive class; all other classes are negative.
-    measure
-        Returns the property by which the rows are divided into terciles.
+    feature
+        Name of the feature by which the rows are divided into terciles; None stands for the mean of all.
     segments
         Names of the terciles, from low to high.
     """
 
     loader: str
     positive: str
-    measure: Callable[[Any], Floats]
+    feature: str | None
     segments: tuple[str, str, str]
 
-    def load(self) -> _Examples:
+    def load(self) -> tuple[Floats, NDArray[np.int8], NDArray[np.str_]]:
         """Return the features, the binary labels, and the segment of each row."""
         data = getattr(_learning("sklearn.datasets"), self.loader)()
+        features = np.asarray(data.data, dtype=np.float64)
         positive = [str(name) for name in data.target_names].index(self.positive)
-        measured = self.measure(data)
+        place = None if self.feature is None else list(data.feature_names).index(self.feature)
+        measured = features.mean(axis=1) if place is None else features[:, place]
         tercile = np.searchsorted(np.quantile(measured, [1 / 3, 2 / 3]), measured, side="left")
-        return _Examples(
-            features=np.asarray(data.data, dtype=np.float64),
-            labels=(data.target == positive).astype(np.int8),
-            segments=np.array(self.segments)[tercile],
-        )
+        return features, (data.target == positive).astype(np.int8), np.array(self.segments)[tercile]
 
 
 TASKS = {
-    "digits": Task("load_digits", "8", _mean_of_features, ("thin", "medium", "bold")),
-    "breast_cancer": Task(
-        "load_breast_cancer", "malignant", _feature("mean radius"), ("small", "medium", "large")
-    ),
-    "wine": Task("load_wine", "class_2", _feature("alcohol"), ("light", "medium", "strong")),
+    "digits": Task("load_digits", "8", None, ("thin", "medium", "bold")),
+    "breast_cancer": Task("load_breast_cancer", "malignant", "mean radius", ("small", "medium", "large")),
+    "wine": Task("load_wine", "class_2", "alcohol", ("light", "medium", "strong")),
 }
 """The data sets of `write_demo_logs`, by name."""
 
 
-def _classifiers(seed: int) -> dict[str, _Classifier]:
+def _classifiers(seed: int) -> dict[str, Any]:
     """Return untrained classifiers that differ in ranking, calibration and number of distinct scores."""
     discriminant = _learning("sklearn.discriminant_analysis")
     ensemble = _learning("sklearn.ensemble")
@@ -128,40 +103,34 @@ def _classifiers(seed: int) -> dict[str, _Classifier]:
     }
 
 
-def _held_out_scores(
-    classifier: _Classifier, examples: _Examples, splits: Sequence[tuple[_Rows, _Rows]]
-) -> Floats:
-    """Return P(positive) of the rows of every test fold, from a classifier trained on the other folds."""
-    scores = []
-    # One thread adds floating-point numbers in one order, so the scores do not depend on the number of cores.
-    with _learning("threadpoolctl").threadpool_limits(limits=1):
-        for train, test in splits:
-            classifier.fit(examples.features[train], examples.labels[train])
-            scores.append(classifier.predict_proba(examples.features[test])[:, 1])
-    return np.concatenate(scores, dtype=np.float64)
-
-
 def _held_out_predictions(task: Task, seed: int) -> Iterator[tuple[str, pl.DataFrame]]:
     """Cross-validate every classifier on one task; yield its name and its predictions."""
     splitter = _learning("sklearn.model_selection").RepeatedStratifiedKFold(
         n_splits=_FOLDS, n_repeats=_REPEATS, random_state=seed
     )
-    examples = task.load()
-    splits = list(splitter.split(examples.features, examples.labels))
+    features, labels, segments = task.load()
+    splits = list(splitter.split(features, labels))
     rows = pl.concat(
         pl.DataFrame(
             {
                 "repeat": np.full(len(test), f"r{i // _FOLDS + 1}"),
                 "fold": np.full(len(test), f"r{i // _FOLDS + 1}f{i % _FOLDS + 1}"),
-                "segment": examples.segments[test],
+                "segment": segments[test],
                 "unit": test.astype(np.int64),
-                "label": examples.labels[test],
+                "label": labels[test],
             }
         )
         for i, (_, test) in enumerate(splits)
     )
     for model, classifier in _classifiers(seed).items():
-        yield model, rows.with_columns(score=_held_out_scores(classifier, examples, splits))
+        # One thread adds floating-point numbers in one order, so the scores do not depend on the number of
+        # cores.
+        with _learning("threadpoolctl").threadpool_limits(limits=1):
+            scores = [
+                classifier.fit(features[train], labels[train]).predict_proba(features[test])[:, 1]
+                for train, test in splits
+            ]
+        yield model, rows.with_columns(score=np.concatenate(scores, dtype=np.float64))
 
 
 def write_demo_logs(

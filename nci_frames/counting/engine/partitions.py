@@ -35,6 +35,7 @@ from nci_frames.counting.engine.passes import find_scores
 from nci_frames.counting.logs.reading import Scan
 from nci_frames.counting.logs.rows import REASON
 from nci_frames.counting.logs.source import FILE, Source
+from nci_frames.counts.increments import steps_of
 
 
 def key_names(keys: int) -> list[str]:
@@ -124,14 +125,7 @@ class PartialCounts:
 
     def _at_scores(self, scan: Scan, groups: GroupNumbers) -> tuple[pl.DataFrame, dict[int, int]]:
         counted = count_exact(scan, groups, budget=self.budget)
-        # The counts of a group are in the order of its scores.
-        found = counted.counts.select(
-            *self.group,
-            pl.col("threshold").alias("place"),
-            positives=pl.col("tp") - pl.col("tp").shift(-1, fill_value=0).over(self.group),
-            negatives=pl.col("fp") - pl.col("fp").shift(-1, fill_value=0).over(self.group),
-        )
-        return found, counted.rows_by_code
+        return steps_of(counted.counts, self.group).rename({"threshold": "place"}), counted.rows_by_code
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,7 +17,7 @@ _OTHER_SEPARATORS = (";", "\t", "|")
 
 
 class UnusableHeaderError(Exception):
-    """The first line does not name the columns."""
+    """A file does not name its columns, each once."""
 
 
 def read_header(path: str) -> tuple[list[str], bool]:

@@ -58,7 +58,7 @@ def read_footers(files: Iterable[str]) -> tuple[dict[str, Footer], dict[str, str
             footers[file] = Footer(footer.num_rows, schema, stamp)
         except UnicodeError:
             bad[file] = "its name, or what is in it, is not UTF-8"
-        except (_DuplicateError, UnusableHeaderError) as error:
+        except UnusableHeaderError as error:
             bad[file] = str(error)
         except pa.ArrowNotImplementedError as error:
             bad[file] = f"it has a column that pyarrow cannot read: {error}"
@@ -69,14 +69,10 @@ def read_footers(files: Iterable[str]) -> tuple[dict[str, Footer], dict[str, str
     return footers, bad
 
 
-class _DuplicateError(Exception):
-    pass
-
-
 def _need_distinct(columns: Sequence[str]) -> None:
     twice = next((column for place, column in enumerate(columns) if column in columns[:place]), None)
     if twice is not None:
-        raise _DuplicateError(f"it has two columns {twice!r}")
+        raise UnusableHeaderError(f"it has two columns {twice!r}")
 
 
 def _csv_header(file: str, stamp: Stamp) -> Footer:

@@ -14,7 +14,6 @@ from nci_frames.base.errors import ParameterError, SchemaError, SourceError
 from nci_frames.base.extras import require
 from nci_frames.base.messages import first_line, quantity
 from nci_frames.base.urls import local_path
-from nci_frames.counting.logs.checksums import Hashes, need_hashes
 from nci_frames.counting.logs.local import open_files
 from nci_frames.counting.logs.paths import DELTA_LOG, find_files
 from nci_frames.counting.logs.source import Source
@@ -46,7 +45,6 @@ def open_source(
     source: SourceLike,
     needed: Mapping[str, str],
     storage_options: Mapping[str, Any] | None = None,
-    verify: Hashes | None = None,
 ) -> Source:
     """Open a log and make sure that it has the needed columns, with one type each.
 
@@ -58,8 +56,6 @@ def open_source(
         The columns that will be read, each with its role for messages.
     storage_options
         Passed to Polars for URLs.
-    verify
-        The SHA-256 that every file must have.
 
     Raises
     ------
@@ -71,14 +67,12 @@ def open_source(
         If *source* is an empty list.
     """
     if isinstance(source, str | os.PathLike):
-        return _open_path(local_path(source), needed, storage_options, verify)
+        return _open_path(local_path(source), needed, storage_options)
     if isinstance(source, Predictions):
-        if verify is not None:
-            need_hashes((), verify)
         return need_columns(frame_source(source), needed)
     if not len(source):
         raise ParameterError.out_of_range("source", source, "at least one path or frame")
-    return _open_list(source, needed, storage_options, verify)
+    return _open_list(source, needed, storage_options)
 
 
 def engine_of(frame: object) -> str | None:
@@ -113,18 +107,12 @@ def frame_source(source: Predictions) -> Source:
     return Source(frame.lazy(), f"the {type(source).__name__}", rows=len(frame) or None, has_frames=True)
 
 
-def _open_path(
-    path: str, needed: Mapping[str, str], storage_options: Mapping[str, Any] | None, verify: Hashes | None
-) -> Source:
+def _open_path(path: str, needed: Mapping[str, str], storage_options: Mapping[str, Any] | None) -> Source:
     if _URL.match(path):
-        opened = need_columns(_open_url(path, storage_options), needed)
-    elif _is_delta(path):
-        opened = need_columns(_open_delta(path), needed)
-    else:
-        opened = open_files(find_files([path]), repr(path), needed)
-    if verify is not None:
-        need_hashes(opened.files, verify)
-    return opened
+        return need_columns(_open_url(path, storage_options), needed)
+    if _is_delta(path):
+        return need_columns(_open_delta(path), needed)
+    return open_files(find_files([path]), repr(path), needed)
 
 
 def _is_delta(path: str) -> bool:
@@ -132,10 +120,7 @@ def _is_delta(path: str) -> bool:
 
 
 def _open_list(
-    source: Sequence[Any],
-    needed: Mapping[str, str],
-    storage_options: Mapping[str, Any] | None,
-    verify: Hashes | None,
+    source: Sequence[Any], needed: Mapping[str, str], storage_options: Mapping[str, Any] | None
 ) -> Source:
     items = [local_path(item) if isinstance(item, str | os.PathLike) else item for item in source]
     paths = [item for item in items if isinstance(item, str) and not (_URL.match(item) or _is_delta(item))]
@@ -143,8 +128,6 @@ def _open_list(
     local = (
         [open_files(find_files(paths), f"a list of {quantity(len(paths), 'path')}", needed)] if paths else []
     )
-    if verify is not None:
-        need_hashes(local[0].files if len(paths) == len(items) else (), verify)
     if len(paths) == len(items):
         return local[0]
     others: dict[object, Source] = {}
@@ -154,7 +137,7 @@ def _open_list(
             others[place] = open_source(item, needed)
         elif item not in of_files:
             # A table that is named twice counts once.
-            others.setdefault(os.path.realpath(item), _open_path(item, needed, storage_options, None))
+            others.setdefault(os.path.realpath(item), _open_path(item, needed, storage_options))
     parts = [*local, *others.values()]
     schemas = {f"item {place}, {part.where}": part.schema() for place, part in enumerate(parts)}
     types, problems, warned = common_types(schemas, needed)

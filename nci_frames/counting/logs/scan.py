@@ -9,7 +9,7 @@ import polars as pl
 from nci_frames.base.arguments import check_utf8
 from nci_frames.base.errors import ParameterError, SchemaError
 from nci_frames.base.messages import Option
-from nci_frames.counting.logs.checksums import Hashes
+from nci_frames.counting.logs.checksums import Hashes, need_hashes
 from nci_frames.counting.logs.forks import refuse_after_fork
 from nci_frames.counting.logs.key_names import check_key
 from nci_frames.counting.logs.labels import as_label, check_labels
@@ -136,10 +136,13 @@ def scan_predictions(
     else:
         cut = () if segments is None else segments
         columns = _columns(model, label, score, fold, repeat, cut, weight, unit, scores)
-    if frame is None or verify is not None:
-        opened = open_source(source, columns.needed(), storage_options, verify)
+    if frame is None:
+        opened = open_source(source, columns.needed(), storage_options)
     else:
         opened = need_columns(frame, columns.needed())
+    if verify is not None:
+        only_files = not opened.has_frames and set(opened.stored) == set(opened.files)
+        need_hashes(opened.files if only_files else (), verify)
     return predictions_of(_scan(opened, columns, positive, on_invalid))
 
 

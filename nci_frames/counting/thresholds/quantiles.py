@@ -68,13 +68,8 @@ def quantile_thresholds(predictions: Predictions, /, n: int, *, progress: bool =
     return [float(threshold) for threshold in counts.grid[np.unique(highest)]]
 
 
-def _shares(counts: ModelCounts) -> Floats:
-    """Return the share of all rows in every bin."""
-    rows: Floats = (counts.positives + counts.negatives).sum(axis=0)
-    return rows / max(float(rows.sum()), 1.0)
-
-
 def _too_many(counts: ModelCounts, *, n: int) -> Floats:
     """Return the share of rows of the bins that hold more than a quarter of a part and can be split."""
-    shares = _shares(counts)
+    rows: Floats = (counts.positives + counts.negatives).sum(axis=0)
+    shares = rows / max(float(rows.sum()), 1.0)
     return np.where((shares > 1 / (4 * n)) & ~counts.tied, shares, 0.0)[np.newaxis]
