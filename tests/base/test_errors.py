@@ -12,7 +12,6 @@ from click.testing import CliRunner
 import nci_frames as nf
 from nci_frames.base import errors
 from nci_frames.base.errors import NciFramesError
-from nci_frames.base.extras import require
 from nci_frames.base.files import replacing
 from nci_frames.base.messages import Call, Option
 from nci_frames.commands.cli import main
@@ -22,22 +21,6 @@ DOCS = Path(__file__).parents[2] / "docs"
 
 def subclasses(kind: type[NciFramesError]) -> list[type[NciFramesError]]:
     return [kind, *(sub for child in kind.__subclasses__() for sub in subclasses(child))]
-
-
-def test_every_error_has_the_exit_code_of_its_kind() -> None:
-    codes = {kind.__name__: kind.exit_code for kind in subclasses(NciFramesError)}
-    assert codes == {
-        "NciFramesError": 1,
-        "ParameterError": 2,
-        "UnknownMetricError": 2,
-        "MissingPackageError": 2,
-        "SourceError": 3,
-        "SchemaError": 3,
-        "InvalidRowsError": 3,
-        "OutputError": 4,
-        "LedgerError": 3,
-        "ConflictError": 5,
-    }
 
 
 def test_every_page_has_the_same_exit_codes() -> None:
@@ -193,12 +176,6 @@ def test_a_working_directory_that_is_gone_is_an_error(
     done = CliRunner().invoke(main, ["report", "log.parquet"])
     assert done.exit_code == 2
     assert "the working directory is gone" in done.output
-
-
-def test_a_missing_package_is_one_error() -> None:
-    with pytest.raises(nf.MissingPackageError, match="this needs it") as error:
-        require("nci_frames_has_no_such_module", extra="demo", what="this needs it")
-    assert (error.value.exit_code, error.value.hint) == (2, "pip install 'nci_frames[demo]'")
 
 
 def test_an_unwritable_place_is_an_output_error(tmp_path: Path) -> None:

@@ -37,14 +37,6 @@ def test_counts_equal_numpy_for_every_key_combination(
     assert counts.select("model", *keys, "threshold", *COUNTS).rows() == brute_force(scores, keys, thresholds)
 
 
-def test_exact_counts_equal_numpy(log: pl.DataFrame) -> None:
-    wine = log.filter(dataset="wine")
-    counts = nf.count_confusion(wine, thresholds="exact", by="segment")
-    assert counts.select("model", "segment", "threshold", *COUNTS).rows() == brute_force(
-        wine, ["segment"], None
-    )
-
-
 def test_areas_equal_scikit_learn_at_every_prevalence(log: pl.DataFrame) -> None:
     counts = nf.count_confusion(log, thresholds="exact", by="dataset")
     areas = nf.compute_areas(counts, prevalence=PREVALENCES)
@@ -69,14 +61,3 @@ def test_precision_keeps_its_order_and_f1_and_pr_auc_do_not(log: pl.DataFrame) -
     assert len(orders(comparison.projection.filter(metric="precision"))) == 1
     assert len(orders(comparison.projection.filter(metric="f_beta"))) > 1
     assert len(orders(comparison.areas.filter(metric="pr_auc"))) > 1
-
-
-def test_at_the_observed_prevalence_precision_is_the_count_formula(log: pl.DataFrame) -> None:
-    rates = nf.compute_rates(nf.count_confusion(log, thresholds=[0.2, 0.5]))
-    # In a cell of one class the rates are null, and so is all that is projected from them.
-    rates = rates.filter(pl.col("positives") > 0, pl.col("negatives") > 0)
-    precision = nf.project_rates(rates, metrics="precision", prevalence="observed")["value"]
-    predicted = rates["tp"] + rates["fp"]
-    expected = pl.select(pl.when(predicted > 0).then(rates["tp"] / predicted)).to_series()
-    assert (precision.is_null() == expected.is_null()).all()
-    assert ((precision - expected).abs() < 1e-14).all()

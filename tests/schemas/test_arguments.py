@@ -164,16 +164,7 @@ def test_predictions_may_be_an_arrow_table_but_no_path() -> None:
         ("roll_up", {"prevalence": "selected"}, "a number, a list of numbers, 'observed', a dict"),
         ("roll_up", {"over": []}, "over must be at least one key"),
         ("summarise_folds", {"over": []}, "over must be at least one key"),
-        ("metric_surface", {"beta": -1}, "beta must be a number >= 0"),
-        ("metric_surface", {"beta": float("nan")}, "beta must be a number"),
         ("metric_surface", {"metric": pl.col("nothing")}, "columns 'beta'"),
-        ("surface_path_length", {"beta": -1}, "beta must be a number >= 0"),
-        ("agnostic_metrics", {"beta": -1}, "beta must be a number >= 0"),
-        ("imbalance_sensitivity", {"beta": -1}, "beta must be a number >= 0"),
-        ("bootstrap", {"repeats": 2**63}, "from 2 to 1,000,000"),
-        ("probability_best", {"repeats": 2**63}, "from 2 to 1,000,000"),
-        ("compare_models", {"repeats": 2**63}, "from 2 to 1,000,000"),
-        ("subsample_study", {"repeats": 2**63}, "from 1 to 1,000,000"),
         ("scan_predictions", {"scores": ["score"]}, "scores must be a dict from strings to strings or None"),
         ("required_samples", {"half_width": 1e-9}, "more rows than can be counted"),
         ("interval_coverage", {"trials": 2**63}, "from 1 to 1,000,000,000,000"),
@@ -243,12 +234,6 @@ def test_numbers_are_ascending_and_distinct() -> None:
     assert prevalence_values([0.5, 0.1, 0.5]) == [0.1, 0.5]
     assert prevalence_values("observed") is None
     assert beta_values(np.array([2, 0, np.inf])) == [0.0, 2.0, np.inf]  # type: ignore[arg-type]
-    for wrong in ([], [0.5, 1.5], -0.1):
-        with pytest.raises(nf.ParameterError, match="prevalence must be"):
-            prevalence_values(wrong)  # type: ignore[arg-type]
-    for wrong in ([], -1):
-        with pytest.raises(nf.ParameterError, match="beta must be"):
-            beta_values(wrong)  # type: ignore[arg-type]
 
 
 def test_a_round_grid_has_its_ends_and_numbers_of_two_digits() -> None:

@@ -14,7 +14,7 @@ from polars.testing import assert_frame_equal
 
 import nci_frames as nf
 from nci_frames.counting.engine.memory import Budget
-from nci_frames.counting.engine.partitions import PartialCounts, RangeOfPartition, key_names, rows_scan
+from nci_frames.counting.engine.partitions import PartialCounts, RangeOfPartition, key_names
 from nci_frames.counting.engine.passes import FEW_SCORES
 from nci_frames.counting.logs.scan import scan_behind
 from nci_frames.counting.spark.merging import counted_of
@@ -128,12 +128,6 @@ def test_many_scores_are_not_listed() -> None:
     kernel = RangeOfPartition(scan.source.schema(), scan.prepare)
     assert kernel(batches_of(log, 9999)).row(0) == (None, 0.0, 0.0, float(FEW_SCORES))
     assert len(kernel(batches_of(log[1:], 9999))["few"][0]) == FEW_SCORES
-
-
-def test_a_stream_is_read_batch_by_batch_and_columns_are_known_by_place() -> None:
-    log = random_log(10)
-    frame = rows_scan(batches_of(log, 4), log.schema, lambda frame: frame).raw
-    assert_frame_equal(frame.collect(), log)
 
 
 def test_sums_of_weights_are_never_below_zero() -> None:

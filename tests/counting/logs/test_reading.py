@@ -100,12 +100,6 @@ def test_a_frame_without_invalid_rows_says_nothing(tmp_path: Path) -> None:
     assert counts.select(pl.sum_horizontal(COUNTS).sum()).item() == (VALID["country"] == "de").sum()
 
 
-def test_the_keys_of_a_changed_scan_are_its_keys() -> None:
-    scan = nf.scan_predictions(VALID, segments="country")
-    counts = nf.count_confusion(scan.filter(pl.col("score") < 2), thresholds=[0.5])
-    assert_frame_equal(counts, nf.count_confusion(scan, thresholds=[0.5]))
-
-
 def test_a_scan_that_is_gone_is_never_taken_for_another() -> None:
     # The frames are made at the address of the one before, which is gone.
     for place in range(50):
