@@ -132,8 +132,9 @@ def _limits(
     with scan.source.reading():
         names = scan.raw.select(pl.col("model").unique()).collect(engine="streaming")["model"]
     seen = names.drop_nulls().sort().to_list()
-    given = thresholds if isinstance(thresholds, Mapping) else dict.fromkeys(models or seen, thresholds)
-    wanted = sorted(set(given if models is None else models))
+    named = None if models is None else [str(model) for model in models]
+    given = thresholds if isinstance(thresholds, Mapping) else dict.fromkeys(named or seen, thresholds)
+    wanted = sorted(set(given if named is None else named))
     for model in wanted:
         if model not in seen:
             known = listed(map(repr, seen), 20)

@@ -220,7 +220,7 @@ def test_a_folder_without_permission_is_noticed_before_anything_is_done(public_p
 
 
 @pytest.mark.thorough
-@pytest.mark.parametrize("times", [12, pytest.param(300, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("times", [6, pytest.param(300, marks=pytest.mark.slow)])
 def test_a_killed_writer_leaves_the_old_folder_or_the_new_one(tmp_path: Path, times: int) -> None:
     out = tmp_path / "out"
     dice = np.random.default_rng(0)
