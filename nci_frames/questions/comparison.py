@@ -254,9 +254,10 @@ class Comparison(LogTables):
 
         None without segments.
         """
-        return (
-            None if self._segment_rates is None else self._log.bounded(self._at_answer(self._segment_rates))
-        )
+        rates = self._segment_rates
+        if rates is None:
+            return None
+        return self._log.bounded(select_operating_points(rates, threshold=self._answer_thresholds))
 
     @computed
     def segment_projection(self) -> pl.DataFrame | None:
@@ -369,16 +370,6 @@ class Comparison(LogTables):
         thresholds = self._answer_thresholds
         asked = {*thresholds.values()} if isinstance(thresholds, dict) else {thresholds}
         return self._log.segment_rates(*sorted(asked))
-
-    def _at_answer(self, rates: pl.DataFrame) -> pl.DataFrame:
-        thresholds = self._answer_thresholds
-        if not isinstance(thresholds, dict):
-            return select_operating_points(rates, threshold=thresholds)
-        parts = [
-            select_operating_points(rates.filter(pl.col("model").eq_missing(model)), threshold=threshold)
-            for model, threshold in thresholds.items()
-        ]
-        return pl.concat(parts).sort("model", *self.segments)
 
     @computed
     def _field_tables(self) -> dict[str, pl.DataFrame | None]:

@@ -6,10 +6,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
+import numpy as np
 import polars as pl
 
 from nci_frames.base.arguments import beta_value
 from nci_frames.base.errors import ParameterError
+from nci_frames.base.typing import Floats
 from nci_frames.evaluation.metrics import called_metric
 from nci_frames.evaluation.metrics.directions import better_sign
 
@@ -24,7 +26,8 @@ class Wish:
     """A criterion for operating points."""
 
     name: str
-    target: float
+    #: A number; or, of thresholds, that of each model.
+    target: float | Mapping[str, float]
     #: Which of the points that meet the criterion: the highest threshold, the lowest, or the best value.
     take: Literal["highest", "lowest", "best", "at"]
     #: Linear in TPR and FPR: a point meets the target if this is >= 0; or, for "best", the value itself.
@@ -46,17 +49,26 @@ class Wish:
     @property
     def unattained(self) -> str:
         """Return the reason why no point meets the criterion."""
-        if self.take == "at":
-            return f"{self.target:g} is not one of the counted thresholds"
         if self.take == "best":
             return f"{self.name} is undefined at every threshold"
         side = "at least" if self.name in ("tpr", "precision") else "at most"
         return f"no counted threshold has a {self.name} of {side} {self.target:g}"
 
+    def thresholds(self, models: pl.Series) -> Floats:
+        """Return the threshold of each model."""
+        if not isinstance(self.target, Mapping):
+            return np.full(len(models), self.target)
+        without = sorted({*models} - {*self.target})
+        if without:
+            hint = "give the threshold of each model, or one of all"
+            raise ParameterError("a model has no threshold", found=repr(without[0]), hint=hint)
+        return np.array([self.target[model] for model in models], np.float64)
+
 
 def wish_for(
     targets: Mapping[str, float | None],
     *,
+    threshold: float | Mapping[str, float] | None,
     alerts: float | None,
     volume: float | None,
     metric: str | pl.Expr | None,
@@ -73,7 +85,8 @@ def wish_for(
         If there is no such metric.
     """
     given = {name: float(value) for name, value in targets.items() if value is not None}
-    asked = [*given, *(["alerts"] if alerts is not None else []), *(["metric"] if metric is not None else [])]
+    others = {"alerts": alerts, "threshold": threshold, "metric": metric}
+    asked = [*given, *(name for name, value in others.items() if value is not None)]
     if len(asked) != 1:
         raise ParameterError(
             "operating points are selected by exactly one criterion",
@@ -96,11 +109,12 @@ def wish_for(
                 "an alert budget is 0 <= alerts <= volume, with a volume above 0", found=found
             )
         given = {"pos_fraction": float(alerts) / float(volume)}
+    if threshold is not None:
+        for one in threshold.values() if isinstance(threshold, Mapping) else (threshold,):
+            if math.isnan(one):
+                raise ParameterError.out_of_range("threshold", one, "a number")
+        return Wish("threshold", threshold, "at", pl.col("threshold"), weight)
     ((name, target),) = given.items()
-    if math.isnan(target):
-        raise ParameterError.out_of_range(name, target, "a number")
-    if name == "threshold":
-        return Wish(name, target, "at", pl.col("threshold"), weight)
     if not 0 <= target <= 1:
         raise ParameterError.out_of_range(name, target, "within [0, 1]")
     said = _ETA * _TPR + (1 - _ETA) * _FPR

@@ -1,5 +1,6 @@
 """Rates -> the operating points that meet a criterion."""
 
+from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from typing import cast
 
@@ -26,7 +27,7 @@ def select_operating_points(
     pos_fraction: float | None = None,
     alerts: float | None = None,
     volume: float | None = None,
-    threshold: float | None = None,
+    threshold: float | Mapping[str, float] | None = None,
     metric: str | pl.Expr | None = None,
     prevalence: Prevalences | Field | None = None,
     beta: float = 1.0,
@@ -50,7 +51,7 @@ def select_operating_points(
         At most *alerts* alerts in *volume* rows, e.g. per day; the same as *pos_fraction* at their ratio.
     threshold
         The decision ``score >= threshold``. Any threshold if the rates are exact; if they are on a grid, one
-        of its thresholds.
+        of its thresholds. A dict has that of each model.
     metric
         The best of a metric: a name, an alias, or a called metric; "distance" is the distance to (0, 1).
     prevalence
@@ -84,8 +85,8 @@ def select_operating_points(
     Raises
     ------
     ParameterError
-        If there is not exactly one criterion, a prevalence is missing or not used, a segment has no
-        prevalence or several, or a number is out of range.
+        If there is not exactly one criterion, a model has no threshold, a prevalence is missing or not used,
+        a segment has no prevalence or several, or a number is out of range.
     UnknownMetricError
         If there is no such metric.
     SchemaError
@@ -118,8 +119,8 @@ def select_operating_points(
             "fpr": fpr,
             "precision": precision,
             "pos_fraction": pos_fraction,
-            "threshold": threshold,
         },
+        threshold=threshold,
         alerts=alerts,
         volume=volume,
         metric=metric,
@@ -131,7 +132,7 @@ def select_operating_points(
     columns = frame.columns
     if prevalence is not None:
         frame, _ = with_prevalence(frame, prevalence, keys)
-    runs = Runs.of(frame, at=wish.target if wish.take == "at" and not interpolate else None)
+    runs = Runs.of(frame, wish)
 
     own = isinstance(prevalence, str)
     # That of a group, also where none of its points is selected.

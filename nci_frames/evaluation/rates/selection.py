@@ -23,12 +23,15 @@ class Runs:
     keys: list[str]
     start: Places  # first row of each group
     size: Places
+    #: The threshold at which each group decides, if one is asked for.
+    at: Floats | None = None
 
     @classmethod
-    def of(cls, rates: pl.DataFrame, *, at: float | None = None) -> "Runs":
+    def of(cls, rates: pl.DataFrame, wish: Wish) -> "Runs":
         """Sort rates, and add the threshold above every score to exact groups; there no row is positive.
 
-        With *at* only the rows of each group are kept that may decide at this threshold, and its first.
+        Where a threshold is asked for, only the rows of each group are kept that may decide at it, and its
+        first.
         """
         keys = ["model", *RATES.keys(rates.columns)]
         start = group_starts(rates, keys)
@@ -37,7 +40,9 @@ class Runs:
             rates = _by_threshold(rates, keys)
             start = group_starts(rates, keys)
         every = runs_with_every_score(rates, start)
-        if at is not None:
+        at = None
+        if wish.take == "at":
+            at = wish.thresholds(rates["model"][start])
             rates, start = _near(rates, start, at)
         frame = rates.with_columns(__exact=pl.Series(np.repeat(every, np.diff(start, append=len(rates)))))
         if every.any():
@@ -47,7 +52,7 @@ class Runs:
             places = np.insert(np.arange(len(frame)), ends, len(frame) + np.arange(len(ends)))
             frame = pl.concat([frame, never])[places]
             start = start + np.cumsum(every) - every
-        return cls(frame, keys, start, np.diff(start, append=len(frame)))
+        return cls(frame, keys, start, np.diff(start, append=len(frame)), at)
 
     def values(self, expression: pl.Expr, eta: pl.Expr | None, beta: float) -> Floats:
         """Return the value of an expression for each row; null becomes NaN."""
@@ -70,7 +75,7 @@ class Runs:
         found[np.searchsorted(self.start, rows, side="right") - 1] = rows
         return found
 
-    def laid_out(self, rows: Places, reason: str) -> pl.DataFrame:
+    def laid_out(self, rows: Places, reason: str | pl.Series) -> pl.DataFrame:
         """Return the given row of each group, or nulls and a reason if it is -1."""
         found = pl.Series(rows >= 0)
         lacking = [c for c in self.frame.columns if c not in (*self.keys, "__exact")]
@@ -85,8 +90,8 @@ def picked_points(runs: Runs, wish: Wish, eta: pl.Expr | None) -> pl.DataFrame:
     """Return the counted point of each group that meets the criterion best."""
     if not len(runs.frame):
         return runs.frame.with_columns(reason=pl.lit(None, pl.String))
-    if wish.take == "at":
-        return _at_threshold(runs, wish)
+    if runs.at is not None:
+        return _at_threshold(runs, runs.at)
     value = runs.values(wish.met, eta, wish.beta)
     if wish.take == "best":
         # NaN is never the best value, since it equals nothing.
@@ -104,13 +109,14 @@ def picked_points(runs: Runs, wish: Wish, eta: pl.Expr | None) -> pl.DataFrame:
     return runs.laid_out(runs.last(as_good), wish.unattained)
 
 
-def _at_threshold(runs: Runs, wish: Wish) -> pl.DataFrame:
+def _at_threshold(runs: Runs, wanted: Floats) -> pl.DataFrame:
+    target = np.repeat(wanted, runs.size)
     at = runs.frame["threshold"].to_numpy()
     exact = runs.frame["__exact"].to_numpy()
     # In an exact group, a threshold between two neighbouring scores decides as the upper score does.
-    holds = np.where(exact, at >= wish.target, at == wish.target)
-    found = runs.laid_out(runs.first(holds), wish.unattained)
-    return found.with_columns(threshold=pl.lit(wish.target))
+    holds = np.where(exact, at >= target, at == target)
+    why = pl.Series([f"{one:g} is not one of the counted thresholds" for one in wanted], dtype=pl.String)
+    return runs.laid_out(runs.first(holds), why).with_columns(threshold=pl.Series(wanted))
 
 
 def interpolated_points(runs: Runs, wish: Wish, eta: pl.Expr | None) -> pl.DataFrame:
@@ -154,9 +160,10 @@ def interpolated_points(runs: Runs, wish: Wish, eta: pl.Expr | None) -> pl.DataF
     return found.with_columns(nothing).with_columns(**rates)
 
 
-def _near(rates: pl.DataFrame, start: Places, at: float) -> tuple[pl.DataFrame, Places]:
-    """Return the first row of each group, and the one with the lowest threshold from *at* on."""
-    reaching = np.append(np.flatnonzero(rates["threshold"].to_numpy() >= at), len(rates))
+def _near(rates: pl.DataFrame, start: Places, at: Floats) -> tuple[pl.DataFrame, Places]:
+    """Return the first row of each group, and the one with the lowest threshold from that of *at* on."""
+    of_each = np.repeat(at, np.diff(start, append=len(rates)))
+    reaching = np.append(np.flatnonzero(rates["threshold"].to_numpy() >= of_each), len(rates))
     lowest = reaching[np.searchsorted(reaching, start)]
     more = (lowest > start) & (lowest < np.append(start[1:], len(rates)))
     rows = np.insert(start, np.flatnonzero(more) + 1, lowest[more])

@@ -118,18 +118,8 @@ def segments_in_order(
 
 def _points(frame: pl.DataFrame, threshold: float | Mapping[str, float]) -> pl.DataFrame:
     """Return the rates of each model and segment at the threshold."""
-    if not isinstance(threshold, Mapping):
-        return select_operating_points(compute_rates(near_threshold(frame, threshold)), threshold=threshold)
-    rates = compute_rates(frame)
-    names = sorted(frame["model"].unique().to_list())
-    for name in names:
-        if name not in threshold:
-            hint = "give the threshold of each model, or one of all"
-            raise ParameterError("a model has no threshold", found=repr(name), hint=hint)
-    return pl.concat(
-        select_operating_points(rates.filter(pl.col("model") == name), threshold=threshold[name])
-        for name in names
-    )
+    asked = threshold.values() if isinstance(threshold, Mapping) else (threshold,)
+    return select_operating_points(compute_rates(near_threshold(frame, *{*asked})), threshold=threshold)
 
 
 def _require_counted(points: pl.DataFrame) -> None:

@@ -7,6 +7,7 @@ import numpy as np
 import polars as pl
 import pytest
 from hypothesis import given
+from polars.testing import assert_frame_equal
 
 import nci_frames as nf
 from tests.logs import random_log, small_logs
@@ -244,3 +245,21 @@ def test_a_point_that_is_exactly_on_its_target_meets_it_whatever_rounding_does()
     # In whole numbers, 5 tp >= 3 alerts.
     meets = 5 * hits >= 3 * np.arange(1, rows + 1)
     assert precise["tp"].fill_null(0).to_list() == np.where(meets, hits, 0).max(axis=1).tolist()
+
+
+@pytest.mark.parametrize("thresholds", ["exact", [-0.5, 0.2, 0.7]], ids=str)
+def test_each_model_may_have_a_threshold_of_its_own(thresholds: Any) -> None:
+    rates = nf.compute_rates(nf.count_confusion(random_log(300), thresholds=thresholds))
+    wanted = {"forest": 0.2, "linear": 0.7}
+    each = pl.concat(
+        nf.select_operating_points(rates.filter(model=model), threshold=threshold)
+        for model, threshold in wanted.items()
+    )
+    assert_frame_equal(nf.select_operating_points(rates, threshold=wanted), each)
+    lacking = nf.select_operating_points(rates, threshold=wanted | {"linear": 9.5})
+    assert (lacking.filter(model="linear")["reason"].null_count() == 0) == (thresholds != "exact")
+    assert lacking.filter(model="forest")["reason"].drop_nulls().is_empty()
+    with pytest.raises(nf.ParameterError, match="a model has no threshold\n  found: 'linear'"):
+        nf.select_operating_points(rates, threshold={"forest": 0.2})
+    with pytest.raises(nf.ParameterError, match="threshold must be a number"):
+        nf.select_operating_points(rates, threshold=wanted | {"linear": float("nan")})
