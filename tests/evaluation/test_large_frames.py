@@ -12,7 +12,7 @@ from polars.testing import assert_frame_equal
 import nci_frames as nf
 from nci_frames.counts.score_scale import share_off_scale
 from nci_frames.evaluation.arrays.few_thresholds import near_threshold
-from nci_frames.evaluation.arrays.histograms import histograms
+from nci_frames.evaluation.arrays.histograms import each_histogram, histograms
 from nci_frames.evaluation.rates import rates
 from nci_frames.schemas.runs import rows_where
 from tests.logs import random_log
@@ -70,11 +70,12 @@ def test_pooling_takes_little_memory_besides_its_result(monkeypatch: pytest.Monk
 
 def test_histograms_are_made_one_at_a_time() -> None:
     counts = distinct_scores(16, 2_000)
-    found = histograms(counts)
-    assert len(found) == 32
-    assert numpy_peak(lambda: [len(histogram.positives) for histogram in found]) < counts.height * ROW / 4
-    in_chunks = histograms(pl.concat([counts[:7_000], counts[7_000:]], rechunk=False))
-    for one, other in zip(found, in_chunks, strict=True):
+    groups, of_group = histograms(counts)
+    assert len(groups) == 32
+    peak = numpy_peak(lambda: [len(of_group(place).positives) for place in range(32)])
+    assert peak < counts.height * ROW / 4
+    in_chunks = each_histogram(pl.concat([counts[:7_000], counts[7_000:]], rechunk=False))
+    for one, other in zip(each_histogram(counts), in_chunks, strict=True):
         assert one.group.equals(other.group)
         for name in ("thresholds", "positives", "negatives"):
             np.testing.assert_array_equal(getattr(one, name), getattr(other, name))

@@ -1,8 +1,7 @@
 """Counts -> how many rows of each class lie between neighbouring thresholds, group by group."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import overload
 
 import numpy as np
 import polars as pl
@@ -124,46 +123,11 @@ def whole_counts(counts: pl.DataFrame | pl.LazyFrame) -> pl.DataFrame:
     return frame
 
 
-@dataclass(frozen=True, slots=True)
-class Histograms(Sequence[Histogram]):
-    """The histograms of all groups, each made when asked for: all of them take as much as the counts."""
+def histograms(counts: pl.DataFrame) -> tuple[pl.DataFrame, Callable[[int], Histogram]]:
+    """Return the groups of whole counts, sorted by their keys, and what makes the histogram of one of them.
 
-    #: The model and the keys of each group.
-    groups: pl.DataFrame
-    _ends: NDArray[np.int64]  # the first row of each group, and the number of rows
-    _every_score: NDArray[np.bool_]
-    #: Thresholds, tp and fp; and of each group the positives and negatives.
-    _columns: tuple[pl.Series | NDArray[np.generic], ...]
-    _sizes: tuple[Rows, ...]
-
-    @property
-    def rows(self) -> list[tuple[int, int]]:
-        """The positives and the negatives of each group."""
-        positives, negatives = (of_class.tolist() for of_class in self._sizes)
-        return list(zip(positives, negatives, strict=True))
-
-    def __len__(self) -> int:
-        return len(self.groups)
-
-    @overload
-    def __getitem__(self, place: int) -> Histogram: ...
-    @overload
-    def __getitem__(self, place: slice) -> list[Histogram]: ...
-    def __getitem__(self, place: int | slice) -> Histogram | list[Histogram]:
-        if isinstance(place, slice):
-            return [self[one] for one in range(*place.indices(len(self)))]
-        place = range(len(self))[place]
-        rows = slice(self._ends[place], self._ends[place + 1])
-        falling, *reached = (np.asarray(column[rows])[::-1] for column in self._columns)
-        positives, negatives = (
-            np.diff(hits, prepend=0, append=size[place])
-            for hits, size in zip(reached, self._sizes, strict=True)
-        )
-        return Histogram(self.groups[place], falling, positives, negatives, bool(self._every_score[place]))
-
-
-def histograms(counts: pl.DataFrame) -> Histograms:
-    """Return the histograms of all groups of whole counts, in the order of their keys."""
+    Each is made when it is asked for: all of them take as much memory as the counts.
+    """
     keys = ["model", *COUNTS.keys(counts.columns)]
     frame, first = in_runs(counts, keys)
     # NumPy would copy a column of several chunks whole: it is copied group by group.
@@ -171,11 +135,22 @@ def histograms(counts: pl.DataFrame) -> Histograms:
         frame[name] if frame.n_chunks() > 1 else frame[name].to_numpy() for name in ("threshold", "tp", "fp")
     ]
     lowest = frame[first]
+    groups, ends = lowest.select(keys), np.append(first, len(frame))
     sizes = [(lowest[hit] + lowest[missed]).to_numpy() for hit, missed in (("tp", "fn"), ("fp", "tn"))]
-    return Histograms(
-        lowest.select(keys),
-        np.append(first, len(frame)),
-        runs_with_every_score(frame, first),
-        tuple(columns),
-        tuple(sizes),
-    )
+    every_score = runs_with_every_score(frame, first)
+
+    def of_group(place: int) -> Histogram:
+        rows = slice(ends[place], ends[place + 1])
+        falling, *reached = (np.asarray(column[rows])[::-1] for column in columns)
+        positives, negatives = (
+            np.diff(hits, prepend=0, append=size[place]) for hits, size in zip(reached, sizes, strict=True)
+        )
+        return Histogram(groups[place], falling, positives, negatives, bool(every_score[place]))
+
+    return groups, of_group
+
+
+def each_histogram(counts: pl.DataFrame) -> Iterator[Histogram]:
+    """Yield the histograms of all groups of whole counts, sorted by their keys."""
+    groups, of_group = histograms(counts)
+    return map(of_group, range(len(groups)))

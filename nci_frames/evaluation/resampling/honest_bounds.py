@@ -23,7 +23,7 @@ from nci_frames.evaluation.rates.clusters import effective_rows, known_share, wo
 from nci_frames.evaluation.rates.operating_points import select_operating_points
 from nci_frames.evaluation.rates.rates import clustered_bounds, compute_rates, with_worth
 from nci_frames.evaluation.resampling.resampling import Resampling
-from nci_frames.evaluation.support.flags import defined_flags
+from nci_frames.schemas import RATES
 
 #: With fewer rows in one of the four counts, or rows of a class in fewer buckets, percentiles are extended.
 _ENOUGH = 20
@@ -57,42 +57,52 @@ def with_honest_bounds(
     metrics, logs, prevalence, beta, thresholds
         What was asked of ``bootstrap``.
     """
-    keys, units, level = ["model", *logs.keys(counts)], logs.units, logs.level
-    point_metrics = [metric for metric in metrics if curve_asked(metric) is None]
-    is_area = pl.col("threshold").is_null()
-    groups = [] if units is None else bucket_counts(counts, units)
+    keys = ["model", *logs.keys(counts)]
+    groups = [] if logs.units is None else bucket_counts(counts, logs.units)
     worth = worth_of(groups) if groups else None
     pooled = logs.without_units(counts)
-    sizes = _rows(pooled, keys) if worth is None else _sizes_of(groups, keys, worth, level)
-    areas = _areas(table.filter(is_area), counts, pooled, sizes, worth, logs, prevalence)
-    if not point_metrics:
-        return areas
-    rates = compute_rates(pooled) if worth is None else with_worth(compute_rates(pooled), worth)
-    points = (
-        rates
-        if thresholds is None
-        else pl.concat(select_operating_points(rates, threshold=at).drop("reason") for at in thresholds)
-    )
-    each = points.unique([*keys, "threshold"])
-    # Of both rates together.
-    of_each = math.sqrt(level)
-    bounded = (
-        compute_rates(each, interval="wilson", level=of_each)
-        if units is None
-        else clustered_bounds(
-            each, effective_rows(counts, units, level=of_each), interval="wilson", level=of_each
+    sizes = _rows(pooled, keys) if worth is None else _sizes_of(groups, keys, worth, logs.level)
+    point_metrics = [metric for metric in metrics if curve_asked(metric) is None]
+    parts = []
+    if len(point_metrics) < len(metrics):
+        of_areas = table.filter(pl.col("threshold").is_null())
+        parts.append(_areas(of_areas, counts, pooled, sizes, worth, logs, prevalence))
+    if point_metrics:
+        rates = compute_rates(pooled) if worth is None else with_worth(compute_rates(pooled), worth)
+        if thresholds is not None:
+            chosen = (select_operating_points(rates, threshold=at).drop("reason") for at in thresholds)
+            rates = pl.concat(chosen)
+        each = rates.unique([*keys, "threshold"])
+        # Of both rates together.
+        level = math.sqrt(logs.level)
+        bounded = (
+            compute_rates(each, interval="wilson", level=level)
+            if logs.units is None
+            else clustered_bounds(
+                each, effective_rows(counts, logs.units, level=level), interval="wilson", level=level
+            )
         )
-    )
-    band = project_checked(bounded, metrics=point_metrics, prevalence=prevalence, beta=beta, band=True)
+        band = project_checked(bounded, metrics=point_metrics, prevalence=prevalence, beta=beta, band=True)
+        of_points = table.filter(pl.col("threshold").is_not_null())
+        parts.append(_points(of_points, bounded, band, None if worth is None else sizes))
+    order = [*keys, "threshold", "metric", "method", "prevalence", "beta"]
+    return pl.concat(parts).sort(order, maintain_order=True)
+
+
+def _points(
+    table: pl.DataFrame, bounded: pl.DataFrame, band: pl.DataFrame, sizes: pl.DataFrame | None
+) -> pl.DataFrame:
+    """Correct the bounds of metrics of *bounded* rates; *band* has their values over the box of the rates."""
+    keys = ["model", *RATES.keys(bounded.columns)]
     few = pl.any_horizontal(pl.col(cell) < _ENOUGH for cell in _CELLS)
-    if worth is not None:
+    if sizes is not None:
         bounded = bounded.join(sizes.select(*keys, "__rarer"), on=keys, how="left", nulls_equal=True)
         few |= (pl.col("__rarer") < _ENOUGH).fill_null(value=False)
     lone = pl.any_horizontal(pl.col("tpr_lower", "fpr_lower").is_null())
     doubts = bounded.select(*keys, "threshold", few.alias("__few"), lone.alias("__lone"))
     band = band.join(doubts, on=[*keys, "threshold"], nulls_equal=True)
     at = [*keys, "threshold", "metric", "prevalence", "beta"]
-    found = table.filter(~is_area).join(
+    found = table.join(
         band.select(*at, *_SIDES, "__few", "__lone", *_FLAGS), on=at, how="left", nulls_equal=True,
         maintain_order="left", suffix="_band",
     )  # fmt: skip
@@ -103,9 +113,7 @@ def with_honest_bounds(
         pl.when(extended).then(wider(side, f"{side}_band")).when(told).then(side).alias(side)
         for side, wider in _SIDES.items()
     ).with_columns(interval=_interval(extended))
-    return pl.concat([areas, corrected.select(areas.columns)]).sort(
-        *keys, "threshold", "metric", "method", "prevalence", "beta", maintain_order=True
-    )
+    return corrected.select(*table.columns, "interval", *_FLAGS)
 
 
 def _rows(counts: pl.DataFrame, keys: list[str]) -> pl.DataFrame:
@@ -131,25 +139,6 @@ def _sizes_of(
     return found.select(*keys, *(pl.col(size) * pl.col(share) for size, share in shares), "__rarer")
 
 
-def with_area_flags(
-    table: pl.DataFrame,
-    counts: pl.DataFrame,
-    keys: list[str],
-    worth: pl.DataFrame | None,
-    prevalence: Prevalences | Field,
-) -> pl.DataFrame:
-    """Add ``supported`` and ``reason`` to values of areas of the same counts at the same prevalences.
-
-    With *worth*, a table of ``class_worth``, rows count as so many independent ones.
-    """
-    areas = _areas_in(table)
-    if not areas:
-        return table.with_columns(**defined_flags(pl.col("value")))
-    at = [*keys, "metric", "prevalence"]
-    told = areas_of(counts, prevalence, areas, worth=worth).select(*at, *_FLAGS)
-    return table.join(told, on=at, how="left", nulls_equal=True, maintain_order="left")
-
-
 def _areas_in(table: pl.DataFrame) -> list[Area]:
     """Return the areas that a table has values of."""
     return [area for area in all_areas() if area.name in table["metric"]]
@@ -166,7 +155,10 @@ def _areas(
 ) -> pl.DataFrame:
     """Correct the bounds of areas; *pooled* are the counts of all units, *sizes* those of ``_SIZES``."""
     keys = ["model", *logs.keys(counts)]
-    told = with_area_flags(table, pooled, keys, worth, prevalence).join(
+    areas = _areas_in(table)
+    at = [*keys, "metric", "prevalence"]
+    flags = areas_of(pooled, prevalence, areas, worth=worth).select(*at, *_FLAGS)
+    told = table.join(flags, on=at, how="left", nulls_equal=True, maintain_order="left").join(
         sizes, on=keys, how="left", nulls_equal=True, maintain_order="left"
     )
     known = pl.col("supported")
@@ -174,7 +166,6 @@ def _areas(
         # Where nearly all rows of a class are in one bucket, resampling hardly moves it.
         known &= ~(pl.col("__rarer") < 2).fill_null(value=False)
     told = told.with_columns(pl.when(known).then(side).alias(side) for side in _SIDES)
-    areas = _areas_in(told)
     value, std, m, n = (told[name].cast(pl.Float64).to_numpy() for name in ("value", "std", *_SIZES))
     lower, upper = np.full((2, len(told)), np.nan)
     few = np.zeros(len(told), np.bool_)
@@ -192,7 +183,6 @@ def _areas(
             counts, prevalence=prevalence, metrics=banded, interval="simultaneous", level=logs.level,
             units=logs.units,
         )  # fmt: skip
-    at = [*keys, "metric", "prevalence"]
     found = told.join(
         band.select(*at, *_SIDES), on=at, how="left", nulls_equal=True, maintain_order="left", suffix="_band"
     )

@@ -7,16 +7,17 @@ import numpy as np
 import polars as pl
 
 from nci_frames.base.arguments import Prevalences
+from nci_frames.evaluation.areas.area import area_of
+from nci_frames.evaluation.areas.areas import areas_of
 from nci_frames.evaluation.areas.pr import PR_AUC
 from nci_frames.evaluation.arrays.histograms import whole_counts
-from nci_frames.evaluation.metrics import Metric, asked_metric, called_metric, curve_asked
+from nci_frames.evaluation.metrics import Metric, asked_metric, called_metric
 from nci_frames.evaluation.metrics.directions import better_sign
 from nci_frames.evaluation.metrics.rounding import rounding
 from nci_frames.evaluation.projection.projection import project_checked
 from nci_frames.evaluation.rates.clusters import class_worth
 from nci_frames.evaluation.rates.operating_points import select_operating_points
 from nci_frames.evaluation.rates.rates import compute_rates, with_worth
-from nci_frames.evaluation.resampling.honest_bounds import with_area_flags
 from nci_frames.evaluation.resampling.replicates import (
     Replicates,
     labelled_cases,
@@ -24,6 +25,7 @@ from nci_frames.evaluation.resampling.replicates import (
     takes_own_thresholds,
 )
 from nci_frames.evaluation.resampling.resampling import Resampling
+from nci_frames.evaluation.support.flags import defined_flags
 from nci_frames.schemas import BEST_MODELS, COUNTS
 from nci_frames.schemas.checked import checked
 
@@ -240,28 +242,26 @@ def _with_support(
         What was asked for. With ``logs.over`` the log must be able to tell the value within each value of it.
     """
     worth = None if logs.units is None else class_worth(counts, logs.units)
-    pooled = logs.without_units(counts)
-    keys, kept = ["model", *COUNTS.keys(pooled.columns)], ["model", *logs.keys(counts)]
-    if threshold == "own" and not pooled.select(keys).is_duplicated().any():
+    pooled, kept = logs.without_units(counts), ["model", *logs.keys(counts)]
+    if threshold == "own" and not pooled.select("model", *COUNTS.keys(pooled.columns)).is_duplicated().any():
         # Of one threshold none is chosen.
         threshold = None
-    if curve_asked(metric) is not None or threshold == "own":
-        groups = pooled.select(keys).unique().sort(keys)
-        each = table.join(groups, on=kept, how="left", nulls_equal=True, maintain_order="left_right")
-        etas: Prevalences | float = prevalence
-        if threshold == "own":
-            called = called_metric(metric)
-            etas = prevalence if called.prevalence is None else called.prevalence
-            if called.needs_fpr is not False:
-                # The best of all thresholds is supported where PR-AUC is.
-                each = each.with_columns(metric=pl.lit(PR_AUC.name))
-        told = with_area_flags(each, pooled, keys, worth, etas)
-        told = told.with_columns(metric=pl.lit(table["metric"].first()))
+    area, at = area_of(metric, "resampled"), [*kept, "prevalence"]
+    if threshold == "own":
+        called = called_metric(metric)
+        if called.needs_fpr is False:
+            return table.with_columns(**defined_flags(pl.col("value")))
+        # The best of all thresholds is supported where PR-AUC is.
+        area, prevalence = PR_AUC, prevalence if called.prevalence is None else called.prevalence
+    if area is not None:
+        told = areas_of(pooled, prevalence, [area], worth=worth)
     else:
         rates = compute_rates(pooled) if worth is None else with_worth(compute_rates(pooled), worth)
-        points = rates if threshold is None else select_operating_points(rates, threshold=threshold)
+        points = rates
+        if threshold is not None and not isinstance(threshold, str):
+            points = select_operating_points(rates, threshold=threshold)
         told = project_checked(points, metrics=[metric], prevalence=prevalence, beta=beta)
-    at = [*kept, "metric", "prevalence", "beta"]
+        at.append("beta")
     supported = told.group_by(at, maintain_order=True).agg(
         pl.col("supported").all(ignore_nulls=False), pl.col("reason").drop_nulls().first()
     )

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from nci_frames.base.errors import ParameterError
 from nci_frames.evaluation.arrays.buckets import BucketCounts, bucket_counts
-from nci_frames.evaluation.arrays.histograms import Histogram, histograms
+from nci_frames.evaluation.arrays.histograms import Histogram, each_histogram
 from nci_frames.evaluation.resampling.draws import (
     draw_with_replacement,
     draw_without_replacement,
@@ -109,7 +109,7 @@ def samplers_of(frame: pl.DataFrame, logs: Resampling) -> Iterator[Sampler]:
     if logs.over is not None:
         return _of_repeats(frame, logs.units, logs.over)
     if logs.units is None:
-        return map(Sampler, histograms(frame))
+        return map(Sampler, each_histogram(frame))
     return map(Sampler, bucket_counts(frame, logs.units))
 
 

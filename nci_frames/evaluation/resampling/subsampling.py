@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 from nci_frames.base.arguments import check_repeats, check_seed
 from nci_frames.base.errors import ParameterError
 from nci_frames.base.messages import quantity
-from nci_frames.evaluation.arrays.histograms import Histogram, histograms, whole_counts
+from nci_frames.evaluation.arrays.histograms import Histogram, each_histogram, whole_counts
 from nci_frames.evaluation.resampling.draws import draw_without_replacement, stream
 from nci_frames.schemas import COUNTS, SUBSAMPLES
 from nci_frames.schemas.checked import checked
@@ -99,7 +99,7 @@ def subsample_study(
     check_repeats(repeats, 1)
     check_seed(seed)
     frame = whole_counts(counts)
-    tables = [_study(histogram, prevalence, repeats, seed) for histogram in histograms(frame)]
+    tables = [_study(histogram, prevalence, repeats, seed) for histogram in each_histogram(frame)]
     if not tables:
         return SUBSAMPLES.empty(frame.select("model", *COUNTS.keys(frame.columns)))
     # Within a group the rows are descending as its histogram is.

@@ -97,11 +97,12 @@ def auc_interval(
     """
     check_level(level)
     frame = whole_counts(counts)
-    found = histograms(frame)
-    if not found:
+    groups, of_group = histograms(frame)
+    if groups.is_empty():
         return AUC_INTERVALS.empty(frame.select("model", *COUNTS.keys(frame.columns)))
-    value, error = np.array([_delong(histogram) for histogram in found]).T
-    rows = found.rows
+    found = [(*_delong(of_each), of_each.sizes) for of_each in map(of_group, range(len(groups)))]
+    value, error = np.array([areas for *areas, _ in found]).T
+    rows = [sizes for *_, sizes in found]
     m, n = np.array(rows, np.float64).T
     z = normal_quantile(level)
     if method in ("score", "newcombe"):
@@ -121,7 +122,7 @@ def auc_interval(
         _reason(pair, least, separated=gone, certain=no_width)
         for pair, gone, no_width in zip(rows, np.isnan(lower), lower == upper, strict=True)
     ]
-    table = found.groups.with_columns(
+    table = groups.with_columns(
         pl.lit(method).alias("method"),
         *(pl.Series(name, column, nan_to_null=True) for name, column in columns.items()),
         pl.Series("reason", reasons, pl.String),

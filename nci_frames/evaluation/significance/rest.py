@@ -8,7 +8,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from nci_frames.base.typing import Floats
-from nci_frames.evaluation.arrays.histograms import histograms
+from nci_frames.evaluation.arrays.histograms import each_histogram
 from nci_frames.evaluation.significance.corrections import benjamini_hochberg
 from nci_frames.evaluation.significance.quadratic import exceedances
 from nci_frames.evaluation.significance.shift import LEAST_ROWS, joined_cells
@@ -188,7 +188,7 @@ def _by_cell(
     counts: pl.DataFrame, segments: Sequence[str], together: pl.DataFrame
 ) -> list[NDArray[np.int64]]:
     """Return the rows of the negatives, and of the positives, by segment and cell, lowest scores first."""
-    (pooled,) = histograms(together)
+    (pooled,) = each_histogram(together)
     first = group_starts(counts, list(segments))
     segment = np.repeat(np.arange(len(first)), np.diff(first, append=len(counts)))
     # Ascending thresholds: the rows at one are those that reach it and not the next.

@@ -15,7 +15,7 @@ from nci_frames.base.errors import ParameterError
 from nci_frames.base.typing import Floats
 from nci_frames.counts.pooling import pooled_counts
 from nci_frames.evaluation.arrays.buckets import BucketCounts, bucket_counts
-from nci_frames.evaluation.arrays.histograms import Histogram, histograms, whole_counts
+from nci_frames.evaluation.arrays.histograms import Histogram, each_histogram, histograms, whole_counts
 from nci_frames.evaluation.significance.corrections import holm
 from nci_frames.evaluation.significance.quadratic import exceedance
 from nci_frames.schemas import COUNTS, SHIFTS, key_text
@@ -158,7 +158,7 @@ def shift_tests(
     # The members of one group at a time: those of all groups together take as much memory as the counts.
     tables = [
         _tested(pooled, [member(place) for place in members[pooled.group.row(0)]], values, over)
-        for pooled in histograms(together)
+        for pooled in each_histogram(together)
     ]
     return pl.concat(tables).select(empty.columns).sort("model", *rest, "class")
 
@@ -170,8 +170,8 @@ _Member = tuple[Histogram, BucketCounts | None]
 def _members(frame: pl.DataFrame, units: str | None) -> tuple[pl.DataFrame, Callable[[int], _Member]]:
     """Return the model and the keys of each member, and what returns a member."""
     if units is None:
-        found = histograms(frame)
-        return found.groups, lambda place: (found[place], None)
+        groups, of_group = histograms(frame)
+        return groups, lambda place: (of_group(place), None)
     counted = bucket_counts(frame, units)
     groups = pl.concat(counts.histogram.group for counts in counted)
     return groups, lambda place: (counted[place].histogram, counted[place])
