@@ -37,16 +37,15 @@ def check(ctx: click.Context, job: Path, until: datetime | None) -> None:
     from nci_frames.jobs.scenario_values import scenario_facts
 
     metrics_file_of(file)
-    plan = plan_job(file, until=until)
-    stops = _tell_files("files", plan.labelled)
-    settings = plan.labelled.settings
-    grid = "every score" if settings.thresholds is None else quantity(len(settings.thresholds), "threshold")
-    tell(f"columns:  {', '.join(f'{name!r} ({role})' for name, role in settings.roles().items())}")
-    tell(f"counted:  at {grid}, generation {settings.generation}")
-    if plan.traffic is not None:
-        stops += _tell_files("traffic", plan.traffic)
-        columns = plan.traffic.settings.roles().items()
-        tell(f"columns:  {', '.join(f'{name!r} ({role})' for name, role in columns)}")
+    stops = 0
+    for label, planned in zip(("files", "traffic"), plan_job(file, until=until), strict=False):
+        stops += _tell_files(label, planned)
+        settings = planned.settings
+        tell(f"columns:  {', '.join(f'{name!r} ({role})' for name, role in settings.roles().items())}")
+        if label == "files":
+            grid = settings.thresholds
+            at = "every score" if grid is None else quantity(len(grid), "threshold")
+            tell(f"counted:  at {at}, generation {settings.generation}")
     for label, value in scenario_facts(file.job):
         tell(f"assumed:  {label}: {value}")
     for gate in file.job.gates:

@@ -1,20 +1,32 @@
-"""The files of a job: which there are, and what the ledger would say of each."""
+"""The files of a job: which there are, what the ledger says of each, and that no output is one of them."""
 
+import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from pathlib import Path
 from typing import Any
 
 import polars as pl
 
-from nci_frames.base.errors import NciFramesError
+from nci_frames.base.errors import NciFramesError, ParameterError
+from nci_frames.base.folders import found_again
+from nci_frames.base.urls import local_path
 from nci_frames.jobs.job_file.loading import JobFile
 from nci_frames.jobs.job_file.logs import Source
-from nci_frames.jobs.job_file.windows import find_windows
+from nci_frames.jobs.job_file.windows import check_template, find_windows
 from nci_frames.jobs.ledger.appending import OnChanged, refused
 from nci_frames.jobs.ledger.files import SourceFile, Window
 from nci_frames.jobs.ledger.ledger import CountsLedger
 from nci_frames.jobs.ledger.settings import CountingSettings
+
+#: What a run writes, as far down as a glob may name it.
+_RUNS = ("x", "x/points.parquet", "x/tables", "x/tables/counts.parquet")
+_LEDGER = (
+    "ledger_part=x",
+    "ledger_part=x/ledger_generation=x",
+    "ledger_part=x/ledger_generation=x/x.parquet",
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,6 +101,39 @@ def _found(
 ) -> Sequence[SourceFile]:
     """Return the files of a source; all windows where nothing was counted by these settings."""
     known = ledger.has_counted_by(settings)
-    paths = [source.path] if isinstance(source.path, str) else source.path
-    resolved = [file.resolve(path) for path in paths]
+    resolved = [file.resolve(path) for path in _paths(source)]
     return find_windows(resolved, lookback=source.lookback, until=until, everything=not known)
+
+
+def check_output_apart(file: JobFile) -> None:
+    """Refuse a folder of runs, or a ledger, that lies among the sources.
+
+    A path with the date of a window names the folders of its windows, and so none of these.
+
+    Raises
+    ------
+    ParameterError
+        If a source would find one of them.
+    """
+    job = file.job
+    sources = [job.source, *([] if job.traffic is None else [job.traffic])]
+    paths = [path for source in sources for path in _paths(source) if check_template(path) is None]
+    for key, output, below in (
+        ("folder", os.path.join(job.output.folder, "runs"), _RUNS),  # noqa: PTH118  # may be a URL
+        ("ledger", job.output.ledger, _LEDGER),
+    ):
+        target = file.resolve(output)
+        if "://" in target:
+            continue
+        for path in paths:
+            source = local_path(file.resolve(path))
+            if "://" not in source and found_again(source, Path(os.path.realpath(target)), below):
+                raise ParameterError(
+                    f"output.{key} lies among the sources, which would find it as a log",
+                    found=f"source {path!r}, output {output!r}",
+                    hint="name another folder for the output, or one for the logs",
+                )
+
+
+def _paths(source: Source) -> Sequence[str]:
+    return [source.path] if isinstance(source.path, str) else source.path

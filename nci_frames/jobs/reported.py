@@ -77,6 +77,35 @@ class Reported:
         kept = segments if many <= MOST_COUNTS else ()
         return self.by([*repeats, *kept, BUCKET], "all")
 
+    def facts(self, files: pl.DataFrame) -> list[tuple[str, str]]:
+        """Return pairs of label and value about the rows; *files* is what became of each file of the run."""
+        sources = self.reported
+        counted = files.filter(pl.col("event").is_in(["counted", "recounted"]))
+        new = counted.join(sources, on="source", how="semi")
+        failed = files.filter(event="failed")["path"]
+        facts = [
+            ("sources", f"{len(sources):,}, of which {len(new):,} new"),
+            ("rows counted", f"{sources['counted'].sum():,}"),
+            ("rows dropped", f"{sources['dropped'].sum():,}"),
+        ]
+        if self.last_window is not None:
+            windows = sources["window_start"].drop_nulls().n_unique()
+            newest = f"{self.last_window[0]:%Y-%m-%d %H:%M}"
+            facts.append(("windows", f"{windows:,}, the newest from {newest} UTC"))
+        if len(failed):
+            facts.append(("files that could not be counted", f"{len(failed):,}: {', '.join(failed)}"))
+        return facts
+
+    def account(self, files: pl.DataFrame, *totals: str) -> dict[str, Any]:
+        """Return what a manifest says of the rows, with *totals* of each source, and of the files."""
+        numbers = ("rows", "counted", "dropped")
+        return {
+            "rows": {name: int(self.reported[name].sum()) for name in numbers},
+            "sources": self.reported.select("source", "path", *numbers, *totals).to_dicts(),
+            "newest_window": self.last_window and self.last_window[0].isoformat(),
+            "files_seen": files.drop(numbers).to_dicts(),
+        }
+
     def mark(self) -> dict[str, Any]:
         """Return what a later run needs to find out which rows both count; for JSON."""
         windows = {

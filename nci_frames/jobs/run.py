@@ -1,8 +1,11 @@
 """One run of a job: count what is new, build the report, judge the gates, publish."""
 
-from collections.abc import Mapping, Sequence
+import platform
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import partial
+from importlib import metadata
 from pathlib import Path
 from typing import Any
 
@@ -11,34 +14,30 @@ import polars as pl
 from nci_frames.evaluation.rates.operating_points import select_operating_points
 from nci_frames.evaluation.rates.rates import compute_rates
 from nci_frames.files.save_table import save_table
-from nci_frames.jobs.apart import check_output_apart
 from nci_frames.jobs.arrivals import arrivals
-from nci_frames.jobs.counted_files import Planned, count_files, ledger_of, plan_files
+from nci_frames.jobs.counted_files import (
+    Planned,
+    check_output_apart,
+    count_files,
+    ledger_of,
+    plan_files,
+)
 from nci_frames.jobs.field_file import read_field
 from nci_frames.jobs.gates.judge import Reference, Verdict, judge_gates, overall
 from nci_frames.jobs.gates.verdicts import chat_line, verdicts_json
 from nci_frames.jobs.history import History, changes_since
 from nci_frames.jobs.job_file.loading import JobFile
+from nci_frames.jobs.ledger.storage import content_hash
 from nci_frames.jobs.logging import Tell, tell_rows
-from nci_frames.jobs.manifest import data_facts, manifest_of
 from nci_frames.jobs.publishing import Shelf
 from nci_frames.jobs.remote import RemoteShelf
 from nci_frames.jobs.repeats import REPEAT
 from nci_frames.jobs.report import make_report
 from nci_frames.jobs.reported import Reported, Scope
 from nci_frames.jobs.scenario_values import scenario_facts, scenario_values
-from nci_frames.jobs.traffic import TrafficTables, count_traffic, traffic_tables
+from nci_frames.jobs.traffic import count_traffic, traffic_tables
 from nci_frames.reporting.gates import RunSummary, run_summary
 from nci_frames.reporting.history import write_history
-
-
-@dataclass(frozen=True, slots=True)
-class Plan:
-    """What a run would do with the files of a job."""
-
-    labelled: Planned
-    #: Those without labels; None if the job names none.
-    traffic: Planned | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,8 +65,8 @@ class Outcome:
         return {"pass": 0, "fail": 10, "undecided": 11}[self.verdict]
 
 
-def plan_job(file: JobFile, *, until: datetime | None = None) -> Plan:
-    """Say what a run would do, without doing it.
+def plan_job(file: JobFile, *, until: datetime | None = None) -> list[Planned]:
+    """Say what a run would do, without doing it: with the files of the job, and with those without labels.
 
     Raises
     ------
@@ -76,10 +75,10 @@ def plan_job(file: JobFile, *, until: datetime | None = None) -> Plan:
     """
     job = file.job
     check_output_apart(file)
-    labelled = plan_files(file, job.source, job.counting_settings(), until=until)
-    if job.traffic is None:
-        return Plan(labelled, None)
-    return Plan(labelled, plan_files(file, job.traffic, job.traffic_settings(), until=until))
+    planned = [plan_files(file, job.source, job.counting_settings(), until=until)]
+    if job.traffic is not None:
+        planned.append(plan_files(file, job.traffic, job.traffic_settings(), until=until))
+    return planned
 
 
 def run_job(
@@ -111,84 +110,17 @@ def run_job(
         Whatever stops it. The results of earlier runs are then as they were; what the ledger has counted
         stays counted.
     """
-    job = file.job
     check_output_apart(file)
     shelf = _shelf(file)
     with shelf.locked():
-        pointer = shelf.pointer()
-        sequence = int(pointer["sequence"]) + 1 if pointer else 1
-        started = datetime.now(UTC)
-        name = run or f"{sequence:06d}-{started:%Y%m%dT%H%M%SZ}"
-        shelf.check_new(name)
-        tell("run started", job=job.name, run=name, sequence=sequence)
-        settings = job.counting_settings()
-        how: dict[str, Any] = {"until": until, "run": name, "keep_going": keep_going}
-        appended = count_files(file, job.source, settings, **how)
-        log = count_traffic(file, tell, **how)
-        counts = Reported(ledger_of(file), settings, job.report.windows, until)
-        history = History.of(shelf.folder, pointer)
-        arrived = arrivals(appended, counts.sources, history.manifest)
-        tell_rows(tell, "source", arrived)
-        traffic = None if log is None else traffic_tables(job, counts, log)
-        verdicts = judge_gates(job, counts.by, _reference(counts, history, pointer))
-        verdict = overall(verdicts)
-        tell_rows(tell, "gate", verdicts)
+        going = _Run(file, shelf, run, tell)
+        going.count(until, keep_going=keep_going)
+        going.judge()
         manifest: dict[str, Any] = {}
-        with shelf.building(name, manifest) as folder:
-            facts = data_facts(counts, appended) + scenario_facts(job)
-            if log is not None and traffic is not None:
-                facts += traffic.facts(log)
-                traffic.save(folder)
-            history = history.with_run(name, sequence, started, counts.last_window, verdicts, arrived)
-            good: dict[str, Any] = {
-                "run": name,
-                "path": shelf.path_of(name),
-                "time": started.isoformat(),
-                "ledger": counts.mark(),
-            }
-            last_good = good if verdict == "pass" else (pointer or {}).get("last_good")
-            summary = run_summary(
-                history=history.table,
-                runs=history.runs,
-                verdicts=verdicts,
-                last_good=(last_good or {}).get("run"),
-            )
-            changes = _write(file, counts, traffic, folder, facts, tell, summary)
-            scenarios = scenario_values(job, lambda keys: counts.by(keys, "all"))
-            (folder / "verdicts.json").write_text(verdicts_json(name, verdicts), encoding="utf-8")
-            tables = {
-                "verdicts": verdicts,
-                "history": history.table,
-                "runs": history.runs,
-                "arrivals": arrived,
-                "unusual": history.unusual,
-                "scenarios": scenarios,
-            }
-            for table, frame in tables.items():
-                save_table(frame, folder / f"{table}.parquet")
-            write_history(
-                folder / "history.html",
-                title=job.report.title or job.name,
-                history=history.table,
-                runs=history.runs,
-                unusual=history.unusual,
-                summary=summary,
-                changes=changes_since(history.good_points, changes),
-                scenarios=scenarios,
-                traffic=traffic and (traffic.prevalence, traffic.values),
-                facts=facts,
-            )
-            manifest |= manifest_of(file, name, sequence, started, verdict, counts, appended)
-            manifest |= {"traffic": log and log.facts(), "last_good": last_good}
-        facts_shown = {"sequence": sequence, "verdict": verdict, "time": started.isoformat()}
-        shelf.show(name, facts_shown | {"last_good": last_good})
-        spare = {name} | ({last_good["run"]} if last_good else set())
-        for gone in shelf.retire(job.output.keep, spare):
-            tell("run deleted", run=gone)
-        link = shelf.link(name, f"report.{job.report.formats[0]}")
-        line = chat_line(job.name, name, verdicts, arrived, link)
-        tell("run published", run=name, verdict=verdict, path=shelf.link(name, "").rstrip("/"))
-        return Outcome(name, shelf, verdict, verdicts, line, appended, arrived)
+        with shelf.building(going.name, manifest) as folder:
+            going.write(folder)
+            manifest |= going.manifest()
+        return going.publish()
 
 
 def _shelf(file: JobFile) -> Shelf:
@@ -196,51 +128,156 @@ def _shelf(file: JobFile) -> Shelf:
     return RemoteShelf(folder, file.job.output.storage_options) if "://" in folder else Shelf(Path(folder))
 
 
-def _write(
-    file: JobFile,
-    counts: Reported,
-    traffic: TrafficTables | None,
-    folder: Path,
-    facts: Sequence[tuple[str, str]],
-    tell: Tell,
-    summary: RunSummary,
-) -> pl.DataFrame:
-    """Write the report and its tables; return the operating points of the newest window."""
-    job = file.job
-    repeat = REPEAT if job.columns.repeat else None
-    folds = [*(["fold"] if job.columns.fold else []), *([repeat] if repeat else [])]
-    table = counts.by([*folds, *job.segments.keys], "all")
-    named = {name: eta for name, eta in job.scenarios.items() if isinstance(eta, float)}
-    if traffic is not None and traffic.estimate is not None:
-        named.setdefault("traffic", traffic.estimate["prevalence"])
-    path = job.report.prevalence
-    comparison = make_report(
-        table,
-        job.report,
-        folder,
-        segments=job.segments.keys,
-        fold="fold" if job.columns.fold else None,
-        repeat=repeat,
-        by_unit=counts.by_unit(job.segments.keys, table),
-        small=job.segments,
-        field=read_field(Path(file.resolve(str(path)))) if isinstance(path, Path) else None,
-        facts=facts,
-        title=job.name,
-        scenarios=named,
-        gates=summary if summary.verdicts else None,
-    )
-    if comparison.off_scale is not None:
-        tell("doubtful threshold", why=comparison.off_scale)
-    scope: Scope = "last" if counts.last_window else "all"
-    rates = compute_rates(counts.by(job.segments.keys, scope))
-    points = select_operating_points(rates, threshold=job.report.decided_at)
-    save_table(points, folder / "points.parquet")
-    return points
+class _Run:
+    """A run under the lock of its shelf: each step leaves what the next ones need."""
 
+    def __init__(self, file: JobFile, shelf: Shelf, run: str | None, tell: Tell) -> None:
+        self.file = file
+        self.job = file.job
+        self.shelf = shelf
+        self.tell = tell
+        self.pointer = shelf.pointer()
+        self.sequence = int(self.pointer["sequence"]) + 1 if self.pointer else 1
+        self.started = datetime.now(UTC)
+        self.name = run or f"{self.sequence:06d}-{self.started:%Y%m%dT%H%M%SZ}"
+        shelf.check_new(self.name)
+        tell("run started", job=self.job.name, run=self.name, sequence=self.sequence)
 
-def _reference(counts: Reported, history: History, pointer: Mapping[str, Any] | None) -> Reference | None:
-    """Return what gates compare with: the verdicts of the last good run, and the rows that both count."""
-    if history.good_verdicts is None or pointer is None:
-        return None
-    mark = pointer["last_good"].get("ledger")
-    return Reference(history.good_verdicts, lambda keys, scope: counts.shared(mark, keys, scope))
+    def count(self, until: datetime | None, *, keep_going: bool) -> None:
+        """Count what is new; what other writers do to the ledger from then on is of a later run."""
+        settings = self.job.counting_settings()
+        how: dict[str, Any] = {"until": until, "run": self.name, "keep_going": keep_going}
+        self.files = count_files(self.file, self.job.source, settings, **how)
+        self.log = count_traffic(self.file, self.tell, **how)
+        self.counts = Reported(ledger_of(self.file), settings, self.job.report.windows, until)
+        self.before = History.of(self.shelf.folder, self.pointer)
+        self.arrived = arrivals(self.files, self.counts.sources, self.before.manifest)
+        tell_rows(self.tell, "source", self.arrived)
+
+    def judge(self) -> None:
+        """Judge the gates; a run that passes is the last good one."""
+        self.traffic = None if self.log is None else traffic_tables(self.job, self.counts, self.log)
+        known = self.pointer or {}
+        reference = None
+        if self.before.good_verdicts is not None:
+            mark = known["last_good"].get("ledger")
+            shared = partial(self.counts.shared, mark)
+            reference = Reference(self.before.good_verdicts, shared)
+        self.verdicts = judge_gates(self.job, self.counts.by, reference)
+        self.verdict = overall(self.verdicts)
+        tell_rows(self.tell, "gate", self.verdicts)
+        own = {"run": self.name, "path": self.shelf.path_of(self.name), "time": self.started.isoformat()}
+        good: dict[str, Any] = {**own, "ledger": self.counts.mark()}
+        self.last_good: dict[str, Any] | None = good if self.verdict == "pass" else known.get("last_good")
+
+    def write(self, folder: Path) -> None:
+        """Write the report, the verdicts and the history into the folder of the run."""
+        facts = self.counts.facts(self.files) + scenario_facts(self.job)
+        if self.log is not None and self.traffic is not None:
+            facts += self.traffic.facts(self.log)
+            self.traffic.save(folder)
+        window = self.counts.last_window
+        history = self.before.with_run(
+            self.name, self.sequence, self.started, window, self.verdicts, self.arrived
+        )
+        summary = run_summary(
+            history=history.table,
+            runs=history.runs,
+            verdicts=self.verdicts,
+            last_good=(self.last_good or {}).get("run"),
+        )
+        self._report(folder, facts, summary)
+        points = self._points()
+        scenarios = scenario_values(self.job, lambda keys: self.counts.by(keys, "all"))
+        (folder / "verdicts.json").write_text(verdicts_json(self.name, self.verdicts), encoding="utf-8")
+        tables = {
+            "points": points,
+            "verdicts": self.verdicts,
+            "history": history.table,
+            "runs": history.runs,
+            "arrivals": self.arrived,
+            "unusual": history.unusual,
+            "scenarios": scenarios,
+        }
+        for name, table in tables.items():
+            save_table(table, folder / f"{name}.parquet")
+        write_history(
+            folder / "history.html",
+            title=self.job.report.title or self.job.name,
+            history=history.table,
+            runs=history.runs,
+            unusual=history.unusual,
+            summary=summary,
+            changes=changes_since(history.good_points, points),
+            scenarios=scenarios,
+            traffic=self.traffic and (self.traffic.prevalence, self.traffic.values),
+            facts=facts,
+        )
+
+    def _report(self, folder: Path, facts: Sequence[tuple[str, str]], summary: RunSummary) -> None:
+        """Write the report and its tables."""
+        job, path = self.job, self.job.report.prevalence
+        fold, repeat = ("fold" if job.columns.fold else None), (REPEAT if job.columns.repeat else None)
+        table = self.counts.by([*filter(None, (fold, repeat)), *job.segments.keys], "all")
+        named = {name: eta for name, eta in job.scenarios.items() if isinstance(eta, float)}
+        if self.traffic is not None and self.traffic.estimate is not None:
+            named.setdefault("traffic", self.traffic.estimate["prevalence"])
+        comparison = make_report(
+            table,
+            job.report,
+            folder,
+            segments=job.segments.keys,
+            fold=fold,
+            repeat=repeat,
+            by_unit=self.counts.by_unit(job.segments.keys, table),
+            small=job.segments,
+            field=read_field(Path(self.file.resolve(str(path)))) if isinstance(path, Path) else None,
+            facts=facts,
+            title=job.name,
+            scenarios=named,
+            gates=summary if summary.verdicts else None,
+        )
+        if comparison.off_scale is not None:
+            self.tell("doubtful threshold", why=comparison.off_scale)
+
+    def _points(self) -> pl.DataFrame:
+        """Return the operating points of the newest window."""
+        scope: Scope = "last" if self.counts.last_window else "all"
+        rates = compute_rates(self.counts.by(self.job.segments.keys, scope))
+        return select_operating_points(rates, threshold=self.job.report.decided_at)
+
+    def manifest(self) -> dict[str, Any]:
+        """Return what the manifest says besides the hashes of the files."""
+        text, packages = self.file.text, ("nci_frames", "polars", "deltalake", "pydantic")
+        versions = {name: metadata.version(name) for name in packages}
+        return {
+            "version": 1,
+            "job": self.job.name,
+            "run": self.name,
+            "sequence": self.sequence,
+            "started": self.started.isoformat(),
+            "verdict": self.verdict,
+            "ledger": self.counts.mark(),
+            # The file as it is written: variables of the environment are not replaced in it.
+            "settings": text,
+            # Prevalences of a scenario may stand in a table of their own.
+            "scenarios": self.job.model_dump(include={"scenarios"})["scenarios"],
+            "settings_blake3": content_hash(text.encode()),
+            **self.counts.account(self.files, "positives", "negatives"),
+            "versions": {"python": platform.python_version(), **versions},
+            "traffic": self.log and self.log.counts.account(self.log.files),
+            "last_good": self.last_good,
+        }
+
+    def publish(self) -> Outcome:
+        """Show the run that was built, and delete older ones."""
+        name, shelf, verdict = self.name, self.shelf, self.verdict
+        facts = {"sequence": self.sequence, "verdict": verdict, "time": self.started.isoformat()}
+        shelf.show(name, facts | {"last_good": self.last_good})
+        spare = {name} | ({self.last_good["run"]} if self.last_good else set())
+        for gone in shelf.retire(self.job.output.keep, spare):
+            self.tell("run deleted", run=gone)
+        link = shelf.link(name, f"report.{self.job.report.formats[0]}")
+        line = chat_line(self.job.name, name, self.verdicts, self.arrived, link)
+        self.tell("run published", run=name, verdict=verdict, path=shelf.link(name, "").rstrip("/"))
+        return Outcome(name, shelf, verdict, self.verdicts, line, self.files, self.arrived)

@@ -52,16 +52,6 @@ class TrafficLog:
     files: pl.DataFrame
     counts: Reported
 
-    def facts(self) -> dict[str, Any]:
-        """Return what the manifest of a run says of them."""
-        sources = self.counts.reported
-        return {
-            "rows": {name: int(sources[name].sum()) for name in ("rows", "counted", "dropped")},
-            "sources": sources.select("source", "path", "rows", "counted", "dropped").to_dicts(),
-            "newest_window": self.counts.last_window and self.counts.last_window[0].isoformat(),
-            "files_seen": self.files.drop("rows", "counted", "dropped").to_dicts(),
-        }
-
 
 @dataclass(frozen=True, slots=True)
 class TrafficTables:

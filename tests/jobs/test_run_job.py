@@ -23,7 +23,6 @@ from nci_frames.jobs.counted_files import count_files, ledger_of
 from nci_frames.jobs.gates.judge import VERDICTS
 from nci_frames.jobs.history import History
 from nci_frames.jobs.job_file.loading import read_job
-from nci_frames.jobs.manifest import data_facts
 from nci_frames.jobs.publishing import Shelf
 from nci_frames.jobs.reported import Reported
 from nci_frames.jobs.run import run_job
@@ -56,7 +55,7 @@ def test_what_is_said_of_the_data_is_of_the_rows_that_are_reported(
     counts = Reported(ledger_of(file), settings, windows, before)
     reported = counts.by([], "all").filter(threshold=0.5)
     rows = sum(reported.select(pl.sum_horizontal("tp", "fp", "fn", "tn")).to_series())
-    facts = dict(data_facts(counts, appended))
+    facts = dict(counts.facts(appended))
     assert facts["rows counted"] == f"{rows:,}"
     dated = min(windows or 3, (until or 4) - 1)
     assert facts["windows"].startswith(f"{dated}, the newest from 2026-03-0{(until or 4) - 1} 00:00")
