@@ -22,33 +22,11 @@ _RUNS = 90
 _ROWS = 200
 #: Verdicts and trends that a report shows; the history has more.
 _VERDICTS_REPORTED, _TRENDS_REPORTED = 12, 4
+_BOUNDS = ("value", "lower", "upper", "limit_lower", "limit_upper")
 #: The data of a trend.
-_DRAWN_COLUMNS = (
-    "run",
-    "sequence",
-    "model",
-    "metric",
-    "prevalence",
-    "value",
-    "lower",
-    "upper",
-    "limit_lower",
-    "limit_upper",
-    "verdict",
-)
+_DRAWN_COLUMNS = ("run", "sequence", "model", "metric", "prevalence", *_BOUNDS, "verdict")
+_NUMBERS = (*_BOUNDS, "reference", "prevalence", "difference", "difference_lower", "difference_upper")
 _ORDER = {"fail": 0, "undecided": 1, "pass": 2}
-_NUMBERS = (
-    "value",
-    "lower",
-    "upper",
-    "limit_lower",
-    "limit_upper",
-    "reference",
-    "prevalence",
-    "difference",
-    "difference_lower",
-    "difference_upper",
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,14 +145,15 @@ def _verdict(row: dict[str, Any]) -> dict[str, Any]:
         **numbers,
         "segment": segment_name(row["segment"]),
         "promise": kind + " and ".join(limits) if limits else "",
-        "bounded": _bounded(numbers),
+        "bounded": bounded(row),
         "note": "; ".join(_notes(row, numbers)),
     }
 
 
-def _bounded(numbers: Mapping[str, str]) -> str:
-    bounds = f" ({numbers['lower']} to {numbers['upper']})" if numbers["lower"] else ""
-    return numbers["value"] + bounds
+def bounded(row: Mapping[str, Any], name: str = "value") -> str:
+    """Write a value with its bounds, where it has some."""
+    bounds = "" if row["lower"] is None else f" ({written(row['lower'])} to {written(row['upper'])})"
+    return written(row[name]) + bounds
 
 
 def _notes(row: Mapping[str, Any], numbers: Mapping[str, str]) -> Iterator[str]:

@@ -2,15 +2,14 @@
 
 from collections.abc import Iterator, Sequence
 from datetime import datetime
-from importlib import resources
 from pathlib import Path
 from typing import Any
 
-import jinja2
 import polars as pl
 
 from nci_frames.base.files import replacing
-from nci_frames.reporting.gates import RunSummary, segment_name, written
+from nci_frames.reporting.gates import RunSummary, bounded, segment_name, written
+from nci_frames.reporting.templates import own, template
 
 #: Runs that are listed.
 _RUNS_LISTED = 14
@@ -65,9 +64,9 @@ def render_history(
     """
     listed = runs.tail(_RUNS_LISTED)
     shown = unusual.filter(pl.col("run").is_in(listed["run"].implode())).reverse()
-    return _template().render(
+    return template("history.html.jinja", {}).render(
         title=title,
-        css=_own("report.css"),
+        css=own("report.css"),
         facts=facts,
         summary=summary,
         kinds=_kinds(runs),
@@ -114,7 +113,7 @@ def _scenarios(values: pl.DataFrame) -> Iterator[dict[str, Any]]:
     """Yield a row of the table of scenarios: the values of one model in one segment."""
     for rows in values.partition_by("scenario", "segment", "model", maintain_order=True):
         first = rows.row(0, named=True)
-        cells = {row["metric"]: _bounded(row, "value") for row in rows.iter_rows(named=True)}
+        cells = {row["metric"]: bounded(row, "value") for row in rows.iter_rows(named=True)}
         reasons = rows["reason"].drop_nulls().unique(maintain_order=True)
         yield {
             **first,
@@ -140,17 +139,11 @@ def _estimate(row: dict[str, Any], values: pl.DataFrame) -> dict[str, Any]:
     return {
         **row,
         "segment": segment_name(row["segment"]),
-        "estimate": _bounded(row, "prevalence"),
+        "estimate": bounded(row, "prevalence"),
         "p_value": written(row["fit_p_value"]),
-        "cells": {value["metric"]: _bounded(value, "value") for value in values.to_dicts()},
+        "cells": {value["metric"]: bounded(value, "value") for value in values.to_dicts()},
         "note": "; ".join(dict.fromkeys(filter(None, reasons))),
     }
-
-
-def _bounded(row: dict[str, Any], name: str) -> str:
-    if row[name] is None:
-        return ""
-    return f"{written(row[name])} ({written(row['lower'])} to {written(row['upper'])})"
 
 
 def _change(row: dict[str, Any]) -> dict[str, Any]:
@@ -161,14 +154,3 @@ def _change(row: dict[str, Any]) -> dict[str, Any]:
 def _keys(changes: pl.DataFrame) -> list[str]:
     columns = changes.columns
     return columns[1 : columns.index("threshold")]
-
-
-def _own(name: str) -> str:
-    return resources.files("nci_frames.reporting").joinpath(name).read_text(encoding="utf-8")
-
-
-def _template() -> jinja2.Template:
-    environment = jinja2.Environment(
-        autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True
-    )
-    return environment.from_string(_own("history.html.jinja"))

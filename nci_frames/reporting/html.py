@@ -3,13 +3,10 @@
 import base64
 import hashlib
 import json
-from collections.abc import Mapping, Sequence
-from functools import cache
-from importlib import resources
+from collections.abc import Callable, Mapping, Sequence
 from itertools import groupby
 from typing import Any
 
-import jinja2
 import polars as pl
 from altair.utils.schemapi import debug_mode
 
@@ -25,6 +22,7 @@ from nci_frames.questions.worst_segments import worst_segments
 from nci_frames.reporting.bundle import vega_bundle
 from nci_frames.reporting.gates import RunSummary
 from nci_frames.reporting.live import live_numbers
+from nci_frames.reporting.templates import own, template
 from nci_frames.tables import great_tables, numbers
 from nci_frames.tables.packed import packed
 
@@ -32,24 +30,20 @@ from nci_frames.tables.packed import packed
 _SHIFTS_SHOWN, _ROWS = 20, 100
 
 _SCRIPTS = (
-    "numbers.js",
-    "rows.js",
-    "values.js",
-    "tables.js",
-    "legend.js",
-    "charts.js",
-    "live_charts.js",
-    "ranking.js",
-    "answer.js",
-    "controls.js",
-    "panels.js",
-    "segments.js",
-    "downloads.js",
-    "start.js",
-)
+    "numbers.js", "rows.js", "values.js", "tables.js", "legend.js", "charts.js", "live_charts.js",
+    "ranking.js", "answer.js", "controls.js", "panels.js", "segments.js", "downloads.js", "start.js",
+)  # fmt: skip
 #: Charts are at most so high; those that are lower than the second number have a row of their own.
 _HIGH, _LOW = 300, 150
 _TENS = (1e-6, 1e-5, 1e-4, 1e-3, 0.01, 0.1)
+_FILTERS: Mapping[str, Callable[[Any], str]] = {
+    "grid": numbers.format_grid,
+    "value": numbers.format_value,
+    "count": numbers.format_count,
+    "one_in": numbers.format_one_in,
+    "threshold": numbers.format_threshold,
+    "percent": numbers.format_percent,
+}
 
 
 def render_report(
@@ -63,16 +57,16 @@ def render_report(
     gates: RunSummary | None = None,
 ) -> str:
     """Return the page as text; see ``write_report``. *gates* are those of the job that made it."""
-    scripts = [vega_bundle(), *map(_own, _SCRIPTS)]
+    scripts = [vega_bundle(), *map(own, _SCRIPTS)]
     models = sorted(comparison.points["model"].unique())
     drawn = shown_models(comparison)
     segments = segment_numbers(comparison, drawn)
     asked = _covered(comparison, scenarios or {})
     tables = ranked_tables(comparison)
-    return _template().render(
+    return template("report.html.jinja", _FILTERS).render(
         title=title,
         policy=_policy(scripts),
-        css=_own("report.css"),
+        css=own("report.css"),
         scripts=scripts,
         comparison=comparison,
         models=models,
@@ -229,30 +223,6 @@ def _largest_shifts(shifts: pl.DataFrame | None) -> list[dict[str, Any]]:
     differing = shifts.filter("distinguishable")
     order = ["effect", "model", "key", "class"]
     return differing.sort(order, descending=[True, *[False] * 3]).head(_SHIFTS_SHOWN).to_dicts()
-
-
-@cache
-def _template() -> jinja2.Template:
-    environment = jinja2.Environment(
-        loader=jinja2.PackageLoader("nci_frames.reporting", package_path=""),
-        autoescape=True,
-        undefined=jinja2.StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    environment.filters |= {
-        "grid": numbers.format_grid,
-        "value": numbers.format_value,
-        "count": numbers.format_count,
-        "one_in": numbers.format_one_in,
-        "threshold": numbers.format_threshold,
-        "percent": numbers.format_percent,
-    }
-    return environment.get_template("report.html.jinja")
-
-
-def _own(name: str) -> str:
-    return resources.files("nci_frames.reporting").joinpath(name).read_text(encoding="utf-8")
 
 
 def _policy(scripts: Sequence[str]) -> str:

@@ -19,38 +19,19 @@ from nci_frames.schemas import SEGMENT_RANKS
 #: Raised when a reader of the older form would misread the newer one.
 SCHEMA_VERSION = 2
 
-_SUPPORT = ("supported", "reason")
+_RANKED = ("rank", "gap", "supported", "reason")
+_BOUNDED = ("value", "lower", "upper", "rank")
+_TEST = ("statistic", "effect", "farthest", "adjusted", "distinguishable", "reason")
 _KEYS = {
     "points": ("model", "threshold", "tp", "fp", "fn", "tn", "positives", "negatives", "tpr", "fpr"),
-    "pr_auc": ("model", "prevalence", "method", "value", "lower", "upper", "rank", "gap", *_SUPPORT),
-    "roc_auc": ("model", "value", "lower", "upper", "rank", "gap"),
-    "asked": ("model", "prevalence", "threshold", "value", "lower", "upper", "rank", *_SUPPORT),
-    "own_over_prevalence": (
-        "model",
-        "prevalence",
-        "threshold",
-        "value",
-        "optimistic",
-        "rank",
-        "gap",
-        *_SUPPORT,
-    ),
-    "own_over_beta": ("model", "beta", "threshold", "value", "optimistic", "rank", "gap", *_SUPPORT),
-    "f_beta_over_prevalence": ("model", "prevalence", "value", "rank", "gap", *_SUPPORT),
-    "f_beta_over_beta": ("model", "beta", "value", "rank", "gap", *_SUPPORT),
-    "shifts": (
-        "model",
-        "key",
-        "class",
-        "segments",
-        "rows",
-        "statistic",
-        "effect",
-        "farthest",
-        "adjusted",
-        "distinguishable",
-        "reason",
-    ),
+    "pr_auc": ("model", "prevalence", "method", "value", "lower", "upper", *_RANKED),
+    "roc_auc": ("model", *_BOUNDED, "gap"),
+    "asked": ("model", "prevalence", "threshold", *_BOUNDED, "supported", "reason"),
+    "own_over_prevalence": ("model", "prevalence", "threshold", "value", "optimistic", *_RANKED),
+    "own_over_beta": ("model", "beta", "threshold", "value", "optimistic", *_RANKED),
+    "f_beta_over_prevalence": ("model", "prevalence", "value", *_RANKED),
+    "f_beta_over_beta": ("model", "beta", "value", *_RANKED),
+    "shifts": ("model", "key", "class", "segments", "rows", *_TEST),
 }
 
 

@@ -1,10 +1,8 @@
 """A comparison -> one Markdown page, to be read on a code host or in a terminal."""
 
 from collections.abc import Callable, Sequence
-from functools import cache
 from typing import Any
 
-import jinja2
 import polars as pl
 from markupsafe import Markup
 
@@ -13,6 +11,7 @@ from nci_frames.questions.ranked import doubt_of, ranked_tables
 from nci_frames.questions.report import TITLE, answered
 from nci_frames.questions.report_question import ReportQuestion
 from nci_frames.reporting.gates import RunSummary
+from nci_frames.reporting.templates import template
 from nci_frames.tables.markdown import literal, markdown_table
 from nci_frames.tables.numbers import format_count, format_grid, format_group, format_value
 
@@ -39,7 +38,15 @@ def render_markdown(
     '# four rows'
     """
     tables = ranked_tables(comparison)
-    return _template().render(
+    filters = {
+        "grid": _trusted(format_grid),
+        "group": _trusted(format_group),
+        "value": _trusted(format_value),
+        "count": _trusted(format_count),
+        "table": _table,
+        "name": _name,
+    }
+    return template("report.md.jinja", filters, finalize=_finalized, keep_trailing_newline=True).render(
         title=title,
         comparison=comparison,
         answered=answered(comparison, questions),
@@ -52,27 +59,9 @@ def render_markdown(
     )
 
 
-@cache
-def _template() -> jinja2.Template:
-    environment = jinja2.Environment(
-        loader=jinja2.PackageLoader("nci_frames.reporting", package_path=""),
-        # What is not Markup already is text from the data, or might be.
-        autoescape=True,
-        finalize=lambda value: value if isinstance(value, Markup) else _markup(literal(str(value))),
-        undefined=jinja2.StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        keep_trailing_newline=True,
-    )
-    environment.filters |= {
-        "grid": _trusted(format_grid),
-        "group": _trusted(format_group),
-        "value": _trusted(format_value),
-        "count": _trusted(format_count),
-        "table": _table,
-        "name": _name,
-    }
-    return environment.get_template("report.md.jinja")
+def _finalized(value: object) -> Markup:
+    """Take what is not marked as text from the data, or what might be."""
+    return value if isinstance(value, Markup) else _markup(literal(str(value)))
 
 
 def _trusted(form: Callable[[Any], str]) -> Callable[[Any], Markup]:

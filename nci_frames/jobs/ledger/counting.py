@@ -73,7 +73,8 @@ def count_file(file: SourceFile, identity: str, settings: CountingSettings) -> S
         msg = "a ledger counts files by units, not frames"
         raise ParameterError(msg, found=f"unit={settings.unit!r}", hint="write the frame to Parquet files")
     try:
-        frame, size = (file.frame, 0) if isinstance(file, NamedFrame) else _read(file, settings)
+        frame = file.frame if isinstance(file, NamedFrame) else _read(file, settings)
+        size = 0 if named else Path(file.path).stat().st_size
     except _READ_ERRORS as error:
         raise unreadable(file, error) from error
     try:
@@ -137,53 +138,38 @@ def check_columns(file: SourceFile, settings: CountingSettings) -> None:
     SchemaError
         If a column is missing, or has another type than its part needs.
     """
-    keys = keys_of_path(file, settings)
-    needed = {column: role for column, role in settings.roles().items() if column not in keys}
     try:
-        if is_csv(file.path):
-            frame = _read_csv(file, needed, rows=0)
-        else:
-            with Path(file.path).open("rb") as opened:
-                schema = _schema(file, pq.ParquetFile(opened), needed, keys)
-            empty = schema.empty_table()
-            frame = pl.DataFrame(pa.Table.from_arrays(empty.columns, names=empty.column_names))
+        frame = _read(file, settings, rows=0)
     except _READ_ERRORS as error:
         raise unreadable(file, error) from error
     try:
-        scan_predictions(
-            frame.with_columns(pl.lit(value, pl.String).alias(key) for key, value in keys.items()),
-            **settings.scan_options(),
-        )
+        scan_predictions(frame, **settings.scan_options())
     except NciFramesError as error:
         raise error.at(repr(file.path)) from error
 
 
-def _read(file: SourceFile, settings: CountingSettings) -> tuple[pl.DataFrame, int]:
-    """Return the columns that are needed, and the size of the file."""
+def _read(file: SourceFile, settings: CountingSettings, *, rows: int | None = None) -> pl.DataFrame:
+    """Return the columns that are needed; pages of Parquet files with checksums are checked against them.
+
+    With no *rows* only their types are read.
+    """
     keys = keys_of_path(file, settings)
     needed = {column: role for column, role in settings.roles().items() if column not in keys}
-    frame = _read_csv(file, needed) if is_csv(file.path) else _read_parquet(file, needed, keys)
+    if is_csv(file.path):
+        found = open_source(file.path, needed).frame.select(list(needed))
+        frame = (found if rows is None else found.head(rows)).collect()
+    else:
+        # Opened here: pyarrow takes no path that is not UTF-8, and others for URLs.
+        with Path(file.path).open("rb") as opened:
+            parquet = pq.ParquetFile(opened, page_checksum_verification=True)
+            schema = _schema(file, parquet, needed, keys)
+            table = parquet.read(columns=list(needed)) if rows is None else schema.empty_table()
+        # A changed bit may leave a text that is no UTF-8.
+        table.validate(full=True)
+        # Without the metadata of the file, which may be no UTF-8 either: Polars reads it and panics.
+        frame = pl.DataFrame(pa.Table.from_arrays(table.columns, names=table.column_names))
     spelled = {key: None if value == NULL_KEY else value for key, value in keys.items()}
-    columns = [pl.lit(value, pl.String).alias(key) for key, value in spelled.items()]
-    return frame.with_columns(columns), Path(file.path).stat().st_size
-
-
-def _read_csv(file: SourceFile, needed: Mapping[str, str], rows: int | None = None) -> pl.DataFrame:
-    found = open_source(file.path, needed).frame.select(list(needed))
-    return (found if rows is None else found.head(rows)).collect()
-
-
-def _read_parquet(file: SourceFile, needed: Mapping[str, str], keys: Mapping[str, str]) -> pl.DataFrame:
-    """Read columns of a Parquet file; pages with checksums are checked against them."""
-    # Opened here: pyarrow takes no path that is not UTF-8, and others for URLs.
-    with Path(file.path).open("rb") as opened:
-        parquet = pq.ParquetFile(opened, page_checksum_verification=True)
-        _schema(file, parquet, needed, keys)
-        table = parquet.read(columns=list(needed))
-    # A changed bit may leave a text that is no UTF-8.
-    table.validate(full=True)
-    # Without the metadata of the file, which may be no UTF-8 either: Polars reads it and panics.
-    return pl.DataFrame(pa.Table.from_arrays(table.columns, names=table.column_names))
+    return frame.with_columns(pl.lit(value, pl.String).alias(key) for key, value in spelled.items())
 
 
 def _schema(

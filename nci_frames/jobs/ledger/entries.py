@@ -3,11 +3,12 @@
 import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Any
 
 import polars as pl
 
+from nci_frames.base.arguments import check_utf8
 from nci_frames.jobs.ledger.files import SourceFile, Window
 
 
@@ -72,3 +73,10 @@ def source_states(rows: pl.DataFrame) -> dict[str, SourceState]:
         counted_by = sequence if counted or before is None else before.counted_by
         states[identity] = SourceState(identity, counted, counted_by, sequence, facts)
     return states
+
+
+def run_name(run: str | None) -> str:
+    """Return the name of a run; without one the time."""
+    name = run or datetime.now(UTC).strftime("%Y%m%dT%H%M%S.%fZ")
+    check_utf8("run", name)
+    return name
