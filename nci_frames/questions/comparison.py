@@ -367,9 +367,7 @@ class Comparison(LogTables):
         """The rates by segment near the thresholds of the answer."""
         if not self.segments:
             return None
-        thresholds = self._answer_thresholds
-        asked = {*thresholds.values()} if isinstance(thresholds, dict) else {thresholds}
-        return self._log.segment_rates(*sorted(asked))
+        return self._log.segment_rates(self._answer_thresholds)
 
     @computed
     def _field_tables(self) -> dict[str, pl.DataFrame | None]:

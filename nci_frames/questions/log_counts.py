@@ -1,6 +1,6 @@
 """The counts of one comparison: by segments, by repeats, all together, and what is drawn from them."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import polars as pl
@@ -99,10 +99,10 @@ class LogCounts:
         """Return the rates of all rows; those of repeats are averaged."""
         return self._weighed(compute_rates(self.total))
 
-    def segment_rates(self, *thresholds: float) -> pl.DataFrame:
-        """Return the rates by segments at some thresholds, next to them, and at the lowest."""
+    def segment_rates(self, threshold: float | Mapping[str, float]) -> pl.DataFrame:
+        """Return the rates by segments at a threshold, next to it, and at the lowest."""
         # The rates of all rows would take as much memory as the counts, and longer than all tables of them.
-        return self._weighed(compute_rates(near_threshold(self.by_segment, *thresholds)))
+        return self._weighed(compute_rates(near_threshold(self.by_segment, threshold)))
 
     def _weighed(self, rates: pl.DataFrame) -> pl.DataFrame:
         return self.drawn.weighed(rates) if self.whole else rates

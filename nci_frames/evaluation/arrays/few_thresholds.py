@@ -1,5 +1,7 @@
 """Counts -> the same counts at a few thresholds of each group."""
 
+from collections.abc import Mapping
+
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
@@ -54,10 +56,11 @@ def at_thresholds(counts: pl.DataFrame, points: pl.DataFrame, units: str) -> pl.
     )
 
 
-def near_threshold(counts: pl.DataFrame, *thresholds: float) -> pl.DataFrame:
+def near_threshold(counts: pl.DataFrame, *thresholds: float | Mapping[str, float]) -> pl.DataFrame:
     """Return of each group of counts the lowest row, and those next to some thresholds on either side.
 
-    They say what every row of the group says of the decisions at these thresholds, and of the group.
+    They say what every row of the group says of the decisions at these thresholds, and of the group. A
+    mapping has the threshold of each model.
     """
     keys = ["model", *COUNTS.keys(counts.columns)]
     counts, first = in_runs(counts, keys)
@@ -66,8 +69,14 @@ def near_threshold(counts: pl.DataFrame, *thresholds: float) -> pl.DataFrame:
     ends = np.append(first[1:], len(counts))
     rows = [first]
     for threshold in thresholds:
+        wanted: float | pl.Series
+        if isinstance(threshold, Mapping):
+            of_each = [threshold.get(model, np.nan) for model in counts["model"][first]]
+            wanted = pl.Series(np.repeat(of_each, ends - first))
+        else:
+            wanted = threshold
         # Of several chunks of numbers NumPy would make one.
-        lower = (counts["threshold"] < threshold).cum_sum().to_numpy()
+        lower = (counts["threshold"] < wanted).cum_sum().to_numpy()
         below = np.diff(lower[ends - 1].astype(np.int64), prepend=0)
         at = (first + below)[:, None] + np.array([-1, 0, 1])
         rows.append(at[(at >= first[:, None]) & (at < ends[:, None])])

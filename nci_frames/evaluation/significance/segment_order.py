@@ -118,8 +118,7 @@ def segments_in_order(
 
 def _points(frame: pl.DataFrame, threshold: float | Mapping[str, float]) -> pl.DataFrame:
     """Return the rates of each model and segment at the threshold."""
-    asked = threshold.values() if isinstance(threshold, Mapping) else (threshold,)
-    return select_operating_points(compute_rates(near_threshold(frame, *{*asked})), threshold=threshold)
+    return select_operating_points(compute_rates(near_threshold(frame, threshold)), threshold=threshold)
 
 
 def _require_counted(points: pl.DataFrame) -> None:
