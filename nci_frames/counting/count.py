@@ -10,8 +10,8 @@ import numpy as np
 import polars as pl
 
 from nci_frames.base.errors import NearlyUniqueKeyWarning, SourceError, ToleranceWarning
-from nci_frames.counting.engine.counted import Counted
 from nci_frames.counting.engine.exact import TooManyRowsError
+from nci_frames.counting.engine.grid import Counted
 from nci_frames.counting.engine.memory import Budget
 from nci_frames.counting.engine.passes import count_at
 from nci_frames.counting.logs.opening import Predictions

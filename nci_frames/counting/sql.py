@@ -12,7 +12,7 @@ from nci_frames.base.errors import ParameterError
 from nci_frames.base.extras import require
 from nci_frames.base.messages import Option
 from nci_frames.base.typing import Dialect
-from nci_frames.counting.logs.key_names import check_key
+from nci_frames.counting.logs.rows import check_key
 from nci_frames.counting.thresholds.grids import check_thresholds
 from nci_frames.schemas.checked import checked
 

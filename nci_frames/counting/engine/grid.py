@@ -4,6 +4,8 @@ A cell is a group, a bin between two thresholds, and a class. Polars reads the r
 NumPy turns each batch into cell codes and counts them. The memory is that of the cells, not of the rows.
 """
 
+from dataclasses import dataclass
+
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
@@ -11,11 +13,24 @@ from numpy.typing import NDArray
 from nci_frames.base.typing import Floats
 from nci_frames.counting.engine.batches import read_batches
 from nci_frames.counting.engine.cells import CellCounts, Counts
-from nci_frames.counting.engine.counted import Counted
 from nci_frames.counting.engine.digitising import Digitiser
 from nci_frames.counting.engine.groups import GroupNumbers
 from nci_frames.counting.engine.memory import Budget
 from nci_frames.counting.logs.reading import Scan
+
+
+@dataclass(frozen=True, slots=True)
+class Counted:
+    """The counts of one pass, on a grid or at all scores, wherever it ran."""
+
+    #: The keys, threshold, tp, fp, fn, tn, sorted.
+    counts: pl.DataFrame
+    #: Rows by the code of their validity.
+    rows_by_code: dict[int, int]
+    #: The keys of each group.
+    groups: pl.DataFrame
+    #: The counts at the thresholds that were asked for apart; None if none were.
+    also: pl.DataFrame | None = None
 
 
 def count_grid(

@@ -9,9 +9,8 @@ import polars as pl
 
 from nci_frames.base.typing import Floats
 from nci_frames.counting.engine.batches import BATCH_ROWS
-from nci_frames.counting.engine.counted import Counted
 from nci_frames.counting.engine.exact import count_exact
-from nci_frames.counting.engine.grid import count_grid
+from nci_frames.counting.engine.grid import Counted, count_grid
 from nci_frames.counting.engine.groups import GroupNumbers, with_group_numbers
 from nci_frames.counting.engine.memory import Budget
 from nci_frames.counting.logs.reading import Scan

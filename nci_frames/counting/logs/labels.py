@@ -23,13 +23,10 @@ def as_label(positive: Positive, dtype: pl.DataType, where: str) -> Positive:
     ParameterError
         If it is of another type, or a number that this type cannot distinguish from others.
     """
-    if positive is None or is_text(dtype) == isinstance(positive, str):
-        value = positive
-    elif isinstance(positive, str) and dtype.is_numeric():
-        value = _number(positive)
-    else:
-        value = None
-    if value is None and positive is not None:
+    if positive is None:
+        return None
+    value = _number(positive) if isinstance(positive, str) and dtype.is_numeric() else positive
+    if value is None or is_text(dtype) != isinstance(value, str):
         msg = f"{Option('positive', positive)} is of another type than the labels"
         raise ParameterError(msg, where=where, found=f"{dtype} labels")
     if isinstance(value, int | float) and dtype.is_numeric():

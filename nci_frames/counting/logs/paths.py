@@ -70,13 +70,14 @@ def find_files(paths: Sequence[str]) -> Found:
         hint = "is a variable of the shell not set? '.' is the folder here"
         raise no_match("", "an empty name", hint)
     found = Found()
-    named = [_Named.of(path) for path in paths]
-    top = named[0].top if len(named) == 1 else _common([one.top for one in named])
+    globs = {name: _glob_of(name) for name in paths}
+    tops = [top for top, _ in globs.values()]
+    top = tops[0] if len(tops) == 1 else os.path.commonpath(map(_absolute, tops))
     places: dict[str, LogFile] = {}
-    for one in named:
-        files = one.files(found.skipped)
+    for name, (below, parts) in globs.items():
+        files = _files(name, below, parts, found.skipped)
         if not files:
-            raise _nothing(one, found.skipped)
+            raise _nothing(name, parts, found.skipped)
         for path in files:
             file = LogFile(path, _keys(path, top))
             first = places.setdefault(os.path.realpath(path), file)
@@ -88,39 +89,27 @@ def find_files(paths: Sequence[str]) -> Found:
     return found
 
 
-@dataclass(frozen=True, slots=True)
-class _Named:
-    """A path, folder or glob, and the folder below which its keys begin."""
+def _glob_of(name: str) -> tuple[str, tuple[str, ...] | None]:
+    """Return the folder below which the keys of a path begin, and the glob below it; None for a file."""
+    path = Path(name)
+    if _is_dir(path):
+        return name, ("**",)
+    if os.path.lexists(path) or not glob.has_magic(name):
+        return str(path.parent), None
+    fixed = next(i for i, part in enumerate(path.parts) if glob.has_magic(part))
+    return str(Path(*path.parts[:fixed])), path.parts[fixed:]
 
-    name: str
-    top: str
-    kind: str
 
-    @classmethod
-    def of(cls, name: str) -> "_Named":
-        path = Path(name)
-        if _is_dir(path):
-            return cls(name, name, "folder")
-        if os.path.lexists(path) or not glob.has_magic(name):
-            return cls(name, str(path.parent), "file")
-        fixed = next(i for i, part in enumerate(path.parts) if glob.has_magic(part))
-        return cls(name, str(Path(*path.parts[:fixed])), "glob")
-
-    def files(self, skipped: list[str]) -> list[str]:
-        """Return the files, in the order of their names, and add to *skipped* what is no log."""
-        if self.kind == "file":
-            return [self.name] if os.path.lexists(self.name) else []
-        above = Path(_absolute(self.top))
-        while "=" in above.name:
-            above = above.parent
-            if _is_dir(above / DELTA_LOG):
-                raise _files_of_table(str(above))
-        if self.kind == "folder":
-            return sorted(_walk(self.name, skipped, frozenset()))
-        if not _is_dir(self.top):
-            return []
-        parts = Path(self.name).parts[len(Path(self.top).parts) :]
-        return sorted(set(_matching(self.top, parts, skipped, frozenset())))
+def _files(name: str, top: str, parts: tuple[str, ...] | None, skipped: list[str]) -> list[str]:
+    """Return the files of a path, in the order of their names, and add to *skipped* what is no log."""
+    if parts is None:
+        return [name] if os.path.lexists(name) else []
+    above = Path(_absolute(top))
+    while "=" in above.name:
+        above = above.parent
+        if _is_dir(above / DELTA_LOG):
+            raise _files_of_table(str(above))
+    return sorted(set(_matching(top, parts, skipped, frozenset()))) if _is_dir(top) else []
 
 
 def _is_dir(path: str | Path) -> bool:
@@ -148,24 +137,6 @@ def _is_folder(entry: os.DirEntry[str]) -> bool:
         raise _unreadable(entry.path, error) from error
 
 
-def _inside(folder: str, above: frozenset[str]) -> frozenset[str] | None:
-    """Return the real folders that enclose what is in a folder; None if it encloses itself by a link."""
-    real = os.path.realpath(folder)
-    return None if real in above else above | {real}
-
-
-def _walk(folder: str, skipped: list[str], above: frozenset[str]) -> Iterator[str]:
-    inside = _inside(folder, above)
-    for entry in [] if inside is None else _entries(folder):
-        if _is_folder(entry):
-            if entry.name[0] in "._":
-                _skip_hidden(entry.path, skipped)
-            else:
-                yield from _walk(entry.path, skipped, inside or above)
-        elif _is_log(entry, skipped):
-            yield entry.path
-
-
 def _is_log(entry: os.DirEntry[str], skipped: list[str]) -> bool:
     is_data = entry.name.lower().endswith(SUFFIXES)
     hidden = entry.name[0] in "._"
@@ -185,21 +156,26 @@ def _skip_hidden(folder: str, skipped: list[str]) -> None:
 
 
 def _matching(folder: str, parts: Sequence[str], skipped: list[str], above: frozenset[str]) -> Iterator[str]:
-    """Yield the files below a folder that match the parts of a glob; a folder that matches is walked."""
-    if not parts or parts == ("**",):
-        yield from _walk(folder, skipped, above)
+    """Yield the files below a folder that match the parts of a glob; a folder that matches is walked.
+
+    Without parts, those in the folder itself. A folder that encloses itself by a link is left out.
+    """
+    if not parts:
+        yield from (
+            entry.path for entry in _entries(folder) if not _is_folder(entry) and _is_log(entry, skipped)
+        )
         return
     head, rest = parts[0], tuple(parts[1:])
     if head == "**":
-        inside = _inside(folder, above)
-        if inside is None:
+        real = os.path.realpath(folder)
+        if real in above:
             return
         yield from _matching(folder, rest, skipped, above)
-        for entry in _entries(folder):
-            if _is_folder(entry) and entry.name[0] in "._":
+        for entry in filter(_is_folder, _entries(folder)):
+            if entry.name[0] in "._":
                 _skip_hidden(entry.path, skipped)
-            elif _is_folder(entry):
-                yield from _matching(entry.path, parts, skipped, inside)
+            else:
+                yield from _matching(entry.path, parts, skipped, above | {real})
         return
     matches: Callable[[str], bool] = re.compile(fnmatch.translate(head)).match  # type: ignore[assignment]
     for entry in _entries(folder):
@@ -207,13 +183,9 @@ def _matching(folder: str, parts: Sequence[str], skipped: list[str], above: froz
             continue
         if _is_folder(entry):
             if rest or entry.name[0] != "_":
-                yield from _matching(entry.path, rest, skipped, frozenset())
+                yield from _matching(entry.path, rest or ("**",), skipped, frozenset())
         elif not rest and (head[0] in "._" or _is_log(entry, skipped)):
             yield entry.path
-
-
-def _common(tops: Sequence[str]) -> str:
-    return os.path.commonpath([_absolute(top) for top in tops])
 
 
 def _absolute(path: str) -> str:
@@ -245,29 +217,21 @@ def spelled_keys(path: str) -> list[tuple[str, str]]:
 def is_spelled_plainly(path: str) -> bool:
     """Return whether Polars reads the same keys from the folders of a path as ``spelled_keys``."""
     parts = [part for part in Path(path).parent.parts if "=" in part]
-    if not all(map(_PLAIN_HIVE.fullmatch, parts)):
-        return False
     try:
-        for part in parts:
-            unquote(part, errors="strict")
+        return all(_PLAIN_HIVE.fullmatch(part) and unquote(part, errors="strict") for part in parts)
     except UnicodeDecodeError:
         return False
-    return True
 
 
-def _nothing(named: _Named, skipped: Sequence[str]) -> SourceError:
-    endings = f"logs end in {', '.join(SUFFIXES)}"
-    if named.kind == "folder":
-        without = "a folder without logs" if _entries(named.name) else "an empty folder"
-        others = sorted({Path(file).suffix or "no ending" for file in skipped})
-        found = (
-            f"a folder with {quantity(len(skipped), 'other file')} ({', '.join(others)})"
-            if skipped
-            else without
-        )
-        return no_match(named.name, found, endings)
-    what = "a glob that matches nothing" if named.kind == "glob" else "no such file or folder"
-    return no_match(named.name, what, f"the nearest folder that exists is {nearest_folder(named.name)!r}")
+def _nothing(name: str, parts: tuple[str, ...] | None, skipped: Sequence[str]) -> SourceError:
+    if _is_dir(name):
+        found = "a folder without logs" if _entries(name) else "an empty folder"
+        if skipped:
+            others = sorted({Path(file).suffix or "no ending" for file in skipped})
+            found = f"a folder with {quantity(len(skipped), 'other file')} ({', '.join(others)})"
+        return no_match(name, found, f"logs end in {', '.join(SUFFIXES)}")
+    what = "a glob that matches nothing" if parts else "no such file or folder"
+    return no_match(name, what, f"the nearest folder that exists is {nearest_folder(name)!r}")
 
 
 def no_match(source: str, found: str, hint: str) -> SourceError:

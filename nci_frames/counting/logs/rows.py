@@ -5,8 +5,10 @@ from dataclasses import dataclass
 
 import polars as pl
 
+from nci_frames.base.errors import ParameterError
 from nci_frames.counting.logs.source import FILE
 from nci_frames.counting.logs.types import is_text
+from nci_frames.schemas import name_problem
 
 Positive = str | int | float | bool | None
 
@@ -29,6 +31,16 @@ REASONS = (
     "weight is not a finite number >= 0",
     "label is NaN",
 )
+
+
+def check_key(name: str, hint: str) -> None:
+    """Raise ParameterError unless a column can be a key of the tables under its name; *hint* says what to do.
+
+    >>> check_key("country", "rename it")
+    """
+    problem = name_problem(name)
+    if problem is not None:
+        raise ParameterError(f"the segment {name!r} {problem}", hint=hint)
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,11 +11,10 @@ from nci_frames.base.errors import ParameterError, SchemaError
 from nci_frames.base.messages import Option
 from nci_frames.counting.logs.checksums import Hashes, need_hashes
 from nci_frames.counting.logs.forks import refuse_after_fork
-from nci_frames.counting.logs.key_names import check_key
 from nci_frames.counting.logs.labels import as_label, check_labels
 from nci_frames.counting.logs.opening import Predictions, SourceLike, frame_source, need_columns, open_source
 from nci_frames.counting.logs.reading import OnInvalid, Passes, Scan, predictions_of, scan_of
-from nci_frames.counting.logs.rows import Columns, Positive, raw_predictions
+from nci_frames.counting.logs.rows import Columns, Positive, check_key, raw_predictions
 from nci_frames.counting.logs.source import Source
 from nci_frames.counting.logs.types import is_text
 from nci_frames.schemas import PATTERN, PREDICTIONS, is_pattern

@@ -18,8 +18,7 @@ from polars.io.plugins import register_io_source
 from nci_frames.base.errors import SourceError
 from nci_frames.base.messages import listed, quantity
 from nci_frames.base.typing import Floats
-from nci_frames.counting.engine.counted import Counted
-from nci_frames.counting.engine.grid import joined
+from nci_frames.counting.engine.grid import Counted, joined
 from nci_frames.counting.engine.memory import Budget
 from nci_frames.counting.engine.partitions import (
     InvalidByFile,

@@ -7,8 +7,7 @@ import polars as pl
 
 from nci_frames.base.typing import Floats
 from nci_frames.counting.engine.batches import endless_weights
-from nci_frames.counting.engine.counted import Counted
-from nci_frames.counting.engine.grid import counted_cells, joined
+from nci_frames.counting.engine.grid import Counted, counted_cells, joined
 from nci_frames.counting.engine.groups import GroupNumbers, with_group_numbers
 from nci_frames.counting.engine.memory import KEY_BYTES, Budget
 from nci_frames.counting.engine.partitions import key_names

@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal, cast
 from pydantic import AfterValidator, BeforeValidator, Field, field_validator, model_validator
 
 from nci_frames.base.arguments import LEAST_BUCKETS
-from nci_frames.counting.logs.key_names import check_key
+from nci_frames.counting.logs.rows import check_key
 from nci_frames.counting.thresholds.grids import check_thresholds, named_thresholds
 from nci_frames.jobs.job_file.gates import Distinct, Gate, Model, Probability, as_problem
 from nci_frames.jobs.job_file.logs import Source, Traffic, TrafficColumns

@@ -18,9 +18,8 @@ from polars.testing import assert_frame_equal
 import nci_frames as nf
 from nci_frames.counting.engine import groups as groups_module
 from nci_frames.counting.engine.cells import CellCounts
-from nci_frames.counting.engine.counted import Counted
 from nci_frames.counting.engine.digitising import Digitiser
-from nci_frames.counting.engine.grid import count_grid
+from nci_frames.counting.engine.grid import Counted, count_grid
 from nci_frames.counting.engine.groups import GroupNumbers, HashCollisionError
 from nci_frames.counting.logs.reading import Scan, scan_of
 from nci_frames.demo import write_synthetic_logs
