@@ -154,7 +154,7 @@ class InvalidByFile:
 
     def __call__(self, batches: Iterable[pa.RecordBatch], *, seed: int = 0) -> pl.DataFrame:  # noqa: ARG002
         """Return the files, each once."""
-        rows = rows_scan(batches, self.schema, self.prepare).raw
+        rows = self.prepare(_rows_frame(batches, self.schema))
         return rows.filter(pl.col(REASON) > 0).select(pl.col(FILE).unique()).collect()
 
 
@@ -162,15 +162,17 @@ def rows_scan(
     batches: Iterable[pa.RecordBatch], schema: pl.Schema, prepare: Callable[[pl.LazyFrame], pl.LazyFrame]
 ) -> Scan:
     """Return a scan of Arrow batches that can be read once; nothing in it is refused."""
+    return Scan(Source(_rows_frame(batches, schema), "a partition"), (), "drop", prepare, None)
 
+
+def _rows_frame(batches: Iterable[pa.RecordBatch], schema: pl.Schema) -> pl.LazyFrame:
     def read(with_columns: list[str] | None, *_: Any) -> Iterator[pl.DataFrame]:
         for rows in _joined(batches):
             frame = pl.DataFrame(rows)
             frame.columns = schema.names()
             yield frame.select(pl.col(name).cast(schema[name]) for name in with_columns or schema.names())
 
-    frame = register_io_source(read, schema=schema)
-    return Scan(Source(frame, "a partition"), (), "drop", prepare, None)
+    return register_io_source(read, schema=schema)
 
 
 def _joined(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.Table]:

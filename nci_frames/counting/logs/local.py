@@ -71,7 +71,7 @@ def open_files(found: Found, where: str, needed: Mapping[str, str]) -> Source:
     if found.skipped:
         warned.append(skipped_files(where, found.skipped))
     try:
-        frame, with_files = (_scan(files, schemas, types, needed, column) for column in (None, FILE))
+        frame = _scan(files, schemas, types, needed)
     except pl.exceptions.PolarsError as error:  # a decimal of more digits than Polars has
         raise SourceError.unreadable(dict.fromkeys(footers, first_line(error))) from error
     return Source(
@@ -79,9 +79,8 @@ def open_files(found: Found, where: str, needed: Mapping[str, str]) -> Source:
         where,
         tuple(file.path for file in files),
         None if None in rows else sum(row for row in rows if row is not None),
-        with_files,
         stamps={file.path: footers[file.path].stamp for file in files},
-        stored={file.path: partial(_scan, [file], schemas, types, needed, None) for file in files},
+        stored={file.path: partial(_scan, [file], schemas, types, needed) for file in files},
         folder=None if all(Path(file.path).is_absolute() for file in files) else str(Path.cwd()),
         warnings=tuple(warned),
         checksums=PageChecksums([file.path for file in files if not is_csv(file.path)], list(inside)),
@@ -164,7 +163,6 @@ def _scan(
     schemas: Mapping[str, pl.Schema],
     types: Mapping[str, pl.DataType],
     needed: Mapping[str, str],
-    file_column: str | None,
 ) -> pl.LazyFrame:
     """Scan files of one kind together, and bring all kinds to the same types."""
     # Polars takes keys from the whole path, and some in another way: where it would, ours are written out.
@@ -185,22 +183,21 @@ def _scan(
     scans = []
     for (header, kind, _), members in groups.items():
         spelled = header is not None or written_out
-        path_column = file_column or (FILE if spelled and not few else None)
         if header is None:
             dtypes = dict(zip(types, kind, strict=True))
-            frame = _scan_parquet(members, dtypes, path_column, hive=not written_out)
+            frame = _scan_parquet(members, dtypes, hive=not written_out)
         else:
-            frame = scan_csv([file.path for file in members], path_column).with_columns(parsed(types))
+            frame = scan_csv([file.path for file in members], FILE).with_columns(parsed(types))
         if spelled:
-            frame = frame.with_columns(_spelled(members, path_column or FILE, needed))
-        names = [*needed, *([file_column] if file_column else [])]
+            frame = frame.with_columns(_spelled(members, needed))
+        names = (*needed, FILE)
         scans.append(
             frame.select(pl.col(name).cast(types[name]) if name in types else name for name in names)
         )
     return scans[0] if len(scans) == 1 else pl.concat(scans)
 
 
-def _spelled(files: Sequence[LogFile], path_column: str, needed: Mapping[str, str]) -> list[pl.Expr]:
+def _spelled(files: Sequence[LogFile], needed: Mapping[str, str]) -> list[pl.Expr]:
     """Return the needed keys of files, as their folders spell them."""
     columns = []
     for key in files[0].keys.keys() & needed.keys():
@@ -209,15 +206,13 @@ def _spelled(files: Sequence[LogFile], path_column: str, needed: Mapping[str, st
         column = (
             pl.lit(told.pop(), pl.String)
             if len(told) == 1
-            else pl.col(path_column).replace_strict(values, return_dtype=pl.String)
+            else pl.col(FILE).replace_strict(values, return_dtype=pl.String)
         )
         columns.append(column.alias(key))
     return columns
 
 
-def _scan_parquet(
-    files: Sequence[LogFile], dtypes: Mapping[str, pl.DataType], file_column: str | None, *, hive: bool
-) -> pl.LazyFrame:
+def _scan_parquet(files: Sequence[LogFile], dtypes: Mapping[str, pl.DataType], *, hive: bool) -> pl.LazyFrame:
     keys = files[0].keys if hive else {}
     return pl.scan_parquet(
         [file.path for file in files],
@@ -228,5 +223,5 @@ def _scan_parquet(
         hive_partitioning=bool(keys),
         # Without a schema a folder "seg=01" would be read as the number 1.
         hive_schema=dict.fromkeys(keys, pl.String) if keys else None,
-        include_file_paths=file_column,
+        include_file_paths=FILE,
     )

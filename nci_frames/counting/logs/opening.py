@@ -151,7 +151,6 @@ def _open_list(
         frame=pl.concat(brought),
         where=f"a list of {quantity(len(items), 'source')}",
         rows=sum(r for r in rows if r is not None) if None not in rows else None,
-        frame_with_files=None,
         stored={name: scan for part in parts for name, scan in part.stored.items()},
         has_frames=any(part.has_frames for part in parts),
         warnings=(*(told for part in parts for told in part.warnings), *warned),

@@ -58,9 +58,9 @@ class Scan:
     raw_with_files: pl.LazyFrame | None = field(init=False)
 
     def __post_init__(self) -> None:
-        with_files = self.source.frame_with_files
-        object.__setattr__(self, "raw", self.prepare(self.source.frame))
-        object.__setattr__(self, "raw_with_files", None if with_files is None else self.prepare(with_files))
+        raw = self.prepare(self.source.frame)
+        object.__setattr__(self, "raw", raw.drop(FILE, strict=False))
+        object.__setattr__(self, "raw_with_files", raw if FILE in raw.collect_schema() else None)
 
     @property
     def weighted(self) -> bool:

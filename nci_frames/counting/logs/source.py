@@ -35,6 +35,7 @@ class Elsewhere(Protocol):
 class Source:
     """An opened log."""
 
+    #: Of files with one more column, ``FILE``: the file that a row is from.
     frame: pl.LazyFrame
     #: For messages: what the user called it.
     where: str
@@ -42,8 +43,6 @@ class Source:
     files: tuple[str, ...] = ()
     #: Rows according to the footers, or of the DataFrame; None where only reading tells.
     rows: int | None = None
-    #: The frame with one more column, ``FILE``: the file that a row is from. None where there are no files.
-    frame_with_files: pl.LazyFrame | None = None
     #: By file, what changes when it is written to.
     stamps: Mapping[str, Stamp] = field(default_factory=dict)
     #: By name, what scans one of the parts that are stored somewhere: files, tables, URLs.

@@ -14,9 +14,10 @@ from polars.testing import assert_frame_equal
 
 import nci_frames as nf
 from nci_frames.counting.engine.memory import Budget
-from nci_frames.counting.engine.partitions import PartialCounts, RangeOfPartition, key_names
+from nci_frames.counting.engine.partitions import InvalidByFile, PartialCounts, RangeOfPartition, key_names
 from nci_frames.counting.engine.passes import FEW_SCORES
 from nci_frames.counting.logs.scan import scan_behind
+from nci_frames.counting.logs.source import FILE
 from nci_frames.counting.spark.merging import counted_of
 from tests.logs import GRID, odd_log, random_log, small_logs
 
@@ -91,6 +92,17 @@ def test_rows_that_are_not_valid_are_counted_by_reason(grid: list[float] | None)
         2: log.filter(label == 2).height,
         4: log.filter(valid_label & score.is_nan()).height,
     }
+
+
+def test_the_files_of_rows_that_are_not_valid_are_named() -> None:
+    log = (
+        odd_log()
+        .with_columns(pl.Series(FILE, ["good", "bad"] * 200))
+        .filter((pl.col(FILE) == "bad") | (pl.col("label").is_in([0, 1]) & pl.col("score").is_not_nan()))
+    )
+    scan = scan_behind(nf.scan_predictions(log.drop(FILE), segments=["country"]))
+    kernel = InvalidByFile(pl.Schema({**scan.source.schema(), FILE: pl.String()}), scan.prepare)
+    assert kernel(batches_of(log, 7))[FILE].to_list() == ["bad"]
 
 
 @pytest.mark.parametrize("grid", [GRID, None])
