@@ -16,7 +16,8 @@ SPARK_TESTS := tests/counting/spark/test_spark.py tests/counting/spark/test_spar
 MARKS ?= spark or engines
 # A worker that has nothing left takes tests from the other. Bytecode is kept even where the environment forbids it: else each
 # worker, and each command that a test starts, would compile all modules again. The workers are as many as most machines have
-# cores: threads of the linear algebra would only wait for each other, at full load.
+# cores: threads of the linear algebra would only wait for each other, at full load. So would those of Polars on the small
+# frames of the quick tests; all tests have them.
 PYTEST := PYTHONDONTWRITEBYTECODE= OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist worksteal
 
 .DEFAULT_GOAL := help
@@ -36,7 +37,7 @@ test: $(VENV)/.dev lint ## run lint, then all tests (browser tests if Chromium i
 	$(PYTEST)
 
 quick: $(VENV)/.dev ## run the tests that are fast and need no browser (under a minute)
-	$(PYTEST) -m "not browser and not thorough and not spark and not slow" --hypothesis-profile quick
+	POLARS_MAX_THREADS=1 $(PYTEST) -m "not browser and not thorough and not spark and not slow" --hypothesis-profile quick
 
 lint: $(VENV)/.dev ## run ruff, mypy --strict, and the import rules of the layers
 	$(BIN)/ruff check .

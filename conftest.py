@@ -1,8 +1,17 @@
 """What holds for the tests and for the examples in docstrings and docs alike."""
 
+import gc
+
 import pytest
 
 from nci_frames.evaluation.metrics import registry
+
+
+def pytest_collection_finish():
+    """Leave what was imported out of all later collections of garbage."""
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(50_000)
 
 
 @pytest.fixture(autouse=True)

@@ -14,7 +14,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
 FOLDER = ROOT / "build" / "wheel"
-EXTRAS = ("delta", "demo", "jobs", "object-store", "sql", "surface3d")
+EXTRAS = ("delta", "demo", "jobs", "object-store", "sql")
 #: What the tests need besides, in the newest versions.
 TOOLS = (
     "duckdb", "hypothesis", "jsonschema", "markdown-it-py", "mpmath", "pandas", "pillow", "pytest",

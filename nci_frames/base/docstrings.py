@@ -1,7 +1,7 @@
 """Parts that many docstrings share, each written once.
 
-A docstring names a part as ``%(models)s`` on a separate line, and ``@documented`` puts the text there, so
-that ``help()`` shows it whole. The decorator of metrics does the same.
+A docstring names a part as ``%(models)s`` on a separate line, and ``documented`` puts the text there, so that
+``help()`` shows it whole. The decorators ``@checked`` and that of metrics call it.
 """
 
 import re

@@ -8,7 +8,6 @@ import altair as alt
 import polars as pl
 
 from nci_frames import schemas
-from nci_frames.base.docstrings import documented
 from nci_frames.charts.parts import axes, canvas, selection, theme
 from nci_frames.schemas.checked import checked
 
@@ -22,7 +21,6 @@ _AS_WIDE = 0.01
 
 
 @checked
-@documented
 def chart_probability_best(
     best: pl.DataFrame | pl.LazyFrame,
     /,

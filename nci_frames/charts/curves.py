@@ -1,4 +1,4 @@
-"""Projections -> values over prevalence or over beta, a line per model."""
+"""Values, areas, ranks and costs over prevalence or over beta, a line per model."""
 
 from collections.abc import Sequence
 
@@ -6,13 +6,15 @@ import altair as alt
 import polars as pl
 
 from nci_frames import schemas
-from nci_frames.base.docstrings import documented
+from nci_frames.base.errors import ParameterError
 from nci_frames.charts.parts import lines, selection
+from nci_frames.charts.parts.theme import RULE
+from nci_frames.evaluation.metrics import title_of
+from nci_frames.evaluation.metrics.registry import resolve
 from nci_frames.schemas.checked import checked
 
 
 @checked
-@documented
 def chart_p3(
     projection: pl.DataFrame | pl.LazyFrame, /, *, observed: float | None = None, models: Sequence[str] = ()
 ) -> alt.LayerChart:
@@ -59,7 +61,7 @@ def chart_p3(
     if "metric" not in names and "lower" in names:
         rows = schemas.collect(projection, schemas.BAND)
     else:
-        rows = selection.of_metric(schemas.collect(projection, schemas.PROJECTION), "precision")
+        rows = selection.pick(schemas.collect(projection, schemas.PROJECTION), "metric", "precision")
     return lines.draw_lines(
         rows,
         "prevalence",
@@ -72,7 +74,6 @@ def chart_p3(
 
 
 @checked
-@documented
 def chart_f_beta_over_prevalence(
     projection: pl.DataFrame | pl.LazyFrame,
     /,
@@ -117,7 +118,7 @@ def chart_f_beta_over_prevalence(
     'F2 over prevalence'
     """
     frame = schemas.collect(projection, schemas.PROJECTION)
-    rows = selection.at(selection.of_metric(frame, "f_beta"), "beta", beta)
+    rows = selection.pick(selection.pick(frame, "metric", "f_beta"), "beta", beta)
     return lines.draw_lines(
         rows,
         "prevalence",
@@ -130,7 +131,6 @@ def chart_f_beta_over_prevalence(
 
 
 @checked
-@documented
 def chart_f_beta_over_beta(
     projection: pl.DataFrame | pl.LazyFrame,
     /,
@@ -179,7 +179,7 @@ def chart_f_beta_over_beta(
     """
     frame = schemas.collect(projection, schemas.PROJECTION)
     observed = selection.checked_observed(observed)
-    rows = selection.at(selection.of_metric(frame, "f_beta"), "prevalence", prevalence)
+    rows = selection.pick(selection.pick(frame, "metric", "f_beta"), "prevalence", prevalence)
     seen = "" if observed is None else f"; the log's prevalence is {observed:.3g}"
     return lines.draw_lines(
         rows,
@@ -188,4 +188,223 @@ def chart_f_beta_over_beta(
         subtitle=f"F-beta plot at {selection.operating_point(rows)}{seen}",
         what="F-beta",
         models=models,
+    )
+
+
+_METHODS = {
+    "average_precision": "average precision",
+    "interpolated": "interpolated (Davis and Goadrich)",
+    "trapezoid": "trapezoidal rule between attained points",
+}
+
+
+@checked
+def chart_pr_auc_over_prevalence(
+    areas: pl.DataFrame | pl.LazyFrame,
+    /,
+    *,
+    method: str | None = None,
+    observed: float | None = None,
+    models: Sequence[str] = (),
+) -> alt.LayerChart:
+    """Draw the area under the precision-recall curve over prevalence, a line per model.
+
+    Parameters
+    ----------
+    areas
+        An areas frame, or its ranking, with rows of metric ``pr_auc``.
+    method
+        The integration method to draw. Required if the frame has several.
+    observed
+        %(observed)s
+    models
+        %(models)s
+
+    Returns
+    -------
+    altair.LayerChart
+        The curves on a logarithmic axis, with a band where the certified bounds differ from the value.
+        %(thinning)s
+
+    Raises
+    ------
+    ParameterError
+        If the frame has no PR-AUC by this method, several rows for one model and prevalence, or too many
+        rows.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> areas = pl.DataFrame({
+    ...     "model": ["forest", "forest"], "metric": ["pr_auc"] * 2, "method": ["average_precision"] * 2,
+    ...     "prevalence": [0.001, 0.1], "value": [0.31, 0.93],
+    ... })
+    >>> chart_pr_auc_over_prevalence(areas).to_dict()["title"]["subtitle"]
+    'area under the precision-recall curve, all thresholds; average precision'
+    """
+    frame = schemas.collect(areas, schemas.AREAS)
+    rows = selection.pick(frame, "metric", "pr_auc")
+    rule = "method not stated"
+    if method is not None or rows["method"].is_not_null().any():
+        rows = selection.pick(rows.drop_nulls("method"), "method", method)
+        rule = rows["method"][0]
+    return lines.draw_lines(
+        rows,
+        "prevalence",
+        title="PR-AUC over prevalence",
+        subtitle=f"area under the precision-recall curve, all thresholds; {_METHODS.get(rule, rule)}",
+        what="PR-AUC",
+        observed=observed,
+        models=models,
+    )
+
+
+@checked
+def chart_rank_over_prevalence(
+    ranking: pl.DataFrame | pl.LazyFrame, /, *, observed: float | None = None, models: Sequence[str] = ()
+) -> alt.LayerChart:
+    """Draw the rank of every model over prevalence: a bump chart.
+
+    Parameters
+    ----------
+    ranking
+        The result of ``rank_models`` for one metric, with one row per model and prevalence.
+    observed
+        %(observed)s
+    models
+        %(models)s
+
+    Returns
+    -------
+    altair.LayerChart
+        Rank 1 on top, over a logarithmic axis; a model leaves a gap where it has no rank.
+        %(thinning)s
+
+    Raises
+    ------
+    ParameterError
+        If the frame has several metrics, several rows for one model and prevalence, no rank, or too many
+        rows; or if *observed* is outside [0, 1].
+
+    Examples
+    --------
+    >>> import nci_frames as nf
+    >>> import polars as pl
+    >>> counts = pl.DataFrame({
+    ...     "model": ["a", "b"], "threshold": [0.5, 0.5],
+    ...     "tp": [60, 80], "fp": [1, 20], "fn": [40, 20], "tn": [999, 980],
+    ... })
+    >>> points = nf.project_rates(nf.compute_rates(counts), metrics="f_beta", prevalence=[0.001, 0.01, 0.1])
+    >>> nf.chart_rank_over_prevalence(nf.rank_models(points)).to_dict()["title"]["text"]
+    'Rank over prevalence'
+    """
+    frame = schemas.collect(ranking, schemas.RANKING)
+    rows = selection.pick(frame, "metric", hint="filter the ranking by one metric")
+    last = max([2, *frame["rank"].drop_nulls()])
+    scale, axis = alt.Scale(reverse=True, domain=[0.5, last + 0.5]), alt.Axis(tickMinStep=1, format="d")
+    return lines.draw_lines(
+        frame,
+        "prevalence",
+        y=alt.Y(field="rank", type="quantitative", title="rank (1 is best)", scale=scale, axis=axis),
+        what="rank",
+        numbers={"prevalence": "prevalence", "rank": "rank", "value": "value"},
+        title="Rank over prevalence",
+        subtitle=f"by {title_of(rows['metric'][0])}",
+        models=models,
+        observed=observed,
+        interpolate="monotone",
+    )
+
+
+_COSTS = ("expected_cost", "normalised_cost", "relative_cost")
+
+#: Relative costs above this are cut off: far above 1 the exact value does not matter.
+_WORST = 2.0
+
+
+@checked
+def chart_cost(
+    projection: pl.DataFrame | pl.LazyFrame,
+    /,
+    *,
+    metric: str | None = None,
+    observed: float | None = None,
+    models: Sequence[str] = (),
+) -> alt.LayerChart:
+    """Draw the cost curve: expected, normalised or relative cost over prevalence, a line per model.
+
+    Parameters
+    ----------
+    projection
+        A projection with a cost and one operating point per model:
+        ``project_rates(points, metrics=[nf.expected_cost(c_fn=20)], prevalence=...)``.
+    metric
+        The label of the cost, such as ``"expected_cost(c_fn=20)"``; required if the frame has several.
+    observed
+        %(observed)s
+    models
+        %(models)s
+
+    Returns
+    -------
+    altair.LayerChart
+        The curves on a logarithmic axis of prevalence; prevalence 0 is not drawn. A rule at a relative cost
+        of 1 marks the better of never and always positive; values above 2 are cut off. Costs that the log
+        does not support are dotted.
+        %(thinning)s
+
+    Raises
+    ------
+    ParameterError
+        If the frame has no cost, or several and none is selected, several rows for one model and prevalence,
+        nothing to draw, or too many rows.
+
+    References
+    ----------
+    Drummond and Holte (2006), Cost curves, doi:10.1007/s10994-006-8199-5.
+
+    Examples
+    --------
+    >>> import nci_frames as nf
+    >>> import polars as pl
+    >>> points = pl.DataFrame(
+    ...     {"model": "a", "threshold": 0.5, "tp": [80], "fp": [10], "fn": [20], "tn": [990]}
+    ... )
+    >>> cost = nf.expected_cost(c_fn=20)
+    >>> projection = nf.project_rates(nf.compute_rates(points), metrics=[cost], prevalence=[0.001, 0.1])
+    >>> nf.chart_cost(projection).to_dict()["title"]["subtitle"]
+    'expected_cost(c_fn=20) at threshold 0.5; dotted: too few negatives'
+    """
+    frame = schemas.collect(projection, schemas.PROJECTION)
+    labels = frame["metric"].drop_nulls().unique().sort().to_list()
+    names = {label: found[0].name for label in labels if (found := resolve(label))}
+    costs = frame.filter(pl.col("metric").is_in([label for label in names if names[label] in _COSTS]))
+    if costs.is_empty():
+        there, hint = ", ".join(map(repr, labels[:5])), f"project one of {', '.join(_COSTS)}"
+        raise ParameterError("the frame has no cost", found=there, hint=hint)
+    rows = selection.pick(costs, "metric", metric).filter(pl.col("value").is_finite())
+    label = costs["metric"][0] if metric is None else metric
+    cost = names[label].replace("_", " ")
+    relative = names[label] == "relative_cost"
+    cut = relative and max(rows["value"], default=0.0) > _WORST
+    y = alt.Y(
+        field="value",
+        type="quantitative",
+        title="expected cost of a decision" if cost == "expected cost" else cost,
+        scale=alt.Scale(domain=[0, _WORST]) if cut else alt.Scale(zero=True, domainMin=0),
+        axis=alt.Axis(tickCount=5, format="~g"),
+    )
+    trivial = alt.Chart(pl.DataFrame({"value": [1.0]})).mark_rule(**RULE).encode(y=y)
+    notes = "; dashed: never or always positive" * relative + "; above 2 cut off" * cut
+    return lines.draw_lines(
+        rows,
+        "prevalence",
+        y=y,
+        top=_WORST if cut else None,
+        what="cost",
+        title=f"{cost.capitalize()} over prevalence",
+        subtitle=f"{label} at {selection.operating_point(rows)}{notes}",
+        models=models,
+        observed=observed,
+        below=[trivial.properties(name="trivial")] * relative,
     )

@@ -6,7 +6,6 @@ import altair as alt
 import polars as pl
 
 from nci_frames import schemas
-from nci_frames.base.docstrings import documented
 from nci_frames.base.errors import ParameterError
 from nci_frames.charts.parts import axes, canvas, lines, selection, theme
 from nci_frames.schemas.checked import checked
@@ -19,7 +18,6 @@ _BARS = 42
 
 
 @checked
-@documented
 def chart_f_beta_plot(
     comparisons: pl.DataFrame | pl.LazyFrame,
     winners: pl.DataFrame | pl.LazyFrame,
@@ -79,13 +77,10 @@ def chart_f_beta_plot(
     >>> nf.chart_f_beta_plot(comparisons, winners).to_dict()["title"]["text"]
     'F-beta plot at prevalence η = 0.01'
     """
-    frame = selection.of_metric(schemas.collect(comparisons, schemas.FOLD_COMPARISONS), "f_beta")
+    frame = selection.pick(schemas.collect(comparisons, schemas.FOLD_COMPARISONS), "metric", "f_beta")
     ranges = schemas.collect(winners, schemas.WINNERS)
-    if prevalence is None:
-        where = selection.the_only(frame, "prevalence", null="each fold's own")
-    else:
-        frame = selection.at(frame, "prevalence", prevalence)
-        where = frame["prevalence"][0]
+    frame = selection.pick(frame, "prevalence", prevalence)
+    where = frame["prevalence"][0]
     _check_ranges(ranges)
     everyone = _drawn(frame)
     rows = everyone.filter(pl.col("model").is_in(list(shown))) if len(shown) else everyone

@@ -18,6 +18,7 @@ from typing import Any, Literal, ParamSpec, TypeVar, Union, get_args, get_origin
 import numpy as np
 import polars as pl
 
+from nci_frames.base.docstrings import documented
 from nci_frames.base.errors import ParameterError, SchemaError
 from nci_frames.base.messages import Option, nearest_name, shown
 from nci_frames.schemas import FRAMES
@@ -33,7 +34,7 @@ def checked(function: Callable[P, R]) -> Callable[P, R]:
     """Check the arguments of each call of *function* against its annotations.
 
     A number may be one of NumPy, and is passed on as one of Python; a list may be a tuple, an array or a
-    Series. True is not a number.
+    Series. True is not a number. Shared parts of its docstring are filled in, see ``documented``.
 
     >>> @checked
     ... def share(part: float, *, of: float | Sequence[float] = 1.0) -> float:
@@ -58,7 +59,7 @@ def checked(function: Callable[P, R]) -> Callable[P, R]:
         n for n, parameter in signature.parameters.items() if parameter.kind is parameter.VAR_POSITIONAL
     }
 
-    @functools.wraps(function)
+    @functools.wraps(documented(function))
     def call(*args: P.args, **kwargs: P.kwargs) -> R:
         try:
             given = signature.bind_partial(*args, **kwargs).arguments

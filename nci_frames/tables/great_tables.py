@@ -14,7 +14,6 @@ from great_tables import html as trusted
 from nci_frames import schemas
 from nci_frames.base.errors import ParameterError
 from nci_frames.base.messages import quantity
-from nci_frames.evaluation.support.reasons import why_doubtful
 from nci_frames.schemas.checked import checked
 from nci_frames.tables.cells import Cell, RankedCells, pick_evenly, ranked_cells
 from nci_frames.tables.numbers import UNDEFINED, format_grid, format_group, format_value
@@ -122,48 +121,6 @@ def cells_table(cells: RankedCells, /, *, metric: str, over: str, noted: bool = 
         if noted and needed:
             table = table.tab_source_note(note)
     return table
-
-
-def ranked_list(ranking: pl.DataFrame, /, *, value_title: str) -> GT:
-    """Build the list of models by rank, with their value and their distance to the best.
-
-    Parameters
-    ----------
-    ranking
-        A ranking frame with one row per model: one metric at one prevalence and beta.
-    value_title
-        Heading of the values.
-
-    Examples
-    --------
-    >>> import polars as pl
-    >>> ranking = pl.DataFrame({
-    ...     "model": ["forest", "trees"], "metric": ["pr_auc"] * 2, "method": ["interpolated"] * 2,
-    ...     "prevalence": [0.01, 0.01], "value": [0.71, 0.64], "rank": [1, 2], "gap": [0.0, 0.07],
-    ... })
-    >>> "PR-AUC" in ranked_list(ranking, value_title="PR-AUC").as_raw_html()
-    True
-    """
-    rows = ranking.sort("rank", "model", nulls_last=True)
-    doubtful = rows["supported"].eq(other=False) if "supported" in rows.columns else [False] * len(rows)
-    data = rows.select("model", pl.col("rank").cast(pl.String).fill_null(UNDEFINED)).with_columns(
-        value=pl.Series(
-            [_number(v) + " ?" * bool(d) for v, d in zip(rows["value"], doubtful, strict=True)],
-            dtype=pl.String,
-        ),
-        gap=pl.Series([_number(gap) if gap else "" for gap in rows["gap"]], dtype=pl.String),
-    )
-    best = [place for place, rank in enumerate(rows["rank"]) if rank == 1]
-    table = (
-        GT(data, rowname_col="model", id="nci-list")
-        .tab_stubhead("model")
-        .cols_label(rank="rank", value=trusted(_literal(value_title)), gap="behind best")
-        .cols_align("right", columns=["rank", "value", "gap"])
-        .fmt(str, columns=["value", "gap"])
-        .tab_style(style.text(weight="bold"), loc.body(rows=best))
-    )
-    doubt = why_doubtful(rows.drop_nulls("value"))
-    return table if doubt is None else table.tab_source_note(_NOTE_DOUBTFUL.format(doubt))
 
 
 def winner_table(ranking: pl.DataFrame, /) -> GT:

@@ -11,9 +11,6 @@ from typing import Any
 
 import polars as pl
 
-#: It joins words, and nobody sees it.
-_JOINER = "\N{WORD JOINER}"
-
 #: The properties of every JavaScript object (ECMAScript, "Properties of the Object Prototype Object").
 _OBJECT = (
     "__defineGetter__|__defineSetter__|__lookupGetter__|__lookupSetter__|__proto__|constructor|"
@@ -21,16 +18,11 @@ _OBJECT = (
 )
 #: What XML 1.0 cannot hold (its production 2, "Char"), and lone surrogates, which UTF-8 cannot hold either.
 _NO_XML = "[^\\t\\n\\r\\x20-\\uD7FF\\uE000-\\uFFFD\\U00010000-\\U0010FFFF]"
-#: What stands for them, which is exchanged as well, lest two names become one.
-_PICTURE = "[\\u2400-\\u241F\\uFFFD]"
-_FOREIGN = re.compile(f"({_NO_XML}|{_PICTURE})({_JOINER}*)")
-_OBJECT_AND_JOINERS = re.compile(f"({_OBJECT}){_JOINER}*")
+#: What is written by its code, and what looks as if it were, lest two names become one.
+_FOREIGN = re.compile(f"{_NO_XML}|⟨(?=[0-9a-f]*⟩)")
 _UNDRAWABLE = re.compile(f"{_NO_XML}|\\A({_OBJECT})\\Z")
 #: As Polars writes it; no text of a frame has surrogates.
-_EXCHANGED = (
-    r"[^\t\n\r\x{20}-\x{FFFD}\x{10000}-\x{10FFFF}]|[\x{2400}-\x{241F}\x{FFFD}]\x{2060}"
-    rf"|^({_OBJECT})\x{{2060}}*$"
-)
+_EXCHANGED = rf"[^\t\n\r\x{{20}}-\x{{FFFD}}\x{{10000}}-\x{{10FFFF}}]|⟨[0-9a-f]*⟩|^({_OBJECT})$"
 
 #: Where a specification holds data; elsewhere a text may be a word of the language or a colour.
 _DATA = frozenset({"data", "datasets", "domain"})
@@ -48,28 +40,14 @@ def printable(text: str) -> str:
 def drawable(text: str) -> str:
     r"""Write a name so that a chart can hold it; different names stay different.
 
-    A control character becomes its picture and a word joiner, which tells it from the picture itself.
-
-    >>> drawable("a\x1b[31m") == "a␛\u2060[31m", drawable("constructor") == "constructor\u2060"
-    (True, True)
-    >>> drawable("random forest")
-    'random forest'
+    >>> drawable("a\x1b[31m"), drawable("constructor"), drawable("random forest")
+    ('a⟨1b⟩[31m', 'constructor⟨⟩', 'random forest')
     """
-    if _OBJECT_AND_JOINERS.fullmatch(text):
-        return text + _JOINER
-    return _FOREIGN.sub(_picture, text)
+    return f"{text}⟨⟩" if re.fullmatch(_OBJECT, text) else _by_code(text)
 
 
-def _picture(match: re.Match[str]) -> str:
-    """Tell by the number of joiners what a letter stands for: 3n for itself, 3n + 1 or 2 for another."""
-    letter, joiners = match.groups()
-    code = ord(letter)
-    shown, kind = letter, 0
-    if code < 0x20:
-        shown, kind = chr(0x2400 + code), 1
-    elif code > 0xFFFD or 0xD800 <= code < 0xE000:
-        shown, kind = "\N{REPLACEMENT CHARACTER}", 2 if code == 0xFFFF else 1
-    return shown + _JOINER * (3 * len(joiners) + kind)
+def _by_code(text: str) -> str:
+    return _FOREIGN.sub(lambda letter: f"⟨{ord(letter[0]):x}⟩", text)
 
 
 def all_drawable(frame: pl.DataFrame) -> bool:
@@ -89,7 +67,7 @@ def is_drawable(spec: object) -> bool:
 
 def drawable_spec(spec: Mapping[str, Any]) -> dict[str, Any]:
     """Write every name in a Vega-Lite specification so that it can be drawn; see ``drawable``."""
-    return with_texts(spec, lambda text, data: drawable(text) if data else _FOREIGN.sub(_picture, text))
+    return with_texts(spec, lambda text, data: drawable(text) if data else _by_code(text))
 
 
 def with_texts(spec: Mapping[str, Any], written: Callable[[str, bool], str]) -> dict[str, Any]:

@@ -226,7 +226,7 @@ def test_two_methods_must_be_chosen_between(tables):
         chart_pr_auc_over_prevalence(both)
     subtitle = chart_pr_auc_over_prevalence(both, method="interpolated").to_dict()["title"]["subtitle"]
     assert "Davis and Goadrich" in subtitle
-    with pytest.raises(ParameterError, match="method must be one of"):
+    with pytest.raises(ParameterError, match="no rows of method 'trapezoid'"):
         chart_pr_auc_over_prevalence(both, method="trapezoid")
 
 
@@ -282,9 +282,9 @@ def test_what_cannot_be_drawn_is_named(name: str, place: int, change: dict[str, 
     ("draw", "error", "told"),
     [
         (lambda t: chart_f_beta_over_prevalence(t.projection, beta=7), ParameterError,
-         r"no rows at beta 7\n.*found: +beta 0\.1, 0\.1"),
+         r"no rows of beta 7\n.*found: +beta 0\.1, 0\.1"),
         (lambda t: chart_f_beta_over_beta(t.projection, prevalence=0.3), ParameterError,
-         r"no rows at prevalence 0\.3\n.*found: +prevalence 0\.0001"),
+         r"no rows of prevalence 0\.3\n.*found: +prevalence 0\.0001"),
         (lambda t: chart_p3(t.points), SchemaError, "not a projection frame"),
         (lambda t: chart_pr_auc_over_prevalence(t.projection), SchemaError, "areas frame"),
         (lambda t: chart_p3(pl.concat([t.projection, t.projection.with_columns(threshold=pl.lit(0.9))])),

@@ -10,47 +10,50 @@ from tests.chart_specs import layer, rows_of
 GRID = [0.0, 0.001, 0.01, 0.1, 1.0]
 
 
-def projection_of(cost, models=("a", "b")):
-    frame = pl.DataFrame(
-        [
-            {"model": m, "threshold": 0.5, "tp": 80 + i, "fp": 10 + i, "fn": 20 - i, "tn": 990 - i}
-            for i, m in enumerate(models)
-        ]
-    )
+def projection_of(cost):
+    cells = {"tp": [80, 81], "fp": [10, 11], "fn": [20, 19], "tn": [990, 989]}
+    frame = pl.DataFrame({"model": ["a", "b"], "threshold": 0.5, **cells})
     return nf.project_rates(nf.compute_rates(frame), metrics=[cost], prevalence=GRID)
 
 
-def test_costs_are_those_of_the_formula_without_prevalence_0():
-    rows = rows_of(nf.chart_cost(projection_of(nf.expected_cost(c_fn=20), ["a"])).to_dict())
-    assert [row["prevalence"] for row in rows] == GRID[1:]
-    assert [row["value"] for row in rows] == pytest.approx([e * 0.2 * 20 + (1 - e) * 0.01 for e in GRID[1:]])
+def test_costs_are_those_of_the_formula_and_dotted_where_negatives_are_too_few():
+    projection = projection_of(nf.expected_cost(c_fn=20)).filter(model="a")
+    spec = nf.chart_cost(projection).to_dict()
+    told, untold = pl.DataFrame(rows_of(spec)), pl.DataFrame(rows_of(spec, "untold"))
+    assert told["prevalence"].to_list() == GRID[1:]
+    values = told.select(pl.coalesce("value", untold["value"]))["value"].to_list()
+    assert values == pytest.approx([e * 0.2 * 20 + (1 - e) * 0.01 for e in GRID[1:]])
+    supported = projection.filter(pl.col("prevalence") > 0)["supported"]
+    assert told["value"].is_not_null().to_list() == supported.to_list()
+    assert spec["title"]["subtitle"].startswith("expected_cost(c_fn=20) at threshold 0.5; dotted: ")
 
 
-def test_an_expected_cost_begins_at_0_and_is_cut_nowhere():
-    spec = nf.chart_cost(projection_of(nf.expected_cost(c_fn=20))).to_dict()
-    assert layer(spec, "lines")["encoding"]["y"]["scale"] == {"zero": True, "domainMin": 0}
-    assert layer(spec, "lines")["mark"]["clip"] is False
-    assert "trivial" not in [part["name"] for part in spec["layer"]]
-    assert spec["title"]["subtitle"] == "expected_cost(c_fn=20) at threshold 0.5"
-
-
-def test_a_normalised_cost_is_never_above_1_and_has_no_rule():
-    spec = nf.chart_cost(projection_of(nf.normalised_cost(c_fn=20))).to_dict()
-    values = [row["value"] for row in rows_of(spec)]
-    assert 0 <= min(values) <= max(values) <= 1
-    assert "trivial" not in [part["name"] for part in spec["layer"]]
-    assert spec["title"]["text"] == "Normalised cost over prevalence"
-    assert layer(spec, "lines")["encoding"]["y"]["title"] == "normalised cost"
-
-
-def test_a_relative_cost_is_cut_above_2_and_says_so():
-    spec = nf.chart_cost(projection_of(nf.relative_cost())).to_dict()
-    assert spec["title"]["text"] == "Relative cost over prevalence"
-    assert rows_of(spec, "trivial") == [{"value": 1.0}]
-    assert layer(spec, "lines")["encoding"]["y"]["scale"] == {"domain": [0, 2.0]}
-    assert layer(spec, "lines")["mark"]["clip"] is True
-    assert spec["title"]["subtitle"].endswith("never or always positive; above 2 cut off")
-    assert "Infinity" not in nf.chart_cost(projection_of(nf.relative_cost())).to_json()
+@pytest.mark.parametrize(
+    ("cost", "title", "scale", "subtitle"),
+    [
+        (nf.expected_cost, "Expected cost", {"zero": True, "domainMin": 0}, "0.5; dotted"),
+        (nf.normalised_cost, "Normalised cost", {"zero": True, "domainMin": 0}, "0.5; dotted"),
+        (
+            nf.relative_cost,
+            "Relative cost",
+            {"domain": [0, 2.0]},
+            "0.5; dashed: never or always positive; above 2",
+        ),
+    ],
+)
+def test_only_relative_costs_have_a_rule_and_are_cut(cost, title, scale, subtitle):
+    chart = nf.chart_cost(projection_of(cost()))
+    spec, cut = chart.to_dict(), cost is nf.relative_cost
+    line = layer(spec, "lines")
+    assert (line["encoding"]["y"]["scale"], line["mark"]["clip"]) == (scale, cut)
+    assert ("trivial" in [part["name"] for part in spec["layer"]]) == cut
+    assert spec["title"]["text"] == f"{title} over prevalence"
+    assert subtitle in spec["title"]["subtitle"]
+    assert "Infinity" not in chart.to_json()
+    # Of the points above 2, the first is kept; the model has a place in the legend whatever its costs.
+    above = [row for row in rows_of(spec, "points") if cut and row["value"] > 2]
+    assert len(above) <= 2
+    assert line["encoding"]["color"]["scale"]["domain"] == ["a", "b"]
 
 
 def test_a_relative_cost_that_stays_low_is_not_cut():
@@ -58,24 +61,20 @@ def test_a_relative_cost_that_stays_low_is_not_cut():
     assert "cut off" not in nf.chart_cost(low).to_dict()["title"]["subtitle"]
 
 
-def test_a_label_that_only_begins_like_a_cost_is_none():
-    hostile = projection_of(nf.expected_cost()).with_columns(metric=pl.lit("expected_cost(<script>)"))
-    with pytest.raises(ParameterError, match="the frame has no cost"):
-        nf.chart_cost(hostile)
-
-
-def test_several_costs_must_be_chosen_between():
-    both = pl.concat([projection_of(nf.expected_cost(c_fn=k)) for k in (2, 20)])
-    with pytest.raises(ParameterError, match=r"several costs\n.*expected_cost\(c_fn=2\), expected_cost"):
-        nf.chart_cost(both)
-    assert "c_fn=20" in nf.chart_cost(both, metric="expected_cost(c_fn=20)").to_dict()["title"]["subtitle"]
-    with pytest.raises(ParameterError, match="metric must be one of"):
-        nf.chart_cost(both, metric="precision")
-
-
-def test_two_points_of_a_model_and_undefined_costs_are_refused():
+def test_what_is_no_cost_or_several_is_refused():
     once = projection_of(nf.expected_cost())
-    with pytest.raises(ParameterError, match=r"one model and prevalence\n.*'threshold'"):
-        nf.chart_cost(pl.concat([once, once.with_columns(threshold=pl.lit(0.9))]))
-    with pytest.raises(ParameterError, match="no cost to draw"):
-        nf.chart_cost(once.with_columns(value=pl.lit(None, pl.Float64)))
+    both = pl.concat([projection_of(nf.expected_cost(c_fn=k)) for k in (2, 20)])
+    assert "c_fn=20" in nf.chart_cost(both, metric="expected_cost(c_fn=20)").to_dict()["title"]["subtitle"]
+    for frame, options, told in (
+        (both, {}, r"several metrics.*\n.*'expected_cost\(c_fn=2\)', 'expected_cost"),
+        (both, {"metric": "precision"}, "no rows of metric 'precision'"),
+        (once.with_columns(metric=pl.lit("expected_cost(<script>)")), {}, "the frame has no cost"),
+        (
+            pl.concat([once, once.with_columns(threshold=pl.lit(0.9))]),
+            {},
+            r"one model and prevalence\n.*'thr",
+        ),
+        (once.with_columns(value=pl.lit(None, pl.Float64)), {}, "no cost to draw"),
+    ):
+        with pytest.raises(ParameterError, match=told):
+            nf.chart_cost(frame, **options)

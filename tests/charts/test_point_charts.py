@@ -66,7 +66,7 @@ def test_winners_of_other_rates_are_refused():
     rates = rates_of()
     with pytest.raises(ParameterError, match=r"not among the points\n.*'c' at 0\."):
         nf.chart_tpr_ppv(projection_of(rates), nf.decision_map(rates_of(["c"])), prevalence=ETA)
-    with pytest.raises(ParameterError, match=r"no rows at prevalence 0\.5"):
+    with pytest.raises(ParameterError, match=r"no rows of prevalence 0\.5"):
         nf.chart_tpr_ppv(projection_of(rates), nf.decision_map(rates), prevalence=0.5)
 
 

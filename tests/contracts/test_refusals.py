@@ -26,7 +26,7 @@ REFUSED: dict[str, list[tuple[Any, str]]] = {
         (["x"], "prevalence must be .*'x'"),
         ([], r"prevalence must be .*found: \[\]"),
     ],
-    "beta": [(-1, "beta must be a number >= 0|no rows at beta -1"), ([math.nan], "beta must be a number")],
+    "beta": [(-1, "beta must be a number >= 0|no rows of beta -1"), ([math.nan], "beta must be a number")],
     "metric": [("precison", "metric must be|metric 'precison'"), ([], r"metric must be .*found: \[\]")],
     "metrics": [
         ("precison", "unknown metric 'precison'.*did you mean 'precision'"),
@@ -38,7 +38,7 @@ REFUSED: dict[str, list[tuple[Any, str]]] = {
         (1.5, "repeats must be a whole number"),
     ],
     "seed": [(-1, "seed must be a whole number from 0 to"), (1.5, "seed must be a whole number")],
-    "method": [("nosuch", "method must be .*found: 'nosuch'")],
+    "method": [("nosuch", "method must be .*found: 'nosuch'|no rows of method 'nosuch'")],
     "interval": [("nosuch", "interval must be .*found: 'nosuch'")],
     "threshold": [
         (math.nan, "threshold must be|no threshold is"),
@@ -55,7 +55,6 @@ REFUSED: dict[str, list[tuple[Any, str]]] = {
 ELSEWHERE = {
     ("certify_decision_map", "units"),  # told as the "over" of pool_counts
     ("chart_metric_surface", "metric"),  # the name of an axis
-    ("plot_metric_surface_3d", "metric"),
     ("compare_models", "threshold"),  # the nearest counted one is taken
     ("counting_sql", "segments"),  # the table is not there to look at
     ("lowest_supported_prevalence", "threshold"),  # of areas there is none

@@ -29,7 +29,6 @@ IN_MODULES = {
     "find_never_best": "nci_frames.evaluation.crossovers.decision_map",
     "surface_path_length": "nci_frames.evaluation.imbalance.contingency",
     "expected_values": "nci_frames.evaluation.prevalence.expected_values",
-    "plot_metric_surface_3d": "nci_frames.charts.surface_3d",
 }
 
 
@@ -203,7 +202,6 @@ def calls() -> dict[str, Call]:
         Call("chart_subsamples", (nf.subsample_study(counts, prevalence=0.3, repeats=5),)),
         Call("chart_tpr_ppv", (projection, nf.decision_map(points)), {"prevalence": 0.01}),
         Call("chart_winner_ranges", (winners,)),
-        Call("plot_metric_surface_3d", (surface,), {"metric": "precision", "ratio": 1.0}),
         Call("dark_chart", (nf.chart_roc(rates),)),  # type: ignore[arg-type]
         Call("metrics"),
         Call("report_questions"),

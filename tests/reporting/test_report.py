@@ -23,7 +23,7 @@ from nci_frames.reporting import html as report
 from nci_frames.reporting.html import render_report
 from nci_frames.reporting.write import write_report
 from nci_frames.tables.cells import pick_evenly
-from nci_frames.tables.great_tables import ranked_list, ranked_table, table_html
+from nci_frames.tables.great_tables import ranked_table, table_html
 from nci_frames.tables.numbers import UNDEFINED, format_grid, format_value
 from tests.chart_specs import unpacked
 from tests.comparisons import BETAS, GRID, HOSTILE, MODELS, altered, comparison, make_comparison
@@ -455,14 +455,11 @@ def test_tables_over_beta_need_a_prevalence():
 @pytest.mark.parametrize("name", HOSTILE)
 def test_tables_escape_names_and_captions(name):
     ranking = hostile_tables().areas.filter(model=name)
-    for table in (
-        ranked_table(ranking, metric="pr_auc", title=name),
-        ranked_list(ranking.filter(metric="pr_auc", prevalence=GRID[0]), value_title=name),
-    ):
-        for source in (table.as_raw_html(), table_html(table, name="t", caption=name)):
-            parsed = Page(source)
-            assert parsed.text.count(name) >= 2
-            assert not {"script", "img"} & {tag for tag, _ in parsed.elements}
+    table = ranked_table(ranking, metric="pr_auc", title=name)
+    for source in (table.as_raw_html(), table_html(table, name="t", caption=name)):
+        parsed = Page(source)
+        assert parsed.text.count(name) >= 2
+        assert not {"script", "img"} & {tag for tag, _ in parsed.elements}
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ import altair as alt
 import polars as pl
 
 from nci_frames.charts.parts.selection import finite
-from nci_frames.charts.parts.theme import DASHES, GROUND, HEIGHT, WIDTH, ModelStyle, config_for
+from nci_frames.charts.parts.theme import DASHES, HEIGHT, WIDTH, ModelStyle, config_for
 from nci_frames.tables.names import all_drawable, drawable, drawable_spec
 
 LEGEND = "model (click to highlight)"
@@ -98,16 +98,6 @@ def area(base: alt.Chart, lower: str, upper: str, name: str, **mark: Any) -> alt
     return layer(name, base.mark_area(**mark), y=f"{lower}:Q", y2=upper)
 
 
-def veil(ranges: pl.DataFrame, base: alt.Chart, *, height: int | None = None) -> list[alt.Chart]:
-    """Cover ranges, areas or bars of a height, that the log does not support."""
-    if ranges.is_empty():
-        return []
-    hidden = base.properties(data=finite(ranges), name="untold")
-    if height is None:
-        return [hidden.mark_area(clip=True, color=GROUND, opacity=0.7)]
-    return [hidden.mark_bar(height=height, color=GROUND, opacity=0.7)]
-
-
 def opacity(parameter: alt.Parameter, chosen: float, others: float) -> alt.OpacityValue:
     """Return the opacity of marks that a selection has chosen, and of all others.
 
@@ -129,15 +119,14 @@ def compose(
 ) -> alt.LayerChart:
     """Combine the layers under a title; *says* is the description for screen readers."""
     # All at once: Altair copies the layers again at each step of a chain of methods.
-    chart = alt.LayerChart(
-        layer=list(layers),
-        width=width,
-        height=height,
-        title=alt.TitleParams(text=title, subtitle=subtitle),
-        description=f"{title}: {subtitle}. {says}",
-        config=alt.Config(**config_for(style)),
-    )
+    texts, config = _texts(title, subtitle, says), alt.Config(**config_for(style))
+    chart = alt.LayerChart(layer=list(layers), width=width, height=height, config=config, **texts)
     return _with_drawable_names(chart, [layer.data for layer in layers], *style.models, title, subtitle)
+
+
+def _texts(title: str, subtitle: str, says: str) -> dict[str, Any]:
+    heading = alt.TitleParams(text=title, subtitle=subtitle)
+    return {"title": heading, "description": f"{title}: {subtitle}. {says}"}
 
 
 def panel_size(panels: int) -> tuple[int, int]:
@@ -176,9 +165,8 @@ def facet(
         columns=min(3, panels),
         # Each panel has an x axis, even above the gap that an incomplete last row leaves.
         resolve=alt.Resolve(axis=alt.AxisResolveMap(x="independent")),
-        title=alt.TitleParams(text=title, subtitle=subtitle),
-        description=f"{title}: {subtitle}. {says}",
         config=alt.Config(**config),
+        **_texts(title, subtitle, says),
     )
     return _with_drawable_names(chart, [rows], *style.models, title, subtitle)
 

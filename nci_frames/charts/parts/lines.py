@@ -11,7 +11,7 @@ from nci_frames.base.messages import quantity
 from nci_frames.charts.parts import canvas, selection
 from nci_frames.charts.parts.axes import LogAxis, rate_axis
 from nci_frames.charts.parts.selection import finite
-from nci_frames.charts.parts.theme import DASHES, PALETTE, ModelStyle, model_style
+from nci_frames.charts.parts.theme import DASHES, HEIGHT, PALETTE, WIDTH, ModelStyle, model_style
 
 #: Height of a chart of two rates, in pixels.
 SQUARE = 420
@@ -32,11 +32,13 @@ def draw_lines(
     y: alt.Y | None = None,
     numbers: Mapping[str, str] | None = None,
     interpolate: str = "linear",
+    top: float | None = None,
+    below: Sequence[alt.Chart] = (),
 ) -> alt.LayerChart:
     """Draw a line per model over prevalence or beta; what a logarithmic axis cannot show is not drawn.
 
-    *what* is the name of the values, by default rates. Raises ParameterError unless there is one row for each
-    model and x, and a value.
+    *what* is the name of the values, by default rates; those above *top* are cut off. Raises ParameterError
+    unless there is one row for each model and x, and a value.
     """
     observed = selection.checked_observed(observed)
     y = y or alt.Y(**rate_axis("value", what))
@@ -45,12 +47,19 @@ def draw_lines(
     shown = rows.filter(pl.col(x).is_finite(), pl.col(x) > 0).sort("model", x)
     selection.refuse_doubles(shown, "model", x)
     selection.refuse_empty(shown[value], what, rows, f", each undefined or at {x} 0 or infinity")
-    style = model_style(rows["model"].unique(), among=models)
-    told = [name for name in ("supported",) if name in rows.columns]
-    heights = [value, *(name for name in ("lower", "upper") if name in numbers)]
-    drawn, note = selection.fitted(shown.select("model", *numbers, *told), x, heights)
     over_beta = x == "beta"
     axis = LogAxis.through(x, shown[x].unique(), 1.0 if over_beta else observed)
+    style = model_style(rows["model"].unique(), among=models)
+    told = [name for name in ("supported",) if name in rows.columns]
+    heights, tall = [value, *(name for name in ("lower", "upper") if name in numbers)], 1.0
+    if top is not None:
+        # The first point above is kept, so that lines reach the edge.
+        inside = pl.col(value) <= top
+        beside = [inside.shift(step).over("model").fill_null(value=False) for step in (1, -1)]
+        shown = shown.filter(pl.any_horizontal(inside, *beside))
+        tall = max(1.0, max(shown[value], default=0.0) / top)
+    size = (WIDTH, round(HEIGHT * tall))
+    drawn, note = selection.fitted(shown.select("model", *numbers, *told), x, heights, size=size)
     lines = curves(
         drawn,
         axis.x(),
@@ -61,9 +70,10 @@ def draw_lines(
         interpolate=interpolate if drawn.height == shown.height else "linear",
         dots=shown[x].n_unique() <= _COARSE,
         reach=220,
+        clip=top is not None,
     )
     return canvas.compose(
-        [*lines, *(axis.mark(1, "β = 1") if over_beta else axis.observed(observed))],
+        [*below, *lines, *(axis.mark(1, "β = 1") if over_beta else axis.observed(observed))],
         style=style,
         title=title,
         subtitle=subtitle + note + selection.why_marked("dotted", shown.drop_nulls(value)),

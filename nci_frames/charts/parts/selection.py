@@ -2,7 +2,6 @@
 
 import math
 from collections.abc import Sequence
-from typing import Any
 
 import polars as pl
 
@@ -23,47 +22,41 @@ EACH_POINT = "a point is drawn for each threshold: "
 _COARSER = (1, 2, 4, 8)
 
 
-def of_metric(frame: pl.DataFrame, metric: str) -> pl.DataFrame:
-    """Select the rows of one metric; if there are none, raise an error that lists the metrics."""
-    rows = frame.filter(pl.col("metric") == metric)
-    if rows.is_empty():
-        raise ParameterError(
-            f"the frame has no rows of metric {metric!r}",
-            found=f"metrics {sorted(frame['metric'].unique().drop_nulls())}",
-            hint="include this metric when computing the frame",
-        )
-    return rows
+def pick(
+    rows: pl.DataFrame, column: str, value: float | str | None = None, *, hint: str = ""
+) -> pl.DataFrame:
+    """Select the rows of one value of a column; without it, the column must have one value.
 
-
-def at(rows: pl.DataFrame, column: str, value: float) -> pl.DataFrame:
-    """Select the rows at one value of a grid; if there are none, raise an error that lists the values."""
-    there = rows[column].drop_nulls().unique().sort().to_list()
-    # Grids come from logspace, whose 0.01 may differ from the literal in its last digit.
-    match = next((v for v in there if math.isclose(v, value, rel_tol=1e-9)), None)
-    if match is None:
-        shown = ", ".join(f"{v:g}" for v in there[:20]) + (" ..." if len(there) > 20 else "")
-        raise ParameterError(
-            f"the frame has no rows at {column} {value:g}",
-            found=f"{column} {shown or 'undefined in all rows'}",
-            hint="use one of these values, or include this one when computing the frame",
-        )
-    return rows.filter(pl.col(column) == match)
-
-
-def the_only(rows: pl.DataFrame, column: str, *, hint: str | None = None, null: str = "null") -> Any:
-    """Return the one value of a column; if there are none or several, raise an error that lists them.
-
-    By default, the hint is to select one with the argument of this name.
+    Raises ParameterError with the values that are there if there are none, or several to select from. By
+    default, the hint is to select one with the argument of this name.
     """
     there = rows[column].unique().sort().to_list()
-    if len(there) == 1:
-        return there[0]
-    texts = (null if v is None else f"{v:g}" if isinstance(v, float) else repr(v) for v in there[:20])
-    raise ParameterError(
-        f"the frame has several {column}s, and the chart shows one" if there else "the frame has no rows",
-        found=", ".join(texts),
-        hint=(hint or f"select one with {column}=") if there else None,
-    )
+    if value is None:
+        if len(there) == 1:
+            return rows
+        problem = (
+            f"the frame has several {column}s, and the chart shows one" if there else "the frame has no rows"
+        )
+        hint = (hint or f"select one with {column}=") if there else ""
+    else:
+        # Grids come from logspace, whose 0.01 may differ from the literal in its last digit.
+        match = next((v for v in there if v is not None and _equal(v, value)), None)
+        if match is not None:
+            return rows.filter(pl.col(column) == match)
+        problem = f"the frame has no rows of {column} {_short(value)}"
+        hint = f"include this {column} when computing the frame"
+    texts = ", ".join(map(_short, there[:20])) + (" ..." if len(there) > 20 else "")
+    raise ParameterError(problem, found=f"{column} {texts}" if there else None, hint=hint or None)
+
+
+def _equal(one: float | str, other: float | str) -> bool:
+    if isinstance(one, str) or isinstance(other, str):
+        return one == other
+    return math.isclose(one, other, rel_tol=1e-9)
+
+
+def _short(value: object) -> str:
+    return "null" if value is None else f"{value:g}" if isinstance(value, float | int) else repr(value)
 
 
 def operating_point(rows: pl.DataFrame) -> str:
@@ -89,9 +82,9 @@ def finite(rows: pl.DataFrame) -> pl.DataFrame:
 def with_recall(frame: pl.DataFrame, metric: str) -> pl.DataFrame:
     """Return the defined points of a metric over recall: model, threshold, prevalence, the metric, recall."""
     place = ["model", "threshold", "prevalence"]
-    shown = of_metric(frame, metric).rename({"value": metric})
+    shown = pick(frame, "metric", metric).rename({"value": metric})
     refuse_doubles(shown, *place)
-    recall = of_metric(frame, "recall").select("model", "threshold", recall="value").unique()
+    recall = pick(frame, "metric", "recall").select("model", "threshold", recall="value").unique()
     refuse_doubles(recall, "model", "threshold")
     rows = (
         shown.select(*place, metric)

@@ -1,0 +1,292 @@
+"""Values with intervals -> a forest plot, precision bands, and sub-samples around their curve."""
+
+from collections.abc import Sequence
+
+import altair as alt
+import polars as pl
+
+from nci_frames import schemas
+from nci_frames.base.errors import ParameterError
+from nci_frames.charts.parts import axes, canvas, selection, theme
+from nci_frames.evaluation.metrics import title_of
+from nci_frames.schemas.checked import checked
+from nci_frames.tables.numbers import format_grid
+
+#: Height of a model's line, in pixels.
+_LINE = 26
+
+
+@checked
+def chart_intervals(
+    table: pl.DataFrame | pl.LazyFrame, /, *, metric: str = "f_beta", models: Sequence[str] = ()
+) -> alt.LayerChart:
+    """Draw the value of each model with its interval, the highest value first.
+
+    Parameters
+    ----------
+    table
+        A projection or ranking frame with ``lower`` and ``upper``, at one prevalence and one beta.
+    metric
+        The metric to show.
+    models
+        %(models)s
+
+    Returns
+    -------
+    altair.LayerChart
+        A line per model: a point at its value, and a bar from its lower to its upper bound. Values that the
+        log does not support are hollow.
+
+    Raises
+    ------
+    ParameterError
+        If the frame has no rows of the metric, several rows for one model, or no value.
+    SchemaError
+        If a column is missing.
+
+    Examples
+    --------
+    >>> import nci_frames as nf
+    >>> import polars as pl
+    >>> counts = pl.DataFrame({
+    ...     "model": ["a", "b"], "threshold": [0.5, 0.5],
+    ...     "tp": [60, 80], "fp": [1, 20], "fn": [40, 20], "tn": [999, 980],
+    ... })
+    >>> rates = nf.compute_rates(counts, interval="wilson")
+    >>> table = nf.project_rates(rates, metrics="f_beta", prevalence=0.01, band=True)
+    >>> nf.chart_intervals(table).to_dict()["title"]["text"]
+    'F1 of each model, with its interval'
+    """
+    frame = schemas.collect(table, schemas.PROJECTION)
+    rows = selection.pick(frame, "metric", metric)
+    selection.refuse_doubles(rows, "model", "metric")
+    selection.refuse_empty(rows["value"], "value", frame)
+    rows = rows.drop_nulls("value").sort("value", "model", descending=[True, False])
+    selection.check_rows(rows)
+    bounds = [name for name in ("lower", "upper") if name in rows.columns]
+    shown = rows.select("model", "value", *bounds, supported=selection.supported(rows))
+    style = theme.model_style(shown["model"], among=models)
+    order = alt.EncodingSortField(field="value", op="max", order="descending")
+    betas, prevalence = (rows[name].drop_nulls().unique() for name in ("beta", "prevalence"))
+    name = f"F{betas[0]:g}" if metric == "f_beta" and len(betas) == 1 else title_of(metric)
+    base = alt.Chart(selection.finite(shown)).encode(
+        y=alt.Y(field="model", type="nominal", title=None, sort=order, axis=alt.Axis(labelLimit=240)),
+        color=canvas.colour(style, legend=None),
+    )
+    layers = []
+    if len(bounds) == 2:
+        layers.append(
+            canvas.layer("bars", base.mark_rule(strokeWidth=3, opacity=0.55), x="lower:Q", x2="upper")
+        )
+    scale, axis = alt.Scale(zero=False, nice=True), alt.Axis(format="~g")
+    points = base.mark_point(filled=True, size=90, opacity=1).encode(
+        x=alt.X(field="value", type="quantitative", title=name, scale=scale, axis=axis),
+        tooltip=canvas.tooltip({"value": name} | {bound: bound for bound in bounds}),
+        fillOpacity=alt.FillOpacityValue(0, condition={"test": "datum.supported", "value": 1}),
+        stroke=alt.Stroke(field="model", type="nominal", legend=None, scale=canvas.model_scale(style)),
+        strokeWidth=alt.StrokeWidthValue(2),
+    )
+    one = len(prevalence) == 1
+    at = f"at prevalence {format_grid(prevalence[0])}" if one else "each at its own prevalence"
+    return canvas.compose(
+        [*layers, points.properties(name="points")],
+        style=style,
+        title=f"{name} of each model, with its interval",
+        subtitle=at + selection.why_marked("hollow", rows),
+        says="A line per model, the highest value first.",
+        height=_LINE * shown.height + 10,
+    )
+
+
+@checked
+def chart_precision_uncertainty(
+    band: pl.DataFrame | pl.LazyFrame,
+    uncertainty: pl.DataFrame | pl.LazyFrame,
+    /,
+    *,
+    observed: float | None = None,
+    models: Sequence[str] = (),
+) -> alt.FacetChart:
+    """Draw the precision band of each model, and mark the prevalence where it is widest.
+
+    Parameters
+    ----------
+    band
+        A precision band over prevalence: ``precision_band(rates, prevalence=...)``.
+    uncertainty
+        The maximum width of the band: ``max_precision_uncertainty(rates)`` of the same operating points.
+    observed
+        The prevalence of the log, marked by a dotted line.
+    models
+        %(models)s
+
+    Returns
+    -------
+    altair.FacetChart
+        A panel per model. If the width is undefined, the curve has no mark.
+        %(thinning)s
+
+    Raises
+    ------
+    ParameterError
+        If the frames have different models, several rows for one model (and prevalence), nothing to draw, or
+        too many rows.
+
+    References
+    ----------
+    Brabec et al. (2020), theorem 1, doi:10.1007/978-3-030-50423-6_6.
+
+    Examples
+    --------
+    >>> import nci_frames as nf
+    >>> import polars as pl
+    >>> counts = pl.DataFrame(
+    ...     {"model": "a", "threshold": 0.5, "tp": [80], "fp": [10], "fn": [20], "tn": [990]}
+    ... )
+    >>> rates = nf.compute_rates(counts, interval="wilson")
+    >>> band = nf.precision_band(rates, prevalence=[0.001, 0.01, 0.1])
+    >>> chart = nf.chart_precision_uncertainty(band, nf.max_precision_uncertainty(rates))
+    >>> chart.to_dict()["title"]["text"]
+    'Where precision is least certain'
+    """
+    bands, widest = schemas.collect(band, schemas.BAND), schemas.collect(uncertainty, schemas.UNCERTAINTY)
+    observed = selection.checked_observed(observed) or None
+    selection.refuse_doubles(bands, "model", "prevalence")
+    selection.refuse_doubles(widest, "model")
+    _check_same_models(bands, widest)
+    curve = bands.filter(pl.col("prevalence") > 0).select("model", "prevalence", "value", "lower", "upper")
+    selection.refuse_empty(curve["value"], "precision", bands)
+    label = pl.format(
+        "Δ = {} at η = {}", *(pl.col(c).map_elements("{:.3g}".format, pl.String) for c in ("delta", "at"))
+    )
+    marks = widest.select("model", "delta", at="prevalence").with_columns(
+        label.fill_null("Δ undefined").alias("label"), pl.lit(observed, pl.Float64).alias("observed")
+    )
+    curve, note = selection.fitted(
+        curve.sort("model", "prevalence"),
+        "prevalence",
+        ["value", "lower", "upper"],
+        size=canvas.panel_size(bands["model"].n_unique()),
+    )
+    rows = pl.concat([curve, marks.sort("model")], how="diagonal")
+    selection.check_rows(rows)
+    style = theme.model_style(bands["model"].unique(), among=models)
+    axis = axes.LogAxis.through("prevalence", [*curve["prevalence"], *marks["at"].drop_nulls()], observed)
+    base = alt.Chart().encode(x=axis.x(), color=canvas.colour(style, legend=None))
+    middle = base.encode(y=alt.Y(**axes.rate_axis("value", "precision")))
+    # Rows of the curve have no label and would be drawn as the text "null".
+    mark = alt.Chart().transform_filter("isValid(datum.label)")
+    width = canvas.tooltip({"delta": "Δ, width of the band", "at": "prevalence"})
+    text = mark.mark_text(align="left", baseline="bottom", dy=-4, **theme.NOTE)
+    dots = mark.mark_rule(color=theme.SOFT, strokeDash=[1, 3], strokeWidth=1.5)
+    layers = [
+        canvas.area(base, "lower", "upper", "band", opacity=0.25),
+        middle.mark_line().properties(name="lines"),
+        canvas.targets(middle, canvas.value_titles(rows, "prevalence", "precision")),
+        canvas.layer("widest", mark.mark_rule(**theme.RULE), x=axis.at("at"), tooltip=width),
+        canvas.layer("label", text, x=alt.XValue(0), y=alt.YValue(0), text="label:N"),
+        canvas.layer("observed", dots, x=axis.at("observed")),
+    ]
+    seen = f"; dotted: observed {observed:.3g}" if observed else ""
+    return canvas.facet(
+        rows,
+        layers,
+        style=style,
+        title="Where precision is least certain",
+        subtitle=f"precision with its bounds; dashed: maximum width Δ of the band{seen}{note}",
+        says="A panel per model: precision over prevalence, its band, and where the band is widest.",
+    )
+
+
+def _check_same_models(bands: pl.DataFrame, widest: pl.DataFrame) -> None:
+    strangers = set(bands["model"]) ^ set(widest["model"])
+    if strangers:
+        raise ParameterError(
+            "the two frames have different models",
+            found=f"{', '.join(map(repr, sorted(strangers)[:5]))} in only one of them",
+            hint="make both from the same rates",
+        )
+
+
+@checked
+def chart_subsamples(
+    subsamples: pl.DataFrame | pl.LazyFrame, /, *, models: Sequence[str] = ()
+) -> alt.FacetChart:
+    """Draw the precision of sub-sampled logs over recall, with the curve adjusted by formula.
+
+    Parameters
+    ----------
+    subsamples
+        The result of ``subsample_study(counts, prevalence=...)``, with one value of each key.
+    models
+        %(models)s
+
+    Returns
+    -------
+    altair.FacetChart
+        A panel per model: the adjusted curve, the range of the sub-samples lightly shaded, their quartiles in
+        a darker shade, and their mean dashed. Thresholds without predicted positives are not drawn.
+        %(thinning)s
+
+    Raises
+    ------
+    ParameterError
+        If the frame has several prevalences or none, several rows for one model and threshold, or too many
+        rows.
+
+    References
+    ----------
+    Brabec et al. (2020), Fig. 6, doi:10.1007/978-3-030-50423-6_6.
+
+    Examples
+    --------
+    >>> import nci_frames as nf
+    >>> import polars as pl
+    >>> counts = pl.DataFrame(
+    ...     {"model": ["a"], "threshold": [0.5], "tp": [30], "fp": [50], "fn": [20], "tn": [49950]}
+    ... )
+    >>> chart = nf.chart_subsamples(nf.subsample_study(counts, prevalence=0.01, repeats=10))
+    >>> chart.to_dict()["title"]["text"]
+    'Sub-samples against the adjusted curve at prevalence η = 0.01'
+    """
+    frame = schemas.collect(subsamples, schemas.SUBSAMPLES)
+    selection.refuse_doubles(frame, "model", "threshold")
+    rows = frame.drop_nulls("adjusted").sort("model", "tpr", "threshold", descending=[False, False, True])
+    rows = selection.pick(rows, "prevalence", hint="draw one chart for each")
+    prevalence = rows.item(0, "prevalence")
+    numbers = {
+        "tpr": "recall",
+        "adjusted": "adjusted precision",
+        "mean": "mean of sub-samples",
+        "min": "minimum",
+        "q25": "lower quartile",
+        "q75": "upper quartile",
+        "max": "maximum",
+        "threshold": "threshold",
+    }
+    drawn = ["min", "q25", "adjusted", "mean", "q75", "max"]
+    size = canvas.panel_size(rows["model"].n_unique())
+    rows, note = selection.fitted(rows.select("model", *numbers), "tpr", drawn, log_x=False, size=size)
+    style = theme.model_style(frame["model"].unique(), among=models)
+    base = alt.Chart().encode(
+        x=alt.X(**axes.rate_axis("tpr", "recall (TPR)")), color=canvas.colour(style, legend=None)
+    )
+    adjusted = base.encode(y=alt.Y(**axes.rate_axis("adjusted", "precision (PPV)")))
+    layers = [
+        canvas.area(base, "min", "max", "range", opacity=0.15, order=False),
+        canvas.area(base, "q25", "q75", "quartiles", opacity=0.3, order=False),
+        adjusted.mark_line(order=False).properties(name="lines"),
+        canvas.layer(
+            "mean", base.mark_line(order=False, **theme.RULE), y="mean:Q", color=alt.value(theme.SOFT)
+        ),
+        canvas.targets(adjusted, numbers),
+    ]
+    return canvas.facet(
+        rows,
+        layers,
+        style=style,
+        title=f"Sub-samples against the adjusted curve at prevalence η = {prevalence:.3g}",
+        subtitle="line: adjusted, from all rows; dashed: mean of sub-samples; shades: quartiles and range"
+        + note,
+        says="A panel per model: precision over recall.",
+    )
