@@ -117,7 +117,7 @@ def test_hints_name_only_options_that_the_command_has() -> None:
 def test_messages_name_what_the_caller_has(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, arguments: str, told: str
 ) -> None:
-    """Those with a time or a folder in them; the others are in ``tests/texts.py``."""
+    """Those with a time or a folder in them; the others are in ``tests/snapshots``."""
     monkeypatch.chdir(tmp_path)
     pl.DataFrame({"model": "a", "label": [1, 0, None], "score": 0.5}).write_parquet("log.parquet")
     job = 'name = "x"\nthresholds = [0.5, 0.6]\n[source]\npath = "log.parquet"\n'
