@@ -226,6 +226,8 @@ OF_FRAMES: list[tuple[str, Change, dict[str, Any], str]] = [
     ("compute_rates", weighted, {}, "intervals need counts of rows\n  found: sums of weights.*half_width"),
     ("predictive_value_interval", rates_of_weights, {}, "intervals need counts of rows"),
     ("rank_segments", weighted, {}, "sums of weights"),
+    ("subsample_study", weighted, {}, "sums of weights"),
+    ("bootstrap", weighted, {}, "sums of weights"),
     ("rank_segments", lambda counts: counts.filter(fold="1"), {}, "all rows have the same fold"),
     ("unit_buckets", lambda rows: rows.drop("unit"), {}, "missing column 'unit'"),
     ("unit_buckets", lambda rows: rows.with_columns(bucket=1), {}, "already have a key 'bucket'"),

@@ -22,20 +22,14 @@ from nci_frames.evaluation.arrays.histograms import Histogram
 from nci_frames.evaluation.field.prevalences import Field, field_of, is_field, numbers_of, own_prevalence
 from nci_frames.evaluation.metrics import asked_metric, curve_asked
 from nci_frames.evaluation.metrics.directions import better_sign
-from nci_frames.evaluation.projection.grids import MetricGrid, metric_grids
-from nci_frames.evaluation.projection.projection import points_on_grids
-from nci_frames.evaluation.rates.rates import rates_of
-from nci_frames.evaluation.resampling.best_f_beta import best_f_beta, has_no_limits
 from nci_frames.evaluation.resampling.draws import stream
 from nci_frames.evaluation.resampling.few_rows import one_row_apart, steps_of_recall, with_prior
+from nci_frames.evaluation.resampling.point_metrics import CASES, PointMetrics
 from nci_frames.evaluation.resampling.resampling import Resampling
 from nci_frames.evaluation.resampling.samplers import Sampler, samplers_of
 
 Rows = NDArray[np.int64]
 Metrics = str | pl.Expr | Sequence[str | pl.Expr]
-
-_CASES = ["threshold", "metric", "method", "prevalence", "beta"]
-_CELLS_AT_A_TIME = 1 << 21
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,20 +124,21 @@ def resample(
         points = whole.histogram.thresholds[::-1] if thresholds is None else thresholds
         observed = np.array([whole.histogram.observed_prevalence])
         (eta,) = own_prevalence(whole.histogram.group, prevalence, observed, keys)
-        wanted = _Wanted(areas, metrics, grid, betas, points.tolist(), float(eta), own)
         # Bins that no result distinguishes are merged before drawing: between thresholds, or between
         # positives.
         sampler = whole
         if not areas:
             sampler = whole if own else whole.coarser(points.tolist())
-        elif not metrics:
-            merged = not any(area.of_scores for area in areas)
-            sampler, points = whole.condensed() if merged else whole, np.empty(0)
+        elif not metrics and not any(area.of_scores for area in areas):
+            sampler = whole.condensed()
         drawn = sampler.draws(logs)
         if prior and not areas:
             group = sampler.histogram.group.row(0, named=True)
             drawn = with_prior(drawn, stream(logs.seed, {"prior": True, **group}))
-        return _evaluated(wanted, sampler, points, drawn, unseen=not areas)
+        at_points = None
+        if metrics:
+            at_points = PointMetrics.of(sampler.histogram, points, metrics, grid, float(eta), betas, own)
+        return _evaluated(areas, [float(eta)] if grid is None else grid, at_points, sampler, drawn)
 
     for _, same in itertools.groupby(
         samplers_of(frame, logs), key=lambda given: given.histogram.group.row(0)
@@ -194,27 +189,38 @@ def resample_models(
 
 
 def _evaluated(
-    wanted: "_Wanted",
+    areas: Sequence[Area],
+    etas: list[float],
+    points: PointMetrics | None,
     sampler: Sampler,
-    points: Floats,
     drawn: Iterator[tuple[Rows, Rows]],
-    *,
-    unseen: bool,
 ) -> Replicates:
     """Return the values of a log, of those that are a row apart, and of resampled ones."""
     histogram = sampler.histogram
-    reached = histogram.reached(points.tolist())
-    near = one_row_apart(histogram, unseen=unseen)
+
+    def values_of(positives: Rows, negatives: Rows) -> Floats:
+        logs = Logs(positives, negatives, histogram)
+        values = [area.replicated(logs, etas) for area in areas]
+        return np.hstack(values if points is None else [*values, points.values(positives, negatives)])
+
+    near = one_row_apart(histogram, unseen=not areas)
     # The log itself and those that are a row apart are evaluated with the first resampled ones.
     known = [np.concatenate([rows[None], apart]) for rows, apart in zip(histogram.classes, near, strict=True)]
-    first = next(drawn)
-    positives, negatives = (np.concatenate(rows) for rows in zip(known, first, strict=True))
-    blocks = [wanted.of(Logs(positives, negatives, histogram), reached)]
-    blocks += [wanted.of(Logs(*rows, histogram), reached) for rows in drawn]
-    values, ends = np.concatenate(blocks), 1 + len(near[0])
+    first = (np.concatenate(rows) for rows in zip(known, next(drawn), strict=True))
+    values = np.concatenate([values_of(*first), *(values_of(*rows) for rows in drawn)])
+    cases = [
+        (None, area.name, area.method, None if math.isnan(eta) else eta, None)
+        for area in areas
+        for eta in (etas if area.depends_on_prevalence else [math.nan])
+    ]
+    table = pl.DataFrame(cases, schema=CASES, orient="row")
+    if points is not None:
+        table = pl.concat([table, points.cases])
+        values[0, len(cases) :] = points.value
+    ends = 1 + len(near[0])
     with np.errstate(invalid="ignore"):
         moved = np.stack([np.abs(part - values[0]).max(axis=0) for part in np.split(values[1:ends], 2)])
-    return Replicates(histogram, wanted.cases, values[0], values[ends:], moved, sampler.sizes)
+    return Replicates(histogram, table, values[0], values[ends:], moved, sampler.sizes)
 
 
 def _mean(each: list[Replicates], over: str) -> Replicates:
@@ -279,96 +285,3 @@ def _areas(asked: Sequence[str | pl.Expr], grid: list[float] | None) -> list[Are
     for area in found:
         area.check(grid)
     return list(dict.fromkeys(found))
-
-
-@dataclass(slots=True)
-class _Wanted:
-    """The metrics to compute for each log of a group: areas, and metrics at points."""
-
-    areas: Sequence[Area]
-    metrics: Sequence[str | pl.Expr]
-    #: None: the prevalence of the group.
-    grid: list[float] | None
-    betas: list[float]
-    points: list[float]
-    prevalence: float
-    own: int
-    _points_cases: pl.DataFrame | None = None
-    _grids: Sequence[MetricGrid] = ()
-
-    @property
-    def etas(self) -> list[float]:
-        return [self.prevalence] if self.grid is None else self.grid
-
-    def of(self, logs: Logs, reached: Rows) -> Floats:
-        """Return the values of the cases in each log, of shape (logs, cases); the first log comes first."""
-        values = [area.replicated(logs, self.etas) for area in self.areas]
-        if self.metrics:
-            values.append(self._of_points(logs.positives, logs.negatives, reached))
-        return np.hstack(values)
-
-    @property
-    def cases(self) -> pl.DataFrame:
-        """What the values belong to, once they are known."""
-        schema = dict(zip(_CASES, [pl.Float64, pl.String, pl.String, pl.Float64, pl.Float64], strict=True))
-        rows = [
-            (None, area.name, area.method, None if math.isnan(eta) else eta, None)
-            for area in self.areas
-            for eta in (self.etas if area.depends_on_prevalence else [math.nan])
-        ]
-        of_curves = pl.DataFrame(rows, schema=schema, orient="row")
-        if self._points_cases is None:
-            return of_curves
-        return pl.concat([of_curves, self._points_cases]) if rows else self._points_cases
-
-    def _of_points(self, positives: Rows, negatives: Rows, reached: Rows) -> Floats:
-        logs, size = len(positives), len(self.points)
-        true, false = (np.insert(rows.cumsum(axis=1), 0, 0, axis=1) for rows in (positives, negatives))
-        tp, fp = (rows[:, reached] for rows in (true, false))
-        fn, tn = true[:, -1:] - tp, false[:, -1:] - fp
-        if self.own and _is_f_beta(self.metrics) and logs > 1 and has_no_limits(self.etas, self.betas):
-            itself = []
-            if self._points_cases is None:
-                itself.append(self._of_points(positives[:1], negatives[:1], reached))
-            rest = slice(len(itself), None)
-            totals = true[rest, -1], false[rest, -1]
-            return np.concatenate([*itself, best_f_beta(tp[rest], fp[rest], totals, self.etas, self.betas)])
-        grids = size * len(self.metrics) * len(self.etas) * len(self.betas)
-        values = []
-        for part in np.array_split(np.arange(logs), -(-logs * grids // _CELLS_AT_A_TIME)):
-            frame = pl.DataFrame(
-                {
-                    "threshold": np.tile(self.points, len(part)),
-                    **{
-                        name: rows[part].ravel()
-                        for name, rows in (("tp", tp), ("fp", fp), ("fn", fn), ("tn", tn))
-                    },
-                }
-            )
-            rates = rates_of(frame).with_columns(observed_prevalence=pl.lit(self.prevalence).fill_nan(None))
-            if not self._grids:
-                etas: Prevalences = "observed" if self.grid is None else self.grid
-                each = metric_grids(rates, self.metrics, etas, self.betas, band=False)
-                self._grids = sorted(each, key=lambda grid: grid.label)
-            table = points_on_grids(rates, ["threshold"], list(self._grids), band=False, flagged=False)
-            # The values are those of one log after another, so they are already in matrix order.
-            found = table["value"].to_numpy().reshape(len(part), -1)
-            values.append(self._best_of(found, size) if self.own else found)
-            if self._points_cases is None:
-                cases = table.head(values[0].shape[1]).with_columns(method=pl.lit(None, pl.String))
-                if self.own:
-                    cases = cases.with_columns(threshold=pl.lit(None, pl.Float64))
-                self._points_cases = cases.select(_CASES)
-        return np.concatenate(values)
-
-    def _best_of(self, values: Floats, thresholds: int) -> Floats:
-        """Return the best value of each case among all thresholds of a log; NaN where all are undefined."""
-        signed = self.own * values.reshape(len(values), thresholds, -1)
-        best = np.where(np.isnan(signed), -np.inf, signed).max(axis=1)
-        return np.where(np.isneginf(best), np.nan, self.own * best)
-
-
-def _is_f_beta(metrics: Sequence[str | pl.Expr]) -> bool:
-    """Return whether F-beta is asked for by its name, and nothing else."""
-    # An expression cannot be compared with a text.
-    return len(metrics) == 1 and isinstance(metrics[0], str) and metrics[0] == "f_beta"

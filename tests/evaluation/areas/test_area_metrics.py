@@ -16,18 +16,19 @@ from nci_frames.evaluation.areas.area import Area, Logs, all_areas
 from nci_frames.evaluation.arrays.histograms import Histogram
 from nci_frames.evaluation.metrics import find_metric
 from nci_frames.evaluation.metrics.registry import all_metrics
-from nci_frames.evaluation.resampling.replicates import resample
-from nci_frames.evaluation.resampling.resampling import Resampling
-from tests.logs import counts_of_bins, crossing_models, exact_counts, random_log
+from tests.logs import counts_of_bins, crossing_models, random_log
 
 CURVES = [known for known in all_metrics() if known.kind == "curve"]
 #: Every area of the registry, by the function that computes it.
 COMPUTED: dict[str, Callable[[pl.DataFrame], pl.DataFrame]] = {
-    "roc_auc": lambda counts: nf.compute_areas(counts, prevalence=0.1),
     "partial_roc_auc": lambda counts: nf.compute_areas(counts, prevalence=0.1, fpr_range=(0, 0.2)),
-    "pr_auc": lambda counts: nf.compute_areas(counts, prevalence=[0.01, 0.1]),
     "mean_pr_auc": lambda counts: nf.mean_pr_auc(counts, prevalence_range=(0.01, 0.1)),
-    "pr_gain_auc": lambda counts: nf.pr_gain_auc(counts, prevalence=[0.01, 0.1]),
+    **{
+        area.name: lambda counts, name=area.name: nf.compute_areas(  # type: ignore[misc]
+            counts, prevalence=[0.01, 0.1], metrics=name
+        )
+        for area in all_areas()
+    },
 }
 
 
@@ -160,34 +161,6 @@ def test_areas_of_many_logs_are_those_of_each(area: Area, rows: list[tuple[int, 
     counts = counts_of_bins(positives[:, ::-1], negatives[:, ::-1], edges)
     each = nf.compute_areas(counts, prevalence=etas, metrics=area.name)["value"].fill_null(np.nan)
     assert_allclose(found.ravel(), each.to_numpy(), rtol=1e-12, atol=1e-12)
-
-
-@pytest.mark.thorough
-def test_gain_areas_are_resampled() -> None:
-    rng = np.random.default_rng(5)
-    label = np.repeat([True, False], [25, 60])
-    score = np.round(rng.normal(label, 1), 1)
-    counts = exact_counts(label.tolist(), score.tolist())
-    asked = ["pr_gain_auc", "roc_auc", "recall"]
-    table = nf.bootstrap(counts, metric=asked, prevalence=[0.1, 0.3], threshold=0.8, repeats=200)
-    gain = nf.pr_gain_auc(counts, prevalence=[0.1, 0.3])
-    assert_frame_equal(table.filter(metric="pr_gain_auc").select(gain.columns[:5]), gain[:, :5])
-    # Without metrics of points, bins without positives are joined, and the draws are others.
-    (alone,) = resample(counts, "pr_gain_auc", Resampling(repeats=2), prevalence=[0.1, 0.3])
-    assert alone.value == pytest.approx(gain["value"].to_numpy(), rel=1e-12)
-    # Rows of the log itself, drawn with replacement class by class, have the same spread.
-    logs = []
-    for log in range(200):
-        rows = np.concatenate([rng.choice(np.flatnonzero(label == c), (label == c).sum()) for c in (1, 0)])
-        again = exact_counts(label[rows].tolist(), score[rows].tolist())
-        logs.append(again.with_columns(log=pl.lit(log)))
-    drawn = nf.pr_gain_auc(pl.concat(logs), prevalence=0.1)["value"].to_numpy()
-    assert len(drawn) == 200
-    std = table.filter(metric="pr_gain_auc", prevalence=0.1)["std"].item()
-    assert std == pytest.approx(np.std(drawn, ddof=1), rel=0.3)
-    best = nf.probability_best(crossing_models(0, models=3), metric="pr_gain_auc", prevalence=0.1, repeats=20)
-    assert best["probability"].sum() == pytest.approx(1)
-    assert best["metric"].unique().to_list() == ["pr_gain_auc"]
 
 
 def test_what_cannot_be_resampled_belongs_to_a_range() -> None:

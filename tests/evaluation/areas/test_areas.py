@@ -99,19 +99,8 @@ def test_limits(
 def test_columns_and_order() -> None:
     counts = nf.count_confusion(random_log(), thresholds=[0.0, 0.5])
     areas = nf.compute_areas(counts, prevalence=[0.5, 0.1])
-    assert areas.columns == [
-        "model",
-        "fold",
-        "country",
-        "metric",
-        "method",
-        "prevalence",
-        "value",
-        "lower",
-        "upper",
-        "supported",
-        "reason",
-    ]
+    columns = "model fold country metric method prevalence value lower upper supported reason"
+    assert areas.columns == columns.split()
     assert areas.filter(metric="roc_auc").select("method", "prevalence").unique().rows() == [(None, None)]
     assert areas.equals(areas.sort(areas.columns[:6]))
     assert nf.compute_areas(counts.clear(), prevalence=0.1).is_empty()

@@ -168,25 +168,18 @@ def test_many_models_with_many_steps_are_drawn_to_a_stated_error(log_x):
     assert "drawn to within" not in nf.chart_roc(many_rates(), log_x=log_x).to_dict()["title"]["subtitle"]
 
 
-def test_ninety_two_models_at_fifty_prevalences_are_drawn_whole():
-    points = median_points()
-    grid = np.geomspace(1e-5, 0.5, 50).tolist()
-    projection = nf.project_rates(points, metrics=["precision", "f_beta"], prevalence=grid)
-    for chart in (nf.chart_p3(projection), nf.chart_f_beta_over_prevalence(projection)):
-        assert len(rows_of(chart.to_dict())) == 92 * 50
-
-
-@pytest.mark.thorough
-def test_a_fine_grid_of_prevalences_is_thinned():
-    points = median_points()
-    grid = np.geomspace(1e-5, 0.5, 1_000).tolist()
-    costs = [nf.relative_cost(c_fn=20), "precision"]
-    projection = nf.project_rates(points, metrics=costs, prevalence=grid)
-    for chart in (nf.chart_p3(projection), nf.chart_cost(projection)):
-        spec = chart.to_dict()
-        assert len(rows_of(spec)) <= MAX_ROWS
-        assert "drawn to within" not in spec["title"]["subtitle"]
-        assert pl.DataFrame(rows_of(spec))["model"].n_unique() == 92
+@pytest.mark.parametrize(
+    ("draw", "steps"), [("p3", 50), ("f_beta_over_prevalence", 50), ("p3", 1_000), ("cost", 1_000)]
+)
+def test_only_fine_grids_of_prevalences_are_thinned(draw, steps):
+    metric = nf.relative_cost(c_fn=20) if draw == "cost" else "f_beta"
+    grid = np.geomspace(1e-5, 0.5, steps).tolist()
+    projection = nf.project_rates(median_points(), metrics=[metric, "precision"], prevalence=grid)
+    spec = getattr(nf, f"chart_{draw}")(projection).to_dict()
+    drawn = pl.DataFrame(rows_of(spec))
+    assert len(drawn) == 92 * 50 if steps == 50 else len(drawn) <= MAX_ROWS
+    assert drawn["model"].n_unique() == 92
+    assert "drawn to within" not in spec["title"]["subtitle"]
 
 
 def saw(curves, teeth, height):

@@ -12,10 +12,10 @@ from scipy import stats
 from sklearn.metrics import average_precision_score, fbeta_score, roc_auc_score
 
 import nci_frames as nf
-from nci_frames.evaluation.resampling.best_f_beta import best_f_beta, has_no_limits
+from nci_frames.evaluation.resampling.point_metrics import best_f_beta, has_no_limits
 from nci_frames.evaluation.resampling.replicates import resample
 from nci_frames.evaluation.resampling.resampling import Resampling
-from tests.logs import exact_counts, random_log, small_logs
+from tests.logs import counts_of_bins, exact_counts, random_log, small_logs
 
 PREVALENCES = [0.0, 1e-4, 0.3, 1.0]
 
@@ -26,6 +26,9 @@ PREVALENCES = [0.0, 1e-4, 0.3, 1.0]
 def test_values_are_those_of_areas_and_projections(log: pl.DataFrame, thresholds: Any) -> None:
     counts = nf.count_confusion(log, thresholds=thresholds)
     table = nf.bootstrap(counts, metric=["pr_auc", "roc_auc", "f_beta"], prevalence=PREVALENCES, repeats=2)
+    gain = nf.bootstrap(counts, metric="pr_gain_auc", prevalence=[0.1, 0.3], repeats=2)
+    one_by_one = nf.pr_gain_auc(counts, prevalence=[0.1, 0.3])
+    assert_frame_equal(gain.select(one_by_one.columns[:-4]), one_by_one[:, :-4], rel_tol=1e-12)
     areas = nf.compute_areas(counts, prevalence=PREVALENCES)
     same = table.filter(pl.col("metric") != "f_beta").select(areas.columns[:-4])
     assert_frame_equal(same, areas.select(same.columns), abs_tol=1e-12, rel_tol=0)
@@ -209,8 +212,6 @@ def test_all_models_get_the_same_buckets() -> None:
 
 def test_counts_that_cannot_be_resampled() -> None:
     counts = exact_counts([True, False], [0.1, 0.2])
-    with pytest.raises(nf.ParameterError, match="these counts are sums of weights"):
-        nf.bootstrap(counts.with_columns(pl.col("tp").cast(pl.Float64)), metric="roc_auc")
     unattained = nf.select_operating_points(nf.compute_rates(counts), precision=1.0, prevalence=0.0)
     with pytest.raises(nf.ParameterError, match="counts must not be null"):
         nf.bootstrap(unattained, metric="roc_auc")
@@ -234,19 +235,15 @@ def test_the_highest_f_beta_of_resampled_logs_is_that_of_their_projections() -> 
     true, false = bins.cumsum(axis=2)
     etas, betas = [0.001, 0.2, 1.0], [0.5, 2.0]
     assert has_no_limits(etas, betas)
-    found = best_f_beta(true[:, :-1], false[:, :-1], (true[:, -1], false[:, -1]), etas, betas)
-    for log in range(30):
-        positives, negatives = int(true[log, -1]), int(false[log, -1])
-        if not positives or not negatives:
-            assert np.isnan(found[log]).all()
-            continue
-        counts = pl.DataFrame(
-            {"model": "a", "threshold": np.arange(8)[::-1] / 8, "tp": true[log, :-1], "fp": false[log, :-1],
-             "fn": positives - true[log, :-1], "tn": negatives - false[log, :-1]}
-        )  # fmt: skip
-        table = nf.project_rates(nf.compute_rates(counts), metrics="f_beta", prevalence=etas, beta=betas)
-        best = table.group_by("prevalence", "beta").agg(pl.col("value").max()).sort("prevalence", "beta")
-        assert found[log] == pytest.approx(best["value"].to_list(), rel=1e-12)
-    assert not has_no_limits([0.0], [1.0])
-    assert not has_no_limits([0.5], [0.0])
-    assert not has_no_limits([0.5], [float("inf")])
+    found = best_f_beta((true[:, :-1], false[:, :-1], true[:, -1:], false[:, -1:]), etas, betas)
+    counts = counts_of_bins(*bins[:, :, ::-1], np.arange(8) / 8)
+    table = nf.project_rates(nf.compute_rates(counts), metrics="f_beta", prevalence=etas, beta=betas)
+    both = pl.col("value").max().alias("value")
+    best = table.group_by("segment", "prevalence", "beta").agg(both).sort("segment", "prevalence", "beta")
+    expected = best["value"].fill_null(np.nan).to_numpy().reshape(30, 6)
+    # F-beta is defined by counts, also where there is no positive.
+    lacking = ~bins.any(axis=2).all(axis=0)
+    assert np.isnan(found[lacking]).all()
+    assert found[~lacking] == pytest.approx(expected[~lacking], rel=1e-12)
+    for limit in (([0.0], [1.0]), ([0.5], [0.0]), ([0.5], [float("inf")])):
+        assert not has_no_limits(*limit)

@@ -110,9 +110,3 @@ def test_groups_order_and_size() -> None:
     band = 600 / (600 + expected.ppf([0.75, 0.25]))
     assert (row["q25"], row["q75"]) == pytest.approx(tuple(band), rel=3e-4)
     assert nf.subsample_study(counts.clear(), prevalence=0.5).columns == study.columns
-
-
-def test_weights_are_refused() -> None:
-    counts = exact_counts([True, False], [0.1, 0.2]).with_columns(pl.col("tp", "fp").cast(pl.Float64))
-    with pytest.raises(nf.ParameterError, match="sums of weights"):
-        nf.subsample_study(counts, prevalence=0.5)

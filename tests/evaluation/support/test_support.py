@@ -373,48 +373,35 @@ def test_rows_that_occur_twice_do_not_double_the_resolution(metric: str, thresho
     assert by_rows[1]["prevalence"].item() < 0.7 * by_rows[0]["prevalence"].item()
 
 
-def test_supported_counts_units_in_every_table_that_takes_them() -> None:
+@pytest.mark.parametrize(("metric", "threshold"), [("pr_auc", None), ("precision", 2.5)])
+def test_supported_counts_units_in_every_table_that_takes_them(metric: str, threshold: float | None) -> None:
     rng = np.random.default_rng(2)
     label = rng.random(2000) < 0.1
     once = pl.DataFrame(
         {"model": "a", "unit": np.arange(2000), "label": label, "score": rng.normal(label * 2, 1).round(2)}
     )
     counts = nf.count_confusion(nf.unit_buckets(pl.concat([once] * 3)), thresholds="exact")
-    pooled = nf.pool_counts(counts, over="bucket")
+    pooled, options = nf.pool_counts(counts, over="bucket"), {"metric": metric, "threshold": threshold}
     # Between what a third of the rows supports and what all of them would.
     limits = [
-        nf.lowest_supported_prevalence(frame, metric="pr_auc", units=units)["prevalence"].item()
+        nf.lowest_supported_prevalence(frame, units=units, **options)["prevalence"].item()  # type: ignore[arg-type]
         for frame, units in ((pooled, None), (counts, "bucket"))
     ]
-    between = float(np.sqrt(limits[0] * limits[1]))
     assert limits[0] < 0.6 * limits[1]
-    asked: dict[str, Any] = {"prevalence": between}
+    asked: dict[str, Any] = {"prevalence": float(np.sqrt(limits[0] * limits[1]))}
     for units, frame, wanted in ((None, pooled, True), ("bucket", counts, False)):
-        area = nf.compute_areas(frame, units=units, **asked).filter(metric="pr_auc")
-        drawn = nf.bootstrap(frame, metric="pr_auc", repeats=20, units=units, **asked)
-        best = nf.probability_best(frame, metric="pr_auc", repeats=20, units=units, **asked)
-        for table in (area, drawn, best):
+        tables = [
+            function(frame, repeats=20, units=units, **options, **asked)  # type: ignore[operator]
+            for function in (nf.bootstrap, nf.probability_best)
+        ]
+        if threshold is None:
+            tables.append(nf.compute_areas(frame, units=units, metrics=metric, **asked))
+        else:
+            rates = nf.compute_rates(frame, interval="wilson", units=units)
+            chosen = nf.select_operating_points(rates, threshold=threshold)
+            tables.append(nf.project_rates(chosen, metrics=metric, **asked))
+        for table in tables:
             assert table["supported"].to_list() == [wanted]
             assert table["reason"].is_null().to_list() == [wanted]
-    point = {"metric": "precision", "threshold": 2.5}
-    at = [
-        nf.lowest_supported_prevalence(frame, units=units, **point)["prevalence"].item()  # type: ignore[arg-type]
-        for frame, units in ((pooled, None), (counts, "bucket"))
-    ]
-    middle = float(np.sqrt(at[0] * at[1]))
-    rates = nf.compute_rates(counts, interval="wilson", units="bucket")
-    chosen = nf.select_operating_points(rates, threshold=2.5)
-    assert chosen["effective_negatives"].item() == pytest.approx(chosen["negatives"].item() / 3, rel=0.1)
-    assert not nf.project_rates(chosen, metrics="precision", prevalence=middle)["supported"].item()
-    drawn = nf.bootstrap(
-        counts, metric="precision", prevalence=middle, threshold=2.5, repeats=20, units="bucket"
-    )
-    assert not drawn["supported"].item()
-    best = nf.probability_best(
-        counts, metric="precision", prevalence=middle, threshold=2.5, repeats=20, units="bucket"
-    )
-    assert (best["supported"].item(), best["reason"].item()) == tuple(drawn.row(0)[-2:])
-    rows_of_both = nf.probability_best(
-        pooled, metric="precision", prevalence=middle, threshold=2.5, repeats=20
-    )
-    assert rows_of_both["supported"].item()
+    if threshold is not None:
+        assert chosen["effective_negatives"].item() == pytest.approx(chosen["negatives"].item() / 3, rel=0.1)

@@ -1,0 +1,144 @@
+"""Counts of many resampled logs -> metrics at operating points, or at the best of each log."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from nci_frames.base.typing import Floats
+from nci_frames.evaluation.arrays.histograms import Histogram
+from nci_frames.evaluation.projection.grids import MetricGrid, metric_grids
+from nci_frames.evaluation.projection.projection import points_on_grids
+from nci_frames.evaluation.rates.rates import rates_of
+
+Rows = NDArray[np.int64] | Floats
+#: Of each log: true and false positives at some thresholds, and in all one column of either class.
+Cells = tuple[Rows, Rows, Rows, Rows]
+
+#: What the values of a group belong to.
+CASES = dict.fromkeys(("threshold", "metric", "method", "prevalence", "beta"), pl.Float64) | {
+    "metric": pl.String, "method": pl.String,
+}  # fmt: skip
+_CELLS_AT_A_TIME, _F_BETAS_AT_A_TIME = 1 << 21, 1 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class PointMetrics:
+    """The metrics of a group to compute for each resampled log."""
+
+    thresholds: list[float]
+    #: How many bins are positive decisions at each of them.
+    reached: NDArray[np.int64]
+    grids: list[MetricGrid]
+    #: The prevalence of the group.
+    prevalence: float
+    #: 1 or -1 if only the best of all thresholds counts, by the sign of what is better; else 0.
+    own: int
+    #: Prevalences and betas if F-beta alone is asked for, at own thresholds and where it has no limits.
+    f_betas: tuple[list[float], list[float]] | None
+    #: Of the log itself: what its values belong to, and the values.
+    cases: pl.DataFrame
+    value: Floats
+
+    @classmethod
+    def of(
+        cls,
+        histogram: Histogram,
+        thresholds: Floats,
+        metrics: Sequence[str | pl.Expr],
+        grid: list[float] | None,
+        prevalence: float,
+        betas: list[float],
+        own: int,
+    ) -> "PointMetrics":
+        """Prepare metrics at thresholds of a log, or if *own* at the best of them."""
+        points, reached = thresholds.tolist(), histogram.reached(thresholds)
+        itself = _reaching(histogram.positives[None], histogram.negatives[None], reached)
+        rates = _rates(points, itself, prevalence)
+        found = metric_grids(rates, metrics, "observed" if grid is None else grid, betas, band=False)
+        grids = sorted(found, key=lambda one: one.label)
+        cases = points_on_grids(rates, ["threshold"], grids, band=False, flagged=False)
+        value = cases["value"].to_numpy()[None]
+        if own:
+            value = _best_of(value, len(points), own)
+            cases = cases.head(value.shape[1]).with_columns(threshold=pl.lit(None, pl.Float64))
+        cases = cases.with_columns(method=pl.lit(None, pl.String)).select(*CASES)
+        etas = [prevalence] if grid is None else grid
+        # An expression cannot be compared with a text.
+        one = metrics[0] if len(metrics) == 1 else None
+        quick = own and isinstance(one, str) and one == "f_beta" and has_no_limits(etas, betas)
+        return cls(points, reached, grids, prevalence, own, (etas, betas) if quick else None, cases, value[0])
+
+    def values(self, positives: Rows, negatives: Rows) -> Floats:
+        """Return the values of the cases in each log, of shape (logs, cases)."""
+        cells = _reaching(positives, negatives, self.reached)
+        if self.f_betas is not None:
+            return best_f_beta(cells, *self.f_betas)
+        size = len(self.thresholds) * sum(grid.size for grid in self.grids)
+        values = []
+        for part in np.array_split(np.arange(len(positives)), -(-len(positives) * size // _CELLS_AT_A_TIME)):
+            rates = _rates(self.thresholds, [rows[part] for rows in cells], self.prevalence)
+            table = points_on_grids(rates, ["threshold"], self.grids, band=False, flagged=False)
+            # The values are those of one log after another, so they are already in matrix order.
+            found = table["value"].to_numpy().reshape(len(part), -1)
+            values.append(_best_of(found, len(self.thresholds), self.own) if self.own else found)
+        return np.concatenate(values)
+
+
+def _reaching(positives: Rows, negatives: Rows, reached: NDArray[np.int64]) -> Cells:
+    """Return tp and fp of each log at thresholds that so many bins reach, and its positives and negatives."""
+    true, false = (np.insert(rows.cumsum(axis=1), 0, 0, axis=1) for rows in (positives, negatives))
+    return true[:, reached], false[:, reached], true[:, -1:], false[:, -1:]
+
+
+def _rates(thresholds: list[float], cells: Sequence[Rows], prevalence: float) -> pl.DataFrame:
+    """Return the rates of many logs at the same thresholds, one log after another."""
+    tp, fp, positives, negatives = cells
+    columns = {"tp": tp, "fp": fp, "fn": positives - tp, "tn": negatives - fp}
+    frame = pl.DataFrame(
+        {"threshold": np.tile(thresholds, len(tp)), **{name: rows.ravel() for name, rows in columns.items()}}
+    )
+    return rates_of(frame).with_columns(observed_prevalence=pl.lit(prevalence).fill_nan(None))
+
+
+def _best_of(values: Floats, thresholds: int, sign: int) -> Floats:
+    """Return the best value of each case among all thresholds of a log; NaN where all are undefined."""
+    signed = sign * values.reshape(len(values), thresholds, -1)
+    best = np.where(np.isnan(signed), -np.inf, signed).max(axis=1)
+    return np.where(np.isneginf(best), np.nan, sign * best)
+
+
+def has_no_limits(prevalence: Sequence[float], beta: Sequence[float]) -> bool:
+    """Return whether F-beta is the quotient of its definition everywhere, and no limit of it."""
+    return all(0 < eta <= 1 for eta in prevalence) and all(0 < weight < np.inf for weight in beta)
+
+
+def best_f_beta(cells: Cells, prevalence: Sequence[float], beta: Sequence[float]) -> Floats:
+    """Return the highest F-beta of each log at each prevalence and beta.
+
+    Parameters
+    ----------
+    cells
+        As ``_reaching`` returns them.
+    prevalence, beta
+        As in ``has_no_limits``.
+
+    Returns
+    -------
+    Array of shape (logs, prevalences x betas), the betas fastest; NaN where a class is missing.
+    """
+    true, false, positives, negatives = cells
+    values = np.full((len(true), len(prevalence) * len(beta)), np.nan)
+    some = max(1, _F_BETAS_AT_A_TIME // max(true.size // max(len(true), 1), 1))
+    for start in range(0, len(true), some):
+        logs = slice(start, start + some)
+        with np.errstate(invalid="ignore", divide="ignore"):
+            tpr, fpr = true[logs] / positives[logs], false[logs] / negatives[logs]
+            for place, (eta, weight) in enumerate((e, b) for e in prevalence for b in beta):
+                squared = weight * weight
+                found = (1 + squared) * eta * tpr / (squared * eta + eta * tpr + (1 - eta) * fpr)
+                # NaN, where it is, is at every threshold.
+                values[logs, place] = found.max(axis=1)
+    return values
