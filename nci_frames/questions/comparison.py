@@ -136,6 +136,9 @@ class Comparison(LogTables):
     ``compare_models`` makes it. Each table is computed once, when it is asked for; ``tables`` has them all.
     """
 
+    #: F-beta at own best thresholds as far as it was computed for an earlier question to the same log.
+    _earlier: pl.DataFrame | None = None
+
     @computed
     def answer(self) -> pl.DataFrame:
         """The models at the prevalence of the question, the best first.
@@ -228,20 +231,24 @@ class Comparison(LogTables):
             or not isinstance(getattr(type(self), name, None), computed)
         }
         other.question = replace(self.question, **changes)
+        other._earlier = self.__dict__.get("_own_values", self._earlier)  # noqa: SLF001 - a copy of this
         return other
 
     @computed
     def _asked(self) -> Asked:
         asked = Asked(self.question, self._log, self.rates, self.answer_prevalences, self._draws)
         if self.question.own and self.question.f_beta:
-            asked.take(self._own, self._own_values.filter(beta=self.question.beta))
+            known = self._own_values if self._earlier is None else self._earlier
+            asked.take(self._own, known.filter(beta=self.question.beta))
         return asked
 
     @property
     def _own_places(self) -> pl.DataFrame:
         if not (self.question.own and self.question.f_beta):
             return super()._own_places
-        answered = places.crossed(self.answer_prevalences, [self.question.beta])
+        # Those of the second slider of a page take hardly longer at the same time.
+        betas = [self.question.beta * factor for factor in places.SLIDER]
+        answered = places.crossed(self.answer_prevalences, betas)
         return pl.concat([super()._own_places, answered]).unique(maintain_order=True)
 
     @property

@@ -20,6 +20,9 @@ _MOST_TESTED = 48
 #: Steps of the prevalences at which a page can be asked.
 _STEPS = 48
 
+#: What the second slider of a page offers: multiples of the beta, the cost or the alerts that were asked for.
+SLIDER = (0.5, 1.0, 2.0)
+
 
 def main_beta(betas: Sequence[float]) -> float:
     """Return the beta nearest to 1, by ratio."""

@@ -6,12 +6,11 @@ from typing import Any
 
 from nci_frames.questions.answer_lines import here_lines, order_line
 from nci_frames.questions.comparison import Comparison
+from nci_frames.questions.places import SLIDER
 from nci_frames.tables.names import drawable
 from nci_frames.tables.numbers import format_grid
 from nci_frames.tables.packed import packed
 
-#: The other betas, costs and alert budgets that the second slider offers, as multiples of what was asked.
-_FACTORS = (0.5, 1.0, 2.0)
 #: At most so many rows of models are sent for them: with more models there are fewer.
 _MOST_ROWS = 12_000
 
@@ -88,13 +87,13 @@ def _variants(comparison: Comparison, rows: int) -> tuple[str, list[tuple[str, C
     changes: Iterator[dict[str, Any]] = iter(())
     if question.alerts:
         label, alerts = "Alerts", question.alerts
-        changes = ({"alerts": alerts * factor} for factor in _FACTORS)
+        changes = ({"alerts": alerts * factor} for factor in SLIDER)
     elif question.cost is not None:
         label, cost = "Cost of a missed positive", question.cost
-        changes = ({"cost": (cost[0] * factor, *cost[1:])} for factor in _FACTORS)
+        changes = ({"cost": (cost[0] * factor, *cost[1:])} for factor in SLIDER)
     elif question.f_beta:
         label, beta = "\u03b2, the weight of recall", question.beta
-        changes = ({"beta": beta * factor} for factor in _FACTORS)
+        changes = ({"beta": beta * factor} for factor in SLIDER)
     found = [(_words(other), other) for other in (comparison.asking(**change) for change in changes)]
     if not found or len(found) * rows > _MOST_ROWS:
         return label, [(_words(comparison), comparison)]
