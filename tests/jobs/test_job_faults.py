@@ -7,7 +7,6 @@ import shutil
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from datetime import date, datetime, timedelta
 from multiprocessing import get_context
@@ -169,56 +168,42 @@ def test_a_run_imports_nothing_slow_that_it_does_not_need(whole_run: tuple[int, 
     assert not {"pandas", "scipy.stats", "sklearn"} & imported
 
 
-def places(calls: int, step: int) -> range:
-    """Which calls are made to fail: all of them, or one of so many."""
-    return range(1 + step // 4, calls + 1, step)
-
-
-def unharmed(scene: Scene, folder: Path, before: dict[str, bytes], ended: int) -> str:
-    """Look at a job whose disk was full: the old result is there, byte for byte, until the new one is."""
-    if pointed(folder).name == "first":
-        assert image(pointed(folder)) == before
-    return scene.check(folder, ended)
-
-
-def told(codes: list[int], found: list[str]) -> str:
-    endings = [f"exit {code}, the {found} run" for code, found in zip(codes, found, strict=True)]
-    return "; ".join(f"{endings.count(ending)} {ending}" for ending in sorted(set(endings)))
-
-
-@pytest.mark.thorough
-@pytest.mark.parametrize("step", [150, pytest.param(1, marks=pytest.mark.slow)])
-def test_killed_at_any_change_of_a_file(scene: Scene, library: Path, calls: int, step: int) -> None:
-    assert calls > 40
-    found = []
-    for n in places(calls, step):
-        folder = scene.copy(f"kill-{n}")
-        process = start(folder, "second", library, FAULT_AT=str(n), FAULT_KIND="kill")
-        process.communicate(timeout=300)
-        assert process.returncode == -signal.SIGKILL
-        found.append(scene.check(folder, process.returncode))
-    print(f"killed at {len(found)} of {calls} calls: {found.count('first')} old, {found.count('second')} new")  # noqa: T201
-    assert "first" in found
+def failed_at(
+    scene: Scene, library: Path, calls: range, root: Path | None, kind: str, **faults: str
+) -> Iterator[tuple[int, str]]:
+    """Let each call of a run that changes a file fail; yield how it ended, and what readers found then."""
+    for n in calls:
+        folder = scene.copy(f"{kind}-{n}", root)
+        before = image(pointed(folder))
+        process = start(folder, "second", library, FAULT_AT=str(n), FAULT_KIND=kind, **faults)
+        _, err = process.communicate(timeout=300)
+        assert process.returncode in ((-signal.SIGKILL,) if kind == "kill" else (0, 4)), (n, err)
+        assert "Traceback" not in err
+        assert process.returncode != 4 or kind == "fill" or "No space left" in err, err
+        if "FAULT_FILLER" in faults:
+            Path(faults["FAULT_FILLER"]).unlink()
+        if pointed(folder).name == "first":
+            assert image(pointed(folder)) == before
+        yield process.returncode, scene.check(folder, process.returncode)
 
 
 @pytest.mark.thorough
 @pytest.mark.parametrize("step", [200, pytest.param(1, marks=pytest.mark.slow)])
-def test_a_disk_that_fills_up_at_any_write(scene: Scene, library: Path, calls: int, step: int) -> None:
-    codes: list[int] = []
-    found: list[str] = []
-    for n in places(calls, step):
-        folder = scene.copy(f"full-{n}")
-        before = image(pointed(folder))
-        process = start(folder, "second", library, FAULT_AT=str(n), FAULT_KIND="full")
-        _, err = process.communicate(timeout=300)
-        codes.append(process.returncode)
-        assert process.returncode in (0, 4), (n, err)
-        assert "Traceback" not in err
-        if process.returncode == 4:
-            assert "No space left" in err, err
-        found.append(unharmed(scene, folder, before, process.returncode))
-    print(f"full at {len(codes)} of {calls} calls: {told(codes, found)}")  # noqa: T201
-    assert 4 in codes
+@pytest.mark.parametrize("kind", ["kill", "full", "fill"])
+def test_a_run_that_fails_at_any_change_of_a_file(
+    scene: Scene, library: Path, calls: int, request: pytest.FixtureRequest, kind: str, step: int
+) -> None:
+    """Killed; told that the disk is full; and on a tmpfs that something else fills up to the last byte.
+
+    The old result is there, byte for byte, until the new one is.
+    """
+    assert calls > 40
+    disk = request.getfixturevalue("small_disk") if kind == "fill" else None
+    faults = {} if disk is None else {"FAULT_FILLER": str(disk / "filler")}
+    endings = list(failed_at(scene, library, range(1 + step // 4, calls + 1, step), disk, kind, **faults))
+    told = "; ".join(f"{endings.count(one)} exit {one[0]}, the {one[1]} run" for one in sorted({*endings}))
+    print(f"{kind} at {len(endings)} of {calls} calls: {told}")  # noqa: T201
+    assert (-signal.SIGKILL, "first") in endings if kind == "kill" else 4 in dict(endings)
 
 
 @pytest.fixture
@@ -233,71 +218,6 @@ def small_disk(tmp_path: Path) -> Iterator[Path]:
         pytest.skip("tmpfs cannot be mounted here")
     yield disk
     subprocess.run(["umount", "-l", str(disk)], check=True)  # noqa: S607
-
-
-@pytest.mark.thorough
-@pytest.mark.parametrize("step", [200, pytest.param(1, marks=pytest.mark.slow)])
-def test_a_small_disk_that_is_filled_at_any_write(
-    scene: Scene, library: Path, calls: int, small_disk: Path, step: int
-) -> None:
-    """A tmpfs that something else fills up to the last byte while the run writes."""
-    filler = small_disk / "filler"
-    codes: list[int] = []
-    found: list[str] = []
-    for n in places(calls, step):
-        folder = scene.copy(f"filled-{n}", small_disk)
-        before = image(pointed(folder))
-        faults = {"FAULT_AT": str(n), "FAULT_KIND": "fill", "FAULT_FILLER": str(filler)}
-        process = start(folder, "second", library, **faults)
-        _, err = process.communicate(timeout=300)
-        codes.append(process.returncode)
-        assert process.returncode in (0, 4), (n, err)
-        assert "Traceback" not in err
-        filler.unlink()
-        found.append(unharmed(scene, folder, before, process.returncode))
-    print(f"filled at {len(codes)} of {calls} calls: {told(codes, found)}")  # noqa: T201
-    assert 4 in codes
-
-
-@pytest.mark.slow
-def test_killed_at_two_hundred_random_moments(scene: Scene) -> None:
-    folder = scene.copy("timed")
-    began = time.monotonic()
-    process = start(folder, "second")
-    process.communicate(timeout=300)
-    assert process.returncode == 0
-    usual = time.monotonic() - began
-    scene.check(folder, 0)
-    chance = random.Random(1)  # noqa: S311
-    found = []
-    for n in range(200):
-        folder = scene.copy(f"moment-{n}")
-        process = start(folder, "second")
-        time.sleep(chance.uniform(0.2 * usual, 1.1 * usual))
-        process.kill()
-        process.communicate()
-        found.append(scene.check(folder, process.returncode))
-    print(f"200 moments: {found.count('first')} old, {found.count('second')} new")  # noqa: T201
-    assert "first" in found
-
-
-@pytest.mark.thorough
-def test_a_small_disk_that_is_full(scene: Scene, small_disk: Path) -> None:
-    """A real file system without room: a clear error, exit 4, and the old result byte for byte."""
-    folder = scene.copy("full", small_disk)
-    before = image(pointed(folder))
-    statistics = os.statvfs(small_disk)
-    room = statistics.f_bavail * statistics.f_frsize
-    for left in (0, 65_536):
-        with (small_disk / "filler").open("wb") as filler:
-            filler.write(b"\0" * max(0, room - left))
-        process = start(folder, "second")
-        _, err = process.communicate(timeout=300)
-        assert process.returncode == 4, err
-        assert "Traceback" not in err
-        assert image(pointed(folder)) == before
-        (small_disk / "filler").unlink()
-    assert scene.check(folder, process.returncode) == "first"
 
 
 @pytest.mark.thorough

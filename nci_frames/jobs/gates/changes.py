@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from nci_frames.jobs.gates.difference import difference, shared_area_correlation, shared_correlation
+from nci_frames.jobs.gates.difference import difference, shared_correlation
 from nci_frames.jobs.job_file.gates import Gate
 
 
@@ -34,8 +34,7 @@ def change_limits(gate: Gate, row: Mapping[str, Any], before: Mapping[str, Any] 
     fixed = gate.scenario is not None or gate.prevalence != "observed"
     if fixed and None not in etas and etas[0] != etas[1]:
         return {**none, "reason": f"the prevalence was {etas[1]:g} in the last good run"}
-    correlation = shared_area_correlation if gate.area else shared_correlation
-    judged = difference(row, before, correlation=correlation(before["shared"], row, before))
+    judged = difference(row, before, correlation=shared_correlation(before["shared"], row, before))
     known = {
         "reference": before["value"],
         "reference_lower": before["lower"],

@@ -51,46 +51,12 @@ def difference(
 
 
 def shared_correlation(shared: Mapping[str, Any], own: Mapping[str, Any], other: Mapping[str, Any]) -> float:
-    """Return the correlation of two estimates that some rows count in, or less than that.
+    """Return the correlation of two values that some rows count in, or less than that.
 
-    Of two shares of a class, over n1 and n2 rows of which m are the same, it is m v / sqrt(n1 v1 n2 v2), with
-    the variances v = p (1 - p) of a row. The smaller of both classes is taken, since a metric has its chance
-    from either.
-
-    Parameters
-    ----------
-    shared, own, other
-        ``tp``, ``positives``, ``fp``, ``negatives``: of the rows of both, of the one, and of the other.
-
-    Examples
-    --------
-    >>> sizes = ((8, 10), (80, 100), (8, 10))
-    >>> groups = [{"tp": h, "positives": n, "fp": h, "negatives": n} for h, n in sizes]
-    >>> round(shared_correlation(*groups), 3)
-    0.316
-    """
-    found = []
-    for hits, rows in (("tp", "positives"), ("fp", "negatives")):
-        sides = own[hits], own[rows], other[hits], other[rows]
-        if None in sides or not own[rows] or not other[rows]:
-            continue
-        size = shared[rows] / math.sqrt(own[rows] * other[rows])
-        spreads = [_spread(side[hits], side[rows]) for side in (shared, own, other)]
-        # Of shares 0 and 1 the spread says nothing.
-        change = spreads[0] / math.sqrt(spreads[1] * spreads[2]) if all(spreads) else 1.0
-        found.append(size * min(1.0, change))
-    return min(found, default=0.0)
-
-
-def shared_area_correlation(
-    shared: Mapping[str, Any], own: Mapping[str, Any], other: Mapping[str, Any]
-) -> float:
-    """Return the correlation of two areas that some rows count in, or less than that.
-
-    An area is, but for smaller terms, a mean over the positives plus a mean over the negatives. With
-    k = min(m^2 / (n1 n2)) over the classes, of n1 and n2 rows of which m are the same, the covariance of two
-    of them is k V or more, where V is the variance of the area of the shared rows alone. Variances are those
-    that the bounds tell.
+    A metric at a threshold, or an area, is, but for smaller terms, a mean over the positives plus one over
+    the negatives. With k = min(m^2 / (n1 n2)) over the classes, of n1 and n2 rows of which m are the same,
+    the covariance of two of them is k V or more, where V is the variance of the value of the shared rows.
+    Variances are those that the bounds tell.
 
     Parameters
     ----------
@@ -103,25 +69,21 @@ def shared_area_correlation(
 
     >>> wide = {"lower": 0.6, "upper": 0.8, "positives": 100, "negatives": 100}
     >>> narrow = {"lower": 0.65, "upper": 0.75, "positives": 400, "negatives": 400}
-    >>> round(shared_area_correlation(wide, narrow, wide), 6)
+    >>> round(shared_correlation(wide, narrow, wide), 6)
     0.5
     """
     sides = (shared, own, other)
     if any(side["lower"] is None or side["upper"] is None for side in sides):
         return 0.0
     sizes = [(shared[rows], own[rows] * other[rows]) for rows in ("positives", "negatives")]
-    if not all(product for _, product in sizes):
+    shares: list[float] = [same / math.sqrt(product) for same, product in sizes if product]
+    if not shares:
         return 0.0
-    of_size: float = min(same / math.sqrt(product) for same, product in sizes)
-    share: float = min(same * same / product for same, product in sizes)
     spreads = [float(side["upper"] - side["lower"]) ** 2 for side in sides]
-    # Of areas without spread the bounds say nothing.
-    change = share * spreads[0] / math.sqrt(spreads[1] * spreads[2]) if all(spreads) else of_size
-    return min(1.0, of_size, change)
-
-
-def _spread(hits: int, rows: int) -> float:
-    return hits / rows * (1 - hits / rows) if rows else 0.0
+    least = min(shares)
+    # Of values without spread the bounds say nothing.
+    change = least * least * spreads[0] / math.sqrt(spreads[1] * spreads[2]) if all(spreads) else least
+    return min(1.0, least, change)
 
 
 def _joined(one: float, two: float, correlation: float) -> float:

@@ -8,11 +8,9 @@ from typing import Any, Literal
 import polars as pl
 
 from nci_frames.base.messages import quantity
-from nci_frames.evaluation.rates.operating_points import select_operating_points
-from nci_frames.evaluation.rates.rates import compute_rates
 from nci_frames.jobs.gates.changes import change_limits
 from nci_frames.jobs.gates.difference import UNKNOWN, difference
-from nci_frames.jobs.gates.measure import Measurement, measure, segment_text
+from nci_frames.jobs.gates.measure import Measurement, measure
 from nci_frames.jobs.gates.sequential import log_martingale
 from nci_frames.jobs.job_file.gates import Champion, Gate, ValueThreshold
 from nci_frames.jobs.job_file.model import Job, SegmentScenario
@@ -161,28 +159,15 @@ def _lead(own: Mapping[str, Any], rivals: Sequence[Mapping[str, Any]], *, minimi
     return min(known, key=lambda lead: lead["lower"], default={**UNKNOWN, "reason": "no rival"})
 
 
-def _before(
-    job: Job, gate: Gate, reference: Reference | None
-) -> dict[tuple[str, str | None], dict[str, Any]]:
+def _before(job: Job, gate: Gate, reference: Reference | None) -> dict[Place, dict[str, Any]]:
     """Return what the last good run said of a gate by model and segment, with the rows that both count."""
     if reference is None or gate.change_threshold is None:
         return {}
-    shared: dict[Place, dict[str, Any]] = {}
-    counts = reference.shared(gate.segments, gate.window)
-    if gate.area:
-        shared = {(row["model"], row["segment"]): row for row in _measured(job, gate, reference.shared)}
-    elif len(counts):
-        threshold = job.report.decided_at if gate.threshold is None else gate.threshold
-        points = select_operating_points(compute_rates(counts), threshold=threshold)
-        for row in points.iter_rows(named=True):
-            segment = segment_text(gate.segments, [row[key] for key in gate.segments])
-            shared[row["model"], segment] = row
-    none = dict.fromkeys(("tp", "positives", "fp", "negatives"), 0) | UNKNOWN
-    places = {}
-    for row in reference.verdicts.filter(gate=gate.name).to_dicts():
-        place = row["model"], row["segment"]
-        places[place] = row | {"shared": shared.get(place, none)}
-    return places
+    shared = {(row["model"], row["segment"]): row for row in _measured(job, gate, reference.shared)}
+    none = UNKNOWN | {"positives": 0, "negatives": 0}
+    rows = reference.verdicts.filter(gate=gate.name).to_dicts()
+    places = {(row["model"], row["segment"]): row for row in rows}
+    return {place: row | {"shared": shared.get(place, none)} for place, row in places.items()}
 
 
 def _row(gate: Gate, measured: Mapping[str, Any], before: Mapping[str, Any] | None) -> dict[str, Any]:

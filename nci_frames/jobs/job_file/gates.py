@@ -159,11 +159,6 @@ class Gate(Model):
         return next(name for name in _PROMISES if getattr(self, name) is not None)
 
     @property
-    def area(self) -> bool:
-        """Whether the metric is an area."""
-        return asked_metric(self.metric).kind == "curve"
-
-    @property
     def minimized(self) -> bool:
         """Whether a smaller value of the metric is better."""
         return asked_metric(self.metric).direction == "minimize"

@@ -11,7 +11,7 @@ from scipy import integrate, stats
 from statsmodels.stats.proportion import proportion_confint
 
 import nci_frames as nf
-from nci_frames.jobs.gates.difference import difference, shared_area_correlation, shared_correlation
+from nci_frames.jobs.gates.difference import difference, shared_correlation
 from nci_frames.jobs.gates.judge import Reference, judge_gates, overall
 from nci_frames.jobs.gates.measure import Measurement, measure
 from nci_frames.jobs.gates.sequential import log_martingale
@@ -187,10 +187,11 @@ def test_bounds_of_a_change_of_nested_windows_hold_as_often_as_they_say(old_shar
         np.array([found / rows, *proportion_confint(found, rows, method="wilson")]).T.tolist()
         for found, rows in ((then + new, total), (then, old))
     ]
-    for hits, more, *both in zip(then, new, *intervals, strict=True):
-        sides = [dict(zip(("value", "lower", "upper"), side, strict=True)) for side in both]
-        before = {"tp": hits, "positives": old, "fp": 0, "negatives": 0}
-        now = before | {"tp": hits + more, "positives": total}
+    for both in zip(*intervals, strict=True):
+        sides = [
+            {"negatives": 0} | dict(zip(("value", "lower", "upper"), side, strict=True)) for side in both
+        ]
+        now, before = sides[0] | {"positives": total}, sides[1] | {"positives": old}
         for place, correlation in enumerate((0.0, shared_correlation(before, now, before))):
             bounds = difference(*sides, correlation=correlation)
             held[place] += bounds["lower"] <= truth <= bounds["upper"]
@@ -252,7 +253,7 @@ def test_bounds_of_a_change_of_areas_hold_as_often_as_they_say(metric, old_share
         new = normal_log(rng, int(200 * (1 - old_share)), int(2000 * (1 - old_share)))
         then, now = area(old), area(new + old if old_share else new)
         for place, shared in enumerate((none, then if old_share else none)):
-            bounds = difference(now, then, correlation=shared_area_correlation(shared, now, then))
+            bounds = difference(now, then, correlation=shared_correlation(shared, now, then))
             held[place] += bounds["lower"] <= 0 <= bounds["upper"]
     apart, nested = (number / logs for number in held)
     print(f"{metric}, {old_share:.0%} shared: {apart:.1%} as if none were, {nested:.1%}")  # noqa: T201

@@ -29,6 +29,12 @@ def write(folder: Path, name: str, log: pl.DataFrame) -> Path:
     return path
 
 
+@pytest.fixture
+def ledger(tmp_path):
+    """A ledger that has not been begun."""
+    return nf.CountsLedger(tmp_path / "ledger")
+
+
 def recount(paths, thresholds, **columns):
     return nf.count_confusion(nf.scan_predictions([*paths], **columns), thresholds=thresholds)
 
@@ -58,17 +64,15 @@ def test_counts_are_bit_for_bit_those_of_a_recount(tmp_path_factory, thresholds,
     assert ledger.verify(files=True).is_empty()
 
 
-def test_a_file_of_n_rows_takes_at_most_n_increments(tmp_path):
+def test_a_file_of_n_rows_takes_at_most_n_increments(ledger, tmp_path):
     path = write(tmp_path, "a.parquet", random_log(50))
-    ledger = nf.CountsLedger(tmp_path / "ledger")
     ledger.append(path, thresholds=np.linspace(-5, 5, 1001), **COLUMNS)
     table = pl.scan_delta(ledger.uri).filter(pl.col("ledger_part") == "counts").collect()
     assert 0 < len(table) <= 50
     assert table.select("positives", "negatives").sum_horizontal().sum() == 50
 
 
-def test_content_is_counted_once_whatever_its_name(tmp_path):
-    ledger = nf.CountsLedger(tmp_path / "ledger")
+def test_content_is_counted_once_whatever_its_name(ledger, tmp_path):
     path = write(tmp_path, "logs/a.parquet", random_log(100))
     ledger.append(path)
     before = ledger.read()
@@ -80,10 +84,9 @@ def test_content_is_counted_once_whatever_its_name(tmp_path):
     assert ledger.sources().height == 1
 
 
-def test_files_that_are_skipped_are_named(tmp_path):
+def test_files_that_are_skipped_are_named(ledger, tmp_path):
     write(tmp_path, "logs/a.parquet", random_log(100))
     skipped = write(tmp_path, "logs/_b.parquet", random_log(50, seed=1))
-    ledger = nf.CountsLedger(tmp_path / "ledger")
     with pytest.warns(nf.SkippedFilesWarning) as caught:
         assert len(ledger.append(tmp_path / "logs")) == 1
     assert [(Path(warning.filename).name, str(warning.message)) for warning in caught] == [
@@ -92,10 +95,9 @@ def test_files_that_are_skipped_are_named(tmp_path):
     assert ledger.append(skipped)["event"].to_list() == ["counted"]
 
 
-def test_equal_content_under_other_keys_of_the_path_is_another_source(tmp_path):
+def test_equal_content_under_other_keys_of_the_path_is_another_source(ledger, tmp_path):
     log = random_log(60).drop("country")
     paths = [write(tmp_path, f"logs/country={country}/a.parquet", log) for country in ("at", "de")]
-    ledger = nf.CountsLedger(tmp_path / "ledger")
     found = ledger.append(tmp_path / "logs", segments="country")
     assert found["event"].to_list() == ["counted", "counted"]
     assert found["source"].n_unique() == 2
@@ -103,8 +105,7 @@ def test_equal_content_under_other_keys_of_the_path_is_another_source(tmp_path):
 
 
 @pytest.mark.thorough
-def test_changed_content_is_reported_kept_or_recounted(tmp_path):
-    ledger = nf.CountsLedger(tmp_path / "ledger")
+def test_changed_content_is_reported_kept_or_recounted(ledger, tmp_path):
     path = write(tmp_path, "a.parquet", random_log(100, seed=1))
     other = write(tmp_path, "b.parquet", random_log(100, seed=2))
     ledger.append([path, other], run="monday")
@@ -132,9 +133,8 @@ def test_changed_content_is_reported_kept_or_recounted(tmp_path):
 
 
 @pytest.mark.parametrize("on_changed", ["raise", "keep", "recount"])
-def test_rotated_logs_are_each_counted_once(tmp_path, on_changed):
+def test_rotated_logs_are_each_counted_once(ledger, tmp_path, on_changed):
     """Each night ``log`` becomes ``log.1``: what was counted moved, and what has its place is new."""
-    ledger = nf.CountsLedger(tmp_path / "ledger")
     nights = [random_log(40, seed=seed) for seed in range(3)]
     for night in range(3):
         paths = [write(tmp_path / "logs", f"{night - n}.parquet", nights[n]) for n in range(night + 1)]
@@ -143,8 +143,7 @@ def test_rotated_logs_are_each_counted_once(tmp_path, on_changed):
         assert_frame_equal(ledger.read(), recount(paths, GRID), check_exact=True)
 
 
-def test_a_file_that_becomes_the_copy_of_another_is_changed(tmp_path):
-    ledger = nf.CountsLedger(tmp_path / "ledger")
+def test_a_file_that_becomes_the_copy_of_another_is_changed(ledger, tmp_path):
     paths = [write(tmp_path, f"{n}.parquet", random_log(40, seed=n)) for n in range(2)]
     ledger.append(paths, thresholds=GRID)
     old = ledger.read()
@@ -161,8 +160,7 @@ def test_a_file_that_becomes_the_copy_of_another_is_changed(tmp_path):
     assert ledger.verify(files=True).is_empty()
 
 
-def test_sources_are_retired_by_the_beginning_of_their_names(tmp_path):
-    ledger = nf.CountsLedger(tmp_path / "ledger")
+def test_sources_are_retired_by_the_beginning_of_their_names(ledger, tmp_path):
     paths = [write(tmp_path, f"{n}.parquet", random_log(40, seed=n)) for n in range(2)]
     ledger.append(paths, thresholds=GRID)
     first, second = ledger.sources()["source"]
@@ -175,8 +173,7 @@ def test_sources_are_retired_by_the_beginning_of_their_names(tmp_path):
     assert ledger.verify().is_empty()
 
 
-def test_retired_sources_count_no_longer_and_rebuild_equals_recount(tmp_path):
-    ledger = nf.CountsLedger(tmp_path / "ledger")
+def test_retired_sources_count_no_longer_and_rebuild_equals_recount(ledger, tmp_path):
     paths = [write(tmp_path, f"{n}.parquet", random_log(80, seed=n)) for n in range(3)]
     ledger.append(paths, thresholds=GRID)
     ledger.retire(ledger.sources()["source"][1])
@@ -191,13 +188,12 @@ def test_retired_sources_count_no_longer_and_rebuild_equals_recount(tmp_path):
         ledger.retire("nothing")
 
 
-def test_csv_logs_are_counted_as_a_recount_does(tmp_path):
+def test_csv_logs_are_counted_as_a_recount_does(ledger, tmp_path):
     rows = random_log(80, seed=3).with_columns(pl.col("label").cast(pl.Int64))
     folder = tmp_path / "logs" / "country=at"
     folder.mkdir(parents=True)
     path = folder / "night[1].csv"
     rows.drop("country").write_csv(path)
-    ledger = nf.CountsLedger(tmp_path / "ledger")
     assert ledger.append(tmp_path / "logs", **COLUMNS)["event"].to_list() == ["counted"]
     expected = recount([tmp_path / "logs"], "exact", **COLUMNS)
     assert expected["country"].unique().to_list() == ["at"]
@@ -211,8 +207,7 @@ def test_csv_logs_are_counted_as_a_recount_does(tmp_path):
         ledger.append(folder / "bad.csv")
 
 
-def test_the_ledger_at_a_version(tmp_path):
-    ledger = nf.CountsLedger(tmp_path / "ledger")
+def test_the_ledger_at_a_version(ledger, tmp_path):
     paths = [write(tmp_path, f"{n}.parquet", random_log(40, seed=n)) for n in range(3)]
     versions = []
     for path in paths:
@@ -228,10 +223,9 @@ def test_the_ledger_at_a_version(tmp_path):
 
 
 @pytest.mark.thorough
-def test_files_are_gathered_once_they_are_many(tmp_path, monkeypatch):
+def test_files_are_gathered_once_they_are_many(ledger, tmp_path, monkeypatch):
     """Every version, also of sources that count no longer, is read as before."""
     monkeypatch.setattr("nci_frames.jobs.ledger.tidying.MANY_FILES", 4)
-    ledger = nf.CountsLedger(tmp_path / "ledger")
     states = {}
     paths = []
     for n in range(11):
@@ -251,8 +245,7 @@ def test_files_are_gathered_once_they_are_many(tmp_path, monkeypatch):
     assert len(list((tmp_path / "ledger").glob("ledger_part=counts/*/*.parquet"))) == 1
 
 
-def test_windows_and_runs(tmp_path):
-    ledger = nf.CountsLedger(tmp_path / "ledger")
+def test_windows_and_runs(ledger, tmp_path):
     nights = [datetime(2026, 3, day, tzinfo=UTC) for day in range(1, 5)]
     paths = [write(tmp_path, f"{n}.parquet", random_log(40, seed=n)) for n in range(3)]
     for n, path in enumerate(paths):
@@ -271,8 +264,7 @@ def test_windows_and_runs(tmp_path):
         ledger.read(window=(nights[1], nights[1]))
 
 
-def test_other_settings_are_a_generation_beside(tmp_path):
-    ledger = nf.CountsLedger(tmp_path / "ledger")
+def test_other_settings_are_a_generation_beside(ledger, tmp_path):
     path = write(tmp_path, "a.parquet", random_log(100))
     ledger.append(path, thresholds=GRID)
     ledger.append(path, thresholds=GRID, **COLUMNS)
@@ -297,21 +289,19 @@ def test_other_settings_are_a_generation_beside(tmp_path):
     ],
     ids=lambda values: str(values.dtype),
 )
-def test_keys_keep_values_and_types(tmp_path, values):
+def test_keys_keep_values_and_types(ledger, tmp_path, values):
     log = pl.DataFrame({"model": "a", "label": [0, 1] * 2, "score": [0.1, 0.9, 0.2, 0.8]})
     log = log.with_columns(pl.concat([values, values]).alias("a key"))
     path = write(tmp_path, "a.parquet", log)
-    ledger = nf.CountsLedger(tmp_path / "ledger")
     ledger.append(path, segments="a key")
     assert_frame_equal(ledger.read(), recount([path], "exact", segments="a key"), check_exact=True)
 
 
 @pytest.mark.parametrize("thresholds", ["exact", GRID])
-def test_dropped_rows_are_a_number_and_no_warning(tmp_path, thresholds):
+def test_dropped_rows_are_a_number_and_no_warning(ledger, tmp_path, thresholds):
     """Warnings are errors here."""
     log = random_log(60, seed=1)
     path = write(tmp_path, "a.parquet", log.with_columns(label=pl.col("label").shift(2)))
-    ledger = nf.CountsLedger(tmp_path / "ledger")
     appended = ledger.append(path, thresholds=thresholds, on_invalid="drop")
     assert appended.select("event", "rows", "counted", "dropped").row(0) == ("counted", 60, 58, 2)
     assert (
@@ -323,8 +313,7 @@ def test_dropped_rows_are_a_number_and_no_warning(tmp_path, thresholds):
     )
 
 
-def test_types_that_differ_between_files_are_refused(tmp_path):
-    ledger = nf.CountsLedger(tmp_path / "ledger")
+def test_types_that_differ_between_files_are_refused(ledger, tmp_path):
     ledger.append(write(tmp_path, "a.parquet", random_log(50)))
     with pytest.raises(nf.SchemaError, match="score"):
         ledger.append(write(tmp_path, "b.parquet", random_log(50, dtype="float32")))
@@ -358,23 +347,20 @@ def test_types_that_differ_between_files_are_refused(tmp_path):
         ("sources", {"generation": 5}, "generation must be a string or None"),
     ],
 )
-def test_arguments_of_another_kind_are_refused(tmp_path, method, arguments, told):
-    ledger = nf.CountsLedger(tmp_path / "ledger")
+def test_arguments_of_another_kind_are_refused(ledger, tmp_path, method, arguments, told):
     path = [write(tmp_path, "a.parquet", random_log(10, seed=1))] if method == "append" else []
     with pytest.raises(nf.ParameterError, match=told):
         getattr(ledger, method)(*path, **arguments)
     assert not (tmp_path / "ledger").exists()
 
 
-def test_other_things_than_paths_and_names_are_refused(tmp_path):
-    ledger = nf.CountsLedger(tmp_path / "ledger")
+def test_other_things_than_paths_and_names_are_refused(ledger):
     for call in (lambda: nf.CountsLedger(5), lambda: ledger.append(5), lambda: ledger.retire(5)):
         with pytest.raises(nf.ParameterError, match="must be a"):
             call()
 
 
-def test_what_is_not_there_cannot_be_asked(tmp_path):
-    ledger = nf.CountsLedger(tmp_path / "ledger")
+def test_what_is_not_there_cannot_be_asked(ledger, tmp_path):
     with pytest.raises(nf.SourceError, match="files"):
         ledger.append(random_log(10))
     for name in ("read", "sources", "generations", "verify", "compact", "rebuild"):
@@ -383,16 +369,15 @@ def test_what_is_not_there_cannot_be_asked(tmp_path):
     assert not (tmp_path / "ledger").exists()
 
 
-def test_too_many_groups_are_refused_before_memory_runs_out(tmp_path):
+def test_too_many_groups_are_refused_before_memory_runs_out(ledger, tmp_path):
     rows = 1_000_000
     log = pl.DataFrame({"model": "a", "label": True, "score": 0.5, "session": pl.int_range(rows, eager=True)})
     path = write(tmp_path, "a.parquet", log)
-    ledger = nf.CountsLedger(tmp_path / "ledger")
     with pytest.raises(nf.ParameterError, match=r"'session' has 1,000,000 values"):
         ledger.append(path, thresholds=nf.uniform_thresholds(101), segments="session")
 
 
-def test_sums_that_int64_cannot_hold_are_refused(tmp_path, monkeypatch):
+def test_sums_that_int64_cannot_hold_are_refused(ledger, tmp_path, monkeypatch):
     schema = {"model": pl.String, "threshold": pl.Float64, "positives": pl.Int64, "negatives": pl.Int64}
     rows = [("a", 0.5, 2**62, 1), ("a", 0.7, 2**62, 1)]
     increments = pl.DataFrame(rows, schema=schema, orient="row")
@@ -401,7 +386,6 @@ def test_sums_that_int64_cannot_hold_are_refused(tmp_path, monkeypatch):
     ):
         counts_of(increments, ["model"], [0.5, 0.7])
     # No file has so many rows: a lower limit stands for them.
-    ledger = nf.CountsLedger(tmp_path / "ledger")
     for seed in range(2):
         random_log(60, seed).write_parquet(tmp_path / f"{seed}.parquet")
         ledger.append(tmp_path / f"{seed}.parquet", thresholds=[0.5])
@@ -411,9 +395,8 @@ def test_sums_that_int64_cannot_hold_are_refused(tmp_path, monkeypatch):
         ledger.read(by=[])
 
 
-def test_the_table_is_open_to_others(tmp_path):
+def test_the_table_is_open_to_others(ledger, tmp_path):
     """One line in Polars, DuckDB, pandas and pyarrow gives the same totals."""
-    ledger = nf.CountsLedger(tmp_path / "ledger")
     ledger.append(write(tmp_path, "a.parquet", random_log(200)), **COLUMNS)
     expected = (
         random_log(200).group_by("model").agg(pl.col("label").sum().cast(pl.Int64)).sort("model").rows()
@@ -449,8 +432,7 @@ def unit_log(night: int, units: int = 150) -> pl.DataFrame:
 
 @pytest.mark.thorough
 @pytest.mark.parametrize("thresholds", ["exact", GRID])
-def test_counts_by_buckets_are_those_of_a_direct_count(tmp_path, thresholds):
-    ledger = nf.CountsLedger(tmp_path / "ledger")
+def test_counts_by_buckets_are_those_of_a_direct_count(ledger, tmp_path, thresholds):
     paths = [write(tmp_path, f"{night}.parquet", unit_log(night)) for night in range(3)]
     columns = {"segments": "country", "unit": "user"}
     for path in paths:
@@ -469,9 +451,8 @@ def test_counts_by_buckets_are_those_of_a_direct_count(tmp_path, thresholds):
     assert_frame_equal(intervals, nf.compute_rates(by_bucket, interval="wilson", units="bucket"))
 
 
-def test_units_and_buckets_are_settings(tmp_path):
+def test_units_and_buckets_are_settings(ledger, tmp_path):
     path = write(tmp_path, "a.parquet", unit_log(1))
-    ledger = nf.CountsLedger(tmp_path / "ledger")
     for options in ({}, {"unit": "user"}, {"unit": "user", "buckets": 256}, {"unit": "user", "buckets": 64}):
         ledger.append(path, thresholds=GRID, **options)
     assert len(ledger.generations()) == 3
@@ -485,8 +466,7 @@ def test_units_and_buckets_are_settings(tmp_path):
     assert by_repeat.keys == ["model", "repeat"]
 
 
-def test_units_that_cannot_be_kept_together_are_refused(tmp_path):
-    ledger = nf.CountsLedger(tmp_path / "ledger")
+def test_units_that_cannot_be_kept_together_are_refused(ledger, tmp_path):
     path = write(tmp_path, "a.parquet", unit_log(1))
     lost = write(tmp_path, "b.parquet", unit_log(2).with_columns(user=pl.lit(None, pl.String)))
     with pytest.raises(InvalidRowsError, match="rows have no unit"):

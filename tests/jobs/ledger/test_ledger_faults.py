@@ -25,7 +25,7 @@ from tests.small_jobs import SMALL, small_job
 ROOT = Path(__file__).parents[3]
 GRID = [0.0, 0.5]
 #: What is wrong with files among many good ones.
-BAD = ("truncated", "empty", "text", "unreadable", "vanishing", "growing")
+BAD = ("truncated", "empty", "text", "without", "invalid", "unreadable", "vanishing", "growing")
 SETTINGS = CountingSettings.of(thresholds=GRID)
 
 
@@ -102,42 +102,6 @@ def test_writers_at_once_lose_and_double_nothing(tmp_path: Path, files: int, wri
 
 
 @pytest.mark.thorough
-def test_bad_files_are_all_named_and_the_good_ones_counted(tmp_path):
-    paths = write_logs(tmp_path / "logs", 20)
-    log = random_log(60, 99)
-    contents = {
-        "truncated": paths[0].read_bytes()[:200],
-        "empty": b"",
-        "text": b"model,label,score\na,1,0.5\n",
-    }
-    bad = []
-    for name, content in contents.items():
-        bad.append(tmp_path / "logs" / f"{name}.parquet")
-        bad[-1].write_bytes(content)
-    without = tmp_path / "logs" / "without.parquet"
-    log.drop("score").write_parquet(without)
-    invalid = tmp_path / "logs" / "invalid.parquet"
-    log.with_columns(score=pl.lit(None, pl.Float64)).write_parquet(invalid)
-    bad += [without, invalid]
-    ledger = nf.CountsLedger(tmp_path / "ledger")
-    with pytest.raises(nf.SourceError) as error:
-        ledger.append(tmp_path / "logs", thresholds=GRID)
-    assert error.value.exit_code == 3
-    assert all(str(path) in str(error.value) for path in bad), str(error.value)
-    found = ledger.append(tmp_path / "logs", thresholds=GRID, keep_going=True)
-    assert set(found.filter(pl.col("event") == "failed")["path"]) == {str(path) for path in bad}
-    counted = nf.count_confusion(nf.scan_predictions(paths), thresholds=GRID)
-    assert_frame_equal(ledger.read(), counted, check_exact=True)
-    # Once they are good, they are picked up.
-    for seed, path in enumerate(bad):
-        random_log(60, 100 + seed).write_parquet(path)
-    again = ledger.append(tmp_path / "logs", thresholds=GRID)
-    assert set(again.filter(pl.col("event") == "counted")["path"]) == {str(path) for path in bad}
-    counted = nf.count_confusion(nf.scan_predictions([*paths, *bad]), thresholds=GRID)
-    assert_frame_equal(ledger.read(), counted, check_exact=True)
-
-
-@pytest.mark.thorough
 @pytest.mark.parametrize("files", [30, pytest.param(1000, marks=pytest.mark.slow)])
 def test_bad_files_among_many_good_ones(tmp_path, monkeypatch, files):
     """Through the command: all are named, the good ones count, and the others do so once they are good."""
@@ -152,6 +116,8 @@ def test_bad_files_among_many_good_ones(tmp_path, monkeypatch, files):
     bad["truncated"].write_bytes(content[: len(content) // 2])
     bad["empty"].write_bytes(b"")
     bad["text"].write_bytes(b"model,label,score\na,1,0.5\n")
+    random_log(40, 58).drop("score").write_parquet(bad["without"])
+    random_log(40, 59).with_columns(score=pl.lit(None, pl.Float64)).write_parquet(bad["invalid"])
     bad["unreadable"].symlink_to("/proc/self/mem")
     for n, name in enumerate(("vanishing", "growing")):
         random_log(40, 60 + n).write_parquet(bad[name])
@@ -179,6 +145,7 @@ def test_bad_files_among_many_good_ones(tmp_path, monkeypatch, files):
     going = CliRunner().invoke(main, ["run", str(job), "--keep-going"])
     assert going.exit_code == 0, going.output
     assert f"files: {len(bad)} failed" in going.stdout
+    assert "could not be counted" in next((tmp_path / "out" / "runs").glob("*/history.html")).read_text()
     ledger = nf.CountsLedger(tmp_path / "ledger")
     counted = nf.count_confusion(nf.scan_predictions(good), thresholds=GRID)
     assert_frame_equal(ledger.read(), counted, check_exact=True)
