@@ -46,7 +46,7 @@ def count_for_comparison(
     tally = tally_scan(scan_behind(predictions), thresholds=thresholds, progress=True)
     grid = tally.counts["threshold"].unique().sort().to_list()
     repeats = [REPEAT] if REPEAT in tally.counts.columns else []
-    by, buckets = _affordable(tally.counts, segments, repeats, len(grid))
+    by, buckets = affordable(tally.counts, segments, repeats, len(grid))
     bucketed = unit_buckets(predictions, buckets=buckets)
     same: Thresholds = grid if tally.reached or not isinstance(thresholds, AutoThresholds) else "exact"
     if thresholds == "exact":
@@ -55,13 +55,17 @@ def count_for_comparison(
     return ReportCounts(tally, by_unit.counts, sizes)
 
 
-def _affordable(
-    counts: pl.DataFrame, segments: Sequence[str], repeats: list[str], thresholds: int
+def affordable(
+    counts: pl.DataFrame,
+    segments: Sequence[str],
+    repeats: Sequence[str],
+    thresholds: int,
+    allowed: Sequence[int] = _BUCKETS,
 ) -> tuple[list[str], int]:
     """Return the keys that are counted by buckets, repeats and all segments or none, and how many buckets."""
-    for by in ([*segments, *repeats], repeats):
+    for by in ([*segments, *repeats], list(repeats)):
         groups = counts.select("model", *by).n_unique()
-        for buckets in _BUCKETS:
+        for buckets in allowed:
             if groups * buckets * thresholds <= MOST_COUNTS:
                 return by, buckets
-    return repeats, _BUCKETS[-1]
+    return list(repeats), allowed[-1]

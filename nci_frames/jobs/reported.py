@@ -7,7 +7,7 @@ from typing import Any, Literal
 import polars as pl
 
 from nci_frames.base.errors import SourceError
-from nci_frames.jobs.counting_units import MOST_COUNTS
+from nci_frames.jobs.counting_units import affordable
 from nci_frames.jobs.ledger.files import Window
 from nci_frames.jobs.ledger.ledger import CountsLedger
 from nci_frames.jobs.ledger.settings import CountingSettings
@@ -72,10 +72,9 @@ class Reported:
         if settings.unit is None:
             return None
         repeats = [REPEAT] if settings.repeat else []
-        groups = table.select("model", *repeats, *segments).n_unique()
-        many = groups * (settings.buckets or 1) * len(settings.thresholds or ())
-        kept = segments if many <= MOST_COUNTS else ()
-        return self.by([*repeats, *kept, BUCKET], "all")
+        thresholds, buckets = len(settings.thresholds or ()), [settings.buckets or 1]
+        kept, _ = affordable(table, segments, repeats, thresholds, buckets)
+        return self.by([*kept, BUCKET], "all")
 
     def facts(self, files: pl.DataFrame) -> list[tuple[str, str]]:
         """Return pairs of label and value about the rows; *files* is what became of each file of the run."""

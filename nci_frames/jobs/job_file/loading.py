@@ -5,11 +5,11 @@ import os
 import re
 import tomllib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields, is_dataclass
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any
 
-from pydantic import BaseModel, ValidationError
+from pydantic import ValidationError
 
 from nci_frames.base.arguments import check_utf8
 from nci_frames.base.errors import ParameterError
@@ -150,25 +150,13 @@ _BRANCHES = {"str", "int", "float", "bool", "SegmentScenario", "constrained-floa
 
 def _known_keys(place: Sequence[str | int]) -> list[str]:
     """Return the keys that a table of the job file can have."""
-    table: Any = Job
+    schema = Job.model_json_schema()
+    table = schema
     for part in place:
-        if isinstance(part, int):
-            continue
-        table = next(iter(_tables_in(_annotations(table).get(part))), table)
-    return list(_annotations(table))
-
-
-def _annotations(table: Any) -> dict[str, Any]:
-    """Return the keys of a table and what each holds."""
-    if is_dataclass(table):
-        return {field.name: field.type for field in fields(table)}
-    return {name: field.annotation for name, field in table.model_fields.items()}
-
-
-def _tables_in(annotation: Any) -> list[Any]:
-    if isinstance(annotation, type) and (issubclass(annotation, BaseModel) or is_dataclass(annotation)):
-        return [annotation]
-    return [table for argument in get_args(annotation) for table in _tables_in(argument)]
+        # A number of a list, and a name that the user gave, lead into no other table.
+        named = re.search(r"#/\$defs/(\w+)", str(table["properties"].get(part)))
+        table = schema["$defs"][named[1]] if named else table
+    return list(table["properties"])
 
 
 def _key(place: Sequence[str | int]) -> str:
