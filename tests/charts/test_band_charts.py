@@ -1,10 +1,8 @@
 """The band of precision and its widest place; sub-samples against the adjusted curve."""
 
 import polars as pl
-import pytest
 
 import nci_frames as nf
-from nci_frames.base.errors import ParameterError
 from tests.chart_specs import panel_layer, panel_rows
 
 GRID = [0.0, 0.001, 0.01, 0.1]
@@ -50,16 +48,6 @@ def test_an_undefined_width_leaves_the_curve():
     assert {row["label"] for row in panel_rows(spec)} == {None, "Δ undefined"}
 
 
-def test_frames_that_do_not_belong_together_are_refused():
-    band, widest = frames()
-    with pytest.raises(ParameterError, match=r"different models\n.*'b' in only one of them"):
-        nf.chart_precision_uncertainty(band, widest.head(1))
-    with pytest.raises(ParameterError, match="several rows for one model and prevalence"):
-        nf.chart_precision_uncertainty(pl.concat([band, band]), widest)
-    with pytest.raises(ParameterError, match="no precision to draw"):
-        nf.chart_precision_uncertainty(band.with_columns(value=pl.lit(None, pl.Float64)), widest)
-
-
 def study(models=("a", "b"), prevalence=0.5):
     log = pl.concat(
         pl.DataFrame({"model": name, "label": [i % 4 == 0 for i in range(80)]}).with_columns(
@@ -82,11 +70,3 @@ def test_sub_samples_are_shown_as_the_study_has_them():
         encoding = panel_layer(spec, name)["encoding"]
         assert (encoding["y"]["field"], encoding["y2"]["field"]) == ends
     assert panel_layer(spec, "lines")["encoding"]["y"]["field"] == "adjusted"
-
-
-def test_sub_samples_of_two_prevalences_are_refused():
-    both = pl.concat([study(["a"], 0.4), study(["b"], 0.5)])
-    with pytest.raises(ParameterError, match=r"several prevalences.*\n.*0\.4, 0\.5"):
-        nf.chart_subsamples(both)
-    with pytest.raises(ParameterError, match="several rows for one model and threshold"):
-        nf.chart_subsamples(pl.concat([study(), study()]))

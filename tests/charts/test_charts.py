@@ -2,14 +2,13 @@
 
 import functools
 import math
-from typing import Any
 
 import altair as alt
 import polars as pl
 import pytest
 
 import nci_frames as nf
-from nci_frames.base.errors import ParameterError, SchemaError
+from nci_frames.base.errors import ParameterError
 from nci_frames.charts import (
     MAX_ROWS,
     chart_f_beta_over_beta,
@@ -17,10 +16,9 @@ from nci_frames.charts import (
     chart_p3,
     chart_pr_auc_over_prevalence,
 )
-from nci_frames.charts.parts.theme import DASHES, PALETTE, model_style
+from nci_frames.charts.parts.theme import PALETTE, model_style
 from tests.chart_specs import layer, rows_of
-from tests.comparisons import MODELS, altered, comparison
-from tests.fuzz.calls import calls
+from tests.comparisons import MODELS, comparison
 
 ETA = 0.01
 DRAW = {
@@ -66,13 +64,6 @@ def test_the_axis_reaches_an_observed_prevalence_outside_the_grid(tables):
     assert high == max(tables.prevalence)
 
 
-@every_chart
-@pytest.mark.parametrize("observed", [-0.1, 1.5, math.nan])
-def test_an_impossible_observed_prevalence_is_refused(tables, name, observed):
-    with pytest.raises(ParameterError, match="observed must be a prevalence"):
-        DRAW[name](tables, observed=observed)
-
-
 def test_thresholds_that_differ_are_not_named(tables):
     own = tables.projection.with_columns(
         threshold=pl.when(pl.col("model") == "forest").then(0.7).otherwise("threshold")
@@ -107,37 +98,6 @@ def test_keys_are_not_embedded(tables, name):
     text = chart.to_json()
     assert "secret" not in text
     assert "<i>key</i>" not in text
-
-
-@every_chart
-def test_a_chart_is_a_value(tables, name):
-    before = alt.theme.active
-    first, second = DRAW[name](tables).to_dict(), DRAW[name](tables).to_dict()
-    assert first == second
-    assert alt.theme.active == before
-    assert first["config"]["legend"]["symbolLimit"] == 0
-
-
-def test_the_theme_is_offered_but_not_enabled():
-    assert "nci_frames" in alt.theme.names()
-    assert alt.theme.active != "nci_frames"
-
-
-def test_lazy_frames_are_accepted(tables):
-    assert chart_p3(tables.projection.lazy()).to_dict() == chart_p3(tables.projection).to_dict()
-
-
-def test_a_frame_without_ranks_is_accepted(tables):
-    bare = tables.projection.drop("rank", "gap")
-    assert chart_p3(bare).to_dict() == chart_p3(tables.projection).to_dict()
-
-
-def test_the_order_of_rows_does_not_matter(tables):
-    shuffled = tables.areas.sample(fraction=1, shuffle=True, seed=1)
-    assert (
-        chart_pr_auc_over_prevalence(shuffled).to_dict()
-        == chart_pr_auc_over_prevalence(tables.areas).to_dict()
-    )
 
 
 def test_a_null_value_leaves_a_gap(tables):
@@ -188,13 +148,6 @@ def test_more_models_than_colours_differ_by_stroke():
     assert encoding["strokeDash"]["title"] == encoding["color"]["title"]  # or there would be two legends
 
 
-def test_style_goes_by_sorted_name():
-    style = model_style(["b", "a", "b"])
-    assert style.models == ("a", "b")
-    assert style.colours == PALETTE[:2]
-    assert style.dashes == (DASHES[0], DASHES[0])
-
-
 def test_a_model_that_is_not_among_the_others_changes_no_colour():
     style = model_style(["a", "b", "d"], among=["d", "b"])
     assert dict(zip(style.models, style.colours, strict=True)) == dict(zip("bda", PALETTE, strict=False))
@@ -203,36 +156,6 @@ def test_a_model_that_is_not_among_the_others_changes_no_colour():
 @pytest.mark.parametrize(("names", "columns"), [(["a", "b", "c"], 3), (["a" * 90], 1), ([], 1)])
 def test_the_legend_has_room_for_the_longest_name(names, columns):
     assert model_style(names).columns == columns
-
-
-def test_a_grid_value_may_differ_in_its_last_digit(tables):
-    assert chart_f_beta_over_beta(tables.projection, prevalence=math.nextafter(ETA, 1))
-
-
-@every_chart
-def test_a_metric_that_the_frame_lacks_is_refused(tables, name):
-    without = altered(
-        tables,
-        projection=tables.projection.filter(metric="recall"),
-        areas=tables.areas.filter(metric="roc_auc"),
-    )
-    with pytest.raises(ParameterError, match="no rows of metric"):
-        DRAW[name](without)
-
-
-def test_two_methods_must_be_chosen_between(tables):
-    both = pl.concat([tables.areas, tables.areas.with_columns(method=pl.lit("interpolated"))])
-    with pytest.raises(ParameterError, match="several methods"):
-        chart_pr_auc_over_prevalence(both)
-    subtitle = chart_pr_auc_over_prevalence(both, method="interpolated").to_dict()["title"]["subtitle"]
-    assert "Davis and Goadrich" in subtitle
-    with pytest.raises(ParameterError, match="no rows of method 'trapezoid'"):
-        chart_pr_auc_over_prevalence(both, method="trapezoid")
-
-
-def test_nothing_to_draw_is_refused():
-    with pytest.raises(ParameterError, match=r"no precision to draw\n.*each undefined or at prevalence 0"):
-        chart_p3(comparison({"a": (None, 0.1)}).projection)
 
 
 def test_a_chart_has_at_most_five_thousand_rows():
@@ -254,48 +177,6 @@ def test_a_chart_has_at_most_five_thousand_rows():
         chart_p3(zigzag)
 
 
-def test_a_model_without_a_name_is_refused() -> None:
-    rates = nf.compute_rates(nf.expected_counts(tpr=0.6, fpr=0.1, ratio=9, size=1000))
-    unnamed = rates.with_columns(model=pl.lit(None, pl.String))
-    with pytest.raises(nf.SchemaError, match="a model has no name"):
-        nf.chart_contingency_space(unnamed)
-
-
-@pytest.mark.parametrize(
-    ("name", "place", "change", "told"),
-    [
-        ("chart_imbalance_sensitivity", 0, {"ratio": 0.0}, "numbers above 0"),
-        ("chart_precision_uncertainty", 1, {"prevalence": 0.0}, "numbers above 0"),
-        ("chart_winner_ranges", 0, {"over": "time"}, "over must be one of 'prevalence', 'beta'"),
-        ("chart_tpr_ppv", 1, {"threshold": None}, "a winner is not among the points"),
-    ],
-)
-def test_what_cannot_be_drawn_is_named(name: str, place: int, change: dict[str, Any], told: str) -> None:
-    call = calls()[name]
-    frames = list(call.frames)
-    frames[place] = frames[place].with_columns(**{key: pl.lit(value) for key, value in change.items()})
-    with pytest.raises(ParameterError, match=told):
-        call.function(*frames, **call.options)
-
-
-@pytest.mark.parametrize(
-    ("draw", "error", "told"),
-    [
-        (lambda t: chart_f_beta_over_prevalence(t.projection, beta=7), ParameterError,
-         r"no rows of beta 7\n.*found: +beta 0\.1, 0\.1"),
-        (lambda t: chart_f_beta_over_beta(t.projection, prevalence=0.3), ParameterError,
-         r"no rows of prevalence 0\.3\n.*found: +prevalence 0\.0001"),
-        (lambda t: chart_p3(t.points), SchemaError, "not a projection frame"),
-        (lambda t: chart_pr_auc_over_prevalence(t.projection), SchemaError, "areas frame"),
-        (lambda t: chart_p3(pl.concat([t.projection, t.projection.with_columns(threshold=pl.lit(0.9))])),
-         ParameterError, "2 rows that differ in 'threshold'"),
-    ],
-)  # fmt: skip
-def test_what_does_not_fit_the_chart_is_refused(tables, draw, error, told):
-    with pytest.raises(error, match=told):
-        draw(tables)
-
-
 def test_a_precision_band_is_drawn_as_it_is() -> None:
     points = comparison().points.select("model", "threshold", "tp", "fp", "fn", "tn")
     rates = nf.compute_rates(points, interval="wilson")
@@ -306,3 +187,19 @@ def test_a_precision_band_is_drawn_as_it_is() -> None:
     assert pl.DataFrame(rows_of(spec)).select(columns).equals(band.select(columns))
     told = {item["title"] for item in layer(spec, "targets")["encoding"]["tooltip"]}
     assert {"lower bound", "upper bound"} <= told
+
+
+def test_rows_may_be_lazy_without_ranks_and_in_any_order(tables):
+    frame, drawn = tables.projection, chart_p3(tables.projection).to_dict()
+    shuffled = frame.sample(fraction=1, shuffle=True, seed=1)
+    for other in (frame.lazy(), frame.drop("rank", "gap"), shuffled):
+        assert chart_p3(other).to_dict() == drawn
+    # A value of a grid may differ in its last digit.
+    assert chart_f_beta_over_beta(frame, prevalence=math.nextafter(ETA, 1))
+
+
+def test_the_theme_is_offered_but_not_enabled(tables):
+    chart_p3(tables.projection)
+    assert "nci_frames" in alt.theme.names()
+    assert alt.theme.active != "nci_frames"
+    assert drawn("p3")["config"]["legend"]["symbolLimit"] == 0

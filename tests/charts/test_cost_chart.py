@@ -4,7 +4,6 @@ import polars as pl
 import pytest
 
 import nci_frames as nf
-from nci_frames.base.errors import ParameterError
 from tests.chart_specs import layer, rows_of
 
 GRID = [0.0, 0.001, 0.01, 0.1, 1.0]
@@ -59,22 +58,3 @@ def test_only_relative_costs_have_a_rule_and_are_cut(cost, title, scale, subtitl
 def test_a_relative_cost_that_stays_low_is_not_cut():
     low = projection_of(nf.relative_cost()).filter(pl.col("value") < 1.5)
     assert "cut off" not in nf.chart_cost(low).to_dict()["title"]["subtitle"]
-
-
-def test_what_is_no_cost_or_several_is_refused():
-    once = projection_of(nf.expected_cost())
-    both = pl.concat([projection_of(nf.expected_cost(c_fn=k)) for k in (2, 20)])
-    assert "c_fn=20" in nf.chart_cost(both, metric="expected_cost(c_fn=20)").to_dict()["title"]["subtitle"]
-    for frame, options, told in (
-        (both, {}, r"several metrics.*\n.*'expected_cost\(c_fn=2\)', 'expected_cost"),
-        (both, {"metric": "precision"}, "no rows of metric 'precision'"),
-        (once.with_columns(metric=pl.lit("expected_cost(<script>)")), {}, "the frame has no cost"),
-        (
-            pl.concat([once, once.with_columns(threshold=pl.lit(0.9))]),
-            {},
-            r"one model and prevalence\n.*'thr",
-        ),
-        (once.with_columns(value=pl.lit(None, pl.Float64)), {}, "no cost to draw"),
-    ):
-        with pytest.raises(ParameterError, match=told):
-            nf.chart_cost(frame, **options)

@@ -5,7 +5,6 @@ import pytest
 from sklearn.metrics import average_precision_score
 
 import nci_frames as nf
-from nci_frames.base.errors import ParameterError, SchemaError
 from tests.chart_specs import layer, rows_of
 
 
@@ -61,32 +60,3 @@ def test_one_prevalence_needs_no_strokes():
     spec = nf.chart_pr(pr_of(prevalence=[0.1])).to_dict()
     assert "strokeDash" not in layer(spec, "lines")["encoding"]
     assert spec["title"]["text"] == "Precision-recall curves at prevalence η = 0.1"
-
-
-def test_folds_are_not_drawn_over_one_another():
-    twice = pl.concat([rates_of().with_columns(fold=pl.lit(f)) for f in "ab"])
-    with pytest.raises(ParameterError, match=r"several rows for one model and threshold\n.*'fold'"):
-        nf.chart_roc(twice)
-
-
-def test_nothing_to_draw_is_refused():
-    log = pl.DataFrame({"model": "a", "label": [0, 0], "score": [0.1, 0.4]})
-    undefined = nf.compute_rates(nf.count_confusion(log, thresholds=[0.2]))
-    with pytest.raises(ParameterError, match="no point to draw"):
-        nf.chart_roc(undefined)
-    with pytest.raises(ParameterError, match="no point to draw"):
-        nf.chart_pr(pr_of().with_columns(value=pl.lit(None, pl.Float64)))
-
-
-def test_what_cannot_be_told_apart_is_refused():
-    with pytest.raises(ParameterError, match=r"at most 5 prevalences.*\n.*0\.01, 0\.02"):
-        nf.chart_pr(pr_of(prevalence=[0.01, 0.02, 0.03, 0.04, 0.05, 0.06]))
-    with pytest.raises(ParameterError, match=r"at most 8 models\n.*2 prevalences and 9 models"):
-        nf.chart_pr(pr_of([f"m{i}" for i in range(9)]))
-
-
-def test_frames_of_another_kind_are_refused():
-    with pytest.raises(SchemaError, match="not a rates frame"):
-        nf.chart_roc(pr_of())
-    with pytest.raises(ParameterError, match="no rows of metric 'recall'"):
-        nf.chart_pr(pr_of().filter(pl.col("metric") == "precision"))

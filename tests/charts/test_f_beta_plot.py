@@ -101,27 +101,3 @@ def test_curves_can_be_of_few_models_and_the_bars_are_of_all():
     assert named[1].items() < named[0].items()
     with pytest.raises(ParameterError, match=r"none of the models to draw has a mean\n.*'x'"):
         nf.chart_f_beta_plot(comparisons, winners, shown=["x"])
-
-
-def test_several_prevalences_must_be_chosen_between():
-    comparisons, winners = frames()
-    both = pl.concat([comparisons, comparisons.with_columns(prevalence=pl.lit(0.5))])
-    with pytest.raises(ParameterError, match=r"several prevalences.*\n.*0\.01, 0\.5"):
-        nf.chart_f_beta_plot(both, winners)
-    title = nf.chart_f_beta_plot(both, winners, prevalence=0.5).to_dict()["title"]["text"]
-    assert title == "F-beta plot at prevalence η = 0.5"
-
-
-def test_winners_over_prevalence_are_refused():
-    pooled = nf.compute_rates(nf.pool_counts(rates_of(), over="fold"))
-    wrong = nf.winner_ranges(pooled, metric="f_beta", over="prevalence", beta=1)
-    with pytest.raises(ParameterError, match=r"F-beta over beta\n.*f_beta over prevalence"):
-        nf.chart_f_beta_plot(frames()[0], wrong)
-
-
-def test_nothing_to_draw_is_refused():
-    comparisons, winners = frames()
-    with pytest.raises(ParameterError, match="no mean to draw"):
-        nf.chart_f_beta_plot(comparisons.with_columns(mean=pl.lit(None, pl.Float64)), winners)
-    with pytest.raises(ParameterError, match="needs at least two betas"):
-        nf.chart_f_beta_plot(comparisons.filter(pl.col("beta") == 1), winners)

@@ -8,18 +8,9 @@ import pytest
 import nci_frames as nf
 from nci_frames.base.errors import ParameterError
 from tests.chart_specs import layer, rows_of
+from tests.charts.drawn import rates as rates_of
 
 ETA = 0.01
-
-
-def rates_of(models=("a", "b")):
-    rows = [
-        {"model": m, "threshold": t, "tp": 100 - 10 * i + k, "fp": round(400 / 4**i) + 5 * k}
-        for k, m in enumerate(models)
-        for i, t in enumerate((0.1, 0.3, 0.5, 0.7))
-    ]
-    frame = pl.DataFrame(rows)
-    return nf.compute_rates(frame.with_columns(fn=120 - pl.col("tp"), tn=1000 - pl.col("fp")))
 
 
 def projection_of(rates, metrics=("precision", "recall"), prevalence=(ETA,)):
@@ -49,7 +40,9 @@ def test_points_are_where_their_rates_put_them():
 
 
 def test_models_of_one_colour_have_shapes_of_their_own():
-    encoding = layer(draw_tpr_ppv(rates_of([f"m{i}" for i in range(20)])).to_dict(), "points")["encoding"]
+    encoding = layer(draw_tpr_ppv(rates_of(tuple(f"m{i}" for i in range(20)))).to_dict(), "points")[
+        "encoding"
+    ]
     pairs = zip(encoding["color"]["scale"]["range"], encoding["shape"]["scale"]["range"], strict=True)
     assert len(set(pairs)) == 20
     assert encoding["shape"]["title"] == encoding["color"]["title"]  # or there would be two legends
@@ -62,20 +55,12 @@ def test_infinite_thresholds_leave_valid_json():
     assert "Infinity" not in draw_tpr_ppv(rates).to_json()
 
 
-def test_winners_of_other_rates_are_refused():
-    rates = rates_of()
-    with pytest.raises(ParameterError, match=r"not among the points\n.*'c' at 0\."):
-        nf.chart_tpr_ppv(projection_of(rates), nf.decision_map(rates_of(["c"])), prevalence=ETA)
-    with pytest.raises(ParameterError, match=r"no rows of prevalence 0\.5"):
-        nf.chart_tpr_ppv(projection_of(rates), nf.decision_map(rates), prevalence=0.5)
-
-
 def draw_pos_fraction(rates, prevalence=(0.01, 0.1), **options):
     return nf.chart_pos_fraction(projection_of(rates, ["pos_fraction", "recall"], prevalence), **options)
 
 
 def test_the_share_of_positives_is_that_of_the_formula():
-    rates = rates_of(["a"])
+    rates = rates_of(("a",))
     rows = rows_of(draw_pos_fraction(rates, [0.1]).to_dict())
     tpr, fpr = rates.sort("tpr")["tpr"], rates.sort("tpr")["fpr"]
     assert [row["recall"] for row in rows] == tpr.to_list()
@@ -116,7 +101,7 @@ def test_a_logarithmic_share_leaves_0_out():
     nobody = pl.DataFrame(
         {"model": ["a"], "threshold": [9.0], "tp": [0], "fp": [0], "fn": [120], "tn": [1000]}
     )
-    rates = pl.concat([rates_of(["a"]), nf.compute_rates(nobody)], how="diagonal_relaxed")
+    rates = pl.concat([rates_of(("a",)), nf.compute_rates(nobody)], how="diagonal_relaxed")
     spec = draw_pos_fraction(rates, log_x=True).to_dict()
     scale = layer(spec, "lines")["encoding"]["x"]["scale"]
     assert scale["type"] == "log"

@@ -7,10 +7,9 @@ import polars as pl
 import pytest
 
 import nci_frames as nf
-from nci_frames.base.errors import ParameterError, SchemaError
+from nci_frames.base.errors import ParameterError
 from nci_frames.charts.parts.theme import PALETTE
-from tests.chart_specs import panel_layer, panel_rows, without_data
-from tests.comparisons import HOSTILE
+from tests.chart_specs import panel_layer, panel_rows
 
 GRID = [0.0, 0.001, 0.01, 0.1]
 
@@ -111,34 +110,6 @@ def test_values_outside_0_and_1_have_an_axis_of_their_own():
     assert "scale" not in y
 
 
-def test_too_many_segments_are_refused():
-    many = rates_of(tuple(f"s{i:02d}" for i in range(13)))
-    with pytest.raises(ParameterError, match=r"at most 12 segments\n.*13 values of 'country'\n.*select"):
-        nf.chart_segments(precision(many), segments="country")
-    twelve = precision(many).filter(pl.col("country") != "s12")
-    assert nf.chart_segments(twelve, segments="country", observed=many).to_dict()
-
-
-def test_what_has_no_panels_is_refused():
-    projection = precision(rates_of())
-    with pytest.raises(SchemaError, match=r"missing column 'contry'(.|\n)*did you mean 'country'"):
-        nf.chart_segments(projection, segments="contry")
-    with pytest.raises(SchemaError, match="missing column 'model'"):
-        nf.chart_segments(projection, segments="model")
-    with pytest.raises(ParameterError, match=r"several rows for one country, model and prevalence"):
-        nf.chart_segments(pl.concat([projection, projection]), segments="country")
-    with pytest.raises(ParameterError, match="no value to draw"):
-        nf.chart_segments(projection.with_columns(value=pl.lit(None, pl.Float64)), segments="country")
-
-
-def test_hostile_names_of_segments_and_models_occur_only_as_data():
-    rates = rates_of(HOSTILE, HOSTILE, key=HOSTILE[0])
-    spec = nf.chart_segments(precision(rates), segments=HOSTILE[0], observed=rates).to_dict()
-    assert {row["segment"] for row in panel_rows(spec)} == set(HOSTILE)
-    rest = repr(without_data(spec))
-    assert not [n for n in HOSTILE if n in rest or repr(n)[1:-1] in rest]
-
-
 @pytest.mark.thorough
 def test_many_models_in_many_segments_are_thinned_to_the_size_of_a_panel():
     many = rates_of(tuple(f"s{i:02d}" for i in range(12)), tuple(f"m{i:02d}" for i in range(60)))
@@ -202,31 +173,3 @@ def test_what_has_no_decomposition_says_so():
     assert {(row["note"], row["reason"]) for row in totals(spec)} == {
         ("no decomposition", "the metric is undefined in the segment")
     }
-
-
-def test_one_metric_and_one_key_are_drawn():
-    two = rates_of().with_columns(month=pl.lit("1"))
-    spec = nf.chart_decomposition(parts_of(two), over="country").to_dict()
-    assert spec["title"]["text"] == "Why segments differ in precision"
-    with pytest.raises(ParameterError, match=r"several keys\n.*'country', 'month'\n.*over="):
-        nf.chart_decomposition(parts_of(two))
-    with pytest.raises(SchemaError, match="missing column 'week'"):
-        nf.chart_decomposition(parts_of(two), over="week")
-    mixed = pl.concat([parts_of(two), parts_of(two).with_columns(metric=pl.lit("mcc"))])
-    with pytest.raises(ParameterError, match=r"several metrics.*\n.*'mcc', 'precision'"):
-        nf.chart_decomposition(mixed, over="country")
-    with pytest.raises(ParameterError, match=r"several rows for one country and model\n.*'month'"):
-        nf.chart_decomposition(
-            pl.concat([parts_of(two), parts_of(two).with_columns(month=pl.lit("2"))]), over="country"
-        )
-    with pytest.raises(ParameterError, match="at most 40 segments"):
-        nf.chart_decomposition(parts_of(rates_of(tuple(f"s{i}" for i in range(50)))))
-
-
-def test_hostile_names_of_decomposed_segments_occur_only_as_data():
-    rates = rates_of(HOSTILE, HOSTILE, key=HOSTILE[1])
-    parts = nf.decompose_difference(rates, metric="precision", over=HOSTILE[1])
-    spec = nf.chart_decomposition(parts).to_dict()
-    assert {row["segment"] for row in panel_rows(spec)} == set(HOSTILE)
-    rest = repr(without_data(spec))
-    assert not [n for n in HOSTILE if n in rest or repr(n)[1:-1] in rest]

@@ -1,13 +1,9 @@
 """Charts of spaces and contests: what their specifications draw, and that names stay data."""
 
-from typing import Any
-
 import polars as pl
 import pytest
 
 import nci_frames as nf
-from nci_frames.charts import MAX_ROWS
-from nci_frames.charts.parts.theme import PALETTE
 from nci_frames.evaluation.support.reasons import too_few
 from tests.chart_specs import layers, rows_of
 
@@ -29,11 +25,6 @@ def rates_of(models: tuple[str, ...] = MODELS) -> pl.DataFrame:
 def ranking(rates: pl.DataFrame) -> pl.DataFrame:
     points = rates.filter(threshold=0.6)
     return nf.rank_models(nf.project_rates(points, metrics="f_beta", prevalence=[0.0, 0.001, 0.1, 0.5]))
-
-
-def best(rates: pl.DataFrame) -> pl.DataFrame:
-    counts = rates.filter(threshold=0.6).select("model", "threshold", "tp", "fp", "fn", "tn")
-    return nf.probability_best(counts, metric="f_beta", prevalence=[0.001, 0.1, 0.5], repeats=40)
 
 
 def with_bounds(rates: pl.DataFrame) -> pl.DataFrame:
@@ -112,69 +103,9 @@ def test_a_model_without_a_rank_leaves_a_gap() -> None:
         nf.chart_rank_over_prevalence(frame.with_columns(rank=pl.lit(None, pl.Int64)))
 
 
-@pytest.mark.parametrize(("name", "mark"), [("map", "bands"), ("winners", "bars")])
-def test_models_that_never_win_leave_the_others_their_colours(name: str, mark: str) -> None:
-    draw, frame = {
-        "map": (nf.chart_decision_map, nf.decision_map(rates_of())),
-        "winners": (
-            nf.chart_winner_ranges,
-            nf.winner_ranges(rates_of(), metric="f_beta", over="prevalence"),
-        ),
-    }[name]
-    spec = draw(frame, models=["0 never", "a", "b"]).to_dict()
-    scale = layers(spec)[mark]["encoding"]["color"]["scale"]
-    assert scale == {"domain": ["a", "b"], "range": list(PALETTE[1:3])}
-
-
-DRAW_OBSERVED: dict[str, Any] = {
-    "map": lambda rates, **o: nf.chart_decision_map(nf.decision_map(rates), **o),
-    "winners": lambda rates, **o: nf.chart_winner_ranges(
-        nf.winner_ranges(rates, metric="f_beta", over="prevalence"), **o
-    ),
-    "rank": lambda rates, **o: nf.chart_rank_over_prevalence(ranking(rates), **o),
-    "best": lambda rates, **o: nf.chart_probability_best(best(rates), **o),
-}
-
-
-@pytest.mark.parametrize("name", list(DRAW_OBSERVED))
-def test_the_observed_prevalence_is_marked_where_there_is_an_axis_of_it(name: str) -> None:
-    spec = DRAW_OBSERVED[name](rates_of(), observed=0.2).to_dict()
-    (mark,) = rows_of(spec, "rule")
-    place = mark.get("odds", mark.get("prevalence"))
-    assert place == pytest.approx(0.25 if name == "map" else 0.2)
-    assert mark["label"] == "observed 0.2"
-    assert "rule" not in layers(DRAW_OBSERVED[name](rates_of(), observed=0.0).to_dict())
-    with pytest.raises(nf.ParameterError, match="observed must be a prevalence"):
-        DRAW_OBSERVED[name](rates_of(), observed=2.0)
-
-
 def test_an_observed_prevalence_outside_the_map_is_not_marked() -> None:
     spec = nf.chart_decision_map(nf.decision_map(rates_of()), observed=0.75).to_dict()
     assert "rule" not in layers(spec)
-
-
-def test_what_cannot_be_drawn_says_so() -> None:
-    none = nf.imbalance_sensitivity("precision", ratios=2).clear()
-    with pytest.raises(nf.ParameterError, match="no sensitivity to draw"):
-        nf.chart_imbalance_sensitivity(none)
-    many = rates_of(tuple(f"m{place}" for place in range(MAX_ROWS)))
-    with pytest.raises(
-        nf.ParameterError, match=r"a chart shows at most 5,000 rows\n.*\n.*select operating points"
-    ):
-        nf.chart_contingency_space(many)
-    by_day = nf.decision_map(rates_of().with_columns(day=pl.lit("1")))
-    with pytest.raises(nf.ParameterError, match="the chart shows one comparison\n  found: the key 'day'"):
-        nf.chart_decision_map(by_day)
-    with pytest.raises(nf.ParameterError, match="no winner to draw"):
-        nf.chart_winner_ranges(nf.winner_ranges(rates_of().clear(), metric="accuracy", over="prevalence"))
-    two = nf.project_rates(rates_of(), metrics=["accuracy", "recall"], prevalence=[0.1, 0.2])
-    with pytest.raises(nf.ParameterError, match="several metrics, and the chart shows one"):
-        nf.chart_rank_over_prevalence(nf.rank_models(two.with_columns(pl.col("prevalence").fill_null(0.1))))
-    doubled = pl.concat([ranking(rates_of())] * 2)
-    with pytest.raises(nf.ParameterError, match="several rows for one model and prevalence"):
-        nf.chart_rank_over_prevalence(doubled)
-    with pytest.raises(nf.ParameterError, match="several rows for one model and prevalence"):
-        nf.chart_probability_best(pl.concat([best(rates_of())] * 2))
 
 
 def test_areas_of_models_of_one_colour_differ_in_depth() -> None:

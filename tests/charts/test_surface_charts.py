@@ -1,14 +1,11 @@
 """Surfaces of metrics: panels with one scale of colours."""
 
-import json
-
 import polars as pl
 import pytest
 
 import nci_frames as nf
 from nci_frames.base.errors import ParameterError
-from tests.chart_specs import panel_rows, without_data
-from tests.comparisons import HOSTILE
+from tests.chart_specs import panel_rows
 
 RATIOS = (9.0, 49.0, 1.0)
 
@@ -62,28 +59,3 @@ def test_one_of_several_can_be_named():
         nf.chart_metric_surface(both, ratio=7)
     with pytest.raises(ParameterError, match=r"no rows of metric 'mcc'"):
         nf.chart_metric_surface(both, metric="mcc")
-
-
-def test_what_cannot_be_drawn_says_so():
-    with pytest.raises(ParameterError, match=r"at most 5,000 rows\n.*\n.*resolution=40 or lower"):
-        nf.chart_metric_surface(surfaces(resolution=42))
-    with pytest.raises(ParameterError, match="several rows for one metric, ratio, tpr and tnr"):
-        nf.chart_metric_surface(pl.concat([surfaces()] * 2))
-    undefined = surfaces().with_columns(value=pl.lit(None, pl.Float64))
-    with pytest.raises(ParameterError, match="no surface to draw"):
-        nf.chart_metric_surface(undefined)
-    assert nf.chart_metric_surface(surfaces(resolution=40)).to_dict()
-
-
-def test_lazy_frames_are_accepted():
-    assert (
-        nf.chart_metric_surface(surfaces().lazy()).to_dict() == nf.chart_metric_surface(surfaces()).to_dict()
-    )
-
-
-@pytest.mark.parametrize("name", HOSTILE)
-def test_hostile_names_of_metrics_are_data(name):
-    hostile = surfaces(ratios=(9.0,)).with_columns(metric=pl.lit(name))
-    spec = nf.chart_metric_surface(hostile).to_dict()
-    assert {row["surface"] for row in panel_rows(spec)} == {f"{name} at 9 : 1"}
-    assert name not in json.dumps(without_data(spec), ensure_ascii=False)
