@@ -20,7 +20,7 @@ from nci_frames.evaluation.arrays.roc_steps import Curves, curve_parts, no_curve
 from nci_frames.evaluation.field.prevalences import Field, field_of, is_field, numbers_of, own_prevalence
 from nci_frames.evaluation.rates.clusters import class_worth
 from nci_frames.evaluation.rates.rates import compute_rates
-from nci_frames.evaluation.support.area_flags import with_curve_flags, with_curve_support
+from nci_frames.evaluation.support.flags import with_curve_flags, with_curve_support
 from nci_frames.schemas import AREAS, COUNTS, RATES, collect
 from nci_frames.schemas.checked import checked
 

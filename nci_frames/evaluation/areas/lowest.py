@@ -8,11 +8,11 @@ from nci_frames.evaluation.areas.area import Area
 from nci_frames.evaluation.areas.mean import MEAN_PR_AUC
 from nci_frames.evaluation.arrays.histograms import whole_counts
 from nci_frames.evaluation.arrays.roc_steps import curve_parts, no_curves
-from nci_frames.evaluation.metrics import Metric, called_metric, curve_asked
+from nci_frames.evaluation.metrics import called_metric, curve_asked
 from nci_frames.evaluation.rates.clusters import class_worth
 from nci_frames.evaluation.rates.operating_points import select_operating_points
 from nci_frames.evaluation.rates.rates import rates_of, with_worth
-from nci_frames.evaluation.support.area_flags import with_curve_support
+from nci_frames.evaluation.support.flags import with_curve_support
 from nci_frames.evaluation.support.reasons import reason_text
 from nci_frames.evaluation.support.rule import PR_SUPPORT, class_reason, point_reason, point_support
 from nci_frames.schemas import COUNTS, RATES, SUPPORT, collect
@@ -125,7 +125,12 @@ def supported_from(
     curve = curve_asked(metric)
     if curve is not None:
         label, needs_fpr = curve.name, isinstance(curve, Area) and curve.support is not None
-        _check_area(curve, threshold)
+        if threshold is not None:
+            msg = f"the metric {curve.name!r} has no threshold: it is an area over all of them"
+            raise ParameterError(msg, found=f"threshold={threshold!r}", hint="do not pass threshold")
+        if curve is MEAN_PR_AUC:
+            hint = "metric='pr_auc' returns the prevalence at which such a range may begin"
+            raise ParameterError(f"the metric {curve.name!r} belongs to {curve.needs}", hint=hint)
     else:
         called = called_metric(metric)
         label, needs_fpr = called.label, called.needs_fpr is not False
@@ -149,14 +154,3 @@ def supported_from(
         lowest = pl.when(why.is_null()).then(point_support(points.columns) if needs_fpr else pl.lit(0.0))
         found = points.select(*keys, prevalence=lowest, reason=why)
     return SUPPORT.finish(found.with_columns(metric=pl.lit(label)).sort(keys))
-
-
-def _check_area(curve: Metric, threshold: float | None) -> None:
-    if threshold is not None:
-        msg = f"the metric {curve.name!r} has no threshold: it is an area over all of them"
-        raise ParameterError(msg, found=f"threshold={threshold!r}", hint="do not pass threshold")
-    if curve is MEAN_PR_AUC:
-        raise ParameterError(
-            f"the metric {curve.name!r} belongs to {curve.needs}",
-            hint="metric='pr_auc' returns the prevalence at which such a range may begin",
-        )

@@ -15,7 +15,7 @@ import polars as pl
 from nci_frames.base.arguments import Prevalences
 from nci_frames.evaluation.areas.area import Area, all_areas
 from nci_frames.evaluation.areas.areas import areas_of, compute_areas
-from nci_frames.evaluation.arrays.buckets import BucketCounts, bucket_counts
+from nci_frames.evaluation.arrays.buckets import bucket_counts
 from nci_frames.evaluation.field.prevalences import Field
 from nci_frames.evaluation.metrics import curve_asked
 from nci_frames.evaluation.projection.projection import project_checked
@@ -58,10 +58,8 @@ def with_honest_bounds(
         What was asked of ``bootstrap``.
     """
     keys = ["model", *logs.keys(counts)]
-    groups = [] if logs.units is None else bucket_counts(counts, logs.units)
-    worth = worth_of(groups) if groups else None
     pooled = logs.without_units(counts)
-    sizes = _rows(pooled, keys) if worth is None else _sizes_of(groups, keys, worth, logs.level)
+    sizes, worth = _sizes(counts, pooled, logs)
     point_metrics = [metric for metric in metrics if curve_asked(metric) is None]
     parts = []
     if len(point_metrics) < len(metrics):
@@ -116,27 +114,23 @@ def _points(
     return corrected.select(*table.columns, "interval", *_FLAGS)
 
 
-def _rows(counts: pl.DataFrame, keys: list[str]) -> pl.DataFrame:
-    """Return the sizes of groups of independent rows."""
-    both = zip(_SIZES, (pl.col("tp") + pl.col("fn"), pl.col("fp") + pl.col("tn")), strict=True)
-    rows = counts.group_by(keys).agg(of_class.first().cast(pl.Float64).alias(name) for name, of_class in both)
-    return rows.with_columns(__rarer=pl.min_horizontal(_SIZES))
-
-
-def _sizes_of(
-    groups: Sequence[BucketCounts], keys: list[str], worth: pl.DataFrame, level: float
-) -> pl.DataFrame:
-    """Return the sizes of groups whose rows depend on those of the same bucket."""
-    tables = []
-    for group in groups:
-        both = group.positives, group.negatives
-        rows = [np.asarray(of_class.sum(axis=1)) for of_class in both]
-        known = [float(of_class.sum() * known_share(of_class, level)) for of_class in rows]
-        sizes = pl.DataFrame([(*known, min(group.sizes))], schema=[*_SIZES, "__rarer"], orient="row")
-        tables.append(group.histogram.labelled(sizes))
-    shares = zip(_SIZES, ("positives_worth", "negatives_worth"), strict=True)
-    found = pl.concat(tables).join(worth, on=keys, how="left", nulls_equal=True, maintain_order="left")
-    return found.select(*keys, *(pl.col(size) * pl.col(share) for size, share in shares), "__rarer")
+def _sizes(
+    counts: pl.DataFrame, pooled: pl.DataFrame, logs: Resampling
+) -> tuple[pl.DataFrame, pl.DataFrame | None]:
+    """Return ``_SIZES`` and ``__rarer`` of each group, and what a row is worth where units are drawn."""
+    keys = ["model", *logs.keys(counts)]
+    if logs.units is None or counts.is_empty():
+        both = zip(_SIZES, (pl.col("tp") + pl.col("fn"), pl.col("fp") + pl.col("tn")), strict=True)
+        sizes = pooled.group_by(keys).agg(rows.first().cast(pl.Float64).alias(name) for name, rows in both)
+        return sizes.with_columns(__rarer=pl.min_horizontal(_SIZES)), None
+    groups = bucket_counts(counts, logs.units)
+    worth = worth_of(groups)
+    columns: dict[str, pl.Expr] = {}
+    for name, share, of_class in zip(_SIZES, worth.columns[-2:], ("positives", "negatives"), strict=True):
+        rows = [np.asarray(getattr(group, of_class).sum(axis=1)) for group in groups]
+        known = [float(of_each.sum() * known_share(of_each, logs.level)) for of_each in rows]
+        columns[name] = pl.Series(known) * pl.col(share)
+    return worth.select(*keys, **columns, __rarer=pl.Series([min(group.sizes) for group in groups])), worth
 
 
 def _areas_in(table: pl.DataFrame) -> list[Area]:

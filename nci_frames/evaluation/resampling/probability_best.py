@@ -205,12 +205,9 @@ def _compared(models: list[Replicates], metric: Metric, *, by_rows: bool) -> pl.
     # One row, or one bucket, is the same in every resampled log.
     probability[:, (freedom < 1).any(axis=0)] = np.nan
     few = (freedom < (_LEAST_ROWS if by_rows else _LEAST_BUCKETS) - 1).any(axis=0)
-    etas = np.array([m.cases["prevalence"].fill_null(np.nan).to_numpy() for m in models])
-    one_eta = (etas == etas[0]).all(axis=0)
     return labelled_cases(
         models,
         __own="prevalence",
-        prevalence=pl.when(pl.Series(np.tile(one_eta, len(models)))).then("prevalence"),
         value=pl.Series(np.concatenate([m.value for m in models]), nan_to_null=True),
         probability=pl.Series(probability.ravel(), nan_to_null=True),
         repeats=pl.Series(defined.sum(axis=1).astype(np.int64).ravel()),

@@ -262,10 +262,16 @@ def _nanmean(each: Sequence[Floats]) -> Floats:
 def labelled_cases(
     groups: Sequence[Replicates], *columns: pl.Expr | pl.Series, **named: pl.Expr | pl.Series | str
 ) -> pl.DataFrame:
-    """Return the cases of groups, one group after the other, with their model and keys, and more columns."""
+    """Return the cases of groups, one group after the other, with their model and keys, and more columns.
+
+    A prevalence that differs between the groups is null.
+    """
     cases = pl.concat(replicates.cases for replicates in groups).with_columns(*columns, **named)
+    etas = np.array([replicates.cases["prevalence"].fill_null(np.nan).to_numpy() for replicates in groups])
+    one_eta = pl.Series(np.tile((etas == etas[0]).all(axis=0), len(groups)))
     of_case = np.repeat(np.arange(len(groups)), [len(replicates.cases) for replicates in groups])
-    return pl.concat(replicates.histogram.group for replicates in groups)[of_case].hstack(cases)
+    heads = pl.concat(replicates.histogram.group for replicates in groups)[of_case]
+    return heads.hstack(cases.with_columns(prevalence=pl.when(one_eta).then("prevalence")))
 
 
 def takes_own_thresholds(metric: str | pl.Expr, threshold: float | str | None) -> bool:

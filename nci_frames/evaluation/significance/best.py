@@ -233,8 +233,6 @@ def _compared(models: list[Replicates], metric: Metric, level: float, *, simulta
         results["difference"] *= -1
         # Zero has no sign.
         results["lower"], results["upper"] = 0.0 - results["upper"], 0.0 - results["lower"]
-    etas = np.array([m.cases["prevalence"].fill_null(np.nan).to_numpy() for m in models])
-    one_eta = (etas == etas[0]).all(axis=0)
     results["value"] = np.stack([m.value for m in models])
     why = np.select(
         [np.isinf(results["value"]), ~defined, ~large, ~often, doubtful],
@@ -245,7 +243,6 @@ def _compared(models: list[Replicates], metric: Metric, level: float, *, simulta
     tested = pl.Series(p_value.ravel(), nan_to_null=True)
     return labelled_cases(
         models,
-        pl.when(pl.Series(np.tile(one_eta, len(models)))).then("prevalence").alias("prevalence"),
         *(pl.Series(name, found.ravel(), nan_to_null=True) for name, found in results.items()),
         tested.alias("p_value"),
         (tested < 1 - level).alias("distinguishable"),

@@ -8,7 +8,7 @@ import polars as pl
 from nci_frames.base.arguments import check_level
 from nci_frames.base.normal import normal_quantile
 from nci_frames.base.typing import Floats
-from nci_frames.evaluation.areas.score_bounds import newcombe_variance, score_bounds
+from nci_frames.evaluation.areas.roc import newcombe_variance, score_bounds
 from nci_frames.evaluation.arrays.histograms import Histogram, histograms, whole_counts
 from nci_frames.schemas import AUC_INTERVALS, COUNTS
 from nci_frames.schemas.checked import checked

@@ -9,26 +9,18 @@ from functools import cache
 import polars as pl
 
 _CANNOT = "this log cannot tell the value: "
-#: Reasons that do not depend on a number of negatives.
-REASONS = {
-    "no_positives": "there are no positives",
-    "no_negatives": "there are no negatives",
-    "no_point": "there is no operating point",
-    "nobody": _CANNOT + "no positive reaches the threshold",
-    "few_for_pr": _CANNOT + "it has fewer than 10 positives",
-    "few_for_gain": _CANNOT + "it has fewer than 25 rows of a class",
-    "undefined": "the value is undefined",
-    "hidden": "the prevalence is unknown, since the expression hides it",
+#: Reasons that do not depend on a number of negatives, and in a few words, if they are told so.
+_BOTH = {
+    "no_positives": ("there are no positives", "no positives"),
+    "no_negatives": ("there are no negatives", "no negatives"),
+    "no_point": ("there is no operating point", "no operating point"),
+    "nobody": (_CANNOT + "no positive reaches the threshold", "no positive reaches the threshold"),
+    "few_for_pr": (_CANNOT + "it has fewer than 10 positives", "fewer than 10 positives"),
+    "few_for_gain": (_CANNOT + "it has fewer than 25 rows of a class", "fewer than 25 rows of a class"),
+    "undefined": ("the value is undefined", None),
+    "hidden": ("the prevalence is unknown, since the expression hides it", None),
 }
-#: The same in a few words.
-_BRIEF = {
-    "no_positives": "no positives",
-    "no_negatives": "no negatives",
-    "no_point": "no operating point",
-    "nobody": "no positive reaches the threshold",
-    "few_for_pr": "fewer than 10 positives",
-    "few_for_gain": "fewer than 25 rows of a class",
-}
+REASONS = {name: reason for name, (reason, _) in _BOTH.items()}
 _HERE = "this log cannot tell: its negatives are too few "
 #: Where a range ends that the log supports: a prevalence, or a lambda.
 TOO_FEW_BELOW, TOO_FEW_ABOVE = f"{_HERE}below prevalence {{}}", f"{_HERE}above lambda {{}}"
@@ -72,7 +64,7 @@ def in_brief(reasons: Iterable[str | None]) -> str:
     >>> in_brief([None])
     'this log cannot tell'
     """
-    brief = {REASONS[name]: words for name, words in _BRIEF.items()}
+    brief = {reason: words for reason, words in _BOTH.values() if words is not None}
     # Of what depends on a number of negatives, the text begins as the others do, and is none of them.
     words = (
         brief.get(reason, "too few negatives" if reason.startswith((_CANNOT, _HERE)) else reason)
