@@ -11,23 +11,18 @@ from nci_frames.evaluation.resampling.draws import draw_with_replacement, draw_w
 bins = st.lists(st.one_of(st.just(0), st.integers(0, 20), st.integers(0, 10**12)), min_size=1, max_size=40)
 
 
-@given(rows=bins, seed=st.integers(0, 9))
-def test_with_replacement_there_are_as_many_rows_and_no_new_bins(rows: list[int], seed: int) -> None:
-    counts = np.array(rows)
-    drawn = draw_with_replacement(np.random.default_rng(seed), counts, 5)
-    assert drawn.shape == (5, len(rows))
-    assert (drawn >= 0).all()
-    assert (drawn.sum(axis=1) == counts.sum()).all()
-    assert not drawn[:, counts == 0].any()
-
-
 @given(rows=bins, share=st.floats(0, 1), seed=st.integers(0, 9))
-def test_without_replacement_no_bin_gives_more_than_it_has(rows: list[int], share: float, seed: int) -> None:
-    counts = np.array(rows)
+def test_draws_have_the_size_asked_for_and_no_new_rows(rows: list[int], share: float, seed: int) -> None:
+    counts, rng = np.array(rows), np.random.default_rng(seed)
+    again = draw_with_replacement(rng, counts, 5)
+    assert again.shape == (5, len(rows))
+    assert (again >= 0).all()
+    assert (again.sum(axis=1) == counts.sum()).all()
+    assert not again[:, counts == 0].any()
     size = int(counts.sum() * share)
-    drawn = draw_without_replacement(np.random.default_rng(seed), counts, size)
-    assert drawn.sum() == size
-    assert ((drawn >= 0) & (drawn <= counts)).all()
+    once = draw_without_replacement(rng, counts, size)
+    assert once.sum() == size
+    assert ((once >= 0) & (once <= counts)).all()
 
 
 def _same_law(mine: np.ndarray, other: np.ndarray) -> float:
@@ -39,17 +34,13 @@ def _same_law(mine: np.ndarray, other: np.ndarray) -> float:
     return float(stats.chi2_contingency(table[:, table.any(axis=0)]).pvalue)
 
 
-def test_with_replacement_has_the_multinomial_law() -> None:
-    counts, rng = np.array([3, 0, 1, 2, 1]), np.random.default_rng(1)
-    mine = draw_with_replacement(rng, counts, 30_000)
-    assert _same_law(mine, rng.multinomial(7, counts / 7, size=30_000)) > 0.001
-
-
 @pytest.mark.thorough
-def test_without_replacement_has_the_hypergeometric_law() -> None:
-    counts, rng = np.array([3, 0, 5, 2, 1]), np.random.default_rng(2)
-    mine = np.array([draw_without_replacement(rng, counts, 6) for _ in range(20_000)])
-    assert _same_law(mine, rng.multivariate_hypergeometric(counts, 6, size=20_000)) > 0.001
+def test_draws_have_the_multinomial_and_the_hypergeometric_law() -> None:
+    counts, rng = np.array([3, 0, 5, 2, 1]), np.random.default_rng(1)
+    again = draw_with_replacement(rng, counts, 30_000)
+    assert _same_law(again, rng.multinomial(11, counts / 11, size=30_000)) > 0.001
+    once = np.array([draw_without_replacement(rng, counts, 6) for _ in range(10_000)])
+    assert _same_law(once, rng.multivariate_hypergeometric(counts, 6, size=10_000)) > 0.001
 
 
 def test_more_rows_than_numpy_takes() -> None:
