@@ -217,18 +217,3 @@ def test_the_command_prints_the_query(thresholds: str) -> None:
     assert (
         told.output == nf.counting_sql("log", thresholds=grid, dialect="duckdb", segments=["country"]) + "\n"
     )
-
-
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        (["log; x"], "must be a table or a function"),
-        (["log", "--thresholds", "exact"], "--thresholds must be a list of numbers"),
-        (["log", "--thresholds", "0:1:lin"], "start:stop:lin:count or numbers"),
-        (["log", "--thresholds", "0,nan"], "thresholds must be numbers"),
-    ],
-)
-def test_what_the_command_does_not_take(options: list[str], message: str) -> None:
-    told = CliRunner().invoke(main, ["sql", *options, "--dialect", "duckdb"])
-    assert told.exit_code == 2
-    assert message in told.output

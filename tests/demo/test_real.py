@@ -60,20 +60,6 @@ def test_every_row_is_predicted_once_in_each_repeat_in_folds_of_all_models(
 
 
 @pytest.mark.thorough
-def test_the_two_repeats_are_cut_differently(real: pl.DataFrame) -> None:
-    cuts = real.filter(model="logistic_regression").select(
-        "dataset",
-        "unit",
-        repeat=pl.col("fold").str.slice(1, 1),
-        fold=pl.col("fold").str.slice(3, 1),
-    )
-    both = cuts.pivot(on="repeat", index=["dataset", "unit"], values="fold")
-    same = both.group_by("dataset").agg((pl.col("1") == pl.col("2")).cast(pl.Float64).mean().alias("share"))
-    # Independent cuts into five agree on a fifth of the rows.
-    assert same["share"].is_between(0.05, 0.4).all()
-
-
-@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("name", "loader", "positive", "measure"),
     [

@@ -1,6 +1,5 @@
-"""The pipeline on real predictions: against NumPy, against scikit-learn, and what the papers say of ranks."""
+"""The pipeline on real predictions: against scikit-learn, and what the papers say of ranks."""
 
-import itertools
 from pathlib import Path
 
 import numpy as np
@@ -9,32 +8,17 @@ import pytest
 from sklearn.metrics import average_precision_score, roc_auc_score
 
 import nci_frames as nf
-from tests.logs import COUNTS, brute_force
 
 pytestmark = pytest.mark.thorough
 
 PREVALENCES = [1e-4, 1e-3, 0.01, 0.1, 0.5]
 DATASETS = ["digits", "wine"]
-KEYS = ["fold", "dataset", "segment"]
 
 
 @pytest.fixture(scope="module")
 def log(real_logs: Path) -> pl.DataFrame:
-    scan = nf.scan_predictions(real_logs, fold="fold", segments=KEYS[1:])
+    scan = nf.scan_predictions(real_logs, fold="fold", segments=["dataset", "segment"])
     return scan.collect().filter(pl.col("dataset").is_in(DATASETS))
-
-
-@pytest.mark.parametrize("dtype", [pl.Float32, pl.Float64])
-@pytest.mark.parametrize(
-    "keys", [list(k) for n in range(4) for k in itertools.combinations(KEYS, n)], ids=str
-)
-def test_counts_equal_numpy_for_every_key_combination(
-    log: pl.DataFrame, keys: list[str], dtype: type[pl.DataType]
-) -> None:
-    thresholds = [0.05, 0.1, 0.5, 0.7, 0.9]
-    scores = log.with_columns(pl.col("score").cast(dtype))
-    counts = nf.count_confusion(scores, thresholds=thresholds, by=keys)
-    assert counts.select("model", *keys, "threshold", *COUNTS).rows() == brute_force(scores, keys, thresholds)
 
 
 def test_areas_equal_scikit_learn_at_every_prevalence(log: pl.DataFrame) -> None:

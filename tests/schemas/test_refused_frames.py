@@ -3,7 +3,6 @@
 import inspect
 import re
 import runpy
-from collections.abc import Callable
 from datetime import date
 from functools import partial
 from pathlib import Path
@@ -162,35 +161,6 @@ def long_rates() -> pl.DataFrame:
         for model, more in (("a", 0), ("b", 7))
     ]  # fmt: skip
     return nf.compute_rates(pl.concat(groups), interval="wilson")
-
-
-@pytest.mark.parametrize(
-    "spoil",
-    [
-        lambda frame: frame.__setitem__((7, "tp"), -5),
-        lambda frame: frame.replace_column(2, frame["tn"].alias("tp")),
-        lambda frame: frame.extend(frame.clone()),
-        lambda frame: frame.vstack(frame.clone(), in_place=True),
-        lambda frame: frame.drop_in_place("tp"),
-        lambda frame: setattr(frame, "columns", ["model", "threshold", "fp", "tp", *frame.columns[4:]]),
-        lambda frame: frame.__setitem__((7, "model"), "b") or frame.__setitem__((9, "threshold"), 3.0),
-    ],
-)  # fmt: skip
-def test_a_frame_that_was_changed_in_place_is_refused(
-    long_rates: pl.DataFrame, spoil: Callable[[pl.DataFrame], object]
-) -> None:
-    frame = long_rates.clone()
-    nf.compute_areas(frame, prevalence=0.1)
-    spoil(frame)
-    with pytest.raises(nf.SchemaError):
-        nf.compute_areas(frame, prevalence=0.1)
-
-
-def test_rates_that_only_passed_as_counts_are_checked_as_rates(long_rates: pl.DataFrame) -> None:
-    wrong = long_rates.with_columns(tpr=pl.lit(0.5))
-    nf.compute_areas(wrong, prevalence=0.1)
-    with pytest.raises(nf.SchemaError, match="tpr is not tp / positives"):
-        nf.decision_map(wrong)
 
 
 def test_sums_of_weights_may_differ_by_rounding() -> None:
