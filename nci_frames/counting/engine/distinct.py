@@ -51,14 +51,13 @@ def count_distinct(rows: Rows) -> tuple[NDArray[np.int64], Columns]:
 
     The memory of the scores is used up. Sums of weights are those of the rows in their order, to the bit.
     """
-    scores, labels = rows.scores, rows.labels
     # Adding zero turns -0.0 into 0.0: the two are one score.
-    scores += 0
+    np.add(rows.scores, 0, out=rows.scores)
+    if rows.weights is not None:
+        return _weighted(rows, rows.weights)
     if rows.groups > 1:
-        return _of_groups(rows) if rows.weights is None else _weighted(rows, rows.weights)
-    counted = (
-        count_one(scores, labels) if rows.weights is None else _weighted_one(scores, labels, rows.weights)
-    )
+        return _of_groups(rows)
+    counted = count_one(rows.scores, rows.labels)
     return np.array([len(counted[0])]), counted
 
 
@@ -100,8 +99,9 @@ def _of_groups(rows: Rows) -> tuple[NDArray[np.int64], Columns]:
 
 def _weighted(rows: Rows, weights: NDArray[np.float64]) -> tuple[NDArray[np.int64], Columns]:
     """Sum the weights of each group at its distinct scores."""
-    in_groups = np.argsort(rows.numbers, kind="stable")
-    ends = np.cumsum(np.bincount(rows.numbers, minlength=rows.groups))[:-1]
+    numbers = rows.numbers if rows.groups > 1 else np.zeros(len(weights), np.uint16)
+    in_groups = np.argsort(numbers, kind="stable")
+    ends = np.cumsum(np.bincount(numbers, minlength=rows.groups))[:-1]
     parts = [
         _weighted_one(rows.scores[mine], rows.labels[mine], weights[mine])
         for mine in np.split(in_groups, ends)

@@ -92,7 +92,9 @@ class PartialCounts:
         raw = scan.raw.collect_schema()
         groups = GroupNumbers({key: raw[key] for key in self.group}, seed=seed)
         if self.grid is None:
-            found, codes = self._at_scores(scan, groups)
+            counted = count_exact(scan, groups, budget=self.budget)
+            found = steps_of(counted.counts, self.group).rename({"threshold": "place"})
+            codes = counted.rows_by_code
         else:
             found, codes = self._on_grid(scan, groups, self.grid)
         names = dict(zip(self.group, key_names(len(self.group)), strict=True))
@@ -122,10 +124,6 @@ class PartialCounts:
             pl.Series("negatives", counted[:, 0]),
         )
         return found, codes
-
-    def _at_scores(self, scan: Scan, groups: GroupNumbers) -> tuple[pl.DataFrame, dict[int, int]]:
-        counted = count_exact(scan, groups, budget=self.budget)
-        return steps_of(counted.counts, self.group).rename({"threshold": "place"}), counted.rows_by_code
 
 
 @dataclass(frozen=True, slots=True)

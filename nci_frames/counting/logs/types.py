@@ -37,7 +37,7 @@ def common_types(
                 parts.setdefault(schema[column], []).append(part)
         common = _common(parts, role)
         if common is None:
-            problems.append(_drift(column, _by_name(parts)))
+            problems.append(_drift(column, parts))
             continue
         types[column] = common
         if role == "score" and sum(dtype.is_float() for dtype in parts) > 1:
@@ -45,13 +45,6 @@ def common_types(
             msg = f"column {column!r} (the score) is {told} of the log's parts"
             warned.append(MixedTypesWarning(f"{msg}: all are compared with thresholds as {common}"))
     return types, problems, warned
-
-
-def _by_name(parts: Mapping[pl.DataType, Sequence[str]]) -> dict[str, list[str]]:
-    names: dict[str, list[str]] = {}
-    for dtype, found in parts.items():
-        names.setdefault("String" if is_text(dtype) else str(dtype), []).extend(found)
-    return names
 
 
 def _common(types: Iterable[pl.DataType], role: str) -> pl.DataType | None:
@@ -71,7 +64,10 @@ def _common(types: Iterable[pl.DataType], role: str) -> pl.DataType | None:
     return pl.Float64() if labels or (numbers and role in ("score", "weight")) else None
 
 
-def _drift(column: str, files_by_type: Mapping[str, Sequence[str]]) -> SchemaError:
+def _drift(column: str, parts: Mapping[pl.DataType, Sequence[str]]) -> SchemaError:
+    files_by_type: dict[str, list[str]] = {}
+    for kind, names in parts.items():
+        files_by_type.setdefault("String" if is_text(kind) else str(kind), []).extend(names)
     found = "; ".join(
         f"{dtype} in {quantity(len(files), 'file')} ({listed(map(repr, files))})"
         for dtype, files in files_by_type.items()
