@@ -16,6 +16,7 @@ import pytest
 import nci_frames as nf
 from nci_frames.base import folders
 from nci_frames.base.folders import MANIFEST, check_apart, publishing
+from tests.processes import in_python
 
 #: Publishes folders whose files all hold the same number, larger each time, until it is killed.
 WRITER = """
@@ -191,9 +192,7 @@ def test_an_old_folder_without_a_new_one_is_put_back(tmp_path: Path) -> None:
 
 def hindered(out: Path, hindrance: str) -> str:
     """Begin to publish a folder in a process of its own, and return what it says."""
-    code = HINDERED.format(hindrance=hindrance)
-    command = [sys.executable, "-c", code, str(out)]
-    return subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    return in_python(HINDERED.format(hindrance=hindrance), out).stdout
 
 
 def test_a_disk_without_room_is_noticed_before_anything_is_done(tmp_path: Path) -> None:

@@ -1,6 +1,5 @@
 """The logs of the demonstration are held-out predictions of every row."""
 
-import subprocess
 import sys
 from itertools import combinations
 from pathlib import Path
@@ -14,6 +13,7 @@ from sklearn.metrics import roc_auc_score
 
 from nci_frames.base.errors import MissingPackageError, ParameterError
 from nci_frames.demo import TASKS, write_demo_logs
+from tests.processes import in_python
 
 ROWS = {"digits": 1797, "breast_cancer": 569, "wine": 178}
 
@@ -145,5 +145,4 @@ def test_without_scikit_learn_the_error_says_what_to_install(tmp_path, monkeypat
 @pytest.mark.thorough
 def test_importing_the_module_imports_no_learning_library() -> None:
     code = "import sys, nci_frames.demo; print({'sklearn', 'scipy'} & set(sys.modules))"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.strip() == "set()"
+    assert in_python(code).stdout.strip() == "set()"

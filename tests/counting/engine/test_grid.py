@@ -24,6 +24,7 @@ from nci_frames.counting.engine.groups import GroupNumbers, HashCollisionError
 from nci_frames.counting.logs.reading import Scan, scan_of
 from nci_frames.demo import write_synthetic_logs
 from tests.logs import hard_links, random_log
+from tests.processes import in_python
 
 GRID = np.linspace(-1, 1, 51)
 
@@ -109,8 +110,7 @@ def test_neither_batches_nor_cells_nor_threads_change_a_bit(
         )
         for threads in ("1", "2"):
             out = tmp_path / f"threads-{threads}"
-            environment = {"POLARS_MAX_THREADS": threads, "PYTHONPATH": ":".join(sys.path)}
-            subprocess.run([sys.executable, "-c", code, str(tmp_path), str(out)], check=True, env=environment)
+            in_python(code, tmp_path, out, POLARS_MAX_THREADS=threads)
             assert_frame_equal(pl.read_parquet(out).drop("resolution"), expected)
             out.unlink()
 
@@ -273,9 +273,7 @@ def interrupted(thread):
 threading.Thread.start = interrupted
 cells.CellCounts(weighted=False).add(np.zeros(2 * cells._WAITING, np.int64), None)
 """
-    done = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=False
-    )
+    done = in_python(code)
     assert done.returncode == -signal.SIGINT
     assert done.stderr.splitlines()[-1] == "KeyboardInterrupt"
 

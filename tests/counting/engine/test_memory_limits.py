@@ -1,8 +1,6 @@
 """Memory is known before it is taken, and a scan takes no more of it than was meant."""
 
 import os
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +13,7 @@ from nci_frames.base.memory import machine_memory
 from nci_frames.counting.engine import batches
 from nci_frames.demo import write_synthetic_logs
 from tests.forks import LOG
+from tests.processes import in_python
 
 
 @pytest.mark.parametrize("thresholds", [nf.uniform_thresholds(1001), "exact"], ids=["grid", "exact"])
@@ -80,8 +79,7 @@ def test_memory_does_not_grow_with_the_score_columns(tmp_path: Path) -> None:
     wide.write_parquet(tmp_path / "wide.parquet")
     peaks = []
     for columns in (20, 200):
-        command = [sys.executable, "-c", code, str(tmp_path / "wide.parquet"), str(columns)]
-        done = subprocess.run(command, capture_output=True, text=True, check=True)
+        done = in_python(code, tmp_path / "wide.parquet", columns)
         peaks.append(int(done.stdout))
     # In one scan the larger took 1 GB more than the smaller.
     assert peaks[1] < peaks[0] + 500_000

@@ -1,8 +1,6 @@
 """Which files a log is: one rule for folders, globs and lists; an error names what cannot be read."""
 
 import os
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
@@ -19,6 +17,7 @@ from nci_frames.counting.logs.opening import open_source
 from nci_frames.counting.logs.paths import find_files
 from nci_frames.counting.logs.scan import scan_behind
 from tests.logs import COUNTS
+from tests.processes import in_python
 
 ONE = pl.DataFrame({"model": ["a"], "label": [1], "score": [0.5]})
 
@@ -220,9 +219,7 @@ def test_what_may_not_be_read_is_an_error(public_path: Path) -> None:
     ):
         mode = (public_path / part).stat().st_mode
         (public_path / part).chmod(0)
-        done = subprocess.run(
-            [sys.executable, "-c", script, str(public_path)], capture_output=True, text=True, check=False
-        )
+        done = in_python(script, public_path)
         (public_path / part).chmod(mode)
         assert done.stdout.count(told) == 2, done.stdout + done.stderr
         assert done.stdout.count(part) == 2, done.stdout

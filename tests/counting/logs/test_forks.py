@@ -1,9 +1,8 @@
 """A process that was forked after a query says that it would hang."""
 
-import subprocess
-import sys
-
 import pytest
+
+from tests.processes import in_python
 
 
 @pytest.mark.thorough
@@ -22,13 +21,7 @@ def test_a_forked_process_says_so_and_does_not_hang(method: str, told: str) -> N
         "    print(queue.get())\n"
         "    child.join()\n"
     )
-    done = subprocess.run(
-        [sys.executable, "-W", "ignore", "-c", code, method],
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=False,
-    )
+    done = in_python(code, method)
     assert told in done.stdout, done.stdout + done.stderr
     if method == "fork":
         assert "get_context('spawn')" in done.stdout

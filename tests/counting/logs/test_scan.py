@@ -1,6 +1,5 @@
 """What a log may look like, and what is said about a log that cannot be used."""
 
-import subprocess
 import sys
 from pathlib import Path
 from typing import Any
@@ -15,6 +14,7 @@ from polars.testing import assert_frame_equal
 import nci_frames as nf
 from nci_frames.base.folders import check_apart
 from tests.logs import random_log
+from tests.processes import in_python
 
 LOG = random_log(60)
 COLUMNS: dict[str, Any] = {"fold": "fold", "segments": ["country"]}
@@ -60,8 +60,7 @@ def test_a_relation_of_duckdb_is_a_source(tmp_path: Path) -> None:
         "relation = duckdb.read_parquet(sys.argv[1]); "
         "nf.scan_predictions(relation, fold='fold', segments='country').collect().write_parquet(sys.argv[2])"
     )
-    command = [sys.executable, "-c", code, str(tmp_path / "log.parquet"), str(tmp_path / "out.parquet")]
-    subprocess.run(command, check=True, capture_output=True)
+    in_python(code, tmp_path / "log.parquet", tmp_path / "out.parquet")
     assert_frame_equal(pl.read_parquet(tmp_path / "out.parquet"), LOG)
 
 

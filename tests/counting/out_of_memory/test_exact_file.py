@@ -3,7 +3,6 @@
 import os
 import resource
 import signal
-import subprocess
 import sys
 import threading
 import warnings
@@ -28,8 +27,7 @@ from nci_frames.counting.out_of_memory.spilling import Spill
 from nci_frames.demo import write_synthetic_logs
 from tests.exact_files import LOG, shrink
 from tests.logs import once
-
-ROOT = Path(__file__).parents[3]
+from tests.processes import in_python
 
 
 @pytest.fixture
@@ -282,9 +280,7 @@ nf.sink_exact_counts(LOG, Path(sys.argv[1]))
 def test_a_kill_leaves_nothing(tmp_path: Path, moment: tuple[str, str]) -> None:
     file = tmp_path / "exact.parquet"
     file.write_text("old")
-    done = subprocess.run(
-        [sys.executable, "-c", KILLED, str(file), *moment], cwd=ROOT, check=False, timeout=60
-    )
+    done = in_python(KILLED, file, *moment)
     assert done.returncode == -signal.SIGKILL
     assert file.read_text() == "old"
     assert names(tmp_path) == ["exact.parquet"]
@@ -359,16 +355,8 @@ print(peak() - before)
 @pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="the peak of the memory is not known")
 def test_memory_stays_within_the_limit(tmp_path: Path) -> None:
     write_synthetic_logs(tmp_path / "log", rows=8_000_000)
-    environment = os.environ | {"POLARS_MAX_THREADS": "2"}
     target = tmp_path / "exact.parquet"
-    done = subprocess.run(
-        [sys.executable, "-c", MEASURED, str(tmp_path / "log"), str(target)],
-        cwd=ROOT,
-        env=environment,
-        capture_output=True,
-        text=True,
-        check=True,
-    )
+    done = in_python(MEASURED, tmp_path / "log", target, POLARS_MAX_THREADS="2")
     # In memory, the counts alone are 320 MB, and the rows another 72.
     assert pl.scan_parquet(target).select(pl.len()).collect().item() > 7_900_000
     assert int(done.stdout) < 5.6e8
