@@ -1,5 +1,6 @@
 """Counting where the rows are: one GROUP BY for a warehouse, whose result ``read_counts`` reads."""
 
+import functools
 import math
 import re
 from collections.abc import Mapping, Sequence
@@ -118,10 +119,7 @@ def counting_sql(
         raise ParameterError.out_of_range("thresholds", thresholds, "finite numbers")
     keys = _keys(model, fold, segments)
     source = _source(sqlglot, table, dialect)
-
-    def column(name: str) -> str:
-        return name if dialect == "snowflake" and _PLAIN.fullmatch(name) else _quoted(name)
-
+    column = functools.partial(_column, dialect=dialect)
     positive, negative = _classes(positive, negative)
     # No key begins with two underscores.
     rows = [
@@ -249,6 +247,10 @@ def _double(value: float | None) -> str:
 
 def _doubles(values: Sequence[float | None]) -> str:
     return ", ".join(map(_double, values))
+
+
+def _column(name: str, *, dialect: str) -> str:
+    return name if dialect == "snowflake" and _PLAIN.fullmatch(name) else _quoted(name)
 
 
 def _quoted(name: str) -> str:
