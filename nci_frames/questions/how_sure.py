@@ -23,17 +23,8 @@ def _by_area(comparison: Comparison) -> pl.DataFrame | None:
     return None if sure is None else of_shown(sure.filter(metric="pr_auc"), comparison)
 
 
-def _draw_f_beta(table: pl.DataFrame, comparison: Comparison) -> Chart:
-    return _drawn(table, comparison.best.filter(beta=comparison.main_beta), comparison)
-
-
-def _draw_areas(table: pl.DataFrame, comparison: Comparison) -> Chart:
-    return _drawn(table, comparison.areas.filter(metric="pr_auc"), comparison)
-
-
-def _drawn(table: pl.DataFrame, ranking: pl.DataFrame, comparison: Comparison) -> Chart:
-    resampled = ranking.join(table, on="model", how="semi")
-    return charts.chart_probability_best(table, ranking=resampled, **marks(comparison))
+def _draw(table: pl.DataFrame, comparison: Comparison) -> Chart:
+    return charts.chart_probability_best(table, **marks(comparison))
 
 
 def read_independence(comparison: Comparison) -> str:
@@ -79,7 +70,7 @@ QUESTIONS = (
         "leaders",
         lambda comparison: f"Who is the best by F{comparison.main_beta:g}, and how sure is that?",
         _by_f_beta,
-        _draw_f_beta,
+        _draw,
         section="answer",
         rule="prevalence",
     ),
@@ -90,5 +81,5 @@ QUESTIONS = (
         table=lambda _: pl.DataFrame(),
         say=lambda _, comparison: [read_independence(comparison)],
     ),
-    picture("probability", "Probability of being best by PR-AUC", _by_area, _draw_areas, rule="prevalence"),
+    picture("probability", "Probability of being best by PR-AUC", _by_area, _draw, rule="prevalence"),
 )

@@ -95,7 +95,7 @@ def draw_all(models: tuple[str, ...] = MODELS, among: tuple[str, ...] = ()) -> d
         ),
         "subsamples": nf.chart_subsamples(study, **options),
         "intervals": nf.chart_intervals(values.filter(prevalence=0.01, beta=1.0), **options),
-        "best": nf.chart_probability_best(best, ranking=ranks, observed=0.02, **options),
+        "best": nf.chart_probability_best(best, observed=0.02, **options),
         "map": nf.chart_decision_map(decisions, observed=0.02, **options),
         "winners": nf.chart_winner_ranges(
             nf.winner_ranges(every, metric="f_beta", over="prevalence"), observed=0.02, **options

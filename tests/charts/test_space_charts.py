@@ -82,7 +82,8 @@ def test_a_rank_of_a_value_that_the_log_does_not_support_is_dotted() -> None:
 def test_the_name_of_an_area_that_is_as_wide_everywhere_stands_in_the_middle() -> None:
     grid = [1e-4, 1e-3, 1e-2, 0.1, 0.5]
     frame = nf.probability_best(counts_of_one_winner(), metric="f_beta", prevalence=grid, repeats=20)
-    (name,) = rows_of(nf.chart_probability_best(frame).to_dict(), "probability_names")
+    told = frame.with_columns(supported=pl.lit(value=True))
+    (name,) = rows_of(nf.chart_probability_best(told).to_dict(), "names")
     assert (name["name"], name["prevalence"]) == ("a", pytest.approx(1e-2))
 
 
@@ -128,41 +129,30 @@ def test_areas_of_models_of_one_colour_differ_in_depth() -> None:
     assert look["m0"][0] == look["m8"][0]
 
 
-def test_the_bar_above_the_areas_shows_who_leads_and_where_nobody_can_tell() -> None:
+def test_areas_are_the_probabilities_and_pale_where_the_log_cannot_tell() -> None:
     places = [1e-4, 1e-3, 1e-2, 1e-1]
     share = {"a": [1.0, 0.9, 0.3, 0.1], "b": [0.0, 0.1, 0.7, 0.9]}
     best = pl.concat(
         pl.DataFrame({"metric": "f_beta", "method": None, "prevalence": places, "beta": 1.0, "model": model,
-                      "value": 0.5, "probability": shares, "p_value": None, "distinguishable": None,
-                      "repeats": 100, "supported": True, "reason": None})
+                      "value": 0.5, "probability": shares, "repeats": 100, "reason": too_few(900),
+                      "supported": [model == "b", True, True, True]})
         for model, shares in share.items()
     ).cast({"repeats": pl.Int64})  # fmt: skip
-    ranks = {"a": [1, 1, 2, 2], "b": [2, 2, 1, 1]}
-    ranked = pl.concat(
-        pl.DataFrame({"model": model, "threshold": 0.5, "metric": "f_beta", "prevalence": places, "beta": 1.0,
-                      "value": 0.5, "rank": order, "gap": 0.0, "supported": [False, True, True, True],
-                      "reason": None})
-        for model, order in ranks.items()
-    ).cast({"rank": pl.Int64})  # fmt: skip
-    spec = nf.chart_probability_best(best, ranking=ranked).to_dict()
-    borders = [1e-4, 10**-3.5, 10**-2.5, 0.1]
-    bar = [(row["model"], row["start"], row["end"]) for row in rows_of(spec, "leaders")]
-    assert bar == [("a", *map(pytest.approx, borders[1:3])), ("b", *map(pytest.approx, borders[2:]))]
-    for name in ("unknown", "untold"):
-        ends = [(row["start"], row["end"]) for row in rows_of(spec, name)]
-        assert ends == [tuple(map(pytest.approx, borders[:2]))]
-    # The range in which the log cannot tell is too narrow for these words.
-    assert {row["name"] for row in rows_of(spec, "leader_names")} == {"a", "b"}
-    nowhere = nf.chart_probability_best(best, ranking=ranked.with_columns(supported=pl.lit(value=False)))
-    assert not {"leaders", "probability_names"} & set(layers(nowhere.to_dict()))
-    # A name in an area stands where the log can tell, and in the middle of the area.
-    assert {row["name"]: row["middle"] for row in rows_of(spec, "probability_names")} == {
+    spec = nf.chart_probability_best(best).to_dict()
+    # What is pale reaches the next prevalence, as dotted lines do; a name stands where the log can tell.
+    assert [row["to"] for row in rows_of(spec, "untold")] == [1.0, 1.0, None, None]
+    assert spec["title"]["subtitle"].endswith("; pale: too few negatives")
+    assert {row["name"]: row["middle"] for row in rows_of(spec, "names")} == {
         "a": pytest.approx(0.45),
         "b": pytest.approx(0.55),
     }
     drawn = [edge for row in rows_of(spec, "areas") for edge in (row["from"], row["to"])]
     edges = [*((0.0, p) for p in share["a"]), *((a, 1.0) for a in share["a"])]
     assert drawn == pytest.approx([edge for pair in edges for edge in pair])
+    # A model that is never the best is no doubt; where nobody can tell, no name stands.
+    never = best.with_columns(supported=pl.col("probability") == 0)
+    assert "names" not in layers(nf.chart_probability_best(never).to_dict())
+    assert "untold" not in layers(nf.chart_probability_best(best.filter(model="b")).to_dict())
 
 
 def test_intervals_are_those_of_the_table_the_highest_value_first() -> None:

@@ -274,5 +274,4 @@ def test_every_chart_saves_what_it_is_of(visit, tables):
     leaders = saved["leaders"]
     sure = rounded(leaders.filter(layer="areas"), "prevalence", "probability")
     assert sure == rounded(tables.best_certainty, "prevalence", "probability")
-    assert leaders.filter(layer="leaders")["start"].null_count() == 0
     assert saved["work"].filter(layer="lines").height > saved["work"].filter(layer="held").height > 0
