@@ -139,39 +139,6 @@ def test_predictions_may_be_an_arrow_table_but_no_path() -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "options", "told"),
-    [
-        ("chart_roc", {"models": "a"}, "did you mean the list ['a']?"),
-        ("project_rates", {"prevalence": "0.05"}, "did you mean the number 0.05?"),
-        ("project_rates", {"prevalence": pl.col("eta")}, "prevalence must be a number"),
-        ("project_rates", {"metrics": "f1"}, "did you mean 'f_beta', with beta=1?"),
-        ("project_rates", {"metrics": "roc_auc"}, "compute_areas"),
-        ("roll_up", {"prevalence": "selected"}, "a number, a list of numbers, 'observed', a dict"),
-        ("roll_up", {"over": []}, "over must be at least one key"),
-        ("summarise_folds", {"over": []}, "over must be at least one key"),
-        ("metric_surface", {"metric": pl.col("nothing")}, "columns 'beta'"),
-        ("scan_predictions", {"scores": ["score"]}, "scores must be a dict from strings to strings or None"),
-        ("required_samples", {"half_width": 1e-9}, "more rows than can be counted"),
-        ("interval_coverage", {"trials": 2**63}, "from 1 to 1,000,000,000,000"),
-        ("expected_counts", {"positives": 2**63}, "from 1 to 1,000,000,000,000,000"),
-        ("decompose_difference", {"reference": RATES}, "reference must be a string"),
-        ("f_beta", {"prevalence": pl.selectors.numeric()}, "a Polars expression of one column"),
-        ("f_beta", {"beta": pl.all()}, "a Polars expression of one column"),
-        ("project_rates", {"metrics": pl.lit("a")}, "does not give a number for each row"),
-        ("roll_up", {"metrics": pl.col("model")}, "does not give a number for each row"),
-        ("bootstrap", {"metric": pl.concat_list("tpr").alias("x")}, "does not give a number for each row"),
-        ("metric_surface", {"metric": pl.col("tpr").head(1).append("fpr").alias("x")}, "for each row"),
-        ("subsample_study", {"prevalence": 5e-324}, "no log with prevalence 4.94066e-324 can be drawn"),
-    ],
-)
-def test_what_a_function_does_not_take(name: str, options: dict[str, Any], told: str) -> None:
-    call = calls()[name]
-    with pytest.raises(nf.NciFramesError) as caught:
-        call.function(*call.frames, **{**call.options, **options})
-    assert told in str(caught.value)
-
-
-@pytest.mark.parametrize(
     ("name", "options", "same"),
     [
         ("required_samples", {"half_width": [0.05, 0.1]}, {"half_width": (0.05, 0.1)}),

@@ -41,27 +41,6 @@ def test_values_have_no_such_keys(name: str) -> None:
             function(values)
 
 
-@pytest.mark.parametrize("name", ["", "*", "^day$"])
-@pytest.mark.parametrize("thresholds", ["exact", [0.5]])
-def test_segments_of_a_log_have_such_names(log: pl.DataFrame, name: str, thresholds: object) -> None:
-    """The first column of a CSV file that pandas wrote with its index has no name."""
-    named = log.rename({"day": name})
-    with pytest.raises(nf.ParameterError, match=r"the segment(.|\n)*segments=\[\.\.\.\]"):
-        nf.count_confusion(named, thresholds=thresholds)  # type: ignore[arg-type]
-    rows = nf.scan_predictions(named, segments=[])
-    assert nf.count_confusion(rows, thresholds=[0.5]).columns[:2] == ["model", "threshold"]
-
-
-@pytest.mark.parametrize(
-    "values", [[[1], [2]], [{"a": 1}, {"a": 2}], [1.0, float("nan")]], ids=["list", "struct", "NaN"]
-)
-def test_values_of_keys_can_be_told_apart(log: pl.DataFrame, values: list[object]) -> None:
-    counts = nf.count_confusion(log, thresholds=[0.5])
-    keys = pl.DataFrame({"day": [0, 1], "key": values})
-    with pytest.raises(nf.SchemaError, match="column 'key' must be"):
-        nf.check_projection(counts.join(keys, on="day").drop("day"), over="key")
-
-
 @pytest.mark.parametrize("key", ["len", "rows_", "count", "value_"])
 def test_other_names_are_free(log: pl.DataFrame, key: str) -> None:
     pair = pl.concat([log, log.with_columns(model=pl.lit("b"), score=-pl.col("score"))])

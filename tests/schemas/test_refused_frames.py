@@ -56,37 +56,6 @@ def _refused(call: Call, frame: pl.DataFrame) -> None:
         call.function(frame.lazy(), *call.frames[1:], **call.options)
 
 
-def test_days_put_together_by_concat_are_pointed_to_merge_counts() -> None:
-    log = pl.DataFrame({"model": "a", "label": [0, 1, 1, 0], "score": [0.1, 0.4, 0.6, 0.5]})
-    days = [nf.count_confusion(log[part], thresholds="exact") for part in (slice(0, 2), slice(2, 4))]
-    with pytest.raises(nf.SchemaError, match="merge_counts"):
-        nf.compute_areas(pl.concat(days), prevalence=0.1)
-    whole = nf.compute_areas(nf.count_confusion(log, thresholds="exact"), prevalence=0.1)
-    assert nf.compute_areas(nf.merge_counts(*days), prevalence=0.1).equals(whole)
-
-
-def test_the_message_says_where_and_what() -> None:
-    counts = calls()["compute_rates"].frames[0]
-    with pytest.raises(nf.SchemaError) as caught:
-        nf.compute_rates(counts.with_columns(tp=pl.col("tp") - 1000))
-    first = str(caught.value).splitlines()[0]
-    assert first == "column 'tp' of a counts frame must be finite and >= 0; whole numbers <= 2^53"
-    assert caught.value.where == "model 'forest', threshold -0.5"
-
-
-@pytest.mark.parametrize("cell", ["tp", "fn"])
-def test_messages_name_the_keys_of_the_group(cell: str) -> None:
-    """The first group is right, the second one is not: by a count alone, and beside its neighbour."""
-    counts = pl.DataFrame(
-        {"model": "a", "country": ["at", "at", "de", "de"], "day": 1, "threshold": [0.1, 0.2] * 2,
-         "tp": [2, 1, 2, 1], "fp": [3, 1, 3, 1], "fn": [0, 1, 0, 1], "tn": [0, 2, 0, 2]}
-    )  # fmt: skip
-    de = pl.col("country") == "de"
-    wrong = {"tp": pl.when(de).then(-1).otherwise("tp"), "fn": pl.when(de).then(1).otherwise("fn")}
-    with pytest.raises(nf.SchemaError, match=r"where: model 'a', country 'de', day 1, threshold 0\.[12]\n"):
-        nf.compute_rates(counts.with_columns(wrong[cell].alias(cell)))
-
-
 def test_operating_points_may_lack_counts() -> None:
     rates = calls()["decision_map"].frames[0]
     points = pl.concat(
@@ -108,30 +77,6 @@ def test_points_selected_for_several_prevalences_are_groups_of_their_own() -> No
     points = nf.select_operating_points(rates, metric="f_beta", prevalence=[0.3, 0.4, 0.5])
     assert points.select("model", "threshold").is_duplicated().any()
     assert len(nf.project_rates(points, metrics="f_beta", prevalence="selected")) == 6
-
-
-def test_a_prevalence_makes_no_group() -> None:
-    """Logs of other prevalences put together by concat are those of one group, and their area was 1.49."""
-    label = pl.Series([0, 1, 1, 0, 0, 0, 0, 0])
-    logs = [
-        pl.DataFrame({"model": "a", "label": label, "score": score})
-        for score in ([0.1, 0.4, 0.6, 0.5, 0.2, 0.3, 0.7, 0.8], np.linspace(1, 0, 8))
-    ]
-    logs[1] = logs[1].with_columns(label=pl.Series([1, 1, 1, 0, 1, 0, 0, 0]))
-    counts = pl.concat(
-        nf.count_confusion(log, thresholds="exact").with_columns(prevalence=pl.lit(prevalence))
-        for log, prevalence in zip(logs, (0.25, 0.5), strict=True)
-    )
-    for refused in (
-        lambda: nf.compute_areas(counts, prevalence=0.1),
-        lambda: nf.auc_interval(counts),
-        lambda: nf.compute_rates(counts),
-    ):
-        with pytest.raises(nf.SchemaError, match="with another name than 'prevalence', which is no key"):
-            refused()
-    renamed = nf.compute_areas(counts.rename({"prevalence": "log"}), prevalence=0.1)
-    alone = [nf.compute_areas(nf.count_confusion(log, thresholds="exact"), prevalence=0.1) for log in logs]
-    assert renamed.drop("log").sort("metric").equals(pl.concat(alone).sort("metric", maintain_order=True))
 
 
 @pytest.mark.parametrize(

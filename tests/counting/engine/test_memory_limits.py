@@ -28,9 +28,6 @@ def test_memory_is_refused_before_it_is_taken(thresholds: Any) -> None:
         assert "'user' has" in str(error.value)
     counts = nf.count_confusion(scan, thresholds=thresholds, memory_limit=1e9, by="country")
     assert counts.height > 0
-    for wrong in (0, -1, "2 GB"):
-        with pytest.raises(nf.ParameterError, match="memory_limit must be a number"):
-            nf.count_confusion(scan, thresholds=thresholds, memory_limit=wrong)  # type: ignore[arg-type]
 
 
 def test_too_many_groups_are_refused_while_they_are_met() -> None:
