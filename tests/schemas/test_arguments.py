@@ -82,48 +82,13 @@ def of_many_kinds(
 
 def test_what_fits_the_annotation_is_taken() -> None:
     for number in (1, np.float32(0.5), float("inf")):
-        of_many_kinds(number, whole=np.uint8(3), flag=np.True_, columns={"a": "b"}, word="macro")
+        of_many_kinds(number, "a", "b", whole=np.uint8(3), flag=np.True_, columns={"a": "b"}, word="macro")
     for pair in ([0.1, 1], np.array([0.1, 1]), None):
         of_many_kinds(pair=pair, word=None)  # type: ignore[arg-type]
     for listed in (range(3), pl.Series([1.0, 2.5]), np.arange(3), (1, np.float64(2))):
         of_many_kinds(listed=listed)  # type: ignore[arg-type]
     for names in ("country", ["country"], np.array(["country"])):
         of_many_kinds(one_or_several=names)  # type: ignore[arg-type]
-
-
-@pytest.mark.parametrize(
-    ("wrong", "told", "found", "hint"),
-    [
-        ({"number": True}, "number must be a number", "True (bool)", None),
-        ({"number": 10**400}, "number must be a number", f"1{'0' * 59}... (int)", None),
-        ({"number": 10**5000}, "number must be a number", "a number of thousands of digits (int)", None),
-        ({"number": "0.05"}, "number must be a number", "'0.05'", "did you mean the number 0.05?"),
-        ({"whole": 3.0}, "whole must be a whole number", "3.0 (float)", None),
-        ({"pair": [1]}, "pair must be a list of 2 numbers or None", "[1] (list)", None),
-        ({"listed": {0.5}}, "listed must be a list of numbers", "{0.5} (set)", None),
-        ({"listed": np.ones((2, 2))}, "listed must be a list of numbers", "numpy.ndarray", None),
-        ({"listed": [None]}, "listed must be a list of numbers", "None", None),
-        ({"one_or_several": 1}, "one_or_several must be a string or a list of strings", "1 (int)", None),
-        (
-            {"word": "makro"},
-            "word must be one of 'macro', 'micro' or None",
-            "'makro'",
-            "did you mean 'macro'?",
-        ),
-        ({"columns": ["a"]}, "columns must be a dict from strings to strings or None", "['a'] (list)", None),
-        ({"flag": 1}, "flag must be True or False", "1 (int)", None),
-    ],
-)
-def test_what_does_not_fit_is_named(wrong: dict[str, Any], told: str, found: str, hint: str | None) -> None:
-    with pytest.raises(nf.ParameterError) as caught:
-        of_many_kinds(**wrong)
-    assert (caught.value.what, caught.value.found, caught.value.hint) == (told, found, hint)
-
-
-def test_arguments_by_place_are_checked() -> None:
-    of_many_kinds(1, "a", "b")
-    with pytest.raises(nf.ParameterError, match="names must be a string"):
-        of_many_kinds(1, "a", 2)  # type: ignore[arg-type]
 
 
 def test_predictions_may_be_an_arrow_table_but_no_path() -> None:
