@@ -11,12 +11,11 @@ from nci_frames.evaluation.areas.area import Area
 from nci_frames.evaluation.areas.pr import PR_AUC
 from nci_frames.evaluation.arrays.few_thresholds import at_thresholds
 from nci_frames.evaluation.resampling.few_rows import FEW_THRESHOLDS, step_of_recall
-from nci_frames.evaluation.resampling.probability_best import shares_among, shares_of_best, with_reasons
+from nci_frames.evaluation.resampling.probability_best import shares_among, shares_of_best, with_support
 from nci_frames.evaluation.resampling.replicates import Replicates, resample_models
 from nci_frames.evaluation.resampling.resampling import Resampling
 from nci_frames.evaluation.significance.borders import AREA_PLACES
 from nci_frames.questions.units import Drawn
-from nci_frames.schemas import BEST_MODELS
 from nci_frames.schemas.runs import in_runs, rows_where
 
 #: Only this many models, the nearest to the top, are resampled; others count as the best in no log.
@@ -166,11 +165,8 @@ def own_threshold_certainty(
 
 def _supported(table: pl.DataFrame, values: pl.DataFrame) -> pl.DataFrame:
     """Add whether the log supports the values, from their own table."""
-    at = ["model", "prevalence"]
-    told = table.select(at).join(
-        values.select(*at, "supported", "reason"), on=at, how="left", nulls_equal=True, maintain_order="left"
-    )
-    return BEST_MODELS.finish(with_reasons(table.drop("__own"), told))
+    told = values.select("model", "supported", "reason", __own="prevalence")
+    return with_support(table, told, ["model"])
 
 
 def _fewer_steps(counts: pl.DataFrame) -> pl.DataFrame:

@@ -22,7 +22,6 @@ from nci_frames.evaluation.resampling.replicates import (
     Replicates,
     labelled_cases,
     resample_models,
-    takes_own_thresholds,
 )
 from nci_frames.evaluation.resampling.resampling import Resampling
 from nci_frames.evaluation.support.flags import defined_flags
@@ -145,12 +144,8 @@ def probability_best(
     table = shares_of_best(frame, logs, metric=metric, prevalence=prevalence, beta=beta, threshold=threshold)
     if table.is_empty():
         return BEST_MODELS.finish(table.drop("__own").with_columns(supported=pl.lit(None, pl.Boolean)))
-    at = threshold if takes_own_thresholds(metric, threshold) or threshold != "own" else None
-    values = table.select(
-        "model", *logs.keys(frame), "metric", pl.col("__own").alias("prevalence"), "beta", "value"
-    )
-    told = _with_support(values, frame, metric, logs, prevalence=prevalence, beta=beta, threshold=at)
-    return BEST_MODELS.finish(with_reasons(table.drop("__own"), told))
+    told = _told(table, frame, metric, logs, prevalence=prevalence, beta=beta, threshold=threshold)
+    return with_support(table, told, ["model", *logs.keys(frame)])
 
 
 def shares_of_best(
@@ -182,10 +177,17 @@ def shares_among(
     return table.drop("threshold").sort(*keys, *_CASE, "model")
 
 
-def with_reasons(table: pl.DataFrame, told: pl.DataFrame) -> pl.DataFrame:
-    """Add ``supported``, and where there is no other the ``reason``, from a table of the same rows."""
-    flags = told.select("supported", why="reason")
-    return table.hstack(flags).with_columns(reason=pl.coalesce("reason", "why")).drop("why")
+def with_support(table: pl.DataFrame, told: pl.DataFrame, keys: Sequence[str]) -> pl.DataFrame:
+    """Add ``supported``, and where there is no other the ``reason``, from a table of values of the models.
+
+    Of several values of the same *keys* and prevalence, and beta if *told* has it, all must be supported.
+    """
+    at = [*keys, "__own", *(["beta"] if "beta" in told.columns else [])]
+    flags = told.group_by(at, maintain_order=True).agg(
+        pl.col("supported").all(ignore_nulls=False), why=pl.col("reason").drop_nulls().first()
+    )
+    found = table.join(flags, on=at, how="left", nulls_equal=True, maintain_order="left")
+    return BEST_MODELS.finish(found.with_columns(reason=pl.coalesce("reason", "why")).drop("why", "__own"))
 
 
 def _compared(models: list[Replicates], metric: Metric, *, by_rows: bool) -> pl.DataFrame:
@@ -217,7 +219,7 @@ def _compared(models: list[Replicates], metric: Metric, *, by_rows: bool) -> pl.
     )
 
 
-def _with_support(
+def _told(
     table: pl.DataFrame,
     counts: pl.DataFrame,
     metric: str | pl.Expr,
@@ -227,39 +229,24 @@ def _with_support(
     beta: float | Sequence[float],
     threshold: float | Literal["own"] | None,
 ) -> pl.DataFrame:
-    """Add ``supported`` and ``reason`` to values of a metric, in the order of the table.
+    """Return what whole *counts* support of a metric at ``__own``, the prevalence of each value of *table*.
 
-    Parameters
-    ----------
-    table
-        model, the keys, metric, prevalence, beta and value, at one operating point of each model.
-    counts
-        The whole counts that the values were computed from.
-    metric, logs, prevalence, beta, threshold
-        What was asked for. With ``logs.over`` the log must be able to tell the value within each value of it.
+    With ``logs.over`` there is a row for each value of it, within which the log must be able to tell it.
     """
     worth = None if logs.units is None else class_worth(counts, logs.units)
-    pooled, kept = logs.without_units(counts), ["model", *logs.keys(counts)]
-    if threshold == "own" and not pooled.select("model", *COUNTS.keys(pooled.columns)).is_duplicated().any():
-        # Of one threshold none is chosen.
-        threshold = None
-    area, at = area_of(metric, "resampled"), [*kept, "prevalence"]
-    if threshold == "own":
+    pooled, own = logs.without_units(counts), pl.col("prevalence").alias("__own")
+    several = pooled.select("model", *COUNTS.keys(pooled.columns)).is_duplicated().any()
+    area = area_of(metric, "resampled")
+    # Of one threshold none is chosen.
+    if area is None and threshold == "own" and several:
         called = called_metric(metric)
         if called.needs_fpr is False:
             return table.with_columns(**defined_flags(pl.col("value")))
         # The best of all thresholds is supported where PR-AUC is.
         area, prevalence = PR_AUC, prevalence if called.prevalence is None else called.prevalence
     if area is not None:
-        told = areas_of(pooled, prevalence, [area], worth=worth)
-    else:
-        rates = compute_rates(pooled) if worth is None else with_worth(compute_rates(pooled), worth)
-        points = rates
-        if threshold is not None and not isinstance(threshold, str):
-            points = select_operating_points(rates, threshold=threshold)
-        told = project_checked(points, metrics=[metric], prevalence=prevalence, beta=beta)
-        at.append("beta")
-    supported = told.group_by(at, maintain_order=True).agg(
-        pl.col("supported").all(ignore_nulls=False), pl.col("reason").drop_nulls().first()
-    )
-    return table.join(supported, on=at, how="left", nulls_equal=True, maintain_order="left")
+        return areas_of(pooled, prevalence, [area], worth=worth).with_columns(own)
+    rates = compute_rates(pooled) if worth is None else with_worth(compute_rates(pooled), worth)
+    if threshold is not None and not isinstance(threshold, str):
+        rates = select_operating_points(rates, threshold=threshold)
+    return project_checked(rates, metrics=[metric], prevalence=prevalence, beta=beta).with_columns(own)
