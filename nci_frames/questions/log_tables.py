@@ -4,6 +4,7 @@ import polars as pl
 
 from nci_frames.counts.resolution import without_claims
 from nci_frames.evaluation.areas.nodes import area_nodes
+from nci_frames.evaluation.areas.pr import PR_AUC
 from nci_frames.evaluation.crossovers.decision_map import decision_map, own_maps
 from nci_frames.evaluation.crossovers.pr_auc_winners import area_winners
 from nci_frames.evaluation.crossovers.winners import winner_ranges
@@ -139,7 +140,7 @@ class LogTables(Compared):
     @computed
     def area_nodes(self) -> pl.DataFrame:
         """PR-AUC at the prevalences of ``area_nodes``, from which it is known over ``prevalence_range``."""
-        return self._log.areas((), area_nodes(*self.prevalence_range)).filter(metric="pr_auc")
+        return self._log.areas((), area_nodes(*self.prevalence_range), PR_AUC)
 
     @computed
     def area_winners(self) -> pl.DataFrame:

@@ -20,7 +20,7 @@ from nci_frames.base.typing import Floats
 from nci_frames.evaluation.areas.area import Area, Logs, area_of
 from nci_frames.evaluation.arrays.histograms import Histogram
 from nci_frames.evaluation.field.prevalences import Field, field_of, is_field, numbers_of, own_prevalence
-from nci_frames.evaluation.metrics import asked_metric, curve_asked
+from nci_frames.evaluation.metrics import asked_metric
 from nci_frames.evaluation.metrics.directions import better_sign
 from nci_frames.evaluation.resampling.draws import stream
 from nci_frames.evaluation.resampling.few_rows import one_row_apart, steps_of_recall, with_prior
@@ -65,17 +65,6 @@ class Replicates:
         each = (self.cases[places], self.value[places], self.values[:, places], self.moved[:, places])
         return Replicates(self.histogram, *each, self.sizes)
 
-    def check_one_point(self) -> None:
-        """Raise ParameterError if the metric was taken at several thresholds."""
-        thresholds = self.cases["threshold"].n_unique()
-        if thresholds > 1:
-            raise ParameterError(
-                "each model needs one operating point",
-                where=self.histogram.where,
-                found=f"{thresholds} thresholds",
-                hint="select one with threshold=, or keep one row of each model",
-            )
-
 
 def resample(
     frame: pl.DataFrame,
@@ -114,7 +103,11 @@ def resample(
     if not asked:
         raise ParameterError.out_of_range("metric", metric, "at least one metric")
     grid, betas = numbers_of(prevalence), beta_values(beta)
-    areas, metrics = _areas(asked, grid), [one for one in asked if curve_asked(one) is None]
+    found = [(one, area_of(one, "resampled")) for one in asked]
+    areas = list(dict.fromkeys(area for _, area in found if area is not None))
+    metrics = [one for one, area in found if area is None]
+    for area in areas:
+        area.check(grid)
     keys = logs.keys(frame)
     if is_field(prevalence):
         prevalence = field_of(cast("Field", prevalence), frame, keys)
@@ -157,7 +150,14 @@ def by_keys(found: Iterable[Replicates]) -> dict[tuple[object, ...], list[Replic
     """
     groups: dict[tuple[object, ...], list[Replicates]] = {}
     for replicates in found:
-        replicates.check_one_point()
+        thresholds = replicates.cases["threshold"].n_unique()
+        if thresholds > 1:
+            raise ParameterError(
+                "each model needs one operating point",
+                where=replicates.histogram.where,
+                found=f"{thresholds} thresholds",
+                hint="select one with threshold=, or keep one row of each model",
+            )
         groups.setdefault(replicates.histogram.group.row(0)[1:], []).append(replicates)
     return groups
 
@@ -179,9 +179,8 @@ def resample_models(
     UnknownMetricError
         If the direction of the metric is unknown.
     """
-    sign = better_sign(asked_metric(metric))
-    own = sign if takes_own_thresholds(metric, threshold) else 0
-    at = None if isinstance(threshold, str) else threshold
+    known, at = asked_metric(metric), None if isinstance(threshold, str) else threshold
+    own = better_sign(known) * (threshold == "own" and known.kind == "point")
     found = resample(
         frame, metric, logs, prevalence=prevalence, beta=beta, threshold=at, own=own, prior=prior
     )
@@ -272,22 +271,3 @@ def labelled_cases(
     of_case = np.repeat(np.arange(len(groups)), [len(replicates.cases) for replicates in groups])
     heads = pl.concat(replicates.histogram.group for replicates in groups)[of_case]
     return heads.hstack(cases.with_columns(prevalence=pl.when(one_eta).then("prevalence")))
-
-
-def takes_own_thresholds(metric: str | pl.Expr, threshold: float | str | None) -> bool:
-    """Return whether a metric is taken at each model's own best threshold; an area has none."""
-    return threshold == "own" and not (isinstance(metric, str) and curve_asked(metric) is not None)
-
-
-def _areas(asked: Sequence[str | pl.Expr], grid: list[float] | None) -> list[Area]:
-    """Return the areas among what is asked for.
-
-    Raises
-    ------
-    ParameterError
-        If one cannot be resampled, or is undefined at a prevalence.
-    """
-    found = [area for area in (area_of(one, "resampled") for one in asked) if area is not None]
-    for area in found:
-        area.check(grid)
-    return list(dict.fromkeys(found))

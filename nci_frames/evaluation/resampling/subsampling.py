@@ -14,6 +14,8 @@ from nci_frames.schemas.checked import checked
 
 Rows = NDArray[np.int64]
 
+_SPREAD = ("mean", "min", "q25", "q75", "max")
+
 
 @checked
 def subsample_study(
@@ -127,19 +129,20 @@ def _study(histogram: Histogram, prevalence: float, repeats: int, seed: int) -> 
         adjusted = prevalence * tpr / (prevalence * tpr + (1 - prevalence) * fpr)
     defined = (~np.isnan(precision)).sum(axis=0)
     some = defined > 0
-    mean, least, q25, q75, most = np.full((5, len(defined)), np.nan)
+    spread = np.full((len(_SPREAD), len(defined)), np.nan)
     if some.any():
-        mean[some] = np.nanmean(precision[:, some], axis=0)
-        least[some], q25[some], q75[some], most[some] = np.nanquantile(
-            precision[:, some], [0, 0.25, 0.75, 1], axis=0
-        )
-    columns = {"adjusted": adjusted, "mean": mean, "min": least, "q25": q25, "q75": q75, "max": most}
-    table = pl.DataFrame({"threshold": histogram.thresholds}).with_columns(
-        pl.lit(prevalence).alias("prevalence"),
-        pl.Series("tpr", tpr),
-        *(pl.Series(name, values, nan_to_null=True) for name, values in columns.items()),
-        pl.Series("repeats", defined.astype(np.int64)),
-    )
+        spread[0, some] = np.nanmean(precision[:, some], axis=0)
+        spread[1:, some] = np.nanquantile(precision[:, some], [0, 0.25, 0.75, 1], axis=0)
+    columns = {"adjusted": adjusted, **dict(zip(_SPREAD, spread, strict=True))}
+    table = pl.DataFrame(
+        {
+            "threshold": histogram.thresholds,
+            "prevalence": prevalence,
+            "tpr": tpr,
+            **columns,
+            "repeats": defined,
+        }
+    ).with_columns(pl.col(*columns).fill_nan(None), pl.col("repeats").cast(pl.Int64))
     return histogram.labelled(table)
 
 
