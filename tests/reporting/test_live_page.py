@@ -271,7 +271,6 @@ def test_every_chart_saves_what_it_is_of(visit, tables):
     assert "lower" in saved["winners"].columns
     assert set(saved["decisions"]["model"]) == set(tables.decisions["model"])
     assert len(saved["decisions"]) == saved["decisions"]["lambda_start"].n_unique()
-    leaders = saved["leaders"]
-    sure = rounded(leaders.filter(layer="areas"), "prevalence", "probability")
+    sure = rounded(saved["leaders"], "prevalence", "probability")
     assert sure == rounded(tables.best_certainty, "prevalence", "probability")
     assert saved["work"].filter(layer="lines").height > saved["work"].filter(layer="held").height > 0
