@@ -37,7 +37,7 @@ def apart(models: tuple[str, ...], key: str, values: tuple[str | None, ...]) -> 
         for k, m in enumerate(models)
         for i, v in enumerate(values)
     ]
-    frame = pl.DataFrame(rows, schema_overrides={key: pl.String})
+    frame = pl.DataFrame(rows, schema_overrides={key: pl.Series(list(values)).dtype})
     return nf.compute_rates(frame.with_columns(tn=1000 - pl.col("fp")))
 
 

@@ -4,20 +4,12 @@ import polars as pl
 
 import nci_frames as nf
 from tests.chart_specs import panel_layer, panel_rows
-
-GRID = [0.0, 0.001, 0.01, 0.1]
-
-
-def rates_of(models=("a", "b")):
-    counts = {"model": list(models), "threshold": 0.5, "fn": 20, "tn": 990}
-    places = range(len(models))
-    frame = pl.DataFrame(counts | {"tp": [80 + i for i in places], "fp": [10 + i for i in places]})
-    return nf.compute_rates(frame.cast({"fn": pl.Int64, "tn": pl.Int64}), interval="wilson")
+from tests.charts.drawn import GRID, rates
 
 
-def frames(models=("a", "b")):
-    rates = rates_of(models)
-    return nf.precision_band(rates, prevalence=GRID), nf.max_precision_uncertainty(rates)
+def frames():
+    points = rates().filter(threshold=0.5)
+    return nf.precision_band(points, prevalence=GRID), nf.max_precision_uncertainty(points)
 
 
 def test_the_widest_place_is_marked_with_delta_and_its_prevalence():
@@ -29,11 +21,6 @@ def test_the_widest_place_is_marked_with_delta_and_its_prevalence():
     ).rows()
     assert marks[0]["label"] == f"Δ = {marks[0]['delta']:.3g} at η = {marks[0]['at']:.3g}"
     assert panel_layer(spec, "widest")["encoding"]["x"]["field"] == "at"
-
-
-def test_the_band_is_that_of_the_frame_without_prevalence_0():
-    band, widest = frames()
-    spec = nf.chart_precision_uncertainty(band, widest).to_dict()
     curve = pl.DataFrame([row for row in panel_rows(spec) if row["value"] is not None])
     columns = ["model", "prevalence", "value", "lower", "upper"]
     assert curve.select(columns).equals(band.filter(pl.col("prevalence") > 0).select(columns))
@@ -48,19 +35,8 @@ def test_an_undefined_width_leaves_the_curve():
     assert {row["label"] for row in panel_rows(spec)} == {None, "Δ undefined"}
 
 
-def study(models=("a", "b"), prevalence=0.5):
-    log = pl.concat(
-        pl.DataFrame({"model": name, "label": [i % 4 == 0 for i in range(80)]}).with_columns(
-            score=pl.Series([(i * 37 + k) % 29 / 29 + 0.3 * (i % 4 == 0) for i in range(80)])
-        )
-        for k, name in enumerate(models)
-    )
-    counts = nf.count_confusion(log, thresholds="exact")
-    return nf.subsample_study(counts, prevalence=prevalence, repeats=5)
-
-
 def test_sub_samples_are_shown_as_the_study_has_them():
-    frame = study()
+    frame = nf.subsample_study(rates(), prevalence=0.05, repeats=5)
     spec = nf.chart_subsamples(frame).to_dict()
     rows = pl.DataFrame(panel_rows(spec))
     assert rows.height == frame["adjusted"].drop_nulls().len()

@@ -4,8 +4,9 @@ import json
 
 import pytest
 
-from tests.chart_specs import outside_data
-from tests.charts.drawn import FILE, draw_all, legible
+import nci_frames as nf
+from tests.chart_specs import outside_data, panel_rows
+from tests.charts.drawn import FILE, GRID, apart, draw_all, legible
 from tests.comparisons import HOSTILE
 
 KEPT = json.loads(FILE.read_text(encoding="utf-8"))
@@ -47,3 +48,20 @@ def test_names_of_models_occur_only_as_data(name):
     assert shown <= set(HOSTILE)
     assert name in NO_MODELS or (shown if name in OF_SOME else shown == set(HOSTILE))
     json.dumps(spec, allow_nan=False)
+
+
+def test_names_of_segments_keys_and_metrics_occur_only_as_data():
+    key = HOSTILE[0]
+    rates = apart(HOSTILE, key, HOSTILE)
+    values = nf.project_rates(rates, metrics="precision", prevalence=GRID)
+    parts = nf.decompose_difference(rates, metric="precision", over=key)
+    surface = nf.metric_surface("precision", ratio=9, resolution=3)
+    for chart, shown in (
+        (nf.chart_segments(values, segments=key, observed=rates), "segment"),
+        (nf.chart_decomposition(parts), "segment"),
+        (nf.chart_metric_surface(surface, metric=key, ratio=9), "surface"),
+    ):
+        spec = chart.to_dict()
+        assert outside_data(spec, HOSTILE) == []
+        names = {row[shown] for row in panel_rows(spec)}
+        assert names == ({f"{key} at 9 : 1"} if shown == "surface" else set(HOSTILE))

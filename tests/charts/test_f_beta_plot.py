@@ -8,23 +8,14 @@ import pytest
 import nci_frames as nf
 from nci_frames.base.errors import ParameterError
 from tests.chart_specs import layer, rows_of
+from tests.charts.drawn import apart
 
 BETAS = [0.0, 0.25, 0.5, 1.0, 2.0, 4.0, 8.0, math.inf]
 ETA = 0.01
 
 
-def rates_of(models=("a", "b")):
-    folds = [
-        {"model": m, "fold": str(f), "threshold": 0.5, "tp": min(100, 60 + 20 * k + f), "fp": 1 + 20 * k}
-        for k, m in enumerate(models)
-        for f in range(4)
-    ]
-    frame = pl.DataFrame(folds)
-    return nf.compute_rates(frame.with_columns(fn=100 - pl.col("tp"), tn=1000 - pl.col("fp")))
-
-
 def frames(models=("a", "b")):
-    rates = rates_of(models)
+    rates = apart(tuple(models), "fold", ("1", "2", "3", "4"))
     pooled = nf.compute_rates(nf.pool_counts(rates, over="fold"))
     comparisons = nf.compare_folds(rates, beta=BETAS, prevalence=ETA)
     return comparisons, nf.winner_ranges(pooled, metric="f_beta", over="beta", prevalence=ETA)
