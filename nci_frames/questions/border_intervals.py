@@ -1,11 +1,9 @@
 """Winner ranges and counts -> the same ranges, with an interval for every border between two models."""
 
-import itertools
-
 import polars as pl
 
 from nci_frames.evaluation.resampling.resampling import Resampling
-from nci_frames.evaluation.significance.borders import AREA_PLACES, area_curves, border_of, own_curves_of
+from nci_frames.evaluation.significance.borders import area_curves_of, border_of, own_curves_of
 from nci_frames.questions.certainty import Resampled
 
 _LEVEL = 0.95
@@ -40,11 +38,13 @@ def with_intervals(
     if logs is None or not changes or fixed in (0.0, float("inf")):
         return winners.with_columns(**_NONE)
     axis = winners["over"][0]
-    draws = Resampling(logs.units, repeats=logs.repeats, seed=_SEED, level=_LEVEL)
+    over = logs.over if points is None else None
+    draws = Resampling(logs.units, over, repeats=logs.repeats, seed=_SEED, level=_LEVEL)
+    frame = logs.steps if points is None else logs.at(points)
+    kept = frame.filter(pl.col("model").is_in(models.unique().implode()))
     if points is None:
-        found = area_curves(itertools.chain.from_iterable(logs.areas(AREA_PLACES)))
+        found = area_curves_of(kept, draws)
     else:
-        kept = logs.at(points).filter(pl.col("model").is_in(models.unique().implode()))
         found = own_curves_of(kept, draws, axis, 1.0 if fixed is None else fixed)
     curves = found.get(())
     rows: list[tuple[float | None, float | None]] = [(None, None)] * len(models)

@@ -14,7 +14,6 @@ from nci_frames.evaluation.resampling.few_rows import FEW_THRESHOLDS, step_of_re
 from nci_frames.evaluation.resampling.probability_best import shares_among, shares_of_best, with_support
 from nci_frames.evaluation.resampling.replicates import Replicates, resample_models
 from nci_frames.evaluation.resampling.resampling import Resampling
-from nci_frames.evaluation.significance.borders import AREA_PLACES
 from nci_frames.questions.units import Drawn
 from nci_frames.schemas.runs import in_runs, rows_where
 
@@ -104,7 +103,7 @@ class Resampled:
         drawn = self._areas.get(repeats)
         if drawn is None:
             logs = Resampling(self.units, self.over, repeats=repeats)
-            etas = sorted({*self.etas, *AREA_PLACES})
+            etas = sorted({*self.etas, *prevalence})
             drawn = resample_models(self.steps, "pr_auc", logs, prevalence=etas, beta=1.0, threshold=None)
             self._areas[repeats] = drawn
         return [[one.at(prevalence) for one in models] for models in drawn]

@@ -7,6 +7,7 @@ import polars as pl
 
 from nci_frames.base.arguments import LEAST_BUCKETS
 from nci_frames.counts.pooling import pooled_counts
+from nci_frames.evaluation.arrays.buckets import BucketCounts, bucket_counts
 from nci_frames.evaluation.rates.clusters import class_worth, effective_rows
 from nci_frames.evaluation.rates.rates import clustered_bounds, with_bounds, with_worth
 from nci_frames.schemas import COUNTS, RATES
@@ -30,9 +31,10 @@ class Drawn:
     #: How many buckets there are; None where rows are drawn.
     buckets: int | None
     #: By the keys that are kept, once they are known: what rows are worth, how many independent rows each
-    #: threshold has, and the counts without some keys.
+    #: threshold has, what is in each bucket, and the counts without some keys.
     _worth: dict[tuple[str, ...], pl.DataFrame] = field(default_factory=dict)
     _effective: dict[tuple[bool, float], pl.DataFrame] = field(default_factory=dict)
+    _groups: dict[tuple[str, ...], list[BucketCounts]] = field(default_factory=dict)
     _pools: dict[tuple[str, ...], pl.DataFrame] = field(default_factory=dict)
 
     @classmethod
@@ -96,7 +98,8 @@ class Drawn:
         if self.units is None or not self.enough or not {*keys} <= {*known}:
             return None
         if tuple(keys) not in self._worth:
-            found = class_worth(self._without([key for key in known if key not in keys]), self.units)
+            gone = [key for key in known if key not in keys]
+            found = class_worth(self._without(gone), self.units, self._read(gone))
             most = 1.0 if self.repeat in keys else self._share
             self._worth[tuple(keys)] = found.with_columns(pl.col(_SHARES).clip(upper_bound=most))
         return self._worth[tuple(keys)]
@@ -110,6 +113,13 @@ class Drawn:
             left = gone if some is self.counts else gone[-1:]
             self._pools[gone] = without_keys(some, left)
         return self._pools[gone]
+
+    def _read(self, keys: Sequence[str]) -> list[BucketCounts]:
+        """Return the counts without some keys by buckets, read once for all tables."""
+        gone = tuple(keys)
+        if gone not in self._groups and self.units is not None:
+            self._groups[gone] = bucket_counts(self._without(keys), self.units)
+        return self._groups[gone]
 
     def worth_of_all(self, keys: Sequence[str]) -> pl.DataFrame | None:
         """Return how many independent rows a row is worth, by model and keys; None if each is worth one."""
@@ -133,8 +143,10 @@ class Drawn:
             return points.with_columns(pl.lit(None, pl.Float64).alias(name) for name in _BOUNDS)
         known = self._effective.get((bool(by_segment), level))
         if known is None:
-            counts = self.by_segment if by_segment else self.total
-            known = effective_rows(counts, self.units, level=level, least_effect=1 / self._share)
+            gone = self._repeats if by_segment else [*self.segments, *self._repeats]
+            read = self._read(gone)
+            least = 1 / self._share
+            known = effective_rows(self._without(gone), self.units, read, level=level, least_effect=least)
             self._effective[bool(by_segment), level] = known
         return clustered_bounds(points, known, interval="wilson", level=level)
 

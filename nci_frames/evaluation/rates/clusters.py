@@ -22,7 +22,12 @@ FEW_HITS = 10
 
 
 def effective_rows(
-    counts: pl.DataFrame, units: str, *, level: float, least_effect: float = 1.0
+    counts: pl.DataFrame,
+    units: str,
+    groups: Sequence[BucketCounts] | None = None,
+    *,
+    level: float,
+    least_effect: float = 1.0,
 ) -> pl.DataFrame:
     """Return how many independent rows each class is worth at each threshold, for intervals of rates.
 
@@ -32,6 +37,8 @@ def effective_rows(
         Counts of rows with the key *units*, of at least 20 values.
     units
         The key whose values are independent of each other.
+    groups
+        What ``bucket_counts`` returns for these, if it is known.
     level
         Confidence of the intervals: with few buckets their variance is uncertain, which costs rows.
     least_effect
@@ -50,15 +57,17 @@ def effective_rows(
     rows are divided. Where there are fewer than ten hits or misses, it is at least that of all thresholds of
     the group together.
     """
-    tables = [_worth(group, level, least_effect) for group in bucket_counts(counts, units)]
-    if not tables:
+    groups = bucket_counts(counts, units) if groups is None else groups
+    if not groups:
         keys = [key for key in COUNTS.keys(counts.columns) if key != units]
         empty = counts.clear().select("model", *keys, "tp", "fp")
         return empty.with_columns(pl.lit(None, pl.Float64).alias(name) for name in _EFFECTIVE)
-    return pl.concat(tables)
+    return pl.concat(_worth(group, level, least_effect) for group in groups)
 
 
-def class_worth(counts: pl.DataFrame, units: str) -> pl.DataFrame:
+def class_worth(
+    counts: pl.DataFrame, units: str, groups: Sequence[BucketCounts] | None = None
+) -> pl.DataFrame:
     """Return how many independent rows a row of each class is worth, over all thresholds together.
 
     Parameters
@@ -67,6 +76,8 @@ def class_worth(counts: pl.DataFrame, units: str) -> pl.DataFrame:
         Counts of rows with the key *units*, of at least 20 values.
     units
         The key whose values are independent of each other.
+    groups
+        What ``bucket_counts`` returns for these, if it is known.
 
     Returns
     -------
@@ -78,16 +89,11 @@ def class_worth(counts: pl.DataFrame, units: str) -> pl.DataFrame:
     It is 1 over the design effect: the variances of the rate between buckets, summed over the thresholds,
     over those of independent rows. Rows that occur twice are worth one half.
     """
-    groups = bucket_counts(counts, units)
+    groups = bucket_counts(counts, units) if groups is None else groups
     if not groups:
         keys = [key for key in COUNTS.keys(counts.columns) if key != units]
         none = (pl.lit(None, pl.Float64).alias(name) for name in _WORTH)
         return counts.clear().select("model", *keys, *none)
-    return worth_of(groups)
-
-
-def worth_of(groups: Sequence[BucketCounts]) -> pl.DataFrame:
-    """Return what ``class_worth`` does, of groups that were read from the counts; there is at least one."""
     tables = []
     for group in groups:
         histogram = group.histogram

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from nci_frames.base.arguments import check_level
 from nci_frames.base.errors import ParameterError
 from nci_frames.counts.pooling import pooled_counts
+from nci_frames.evaluation.arrays.buckets import bucket_counts
 from nci_frames.evaluation.rates.clusters import class_worth, effective_rows
 from nci_frames.evaluation.rates.intervals import Interval, rate_interval, require_row_counts
 from nci_frames.evaluation.rates.simultaneous import local_alpha, simultaneous_interval
@@ -217,13 +218,14 @@ def _clustered(frame: pl.DataFrame, units: str, interval: RateInterval | None, l
         raise ParameterError(msg, found=f"units={units!r} without interval", hint='pass interval="wilson"')
     require_row_counts(frame)
     COUNTS.need_keys(frame, [units], "units")
-    rates = with_worth(rates_of(pooled_counts(frame, over=units)), class_worth(frame, units))
+    groups = bucket_counts(frame, units)
+    rates = with_worth(rates_of(pooled_counts(frame, over=units)), class_worth(frame, units, groups))
     of_each = level
     if interval == "simultaneous":
         # The variance between few buckets is as uncertain as the narrowest of the intervals needs it.
         most = int(max(rates.select(pl.max("positives", "negatives").fill_null(0)).row(0), default=1))
         of_each = 1 - local_alpha(max(most, 1), level)
-    effective = effective_rows(frame, units, level=of_each)
+    effective = effective_rows(frame, units, groups, level=of_each)
     return clustered_bounds(rates, effective, interval=interval, level=level)
 
 

@@ -19,7 +19,7 @@ from nci_frames.evaluation.arrays.buckets import bucket_counts
 from nci_frames.evaluation.field.prevalences import Field
 from nci_frames.evaluation.metrics import curve_asked
 from nci_frames.evaluation.projection.projection import project_checked
-from nci_frames.evaluation.rates.clusters import effective_rows, known_share, worth_of
+from nci_frames.evaluation.rates.clusters import class_worth, effective_rows, known_share
 from nci_frames.evaluation.rates.operating_points import select_operating_points
 from nci_frames.evaluation.rates.rates import clustered_bounds, compute_rates, with_worth
 from nci_frames.evaluation.resampling.resampling import Resampling
@@ -77,7 +77,10 @@ def with_honest_bounds(
             compute_rates(each, interval="wilson", level=level)
             if logs.units is None
             else clustered_bounds(
-                each, effective_rows(counts, logs.units, level=level), interval="wilson", level=level
+                each,
+                effective_rows(counts, logs.units, level=level),
+                interval="wilson",
+                level=level,
             )
         )
         band = project_checked(bounded, metrics=point_metrics, prevalence=prevalence, beta=beta, band=True)
@@ -124,7 +127,7 @@ def _sizes(
         sizes = pooled.group_by(keys).agg(rows.first().cast(pl.Float64).alias(name) for name, rows in both)
         return sizes.with_columns(__rarer=pl.min_horizontal(_SIZES)), None
     groups = bucket_counts(counts, logs.units)
-    worth = worth_of(groups)
+    worth = class_worth(counts, logs.units, groups)
     columns: dict[str, pl.Expr] = {}
     for name, share, of_class in zip(_SIZES, worth.columns[-2:], ("positives", "negatives"), strict=True):
         rows = [np.asarray(getattr(group, of_class).sum(axis=1)) for group in groups]

@@ -15,7 +15,6 @@ Over = Literal["prevalence", "beta"]
 
 #: The places along the axis, of which crossings are interpolated: the natural logarithm of odds, or of beta.
 _LOGITS, _LOG_BETAS = np.linspace(-16, 16, 161), np.linspace(-7, 7, 141)
-AREA_PLACES: list[float] = (1 / (1 + np.exp(-_LOGITS))).tolist()
 
 #: Of fewer rows, or buckets of equal size, resampled logs differ too little. In simulated logs bounds held
 #: the place in 87 % with 3 units of positives, in 63 % with 2, and in none with 2 or 3 positive rows.
@@ -83,16 +82,13 @@ def border_of(borders: Borders, crossing: Mapping[str, Any], logs: Resampling) -
 
 def area_curves_of(frame: pl.DataFrame, logs: Resampling) -> dict[tuple[object, ...], Borders]:
     """Return PR-AUC of the models over prevalence, by the values of the other keys."""
-    return area_curves(resample(frame, "pr_auc", logs, prevalence=AREA_PLACES))
-
-
-def area_curves(found: Iterator[Replicates]) -> dict[tuple[object, ...], Borders]:
-    """Return the same of resampled logs that have PR-AUC at the prevalences ``AREA_PLACES``."""
+    etas: list[float] = (1 / (1 + np.exp(-_LOGITS))).tolist()
 
     def curve(replicates: Replicates) -> Floats:
         with np.errstate(divide="ignore"):
             return np.asarray(np.log(replicates.values))
 
+    found = resample(frame, "pr_auc", logs, prevalence=etas)
     return _grouped(found, curve, lambda: Borders("prevalence", {}, {}, _LOGITS))
 
 
