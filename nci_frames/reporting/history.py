@@ -1,6 +1,6 @@
 """The history of a job -> one page: verdicts, trends with limits, what changed since the last good run."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -64,23 +64,25 @@ def render_history(
     """
     listed = runs.tail(_RUNS_LISTED)
     shown = unusual.filter(pl.col("run").is_in(listed["run"].implode())).reverse()
-    return template("history.html.jinja", {}).render(
+    filters: dict[str, Any] = {"written": written, "bounded": bounded, "segment": segment_name, "time": _time}
+    return template("history.html.jinja", filters).render(
         title=title,
         css=own("report.css"),
         facts=facts,
         summary=summary,
         kinds=_kinds(runs),
-        runs=[_run(row, history) for row in listed.reverse().to_dicts()],
+        runs=listed.reverse().to_dicts(),
+        failed=_failed(history),
         listed=len(listed),
-        unusual=[_file(row) for row in shown.head(_ROWS).to_dicts()],
+        unusual=shown.head(_ROWS).to_dicts(),
         hidden_files=max(0, len(shown) - _ROWS),
         keys=[] if changes is None else _keys(changes),
-        changes=[] if changes is None else [_change(row) for row in changes.head(_ROWS).to_dicts()],
-        compared=changes is not None,
-        scenarios=list(_scenarios(scenarios.head(_VALUES))),
+        changes=[] if changes is None else changes.head(_ROWS).to_dicts(),
+        scenarios=_grouped(scenarios.head(_VALUES), "scenario", "segment", "model"),
         scenario_metrics=scenarios["metric"].unique(maintain_order=True).to_list(),
         hidden_values=max(0, len(scenarios) - _VALUES),
-        traffic=None if traffic is None else [_estimate(*rows) for rows in _by_group(*traffic)],
+        traffic=None if traffic is None else traffic[0].head(_ROWS).to_dicts(),
+        traffic_values={} if traffic is None else _grouped(traffic[1], "segment", "model"),
         traffic_metrics=[] if traffic is None else traffic[1]["metric"].unique(maintain_order=True).to_list(),
         hidden_traffic=max(0, len(traffic[0]) - _ROWS) if traffic else 0,
     )
@@ -91,64 +93,30 @@ def _kinds(runs: pl.DataFrame) -> list[str]:
     return runs.columns[runs.columns.index("rows") + 1 :]
 
 
-def _run(row: dict[str, Any], history: pl.DataFrame) -> dict[str, Any]:
-    failed = (
-        history.filter(run=row["run"], verdict="fail").select("gate", "segment").unique(maintain_order=True)
-    )
-    gates = [
-        gate if segment is None else f"{gate} ({segment_name(segment)})" for gate, segment in failed.rows()
-    ]
-    return {**row, "window": _time(row["window_start"]), "failed_gates": gates}
-
-
-def _file(row: dict[str, Any]) -> dict[str, Any]:
-    return {**row, "window": _time(row["window_start"])}
+def _failed(history: pl.DataFrame) -> dict[str, list[str]]:
+    """Return the gates that failed in each run."""
+    failed: dict[str, list[str]] = {}
+    rows = history.filter(verdict="fail").select("run", "gate", "segment").unique(maintain_order=True)
+    for run, gate, segment in rows.rows():
+        place = "" if segment is None else f" ({segment_name(segment)})"
+        failed.setdefault(run, []).append(gate + place)
+    return failed
 
 
 def _time(time: datetime | None) -> str:
     return "" if time is None else f"{time:%Y-%m-%d %H:%M}"
 
 
-def _scenarios(values: pl.DataFrame) -> Iterator[dict[str, Any]]:
-    """Yield a row of the table of scenarios: the values of one model in one segment."""
-    for rows in values.partition_by("scenario", "segment", "model", maintain_order=True):
-        first = rows.row(0, named=True)
-        cells = {row["metric"]: bounded(row, "value") for row in rows.iter_rows(named=True)}
-        reasons = rows["reason"].drop_nulls().unique(maintain_order=True)
-        yield {
-            **first,
-            "segment": segment_name(first["segment"]),
-            "prevalence": written(first["prevalence"]),
-            "cells": cells,
-            "note": "; ".join(reasons),
-        }
-
-
-def _by_group(
-    prevalence: pl.DataFrame, values: pl.DataFrame
-) -> Iterator[tuple[dict[str, Any], pl.DataFrame]]:
-    """Yield the estimate of each segment and model with the values there."""
-    for row in prevalence.head(_ROWS).iter_rows(named=True):
-        same = pl.col("segment").eq_missing(pl.lit(row["segment"], pl.String))
-        yield row, values.filter(same, pl.col("model").eq_missing(pl.lit(row["model"], pl.String)))
-
-
-def _estimate(row: dict[str, Any], values: pl.DataFrame) -> dict[str, Any]:
-    """Return a row of the table of the traffic."""
-    reasons = [row["reason"], *values["reason"].to_list()] if row["supported"] else [row["reason"]]
+def _grouped(values: pl.DataFrame, *by: str) -> dict[tuple[Any, ...], dict[str, Any]]:
+    """Return for each group its values by metric, its prevalence, and why values are missing."""
     return {
-        **row,
-        "segment": segment_name(row["segment"]),
-        "estimate": bounded(row, "prevalence"),
-        "p_value": written(row["fit_p_value"]),
-        "cells": {value["metric"]: bounded(value, "value") for value in values.to_dicts()},
-        "note": "; ".join(dict.fromkeys(filter(None, reasons))),
+        group: {
+            "cells": {row["metric"]: bounded(row) for row in rows.to_dicts()},
+            "prevalence": rows["prevalence"][0],
+            "reasons": rows["reason"].drop_nulls().unique(maintain_order=True).to_list(),
+        }
+        for group, rows in values.partition_by(by, as_dict=True, maintain_order=True).items()
     }
-
-
-def _change(row: dict[str, Any]) -> dict[str, Any]:
-    names = ("value", "reference_value", "difference", "due_to_prevalence", "due_to_rates")
-    return {**row, **{name: written(row[name]) for name in names}}
 
 
 def _keys(changes: pl.DataFrame) -> list[str]:
