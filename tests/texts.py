@@ -12,6 +12,7 @@ import sys
 import tempfile
 import warnings
 from collections.abc import Callable, Iterator
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +23,9 @@ from click.testing import CliRunner
 import nci_frames as nf
 from nci_frames import demo
 from nci_frames.commands.cli import main as command
+from nci_frames.jobs.job_file.loading import JobFile, read_job
+from nci_frames.jobs.job_file.windows import find_windows
+from tests.small_jobs import SMALL
 
 FOLDER = Path(__file__).parent / "snapshots"
 MARK = "=== "
@@ -35,10 +39,33 @@ LOG = pl.DataFrame(
         "score": [0.9, 0.8, 0.2, 0.3, 0.7, 0.4, 0.1, 0.6, 0.8, 0.9, 0.3, 0.1],
     }
 )
+GATE = SMALL + '[[gates]]\nname = "a"\n'
+
+
+def job(text: str, table: str = "") -> JobFile:
+    """Read a job file of this text, and with a table of prevalences of that one."""
+    Path("wrong.toml").write_text(text)
+    Path("markets.csv").write_text(table)
+    return read_job("wrong.toml")
+
+
 #: What a case of Python may name.
 NAMES: dict[str, Any] = {
     **vars(demo),
     "nf": nf,
+    "job": job,
+    "find_windows": find_windows,
+    "SMALL": SMALL,
+    "GATE": GATE,
+    "KEYS": '[segments]\nkeys = ["country"]\n',
+    "CHAMPION": 'champion = {model = "a", prevalence = [0.1]}\n',
+    "SHARE": "sequential = true\nvalue_threshold = {lower = 0.5}\n",
+    "RECALL": 'metric = "recall"\nvalue_threshold = {lower = 0.5}\n',
+    "TRAFFIC": '[traffic]\npath = "traffic"\n',
+    "TABLE": '[segments]\nkeys = ["country"]\n[scenarios]\nm = { by = "country", table = "markets.csv" }\n',
+    "ledger": nf.CountsLedger("ledger"),
+    "datetime": datetime,
+    "day": datetime(2026, 3, 1, tzinfo=UTC),
     "pl": pl,
     "nan": float("nan"),
     "log": LOG,
@@ -79,7 +106,8 @@ def of_python(call: str) -> str:
         try:
             eval(call, dict(NAMES))  # noqa: S307 - the calls stand in our file
         except nf.NciFramesError as error:
-            return f"{type(error).__name__}, exit code {error.exit_code}\n{error}"
+            told = str(error).replace(f"{Path.cwd()}/", "")
+            return f"{type(error).__name__}, exit code {error.exit_code}\n{told}"
     if not warned:
         raise AssertionError(f"neither an error nor a warning: {call}")
     return "\n".join(f"{warning.category.__name__}\n{warning.message}" for warning in warned)

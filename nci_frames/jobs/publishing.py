@@ -10,7 +10,7 @@ from typing import Any
 
 from nci_frames.base.errors import ConflictError, ParameterError, SourceError
 from nci_frames.base.files import write_durably
-from nci_frames.base.folders import MANIFEST, locked, publishing, told
+from nci_frames.base.folders import MANIFEST, locked, told
 
 POINTER = "latest.json"
 _RUN = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,99}")
@@ -91,10 +91,6 @@ class Shelf:
     def link(self, run: str, name: str) -> str:
         """Return where a reader finds a file of a run."""
         return str(self.folder / self.path_of(run) / name)
-
-    def building(self, run: str, facts: Mapping[str, Any]) -> contextlib.AbstractContextManager[Path]:
-        """Return the folder in which a run is built, which has its name once it is whole; not shown yet."""
-        return publishing(self.folder / self.path_of(run), facts)
 
     def show(self, run: str, pointer: Mapping[str, Any]) -> None:
         """Let the pointer show a run that was built.

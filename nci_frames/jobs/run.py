@@ -11,6 +11,7 @@ from typing import Any
 
 import polars as pl
 
+from nci_frames.base.folders import publishing
 from nci_frames.evaluation.rates.operating_points import select_operating_points
 from nci_frames.evaluation.rates.rates import compute_rates
 from nci_frames.files.save_table import save_table
@@ -117,7 +118,7 @@ def run_job(
         going.count(until, keep_going=keep_going)
         going.judge()
         manifest: dict[str, Any] = {}
-        with shelf.building(going.name, manifest) as folder:
+        with publishing(shelf.folder / shelf.path_of(going.name), manifest) as folder:
             going.write(folder)
             manifest |= going.manifest()
         return going.publish()

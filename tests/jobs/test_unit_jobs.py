@@ -125,6 +125,8 @@ def test_naming_a_unit_starts_a_generation_of_its_own(tmp_path: Path) -> None:
     for text in (without, UNITS, UNITS.replace("40", "64"), UNITS.replace('"user"', '"host"')):
         generations.add(read_job(small_job(tmp_path, text=text)).job.counting_settings().generation)
     assert len(generations) == 4
+    few = UNITS.replace("buckets = 40\n", "")
+    assert read_job(small_job(tmp_path, text=few)).job.counting_settings().buckets == 256
 
 
 def what(metric: str = "recall", prevalence: Any = "observed") -> Measurement:
@@ -257,13 +259,3 @@ def test_bounds_of_traffic_that_are_too_narrow_are_told(tmp_path: Path, times: i
         assert doubt is None
     else:
         assert re.search(told, doubt or "")
-
-
-def test_buckets_need_a_unit_and_are_enough() -> None:
-    base = {"name": "x", "source": {"path": "x"}}
-    with pytest.raises(ValueError, match="names none"):
-        Job.model_validate(base | {"buckets": 64})
-    with pytest.raises(ValueError, match="greater than or equal to 20"):
-        Job.model_validate(base | {"buckets": 19, "columns": {"unit": "user"}})
-    settings = Job.model_validate(base | {"columns": {"unit": "user"}}).counting_settings()
-    assert (settings.unit, settings.buckets) == ("user", 256)

@@ -71,12 +71,9 @@ def judge_gates(job: Job, counts: Counts, reference: Reference | None) -> pl.Dat
         rows += [_row(gate, row, before.get((row["model"], row["segment"]))) for row in found]
         wanted = [gate.champion.model] if gate.champion else gate.models
         there = {row["model"] for row in found}
-        absent: list[tuple[str | None, str]] = [
-            (model, "the model has no rows") for model in wanted if model not in there
-        ]
-        if not found and not wanted:
-            absent = [(None, "there are no rows")]
-        for model, why in absent:
+        absent = [None] if not (found or wanted) else [model for model in wanted if model not in there]
+        for model in absent:
+            why = "there are no rows" if model is None else "the model has no rows"
             rows.append(_row(gate, {"model": model, "segment": None}, None) | _undecided(why))
     return pl.DataFrame([{name: row.get(name) for name in VERDICTS} for row in rows], schema=VERDICTS)
 

@@ -3,7 +3,7 @@
 import random
 import time
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import InitVar, dataclass, field
 from typing import Any, Literal
 
 import polars as pl
@@ -95,42 +95,28 @@ class Item:
         return [*entries, (self.identity, facts)]
 
 
+@dataclass(slots=True)
 class Work:
-    """What an append of files has to do, and what of it is done; it outlives a lost race.
+    """What an append of files has to do, and what of it is done; it outlives a lost race."""
 
-    Parameters
-    ----------
-    files
-        The files.
-    settings
-        How they are counted.
-    run, on_changed
-        As ``CountsLedger.append`` takes them.
-    anew
-        Whether files that are known are counted, too.
-    told
-        Writes why a file cannot be counted.
-    """
+    files: InitVar[Iterable[SourceFile]]
+    #: How they are counted.
+    settings: CountingSettings
+    #: As ``CountsLedger.append`` takes them.
+    run: str
+    on_changed: OnChanged
+    #: Whether files that are known are counted, too.
+    anew: bool = False
+    #: Writes why a file cannot be counted.
+    told: Callable[[NciFramesError], str] = str
+    items: list[Item] = field(init=False)
 
-    def __init__(
-        self,
-        files: Iterable[SourceFile],
-        settings: CountingSettings,
-        run: str,
-        on_changed: OnChanged,
-        *,
-        anew: bool = False,
-        told: Callable[[NciFramesError], str] = str,
-    ) -> None:
-        self.settings = settings
-        self.run = run
-        self.on_changed = on_changed
-        self.anew = anew
-        self.told = told
+    def __post_init__(self, files: Iterable[SourceFile]) -> None:
+        """Find out which file each is."""
         self.items = [Item(file) for file in files]
         for item in self.items:
             try:
-                item.identity = identify(item.file, settings)
+                item.identity = identify(item.file, self.settings)
             except NciFramesError as error:
                 item.error = error
 

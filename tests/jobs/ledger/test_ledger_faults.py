@@ -237,15 +237,6 @@ def test_a_store_that_is_out_of_reach_is_not_damaged() -> None:
             asked()
 
 
-def test_names_that_utf8_cannot_hold_are_refused(tmp_path: Path) -> None:
-    with pytest.raises(nf.ParameterError, match="path must be a text that UTF-8 can hold"):
-        nf.CountsLedger(tmp_path / "\udcff")
-    pl.DataFrame({"model": "a", "label": [0, 1], "score": [0.2, 0.8]}).write_parquet(tmp_path / "a.parquet")
-    with pytest.raises(nf.ParameterError, match="run must be a text that UTF-8 can hold"):
-        nf.CountsLedger(tmp_path / "ledger").append(tmp_path / "a.parquet", thresholds=[0.5], run="\udcff")
-    assert not (tmp_path / "ledger").exists()
-
-
 def test_a_name_that_the_system_does_not_take_is_not_damaged(tmp_path: Path) -> None:
     ledger = nf.CountsLedger(tmp_path / ("x" * 300))
     for asked in (ledger.verify, ledger.sources):
