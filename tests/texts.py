@@ -122,7 +122,7 @@ def of_command(line: str) -> str:
         raise done.exception
     if Path("nci-report").exists():
         raise AssertionError(f"a command that fails must not make the folder of the report: {line}")
-    output = done.output.replace(f"{Path.cwd()}/", "")
+    output = done.output.replace(f"{Path.cwd()}/", "").replace(f"{Path.cwd()}", ".")
     return f"exit code {done.exit_code}\n{output}".rstrip("\n")
 
 

@@ -406,7 +406,8 @@ def test_charts_show_the_models_near_the_top_and_tables_all():
 
 @pytest.mark.thorough
 def test_a_chart_that_cannot_be_drawn_leaves_the_tables():
-    many = comparison(prevalence=np.geomspace(1e-4, 0.5, 1_700).tolist(), beta=[1.0])
+    models = {f"m{number}": (0.5 + 0.02 * number, 0.01 * (number + 1)) for number in range(12)}
+    many = comparison(models, prevalence=np.geomspace(1e-4, 0.5, 430).tolist(), beta=[1.0])
     # Up and down from prevalence to prevalence, so that no point can be left out.
     zigzag = many.projection.with_columns(value=pl.col("prevalence").rank("dense") % 2 * 1.0)
     source = Page(render_report(altered(many, projection=zigzag)))
