@@ -13,6 +13,8 @@ from nci_frames.schemas.checked import checked
 #: Width and line height of the label at a change of winner, in pixels.
 _LABEL, _LINE = 74, 13
 
+_RANGES = 'the winners are winner_ranges(rates, metric="f_beta", over="beta", prevalence=...)'
+
 #: Height of the two bars below the plot, in pixels.
 _BARS = 42
 
@@ -79,9 +81,11 @@ def chart_f_beta_plot(
     """
     frame = selection.pick(schemas.collect(comparisons, schemas.FOLD_COMPARISONS), "metric", "f_beta")
     ranges = schemas.collect(winners, schemas.WINNERS)
+    for column, value in (("over", "beta"), ("metric", "f_beta")):
+        ranges = selection.pick(ranges, column, value, hint=_RANGES)
+    selection.refuse_doubles(ranges, "metric", "start")
     frame = selection.pick(frame, "prevalence", prevalence)
     where = frame["prevalence"][0]
-    _check_ranges(ranges)
     everyone = _drawn(frame)
     rows = everyone.filter(pl.col("model").is_in(list(shown))) if len(shown) else everyone
     if rows.is_empty():
@@ -112,17 +116,6 @@ def chart_f_beta_plot(
         + note,
         says="A line per model over beta, on a logarithmic axis.",
     )
-
-
-def _check_ranges(ranges: pl.DataFrame) -> None:
-    found = ranges.select("metric", "over").unique().sort("metric", "over").rows()
-    if found != [("f_beta", "beta")]:
-        raise ParameterError(
-            "the winners must be those of F-beta over beta",
-            found="; ".join(f"{metric} over {over}" for metric, over in found[:5]) or "no range",
-            hint='winner_ranges(rates, metric="f_beta", over="beta", prevalence=...)',
-        )
-    selection.refuse_doubles(ranges.rename({"start": "beta"}), "metric", "beta")
 
 
 def _drawn(frame: pl.DataFrame) -> pl.DataFrame:

@@ -153,7 +153,12 @@ def chart_precision_uncertainty(
     observed = selection.checked_observed(observed) or None
     selection.refuse_doubles(bands, "model", "prevalence")
     selection.refuse_doubles(widest, "model")
-    _check_same_models(bands, widest)
+    if strangers := set(bands["model"]) ^ set(widest["model"]):
+        raise ParameterError(
+            "the two frames have different models",
+            found=f"{', '.join(map(repr, sorted(strangers)[:5]))} in only one of them",
+            hint="make both from the same rates",
+        )
     curve = bands.filter(pl.col("prevalence") > 0).select("model", "prevalence", "value", "lower", "upper")
     selection.refuse_empty(curve["value"], "precision", bands)
     label = pl.format(
@@ -196,16 +201,6 @@ def chart_precision_uncertainty(
         subtitle=f"precision with its bounds; dashed: maximum width Δ of the band{seen}{note}",
         says="A panel per model: precision over prevalence, its band, and where the band is widest.",
     )
-
-
-def _check_same_models(bands: pl.DataFrame, widest: pl.DataFrame) -> None:
-    strangers = set(bands["model"]) ^ set(widest["model"])
-    if strangers:
-        raise ParameterError(
-            "the two frames have different models",
-            found=f"{', '.join(map(repr, sorted(strangers)[:5]))} in only one of them",
-            hint="make both from the same rates",
-        )
 
 
 @checked

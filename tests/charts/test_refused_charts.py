@@ -114,7 +114,8 @@ REFUSED: list[tuple[Callable[[], Any], str]] = [
      r"several metrics.*\n.*'mcc', 'prec"),
     (lambda: nf.chart_metric_surface(surfaces(), ratio=7), "no rows of ratio 7"),
     (lambda: nf.chart_metric_surface(surfaces(), metric="mcc"), "no rows of metric 'mcc'"),
-    (changed("chart_f_beta_plot", 1, over="prevalence"), r"F-beta over beta\n.*f_beta over prevalence"),
+    (changed("chart_f_beta_plot", 1, over="prevalence"),
+     r"no rows of over 'beta'\n.*'prevalence'\n.*winner_ranges"),
     (changed("chart_winner_ranges", over="time"), "over must be one of 'prevalence', 'beta'"),
     # There is nothing to draw.
     (lambda: nf.chart_roc(nf.compute_rates(pl.DataFrame(

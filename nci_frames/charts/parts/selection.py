@@ -44,7 +44,7 @@ def pick(
         if match is not None:
             return rows.filter(pl.col(column) == match)
         problem = f"the frame has no rows of {column} {_short(value)}"
-        hint = f"include this {column} when computing the frame"
+        hint = hint or f"include this {column} when computing the frame"
     texts = ", ".join(map(_short, there[:20])) + (" ..." if len(there) > 20 else "")
     raise ParameterError(problem, found=f"{column} {texts}" if there else None, hint=hint or None)
 
