@@ -41,6 +41,16 @@ def apart(models: tuple[str, ...], key: str, values: tuple[str | None, ...]) -> 
     return nf.compute_rates(frame.with_columns(tn=1000 - pl.col("fp")))
 
 
+def surfaces(resolution: int = 11) -> pl.DataFrame:
+    """Surfaces of precision at three ratios, not in their order."""
+    return pl.concat(
+        nf.metric_surface("precision", ratio=ratio, resolution=resolution).with_columns(
+            metric=pl.lit("precision"), ratio=pl.lit(ratio)
+        )
+        for ratio in (9.0, 49.0, 1.0)
+    )
+
+
 @functools.cache
 def draw_all(models: tuple[str, ...] = MODELS, among: tuple[str, ...] = ()) -> dict[str, Any]:
     """Draw every chart of *models*; those in *among* keep their colours."""

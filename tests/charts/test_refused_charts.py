@@ -10,7 +10,7 @@ import pytest
 
 import nci_frames as nf
 from nci_frames.charts import MAX_ROWS
-from tests.charts.drawn import apart, rates
+from tests.charts.drawn import apart, rates, surfaces
 from tests.fuzz.calls import Call, calls
 from tests.fuzz.odd_values import with_odd_value
 
@@ -55,15 +55,6 @@ def costs(*c_fn: int) -> pl.DataFrame:
     points = rates().filter(threshold=0.5)
     return pl.concat(
         nf.project_rates(points, metrics=[nf.expected_cost(c_fn=c)], prevalence=[ETA]) for c in c_fn
-    )
-
-
-def surfaces(resolution: int = 11) -> pl.DataFrame:
-    return pl.concat(
-        nf.metric_surface("precision", ratio=ratio, resolution=resolution).with_columns(
-            metric=pl.lit("precision"), ratio=pl.lit(ratio)
-        )
-        for ratio in (1.0, 9.0, 49.0)
     )
 
 

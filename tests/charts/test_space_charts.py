@@ -6,35 +6,16 @@ import pytest
 import nci_frames as nf
 from nci_frames.evaluation.support.reasons import too_few
 from tests.chart_specs import layers, rows_of
-
-MODELS = ("a", "b")
-
-
-def rates_of(models: tuple[str, ...] = MODELS) -> pl.DataFrame:
-    rows = [
-        (model, threshold, tp, fp)
-        for place, model in enumerate(models)
-        for threshold, tp, fp in (
-            ((0.3, 91, 100), (0.6, 75, 20)) if place % 2 else ((0.3, 90, 60), (0.6, 60, 1))
-        )
-    ]
-    counts = pl.DataFrame(rows, schema=["model", "threshold", "tp", "fp"], orient="row")
-    return nf.compute_rates(counts.with_columns(fn=100 - pl.col("tp"), tn=1000 - pl.col("fp")))
+from tests.charts.drawn import rates
 
 
 def ranking(rates: pl.DataFrame) -> pl.DataFrame:
-    points = rates.filter(threshold=0.6)
+    points = rates.filter(threshold=0.5)
     return nf.rank_models(nf.project_rates(points, metrics="f_beta", prevalence=[0.0, 0.001, 0.1, 0.5]))
 
 
-def with_bounds(rates: pl.DataFrame) -> pl.DataFrame:
-    counts = rates.filter(threshold=0.6).select("model", "threshold", "tp", "fp", "fn", "tn")
-    bounded = nf.compute_rates(counts, interval="wilson")
-    return nf.project_rates(bounded, metrics="f_beta", prevalence=0.1, band=True)
-
-
 def test_the_map_has_straight_borders_at_lambda() -> None:
-    decisions = nf.decision_map(rates_of())
+    decisions = nf.decision_map(rates())
     spec = nf.chart_decision_map(decisions).to_dict()
     rows = rows_of(spec, "bands")
     # The map is cut where support ends; the bands of one model are not.
@@ -50,7 +31,7 @@ def test_the_map_has_straight_borders_at_lambda() -> None:
 
 
 def test_winner_ranges_meet_and_fill_the_axis() -> None:
-    ranges = nf.winner_ranges(rates_of(), metric="f_beta", over="prevalence")
+    ranges = nf.winner_ranges(rates(), metric="f_beta", over="prevalence")
     spec = nf.chart_winner_ranges(ranges).to_dict()
     rows = rows_of(spec, "bars")
     assert rows[0]["start"] == layers(spec)["bars"]["encoding"]["x"]["scale"]["domain"][0]
@@ -69,9 +50,7 @@ def test_the_order_of_the_rows_does_not_change_the_bar() -> None:
 
 
 def test_a_rank_of_a_value_that_the_log_does_not_support_is_dotted() -> None:
-    frame = ranking(rates_of()).with_columns(
-        supported=pl.col("prevalence") > 0.001, reason=pl.lit(too_few(900))
-    )
+    frame = ranking(rates()).with_columns(supported=pl.col("prevalence") > 0.001, reason=pl.lit(too_few(900)))
     spec = nf.chart_rank_over_prevalence(frame).to_dict()
     assert spec["title"]["subtitle"].endswith("; dotted: too few negatives")
     solid = {row["prevalence"] for row in rows_of(spec, "lines") if row["rank"] is not None}
@@ -81,47 +60,28 @@ def test_a_rank_of_a_value_that_the_log_does_not_support_is_dotted() -> None:
 
 def test_the_name_of_an_area_that_is_as_wide_everywhere_stands_in_the_middle() -> None:
     grid = [1e-4, 1e-3, 1e-2, 0.1, 0.5]
-    frame = nf.probability_best(counts_of_one_winner(), metric="f_beta", prevalence=grid, repeats=20)
+    frame = nf.probability_best(rates(("a",)), metric="f_beta", threshold=0.5, prevalence=grid, repeats=20)
     told = frame.with_columns(supported=pl.lit(value=True))
     (name,) = rows_of(nf.chart_probability_best(told).to_dict(), "names")
     assert (name["name"], name["prevalence"]) == ("a", pytest.approx(1e-2))
 
 
-def counts_of_one_winner() -> pl.DataFrame:
-    return pl.DataFrame(
-        {"model": ["a", "b"], "threshold": 0.5, "tp": [900, 100], "fp": [10, 900], "fn": [100, 900],
-         "tn": [9990, 9100]}
-    )  # fmt: skip
-
-
 def test_a_model_without_a_rank_leaves_a_gap() -> None:
-    frame = ranking(rates_of()).with_columns(
+    frame = ranking(rates()).with_columns(
         rank=pl.when(pl.col("model") == "a", pl.col("prevalence") == 0.1).then(None).otherwise("rank")
     )
     rows = rows_of(nf.chart_rank_over_prevalence(frame).to_dict(), "lines")
     assert [row["rank"] for row in rows if row["model"] == "a" and row["prevalence"] == 0.1] == [None]
-    with pytest.raises(nf.ParameterError, match="no rank to draw"):
-        nf.chart_rank_over_prevalence(frame.with_columns(rank=pl.lit(None, pl.Int64)))
 
 
 def test_an_observed_prevalence_outside_the_map_is_not_marked() -> None:
-    spec = nf.chart_decision_map(nf.decision_map(rates_of()), observed=0.75).to_dict()
+    spec = nf.chart_decision_map(nf.decision_map(rates()), observed=0.75).to_dict()
     assert "rule" not in layers(spec)
 
 
 def test_areas_of_models_of_one_colour_differ_in_depth() -> None:
     names = [f"m{i}" for i in range(10)]
-    counts = pl.DataFrame(
-        {
-            "model": names,
-            "threshold": [0.5] * 10,
-            "tp": [40 + 5 * i for i in range(10)],
-            "fp": [10 + 20 * i for i in range(10)],
-            "fn": [60 - 5 * i for i in range(10)],
-            "tn": [990 - 20 * i for i in range(10)],
-        }
-    )
-    best = nf.probability_best(counts, prevalence=[0.01, 0.1], repeats=20)
+    best = nf.probability_best(rates(tuple(names)), threshold=0.5, prevalence=[0.01, 0.1], repeats=20)
     encoding = layers(nf.chart_probability_best(best).to_dict())["areas"]["encoding"]
     colours, depths = (encoding[channel]["scale"]["range"] for channel in ("color", "opacity"))
     look = dict(zip(names, zip(colours, depths, strict=True), strict=True))
@@ -156,7 +116,7 @@ def test_areas_are_the_probabilities_and_pale_where_the_log_cannot_tell() -> Non
 
 
 def test_intervals_are_those_of_the_table_the_highest_value_first() -> None:
-    table = with_bounds(rates_of())
+    table = nf.project_rates(rates().filter(threshold=0.5), metrics="f_beta", prevalence=0.1, band=True)
     spec = nf.chart_intervals(table).to_dict()
     (rows,) = spec["datasets"].values()
     expected = table.sort("value", descending=True)
@@ -169,5 +129,3 @@ def test_intervals_are_those_of_the_table_the_highest_value_first() -> None:
     assert {row["model"]: row["supported"] for row in rows} == {"a": False, "b": True}
     with pytest.raises(nf.ParameterError, match="several rows for one model"):
         nf.chart_intervals(pl.concat([table, table.with_columns(prevalence=pl.lit(0.2))]))
-    with pytest.raises(nf.ParameterError, match="no value to draw"):
-        nf.chart_intervals(table.with_columns(value=pl.lit(None, pl.Float64)))
