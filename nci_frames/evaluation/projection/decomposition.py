@@ -18,6 +18,10 @@ from nci_frames.schemas.checked import checked
 KeyValue = str | bytes | float | bool | Decimal | date | time | timedelta
 
 
+#: The metric of the segment, of the reference, and of the rates of each at the prevalence of the other.
+_VALUES = ("value", "reference_value", "__eta_moved", "__rates_moved")
+
+
 @checked
 def decompose_difference(
     rates: pl.DataFrame | pl.LazyFrame,
@@ -135,21 +139,9 @@ def decompose_difference(
         .with_row_index("__pair")
     )
     parts = pairs.join(_mixed(pairs, metric, beta), on="__pair", how="left", maintain_order="left")
-    here, there = pl.col("value"), pl.col("reference_value")
-    eta_moved, rates_moved = pl.col("__eta_moved"), pl.col("__rates_moved")
-    reason = (
-        pl.when(pl.col("__met").is_null())
-        .then(pl.lit("the reference has no such operating point"))
-        .when(here.is_null())
-        .then(pl.lit("the metric is undefined in the segment"))
-        .when(there.is_null())
-        .then(pl.lit("the metric is undefined in the reference"))
-        .when(eta_moved.is_null() | rates_moved.is_null())
-        .then(pl.lit("the metric is undefined for the rates of one at the prevalence of the other"))
-        .when(pl.any_horizontal(value.is_infinite() for value in (here, there, eta_moved, rates_moved)))
-        .then(pl.lit("the metric is infinite"))
-    )
-    table = parts.select(
+    here, there, eta_moved, rates_moved = map(pl.col, _VALUES)
+    told = pl.col("reason").is_null()
+    table = parts.with_columns(reason=_reason(here, there, eta_moved, rates_moved)).select(
         "model",
         *keys,
         "threshold",
@@ -161,11 +153,28 @@ def decompose_difference(
         value=here,
         reference_value=there,
         difference=(here - there).fill_nan(None),
-        due_to_prevalence=pl.when(reason.is_null()).then((eta_moved - there + here - rates_moved) / 2),
-        due_to_rates=pl.when(reason.is_null()).then((rates_moved - there + here - eta_moved) / 2),
-        reason=reason,
+        due_to_prevalence=pl.when(told).then((eta_moved - there + here - rates_moved) / 2),
+        due_to_rates=pl.when(told).then((rates_moved - there + here - eta_moved) / 2),
+        reason="reason",
     )
     return DECOMPOSITION.finish(table)
+
+
+def _reason(here: pl.Expr, there: pl.Expr, eta_moved: pl.Expr, rates_moved: pl.Expr) -> pl.Expr:
+    """Say why a difference cannot be split; null where it can."""
+    infinite = pl.any_horizontal(value.is_infinite() for value in (here, there, eta_moved, rates_moved))
+    return (
+        pl.when(pl.col("__met").is_null())
+        .then(pl.lit("the reference has no such operating point"))
+        .when(here.is_null())
+        .then(pl.lit("the metric is undefined in the segment"))
+        .when(there.is_null())
+        .then(pl.lit("the metric is undefined in the reference"))
+        .when(eta_moved.is_null() | rates_moved.is_null())
+        .then(pl.lit("the metric is undefined for the rates of one at the prevalence of the other"))
+        .when(infinite)
+        .then(pl.lit("the metric is infinite"))
+    )
 
 
 def _at_selected(frame: pl.DataFrame, keys: Sequence[str]) -> pl.DataFrame:
@@ -186,18 +195,15 @@ def _mixed(pairs: pl.DataFrame, metric: str | pl.Expr, beta: float) -> pl.DataFr
     """Return the metric of each pair's rates at each pair's prevalences: four values."""
     of_reference = {"tpr": pl.col("__tpr"), "fpr": pl.col("__fpr")}
     eta_of_reference = {"observed_prevalence": pl.col("__eta")}
-    cases: dict[str, dict[str, pl.Expr]] = {
-        "value": {},
-        "reference_value": of_reference | eta_of_reference,
-        "__eta_moved": of_reference,
-        "__rates_moved": eta_of_reference,
-    }
+    taken_from_it: list[dict[str, pl.Expr]] = [
+        {}, of_reference | eta_of_reference, of_reference, eta_of_reference
+    ]  # fmt: skip
     columns = ["__pair", *(name for name in RATES.fixed if name in pairs.columns)]
     first, *others = (
         project_checked(
             pairs.with_columns(**taken).select(columns), metrics=metric, prevalence="observed", beta=beta
         ).select("__pair", "metric", "beta", pl.col("value").alias(name))
-        for name, taken in cases.items()
+        for name, taken in zip(_VALUES, taken_from_it, strict=True)
     )
     for other in others:
         first = first.join(other.drop("metric", "beta"), on="__pair")

@@ -122,25 +122,11 @@ def roll_up(
     def project(of: pl.DataFrame) -> pl.DataFrame:
         return project_checked(of, metrics=metrics, prevalence=at, beta=beta)
 
-    point = [*groups, "threshold"]
-    weights = frame.select("model", *keys, "threshold", __weight=positives)
-    each = (
-        project(frame.drop("share", strict=False))
-        .join(weights, on=["model", *keys, "threshold"], nulls_equal=True)
-        .with_columns(__weight=pl.when(pl.col("value").is_not_null()).then("__weight"))
-        .sort("model", *keys, "threshold")
-    )
+    point, member = [*groups, "threshold"], ["model", *keys, "threshold"]
+    weights = frame.select(*member, __weight=positives)
+    each = project(frame.drop("share", strict=False)).join(weights, on=member, nulls_equal=True)
     grid = [*groups, *same, "metric", "beta", *([] if own else ["prevalence"])]
-    weight = pl.col("__weight").sum()
-    means = each.group_by(grid, maintain_order=True).agg(
-        *(_common(name) for name in ("threshold", "prevalence") if name not in grid),
-        pl.col("value").mean().alias("macro"),
-        pl.when(weight > 0).then((pl.col("value") * pl.col("__weight")).sum() / weight).alias("weighted"),
-        segments=pl.col("value").count().cast(pl.Int64),
-        skipped=pl.col("value").null_count().cast(pl.Int64),
-        supported=pl.col("supported").all(ignore_nulls=False),
-        reason=pl.col("reason").drop_nulls().first(),
-    )
+    means = _means(each.sort(member), grid)
     averaged = [
         means.with_columns(average=pl.lit(name), value=name).drop("macro", "weighted")
         for name in ("macro", "weighted")
@@ -166,6 +152,22 @@ def roll_up(
     results = ["value", "segments", "skipped", "supported", "reason"]
     table = pl.concat([part.select(*names, *results) for part in [*averaged, micro]]).sort(names)
     return ROLL_UP.finish(table)
+
+
+def _means(each: pl.DataFrame, by: list[str]) -> pl.DataFrame:
+    """Average the values of segments: unweighted as ``macro``, and by ``__weight`` as ``weighted``."""
+    value = pl.col("value")
+    weight = pl.col("__weight").filter(value.is_not_null())
+    weighted = (value * pl.col("__weight")).sum() / weight.sum()
+    return each.group_by(by, maintain_order=True).agg(
+        *(_common(name) for name in ("threshold", "prevalence") if name not in by),
+        value.mean().alias("macro"),
+        pl.when(weight.sum() > 0).then(weighted).alias("weighted"),
+        segments=value.count().cast(pl.Int64),
+        skipped=value.null_count().cast(pl.Int64),
+        supported=pl.col("supported").all(ignore_nulls=False),
+        reason=pl.col("reason").drop_nulls().first(),
+    )
 
 
 def _beside(frame: pl.DataFrame, field: pl.DataFrame) -> pl.DataFrame:

@@ -28,6 +28,7 @@ from nci_frames.schemas import COUNTS, SEGMENT_RANKS
 from nci_frames.schemas.runs import in_runs, rows_where
 
 _CELLS = ("tp", "fp", "fn", "tn")
+_OF_VALUES = ("metric", "prevalence", "beta", "value", "rank", "gap", "supported", "reason")
 
 
 def segments_in_order(
@@ -72,7 +73,7 @@ def segments_in_order(
     require_columns(called, {"tpr", "fpr", "prevalence", "beta"}, "segments")
     if frame.is_empty():
         return SEGMENT_RANKS.empty(frame.select("model", *keys))
-    points = _points(frame, threshold)
+    points = select_operating_points(compute_rates(near_threshold(frame, threshold)), threshold=threshold)
     _require_counted(points)
     champion, eta = _champion(points, called, model, prevalence, beta)
     mine = pl.col("model").eq_missing(pl.lit(champion, pl.String))
@@ -95,30 +96,21 @@ def segments_in_order(
         "effect": against.effect,
         "shift_p_value": against.p_value,
         "shift_adjusted": against.adjusted,
+        "__known": known,
+        "__enough": enough,
     }
     few = f"fewer than {quantity(min_positives, 'positive')}"
     if units is not None:
         few = f"the positives are worth fewer than {min_positives} independent ones"
     group = ["model", *keys]
-    of_values = ("metric", "prevalence", "beta", "value", "rank", "gap", "supported", "reason")
+    ranked = values.select(*group, *_OF_VALUES)
     table = (
         point.select(*group, "threshold", "positives", "negatives", "observed_prevalence")
-        .join(
-            values.select(*group, *of_values), on=group, how="left", nulls_equal=True, maintain_order="left"
-        )
+        .join(ranked, on=group, how="left", nulls_equal=True, maintain_order="left")
         .with_columns(pl.Series(name, column, nan_to_null=True) for name, column in found.items())
-        .with_columns(
-            pl.Series("class", np.where(against.positives, "positive", "negative")),
-            __known=pl.Series(known),
-            __enough=pl.Series(enough),
-        )
+        .with_columns(pl.Series("class", np.where(against.positives, "positive", "negative")))
     )
     return SEGMENT_RANKS.finish(_ordered(_withheld(table, few, level), sign, keys))
-
-
-def _points(frame: pl.DataFrame, threshold: float | Mapping[str, float]) -> pl.DataFrame:
-    """Return the rates of each model and segment at the threshold."""
-    return select_operating_points(compute_rates(near_threshold(frame, threshold)), threshold=threshold)
 
 
 def _require_counted(points: pl.DataFrame) -> None:
