@@ -75,28 +75,23 @@ class History:
         arrived: pl.DataFrame,
     ) -> Self:
         """Return the history with one more run."""
+        own = {"run": run, "sequence": sequence, "time": time, "window_start": window and window[0]}
         facts = {
-            "run": pl.lit(run),
-            "sequence": pl.lit(sequence, pl.Int64),
-            "time": pl.lit(time, pl.Datetime("us", "UTC")),
-            "window_start": pl.lit(window[0] if window else None, pl.Datetime("us", "UTC")),
+            **own,
+            "verdict": overall(verdicts),
+            "rows": arrived["rows"].sum(),
+            **count_arrivals(arrived),
         }
-        rows = verdicts.with_columns(**facts).select(
-            pl.col(name).cast(dtype) for name, dtype in _HISTORY.items()
-        )
-        own = {**facts, "verdict": pl.lit(overall(verdicts)), "rows": pl.lit(arrived["rows"].sum(), pl.Int64)}
-        counted = {name: pl.lit(number, pl.Int64) for name, number in count_arrivals(arrived).items()}
-        run_row = pl.select([(own | counted)[name].alias(name) for name in _RUNS])
         doubtful = (pl.col("arrival") != "new") | pl.col("note").is_not_null()
         # The window of a file is its own, not the newest of the run.
-        own_run = {name: facts[name] for name in ("run", "sequence")}
-        strange = arrived.filter(doubtful).with_columns(**own_run)
+        strange = arrived.filter(doubtful).with_columns(run=pl.lit(run), sequence=pl.lit(sequence))
         recent = self.unusual.filter(pl.col("sequence") > sequence - _REMEMBERED)
+        rows = verdicts.with_columns(pl.lit(value).alias(name) for name, value in own.items())
         return dataclasses.replace(
             self,
-            table=pl.concat([self.table, rows]),
-            runs=pl.concat([self.runs, run_row]),
-            unusual=pl.concat([recent, strange.select(*_UNUSUAL)]),
+            table=pl.concat([self.table, _typed(rows, _HISTORY)]),
+            runs=pl.concat([self.runs, pl.DataFrame([facts], schema=_RUNS)]),
+            unusual=pl.concat([recent, _typed(strange, _UNUSUAL)]),
         )
 
 
@@ -129,12 +124,14 @@ def changes_since(good: pl.DataFrame | None, now: pl.DataFrame) -> pl.DataFrame 
 
 
 def _read(path: Path, schema: Mapping[str, Any]) -> pl.DataFrame:
-    """Read a table of a run; columns that its version did not have are null."""
-    found = pl.read_parquet(path, glob=False) if path.exists() else pl.DataFrame(schema=dict(schema))
-    return found.select(
-        (pl.col(name) if name in found.columns else pl.lit(None)).cast(dtype).alias(name)
-        for name, dtype in schema.items()
-    )
+    """Read a table of a run, which its version may not have had yet."""
+    return _typed(pl.read_parquet(path, glob=False) if path.exists() else pl.DataFrame(), schema)
+
+
+def _typed(frame: pl.DataFrame, schema: Mapping[str, Any]) -> pl.DataFrame:
+    """Return the columns of a schema; those that are missing are null."""
+    missing = [pl.lit(None).alias(name) for name in schema if name not in frame.columns]
+    return frame.with_columns(missing).select(pl.col(name).cast(dtype) for name, dtype in schema.items())
 
 
 def _whole(folder: Path) -> Path:

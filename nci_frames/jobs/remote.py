@@ -11,12 +11,10 @@ from pathlib import Path
 from tempfile import mkdtemp
 from typing import Any
 
-import polars as pl
-
 from nci_frames.base.errors import ConflictError, OutputError
 from nci_frames.base.folders import MANIFEST
 from nci_frames.jobs.object_store import ObjectStore, OvertakenError, Stored
-from nci_frames.jobs.publishing import POINTER, Shelf, published_before
+from nci_frames.jobs.publishing import POINTER, Shelf
 
 #: Files without a manifest that are older are no upload that goes on.
 _ABANDONED = timedelta(days=1)
@@ -50,19 +48,6 @@ class RemoteShelf(Shelf):
                 if isinstance(run.get("path"), str):
                     self._download(run["path"])
         yield
-
-    def check_new(self, run: str) -> None:
-        """Raise ConflictError if a run has been published under that name."""
-        super().check_new(run)
-        pointer = self.pointer()
-        if pointer is None:
-            return
-        known = pl.Series([], dtype=pl.String)
-        # What is damaged in the latest run is told where its history is read.
-        with contextlib.suppress(OSError, pl.exceptions.PolarsError):
-            known = pl.read_parquet(self.folder / pointer["path"] / "runs.parquet", glob=False)["run"]
-        if run in known:
-            raise published_before(run, self._store.url)
 
     def path_of(self, run: str) -> str:
         """Return where a run is, from the folder: no two processes write to the same place."""

@@ -30,7 +30,7 @@ from nci_frames.jobs.history import History, changes_since
 from nci_frames.jobs.job_file.loading import JobFile
 from nci_frames.jobs.ledger.storage import content_hash
 from nci_frames.jobs.logging import Tell, tell_rows
-from nci_frames.jobs.publishing import Shelf
+from nci_frames.jobs.publishing import Shelf, published_before
 from nci_frames.jobs.remote import RemoteShelf
 from nci_frames.jobs.repeats import REPEAT
 from nci_frames.jobs.report import make_report
@@ -142,6 +142,9 @@ class _Run:
         self.started = datetime.now(UTC)
         self.name = run or f"{self.sequence:06d}-{self.started:%Y%m%dT%H%M%SZ}"
         shelf.check_new(self.name)
+        self.before = History.of(shelf.folder, self.pointer)
+        if self.name in self.before.runs["run"]:
+            raise published_before(self.name, self.file.resolve(self.job.output.folder))
         tell("run started", job=self.job.name, run=self.name, sequence=self.sequence)
 
     def count(self, until: datetime | None, *, keep_going: bool) -> None:
@@ -151,7 +154,6 @@ class _Run:
         self.files = count_files(self.file, self.job.source, settings, **how)
         self.log = count_traffic(self.file, self.tell, **how)
         self.counts = Reported(ledger_of(self.file), settings, self.job.report.windows, until)
-        self.before = History.of(self.shelf.folder, self.pointer)
         self.arrived = arrivals(self.files, self.counts.sources, self.before.manifest)
         tell_rows(self.tell, "source", self.arrived)
 

@@ -45,9 +45,7 @@ def test_on_every_screen_nothing_is_found(opened):
         page.set_viewport_size(viewport)
         assert sideways(page) <= 0
     page.emulate_media(media="print", color_scheme="light")
-    assert not page.locator("nav").is_visible()
     assert page.locator("#segment-search").is_visible() is False
-    assert page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
     if (models, segments) == (92, 3):
         assert page.pdf().startswith(b"%PDF")
     page.emulate_media(media="screen")

@@ -329,15 +329,11 @@ def test_a_failure_leaves_the_older_page(tmp_path, monkeypatch):
     def fail(*args, **kwargs):
         raise RuntimeError("no room")
 
-    with monkeypatch.context() as patch:
-        patch.setattr(report, "_tables", fail)
-        with pytest.raises(RuntimeError, match="no room"):
-            write_report(comparison(), page, title="new")
-    # Where a page and its Markdown are replaced is one piece of code.
-    with monkeypatch.context() as patch:
-        patch.setattr(Path, "replace", fail)
-        with pytest.raises(RuntimeError, match="no room"):
-            write_report(comparison(), text, title="new")
+    for patched, name, target in ((report, "_tables", page), (Path, "replace", text)):
+        with monkeypatch.context() as patch:
+            patch.setattr(patched, name, fail)
+            with pytest.raises(RuntimeError, match="no room"):
+                write_report(comparison(), target, title="new")
     assert page.read_text() == text.read_text() == "older"
     assert set(tmp_path.iterdir()) == {page, text}
 

@@ -24,7 +24,7 @@ from nci_frames.reporting.live import live_numbers
 from nci_frames.reporting.markdown import render_markdown
 from nci_frames.tables.numbers import UNDEFINED, format_value
 from tests.chart_specs import rows_of
-from tests.comparisons import BETAS, MODELS, altered, comparison
+from tests.comparisons import MODELS, altered, comparison
 from tests.hostile import NAMES
 from tests.logs import random_log
 
@@ -285,19 +285,9 @@ def test_the_charts_of_a_report() -> None:
 
 
 @pytest.mark.thorough
-def test_bands_of_folds_are_of_few_models_and_the_tests_of_all() -> None:
-    # Recall rises with the false alarms: at each beta another model wins, and "g" nowhere.
+def test_bands_of_folds_are_of_few_models() -> None:
     models = {name: (0.3 + 0.1 * i, 0.002 * 2**i) for i, name in enumerate("abcdef")} | {"g": (0.3, 0.3)}
-    tables = comparison(models, folds=3)
-    assert tables.folds is not None
-    spec = report_charts(tables)["folds"].to_dict()
-    curves = {row["model"] for row in rows_of(spec)}
-    bar = [row["model"] for row in rows_of(spec, "winners")]
-    assert len(curves) == 4
-    assert list(dict.fromkeys(bar))[:4] == sorted(curves)
-    tested = tables.folds.filter(beta=BETAS[20])
-    (told,) = (row for row in rows_of(spec, "significance") if row["beta"] == BETAS[20])
-    assert told["others"] == tested["distinguishable"].not_().sum() - 1
-    assert len(tested) == 7
+    spec = report_charts(comparison(models, folds=3))["folds"].to_dict()
+    assert len({row["model"] for row in rows_of(spec)}) == 4
     few = report_charts(comparison(folds=3))["folds"].to_dict()
     assert {row["model"] for row in rows_of(few)} == set(MODELS)
