@@ -12,7 +12,6 @@ from click.testing import CliRunner
 import nci_frames as nf
 from nci_frames.base import errors
 from nci_frames.base.errors import NciFramesError
-from nci_frames.base.files import replacing
 from nci_frames.base.messages import Call, Option
 from nci_frames.commands.cli import main
 
@@ -176,14 +175,3 @@ def test_a_working_directory_that_is_gone_is_an_error(
     done = CliRunner().invoke(main, ["report", "log.parquet"])
     assert done.exit_code == 2
     assert "the working directory is gone" in done.output
-
-
-def test_an_unwritable_place_is_an_output_error(tmp_path: Path) -> None:
-    (tmp_path / "file").write_text("older")
-    with (
-        pytest.raises(nf.OutputError, match="the output cannot be written") as error,
-        replacing(tmp_path / "file" / "table.csv"),
-    ):
-        pass
-    assert "File exists" in str(error.value)
-    assert [path.name for path in tmp_path.iterdir()] == ["file"]

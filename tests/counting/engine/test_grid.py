@@ -222,15 +222,6 @@ def test_an_empty_frame_has_empty_counts() -> None:
     assert nf.count_confusion(empty, thresholds="exact").is_empty()
 
 
-def test_rows_that_the_footers_promise_must_be_read(tmp_path: Path) -> None:
-    random_log(100).write_parquet(tmp_path / "log.parquet")
-    predictions, _ = scanned(tmp_path)
-    random_log(90).write_parquet(tmp_path / "log.parquet")  # changed between the scan and the count
-    for thresholds in ([0.5], "exact"):
-        with pytest.raises(nf.SourceError, match="90 of 100 rows"):
-            nf.count_confusion(predictions, thresholds=thresholds)  # type: ignore[arg-type]
-
-
 @pytest.mark.thorough
 @pytest.mark.parametrize("thresholds", ["[0.1, 0.5]", "'exact'"])
 def test_an_interrupt_stops_the_count(tmp_path: Path, thresholds: str) -> None:

@@ -93,12 +93,6 @@ def test_weights_are_summed_in_float64() -> None:
     assert nf.count_confusion(log, thresholds=[0.5]).select(COUNTS).row(0) == (2**24 + 1,) * 4
 
 
-def test_a_class_may_be_missing() -> None:
-    log = pl.DataFrame({"model": "a", "label": [False, False], "score": [0.1, 0.9]})
-    row = nf.compute_rates(nf.count_confusion(log, thresholds=[0.5])).row(0, named=True)
-    assert (row["tpr"], row["fpr"], row["observed_prevalence"]) == (None, 0.5, 0.0)
-
-
 def test_dropped_rows_are_reported_by_reason() -> None:
     log = pl.DataFrame(
         {

@@ -241,14 +241,6 @@ def test_scores_of_any_number(dtype: Any) -> None:
     assert nf.scan_predictions(log).collect().schema["score"] == kept
 
 
-def test_weight_and_unit() -> None:
-    log = LOG.with_columns(w=pl.lit(2), who=pl.int_range(pl.len()))
-    frame = nf.scan_predictions(log, weight="w", unit="who").collect()
-    assert frame.schema == {
-        "model": pl.String, "label": pl.Boolean, "score": pl.Float64, "weight": pl.Float64, "unit": pl.Int64,
-    }  # fmt: skip
-
-
 def log_with(**columns: Any) -> pl.DataFrame:
     base: dict[str, Any] = {"model": ["a", "a", "a"], "label": [1, 0, 1], "score": [0.1, 0.2, 0.3]}
     return pl.DataFrame(base | columns, strict=False)
