@@ -32,9 +32,9 @@ def count_exact(
     scan: Scan,
     groups: GroupNumbers,
     *,
+    budget: Budget,
     progress: bool = False,
     most_rows: int | None = None,
-    budget: Budget | None = None,
 ) -> Counted:
     """Count every group at each of its distinct scores.
 
@@ -44,12 +44,12 @@ def count_exact(
         What to count.
     groups
         Numbers of the groups; it learns them here.
+    budget
+        How much memory the counts may take.
     progress
         Whether to show progress.
     most_rows
         How many valid rows the log may have.
-    budget
-        How much memory the counts may take.
 
     Raises
     ------
@@ -60,7 +60,6 @@ def count_exact(
     TooManyRowsError
         As soon as there are more rows than *most_rows*.
     """
-    budget = budget or Budget.of(None)
     weighted = scan.weighted
     if scan.rows is not None and most_rows is None:
         budget.need_rows(scan.rows, weighted=weighted)

@@ -33,31 +33,10 @@ class Counted:
     also: pl.DataFrame | None = None
 
 
-def count_grid(
-    scan: Scan,
-    groups: GroupNumbers,
-    grid: Floats,
-    also: Floats | None = None,
-    *,
-    progress: bool = False,
-    budget: Budget | None = None,
-) -> Counted:
-    """Count every group at every threshold.
-
-    Parameters
-    ----------
-    scan
-        What to count.
-    groups
-        Numbers of the groups; it learns them here.
-    grid
-        Thresholds, strictly ascending.
-    also
-        More thresholds to count at, whose counts are returned apart.
-    progress
-        Whether to show progress.
-    budget
-        How much memory the counts may take.
+def count_cells(
+    scan: Scan, groups: GroupNumbers, grid: Floats, *, budget: Budget, progress: bool = False
+) -> tuple[Counts, dict[int, int]]:
+    """Return the cells (group, bin, class) as an array, and the rows by the code of their validity.
 
     Raises
     ------
@@ -66,20 +45,6 @@ def count_grid(
     ParameterError
         If the counts take more memory than the budget has.
     """
-    cells, rows_by_code = count_cells(scan, groups, joined(grid, also), progress=progress, budget=budget)
-    return counted_cells(groups, grid, also, cells, rows_by_code)
-
-
-def count_cells(
-    scan: Scan,
-    groups: GroupNumbers,
-    grid: Floats,
-    *,
-    progress: bool = False,
-    budget: Budget | None = None,
-) -> tuple[Counts, dict[int, int]]:
-    """Return the cells (group, bin, class) as an array, and the rows by the code of their validity."""
-    budget = budget or Budget.of(None)
     known = 0
     digitise = Digitiser(grid, scan.score_type)
     cells = CellCounts(weighted=scan.weighted)

@@ -10,7 +10,7 @@ import polars as pl
 from nci_frames.base.typing import Floats
 from nci_frames.counting.engine.batches import BATCH_ROWS
 from nci_frames.counting.engine.exact import count_exact
-from nci_frames.counting.engine.grid import Counted, count_grid
+from nci_frames.counting.engine.grid import Counted, count_cells, counted_cells, joined
 from nci_frames.counting.engine.groups import GroupNumbers, with_group_numbers
 from nci_frames.counting.engine.memory import Budget
 from nci_frames.counting.logs.reading import Scan
@@ -90,7 +90,8 @@ def count_at(
     def count(groups: GroupNumbers) -> Counted:
         if grid is None:
             return count_exact(scan, groups, progress=progress, most_rows=most_rows, budget=budget)
-        return count_grid(scan, groups, grid, also, progress=progress, budget=budget)
+        cells, rows_by_code = count_cells(scan, groups, joined(grid, also), budget=budget, progress=progress)
+        return counted_cells(groups, grid, also, cells, rows_by_code)
 
     schema = scan.raw.collect_schema()
     return with_group_numbers({key: schema[key] for key in group}, count)

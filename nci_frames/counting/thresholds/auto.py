@@ -30,9 +30,7 @@ class Chosen:
     tolerance: float | None = None
 
 
-def choose_thresholds(
-    scan: Scan, wish: AutoThresholds, *, progress: bool = False, budget: Budget | None = None
-) -> Chosen:
+def choose_thresholds(scan: Scan, wish: AutoThresholds, *, budget: Budget, progress: bool = False) -> Chosen:
     """Choose thresholds for a log of more rows than ``EXACT_ROWS``.
 
     Parameters
@@ -41,10 +39,10 @@ def choose_thresholds(
         The log.
     wish
         The areas to bound, and the tolerance.
-    progress
-        Whether to show the progress of each pass over the log.
     budget
         How much memory each pass may take.
+    progress
+        Whether to show the progress of each pass over the log.
     """
     measure = functools.partial(_widths, prevalence=wish.prevalence)
     dtype = scan.score_type

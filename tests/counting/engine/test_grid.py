@@ -19,8 +19,10 @@ import nci_frames as nf
 from nci_frames.counting.engine import groups as groups_module
 from nci_frames.counting.engine.cells import CellCounts
 from nci_frames.counting.engine.digitising import Digitiser
-from nci_frames.counting.engine.grid import Counted, count_grid
+from nci_frames.counting.engine.grid import Counted
 from nci_frames.counting.engine.groups import GroupNumbers, HashCollisionError
+from nci_frames.counting.engine.memory import Budget
+from nci_frames.counting.engine.passes import count_at
 from nci_frames.counting.logs.reading import Scan, scan_of
 from nci_frames.demo import write_synthetic_logs
 from tests.logs import hard_links, random_log
@@ -30,8 +32,7 @@ GRID = np.linspace(-1, 1, 51)
 
 
 def count(scan: Scan, group: list[str]) -> tuple[pl.DataFrame, dict[int, int]]:
-    schema = scan.raw.collect_schema()
-    counted = count_grid(scan, GroupNumbers({key: schema[key] for key in group}), GRID)
+    counted = count_at(scan, group, GRID, budget=Budget.of(None))
     return counted.counts, counted.rows_by_code
 
 
@@ -119,10 +120,9 @@ def test_neither_batches_nor_cells_nor_threads_change_a_bit(
 def test_more_thresholds_change_no_count_and_have_theirs_apart(weight: str | None) -> None:
     log = random_log(3000).with_columns(w=pl.Series(np.random.default_rng(1).random(3000)))
     _, scan = scanned(log, weight=weight)
-    schema = scan.raw.collect_schema()
 
     def counted(grid: np.ndarray, also: np.ndarray | None = None) -> Counted:
-        return count_grid(scan, GroupNumbers({key: schema[key] for key in ("model", "country")}), grid, also)
+        return count_at(scan, ["model", "country"], grid, also, budget=Budget.of(None))
 
     # One of them is in the grid, too.
     also = np.array([GRID[3], -0.005, 0.123])
