@@ -29,6 +29,7 @@ def test_a_specification_is_the_one_that_is_kept(name):
     assert drawn == KEPT[name], "if this is what it should draw, run `make snapshots` and look at the picture"
 
 
+@pytest.mark.thorough
 def test_a_chart_is_a_value():
     first, second = draw_all(), draw_all.__wrapped__()
     assert {name: chart.to_json() for name, chart in first.items()} == {

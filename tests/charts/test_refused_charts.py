@@ -14,7 +14,12 @@ from tests.charts.drawn import apart, rates, surfaces
 from tests.fuzz.calls import Call, calls
 from tests.fuzz.odd_values import with_odd_value
 
-DRAWN = [call for call in calls().values() if call.name.startswith("chart_")]
+#: Charts that mark a prevalence; of segments it is a frame.
+OBSERVED = [
+    call
+    for call in calls().values()
+    if call.name != "chart_segments" and "observed" in inspect.signature(call.function).parameters
+]
 ETA = 0.01
 TWICE = ("1", "2")
 NINE = tuple(f"m{place}" for place in range(9))
@@ -169,10 +174,8 @@ def test_what_cannot_be_drawn_is_refused(draw: Callable[[], Any], told: str) -> 
         draw()
 
 
-@pytest.mark.parametrize("call", DRAWN, ids=lambda call: call.name)
+@pytest.mark.parametrize("call", OBSERVED, ids=lambda call: call.name)
 def test_an_impossible_observed_prevalence_is_refused(call: Call) -> None:
-    if call.name == "chart_segments" or "observed" not in inspect.signature(call.function).parameters:
-        pytest.skip("no mark of a prevalence")
     for observed in (-0.1, 1.5, math.nan):
         with pytest.raises(nf.ParameterError, match="observed must be a prevalence"):
             with_odd_value(call, "observed", observed)()

@@ -72,6 +72,7 @@ def test_a_job_and_the_command_answer_alike(tmp_path: Path, asked: str) -> None:
         assert_frame_equal(one, other)
 
 
+@pytest.mark.thorough
 def test_what_a_job_writes_besides(tmp_path: Path) -> None:
     write_nights(tmp_path / "logs", 1)
     (tmp_path / "field.csv").write_text("country,prevalence,share\nat,0.01,0.4\nde,0.1,0.6\n")

@@ -125,6 +125,7 @@ def test_it_is_resampled_and_compared(log: pl.DataFrame, counts: pl.DataFrame) -
         nf.cross_fit(counts, metric="mse")
 
 
+@pytest.mark.thorough
 def test_it_is_a_question_in_every_format(log: pl.DataFrame, counts: pl.DataFrame, tmp_path: Path) -> None:
     question = nf.Question(metric="mse", prevalence=0.1)
     comparison = nf.compare_models(counts, prevalence=ETAS, question=question)

@@ -326,6 +326,7 @@ def test_what_is_not_there_cannot_be_asked(ledger, tmp_path):
     assert not (tmp_path / "ledger").exists()
 
 
+@pytest.mark.thorough
 def test_too_many_groups_are_refused_before_memory_runs_out(ledger, tmp_path):
     rows = 1_000_000
     log = pl.DataFrame({"model": "a", "label": True, "score": 0.5, "session": pl.int_range(rows, eager=True)})
