@@ -34,13 +34,15 @@ class BucketCounts:
         return int(self.positives.shape[0])
 
     @property
+    def rows(self) -> tuple[Floats, Floats]:
+        """The positives and the negatives of each bucket."""
+        return np.asarray(self.positives.sum(axis=1)), np.asarray(self.negatives.sum(axis=1))
+
+    @property
     def sizes(self) -> tuple[float, float]:
         """How many buckets with equally many rows vary as much as those of the positives, and negatives."""
-        positives, negatives = (
-            float(even_buckets(np.asarray(of_class.sum(axis=1))))
-            for of_class in (self.positives, self.negatives)
-        )
-        return positives, negatives
+        positives, negatives = self.rows
+        return float(even_buckets(positives)), float(even_buckets(negatives))
 
     def coarser(self, thresholds: Sequence[float]) -> "BucketCounts":
         """Return the counts of bins between these thresholds; see ``Histogram.coarser``."""
@@ -48,9 +50,12 @@ class BucketCounts:
         bins = self.positives.shape[1]
         ends = np.append(self.histogram.reached(histogram.thresholds.tolist()), bins)
         place = np.searchsorted(ends, np.arange(bins), side="right")
-        return BucketCounts(
-            histogram, *(_moved(of_class, place, len(ends)) for of_class in (self.positives, self.negatives))
-        )
+        moved = []
+        for of_class in (self.positives, self.negatives):
+            # The bins are renumbered; rows of those that share one are added.
+            cells, shape = of_class.tocoo(), (self.buckets, len(ends))
+            moved.append(_sparse(cells.data, (cells.row, place[cells.col]), shape))
+        return BucketCounts(histogram, *moved)
 
     def condensed(self) -> "BucketCounts":
         """Merge neighbouring bins without positives, as ``Histogram.condensed`` does."""
@@ -138,9 +143,3 @@ def _sparse(rows: NDArray[Any], cells: tuple[NDArray[Any], NDArray[Any]], shape:
     found = coo_array((rows[some].astype(np.float64), (bucket, place)), shape).tocsr()
     found.sort_indices()
     return found
-
-
-def _moved(of_class: Any, place: NDArray[np.intp], bins: int) -> Any:
-    """Return the rows with their bins renumbered; those that share a bin are added."""
-    cells = of_class.tocoo()
-    return _sparse(cells.data, (cells.row, place[cells.col]), (of_class.shape[0], bins))

@@ -128,11 +128,11 @@ def _sizes(
         return sizes.with_columns(__rarer=pl.min_horizontal(_SIZES)), None
     groups = bucket_counts(counts, logs.units)
     worth = class_worth(counts, logs.units, groups)
-    columns: dict[str, pl.Expr] = {}
-    for name, share, of_class in zip(_SIZES, worth.columns[-2:], ("positives", "negatives"), strict=True):
-        rows = [np.asarray(getattr(group, of_class).sum(axis=1)) for group in groups]
-        known = [float(of_each.sum() * known_share(of_each, logs.level)) for of_each in rows]
-        columns[name] = pl.Series(known) * pl.col(share)
+    known = [[float(rows.sum() * known_share(rows, logs.level)) for rows in group.rows] for group in groups]
+    columns = {
+        name: pl.Series(rows) * pl.col(share)
+        for name, share, rows in zip(_SIZES, worth.columns[-2:], zip(*known, strict=True), strict=True)
+    }
     return worth.select(*keys, **columns, __rarer=pl.Series([min(group.sizes) for group in groups])), worth
 
 
