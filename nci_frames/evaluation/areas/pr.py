@@ -28,7 +28,10 @@ _STEPS_AT_ONCE = 1 << 13
 
 @dataclass(frozen=True, slots=True)
 class Steps:
-    """Steps of ROC curves: true and false positives as shares of all rows, at both ends."""
+    """Steps of ROC curves: true and false positives as shares of all rows, at both ends.
+
+    Those have a row for each prevalence.
+    """
 
     recall: Floats  # the step in recall, never 0
     true0: Floats
@@ -59,7 +62,7 @@ def _trapezoid(steps: Steps) -> Areas:
     # If only negatives are predicted positive, precision is 0, also in the limit of eta = 1.
     at_start[np.isnan(at_start) & (steps.true0 == 0) & (steps.true1 > 0)] = 0.0
     value = steps.recall * (at_start + at_end) / 2
-    value[steps.origin] = 0.0
+    value[:, steps.origin] = 0.0
     lower = steps.recall * (steps.true0 / (steps.true0 + steps.false1))
     upper = steps.recall * (steps.true1 / (steps.true1 + steps.false0))
     return value, np.where(steps.true0 == 0, 0.0, lower), upper
@@ -113,42 +116,27 @@ def _missing_of_log(y: Floats) -> tuple[Floats, Floats]:
     g, g_over_y = rest, left
     far = np.flatnonzero(z > _SHORT)
     if len(far):
-        long = y[far]
+        long = y.ravel()[far]
         log = np.where(np.isinf(long), 0.0, np.log1p(long) / long)
-        g[far], g_over_y[far] = 1 - log, (1 - log) / long
+        g.ravel()[far], g_over_y.ravel()[far] = 1 - log, (1 - log) / long
     return g, g_over_y
 
 
 def _certified(curves: Curves, etas: Etas, method: Method) -> list[Areas]:
     """Return the area at each prevalence: of short curves at many in one go, which takes NumPy no longer."""
     rising = curves.rising()
-    groups = len(rising.start)
     at_once = max(_STEPS_AT_ONCE // max(len(rising.tpr0), 1), 1)
+    origin = rising.start[(rising.tpr0[rising.start] == 0) & (rising.fpr0[rising.start] == 0)]
     found: list[Areas] = []
     for first in range(0, len(etas), at_once):
-        some = etas[first : first + at_once]
-        if len(some) == 1:
-            found.append(_pr_auc(rising, some[0], method))
-            continue
-        each = np.concatenate([np.broadcast_to(eta, groups) for eta in some])
-        areas = _pr_auc(rising.repeated(len(some)), each, method)
-        value, lower, upper = (side.reshape(len(some), groups) for side in areas)
-        found += zip(value, lower, upper, strict=True)
+        # A row for each prevalence.
+        eta = np.stack([rising.each_step(eta) for eta in etas[first : first + at_once]])
+        with np.errstate(invalid="ignore", divide="ignore"):
+            true0, true1 = eta * rising.tpr0, eta * rising.tpr1
+            false0, false1 = (1 - eta) * rising.fpr0, (1 - eta) * rising.fpr1
+            steps = Steps(rising.tpr1 - rising.tpr0, true0, true1, false0, false1, origin)
+            found += zip(*enclosed(rising, *PR_RULES[method](steps)), strict=True)
     return found
-
-
-def _pr_auc(rising: Curves, eta: float | Floats, method: Method) -> Areas:
-    of_step = np.repeat(eta, rising.size) if isinstance(eta, np.ndarray) else eta
-    with np.errstate(invalid="ignore", divide="ignore"):
-        steps = Steps(
-            rising.tpr1 - rising.tpr0,
-            of_step * rising.tpr0,
-            of_step * rising.tpr1,
-            (1 - of_step) * rising.fpr0,
-            (1 - of_step) * rising.fpr1,
-            rising.start[(rising.tpr0[rising.start] == 0) & (rising.fpr0[rising.start] == 0)],
-        )
-        return enclosed(rising, *PR_RULES[method](steps))
 
 
 def _highest_average_precision(rising: Curves, eta: float | Floats) -> Floats:
@@ -157,7 +145,7 @@ def _highest_average_precision(rising: Curves, eta: float | Floats) -> Floats:
     At a recall r, precision is that of the first score that reaches it. If its rows are tied, they end at a
     higher recall, perhaps at one of a later step, where precision may be higher.
     """
-    of_step = np.repeat(eta, rising.size) if isinstance(eta, np.ndarray) else eta
+    of_step = rising.each_step(eta)
     with np.errstate(invalid="ignore", divide="ignore"):
         true = of_step * rising.tpr1
         precision = true / (true + (1 - of_step) * rising.fpr0)

@@ -71,7 +71,7 @@ def _check(grid: Sequence[float] | None) -> None:
 
 
 def _certified(curves: Curves, eta: float | Floats) -> Areas:
-    at = np.repeat(eta, curves.size) if isinstance(eta, np.ndarray) else eta
+    at = curves.each_step(eta)
     tpr = curves.tpr0, curves.tpr1
     return enclosed(
         curves,

@@ -3,7 +3,6 @@
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Any
 
 import numpy as np
 import polars as pl
@@ -50,8 +49,12 @@ class Curves:
             return self.positives / (self.positives + self.negatives)
 
     def sum(self, steps: Floats) -> Floats:
-        """Sum the steps of each group."""
-        return np.add.reduceat(steps, self.start) if len(self.start) else steps
+        """Sum the steps of each group, along the last axis."""
+        return np.add.reduceat(steps, self.start, axis=-1) if len(self.start) else steps
+
+    def each_step(self, of_groups: float | Floats) -> Floats:
+        """Return the number of each step's group; one for all steps if the groups share it."""
+        return np.repeat(of_groups, self.size if isinstance(of_groups, np.ndarray) else 1)
 
     def rising(self) -> "Curves":
         """Return the steps in which TPR grows; the others add nothing to any area over recall.
@@ -62,22 +65,8 @@ class Curves:
         kept = np.flatnonzero(~(self.tpr1 <= self.tpr0))
         start = np.searchsorted(kept, self.start)
         size = np.diff(start, append=len(kept))
-        return self._with(lambda steps: steps[kept], start=start, size=size)
-
-    def repeated(self, times: int) -> "Curves":
-        """Return all groups so many times, end to end."""
-        return self._with(
-            lambda steps: np.tile(steps, times),
-            groups=pl.concat([self.groups] * times),
-            start=(np.arange(times)[:, None] * len(self.tpr0) + self.start).ravel(),
-            size=np.tile(self.size, times),
-            positives=np.tile(self.positives, times),
-            negatives=np.tile(self.negatives, times),
-        )
-
-    def _with(self, of_steps: Callable[[Any], Any], **others: Any) -> "Curves":
-        steps = {name: of_steps(getattr(self, name)) for name in ("tpr0", "tpr1", "fpr0", "fpr1", "tied")}
-        return replace(self, **steps, **others)
+        steps = {name: getattr(self, name)[kept] for name in ("tpr0", "tpr1", "fpr0", "fpr1", "tied")}
+        return replace(self, start=start, size=size, **steps)
 
 
 def no_curves(frame: pl.DataFrame, keys: list[str]) -> Curves:
