@@ -264,7 +264,7 @@ def test_late_and_again_delivered_files_end_as_a_rebuild_does(tmp_path: Path) ->
     job = small_job(tmp_path, text=SMALL + GATE)
     nights = [tmp_path / "logs" / f"2026-03-0{day}" for day in range(1, 6)]
     write_night(nights[0] / "a.parquet", 100, 0.8, seed=50)
-    for run in range(6):
+    for run in range(4):
         night = chance.choice(nights)
         if chance.random() < 0.4:
             source = chance.choice(sorted((tmp_path / "logs").glob("*/*.parquet")))

@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from polars.testing import assert_frame_equal
 
 import nci_frames as nf
-from nci_frames.base.errors import InvalidRowsError, SchemaError
+from nci_frames.base.errors import InvalidRowsError
 from nci_frames.counts.increments import counts_of
 from nci_frames.jobs.ledger.settings import CountingSettings
 from tests.logs import random_log, small_logs
@@ -425,9 +425,6 @@ def test_units_and_buckets_are_settings(ledger, tmp_path):
 
 
 def test_units_that_cannot_be_kept_together_are_refused(ledger, tmp_path):
-    path = write(tmp_path, "a.parquet", unit_log(1))
     lost = write(tmp_path, "b.parquet", unit_log(2).with_columns(user=pl.lit(None, pl.String)))
     with pytest.raises(InvalidRowsError, match="rows have no unit"):
         ledger.append(lost, unit="user")
-    with pytest.raises(SchemaError, match="'visitor'"):
-        ledger.append(path, unit="visitor")
