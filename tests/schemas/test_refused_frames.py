@@ -19,6 +19,7 @@ from nci_frames import schemas
 from nci_frames.schemas import consistency, runs
 from tests.fuzz.calls import NOT_CALLED, Call, calls, public_functions
 from tests.fuzz.corruptions import CELLS, CORRUPTIONS, OF_RATES, Corrupt
+from tests.fuzz.results import schema_of
 
 TAKE_COUNTS = [call for call in calls().values() if call.kind == "counts"]
 TAKE_RATES = [call for call in calls().values() if call.kind == "rates"]
@@ -139,16 +140,9 @@ def test_every_column_is_named_by_the_function_that_makes_it() -> None:
 @pytest.mark.thorough
 def test_what_the_functions_give_is_what_their_schemas_say() -> None:
     """With values, too: ranges, and no null and NaN where there is none."""
-    by_maker = {frame.maker.split("(")[0]: frame for frame in schemas.FRAMES}
-    others = {
-        **dict.fromkeys(("merge_counts", "pool_counts", "read_counts", "expected_counts"), schemas.COUNTS),
-        **dict.fromkeys(("roc_convex_hull", "select_operating_points"), schemas.RATES),
-        **dict.fromkeys(("mean_pr_auc", "pr_gain_auc"), schemas.AREAS),
-        "predictive_value_interval": schemas.PROJECTION,
-    }
     checked = set()
     for call in calls().values():
-        schema = others.get(call.name, by_maker.get(call.name))
+        schema = schema_of(call.name)
         if schema is None or call.name == "counting_sql":  # a database gives the frame
             continue
         table = call()
