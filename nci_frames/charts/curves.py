@@ -390,12 +390,12 @@ def chart_cost(
     y = alt.Y(
         field="value",
         type="quantitative",
-        title="expected cost of a decision" if cost == "expected cost" else cost,
+        title="expected cost of a decision" if cost == "expected cost" else cost + ", cut off at 2" * cut,
         scale=alt.Scale(domain=[0, _WORST]) if cut else alt.Scale(zero=True, domainMin=0),
         axis=alt.Axis(tickCount=5, format="~g"),
     )
     trivial = alt.Chart(pl.DataFrame({"value": [1.0]})).mark_rule(**RULE).encode(y=y)
-    notes = "; dashed: never or always positive" * relative + "; above 2 cut off" * cut
+    dashed = "; dashed: never or always positive" * relative
     return lines.draw_lines(
         rows,
         "prevalence",
@@ -403,7 +403,7 @@ def chart_cost(
         top=_WORST if cut else None,
         what="cost",
         title=f"{cost.capitalize()} over prevalence",
-        subtitle=f"{label} at {selection.operating_point(rows)}{notes}",
+        subtitle=f"{label} at {selection.operating_point(rows)}{dashed}",
         models=models,
         observed=observed,
         below=[trivial.properties(name="trivial")] * relative,
