@@ -52,6 +52,7 @@ def render_json(
     >>> json.loads(render_json(comparison))["answer"][0]["model"]
     'a'
     """
+    ranks = comparison.segment_ranks
     content = {
         "schema": SCHEMA_VERSION,
         "title": title,
@@ -76,8 +77,9 @@ def render_json(
         },
         "orders": {measure: _order(order) for measure, order in orders(comparison).items()},
         "tables": _tables(comparison),
-        "segments": _segments(comparison),
-        "undefined": _undefined(comparison),
+        # All segments as the answer judges them, the worst first.
+        "segments": None if ranks is None else _groups(comparison, ranks, tuple(SEGMENT_RANKS.fixed)),
+        "undefined": _groups(comparison, comparison.undefined, ("model", "positives", "negatives", "reason")),
         "facts": [{"label": str(label), "value": str(value)} for label, value in facts],
     }
     return json.dumps(_plain(content), ensure_ascii=False, sort_keys=True, indent=1, allow_nan=False) + "\n"
@@ -122,29 +124,14 @@ def _present(frame: pl.DataFrame, keys: Sequence[str]) -> list[str]:
     return [key for key in keys if key != "optimistic" or key in frame.columns]
 
 
-def _segments(comparison: Comparison) -> list[dict[str, Any]] | None:
-    """Return all segments as the answer judges them, the worst first; their names stand apart."""
-    ranks = comparison.segment_ranks
-    if ranks is None:
-        return None
+def _groups(comparison: Comparison, frame: pl.DataFrame, columns: Sequence[str]) -> list[dict[str, Any]]:
+    """Return columns of groups; the names of segments are data, so they stand apart from the keys."""
     return [
         {
             "segment": {name: row[name] for name in comparison.segments},
-            **{name: row[name] for name in SEGMENT_RANKS.fixed},
+            **{name: row[name] for name in columns},
         }
-        for row in ranks.to_dicts()
-    ]
-
-
-def _undefined(comparison: Comparison) -> list[dict[str, Any]]:
-    """Return the groups without rates; the names of segments are data, so they stand apart from the keys."""
-    return [
-        {
-            "model": row["model"],
-            "segment": {name: row[name] for name in comparison.segments},
-            **{name: row[name] for name in ("positives", "negatives", "reason")},
-        }
-        for row in comparison.undefined.to_dicts()
+        for row in frame.to_dicts()
     ]
 
 

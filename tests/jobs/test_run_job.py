@@ -74,7 +74,7 @@ def test_init_check_run_with_the_example(tmp_path: Path) -> None:
     assert log.columns == ["model", "label", "score", "country"]
     assert call("init", job.parent).exit_code == 2
     # Fewer numbers, so that the test is quick.
-    text = job.read_text().replace("0.5:log:30", "0.5:log:3").replace("lin:9", "lin:2")
+    text = job.read_text().replace('"1e-4:0.5:round"', "[0.01, 0.1]").replace("lin:9", "lin:2")
     job.write_text(text.replace('"logit:501"', '"uniform:11"'))
     checked = call("check", job)
     assert checked.exit_code == 0
@@ -601,8 +601,8 @@ def test_a_run_killed_between_its_name_and_the_pointer_is_built_again(tmp_path: 
 @pytest.mark.thorough
 def test_the_demo_shows_what_its_nights_bring(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     # The whole report is made on the last night only; here the others are looked at in the history.
-    shown = demo.DEMO_JOB
-    small = shown.replace("[report]\n", '[report]\nformats = ["json"]\n').replace(":log:30", ":log:3")
+    shown = demo.DEMO_JOB.replace('"1e-4:0.5:round"', "[0.01]").replace('"0.5:2:log:9"', "[1.0]")
+    small = shown.replace("[report]\n", '[report]\nformats = ["json"]\n')
     monkeypatch.setattr(demo, "DEMO_JOB", small)
     nights = []
     for _, outcome in demo.run_demo_nights(tmp_path / "demo", rows=5000):
