@@ -229,6 +229,8 @@ def test_the_verdict_sets_the_exit_code_and_what_was_good_is_kept(tmp_path: Path
     job.write_text(job.read_text() + "\n[output]\nkeep = 1\n")
     assert call("run", job, "--run-id", "again").exit_code == 11
     assert sorted(path.name for path in (tmp_path / "out" / "runs").iterdir()) == ["again", "good"]
+    # The name of a run that was deleted stays taken.
+    assert call("run", job, "--run-id", "bad").exit_code == 5
     schema = json.loads((Path(__file__).parents[2] / "docs" / "verdicts.schema.json").read_text())
     jsonschema.validate(json.loads((latest(tmp_path) / "verdicts.json").read_text()), schema)
 
