@@ -11,7 +11,7 @@ from nci_frames.counting.engine.cells import Counts
 
 Floats = NDArray[np.floating]
 #: threshold, tp, fp, fn, tn: group after group, the thresholds of each ascending.
-Columns = tuple[Floats, Counts, Counts, Counts, Counts]
+Distinct = tuple[Floats, Counts, Counts, Counts, Counts]
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +32,7 @@ class Part:
 
     numbers: NDArray[np.int64]
     sizes: NDArray[np.int64]  # distinct scores of each
-    columns: Columns
+    columns: Distinct
 
     def table(self, columns: Mapping[str, pl.DataType], rows: slice = slice(None)) -> pl.DataFrame:
         """Return the counts as a frame without keys, all or some rows, with such columns."""
@@ -46,7 +46,7 @@ def columns_of_counts(*, weighted: bool) -> dict[str, pl.DataType]:
     return {"threshold": pl.Float64(), **dict.fromkeys(("tp", "fp", "fn", "tn"), number)}
 
 
-def count_distinct(rows: Rows) -> tuple[NDArray[np.int64], Columns]:
+def count_distinct(rows: Rows) -> tuple[NDArray[np.int64], Distinct]:
     """Return how many distinct scores each group has, and the counts at each of them.
 
     The memory of the scores is used up. Sums of weights are those of the rows in their order, to the bit.
@@ -61,7 +61,7 @@ def count_distinct(rows: Rows) -> tuple[NDArray[np.int64], Columns]:
     return np.array([len(counted[0])]), counted
 
 
-def count_one(scores: Floats, labels: NDArray[np.bool_]) -> Columns:
+def count_one(scores: Floats, labels: NDArray[np.bool_]) -> Distinct:
     """Count the rows of one group, whose scores have no -0.0 and are sorted in place."""
     rare_is_true = 2 * np.count_nonzero(labels) <= len(labels)
     rare = np.sort(scores[labels if rare_is_true else ~labels])
@@ -80,7 +80,7 @@ def count_one(scores: Floats, labels: NDArray[np.bool_]) -> Columns:
     return distinct, common_from, rare_from, common_below, rare_below
 
 
-def _of_groups(rows: Rows) -> tuple[NDArray[np.int64], Columns]:
+def _of_groups(rows: Rows) -> tuple[NDArray[np.int64], Distinct]:
     """Count the rows of several groups at once."""
     order = np.argsort(rows.scores)
     order = order[np.argsort(rows.numbers[order], kind="stable")]
@@ -97,7 +97,7 @@ def _of_groups(rows: Rows) -> tuple[NDArray[np.int64], Columns]:
     return np.bincount(group, minlength=rows.groups), (scores[first], *counts)
 
 
-def _weighted(rows: Rows, weights: NDArray[np.float64]) -> tuple[NDArray[np.int64], Columns]:
+def _weighted(rows: Rows, weights: NDArray[np.float64]) -> tuple[NDArray[np.int64], Distinct]:
     """Sum the weights of each group at its distinct scores."""
     numbers = rows.numbers if rows.groups > 1 else np.zeros(len(weights), np.uint16)
     in_groups = np.argsort(numbers, kind="stable")
@@ -110,7 +110,7 @@ def _weighted(rows: Rows, weights: NDArray[np.float64]) -> tuple[NDArray[np.int6
     return np.array([len(part[0]) for part in parts]), (threshold, tp, fp, fn, tn)
 
 
-def _weighted_one(scores: Floats, labels: NDArray[np.bool_], weights: NDArray[np.float64]) -> Columns:
+def _weighted_one(scores: Floats, labels: NDArray[np.bool_], weights: NDArray[np.float64]) -> Distinct:
     """Sum the weights of one group: from the highest score down, those of one score in their order."""
     order = np.argsort(scores, kind="stable")
     scores, labels, weights = scores[order], labels[order], weights[order]

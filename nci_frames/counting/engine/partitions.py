@@ -32,9 +32,9 @@ from nci_frames.counting.engine.grid import count_cells
 from nci_frames.counting.engine.groups import GroupNumbers
 from nci_frames.counting.engine.memory import Budget
 from nci_frames.counting.engine.passes import find_scores
+from nci_frames.counting.logs.opened import FILE, OpenedLog
 from nci_frames.counting.logs.reading import Scan
 from nci_frames.counting.logs.rows import REASON
-from nci_frames.counting.logs.source import FILE, Source
 from nci_frames.counts.increments import steps_of
 
 
@@ -160,7 +160,7 @@ def rows_scan(
     batches: Iterable[pa.RecordBatch], schema: pl.Schema, prepare: Callable[[pl.LazyFrame], pl.LazyFrame]
 ) -> Scan:
     """Return a scan of Arrow batches that can be read once; nothing in it is refused."""
-    return Scan(Source(_rows_frame(batches, schema), "a partition"), (), "drop", prepare, None)
+    return Scan(OpenedLog(_rows_frame(batches, schema), "a partition"), (), "drop", prepare, None)
 
 
 def _rows_frame(batches: Iterable[pa.RecordBatch], schema: pl.Schema) -> pl.LazyFrame:

@@ -13,9 +13,9 @@ from nci_frames.counting.engine.exact import count_exact
 from nci_frames.counting.engine.grid import Counted, count_cells, counted_cells, joined
 from nci_frames.counting.engine.groups import GroupNumbers, with_group_numbers
 from nci_frames.counting.engine.memory import Budget
+from nci_frames.counting.logs.opened import Elsewhere
 from nci_frames.counting.logs.reading import Scan
 from nci_frames.counting.logs.rows import REASON
-from nci_frames.counting.logs.source import Elsewhere
 
 #: A log with at most this many distinct scores gets a threshold at each.
 FEW_SCORES = 16_384

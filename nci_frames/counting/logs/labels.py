@@ -7,8 +7,8 @@ import polars as pl
 
 from nci_frames.base.errors import InvalidRowsError, ParameterError
 from nci_frames.base.messages import Option
+from nci_frames.counting.logs.opened import OpenedLog
 from nci_frames.counting.logs.rows import Positive
-from nci_frames.counting.logs.source import Source
 from nci_frames.counting.logs.types import is_text
 
 #: Above this, not every whole number is a Float64.
@@ -47,7 +47,7 @@ def _number(text: str) -> int | float | None:
 
 
 def check_labels(
-    source: Source, column: str, dtype: pl.DataType, positive: object
+    source: OpenedLog, column: str, dtype: pl.DataType, positive: object
 ) -> tuple[bool, int | None]:
     """Refuse labels if it is not clear which are positive.
 
@@ -91,7 +91,7 @@ def check_labels(
     return len(seen) > 0, rows
 
 
-def positive_hint(source: Source, column: str) -> str | None:
+def positive_hint(source: OpenedLog, column: str) -> str | None:
     """Return the hint for a log with two labels that are not 0 and 1; None if there are not two."""
     seen = source.distinct(column, most=3).sort()
     if len(seen) != 2 or not seen.dtype.is_numeric():

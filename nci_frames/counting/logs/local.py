@@ -14,6 +14,7 @@ from nci_frames.base.messages import files_among, first_line, listed, quantity
 from nci_frames.counting.logs.checksums import PageChecksums
 from nci_frames.counting.logs.csv_files import label_type, parsed, scan_csv
 from nci_frames.counting.logs.footers import Footer, read_footers
+from nci_frames.counting.logs.opened import FILE, OpenedLog
 from nci_frames.counting.logs.paths import (
     NULL_KEY,
     Found,
@@ -25,7 +26,6 @@ from nci_frames.counting.logs.paths import (
     spelled_keys,
 )
 from nci_frames.counting.logs.read_errors import READ_ERRORS
-from nci_frames.counting.logs.source import FILE, Source
 from nci_frames.counting.logs.types import common_types
 
 Footers = Mapping[str, Footer]
@@ -37,7 +37,7 @@ _Kind = tuple[tuple[str, ...] | None, tuple[pl.DataType, ...], tuple[tuple[str, 
 _SCANS = 64
 
 
-def open_files(found: Found, where: str, needed: Mapping[str, str]) -> Source:
+def open_files(found: Found, where: str, needed: Mapping[str, str]) -> OpenedLog:
     """Open files as one source.
 
     Raises
@@ -74,7 +74,7 @@ def open_files(found: Found, where: str, needed: Mapping[str, str]) -> Source:
         frame = _scan(files, schemas, types, needed)
     except pl.exceptions.PolarsError as error:  # a decimal of more digits than Polars has
         raise SourceError.unreadable(dict.fromkeys(footers, first_line(error))) from error
-    return Source(
+    return OpenedLog(
         frame,
         where,
         tuple(file.path for file in files),

@@ -15,8 +15,8 @@ from nci_frames.base.extras import require
 from nci_frames.base.messages import first_line, quantity
 from nci_frames.base.urls import local_path
 from nci_frames.counting.logs.local import open_files
+from nci_frames.counting.logs.opened import OpenedLog
 from nci_frames.counting.logs.paths import DELTA_LOG, find_files
-from nci_frames.counting.logs.source import Source
 from nci_frames.counting.logs.types import common_types
 from nci_frames.schemas.checked import no_frame
 
@@ -45,7 +45,7 @@ def open_source(
     source: SourceLike,
     needed: Mapping[str, str],
     storage_options: Mapping[str, Any] | None = None,
-) -> Source:
+) -> OpenedLog:
     """Open a log and make sure that it has the needed columns, with one type each.
 
     Parameters
@@ -84,16 +84,16 @@ def engine_of(frame: object) -> str | None:
     return None
 
 
-def frame_source(source: Predictions) -> Source:
+def frame_source(source: Predictions) -> OpenedLog:
     """Open a frame or an Arrow table."""
     engine = engine_of(source)
     if engine is not None:
         # It may be an Arrow stream as well, which would bring all rows to this process.
-        return cast("Source", importlib.import_module(engine).open_frame(source))
+        return cast("OpenedLog", importlib.import_module(engine).open_frame(source))
     if isinstance(source, pl.LazyFrame):
-        return Source(source, "the LazyFrame", has_frames=True)
+        return OpenedLog(source, "the LazyFrame", has_frames=True)
     if isinstance(source, pl.DataFrame):
-        return Source(source.lazy(), "the DataFrame", rows=len(source), has_frames=True)
+        return OpenedLog(source.lazy(), "the DataFrame", rows=len(source), has_frames=True)
     try:
         frame = pl.DataFrame(source)
     except pl.exceptions.PanicException as error:
@@ -104,10 +104,10 @@ def frame_source(source: Predictions) -> Source:
         # One column is a stream as well.
         raise no_frame("the log", source, "a table, with a column for each part", None) from error
     # A stream that was read before has no rows; of that, as of a LazyFrame, counting makes an error.
-    return Source(frame.lazy(), f"the {type(source).__name__}", rows=len(frame) or None, has_frames=True)
+    return OpenedLog(frame.lazy(), f"the {type(source).__name__}", rows=len(frame) or None, has_frames=True)
 
 
-def _open_path(path: str, needed: Mapping[str, str], storage_options: Mapping[str, Any] | None) -> Source:
+def _open_path(path: str, needed: Mapping[str, str], storage_options: Mapping[str, Any] | None) -> OpenedLog:
     if _URL.match(path):
         return need_columns(_open_url(path, storage_options), needed)
     if _is_delta(path):
@@ -121,7 +121,7 @@ def _is_delta(path: str) -> bool:
 
 def _open_list(
     source: Sequence[Any], needed: Mapping[str, str], storage_options: Mapping[str, Any] | None
-) -> Source:
+) -> OpenedLog:
     items = [local_path(item) if isinstance(item, str | os.PathLike) else item for item in source]
     paths = [item for item in items if isinstance(item, str) and not (_URL.match(item) or _is_delta(item))]
     # Files are one part, in which each counts once.
@@ -130,7 +130,7 @@ def _open_list(
     )
     if len(paths) == len(items):
         return local[0]
-    others: dict[object, Source] = {}
+    others: dict[object, OpenedLog] = {}
     of_files = set(paths)
     for place, item in enumerate(items):
         if not isinstance(item, str):
@@ -145,7 +145,7 @@ def _open_list(
         raise SourceError.all_of(problems)
     rows = [part.rows for part in parts]
     brought = [part.frame.select(pl.col(c).cast(dtype) for c, dtype in types.items()) for part in parts]
-    files = local[0] if local else Source(pl.LazyFrame(), "")
+    files = local[0] if local else OpenedLog(pl.LazyFrame(), "")
     return replace(
         files,
         frame=pl.concat(brought),
@@ -157,7 +157,7 @@ def _open_list(
     )
 
 
-def _open_url(url: str, storage_options: Mapping[str, Any] | None) -> Source:
+def _open_url(url: str, storage_options: Mapping[str, Any] | None) -> OpenedLog:
     options = dict(storage_options) if storage_options else None
     try:
         inside = pl.scan_parquet(url, hive_partitioning=False, storage_options=options).collect_schema()
@@ -176,22 +176,22 @@ def _open_url(url: str, storage_options: Mapping[str, Any] | None) -> Source:
         msg = "the URL cannot be read as Parquet"
         found, hint = first_line(error), "the URL of a folder ends in /"
         raise SourceError(msg, where=repr(url), found=found, hint=hint) from error
-    return Source(frame, repr(url), stored={url: lambda: frame})
+    return OpenedLog(frame, repr(url), stored={url: lambda: frame})
 
 
-def _open_delta(path: str) -> Source:
+def _open_delta(path: str) -> OpenedLog:
     """Open a Delta table: its log, not its folder, says which files and rows it has."""
     deltalake = require("deltalake", extra="delta", what=f"the Delta table {path!r} needs deltalake")
     try:
         table = deltalake.DeltaTable(path)
         frame = pl.scan_delta(table)
-        return Source(frame, f"the Delta table {path!r}", rows=table.count(), stored={path: lambda: frame})
+        return OpenedLog(frame, f"the Delta table {path!r}", rows=table.count(), stored={path: lambda: frame})
     except deltalake.exceptions.DeltaError as error:
         msg = "the Delta table cannot be read"
         raise SourceError(msg, where=repr(path), found=first_line(error)) from error
 
 
-def need_columns(source: Source, needed: Mapping[str, str]) -> Source:
+def need_columns(source: OpenedLog, needed: Mapping[str, str]) -> OpenedLog:
     """Return the source, or raise what is wrong with its columns; of rows elsewhere, with those of the files.
 
     Raises

@@ -19,8 +19,8 @@ from polars.io.plugins import register_io_source
 from nci_frames.base.errors import InvalidRowsError, InvalidRowsWarning, SchemaError, SourceError
 from nci_frames.base.messages import Option, files_among, listed, quantity
 from nci_frames.counting.logs.labels import positive_hint
+from nci_frames.counting.logs.opened import FILE, OpenedLog
 from nci_frames.counting.logs.rows import NEITHER, REASON, REASONS, count_rows
-from nci_frames.counting.logs.source import FILE, Source
 
 OnInvalid = Literal["raise", "drop"]
 
@@ -42,7 +42,7 @@ class Passes:
 class Scan:
     """What stands behind a predictions LazyFrame: the same rows before the invalid ones are refused."""
 
-    source: Source
+    source: OpenedLog
     keys: tuple[str, ...]
     on_invalid: OnInvalid
     #: Brings a frame with the columns of the source to ``raw``, in this process or in another one.

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import polars as pl
 
 from nci_frames.base.errors import ParameterError
-from nci_frames.counting.logs.source import FILE
+from nci_frames.counting.logs.opened import FILE
 from nci_frames.counting.logs.types import is_text
 from nci_frames.schemas import name_problem
 
@@ -44,7 +44,7 @@ def check_key(name: str, hint: str) -> None:
 
 
 @dataclass(frozen=True, slots=True)
-class Columns:
+class Roles:
     """Which column of a log plays which part."""
 
     model: str | None
@@ -72,7 +72,7 @@ class Columns:
 
 
 def raw_predictions(
-    frame: pl.LazyFrame, schema: pl.Schema, columns: Columns, positive: Positive, *, once: bool = False
+    frame: pl.LazyFrame, schema: pl.Schema, columns: Roles, positive: Positive, *, once: bool = False
 ) -> pl.LazyFrame:
     """Bring a log to the columns of predictions, and say of each row why it is not valid.
 

@@ -12,10 +12,10 @@ from nci_frames.base.messages import Option
 from nci_frames.counting.logs.checksums import Hashes, need_hashes
 from nci_frames.counting.logs.forks import refuse_after_fork
 from nci_frames.counting.logs.labels import as_label, check_labels
+from nci_frames.counting.logs.opened import OpenedLog
 from nci_frames.counting.logs.opening import Predictions, SourceLike, frame_source, need_columns, open_source
 from nci_frames.counting.logs.reading import OnInvalid, Passes, Scan, predictions_of, scan_of
-from nci_frames.counting.logs.rows import Columns, Positive, check_key, raw_predictions
-from nci_frames.counting.logs.source import Source
+from nci_frames.counting.logs.rows import Positive, Roles, check_key, raw_predictions
 from nci_frames.counting.logs.types import is_text
 from nci_frames.schemas import PATTERN, PREDICTIONS, is_pattern
 from nci_frames.schemas.checked import checked
@@ -169,7 +169,7 @@ def scan_behind(predictions: Predictions, *, labelled: bool = True) -> Scan:
     return _scan(need_columns(frame, columns.needed()), columns, None, "raise")
 
 
-def _scan(opened: Source, columns: Columns, positive: Positive, on_invalid: OnInvalid) -> Scan:
+def _scan(opened: OpenedLog, columns: Roles, positive: Positive, on_invalid: OnInvalid) -> Scan:
     schema = opened.schema()
     _check_types(schema, columns, opened.where)
     met, seen = False, None
@@ -186,7 +186,7 @@ def _scan(opened: Source, columns: Columns, positive: Positive, on_invalid: OnIn
     return Scan(opened, tuple(columns.keys), on_invalid, prepare, rows, columns.label, passes)
 
 
-def _columns_of_predictions(names: Sequence[str], label: str | None) -> Columns:
+def _columns_of_predictions(names: Sequence[str], label: str | None) -> Roles:
     """Return the parts that columns play by their names alone."""
     keys = PREDICTIONS.keys(names)
     for key in keys:
@@ -216,7 +216,7 @@ def _columns(
     weight: str | None,
     unit: str | None,
     scores: Mapping[str, str] | None,
-) -> Columns:
+) -> Roles:
     keys = {key: column for key, column in (("fold", fold), ("repeat", repeat)) if column is not None}
     for segment in [segments] if isinstance(segments, str) else segments:
         check_key(segment, "rename the column in the log, or on a LazyFrame before the scan")
@@ -229,7 +229,7 @@ def _columns(
         raise ParameterError.out_of_range("scores", scores, "at least one model and its score column")
     for name in scores or ():
         check_utf8("a model of scores", name)
-    columns = Columns(
+    columns = Roles(
         model=None if scores else model,
         label=label,
         scores=scores or {"": score},
@@ -244,7 +244,7 @@ def _columns(
     return columns
 
 
-def _check_types(schema: pl.Schema, columns: Columns, where: str) -> None:
+def _check_types(schema: pl.Schema, columns: Roles, where: str) -> None:
     def require(column: str, fits: bool, wanted: str, hint: str | None = None) -> None:
         if not fits and schema[column] != pl.Null:
             raise SchemaError.wrong_type(column, where, str(schema[column]), wanted, hint)

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from nci_frames.counting.engine.batches import Batch
 from nci_frames.counting.engine.blocks import gather, ordered, parts_of, rows_of_groups
-from nci_frames.counting.engine.distinct import Columns, Floats, Part, count_distinct
+from nci_frames.counting.engine.distinct import Distinct, Floats, Part, count_distinct
 from nci_frames.counting.out_of_memory.spilling import SortedBlock, Spill
 
 #: A place in the order of the result: the rank of a group by its keys, and a score.
@@ -70,7 +70,7 @@ def merged(spill: Spill, order: NDArray[np.int64], most: int) -> Iterator[Part]:
     counted = np.zeros_like(totals)
     fronts = [_Front(spill, block, rank, max(most // len(spill.blocks), 1)) for block in spill.blocks]
 
-    def part(ranks: slice, inside: NDArray[np.int64], sizes: NDArray[np.int64], found: Columns) -> Part:
+    def part(ranks: slice, inside: NDArray[np.int64], sizes: NDArray[np.int64], found: Distinct) -> Part:
         """Return the counts of groups of which so many rows were counted together."""
         scores, tp, fp, fn, tn = found
         tn_below, fn_below = np.repeat(counted[ranks], sizes, axis=0).T

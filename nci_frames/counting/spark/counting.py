@@ -29,9 +29,9 @@ from nci_frames.counting.engine.partitions import (
 )
 from nci_frames.counting.engine.passes import FEW_SCORES, Engine, ScoreRange
 from nci_frames.counting.logs.footers import Stamp
+from nci_frames.counting.logs.opened import FILE, OpenedLog
 from nci_frames.counting.logs.reading import Scan
 from nci_frames.counting.logs.rows import REASON
-from nci_frames.counting.logs.source import FILE, Source
 from nci_frames.counting.spark.files import need_columns_in_files
 from nci_frames.counting.spark.merging import counted_of
 from nci_frames.counting.spark.rows import SparkRows
@@ -40,12 +40,12 @@ from nci_frames.counting.spark.rows import SparkRows
 _BATCH = 1 << 17
 
 
-def open_frame(frame: Any) -> Source:
+def open_frame(frame: Any) -> OpenedLog:
     """Open a frame of Spark."""
     return _source(SparkRows.of(frame))
 
 
-def _source(mine: SparkRows, stamps: Mapping[str, Stamp] | None = None, rows: int | None = None) -> Source:
+def _source(mine: SparkRows, stamps: Mapping[str, Stamp] | None = None, rows: int | None = None) -> OpenedLog:
     """Return a source whose frame has the columns alone; reading its rows is refused."""
     spark = _Spark(mine)
 
@@ -53,14 +53,14 @@ def _source(mine: SparkRows, stamps: Mapping[str, Stamp] | None = None, rows: in
         raise spark.refusal()
 
     frame = register_io_source(refuse, schema=mine.schema(), explain_name=mine.where)
-    return Source(frame, mine.where, rows=rows, stamps=stamps or {}, elsewhere=spark)
+    return OpenedLog(frame, mine.where, rows=rows, stamps=stamps or {}, elsewhere=spark)
 
 
 @dataclass(frozen=True, slots=True)
 class _Spark(Engine):
     rows: SparkRows
 
-    def only(self, needed: Mapping[str, str]) -> Source:
+    def only(self, needed: Mapping[str, str]) -> OpenedLog:
         rows = self.rows.only(needed)
         return _source(rows, need_columns_in_files(rows, needed), rows.count())
 

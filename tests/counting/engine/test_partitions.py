@@ -16,8 +16,8 @@ import nci_frames as nf
 from nci_frames.counting.engine.memory import Budget
 from nci_frames.counting.engine.partitions import InvalidByFile, PartialCounts, RangeOfPartition, key_names
 from nci_frames.counting.engine.passes import FEW_SCORES
+from nci_frames.counting.logs.opened import FILE
 from nci_frames.counting.logs.scan import scan_behind
-from nci_frames.counting.logs.source import FILE
 from nci_frames.counting.spark.merging import counted_of
 from tests.logs import GRID, odd_log, random_log, small_logs
 

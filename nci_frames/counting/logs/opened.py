@@ -21,7 +21,7 @@ FILE = "__file"
 class Elsewhere(Protocol):
     """Rows that another engine has, and counts where they are (``engine.passes.Engine``)."""
 
-    def only(self, needed: Mapping[str, str]) -> "Source":
+    def only(self, needed: Mapping[str, str]) -> "OpenedLog":
         """Return these rows with some columns, given by their roles; each of their files must have them."""
 
     def distinct(self, column: str, most: int | None) -> pl.Series:
@@ -32,7 +32,7 @@ class Elsewhere(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
+class OpenedLog:
     """An opened log."""
 
     #: Of files with one more column, ``FILE``: the file that a row is from.
