@@ -13,7 +13,6 @@ from nci_frames.charts.curves import chart_f_beta_over_beta as chart_f_beta_over
 from nci_frames.charts.curves import chart_f_beta_over_prevalence as chart_f_beta_over_prevalence
 from nci_frames.charts.curves import chart_p3 as chart_p3
 from nci_frames.charts.curves import chart_pr_auc_over_prevalence as chart_pr_auc_over_prevalence
-from nci_frames.charts.curves import chart_rank_over_prevalence as chart_rank_over_prevalence
 from nci_frames.charts.f_beta_plot import chart_f_beta_plot as chart_f_beta_plot
 from nci_frames.charts.intervals import chart_intervals as chart_intervals
 from nci_frames.charts.intervals import chart_precision_uncertainty as chart_precision_uncertainty
@@ -26,4 +25,5 @@ from nci_frames.charts.parts.selection import MAX_ROWS as MAX_ROWS
 from nci_frames.charts.segments import chart_decomposition as chart_decomposition
 from nci_frames.charts.segments import chart_segments as chart_segments
 from nci_frames.charts.winners import chart_decision_map as chart_decision_map
+from nci_frames.charts.winners import chart_rank_over_prevalence as chart_rank_over_prevalence
 from nci_frames.charts.winners import chart_winner_ranges as chart_winner_ranges

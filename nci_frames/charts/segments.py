@@ -227,6 +227,30 @@ def chart_decomposition(
     selection.check_rows(shown)
     order = alt.EncodingSortField(field="place", op="min")
     y = alt.Y(field="segment", type="nominal", title=None, sort=order, axis=alt.Axis(labelLimit=160))
+    total = alt.Chart().transform_filter("!isValid(datum.part)")
+    zero = total.mark_rule(color=theme.SOFT, strokeWidth=1)
+    names = ("model", "segment", "against")
+    numbers, reasons = canvas.tooltip(_NUMBERS, names=names), canvas.tooltip({}, names=(*names, "reason"))
+    diamonds = total.mark_point(shape="diamond", filled=True, size=70, color=theme.INK, opacity=1)
+    notes = total.transform_filter("isValid(datum.note)").mark_text(align="left", dx=4, **theme.NOTE)
+    return canvas.facet(
+        shown,
+        [
+            canvas.layer("zero", zero, x=alt.XDatum(0)),
+            _bars(y),
+            canvas.layer("total", diamonds, x="difference:Q", y=y, tooltip=numbers),
+            canvas.layer("undefined", notes, x=alt.XDatum(0), y=y, text="note:N", tooltip=reasons),
+        ],
+        style=theme.model_style(()),
+        title=f"Why segments differ in {title_of(frame['metric'][0])}",
+        subtitle="bars: parts of the difference from the reference; diamond: their sum",
+        says="A panel per model, a bar per segment.",
+        height=_STEP * (segments + 1),
+    )
+
+
+def _bars(y: alt.Y) -> alt.Chart:
+    """Draw the parts of each difference, stacked from zero."""
     contribution = {"amount": "contribution to the difference"}
     bars = (
         alt.Chart()
@@ -244,26 +268,7 @@ def chart_decomposition(
             tooltip=canvas.tooltip(contribution, names=("model", "segment", "part")),
         )
     )
-    total = alt.Chart().transform_filter("!isValid(datum.part)")
-    zero = total.mark_rule(color=theme.SOFT, strokeWidth=1)
-    names = ("model", "segment", "against")
-    numbers, reasons = canvas.tooltip(_NUMBERS, names=names), canvas.tooltip({}, names=(*names, "reason"))
-    diamonds = total.mark_point(shape="diamond", filled=True, size=70, color=theme.INK, opacity=1)
-    notes = total.transform_filter("isValid(datum.note)").mark_text(align="left", dx=4, **theme.NOTE)
-    return canvas.facet(
-        shown,
-        [
-            canvas.layer("zero", zero, x=alt.XDatum(0)),
-            bars.properties(name="parts"),
-            canvas.layer("total", diamonds, x="difference:Q", y=y, tooltip=numbers),
-            canvas.layer("undefined", notes, x=alt.XDatum(0), y=y, text="note:N", tooltip=reasons),
-        ],
-        style=theme.model_style(()),
-        title=f"Why segments differ in {title_of(frame['metric'][0])}",
-        subtitle="bars: parts of the difference from the reference; diamond: their sum",
-        says="A panel per model, a bar per segment.",
-        height=_STEP * (segments + 1),
-    )
+    return bars.properties(name="parts")
 
 
 def _check_key(frame: pl.DataFrame, schema: schemas.FrameSchema, key: str, *, option: str) -> None:
