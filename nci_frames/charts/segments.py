@@ -268,7 +268,7 @@ def _bars(y: alt.Y) -> alt.Chart:
             tooltip=canvas.tooltip(contribution, names=("model", "segment", "part")),
         )
     )
-    return bars.properties(name="parts")
+    return canvas.layer("parts", bars)
 
 
 def _check_key(frame: pl.DataFrame, schema: schemas.FrameSchema, key: str, *, option: str) -> None:
