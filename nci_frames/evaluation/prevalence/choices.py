@@ -1,19 +1,22 @@
 """Rates and what is known of the prevalence -> what to choose, and what a wrong choice costs."""
 
+from collections.abc import Iterator
+
 import numpy as np
 import polars as pl
 
 from nci_frames.base.arguments import check_level
 from nci_frames.base.errors import ParameterError
 from nci_frames.base.typing import Floats
-from nci_frames.evaluation.crossovers.contest import Contest, Points, contests, points_of, repeated_keys
+from nci_frames.evaluation.crossovers.contest import Contest, Points
+from nci_frames.evaluation.crossovers.envelope import Places
 from nci_frames.evaluation.crossovers.winners import best_rows
 from nci_frames.evaluation.metrics.rounding import tie_leaders
 from nci_frames.evaluation.prevalence.distributions import PrevalenceDistribution
-from nci_frames.evaluation.prevalence.means import mean_values, with_support
+from nci_frames.evaluation.prevalence.means import by_group, mean_values, with_support
 from nci_frames.evaluation.prevalence.regrets import Regrets
 from nci_frames.evaluation.support.flags import point_flags
-from nci_frames.schemas import CHOICES, RATES, REGRETS, collect
+from nci_frames.schemas import CHOICES, REGRETS
 from nci_frames.schemas.checked import checked
 
 #: Means and largest regrets are computed to this relative error; what differs by less is a tie.
@@ -108,16 +111,10 @@ def choose_under_uncertainty(
     [('a', 0.736, 0.544, 0.027), ('b', 0.695, 0.456, 0.068)]
     """
     check_level(level)
-    frame = collect(rates, RATES).drop("reason", strict=False)
-    tables = []
-    for points in points_of(frame):
-        contest = _contest(points, metric, beta)
-        tables.append(repeated_keys(_chosen(points, contest, prevalence, level), points.keys))
-    if not tables:
-        return CHOICES.empty(frame.select("model", *RATES.keys(frame.columns)))
-    found = CHOICES.finish(pl.concat(tables))
-    order = [*CHOICES.keys(found.columns), "rank", "model"]
-    return found.sort(order, nulls_last=[name == "rank" for name in order], maintain_order=True)
+    found = by_group(
+        rates, metric, beta, CHOICES, lambda points, contest: _chosen(points, contest, prevalence, level)
+    )
+    return _in_order(found, CHOICES.keys(found.columns))
 
 
 def _chosen(points: Points, contest: Contest, law: PrevalenceDistribution, level: float) -> pl.DataFrame:
@@ -131,9 +128,7 @@ def _chosen(points: Points, contest: Contest, law: PrevalenceDistribution, level
     winners = points.frame["model"].gather(rows)
     masses = law.masses(ends)
     parts = []
-    names = points.frame["model"]
-    for model in names.unique(maintain_order=True):
-        mine = np.flatnonzero(names.eq_missing(model).to_numpy())
+    for model, mine in _models(points):
         signed = np.where(np.isnan(means[mine]), -np.inf, contest.sign * means[mine])
         # Of points that are equally good, the one with the highest threshold, as in operating points.
         row = int(mine[len(mine) - 1 - np.argmax(signed[::-1])])
@@ -242,24 +237,17 @@ def minimax_regret(
     if not 0 <= start < end <= 1:
         raise ParameterError("start and end must be a range of prevalence", found=f"{start:g} to {end:g}",
                              hint="0 <= start < end <= 1")  # fmt: skip
-    frame = collect(rates, RATES).drop("reason", strict=False)
-    tables = []
-    for points in points_of(frame):
-        contest = _contest(points, metric, beta)
-        tables.append(repeated_keys(_safest(points, contest, float(start), float(end)), points.keys))
-    if not tables:
-        return REGRETS.empty(frame.select("model", *RATES.keys(frame.columns)))
-    found = REGRETS.finish(pl.concat(tables))
-    order = [*REGRETS.keys(found.columns), "rank", "model"]
-    return found.sort(order, nulls_last=[name == "rank" for name in order], maintain_order=True)
+    start, end = float(start), float(end)
+    found = by_group(
+        rates, metric, beta, REGRETS, lambda points, contest: _safest(points, contest, start, end)
+    )
+    return _in_order(found, REGRETS.keys(found.columns))
 
 
 def _safest(points: Points, contest: Contest, start: float, end: float) -> pl.DataFrame:
     regrets = Regrets(points, contest, start, end)
-    names = points.frame["model"]
     parts = []
-    for model in names.unique(maintain_order=True):
-        mine = np.flatnonzero(names.eq_missing(model).to_numpy())
+    for _, mine in _models(points):
         # Of points that are equally good, the one with the highest threshold.
         row, worst, where = regrets.smallest(mine[::-1])
         point = points.frame[[row if row >= 0 else int(mine[0])]].select("model", "threshold", *_RATES)
@@ -279,9 +267,16 @@ def _safest(points: Points, contest: Contest, start: float, end: float) -> pl.Da
     return told.with_columns(prevalence="__where").select(REGRETS.fixed)
 
 
-def _contest(points: Points, metric: str | pl.Expr, beta: float) -> Contest:
-    (contest,) = contests(points, metric, "prevalence", "observed", beta)
-    return contest
+def _models(points: Points) -> Iterator[tuple[str | None, Places]]:
+    """Yield each model, in the order of the points, and the rows of its points."""
+    names = points.frame["model"]
+    for model in names.unique(maintain_order=True):
+        yield model, np.flatnonzero(names.eq_missing(model).to_numpy())
+
+
+def _in_order(found: pl.DataFrame, keys: list[str]) -> pl.DataFrame:
+    order = [*keys, "rank", "model"]
+    return found.sort(order, nulls_last=[name == "rank" for name in order], maintain_order=True)
 
 
 def _ranked(table: pl.DataFrame, values: Floats) -> pl.DataFrame:

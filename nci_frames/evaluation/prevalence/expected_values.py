@@ -3,10 +3,10 @@
 import numpy as np
 import polars as pl
 
-from nci_frames.evaluation.crossovers.contest import contests, points_of, repeated_keys
+from nci_frames.evaluation.crossovers.contest import Contest, Points
 from nci_frames.evaluation.prevalence.distributions import PrevalenceDistribution
-from nci_frames.evaluation.prevalence.means import mean_values, with_support
-from nci_frames.schemas import EXPECTATIONS, RATES, collect
+from nci_frames.evaluation.prevalence.means import by_group, mean_values, with_support
+from nci_frames.schemas import EXPECTATIONS
 from nci_frames.schemas.checked import checked
 
 
@@ -78,11 +78,9 @@ def expected_values(
     >>> found.select(pl.col("value").round(4), "supported").row(0)
     (0.2225, False)
     """
-    frame = collect(rates, RATES).drop("reason", strict=False)
-    tables = []
-    for points in points_of(frame):
-        (contest,) = contests(points, metric, "prevalence", "observed", beta)
-        nodes, weights = prevalence.nodes(np.empty(0))
+    nodes, weights = prevalence.nodes(np.empty(0))
+
+    def expected(points: Points, contest: Contest) -> pl.DataFrame:
         means = mean_values(points, contest, nodes, weights)
         table = points.frame.select(
             "model", "threshold", "positives", "negatives", "tpr", "fpr"
@@ -93,9 +91,7 @@ def expected_values(
             value=pl.Series(means, nan_to_null=True),
         )
         known = with_support(table, contest, prevalence)
-        told = known.select(name for name in EXPECTATIONS.fixed if name in known.columns)
-        tables.append(repeated_keys(told, points.keys))
-    if not tables:
-        return EXPECTATIONS.empty(frame.select("model", *RATES.keys(frame.columns)))
-    found = EXPECTATIONS.finish(pl.concat(tables))
+        return known.select(name for name in EXPECTATIONS.fixed if name in known.columns)
+
+    found = by_group(rates, metric, beta, EXPECTATIONS, expected)
     return found.sort("model", *EXPECTATIONS.keys(found.columns), "threshold", maintain_order=True)

@@ -1,19 +1,41 @@
 """Operating points and a distribution of the prevalence -> means of a metric, and how much is unsupported."""
 
+from collections.abc import Callable
+
 import numpy as np
 import polars as pl
 
 from nci_frames.base.typing import Floats
-from nci_frames.evaluation.crossovers.contest import Contest, Points
+from nci_frames.evaluation.crossovers.contest import Contest, Points, contests, points_of, repeated_keys
 from nci_frames.evaluation.prevalence.distributions import PrevalenceDistribution
 from nci_frames.evaluation.support.flags import log_cost
 from nci_frames.evaluation.support.reasons import reason_text, too_few_number
 from nci_frames.evaluation.support.rule import class_reason, independent_rows, point_reason, point_support
+from nci_frames.schemas import RATES, collect
+from nci_frames.schemas.frame import FrameSchema
 
 #: A mean is supported if the log cannot tell the value at no more than this share of the mass.
 MOST_UNSUPPORTED = 0.05
 
 _VALUES_AT_A_TIME = 1 << 22
+
+
+def by_group(
+    rates: pl.DataFrame | pl.LazyFrame,
+    metric: str | pl.Expr,
+    beta: float,
+    schema: FrameSchema,
+    table_of: Callable[[Points, Contest], pl.DataFrame],
+) -> pl.DataFrame:
+    """Return the tables of all groups of rates in one frame of the schema: a group has the same keys."""
+    frame = collect(rates, RATES).drop("reason", strict=False)
+    tables = []
+    for points in points_of(frame):
+        (contest,) = contests(points, metric, "prevalence", "observed", beta)
+        tables.append(repeated_keys(table_of(points, contest), points.keys))
+    if not tables:
+        return schema.empty(frame.select("model", *RATES.keys(frame.columns)))
+    return schema.finish(pl.concat(tables))
 
 
 def mean_values(points: Points, contest: Contest, nodes: Floats, weights: Floats) -> Floats:
