@@ -11,6 +11,7 @@ from nci_frames.evaluation.metrics.metric import CalledMetric
 from nci_frames.evaluation.prevalence.common_bins import check_key_types
 from nci_frames.evaluation.projection.grids import Metrics, labelled_metrics, require_bounds
 from nci_frames.evaluation.projection.projection import project_checked
+from nci_frames.evaluation.significance.propagation import changes_of
 from nci_frames.schemas import PREVALENCES, PROJECTION, RATES, collect
 from nci_frames.schemas.checked import checked
 
@@ -106,14 +107,16 @@ def project_traffic(
     table = _projected(points, metrics, beta)
     value = _values(table)
     of_rates = [
-        _changes(value, [moved(**{rate: pl.col(f"{rate}_{side}")}) for side in ("lower", "upper")])
+        changes_of(
+            value, np.stack([moved(**{rate: pl.col(f"{rate}_{side}")}) for side in ("lower", "upper")])
+        )
         for rate in ("tpr", "fpr")
     ]
     # A metric need not be monotone in the prevalence.
     between = [
         (pl.col(side) * part + pl.col("prevalence") * (1 - part)) for side in _SIDES for part in (0.5, 1)
     ]
-    of_eta = _changes(value, [moved(prevalence=eta) for eta in between])
+    of_eta = changes_of(value, np.stack([moved(prevalence=eta) for eta in between]))
     down, up = (np.hypot(tpr, fpr) + eta for tpr, fpr, eta in zip(*of_rates, of_eta, strict=True))
     least, most = (
         table["metric"].replace_strict(list(expressions), limits, return_dtype=pl.Float64).to_numpy()
@@ -169,13 +172,6 @@ def _projected(points: pl.DataFrame, metrics: Metrics, beta: float | Sequence[fl
 
 def _values(table: pl.DataFrame) -> Floats:
     return table["value"].fill_null(np.nan).to_numpy()
-
-
-def _changes(value: Floats, moved: Sequence[Floats]) -> tuple[Floats, Floats]:
-    """Return how far a value falls, and how far it rises; where a moved one is undefined it does not move."""
-    with np.errstate(invalid="ignore"):
-        changes = np.nan_to_num(np.stack(moved) - value, nan=0.0, posinf=np.inf, neginf=-np.inf)
-    return -np.minimum(changes.min(axis=0), 0), np.maximum(changes.max(axis=0), 0)
 
 
 def _range(expression: pl.Expr) -> tuple[float, float]:

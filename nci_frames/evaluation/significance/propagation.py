@@ -43,12 +43,19 @@ def propagated(
     for place in range(several):
         moved[place, 1 + 2 * place], moved[place, 2 + 2 * place] = lower[place], upper[place]
     values = function(moved.reshape(several, -1)).reshape(1 + 2 * several, cases)
-    with np.errstate(invalid="ignore"):
-        changes = np.nan_to_num(values[1:] - values[0], nan=0.0, posinf=np.inf, neginf=-np.inf)
-    changes = changes.reshape(several, 2, cases)
-    down, up = np.minimum(changes.min(axis=1), 0), np.maximum(changes.max(axis=1), 0)
     value = values[0]
+    down, up = changes_of(value, values[1:].reshape(several, 2, cases).swapaxes(0, 1))
     return value, value - np.sqrt((down**2).sum(axis=0)), value + np.sqrt((up**2).sum(axis=0))
+
+
+def changes_of(value: Floats, moved: Floats) -> tuple[Floats, Floats]:
+    """Return how far a value falls, and how far it rises; where a moved one is undefined it does not move.
+
+    The first axis of *moved* are the moves that are compared.
+    """
+    with np.errstate(invalid="ignore"):
+        changes = np.nan_to_num(moved - value, nan=0.0, posinf=np.inf, neginf=-np.inf)
+    return -np.minimum(changes.min(axis=0), 0), np.maximum(changes.max(axis=0), 0)
 
 
 def p_values(function: Function, rates: Floats, trials: Floats) -> Floats:
