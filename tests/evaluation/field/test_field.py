@@ -304,21 +304,25 @@ def test_a_field_without_its_segments_is_refused() -> None:
         nf.compare_models(COUNTS, prevalence=FIELD, threshold=0.0)
 
 
+def judged_by_file(
+    folder: Path, given: pl.DataFrame, rows: int, name: str, *options: str
+) -> dict[str, float]:
+    """Return the prevalence of each segment in the report of a log, by the command, from a file of them."""
+    log, file = folder / "log.parquet", folder / name
+    random_log(rows).with_columns(pl.col("country").fill_null("fr")).drop("fold").write_parquet(log)
+    given.write_csv(file) if file.suffix == ".csv" else given.write_parquet(file)
+    arguments = [str(log), "--prevalence", str(file), "--beta", "1", "--threshold", "0", *options]
+    done = CliRunner().invoke(main, ["report", *arguments, "--out", str(folder / "out"), "--format", "json"])
+    assert done.exit_code == 0, done.output
+    found = pl.read_parquet(folder / "out" / "tables" / "field_areas.parquet").filter(metric="pr_auc")
+    return dict(found.select(KEY, "prevalence").iter_rows())
+
+
 @pytest.mark.thorough
 @pytest.mark.parametrize("ending", ["csv", "parquet"])
 def test_a_file_of_prevalences_on_the_command_line(tmp_path: Path, ending: str) -> None:
-    log = random_log(300).with_columns(pl.col("country").fill_null("fr")).drop("fold")
-    log.write_parquet(tmp_path / "log.parquet")
     given = FIELD.with_columns(pl.col(KEY).fill_null("fr"))
-    file = tmp_path / f"field.{ending}"
-    given.write_csv(file) if ending == "csv" else given.write_parquet(file)
-    arguments = [str(tmp_path / "log.parquet"), "--prevalence", str(file), "--beta", "1", "--threshold", "0"]
-    done = CliRunner().invoke(
-        main, ["report", *arguments, "--out", str(tmp_path / "out"), "--format", "json"]
-    )
-    assert done.exit_code == 0, done.output
-    found = pl.read_parquet(tmp_path / "out" / "tables" / "field_areas.parquet").filter(metric="pr_auc")
-    told = dict(found.select(KEY, "prevalence").iter_rows())
+    told = judged_by_file(tmp_path, given, 300, f"field.{ending}")
     assert told == dict(given.select(KEY, "prevalence").iter_rows())
 
 
@@ -357,19 +361,12 @@ def test_small_segments_have_a_prevalence_together(shares: bool) -> None:
 @pytest.mark.thorough
 def test_small_segments_and_a_file_of_prevalences_on_the_command_line(tmp_path: Path) -> None:
     log = random_log(900).with_columns(pl.col("country").fill_null("fr")).drop("fold")
-    log.write_parquet(tmp_path / "log.parquet")
     given = FIELD.with_columns(pl.col(KEY).fill_null("fr"))
-    given.write_csv(tmp_path / "field.csv")
     positives = log.filter(label=True).group_by(KEY, "model").len().group_by(KEY).agg(pl.col("len").max())
     least = int(positives["len"].sort()[-1])
     few = positives.filter(pl.col("len") < least)[KEY].to_list()
     assert 1 <= len(few) < len(positives)
-    arguments = [str(tmp_path / "log.parquet"), "--prevalence", str(tmp_path / "field.csv"), "--beta", "1"]
-    arguments += ["--threshold", "0", "--min-positives", str(least), "--out", str(tmp_path / "out")]
-    done = CliRunner().invoke(main, ["report", *arguments, "--format", "json"])
-    assert done.exit_code == 0, done.output
-    found = pl.read_parquet(tmp_path / "out/tables/field_areas.parquet").filter(metric="pr_auc")
-    told = dict(found.select(KEY, "prevalence").iter_rows())
+    told = judged_by_file(tmp_path, given, 900, "field.csv", "--min-positives", str(least))
     pooled = given.filter(pl.col(KEY).is_in(few))
     mean = (pooled["prevalence"] * pooled["share"]).sum() / pooled["share"].sum()
     rest = dict(given.filter(~pl.col(KEY).is_in(few)).select(KEY, "prevalence").iter_rows())
@@ -391,14 +388,8 @@ def test_a_bad_file_of_prevalences_is_refused(tmp_path: Path, content: str | Non
     random_log(60).write_parquet(tmp_path / "log.parquet")
     if content is not None:
         (tmp_path / "field.csv").write_text(content)
-    arguments = [
-        str(tmp_path / "log.parquet"),
-        "-p",
-        str(tmp_path / "field.csv"),
-        "--out",
-        str(tmp_path / "out"),
-    ]
-    done = CliRunner().invoke(main, ["report", *arguments])
+    log, file, out = (str(tmp_path / name) for name in ("log.parquet", "field.csv", "out"))
+    done = CliRunner().invoke(main, ["report", log, "-p", file, "--out", out])
     assert done.exit_code in (2, 3)
     assert told in done.output
     assert not (tmp_path / "out").exists()
