@@ -21,6 +21,8 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from nci_frames.base.typing import Floats
+
 
 def one_score(columns: Collection[str]) -> pl.Expr:
     """Return for each row whether the log's rows from its threshold to before the next share one score."""
@@ -33,6 +35,25 @@ def no_score_below() -> pl.Expr:
     """Return for each row of counts whether no score lies below its threshold."""
     # Sums of weights are rounded: a weight that does not change the sum counts as 0.
     return (pl.col("tp") + pl.col("fn") == pl.col("tp")) & (pl.col("fp") + pl.col("tn") == pl.col("fp"))
+
+
+def in_precision_of(scores: Floats, thresholds: Floats) -> Floats:
+    """Return thresholds as they compare with scores: rounded to Float32 where the scores are.
+
+    A Float32 score that was logged as 0.95 is 0.949999988 in Float64, and a decision at 0.95 is positive.
+    Counts do not say what the scores were: they were Float32 if all of them are such numbers, and some have
+    too many digits to have been written so in Float64.
+
+    >>> in_precision_of(np.array([0.2, 0.949999988079071]), np.array([0.95])).tolist()
+    [0.95]
+    >>> in_precision_of(np.array([0.20000000298023224, 0.949999988079071]), np.array([0.95])).tolist()
+    [0.949999988079071]
+    """
+    with np.errstate(over="ignore", invalid="ignore"):
+        same = np.array_equal(scores.astype(np.float32), scores, equal_nan=True)
+        if not same or np.array_equal(scores.round(7), scores, equal_nan=True):
+            return thresholds
+        return thresholds.astype(np.float32).astype(np.float64)
 
 
 def runs_with_every_score(counts: pl.DataFrame, first: NDArray[np.int64]) -> NDArray[np.bool_]:

@@ -26,14 +26,46 @@ pytestmark = pytest.mark.filterwarnings("ignore::nci_frames.base.errors.OutsideG
 
 @pytest.mark.thorough
 @given(
-    log=small_logs(), threshold=st.one_of(st.sampled_from([0.5, 0.7, 2.5, -3.0]), st.floats(-2, 2, width=32))
+    log=small_logs(),
+    kind=st.sampled_from([pl.Float32, pl.Float64]),
+    threshold=st.one_of(st.sampled_from([0.5, 0.7, 0.95, 2.5, -3.0]), st.floats(-2, 2)),
 )
-def test_a_point_of_exact_rates_is_the_count_at_that_threshold(log: pl.DataFrame, threshold: float) -> None:
-    log = log.with_columns(pl.col("score").cast(pl.Float64))
+def test_a_point_of_exact_rates_is_the_count_at_that_threshold(
+    log: pl.DataFrame, kind: type[pl.DataType], threshold: float
+) -> None:
+    # A third of a Float32 is none, so these scores can only be Float64.
+    score = pl.col("score").cast(kind)
+    log = log.with_columns(
+        score / 3 + 0.1 if kind == pl.Float64 else score * np.float32(0.3) + np.float32(0.1)
+    )
     exact = nf.compute_rates(nf.count_confusion(log, thresholds="exact"))
     point = nf.select_operating_points(exact, threshold=threshold).drop("reason", "resolution")
     expected = nf.compute_rates(nf.count_confusion(log, thresholds=[threshold])).drop("resolution")
     assert_frame_equal(point, expected)
+
+
+def test_a_threshold_is_compared_in_the_precision_of_the_scores() -> None:
+    """A Float32 score that was logged as 0.95 is less than 0.95 in Float64, and positive at 0.95."""
+    rng = np.random.default_rng(2)
+    score = pl.Series(np.round(rng.random(600), 2), dtype=pl.Float32)
+    log = pl.DataFrame(
+        {
+            "model": "a",
+            "unit": np.arange(600) // 3,
+            "label": rng.random(600) < score.to_numpy(),
+            "score": score,
+        }
+    )
+    buckets = nf.unit_buckets(log, buckets=40)
+    for threshold in (0.95, 0.7, 0.1):
+        exact = nf.count_confusion(buckets, thresholds="exact")
+        counted = nf.count_confusion(buckets, thresholds=[threshold])
+        cells = ["tp", "fp", "fn", "tn"]
+        point = nf.select_operating_points(nf.compute_rates(exact), threshold=threshold)
+        assert_frame_equal(point.select("bucket", *cells), counted.select("bucket", *cells))
+        options: Any = {"metric": "f_beta", "threshold": threshold, "units": "bucket", "repeats": 50}
+        values = [nf.bootstrap(counts, **options)["value"].item() for counts in (exact, counted)]
+        assert values[0] == values[1]
 
 
 def test_a_threshold_that_a_grid_lacks_is_null_with_the_reason() -> None:

@@ -6,7 +6,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from nci_frames.counts.resolution import one_score
+from nci_frames.counts.resolution import in_precision_of, one_score
 from nci_frames.schemas import COUNTS
 from nci_frames.schemas.runs import in_runs
 
@@ -45,10 +45,12 @@ def at_thresholds(counts: pl.DataFrame, points: pl.DataFrame, units: str) -> pl.
         __negatives=pl.col("fp") + pl.col("tn"),
     )
     run = np.repeat(np.arange(len(size), dtype=np.uint32), size)
-    reached = counts.select("threshold", "tp", "fp", __run=pl.Series(run))
+    reached = counts.select("tp", "fp", __at="threshold", __run=pl.Series(run))
+    scores = counts["threshold"].to_numpy()
+    decided = wanted.with_columns(__at=pl.Series(in_precision_of(scores, wanted["threshold"].to_numpy())))
     return (
-        heads.join(wanted.sort("threshold"), on=on, nulls_equal=True, maintain_order="left_right")
-        .join_asof(reached, on="threshold", by="__run", strategy="forward", check_sortedness=False)
+        heads.join(decided.sort("threshold"), on=on, nulls_equal=True, maintain_order="left_right")
+        .join_asof(reached, on="__at", by="__run", strategy="forward", check_sortedness=False)
         # No score of the bucket reaches such a threshold.
         .with_columns(pl.col("tp", "fp").fill_null(0))
         .with_columns(fn=pl.col("__positives") - pl.col("tp"), tn=pl.col("__negatives") - pl.col("fp"))

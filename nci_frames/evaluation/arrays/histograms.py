@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from nci_frames.base.errors import ParameterError
 from nci_frames.base.typing import Floats
-from nci_frames.counts.resolution import runs_with_every_score
+from nci_frames.counts.resolution import in_precision_of, runs_with_every_score
 from nci_frames.schemas import COUNTS, RATES, collect
 from nci_frames.schemas.runs import in_runs
 
@@ -71,7 +71,9 @@ class Histogram:
             msg = f"{unknown[0]:g} is not one of the counted thresholds"
             raise ParameterError(msg, where=self.where)
         # Ascending they are as they were counted, which takes no memory.
-        lower = np.searchsorted(self.thresholds[::-1], np.asarray(thresholds, np.float64), side="left")
+        asked = np.asarray(thresholds, np.float64)
+        at = in_precision_of(self.thresholds, asked) if self.every_score else asked
+        lower = np.searchsorted(self.thresholds[::-1], at, side="left")
         return np.asarray(len(self.thresholds) - lower)
 
     def places_in(self, pooled: "Histogram") -> NDArray[np.int64]:

@@ -7,7 +7,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from nci_frames.base.typing import Floats
-from nci_frames.counts.resolution import runs_with_every_score
+from nci_frames.counts.resolution import in_precision_of, runs_with_every_score
 from nci_frames.evaluation.rates.criteria import Wish
 from nci_frames.schemas import RATES
 from nci_frames.schemas.runs import group_starts, is_sorted
@@ -23,7 +23,8 @@ class Runs:
     keys: list[str]
     start: Places  # first row of each group
     size: Places
-    #: The threshold at which each group decides, if one is asked for.
+    #: The threshold that is asked for of each group, if one is; and the same in the precision of its scores.
+    asked: Floats | None = None
     at: Floats | None = None
 
     @classmethod
@@ -40,9 +41,10 @@ class Runs:
             rates = _by_threshold(rates, keys)
             start = group_starts(rates, keys)
         every = runs_with_every_score(rates, start)
-        at = None
+        asked = at = None
         if wish.take == "at":
-            at = wish.thresholds(rates["model"][start])
+            asked = wish.thresholds(rates["model"][start])
+            at = np.where(every, in_precision_of(rates["threshold"].to_numpy(), asked), asked)
             rates, start = _near(rates, start, at)
         frame = rates.with_columns(__exact=pl.Series(np.repeat(every, np.diff(start, append=len(rates)))))
         if every.any():
@@ -52,7 +54,7 @@ class Runs:
             places = np.insert(np.arange(len(frame)), ends, len(frame) + np.arange(len(ends)))
             frame = pl.concat([frame, never])[places]
             start = start + np.cumsum(every) - every
-        return cls(frame, keys, start, np.diff(start, append=len(frame)), at)
+        return cls(frame, keys, start, np.diff(start, append=len(frame)), asked, at)
 
     def values(self, expression: pl.Expr, eta: pl.Expr | None, beta: float) -> Floats:
         """Return the value of an expression for each row; null becomes NaN."""
@@ -90,8 +92,8 @@ def picked_points(runs: Runs, wish: Wish, eta: pl.Expr | None) -> pl.DataFrame:
     """Return the counted point of each group that meets the criterion best."""
     if not len(runs.frame):
         return runs.frame.with_columns(reason=pl.lit(None, pl.String))
-    if runs.at is not None:
-        return _at_threshold(runs, runs.at)
+    if runs.asked is not None and runs.at is not None:
+        return _at_threshold(runs, runs.asked, runs.at)
     value = runs.values(wish.met, eta, wish.beta)
     if wish.take == "best":
         # NaN is never the best value, since it equals nothing.
@@ -109,14 +111,14 @@ def picked_points(runs: Runs, wish: Wish, eta: pl.Expr | None) -> pl.DataFrame:
     return runs.laid_out(runs.last(as_good), wish.unattained)
 
 
-def _at_threshold(runs: Runs, wanted: Floats) -> pl.DataFrame:
+def _at_threshold(runs: Runs, asked: Floats, wanted: Floats) -> pl.DataFrame:
     target = np.repeat(wanted, runs.size)
     at = runs.frame["threshold"].to_numpy()
     exact = runs.frame["__exact"].to_numpy()
     # In an exact group, a threshold between two neighbouring scores decides as the upper score does.
     holds = np.where(exact, at >= target, at == target)
-    why = pl.Series([f"{one:g} is not one of the counted thresholds" for one in wanted], dtype=pl.String)
-    return runs.laid_out(runs.first(holds), why).with_columns(threshold=pl.Series(wanted))
+    why = pl.Series([f"{one:g} is not one of the counted thresholds" for one in asked], dtype=pl.String)
+    return runs.laid_out(runs.first(holds), why).with_columns(threshold=pl.Series(asked))
 
 
 def interpolated_points(runs: Runs, wish: Wish, eta: pl.Expr | None) -> pl.DataFrame:
