@@ -14,6 +14,8 @@ from nci_frames.schemas.checked import checked
 _LEAST_NAMED = 0.2
 #: Places whose probability differs by less are as wide.
 _AS_WIDE = 0.01
+#: A name is cut after so many letters, and kept within a chart as wide as that of a telephone.
+_LETTERS, _NARROW = 24, 240
 
 
 @checked
@@ -109,7 +111,8 @@ def _widest(rows: pl.DataFrame, axis: axes.LogAxis) -> pl.DataFrame:
     most = pl.col("probability").max().over("model")
     near = rows.filter(pl.col("probability") > most - _AS_WIDE).sort("model", "prevalence")
     middle = pl.int_range(pl.len()).over("model") == pl.len().over("model") // 2
-    half = theme.LETTER / 2 / theme.WIDTH * math.log(axis.high / axis.low) * pl.col("model").str.len_chars()
+    letters = pl.col("model").str.len_chars().clip(upper_bound=_LETTERS)
+    half = theme.LETTER / 2 / _NARROW * math.log(axis.high / axis.low) * letters
     # A name stays among the rows.
     first, last = (
         pl.lit(end, pl.Float64).log() for end in (rows["prevalence"].min(), rows["prevalence"].max())
@@ -127,6 +130,9 @@ def _names(places: pl.DataFrame, axis: axes.LogAxis) -> list[alt.Chart]:
     if places.is_empty():
         return []
     base = alt.Chart(places).encode(x=axis.x(), y="middle:Q", text="name:N")
-    outlines = base.mark_text(fontSize=12, stroke=theme.GROUND, strokeWidth=3.5, strokeJoin="round")
-    names = base.mark_text(fontSize=12, color=theme.INK)
+    limit = _LETTERS * theme.LETTER
+    outlines = base.mark_text(
+        limit=limit, fontSize=12, stroke=theme.GROUND, strokeWidth=3.5, strokeJoin="round"
+    )
+    names = base.mark_text(limit=limit, fontSize=12, color=theme.INK)
     return [outlines.properties(name="outlines"), names.properties(name="names")]
