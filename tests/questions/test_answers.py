@@ -19,6 +19,7 @@ from nci_frames.commands.cli import main
 from nci_frames.jobs.small_segments import small_segments, with_small_pooled
 from nci_frames.questions.answer import Answer
 from nci_frames.questions.answer_lines import answer_lines, short_answer
+from nci_frames.questions.ranked import own_threshold_words
 from nci_frames.reporting.json import render_json
 from nci_frames.reporting.markdown import render_markdown
 from nci_frames.reporting.terminal import print_answer, print_conclusion
@@ -61,8 +62,9 @@ def test_the_cheapest_model_at_a_threshold(ask: Ask) -> None:
     assert (answer.models["value"] <= answer.models["upper"]).all()
 
 
-def test_own_thresholds_are_judged_on_other_rows(ask: Ask) -> None:
+def test_own_thresholds_are_judged_on_other_rows(ask: Ask, comparison: nf.Comparison) -> None:
     answer = ask(prevalence=0.01, cost=(50, 1))
+    assert own_threshold_words(comparison).endswith("own best threshold, judged on other rows")
     metric = nf.expected_cost(c_fp=1, c_fn=50)
     fitted = nf.cross_fit(COUNTS, metric=metric, prevalence=0.01)
     judged = dict(fitted.select("model", "value").iter_rows())
@@ -233,6 +235,7 @@ def test_sums_of_weights_have_no_interval_and_no_test() -> None:
     weighted = COUNTS.with_columns(pl.col("tp", "fp", "fn", "tn") * 0.5).drop("resolution", strict=False)
     comparison = nf.compare_models(weighted, prevalence=GRID, threshold=0.5)
     answer = comparison.asking(prevalence=0.1).said
+    assert own_threshold_words(comparison).endswith("own best threshold, judged on the same rows")
     assert answer.models["lower"].null_count() == 2
     untold = "whether it is significantly better than others, this log cannot tell"
     assert untold in answer_lines(answer)
