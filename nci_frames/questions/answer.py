@@ -2,8 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cached_property
-from typing import cast
+from functools import cached_property, partial
 
 import polars as pl
 
@@ -69,20 +68,20 @@ class Asked:
         rates: pl.DataFrame,
         places: Sequence[float],
         repeats: int,
+        *,
+        own: OwnPoints | None = None,
+        known: pl.DataFrame | None = None,
     ) -> None:
         self._question, self._log = question, log
         #: Prevalences in (0, 1) at which a report answers: what is computed for one is computed for all of
         #: them, which takes hardly longer.
         self._places, self._repeats = places, max(repeats, LEAST_REPEATS)
-        self._kept: dict[str, pl.DataFrame] = {}
+        #: Of F-beta at own best thresholds: the points that can be the best, and values known already.
+        self._own = own
+        self._kept: dict[str, pl.DataFrame] = {} if known is None else {"own": known}
         self._metric, self._area = question.asked, question.area
         self._label = self._area.name if self._area is not None else called_metric(self._metric).label
         self._rates = rates
-        self._own: OwnPoints | None = None
-
-    def take(self, own: OwnPoints, values: pl.DataFrame) -> None:
-        """Take the points that can be the best of a question of F-beta, and what is known of their values."""
-        self._own, self._kept["own"] = own, values
 
     def over(self, prevalence: Sequence[float], *, tested: bool = True) -> pl.DataFrame:
         """Return the models at each prevalence, the best first; see ``Comparison.answer``.
@@ -129,14 +128,14 @@ class Asked:
     def _values(self, prevalence: Sequence[float]) -> pl.DataFrame:
         points = self._points(prevalence)
         if self._own is not None:
-            table = self._kept_at("own", prevalence, self._own_values)
+            table = self._kept_at("own", prevalence, partial(self._own_values, self._own))
         else:
             table = self._projected(points, prevalence)
         besides = points.select(*_AT, recall="tpr", precision=precision(), pos_fraction=pos_fraction())
         return table.join(besides, on=_AT, how="left", nulls_equal=True)
 
-    def _own_values(self, prevalence: list[float]) -> pl.DataFrame:
-        own, log, at = cast("OwnPoints", self._own), self._log, crossed(prevalence, [self._question.beta])
+    def _own_values(self, own: OwnPoints, prevalence: list[float]) -> pl.DataFrame:
+        log, at = self._log, crossed(prevalence, [self._question.beta])
         return best_values(own, log.judged, at, units=log.drawn.units, over=log.repeat)
 
     def _projected(self, points: pl.DataFrame, prevalence: Sequence[float]) -> pl.DataFrame:

@@ -236,11 +236,12 @@ class Comparison(LogTables):
 
     @computed
     def _asked(self) -> Asked:
-        asked = Asked(self.question, self._log, self.rates, self.answer_prevalences, self._draws)
-        if self.question.own and self.question.f_beta:
-            known = self._own_values if self._earlier is None else self._earlier
-            asked.take(self._own, known.filter(beta=self.question.beta))
-        return asked
+        question, own, known = self.question, None, None
+        if question.own and question.f_beta:
+            values = self._own_values if self._earlier is None else self._earlier
+            own, known = self._own, values.filter(beta=question.beta)
+        at, draws = self.answer_prevalences, self._draws
+        return Asked(question, self._log, self.rates, at, draws, own=own, known=known)
 
     @property
     def _own_places(self) -> pl.DataFrame:

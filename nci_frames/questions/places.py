@@ -76,11 +76,8 @@ def with_asked(numbers: Sequence[float], asked: float | None) -> tuple[float, ..
 
 def crossed(prevalence: Sequence[float], beta: Sequence[float]) -> pl.DataFrame:
     """Return each prevalence with each beta."""
-    axes = (
-        pl.DataFrame({name: list(axis)}, schema={name: pl.Float64})
-        for name, axis in (("prevalence", prevalence), ("beta", beta))
-    )
-    return next(axes).join(next(axes), how="cross")
+    etas = pl.DataFrame({"prevalence": list(prevalence)}, schema={"prevalence": pl.Float64})
+    return etas.join(pl.DataFrame({"beta": list(beta)}, schema={"beta": pl.Float64}), how="cross")
 
 
 def compared(

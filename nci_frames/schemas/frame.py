@@ -197,9 +197,9 @@ _DEPTH = ContextVar("depth", default=0)
 
 
 @contextlib.contextmanager
-def within(depth: int = 1) -> Iterator[None]:
-    """Be so much deeper in the library: what is called here gets frames that were checked further out."""
-    token = _DEPTH.set(_DEPTH.get() + depth)
+def within() -> Iterator[None]:
+    """Be one step deeper in the library: what is called here gets frames that were checked further out."""
+    token = _DEPTH.set(_DEPTH.get() + 1)
     try:
         yield
     finally:
