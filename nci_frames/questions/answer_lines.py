@@ -2,8 +2,7 @@
 
 from collections.abc import Sequence
 from itertools import zip_longest
-
-import polars as pl
+from typing import Any
 
 from nci_frames.base.messages import quantity
 from nci_frames.evaluation.metrics import title_of
@@ -19,6 +18,7 @@ def answer_lines(answer: Answer, /) -> list[str]:
     """Return an answer in at most six lines, the most important first.
 
     >>> import nci_frames as nf
+    >>> import polars as pl
     >>> counts = pl.DataFrame({
     ...     "model": ["a", "b"], "threshold": 0.5, "tp": [600, 800], "fp": [10, 200], "fn": [400, 200],
     ...     "tn": [9990, 9800],
@@ -37,41 +37,54 @@ def answer_lines(answer: Answer, /) -> list[str]:
     return [*here_lines(answer), *([order_line(answer)] if ranked else [])]
 
 
+#: A row of ``Comparison.answer``.
+_Row = dict[str, Any]
+
+
 def here_lines(answer: Answer, /) -> list[str]:
     """Return what is said at the prevalence of the answer: all lines but that of the order elsewhere."""
     lines = [f"{_place(answer)}, by {_measure(answer)}:"]
-    ranked = answer.models.filter(pl.col("rank").is_not_null())
-    if ranked.is_empty():
+    best, others = _ranked(answer)
+    if not best:
         return [*lines, "no model has a defined value"]
-    best = ranked.row(0, named=True)
-    tied = ranked.filter(rank=1)["model"].to_list()
-    thresholds = ranked.filter(rank=1)["threshold"].drop_nulls().unique()
-    at = f", threshold {format_threshold(thresholds[0])}" if len(thresholds) == 1 else ""
-    doubt = _doubt(ranked, tied, tested=answer.tested)
+    first, tied = best[0], [row["model"] for row in best]
+    thresholds = {row["threshold"] for row in best if row["threshold"] is not None}
+    at = f", threshold {format_threshold(thresholds.pop())}" if len(thresholds) == 1 else ""
+    doubt = _doubt(best, others, tested=answer.tested)
     here = "; in this log" if doubt else ":"
-    lines.append(f"choose {_some(tied)}{at}{here} {_value(answer, best)}")
+    lines.append(f"choose {_some(tied)}{at}{here} {_value(answer, first)}")
     if doubt:
         lines.append(doubt)
-    elif answer.tested and ranked.height > len(tied):
-        lines.append(_rivals(ranked, tied))
+    elif answer.tested and others:
+        lines.append(_rivals(others))
     if doubt:
         # What depends on the value is as little known.
-        best |= {"precision": None}
-    return [*lines, *([_work(answer, best)] if best["pos_fraction"] is not None else [])]
+        first |= {"precision": None}
+    return [*lines, *([_work(answer, first)] if first["pos_fraction"] is not None else [])]
 
 
 def short_answer(answer: Answer, /) -> str:
     """Return the answer as one sentence."""
-    ranked = answer.models.filter(pl.col("rank").is_not_null())
-    if ranked.is_empty():
+    best, others = _ranked(answer)
+    if not best:
         return f"{_place(answer)}: no model has a defined value"
-    best = ranked.row(0, named=True)
-    tied = ranked.filter(rank=1)["model"].to_list()
-    doubt = _doubt(ranked, tied)
-    said = doubt or (_rivals(ranked, tied) if ranked.height > len(tied) else "")
+    tied = [row["model"] for row in best]
+    doubt = _doubt(best, others)
+    said = doubt or (_rivals(others) if others else "")
     here = "in this log " if doubt else ""
-    words = [f"{_place(answer)}: {_some(tied)}, {here}{_value(answer, best)}", said, order_line(answer)]
+    words = [f"{_place(answer)}: {_some(tied)}, {here}{_value(answer, best[0])}", said, order_line(answer)]
     return "; ".join(filter(None, words))
+
+
+def _ranked(answer: Answer) -> tuple[list[_Row], list[_Row]]:
+    """Return the rows of the best models, and those of the others that have a rank."""
+    ranked = [row for row in answer.models.iter_rows(named=True) if row["rank"] is not None]
+    best = [row for row in ranked if row["rank"] == 1]
+    return best, ranked[len(best) :]
+
+
+def _told(others: Sequence[_Row], distinguishable: bool | None) -> list[str]:
+    return [row["model"] for row in others if row["distinguishable"] is distinguishable]
 
 
 def _place(answer: Answer) -> str:
@@ -100,7 +113,7 @@ def measure_name(answer: Answer, /) -> str:
     return "expected cost" if answer.question.cost is not None else title_of(answer.metric)
 
 
-def _value(answer: Answer, row: dict[str, float | None]) -> str:
+def _value(answer: Answer, row: _Row) -> str:
     """Name the metric and its value; a cost is that of the volume, if one was given."""
     rows = answer.question.volume if answer.question.cost is not None else None
     value, lower, upper = (
@@ -123,10 +136,8 @@ def _percent(share: float) -> str:
     return f"{100 * share:.3g} %"
 
 
-def _rivals(ranked: pl.DataFrame, tied: Sequence[str]) -> str:
-    others = ranked.filter(~pl.col("model").is_in(tied))
-    near = others.filter(pl.col("distinguishable").not_())["model"].to_list()
-    untold = others.filter(pl.col("distinguishable").is_null())["model"].to_list()
+def _rivals(others: Sequence[_Row]) -> str:
+    near, untold = _told(others, distinguishable=False), _told(others, distinguishable=None)
     if len(untold) == len(others):
         return "whether it is significantly better than others, this log cannot tell"
     words = [f"not significantly better than {_some(near)}"] if near else []
@@ -137,26 +148,22 @@ def _rivals(ranked: pl.DataFrame, tied: Sequence[str]) -> str:
     return f"significantly better than {whom}"
 
 
-def _doubt(ranked: pl.DataFrame, tied: Sequence[str], *, tested: bool = True) -> str | None:
+def _doubt(best: Sequence[_Row], others: Sequence[_Row], *, tested: bool = True) -> str | None:
     """Say why the log cannot tell the value of the best, and what it tells of the order; None if it can."""
-    best = ranked.row(0, named=True)
-    if best["supported"] or best["reason"] is None:
-        return None
-    if not tested:
-        return str(best["reason"])
-    others = ranked.filter(~pl.col("model").is_in(tied))
-    told = pl.col("distinguishable")
+    reason: str | None = best[0]["reason"]
+    if best[0]["supported"] or reason is None or not tested:
+        return None if best[0]["supported"] else reason
     order = known_order(
-        tied,
-        worse=others.filter(told)["model"].to_list(),
-        equal=others.filter(~told)["model"].to_list(),
-        untold=others.filter(told.is_null())["model"].to_list(),
+        [row["model"] for row in best],
+        worse=_told(others, distinguishable=True),
+        equal=_told(others, distinguishable=False),
+        untold=_told(others, distinguishable=None),
         most=_SOME,
     )
-    return f"{best['reason']}; {order}"
+    return f"{reason}; {order}"
 
 
-def _work(answer: Answer, row: dict[str, float | None]) -> str:
+def _work(answer: Answer, row: _Row) -> str:
     """Say what happens to the rows: in the user's own number, if there is one."""
     recall, precision, flagged = (row[name] or 0.0 for name in ("recall", "precision", "pos_fraction"))
     rows = answer.question.volume

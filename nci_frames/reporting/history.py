@@ -64,8 +64,8 @@ def render_history(
     """
     listed = runs.tail(_RUNS_LISTED)
     shown = unusual.filter(pl.col("run").is_in(listed["run"].implode())).reverse()
-    filters: dict[str, Any] = {"written": written, "bounded": bounded, "segment": segment_name, "time": _time}
-    return template("history.html.jinja", filters).render(
+    page = template("history.html.jinja", written=written, bounded=bounded, segment=segment_name, time=_time)
+    return page.render(
         title=title,
         css=own("report.css"),
         facts=facts,

@@ -63,7 +63,7 @@ def render_report(
     segments = segment_numbers(comparison, drawn)
     asked = _covered(comparison, scenarios or {})
     tables = ranked_tables(comparison)
-    return template("report.html.jinja", _FILTERS).render(
+    return template("report.html.jinja", **_FILTERS).render(
         title=title,
         policy=_policy(scripts),
         css=own("report.css"),

@@ -38,15 +38,8 @@ def render_markdown(
     '# four rows'
     """
     tables = ranked_tables(comparison)
-    filters = {
-        "grid": _trusted(format_grid),
-        "group": _trusted(format_group),
-        "value": _trusted(format_value),
-        "count": _trusted(format_count),
-        "table": _table,
-        "name": _name,
-    }
-    return template("report.md.jinja", filters, finalize=_finalized, keep_trailing_newline=True).render(
+    page = template("report.md.jinja", finalize=_finalized, keep_trailing_newline=True, **_FILTERS)
+    return page.render(
         title=title,
         comparison=comparison,
         answered=answered(comparison, questions),
@@ -80,3 +73,13 @@ def _markup(text: str) -> Markup:
 
 def _table(frame: pl.DataFrame) -> Markup:
     return _markup(markdown_table(frame.head(_ROWS)))
+
+
+_FILTERS: dict[str, Callable[[Any], Markup]] = {
+    "grid": _trusted(format_grid),
+    "group": _trusted(format_group),
+    "value": _trusted(format_value),
+    "count": _trusted(format_count),
+    "table": _table,
+    "name": _name,
+}

@@ -1,6 +1,7 @@
 """The templates of the pages, and the other files beside them."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
+from functools import cache
 from importlib import resources
 from typing import Any
 
@@ -12,7 +13,15 @@ def own(name: str) -> str:
     return resources.files("nci_frames.reporting").joinpath(name).read_text(encoding="utf-8")
 
 
-def template(name: str, filters: Mapping[str, Callable[[Any], str]], **options: Any) -> jinja2.Template:
+@cache
+def template(
+    name: str,
+    /,
+    *,
+    finalize: Callable[[Any], str] | None = None,
+    keep_trailing_newline: bool = False,
+    **filters: Callable[[Any], str],
+) -> jinja2.Template:
     """Return a template in which text from the data is escaped, and every name has a value."""
     environment = jinja2.Environment(
         loader=jinja2.PackageLoader("nci_frames.reporting", package_path=""),
@@ -20,7 +29,8 @@ def template(name: str, filters: Mapping[str, Callable[[Any], str]], **options: 
         undefined=jinja2.StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
-        **options,
+        finalize=finalize,
+        keep_trailing_newline=keep_trailing_newline,
     )
     environment.filters |= filters
     return environment.get_template(name)
