@@ -14,6 +14,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -24,8 +25,8 @@ import pyarrow.parquet as pq
 
 import nci_frames as nf
 from nci_frames.counting.engine.memory import Budget
-from nci_frames.counting.engine.partitions import PartialCounts
 from nci_frames.counting.logs.scan import scan_behind
+from nci_frames.counting.spark.partial import Kernel, partial_counts
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 from tests.spark_cluster import descendants, running_cluster
@@ -61,7 +62,7 @@ def write_log(folder: Path, rows: int, files: int) -> str:
 class Timed:
     """A kernel that writes down how much of the processor each call of it took."""
 
-    def __init__(self, kernel: PartialCounts, folder: str) -> None:
+    def __init__(self, kernel: Kernel, folder: str) -> None:
         self.kernel = kernel
         self.folder = folder
 
@@ -77,10 +78,10 @@ class Timed:
         return found
 
 
-def kernel_of(log: str) -> PartialCounts:
+def kernel_of(log: str) -> Kernel:
     scan = scan_behind(nf.scan_predictions(log, segments="segment"))
-    grid = np.array(GRID)
-    return PartialCounts(scan.source.schema(), scan.prepare, ("model", "segment"), grid, Budget.of(None))
+    find = partial(partial_counts, group=["model", "segment"], grid=np.array(GRID), budget=Budget.of(None))
+    return Kernel(scan.source.schema(), scan.prepare, find)
 
 
 def here(log: str) -> list[float]:

@@ -1,11 +1,11 @@
 """One pass over a scan, in this process or where its rows are."""
 
-import math
 from dataclasses import dataclass
 from typing import Protocol, cast
 
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 from nci_frames.base.typing import Floats
 from nci_frames.counting.engine.batches import BATCH_ROWS
@@ -22,15 +22,26 @@ FEW_SCORES = 16_384
 
 
 @dataclass(frozen=True, slots=True)
-class ScoreRange:
-    """The scores of valid rows."""
+class Scores:
+    """The distinct scores of valid rows, ascending."""
 
-    #: The distinct scores, ascending; None where they are too many.
-    few: Floats | None
-    #: The lowest score, and the lowest and the highest that are finite; null where there is none.
-    least: float | None
-    low: float | None
-    high: float | None
+    scores: Floats
+    #: Whether they are too many: then of all only the lowest, and the lowest and the highest finite ones.
+    many: bool = False
+
+    @property
+    def finite(self) -> Floats:
+        """Those that are finite."""
+        return self.scores[np.isfinite(self.scores)]
+
+    def and_of(self, more: NDArray[np.floating], *, many: bool = False) -> "Scores":
+        """Return these scores and more, which are in any order, or too many."""
+        found = np.append(self.scores, more)
+        if not (self.many or many) and len(distinct := np.unique(found)) <= FEW_SCORES:
+            return Scores(distinct)
+        finite = found[np.isfinite(found)]
+        ends = ((found, np.min), (finite, np.min), (finite, np.max))
+        return Scores(np.unique([end(of) for of, end in ends if len(of)]), many=True)
 
 
 class Engine(Elsewhere, Protocol):
@@ -41,8 +52,8 @@ class Engine(Elsewhere, Protocol):
     ) -> Counted:
         """Count the groups of a scan of these rows as ``count_at`` does."""
 
-    def score_range(self, scan: Scan) -> ScoreRange:
-        """Find the range of the scores of a scan of these rows, and all of them if they are few."""
+    def scores(self, scan: Scan) -> Scores:
+        """Find the scores of a scan of these rows as ``find_scores`` does."""
 
 
 def count_at(
@@ -97,25 +108,16 @@ def count_at(
     return with_group_numbers({key: schema[key] for key in group}, count)
 
 
-def find_scores(scan: Scan) -> ScoreRange:
+def find_scores(scan: Scan) -> Scores:
     """Find the range of the scores of a scan, and all of them if they are few, in one pass."""
     engine = _engine(scan)
     if engine is not None:
-        return engine.score_range(scan)
+        return engine.scores(scan)
     scores = scan.raw.filter(pl.col(REASON) == 0).select("score")
-    few: Floats | None = np.empty(0)
-    finite, infinite = [], False
+    found = Scores(np.empty(0))
     for batch in scan.batches(scores, chunk_size=BATCH_ROWS, maintain_order=False):
-        values = batch["score"].to_numpy()
-        if few is not None:
-            few = np.union1d(few, batch["score"].unique().to_numpy())
-            few = few if len(few) <= FEW_SCORES else None
-        inside = values[np.isfinite(values)]
-        infinite = infinite or bool(np.isneginf(values).any())
-        if len(inside):
-            finite += [float(inside.min()), float(inside.max())]
-    low, high = (min(finite), max(finite)) if finite else (None, None)
-    return ScoreRange(few, -math.inf if infinite else low, low, high)
+        found = found.and_of((batch if found.many else batch.unique())["score"].to_numpy())
+    return found
 
 
 def _engine(scan: Scan) -> Engine | None:

@@ -7,6 +7,7 @@ nothing is counted by side effects such as accumulators.
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
@@ -20,20 +21,19 @@ from nci_frames.base.messages import listed, quantity
 from nci_frames.base.typing import Floats
 from nci_frames.counting.engine.grid import Counted, joined
 from nci_frames.counting.engine.memory import Budget
-from nci_frames.counting.engine.partitions import (
-    InvalidByFile,
-    PartialCounts,
-    RangeOfPartition,
-    key_names,
-    partial_schema,
-)
-from nci_frames.counting.engine.passes import FEW_SCORES, Engine, ScoreRange
+from nci_frames.counting.engine.passes import Engine, Scores
 from nci_frames.counting.logs.footers import Stamp
 from nci_frames.counting.logs.opened import FILE, OpenedLog
 from nci_frames.counting.logs.reading import Scan
-from nci_frames.counting.logs.rows import REASON
 from nci_frames.counting.spark.files import need_columns_in_files
-from nci_frames.counting.spark.merging import counted_of
+from nci_frames.counting.spark.partial import (
+    Kernel,
+    counted_of,
+    files_of_invalid,
+    key_names,
+    partial_counts,
+    partial_scores,
+)
 from nci_frames.counting.spark.rows import SparkRows
 
 #: Rows of partial counts that a task returns at a time.
@@ -89,38 +89,21 @@ class _Spark(Engine):
         """
         budget = replace(budget, to_file=False)
         raw = scan.raw.collect_schema()
-        raw.pop(REASON)
         thresholds = None if grid is None else joined(grid, also)
-        kernel = PartialCounts(self.rows.schema(), scan.prepare, tuple(group), thresholds, budget)
-        schema = partial_schema(raw, group, on_grid=grid is not None)
+        kernel = partial(partial_counts, group=group, grid=thresholds, budget=budget)
         by = [*key_names(len(group)), "place", "code"]
-        sums = _sums(weighted="weight" in raw)
-        found = _run(self.rows, kernel, schema, lambda partial: partial.groupBy(*by).agg(*sums))
+        sums = _sums(weighted=scan.weighted)
+        found = _run(self.rows, scan, kernel, lambda partial: partial.groupBy(*by).agg(*sums))
         counted = counted_of(found, {key: raw[key] for key in group}, grid, also, budget, scan.source.where)
         if scan.on_invalid == "raise" and scan.reasons(counted.rows_by_code):
             raise scan.refusal(counted.rows_by_code, _files_of_invalid(scan, self.rows))
         scan.need_same_rows(sum(counted.rows_by_code.values()))
         return counted
 
-    def score_range(self, scan: Scan) -> ScoreRange:
-        """Find the range of the scores of a scan of these rows."""
-        from pyspark.sql import functions  # noqa: PLC0415
-
-        kernel = RangeOfPartition(self.rows.schema(), scan.prepare)
-
-        def merge(partial: Any) -> Any:
-            # Where one partition has too many, all have.
-            scores = functions.array_distinct(functions.flatten(functions.collect_list("few")))
-            few = (functions.count("few") == functions.count("*")) & (functions.size(scores) <= FEW_SCORES)
-            return partial.agg(
-                functions.when(few, scores).alias("few"),
-                functions.min("least").alias("least"),
-                functions.min("low").alias("low"),
-                functions.max("high").alias("high"),
-            )
-
-        few, least, low, high = _run(self.rows, kernel, kernel([]).schema, merge).row(0)
-        return ScoreRange(None if few is None else np.unique(few), least, low, high)
+    def scores(self, scan: Scan) -> Scores:
+        """Find the scores of a scan of these rows."""
+        found = _run(self.rows, scan, partial_scores)["score"]
+        return Scores(np.empty(0)).and_of(found.drop_nulls().to_numpy(), many=found.has_nulls())
 
 
 def _sums(*, weighted: bool) -> list[Any]:
@@ -136,25 +119,29 @@ def _sums(*, weighted: bool) -> list[Any]:
 
 
 def _run(
-    rows: SparkRows, kernel: Callable[..., pl.DataFrame], schema: pl.Schema, merge: Callable[[Any], Any]
+    rows: SparkRows,
+    scan: Scan,
+    find: Callable[[Scan, int], pl.DataFrame],
+    merge: Callable[[Any], Any] = lambda partial: partial.distinct(),
 ) -> pl.DataFrame:
     """Run a kernel on every partition, merge what it returns in Spark, and fetch that."""
     from pyspark.sql.pandas.types import from_arrow_schema, to_arrow_schema  # noqa: PLC0415
 
-    arrow = pl.DataFrame(schema=schema).to_arrow(compat_level=pl.CompatLevel.oldest()).schema
+    kernel = Kernel(rows.schema(), scan.prepare, find)
+    nothing = kernel([])
     with rows.errors():
-        returned = from_arrow_schema(arrow)
+        returned = from_arrow_schema(nothing.to_arrow(compat_level=pl.CompatLevel.oldest()).schema)
         task = _Task(kernel, to_arrow_schema(returned, timezone="UTC"), _version())
         table = merge(rows.frame.mapInArrow(task, returned)).toArrow()
     found = pl.DataFrame(table)
-    return found.cast({name: schema[name] for name in found.columns})
+    return found.cast({name: nothing.schema[name] for name in found.columns})
 
 
 @dataclass(frozen=True, slots=True)
 class _Task:
     """What Spark runs on each partition."""
 
-    kernel: Callable[..., pl.DataFrame]
+    kernel: Kernel
     schema: pa.Schema
     version: str | None
 
@@ -183,13 +170,10 @@ def _files_of_invalid(scan: Scan, rows: SparkRows) -> str:
     """Return where the invalid rows are: in which files, if they come from files."""
     from pyspark.sql import functions  # noqa: PLC0415
 
-    names = rows.schema()
-    with_files = rows.frame.withColumn(f"c{len(names)}", functions.input_file_name())
-    schema = pl.Schema({**names, FILE: pl.String()})
-    kernel = InvalidByFile(schema, scan.prepare)
-    located = SparkRows(with_files, (*rows.names, FILE), rows.where)
-    files = _run(located, kernel, kernel([]).schema, lambda partial: partial.distinct())[FILE].drop_nulls()
-    named = files.filter(files != "").sort()
+    frame = rows.frame.withColumn(f"c{len(rows.names)}", functions.input_file_name())
+    located = SparkRows(frame, (*rows.names, FILE), rows.where)
+    named = _run(located, scan, files_of_invalid)[FILE].drop_nulls().sort()
+    named = named.filter(named != "")
     if named.is_empty():
         return rows.where
     return f"{quantity(len(named), 'file')} of {rows.where}: {listed(map(repr, named))}"

@@ -3,7 +3,6 @@
 Nothing here depends on the order of rows or files, and the memory is that of the grid.
 """
 
-import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
@@ -15,7 +14,7 @@ from nci_frames.base.arguments import MOST_THRESHOLDS
 from nci_frames.base.typing import Floats
 from nci_frames.counting.engine.grid import holds_one_score, successors
 from nci_frames.counting.engine.memory import Budget
-from nci_frames.counting.engine.passes import count_at, find_scores
+from nci_frames.counting.engine.passes import Scores, count_at, find_scores
 from nci_frames.counting.logs.reading import Scan
 
 _PASSES = 8
@@ -80,9 +79,7 @@ def refine_scan(
     def count(grid: Floats) -> ModelCounts:
         return _in_bins(count_at(scan, ["model"], grid, budget=mine, progress=progress).counts, grid, dtype)
 
-    ends = find_scores(scan)
-    infinite = ends.least == -math.inf
-    counts = count(_first_grid(ends.low or 0.0, ends.high or 0.0, dtype, few=ends.few, infinite=infinite))
+    counts = count(_first_grid(find_scores(scan), dtype))
     for _ in range(_PASSES):
         if worst(measure(counts)) <= tolerance:
             break
@@ -148,32 +145,19 @@ def _in_bins(table: pl.DataFrame, grid: Floats, dtype: type[np.floating]) -> Mod
     return ModelCounts(grid, in_bins("tp", "fn"), in_bins("fp", "tn"), _tied(grid, dtype))
 
 
-def _first_grid(
-    low: float, high: float, dtype: type[np.floating], *, few: Floats | None, infinite: bool
-) -> Floats:
-    """Return the grid to begin with: few scores and their successors, or a grid dense at both ends.
-
-    Parameters
-    ----------
-    low, high
-        The lowest and the highest finite score.
-    dtype
-        The type of the scores.
-    few
-        The distinct scores, if they are few.
-    infinite
-        Whether some scores are minus infinity, so that they are distinguished from all finite ones.
-    """
-    if few is not None:
-        return _distinct(np.append(few, successors(few, dtype)), dtype)
-    ends = np.array([low, high])
+def _first_grid(found: Scores, dtype: type[np.floating]) -> Floats:
+    """Return the grid to begin with: few scores and their successors, or a grid dense at both ends."""
+    if not found.many:
+        return _distinct(np.append(found.scores, successors(found.scores, dtype)), dtype)
+    ends = found.finite[[0, -1]]
     third = MOST_THRESHOLDS // 3 - 4
     logit = 1 / (1 + np.exp(-np.linspace(-25, 25, third)))
     share = np.append(np.linspace(0, 1, third), logit)
     # The difference of the ends may be more than the largest number.
     by_value = ends[0] * (1 - share) + ends[1] * share
     by_digit = _between(ends[:1], ends[1:], np.array([third]), dtype)
-    lowest = [-np.inf, np.nextafter(dtype(-np.inf), dtype(0))] if infinite else []
+    # Minus infinity is distinguished from all finite scores.
+    lowest = [-np.inf, np.nextafter(dtype(-np.inf), dtype(0))] if np.isneginf(found.scores[0]) else []
     return _distinct(
         np.concatenate([lowest, ends, by_value, by_digit, successors(ends, dtype), [np.inf]]), dtype
     )

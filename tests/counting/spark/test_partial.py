@@ -3,6 +3,8 @@
 import itertools
 import pickle
 from collections.abc import Iterator
+from functools import partial
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -14,22 +16,27 @@ from polars.testing import assert_frame_equal
 
 import nci_frames as nf
 from nci_frames.counting.engine.memory import Budget
-from nci_frames.counting.engine.partitions import InvalidByFile, PartialCounts, RangeOfPartition, key_names
 from nci_frames.counting.engine.passes import FEW_SCORES
 from nci_frames.counting.logs.opened import FILE
 from nci_frames.counting.logs.scan import scan_behind
-from nci_frames.counting.spark.merging import counted_of
+from nci_frames.counting.spark.partial import (
+    Kernel,
+    counted_of,
+    files_of_invalid,
+    key_names,
+    partial_counts,
+    partial_scores,
+)
 from tests.logs import GRID, odd_log, random_log, small_logs
 
 BUDGET = Budget.of(None)
 
 
-def kernel_of(predictions: pl.LazyFrame, grid: list[float] | None) -> PartialCounts:
+def kernel_of(predictions: pl.LazyFrame, find: Any, *more: str) -> Kernel:
     scan = scan_behind(predictions)
-    thresholds = None if grid is None else np.array(grid)
-    kernel = PartialCounts(scan.source.schema(), scan.prepare, ("model", *scan.keys), thresholds, BUDGET)
+    schema = pl.Schema({**scan.source.schema(), **dict.fromkeys(more, pl.String())})
     # As it travels to another process.
-    return pickle.loads(pickle.dumps(kernel))  # noqa: S301
+    return pickle.loads(pickle.dumps(Kernel(schema, scan.prepare, find)))  # noqa: S301
 
 
 def batches_of(log: pl.DataFrame, rows: int) -> Iterator[pa.RecordBatch]:
@@ -42,25 +49,31 @@ def added(
     predictions: pl.LazyFrame, log: pl.DataFrame, cuts: list[int], grid: list[float] | None
 ) -> tuple[pl.DataFrame, dict[int, int]]:
     """Count parts of a log, each with hashes of its own, add them by a plain sum, and return the counts."""
-    kernel = kernel_of(predictions, grid)
+    scan = scan_behind(predictions)
+    group = ["model", *scan.keys]
+    thresholds = None if grid is None else np.array(grid)
+    kernel = kernel_of(predictions, partial(partial_counts, group=group, grid=thresholds, budget=BUDGET))
     bounds = [0, *sorted(cuts), len(log)]
     parts = [
         kernel(batches_of(log[low:high], 3), seed=place)
         for place, (low, high) in enumerate(itertools.pairwise(bounds))
     ]
-    by = [*key_names(len(kernel.group)), "place", "code"]
-    summed = pl.concat(parts).group_by(by).agg(pl.col("positives", "negatives").sum())
-    raw = scan_behind(predictions).raw.collect_schema()
+    summed = (
+        pl.concat(parts)
+        .group_by(*key_names(len(group)), "place", "code")
+        .agg(pl.col("positives", "negatives").sum())
+    )
+    raw = scan.raw.collect_schema()
     # On a grid, every third threshold is one of those whose counts are returned apart.
     counted_at = also = None
-    if kernel.grid is not None:
-        counted_at, also = np.delete(kernel.grid, slice(1, None, 3)), kernel.grid[1::3]
-    counted = counted_of(summed, {key: raw[key] for key in kernel.group}, counted_at, also, BUDGET, "here")
+    if thresholds is not None:
+        counted_at, also = np.delete(thresholds, slice(1, None, 3)), thresholds[1::3]
+    counted = counted_of(summed, {key: raw[key] for key in group}, counted_at, also, BUDGET, "here")
     counts = counted.counts
     if counted.also is not None:
         assert counts["threshold"].is_in(counted_at).all()
         assert counted.also["threshold"].is_in(also).all()
-        counts = pl.concat([counts, counted.also]).sort(*kernel.group, "threshold")
+        counts = pl.concat([counts, counted.also]).sort(*group, "threshold")
     return counts, counted.rows_by_code
 
 
@@ -100,8 +113,7 @@ def test_the_files_of_rows_that_are_not_valid_are_named() -> None:
         .with_columns(pl.Series(FILE, ["good", "bad"] * 200))
         .filter((pl.col(FILE) == "bad") | (pl.col("label").is_in([0, 1]) & pl.col("score").is_not_nan()))
     )
-    scan = scan_behind(nf.scan_predictions(log.drop(FILE), segments=["country"]))
-    kernel = InvalidByFile(pl.Schema({**scan.source.schema(), FILE: pl.String()}), scan.prepare)
+    kernel = kernel_of(nf.scan_predictions(log.drop(FILE), segments=["country"]), files_of_invalid, FILE)
     assert kernel(batches_of(log, 7))[FILE].to_list() == ["bad"]
 
 
@@ -123,23 +135,22 @@ def test_buckets_of_units_are_made_where_the_rows_are() -> None:
     assert_frame_equal(counts, expected.drop("resolution"), check_exact=True)
 
 
-@pytest.mark.parametrize("scores", [[0.5, 0.1, 0.5], [float("-inf"), 2.0, float("inf")], [float("nan")]])
-def test_the_range_of_scores(scores: list[float]) -> None:
+@pytest.mark.parametrize(
+    ("scores", "found"),
+    [
+        ([0.5, 0.1, 0.5], [0.1, 0.5]),
+        ([float("-inf"), 2.0, float("inf")], [float("-inf"), 2.0, float("inf")]),
+        ([float("nan")], []),
+        # Of too many scores the ends are found.
+        (np.arange(FEW_SCORES + 1.0), [None, 0.0, FEW_SCORES]),
+        (np.append(np.arange(FEW_SCORES), [-np.inf, np.inf]), [None, -np.inf, 0.0, FEW_SCORES - 1]),
+        (np.arange(0.0, FEW_SCORES), np.arange(0.0, FEW_SCORES).tolist()),
+    ],
+)
+def test_the_scores_of_a_partition(scores: Any, found: list[float | None]) -> None:
     log = pl.DataFrame({"model": "a", "label": 1, "score": scores})
-    scan = scan_behind(nf.scan_predictions(log, on_invalid="drop"))
-    found = RangeOfPartition(scan.source.schema(), scan.prepare)(batches_of(log, 2)).row(0)
-    finite = [score for score in scores if np.isfinite(score)]
-    least = -np.inf if -np.inf in scores else min(finite, default=None)
-    valid = sorted({score for score in scores if not np.isnan(score)})
-    assert found == (valid, least, min(finite, default=None), max(finite, default=None))
-
-
-def test_many_scores_are_not_listed() -> None:
-    log = pl.DataFrame({"model": "a", "label": 1, "score": np.arange(FEW_SCORES + 1.0)})
-    scan = scan_behind(nf.scan_predictions(log))
-    kernel = RangeOfPartition(scan.source.schema(), scan.prepare)
-    assert kernel(batches_of(log, 9999)).row(0) == (None, 0.0, 0.0, float(FEW_SCORES))
-    assert len(kernel(batches_of(log[1:], 9999))["few"][0]) == FEW_SCORES
+    kernel = kernel_of(nf.scan_predictions(log, on_invalid="drop"), partial_scores)
+    assert kernel(batches_of(log, 9999))["score"].to_list() == found
 
 
 def test_sums_of_weights_are_never_below_zero() -> None:

@@ -1,0 +1,192 @@
+"""Rows of a partition -> partial counts, which an engine adds by its own sum -> the counts of all rows.
+
+Partial counts are increments: how many rows of a group and class lie from each threshold to before the next;
+and how many rows there were by the code of their validity.
+
+=========== ================= =========================================== ================================
+column      dtype             meaning                                     null means
+=========== ================= =========================================== ================================
+k0, k1, ... of the keys       model and keys, by place                    a key of its own; or a code
+place       Int32; Float64    thresholds that the score reaches; on no    a code
+            on no grid        grid: the score
+code        Int8              code of ``REASONS``                         an increment
+positives   Int64; Float64    rows of the code; or rows or sum of         never
+            with a weight     weights of the increment
+negatives   as positives      as positives; 0 for a code                  never
+=========== ================= =========================================== ================================
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, cast
+
+import numpy as np
+import polars as pl
+import pyarrow as pa
+from polars.io.plugins import register_io_source
+
+from nci_frames.base.typing import Floats
+from nci_frames.counting.engine.batches import BATCH_ROWS, endless_weights
+from nci_frames.counting.engine.exact import count_exact
+from nci_frames.counting.engine.grid import Counted, count_cells, counted_cells, joined
+from nci_frames.counting.engine.groups import GroupNumbers, with_group_numbers
+from nci_frames.counting.engine.memory import KEY_BYTES, Budget
+from nci_frames.counting.engine.passes import find_scores
+from nci_frames.counting.logs.opened import FILE, OpenedLog
+from nci_frames.counting.logs.reading import Scan
+from nci_frames.counting.logs.rows import REASON
+from nci_frames.counts.increments import counts_of, steps_of
+
+
+def key_names(keys: int) -> list[str]:
+    """Return the names of so many keys in partial counts."""
+    return [f"k{place}" for place in range(keys)]
+
+
+@dataclass(frozen=True, slots=True)
+class Kernel:
+    """What runs on the rows of each partition; it can be sent to another process."""
+
+    #: Columns of the rows, and what brings them to predictions.
+    schema: pl.Schema
+    prepare: Callable[[pl.LazyFrame], pl.LazyFrame]
+    #: Given a scan and a seed of the hashes of groups, returns what is found; nothing in the scan is refused.
+    find: Callable[[Scan, int], pl.DataFrame]
+
+    def __call__(self, batches: Iterable[pa.RecordBatch], *, seed: int = 0) -> pl.DataFrame:
+        """Return what is found in Arrow batches, which have the columns of ``schema`` by place.
+
+        Raises
+        ------
+        HashCollisionError
+            If two groups have the same hash: try again with another seed.
+        ParameterError
+            If counts take more memory than their budget has.
+        """
+
+        def read(with_columns: list[str] | None, *_: Any) -> Iterator[pl.DataFrame]:
+            for rows in _joined(batches):
+                frame = pl.DataFrame(rows)
+                frame.columns = self.schema.names()
+                yield frame.select(
+                    pl.col(name).cast(self.schema[name]) for name in with_columns or frame.columns
+                )
+
+        frame = register_io_source(read, schema=self.schema)
+        return self.find(Scan(OpenedLog(frame, "a partition"), (), "drop", self.prepare, None), seed)
+
+
+def _joined(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.Table]:
+    """Join batches, which may be small, so that little time is lost between them."""
+    waiting: list[pa.RecordBatch] = []
+    rows = 0
+    for batch in batches:
+        waiting.append(batch)
+        rows += batch.num_rows
+        if rows >= BATCH_ROWS:
+            yield pa.Table.from_batches(waiting)
+            waiting, rows = [], 0
+    if waiting:
+        yield pa.Table.from_batches(waiting)
+
+
+def partial_counts(
+    scan: Scan, seed: int, *, group: list[str], grid: Floats | None, budget: Budget
+) -> pl.DataFrame:
+    """Return the partial counts of the groups of a scan; no grid stands for every distinct score."""
+    raw = scan.raw.collect_schema()
+    groups = GroupNumbers({key: raw[key] for key in group}, seed=seed)
+    if grid is None:
+        counted = count_exact(scan, groups, budget=budget)
+        found = steps_of(counted.counts, group).rename({"threshold": "place"})
+        codes = counted.rows_by_code
+    else:
+        cells, codes = count_cells(scan, groups, grid, budget=budget)
+        some = (cells[..., 0] != 0) | (cells[..., 1] != 0)
+        # A group whose rows weigh nothing is a group.
+        some[:, :1] = True
+        of, place = np.nonzero(some)
+        found = groups.frame()[of].with_columns(
+            place=pl.Series(place), positives=cells[of, place, 1], negatives=cells[of, place, 0]
+        )
+    names = key_names(len(group))
+    number = pl.Float64() if scan.weighted else pl.Int64()
+    schema = {
+        **dict(zip(names, groups.frame().dtypes, strict=True)),
+        "place": pl.Float64() if grid is None else pl.Int32(),
+        "code": pl.Int8(),
+        "positives": number,
+        "negatives": number,
+    }
+    rows = pl.DataFrame({"code": list(codes), "positives": list(codes.values()), "negatives": 0})
+    parts = [found.rename(dict(zip(group, names, strict=True))), rows]
+    return pl.concat(parts, how="diagonal_relaxed").select(pl.col(c).cast(kind) for c, kind in schema.items())
+
+
+def partial_scores(scan: Scan, seed: int) -> pl.DataFrame:  # noqa: ARG001
+    """Return the distinct scores of a scan; of too many only a null and the ends of their range."""
+    found = find_scores(scan)
+    return pl.DataFrame({"score": [*([None] if found.many else []), *found.scores]}, {"score": pl.Float64})
+
+
+def files_of_invalid(scan: Scan, seed: int) -> pl.DataFrame:  # noqa: ARG001
+    """Return the files that have rows that are not valid, each once."""
+    rows = cast("pl.LazyFrame", scan.raw_with_files)
+    return rows.filter(pl.col(REASON) > 0).select(pl.col(FILE).unique()).collect()
+
+
+def counted_of(
+    summed: pl.DataFrame,
+    keys: Mapping[str, pl.DataType],
+    grid: Floats | None,
+    also: Floats | None,
+    budget: Budget,
+    where: str,
+) -> Counted:
+    """Return the counts that partial counts add up to.
+
+    Parameters
+    ----------
+    summed
+        The sums of ``positives`` and ``negatives`` of all partial counts, by all of their other columns.
+    keys
+        Names and types of the model and the keys.
+    grid
+        Thresholds; None stands for every distinct score.
+    also
+        More thresholds, whose counts are returned apart. The partial counts are at both.
+    budget
+        How much memory the counts may take.
+    where
+        For messages: what was counted.
+
+    Raises
+    ------
+    InvalidRowsError
+        If the weights add up to more than Float64 holds.
+    ParameterError
+        If the counts take more memory than the budget has.
+    """
+    codes = summed.filter(pl.col("code").is_not_null())
+    rows_by_code = dict(codes.select(pl.col("code", "positives").cast(pl.Int64)).rows())
+    added = summed.filter(pl.col("code").is_null()).drop("code")
+    added = added.rename(dict(zip(key_names(len(keys)), keys, strict=True)))
+    if not np.isfinite(added.select((pl.col("positives") + pl.col("negatives")).sum()).item()):
+        raise endless_weights(where)
+    if grid is None:
+        keyed = len(added) * len(keys)
+        budget.need_rows(0, weighted=False, distinct=len(added), key_bytes=KEY_BYTES * keyed)
+        counts = counts_of(added.rename({"place": "threshold"}), list(keys), None).drop("resolution")
+        return Counted(counts, rows_by_code, counts.select(list(keys)).unique())
+
+    def lay_out(groups: GroupNumbers) -> Counted:
+        numbers = groups.numbers(added.select(groups.hash).to_series().to_numpy(), added)
+        bins = 1 + len(joined(grid, also))
+        budget.need_cells(groups, bins)
+        cells = np.zeros((len(groups), bins, 2), added["positives"].to_numpy().dtype)
+        place = added["place"].to_numpy()
+        cells[numbers, place, 1] = added["positives"].to_numpy()
+        cells[numbers, place, 0] = added["negatives"].to_numpy()
+        return counted_cells(groups, grid, also, cells, rows_by_code)
+
+    return with_group_numbers(keys, lay_out)
