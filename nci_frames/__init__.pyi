@@ -3,10 +3,10 @@ from .counting.logs.scan import scan_predictions as scan_predictions
 from .counting.logs.units import unit_buckets as unit_buckets
 
 # counting.thresholds
+from .counting.thresholds.auto import quantile_thresholds as quantile_thresholds
 from .counting.thresholds.grids import auto_thresholds as auto_thresholds
 from .counting.thresholds.grids import logit_thresholds as logit_thresholds
 from .counting.thresholds.grids import uniform_thresholds as uniform_thresholds
-from .counting.thresholds.quantiles import quantile_thresholds as quantile_thresholds
 
 # counting
 from .counting.count import count_confusion as count_confusion

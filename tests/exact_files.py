@@ -2,8 +2,9 @@
 
 import pytest
 
-from nci_frames.counting.engine import batches, blocks
-from nci_frames.counting.out_of_memory import result_file, spilling
+from nci_frames.counting import exact_file
+from nci_frames.counting.engine import batches, distinct
+from nci_frames.counting.out_of_memory import spilling
 from nci_frames.counting.out_of_memory.room import Room
 from tests.logs import random_log
 
@@ -17,7 +18,7 @@ def shrink(patch: pytest.MonkeyPatch, *, held: int, counted: int) -> None:
     patch.setattr(spilling, "_AT_A_TIME", 9)
     few = {"_BLOCK_ROWS": 16, "_ROWS_PER_BOUND": 1, "ALONE_ROWS": 10, "_PART_ROWS": 20, "MOST_GROUPS": 5}
     for name, rows in few.items():
-        patch.setattr(blocks, name, rows)
+        patch.setattr(distinct, name, rows)
     patch.setattr(batches, "_SLICE_ROWS", 7)
-    patch.setattr(result_file, "ROWS_OF_A_GROUP", 40)
-    patch.setattr(result_file, "_ALONE_ROWS", 15)
+    patch.setattr(exact_file, "ROWS_OF_A_GROUP", 40)
+    patch.setattr(exact_file, "_ALONE_ROWS", 15)

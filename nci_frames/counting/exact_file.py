@@ -1,28 +1,192 @@
-"""Predictions -> a file with counts at every distinct score, of any number of rows."""
+"""Predictions -> a file with counts at every distinct score, in memory that does not grow with the rows.
+
+The rows are held in memory while they fit, and written to the disk in sorted blocks otherwise. Then they are
+counted in the order of the result, part by part, into row groups of a Parquet file, of which a reader needs
+only those of its groups.
+"""
 
 import os
 import shutil
 import warnings
-from collections.abc import Sequence
+from collections.abc import Generator, Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
+from dataclasses import dataclass
 from pathlib import Path
+from typing import BinaryIO
 
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 from nci_frames.base.errors import OutputError, ParameterError, SchemaError
-from nci_frames.base.files import file_kind, scratch_beside, writing
+from nci_frames.base.files import ROWS_OF_A_GROUP, file_kind, row_groups, scratch_beside, writing
 from nci_frames.base.memory import gigabytes
 from nci_frames.counting.count import nearly_unique, need_whole_log
+from nci_frames.counting.engine.batches import read_batches
+from nci_frames.counting.engine.distinct import (
+    Block,
+    Part,
+    blocks_of,
+    columns_of_counts,
+    count_distinct,
+    gather,
+    parts_of,
+    rows_of_groups,
+)
 from nci_frames.counting.engine.groups import GroupNumbers, with_group_numbers
+from nci_frames.counting.engine.progress import rows_shown
 from nci_frames.counting.logs.opening import Predictions
 from nci_frames.counting.logs.reading import Scan, kept_keys
 from nci_frames.counting.logs.scan import scan_behind
-from nci_frames.counting.out_of_memory.bounded import Held, counted_parts, hold_rows
-from nci_frames.counting.out_of_memory.result_file import write_counts
 from nci_frames.counting.out_of_memory.room import Room
-from nci_frames.counting.out_of_memory.spilling import Spill
+from nci_frames.counting.out_of_memory.spilling import Spill, merged
 from nci_frames.schemas.checked import checked
+
+
+@dataclass(frozen=True, slots=True)
+class Held:
+    """The valid rows of a log: in memory, or all of them on the disk."""
+
+    groups: GroupNumbers
+    #: Rows by the code of their validity.
+    rows_by_code: dict[int, int]
+    blocks: list[Block]
+    spill: Spill
+
+
+def hold_rows(scan: Scan, groups: GroupNumbers, spill: Spill, room: Room, *, progress: bool) -> Held:
+    """Read a log.
+
+    Parameters
+    ----------
+    scan
+        What to count.
+    groups
+        Numbers of the groups; it learns them here.
+    spill
+        Where rows go that do not fit into memory.
+    room
+        How many rows fit.
+    progress
+        Whether to show progress.
+
+    Raises
+    ------
+    InvalidRowsError
+        If a row is not valid and the scan is not told to drop such rows.
+    OutputError
+        If rows cannot be written to the disk.
+    ParameterError
+        If there are too many groups.
+    """
+    rows_by_code: dict[int, int] = {}
+    held: list[Block] = []
+    rows = 0
+    for block in blocks_of(read_batches(scan, groups, rows_by_code, progress=progress), groups):
+        held.append(block)
+        rows += len(block.scores)
+        room.need_groups(groups)
+        if rows >= room.held(len(groups)):
+            spill.write(held, groups)
+            held.clear()
+            rows = 0
+    # A group that is divided is read from the disk.
+    largest = int(rows_of_groups(held, len(groups)).sum(axis=1).max(initial=0))
+    if held and (spill.blocks or largest > room.counted(len(groups), rows)):
+        spill.write(held, groups)
+        held.clear()
+    return Held(groups, rows_by_code, held, spill)
+
+
+def counted_parts(held: Held, room: Room) -> Generator[Part]:
+    """Yield the counts of all groups in the order of their keys; those of a large one in several parts.
+
+    The next part is counted while one is written.
+    """
+    order = held.groups.order()
+    if held.spill.blocks:
+        parts = merged(held.spill, order, room.counted(len(order)))
+    else:
+        parts = _from_memory(held.blocks, order)
+    with ThreadPoolExecutor(1) as thread:
+        counting = thread.submit(next, parts, None)
+        while (part := counting.result()) is not None:
+            counting = thread.submit(next, parts, None)
+            yield part
+
+
+def _from_memory(blocks: list[Block], order: NDArray[np.int64]) -> Iterator[Part]:
+    for part in parts_of(rows_of_groups(blocks, len(order)).sum(axis=1)[order]):
+        numbers = order[part.start : part.stop]
+        yield Part(numbers, *count_distinct(gather(blocks, numbers)))
+
+
+#: A group with so many rows has row groups of its own.
+_ALONE_ROWS = 1 << 16
+
+_COUNTS = columns_of_counts(weighted=False)
+#: What makes columns that rise or fall from row to row small: half of the bytes and the time.
+_ENCODINGS = {
+    name: "DELTA_BINARY_PACKED" if dtype.is_integer() else "BYTE_STREAM_SPLIT"
+    for name, dtype in _COUNTS.items()
+}
+
+
+def write_counts(file: BinaryIO, parts: Iterable[Part], groups: GroupNumbers, *, progress: bool) -> None:
+    """Write the counts of all groups.
+
+    Parameters
+    ----------
+    file
+        Where to write.
+    parts
+        The counts, in the order of their groups and thresholds.
+    groups
+        The keys of the groups.
+    progress
+        Whether to show progress.
+    """
+    like = groups.frame().clear().hstack(pl.DataFrame(schema={**_COUNTS, "resolution": pl.String}))
+    options = {"use_dictionary": [*groups.keys, "resolution"], "column_encoding": _ENCODINGS}
+    shown = rows_shown(None, 0, show=progress, doing="writing counts")
+    with shown as advance, row_groups(file, like, **options) as append:
+        for table in _tables(parts, groups):
+            append(table)
+            advance(len(table))
+
+
+def _tables(parts: Iterable[Part], groups: GroupNumbers) -> Iterator[pl.DataFrame]:
+    """Yield the counts as row groups: a large group has its own, small ones share theirs."""
+    waiting: list[pl.DataFrame] = []
+    waiting_of, rows = None, 0
+    for part in parts:
+        size = len(part.columns[0])
+        alone = int(part.numbers[0]) if len(part.numbers) == 1 else None
+        if alone != waiting_of and size < _ALONE_ROWS:
+            alone = None
+        if waiting and alone != waiting_of:
+            yield pl.concat(waiting)
+            waiting, rows = [], 0
+        waiting_of, begin = alone, 0
+        while begin < size:
+            end = size if alone is None else min(size, begin + ROWS_OF_A_GROUP - rows)
+            waiting.append(_table(part, slice(begin, end), groups))
+            rows += end - begin
+            begin = end
+            if rows >= (ROWS_OF_A_GROUP if alone is not None else ROWS_OF_A_GROUP // 2):
+                yield pl.concat(waiting)
+                waiting, rows = [], 0
+    if waiting:
+        yield pl.concat(waiting)
+
+
+def _table(part: Part, rows: slice, groups: GroupNumbers) -> pl.DataFrame:
+    """Return some rows of a part, all of them if it has several groups."""
+    sizes = part.sizes if len(part.numbers) > 1 else rows.stop - rows.start
+    # Memory that is shared is kept for all groups.
+    keys = groups.repeated(part.numbers, sizes, shared=False)
+    return keys.hstack(part.table(_COUNTS, rows)).with_columns(resolution=pl.lit("exact"))
 
 
 @checked

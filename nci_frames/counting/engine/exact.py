@@ -11,8 +11,15 @@ from concurrent.futures import ThreadPoolExecutor
 import polars as pl
 
 from nci_frames.counting.engine.batches import Batch, read_batches
-from nci_frames.counting.engine.blocks import blocks_of, gather, parts_of, rows_of_groups
-from nci_frames.counting.engine.distinct import Part, columns_of_counts, count_distinct
+from nci_frames.counting.engine.distinct import (
+    Part,
+    blocks_of,
+    columns_of_counts,
+    count_distinct,
+    gather,
+    parts_of,
+    rows_of_groups,
+)
 from nci_frames.counting.engine.grid import Counted
 from nci_frames.counting.engine.groups import GroupNumbers
 from nci_frames.counting.engine.memory import KEY_BYTES, Budget

@@ -11,7 +11,7 @@ import polars as pl
 
 from nci_frames.base.errors import SourceError
 from nci_frames.base.messages import first_line
-from nci_frames.counting.logs.read_errors import READ_ERRORS
+from nci_frames.counting.logs.opened import READ_ERRORS
 
 _OTHER_SEPARATORS = (";", "\t", "|")
 

@@ -1,20 +1,24 @@
 """Local files -> one LazyFrame of their needed columns, with all files checked beforehand.
 
-A log of ten thousand files with one odd file fails in a second, and the message names the file.
+A log of ten thousand files with one odd file fails in a second, and the message names the file. So what each
+says of itself is read before a row is: its rows, its columns, when it was written.
 """
 
-from collections.abc import Mapping, Sequence
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
 import polars as pl
+import pyarrow as pa
+import pyarrow.parquet as pq
 
 from nci_frames.base.errors import NciFramesError, SchemaError, SourceError
 from nci_frames.base.messages import files_among, first_line, listed, quantity
 from nci_frames.counting.logs.checksums import PageChecksums
-from nci_frames.counting.logs.csv_files import label_type, parsed, scan_csv
-from nci_frames.counting.logs.footers import Footer, read_footers
-from nci_frames.counting.logs.opened import FILE, OpenedLog
+from nci_frames.counting.logs.csv_files import UnusableHeaderError, label_type, parsed, read_header, scan_csv
+from nci_frames.counting.logs.opened import FILE, READ_ERRORS, OpenedLog, Stamp, stamp_of
 from nci_frames.counting.logs.paths import (
     NULL_KEY,
     Found,
@@ -25,8 +29,76 @@ from nci_frames.counting.logs.paths import (
     skipped_files,
     spelled_keys,
 )
-from nci_frames.counting.logs.read_errors import READ_ERRORS
 from nci_frames.counting.logs.types import common_types
+
+
+@dataclass(frozen=True, slots=True)
+class Footer:
+    """What is known of a file before its rows are read."""
+
+    #: None where only reading tells, as of CSV.
+    rows: int | None
+    schema: pl.Schema
+    stamp: Stamp
+
+
+def read_footers(files: Iterable[str]) -> tuple[dict[str, Footer], dict[str, str]]:
+    """Return what every file says of itself; and of those that cannot be read, why."""
+    footers: dict[str, Footer] = {}
+    bad: dict[str, str] = {}
+    known: list[tuple[pq.ParquetSchema, bytes | None, pl.Schema]] = []
+    for file in files:
+        try:
+            file.encode()
+            stamp = stamp_of(file)
+            if stamp[1] == 0:
+                bad[file] = "an empty file (0 bytes)" if Path(file).is_file() else "a device or a pipe"
+                continue
+            if is_csv(file):
+                footers[file] = _csv_header(file, stamp)
+                continue
+            footer = pq.read_metadata(file)
+            _need_distinct([footer.schema.column(i).path for i in range(footer.num_columns)])
+            arrow = (footer.metadata or {}).get(b"ARROW:schema")
+            schema = next((s for p, a, s in known if a == arrow and footer.schema.equals(p)), None)
+            if schema is None:
+                # A glob would read another file than the one that is named x[1].parquet.
+                schema = pl.scan_parquet(file, glob=False, hive_partitioning=False).collect_schema()
+                known.append((footer.schema, arrow, schema))
+            footers[file] = Footer(footer.num_rows, schema, stamp)
+        except UnicodeError:
+            bad[file] = "its name, or what is in it, is not UTF-8"
+        except UnusableHeaderError as error:
+            bad[file] = str(error)
+        except pa.ArrowNotImplementedError as error:
+            bad[file] = f"it has a column that pyarrow cannot read: {error}"
+        except (pa.ArrowException, pl.exceptions.PolarsError):
+            bad[file] = _what_instead(file)
+        except OSError as error:
+            bad[file] = os.strerror(error.errno) if error.errno else _what_instead(file)
+    return footers, bad
+
+
+def _need_distinct(columns: Sequence[str]) -> None:
+    twice = next((column for place, column in enumerate(columns) if column in columns[:place]), None)
+    if twice is not None:
+        raise UnusableHeaderError(f"it has two columns {twice!r}")
+
+
+def _csv_header(file: str, stamp: Stamp) -> Footer:
+    columns, some = read_header(file)
+    _need_distinct(columns)
+    return Footer(None if some else 0, pl.Schema(dict.fromkeys(columns, pl.String())), stamp)
+
+
+def _what_instead(file: str) -> str:
+    kinds = {b"PAR1": "a truncated or damaged Parquet file", b"PARE": "an encrypted Parquet file"}
+    try:
+        with Path(file).open("rb") as opened:
+            return kinds.get(opened.read(4), "not a Parquet file")
+    except OSError as error:
+        return error.strerror or "it cannot be opened"
+
 
 Footers = Mapping[str, Footer]
 

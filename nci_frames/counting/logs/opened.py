@@ -11,11 +11,21 @@ import polars as pl
 from nci_frames.base.errors import SourceError
 from nci_frames.base.messages import first_line
 from nci_frames.counting.logs.checksums import PageChecksums
-from nci_frames.counting.logs.footers import Stamp, stamp_of
-from nci_frames.counting.logs.read_errors import READ_ERRORS
+
+#: What the libraries raise where a file cannot be read.
+READ_ERRORS = (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError)
+
+#: Number of the file on its disk, size, time of the last change.
+Stamp = tuple[int, int, int]
 
 #: Name of the column that says which file a row is from.
 FILE = "__file"
+
+
+def stamp_of(file: str) -> Stamp:
+    """Return what changes if a file is written to or replaced."""
+    status = Path(file).stat()
+    return status.st_ino, status.st_size, status.st_mtime_ns
 
 
 class Elsewhere(Protocol):

@@ -9,7 +9,6 @@ import polars as pl
 from nci_frames.base.arguments import check_utf8
 from nci_frames.base.errors import ParameterError, SchemaError
 from nci_frames.base.messages import Option
-from nci_frames.counting.logs.checksums import Hashes, need_hashes
 from nci_frames.counting.logs.forks import refuse_after_fork
 from nci_frames.counting.logs.labels import as_label, check_labels
 from nci_frames.counting.logs.opened import OpenedLog
@@ -37,7 +36,6 @@ def scan_predictions(
     scores: Mapping[str, str] | None = None,
     positive: Positive = None,
     on_invalid: OnInvalid = "raise",
-    verify: Hashes | None = None,
     storage_options: Mapping[str, Any] | None = None,
 ) -> pl.LazyFrame:
     """Open prediction logs as one lazy frame of checked predictions.
@@ -81,9 +79,6 @@ def scan_predictions(
         What to do with a row whose label or score is null, whose score is NaN, whose label is neither 0
         nor 1, or whose weight is not a finite number >= 0: "raise", or "drop" (counting then reports how
         many rows were dropped, by reason). An infinite score is valid: it is an extreme score.
-    verify
-        The SHA-256 that each file must have: ``{path: hash}``, or the path of a list as ``sha256sum`` writes
-        it. Checksums of pages are verified without being asked for, in files that have them.
     storage_options
         Passed to Polars for URLs of object stores.
 
@@ -139,9 +134,6 @@ def scan_predictions(
         opened = open_source(source, columns.needed(), storage_options)
     else:
         opened = need_columns(frame, columns.needed())
-    if verify is not None:
-        only_files = not opened.has_frames and set(opened.stored) == set(opened.files)
-        need_hashes(opened.files if only_files else (), verify)
     return predictions_of(_scan(opened, columns, positive, on_invalid))
 
 

@@ -5,6 +5,7 @@ order of the result is at the beginning of what is left of the blocks.
 """
 
 import os
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, BinaryIO
 
@@ -12,8 +13,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nci_frames.base.errors import OutputError
-from nci_frames.counting.engine.blocks import Block, gather, parts_of, rows_of_groups
-from nci_frames.counting.engine.distinct import Floats
+from nci_frames.counting.engine.batches import Batch
+from nci_frames.counting.engine.distinct import (
+    Block,
+    Distinct,
+    Floats,
+    Part,
+    count_distinct,
+    gather,
+    ordered,
+    parts_of,
+    rows_of_groups,
+)
 from nci_frames.counting.engine.groups import GroupNumbers
 
 #: Rows that are brought into the form of the file at a time.
@@ -112,3 +123,99 @@ class Spill:
             except OSError as error:
                 raise OutputError.unwritable(self._path, error) from error
         return place
+
+
+#: A place in the order of the result: the rank of a group by its keys, and a score.
+_Place = tuple[int, np.floating]
+
+
+class _Front:
+    """The rows of a block that come next."""
+
+    def __init__(self, spill: Spill, block: SortedBlock, rank: NDArray[np.int64], most: int) -> None:
+        self.label = block.label
+        self._spill, self._block, self._rank, self._most = spill, block, rank, most
+        self._read = 0
+        rows = spill.read(block, slice(0, 0))
+        self._ranks, self._scores = rank[rows["group"]], rows["score"]
+
+    def fill(self) -> None:
+        """Read on, until as many rows are in memory as may be."""
+        more = min(self._most - len(self._scores), self._block.rows - self._read)
+        if more:
+            rows = self._spill.read(self._block, slice(self._read, self._read + more))
+            self._read += more
+            self._ranks = np.concatenate([self._ranks, self._rank[rows["group"]]])
+            self._scores = np.concatenate([self._scores, rows["score"]])
+
+    def last(self) -> Iterator[_Place]:
+        """Yield the place of the last of these rows, if more are on the disk."""
+        if self._read < self._block.rows:
+            yield int(self._ranks[-1]), self._scores[-1]
+
+    def take(self, end: _Place | None, *, inclusive: bool = False) -> tuple[NDArray[np.int64], Floats]:
+        """Return the rows before a place, or up to it, and forget them; None stands for the end of all."""
+        rows = len(self._scores)
+        if end is not None:
+            begin = int(np.searchsorted(self._ranks, end[0]))
+            scores = self._scores[begin : int(np.searchsorted(self._ranks, end[0], "right"))]
+            rows = begin + int(np.searchsorted(scores, end[1], "right" if inclusive else "left"))
+        taken = self._ranks[:rows], self._scores[:rows]
+        self._ranks, self._scores = self._ranks[rows:], self._scores[rows:]
+        return taken
+
+
+def merged(spill: Spill, order: NDArray[np.int64], most: int) -> Iterator[Part]:
+    """Yield the counts of all groups in the order of their keys; those of a large one in several parts.
+
+    Parameters
+    ----------
+    spill
+        The rows.
+    order
+        The numbers of the groups in the order of their keys.
+    most
+        How many rows may be in memory.
+    """
+    rank, totals = np.argsort(order), spill.totals(len(order))[order]
+    counted = np.zeros_like(totals)
+    fronts = [_Front(spill, block, rank, max(most // len(spill.blocks), 1)) for block in spill.blocks]
+
+    def part(ranks: slice, inside: NDArray[np.int64], sizes: NDArray[np.int64], found: Distinct) -> Part:
+        """Return the counts of groups of which so many rows were counted together."""
+        scores, tp, fp, fn, tn = found
+        tn_below, fn_below = np.repeat(counted[ranks], sizes, axis=0).T
+        counted[ranks] += inside
+        fp_above, tp_above = np.repeat(totals[ranks] - counted[ranks], sizes, axis=0).T
+        columns = scores, tp + tp_above, fp + fp_above, fn + fn_below, tn + tn_below
+        return Part(order[ranks], sizes, columns)
+
+    while True:
+        for front in fronts:
+            front.fill()
+        end = min((place for front in fronts for place in front.last()), default=None)
+        taken = [front.take(end) for front in fronts]
+        ranks = np.concatenate([mine for mine, _ in taken])
+        if len(ranks):
+            first = int(ranks.min())
+            labels = np.repeat([front.label for front in fronts], [len(mine) for mine, _ in taken])
+            scores = np.concatenate([mine for _, mine in taken])
+            block = ordered([Batch(ranks - first, scores, labels, None)])
+            inside = rows_of_groups([block], len(block.bounds) - 1)
+            for some in parts_of(totals[first : first + len(inside)].sum(axis=1)):
+                found = count_distinct(gather([block], np.arange(some.start, some.stop)))
+                yield part(
+                    slice(first + some.start, first + some.stop), inside[some.start : some.stop], *found
+                )
+        elif end is not None:
+            # Of one score there are more rows than fit.
+            rows = np.zeros((1, 2), np.int64)
+            for front in fronts:
+                while len(same := front.take(end, inclusive=True)[0]):
+                    rows[0, int(front.label)] += len(same)
+                    front.fill()
+            nothing = np.zeros(1, np.int64)
+            columns = np.array([end[1]]), rows[:, 1], rows[:, 0], nothing, nothing
+            yield part(slice(end[0], end[0] + 1), rows, np.ones(1, np.int64), columns)
+        else:
+            return

@@ -22,8 +22,7 @@ from nci_frames.base.typing import Floats
 from nci_frames.counting.engine.grid import Counted, joined
 from nci_frames.counting.engine.memory import Budget
 from nci_frames.counting.engine.passes import Engine, Scores
-from nci_frames.counting.logs.footers import Stamp
-from nci_frames.counting.logs.opened import FILE, OpenedLog
+from nci_frames.counting.logs.opened import FILE, OpenedLog, Stamp
 from nci_frames.counting.logs.reading import Scan
 from nci_frames.counting.spark.files import need_columns_in_files
 from nci_frames.counting.spark.partial import (

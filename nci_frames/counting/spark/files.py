@@ -16,7 +16,8 @@ import polars as pl
 
 from nci_frames.base.errors import SchemaError, SourceError
 from nci_frames.base.messages import files_among, listed
-from nci_frames.counting.logs.footers import Stamp, read_footers
+from nci_frames.counting.logs.local import read_footers
+from nci_frames.counting.logs.opened import Stamp
 from nci_frames.counting.spark.rows import SparkRows
 
 #: Columns of a file, those inside of a struct as well.

@@ -1,17 +1,218 @@
-"""Thresholds as fine as certified areas need, and no finer."""
+"""Thresholds that are found by counting: as fine as certified areas need, or between equal numbers of rows.
+
+A fine grid is refined where it matters. Nothing here depends on the order of rows or files, and the memory is
+that of the grid.
+"""
 
 import functools
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 
 import numpy as np
+import polars as pl
 from numpy.typing import NDArray
 
+from nci_frames.base.arguments import MOST_THRESHOLDS
+from nci_frames.base.errors import ParameterError
 from nci_frames.base.typing import Floats
-from nci_frames.counting.engine.grid import holds_one_score
+from nci_frames.counting.engine.grid import holds_one_score, successors
 from nci_frames.counting.engine.memory import Budget
+from nci_frames.counting.engine.passes import Scores, count_at, find_scores
+from nci_frames.counting.logs.opening import Predictions
 from nci_frames.counting.logs.reading import Scan
+from nci_frames.counting.logs.scan import scan_behind
 from nci_frames.counting.thresholds.grids import AutoThresholds
-from nci_frames.counting.thresholds.refining import ModelCounts, fewest, refine_scan, worst
+from nci_frames.schemas.checked import checked
+
+_PASSES = 8
+#: Bytes that refining takes for each model and threshold: some twenty arrays of Float64.
+_REFINING = 160
+
+
+@dataclass(frozen=True, slots=True)
+class ModelCounts:
+    """The rows of every model in every bin of a grid; the first bin lies below all thresholds."""
+
+    grid: Floats
+    positives: Floats  # model x bin
+    negatives: Floats  # model x bin
+    #: Whether a bin can hold only one score, so that its rows are certainly tied.
+    tied: NDArray[np.bool_]
+
+    def only(self, kept: NDArray[np.intp], dtype: type[np.floating]) -> "ModelCounts":
+        """Return the counts on some of the thresholds, given by their ascending indices."""
+        starts = np.append(0, kept + 1)
+        return ModelCounts(
+            self.grid[kept],
+            np.add.reduceat(self.positives, starts, axis=1),
+            np.add.reduceat(self.negatives, starts, axis=1),
+            _tied(self.grid[kept], dtype),
+        )
+
+
+#: Returns, for each quantity to be made small, how much each bin adds to it.
+Measure = Callable[[ModelCounts], Floats]
+
+
+def refine_scan(
+    scan: Scan,
+    measure: Measure,
+    tolerance: float,
+    *,
+    progress: bool = False,
+    budget: Budget | None = None,
+) -> ModelCounts:
+    """Count every model of a scan on a grid that is refined until each quantity is within a tolerance.
+
+    Parameters
+    ----------
+    scan
+        What to count.
+    measure
+        Returns, for each quantity and bin, how much the bin adds to the quantity.
+    tolerance
+        Maximum of each quantity. It is not reached if more passes would not help.
+    progress
+        Whether to show the progress of each pass.
+    budget
+        How much memory each pass may take.
+
+    Returns
+    -------
+    The counts on the last grid.
+    """
+    dtype, mine = scan.score_type, replace(budget or Budget.of(None), overhead=_REFINING)
+
+    def count(grid: Floats) -> ModelCounts:
+        return _in_bins(count_at(scan, ["model"], grid, budget=mine, progress=progress).counts, grid, dtype)
+
+    counts = count(_first_grid(find_scores(scan), dtype))
+    for _ in range(_PASSES):
+        if worst(measure(counts)) <= tolerance:
+            break
+        kept = counts.only(fewest(counts, measure, tolerance / 4, dtype, most=MOST_THRESHOLDS // 2), dtype)
+        finer = _split(kept.grid, measure(kept), dtype)
+        if np.isin(finer, counts.grid).all():
+            break
+        counts = count(finer)
+    return counts
+
+
+def worst(parts: Floats) -> float:
+    """Return the largest quantity, given what each bin adds to each."""
+    return float(parts.sum(axis=1).max(initial=0))
+
+
+def fewest(
+    counts: ModelCounts,
+    measure: Measure,
+    enough: float,
+    dtype: type[np.floating],
+    *,
+    most: int = MOST_THRESHOLDS,
+) -> NDArray[np.intp]:
+    """Return the indices of few thresholds of a grid that keep every quantity small.
+
+    Starting from the coarsest grid, the bins that add most are split in two by their rows, until the
+    quantities are small enough, the thresholds are too many, or no bin can be split.
+    """
+    last = len(counts.grid) - 1
+    rows = (counts.positives.sum(axis=0) / max(counts.positives.sum(), 1)) + (
+        counts.negatives.sum(axis=0) / max(counts.negatives.sum(), 1)
+    )
+    below = np.cumsum(rows)[:-1]  # rows below each threshold
+    kept = np.unique([0, last])
+    while True:
+        parts = measure(counts.only(kept, dtype))
+        low, high = kept[:-1], kept[1:]
+        adds = np.where(high - low > 1, parts.max(axis=0)[1:-1], 0)
+        most_added = adds.max(initial=0)
+        excess = worst(parts) / enough
+        if excess <= 1 or len(kept) >= most or most_added == 0:
+            return kept
+        # Steps get smaller near the goal, so that few thresholds are added in vain.
+        cut = adds > most_added / np.clip(excess, 1.5, 64)
+        low, high = low[cut], high[cut]
+        middle = np.searchsorted(below, (below[low] + below[high]) / 2)
+        kept = np.union1d(kept, np.clip(middle, low + 1, high - 1))
+
+
+def _tied(grid: Floats, dtype: type[np.floating]) -> NDArray[np.bool_]:
+    return np.append(False, holds_one_score(grid, dtype))
+
+
+def _in_bins(table: pl.DataFrame, grid: Floats, dtype: type[np.floating]) -> ModelCounts:
+    shape = (len(table) // max(len(grid), 1), len(grid))
+
+    def in_bins(reached: str, below: str) -> Floats:
+        at = table[reached].to_numpy().reshape(shape).astype(np.float64)
+        lowest = table[below].to_numpy().reshape(shape)[:, :1]
+        return np.hstack([lowest, at[:, :-1] - at[:, 1:], at[:, -1:]])
+
+    return ModelCounts(grid, in_bins("tp", "fn"), in_bins("fp", "tn"), _tied(grid, dtype))
+
+
+def _first_grid(found: Scores, dtype: type[np.floating]) -> Floats:
+    """Return the grid to begin with: few scores and their successors, or a grid dense at both ends."""
+    if not found.many:
+        return _distinct(np.append(found.scores, successors(found.scores, dtype)), dtype)
+    ends = found.finite[[0, -1]]
+    third = MOST_THRESHOLDS // 3 - 4
+    logit = 1 / (1 + np.exp(-np.linspace(-25, 25, third)))
+    share = np.append(np.linspace(0, 1, third), logit)
+    # The difference of the ends may be more than the largest number.
+    by_value = ends[0] * (1 - share) + ends[1] * share
+    by_digit = _between(ends[:1], ends[1:], np.array([third]), dtype)
+    # Minus infinity is distinguished from all finite scores.
+    lowest = [-np.inf, np.nextafter(dtype(-np.inf), dtype(0))] if np.isneginf(found.scores[0]) else []
+    return _distinct(
+        np.concatenate([lowest, ends, by_value, by_digit, successors(ends, dtype), [np.inf]]), dtype
+    )
+
+
+def _distinct(values: NDArray[np.floating], dtype: type[np.floating]) -> Floats:
+    return np.unique(values.astype(dtype)).astype(np.float64)
+
+
+def _split(grid: Floats, parts: Floats, dtype: type[np.floating]) -> Floats:
+    """Return a grid with more thresholds inside the bins that add much.
+
+    What a bin adds falls with the square of its width, so its number of thresholds grows with the square root
+    of what it adds.
+    """
+    wide = np.sqrt(parts.max(axis=0))[1:-1]  # nothing can be put below the first threshold or above the last
+    wide[np.isinf(grid[1:])] = 0
+    room = MOST_THRESHOLDS - len(grid)
+    pieces = np.floor(room * wide / max(wide.sum(), np.finfo(float).tiny)).astype(np.intp)
+    return _distinct(np.append(grid, _between(grid[:-1], grid[1:], pieces, dtype)), dtype)
+
+
+def _between(low: Floats, high: Floats, pieces: NDArray[np.intp], dtype: type[np.floating]) -> Floats:
+    """Return *pieces* values from each low to before each high, evenly among the numbers of the type.
+
+    So scores of any magnitude are distinguished, and a single score is isolated within a few rounds.
+    """
+    of = np.repeat(np.arange(len(pieces)), pieces)
+    share = (np.arange(len(of)) - np.repeat(np.cumsum(pieces) - pieces, pieces)) / pieces[of]
+    first, last = _place(low.astype(dtype)), _place(high.astype(dtype))
+    # Unsigned, since from the most negative to the most positive number is more than half of all integers.
+    steps = ((last - first).view(np.uint64)[of] * share).astype(np.uint64)
+    return _number((first.view(np.uint64)[of] + steps).view(np.int64), dtype).astype(np.float64)
+
+
+def _place(numbers: NDArray[np.floating]) -> NDArray[np.int64]:
+    """Return the rank of each number among all of its type, counted from zero; 0 for zero."""
+    kind = np.int32 if numbers.dtype == np.float32 else np.int64
+    bits = (numbers + 0).view(kind).astype(np.int64)
+    return np.where(bits < 0, np.iinfo(kind).min - bits, bits)
+
+
+def _number(places: NDArray[np.int64], dtype: type[np.floating]) -> NDArray[np.floating]:
+    """Return the number of each rank."""
+    kind = np.int32 if dtype is np.float32 else np.int64
+    bits = np.where(places < 0, np.iinfo(kind).min - places, places)
+    return bits.astype(kind).view(dtype)
+
 
 #: A log of up to this many rows is counted at every distinct score: some 400 MB of counts.
 EXACT_ROWS = 1 << 22
@@ -74,3 +275,67 @@ def _widths(counts: ModelCounts, *, prevalence: tuple[float, ...]) -> Floats:
             widths.append(recall * (best - np.where(np.isnan(least), best, least)))
     stacked = np.nan_to_num(np.vstack(widths)[:, ::-1], nan=0.0)
     return np.where(counts.tied, 0.0, np.maximum(stacked, 0.0))
+
+
+_MOST = 8_191
+
+
+@checked
+def quantile_thresholds(predictions: Predictions, /, n: int, *, progress: bool = False) -> list[float]:
+    """Return thresholds that cut the rows of a log, all models together, into *n* parts of nearly one size.
+
+    Parameters
+    ----------
+    predictions
+        What ``scan_predictions`` returned, or a frame or Arrow table with the columns of predictions.
+    n
+        Number of parts, 2 to 8,191.
+    progress
+        Whether to show progress, if standard error is a terminal.
+
+    Returns
+    -------
+    Ascending thresholds, the first of which every finite score reaches. The share of rows at or above the
+    j-th of them differs from 1 - j/n by at most 1/(4n), unless rows are tied there: rows with equal scores
+    are never split, and then there are fewer thresholds than *n*.
+
+    Raises
+    ------
+    InvalidRowsError
+        If a row is not valid, and the scan was not told to drop such rows.
+    ParameterError
+        If *n* is outside its range.
+    SchemaError
+        If *predictions* lacks a column.
+
+    Examples
+    --------
+    >>> import nci_frames as nf
+    >>> import polars as pl
+    >>> log = pl.DataFrame({"model": "a", "label": [0, 0, 1, 1], "score": [0.1, 0.4, 0.35, 0.8]})
+    >>> nf.quantile_thresholds(log, 2)
+    [0.1, 0.4]
+    """
+    if not 2 <= n <= _MOST:
+        raise ParameterError.out_of_range("n", n, f"within 2 to {_MOST:,}")
+    too_many = functools.partial(_too_many, n=n)
+    counts = refine_scan(scan_behind(predictions), too_many, 1 / (4 * n), progress=progress)
+    rows = (counts.positives + counts.negatives).sum(axis=0)
+    below = np.cumsum(rows)[:-1]
+    below = below[below < rows.sum()]  # a threshold that no row reaches splits nothing
+    if not len(below):
+        return []
+    wanted = np.arange(n) / n * rows.sum()
+    after = np.clip(np.searchsorted(below, wanted), 1, max(len(below) - 1, 1))
+    before_is_nearer = wanted - below[after - 1] <= below[np.minimum(after, len(below) - 1)] - wanted
+    nearest = np.where(before_is_nearer, after - 1, np.minimum(after, len(below) - 1))
+    # Of thresholds that split rows equally, the highest, which is a score if there are few scores.
+    highest = np.searchsorted(below, below[nearest], side="right") - 1
+    return [float(threshold) for threshold in counts.grid[np.unique(highest)]]
+
+
+def _too_many(counts: ModelCounts, *, n: int) -> Floats:
+    """Return the share of rows of the bins that hold more than a quarter of a part and can be split."""
+    rows: Floats = (counts.positives + counts.negatives).sum(axis=0)
+    shares = rows / max(float(rows.sum()), 1.0)
+    return np.where((shares > 1 / (4 * n)) & ~counts.tied, shares, 0.0)[np.newaxis]

@@ -17,9 +17,7 @@ from polars.testing import assert_frame_equal
 
 import nci_frames as nf
 from nci_frames.counting.engine import groups as groups_module
-from nci_frames.counting.engine.cells import CellCounts
-from nci_frames.counting.engine.digitising import Digitiser
-from nci_frames.counting.engine.grid import Counted
+from nci_frames.counting.engine.grid import CellCounts, Counted, Digitiser
 from nci_frames.counting.engine.groups import GroupNumbers, HashCollisionError
 from nci_frames.counting.engine.memory import Budget
 from nci_frames.counting.engine.passes import count_at
@@ -70,14 +68,14 @@ def test_digitising_named_grids(make: object, n: int) -> None:
 
 @pytest.mark.parametrize("weighted", [False, True])
 def test_few_and_many_cells_agree_to_the_bit(weighted: bool, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("nci_frames.counting.engine.cells._WAITING", 100)
+    monkeypatch.setattr("nci_frames.counting.engine.grid._WAITING", 100)
     rng = np.random.default_rng(0)
     codes = np.sort(rng.integers(0, 5000, 20_000).reshape(10, -1) % np.arange(50, 5050, 500)[:, None]).copy()
     weights = rng.random(codes.shape) if weighted else np.ones(codes.shape)
     expected = np.zeros(5050)
     np.add.at(expected, codes.ravel(), weights.ravel())
     for few_cells in (10_000, 600, 0):  # few, many on the way, many from the start
-        monkeypatch.setattr("nci_frames.counting.engine.cells._FEW_CELLS", few_cells)
+        monkeypatch.setattr("nci_frames.counting.engine.grid._FEW_CELLS", few_cells)
         cells = CellCounts(weighted=weighted)
         for batch, mine in zip(codes, weights, strict=True):
             cells.add(batch, mine if weighted else None)
@@ -99,7 +97,7 @@ def test_neither_batches_nor_cells_nor_threads_change_a_bit(
     for batch_rows in (1, 77, 2000):
         for few_cells in (0, 200, 1 << 25):
             monkeypatch.setattr("nci_frames.counting.engine.batches.BATCH_ROWS", batch_rows)
-            monkeypatch.setattr("nci_frames.counting.engine.cells._FEW_CELLS", few_cells)
+            monkeypatch.setattr("nci_frames.counting.engine.grid._FEW_CELLS", few_cells)
             found, _ = count(scan, group)
             assert_frame_equal(found, expected, rel_tol=0, abs_tol=0)
     if not weighted:
@@ -253,7 +251,7 @@ def test_an_interrupt_while_the_counting_thread_begins_does_not_hang() -> None:
     code = """
 import threading
 import numpy as np
-from nci_frames.counting.engine import cells
+from nci_frames.counting.engine import grid as cells
 
 start = threading.Thread.start
 

@@ -1,8 +1,5 @@
 """Damage that can be known is never counted."""
 
-import hashlib
-import shutil
-import subprocess
 from datetime import date
 from pathlib import Path
 
@@ -73,26 +70,6 @@ def test_a_damaged_file_is_named(tmp_path: Path) -> None:
     assert nf.scan_predictions(tmp_path).collect().height == 1000
 
 
-def test_hashes_of_whole_files(tmp_path: Path) -> None:
-    folder = tmp_path / "logs"
-    folder.mkdir()
-    files = [folder / f"{name}.parquet" for name in "ab"]
-    for file in files:
-        random_log(100).write_parquet(file)
-    hashes = {str(file): hashlib.sha256(file.read_bytes()).hexdigest() for file in files}
-    listed = tmp_path / "SHA256SUMS"
-    command = [shutil.which("sha256sum") or "sha256sum", "logs/a.parquet", "logs/b.parquet"]
-    done = subprocess.run(command, cwd=tmp_path, capture_output=True, check=True)
-    listed.write_bytes(done.stdout)
-    for verify in (hashes, listed, str(listed)):
-        assert nf.scan_predictions(folder, verify=verify).collect().height == 200
-    files[0].write_bytes(flipped(files[0].read_bytes(), 100, 0))
-    with pytest.raises(nf.SourceError, match="its SHA-256 is another") as error:
-        nf.scan_predictions(folder, verify=hashes)
-    assert "a.parquet'" in str(error.value)
-    assert "b.parquet'" not in str(error.value)
-
-
 def test_what_is_written_has_checksums_and_is_the_table(tmp_path: Path) -> None:
     table = pl.DataFrame(
         {
@@ -126,15 +103,3 @@ def test_a_footer_with_a_column_name_that_is_no_text_is_damage(tmp_path: Path) -
     file.write_bytes(content[:place] + b"l\xf2bel" + content[place + 5 :])
     with pytest.raises(nf.SourceError, match="the footer is damaged"):
         nf.count_confusion(nf.scan_predictions(file), thresholds=[0.5])
-
-
-@pytest.mark.skipif(shutil.which("sha256sum") is None, reason="needs sha256sum")
-@pytest.mark.parametrize(
-    "name", ["x y.parquet", "a\\b.parquet", "a\\nb.parquet", "n\nl.parquet", "u\u2028.parquet"]
-)
-def test_a_list_of_hashes_holds_any_name(tmp_path: Path, name: str) -> None:
-    random_log(9).write_parquet(tmp_path / name)
-    told = subprocess.run(["sha256sum", name], cwd=tmp_path, capture_output=True, check=True).stdout  # noqa: S607
-    for text in (told, b"\xef\xbb\xbf" + told.replace(b"\n", b"\r\n") + b"\r\n"):
-        (tmp_path / "hashes").write_bytes(text)
-        assert len(nf.scan_predictions(tmp_path / name, verify=tmp_path / "hashes").collect()) == 9

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from nci_frames.counting.logs.pages import damage
+from nci_frames.counting.logs.checksums import damage
 from tests.parquet import TABLE
 
 #: Those that a log can need; of others no page is looked at.

@@ -20,9 +20,10 @@ from hypothesis import given
 from polars.testing import assert_frame_equal
 
 import nci_frames as nf
-from nci_frames.counting.engine import blocks as blocks_module
-from nci_frames.counting.engine.blocks import Block, gather
-from nci_frames.counting.out_of_memory import merging, result_file
+from nci_frames.counting import exact_file
+from nci_frames.counting.engine import distinct
+from nci_frames.counting.engine.distinct import Block, gather
+from nci_frames.counting.out_of_memory import spilling
 from nci_frames.counting.out_of_memory.spilling import Spill
 from nci_frames.demo import write_synthetic_logs
 from tests.exact_files import LOG, shrink
@@ -97,11 +98,11 @@ def test_the_file_has_the_counts_of_count_confusion(data: st.DataObject, rows: A
 def test_one_score_with_more_rows_than_fit(target: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     together = []
 
-    def gather(blocks: Any, part: Any) -> Any:
-        together.append(sum(len(block.scores) for block in blocks))
-        return blocks_module.gather(blocks, part)
+    def count_distinct(rows: Any) -> Any:
+        together.append(len(rows.scores))
+        return distinct.count_distinct(rows)
 
-    monkeypatch.setattr(merging, "gather", gather)
+    monkeypatch.setattr(spilling, "count_distinct", count_distinct)
     scores = [0.5] * 900 + [place / 100 for place in range(100)]
     log = pl.DataFrame({"model": "a", "label": [True, False] * 500, "score": scores})
     nf.sink_exact_counts(log, target)
@@ -203,7 +204,7 @@ def unfinished(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) 
 
 
 @pytest.mark.parametrize(
-    ("place", "name"), [(Spill, "write"), (Spill, "totals"), (result_file, "_table")], ids=str
+    ("place", "name"), [(Spill, "write"), (Spill, "totals"), (exact_file, "_table")], ids=str
 )
 @pytest.mark.usefixtures("tiny", "unfinished")
 def test_an_interrupt_leaves_what_was_there(
@@ -257,10 +258,10 @@ import os, signal, sys
 from pathlib import Path
 import pytest
 from tests.exact_files import LOG, shrink
-from nci_frames.counting.out_of_memory import result_file
+from nci_frames.counting import exact_file
 from nci_frames.counting.out_of_memory.spilling import Spill
 import nci_frames as nf
-place, name = (Spill, "write") if sys.argv[2] == "spill" else (result_file, "_table")
+place, name = (Spill, "write") if sys.argv[2] == "spill" else (exact_file, "_table")
 done, left = getattr(place, name), int(sys.argv[3])
 def killed(*given):
     global left
