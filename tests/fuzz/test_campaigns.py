@@ -17,7 +17,6 @@ CAMPAIGNS = (
     corrupted_frames.CAMPAIGN,
     mutated_files.PLAIN,
     mutated_files.CHECKSUMS,
-    mutated_files.HASHES,
     drifting_types.CAMPAIGN,
     hostile_names.CAMPAIGN,
     sizes.CAMPAIGN,
