@@ -1,12 +1,15 @@
-"""Parts that many docstrings share, each written once.
+"""Parts that many docstrings share, and the tables of columns, each written once.
 
 A docstring names a part as ``%(models)s`` on a separate line, and ``documented`` puts the text there, so that
-``help()`` shows it whole. The decorators ``@checked`` and that of metrics call it.
+``help()`` shows it whole. ``%(columns of winners)s`` is the table of that frame, which its schema fills, and
+``%(columns of winners: start, end)s`` has two of its rows. The decorators ``@checked`` and that of metrics
+call it.
 """
 
 import re
 import textwrap
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from itertools import zip_longest
 from typing import Any, TypeVar
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -24,7 +27,11 @@ PARTS = {
     "of 1, 2 or 4 pixels, which the subtitle then states.",
 }
 
-_PART = re.compile(r"^( *)%\((\w+)\)s$", re.MULTILINE)
+#: Of each kind of frame, a row for each column: its name, its type, what it means, and what null means.
+COLUMNS: dict[str, list[tuple[str, str, str, str]]] = {}
+_HEAD = ("column", "dtype", "meaning", "null where")
+
+_PART = re.compile(r"^( *)%\((columns of )?([\w -]+)(?:: ([\w, ]+))?\)s$", re.MULTILINE)
 #: As wide as the lines of the code.
 _WIDTH = 110
 
@@ -53,5 +60,25 @@ def documented(function: F) -> F:
 
 
 def _filled(match: re.Match[str]) -> str:
-    indent, part = match.groups()
+    indent, columns, part, some = match.groups()
+    if columns:
+        rows = [row for row in COLUMNS[part] if some is None or row[0] in some.split(", ")]
+        return textwrap.indent("\n".join(_table(rows, _WIDTH - len(indent))), indent)
     return textwrap.fill(PARTS[part], _WIDTH, initial_indent=indent, subsequent_indent=indent)
+
+
+def _table(rows: Sequence[tuple[str, ...]], width: int) -> list[str]:
+    """Draw a simple table of reStructuredText; the last two columns share what is left of the width."""
+    rows = [_HEAD, *rows]
+    name, dtype, _, null = (max(map(len, cells)) for cells in zip(*rows, strict=True))
+    left = width - name - dtype - 3
+    null = min(null, left // 3)
+    widths = (name, dtype, left - null, null)
+    rule = " ".join("=" * each for each in widths)
+    drawn = []
+    for row in rows:
+        cells = [textwrap.wrap(cell, each) for cell, each in zip(row, widths, strict=True)]
+        for line in zip_longest(*cells, fillvalue=""):
+            padded = (cell.ljust(each) for cell, each in zip(line, widths, strict=True))
+            drawn.append(" ".join(padded).rstrip())
+    return [rule, drawn[0], rule, *drawn[1:], rule]

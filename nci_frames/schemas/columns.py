@@ -53,11 +53,11 @@ TOLD = tuple(replace(column, required=True) for column in (SUPPORTED, REASON))
 AVERAGED = (
     number(
         "std",
-        "standard deviation of the values that were averaged",
+        "standard deviation of the values that average_over averaged",
         "fewer than two are defined",
         minimum=0,
         required=False,
     ),
-    whole("repeats", "how many values were averaged", required=False),
-    whole("skipped", "values that are undefined, or absent", required=False),
+    whole("repeats", "how many values average_over averaged", required=False),
+    whole("skipped", "values that it found undefined, or absent", required=False),
 )

@@ -53,7 +53,7 @@ NEVER_BEST = FrameSchema(
     share("tpr", "true-positive rate"),
     share("fpr", "false-positive rate"),
     text("dominating_model", "model of a point at least as good in both rates", "none"),
-    number("dominating_threshold", "threshold of that point", "none, or interpolated"),
+    number("dominating_threshold", "threshold of that point", "there is none, or it is interpolated"),
 )
 SURFACE = FrameSchema(
     "metric surface",
@@ -96,11 +96,11 @@ DECOMPOSITION = FrameSchema(
     text("reference", "value of the key that is compared with", "that value is null"),
     share("prevalence", "observed prevalence of the segment", "the group has no rows"),
     share("reference_prevalence", "observed prevalence of the reference", "no such point"),
-    VALUE,
-    number("reference_value", "value of the metric in the reference", "undefined: 0/0"),
+    number("value", "metric in the segment, at its observed prevalence", "undefined: 0/0"),
+    number("reference_value", "metric in the reference, at its observed prevalence", "undefined: 0/0"),
     number("difference", "value - reference_value", "either is undefined"),
-    number("due_to_prevalence", "part of the difference", "see reason"),
-    number("due_to_rates", "the other part: TPR and FPR", "see reason"),
+    number("due_to_prevalence", "part of the difference due to the class balance", "see reason"),
+    number("due_to_rates", "part of the difference due to TPR and FPR", "see reason"),
     text("reason", "why there is no decomposition", "there is one"),
 )
 ROLL_UP = FrameSchema(

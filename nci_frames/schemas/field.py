@@ -23,8 +23,8 @@ PREVALENCES = FrameSchema(
     share("upper", "the prevalence is at most this, at the confidence asked for", _NONE),
     number(
         "fit_statistic",
-        "-2 log likelihood ratio of the scores against the nearest mixture",
-        "too few rows",
+        "likelihood ratio of the scores against the mixture that explains them best, -2 log",
+        "fewer than 3 bins, or no estimate",
         minimum=0,
     ),
     share("fit_p_value", "probability of such a distance if the scores are a mixture", "too few rows"),
@@ -72,7 +72,7 @@ CHOICES = FrameSchema(
     share("probability_best", "mass of the prevalences at which the model is best, at any threshold"),
     number(
         "expected_regret",
-        "how much better on average the best model at each prevalence is",
+        "how much better on average the best model and threshold at each prevalence are",
         "no value is defined",
         minimum=0,
     ),

@@ -9,6 +9,7 @@ from dataclasses import KW_ONLY, dataclass
 
 import polars as pl
 
+from nci_frames.base.docstrings import COLUMNS
 from nci_frames.base.errors import SchemaError
 from nci_frames.base.messages import listed, quantity
 from nci_frames.schemas.consistency import check_cells, place_of
@@ -112,6 +113,7 @@ class FrameSchema:
         self.fixed = tuple(column.name for column in columns)
         RESERVED.update(self.fixed)
         FRAMES.append(self)
+        COLUMNS[name] = [(c.name, str(c.dtypes[0]()), c.meaning, c.null) for c in columns]
 
     def dtypes(self) -> dict[str, type[pl.DataType]]:
         """Return the fixed columns with the type that the library gives them."""

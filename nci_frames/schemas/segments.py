@@ -25,7 +25,7 @@ SEGMENT_RANKS = FrameSchema(
     number("own_value", "the metric at the observed prevalence", _NONE),
     number("own_lower", "lower bound of own_value", _NONE),
     number("own_upper", "upper bound of own_value", _NONE),
-    number("rest_value", "the metric in the rest, at the observed prevalence of that", _NONE),
+    number("rest_value", "the metric in the rest, at the observed prevalence of the rest", _NONE),
     number("difference", "own_value - rest_value", _NONE),
     *(
         number(f"due_to_{cause}{side}", f"{of}part of the difference due to {told}", _NONE)
@@ -34,11 +34,11 @@ SEGMENT_RANKS = FrameSchema(
     ),
     share("p_value", "of due_to_rates being 0, this segment alone", _NONE),
     share("adjusted", "Benjamini and Hochberg's, over all segments", _NONE),
-    flag("distinguishable", "whether due_to_rates differs from 0", _NONE),
-    text("class", "the class whose scores differ more from the rest", _UNTESTED),
+    flag("distinguishable", "whether due_to_rates differs from 0: adjusted is below 1 - level", _NONE),
+    text("class", 'the class whose scores differ more from the rest: "positive" or "negative"', _UNTESTED),
     share("effect", "maximum distance of its TPR or FPR from that of the rest", _UNTESTED),
-    share("shift_p_value", "of both classes scoring as in the rest", _UNTESTED),
+    share("shift_p_value", "of the scores of both classes being distributed as in the rest", _UNTESTED),
     share("shift_adjusted", "Benjamini and Hochberg's, over all segments", _UNTESTED),
-    flag("shifted", "whether the scores differ from the rest", _UNTESTED),
+    flag("shifted", "whether the scores differ from the rest: shift_adjusted is below 1 - level", _UNTESTED),
     *TOLD,
 )

@@ -10,8 +10,8 @@ BAND = FrameSchema(
     POINT,
     PREVALENCE,
     share("value", "precision, in [0, 1]", "nothing is predicted positive"),
-    share("lower", "precision at the worst rates within their bounds", "there are no bounds"),
-    share("upper", "precision at the best rates within their bounds", "there are no bounds"),
+    share("lower", "precision at the lowest TPR and the highest FPR", "there are no bounds"),
+    share("upper", "precision at the highest TPR and the lowest FPR", "there are no bounds"),
     SUPPORTED,
     REASON,
 )
@@ -22,9 +22,9 @@ UNCERTAINTY = FrameSchema(
     POINT,
     share("delta", "largest width of the precision band, in [0, 1)", "see reason"),
     share("prevalence", "where the band has this width, in (0, 1)", "see reason"),
-    number("theorem_bound", "the larger CV: delta is at most this", "see reason", minimum=0),
-    number("cv_tpr", "half-width / TPR", "TPR is 0 or undefined", minimum=0),
-    number("cv_fpr", "half-width / FPR", "FPR is 0 or undefined", minimum=0),
+    number("theorem_bound", "the larger CV: by Theorem 1, delta is at most this", "as for delta", minimum=0),
+    number("cv_tpr", "half-width / TPR; the larger half", "TPR is 0 or undefined", minimum=0),
+    number("cv_fpr", "half-width / FPR; the larger half", "FPR is 0 or undefined", minimum=0),
     text("reason", "why delta is undefined", "it is defined"),
 )
 SUPPORT = FrameSchema(
@@ -82,7 +82,7 @@ BOOTSTRAP = FrameSchema(
     number("lower", "lower bound of the value", "fewer than 2 replicates, or an unsupported area"),
     number("upper", "upper bound of the value", "fewer than 2 replicates, or an unsupported area"),
     text("interval", '"percentile", or "band" where a count is small', "no bounds"),
-    number("std", "their standard deviation, ddof 1", "fewer than 2 are defined", minimum=0),
+    number("std", "standard deviation of the replicates, ddof 1", "fewer than 2 are defined", minimum=0),
     _DEFINED,
     *TOLD,
 )
@@ -139,7 +139,7 @@ FOLD_COMPARISONS = FrameSchema(
     MODEL,
     *_FOLD_MEANS,
     share("p_value", "two-sided, of the best against this one", "the best, or no test"),
-    flag("distinguishable", "whether the best is significantly better", "there is no test"),
+    flag("distinguishable", "whether the best is significantly better", "see reason"),
     text("reason", "why there is no test", "there is one, or it is the best"),
 )
 BEST_MODELS = FrameSchema(
@@ -164,9 +164,9 @@ CROSS_FITS = FrameSchema(
     METRIC,
     PREVALENCE,
     BETA,
-    number("value", "at a threshold chosen on one half, judged on the other", "see reason"),
-    number("optimistic", "at threshold, judged on the rows it was chosen on", "undefined: 0/0"),
-    whole("repeats", "divisions into halves that define it"),
+    number("value", "the metric at thresholds of one half, on the rows of the other half", "see reason"),
+    number("optimistic", "the metric at threshold, on the rows that it was chosen on", "undefined: 0/0"),
+    whole("repeats", "divisions into halves in which the metric is defined"),
     text("reason", "why there is no value", "there is one"),
 )
 BEST_COMPARISONS = FrameSchema(
@@ -178,10 +178,10 @@ BEST_COMPARISONS = FrameSchema(
     BETA,
     MODEL,
     VALUE,
-    number("difference", "value minus that of the best of the others", "either is undefined"),
+    number("difference", "value minus that of the best of the others", "either is undefined or infinite"),
     number("lower", "simultaneous lower bound of the difference", "no other model, or too few rows"),
-    number("upper", "simultaneous upper bound of the difference", "no other model, or too few rows"),
-    share("p_value", "of being the best, or equal to the best", "see reason"),
+    number("upper", "simultaneous upper bound of the difference", "as for lower"),
+    share("p_value", "of the hypothesis that it is the best, or equal to the best", "see reason"),
     flag("distinguishable", "whether it is worse than the best", "see reason"),
     whole(
         "group",
@@ -212,7 +212,7 @@ SUBSAMPLES = FrameSchema(
         THRESHOLD,
         share("prevalence", "P(y=1) that the log was sub-sampled to"),
         share("tpr", "true-positive rate of all rows, in [0, 1]"),
-        share("adjusted", "precision at the prevalence, from all rows", "undefined: 0/0"),
+        share("adjusted", "precision at the prevalence, from all rows", "no row is predicted positive"),
         *(
             share(name, f"{meaning} precision of the sub-samples", "none defines it")
             for name, meaning in (
@@ -227,13 +227,13 @@ SHIFTS = FrameSchema(
     "check_projection(counts, over=...)",
     MODEL,
     text("class", '"positive" or "negative"'),
-    whole("segments", "segments or periods with at least 10 rows of the class"),
+    whole("segments", "values of *over* with at least 10 rows of the class; only these are compared"),
     whole("rows", "rows of the class in them"),
     number("statistic", "of Anderson and Darling for several samples", "no test", minimum=0),
     share("effect", "maximum distance of a segment's TPR or FPR from that of the others", "no test"),
-    text("farthest", "the segment or period with this distance", "no test, or null"),
+    text("farthest", "that value of *over*: the most significant one", "no test, or null itself"),
     share("p_value", "of this test alone", "no test"),
     share("adjusted", "Holm's, over all rows of the table", "no test"),
-    flag("distinguishable", "whether the distributions differ", "no test"),
+    flag("distinguishable", "whether the distributions differ significantly", "no test"),
     text("reason", "why there is no test", "there is one"),
 )
