@@ -8,6 +8,7 @@ import pytest
 
 import nci_frames as nf
 from nci_frames.base.docstrings import PARTS, documented
+from nci_frames.schemas import RANKING
 
 PACKAGE = Path(nf.__file__).parent
 
@@ -30,6 +31,23 @@ def test_no_part_is_written_again(part: str) -> None:
 @pytest.mark.parametrize("name", nf.__all__)
 def test_help_shows_the_parts(name: str) -> None:
     assert "%(" not in (inspect.getdoc(getattr(nf, name)) or "")
+
+
+def test_help_shows_the_columns_of_a_frame() -> None:
+    shown = inspect.getdoc(nf.rank_models) or ""
+    assert "%(columns of ranking: rank, gap)s" in (PACKAGE / "evaluation/projection/ranking.py").read_text()
+    table = next(part for part in shown.split("\n\n") if part.startswith("====")).splitlines()
+    assert table[1].split() == ["column", "dtype", "meaning", "null", "where"]
+    assert [line.split()[:2] for line in table if line.startswith(("rank", "gap"))] == [
+        *(["rank", "Int64"], ["gap", "Float64"])
+    ]
+    rank, gap = (column for column in RANKING.columns if column.name in ("rank", "gap"))
+    assert [line.split()[:2] for line in table[3:] if not line.startswith(" ")] == [
+        *(["rank", "Int64"], ["gap", "Float64"])
+    ]
+    words = " ".join(" ".join(table).split())
+    assert rank.meaning in words
+    assert gap.null in words
 
 
 def test_a_part_keeps_the_indentation_and_the_width() -> None:

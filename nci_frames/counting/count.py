@@ -68,17 +68,10 @@ def count_confusion(
     -------
     A row per group and threshold, sorted by model, keys and threshold:
 
-    ============== ======= ===================================== ======================
-    column         dtype   meaning                               null means
-    ============== ======= ===================================== ======================
-    model          String  name of the model                     a model of its own
-    keys                    as in the predictions                a key of its own
-    threshold      Float64 as given, or the score                never
-    tp, fp, fn, tn Int64   rows; Float64 sums if there is weight never
-    resolution     String  "exact": no other score lies from     never
-                           this threshold to before the next;
-                           "grid": others may
-    ============== ======= ===================================== ======================
+    %(columns of counts)s
+
+    Keys are those of the predictions; null is a key of its own. Counting makes no other nulls. Counts are
+    Float64 sums if there is a weight. Of exact counts the thresholds are the scores.
 
     Raises
     ------
@@ -151,15 +144,10 @@ def count_scores(
     -------
     A row per group and threshold, sorted by model, keys and threshold:
 
-    ============ ======= ========================================= ======================
-    column       dtype   meaning                                   null means
-    ============ ======= ========================================= ======================
-    model        String  name of the model                         a model of its own
-    keys                 as in the predictions                     a key of its own
-    threshold    Float64 as given, or the score                    never
-    above, below Int64   rows with a score >= threshold, and the   never
-                         others; Float64 sums if there is weight
-    ============ ======= ========================================= ======================
+    %(columns of score counts)s
+
+    Keys are those of the predictions; null is a key of its own. Counts are Float64 sums if there is a
+    weight.
 
     Raises
     ------

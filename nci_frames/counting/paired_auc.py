@@ -55,20 +55,9 @@ def compare_auc(
     -------
     A row per two models and group, sorted by keys, model_a and model_b:
 
-    ============ ======= ============================================== ==================================
-    column       dtype   meaning                                        null where
-    ============ ======= ============================================== ==================================
-    keys                  as in the predictions                         a key of its own
-    model_a,     String  the models, model_a before model_b             never
-    model_b
-    auc_a, auc_b Float64 their ROC-AUCs, ties as half, in [0, 1]        the group lacks a class
-    difference   Float64 auc_a - auc_b                                  the group lacks a class
-    std_error    Float64 standard error of the difference               fewer than two units have rows of
-                                                                        a class
-    z            Float64 difference / std_error                         as std_error, or std_error is 0
-    p_value      Float64 two-sided; 1 where the difference is 0         as z, unless the difference is 0
-    lower, upper Float64 interval of the difference                     as std_error
-    ============ ======= ============================================== ==================================
+    %(columns of auc comparisons)s
+
+    Keys are those of the predictions; null is a key of its own. With units, these count in place of rows.
 
     Raises
     ------

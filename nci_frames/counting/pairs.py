@@ -57,20 +57,9 @@ def count_pairs(
     -------
     A row per two models and group, sorted by model_a, model_b and keys:
 
-    ================= ======= ======================================= ==================
-    column            dtype   meaning                                 null means
-    ================= ======= ======================================= ==================
-    model_a, model_b  String  the models, in the order of their names never
-    keys                       as in the predictions                  a key of its own
-    threshold_a,      Float64 as given                                never
-    threshold_b
-    tp_both           Int64   positives that both models flag         never
-    tp_a, tp_b        Int64   positives that only this model flags    never
-    tp_none           Int64   positives that neither flags            never
-    fp_both           Int64   negatives that both models flag         never
-    fp_a, fp_b        Int64   negatives that only this model flags    never
-    fp_none           Int64   negatives that neither flags            never
-    ================= ======= ======================================= ==================
+    %(columns of pairs)s
+
+    Keys are those of the predictions; null is a key of its own.
 
     Raises
     ------

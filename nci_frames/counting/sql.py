@@ -73,17 +73,10 @@ def counting_sql(
     -------
     A SELECT with these columns:
 
-    ========= ======= =================================================== =======================
-    column    type    meaning                                             null means
-    ========= ======= =================================================== =======================
-    model     text    name of the model                                   a model of its own
-    keys      any     as in the table                                     a key of its own
-    threshold double  the highest threshold that the scores reach         below every threshold
-    positives integer rows, or the sum of their weights                   never
-    negatives integer rows, or the sum of their weights                   never
-    invalid   integer rows without a valid label, score or weight, which  never
-                      are not counted
-    ========= ======= =================================================== =======================
+    %(columns of increments)s
+
+    Keys are those of the table; null is a key of its own. Types are those of the database that are
+    nearest.
 
     Raises
     ------

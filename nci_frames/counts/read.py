@@ -42,15 +42,10 @@ def read_counts(
     A counts frame, sorted by model, keys and threshold: that of ``count_confusion`` at these thresholds.
     Positives and negatives that are no whole numbers of rows, but sums of weights, give Float64 columns.
 
-    ============== ======= ===================================== ======================
-    column         dtype   meaning                               null means
-    ============== ======= ===================================== ======================
-    model          String  name of the model                     a model of its own
-    keys                    as in the increments                 a key of its own
-    threshold      Float64 as given                              never
-    tp, fp, fn, tn Int64   rows; Float64 sums of weights         never
-    resolution     String  "grid": other scores may lie between  never
-    ============== ======= ===================================== ======================
+    %(columns of counts)s
+
+    Keys are those of the increments; null is a key of its own. Counts are Float64 if they are sums of
+    weights. The resolution is "grid": other scores may lie between the thresholds.
 
     Raises
     ------

@@ -86,18 +86,11 @@ def scan_predictions(
     -------
     A LazyFrame:
 
-    ====== =============== ========================================== =======================
-    column dtype           meaning                                    null means
-    ====== =============== ========================================== =======================
-    model  String          name of the model                          a model of its own
-    fold   as in the log   the fold, if asked for                     a fold of its own
-    repeat as in the log   the repeat, if asked for                   a repeat of its own
-    keys   as in the log   the segments, under their own names        a segment of its own
-    label  Boolean         true class; absent without labels          never
-    score  Float32/Float64 score, in the log's own precision          never
-    weight Float64         weight >= 0, if asked for                  never
-    unit   as in the log   owner of the row, if asked for             the owner is unknown
-    ====== =============== ========================================== =======================
+    %(columns of predictions)s
+
+    ``fold`` and ``repeat``, if asked for, and the segments under their own names are keys, with the types
+    of the log. ``weight`` and ``unit`` are there if asked for, ``label`` unless the log has none. The
+    score has the log's own precision.
 
     Raises
     ------

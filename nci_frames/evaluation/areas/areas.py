@@ -74,24 +74,12 @@ def compute_areas(
     -------
     A row per group, metric and prevalence, sorted by all columns left of ``value``:
 
-    =========== ======= ====================================== ==========================================
-    column      dtype   meaning                                null where
-    =========== ======= ====================================== ==========================================
-    model, keys          as in *counts*, without *units*       as in *counts*
-    metric      String  one of *metrics*, or                   never
-                        "partial_roc_auc"
-    method      String  rule of the PR area                    not pr_auc
-    prevalence  Float64 P(y=1) the area belongs to             it does not depend on it
-    value       Float64 the area                               the group lacks a class; or 0/0, where
-                                                               prevalence is 0 and a recall has FPR 0
-    lower,      Float64 the area of the rows behind the counts as for value; with *interval* also where
-    upper               lies between them, whatever they were; TPR or FPR has no bounds
-                        equal to value where exact; or the
-                        band, with *interval*
-    supported   Boolean whether the log can tell the area at   never
-                        this prevalence
-    reason      String  why not                                supported
-    =========== ======= ====================================== ==========================================
+    %(columns of areas)s
+
+    Keys are those of *counts*, without *units*. The area of the rows behind the counts lies between
+    ``lower`` and ``upper``, whatever they were; they equal the value where it is exact. With *interval*
+    they are the band instead, and null also where TPR or FPR has no bounds. PR-AUC at prevalence 0 is 0/0
+    where a recall has FPR 0.
 
     Raises
     ------

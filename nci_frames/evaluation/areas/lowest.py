@@ -52,15 +52,10 @@ def lowest_supported_prevalence(
     -------
     A row per group, sorted by model and keys:
 
-    =========== ======= ====================================================== =========================
-    column      dtype   meaning                                                null where
-    =========== ======= ====================================================== =========================
-    model, keys         as in *counts*, without *units*                        as in *counts*
-    metric      String  its label                                              never
-    prevalence  Float64 at and above it the log supports the metric; 0 where   there is none: see reason
-                        it does at every prevalence
-    reason      String  why there is none                                      there is one
-    =========== ======= ====================================================== =========================
+    %(columns of support)s
+
+    Keys are those of *counts*, without *units*. The prevalence is 0 where the log supports the metric at
+    every one.
 
     Raises
     ------

@@ -63,17 +63,9 @@ def find_crossovers(
     -------
     A row per crossover, sorted by keys, metric, models, prevalence and beta:
 
-    ========== ======= ========================================== ==============================
-    column     dtype   meaning                                    null where
-    ========== ======= ========================================== ==============================
-    keys                as in *rates*; each value is a comparison as in *rates*
-    metric     String  its label                                  never
-    model_a    String  the model that is better below             as in *rates*
-    model_b    String  the model that is better above             as in *rates*
-    prevalence Float64 where they cross, or the fixed one         never
-    beta       Float64 where they cross, or the fixed one         it plays no part
-    value      Float64 the metric of both at the crossing         never
-    ========== ======= ========================================== ==============================
+    %(columns of crossovers)s
+
+    Keys are those of *rates*; each value of theirs is a comparison of its own.
 
     A single model, identical models, and models that touch without changing places have no crossover.
 

@@ -34,18 +34,9 @@ def decision_map(rates: pl.DataFrame | pl.LazyFrame, /, *, metric: str = "f_beta
     -------
     A row per range, sorted by keys and lambda; the first range begins at 0, the last ends at infinity:
 
-    ============ ======= ========================================= ===================
-    column       dtype   meaning                                   null where
-    ============ ======= ========================================= ===================
-    keys                  as in *rates*; each value has its map    as in *rates*
-    lambda_start Float64 where the range begins, >= 0              never
-    lambda_end   Float64 where it ends; infinity in the last       never
-    model        String  the best model in the range               as in *rates*
-    threshold    Float64 its threshold                             as in *rates*
-    supported    Boolean whether the log can tell F-beta of the    never
-                         best model
-    reason       String  why not                                   supported
-    ============ ======= ========================================= ===================
+    %(columns of decision map)s
+
+    Keys are those of *rates*; each value of theirs is a map of its own.
 
     Of points that are equally good over a whole range, the first by model, then by threshold, is returned.
     A range is cut in two where the log no longer supports the value of its model.
@@ -129,16 +120,11 @@ def find_never_best(rates: pl.DataFrame | pl.LazyFrame, /) -> pl.DataFrame:
     -------
     A row per such point, sorted by keys, model and threshold:
 
-    ==================== ======= ========================================= ===================================
-    column               dtype   meaning                                   null where
-    ==================== ======= ========================================= ===================================
-    model, keys                   as in *rates*                            as in *rates*
-    threshold            Float64 the point                                 as in *rates*
-    tpr, fpr             Float64 its rates                                 never
-    dominating_model     String  a point that finds no fewer positives,    no single point is: others beat it,
-    dominating_threshold Float64 raises no more false alarms, and is       one here and another there
-                                 better in one of the two
-    ==================== ======= ========================================= ===================================
+    %(columns of never best)s
+
+    Keys are those of *rates*. A dominating point finds no fewer positives, raises no more false alarms,
+    and is better in one of the two. Where no single point does so, others beat the model together, one
+    here and another there.
 
     Points that equal a best one are not listed.
 

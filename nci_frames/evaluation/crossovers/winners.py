@@ -63,20 +63,9 @@ def winner_ranges(
     -------
     A row per range, sorted by keys and start; the ranges leave no gap:
 
-    ========= ======= ============================= =============================================
-    column    dtype   meaning                       null where
-    ========= ======= ============================= =============================================
-    keys               as in *rates*                as in *rates*
-    metric    String  its label                     never
-    over      String  "prevalence" or "beta"        never
-    start     Float64 where the range begins        never
-    end       Float64 where it ends                 never
-    model     String  the best model                as in *rates*
-    threshold Float64 its threshold                 as in *rates*; areas have none
-    supported Boolean whether the log can tell the  never
-                      value of the best model
-    reason    String  why not                       supported
-    ========= ======= ============================= =============================================
+    %(columns of winners)s
+
+    Keys are those of *rates*. Areas have no threshold. ``supported`` is of the value of the best model.
 
     Of points that are equally good over a whole range, the first by model, then by threshold, is returned.
     A range over prevalence is cut in two where the log begins to support the value of its model.

@@ -41,16 +41,10 @@ def surface_path_length(
     -------
     A row per model, sorted by model and keys:
 
-    =========== ======= ============================================ =====================================
-    column      dtype   meaning                                      null where
-    =========== ======= ============================================ =====================================
-    model, keys          as in *rates*, without *over*               as in *rates*
-    metric      String  its label                                    never
-    ratio       Float64 as given                                     never
-    steps       Int64   number of steps                              never
-    length      Float64 sum of the steps' lengths in (TPR, TNR, the  a value is undefined, or the range of
-                        metric rescaled to [0, 1])                   the metric infinite
-    =========== ======= ============================================ =====================================
+    %(columns of paths)s
+
+    Keys are those of *rates*, without *over*. ``length`` is the sum of the lengths of the steps in (TPR,
+    TNR, the metric rescaled to [0, 1]); it is null also where the range of the metric is infinite.
 
     Raises
     ------

@@ -67,13 +67,7 @@ def metric_surface(
     -------
     A row per point, sorted by tpr and tnr:
 
-    ====== ======= ======================== ===================
-    column dtype   meaning                  null where
-    ====== ======= ======================== ===================
-    tpr    Float64 true-positive rate       never
-    tnr    Float64 true-negative rate       never
-    value  Float64 the metric, in its range it is undefined
-    ====== ======= ======================== ===================
+    %(columns of metric surface)s
 
     Raises
     ------
@@ -127,15 +121,10 @@ def imbalance_sensitivity(
     -------
     A row per metric and ratio, sorted by both:
 
-    =========== ======= =========================================== ==================================
-    column      dtype   meaning                                     null where
-    =========== ======= =========================================== ==================================
-    metric      String  its label                                   never
-    ratio       Float64 negatives per positive                      never
-    sensitivity Float64 volume between the metric's surfaces at 1:1 the range is infinite and cannot
-                        and at this ratio; within [0, 1] if         be rescaled, or the volume is
-                        rescaled, to 1e-6                           infinite
-    =========== ======= =========================================== ==================================
+    %(columns of sensitivity)s
+
+    ``sensitivity`` is within [0, 1] if rescaled, to 1e-6. It is null if the volume is infinite, or the
+    range of the metric is and so cannot be rescaled.
 
     Raises
     ------
@@ -191,12 +180,7 @@ def agnostic_metrics(metrics: Metrics, *, beta: float = 1.0) -> pl.DataFrame:
     -------
     A row per metric, sorted:
 
-    ======== ======= ================================== ==========
-    column   dtype   meaning                            null where
-    ======== ======= ================================== ==========
-    metric   String  its label                          never
-    agnostic Boolean whether the balance has no effect  never
-    ======== ======= ================================== ==========
+    %(columns of agnostic metrics)s
 
     Raises
     ------

@@ -39,16 +39,7 @@ def interval_coverage(
     -------
     A row per rate, in the given order:
 
-    ======== ======= ===============================================
-    column   dtype   meaning
-    ======== ======= ===============================================
-    interval String  as given
-    level    Float64 as given
-    trials   Int64   as given
-    rate     Float64 as given
-    coverage Float64 probability that the interval encloses the rate
-    width    Float64 expected width of the interval
-    ======== ======= ===============================================
+    %(columns of interval coverage)s
 
     Raises
     ------
@@ -112,19 +103,10 @@ def band_coverage(
     -------
     One row:
 
-    ============= ======= ================================================================
-    column        dtype   meaning
-    ============= ======= ================================================================
-    interval      String  as given
-    level         Float64 as given
-    tpr_coverage  Float64 probability that the bounds of TPR enclose it
-    fpr_coverage  Float64 probability that the bounds of FPR enclose it
-    corollary     Float64 level², the confidence of the band by Corollary 1
-    box_coverage  Float64 probability that both do; then every monotone metric is in its
-                          band, at every prevalence and beta at once
-    band_coverage Float64 probability that precision is in its band, at every prevalence
-                          in (0, 1) at once
-    ============= ======= ================================================================
+    %(columns of band coverage)s
+
+    If both bounds enclose their rates, every monotone metric is in its band, at every prevalence and beta
+    at once.
 
     Raises
     ------

@@ -70,17 +70,9 @@ def required_samples(
     -------
     A row per method, sorted by it:
 
-    ============== ======= ======================================================= ====================
-    column         dtype   meaning                                                 null where
-    ============== ======= ======================================================= ====================
-    method         String  "exact" or "hoeffding"                                  never
-    positives      Int64   rows with y=1 that are needed                           never
-    negatives      Int64   rows with y=0 that are needed                           never
-    tpr_half_width Float64 half-width of the interval at the expected TPR          never
-    fpr_half_width Float64 half-width of the interval at the expected FPR          never
-    assurance      Float64 share of studies that reach the goal with so many rows: none was asked for
-                           at least as asked for
-    ============== ======= ======================================================= ====================
+    %(columns of samples)s
+
+    ``assurance`` is that of so many rows: at least as asked for.
 
     Raises
     ------

@@ -53,28 +53,9 @@ def choose_under_uncertainty(
     -------
     A row per model, sorted by keys, rank and model:
 
-    ================ ======= =========================================== ==============================
-    column           dtype   meaning                                     null where
-    ================ ======= =========================================== ==============================
-    model, keys               as in *rates*                              as in *rates*
-    threshold        Float64 the threshold with the best expected value  no value is defined
-    metric           String  name of the metric, or label                never
-    prevalence       Float64 mean of the distribution                    never
-    beta             Float64 weight of recall                            it plays no part
-    value            Float64 expected value of the metric there          no value is defined
-    rank             Int64   1 is the model with the best expected value no value is defined
-    probability_best Float64 mass of the prevalences at which the model  never
-                             is best, at any threshold
-    expected_regret  Float64 how much better on average the best model   no value is defined
-                             and threshold at each prevalence are, >= 0
-    start, end       Float64 the central range of *level*                never
-    max_regret       Float64 the largest distance to the best within it, undefined within it
-                             >= 0
-    unsupported      Float64 mass of the prevalences at which the log    never
-                             cannot tell the value
-    supported        Boolean whether that is 0.05 or less                never
-    reason           String  why not                                     supported
-    ================ ======= =========================================== ==============================
+    %(columns of choices)s
+
+    Keys are those of *rates*. ``start`` and ``end`` are the central range of *level*.
 
     Raises
     ------
@@ -188,21 +169,9 @@ def minimax_regret(
     -------
     A row per model, sorted by keys, rank and model:
 
-    =========== ======= ===================================================== =========================
-    column      dtype   meaning                                               null where
-    =========== ======= ===================================================== =========================
-    model, keys          as in *rates*                                        as in *rates*
-    threshold   Float64 the threshold whose largest regret is the smallest    undefined in the range
-    metric      String  name of the metric, or label                          never
-    beta        Float64 weight of recall                                      it plays no part
-    start, end  Float64 as given                                              never
-    max_regret  Float64 the largest distance to the best point of any model   undefined in the range
-                        within the range, >= 0
-    prevalence  Float64 where that distance is                                undefined in the range
-    rank        Int64   1 is the model with the smallest of them              undefined in the range
-    supported   Boolean whether the log can tell the values from *start* on   never
-    reason      String  why not                                               supported
-    =========== ======= ===================================================== =========================
+    %(columns of regrets)s
+
+    Keys are those of *rates*. The best point is that of any model.
 
     Raises
     ------

@@ -60,19 +60,10 @@ def estimate_prevalence(
     -------
     A row per model and kept keys of the traffic, sorted:
 
-    ============= ======= =========================================== ====================
-    column        dtype   meaning                                     null means
-    ============= ======= =========================================== ====================
-    model, keys            as in *traffic*                            as there
-    prevalence    Float64 the share of positives, in [0, 1]           *reason* says why
-    lower, upper  Float64 its interval; the reference's noise counts  *reason* says why
-    fit_statistic Float64 likelihood ratio of the scores against the  fewer than 3 bins,
-                          mixture that explains them best, -2 log     or no estimate
-    fit_p_value   Float64 probability of such a ratio, if the scores  as fit_statistic
-                          are a mixture; of this row alone
-    supported     Boolean whether there is an estimate                never
-    reason        String  why there is none                           there is one
-    ============= ======= =========================================== ====================
+    %(columns of prevalences)s
+
+    Keys are those of *traffic*. The interval counts the noise of the reference, too. ``fit_p_value`` is
+    of this row alone.
 
     Raises
     ------

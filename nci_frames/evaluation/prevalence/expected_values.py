@@ -36,20 +36,9 @@ def expected_values(
     -------
     A row per operating point, sorted by model, keys and threshold:
 
-    =========== ======= ================================================= ==============================
-    column      dtype   meaning                                           null where
-    =========== ======= ================================================= ==============================
-    model, keys          as in *rates*                                    as in *rates*
-    threshold   Float64 as in *rates*                                     interpolated
-    metric      String  name of the metric, or label                      never
-    prevalence  Float64 mean of the distribution                          never
-    beta        Float64 weight of recall                                  it plays no part
-    value       Float64 expected value of the metric                      undefined at some prevalence
-    unsupported Float64 mass of the prevalences at which the log cannot   never
-                        tell the value
-    supported   Boolean whether that is 0.05 or less                      never
-    reason      String  why not                                           supported
-    =========== ======= ================================================= ==============================
+    %(columns of expectations)s
+
+    Keys are those of *rates*.
 
     Raises
     ------

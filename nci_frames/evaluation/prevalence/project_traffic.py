@@ -43,22 +43,11 @@ def project_traffic(
     -------
     A row per operating point, keys of the traffic, metric and beta, sorted by the columns left of ``value``:
 
-    ============ ======= ============================================ ===============================
-    column       dtype   meaning                                      null where
-    ============ ======= ============================================ ===============================
-    model, keys          as in *rates*, and the keys of *prevalences* as there
-    threshold    Float64 as in *rates*                                as in *rates*
-    metric       String  name of the metric, or label                 never
-    prevalence   Float64 the estimate                                 there is none, or the metric
-                                                                      has its own or none
-    beta         Float64 weight of recall                             it plays no part
-    value        Float64 the metric at the estimate                   undefined, or no estimate
-    lower, upper Float64 its bounds                                   as value, or the metric is not
-                                                                      monotone in each rate
-    supported    Boolean whether log and traffic can tell the value   the expression hides the
-                                                                      prevalence
-    reason       String  why not                                      supported
-    ============ ======= ============================================ ===============================
+    %(columns of projection)s
+
+    Keys are those of *traffic*. ``prevalence`` is the estimate; it is null also where there is none.
+    Bounds are null where the metric is not monotone in each rate. ``supported``: whether log and traffic
+    can tell the value.
 
     It is a projection frame: ``rank_models`` ranks the models of each traffic.
 

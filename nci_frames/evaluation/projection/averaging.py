@@ -32,18 +32,11 @@ def average_over(table: pl.DataFrame | pl.LazyFrame, /, *, over: str | Sequence[
     The columns of *table* without *over*, ``rank`` and ``gap``, a row per model, key, metric, method,
     prevalence and beta, sorted by these, and:
 
-    ============ ======= ================================================= ==============================
-    column       dtype   meaning                                           null where
-    ============ ======= ================================================= ==============================
-    threshold    Float64 that of all values, in a projection               it differs between them
-    value        Float64 mean of the values that are defined               none is
-    lower, upper Float64 means of the bounds, where *table* has bounds     no value has them
-    std          Float64 standard deviation of the values, ddof 1          fewer than two are defined
-    repeats      Int64   how many values are defined                       never
-    skipped      Int64   values of *over* without a value                  never
-    supported    Boolean whether the log can tell every value              it is null for one
-    reason       String  why it cannot tell one of them                    supported
-    ============ ======= ================================================= ==============================
+    %(columns of projection: std, repeats, skipped)s
+
+    ``value``, ``lower`` and ``upper`` are means of those that are defined; ``threshold`` is that of all
+    values, null where it differs between them. ``supported`` is whether the log can tell each of them,
+    null if that is unknown of one.
 
     Raises
     ------

@@ -30,21 +30,9 @@ def precision_band(
     -------
     A row per operating point and prevalence, sorted by all columns left of ``value``:
 
-    =========== ======= ======================================= ==================================
-    column      dtype   meaning                                 null where
-    =========== ======= ======================================= ==================================
-    model, keys          as in *rates*                          as in *rates*
-    threshold   Float64 as in *rates*                           as in *rates*
-    prevalence  Float64 P(y=1) the value belongs to             "observed", in a group without rows
-    value       Float64 precision, in [0, 1]                    nothing is predicted positive
-    lower       Float64 precision at the lowest TPR and the     a rate has no bounds, or
-                        highest FPR                             nothing can be predicted positive
-    upper       Float64 precision at the highest TPR and the    as for lower
-                        lowest FPR
-    supported   Boolean whether the log can tell the value at   never
-                        this prevalence
-    reason      String  why not                                 supported
-    =========== ======= ======================================= ==================================
+    %(columns of precision band)s
+
+    Keys are those of *rates*. Bounds are null also where nothing can be predicted positive.
 
     Raises
     ------
@@ -94,20 +82,9 @@ def max_precision_uncertainty(rates: pl.DataFrame | pl.LazyFrame, /) -> pl.DataF
     -------
     A row per operating point, sorted by model, keys and threshold:
 
-    ============= ======= ========================================= ===========================
-    column        dtype   meaning                                   null where
-    ============= ======= ========================================= ===========================
-    model, keys            as in *rates*                            as in *rates*
-    threshold     Float64 as in *rates*                             as in *rates*
-    delta         Float64 Δ: upper - lower of the band where it is  a lower bound is 0: then it
-                          widest, in [0, 1)                         tends to 1 (see reason)
-    prevalence    Float64 where it is widest                        as for delta
-    theorem_bound Float64 Theorem 1: delta is at most the larger CV as for delta
-    cv_tpr        Float64 half-width / TPR (the larger half, where  TPR is 0 or undefined
-                          bounds are not symmetric)
-    cv_fpr        Float64 half-width / FPR, likewise                FPR is 0 or undefined
-    reason        String  why delta is undefined                    it is defined
-    ============= ======= ========================================= ===========================
+    %(columns of precision uncertainty)s
+
+    Keys are those of *rates*. ``delta`` is undefined where a lower bound is 0: then it tends to 1.
 
     Raises
     ------

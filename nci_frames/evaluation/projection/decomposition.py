@@ -60,23 +60,9 @@ def decompose_difference(
     -------
     A row per operating point outside the reference, sorted by all columns up to ``metric``:
 
-    ==================== ======= ============================================ ===========================
-    column               dtype   meaning                                      null where
-    ==================== ======= ============================================ ===========================
-    model, keys                  as in *rates*                                as in *rates*
-    threshold            Float64 as in *rates*                                as in *rates*
-    metric               String  name of the metric, or label                 never
-    beta                 Float64 weight of recall                             it plays no part
-    reference            String  value of *over* compared with                that value is null
-    prevalence           Float64 of the segment, as asked for                 there are no rows
-    reference_prevalence Float64 of the reference                             no such operating point
-    value                Float64 metric in the segment, at its own            undefined
-    reference_value      Float64 metric in the reference, at its own          undefined
-    difference           Float64 value - reference_value                      either is undefined
-    due_to_prevalence    Float64 part of it due to the class balance          see reason
-    due_to_rates         Float64 part of it due to TPR and FPR                see reason
-    reason               String  why there is no decomposition                there is one
-    ==================== ======= ============================================ ===========================
+    %(columns of decomposition)s
+
+    Keys are those of *rates*.
 
     Raises
     ------

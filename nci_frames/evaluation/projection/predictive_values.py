@@ -46,24 +46,10 @@ def predictive_value_interval(
     -------
     A projection frame with the metrics "npv" and "precision", sorted by all columns left of ``value``:
 
-    ============ ======= ===================================== =====================================
-    column       dtype   meaning                               null where
-    ============ ======= ===================================== =====================================
-    model, keys           as in *rates*                        as in *rates*
-    threshold    Float64 as in *rates*                         as in *rates*
-    metric       String  "npv" or "precision"                  never
-    prevalence   Float64 P(y=1) the value belongs to           "observed", in a group without rows
-    beta         Float64                                       always
-    value        Float64 predictive value, in [0, 1]           undefined: 0/0
-    lower, upper Float64 bounds, in [0, 1]                     a class has no rows; for "logit" also
-                                                               where the variance is undefined:
-                                                               precision needs a true and a false
-                                                               positive, npv a true and a false
-                                                               negative
-    supported    Boolean whether the log can tell the value at never
-                         this prevalence
-    reason       String  why not                               supported
-    ============ ======= ===================================== =====================================
+    %(columns of projection)s
+
+    Keys are those of *rates*. Bounds are null where a class has no rows; for "logit" also where the
+    variance is undefined: precision needs a true and a false positive, npv a true and a false negative.
 
     Raises
     ------

@@ -60,22 +60,12 @@ def project_rates(
     -------
     A row per operating point, metric, prevalence and beta, sorted by all columns left of ``value``:
 
-    =============== ======= ======================================= =============================
-    column          dtype   meaning                                 null where
-    =============== ======= ======================================= =============================
-    model, keys              as in *rates*
-    threshold       Float64 as in *rates*                           as in *rates*
-    metric          String  name of the metric, or label            never
-    prevalence      Float64 P(y=1) the value belongs to             an aliased expression hides it
-    beta            Float64 weight of recall                        it plays no part
-    value           Float64 value of the metric                     undefined (see ``metrics()``)
-    lower, upper    Float64 with *band*: the value lies between     the metric is not monotone in
-                            them, wherever in the box the rates are each rate, or user-defined;
-                                                                    or there are no bounds
-    supported       Boolean whether the log can tell the value at   the expression hides the
-                            this prevalence                         prevalence
-    reason          String  why not                                 supported
-    =============== ======= ======================================= =============================
+    %(columns of projection)s
+
+    Keys are those of *rates*. With *band* the value lies between ``lower`` and ``upper`` wherever in the
+    box the rates are. They are null where there are no bounds of rates, or the metric is not monotone in
+    each rate, or user-defined. The prevalence is null also where an aliased expression hides it. When a
+    value is undefined, ``metrics()`` says.
 
     Raises
     ------

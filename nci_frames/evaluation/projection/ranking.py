@@ -37,14 +37,9 @@ def rank_models(table: pl.DataFrame | pl.LazyFrame, /, *, by: Sequence[str] | No
     -------
     The columns of *table*, sorted by *by*, rank, model and threshold, and:
 
-    ====== ======= ======================================= ==========================================
-    column dtype   meaning                                 null where
-    ====== ======= ======================================= ==========================================
-    rank   Int64   1 is best; ties share the smaller rank  value is null, or the metric cannot be
-                                                           ranked (its direction is "target")
-    gap    Float64 distance to the best value, >= 0; 0     as for rank
-                   where the rank is 1
-    ====== ======= ======================================= ==========================================
+    %(columns of ranking: rank, gap)s
+
+    A metric that has no order is a target to aim at, see ``metrics()``.
 
     Raises
     ------

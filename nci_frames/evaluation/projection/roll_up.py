@@ -49,26 +49,11 @@ def roll_up(
     -------
     A row per operating point, metric, average, prevalence and beta, sorted by all columns left of ``value``:
 
-    =========== ======= ================================================== =============================
-    column      dtype   meaning                                            null where
-    =========== ======= ================================================== =============================
-    model, keys          as in *rates*, without *over*                     as in *rates*
-    threshold   Float64 as in *rates*                                      it differs between segments
-    metric      String  name of the metric, or label                       never
-    average     String  "macro": mean of the segments; "micro": metric of  never
-                        their summed counts, or of the traffic;
-                        "weighted": mean weighted by positives
-    prevalence  Float64 P(y=1) the value belongs to                        it differs between segments
-    beta        Float64 weight of recall                                   it plays no part
-    value       Float64 average of the metric                              undefined in every segment, or
-                                                                           the shares are unknown, or no
-                                                                           positive gives a weight
-    segments    Int64   segments that the value is made of                 never
-    skipped     Int64   segments skipped, as the metric is undefined       never
-    supported   Boolean whether the log can tell the values of all         the prevalence is unknown
-                        segments, or of the pool
-    reason      String  why not                                            supported
-    =========== ======= ================================================== =============================
+    %(columns of roll-up)s
+
+    Keys are those of *rates*, without *over*. "macro" is the mean of the segments, "weighted" that
+    weighted by positives, "micro" the metric of their summed counts, or of the traffic. The value is null
+    if it is undefined in every segment, the shares are unknown, or no positive gives a weight.
 
     Raises
     ------

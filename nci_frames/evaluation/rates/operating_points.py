@@ -68,14 +68,10 @@ def select_operating_points(
     A row per group (and prevalence, if the criterion depends on it), sorted by model, keys and prevalence:
     the columns of *rates*, and
 
-    ========== ======= ========================================== =================================
-    column     dtype   meaning                                    null where
-    ========== ======= ========================================== =================================
-    prevalence Float64 P(y=1) the point was selected for; only if "observed", in a group without rows
-                       the criterion depends on it
-    reason     String  why there is no such point; counts, rates  there is one
-                       and threshold are then null
-    ========== ======= ========================================== =================================
+    %(columns of rates: prevalence, reason)s
+
+    ``prevalence`` is there if the criterion depends on it. Without such a point, counts, rates and
+    threshold are null.
 
     ``resolution``, if present, is "grid", since the other rows are missing. An interpolated point has no
     threshold and no counts. Of points that meet the criterion equally well, the one with the highest

@@ -62,26 +62,12 @@ def compute_rates(
 
     Returns
     -------
-    The columns and the rows of *counts*, in the same order (with *units*, those of ``pool_counts``), and:
+    The rows of *counts*, in the same order (with *units*, those of ``pool_counts``):
 
-    =================== ======= =================================== ===================
-    column              dtype   meaning                             null where
-    =================== ======= =================================== ===================
-    positives           Int64   tp + fn (Float64 with weights)      never
-    negatives           Int64   fp + tn (Float64 with weights)      never
-    observed_prevalence Float64 positives / all rows, in [0, 1]     there are no rows
-    tpr                 Float64 tp / positives, in [0, 1]           no positives
-    fpr                 Float64 fp / negatives, in [0, 1]           no negatives
-    tpr_lower,          Float64 bounds of the true rate, in [0, 1]; no positives; with
-    tpr_upper                   only with *interval* or             *units* also: all
-                                *half_width*                        buckets are alike at
-                                                                    all thresholds, or
-                                                                    one has all positives
-    fpr_lower,          Float64 likewise                            likewise, negatives
-    fpr_upper
-    effective_positives Float64 independent rows that the class is  never
-    effective_negatives         worth; only with *units*
-    =================== ======= =================================== ===================
+    %(columns of rates)s
+
+    Bounds are there with *interval* or *half_width*, the effective numbers with *units*. With *units*,
+    bounds are null also if all buckets are alike at all thresholds, or one has all rows of the class.
 
     Raises
     ------

@@ -64,35 +64,14 @@ def bootstrap(
     -------
     A row per group and metric, sorted by all columns left of ``value``:
 
-    =========== ======= ============================================ ======================================
-    column      dtype   meaning                                      null where
-    =========== ======= ============================================ ======================================
-    model, keys          as in *counts*, without *units*             as in *counts*
-    threshold   Float64 where the metric is taken                    areas
-    metric      String  the metric's label                           never
-    method      String  rule of the PR area                          not pr_auc
-    prevalence  Float64 P(y=1) the value belongs to                  it does not depend on it
-    beta        Float64 weight of recall                             it plays no part
-    value       Float64 the metric of the counts themselves          undefined, as in the metric or area
-    lower,      Float64 bounds of the value, for *level*             fewer than 2 replicates are defined, a
-    upper                                                            gain area is not supported, or the rows
-                                                                     of a class are all in one bucket
-    interval    String  "percentile": percentiles of the replicates; there are no bounds
-                        "band": extended to the band of the rates'
-                        Wilson intervals, since one of the four
-                        counts is below 20, or the rows of a class
-                        are those of fewer than 20 buckets of equal
-                        size; ROC-AUC of fewer than 100 independent
-                        rows of a class: to Newcombe's interval;
-                        PR-AUC that is not supported, or of fewer
-                        than 20 rows or buckets: that of
-                        ``compute_areas(interval="simultaneous")``
-    std         Float64 standard deviation of the replicates, ddof 1 fewer than 2 replicates are defined
-    repeats     Int64   replicates in which the metric is defined    never
-    supported   Boolean whether the log can tell the value at this   the prevalence is hidden
-                        prevalence
-    reason      String  why not                                      supported
-    =========== ======= ============================================ ======================================
+    %(columns of bootstrap)s
+
+    Keys are those of *counts*, without *over* and *units*. Bounds are those for *level*; they are null
+    also where the rows of a class are all in one bucket. They are "percentile": percentiles of the
+    replicates; or "band": extended to the band of the rates' Wilson intervals, since one of the four
+    counts is below 20, or the rows of a class are those of fewer than 20 buckets of equal size; ROC-AUC
+    of fewer than 100 independent rows of a class: to Newcombe's interval; PR-AUC that is not supported,
+    or of fewer than 20 rows or buckets: that of ``compute_areas(interval="simultaneous")``.
 
     Raises
     ------

@@ -84,24 +84,11 @@ def probability_best(
     -------
     A row per key, metric and model, sorted by all columns left of ``value``:
 
-    =============== ======= =========================================== ================================
-    column          dtype   meaning                                     null where
-    =============== ======= =========================================== ================================
-    keys                     as in *counts*, without *units* and *over* as in *counts*
-    metric          String  the metric's label                          never
-    method          String  rule of the PR area                         not pr_auc
-    prevalence      Float64 P(y=1) the values belong to                 each model's own, or no part
-    beta            Float64 weight of recall                            it plays no part
-    model           String  name of the model                           a model of its own
-    value           Float64 the metric of the counts themselves         undefined
-    probability     Float64 share of the resampled logs in which it is  undefined in all of them, or a class
-                            the best; those that tie share              has one row, or is in one bucket
-    repeats         Int64   resampled logs in which it is defined       never
-    supported       Boolean whether the log can tell *value* at this    the prevalence is hidden
-                            prevalence
-    reason          String  why resampling says too little; otherwise   neither
-                            why the log cannot tell the value
-    =============== ======= =========================================== ================================
+    %(columns of best models)s
+
+    Keys are those of *counts*, without *over* and *units*. Models that tie in a resampled log share it.
+    ``probability`` is null if the value is undefined in all logs, or a class has one row, or is in one
+    bucket.
 
     Raises
     ------

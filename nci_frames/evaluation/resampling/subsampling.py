@@ -48,19 +48,9 @@ def subsample_study(
     -------
     A row per group and threshold, sorted by model, keys and threshold:
 
-    =========== ======= ============================================== =================================
-    column      dtype   meaning                                        null where
-    =========== ======= ============================================== =================================
-    model, keys          as in *counts*                                as in *counts*
-    threshold   Float64 as in *counts*                                 never
-    prevalence  Float64 P(y=1) as asked for                            never
-    tpr         Float64 true-positive rate of all rows                 never
-    adjusted    Float64 precision at *prevalence* from all rows        no row is predicted positive
-    mean        Float64 mean precision of the sub-samples              no sub-sample defines it
-    min, max    Float64 their minimum and maximum precision            as for mean
-    q25, q75    Float64 their quartiles                                as for mean
-    repeats     Int64   sub-samples with a row predicted positive      never
-    =========== ======= ============================================== =================================
+    %(columns of subsamples)s
+
+    Keys are those of *counts*.
 
     Raises
     ------

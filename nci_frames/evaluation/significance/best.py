@@ -95,26 +95,10 @@ def compare_best(
     -------
     A row per key, metric, prevalence, beta and model, sorted by these:
 
-    =============== ======= =========================================== ================================
-    column          dtype   meaning                                     null where
-    =============== ======= =========================================== ================================
-    keys                     as in *counts*, without *units* and *over* as in *counts*
-    metric          String  the metric's label                          never
-    method          String  rule of the PR area                         not pr_auc
-    prevalence      Float64 P(y=1) the values belong to                 each model's own, or no part
-    beta            Float64 weight of recall                            it plays no part
-    model           String  name of the model                           a model of its own
-    value           Float64 the metric of the counts themselves         undefined
-    difference      Float64 value minus that of the best of the others  either is undefined or infinite
-    lower, upper    Float64 simultaneous bounds of the difference       there is no other model, or they
-                                                                        rest on too few rows
-    p_value         Float64 of the hypothesis that it is the best, or   *reason* says why
-                            equal to the best
-    distinguishable Boolean whether it is worse than the best           *reason* says why
-    group           Int64   1: may be the best; 2: may be the best of   *reason* says why
-                            those that are left; and so on
-    reason          String  why that cannot be said                     it can
-    =============== ======= =========================================== ================================
+    %(columns of best comparisons)s
+
+    Keys are those of *counts*, without *over* and *units*. Bounds are null also where they rest on too
+    few rows.
 
     The models with ``distinguishable`` false are those that may be the best. A model with a null may be the
     best as well: the log cannot tell.

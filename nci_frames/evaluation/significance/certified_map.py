@@ -61,19 +61,10 @@ def certify_decision_map(
     A row per range of lambda = (1-eta)/(eta·beta²) and model that may be the best there, sorted by these; the
     first range begins at 0, the last ends at infinity:
 
-    ============ ======= ============================================== ===========================
-    column       dtype   meaning                                        null where
-    ============ ======= ============================================== ===========================
-    keys                  as in *counts*, without *units*               as in *counts*
-    lambda_start Float64 where the range begins, >= 0                   never
-    lambda_end   Float64 where it ends; infinity in the last            never
-    verdict      String  "certified": this model alone may be the best; never
-                         "several": it is one of several;
-                         "unknown": the log cannot tell
-    model        String  a model that may be the best                   unknown, or a model of its
-                                                                        own
-    reason       String  why nobody knows                               the verdict is another one
-    ============ ======= ============================================== ===========================
+    %(columns of certified map)s
+
+    Keys are those of *counts*, without *units*. "certified": this model alone may be the best; "several":
+    it is one of several; "unknown": the log cannot tell.
 
     Raises
     ------

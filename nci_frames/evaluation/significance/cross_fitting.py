@@ -67,23 +67,10 @@ def cross_fit(
     -------
     A row per group, prevalence and beta, sorted by model, keys, prevalence and beta:
 
-    =========== ======= ================================================ ==================================
-    column      dtype   meaning                                          null where
-    =========== ======= ================================================ ==================================
-    model, keys          as in *counts*, without *units*                 as in *counts*
-    threshold   Float64 the best threshold on the whole log; of equally  *optimistic* is null
-                        good ones that with the fewest positive
-                        decisions
-    metric      String  the metric's label                               never
-    prevalence  Float64 P(y=1) the value belongs to                      it does not depend on it
-    beta        Float64 weight of recall                                 it plays no part
-    value       Float64 the metric at thresholds of the one half, on     *reason* says why
-                        the rows of the other half
-    optimistic  Float64 the metric at *threshold*, on the same rows that undefined: 0/0
-                        it was chosen on
-    repeats     Int64   divisions in which the metric is defined         never
-    reason      String  why there is no value                            there is one
-    =========== ======= ================================================ ==================================
+    %(columns of cross-fits)s
+
+    Keys are those of *counts*, without *units*. Of equally good thresholds, ``threshold`` is that with
+    the fewest positive decisions.
 
     Raises
     ------

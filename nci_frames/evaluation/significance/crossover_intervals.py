@@ -73,23 +73,11 @@ def crossover_intervals(
     -------
     A row per crossover of two models, sorted by keys, model_a, model_b and place:
 
-    =========== ======= ============================================== =====================================
-    column      dtype   meaning                                        null where
-    =========== ======= ============================================== =====================================
-    keys                 as in *counts*, without *units*               as in *counts*
-    metric      String  "f_beta" or "pr_auc"                           never
-    model_a     String  the one that is better below the crossover     a model of its own
-    model_b     String  the one that is better above it                a model of its own
-    prevalence  Float64 where they cross, or as given                  never
-    beta        Float64 where they cross, or as given                  "pr_auc"
-    lower,      Float64 percentiles of the crossover, in the unit of   there is a reason
-    upper               *over*, among the resampled logs that have it
-    probability Float64 share of the resampled logs that have it       a class has fewer than 5 rows, or
-                                                                       buckets of equal size: too few show
-                                                                       how it varies
-    repeats     Int64   resampled logs that have it                    never
-    reason      String  why there are no bounds                        there are bounds
-    =========== ======= ============================================== =====================================
+    %(columns of crossover intervals)s
+
+    Keys are those of *counts*, without *units*. Bounds are percentiles, in the unit of *over*, among the
+    resampled logs that have the crossover. ``probability`` is null where a class has fewer than 5 rows,
+    or buckets of equal size: too few show how it varies.
 
     Raises
     ------

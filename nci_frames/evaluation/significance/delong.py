@@ -41,22 +41,11 @@ def auc_interval(
     -------
     A row per group, sorted by model and keys:
 
-    =========== ======= ================================================= ==================================
-    column      dtype   meaning                                           null where
-    =========== ======= ================================================= ==================================
-    model, keys          as in *counts*                                   as in *counts*
-    method      String  as given                                          never
-    value       Float64 ROC-AUC, ties as half, in [0, 1]                  the group lacks a class
-    std_error   Float64 standard error of it; for "score" the larger one  there is no interval
-                        of Newcombe's and DeLong's
-    lower,      Float64 confidence limits, in [0, 1]                      the group lacks a class; for
-    upper                                                                 "delong" and "delong_logit" also if
-                                                                          a class has one row, for the
-                                                                          latter if the classes are
-                                                                          separated completely
-    reason      String  why there is no interval, or why it is doubtful   each class has 50 rows or more,
-                                                                          and the interval a width
-    =========== ======= ================================================= ==================================
+    %(columns of auc intervals)s
+
+    Keys are those of *counts*. ``std_error`` of "score" is the larger one of Newcombe's and DeLong's.
+    "delong" and "delong_logit" have no interval if a class has one row, the latter if the classes are
+    separated completely either.
 
     Raises
     ------

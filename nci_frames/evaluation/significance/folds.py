@@ -59,19 +59,9 @@ def summarise_folds(
     -------
     A row per model, key, metric, prevalence and beta, sorted by these:
 
-    =========== ======= ========================================== ====================================
-    column      dtype   meaning                                    null where
-    =========== ======= ========================================== ====================================
-    model, keys          as in *rates*, without *over*             as in *rates*
-    metric      String  name of the metric, or label               never
-    prevalence  Float64 P(y=1) the values belong to                each fold's own, or it plays no part
-    beta        Float64 weight of recall                           it plays no part
-    mean        Float64 mean over the folds where it is defined    no fold defines it
-    std         Float64 standard deviation over the same folds     there are no more of them than *ddof*
-    folds       Int64   folds where the metric is defined          never
-    skipped     Int64   folds where it is not, or has no point     never
-    pooled      Float64 the metric of all folds' counts together   it is undefined
-    =========== ======= ========================================== ====================================
+    %(columns of fold summaries)s
+
+    Keys are those of *rates*, without *over*.
 
     Raises
     ------
@@ -172,23 +162,9 @@ def compare_folds(
     -------
     A row per key, metric, prevalence, beta and model, sorted by these:
 
-    =============== ======= ======================================== =================================
-    column          dtype   meaning                                  null where
-    =============== ======= ======================================== =================================
-    keys                     as in *rates*, without *over*           as in *rates*
-    metric          String  name of the metric, or label             never
-    prevalence      Float64 P(y=1) the values belong to              each fold's own, or plays no part
-    beta            Float64 weight of recall                         it plays no part
-    model           String  name of the model                        a model of its own
-    mean            Float64 mean over the folds where it is defined  no fold defines it
-    std             Float64 standard deviation over the same folds   no more of them than *ddof*
-    folds           Int64   folds where the metric is defined        never
-    skipped         Int64   folds where it is not, or has no point   never
-    p_value         Float64 two-sided, of the best mean against this the best itself, and where *reason*
-                            one, corrected if requested              says why
-    distinguishable Boolean whether the best is significantly better *reason* says why
-    reason          String  why there is no test                     there is one, or it is the best
-    =============== ======= ======================================== =================================
+    %(columns of fold comparisons)s
+
+    Keys are those of *rates*, without *over*. ``p_value`` is corrected if requested.
 
     The models with ``distinguishable`` false are the best and those not significantly worse than it.
 

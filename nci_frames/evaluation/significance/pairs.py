@@ -56,23 +56,9 @@ def compare_pairs(
     -------
     A row per pair, group, prevalence and beta, sorted by model_a, model_b, keys, prevalence and beta:
 
-    ================ ======= ============================================ ==========================
-    column           dtype   meaning                                      null where
-    ================ ======= ============================================ ==========================
-    model_a, model_b String  as in *pairs*                                never
-    keys                      as in *pairs*                               a key of its own
-    threshold_a,     Float64 as in *pairs*                                never
-    threshold_b
-    metric           String  name of the metric, or label                 never
-    prevalence       Float64 P(y=1) the values belong to                  it plays no part
-    beta             Float64 weight of recall                             it plays no part
-    value_a, value_b Float64 the metric of each model                     undefined: 0/0
-    difference       Float64 value_a - value_b                            either is undefined
-    lower, upper     Float64 confidence interval of the difference        not supported
-    p_value          Float64 two-sided, of no difference                  not supported
-    supported        Boolean whether the log can support the comparison   never
-    reason           String  why it cannot                                it can
-    ================ ======= ============================================ ==========================
+    %(columns of pair comparisons)s
+
+    Keys are those of *pairs*.
 
     Raises
     ------

@@ -66,47 +66,9 @@ def rank_segments(
     first, then the others from the worst part to the best, then those with fewer than *min_positives*
     positives:
 
-    ======================== ======= =========================================== =================
-    column                   dtype   meaning                                     null where
-    ======================== ======= =========================================== =================
-    model                    String  the model looked at                         its name is null
-    segments                         as in *counts*                              as in *counts*
-    threshold                Float64 of the operating point                      never
-    metric                   String  name of the metric, or label                never
-    positives, negatives     Int64   rows of the segment                         never
-    prevalence               Float64 the common one                              the metric has
-                                                                                 none
-    beta                     Float64 weight of recall                            it plays no part
-    value, lower, upper      Float64 the metric at the common prevalence         undefined, or few
-                                                                                 positives
-    rank                     Int64   of the model among all models of the        as value
-                                     segment, by value; 1 is best
-    gap                      Float64 distance of value to the best of them       as value
-    observed_prevalence      Float64 positives / rows of the segment             never
-    own_value, own_lower,    Float64 the metric at that prevalence               as value
-    own_upper
-    rest_value               Float64 the metric in the rest, at its own          as value
-    difference               Float64 own_value - rest_value                      as value
-    due_to_prevalence,       Float64 part of it due to the class balance, with   as value
-    due_to_prevalence_lower,         bounds
-    due_to_prevalence_upper
-    due_to_rates,            Float64 part of it due to TPR and FPR, with bounds  as value
-    due_to_rates_lower,
-    due_to_rates_upper
-    p_value                  Float64 of due_to_rates being 0, this segment alone as value
-    adjusted                 Float64 Benjamini and Hochberg's, over the segments as value
-    distinguishable          Boolean whether adjusted is below 1 - level         as value
-    class                    String  the class whose scores differ more from     few rows
-                                     the rest: "positive" or "negative"
-    effect                   Float64 the largest distance of its shares of       few rows
-                                     scores >= a threshold from the rest's
-    shift_p_value            Float64 of the scores of both classes being         few rows
-                                     distributed as in the rest
-    shift_adjusted           Float64 Benjamini and Hochberg's, over the segments few rows
-    shifted                  Boolean whether shift_adjusted is below 1 - level   few rows
-    supported                Boolean whether the log can tell value              never
-    reason                   String  why it cannot                               supported
-    ======================== ======= =========================================== =================
+    %(columns of segment ranks)s
+
+    The other columns are *segments*. Rows of the rest are those of all other segments.
 
     Raises
     ------

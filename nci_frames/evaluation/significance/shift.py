@@ -53,26 +53,11 @@ def check_projection(
     -------
     A row per group and class, sorted by model, keys and class:
 
-    =============== ======= ============================================== =================================
-    column          dtype   meaning                                        null where
-    =============== ======= ============================================== =================================
-    model, keys              as in *counts*, without *over* and *units*    as in *counts*
-    class           String  "positive" or "negative"                       never
-    segments        Int64   values of *over* with at least 10 rows of the  never
-                            class; only these are compared
-    rows            Int64   rows of the class in them                      never
-    statistic       Float64 of Anderson and Darling for several samples;   *reason* says why
-                            near segments - 1 without a difference
-    effect          Float64 the maximum distance between the shares of     *reason* says why
-                            scores >= a threshold (for positives TPRs, for
-                            negatives FPRs) in one value of *over* and in
-                            all others together, in [0, 1]
-    farthest        String  that value of *over*: the most significant one *reason* says why, or null itself
-    p_value         Float64 of this test alone                             *reason* says why
-    adjusted        Float64 Holm's, over all rows of the table             *reason* says why
-    distinguishable Boolean whether the distributions differ significantly *reason* says why
-    reason          String  why there is no test                           there is one
-    =============== ======= ============================================== =================================
+    %(columns of shifts)s
+
+    Keys are those of *counts*, without *over* and *units*. ``effect`` compares the shares of scores >= a
+    threshold: for positives TPRs, for negatives FPRs. ``statistic`` is near segments - 1 without a
+    difference.
 
     The probability of one or more false findings in the whole table is at most 1 - level.
 
