@@ -91,7 +91,13 @@ def chart_probability_best(
     return canvas.compose(
         [
             canvas.layer(
-                "areas", areas, x=axis.x(), y=height, y2="from", tooltip=numbers, **canvas.fills(style)
+                "areas",
+                areas,
+                x=axis.x(),
+                y=height,
+                y2=alt.Y2("from"),
+                tooltip=numbers,
+                **canvas.fills(style),
             ),
             *([canvas.layer("untold", cover, x=axis.x(), y=height)] if len(untold) else []),
             *_names(_widest(told, axis), axis),
@@ -129,7 +135,7 @@ def _names(places: pl.DataFrame, axis: axes.LogAxis) -> list[alt.Chart]:
     """Write names with an outline, so that they are legible on any colour."""
     if places.is_empty():
         return []
-    base = alt.Chart(places).encode(x=axis.x(), y="middle:Q", text="name:N")
+    base = alt.Chart(places).encode(x=axis.x(), y=alt.Y("middle:Q"), text=alt.Text("name:N"))
     limit = _LETTERS * theme.LETTER
     outlines = base.mark_text(
         limit=limit, fontSize=12, stroke=theme.GROUND, strokeWidth=3.5, strokeJoin="round"

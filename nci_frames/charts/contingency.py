@@ -64,7 +64,7 @@ def chart_contingency_space(
     y = alt.Y(field="tpr", type="quantitative", title="TPR (recall)", scale=_SCALE)
     line = alt.Chart(pl.DataFrame({"tnr": [0.0, 1.0], "tpr": [1.0, 0.0]})).encode(x=x, y=y)
     corners = alt.Chart(_SPECIAL).encode(x=x, y=y)
-    named = corners.encode(text="name:N")
+    named = corners.encode(text=alt.Text("name:N"))
     left, right = (named.transform_filter(f"datum.tnr == {side}") for side in (0, 1))
     points = alt.Chart(selection.finite(rows)).mark_point(filled=True, size=110, opacity=0.9)
     colour = canvas.colour(style, legend=canvas.DOTS, title="model")
@@ -152,9 +152,9 @@ def chart_metric_surface(
         .mark_rect()
         .encode(
             x=alt.X(field="tnr_start", type="quantitative", title="TNR (specificity)", **_UNIT),
-            x2="tnr_end",
+            x2=alt.X2("tnr_end"),
             y=alt.Y(field="tpr_start", type="quantitative", title="TPR (recall)", **_UNIT),
-            y2="tpr_end",
+            y2=alt.Y2("tpr_end"),
             color=alt.Color(
                 field="value",
                 type="quantitative",

@@ -107,7 +107,7 @@ def chart_f_beta_plot(
         name = alt.Chart(pl.DataFrame({"text": [text]}))
         name = name.mark_text(align="right", baseline="middle", **theme.NOTE)
         left = {"x": alt.XValue(-6), "y": alt.YValue(theme.HEIGHT + place)}
-        bars.append(canvas.layer(f"name_{text}", name, text="text:N", **left))
+        bars.append(canvas.layer(f"name_{text}", name, text=alt.Text("text:N"), **left))
     return canvas.compose(
         [*lines.curves(drawn, x, y, style=style, numbers=numbers), *_switches(ranges, axis), *bars],
         style=style,
@@ -142,13 +142,13 @@ def _switches(ranges: pl.DataFrame, axis: axes.LogAxis) -> list[alt.Chart]:
         ends[line : line + 1] = [x]
         lines.append(line)
     marks = pl.DataFrame({"beta": changes, "label": [f"β = {b:.4g}" for b in changes], "line": lines})
-    base = alt.Chart(marks).encode(x="beta:Q")
+    base = alt.Chart(marks).encode(x=alt.X("beta:Q"))
     exact = canvas.tooltip({"beta": "the winner changes at β"}, names=())
     layers = [canvas.layer("switches", base.mark_rule(**theme.RULE), tooltip=exact)]
     for line in range(len(ends)):
         text = base.transform_filter(f"datum.line === {line}")
         text = text.mark_text(baseline="bottom", dy=-4 - _LINE * line, **theme.NOTE)
-        layers.append(canvas.layer(f"switch_label_{line}", text, y=alt.YValue(0), text="label:N"))
+        layers.append(canvas.layer(f"switch_label_{line}", text, y=alt.YValue(0), text=alt.Text("label:N")))
     return layers
 
 
@@ -168,7 +168,7 @@ def _winners(ranges: pl.DataFrame, axis: axes.LogAxis, style: theme.ModelStyle) 
         "winners",
         alt.Chart(selection.finite(clipped)).mark_rect(),
         x=axis.at("first"),
-        x2="last",
+        x2=alt.X2("last"),
         y=alt.YValue(theme.HEIGHT + 8),
         y2=alt.Y2Value(theme.HEIGHT + 20),
         color=canvas.colour(style),

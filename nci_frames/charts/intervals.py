@@ -76,7 +76,9 @@ def chart_intervals(
     layers = []
     if len(bounds) == 2:
         layers.append(
-            canvas.layer("bars", base.mark_rule(strokeWidth=3, opacity=0.55), x="lower:Q", x2="upper")
+            canvas.layer(
+                "bars", base.mark_rule(strokeWidth=3, opacity=0.55), x=alt.X("lower:Q"), x2=alt.X2("upper")
+            )
         )
     scale, axis = alt.Scale(zero=False, nice=True), alt.Axis(format="~g")
     points = base.mark_point(filled=True, size=90, opacity=1).encode(
@@ -189,7 +191,7 @@ def chart_precision_uncertainty(
         middle.mark_line().properties(name="lines"),
         canvas.targets(middle, canvas.value_titles(rows, "prevalence", "precision")),
         canvas.layer("widest", mark.mark_rule(**theme.RULE), x=axis.at("at"), tooltip=width),
-        canvas.layer("label", text, x=alt.XValue(0), y=alt.YValue(0), text="label:N"),
+        canvas.layer("label", text, x=alt.XValue(0), y=alt.YValue(0), text=alt.Text("label:N")),
         canvas.layer("observed", dots, x=axis.at("observed")),
     ]
     seen = f"; dotted: observed {observed:.3g}" if observed else ""
@@ -272,7 +274,7 @@ def chart_subsamples(
         canvas.area(base, "q25", "q75", "quartiles", opacity=0.3, order=False),
         adjusted.mark_line(order=False).properties(name="lines"),
         canvas.layer(
-            "mean", base.mark_line(order=False, **theme.RULE), y="mean:Q", color=alt.value(theme.SOFT)
+            "mean", base.mark_line(order=False, **theme.RULE), y=alt.Y("mean:Q"), color=alt.value(theme.SOFT)
         ),
         canvas.targets(adjusted, numbers),
     ]

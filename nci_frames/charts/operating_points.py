@@ -241,7 +241,7 @@ def chart_pos_fraction(
     below, above, held = [], [], ""
     if tpr is not None:
         rule = alt.Chart(pl.DataFrame({"recall": [tpr]})).mark_rule(color=theme.SOFT, strokeDash=[4, 3])
-        below = [canvas.layer("fixed", rule, y="recall:Q")]
+        below = [canvas.layer("fixed", rule, y=alt.Y("recall:Q"))]
         ring = alt.Chart(selection.finite(_fewest(every, tpr))).mark_point(
             filled=True, shape="circle", size=80, stroke=theme.INK, strokeWidth=1.25, opacity=1
         )

@@ -238,8 +238,8 @@ def chart_decomposition(
         [
             canvas.layer("zero", zero, x=alt.XDatum(0)),
             _bars(y),
-            canvas.layer("total", diamonds, x="difference:Q", y=y, tooltip=numbers),
-            canvas.layer("undefined", notes, x=alt.XDatum(0), y=y, text="note:N", tooltip=reasons),
+            canvas.layer("total", diamonds, x=alt.X("difference:Q"), y=y, tooltip=numbers),
+            canvas.layer("undefined", notes, x=alt.XDatum(0), y=y, text=alt.Text("note:N"), tooltip=reasons),
         ],
         style=theme.model_style(()),
         title=f"Why segments differ in {title_of(frame['metric'][0])}",

@@ -43,7 +43,9 @@ def chart_trend(history: pl.DataFrame) -> alt.LayerChart:
     known = base.transform_filter("isValid(datum.value)").encode(y=y)
     shapes = alt.Scale(domain=list(_VERDICTS), range=list(_VERDICTS.values()))
     layers = [
-        base.transform_filter("isValid(datum.lower)").mark_rule(opacity=0.5).encode(y="lower:Q", y2="upper"),
+        base.transform_filter("isValid(datum.lower)")
+        .mark_rule(opacity=0.5)
+        .encode(y=alt.Y("lower:Q"), y2=alt.Y2("upper")),
         known.mark_line(order=False),
         known.transform_filter("datum.verdict == 'fail'")
         .mark_point(filled=False, size=220, shape="circle", color=FAILED, strokeWidth=2, opacity=1)

@@ -74,8 +74,8 @@ def chart_decision_map(
     base = alt.Chart(selection.finite(rows)).encode(
         x=_ODDS.x(),
         y=alt.Y(field="beta_low", type="quantitative", title="β, log scale", scale=_BETA.scale, axis=beta),
-        y2="beta_high",
-        detail="range:N",
+        y2=alt.Y2("beta_high"),
+        detail=alt.Detail("range:N"),
     )
 
     def areas(ranges: pl.DataFrame, name: str, **mark: Any) -> alt.Chart:
@@ -220,7 +220,7 @@ def chart_winner_ranges(
     rows = rows.filter(pl.col("start") < pl.col("end"))
     selection.check_rows(rows)
     style = theme.model_style(frame["model"], among=models)
-    base = alt.Chart(selection.finite(rows)).encode(x=axis.x("start"), x2="end")
+    base = alt.Chart(selection.finite(rows)).encode(x=axis.x("start"), x2=alt.X2("end"))
     merged = selection.merged_ranges(rows, "start", "end")
     bars = base.properties(data=selection.finite(merged))
     bars = bars.mark_bar(height=_BAR, stroke=theme.GROUND, strokeWidth=1)

@@ -96,7 +96,7 @@ class LogAxis:
         return [
             base.mark_rule(**RULE).properties(name="rule"),
             base.mark_text(align=align, baseline="bottom", dy=-4, **NOTE)
-            .encode(y=alt.YValue(0), text="label:N")
+            .encode(y=alt.YValue(0), text=alt.Text("label:N"))
             .properties(name="rule_label"),
         ]
 

@@ -95,7 +95,7 @@ def targets(
 
 def area(base: alt.Chart, lower: str, upper: str, name: str, **mark: Any) -> alt.Chart:
     """Shade the area between two fields."""
-    return layer(name, base.mark_area(**mark), y=f"{lower}:Q", y2=upper)
+    return layer(name, base.mark_area(**mark), y=alt.Y(f"{lower}:Q"), y2=alt.Y2(upper))
 
 
 def opacity(parameter: alt.Parameter, chosen: float, others: float) -> alt.OpacityValue:
