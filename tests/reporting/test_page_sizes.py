@@ -10,8 +10,8 @@ from tests.page_matrix import MEGABYTE, broken_names, counted, findings, sideway
 
 pytestmark = [pytest.mark.browser, pytest.mark.thorough]
 
-#: Models and segments: each number of either is in one pair at least. `make pages` looks at all pairs.
-PAIRS = [(2, 2000), (10, 120), (92, 3), (2, 0)]
+#: Models and segments: the fewest and the most of either. `make pages` looks at all pairs.
+PAIRS = [(2, 2000), (92, 3), (2, 0)]
 
 
 @pytest.fixture(scope="module", params=PAIRS, ids=lambda pair: f"{pair[0]} models, {pair[1]} segments")
