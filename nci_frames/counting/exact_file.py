@@ -17,7 +17,6 @@ from typing import BinaryIO
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
 from nci_frames.base.errors import OutputError, ParameterError, SchemaError
 from nci_frames.base.files import ROWS_OF_A_GROUP, file_kind, row_groups, scratch_beside, writing
@@ -31,7 +30,7 @@ from nci_frames.counting.engine.distinct import (
     columns_of_counts,
     count_distinct,
     gather,
-    parts_of,
+    parts_in_order,
     rows_of_groups,
 )
 from nci_frames.counting.engine.groups import GroupNumbers, with_group_numbers
@@ -105,21 +104,16 @@ def counted_parts(held: Held, room: Room) -> Generator[Part]:
     The next part is counted while one is written.
     """
     order = held.groups.order()
-    if held.spill.blocks:
-        parts = merged(held.spill, order, room.counted(len(order)))
-    else:
-        parts = _from_memory(held.blocks, order)
+    parts = (
+        merged(held.spill, order, room.counted(len(order)))
+        if held.spill.blocks
+        else (Part(of, *count_distinct(gather(held.blocks, of))) for of in parts_in_order(held.blocks, order))
+    )
     with ThreadPoolExecutor(1) as thread:
         counting = thread.submit(next, parts, None)
         while (part := counting.result()) is not None:
             counting = thread.submit(next, parts, None)
             yield part
-
-
-def _from_memory(blocks: list[Block], order: NDArray[np.int64]) -> Iterator[Part]:
-    for part in parts_of(rows_of_groups(blocks, len(order)).sum(axis=1)[order]):
-        numbers = order[part.start : part.stop]
-        yield Part(numbers, *count_distinct(gather(blocks, numbers)))
 
 
 #: A group with so many rows has row groups of its own.

@@ -59,12 +59,32 @@ def count_distinct(rows: Rows) -> tuple[NDArray[np.int64], Distinct]:
     """
     # Adding zero turns -0.0 into 0.0: the two are one score.
     np.add(rows.scores, 0, out=rows.scores)
+    if rows.groups == 1 and rows.weights is None:
+        counted = count_one(rows.scores, rows.labels)
+        return np.array([len(counted[0])]), counted
+    numbers = rows.numbers if rows.groups > 1 else np.zeros(len(rows.scores), np.uint16)
+    order = np.argsort(rows.scores, kind=None if rows.weights is None else "stable")
+    order = order[np.argsort(numbers[order], kind="stable")]
+    scores, labels, numbers = rows.scores[order], rows.labels[order], numbers[order]
+    first = np.flatnonzero(_begins(scores) | _begins(numbers))
+    group = numbers[first]
+    sizes = np.bincount(group, minlength=rows.groups)
     if rows.weights is not None:
-        return _weighted(rows, rows.weights)
-    if rows.groups > 1:
-        return _of_groups(rows)
-    counted = count_one(rows.scores, rows.labels)
-    return np.array([len(counted[0])]), counted
+        weights, ends, cells = rows.weights[order], np.cumsum(sizes)[:-1], []
+        for of_class in (labels, ~labels):
+            sums = np.add.reduceat(np.where(of_class, weights, 0.0), first)
+            # From the highest score down.
+            above = [mine[::-1].cumsum()[::-1] for mine in np.split(sums, ends)]
+            cells.append((np.concatenate(above), np.concatenate([mine[:1] - mine for mine in above])))
+        (tp, fn), (fp, tn) = cells
+        return sizes, (scores[first], tp, fp, fn, tn)
+    size = np.bincount(numbers, minlength=rows.groups)
+    begin = np.cumsum(size) - size
+    true_before = np.append(0, np.cumsum(labels))
+    true = true_before[begin + size] - true_before[begin]
+    fn = true_before[first] - true_before[begin][group]
+    tn = first - begin[group] - fn
+    return sizes, (scores[first], true[group] - fn, (size - true)[group] - tn, fn, tn)
 
 
 def count_one(scores: Floats, labels: NDArray[np.bool_]) -> Distinct:
@@ -84,48 +104,6 @@ def count_one(scores: Floats, labels: NDArray[np.bool_]) -> Distinct:
     if rare_is_true:
         return distinct, rare_from, common_from, rare_below, common_below
     return distinct, common_from, rare_from, common_below, rare_below
-
-
-def _of_groups(rows: Rows) -> tuple[NDArray[np.int64], Distinct]:
-    """Count the rows of several groups at once."""
-    order = np.argsort(rows.scores)
-    order = order[np.argsort(rows.numbers[order], kind="stable")]
-    scores, labels, numbers = rows.scores[order], rows.labels[order], rows.numbers[order]
-    first = np.flatnonzero(_begins(scores) | _begins(numbers))
-    group = numbers[first]
-    size = np.bincount(numbers, minlength=rows.groups)
-    begin = np.cumsum(size) - size
-    true_before = np.append(0, np.cumsum(labels))
-    true = true_before[begin + size] - true_before[begin]
-    fn = true_before[first] - true_before[begin][group]
-    tn = first - begin[group] - fn
-    counts = true[group] - fn, (size - true)[group] - tn, fn, tn
-    return np.bincount(group, minlength=rows.groups), (scores[first], *counts)
-
-
-def _weighted(rows: Rows, weights: NDArray[np.float64]) -> tuple[NDArray[np.int64], Distinct]:
-    """Sum the weights of each group at its distinct scores."""
-    numbers = rows.numbers if rows.groups > 1 else np.zeros(len(weights), np.uint16)
-    in_groups = np.argsort(numbers, kind="stable")
-    ends = np.cumsum(np.bincount(numbers, minlength=rows.groups))[:-1]
-    parts = [
-        _weighted_one(rows.scores[mine], rows.labels[mine], weights[mine])
-        for mine in np.split(in_groups, ends)
-    ]
-    threshold, tp, fp, fn, tn = map(np.concatenate, zip(*parts, strict=True))
-    return np.array([len(part[0]) for part in parts]), (threshold, tp, fp, fn, tn)
-
-
-def _weighted_one(scores: Floats, labels: NDArray[np.bool_], weights: NDArray[np.float64]) -> Distinct:
-    """Sum the weights of one group: from the highest score down, those of one score in their order."""
-    order = np.argsort(scores, kind="stable")
-    scores, labels, weights = scores[order], labels[order], weights[order]
-    first = np.flatnonzero(_begins(scores))
-    tp, fp = (
-        np.add.reduceat(np.where(of_class, weights, 0.0), first)[::-1].cumsum()[::-1]
-        for of_class in (labels, ~labels)
-    )
-    return scores[first], tp, fp, tp[0] - tp, fp[0] - fp
 
 
 def _begins(values: NDArray[np.generic]) -> NDArray[np.bool_]:
@@ -198,17 +176,23 @@ def rows_of_groups(blocks: Iterable[Block], groups: int) -> NDArray[np.int64]:
     return rows
 
 
-def parts_of(rows_of: NDArray[np.int64]) -> Iterator[range]:
+def parts_of(rows_of: NDArray[np.int64]) -> Iterator[slice]:
     """Yield the places of groups that are counted together, given the rows of each."""
     begin = rows = 0
     for number, mine in enumerate(rows_of.tolist()):
         full = rows + mine > _PART_ROWS or number - begin == MOST_GROUPS
         if number > begin and (full or mine >= ALONE_ROWS or (rows >= ALONE_ROWS and number == begin + 1)):
-            yield range(begin, number)
+            yield slice(begin, number)
             begin, rows = number, 0
         rows += mine
     if len(rows_of):
-        yield range(begin, len(rows_of))
+        yield slice(begin, len(rows_of))
+
+
+def parts_in_order(blocks: list[Block], order: NDArray[np.int64]) -> list[NDArray[np.int64]]:
+    """Return, in the order of all groups, the numbers of those that are counted together."""
+    rows_of = rows_of_groups(blocks, len(order)).sum(axis=1)
+    return [order[part] for part in parts_of(rows_of[order])]
 
 
 def gather(blocks: list[Block], part: NDArray[np.int64]) -> Rows:

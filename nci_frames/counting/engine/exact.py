@@ -17,8 +17,7 @@ from nci_frames.counting.engine.distinct import (
     columns_of_counts,
     count_distinct,
     gather,
-    parts_of,
-    rows_of_groups,
+    parts_in_order,
 )
 from nci_frames.counting.engine.grid import Counted
 from nci_frames.counting.engine.groups import GroupNumbers
@@ -74,17 +73,15 @@ def count_exact(
     batches = read_batches(scan, groups, rows_by_code, progress=progress)
     kept = _at_most(scan, batches, most_rows, budget)
     blocks = list(blocks_of(kept, groups))
-    order = groups.order()
-    rows_of = rows_of_groups(blocks, len(groups)).sum(axis=1)
-    parts = [order[part.start : part.stop] for part in parts_of(rows_of[order])]
+    parts = parts_in_order(blocks, groups.order())
     counted: list[Part] = []
-    distinct, keys = 0, _KeyBytes(groups)
+    distinct, keys = 0, _KeyBytes()
     with ThreadPoolExecutor(pl.thread_pool_size()) as threads:
         of_parts = threads.map(lambda part: count_distinct(gather(blocks, part)), parts)
         for part, (sizes, columns) in zip(parts, of_parts, strict=True):
             counted.append(Part(part, sizes, columns))
             distinct += len(columns[0])
-            keys.add(counted[-1])
+            keys.add(groups.frame()[part], len(columns[0]))
             budget.need_rows(rows_by_code[0], weighted=weighted, distinct=distinct, key_bytes=keys.bytes)
     blocks.clear()
     table = _table(groups, counted, columns_of_counts(weighted=weighted))
@@ -92,26 +89,27 @@ def count_exact(
 
 
 class _KeyBytes:
-    """How much memory the keys of the counts will take: rows of a large group share it (``_table``)."""
+    """How much memory the keys of the counts will take: rows with one value share it (``_table``)."""
 
-    def __init__(self, groups: GroupNumbers) -> None:
-        self._groups = groups
-        #: The longest run of each key and value.
+    def __init__(self) -> None:
+        #: The longest run of each key and value, and the rows of keys that share nothing.
         self._runs: dict[tuple[str, object], int] = {}
-        self.bytes = 0
+        self._rows = 0
 
-    def add(self, part: Part) -> None:
-        """Add the keys of a part."""
-        rows = len(part.columns[0])
-        longest = min(rows, _CHUNK_ROWS) if len(part.numbers) == 1 else rows
-        for key in self._groups.frame()[part.numbers]:
-            if len(key) > 1 and not (key.dtype == pl.String and key.n_unique() == 1):
-                self.bytes += KEY_BYTES * rows
-                continue
-            run = key.name, key[0]
-            known = self._runs.get(run, 0)
-            self._runs[run] = max(known, longest)
-            self.bytes += KEY_BYTES * (self._runs[run] - known)
+    def add(self, keys: pl.DataFrame, rows: int) -> None:
+        """Add the keys of a part that has so many rows."""
+        longest = min(rows, _CHUNK_ROWS) if len(keys) == 1 else rows
+        for key in keys:
+            if key.n_unique() == 1:
+                run = key.name, key[0]
+                self._runs[run] = max(self._runs.get(run, 0), longest)
+            else:
+                self._rows += rows
+
+    @property
+    def bytes(self) -> int:
+        """How much they take."""
+        return KEY_BYTES * (self._rows + sum(self._runs.values()))
 
 
 def _table(groups: GroupNumbers, parts: list[Part], columns: Mapping[str, pl.DataType]) -> pl.DataFrame:
@@ -124,11 +122,11 @@ def _table(groups: GroupNumbers, parts: list[Part], columns: Mapping[str, pl.Dat
     for place in sorted(range(len(parts)), key=lambda place: len(parts[place].columns[0]), reverse=True):
         part = parts[place]
         counts = part.table(columns)
-        if len(part.numbers) == 1:
-            pieces = counts.iter_slices(_CHUNK_ROWS)
-            chunks[place] = [groups.run(int(part.numbers[0]), len(piece)).hstack(piece) for piece in pieces]
-        else:
-            chunks[place] = [groups.repeated(part.numbers, part.sizes).hstack(counts)]
+        alone = len(part.numbers) == 1
+        chunks[place] = [
+            groups.repeated(part.numbers, len(piece) if alone else part.sizes).hstack(piece)
+            for piece in (counts.iter_slices(_CHUNK_ROWS) if alone else [counts])
+        ]
     nothing = groups.frame().clear().hstack(pl.DataFrame(schema=columns))
     table = [nothing, *(chunk for place in sorted(chunks) for chunk in chunks[place])]
     return pl.concat(table, rechunk=sum(map(len, table)) < _IN_CHUNKS)

@@ -13,7 +13,6 @@ from typing import TypeVar
 
 import numpy as np
 import polars as pl
-import pyarrow as pa
 from numpy.typing import NDArray
 
 _EMPTY = -1
@@ -60,32 +59,22 @@ class GroupNumbers:
     ) -> pl.DataFrame:
         """Return the keys of the groups in an order, each as often as it has rows.
 
-        A text that all of them have shares its memory with that of others, as in ``run``, if *shared*.
+        A value that all of them have shares its memory with that of others if *shared*: all of it, if the
+        longest is made first.
         """
         keys = self.frame()[order]
         sizes = np.broadcast_to(sizes, len(keys))
         rows = int(sizes.sum())
+        places = pl.Series(np.repeat(np.arange(len(keys), dtype=np.uint32), sizes))
         return pl.DataFrame(
-            [
-                (self._run(column, rows) if shared else column.new_from_index(0, rows))
-                if column.dtype == pl.String and column.n_unique() == 1
-                else _repeated(column, sizes)
-                for column in keys
-            ]
+            [self._run(key, rows) if shared and key.n_unique() == 1 else key.gather(places) for key in keys]
         )
 
-    def run(self, number: int, rows: int) -> pl.DataFrame:
-        """Return the keys of one group so many times.
-
-        Runs with an equal key share its memory, if the longest is made first.
-        """
-        return pl.DataFrame([self._run(column, rows) for column in self.frame()[number]])
-
-    def _run(self, column: pl.Series, rows: int) -> pl.Series:
+    def _run(self, key: pl.Series, rows: int) -> pl.Series:
         """Return the first value of a key so many times."""
-        place = column.name, column[0]
+        place = key.name, key[0]
         if place not in self._runs or len(self._runs[place]) < rows:
-            self._runs[place] = column.new_from_index(0, rows)
+            self._runs[place] = key.new_from_index(0, rows)
         return self._runs[place][:rows]
 
     def order(self) -> NDArray[np.int64]:
@@ -158,28 +147,6 @@ class GroupNumbers:
             numbers[elsewhere] = self._slots[slots[elsewhere]]
             elsewhere = elsewhere[self._hashes[numbers[elsewhere]] != hashes[elsewhere]]
         return numbers, np.concatenate(unknown) if unknown else elsewhere
-
-
-def _repeated(column: pl.Series, sizes: NDArray[np.int64]) -> pl.Series:
-    """Return each value of a column so many times."""
-    if column.dtype != pl.String or column.null_count():
-        return column.gather(np.repeat(np.arange(len(column), dtype=np.uint32), sizes))
-    # NumPy takes large pages of memory, which the system clears four times as fast as the small ones of a
-    # gather.
-    views, texts = _string_views(column)
-    copied = [None, pa.py_buffer(np.repeat(views, sizes)), *texts]
-    return pl.Series(column.name, pa.Array.from_buffers(pa.string_view(), int(sizes.sum()), copied))
-
-
-def _string_views(column: pl.Series) -> tuple[NDArray[np.complex128], list[pa.Buffer]]:
-    """Return 16 bytes for each string of a column without nulls, and the memory of long texts.
-
-    The bytes are the length and the text, or where in that memory it begins.
-    """
-    # Arrow takes no name with a NUL.
-    views = column.alias("").rechunk().to_arrow(compat_level=pl.CompatLevel.newest())
-    _, strings, *texts = views.buffers()
-    return np.frombuffer(strings, np.complex128)[views.offset : views.offset + len(views)], texts
 
 
 def with_group_numbers(keys: Mapping[str, pl.DataType], count: Callable[[GroupNumbers], _Result]) -> _Result:

@@ -8,6 +8,7 @@ from rich.progress import (
     BarColumn,
     MofNCompleteColumn,
     Progress,
+    ProgressColumn,
     SpinnerColumn,
     TextColumn,
     TimeElapsedColumn,
@@ -34,10 +35,6 @@ def rows_shown(
     doing
         What is done with the rows.
     """
-    console = Console(stderr=True)
-    if not (show and console.is_terminal):
-        yield lambda _: None
-        return
     columns = (
         TextColumn("{task.description}"),
         BarColumn(),
@@ -46,7 +43,7 @@ def rows_shown(
         TimeElapsedColumn(),
         TimeRemainingColumn(),
     )
-    with Progress(*columns, console=console, transient=True) as progress:
+    with _on_terminal(*columns, show=show) as progress:
         what = f"{doing} {quantity(files, 'file')}" if files else doing
         task = progress.add_task(what, total=rows, speed="")
 
@@ -60,11 +57,11 @@ def rows_shown(
 @contextmanager
 def step_shown(step: str) -> Iterator[None]:
     """Show what is done, and for how long, on a terminal."""
-    console = Console(stderr=True)
-    if not console.is_terminal:
-        yield
-        return
-    columns = SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn()
-    with Progress(*columns, console=console, transient=True) as progress:
+    with _on_terminal(SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn()) as progress:
         progress.add_task(step)
         yield
+
+
+def _on_terminal(*columns: ProgressColumn, show: bool = True) -> Progress:
+    console = Console(stderr=True)
+    return Progress(*columns, console=console, transient=True, disable=not (show and console.is_terminal))

@@ -6,8 +6,7 @@ order of the result is at the beginning of what is left of the blocks.
 
 import os
 from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,8 +30,7 @@ from nci_frames.counting.engine.groups import GroupNumbers
 _AT_A_TIME = 1 << 18
 
 
-@dataclass(frozen=True, slots=True)
-class SortedBlock:
+class SortedBlock(NamedTuple):
     """Where the rows of a block begin in the file, and how many they are."""
 
     label: bool
@@ -71,7 +69,7 @@ class Spill:
             places.append(self._size)
             self._size += rows * self._row.itemsize
         for part in parts_of(rows_of.sum(axis=1)[order]):
-            numbers = order[part.start : part.stop]
+            numbers = order[part]
             gathered = gather(blocks, numbers)
             # Adding zero turns -0.0 into 0.0: the two are one score.
             scores = np.add(gathered.scores, 0, out=gathered.scores)
@@ -96,17 +94,10 @@ class Spill:
         OutputError
             If the file cannot be read.
         """
-        found = np.empty(rows.stop - rows.start, self._row)
-        left, place = found.view(np.uint8).data, block.begin + self._row.itemsize * rows.start
-        try:
-            # The system moves at most 2 GB at a time.
-            while left:
-                moved = os.preadv(self._file.fileno(), [left], place)
-                if not moved:
-                    raise OSError(None, "the scratch file ends too early")
-                left, place = left[moved:], place + moved
-        except OSError as error:
-            raise OutputError.unwritable(self._path, error) from error
+        self._file.seek(block.begin + self._row.itemsize * rows.start)
+        found = np.fromfile(self._file, self._row, rows.stop - rows.start)
+        if len(found) < rows.stop - rows.start:
+            raise OutputError.unwritable(self._path, OSError("the scratch file cannot be read"))
         return found
 
     def _write(self, place: int, groups: NDArray[np.int64], scores: Floats) -> int:
@@ -203,10 +194,8 @@ def merged(spill: Spill, order: NDArray[np.int64], most: int) -> Iterator[Part]:
             block = ordered([Batch(ranks - first, scores, labels, None)])
             inside = rows_of_groups([block], len(block.bounds) - 1)
             for some in parts_of(totals[first : first + len(inside)].sum(axis=1)):
-                found = count_distinct(gather([block], np.arange(some.start, some.stop)))
-                yield part(
-                    slice(first + some.start, first + some.stop), inside[some.start : some.stop], *found
-                )
+                found = count_distinct(gather([block], np.arange(len(inside))[some]))
+                yield part(slice(first + some.start, first + some.stop), inside[some], *found)
         elif end is not None:
             # Of one score there are more rows than fit.
             rows = np.zeros((1, 2), np.int64)
