@@ -13,12 +13,11 @@ import polars as pl
 from numpy.typing import NDArray
 
 from nci_frames.base.arguments import check_level
-from nci_frames.base.messages import quantity
 from nci_frames.base.normal import normal_quantile, two_sided_p_values
 from nci_frames.base.typing import Floats
 from nci_frames.counting.logs.opening import Predictions
 from nci_frames.counting.logs.reading import kept_keys, predictions_of
-from nci_frames.counting.logs.units import not_paired, scan_of_units
+from nci_frames.counting.logs.units import need_paired, scan_of_units
 from nci_frames.schemas import AUC_COMPARISONS
 from nci_frames.schemas.checked import checked
 from nci_frames.schemas.runs import group_starts
@@ -101,9 +100,22 @@ def compare_auc(
     paired_by = [*(key for key in scan.keys if key not in kept), "unit"]
     rows = predictions_of(scan).select(*kept, "model", *paired_by, "label", "score")
     ordered = rows.sort(*kept, "model", *paired_by, maintain_order=True).collect()
+    models = pl.col("model").n_unique()
+    units = (
+        ordered.with_columns(__models=models.over(kept) if kept else models)
+        .group_by(*kept, *paired_by)
+        .agg(
+            pl.len().cast(pl.Int64).alias("__rows"),
+            pl.col("label").cast(pl.Int64).sum().alias("__positive"),
+            pl.col("model").n_unique().alias("__scored"),
+            pl.col("__models").first(),
+        )
+        .with_columns(__none=pl.col("unit").is_null(), __example=pl.col("unit").cast(pl.String), __units=1)
+    )
+    need_paired(units, scan.source.where)
     tables = []
     for group in _runs(ordered, kept):
-        compared = _compared(group, paired_by, scan.source.where)
+        compared = _compared(group)
         of_pairs = group[np.zeros(len(compared), np.int64)].hstack(compared)
         tables.append(of_pairs.select(*kept, *compared.columns))
     if not tables:
@@ -127,25 +139,25 @@ def _runs(ordered: pl.DataFrame, keys: list[str]) -> list[pl.DataFrame]:
     return [ordered[begin:end] for begin, end in itertools.pairwise([*starts, len(ordered)])]
 
 
-def _compared(group: pl.DataFrame, paired_by: list[str], where: str) -> pl.DataFrame:
+def _compared(group: pl.DataFrame) -> pl.DataFrame:
     """Return the areas of every two models, their difference, its standard error and z.
 
     The rows are sorted by model and what they are paired by.
-
-    Raises
-    ------
-    InvalidRowsError
-        If they cannot be paired.
     """
+    from scipy.stats import rankdata  # noqa: PLC0415 - it takes long to import
+
     parts = _runs(group, ["model"])
     models = [part["model"][0] for part in parts]
-    _check_paired(parts, models, paired_by, where)
     positive, scores = parts[0]["label"].to_numpy(), group["score"].to_numpy().reshape(len(parts), -1)
     unit = np.unique(parts[0]["unit"].to_numpy(), return_inverse=True)[1]
     placed = np.empty(scores.shape)
     for mine, score in zip(placed, scores, strict=True):
-        mine[positive] = _placements(score[positive], score[~positive])
-        mine[~positive] = 1 - _placements(score[~positive], score[positive])
+        # The share of the other class that is below each score, ties as half.
+        ranks = rankdata(score)
+        for of_class in (positive, ~positive):
+            below = ranks[of_class] - rankdata(score[of_class])
+            mine[of_class] = below / max(int((~of_class).sum()), 1)
+        mine[~positive] = 1 - mine[~positive]
     two_classes = positive.any() and not positive.all()
     area = [float(mine[positive].mean()) if two_classes else np.nan for mine in placed]
     found = []
@@ -157,32 +169,6 @@ def _compared(group: pl.DataFrame, paired_by: list[str], where: str) -> pl.DataF
     numbers = ("auc_a", "auc_b", "difference", "std_error", "z")
     schema = {"model_a": pl.String, "model_b": pl.String, **dict.fromkeys(numbers, pl.Float64)}
     return pl.DataFrame(found, schema=schema, orient="row").with_columns(pl.col(numbers).fill_nan(None))
-
-
-def _check_paired(
-    parts: list[pl.DataFrame], models: list[str | None], paired_by: list[str], where: str
-) -> None:
-    """Raise InvalidRowsError unless all models have scored the same units, each once, with one label."""
-    first = parts[0]
-    nameless = sum(part["unit"].null_count() for part in parts)
-    if nameless:
-        raise not_paired("a row belongs to no unit", where, f"{nameless} rows")
-    for model, part in zip(models, parts, strict=True):
-        mine = part.select(paired_by)
-        twice = mine.filter(pl.all_horizontal(pl.all().eq_missing(pl.all().shift())))
-        if len(twice):
-            what = "a model has scored a unit twice"
-            raise not_paired(what, where, f"unit {twice['unit'][0]!r} under model {model!r}")
-        if not mine.equals(first.select(paired_by)):
-            found = (
-                f"{quantity(len(first), 'row')} of model {models[0]!r}, {len(mine)} of model {model!r}, "
-                "and not of the same units"
-            )
-            raise not_paired("two models have not scored the same units", where, found)
-        other = part["label"] != first["label"]
-        if other.any():
-            what = "a unit has different labels under two models"
-            raise not_paired(what, where, f"unit {mine['unit'].filter(other)[0]!r}")
 
 
 def _error(moved: Floats, positive: NDArray[np.bool_], unit: NDArray[np.int64]) -> float:
@@ -200,11 +186,3 @@ def _error(moved: Floats, positive: NDArray[np.bool_], unit: NDArray[np.int64]) 
         for mine, members, size in zip(of_units, own, (m, n), strict=True)
     )
     return float(np.sqrt(max(variance, 0.0)))
-
-
-def _placements(scores: NDArray[np.floating], others: NDArray[np.floating]) -> Floats:
-    """Return, for each score, the share of the others that are below it, ties as half."""
-    ascending = np.sort(others)
-    below = np.searchsorted(ascending, scores, side="left")
-    reached = np.searchsorted(ascending, scores, side="right")
-    return np.asarray((below + reached) / 2 / max(len(others), 1))

@@ -14,15 +14,13 @@ from nci_frames.base.errors import ParameterError
 from nci_frames.base.messages import listed, quantity
 from nci_frames.counting.logs.opening import Predictions
 from nci_frames.counting.logs.reading import Scan, kept_keys, predictions_of
-from nci_frames.counting.logs.units import not_paired, scan_of_units
+from nci_frames.counting.logs.units import need_paired, scan_of_units
 from nci_frames.schemas import PAIRS
 from nci_frames.schemas.checked import checked
 
 #: Models whose decisions are the bits of one integer. Below 63, so that not even 2^31 rows of one unit
 #: overflow a sum.
 _MOST_MODELS = 31
-#: Units that are held at a time; a log with more is read in several passes, each over a part of the units.
-_UNITS_A_PASS = 1 << 24
 
 #: What is summed over the rows of a unit: positives, bits of the models, bits of those that flag it, rows.
 _SUMS = ("__positive", "__seen", "__flags", "__rows")
@@ -72,8 +70,7 @@ def count_pairs(
 
     Notes
     -----
-    Memory is bounded: the units of a log with more than 16 million of them are split by a hash of their name,
-    and the log is read once for each part.
+    The units are grouped by Polars, which puts on the disk what does not fit into memory.
 
     Examples
     --------
@@ -158,33 +155,13 @@ def _patterns(scan: Scan, limits: Mapping[str, float], kept: list[str], unit: li
     )
     flags = pl.when(pl.col("score") >= of_model(edges)).then("__seen").otherwise(0).alias("__flags")
     long = mine.select(*kept, *unit, "__positive", "__seen", flags, "__rows")
-    passes = max(1, math.ceil((scan.rows or 0) / len(limits) / _UNITS_A_PASS))
-    found = []
-    for part in range(passes):
-        some = long if passes == 1 else long.filter(pl.struct(unit).hash(seed=0) % passes == part)
-        units = some.group_by(*kept, *unit).agg(pl.col(_SUMS).sum())
-        # A unit of each pattern, to name it where it cannot be paired.
-        example = pl.col("unit").cast(pl.String).alias("__example")
-        patterns = units.with_columns(example, pl.lit(1, pl.Int64).alias("__units")).group_by(*kept, *_SUMS)
-        none = pl.col("unit").is_null().any().alias("__none")
-        counted = patterns.agg(pl.col("__units").sum(), pl.col("__example").min(), none)
-        found.append(counted.collect(engine="streaming"))
-    table = pl.concat(found)
-    _check_paired(table, len(limits), scan.source.where)
-    return table
-
-
-def _check_paired(patterns: pl.DataFrame, models: int, where: str) -> None:
-    """Raise InvalidRowsError unless each unit has one row of each model, all with one label."""
-    problems = {
-        "a row belongs to no unit": pl.col("__none"),
-        # Distinct powers of two add up to as many bits as there are rows; with one twice, to fewer.
-        "a model has scored a unit twice": pl.col("__seen").bitwise_count_ones() < pl.col("__rows"),
-        "not every model has scored every unit": pl.col("__rows") < models,
-        "a unit has different labels under two models": ~pl.col("__positive").is_in([0, models]),
-    }
-    for what, holds in problems.items():
-        bad = patterns.filter(holds)
-        if len(bad):
-            example = "" if what.startswith("a row") else f", such as {bad['__example'].min()!r}"
-            raise not_paired(what, where, f"{quantity(int(bad['__units'].sum()), 'unit')}{example}")
+    units = long.group_by(*kept, *unit).agg(pl.col(_SUMS).sum())
+    # A unit of each pattern, to name it where it cannot be paired.
+    example = pl.col("unit").cast(pl.String).alias("__example")
+    alike = units.with_columns(example, pl.lit(1, pl.Int64).alias("__units")).group_by(*kept, *_SUMS)
+    none = pl.col("unit").is_null().any().alias("__none")
+    patterns = alike.agg(pl.col("__units").sum(), pl.col("__example").min(), none).collect(engine="streaming")
+    # Distinct powers of two add up to as many bits as there are rows; with one twice, to fewer.
+    scored = pl.col("__seen").bitwise_count_ones()
+    need_paired(patterns.with_columns(__scored=scored, __models=len(limits)), scan.source.where)
+    return patterns

@@ -87,7 +87,6 @@ def test_float32_scores_are_compared_in_their_own_precision() -> None:
 def test_many_parts_give_the_same_and_more_models_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     rows = log()
     once = nf.count_pairs(nf.scan_predictions(rows, unit="unit"), thresholds=THRESHOLDS)
-    monkeypatch.setattr("nci_frames.counting.pairs._UNITS_A_PASS", 70)
     assert nf.count_pairs(nf.scan_predictions(rows, unit="unit"), thresholds=THRESHOLDS).equals(once)
     many = (
         rows.filter(model="tree")

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from nci_frames.base.arguments import check_whole
 from nci_frames.base.errors import InvalidRowsError, ParameterError
-from nci_frames.base.messages import Option
+from nci_frames.base.messages import Option, quantity
 from nci_frames.counting.logs.opening import Predictions
 from nci_frames.counting.logs.reading import Scan, predictions_of
 from nci_frames.counting.logs.rows import REASON
@@ -181,12 +181,34 @@ def scan_of_units(predictions: Predictions, what: str) -> Scan:
     return scan
 
 
-def not_paired(what: str, where: str, found: str) -> InvalidRowsError:
-    """Return the error for rows of two models that are not about the same units."""
-    return InvalidRowsError(
-        f"the rows cannot be paired: {what}",
-        where=where,
-        found=found,
-        hint="every model needs one row of each unit; for several rows of a unit use "
-        "bootstrap(counts, units='bucket')",
-    )
+def need_paired(units: pl.DataFrame, where: str) -> None:
+    """Raise InvalidRowsError unless each unit has one row of each model, all with one label.
+
+    Parameters
+    ----------
+    units
+        A row for each unit, or for so many (``__units``) that are alike: whether a name is null (``__none``),
+        one of the names (``__example``), its rows, those that are positive, the models that scored it
+        (``__rows``, ``__positive``, ``__scored``), and how many models there are (``__models``).
+    where
+        For the message: what the user called the log.
+    """
+    rows, positive, models = (pl.col(f"__{name}") for name in ("rows", "positive", "models"))
+    problems = {
+        "a row belongs to no unit": pl.col("__none"),
+        "a model has scored a unit twice": pl.col("__scored") < rows,
+        "not every model has scored every unit": rows < models,
+        "a unit has different labels under two models": (positive != 0) & (positive != models),
+    }
+    for what, holds in problems.items():
+        bad = units.filter(holds)
+        if len(bad):
+            example = bad["__example"].min()
+            which = " without a name" if example is None else f", such as {example!r}"
+            raise InvalidRowsError(
+                f"the rows cannot be paired: {what}",
+                where=where,
+                found=f"{quantity(int(bad['__units'].sum()), 'unit')}{which}",
+                hint="every model needs one row of each unit; for several rows of a unit use "
+                "bootstrap(counts, units='bucket')",
+            )

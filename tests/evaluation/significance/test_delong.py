@@ -219,14 +219,23 @@ def test_too_few_rows() -> None:
 @pytest.mark.parametrize(
     ("log", "message"),
     [
-        (paired().filter(pl.int_range(8) != 5), "not scored the same units(.|\n)*4 rows of model 'a', 3 of"),
-        (paired(unit=[1, 2, 3, 4, 1, 2, 3, 5]), "two models have not scored the same units"),
-        (paired(label=[0, 0, 1, 1, 0, 1, 1, 1]), "different labels under two models(.|\n)*unit 2"),
+        (
+            paired().filter(pl.int_range(8) != 5),
+            "not every model has scored every unit(.|\n)*1 unit, such as '2'",
+        ),
+        (
+            paired(unit=[1, 2, 3, 4, 1, 2, 3, 5]),
+            "not every model has scored every unit(.|\n)*2 units, such as '4'",
+        ),
+        (
+            paired(label=[0, 0, 1, 1, 0, 1, 1, 1]),
+            "different labels under two models(.|\n)*1 unit, such as '2'",
+        ),
         (
             paired(unit=[1, 2, 3, 3] * 2),
-            "a unit twice(.|\n)*unit 3 under model 'a'(.|\n)*units='bucket'",
+            "a unit twice(.|\n)*such as '3'(.|\n)*units='bucket'",
         ),
-        (paired(unit=[1, 2, 3, None] * 2), "a row belongs to no unit(.|\n)*found: 2 rows"),
+        (paired(unit=[1, 2, 3, None] * 2), "a row belongs to no unit(.|\n)*found: 1 unit without a name"),
         (paired().drop("unit"), "missing column 'unit'"),
         (paired(weight=1.0), "DeLong's test does not support weights"),
     ],
