@@ -3,7 +3,7 @@
 import functools
 import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any, Literal, cast
 
 import numpy as np
@@ -13,7 +13,7 @@ from nci_frames.base.errors import ParameterError
 from nci_frames.base.extras import require
 from nci_frames.base.messages import Option
 from nci_frames.base.typing import Dialect
-from nci_frames.counting.logs.rows import check_key
+from nci_frames.counting.logs.rows import key_columns
 from nci_frames.counting.thresholds.grids import check_thresholds
 from nci_frames.schemas.checked import checked
 
@@ -110,7 +110,8 @@ def counting_sql(
     grid = check_thresholds(thresholds)
     if not np.isfinite(grid).all():
         raise ParameterError.out_of_range("thresholds", thresholds, "finite numbers")
-    keys = _keys(model, fold, segments)
+    hint = "count a view of the table in which the column has another name"
+    keys = key_columns({"model": model, "fold": fold}, segments, hint)
     source = _source(sqlglot, table, dialect)
     column = functools.partial(_column, dialect=dialect)
     positive, negative = _classes(positive, negative)
@@ -254,18 +255,6 @@ def _literal(value: Label) -> str:
     if isinstance(value, bool):
         return str(value).upper()
     return "'" + value.replace("'", "''") + "'" if isinstance(value, str) else repr(value)
-
-
-def _keys(model: str, fold: str | None, segments: str | Sequence[str]) -> Mapping[str, str]:
-    """Return the columns of the result and the columns of the table that they are."""
-    keys = {"model": model, **({} if fold is None else {"fold": fold})}
-    for segment in [segments] if isinstance(segments, str) else segments:
-        check_key(segment, "count a view of the table in which the column has another name")
-        if segment in keys:
-            hint = f"name it once, as {Option('fold')} or among {Option('segments')}"
-            raise ParameterError(f"the key {segment!r} is asked for twice", hint=hint)
-        keys[segment] = segment
-    return keys
 
 
 def _classes(positive: Label, negative: Label | None) -> tuple[Label, Label]:

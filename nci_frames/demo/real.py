@@ -67,38 +67,39 @@ TASKS = {
 
 def _classifiers(seed: int) -> dict[str, Any]:
     """Return untrained classifiers that differ in ranking, calibration and number of distinct scores."""
-    discriminant = _learning("sklearn.discriminant_analysis")
-    ensemble = _learning("sklearn.ensemble")
-    pipeline = _learning("sklearn.pipeline")
-    preprocessing = _learning("sklearn.preprocessing")
+
+    def made(kind: str, *args: object, **options: object) -> Any:
+        module, _, name = kind.rpartition(".")
+        return getattr(_learning(f"sklearn.{module}"), name)(*args, **options)
 
     def scaled(classifier: object) -> Any:
-        return pipeline.make_pipeline(preprocessing.StandardScaler(), classifier)
+        return made(
+            "pipeline.Pipeline", [("scale", made("preprocessing.StandardScaler")), ("fit", classifier)]
+        )
 
+    # Some pixels of the digits are constant, so without shrinkage the covariance matrix is singular.
+    discriminant = made("discriminant_analysis.LinearDiscriminantAnalysis", solver="lsqr", shrinkage=0.1)
     # An SVC returns no probabilities; the sigmoid that calibrates it is fitted on inner folds.
-    support_vectors = _learning("sklearn.calibration").CalibratedClassifierCV(
-        _learning("sklearn.svm").SVC(), method="sigmoid", cv=3, ensemble=False
+    support_vectors = made(
+        "calibration.CalibratedClassifierCV", made("svm.SVC"), method="sigmoid", cv=3, ensemble=False
     )
+    # With this tolerance, training stops long before max_iter, so there is no convergence warning.
+    steps = {"learning_rate_init": 0.01, "max_iter": 1000, "tol": 1e-3}
+    perceptron = made("neural_network.MLPClassifier", (16,), alpha=0.01, random_state=seed, **steps)
+    trees = {"n_estimators": 50, "random_state": seed}
+    boosting = {"max_iter": 60, "max_leaf_nodes": 8, "random_state": seed}
     return {
-        "logistic_regression": scaled(_learning("sklearn.linear_model").LogisticRegression(max_iter=1000)),
-        # Some pixels of the digits are constant, so without shrinkage the covariance matrix is singular.
-        "linear_discriminant": scaled(discriminant.LinearDiscriminantAnalysis(solver="lsqr", shrinkage=0.1)),
-        "gaussian_naive_bayes": scaled(_learning("sklearn.naive_bayes").GaussianNB(var_smoothing=0.01)),
-        "k_nearest_neighbours": scaled(_learning("sklearn.neighbors").KNeighborsClassifier(n_neighbors=15)),
-        "decision_tree": _learning("sklearn.tree").DecisionTreeClassifier(
-            max_depth=6, min_samples_leaf=5, random_state=seed
+        "logistic_regression": scaled(made("linear_model.LogisticRegression", max_iter=1000)),
+        "linear_discriminant": scaled(discriminant),
+        "gaussian_naive_bayes": scaled(made("naive_bayes.GaussianNB", var_smoothing=0.01)),
+        "k_nearest_neighbours": scaled(made("neighbors.KNeighborsClassifier", n_neighbors=15)),
+        "decision_tree": made(
+            "tree.DecisionTreeClassifier", max_depth=6, min_samples_leaf=5, random_state=seed
         ),
-        "random_forest": ensemble.RandomForestClassifier(n_estimators=50, random_state=seed),
-        "extra_trees": ensemble.ExtraTreesClassifier(n_estimators=50, max_depth=8, random_state=seed),
-        "hist_gradient_boosting": ensemble.HistGradientBoostingClassifier(
-            max_iter=60, max_leaf_nodes=8, random_state=seed
-        ),
-        # With this tolerance, training stops long before max_iter, so there is no convergence warning.
-        "multilayer_perceptron": scaled(
-            _learning("sklearn.neural_network").MLPClassifier(
-                (16,), alpha=0.01, learning_rate_init=0.01, max_iter=1000, tol=1e-3, random_state=seed
-            )
-        ),
+        "random_forest": made("ensemble.RandomForestClassifier", **trees),
+        "extra_trees": made("ensemble.ExtraTreesClassifier", max_depth=8, **trees),
+        "hist_gradient_boosting": made("ensemble.HistGradientBoostingClassifier", **boosting),
+        "multilayer_perceptron": scaled(perceptron),
         "support_vector_machine": scaled(support_vectors),
     }
 

@@ -2,14 +2,14 @@
 
 import math
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, NamedTuple
 
 import numpy as np
 import polars as pl
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from nci_frames.base.arguments import check_seed, check_whole
 from nci_frames.base.errors import ParameterError
@@ -194,32 +194,21 @@ class _SyntheticLog(NamedTuple):
 
     def rows(self, start: int, stop: int) -> pl.DataFrame:
         """Return the rows of the units from *start* up to, not including, *stop*: one per unit and model."""
-        units, models = stop - start, len(self.laws)
-        labels = self._draws(0, start).random(units) < self.prevalence
-        segment = (self._draws(1, start).random(units) * self.segments).astype(np.uint32)
-        unit = np.arange(start, stop, dtype=np.int64)
-        scores = np.empty((units, models), dtype=self.dtype)
-        for j, law in enumerate(self.laws.values()):
-            scores[:, j] = law.sample(self._draws(2 + j, start), labels)
-        return pl.DataFrame(
-            {
-                "model": _named(list(self.laws), np.tile(np.arange(models, dtype=np.uint32), units)),
-                "fold": _named(
-                    [f"fold_{i}" for i in range(self.folds)],
-                    np.repeat((unit % self.folds).astype(np.uint32), models),
-                ),
-                "segment": _named(
-                    [f"segment_{i:02d}" for i in range(self.segments)], np.repeat(segment, models)
-                ),
-                "unit": np.repeat(unit, models),
-                "label": np.repeat(labels, models),
-                "score": scores.ravel(),
-            }
+        labels = self._draws(0, start).random(stop - start) < self.prevalence
+        segment = (self._draws(1, start).random(stop - start) * self.segments).astype(np.uint32)
+        laws = enumerate(self.laws.values(), 2)
+        scores = [law.sample(self._draws(stream, start), labels) for stream, law in laws]
+        units = pl.DataFrame(
+            {"segment": segment, "unit": np.arange(start, stop, dtype=np.int64), "label": labels}
+        ).select(
+            pl.format("fold_{}", pl.col("unit") % self.folds).alias("fold"),
+            pl.format("segment_{}", pl.col("segment").cast(pl.String).str.zfill(2)).alias("segment"),
+            "unit",
+            "label",
         )
-
-
-def _named(names: Sequence[str], codes: NDArray[np.uint32]) -> pl.Series:
-    return pl.Series(names, dtype=pl.String).gather(pl.Series(codes))
+        rows = units.join(pl.DataFrame({"model": list(self.laws)}), how="cross", maintain_order="left_right")
+        score = np.stack(scores, axis=1).astype(self.dtype).ravel()
+        return rows.select("model", "fold", "segment", "unit", "label", pl.Series("score", score))
 
 
 def write_synthetic_logs(

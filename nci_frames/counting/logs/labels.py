@@ -64,7 +64,7 @@ def check_labels(
     if positive is None:
         if dtype == pl.Boolean or dtype.is_numeric() or dtype == pl.Null:
             return False, None
-        seen = source.distinct(column, most=5)
+        seen = source.some(column, 5)
         values = sorted(seen.cast(pl.String, strict=False))
         msg = "it is not clear which label is the positive one"
         raise ParameterError(
@@ -75,7 +75,6 @@ def check_labels(
             "labels that are 0/1 or Boolean need none",
         )
     seen, rows = source.values(column)
-    seen = seen.sort()
     found = ", ".join(map(repr, seen.head(10).to_list())) + (" and more" if len(seen) > 10 else "")
     if len(seen) > 2:
         msg = f"the log has {len(seen)} different labels, but a classifier here has two classes"
@@ -93,7 +92,7 @@ def check_labels(
 
 def positive_hint(source: OpenedLog, column: str) -> str | None:
     """Return the hint for a log with two labels that are not 0 and 1; None if there are not two."""
-    seen = source.distinct(column, most=3).sort()
+    seen = source.some(column, 3).sort()
     if len(seen) != 2 or not seen.dtype.is_numeric():
         return None
     low, high = (int(value) if value == int(value) else value for value in seen.to_list())

@@ -127,9 +127,12 @@ def open_files(found: Found, where: str, needed: Mapping[str, str]) -> OpenedLog
     for column, role in inside.items():
         problems += _missing(column, role, files, footers)
     schemas = {file.path: _typed(footers[file.path].schema, file.path, needed) for file in files}
-    labels = [column for column, role in inside.items() if role == "label"]
-    if not problems:
-        _type_csv_labels(files, schemas, labels)
+    texts = [file.path for file in files if is_csv(file.path)]
+    label = next((column for column, role in inside.items() if role == "label"), None)
+    if texts and label is not None and not problems:
+        dtype = label_type(texts, label)
+        for path in texts:
+            schemas[path][label] = dtype
     types, drifted, warned = common_types(schemas, inside)
     problems += drifted
     if not problems:
@@ -219,15 +222,6 @@ def _typed(schema: pl.Schema, path: str, needed: Mapping[str, str]) -> pl.Schema
         return schema
     numbers = ("score", "weight")
     return pl.Schema({c: pl.Float64() if needed.get(c) in numbers else pl.String() for c in schema})
-
-
-def _type_csv_labels(files: Sequence[LogFile], schemas: dict[str, pl.Schema], labels: Sequence[str]) -> None:
-    """Give the labels of CSV files the type that all of them can be read in."""
-    paths = [file.path for file in files if is_csv(file.path)]
-    for label in labels if paths else ():
-        dtype = label_type(paths, label)
-        for path in paths:
-            schemas[path][label] = dtype
 
 
 def _scan(

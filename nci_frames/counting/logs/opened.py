@@ -28,6 +28,13 @@ def stamp_of(file: str) -> Stamp:
     return status.st_ino, status.st_size, status.st_mtime_ns
 
 
+def count_rows(frame: pl.LazyFrame, column: str) -> pl.LazyFrame:
+    """Count the rows of each value of a column, in 64 bits (``len`` has 32)."""
+    one = pl.lit(1, pl.Int64).alias(f"rows of {column}")
+    # The ones must be a column: a literal inside an aggregation is one value, however many rows there are.
+    return frame.select(column, one).group_by(column).agg(pl.all().sum()).sort(column)
+
+
 class Elsewhere(Protocol):
     """Rows that another engine has, and counts where they are (``engine.passes.Engine``)."""
 
@@ -72,29 +79,27 @@ class OpenedLog:
         """Return the columns and their types."""
         return self.frame.collect_schema()
 
-    def distinct(self, column: str, *, most: int | None = None) -> pl.Series:
-        """Return the values of a column, neither null nor NaN, each once; at most *most* of them."""
+    def some(self, column: str, most: int) -> pl.Series:
+        """Return at most *most* of the values of a column, neither null nor NaN, each once."""
         if self.elsewhere is not None:
             return self.elsewhere.distinct(column, most)
         known = pl.col(column).drop_nulls()
-        if self.schema()[column].is_float():
-            known = known.drop_nans()
-        values = self.frame.select(known.unique())
+        known = known.drop_nans() if self.schema()[column].is_float() else known
         with self.reading():
-            return (values if most is None else values.head(most)).collect()[column]
+            return self.frame.select(known.unique()).head(most).collect()[column]
 
     def values(self, column: str) -> tuple[pl.Series, int | None]:
-        """Return the values of a column as ``distinct`` does, and of frames how many rows were read.
+        """Return the values of a column, neither null nor NaN, each once; and how many rows were read here.
 
         Of a stream that can be read only once, a later pass has fewer.
         """
-        if self.rows is not None or not self.has_frames or self.elsewhere is not None:
-            return self.distinct(column), None
-        ones = pl.lit(1, pl.Int64).alias(f"rows of {column}")
+        if self.elsewhere is not None:
+            return self.elsewhere.distinct(column, None).sort(), None
         with self.reading():
-            counted = self.frame.select(column, ones).group_by(column).agg(pl.all().sum()).collect()
+            counted = count_rows(self.frame, column).collect()
         values = counted[column].drop_nulls()
-        return values.drop_nans() if values.dtype.is_float() else values, int(counted.to_series(1).sum())
+        values = values.drop_nans() if values.dtype.is_float() else values
+        return values, int(counted.to_series(1).sum())
 
     def need_same_folder(self) -> None:
         """Raise SourceError if paths that begin in the working directory would now begin in another one."""

@@ -110,49 +110,47 @@ def frame_source(source: Predictions) -> OpenedLog:
 def _open_path(path: str, needed: Mapping[str, str], storage_options: Mapping[str, Any] | None) -> OpenedLog:
     if _URL.match(path):
         return need_columns(_open_url(path, storage_options), needed)
-    if _is_delta(path):
+    if _is_table(path):
         return need_columns(_open_delta(path), needed)
     return open_files(find_files([path]), repr(path), needed)
 
 
-def _is_delta(path: str) -> bool:
+def _is_table(path: str) -> bool:
     return os.path.isdir(Path(path, DELTA_LOG))  # noqa: PTH112 - pathlib raises for a name that is too long
 
 
 def _open_list(
     source: Sequence[Any], needed: Mapping[str, str], storage_options: Mapping[str, Any] | None
 ) -> OpenedLog:
-    items = [local_path(item) if isinstance(item, str | os.PathLike) else item for item in source]
-    paths = [item for item in items if isinstance(item, str) and not (_URL.match(item) or _is_delta(item))]
+    names = [local_path(item) for item in source if isinstance(item, str | os.PathLike)]
+    paths = [name for name in names if not (_URL.match(name) or _is_table(name))]
     # Files are one part, in which each counts once.
-    local = (
-        [open_files(find_files(paths), f"a list of {quantity(len(paths), 'path')}", needed)] if paths else []
+    files = (
+        open_files(find_files(paths), f"a list of {quantity(len(paths), 'path')}", needed) if paths else None
     )
-    if len(paths) == len(items):
-        return local[0]
-    others: dict[object, OpenedLog] = {}
-    of_files = set(paths)
-    for place, item in enumerate(items):
-        if not isinstance(item, str):
-            others[place] = open_source(item, needed)
-        elif item not in of_files:
-            # A table that is named twice counts once.
-            others.setdefault(os.path.realpath(item), _open_path(item, needed, storage_options))
-    parts = [*local, *others.values()]
+    if files and len(paths) == len(source):
+        return files
+    # A table that is named twice counts once.
+    others = {os.path.realpath(name): name for name in names if name not in paths}
+    frames = [item for item in source if not isinstance(item, str | os.PathLike)]
+    parts = [
+        *([files] if files else []),
+        *(_open_path(name, needed, storage_options) for name in others.values()),
+        *(open_source(frame, needed) for frame in frames),
+    ]
     schemas = {f"item {place}, {part.where}": part.schema() for place, part in enumerate(parts)}
     types, problems, warned = common_types(schemas, needed)
     if problems:
         raise SourceError.all_of(problems)
     rows = [part.rows for part in parts]
     brought = [part.frame.select(pl.col(c).cast(dtype) for c, dtype in types.items()) for part in parts]
-    files = local[0] if local else OpenedLog(pl.LazyFrame(), "")
     return replace(
-        files,
+        files or OpenedLog(pl.LazyFrame(), ""),
         frame=pl.concat(brought),
-        where=f"a list of {quantity(len(items), 'source')}",
+        where=f"a list of {quantity(len(source), 'source')}",
         rows=sum(r for r in rows if r is not None) if None not in rows else None,
         stored={name: scan for part in parts for name, scan in part.stored.items()},
-        has_frames=any(part.has_frames for part in parts),
+        has_frames=bool(frames),
         warnings=(*(told for part in parts for told in part.warnings), *warned),
     )
 

@@ -19,8 +19,8 @@ from polars.io.plugins import register_io_source
 from nci_frames.base.errors import InvalidRowsError, InvalidRowsWarning, SchemaError, SourceError
 from nci_frames.base.messages import Option, files_among, listed, quantity
 from nci_frames.counting.logs.labels import positive_hint
-from nci_frames.counting.logs.opened import FILE, OpenedLog
-from nci_frames.counting.logs.rows import NEITHER, REASON, REASONS, count_rows
+from nci_frames.counting.logs.opened import FILE, OpenedLog, count_rows
+from nci_frames.counting.logs.rows import NEITHER, REASON, REASONS
 
 OnInvalid = Literal["raise", "drop"]
 

@@ -1,11 +1,12 @@
 """A log's columns -> the columns of predictions, and of each row why it is not a valid one."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import polars as pl
 
 from nci_frames.base.errors import ParameterError
+from nci_frames.base.messages import Option
 from nci_frames.counting.logs.opened import FILE
 from nci_frames.counting.logs.types import is_text
 from nci_frames.schemas import name_problem
@@ -41,6 +42,24 @@ def check_key(name: str, hint: str) -> None:
     problem = name_problem(name)
     if problem is not None:
         raise ParameterError(f"the segment {name!r} {problem}", hint=hint)
+
+
+def key_columns(named: Mapping[str, str | None], segments: str | Sequence[str], hint: str) -> dict[str, str]:
+    """Return the column of each key: those that have an option of their own, and segments.
+
+    Raises
+    ------
+    ParameterError
+        If a segment cannot be a key under its name (*hint* says what to do), or is asked for twice.
+    """
+    keys = {key: column for key, column in named.items() if column is not None}
+    for segment in [segments] if isinstance(segments, str) else segments:
+        check_key(segment, hint)
+        if segment in keys:
+            where = f", as {Option(segment)} or among {Option('segments')}" if segment in named else ""
+            raise ParameterError(f"the key {segment!r} is asked for twice", hint=f"name it once{where}")
+        keys[segment] = segment
+    return keys
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,13 +139,6 @@ def _long(
     index = [name for name in wide.collect_schema() if name not in short]
     long = wide.unpivot(on=list(short), index=index, variable_name="model", value_name="score")
     return long.with_columns(pl.col("model").replace_strict(names, return_dtype=pl.String))
-
-
-def count_rows(frame: pl.LazyFrame, column: str) -> pl.LazyFrame:
-    """Count the rows of each value of a column, in 64 bits (``len`` has 32)."""
-    one = pl.lit(1, pl.Int64).alias("rows")
-    # The ones must be a column: a literal inside an aggregation is one value, however many rows there are.
-    return frame.select(column, one).group_by(column).agg(pl.col("rows").sum()).sort(column)
 
 
 def _key(key: pl.Expr, dtype: pl.DataType) -> pl.Expr:

@@ -8,16 +8,17 @@ import polars as pl
 
 from nci_frames.base.arguments import check_utf8
 from nci_frames.base.errors import ParameterError, SchemaError
-from nci_frames.base.messages import Option
 from nci_frames.counting.logs.forks import refuse_after_fork
 from nci_frames.counting.logs.labels import as_label, check_labels
 from nci_frames.counting.logs.opened import OpenedLog
 from nci_frames.counting.logs.opening import Predictions, SourceLike, frame_source, need_columns, open_source
 from nci_frames.counting.logs.reading import OnInvalid, Passes, Scan, predictions_of, scan_of
-from nci_frames.counting.logs.rows import Positive, Roles, check_key, raw_predictions
+from nci_frames.counting.logs.rows import Positive, Roles, key_columns, raw_predictions
 from nci_frames.counting.logs.types import is_text
 from nci_frames.schemas import PATTERN, PREDICTIONS, is_pattern
 from nci_frames.schemas.checked import checked
+
+_RENAME = "rename the column in the log, or on a LazyFrame before the scan"
 
 
 @checked
@@ -121,8 +122,13 @@ def scan_predictions(
     if frame is not None and not named and (model, label, score) == ("model", "label", "score"):
         columns = _columns_of_predictions(frame.schema().names(), "label")
     else:
-        cut = () if segments is None else segments
-        columns = _columns(model, label, score, fold, repeat, cut, weight, unit, scores)
+        if scores is not None and not scores:
+            raise ParameterError.out_of_range("scores", scores, "at least one model and its score column")
+        for name in scores or ():
+            check_utf8("a model of scores", name)
+        keys = key_columns({"fold": fold, "repeat": repeat}, segments or (), _RENAME)
+        by_model = scores or {"": score}
+        columns = _without_patterns(Roles(None if scores else model, label, by_model, keys, weight, unit))
     if frame is None:
         opened = open_source(source, columns.needed(), storage_options)
     else:
@@ -173,59 +179,18 @@ def _scan(opened: OpenedLog, columns: Roles, positive: Positive, on_invalid: OnI
 
 def _columns_of_predictions(names: Sequence[str], label: str | None) -> Roles:
     """Return the parts that columns play by their names alone."""
-    keys = PREDICTIONS.keys(names)
-    for key in keys:
-        check_key(
-            key, "rename the column, or say which columns are segments: scan_predictions(..., segments=[...])"
-        )
-    return _columns(
-        "model",
-        label,
-        "score",
-        fold="fold" if "fold" in keys else None,
-        repeat="repeat" if "repeat" in keys else None,
-        segments=[key for key in keys if key not in ("fold", "repeat")],
-        weight="weight" if "weight" in names else None,
-        unit="unit" if "unit" in names else None,
-        scores=None,
-    )
+    found = PREDICTIONS.keys(names)
+    alone = {key: key if key in found else None for key in ("fold", "repeat")}
+    hint = "rename the column, or say which columns are segments: scan_predictions(..., segments=[...])"
+    keys = key_columns(alone, [key for key in found if key not in alone], hint)
+    weight, unit = (name if name in names else None for name in ("weight", "unit"))
+    return _without_patterns(Roles("model", label, {"": "score"}, keys, weight, unit))
 
 
-def _columns(
-    model: str,
-    label: str | None,
-    score: str,
-    fold: str | None,
-    repeat: str | None,
-    segments: str | Sequence[str],
-    weight: str | None,
-    unit: str | None,
-    scores: Mapping[str, str] | None,
-) -> Roles:
-    keys = {key: column for key, column in (("fold", fold), ("repeat", repeat)) if column is not None}
-    for segment in [segments] if isinstance(segments, str) else segments:
-        check_key(segment, "rename the column in the log, or on a LazyFrame before the scan")
-        if segment in keys:
-            msg = f"the key {segment!r} is asked for twice"
-            hint = f"name it once, as {Option('fold')} or {Option('repeat')}, or among {Option('segments')}"
-            raise ParameterError(msg, hint=hint)
-        keys[segment] = segment
-    if scores is not None and not scores:
-        raise ParameterError.out_of_range("scores", scores, "at least one model and its score column")
-    for name in scores or ():
-        check_utf8("a model of scores", name)
-    columns = Roles(
-        model=None if scores else model,
-        label=label,
-        scores=scores or {"": score},
-        keys=keys,
-        weight=weight,
-        unit=unit,
-    )
+def _without_patterns(columns: Roles) -> Roles:
     for column, role in columns.needed().items():
         if is_pattern(column):
-            hint = "rename the column in the log, or on a LazyFrame before the scan"
-            raise ParameterError(f"the column {column!r} ({role}) {PATTERN}", hint=hint)
+            raise ParameterError(f"the column {column!r} ({role}) {PATTERN}", hint=_RENAME)
     return columns
 
 
