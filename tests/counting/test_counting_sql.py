@@ -21,10 +21,22 @@ from tests.postgres import MISSING, Server, running_server
 from tests.sql_logs import BAD, GRID, counted, log_of, near
 
 
-def in_duckdb(log: pl.DataFrame, sql: str) -> pl.DataFrame:
+def asked(log: pl.DataFrame, grid: list[float] = GRID, **options: Any) -> pl.DataFrame:
+    """Return what DuckDB says to the query."""
+    options = {"segments": "country", **options}
+    sql = nf.counting_sql("log", thresholds=grid, dialect="duckdb", **options)
     with duckdb.connect() as connection:
         connection.register("log", log.to_arrow())
         return connection.sql(sql).pl()
+
+
+def check(log: pl.DataFrame, expected: pl.DataFrame, grid: list[float] = GRID, **options: Any) -> None:
+    """Check that DuckDB counts what is expected."""
+    counts = nf.read_counts(asked(log, grid, **options), thresholds=grid)
+    assert_frame_equal(counts, expected, check_exact=True, check_dtypes=False)
+
+
+LOG = log_of(near(GRID, np.float64))
 
 
 @pytest.fixture(params=[32, 0], ids=["one step", "two steps"])
@@ -37,9 +49,7 @@ def steps(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> No
 @pytest.mark.parametrize(("dtype", "words"), [(np.float32, "float32"), (np.float64, "float64")])
 def test_duckdb_counts_the_same(dtype: type[np.floating], words: Any) -> None:
     log = log_of(near(GRID, dtype))
-    sql = nf.counting_sql("log", thresholds=GRID, dialect="duckdb", segments="country", score_type=words)
-    counts = nf.read_counts(in_duckdb(log, sql), thresholds=GRID)
-    assert_frame_equal(counts, counted(log), check_exact=True)
+    check(log, counted(log), score_type=words)
 
 
 # A grid that is drawn may well lie elsewhere than the scores.
@@ -55,48 +65,36 @@ def test_duckdb_counts_any_scores_at_any_thresholds(scores: list[float], grid: l
     log = log_of(np.array([*scores, *grid]))
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(sql_module, "_FEW", few)
-        sql = nf.counting_sql("log", thresholds=grid, dialect="duckdb", segments="country")
-    assert_frame_equal(
-        nf.read_counts(in_duckdb(log, sql), thresholds=grid), counted(log, grid), check_exact=True
-    )
+        check(log, counted(log, grid), grid)
 
 
 @pytest.mark.filterwarnings("ignore::nci_frames.OutsideGridWarning")
 def test_many_thresholds_that_are_one_in_single_precision() -> None:
     grid = [0.3 + 3e-9 * place for place in range(60)]
     log = log_of(near(grid[::20], np.float32))
-    sql = nf.counting_sql("log", thresholds=grid, dialect="duckdb", segments="country", score_type="float32")
-    counts = nf.read_counts(in_duckdb(log, sql), thresholds=grid)
-    assert_frame_equal(counts, counted(log, grid), check_exact=True)
+    check(log, counted(log, grid), grid, score_type="float32")
 
 
 @pytest.mark.usefixtures("steps")
 def test_keys_may_have_the_names_of_what_is_in_the_query() -> None:
     keys = {"placed": "a", "part": 1, "edges": "b", "t0": 2, "logged": "c"}
-    log = log_of(near(GRID, np.float64)).with_columns(pl.lit(value).alias(key) for key, value in keys.items())
-    sql = nf.counting_sql("log", thresholds=GRID, dialect="duckdb", segments=list(keys))
-    counts = nf.read_counts(in_duckdb(log, sql), thresholds=GRID)
+    log = LOG.with_columns(pl.lit(value).alias(key) for key, value in keys.items())
     expected = nf.count_confusion(nf.scan_predictions(log, segments=list(keys)), thresholds=GRID)
-    assert_frame_equal(counts, expected, check_exact=True, check_dtypes=False)
+    check(log, expected, segments=list(keys))
 
 
 def test_results_of_several_nights_add_up() -> None:
-    log = log_of(near(GRID, np.float64))
-    sql = nf.counting_sql("log", thresholds=GRID, dialect="duckdb", segments="country")
-    parts = [in_duckdb(part, sql) for part in (log[:300], log[300:])]
-    assert_frame_equal(nf.read_counts(pl.concat(parts), thresholds=GRID), counted(log), check_exact=True)
+    parts = [asked(part) for part in (LOG[:300], LOG[300:])]
+    assert_frame_equal(nf.read_counts(pl.concat(parts), thresholds=GRID), counted(LOG), check_exact=True)
     merged = nf.merge_counts(*(nf.read_counts(part, thresholds=GRID) for part in parts))
-    assert_frame_equal(merged, counted(log), check_exact=True)
+    assert_frame_equal(merged, counted(LOG), check_exact=True)
 
 
 def test_weights_are_summed() -> None:
-    log = log_of(near(GRID, np.float64))
-    log = log.with_columns(weight=pl.Series(np.random.default_rng(2).integers(0, 9, len(log)) / 4))
-    sql = nf.counting_sql("log", thresholds=GRID, dialect="duckdb", segments="country", weight="weight")
-    scan = nf.scan_predictions(log, segments="country", weight="weight")
     # Quarters add up without rounding, in any order.
-    expected = nf.count_confusion(scan, thresholds=GRID)
-    assert_frame_equal(nf.read_counts(in_duckdb(log, sql), thresholds=GRID), expected, check_exact=True)
+    log = LOG.with_columns(weight=pl.Series(np.random.default_rng(2).integers(0, 9, len(LOG)) / 4))
+    scan = nf.scan_predictions(log, segments="country", weight="weight")
+    check(log, nf.count_confusion(scan, thresholds=GRID), weight="weight")
 
 
 @pytest.mark.parametrize(
@@ -109,20 +107,13 @@ def test_weights_are_summed() -> None:
     ],
 )
 def test_labels_of_any_type(labels: list[Any], options: dict[str, Any]) -> None:
-    log = log_of(near(GRID, np.float64))
-    named = log.with_columns(label=pl.Series([labels[value] for value in 1 - log["label"]]))
-    sql = nf.counting_sql("log", thresholds=GRID, dialect="duckdb", segments="country", **options)
-    expected = log if labels[0] == options["positive"] else log.with_columns(1 - pl.col("label"))
-    assert_frame_equal(
-        nf.read_counts(in_duckdb(named, sql), thresholds=GRID), counted(expected), check_exact=True
-    )
+    named = LOG.with_columns(label=pl.Series([labels[value] for value in 1 - LOG["label"]]))
+    check(named, counted(LOG), **options)
 
 
 @pytest.mark.usefixtures("steps")
 def test_rows_that_are_not_valid_are_an_error_or_a_warning() -> None:
-    increments = in_duckdb(
-        BAD, nf.counting_sql("log", thresholds=[0.5], dialect="duckdb", segments="country")
-    )
+    increments = asked(BAD, [0.5])
     with pytest.raises(nf.InvalidRowsError, match="5 rows: no valid label"):
         nf.read_counts(increments, thresholds=[0.5])
     with pytest.warns(nf.InvalidRowsWarning, match="not counted in the increments: 5 "):
@@ -196,15 +187,11 @@ INCREMENTS = pl.DataFrame(
 
 def test_types_of_other_engines_are_read() -> None:
     expected = nf.read_counts(INCREMENTS)
+    numbers = pl.col("positives", "negatives")
     for dtype in (pl.Int32, pl.UInt8, pl.Decimal(38, 0)):
-        other = INCREMENTS.with_columns(
-            pl.col("positives", "negatives").cast(dtype), pl.col("model").cast(pl.Categorical)
-        )
+        other = INCREMENTS.with_columns(numbers.cast(dtype), pl.col("model").cast(pl.Categorical))
         assert_frame_equal(nf.read_counts(other), expected)
-    assert (
-        nf.read_counts(INCREMENTS.with_columns(pl.col("positives").cast(pl.Float64))).schema["tp"]
-        == pl.Float64
-    )
+    assert nf.read_counts(INCREMENTS.with_columns(numbers.cast(pl.Float64))).schema["tp"] == pl.Float64
     assert_frame_equal(nf.read_counts(INCREMENTS.lazy()), expected)
 
 
@@ -212,8 +199,6 @@ def test_types_of_other_engines_are_read() -> None:
 def test_the_command_prints_the_query(thresholds: str) -> None:
     command = ["sql", "log", "--dialect", "duckdb", "--thresholds", thresholds, "--segments", "country"]
     told = CliRunner().invoke(main, command)
-    grid = [0.0, 0.25, 0.5, 0.75, 1.0]
     assert told.exit_code == 0, told.output
-    assert (
-        told.output == nf.counting_sql("log", thresholds=grid, dialect="duckdb", segments=["country"]) + "\n"
-    )
+    grid = nf.uniform_thresholds(5)
+    assert told.output == nf.counting_sql("log", thresholds=grid, dialect="duckdb", segments="country") + "\n"

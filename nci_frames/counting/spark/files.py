@@ -7,7 +7,7 @@ of their own, in which a column may be younger than a file; they are as Spark re
 
 import functools
 import io
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 from urllib.parse import unquote, urlsplit
@@ -18,10 +18,7 @@ from nci_frames.base.errors import SchemaError, SourceError
 from nci_frames.base.messages import files_among, listed
 from nci_frames.counting.logs.local import read_footers
 from nci_frames.counting.logs.opened import Stamp
-from nci_frames.counting.spark.rows import SparkRows
-
-#: Columns of a file, those inside of a struct as well.
-Paths = frozenset[tuple[str, ...]]
+from nci_frames.counting.spark.rows import SparkRows, schema_of
 
 _THREADS = 16
 #: Bytes at the end of a file that are read at once; few footers are longer.
@@ -53,19 +50,36 @@ def need_columns_in_files(rows: SparkRows, roles: Mapping[str, str]) -> dict[str
     stamps: dict[str, Stamp] = {}
     problems: list[SchemaError | SourceError] = []
     for files, read in scans:
-        wanted = frozenset(_paths(read))
-        columns, here, unreadable = _columns_of(files, session, rows)
-        stamps |= here
+        local = {unquote(urlsplit(file).path) for file in files if urlsplit(file).scheme == "file"}
+        footers, unreadable = read_footers(local)
+        stamps |= {path: footer.stamp for path, footer in footers.items()}
+        schemas = {path: footer.schema for path, footer in footers.items()}
+        remote = [file for file in files if urlsplit(file).scheme != "file"]
+        with rows.errors(), ThreadPoolExecutor(_THREADS) as threads:
+            found = threads.map(functools.partial(remote_schema, session), remote)
+            for file, schema in zip(remote, found, strict=True):
+                if schema is None:
+                    unreadable[file] = "not a Parquet file"
+                else:
+                    schemas[file] = schema
         if unreadable:
             problems.append(SourceError.unreadable(unreadable))
-        problems += _lacking(columns, wanted, roles, exact=exact)
+        fold = str if exact else str.lower
+        have = {file: {tuple(map(fold, path)) for path in _paths(schema)} for file, schema in schemas.items()}
+        for path in sorted(_paths(read)):
+            lacking = [file for file, paths in have.items() if tuple(map(fold, path)) not in paths]
+            if lacking:
+                where = files_among(lacking, len(have))
+                problems.append(_lacks(".".join(path), roles, where, sorted(schemas[lacking[0]])))
     if problems:
         raise SourceError.all_of(problems)
     return stamps
 
 
-def _scans(plan: Any) -> Iterator[tuple[list[str], Any]]:
+def _scans(plan: Any) -> Iterator[tuple[list[str], pl.Schema]]:
     """Yield the Parquet files of every scan in a plan, and the columns that are read from them."""
+    from pyspark.sql.types import _parse_datatype_json_string  # noqa: PLC0415
+
     leaves = plan.collectLeaves()
     for place in range(leaves.size()):
         leaf = leaves.apply(place)
@@ -75,44 +89,16 @@ def _scans(plan: Any) -> Iterator[tuple[list[str], Any]]:
         elif kind == "AdaptiveSparkPlanExec":
             yield from _scans(leaf.inputPlan())
         elif kind == "FileSourceScanExec" and leaf.relation().fileFormat().toString() == "Parquet":
-            yield list(leaf.relation().location().inputFiles()), leaf.requiredSchema().json()
+            read = _parse_datatype_json_string(leaf.requiredSchema().json())
+            yield list(leaf.relation().location().inputFiles()), schema_of(read, read.names)
 
 
-def _paths(schema: str) -> Iterator[tuple[str, ...]]:
-    from pyspark.sql.types import StructType, _parse_datatype_json_string  # noqa: PLC0415
-
-    def inside(struct: Any, above: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
-        for field in struct.fields:
-            yield (*above, field.name)
-            if isinstance(field.dataType, StructType):
-                yield from inside(field.dataType, (*above, field.name))
-
-    return inside(_parse_datatype_json_string(schema), ())
-
-
-def _columns_of(
-    files: Sequence[str], session: Any, rows: SparkRows
-) -> tuple[dict[str, Paths], dict[str, Stamp], dict[str, str]]:
-    """Return the columns of every file, the state of the local ones, and what cannot be read."""
-    local = {file: unquote(urlsplit(file).path) for file in files if urlsplit(file).scheme == "file"}
-    footers, unreadable = read_footers(local.values())
-    columns = {path: frozenset(_paths_of(footer.schema)) for path, footer in footers.items()}
-    remote = [file for file in files if file not in local]
-    with rows.errors(), ThreadPoolExecutor(_THREADS) as threads:
-        schemas = threads.map(functools.partial(remote_schema, session), remote)
-        for file, schema in zip(remote, schemas, strict=True):
-            if schema is None:
-                unreadable[file] = "not a Parquet file"
-            else:
-                columns[file] = frozenset(_paths_of(schema))
-    return columns, {path: footer.stamp for path, footer in footers.items()}, unreadable
-
-
-def _paths_of(schema: Mapping[str, Any], above: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]:
+def _paths(schema: Mapping[str, Any], above: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]:
+    """Yield the columns of a file, those inside of a struct as well."""
     for name, dtype in schema.items():
         yield (*above, name)
         if isinstance(dtype, pl.Struct):
-            yield from _paths_of({field.name: field.dtype for field in dtype.fields}, (*above, name))
+            yield from _paths({field.name: field.dtype for field in dtype.fields}, (*above, name))
 
 
 def remote_schema(session: Any, file: str) -> pl.Schema | None:
@@ -141,30 +127,9 @@ def remote_schema(session: Any, file: str) -> pl.Schema | None:
     return pl.Schema(pl.read_parquet_schema(io.BytesIO(_MAGIC + tail[-needed:])))
 
 
-def _lacking(
-    columns: Mapping[str, Paths], wanted: Paths, roles: Mapping[str, str], *, exact: bool
-) -> list[SchemaError]:
-    """Return an error for each column that some file lacks."""
-    problems = []
-    for path in sorted(wanted):
-        lacking = [file for file, have in columns.items() if not _has(have, path, exact=exact)]
-        if not lacking:
-            continue
-        name = ".".join(path)
-        where = files_among(lacking, len(columns))
-        available = sorted({top for top, *_ in columns[lacking[0]]})
-        if name in roles:
-            problems.append(SchemaError.missing_column(name, roles[name], where, available))
-        else:
-            msg = f"missing column {name!r}"
-            found = f"columns {listed(map(repr, available), 20)}"
-            hint = "Spark would read nulls: write the files again, or read them apart"
-            problems.append(SchemaError(msg, where=where, found=found, hint=hint))
-    return problems
-
-
-def _has(columns: Paths, path: tuple[str, ...], *, exact: bool) -> bool:
-    if path in columns:
-        return True
-    lower = tuple(name.lower() for name in path)
-    return not exact and any(tuple(name.lower() for name in other) == lower for other in columns)
+def _lacks(name: str, roles: Mapping[str, str], where: str, available: list[str]) -> SchemaError:
+    if name in roles:
+        return SchemaError.missing_column(name, roles[name], where, available)
+    found = f"columns {listed(map(repr, available), 20)}"
+    hint = "Spark would read nulls: write the files again, or read them apart"
+    return SchemaError(f"missing column {name!r}", where=where, found=found, hint=hint)

@@ -67,7 +67,7 @@ class SparkRows:
 
     def schema(self) -> pl.Schema:
         """Return the columns with the types that they have in Polars; Object where there is none."""
-        return pl.Schema(dict(zip(self.names, map(_dtype, self.frame.schema.fields), strict=True)))
+        return schema_of(self.frame.schema, self.names)
 
     def count(self) -> int:
         """Return the number of rows, counted by Spark; of Parquet files it reads only the footers."""
@@ -100,16 +100,20 @@ class SparkRows:
             raise _told(error, self.where) from error
 
 
-def _dtype(field: Any) -> pl.DataType:
+def schema_of(struct: Any, names: Iterable[str]) -> pl.Schema:
+    """Return the columns of a type of Spark, with the types that they have in Polars; Object where none."""
     from pyspark.errors import PySparkException  # noqa: PLC0415
     from pyspark.sql.pandas.types import to_arrow_type  # noqa: PLC0415
 
-    try:
-        # Points of time, not the wall clock of the session.
-        arrow = to_arrow_type(field.dataType, timezone="UTC")
-        return pl.DataFrame(pa.schema([("c", arrow)]).empty_table()).schema["c"]
-    except (PySparkException, pl.exceptions.PolarsError):
-        return pl.Object()
+    def dtype(field: Any) -> pl.DataType:
+        try:
+            # Points of time, not the wall clock of the session.
+            arrow = to_arrow_type(field.dataType, timezone="UTC")
+            return pl.DataFrame(pa.schema([("c", arrow)]).empty_table()).schema["c"]
+        except (PySparkException, pl.exceptions.PolarsError):
+            return pl.Object()
+
+    return pl.Schema(dict(zip(names, map(dtype, struct.fields), strict=True)))
 
 
 def _told(error: Exception, where: str) -> NciFramesError:

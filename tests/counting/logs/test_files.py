@@ -154,6 +154,7 @@ def test_every_real_file_counts_once(tmp_path: Path, kind: str) -> None:
     write(folder / "a.parquet", 1)
     write(folder / "deep" / "deeper" / "b.parquet", 10)
     write(elsewhere / "c.parquet", 100)
+    (folder / "deep" / "hard.parquet").hardlink_to(folder / "deep" / "deeper" / "b.parquet")  # a real name
     (folder / "linked").symlink_to(elsewhere)  # a link to another folder: its rows count
     (folder / "again.parquet").symlink_to(folder / "a.parquet")  # a second name
     (folder / "deep" / "loop").symlink_to(folder)  # a folder that contains itself
@@ -161,7 +162,7 @@ def test_every_real_file_counts_once(tmp_path: Path, kind: str) -> None:
     write(folder / ".hidden" / "d.parquet", 1000)
     write(folder / "_tmp.parquet", 1000)
     with pytest.warns(nf.SkippedFilesWarning, match=r"_tmp\.parquet'") as caught:
-        assert rows_of(sources(folder)[kind]) == 111
+        assert rows_of(sources(folder)[kind]) == 121
     told = str(caught[0].message)
     assert ".hidden'" in told
     assert "_SUCCESS" not in told
