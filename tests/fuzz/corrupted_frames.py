@@ -7,9 +7,8 @@ import polars as pl
 
 from tests.fuzz.calls import calls
 from tests.fuzz.campaign import Campaign, Case, judged
-from tests.fuzz.corruptions import CELLS
+from tests.fuzz.corruptions import CELLS, is_valid
 from tests.fuzz.results import computed, wrong
-from tests.fuzz.validity import is_valid
 
 Change = Callable[[pl.DataFrame, random.Random], pl.DataFrame]
 

@@ -9,9 +9,8 @@ import nci_frames as nf
 from tests.fuzz import odd_values
 from tests.fuzz.calls import calls
 from tests.fuzz.campaign import judged
-from tests.fuzz.corruptions import CORRUPTIONS, OF_RATES
+from tests.fuzz.corruptions import CORRUPTIONS, OF_RATES, is_valid
 from tests.fuzz.results import wrong
-from tests.fuzz.validity import is_valid
 
 
 def _fails() -> None:

@@ -126,7 +126,8 @@ def scan_predictions(
             raise ParameterError.out_of_range("scores", scores, "at least one model and its score column")
         for name in scores or ():
             check_utf8("a model of scores", name)
-        keys = key_columns({"fold": fold, "repeat": repeat}, segments or (), _RENAME)
+        cut = () if segments is None else segments
+        keys = key_columns({"fold": fold, "repeat": repeat}, cut, _RENAME)
         by_model = scores or {"": score}
         columns = _without_patterns(Roles(None if scores else model, label, by_model, keys, weight, unit))
     if frame is None:

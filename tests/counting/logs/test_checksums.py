@@ -1,18 +1,23 @@
-"""Damage that can be known is never counted."""
+"""Damage that can be known is never counted; checksums of pages are compared as a Parquet reader does it."""
 
 from datetime import date
 from pathlib import Path
+from threading import Event
 
 import numpy as np
 import polars as pl
+import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
 from polars.testing import assert_frame_equal
 
 import nci_frames as nf
 from nci_frames.base.files import write_parquet
-from nci_frames.counting.logs.checksums import PageChecksums
+from nci_frames.counting.logs.checksums import PageChecksums, damage
 from tests.logs import random_log
+from tests.parquet import TABLE
 
 COLUMNS = ["model", "label", "score"]
 
@@ -21,31 +26,6 @@ def flipped(data: bytes, place: int, bit: int) -> bytes:
     changed = bytearray(data)
     changed[place] ^= 1 << bit
     return bytes(changed)
-
-
-@pytest.mark.thorough
-@pytest.mark.parametrize("version", ["1.0", "2.0"])
-def test_any_flipped_bit_in_a_page_is_noticed(tmp_path: Path, version: str) -> None:
-    file = tmp_path / "log.parquet"
-    options = {"data_page_version": version, "use_dictionary": False, "compression": "none"}
-    pq.write_table(random_log(200).to_arrow(), file, write_page_checksum=True, **options)
-    PageChecksums([str(file)], COLUMNS).compare()
-    nf.count_confusion(nf.scan_predictions(file), thresholds=[0.0])
-    whole = file.read_bytes()
-    footer = pq.read_metadata(file).row_group(0)
-    spans = []
-    for place in range(footer.num_columns):
-        column = footer.column(place)
-        if column.path_in_schema in COLUMNS:
-            # The first bytes are the header of the page, which no checksum covers.
-            start, end = column.data_page_offset, column.data_page_offset + column.total_compressed_size
-            spans.append((max(start, end - (22 if column.path_in_schema == "label" else 1500)), end))
-    rng = np.random.default_rng(0)
-    for _ in range(100):
-        start, end = spans[rng.integers(len(spans))]
-        file.write_bytes(flipped(whole, int(rng.integers(start, end)), int(rng.integers(8))))
-        with pytest.raises(nf.SourceError, match="damaged"):
-            nf.count_confusion(nf.scan_predictions(file), thresholds=[0.0])
 
 
 def test_a_damaged_file_is_named(tmp_path: Path) -> None:
@@ -103,3 +83,105 @@ def test_a_footer_with_a_column_name_that_is_no_text_is_damage(tmp_path: Path) -
     file.write_bytes(content[:place] + b"l\xf2bel" + content[place + 5 :])
     with pytest.raises(nf.SourceError, match="the footer is damaged"):
         nf.count_confusion(nf.scan_predictions(file), thresholds=[0.5])
+
+
+#: Those that a log can need; of others no page is looked at.
+FLAT = TABLE.column_names[:-1]
+
+
+def chunks(file: Path | pa.BufferReader) -> list[tuple[str, int, int]]:
+    """Return the name, the start and the end of every column in every row group."""
+    footer = pq.read_metadata(file)
+    found = []
+    for group in map(footer.row_group, range(footer.num_row_groups)):
+        for column in map(group.column, range(group.num_columns)):
+            start = column.dictionary_page_offset or column.data_page_offset
+            found.append((column.path_in_schema, start, start + column.total_compressed_size))
+    return found
+
+
+def found_in(file: Path, columns: list[str] = FLAT) -> str | None:
+    return damage(str(file), columns, Event())
+
+
+@pytest.mark.parametrize("version", ["1.0", "2.0"])
+@pytest.mark.parametrize("compression", ["none", "zstd", "snappy"])
+@pytest.mark.parametrize("options", [{"use_dictionary": False}, {"write_statistics": False}, {}])
+def test_every_page_of_a_writer_is_found(
+    tmp_path: Path, version: str, compression: str, options: dict[str, bool]
+) -> None:
+    file = tmp_path / "log.parquet"
+    for written in (True, False):
+        pq.write_table(
+            TABLE,
+            file,
+            write_page_checksum=written,
+            data_page_version=version,
+            compression=compression,
+            data_page_size=2000,
+            row_group_size=1000,
+            **options,  # type: ignore[arg-type]
+        )
+        assert found_in(file, [*FLAT, "not there"]) is None
+        whole = file.read_bytes()
+        for name, start, end in chunks(file):
+            # Every byte of the last page's data counts; without a checksum none does.
+            file.write_bytes(whole[: end - 1] + bytes([whole[end - 1] ^ 1]) + whole[end:])
+            told = found_in(file)
+            assert (told is not None) == (written and start < end and name in FLAT), name
+            assert told is None or f"the column {name!r}" in told
+            assert found_in(file, [other for other in FLAT if other != name]) is None
+        file.write_bytes(whole)
+
+
+def test_damage_is_where_a_reader_finds_it(tmp_path: Path) -> None:
+    file = tmp_path / "log.parquet"
+    table = TABLE.select(FLAT)
+    pq.write_table(table, file, write_page_checksum=True, data_page_size=500, row_group_size=3000)
+    whole = file.read_bytes()
+    rng = np.random.default_rng(1)
+    noticed = 0
+    for place in rng.integers(4, chunks(file)[-1][2], 300).tolist():
+        changed = bytearray(whole)
+        changed[place] ^= 1 << int(rng.integers(8))
+        file.write_bytes(changed)
+        try:
+            pq.ParquetFile(file, page_checksum_verification=True).read()
+        except (OSError, pa.ArrowException) as error:
+            if "CRC checksum" in str(error):
+                assert found_in(file) is not None, place
+                noticed += 1
+    assert noticed > 200
+
+
+@pytest.fixture(scope="module")
+def one_column(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, bytes]:
+    file = tmp_path_factory.mktemp("pages") / "log.parquet"
+    pq.write_table(TABLE.select(["number"]), file, write_page_checksum=True, use_dictionary=False)
+    return file, file.read_bytes()
+
+
+@example(data=b"\x15")
+@given(data=st.binary(min_size=1, max_size=200))
+def test_what_is_no_page_is_damage(one_column: tuple[Path, bytes], data: bytes) -> None:
+    file, whole = one_column
+    ((_, start, _),) = chunks(pa.BufferReader(whole))
+    # A type, two sizes, and the checksum of other bytes than none.
+    for beginning, marked in ((b"\x15\x00\x15\x00\x15\x00\x15\x02", True), (b"\x15", False), (b"", False)):
+        changed = beginning + data
+        file.write_bytes(whole[:start] + changed + whole[start + len(changed) :])
+        assert found_in(file) or not marked
+
+
+def test_a_damaged_footer_is_damage_and_never_another_error(tmp_path: Path) -> None:
+    file = tmp_path / "log.parquet"
+    pq.write_table(TABLE.select(FLAT), file, write_page_checksum=True)
+    whole = file.read_bytes()
+    for content in (b"", b"PAR1", whole[:-9], b"\x80" * 64 + (64).to_bytes(4, "little") + b"PAR1"):
+        file.write_bytes(content)
+        assert found_in(file) == "the footer is damaged"
+    # All pages are gone, so that the columns would begin and end behind the file.
+    length = int.from_bytes(whole[-8:-4], "little")
+    file.write_bytes(b"PAR1" + whole[-8 - length :])
+    assert found_in(file) == "the footer is damaged"
+    assert "No such file" in str(found_in(tmp_path / "none"))

@@ -21,13 +21,12 @@ from polars.testing import assert_frame_equal
 
 import nci_frames as nf
 from nci_frames.counting import exact_file
-from nci_frames.counting.engine import distinct
-from nci_frames.counting.engine.distinct import Block, gather
+from nci_frames.counting.engine import batches, distinct
 from nci_frames.counting.out_of_memory import spilling
+from nci_frames.counting.out_of_memory.room import Room
 from nci_frames.counting.out_of_memory.spilling import Spill
 from nci_frames.demo import write_synthetic_logs
-from tests.exact_files import LOG, shrink
-from tests.logs import once
+from tests.logs import once, random_log
 from tests.processes import in_python
 
 
@@ -257,7 +256,7 @@ KILLED = """
 import os, signal, sys
 from pathlib import Path
 import pytest
-from tests.exact_files import LOG, shrink
+from tests.counting.out_of_memory.test_exact_file import LOG, shrink
 from nci_frames.counting import exact_file
 from nci_frames.counting.out_of_memory.spilling import Spill
 import nci_frames as nf
@@ -363,9 +362,17 @@ def test_memory_stays_within_the_limit(tmp_path: Path) -> None:
     assert int(done.stdout) < 5.6e8
 
 
-def test_a_group_without_rows_in_any_block_is_empty() -> None:
-    """It may have been met by a batch that is not in a block yet."""
-    block = Block(np.array([0, 2]), np.array([0.1, 0.2]), np.array([True, False]), None)
-    for part in ([1], [1, 2]):
-        rows = gather([block], np.array(part))
-        assert (rows.groups, len(rows.numbers), len(rows.scores), len(rows.labels)) == (len(part), 0, 0, 0)
+LOG = random_log(2000, values=1000)
+
+
+def shrink(patch: pytest.MonkeyPatch, *, held: int, counted: int) -> None:
+    """Let so few rows fit into memory, in small blocks, parts and row groups."""
+    patch.setattr(Room, "held", lambda _, __: held)
+    patch.setattr(Room, "counted", lambda _, __, rows=0: max(counted - rows, 0))
+    patch.setattr(spilling, "_AT_A_TIME", 9)
+    few = {"_BLOCK_ROWS": 16, "_ROWS_PER_BOUND": 1, "ALONE_ROWS": 10, "_PART_ROWS": 20, "MOST_GROUPS": 5}
+    for name, rows in few.items():
+        patch.setattr(distinct, name, rows)
+    patch.setattr(batches, "_SLICE_ROWS", 7)
+    patch.setattr(exact_file, "ROWS_OF_A_GROUP", 40)
+    patch.setattr(exact_file, "_ALONE_ROWS", 15)

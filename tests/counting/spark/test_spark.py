@@ -267,54 +267,33 @@ def test_what_goes_wrong_in_spark_is_told(spark: Any, tmp_path: Path) -> None:
         nf.count_confusion(predictions, thresholds=GRID)
 
 
-def asked(spark: Any, log: pl.DataFrame, folder: Path, **options: Any) -> pl.DataFrame:
-    """Run the query of ``counting_sql`` on a log in Spark SQL."""
-    spark.read.parquet(written(log, folder)).createOrReplaceTempView("predictions")
-    query = nf.counting_sql("predictions", dialect="spark", segments="country", **options)
-    return pl.DataFrame(spark.sql(query).toArrow())
-
-
 @pytest.mark.parametrize("more", [0, 40], ids=["one step", "two steps"])
 @pytest.mark.parametrize(("dtype", "words"), [(np.float32, "float32"), (np.float64, "float64")])
 def test_the_query_for_spark_counts_the_same(
-    spark: Any, tmp_path: Path, dtype: type[np.floating], words: str, more: int
+    spark: Any, tmp_path: Path, dtype: type[np.floating], words: Any, more: int
 ) -> None:
     # Scores at, just below and just above thresholds, infinite, subnormal and -0.0; odd keys, and null ones.
     grid = sorted([*of_sql.GRID, *np.linspace(-5, -3, more).tolist()])
-    log = of_sql.log_of(of_sql.near(grid, dtype))
-    increments = asked(spark, log, tmp_path / "log", thresholds=grid, score_type=words)
-    counts = nf.read_counts(increments, thresholds=grid)
-    assert_frame_equal(counts, of_sql.counted(log, grid), check_exact=True)
-
-
-def test_the_query_for_spark_finds_the_rows_that_are_not_valid(spark: Any, tmp_path: Path) -> None:
-    increments = asked(spark, of_sql.BAD, tmp_path / "log", thresholds=[0.5])
-    with pytest.raises(nf.InvalidRowsError, match="5"):
-        nf.read_counts(increments, thresholds=[0.5])
-    with pytest.warns(nf.InvalidRowsWarning, match="5 "):
-        counts = nf.read_counts(increments, thresholds=[0.5], on_invalid="drop")
-    assert counts.select("tp", "fp", "fn", "tn").row(0) == (1, 0, 0, 1)
-
-
-def test_the_query_for_spark_takes_weights_and_named_labels(spark: Any, tmp_path: Path) -> None:
-    log = of_sql.log_of(of_sql.near(of_sql.GRID, np.float64))
+    good = of_sql.log_of(of_sql.near(grid, dtype))
+    log = pl.concat([good, of_sql.BAD.cast({"score": good.schema["score"]})])
+    options: dict[str, Any] = {"segments": "country", "weight": "weight", "positive": "bad"}
     log = log.with_columns(
         # Quarters add up without rounding, in any order.
         weight=pl.Series(np.random.default_rng(2).integers(0, 9, len(log)) / 4),
-        label=pl.when(pl.col("label") == 1).then(pl.lit("bad")).otherwise(pl.lit("it's \\ good")),
+        label=pl.col("label").replace_strict({1: "bad", 0: "it's \\ good", 2: "neither"}),
     )
-    increments = asked(
-        spark,
-        log,
-        tmp_path / "log",
-        thresholds=of_sql.GRID,
-        weight="weight",
-        positive="bad",
-        negative="it's \\ good",
-    )
-    scan = nf.scan_predictions(log, segments="country", weight="weight", positive="bad")
-    expected = nf.count_confusion(scan, thresholds=of_sql.GRID)
-    assert_frame_equal(nf.read_counts(increments, thresholds=of_sql.GRID), expected, check_exact=True)
+    spark.read.parquet(written(log, tmp_path / "log")).createOrReplaceTempView("predictions")
+    query = nf.counting_sql("predictions", thresholds=grid, dialect="spark", score_type=words,
+                            negative="it's \\ good", **options)  # fmt: skip
+    increments = pl.DataFrame(spark.sql(query).toArrow())
+    with pytest.raises(nf.InvalidRowsError, match="5 rows"):
+        nf.read_counts(increments, thresholds=grid)
+    with pytest.warns(nf.InvalidRowsWarning, match="5 "):
+        counts = nf.read_counts(increments, thresholds=grid, on_invalid="drop")
+    # Of the rows that are not valid the first two are.
+    valid = log.head(len(good) + 2)
+    expected = nf.count_confusion(nf.scan_predictions(valid, **options), thresholds=grid)
+    assert_frame_equal(counts, expected, check_exact=True)
 
 
 def test_a_ledger_counts_a_named_frame_once(spark: Any, tmp_path: Path) -> None:
