@@ -134,29 +134,29 @@ from .questions.report_question import ReportQuestion as ReportQuestion
 from .tables.great_tables import ranked_table as ranked_table
 
 # charts
-from .charts import chart_contingency_space as chart_contingency_space
-from .charts import chart_cost as chart_cost
-from .charts import chart_decision_map as chart_decision_map
-from .charts import chart_decomposition as chart_decomposition
-from .charts import chart_f_beta_over_beta as chart_f_beta_over_beta
-from .charts import chart_f_beta_over_prevalence as chart_f_beta_over_prevalence
-from .charts import chart_f_beta_plot as chart_f_beta_plot
-from .charts import chart_imbalance_sensitivity as chart_imbalance_sensitivity
-from .charts import chart_intervals as chart_intervals
-from .charts import chart_metric_surface as chart_metric_surface
-from .charts import chart_p3 as chart_p3
-from .charts import chart_pos_fraction as chart_pos_fraction
-from .charts import chart_pr as chart_pr
-from .charts import chart_pr_auc_over_prevalence as chart_pr_auc_over_prevalence
-from .charts import chart_precision_uncertainty as chart_precision_uncertainty
-from .charts import chart_probability_best as chart_probability_best
-from .charts import chart_rank_over_prevalence as chart_rank_over_prevalence
-from .charts import chart_roc as chart_roc
-from .charts import chart_segments as chart_segments
-from .charts import chart_subsamples as chart_subsamples
-from .charts import chart_tpr_ppv as chart_tpr_ppv
-from .charts import chart_winner_ranges as chart_winner_ranges
+from .charts.best_model import chart_probability_best as chart_probability_best
+from .charts.contingency import chart_contingency_space as chart_contingency_space
+from .charts.contingency import chart_imbalance_sensitivity as chart_imbalance_sensitivity
+from .charts.contingency import chart_metric_surface as chart_metric_surface
+from .charts.curves import chart_cost as chart_cost
+from .charts.curves import chart_f_beta_over_beta as chart_f_beta_over_beta
+from .charts.curves import chart_f_beta_over_prevalence as chart_f_beta_over_prevalence
+from .charts.curves import chart_p3 as chart_p3
+from .charts.curves import chart_pr_auc_over_prevalence as chart_pr_auc_over_prevalence
+from .charts.f_beta_plot import chart_f_beta_plot as chart_f_beta_plot
+from .charts.intervals import chart_intervals as chart_intervals
+from .charts.intervals import chart_precision_uncertainty as chart_precision_uncertainty
+from .charts.intervals import chart_subsamples as chart_subsamples
+from .charts.operating_points import chart_pos_fraction as chart_pos_fraction
+from .charts.operating_points import chart_pr as chart_pr
+from .charts.operating_points import chart_roc as chart_roc
+from .charts.operating_points import chart_tpr_ppv as chart_tpr_ppv
 from .charts.parts.theme import dark_chart as dark_chart
+from .charts.segments import chart_decomposition as chart_decomposition
+from .charts.segments import chart_segments as chart_segments
+from .charts.winners import chart_decision_map as chart_decision_map
+from .charts.winners import chart_rank_over_prevalence as chart_rank_over_prevalence
+from .charts.winners import chart_winner_ranges as chart_winner_ranges
 
 # files
 from .files.save_chart import save_chart as save_chart

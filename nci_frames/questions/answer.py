@@ -17,11 +17,10 @@ from nci_frames.evaluation.rates.operating_points import select_operating_points
 from nci_frames.evaluation.resampling.bootstrap import bootstrap
 from nci_frames.evaluation.significance.best import compare_best
 from nci_frames.evaluation.significance.cross_fitting import cross_fit
-from nci_frames.questions.certainty import MOST_RESAMPLED, Resampled, leading_models
+from nci_frames.questions.certainty import LEAST_REPEATS, MOST_RESAMPLED, Resampled, leading_models
 from nci_frames.questions.log_counts import LogCounts
 from nci_frames.questions.own_thresholds import OwnPoints, best_values
 from nci_frames.questions.places import crossed
-from nci_frames.questions.possible_best import LEAST_REPEATS
 from nci_frames.questions.question import Question
 
 _AT = ["model", "prevalence"]

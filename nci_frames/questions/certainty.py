@@ -1,4 +1,4 @@
-"""Counts -> how certain a ranking is, for the models that could be first."""
+"""Counts -> how certain a ranking is, and which models may be the best, for those that could be first."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -14,11 +14,15 @@ from nci_frames.evaluation.resampling.few_rows import FEW_THRESHOLDS, step_of_re
 from nci_frames.evaluation.resampling.probability_best import shares_among, shares_of_best, with_support
 from nci_frames.evaluation.resampling.replicates import Replicates, resample_models
 from nci_frames.evaluation.resampling.resampling import Resampling
+from nci_frames.evaluation.significance.best import best_among, compare_best
 from nci_frames.questions.units import Drawn
 from nci_frames.schemas.runs import in_runs, rows_where
 
 #: Only this many models, the nearest to the top, are resampled; others count as the best in no log.
 MOST_RESAMPLED = 20
+
+#: With fewer resampled logs than this a p-value near 0.05 is too uncertain.
+LEAST_REPEATS = 200
 
 _CELLS = ("model", "threshold", "tp", "fp", "fn", "tn")
 
@@ -108,58 +112,52 @@ class Resampled:
             self._areas[repeats] = drawn
         return [[one.at(prevalence) for one in models] for models in drawn]
 
-    def points(
+    def best_by_area(self, values: pl.DataFrame, prevalence: Sequence[float]) -> pl.DataFrame:
+        """Return the probability of being best by PR-AUC; what is supported is that of its *values*."""
+        found = shares_among(self.areas(prevalence), PR_AUC, by_rows=self.units is None)
+        return _supported(found, values)
+
+    def best_by_point(
         self,
         points: pl.DataFrame,
+        values: pl.DataFrame,
         prevalence: Sequence[float],
         beta: float,
         threshold: Literal["own"] | None = None,
     ) -> pl.DataFrame:
-        """Return the probability of being best by F-beta at one operating point, or the best of several."""
-        return shares_of_best(
-            self.at(points),
-            Resampling(self.units, repeats=self.repeats),
-            metric="f_beta",
-            prevalence=prevalence,
-            beta=beta,
-            threshold=threshold,
+        """Return the probability of being best by F-beta at one operating point, or the best of several.
+
+        The best one is chosen in each resampled log anew; what is supported is that of the *values* there.
+        """
+        draws = Resampling(self.units, repeats=self.repeats)
+        found = shares_of_best(
+            self.at(points), draws, metric="f_beta", prevalence=prevalence, beta=beta, threshold=threshold
         )
+        return _supported(found, values)
 
+    def contenders(
+        self, points: pl.DataFrame, best_points: pl.DataFrame, prevalence: Sequence[float], beta: float
+    ) -> pl.DataFrame:
+        """Compare all models with the best: at own best thresholds, at one of *points*, and by PR-AUC.
 
-def ranking_certainty(
-    logs: Resampled,
-    points: pl.DataFrame,
-    areas: pl.DataFrame,
-    projection: pl.DataFrame,
-    *,
-    prevalence: Sequence[float],
-    beta: float,
-) -> pl.DataFrame:
-    """Return the probability of being best by PR-AUC, and by F-beta at given operating points.
+        The columns are those of ``compare_best`` after ``measure``: "own", "f_beta" or "pr_auc". Own
+        thresholds are the best of those of *best_points*, in each resampled log anew.
+        """
 
-    The columns are those of ``probability_best``; what is supported is that of *areas* and *projection*.
-    """
-    by_point = projection.filter(metric="f_beta", beta=beta)
-    return pl.concat(
-        [
-            _supported(
-                shares_among(logs.areas(prevalence), PR_AUC, by_rows=logs.units is None),
-                areas.filter(metric="pr_auc"),
-            ),
-            _supported(logs.points(points, prevalence, beta), by_point),
-        ]
-    )
+        def compared(frame: pl.DataFrame, own: Literal["own"] | None = None) -> pl.DataFrame:
+            return compare_best(
+                frame, metric="f_beta", prevalence=prevalence, beta=beta, threshold=own, units=self.units,
+                repeats=max(self.repeats, LEAST_REPEATS),
+            )  # fmt: skip
 
-
-def own_threshold_certainty(
-    logs: Resampled, points: pl.DataFrame, best: pl.DataFrame, *, prevalence: Sequence[float], beta: float
-) -> pl.DataFrame:
-    """Return the probability of being best by F-beta, each model at its own best threshold.
-
-    The threshold is the best of those of *points*, in each resampled log anew; what is supported is that of
-    *best*.
-    """
-    return _supported(logs.points(points, prevalence, beta, "own"), best.filter(beta=beta))
+        tables = {
+            "own": compared(self.at(best_points), "own"),
+            "f_beta": compared(self.at(points)),
+            "pr_auc": best_among(self.areas(prevalence, least=LEAST_REPEATS), PR_AUC),
+        }
+        return pl.concat(
+            table.select(pl.lit(name).alias("measure"), pl.all()) for name, table in tables.items()
+        )
 
 
 def _supported(table: pl.DataFrame, values: pl.DataFrame) -> pl.DataFrame:

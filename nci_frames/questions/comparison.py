@@ -4,29 +4,27 @@ import copy
 import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from typing import Any, Self
+from typing import Any, Self, cast
 
 import polars as pl
 
 from nci_frames.base.errors import OutsideGridWarning, SchemaError
+from nci_frames.evaluation.areas.areas import compute_areas
 from nci_frames.evaluation.areas.pr import PR_AUC
-from nci_frames.evaluation.crossovers.winners import winner_ranges
 from nci_frames.evaluation.field.prevalences import Field
+from nci_frames.evaluation.metrics import f_beta
+from nci_frames.evaluation.projection.decomposition import KeyValue, decompose_difference
 from nci_frames.evaluation.projection.projection import project_rates
 from nci_frames.evaluation.projection.ranking import rank_models
+from nci_frames.evaluation.projection.roll_up import roll_up
 from nci_frames.evaluation.rates.operating_points import select_operating_points
+from nci_frames.evaluation.significance.segment_order import segments_in_order
 from nci_frames.questions import places
 from nci_frames.questions.answer import Answer, Asked
-from nci_frames.questions.border_intervals import with_intervals
 from nci_frames.questions.compared import PROBABLE, computed
-from nci_frames.questions.field_tables import field_tables
 from nci_frames.questions.log_tables import METRICS, LogTables
 from nci_frames.questions.question import Question
-from nci_frames.questions.segment_tables import (
-    segment_differences,
-    segment_order,
-    segment_sizes,
-)
+from nci_frames.questions.segment_tables import segment_sizes
 from nci_frames.questions.undefined import undefined_groups
 from nci_frames.schemas.checked import checked
 from nci_frames.schemas.frame import within
@@ -288,17 +286,33 @@ class Comparison(LogTables):
         """The metrics of ``segment_points`` with each segment at its own prevalence in the field, which is in
         ``field``, ranked; None where all segments are compared at the same prevalences.
         """  # noqa: D205
-        return self._field_tables["field_projection"]
+        if self.segment_points is None or self.field is None:
+            return None
+        return rank_models(
+            project_rates(self.segment_points, metrics=METRICS, prevalence=self.field, beta=self.beta)
+        )
 
     @computed
     def field_areas(self) -> pl.DataFrame | None:
         """The same of the areas by segment."""
-        return self._field_tables["field_areas"]
+        if self.field is None:
+            return None
+        return rank_models(compute_areas(self._log.by_segment, prevalence=self.field))
 
     @computed
     def field_averages(self) -> pl.DataFrame | None:
         """Their averages over the segments, ranked; "micro" is the metric of the traffic."""
-        return self._field_tables["field_averages"]
+        if self.segment_points is None or self.field is None:
+            return None
+        return rank_models(
+            roll_up(
+                self.segment_points,
+                over=self.segments,
+                metrics=METRICS,
+                prevalence=self.field,
+                beta=self.beta,
+            )
+        )
 
     @computed
     def undefined(self) -> pl.DataFrame:
@@ -318,11 +332,13 @@ class Comparison(LogTables):
 
         The columns of ``decompose_difference``; None unless there is one key of segments.
         """
-        if self.segment_points is None or self.segment_sizes is None:
+        points, sizes, beta = self.segment_points, self.segment_sizes, self.main_beta
+        if len(self.segments) != 1 or points is None or sizes is None:
             return None
-        return segment_differences(
-            self.segment_points, self.segment_sizes, self.segments, beta=self.main_beta
-        )
+        (key,) = self.segments
+        largest = cast("KeyValue | None", sizes[key].drop_nulls().first())
+        metric = f_beta(beta=beta).alias(f"F{beta:g}")
+        return decompose_difference(points, metric=metric, over=key, reference=largest)
 
     @computed
     def segment_ranks(self) -> pl.DataFrame | None:
@@ -331,16 +347,17 @@ class Comparison(LogTables):
         at the threshold of the points is shown. None for sums of weights, for too few buckets of units, for
         repeats without units, or with fewer than two segments.
         """  # noqa: D205
-        drawn, asked = self._log.drawn, self.question
+        drawn, points, asked = self._log.drawn, self.segment_points, self.question
         if not (self._log.whole and drawn.resampled and {*self.segments} == {*drawn.segments}):
             return None
-        return segment_order(
+        if points is None or points["tp"].null_count() or points.select(self.segments).n_unique() < 2:
+            return None
+        return segments_in_order(
             self._log.by_segment,
-            self.segment_points,
             self.segments,
             together=self._log.total,
             units=drawn.units,
-            by_unit=drawn.by_segment,
+            by_unit=None if drawn.units is None else drawn.by_segment,
             threshold=self._answer_thresholds,
             metric=self.segment_metric,
             prevalence=self.asked_prevalence,
@@ -376,18 +393,6 @@ class Comparison(LogTables):
         if not self.segments:
             return None
         return self._log.segment_rates(self._answer_thresholds)
-
-    @computed
-    def _field_tables(self) -> dict[str, pl.DataFrame | None]:
-        return field_tables(
-            self.segment_points, self._log.by_segment, self.field, self.segments, metrics=METRICS,
-            beta=self.beta,
-        )  # fmt: skip
-
-    def _prevalence_winners(self, points: pl.DataFrame) -> pl.DataFrame:
-        main = self.main_beta
-        ranges = winner_ranges(points, metric="f_beta", over="prevalence", beta=main)
-        return with_intervals(ranges, self._logs, points, fixed=main)
 
     def _rankings(self) -> list[pl.DataFrame]:
         by_default = self.question.own and self.question.f_beta

@@ -2,7 +2,7 @@
 
 import polars as pl
 
-from nci_frames import charts
+from nci_frames.charts.f_beta_plot import chart_f_beta_plot
 from nci_frames.questions.comparison import Comparison
 from nci_frames.questions.report_question import Chart, ReportQuestion, picture
 from nci_frames.questions.shown import shown_models
@@ -43,7 +43,7 @@ def _title(comparison: Comparison) -> str:
 def _draw(table: pl.DataFrame, comparison: Comparison) -> Chart:
     models = shown_models(comparison)
     shown = () if len(models) <= _MOST_BANDS else _bands(comparison)
-    return charts.chart_f_beta_plot(table, comparison.beta_winners, models=models, shown=shown)
+    return chart_f_beta_plot(table, comparison.beta_winners, models=models, shown=shown)
 
 
 def _bands(comparison: Comparison) -> list[str]:

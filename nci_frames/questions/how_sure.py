@@ -2,9 +2,9 @@
 
 import polars as pl
 
-from nci_frames import charts
 from nci_frames.base.arguments import LEAST_BUCKETS
 from nci_frames.base.messages import quantity
+from nci_frames.charts.best_model import chart_probability_best
 from nci_frames.questions.comparison import Comparison
 from nci_frames.questions.report_question import Chart, ReportQuestion, picture
 from nci_frames.questions.shown import marks, of_shown
@@ -24,7 +24,7 @@ def _by_area(comparison: Comparison) -> pl.DataFrame | None:
 
 
 def _draw(table: pl.DataFrame, comparison: Comparison) -> Chart:
-    return charts.chart_probability_best(table, **marks(comparison))
+    return chart_probability_best(table, **marks(comparison))
 
 
 def read_independence(comparison: Comparison) -> str:

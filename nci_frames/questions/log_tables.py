@@ -17,22 +17,15 @@ from nci_frames.evaluation.resampling.resampling import Resampling
 from nci_frames.evaluation.significance.certified_map import certified_ranges
 from nci_frames.questions import places
 from nci_frames.questions.border_intervals import with_intervals
-from nci_frames.questions.certainty import (
-    Resampled,
-    leading_models,
-    own_threshold_certainty,
-    ranking_certainty,
-)
+from nci_frames.questions.certainty import LEAST_REPEATS, Resampled, leading_models
 from nci_frames.questions.compared import PROBABLE, Compared, computed
 from nci_frames.questions.drawn_curves import project_curves, report_curves
-from nci_frames.questions.notebook_view import overview_html
 from nci_frames.questions.own_thresholds import OwnPoints, best_values
-from nci_frames.questions.possible_best import LEAST_REPEATS, possible_best
 from nci_frames.questions.repeats import compared_folds, fold_areas
-from nci_frames.questions.segment_tables import (
-    segment_shifts,
-)
+from nci_frames.questions.segment_tables import segment_shifts
 from nci_frames.questions.undefined import off_scale, uncounted
+from nci_frames.tables.great_tables import ranked_table
+from nci_frames.tables.numbers import format_grid
 
 #: Curves are drawn of at most so many models: more cannot be distinguished by colour and stroke.
 MOST_MODELS = 12
@@ -160,19 +153,19 @@ class LogTables(Compared):
         """  # noqa: D205
         if self._logs is None:
             return None
-        return ranking_certainty(
-            self._logs, self.points, self.areas, self.projection, prevalence=self.prevalence,
-            beta=self.main_beta,
-        )  # fmt: skip
+        etas, beta = self.prevalence, self.main_beta
+        by_area = self._logs.best_by_area(self.areas.filter(metric="pr_auc"), etas)
+        values = self.projection.filter(metric="f_beta", beta=beta)
+        return pl.concat([by_area, self._logs.best_by_point(self.points, values, etas, beta)])
 
     @computed
     def best_certainty(self) -> pl.DataFrame | None:
         """The same for F-beta of each model at its own best threshold, chosen anew in every resampled log."""
         if self._logs is None:
             return None
-        return own_threshold_certainty(
-            self._logs, self.best_points, self.best, prevalence=self.prevalence, beta=self.main_beta
-        )
+        beta = self.main_beta
+        values = self.best.filter(beta=beta)
+        return self._logs.best_by_point(self.best_points, values, self.prevalence, beta, "own")
 
     @computed
     def contenders(self) -> pl.DataFrame | None:
@@ -184,9 +177,7 @@ class LogTables(Compared):
         """
         if self._logs is None:
             return None
-        return possible_best(
-            self._logs, self.points, self.best_points, prevalence=self._tested, beta=self.main_beta
-        )
+        return self._logs.contenders(self.points, self.best_points, self._tested, self.main_beta)
 
     @computed
     def shifts(self) -> pl.DataFrame | None:
@@ -269,9 +260,14 @@ class LogTables(Compared):
         folds = self.folds
         return None if folds is None else folds.select((pl.col("folds") + pl.col("skipped")).max()).item()
 
-    def _repr_html_(self) -> str:
-        """Show in a notebook which model is best where, by PR-AUC."""
-        return overview_html(self.areas.filter(metric="pr_auc"), observed=self.observed_prevalence)
+    def _repr_html_(self) -> str | None:
+        """Show in a notebook the values and ranks of the models over prevalence, by PR-AUC."""
+        if self.areas.is_empty():
+            return None
+        observed = self.observed_prevalence
+        seen = "" if observed is None else f"; the log's own prevalence is {format_grid(observed)}"
+        title = f"PR-AUC and rank over prevalence{seen}"
+        return ranked_table(self.areas, metric="pr_auc", title=title).as_raw_html()
 
     def _rankings(self) -> list[pl.DataFrame]:
         at_beta = (pl.col("metric") == "f_beta") & (pl.col("beta") == self.main_beta)

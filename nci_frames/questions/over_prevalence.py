@@ -2,7 +2,13 @@
 
 import polars as pl
 
-from nci_frames import charts
+from nci_frames.charts.curves import (
+    chart_f_beta_over_beta,
+    chart_f_beta_over_prevalence,
+    chart_p3,
+    chart_pr_auc_over_prevalence,
+)
+from nci_frames.charts.intervals import chart_precision_uncertainty
 from nci_frames.questions.comparison import Comparison
 from nci_frames.questions.report_question import Chart, picture
 from nci_frames.questions.shown import marks, of_shown, shown_models
@@ -27,12 +33,12 @@ def _f_beta(comparison: Comparison) -> str:
 
 
 def _draw_f_beta(table: pl.DataFrame, comparison: Comparison) -> Chart:
-    return charts.chart_f_beta_over_prevalence(table, beta=comparison.main_beta, **marks(comparison))
+    return chart_f_beta_over_prevalence(table, beta=comparison.main_beta, **marks(comparison))
 
 
 def _draw_over_beta(table: pl.DataFrame, comparison: Comparison) -> Chart:
     at = comparison.middle_prevalence
-    return charts.chart_f_beta_over_beta(table, prevalence=at, **marks(comparison))
+    return chart_f_beta_over_beta(table, prevalence=at, **marks(comparison))
 
 
 def _bands(comparison: Comparison) -> pl.DataFrame | None:
@@ -43,7 +49,7 @@ def _bands(comparison: Comparison) -> pl.DataFrame | None:
 def _draw_bands(table: pl.DataFrame, comparison: Comparison) -> Chart:
     widest = comparison.precision_uncertainty
     few = table.clear() if widest is None else of_shown(widest, comparison, most=_MOST_PRECISION_BANDS)
-    return charts.chart_precision_uncertainty(table, few, **marks(comparison))
+    return chart_precision_uncertainty(table, few, **marks(comparison))
 
 
 QUESTIONS = (
@@ -51,7 +57,7 @@ QUESTIONS = (
         "p3",
         "Precision over prevalence",
         _projection,
-        lambda table, comparison: charts.chart_p3(table, **marks(comparison)),
+        lambda table, comparison: chart_p3(table, **marks(comparison)),
         rule="prevalence",
     ),
     picture("f-own", _f_beta, _own, _draw_f_beta, rule="prevalence"),
@@ -61,7 +67,7 @@ QUESTIONS = (
         "pr-auc",
         "PR-AUC over prevalence",
         lambda comparison: of_shown(comparison.areas, comparison),
-        lambda table, comparison: charts.chart_pr_auc_over_prevalence(table, **marks(comparison)),
+        lambda table, comparison: chart_pr_auc_over_prevalence(table, **marks(comparison)),
         rule="prevalence",
     ),
     picture("uncertainty", "Where precision is least certain", _bands, _draw_bands),

@@ -4,18 +4,21 @@ import math
 from collections.abc import Sequence
 from typing import cast
 
+import numpy as np
 import polars as pl
 
 from nci_frames.base.arguments import nearest, prevalence_values
 from nci_frames.base.errors import ParameterError
 from nci_frames.evaluation.field.prevalences import Field, field_of, is_field
-from nci_frames.questions.field_tables import field_grid
 
 #: More prevalences would take minutes, and no table or chart shows them.
 _MOST_PREVALENCES = 10_000
 
 #: At so many prevalences all models are compared with the best one.
 _MOST_TESTED = 48
+
+#: Steps of the grid over prevalence that stands for a field.
+_FIELD_STEPS = 31
 
 #: Steps of the prevalences at which a page can be asked.
 _STEPS = 48
@@ -93,3 +96,24 @@ def compared(
         hint = "its borders are exact whatever the grid is; project_rates takes longer grids"
         raise ParameterError(msg, found=f"{len(asked):,}", hint=hint)
     return asked, None
+
+
+def field_grid(field: pl.DataFrame) -> list[float]:
+    """Return the prevalences at which all segments together are compared.
+
+    They are even steps of the logarithm from the lowest prevalence of a segment to the highest, and that of
+    the traffic, if the shares are known.
+
+    >>> field_grid(pl.DataFrame({"prevalence": [0.1, 0.3], "share": [3.0, 1.0]}))[:2]
+    [0.1, 0.1037...]
+    >>> field_grid(pl.DataFrame({"prevalence": [0.1]}))
+    [0.1]
+    """
+    etas = np.unique(field["prevalence"].to_numpy())
+    inside = etas[etas > 0]
+    # Rounding must not move the ends.
+    steps = np.geomspace(inside[0], inside[-1], _FIELD_STEPS)[1:-1] if len(inside) > 1 else inside
+    traffic = []
+    if "share" in field.columns:
+        traffic = [np.average(field["prevalence"].to_numpy(), weights=field["share"].to_numpy())]
+    return [float(eta) for eta in np.unique([etas[0], etas[-1], *steps, *traffic])]

@@ -2,7 +2,7 @@
 
 import polars as pl
 
-from nci_frames import charts
+from nci_frames.charts.operating_points import chart_pos_fraction, chart_pr, chart_roc
 from nci_frames.questions.comparison import Comparison
 from nci_frames.questions.report_question import Chart, picture
 from nci_frames.questions.shown import shown_models
@@ -20,12 +20,12 @@ def _points(comparison: Comparison) -> pl.DataFrame:
 
 def _draw_pr(table: pl.DataFrame, comparison: Comparison) -> Chart:
     rows = table.filter(pl.col("metric").is_in(["precision", "recall"]))
-    return charts.chart_pr(rows, models=shown_models(comparison))
+    return chart_pr(rows, models=shown_models(comparison))
 
 
 def _draw_work(table: pl.DataFrame, comparison: Comparison) -> Chart:
     rows = table.filter(pl.col("metric").is_in(["pos_fraction", "recall"]))
-    return charts.chart_pos_fraction(rows, log_x=True, models=shown_models(comparison))
+    return chart_pos_fraction(rows, log_x=True, models=shown_models(comparison))
 
 
 QUESTIONS = (
@@ -33,7 +33,7 @@ QUESTIONS = (
         "roc",
         "ROC curves, logarithmic FPR",
         lambda comparison: comparison.curves,
-        lambda table, comparison: charts.chart_roc(table, log_x=True, models=shown_models(comparison)),
+        lambda table, comparison: chart_roc(table, log_x=True, models=shown_models(comparison)),
         points="fpr tpr",
     ),
     picture("pr", "Precision and recall", _points, _draw_pr),

@@ -1,13 +1,9 @@
-"""Counts and rates by segment -> their sizes, why they differ, and whether projection holds."""
+"""Counts and rates by segment -> their sizes, and whether projection holds."""
 
 from collections.abc import Sequence
-from typing import Any, cast
 
 import polars as pl
 
-from nci_frames.evaluation.metrics import f_beta
-from nci_frames.evaluation.projection.decomposition import KeyValue, decompose_difference
-from nci_frames.evaluation.significance.segment_order import segments_in_order
 from nci_frames.evaluation.significance.shift import corrected_shifts, shift_tests
 from nci_frames.questions.units import without_keys
 from nci_frames.schemas import SHIFTS
@@ -27,44 +23,6 @@ def segment_sizes(rates: pl.DataFrame, segments: Sequence[str]) -> pl.DataFrame:
     rows = once.group_by(segments).agg(rows=(pl.col("positives") + pl.col("negatives")).sum())
     order = ["rows", *segments]
     return rows.sort(order, descending=[True, *[False] * len(segments)], nulls_last=True)
-
-
-def segment_differences(
-    points: pl.DataFrame, sizes: pl.DataFrame, segments: Sequence[str], *, beta: float
-) -> pl.DataFrame | None:
-    """Split the difference of F-beta from the largest segment; None unless there is exactly one key."""
-    if len(segments) != 1:
-        return None
-    (key,) = segments
-    largest = cast("KeyValue | None", sizes[key].drop_nulls().first())
-    metric = f_beta(beta=beta).alias(f"F{beta:g}")
-    return decompose_difference(points, metric=metric, over=key, reference=largest)
-
-
-def segment_order(
-    counts: pl.DataFrame,
-    points: pl.DataFrame | None,
-    segments: Sequence[str],
-    *,
-    together: pl.DataFrame,
-    units: str | None,
-    by_unit: pl.DataFrame | None,
-    **judged: Any,
-) -> pl.DataFrame | None:
-    """Rank the segments of the best model; None unless there are two, counted at the threshold.
-
-    *together* are the counts of all segments together, *judged* what ``rank_segments`` is given besides.
-    """
-    if points is None or points["tp"].null_count() or points.select(segments).n_unique() < 2:
-        return None
-    return segments_in_order(
-        counts,
-        segments,
-        together=together,
-        units=units,
-        by_unit=None if units is None else by_unit,
-        **judged,
-    )
 
 
 def segment_shifts(

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 import polars as pl
 
-from nci_frames import charts
+from nci_frames.charts.segments import chart_decomposition, chart_segments
 from nci_frames.questions.comparison import Comparison
 from nci_frames.questions.report_question import Chart, ReportQuestion, picture
 from nci_frames.questions.segment_table import CHARTED, LABEL, segment_labels, worst_first
@@ -86,7 +86,7 @@ def _labelled(table: pl.DataFrame, comparison: Comparison) -> pl.DataFrame:
 def _draw_chosen(table: pl.DataFrame, comparison: Comparison) -> Chart:
     points = comparison.segment_points
     observed = None if points is None else _labelled(points, comparison)
-    return charts.chart_segments(
+    return chart_segments(
         table, segments=LABEL, metric="f_beta", observed=observed, models=shown_models(comparison)
     )
 
@@ -103,7 +103,7 @@ def _areas(comparison: Comparison) -> pl.DataFrame | None:
 
 
 def _draw_areas(table: pl.DataFrame, comparison: Comparison) -> Chart:
-    return charts.chart_segments(
+    return chart_segments(
         table,
         segments=comparison.segments[0],
         metric="pr_auc",
@@ -121,7 +121,7 @@ def _differences(comparison: Comparison) -> pl.DataFrame | None:
 
 
 def _draw_differences(table: pl.DataFrame, comparison: Comparison) -> Chart:
-    return charts.chart_decomposition(table, over=comparison.segments[0])
+    return chart_decomposition(table, over=comparison.segments[0])
 
 
 QUESTIONS = (

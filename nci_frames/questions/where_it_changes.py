@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import polars as pl
 
-from nci_frames import charts
+from nci_frames.charts.winners import chart_decision_map, chart_rank_over_prevalence, chart_winner_ranges
 from nci_frames.questions.comparison import Comparison
 from nci_frames.questions.order import Order, order_lines, read_leads, read_order
 from nci_frames.questions.ranked import Measure, measure_names, ranked_tables
@@ -40,7 +40,7 @@ def _say(_: pl.DataFrame, comparison: Comparison) -> list[str]:
 
 
 def _decisions(table: pl.DataFrame, comparison: Comparison) -> Chart:
-    return charts.chart_decision_map(table, certified=comparison.certified, **marks(comparison))
+    return chart_decision_map(table, certified=comparison.certified, **marks(comparison))
 
 
 QUESTIONS = (
@@ -55,14 +55,14 @@ QUESTIONS = (
         "ranks",
         "Rank by PR-AUC over prevalence",
         lambda comparison: of_shown(comparison.areas.filter(metric="pr_auc"), comparison),
-        lambda table, comparison: charts.chart_rank_over_prevalence(table, **marks(comparison)),
+        lambda table, comparison: chart_rank_over_prevalence(table, **marks(comparison)),
         rule="prevalence",
     ),
     picture(
         "winners",
         lambda comparison: f"Best model of this log by F{comparison.main_beta:g} over prevalence",
         lambda comparison: comparison.best_winners,
-        lambda table, comparison: charts.chart_winner_ranges(table, **marks(comparison)),
+        lambda table, comparison: chart_winner_ranges(table, **marks(comparison)),
         rule="prevalence",
     ),
     picture(

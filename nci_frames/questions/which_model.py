@@ -2,7 +2,7 @@
 
 import polars as pl
 
-from nci_frames import charts
+from nci_frames.charts.intervals import chart_intervals
 from nci_frames.evaluation.metrics import called_metric
 from nci_frames.questions.answer_lines import answer_lines, measure_name
 from nci_frames.questions.comparison import Comparison
@@ -21,7 +21,7 @@ def _values(comparison: Comparison) -> pl.DataFrame:
 
 
 def _draw(table: pl.DataFrame, comparison: Comparison) -> Chart:
-    return charts.chart_intervals(table, metric=table["metric"][0], models=shown_models(comparison))
+    return chart_intervals(table, metric=table["metric"][0], models=shown_models(comparison))
 
 
 def _title(comparison: Comparison) -> str:

@@ -8,13 +8,13 @@ import polars as pl
 import pytest
 
 import nci_frames as nf
-from nci_frames.charts import (
-    MAX_ROWS,
+from nci_frames.charts.curves import (
     chart_f_beta_over_beta,
     chart_f_beta_over_prevalence,
     chart_p3,
     chart_pr_auc_over_prevalence,
 )
+from nci_frames.charts.parts.selection import MAX_ROWS
 from nci_frames.charts.parts.theme import PALETTE, model_style
 from tests.chart_specs import layer, rows_of
 from tests.comparisons import MODELS, comparison

@@ -9,7 +9,7 @@ import polars as pl
 import pytest
 
 import nci_frames as nf
-from nci_frames.charts import MAX_ROWS
+from nci_frames.charts.parts.selection import MAX_ROWS
 from tests.charts.drawn import apart, rates, surfaces
 from tests.fuzz.calls import Call, calls
 from tests.fuzz.odd_values import with_odd_value

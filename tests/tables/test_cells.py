@@ -1,5 +1,6 @@
 """The cells of a ranked table, and that every form of a report shows the same ones."""
 
+import html
 import io
 import re
 
@@ -15,7 +16,7 @@ from nci_frames.reporting.markdown import render_markdown
 from nci_frames.reporting.terminal import print_comparison
 from nci_frames.tables.cells import Cell, pick_evenly, ranked_cells
 from nci_frames.tables.numbers import UNDEFINED, format_group, format_value
-from tests.comparisons import GRID, MODELS, comparison
+from tests.comparisons import GRID, MODELS, altered, comparison
 
 values = st.one_of(st.none(), st.floats(0, 1))
 tables = st.dictionaries(
@@ -72,7 +73,7 @@ def test_every_form_shows_the_same_models_values_and_ranks():
         assert table.measure == "own" or cells.models[-1] == "none"
         metric = "pr_auc" if table.measure == "pr_auc" else "f_beta"
         other = {} if metric == "pr_auc" else {"beta": 1.0, "prevalence": compared.middle_prevalence}
-        html = nf.ranked_table(table.rows, metric=metric, over=table.over, **other).as_raw_html()
+        page = nf.ranked_table(table.rows, metric=metric, over=table.over, **other).as_raw_html()
         assert f"### {table.title}, {table.where}" in text
         assert f"{table.title}, {table.where}" in terminal
         for model, row in cells.rows:
@@ -80,10 +81,18 @@ def test_every_form_shows_the_same_models_values_and_ranks():
             assert f"| {model} | {' | '.join(line)} |" in text
             for cell in row:
                 if cell.value is not None:
-                    assert f'<data value="{cell.value!r}">{format_value(cell.value)}</data>' in html
-        drawn = re.findall(r'<th[^>]*class="gt_row gt_left gt_stub"[^>]*>(.*?)</th>', html)
+                    assert f'<data value="{cell.value!r}">{format_value(cell.value)}</data>' in page
+        drawn = re.findall(r'<th[^>]*class="gt_row gt_left gt_stub"[^>]*>(.*?)</th>', page)
         assert drawn == list(cells.models)
+
+
+def test_a_notebook_shows_the_ranked_table_of_areas_with_names_as_text():
+    models = {**MODELS, "<b>": (0.5, 0.2), "none": (None, 0.1)}
+    compared = comparison(models, prevalence=[0.01, 0.1], beta=[1.0])
     notebook = compared._repr_html_()
-    areas = ranked_cells(compared.areas.filter(metric="pr_auc"), over="prevalence", shown=6)
-    shown = re.findall(r"<tr><td>([a-z ]+)</td><td>", notebook)
-    assert shown == list(areas.models)
+    areas = compared.areas.filter(metric="pr_auc")
+    assert nf.ranked_table(areas, metric="pr_auc").as_raw_html().count("<data ") == notebook.count("<data ")
+    drawn = re.findall(r'<th[^>]*class="gt_row gt_left gt_stub"[^>]*>(.*?)</th>', notebook)
+    assert drawn == [html.escape(name) for name in ranked_cells(areas, over="prevalence", shown=6).models]
+    assert "PR-AUC and rank over prevalence; the log&#x27;s own prevalence is 0.0161" in notebook
+    assert altered(compared, areas=compared.areas.clear())._repr_html_() is None

@@ -10,8 +10,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 import nci_frames as nf
-from nci_frames.charts import MAX_ROWS
-from nci_frames.charts.parts.selection import fitted
+from nci_frames.charts.parts.selection import MAX_ROWS, fitted
 from nci_frames.evaluation.arrays.thinning import TOLERANCE, thin_curves
 from tests.chart_specs import layer, panel_rows, rows_of
 
