@@ -12,18 +12,15 @@ from deltalake.exceptions import CommitFailedError
 from nci_frames.base.errors import ConflictError, NciFramesError, SchemaError, SourceError
 from nci_frames.base.messages import SHOWN_FILES, Option, listed, quantity
 from nci_frames.jobs.ledger.counting import SourceCounts, check_columns, count_file
-from nci_frames.jobs.ledger.entries import SourceState, entry_rows
 from nci_frames.jobs.ledger.files import SourceFile, identify
 from nci_frames.jobs.ledger.key_types import stored_type, to_stored
 from nci_frames.jobs.ledger.settings import CountingSettings
 from nci_frames.jobs.ledger.table import LedgerTable
 from nci_frames.jobs.ledger.tidying import gather_if_many
-from nci_frames.jobs.ledger.view import Made, View, shown_path
+from nci_frames.jobs.ledger.view import SourceState, View, entry_rows, shown_path
 
 OnChanged = Literal["raise", "keep", "recount"]
 
-#: Increments that one commit holds at most, unless a single source has more.
-_COMMIT_CELLS = 5_000_000
 #: How often another writer may come first.
 _TRIES = 100
 
@@ -66,20 +63,17 @@ class Item:
     counts_already: bool = False
     counts: SourceCounts | None = None
     error: NciFramesError | None = None
-    done: bool = False
 
-    def entries(self, work: "Work") -> list[tuple[str, dict[str, Any]]]:
-        """Return what is written of it."""
-        entries = []
-        if self.replaces is not None:
-            entries.append(self.replaces.retired(work.run))
+    def entries(self, run: str) -> list[tuple[str, dict[str, Any]]]:
+        """Return what a run writes of it."""
+        entries = [] if self.replaces is None else [self.replaces.retired(run)]
         if self.counts is None:
             return entries
         start, end = self.file.window or (None, None)
         cells = self.counts.increments
         facts: dict[str, Any] = {
             "event": "counted",
-            "run": work.run,
+            "run": run,
             "path": self.file.path,
             "keys": dict(self.file.keys),
             "window_start": start and start.isoformat(),
@@ -97,7 +91,7 @@ class Item:
 
 @dataclass(slots=True)
 class Work:
-    """What an append of files has to do, and what of it is done; it outlives a lost race."""
+    """What an append of files has to do; what it has counted outlives a lost race."""
 
     files: InitVar[Iterable[SourceFile]]
     #: How they are counted.
@@ -120,13 +114,18 @@ class Work:
             except NciFramesError as error:
                 item.error = error
 
+    @property
+    def new(self) -> list[Item]:
+        """What is counted, and can be."""
+        return [item for item in self.items if item.error is None and item.event in ("counted", "recounted")]
+
     def compare(self, states: Mapping[str, SourceState]) -> None:
         """See which files are new, known, changed, or count no longer."""
         by_path = {state.path: state for state in states.values() if state.active}
         here = {item.identity for item in self.items}
         taken: set[str] = set()
         for item in self.items:
-            if item.done or item.error is not None:
+            if item.error is not None:
                 continue
             same = states.get(item.identity)
             before = by_path.get(item.file.path)
@@ -142,30 +141,25 @@ class Work:
             else:
                 item.replaces = gone
                 item.event = "recounted" if gone is not None or active else "counted"
+            if item.counts_already or item.event == "changed":
+                item.counts = None
             taken.add(item.identity)
-
-    def _open(self) -> list[Item]:
-        """Return what is left to count."""
-        left = (item for item in self.items if item.error is None and not item.done)
-        return [item for item in left if item.event in ("counted", "recounted")]
 
     def look(self) -> None:
         """See whether the new files have the columns that are needed, without counting them."""
-        for item in self._open():
+        for item in self.new:
             try:
                 check_columns(item.file, self.settings)
             except NciFramesError as error:
                 item.error = error
 
-    def count(self, made: Made | None) -> None:
-        """Count the new files that are not counted yet."""
-        dtypes = made.dtypes if made else None
-        for item in self._open():
+    def count(self, dtypes: Mapping[str, pl.DataType] | None) -> None:
+        """Count the new files that are not counted yet; *dtypes* are those of the ledger, if it has some."""
+        for item in self.new:
             if item.counts_already:
                 continue
             try:
-                if item.counts is None:
-                    item.counts = count_file(item.file, item.identity, self.settings)
+                item.counts = item.counts or count_file(item.file, item.identity, self.settings)
                 dtypes = dtypes or item.counts.dtypes
                 for column, dtype in item.counts.dtypes.items():
                     if dtype != dtypes[column]:
@@ -180,13 +174,12 @@ class Work:
     def refuse(self, *, keep_going: bool) -> None:
         """Raise one error that tells all problems, unless the good files are to be counted."""
         problems = [item.error for item in self.items if item.error is not None]
-        changed = [item for item in self.items if item.event == "changed"]
+        changed = [repr(item.file.path) for item in self.items if item.event == "changed"]
         if changed and self.on_changed == "raise":
-            msg = "files were counted before with another content"
             problems.append(
                 SourceError(
-                    msg,
-                    where=listed((repr(item.file.path) for item in changed), SHOWN_FILES),
+                    "files were counted before with another content",
+                    where=listed(changed, SHOWN_FILES),
                     found=quantity(len(changed), "changed file"),
                     hint=f"{Option('on_changed', 'recount')} counts the new content in place of the old; "
                     f"{Option('on_changed', 'keep')} does not",
@@ -197,48 +190,32 @@ class Work:
 
     def warnings(self) -> list[UserWarning]:
         """Return what a user should be told of the files that were counted."""
-        return [told for item in self.items if item.done and item.counts for told in item.counts.warnings]
-
-    def batches(self) -> list[list[Item]]:
-        """Return what is to be committed, in parts of bounded size."""
-        batches: list[list[Item]] = []
-        cells = 0
-        for item in self._open():
-            size = 0 if item.counts is None else len(item.counts.increments)
-            if not batches or cells + size > _COMMIT_CELLS:
-                batches.append([])
-                cells = 0
-            batches[-1].append(item)
-            cells += size
-        return batches
+        return [told for item in self.items if item.counts for told in item.counts.warnings]
 
     def report(self) -> pl.DataFrame:
         """Return what became of each file."""
         rows = []
         for item in self.items:
-            counts = item.counts if item.done else None
+            counts, error = item.counts, item.error
+            if error is not None and error.where == repr(item.file.path):
+                error = error.at(None)  # beside the path of its file it need not say it again
             rows.append(
                 (
                     shown_path(item.file.path),
                     item.identity or None,
-                    "failed" if item.error is not None else item.event,
+                    "failed" if error else item.event,
                     counts and counts.rows,
                     counts and counts.counted,
                     counts and sum(counts.dropped.values()),
-                    None if item.error is None else self.told(_beside(item.error, item.file)),
+                    error and self.told(error),
                     "; ".join(map(str, counts.warnings)) or None if counts else None,
                 )
             )
         return pl.DataFrame(rows, schema=_APPENDED, orient="row")
 
 
-def _beside(error: NciFramesError, file: SourceFile) -> NciFramesError:
-    """Return an error as it is told beside the path of its file, which it need not say again."""
-    return error.at(None) if error.where == repr(file.path) else error
-
-
 def append(table: LedgerTable, work: Work, *, keep_going: bool) -> pl.DataFrame:
-    """Count and commit the new files of *work*, and return what became of each file.
+    """Count the new files of *work*, commit all of them at once, and return what became of each file.
 
     Raises
     ------
@@ -251,7 +228,12 @@ def append(table: LedgerTable, work: Work, *, keep_going: bool) -> pl.DataFrame:
     """
     for attempt in range(_TRIES):
         try:
-            return _append(table, work, keep_going=keep_going)
+            view = View(table, table.snapshot() or table.create(), work.settings.generation)
+            work.compare(view.states())
+            work.count(view.made.dtypes if view.begun else None)
+            work.refuse(keep_going=keep_going)
+            gather_if_many(_commit(view, work) if work.new else view)
+            return work.report()
         except CommitFailedError:
             # Somebody else was first: look at what is left to do. The pause keeps the two apart.
             time.sleep(random.uniform(0, min(0.01 * 2**attempt, 1.0)))  # noqa: S311
@@ -259,30 +241,16 @@ def append(table: LedgerTable, work: Work, *, keep_going: bool) -> pl.DataFrame:
     raise ConflictError(msg, where=repr(table.storage.uri), found=f"{_TRIES} tries", hint="run it again")
 
 
-def _append(table: LedgerTable, work: Work, *, keep_going: bool) -> pl.DataFrame:
-    snapshot = table.snapshot() or table.create()
-    view = View(table, snapshot, work.settings.generation)
-    work.compare(view.states())
-    work.count(view.made)
-    work.refuse(keep_going=keep_going)
-    for batch in work.batches():
-        view = _commit(view, work, batch)
-    gather_if_many(view)
-    return work.report()
-
-
-def _commit(view: View, work: Work, batch: list[Item]) -> View:
-    """Commit what was counted of some files, and return the ledger after that."""
-    table = view.table
-    counted = [item.counts for item in batch if item.counts is not None]
-    dtypes = view.made.dtypes if view.made else counted[0].dtypes
-    keys = work.settings.keys
-    stored = {key: stored_type(dtypes[key], key) for key in keys}
-    snapshot = table.with_columns(view.snapshot, stored)
+def _commit(view: View, work: Work) -> View:
+    """Commit what was counted, and return the ledger after that."""
+    table, keys = view.table, work.settings.keys
+    counted = [item.counts for item in work.new if item.counts is not None]
+    dtypes = view.made.dtypes if view.begun else counted[0].dtypes
+    snapshot = table.with_columns(view.snapshot, {key: stored_type(dtypes[key], key) for key in keys})
     sequence = snapshot.version + 1
-    entries = [entry for item in batch for entry in item.entries(work)]
+    entries = [entry for item in work.new for entry in item.entries(work.run)]
     parts = {"sources": entry_rows(entries, sequence)}
-    if view.made is None:
+    if not view.begun:
         types = {key: str(dtype) for key, dtype in dtypes.items()}
         made = {"settings": work.settings.to_json(), "dtypes": types}
         parts["generations"] = entry_rows([("", made)], sequence)
@@ -297,8 +265,6 @@ def _commit(view: View, work: Work, batch: list[Item]) -> View:
     ]
     if cells:
         parts["counts"] = pl.concat(cells)
-    metadata = {"run": work.run, "sources": len(batch), "generation": view.generation}
+    metadata = {"run": work.run, "sources": len(work.new), "generation": view.generation}
     table.commit(snapshot, view.generation, parts, [identity for identity, _ in entries], metadata)
-    for item in batch:
-        item.done = True
     return View(table, table.existing(), view.generation)

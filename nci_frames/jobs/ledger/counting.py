@@ -1,6 +1,7 @@
 """One log file -> what it adds to a ledger."""
 
-from collections.abc import Mapping
+import contextlib
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -20,7 +21,6 @@ from nci_frames.base.messages import quantity
 from nci_frames.counting.count import tally_scan
 from nci_frames.counting.logs.opening import open_source
 from nci_frames.counting.logs.paths import NULL_KEY, is_csv
-from nci_frames.counting.logs.reading import Scan
 from nci_frames.counting.logs.rows import REASON
 from nci_frames.counting.logs.scan import scan_behind, scan_predictions
 from nci_frames.counting.logs.units import unit_buckets
@@ -72,12 +72,10 @@ def count_file(file: SourceFile, identity: str, settings: CountingSettings) -> S
     if named and settings.unit is not None:
         msg = "a ledger counts files by units, not frames"
         raise ParameterError(msg, found=f"unit={settings.unit!r}", hint="write the frame to Parquet files")
-    try:
+    with _told_of(file, _READ_ERRORS):
         frame = file.frame if isinstance(file, NamedFrame) else _read(file, settings)
         size = 0 if named else Path(file.path).stat().st_size
-    except _READ_ERRORS as error:
-        raise unreadable(file, error) from error
-    try:
+    with contextlib.nullcontext() if named else _told_of(file):
         predictions = scan_predictions(frame, **settings.scan_options())
         if settings.unit is not None and settings.buckets is not None:
             _check_units(frame, settings.unit)
@@ -86,11 +84,12 @@ def count_file(file: SourceFile, identity: str, settings: CountingSettings) -> S
         if not named:
             # A frame is counted, but a file is what a warning is about.
             scan = replace(scan, source=replace(scan.source, where=repr(file.path)))
-            _check_groups(scan, settings)
+            if settings.thresholds is not None:
+                # Not of the predictions, which would tell of their invalid rows.
+                groups = scan.raw.filter(pl.col(REASON) == 0).select(settings.keys).unique().collect()
+                check_size(groups, len(settings.thresholds), scan.source.where)
         thresholds: Thresholds = settings.thresholds or "exact"
         tally = tally_scan(scan, thresholds=thresholds, by=None, memory_limit=None, progress=False)
-    except NciFramesError as error:
-        raise (error if named else error.at(repr(file.path))) from error
     if not named and identify(file, settings) != identity:
         msg, hint = (
             "a file of the source changed while it was read",
@@ -111,11 +110,15 @@ def count_file(file: SourceFile, identity: str, settings: CountingSettings) -> S
     )
 
 
-def _check_groups(scan: Scan, settings: CountingSettings) -> None:
-    if settings.thresholds is not None:
-        # Not of the predictions, which would tell of their invalid rows.
-        groups = scan.raw.filter(pl.col(REASON) == 0).select(settings.keys).unique().collect()
-        check_size(groups, len(settings.thresholds), scan.source.where)
+@contextlib.contextmanager
+def _told_of(file: SourceFile, reading: tuple[type[BaseException], ...] = ()) -> Iterator[None]:
+    """Tell errors of ours as about a file, and those of *reading* as that it cannot be read."""
+    try:
+        yield
+    except NciFramesError as error:
+        raise error.at(repr(file.path)) from error
+    except reading as error:
+        raise unreadable(file, error) from error
 
 
 def _check_units(frame: pl.DataFrame, unit: str) -> None:
@@ -138,14 +141,10 @@ def check_columns(file: SourceFile, settings: CountingSettings) -> None:
     SchemaError
         If a column is missing, or has another type than its part needs.
     """
-    try:
+    with _told_of(file, _READ_ERRORS):
         frame = _read(file, settings, rows=0)
-    except _READ_ERRORS as error:
-        raise unreadable(file, error) from error
-    try:
+    with _told_of(file):
         scan_predictions(frame, **settings.scan_options())
-    except NciFramesError as error:
-        raise error.at(repr(file.path)) from error
 
 
 def _read(file: SourceFile, settings: CountingSettings, *, rows: int | None = None) -> pl.DataFrame:

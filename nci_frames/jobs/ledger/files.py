@@ -69,8 +69,6 @@ def check_window(window: Window | None) -> Window | None:
     if window is None:
         return None
     start, end = window
-    if not (isinstance(start, datetime) and isinstance(end, datetime)):
-        raise ParameterError.out_of_range("window", window, "two datetimes: start and end (excluded)")
     if start.tzinfo is None or end.tzinfo is None:
         raise ParameterError.out_of_range("window", window, "with a time zone")
     if not start < end:
@@ -147,7 +145,7 @@ def keys_of_path(file: SourceFile, settings: CountingSettings) -> dict[str, str]
     return {column: found[column] for column in settings.roles() if column in found}
 
 
-def unreadable(file: SourceFile, error: Exception) -> SourceError:
+def unreadable(file: SourceFile, error: BaseException) -> SourceError:
     """Build the error for a file that another library cannot read."""
     reason = getattr(error, "strerror", None) or first_line(error)
     if isinstance(error, FileNotFoundError):

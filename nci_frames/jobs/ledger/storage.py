@@ -73,25 +73,22 @@ class Storage:
 
     def need_empty(self) -> None:
         """Raise OutputError if files are there that no begun ledger has; hidden ones do not count."""
-        if self.is_file:
-            raise self._occupied("a file")
-        if self.local is None or not os.path.isdir(self.local):  # noqa: PTH112 - as above
+        if self.local is None:
             return
         try:
-            names = sorted(path.name for path in self.local.iterdir())
+            there = os.path.isdir(self.local)  # noqa: PTH112 - as above
+            names = sorted(path.name for path in self.local.iterdir()) if there else []
         except OSError as error:
             raise OutputError.unwritable(self.uri, error) from error
         foreign = [name for name in names if not name.startswith((_LOG, _HASHES, "ledger_part=", "."))]
-        if foreign:
-            raise self._occupied(listed(map(repr, foreign)))
-
-    def _occupied(self, found: str) -> OutputError:
-        return OutputError(
-            "a new ledger needs a folder of its own",
-            where=repr(self.uri),
-            found=found,
-            hint="name a folder that is empty or not there yet; the ledger comes before the files to count",
-        )
+        if self.is_file or foreign:
+            raise OutputError(
+                "a new ledger needs a folder of its own",
+                where=repr(self.uri),
+                found="a file" if self.is_file else listed(map(repr, foreign)),
+                hint="name a folder that is empty or not there yet; "
+                "the ledger comes before the files to count",
+            )
 
     def found_instead(self) -> str | None:
         """Say what is in the place of a ledger that is not there; None of an object store."""
@@ -152,44 +149,37 @@ class Storage:
         )
 
     def record_log_hashes(self) -> None:
-        """Keep the hashes of the files of the log that have none yet."""
+        """Keep the hashes of the files of the log that have none yet, and make its last commit durable."""
         if self.local is None:
             return
         for file in self._log_files():
-            if not self._hash_of(file).exists():
-                self.write(f"{_HASHES}/{file.name}.blake3", content_hash(file.read_bytes()).encode())
-        self.sync_log()
+            recorded = f"{_HASHES}/{file.name}.blake3"
+            if not (self.local / recorded).exists():
+                self.write(recorded, content_hash(file.read_bytes()).encode())
+        # Local commits are renamed, not forced to the disk; object stores do so themselves.
+        newest = max(self._found(f"{_LOG}/*.json"), default=None)
+        if newest is not None:
+            with newest.open("rb") as opened:
+                os.fsync(opened.fileno())
+            fsync_folder(newest.parent)
 
     def forget_log_hash(self, name: str) -> None:
         """Drop the hash of a file of the log that is about to be replaced."""
         if self.local is not None:
             (self.local / _HASHES / f"{name}.blake3").unlink(missing_ok=True)
 
-    def sync_log(self) -> None:
-        """Make the last commit last through a power cut; object stores do so themselves."""
-        if self.local is None:
-            return
-        newest = max(self.local.glob(f"{_LOG}/*.json"), default=None)
-        if newest is not None:
-            with newest.open("rb") as opened:
-                os.fsync(opened.fileno())
-            fsync_folder(newest.parent)
-
     def check_log(self, *, since: int = 0) -> dict[str, str]:
         """Return what is wrong with the files of the log from a version on: a reason for each file."""
-        if self.local is None:
-            return {}
         wrong = {}
-        for file in self._log_files():
-            recorded = self._hash_of(file)
-            if _version(file.name) >= since and recorded.exists():
-                found = content_hash(file.read_bytes()).encode()
-                if found != recorded.read_bytes():
-                    wrong[f"{_LOG}/{file.name}"] = "its content is not what was written"
-        for recorded in sorted(self.local.glob(f"{_HASHES}/*.blake3")):
+        there = {file.name: file for file in self._log_files()}
+        for recorded in sorted(self._found(f"{_HASHES}/*.blake3")):
             name = recorded.name.removesuffix(".blake3")
-            if _version(name) >= since and not (self.local / _LOG / name).exists():
+            if _version(name) < since:
+                continue
+            if name not in there:
                 wrong[f"{_LOG}/{name}"] = "it is missing"
+            elif content_hash(there[name].read_bytes()).encode() != recorded.read_bytes():
+                wrong[f"{_LOG}/{name}"] = "its content is not what was written"
         return wrong
 
     def newest_checkpoint(self) -> int:
@@ -199,10 +189,8 @@ class Storage:
 
     def clean_up(self, names: set[str]) -> None:
         """Delete the data files that are not among *names*."""
-        if self.local is None:
-            return
-        for file in self.local.glob("ledger_part=*/*/*"):
-            if file.is_file() and file.relative_to(self.local).as_posix() not in names:
+        for file in self._found("ledger_part=*/*/*"):
+            if file.is_file() and "/".join(file.parts[-3:]) not in names:
                 file.unlink(missing_ok=True)
 
     def _log_files(self) -> list[Path]:
@@ -218,9 +206,6 @@ class Storage:
         except OSError as error:
             found = error.strerror or str(error)
             raise LedgerError("the ledger cannot be read", where=repr(self.uri), found=found) from error
-
-    def _hash_of(self, file: Path) -> Path:
-        return file.parent.parent / _HASHES / f"{file.name}.blake3"
 
 
 def _version(name: str) -> int:

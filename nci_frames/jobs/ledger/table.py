@@ -28,7 +28,7 @@ from typing import Any
 import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
-from deltalake import CommitProperties, DeltaTable, PostCommitHookProperties, Transaction
+from deltalake import CommitProperties, DeltaTable, PostCommitHookProperties, Schema, Transaction
 from deltalake.exceptions import CommitFailedError, DeltaError
 from deltalake.transaction import AddAction, RemoveAction
 
@@ -47,6 +47,8 @@ COLUMNS = {
     "negatives": pl.Int64,
 }
 _HOOKS = PostCommitHookProperties(create_checkpoint=False, cleanup_expired_logs=False)
+#: Who loses a race looks first at what the other has done.
+_ONCE = CommitProperties(max_commit_retries=0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,22 +132,18 @@ class LedgerTable:
         """
         self.storage.need_empty()
         fields = [*((name, pl.String) for name in PARTITION), *COLUMNS.items()]
-        schema = pl.DataFrame(schema=dict(fields)).to_arrow(compat_level=pl.CompatLevel.oldest()).schema
         with self._writing(-1):
             DeltaTable.create(
                 self.storage.uri,
-                schema,
+                _arrow(pl.DataFrame(schema=dict(fields))).schema,
                 mode="ignore",
                 partition_by=list(PARTITION),
                 storage_options=self.storage.options,
-                commit_properties=CommitProperties(max_commit_retries=0),
+                commit_properties=_ONCE,
                 post_commithook_properties=_HOOKS,
             )
         self.storage.record_log_hashes()
-        made = self.snapshot()
-        if made is None:
-            raise self.storage.damaged({"_delta_log": "it is missing"})
-        return made
+        return self.existing()
 
     def with_columns(self, snapshot: Snapshot, keys: Mapping[str, pl.DataType]) -> Snapshot:
         """Return a snapshot whose table has columns for *keys*, which are added where they are missing.
@@ -155,32 +153,26 @@ class LedgerTable:
         SchemaError
             If a column has another type, since an earlier generation has a key of that name and another type.
         """
-        schema = pa.schema(snapshot.table.schema().to_arrow())
-        wanted = pl.DataFrame(schema=dict(keys)).to_arrow(compat_level=pl.CompatLevel.oldest()).schema
-        missing = []
+        there = {field.name: field.type for field in snapshot.table.schema().fields}
+        wanted = Schema.from_arrow(_arrow(pl.DataFrame(schema=dict(keys))).schema).fields
         for field in wanted:
-            if field.name not in schema.names:
-                missing.append(field)
-            elif _delta_type(schema.field(field.name).type) != _delta_type(field.type):
+            if there.get(field.name, field.type) != field.type:
                 raise SchemaError.wrong_type(
                     field.name,
                     f"the ledger {self.storage.uri!r}",
-                    str(field.type),
-                    f"of the type that it has there, {schema.field(field.name).type}",
+                    str(keys[field.name]),
+                    f"of the type that it has there, {there[field.name]}",
                     "count these settings into a ledger of their own",
                 )
-        if missing:
-            from deltalake import Schema  # noqa: PLC0415
-
-            with self._writing(snapshot.version):
-                snapshot.table.alter.add_columns(
-                    Schema.from_arrow(pa.schema(missing)).fields,
-                    commit_properties=CommitProperties(max_commit_retries=0),
-                    post_commithook_properties=_HOOKS,
-                )
-            self.storage.record_log_hashes()
-            return self.snapshot() or snapshot
-        return snapshot
+        missing = [field for field in wanted if field.name not in there]
+        if not missing:
+            return snapshot
+        with self._writing(snapshot.version):
+            snapshot.table.alter.add_columns(
+                missing, commit_properties=_ONCE, post_commithook_properties=_HOOKS
+            )
+        self.storage.record_log_hashes()
+        return self.existing()
 
     def commit(
         self,
@@ -271,9 +263,7 @@ class LedgerTable:
             pl.read_parquet(io.BytesIO(self.storage.read(name)), glob=False)
             for name in snapshot.files.get((part, generation), ())
         ]
-        if not frames:
-            return pl.DataFrame(schema=COLUMNS)
-        return pl.concat(frames, how="diagonal_relaxed")
+        return pl.concat(frames, how="diagonal_relaxed") if frames else pl.DataFrame(schema=COLUMNS)
 
     def checkpoint(self) -> None:
         """Gather the log up to now in one file, so that it is read quickly."""
@@ -284,8 +274,7 @@ class LedgerTable:
 
     def _write(self, part: str, generation: str, rows: pl.DataFrame) -> AddAction:
         buffer = io.BytesIO()
-        arrow = rows.to_arrow(compat_level=pl.CompatLevel.oldest())
-        pq.write_table(arrow, buffer, compression="zstd", write_page_checksum=True)
+        pq.write_table(_arrow(rows), buffer, compression="zstd", write_page_checksum=True)
         content = buffer.getvalue()
         name = f"ledger_part={part}/ledger_generation={generation}/{content_hash(content)}.parquet"
         self.storage.write(name, content)
@@ -306,11 +295,7 @@ def _snapshot(table: DeltaTable) -> Snapshot:
     names = ("path", *(f"partition.{name}" for name in PARTITION)) if len(actions) else ()
     for path, part, generation in sorted(zip(*(actions[n].to_list() for n in names), strict=True)):
         files.setdefault((part, generation), []).append(path)
-    return Snapshot(
-        table,
-        table.version(),
-        {place: tuple(names) for place, names in files.items()},
-    )
+    return Snapshot(table, table.version(), {place: tuple(names) for place, names in files.items()})
 
 
 def _removed(name: str) -> RemoveAction:
@@ -323,8 +308,5 @@ def _removed(name: str) -> RemoveAction:
     )
 
 
-def _delta_type(dtype: pa.DataType) -> pa.DataType:
-    """Return the type by which a Delta table keeps a column."""
-    if pa.types.is_large_string(dtype) or pa.types.is_string_view(dtype):
-        return pa.string()
-    return dtype
+def _arrow(frame: pl.DataFrame) -> pa.Table:
+    return frame.to_arrow(compat_level=pl.CompatLevel.oldest())

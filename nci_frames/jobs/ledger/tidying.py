@@ -9,8 +9,7 @@ from deltalake.exceptions import CommitFailedError
 
 from nci_frames.base.errors import ConflictError
 from nci_frames.base.messages import Call
-from nci_frames.jobs.ledger.entries import SourceState, entry_rows
-from nci_frames.jobs.ledger.view import View
+from nci_frames.jobs.ledger.view import SourceState, View, entry_rows
 
 #: Commits after which their files are gathered.
 MANY_FILES = 50

@@ -1,13 +1,11 @@
 """Whether a ledger, and the files that it was counted from, are as they were."""
 
 import contextlib
-from collections.abc import Iterable
+from collections.abc import Iterator
 from pathlib import Path
 
 from nci_frames.base.errors import LedgerError, SourceError
-from nci_frames.jobs.ledger.entries import SourceState
 from nci_frames.jobs.ledger.files import has_name, identify
-from nci_frames.jobs.ledger.settings import CountingSettings
 from nci_frames.jobs.ledger.table import LedgerTable
 from nci_frames.jobs.ledger.view import View, shown_path
 
@@ -44,39 +42,32 @@ def find_damage(table: LedgerTable, *, files: bool) -> list[Damage]:
     if damage:
         return damage
     for generation in snapshot.generations:
-        damage += _in_generation(View(table, snapshot, generation), files=files)
+        view = View(table, snapshot, generation)
+        damage += [*_of_increments(view), *(_of_files(view) if files else ())]
     return damage
 
 
-def _in_generation(view: View, *, files: bool) -> list[Damage]:
-    states = view.states()
-    damage: list[Damage] = []
+def _of_increments(view: View) -> Iterator[Damage]:
+    """Look at the control totals and the application transactions of a generation."""
     try:
         view.cells(view.active())
     except LedgerError as error:
-        damage.append(("ledger", f"generation {view.generation}", error.found or error.what))
-    transactions = view.snapshot.table
-    damage += [
-        ("ledger", identity, "its application transaction is missing")
-        for identity in states
-        if transactions.transaction_version(f"{view.generation}:{identity}") is None
-    ]
-    if files and view.made is not None:
-        damage += _of_files(view.active(), view.made.settings)
-    return damage
+        yield "ledger", f"generation {view.generation}", error.found or error.what
+    for identity in view.states():
+        if view.snapshot.table.transaction_version(f"{view.generation}:{identity}") is None:
+            yield "ledger", identity, "its application transaction is missing"
 
 
-def _of_files(states: Iterable[SourceState], settings: CountingSettings) -> list[Damage]:
-    damage = []
-    for state in states:
+def _of_files(view: View) -> Iterator[Damage]:
+    """Look at the files that count."""
+    for state in view.active():
         file = state.file
         if has_name(file.path):
             continue
         if not Path(file.path).exists():
-            damage.append(("source", shown_path(file.path), "it vanished"))
+            yield "source", shown_path(file.path), "it vanished"
             continue
         with contextlib.suppress(SourceError):
-            if identify(file, settings) == state.identity:
+            if identify(file, view.settings) == state.identity:
                 continue
-        damage.append(("source", shown_path(file.path), "its content is not what was counted"))
-    return damage
+        yield "source", shown_path(file.path), "its content is not what was counted"

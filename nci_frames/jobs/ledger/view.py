@@ -3,6 +3,7 @@
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from functools import cached_property
 from typing import Any
 
@@ -12,8 +13,7 @@ from nci_frames.base.messages import Call
 from nci_frames.counting.logs.reading import kept_keys
 from nci_frames.counts.increments import counts_of
 from nci_frames.counts.scores_as_counts import counts_as_scores
-from nci_frames.jobs.ledger.entries import SourceState, source_states
-from nci_frames.jobs.ledger.files import Window
+from nci_frames.jobs.ledger.files import SourceFile, Window
 from nci_frames.jobs.ledger.key_types import dtype_of
 from nci_frames.jobs.ledger.settings import CountingSettings
 from nci_frames.jobs.ledger.table import LedgerTable, Snapshot
@@ -35,8 +35,71 @@ def shown_path(path: str) -> str:
 
 
 @dataclass(frozen=True, slots=True)
+class SourceState:
+    """A source as its entries leave it."""
+
+    identity: str
+    #: Whether its rows count.
+    active: bool
+    #: The commit that holds its increments.
+    counted_by: int
+    #: The commit of its last entry.
+    sequence: int
+    #: The facts of its last entry, control totals among them.
+    facts: Mapping[str, Any]
+
+    @property
+    def path(self) -> str:
+        """Where it was when it was counted."""
+        return str(self.facts["path"])
+
+    @property
+    def file(self) -> SourceFile:
+        """The file that it was counted from."""
+        return SourceFile(self.path, tuple(sorted(self.facts["keys"].items())), self.window)
+
+    @property
+    def window(self) -> Window | None:
+        """The window of time that it belongs to."""
+        start, end = self.facts["window_start"], self.facts["window_end"]
+        return None if start is None else (datetime.fromisoformat(start), datetime.fromisoformat(end))
+
+    def inside(self, window: Window | None) -> bool:
+        """Say whether its own window begins within another; None holds everything."""
+        own = self.window
+        return window is None or (own is not None and window[0] <= own[0] < window[1])
+
+    def retired(self, run: str) -> tuple[str, dict[str, Any]]:
+        """Return the entry by which a run lets its rows count no longer."""
+        return self.identity, {**self.facts, "event": "retired", "run": run}
+
+
+def entry_rows(entries: Iterable[tuple[str, Mapping[str, Any]]], sequence: int) -> pl.DataFrame:
+    """Return entries, each an identity and its facts, as rows of the ledger."""
+    rows = [(identity, sequence, json.dumps(facts, sort_keys=True)) for identity, facts in entries]
+    schema = {"ledger_source": pl.String, "ledger_sequence": pl.Int64, "ledger_entry": pl.String}
+    return pl.DataFrame(rows, schema=schema, orient="row")
+
+
+def source_states(rows: pl.DataFrame) -> dict[str, SourceState]:
+    """Return what the entries make of each source, in the order in which the sources first came.
+
+    The events are "counted" (anew, if it was counted before) and "retired": its rows count no longer.
+    """
+    states: dict[str, SourceState] = {}
+    columns = rows.select("ledger_sequence", "ledger_source", "ledger_entry")
+    for sequence, identity, entry in columns.sort("ledger_sequence", maintain_order=True).iter_rows():
+        facts = json.loads(entry)
+        before = states.get(identity)
+        counted = facts["event"] == "counted"
+        counted_by = sequence if counted or before is None else before.counted_by
+        states[identity] = SourceState(identity, counted, counted_by, sequence, facts)
+    return states
+
+
+@dataclass(frozen=True, slots=True)
 class Made:
-    """Settings, the types that keys and scores have under them, and the first commit."""
+    """Settings, the types that keys and scores have under them, and their first commit."""
 
     settings: CountingSettings
     dtypes: Mapping[str, pl.DataType]
@@ -70,7 +133,10 @@ class View:
         if not views:
             raise table.lacks("the ledger has nothing in it yet", hint="append a source first")
         if generation is None:
-            return max(views, key=lambda view: (view.has_labels, view.entries["ledger_sequence"].max()))
+            return max(
+                views,
+                key=lambda view: (view.settings.label is not None, view.entries["ledger_sequence"].max()),
+            )
         for view in views:
             if view.generation == generation:
                 return view
@@ -82,12 +148,15 @@ class View:
         """What tells the ledger from any other, also from a later one in its place."""
         return str(self.snapshot.table.metadata().id)
 
+    @property
+    def begun(self) -> bool:
+        """Whether something was counted by the settings of the generation."""
+        return not self.entries.is_empty()
+
     @cached_property
-    def made(self) -> Made | None:
-        """How its sources were counted; None if none was."""
+    def made(self) -> Made:
+        """How its sources were counted, once there are some."""
         rows = self.table.rows(self.snapshot, "generations", self.generation).sort("ledger_sequence")
-        if rows.is_empty():
-            return None
         first = rows.row(0, named=True)
         facts = json.loads(first["ledger_entry"])
         dtypes = {key: dtype_of(text) for key, text in facts["dtypes"].items()}
@@ -95,24 +164,8 @@ class View:
 
     @property
     def settings(self) -> CountingSettings:
-        """The settings of the generation.
-
-        Raises
-        ------
-        LedgerError
-            If nothing was counted by them.
-        """
-        return self._known().settings
-
-    def _known(self) -> Made:
-        if self.made is None:
-            raise self.table.lacks("the ledger has nothing counted by these settings", repr(self.generation))
-        return self.made
-
-    @property
-    def has_labels(self) -> bool:
-        """Whether the logs have labels."""
-        return self.made is not None and self.made.settings.label is not None
+        """The settings of the generation."""
+        return self.made.settings
 
     def states(self, *, as_of: str | int | None = None) -> dict[str, SourceState]:
         """Return what became of each source, up to the end of a run, up to a version, or up to now.
@@ -122,20 +175,18 @@ class View:
         LedgerError
             If there is no such run or version.
         """
-        if as_of is None:
-            return source_states(self.entries)
-        sequence = pl.col("ledger_sequence")
+        until: Any = as_of
         if isinstance(as_of, str):
             run = pl.col("ledger_entry").str.json_path_match("$.run")
-            until: Any = self.entries.filter(run == as_of)["ledger_sequence"].max()
+            until = self.entries.filter(run == as_of)["ledger_sequence"].max()
             if until is None:
                 hint = f"{Call('sources()', 'nci-frames ledger sources')} names them"
                 raise self.table.lacks("the ledger knows no such run", repr(as_of), hint)
-            return source_states(self.entries.filter(sequence <= until))
-        if not 0 <= as_of <= self.snapshot.version:
+        elif as_of is not None and not 0 <= as_of <= self.snapshot.version:
             hint = f"its versions are 0 to {self.snapshot.version:,}"
             raise self.table.lacks("the ledger has no such version", f"{as_of:,}", hint)
-        return source_states(self.entries.filter(sequence <= as_of))
+        then = self.entries if until is None else self.entries.filter(pl.col("ledger_sequence") <= until)
+        return source_states(then)
 
     def counts(
         self, *, by: str | Sequence[str] | None, window: Window | None, as_of: str | int | None = None
@@ -179,12 +230,11 @@ class View:
         return [state for state in self.states(as_of=as_of).values() if state.active]
 
     def _counts(self, by: str | Sequence[str] | None, states: Iterable[SourceState]) -> pl.DataFrame:
-        made = self._known()
-        keys = ["model", *kept_keys(made.settings.keys[1:], by)]
-        typed = [pl.col(key).cast(made.dtypes[key]) for key in keys]
+        keys = ["model", *kept_keys(self.settings.keys[1:], by)]
+        typed = [pl.col(key).cast(self.made.dtypes[key]) for key in keys]
         cells = self.cells(states).select(*typed, "threshold", "positives", "negatives")
-        counts = counts_of(cells, keys, made.settings.thresholds)
-        return counts_as_scores(counts) if made.settings.label is None else counts
+        counts = counts_of(cells, keys, self.settings.thresholds)
+        return counts_as_scores(counts) if self.settings.label is None else counts
 
     def cells(self, wanted: Iterable[SourceState]) -> pl.DataFrame:
         """Return the increments of sources, each checked against its control totals.
@@ -223,5 +273,5 @@ def generations_in(table: LedgerTable) -> pl.DataFrame:
     """Return the settings by which a ledger holds counts, the oldest first."""
     snapshot = table.existing()
     views = [View(table, snapshot, name) for name in snapshot.generations]
-    rows = [(v.generation, v.made.settings.to_json(), v.made.sequence) for v in views if v.made is not None]
+    rows = [(view.generation, view.settings.to_json(), view.made.sequence) for view in views]
     return pl.DataFrame(rows, schema=_GENERATIONS, orient="row").sort("sequence")
