@@ -21,16 +21,13 @@ MARKS ?= spark or engines
 PYTEST := PYTHONDONTWRITEBYTECODE= OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist worksteal
 
 .DEFAULT_GOAL := help
-.PHONY: help demo demo-job test quick lint format bench bench-report coverage types gallery api docs wheel snapshots browser constraints clean fuzz pages spark spark-quick faults reproductions mutants
+.PHONY: help demo test quick lint format bench bench-report coverage types gallery api docs wheel snapshots browser constraints clean fuzz pages spark spark-quick faults reproductions mutants
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 demo: $(VENV)/.demo ## train classifiers on real data, print ranked tables, write a report
 	@$(BIN)/nci-frames demo --out $(OUT)
-
-demo-job: $(VENV)/.dev ## five nights of a scheduled job, with what can befall it
-	@$(BIN)/nci-frames demo-job --out demo-job
 
 test: $(VENV)/.dev lint ## run lint, then all tests (browser tests if Chromium is installed)
 	@command -v chromium >/dev/null || echo "browser tests are skipped: run 'make browser' to install Chromium"

@@ -14,7 +14,6 @@ _COMMANDS: Mapping[str, str] = MappingProxyType(
     {
         "check": "Say what a run of JOB would do: files, windows, columns, gates.",
         "demo": "Train classifiers on real data and report on their logs.",
-        "demo-job": "Run a job on five nights of synthetic logs.",
         "estimate": "Estimate the prevalence of a log without labels.",
         "init": "Write a commented job.toml into FOLDER.",
         "ledger": "Look at, check and tidy a ledger of counts.",

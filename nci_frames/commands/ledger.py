@@ -2,7 +2,6 @@
 
 import json
 import os
-from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -98,25 +97,16 @@ def append(
     _warn(appended)
     bad = refused(appended, on_changed)
     if len(bad):
-        failed, changed = (bad.filter(event=event)["path"].to_list() for event in ("failed", "changed"))
-        raise _not_counted(failed, changed, len(appended))
-
-
-def _not_counted(failed: Sequence[str], changed: Sequence[str], files: int) -> SourceError:
-    """Return the error for some of several files, whose reasons were told; the others were counted."""
-    hints = []
-    if failed:
-        known = ": the others are known then" if len(failed) + len(changed) < files else ""
-        hints.append(f"append again when these files are good{known}")
-    if changed:
-        recount = Option("on_changed", "recount")
-        hints.append(f"{recount} counts the new content of changed files in place of the old")
-    return SourceError(
-        f"not counted: {len(failed) + len(changed):,} of {quantity(files, 'file')}",
-        where=listed(map(repr, [*failed, *changed]), SHOWN_FILES),
-        found=f"{len(failed):,} failed, {len(changed):,} changed" if changed else None,
-        hint="; ".join(hints),
-    )
+        events = bad.group_by("event").len().sort("event", descending=True).rows()
+        hint = "append again when these files are good: the others are known then"
+        if set(bad["event"]) == {"changed"}:
+            hint = f"{Option('on_changed', 'recount')} counts the new content in place of the old"
+        raise SourceError(
+            f"not counted: {len(bad):,} of {quantity(len(appended), 'file')}",
+            where=listed(map(repr, bad["path"]), SHOWN_FILES),
+            found=", ".join(f"{number:,} {event}" for event, number in events),
+            hint=hint,
+        )
 
 
 @ledger.command()
@@ -258,11 +248,9 @@ def retire(path: str, source: tuple[str, ...], generation: str | None) -> None:
 def _settings(text: str) -> str:
     """Write settings for people: the thresholds by their number, and what is not left out."""
     facts = json.loads(text)
-    grid = facts.pop("thresholds")
-    facts["thresholds"] = "exact" if grid is None else [float.fromhex(number) for number in grid]
-    if grid is not None and len(grid) > _MANY:
-        ends = facts["thresholds"][0], facts["thresholds"][-1]
-        facts["thresholds"] = f"{len(grid):,} from {ends[0]:.6g} to {ends[1]:.6g}"
+    grid = [float.fromhex(number) for number in facts.pop("thresholds") or ()]
+    few = len(grid) <= _MANY
+    facts["thresholds"] = (grid or "exact") if few else f"{len(grid):,} from {grid[0]:.6g} to {grid[-1]:.6g}"
     return ", ".join(f"{name} {value}" for name, value in facts.items() if value not in (None, []))
 
 

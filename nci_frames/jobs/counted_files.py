@@ -62,10 +62,10 @@ def plan_files(
     NciFramesError
         If there is no file, or the ledger is damaged.
     """
-    ledger = ledger_of(file)
-    files = _found(file, source, ledger, settings, until)
+    files = _found(file, source, settings, until)
     windows = sorted({found.window for found in files if found.window is not None})
-    planned = ledger.plan(files, settings, on_changed=source.on_changed, told=NciFramesError.for_job_file)
+    told = NciFramesError.for_job_file
+    planned = ledger_of(file).plan(files, settings, on_changed=source.on_changed, told=told)
     return Planned(planned, tuple(windows), settings, source.on_changed)
 
 
@@ -90,17 +90,16 @@ def count_files(
     NciFramesError
         If there is no file, a file stops the run, or the ledger is damaged.
     """
-    ledger = ledger_of(file)
-    files = _found(file, source, ledger, settings, until)
-    told = NciFramesError.for_job_file
-    return ledger.append_files(files, settings, on_changed=source.on_changed, told=told, **options)
+    files = _found(file, source, settings, until)
+    how: dict[str, Any] = {"on_changed": source.on_changed, "told": NciFramesError.for_job_file}
+    return ledger_of(file).append_files(files, settings, **how, **options)
 
 
 def _found(
-    file: JobFile, source: Source, ledger: CountsLedger, settings: CountingSettings, until: datetime | None
+    file: JobFile, source: Source, settings: CountingSettings, until: datetime | None
 ) -> Sequence[SourceFile]:
     """Return the files of a source; all windows where nothing was counted by these settings."""
-    known = ledger.has_counted_by(settings)
+    known = ledger_of(file).has_counted_by(settings)
     resolved = [file.resolve(path) for path in _paths(source)]
     return find_windows(resolved, lookback=source.lookback, until=until, everything=not known)
 

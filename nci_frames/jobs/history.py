@@ -76,12 +76,7 @@ class History:
     ) -> Self:
         """Return the history with one more run."""
         own = {"run": run, "sequence": sequence, "time": time, "window_start": window and window[0]}
-        facts = {
-            **own,
-            "verdict": overall(verdicts),
-            "rows": arrived["rows"].sum(),
-            **count_arrivals(arrived),
-        }
+        facts = {"verdict": overall(verdicts), "rows": arrived["rows"].sum(), **count_arrivals(arrived)}
         doubtful = (pl.col("arrival") != "new") | pl.col("note").is_not_null()
         # The window of a file is its own, not the newest of the run.
         strange = arrived.filter(doubtful).with_columns(run=pl.lit(run), sequence=pl.lit(sequence))
@@ -90,7 +85,7 @@ class History:
         return dataclasses.replace(
             self,
             table=pl.concat([self.table, _typed(rows, _HISTORY)]),
-            runs=pl.concat([self.runs, pl.DataFrame([facts], schema=_RUNS)]),
+            runs=pl.concat([self.runs, pl.DataFrame([own | facts], schema=_RUNS)]),
             unusual=pl.concat([recent, _typed(strange, _UNUSUAL)]),
         )
 
@@ -109,18 +104,11 @@ def changes_since(good: pl.DataFrame | None, now: pl.DataFrame) -> pl.DataFrame 
     """
     if good is None or sorted(good.columns) != sorted(now.columns):
         return None
-    both = pl.concat(
-        [
-            now.with_columns(run=pl.lit("this run")),
-            good.select(pl.col(name).cast(dtype) for name, dtype in now.schema.items()).with_columns(
-                run=pl.lit("last good run")
-            ),
-        ]
-    )
-    parts = [
-        decompose_difference(both, metric=metric, over="run", reference="last good run") for metric in _SPLIT
-    ]
-    return pl.concat(parts).filter(run="this run").drop("run")
+    before, this = "last good run", "this run"
+    then = good.select(pl.col(name).cast(dtype) for name, dtype in now.schema.items())
+    both = pl.concat([now.with_columns(run=pl.lit(this)), then.with_columns(run=pl.lit(before))])
+    parts = [decompose_difference(both, metric=metric, over="run", reference=before) for metric in _SPLIT]
+    return pl.concat(parts).filter(run=this).drop("run")
 
 
 def _read(path: Path, schema: Mapping[str, Any]) -> pl.DataFrame:
@@ -130,8 +118,7 @@ def _read(path: Path, schema: Mapping[str, Any]) -> pl.DataFrame:
 
 def _typed(frame: pl.DataFrame, schema: Mapping[str, Any]) -> pl.DataFrame:
     """Return the columns of a schema; those that are missing are null."""
-    missing = [pl.lit(None).alias(name) for name in schema if name not in frame.columns]
-    return frame.with_columns(missing).select(pl.col(name).cast(dtype) for name, dtype in schema.items())
+    return pl.concat([pl.DataFrame(schema=schema), frame], how="diagonal_relaxed").select(*schema)
 
 
 def _whole(folder: Path) -> Path:

@@ -7,9 +7,8 @@ import polars as pl
 
 from nci_frames.evaluation.projection.projection import project_rates
 from nci_frames.evaluation.rates.operating_points import select_operating_points
-from nci_frames.jobs.gates.measure import NO_BOUNDS, drawn_rates, segment_text, segment_texts
+from nci_frames.jobs.gates.measure import NO_BOUNDS, NO_PREVALENCE, drawn_rates, segment_text, segment_texts
 from nci_frames.jobs.job_file.model import Job, SegmentScenario
-from nci_frames.jobs.job_file.scenarios import key_text
 from nci_frames.jobs.repeats import REPEAT
 from nci_frames.questions.places import main_beta
 from nci_frames.schemas.columns import BUCKET
@@ -49,9 +48,11 @@ def scenario_values(job: Job, counts: Callable[[Sequence[str]], pl.DataFrame]) -
     drawn = [*([REPEAT] if job.columns.repeat else []), *([BUCKET] if job.columns.unit else [])]
     for name, scenario in job.scenarios.items():
         if isinstance(scenario, SegmentScenario):
-            tables += _by_segment(job, name, scenario, counts([scenario.by, *drawn]))
+            rows = counts([scenario.by, *drawn])
+            named, field = scenario.named(rows)
+            tables += [_values(job, name, rows.filter(named), field), _unknown(name, scenario, rows)]
         else:
-            tables.append(_values(job, name, counts(drawn), pl.lit(scenario, pl.Float64), []))
+            tables.append(_values(job, name, counts(drawn), scenario))
     return pl.concat(tables).sort(_PLACE, nulls_last=True)
 
 
@@ -75,51 +76,29 @@ def scenario_facts(job: Job) -> list[tuple[str, str]]:
     return facts
 
 
-def _by_segment(job: Job, name: str, scenario: SegmentScenario, counts: pl.DataFrame) -> list[pl.DataFrame]:
-    """Return the values of each segment at its own prevalence, and which segments lack one, or rows."""
-    given = scenario.prevalence or {}
-    found = {value: None if value is None else key_text(value) for value in counts[scenario.by].unique()}
-    known = {value: given[text] for value, text in found.items() if text in given}
-    old, new = list(known), list(known.values())
-    eta = pl.col(scenario.by).replace_strict(old, new, default=None, return_dtype=pl.Float64)
-    tables = (
-        [_values(job, name, counts.filter(pl.col(scenario.by).is_in(old)), eta, [scenario.by])]
-        if known
-        else []
-    )
+def _unknown(name: str, scenario: SegmentScenario, counts: pl.DataFrame) -> pl.DataFrame:
+    """Return which segments of a scenario lack a prevalence, or rows."""
+    named, field = scenario.named(counts)
+    known = field[scenario.by].to_list()
     told: list[tuple[Any, float | None, str]] = [
-        (value, None, "the scenario has no prevalence for it") for value in found if value not in known
+        (value, None, NO_PREVALENCE) for value in counts.filter(~named)[scenario.by].unique()
     ]
-    told += [
-        (text, eta, "no row of the log is of it") for text, eta in given.items() if text not in found.values()
-    ]
+    given = (scenario.prevalence or {}).items()
+    told += [(text, eta, "no row of the log is of it") for text, eta in given if text not in known]
     rows = [
-        {
-            "scenario": name,
-            "segment": segment_text([scenario.by], [value]),
-            "prevalence": eta,
-            "metric": metric,
-            "supported": False,
-            "reason": reason,
-        }
+        (name, segment_text([scenario.by], [value]), None, eta, metric, *[None] * 4, False, reason)
         for value, eta, reason in told
         for metric in SCENARIO_METRICS
     ]
-    missing = [{column: row.get(column) for column in SCENARIO_VALUES} for row in rows]
-    return [*tables, pl.DataFrame(missing, schema=SCENARIO_VALUES)]
+    return pl.DataFrame(rows, schema=SCENARIO_VALUES, orient="row")
 
 
-def _values(job: Job, name: str, counts: pl.DataFrame, eta: pl.Expr, keys: Sequence[str]) -> pl.DataFrame:
+def _values(job: Job, name: str, counts: pl.DataFrame, eta: float | pl.DataFrame) -> pl.DataFrame:
+    keys = [] if isinstance(eta, float) else eta.columns[:1]
     drawn, rates = drawn_rates(counts, keys, REPEAT if job.columns.repeat else None)
     points = select_operating_points(rates, threshold=job.report.decided_at)
-    bounded = drawn.bounded(points, level=0.95)
-    values = project_rates(
-        bounded.with_columns(prevalence=eta),
-        metrics=SCENARIO_METRICS,
-        prevalence="selected",
-        beta=main_beta(job.report.beta),
-        band=True,
-    )
+    bounded, beta = drawn.bounded(points, level=0.95), main_beta(job.report.beta)
+    values = project_rates(bounded, metrics=SCENARIO_METRICS, prevalence=eta, beta=beta, band=True)
     if not drawn.enough:
         values = values.with_columns(pl.col("reason").fill_null(NO_BOUNDS))
     return values.with_columns(segment_texts(values, keys), scenario=pl.lit(name)).select(

@@ -7,14 +7,14 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
-from nci_frames.base.errors import OutputError, ParameterError
+from nci_frames.base.errors import ParameterError
 from nci_frames.base.files import replacing, write_parquet
 
 #: Score = normal(separation * label, 1) through the logistic function; by model.
-SEPARATION = {"forest": 2.6, "linear": 2.2}
+_SEPARATION = {"forest": 2.6, "linear": 2.2}
 #: Share of positives, and of rows, by country.
-COUNTRIES = {"at": (0.02, 0.2), "de": (0.05, 0.5), "fr": (0.1, 0.3)}
-FIRST_NIGHT = date(2026, 3, 1)
+_COUNTRIES = {"at": (0.02, 0.2), "de": (0.05, 0.5), "fr": (0.1, 0.3)}
+_FIRST_NIGHT = date(2026, 3, 1)
 
 
 def write_job(folder: Path, *, example: bool = False) -> Path:
@@ -46,46 +46,26 @@ def write_example_logs(folder: Path, *, nights: int = 5, rows: int = 4000, seed:
     """Write synthetic logs of two models, a file for each night.
 
     The columns are model, label, score and country; the date is in the path. Each model scores the same rows.
+
+    Raises
+    ------
+    OutputError
+        If they cannot be written.
     """
+    names = np.array(list(_COUNTRIES))
+    prevalence, shares = np.array(list(_COUNTRIES.values())).T
     paths = []
     for night in range(nights):
-        day = FIRST_NIGHT + timedelta(days=night)
-        paths.append(folder / f"{day:%Y-%m-%d}" / "predictions.parquet")
-        write_night(paths[-1], np.random.default_rng([seed, night]), rows)
-    return paths
-
-
-def write_night(
-    path: Path,
-    rng: np.random.Generator,
-    rows: int,
-    *,
-    separation: dict[str, float] | None = None,
-    weaker: dict[str, float] | None = None,
-) -> None:
-    """Write one night: *separation* by model, and by country what is taken off it."""
-    separation = separation or SEPARATION
-    names = list(COUNTRIES)
-    country = rng.choice(len(names), rows, p=[share for _, share in COUNTRIES.values()])
-    prevalence = np.array([eta for eta, _ in COUNTRIES.values()])[country]
-    label = rng.random(rows) < prevalence
-    off = np.array([(weaker or {}).get(name, 0.0) for name in names])[country]
-    frames = []
-    for model, distance in separation.items():
-        logit = rng.normal(np.where(label, np.maximum(distance - off, 0.0), 0.0), 1.0) - 1.5
-        frames.append(
-            pl.DataFrame(
-                {
-                    "model": model,
-                    "label": label.astype(np.int8),
-                    "score": 1 / (1 + np.exp(-logit)),
-                    "country": np.array(names)[country],
-                }
-            )
-        )
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with replacing(path, what="log") as beside:
+        rng = np.random.default_rng([seed, night])
+        country = rng.choice(len(names), rows, p=shares)
+        label = rng.random(rows) < prevalence[country]
+        frames = []
+        for model, distance in _SEPARATION.items():
+            logit = rng.normal(np.where(label, distance, 0.0), 1.0) - 1.5
+            score = 1 / (1 + np.exp(-logit))
+            columns = {"label": label.astype(np.int8), "score": score, "country": names[country]}
+            frames.append(pl.DataFrame({"model": model, **columns}))
+        paths.append(folder / f"{_FIRST_NIGHT + timedelta(days=night):%Y-%m-%d}" / "predictions.parquet")
+        with replacing(paths[-1], what="log") as beside:
             write_parquet(pl.concat(frames), beside)
-    except OSError as error:
-        raise OutputError.unwritable(str(path), error) from error
+    return paths

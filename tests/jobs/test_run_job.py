@@ -18,7 +18,6 @@ from prometheus_client.parser import text_string_to_metric_families as read_plai
 
 import nci_frames as nf
 from nci_frames.base.folders import changed_files
-from nci_frames.jobs import demo
 from nci_frames.jobs.counted_files import count_files, ledger_of
 from nci_frames.jobs.gates.judge import VERDICTS
 from nci_frames.jobs.history import History
@@ -34,6 +33,7 @@ from tests.hostile import NAMES
 from tests.small_jobs import SMALL, call, small_job, write_night, write_nights
 
 RECALL = '[[gates]]\nname = "finds"\nmetric = "recall"\nvalue_threshold = { lower = 0.6 }\n'
+KEYS = '[segments]\nkeys = ["country"]\n'
 GRID = [0.0, 0.25, 0.5, 0.75]
 
 
@@ -96,17 +96,12 @@ def test_init_check_run_with_the_example(tmp_path: Path) -> None:
     assert call("check", job).stdout.startswith("files:    5 (5 known)")
 
 
-def test_neither_init_nor_the_demo_replaces_what_is_there(tmp_path: Path) -> None:
+def test_init_does_not_replace_what_is_there(tmp_path: Path) -> None:
     log = write_nights(tmp_path / "nightly" / "logs", 1)[0]
     before = log.read_bytes()
     refused = call("init", tmp_path / "nightly", "--example")
     assert refused.exit_code == 2
     assert "there are logs already" in refused.output
-    small_job(tmp_path / "nightly")
-    demo = call("demo-job", "--out", tmp_path / "nightly")
-    assert demo.exit_code == 2
-    assert "the demo needs a folder of its own" in demo.output
-    assert (tmp_path / "nightly" / "job.toml").read_text() == SMALL
     assert log.read_bytes() == before
 
 
@@ -569,16 +564,17 @@ def test_an_append_that_keeps_going_counts_the_good_files_and_fails(tmp_path: Pa
     first = call(*append)
     assert first.exit_code == 3
     assert first.stderr.splitlines()[0] == f"failed: {str(bad)!r}"
-    assert first.stderr.splitlines()[-3:] == [
+    assert first.stderr.splitlines()[-4:] == [
         "error: not counted: 1 of 3 files",
         f"  where: {str(bad)!r}",
+        "  found: 1 failed",
         "  hint:  append again when these files are good: the others are known then",
     ]
     assert nf.CountsLedger(tmp_path / "ledger").sources()["path"].to_list() == [str(good), str(changed)]
     pl.read_parquet(changed).head(9).write_parquet(changed)
     second = call(*append)
     assert second.exit_code == 3
-    assert f"not counted: 2 of 3 files\n  where: {str(bad)!r}, {str(changed)!r}\n" in second.stderr
+    assert f"not counted: 2 of 3 files\n  where: {str(changed)!r}, {str(bad)!r}\n" in second.stderr
     assert "found: 1 failed, 1 changed\n" in second.stderr
     kept = call(*append, "--on-changed", "keep")
     assert (kept.exit_code, "not counted: 1 of 3 files" in kept.stderr) == (3, True)
@@ -600,49 +596,36 @@ def test_a_run_killed_between_its_name_and_the_pointer_is_built_again(tmp_path: 
         run_job(file, run="second")
 
 
-@pytest.mark.thorough
-def test_the_demo_shows_what_its_nights_bring(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    # The whole report is made on the last night only; here the others are looked at in the history.
-    shown = demo.DEMO_JOB.replace('"1e-4:0.5:round"', "[0.01]").replace('"0.5:2:log:9"', "[1.0]")
-    small = shown.replace("[report]\n", '[report]\nformats = ["json"]\n')
-    monkeypatch.setattr(demo, "DEMO_JOB", small)
-    nights = []
-    for _, outcome in demo.run_demo_nights(tmp_path / "demo", rows=5000):
-        nights.append(outcome)
-        if len(nights) == 4:
-            assert (tmp_path / "demo" / "job.toml").read_text() == small != shown
-            (tmp_path / "demo" / "job.toml").write_text(shown)
-    assert '<section id="gates"' in (nights[4].folder / "report.html").read_text()
-    assert [night.exit_code for night in nights] == [0, 0, 0, 10, 10]
-    events = [dict(night.files.group_by("event").len().rows()) for night in nights]
-    # The late file is counted; the one that is delivered again is known.
-    assert events[1] == {"known": 1, "counted": 2}
-    assert events[2] == {"known": 4, "counted": 1}
-    unusual = [night.arrived.filter(pl.col("arrival") != "new") for night in nights]
-    assert [table["arrival"].to_list() for table in unusual] == [[], ["late"], ["delivered again"], [], []]
+def test_files_that_came_late_or_again_are_told(tmp_path: Path) -> None:
+    """A file of the first night on the second, and one of the second once more, under another name."""
+    logs = tmp_path / "logs"
+    job = read_job(small_job(tmp_path, RECALL + 'segments = ["country"]\nwindow = "last"\n' + KEYS))
+    outcomes = []
+    for night in range(3):
+        write_night(logs / f"2026-03-0{night + 1}" / "a.parquet", 200, 0.8 if night < 2 else 0.1, seed=night)
+        if night == 1:
+            write_night(logs / "2026-03-01" / "late.parquet", 40, 0.8, seed=9)
+        if night == 2:
+            shutil.copy(logs / "2026-03-02" / "a.parquet", logs / "2026-03-02" / "again.parquet")
+        outcomes.append(run_job(job, run=f"night-{night + 1}"))
+    unusual = [outcome.arrived.filter(pl.col("arrival") != "new") for outcome in outcomes]
+    assert [table["arrival"].to_list() for table in unusual] == [[], ["late"], ["delivered again"]]
     assert unusual[1]["path"][0].endswith("2026-03-01/late.parquet")
-    assert unusual[2]["path"][0].endswith("2026-03-02/delivered-again.parquet")
-    assert unusual[2]["note"][0].endswith("2026-03-02/predictions.parquet")
-    assert "files: 1 late" in nights[1].line
-    assert "files: 1 delivered again" in nights[2].line
-    runs = pl.read_parquet(nights[4].folder / "runs.parquet")
-    assert runs["late"].to_list() == [0, 1, 0, 0, 0]
-    assert runs["delivered again"].to_list() == [0, 0, 1, 0, 0]
-    assert runs["verdict"].to_list() == ["pass", "pass", "pass", "fail", "fail"]
-    # The last page tells of all of it.
-    page = (nights[4].folder / "history.html").read_text()
+    assert unusual[2]["note"][0] == f"counted from {logs}/2026-03-02/a.parquet"
+    assert ["files: 1 late" in outcomes[1].line, "files: 1 delivered again" in outcomes[2].line] == [True] * 2
+    folder = outcomes[2].folder
+    runs = pl.read_parquet(folder / "runs.parquet")
+    assert runs.select("late", "delivered again", "verdict").rows() == [
+        (0, 0, "pass"),
+        (1, 0, "pass"),
+        (0, 1, "fail"),
+    ]
+    page = (folder / "history.html").read_text()
     for run, file, arrival in (
-        ("night-2", "2026-03-01/late", "late"),
-        ("night-3", "2026-03-02/delivered-again", "delivered again"),
+        ("2", "2026-03-01/late", "late"),
+        ("3", "2026-03-02/again", "delivered again"),
     ):
-        row = rf">{run}</th><td>[^<]*{file}.parquet</td>\s*<td>{arrival}</td><td>{file[:10]} 00:00</td>"
+        row = rf">night-{run}</th><td>[^<]*{file}.parquet</td>\s*<td>{arrival}</td><td>{file[:10]} 00:00</td>"
         assert re.search(row, page)
-    assert re.search(r">night-4</th>.*finds most, each night and country \(country = fr\)</td>", page)
-    failed = [set(night.verdicts.filter(verdict="fail").select("gate", "segment").rows()) for night in nights]
-    finds = "forest finds most, each night and country"
-    assert failed[:3] == [set()] * 3
-    assert {row for row in failed[3] if row[0] == finds} == {(finds, '{"country": "fr"}')}
-    assert ("forest leads", None) in failed[4]
-    manifest = json.loads((nights[4].folder / "manifest.json").read_text())
-    assert manifest["rows"]["counted"] == 2 * (5 * 5000 + 1000)
-    assert manifest["last_good"]["run"] == "night-3"
+    manifest = json.loads((folder / "manifest.json").read_text())
+    assert (manifest["rows"]["counted"], manifest["last_good"]["run"]) == (640, "night-2")

@@ -1,10 +1,95 @@
 """What a value may have changed by since the last good run, and by how much it has."""
 
+import math
 from collections.abc import Mapping
 from typing import Any
 
-from nci_frames.jobs.gates.difference import difference, shared_correlation
 from nci_frames.jobs.job_file.gates import Gate
+
+#: A value that is not known.
+UNKNOWN: dict[str, Any] = {"value": None, "lower": None, "upper": None}
+
+
+def difference(
+    own: Mapping[str, Any], other: Mapping[str, Any], *, correlation: float = 0.0
+) -> dict[str, Any]:
+    """Return the difference of two values with bounds, by squares and adding (MOVER).
+
+    Parameters
+    ----------
+    own, other
+        ``value``, ``lower``, ``upper``; null where they are not known.
+    correlation
+        That of the two estimates, in [0, 1]; a smaller one than the true one makes the bounds wider. At 1
+        both are of the same rows, and nothing is left to chance.
+
+    Returns
+    -------
+    ``value``, ``lower``, ``upper`` of *own* minus *other*; null where one of theirs is.
+
+    References
+    ----------
+    G. Y. Zou and A. Donner (2008), Construction of confidence limits about effect measures,
+    doi:10.1002/sim.3095; with a correlation G. Y. Zou (2007), Toward using confidence intervals to compare
+    correlations, doi:10.1037/1082-989X.12.4.399.
+
+    Examples
+    --------
+    >>> a, b = {"value": 0.5, "lower": 0.2, "upper": 0.9}, {"value": 0.1, "lower": 0.0, "upper": 0.5}
+    >>> {name: round(number, 3) for name, number in difference(a, b).items()}
+    {'value': 0.4, 'lower': -0.1, 'upper': 0.812}
+    >>> {name: round(number, 3) for name, number in difference(a, b, correlation=0.8).items()}
+    {'value': 0.4, 'lower': 0.159, 'upper': 0.726}
+    """
+    bounds = [side[name] for side in (own, other) for name in ("value", "lower", "upper")]
+    if any(bound is None for bound in bounds):
+        return UNKNOWN
+    value = own["value"] - other["value"]
+    if correlation == 1:
+        return {"value": value, "lower": value, "upper": value}
+    down = _joined(own["value"] - own["lower"], other["upper"] - other["value"], correlation)
+    up = _joined(own["upper"] - own["value"], other["value"] - other["lower"], correlation)
+    return {"value": value, "lower": value - down, "upper": value + up}
+
+
+def shared_correlation(shared: Mapping[str, Any], own: Mapping[str, Any], other: Mapping[str, Any]) -> float:
+    """Return the correlation of two values that some rows count in, or less than that.
+
+    A metric at a threshold, or an area, is, but for smaller terms, a mean over the positives plus one over
+    the negatives. With k = min(m^2 / (n1 n2)) over the classes, of n1 and n2 rows of which m are the same,
+    the covariance of two of them is k V or more, where V is the variance of the value of the shared rows.
+    Variances are those that the bounds tell.
+
+    Parameters
+    ----------
+    shared, own, other
+        ``lower``, ``upper``, ``positives``, ``negatives``: of the rows of both, of the one, and of the other.
+
+    Examples
+    --------
+    Of 400 rows of a class 100 are the same as all of the other's, so that the bounds are half as wide:
+
+    >>> wide = {"lower": 0.6, "upper": 0.8, "positives": 100, "negatives": 100}
+    >>> narrow = {"lower": 0.65, "upper": 0.75, "positives": 400, "negatives": 400}
+    >>> round(shared_correlation(wide, narrow, wide), 6)
+    0.5
+    """
+    sides = (shared, own, other)
+    if any(side["lower"] is None or side["upper"] is None for side in sides):
+        return 0.0
+    sizes = [(shared[rows], own[rows] * other[rows]) for rows in ("positives", "negatives")]
+    shares: list[float] = [same / math.sqrt(product) for same, product in sizes if product]
+    if not shares:
+        return 0.0
+    spreads = [float(side["upper"] - side["lower"]) ** 2 for side in sides]
+    least = min(shares)
+    # Of values without spread the bounds say nothing.
+    change = least * least * spreads[0] / math.sqrt(spreads[1] * spreads[2]) if all(spreads) else least
+    return min(1.0, least, change)
+
+
+def _joined(one: float, two: float, correlation: float) -> float:
+    return math.sqrt(max(0.0, one * one + two * two - 2 * correlation * one * two))
 
 
 def change_limits(gate: Gate, row: Mapping[str, Any], before: Mapping[str, Any] | None) -> dict[str, Any]:
@@ -45,9 +130,10 @@ def change_limits(gate: Gate, row: Mapping[str, Any], before: Mapping[str, Any] 
     }
     if judged["lower"] is None:
         return {**none, **known, "reason": row.get("reason") or "the value has no bounds"}
-    allowed = (
-        change.absolute if change.absolute is not None else (change.relative or 0.0) * abs(before["value"])
-    )
-    higher = change.direction == "higher_is_better" or (change.direction is None and not gate.minimized)
-    limits = {"limit_lower": -allowed if higher else None, "limit_upper": None if higher else allowed}
+    share = (change.relative or 0.0) * abs(before["value"])
+    allowed = share if change.absolute is None else change.absolute
+    limits = {
+        "limit_lower": None if gate.worse_above else -allowed,
+        "limit_upper": allowed if gate.worse_above else None,
+    }
     return {**limits, **known, "judged": judged}

@@ -8,13 +8,11 @@ from typing import Any, Literal
 import polars as pl
 
 from nci_frames.base.messages import quantity
-from nci_frames.jobs.gates.changes import change_limits
-from nci_frames.jobs.gates.difference import UNKNOWN, difference
+from nci_frames.jobs.gates.changes import UNKNOWN, change_limits, difference
 from nci_frames.jobs.gates.measure import Measurement, measure
 from nci_frames.jobs.gates.sequential import log_martingale
 from nci_frames.jobs.job_file.gates import Champion, Gate, ValueThreshold
-from nci_frames.jobs.job_file.model import Job, SegmentScenario
-from nci_frames.jobs.job_file.scenarios import key_text
+from nci_frames.jobs.job_file.model import Job
 from nci_frames.jobs.repeats import REPEAT
 from nci_frames.jobs.reported import Scope
 from nci_frames.schemas.columns import BUCKET
@@ -95,29 +93,16 @@ def _measured(job: Job, gate: Gate, counts: Counts) -> list[dict[str, Any]]:
     frame = counts(keys, "ever" if gate.sequential else gate.window)
     if frame.is_empty():
         return []
-    scenario = gate.prevalence if gate.scenario is None else job.scenarios[gate.scenario]
     what = Measurement(
         metric=gate.metric,
-        prevalence=gate.prevalence,
+        prevalence=gate.prevalence if gate.scenario is None else job.scenarios[gate.scenario],
         beta=gate.beta,
         threshold=job.report.decided_at if gate.threshold is None else gate.threshold,
         level=gate.level,
     )
     if gate.champion is not None:
         return _champion_rows(gate, gate.champion, frame, what, repeat)
-    if not isinstance(scenario, SegmentScenario):
-        here = replace(what, prevalence=scenario)
-        return measure(frame, gate.segments, here, repeat=repeat).to_dicts()
-    rows: list[dict[str, Any]] = []
-    for (value,), part in frame.partition_by(scenario.by, as_dict=True, maintain_order=True).items():
-        eta = (scenario.prevalence or {}).get(key_text(value))
-        here = replace(what, prevalence="observed" if eta is None else eta)
-        measured = measure(part, gate.segments, here, repeat=repeat).to_dicts()
-        shown = "missing" if value is None else key_text(value)
-        reason = f"scenario {gate.scenario} has no prevalence for {scenario.by} = {shown}"
-        none = {} if eta is not None else UNKNOWN | {"prevalence": None, "reason": reason}
-        rows += [row | none for row in measured]
-    return sorted(rows, key=lambda row: (row["model"] or "", row["segment"] or ""))
+    return measure(frame, gate.segments, what, repeat=repeat).to_dicts()
 
 
 def _champion_rows(

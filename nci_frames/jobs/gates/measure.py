@@ -8,15 +8,19 @@ import polars as pl
 
 from nci_frames.base.arguments import LEAST_BUCKETS, Prevalences
 from nci_frames.counts.pooling import pooled_counts
+from nci_frames.evaluation.field.prevalences import Field
 from nci_frames.evaluation.metrics import asked_metric
 from nci_frames.evaluation.projection.projection import project_rates
 from nci_frames.evaluation.rates.operating_points import select_operating_points
 from nci_frames.evaluation.rates.rates import compute_rates
 from nci_frames.evaluation.resampling.bootstrap import bootstrap
+from nci_frames.jobs.job_file.model import SegmentScenario
 from nci_frames.questions.units import Drawn
 
 #: Resampled logs behind the bounds of an area.
 _REPEATS = 400
+#: Why a segment has no value in a scenario.
+NO_PREVALENCE = "the scenario has no prevalence for it"
 #: Why there are no bounds where whole units are drawn.
 NO_BOUNDS = f"fewer than {LEAST_BUCKETS} buckets of units have rows"
 
@@ -26,7 +30,7 @@ class Measurement:
     """What is measured, and how."""
 
     metric: str
-    prevalence: Prevalences
+    prevalence: Prevalences | SegmentScenario
     beta: float
     threshold: float
     level: float
@@ -71,7 +75,7 @@ def measure(
         A counts frame with the keys *keys*, *repeat* and, where rows belong to units, ``bucket``, whose rows
         are kept together; with too few buckets there are no bounds.
     keys
-        The segments.
+        The segments, among them the key of a scenario.
     what
         The metric, where it is taken, and the kind and confidence of its bounds.
     repeat
@@ -89,27 +93,25 @@ def measure(
     group = ["model", *keys]
     drawn, rates = drawn_rates(counts, keys, repeat)
     points = select_operating_points(rates, threshold=what.threshold)
+    asked = what.prevalence
+    named, eta = asked.named(points) if isinstance(asked, SegmentScenario) else (pl.lit(value=True), asked)
     if asked_metric(what.metric).kind == "curve":
-        values = _areas(drawn, group, what)
+        values = _areas(drawn, group, what, named, eta)
     else:
-        values = project_rates(
-            drawn.bounded(points, level=what.level),
-            metrics=what.metric,
-            prevalence=what.prevalence,
-            beta=what.beta,
-            band=True,
-        )
+        bounded = drawn.bounded(points, level=what.level).filter(named)
+        values = project_rates(bounded, metrics=what.metric, prevalence=eta, beta=what.beta, band=True)
     found = values.select(*group, "prevalence", "value", "lower", "upper", "reason")
     table = points.drop("reason").join(found, on=group, how="left", nulls_equal=True)
+    table = table.with_columns(reason=pl.when(named).then("reason").otherwise(pl.lit(NO_PREVALENCE)))
     if not drawn.enough:
         none = {name: pl.lit(None, pl.Float64) for name in ("lower", "upper")}
         table = table.with_columns(**none, reason=pl.lit(NO_BOUNDS))
     worth = drawn.worth_of_all(keys)
     if worth is not None:
         table = table.join(worth, on=group, how="left", nulls_equal=True)
-    own = pl.col("observed_prevalence")
+    given = pl.lit(eta if isinstance(eta, float) else None, pl.Float64)
     prevalence = (
-        own if what.prevalence == "observed" else pl.col("prevalence").fill_null(pl.lit(what.prevalence))
+        pl.col("observed_prevalence") if isinstance(eta, str) else pl.col("prevalence").fill_null(given)
     )
     return table.select(
         "model",
@@ -121,15 +123,16 @@ def measure(
     ).sort("model", "segment")
 
 
-def _areas(drawn: Drawn, group: Sequence[str], what: Measurement) -> pl.DataFrame:
+def _areas(
+    drawn: Drawn, group: Sequence[str], what: Measurement, named: pl.Expr, eta: Prevalences | Field
+) -> pl.DataFrame:
     """Return the area of each group, or the mean of those of its repeats, with bounds."""
     units = drawn.units if drawn.enough else None
+    counts = drawn.counts.filter(named)
     found = bootstrap(
-        drawn.counts
-        if drawn.enough or drawn.units is None
-        else pooled_counts(drawn.counts, over=drawn.units),
+        counts if drawn.units == units else pooled_counts(counts, over=str(drawn.units)),
         metric=what.metric,
-        prevalence=what.prevalence,
+        prevalence=eta,
         repeats=_REPEATS,
         level=what.level,
         units=units,

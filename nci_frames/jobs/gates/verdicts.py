@@ -48,16 +48,12 @@ def gate_text(gate: Gate) -> str:
 
 
 def _promised(gate: Gate) -> str:
-    if gate.value_threshold is not None:
-        limits = {"limit_lower": gate.value_threshold.lower, "limit_upper": gate.value_threshold.upper}
-        return limit_text({"kind": "value_threshold", **limits})
-    change = gate.change_threshold
+    change, value = gate.change_threshold, gate.value_threshold
     if change is None:
-        return ""
+        limits = {"limit_lower": value and value.lower, "limit_upper": value and value.upper}
+        return limit_text({"kind": "value_threshold", **limits})
     allowed = f"{change.absolute:g}" if change.relative is None else f"{100 * change.relative:g} %"
-    lower = change.direction == "lower_is_better" or (change.direction is None and gate.minimized)
-    side = "above" if lower else "below"
-    return f"at most {allowed} {side} the last good run"
+    return f"at most {allowed} {'above' if gate.worse_above else 'below'} the last good run"
 
 
 def limit_text(row: dict[str, Any]) -> str:

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal, cast
 
+import polars as pl
 from pydantic import AfterValidator, BeforeValidator, Field, field_validator, model_validator
 
 from nci_frames.base.arguments import LEAST_BUCKETS
@@ -12,6 +13,7 @@ from nci_frames.jobs.job_file.gates import Distinct, Gate, Model, Probability, a
 from nci_frames.jobs.job_file.logs import Source, Traffic, TrafficColumns
 from nci_frames.jobs.ledger.settings import CountingSettings
 from nci_frames.options.report import ReportOptions, SegmentOptions
+from nci_frames.schemas import key_text
 
 
 def _thresholds(value: Any) -> Any:
@@ -95,6 +97,14 @@ class SegmentScenario(Model):
             raise ValueError("give either prevalence or table")
         return self
 
+    def named(self, counts: pl.DataFrame) -> tuple[pl.Expr, pl.DataFrame]:
+        """Return which rows are of values of the key that it names, and the prevalence of each of these."""
+        text = key_text(self.by, counts.schema[self.by])
+        there = set(counts.select(text).to_series())
+        rows = [(value, eta) for value, eta in (self.prevalence or {}).items() if value in there]
+        field = pl.DataFrame(rows, schema={self.by: pl.String, "prevalence": pl.Float64}, orient="row")
+        return text.is_in(field[self.by].to_list()).fill_null(value=False), field
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Report(ReportOptions):
@@ -176,36 +186,24 @@ class Job(Model):
     def _names_exist(self) -> "Job":
         if self.buckets is not None and self.columns.unit is None:
             raise ValueError("buckets divide units, and columns.unit names none")
-        for name, scenario in self.scenarios.items():
-            if isinstance(scenario, SegmentScenario) and scenario.by not in self.segments.keys:
-                raise ValueError(f"scenario {name!r}: {scenario.by!r} is not among segments.keys")
+        if self.traffic is not None and self.thresholds == "exact":
+            raise ValueError("traffic is compared at thresholds that both logs have: give them as numbers")
+        by = {name: s.by for name, s in self.scenarios.items() if isinstance(s, SegmentScenario)}
+        keys = [(f"scenario {name!r}", key) for name, key in by.items()]
+        keys += [(f"gate {gate.name!r}", key) for gate in self.gates for key in gate.segments]
+        keys += [("traffic", key) for key in self.traffic_keys]
+        for what, key in keys:
+            if key not in self.segments.keys:
+                raise ValueError(f"{what}: {key!r} is not among segments.keys")
         names = [gate.name for gate in self.gates]
-        for name in names:
-            if names.count(name) > 1:
-                raise ValueError(f"two gates have the name {name!r}")
         for gate in self.gates:
-            if gate.scenario is not None and gate.scenario not in self.scenarios:
-                raise ValueError(f"gate {gate.name!r}: there is no scenario {gate.scenario!r}")
-            for key in gate.segments:
-                if key not in self.segments.keys:
-                    raise ValueError(f"gate {gate.name!r}: {key!r} is not among segments.keys")
-            taken = None if gate.scenario is None else self.scenarios[gate.scenario]
-            if isinstance(taken, SegmentScenario) and taken.by not in gate.segments:
-                raise ValueError(
-                    f"gate {gate.name!r}: scenario {gate.scenario!r} needs the segment {taken.by!r}"
-                )
-        return self
-
-    @model_validator(mode="after")
-    def _traffic_is_comparable(self) -> "Job":
-        if self.traffic is not None:
-            if self.thresholds == "exact":
-                raise ValueError(
-                    "traffic is compared at thresholds that both logs have: give them as numbers"
-                )
-            for key in self.traffic.segments or ():
-                if key not in self.segments.keys:
-                    raise ValueError(f"traffic: {key!r} is not among segments.keys")
+            told, scenario = f"gate {gate.name!r}", gate.scenario
+            if names.count(gate.name) > 1:
+                raise ValueError(f"two gates have the name {gate.name!r}")
+            if scenario is not None and scenario not in self.scenarios:
+                raise ValueError(f"{told}: there is no scenario {scenario!r}")
+            if scenario in by and by[scenario] not in gate.segments:
+                raise ValueError(f"{told}: scenario {scenario!r} needs the segment {by[scenario]!r}")
         return self
 
     @property

@@ -34,11 +34,6 @@ def with_tables(job: Job, resolve: Callable[[str], str]) -> Job:
     return job.model_copy(update={"scenarios": scenarios})
 
 
-def key_text(value: object) -> str:
-    """Write the value of a key as a job file, or a table, does."""
-    return str(value).lower() if isinstance(value, bool) else str(value)
-
-
 def _read(scenario: SegmentScenario, path: str, key: str) -> SegmentScenario:
     where = f"{key}, {path!r}"
     columns = [scenario.by, "prevalence"]

@@ -70,16 +70,13 @@ def find_windows(
             files += find_logs(path)
             continue
         dated = _dated(path, length)
-        starts = [file.window[0] for file in dated if file.window is not None]
-        later += starts
-        if until is not None:
-            starts = [start for start in starts if start < until]
-        kept = set(starts)
+        later += [start for start, _ in dated]
+        kept = [(start, file) for start, file in dated if until is None or start < until]
         if lookback is not None and kept and not everything:
-            newest = max(kept)
+            newest = kept[-1][0]
             # How far back that is may be before the first year.
-            kept = {start for start in kept if newest - start <= lookback * length}
-        files += [file for file in dated if file.window is not None and file.window[0] in kept]
+            kept = [(start, file) for start, file in kept if newest - start <= lookback * length]
+        files += [file for _, file in kept]
     if not files and later:
         found = f"the first window begins at {min(later):%Y-%m-%d %H:%M} UTC"
         msg = f"no window begins before {Option('until')}"
@@ -89,7 +86,7 @@ def find_windows(
     return files
 
 
-def _dated(template: str, length: timedelta) -> list[SourceFile]:
+def _dated(template: str, length: timedelta) -> list[tuple[datetime, SourceFile]]:
     """Return the files of a template, each with the window that its path names, the oldest first."""
     directives = _PLACE.findall(template)[0]
     before, after = _PLACE.split(template)[::2]
@@ -117,7 +114,7 @@ def _dated(template: str, length: timedelta) -> list[SourceFile]:
         except ValueError:
             continue  # 31 February is no date, and its folder none of ours
         found.append((start, SourceFile(file.path, file.keys, (start, start + length))))
-    return [file for _, file in sorted(found, key=lambda pair: (pair[0], pair[1].path))]
+    return sorted(found, key=lambda pair: (pair[0], pair[1].path))
 
 
 def _glob_to_regex(pattern: str) -> str:
