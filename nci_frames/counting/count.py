@@ -9,7 +9,8 @@ from typing import Literal
 import numpy as np
 import polars as pl
 
-from nci_frames.base.errors import NearlyUniqueKeyWarning, SourceError, ToleranceWarning
+from nci_frames.base.errors import NearlyUniqueKeyWarning, OutsideGridWarning, SourceError, ToleranceWarning
+from nci_frames.base.typing import Floats
 from nci_frames.counting.engine.exact import TooManyRowsError
 from nci_frames.counting.engine.grid import Counted
 from nci_frames.counting.engine.memory import Budget
@@ -19,7 +20,7 @@ from nci_frames.counting.logs.reading import Scan, kept_keys
 from nci_frames.counting.logs.scan import scan_behind
 from nci_frames.counting.thresholds.auto import EXACT_ROWS, Chosen, choose_thresholds
 from nci_frames.counting.thresholds.grids import AutoThresholds, Thresholds, auto_thresholds, check_thresholds
-from nci_frames.counting.thresholds.scale import marks, off_scale
+from nci_frames.counts.score_scale import HIGHEST, LOWEST, named_models, no_probabilities, share_off_scale
 from nci_frames.counts.scores_as_counts import counts_as_scores
 from nci_frames.schemas import COUNTS
 from nci_frames.schemas.checked import checked
@@ -290,3 +291,45 @@ def nearly_unique(groups: pl.DataFrame, rows: int, where: str) -> NearlyUniqueKe
         return None
     msg = f"in {where} the key {' and the key '.join(named)} for {per_model:,.0f} rows of a model"
     return NearlyUniqueKeyWarning(f"{msg}: nearly every row is a group of its own; choose other keys")
+
+
+#: At least this many thresholds are taken for a grid that is meant to span the scores: of probabilities, and
+#: of scores of any other scale, where a few thresholds may be meant for a few places.
+_MANY_THRESHOLDS, _MANY_ELSEWHERE = 5, 15
+
+_ADVICE = "thresholds='auto' (on the command line, in a ledger or a job: 'exact') fits any scores"
+
+
+def marks(grid: Floats) -> Floats | None:
+    """Return more thresholds to count at, so that ``off_scale`` can judge those of *grid*."""
+    return np.array([LOWEST, HIGHEST]) if len(grid) >= _MANY_THRESHOLDS else None
+
+
+def off_scale(counts: pl.DataFrame | None, grid: Floats | None, where: str) -> OutsideGridWarning | None:
+    """Return a warning if the scores have another scale than the thresholds.
+
+    Parameters
+    ----------
+    counts
+        Counts at the thresholds of ``marks(grid)``; None where there are none.
+    grid
+        The thresholds that were asked for.
+    where
+        For the message: what the user called the log.
+    """
+    if counts is None or grid is None:
+        return None
+    shares = share_off_scale(counts, COUNTS.keys(counts.columns))
+    finite = grid[np.isfinite(grid)]
+    inside = int(((finite > LOWEST) & (finite < HIGHEST)).sum())
+    if inside == len(finite):
+        told = no_probabilities(shares, f" in {where}")
+        told = told and f"{told}: thresholds from 0 to 1 cannot distinguish them; {_ADVICE}"
+        return OutsideGridWarning(told) if told else None
+    within = shares.filter(rows=0.0)
+    if within.is_empty() or 2 * inside > len(finite) or len(finite) < _MANY_ELSEWHERE:
+        return None
+    return OutsideGridWarning(
+        f"all scores of {named_models(within)} in {where} lie from 0 to 1, but only {inside:,} of "
+        f"{len(finite):,} thresholds do; {_ADVICE}"
+    )

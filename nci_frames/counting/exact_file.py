@@ -23,7 +23,7 @@ from nci_frames.base.files import ROWS_OF_A_GROUP, file_kind, row_groups, scratc
 from nci_frames.base.memory import gigabytes
 from nci_frames.counting.count import nearly_unique, need_whole_log
 from nci_frames.counting.engine.batches import read_batches
-from nci_frames.counting.engine.distinct import (
+from nci_frames.counting.engine.exact import (
     Block,
     Part,
     blocks_of,
@@ -38,8 +38,7 @@ from nci_frames.counting.engine.progress import rows_shown
 from nci_frames.counting.logs.opening import Predictions
 from nci_frames.counting.logs.reading import Scan, kept_keys
 from nci_frames.counting.logs.scan import scan_behind
-from nci_frames.counting.out_of_memory.room import Room
-from nci_frames.counting.out_of_memory.spilling import Spill, merged
+from nci_frames.counting.out_of_memory import Room, Spill, merged
 from nci_frames.schemas.checked import checked
 
 

@@ -7,22 +7,221 @@ copied, and the chunks of a large group share the memory of its keys with each o
 
 from collections.abc import Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 
+import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 from nci_frames.counting.engine.batches import Batch, read_batches
-from nci_frames.counting.engine.distinct import (
-    Part,
-    blocks_of,
-    columns_of_counts,
-    count_distinct,
-    gather,
-    parts_in_order,
-)
-from nci_frames.counting.engine.grid import Counted
+from nci_frames.counting.engine.grid import Counted, Counts
 from nci_frames.counting.engine.groups import GroupNumbers
 from nci_frames.counting.engine.memory import KEY_BYTES, Budget
 from nci_frames.counting.logs.reading import Scan
+from nci_frames.schemas.runs import rows_of_runs
+
+Floats = NDArray[np.floating]
+#: threshold, tp, fp, fn, tn: group after group, the thresholds of each ascending.
+Distinct = tuple[Floats, Counts, Counts, Counts, Counts]
+
+
+@dataclass(frozen=True, slots=True)
+class Rows:
+    """Some rows, and to which of so many groups each belongs."""
+
+    groups: int
+    #: 16 bits, because their stable sort is a radix sort; one group alone needs none.
+    numbers: NDArray[np.uint16]
+    scores: Floats
+    labels: NDArray[np.bool_]
+    weights: NDArray[np.float64] | None
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """The counts of some groups."""
+
+    numbers: NDArray[np.int64]
+    sizes: NDArray[np.int64]  # distinct scores of each
+    columns: Distinct
+
+    def table(self, columns: Mapping[str, pl.DataType], rows: slice = slice(None)) -> pl.DataFrame:
+        """Return the counts as a frame without keys, all or some rows, with such columns."""
+        series = zip(columns.items(), self.columns, strict=True)
+        return pl.DataFrame([pl.Series(name, column[rows]).cast(dtype) for (name, dtype), column in series])
+
+
+def columns_of_counts(*, weighted: bool) -> dict[str, pl.DataType]:
+    """Return the columns of counts besides keys: rows are counted, or weights summed."""
+    number = pl.Float64() if weighted else pl.Int64()
+    return {"threshold": pl.Float64(), **dict.fromkeys(("tp", "fp", "fn", "tn"), number)}
+
+
+def count_distinct(rows: Rows) -> tuple[NDArray[np.int64], Distinct]:
+    """Return how many distinct scores each group has, and the counts at each of them.
+
+    The memory of the scores is used up. Sums of weights are those of the rows in their order, to the bit.
+    """
+    # Adding zero turns -0.0 into 0.0: the two are one score.
+    np.add(rows.scores, 0, out=rows.scores)
+    if rows.groups == 1 and rows.weights is None:
+        counted = count_one(rows.scores, rows.labels)
+        return np.array([len(counted[0])]), counted
+    numbers = rows.numbers if rows.groups > 1 else np.zeros(len(rows.scores), np.uint16)
+    order = np.argsort(rows.scores, kind=None if rows.weights is None else "stable")
+    order = order[np.argsort(numbers[order], kind="stable")]
+    scores, labels, numbers = rows.scores[order], rows.labels[order], numbers[order]
+    first = np.flatnonzero(_begins(scores) | _begins(numbers))
+    group = numbers[first]
+    sizes = np.bincount(group, minlength=rows.groups)
+    if rows.weights is not None:
+        weights, ends, cells = rows.weights[order], np.cumsum(sizes)[:-1], []
+        for of_class in (labels, ~labels):
+            sums = np.add.reduceat(np.where(of_class, weights, 0.0), first)
+            # From the highest score down.
+            above = [mine[::-1].cumsum()[::-1] for mine in np.split(sums, ends)]
+            cells.append((np.concatenate(above), np.concatenate([mine[:1] - mine for mine in above])))
+        (tp, fn), (fp, tn) = cells
+        return sizes, (scores[first], tp, fp, fn, tn)
+    size = np.bincount(numbers, minlength=rows.groups)
+    begin = np.cumsum(size) - size
+    true_before = np.append(0, np.cumsum(labels))
+    true = true_before[begin + size] - true_before[begin]
+    fn = true_before[first] - true_before[begin][group]
+    tn = first - begin[group] - fn
+    return sizes, (scores[first], true[group] - fn, (size - true)[group] - tn, fn, tn)
+
+
+def count_one(scores: Floats, labels: NDArray[np.bool_]) -> Distinct:
+    """Count the rows of one group, whose scores have no -0.0 and are sorted in place."""
+    rare_is_true = 2 * np.count_nonzero(labels) <= len(labels)
+    rare = np.sort(scores[labels if rare_is_true else ~labels])
+    # The labels need not follow: the rows below a score are of one class or the other.
+    scores.sort()
+    below = np.flatnonzero(_begins(scores))
+    distinct = scores if len(below) == len(scores) else scores[below]
+    first = np.flatnonzero(_begins(rare))
+    at = np.searchsorted(distinct, rare[first])
+    # Up to the first score of the rare class none of it are below, up to the second so many, and so on.
+    rare_below = np.repeat(np.append(first, len(rare)), np.diff(at, prepend=-1, append=len(distinct) - 1))
+    common_below = np.subtract(below, rare_below, out=below)
+    rare_from, common_from = len(rare) - rare_below, len(labels) - len(rare) - common_below
+    if rare_is_true:
+        return distinct, rare_from, common_from, rare_below, common_below
+    return distinct, common_from, rare_from, common_below, rare_below
+
+
+def _begins(values: NDArray[np.generic]) -> NDArray[np.bool_]:
+    """Return of each value whether it differs from the one before it."""
+    # By comparison: the difference of two infinities is NaN.
+    begins = np.ones(len(values), np.bool_)
+    np.not_equal(values[1:], values[:-1], out=begins[1:])
+    return begins
+
+
+#: Rows that are ordered by group at a time: their arrays fit into the fast memory of a processor, and are too
+#: small for large pages, which the system may have to make first.
+_BLOCK_ROWS = 1 << 18
+#: A block has at least so many rows for each group, since it takes 8 bytes for each.
+_ROWS_PER_BOUND = 8
+
+#: A group with so many rows is counted alone: to count several at once takes longer for a row.
+ALONE_ROWS = 1 << 13
+#: Smaller groups are counted together, as many as have so many rows.
+_PART_ROWS = 1 << 17
+#: Within a part, groups have numbers of 16 bits.
+MOST_GROUPS = 1 << 16
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """Some rows, ordered by the number of their group."""
+
+    bounds: NDArray[np.intp]  # the first row of each group number, and the number of rows
+    scores: Floats
+    labels: NDArray[np.bool_]
+    weights: NDArray[np.float64] | None
+
+
+def blocks_of(batches: Iterable[Batch], groups: GroupNumbers) -> Iterator[Block]:
+    """Yield the rows of all batches in blocks, those of each group in their order."""
+    waiting: list[Batch] = []
+    rows = 0
+    for batch in batches:
+        waiting.append(batch)
+        rows += len(batch.scores)
+        if rows >= max(_BLOCK_ROWS, _ROWS_PER_BOUND * len(groups)):
+            yield ordered(waiting)
+            waiting, rows = [], 0
+    if waiting:
+        yield ordered(waiting)
+
+
+def ordered(batches: list[Batch]) -> Block:
+    """Return the rows of some batches as one block."""
+    numbers = np.concatenate([batch.numbers for batch in batches])
+    # The stable sort of 16-bit numbers is a radix sort.
+    small = numbers.astype(np.uint16) if numbers.max(initial=0) < 1 << 16 else numbers
+    rows = np.argsort(small, kind="stable")
+    weights = [batch.weights for batch in batches if batch.weights is not None]
+    return Block(
+        np.append(0, np.cumsum(np.bincount(numbers))),
+        np.concatenate([batch.scores for batch in batches])[rows],
+        np.concatenate([batch.labels for batch in batches])[rows],
+        np.concatenate(weights)[rows] if weights else None,
+    )
+
+
+def rows_of_groups(blocks: Iterable[Block], groups: int) -> NDArray[np.int64]:
+    """Return how many negatives and positives each group has."""
+    rows = np.zeros((groups, 2), np.int64)
+    for block in blocks:
+        positives = np.diff(np.append(0, np.cumsum(block.labels))[block.bounds])
+        rows[: len(positives)] += np.stack([np.diff(block.bounds) - positives, positives], axis=1)
+    return rows
+
+
+def parts_of(rows_of: NDArray[np.int64]) -> Iterator[slice]:
+    """Yield the places of groups that are counted together, given the rows of each."""
+    begin = rows = 0
+    for number, mine in enumerate(rows_of.tolist()):
+        full = rows + mine > _PART_ROWS or number - begin == MOST_GROUPS
+        if number > begin and (full or mine >= ALONE_ROWS or (rows >= ALONE_ROWS and number == begin + 1)):
+            yield slice(begin, number)
+            begin, rows = number, 0
+        rows += mine
+    if len(rows_of):
+        yield slice(begin, len(rows_of))
+
+
+def parts_in_order(blocks: list[Block], order: NDArray[np.int64]) -> list[NDArray[np.int64]]:
+    """Return, in the order of all groups, the numbers of those that are counted together."""
+    rows_of = rows_of_groups(blocks, len(order)).sum(axis=1)
+    return [order[part] for part in parts_of(rows_of[order])]
+
+
+def gather(blocks: list[Block], part: NDArray[np.int64]) -> Rows:
+    """Return the rows of some groups, those of each in their order."""
+    mine: list[tuple[Block, slice | NDArray[np.int64]]] = []
+    numbers = [np.empty(0, np.uint16)]
+    for block in blocks:
+        # Groups that were met after the block have no bounds in it.
+        known = np.flatnonzero(part < len(block.bounds) - 1)
+        starts, ends = block.bounds[part[known]], block.bounds[part[known] + 1]
+        if len(part) > 1:
+            mine.append((block, rows_of_runs(starts, ends - starts)))
+            numbers.append(np.repeat(known.astype(np.uint16), ends - starts))
+        else:
+            mine.append((block, slice(starts[0], ends[0]) if len(known) else slice(0)))
+    weights = [block.weights[rows] for block, rows in mine if block.weights is not None]
+    return Rows(
+        len(part),
+        np.concatenate(numbers),
+        np.concatenate([block.scores[rows] for block, rows in mine]),
+        np.concatenate([block.labels[rows] for block, rows in mine]),
+        np.concatenate(weights) if weights else None,
+    )
+
 
 #: Counts with fewer rows are one chunk, which NumPy reads without a copy.
 _IN_CHUNKS = 1 << 20

@@ -124,10 +124,6 @@ class PageChecksums:
         self._columns = columns
         self._compared = not files
 
-    def compare(self) -> None:
-        """Raise SourceError if a page has another checksum than was written with it."""
-        self._compare(Event())
-
     @contextmanager
     def compared_meanwhile(self) -> Iterator[None]:
         """Compare in a thread beside the reading of the files: a pass over them has time to spare.
@@ -142,7 +138,7 @@ class PageChecksums:
             return
         stop = Event()
         with ThreadPoolExecutor(1, "checksums") as thread:
-            comparison = thread.submit(self._compare, stop)
+            comparison = thread.submit(self.compare, stop)
             try:
                 yield
             except Exception:
@@ -154,7 +150,9 @@ class PageChecksums:
                 raise
             comparison.result()
 
-    def _compare(self, stop: Event) -> None:
+    def compare(self, stop: Event | None = None) -> None:
+        """Raise SourceError if a page has another checksum than was written with it; end early at *stop*."""
+        stop = stop or Event()
         if self._compared:
             return
         damaged: dict[str, str] = {}

@@ -11,8 +11,8 @@ import glob
 import os
 import re
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
+from typing import NamedTuple
 from urllib.parse import unquote
 
 from nci_frames.base.errors import SchemaError, SkippedFilesWarning, SourceError
@@ -34,20 +34,18 @@ _HIVE = re.compile(r"([^=]+)=(.*)", re.DOTALL)
 _PLAIN_HIVE = re.compile(r"[^=%*?\[\]{}]+=[^=*?\[\]{}]*", re.DOTALL)
 
 
-@dataclass(frozen=True, slots=True)
-class LogFile:
+class LogFile(NamedTuple):
     """A file as it was named, and the values of the keys that its folders spell."""
 
     path: str
     keys: dict[str, str]
 
 
-@dataclass(slots=True)
-class Found:
+class Found(NamedTuple):
     """The files of a source, and what lies beside them and was skipped."""
 
-    files: list[LogFile] = field(default_factory=list)
-    skipped: list[str] = field(default_factory=list)
+    files: list[LogFile]
+    skipped: list[str]
 
 
 def is_csv(path: str) -> bool:
@@ -69,15 +67,15 @@ def find_files(paths: Sequence[str]) -> Found:
         # To the system it is the folder in which the process is.
         hint = "is a variable of the shell not set? '.' is the folder here"
         raise no_match("", "an empty name", hint)
-    found = Found()
     globs = {name: _glob_of(name) for name in paths}
     tops = [top for top, _ in globs.values()]
     top = tops[0] if len(tops) == 1 else os.path.commonpath(map(_absolute, tops))
     places: dict[str, LogFile] = {}
+    skipped: list[str] = []
     for name, (below, parts) in globs.items():
-        files = _files(name, below, parts, found.skipped)
+        files = _files(name, below, parts, skipped)
         if not files:
-            raise _nothing(name, parts, found.skipped)
+            raise _nothing(name, parts, skipped)
         for path in files:
             file = LogFile(path, _keys(path, top))
             first = places.setdefault(os.path.realpath(path), file)
@@ -85,8 +83,7 @@ def find_files(paths: Sequence[str]) -> Found:
                 msg = "one file is reached by two paths that spell different keys"
                 where = f"{first.path!r} and {path!r}"
                 raise SchemaError(msg, where=where, found=f"{first.keys} and {file.keys}")
-    found.files = list(places.values())
-    return found
+    return Found(list(places.values()), skipped)
 
 
 def _glob_of(name: str) -> tuple[str, tuple[str, ...] | None]:

@@ -21,7 +21,7 @@ from nci_frames.base.messages import listed, quantity
 from nci_frames.base.typing import Floats
 from nci_frames.counting.engine.grid import Counted, joined
 from nci_frames.counting.engine.memory import Budget
-from nci_frames.counting.engine.passes import Engine, Scores
+from nci_frames.counting.engine.passes import Scores
 from nci_frames.counting.logs.opened import FILE, OpenedLog, Stamp
 from nci_frames.counting.logs.reading import Scan
 from nci_frames.counting.spark.files import need_columns_in_files
@@ -41,35 +41,29 @@ _BATCH = 1 << 17
 
 def open_frame(frame: Any) -> OpenedLog:
     """Open a frame of Spark."""
-    return _source(SparkRows.of(frame))
+    return _Spark.of(frame).opened({}, None)
 
 
-def _source(mine: SparkRows, stamps: Mapping[str, Stamp] | None = None, rows: int | None = None) -> OpenedLog:
-    """Return a source whose frame has the columns alone; reading its rows is refused."""
-    spark = _Spark(mine)
+class _Spark(SparkRows):
+    """Rows of Spark as an engine has them."""
 
-    def refuse(*_: Any) -> Iterator[pl.DataFrame]:
-        raise spark.refusal()
+    def opened(self, stamps: Mapping[str, Stamp], rows: int | None) -> OpenedLog:
+        """Return a source whose frame has the columns alone; reading its rows is refused."""
 
-    frame = register_io_source(refuse, schema=mine.schema(), explain_name=mine.where)
-    return OpenedLog(frame, mine.where, rows=rows, stamps=stamps or {}, elsewhere=spark)
+        def refuse(*_: Any) -> Iterator[pl.DataFrame]:
+            raise self.refusal()
 
-
-@dataclass(frozen=True, slots=True)
-class _Spark(Engine):
-    rows: SparkRows
+        frame = register_io_source(refuse, schema=self.schema(), explain_name=self.where)
+        return OpenedLog(frame, self.where, rows=rows, stamps=stamps, elsewhere=self)
 
     def only(self, needed: Mapping[str, str]) -> OpenedLog:
-        rows = self.rows.only(needed)
-        return _source(rows, need_columns_in_files(rows, needed), rows.count())
-
-    def distinct(self, column: str, most: int | None) -> pl.Series:
-        return self.rows.distinct(column, most)
+        mine = self.selected(needed)
+        return mine.opened(need_columns_in_files(mine, needed), mine.number())
 
     def refusal(self) -> SourceError:
         hint = "filter and join in Spark, before the scan; fetch a small frame with frame.toArrow()"
         msg = "these rows are in Spark, where they can only be counted"
-        return SourceError(msg, where=self.rows.where, hint=hint)
+        return SourceError(msg, where=self.where, hint=hint)
 
     def count(
         self, scan: Scan, group: list[str], grid: Floats | None, also: Floats | None, budget: Budget
@@ -92,16 +86,16 @@ class _Spark(Engine):
         kernel = partial(partial_counts, group=group, grid=thresholds, budget=budget)
         by = [*key_names(len(group)), "place", "code"]
         sums = _sums(weighted=scan.weighted)
-        found = _run(self.rows, scan, kernel, lambda partial: partial.groupBy(*by).agg(*sums))
+        found = _run(self, scan, kernel, lambda partial: partial.groupBy(*by).agg(*sums))
         counted = counted_of(found, {key: raw[key] for key in group}, grid, also, budget, scan.source.where)
         if scan.on_invalid == "raise" and scan.reasons(counted.rows_by_code):
-            raise scan.refusal(counted.rows_by_code, _files_of_invalid(scan, self.rows))
+            raise scan.refusal(counted.rows_by_code, _files_of_invalid(scan, self))
         scan.need_same_rows(sum(counted.rows_by_code.values()))
         return counted
 
     def scores(self, scan: Scan) -> Scores:
         """Find the scores of a scan of these rows."""
-        found = _run(self.rows, scan, partial_scores)["score"]
+        found = _run(self, scan, partial_scores)["score"]
         return Scores(np.empty(0)).and_of(found.drop_nulls().to_numpy(), many=found.has_nulls())
 
 

@@ -6,8 +6,8 @@ Nothing here imports PySpark before there is a frame of it.
 import re
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import Any, Self
 
 import polars as pl
 import pyarrow as pa
@@ -33,7 +33,7 @@ class SparkRows:
     where: str = "the Spark DataFrame"
 
     @classmethod
-    def of(cls, frame: Any) -> "SparkRows":
+    def of(cls, frame: Any) -> Self:
         """Take a frame of Spark.
 
         Raises
@@ -48,7 +48,7 @@ class SparkRows:
         # By place: names may have dots or quotes, and Spark takes "Model" for "model".
         return cls(frame.toDF(*(f"c{place}" for place in range(len(names)))), names)
 
-    def only(self, columns: Iterable[str]) -> "SparkRows":
+    def selected(self, columns: Iterable[str]) -> Self:
         """Return the rows with some of the columns.
 
         Raises
@@ -63,13 +63,13 @@ class SparkRows:
             raise SchemaError(msg, where=self.where, hint="rename one of them, or drop it")
         places = [f"c{self.names.index(name)}" for name in wanted]
         frame = self.frame.select(*places).toDF(*(f"c{place}" for place in range(len(places))))
-        return SparkRows(frame, tuple(wanted), self.where)
+        return replace(self, frame=frame, names=tuple(wanted))
 
     def schema(self) -> pl.Schema:
         """Return the columns with the types that they have in Polars; Object where there is none."""
         return schema_of(self.frame.schema, self.names)
 
-    def count(self) -> int:
+    def number(self) -> int:
         """Return the number of rows, counted by Spark; of Parquet files it reads only the footers."""
         with self.errors():
             return int(self.frame.count())

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from polars.testing import assert_frame_equal
 
 import nci_frames as nf
-from nci_frames.counting.engine import batches, distinct, exact
-from nci_frames.counting.engine.distinct import Rows, count_distinct
+from nci_frames.counting.engine import batches, exact
+from nci_frames.counting.engine.exact import Rows, count_distinct
 from nci_frames.schemas.runs import group_starts, is_sorted
 from tests.logs import random_log
 
@@ -23,7 +23,7 @@ KEYS = ["model", "fold", "country"]
 def small_chunks(monkeypatch: pytest.MonkeyPatch) -> None:
     """Chunks as those of large groups, and blocks as those of large logs, of few rows."""
     for name, rows in {"_BLOCK_ROWS": 500, "ALONE_ROWS": 200, "_PART_ROWS": 400}.items():
-        monkeypatch.setattr(distinct, name, rows)
+        monkeypatch.setattr(exact, name, rows)
     for name, rows in {"_IN_CHUNKS": 0, "_CHUNK_ROWS": 150}.items():
         monkeypatch.setattr(exact, name, rows)
     monkeypatch.setattr(batches, "_SLICE_ROWS", 300)
@@ -94,7 +94,7 @@ def test_the_memory_of_keys_is_known_before(
 def test_small_groups_share_the_memory_of_the_keys_that_they_have_in_common(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("nci_frames.counting.engine.distinct._PART_ROWS", 400)
+    monkeypatch.setattr("nci_frames.counting.engine.exact._PART_ROWS", 400)
     monkeypatch.setattr("nci_frames.counting.engine.exact._IN_CHUNKS", 1)
     log = random_log(4000, values=10**6).sort("model").with_columns(day=pl.Series(range(4000)) % 50)
     counts = nf.count_confusion(log, thresholds="exact", by=["day"])

@@ -20,11 +20,9 @@ from hypothesis import given
 from polars.testing import assert_frame_equal
 
 import nci_frames as nf
-from nci_frames.counting import exact_file
-from nci_frames.counting.engine import batches, distinct
-from nci_frames.counting.out_of_memory import spilling
-from nci_frames.counting.out_of_memory.room import Room
-from nci_frames.counting.out_of_memory.spilling import Spill
+from nci_frames.counting import exact_file, out_of_memory
+from nci_frames.counting.engine import batches, exact
+from nci_frames.counting.out_of_memory import Room, Spill
 from nci_frames.demo import write_synthetic_logs
 from tests.logs import once, random_log
 from tests.processes import in_python
@@ -99,9 +97,9 @@ def test_one_score_with_more_rows_than_fit(target: Path, monkeypatch: pytest.Mon
 
     def count_distinct(rows: Any) -> Any:
         together.append(len(rows.scores))
-        return distinct.count_distinct(rows)
+        return exact.count_distinct(rows)
 
-    monkeypatch.setattr(spilling, "count_distinct", count_distinct)
+    monkeypatch.setattr(out_of_memory, "count_distinct", count_distinct)
     scores = [0.5] * 900 + [place / 100 for place in range(100)]
     log = pl.DataFrame({"model": "a", "label": [True, False] * 500, "score": scores})
     nf.sink_exact_counts(log, target)
@@ -258,7 +256,7 @@ from pathlib import Path
 import pytest
 from tests.counting.out_of_memory.test_exact_file import LOG, shrink
 from nci_frames.counting import exact_file
-from nci_frames.counting.out_of_memory.spilling import Spill
+from nci_frames.counting.out_of_memory import Spill
 import nci_frames as nf
 place, name = (Spill, "write") if sys.argv[2] == "spill" else (exact_file, "_table")
 done, left = getattr(place, name), int(sys.argv[3])
@@ -330,7 +328,7 @@ def test_limits_that_are_too_small(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     for wrong in (0, -1):
         with pytest.raises(nf.ParameterError, match="memory_limit must be a number of bytes above 0"):
             nf.sink_exact_counts(LOG, file, memory_limit=wrong)
-    monkeypatch.setattr("nci_frames.counting.out_of_memory.room._GROUP", 10**12)
+    monkeypatch.setattr("nci_frames.counting.out_of_memory._GROUP", 10**12)
     with pytest.raises(nf.ParameterError, match="the groups leave too little memory") as error:
         nf.sink_exact_counts(LOG, file)
     assert "has 3 values" in str(error.value)
@@ -369,10 +367,10 @@ def shrink(patch: pytest.MonkeyPatch, *, held: int, counted: int) -> None:
     """Let so few rows fit into memory, in small blocks, parts and row groups."""
     patch.setattr(Room, "held", lambda _, __: held)
     patch.setattr(Room, "counted", lambda _, __, rows=0: max(counted - rows, 0))
-    patch.setattr(spilling, "_AT_A_TIME", 9)
+    patch.setattr(out_of_memory, "_AT_A_TIME", 9)
     few = {"_BLOCK_ROWS": 16, "_ROWS_PER_BOUND": 1, "ALONE_ROWS": 10, "_PART_ROWS": 20, "MOST_GROUPS": 5}
     for name, rows in few.items():
-        patch.setattr(distinct, name, rows)
+        patch.setattr(exact, name, rows)
     patch.setattr(batches, "_SLICE_ROWS", 7)
     patch.setattr(exact_file, "ROWS_OF_A_GROUP", 40)
     patch.setattr(exact_file, "_ALONE_ROWS", 15)

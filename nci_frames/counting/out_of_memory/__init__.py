@@ -1,1 +1,0 @@
-"""Exact counts of logs that do not fit into memory."""
