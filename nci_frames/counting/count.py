@@ -108,9 +108,7 @@ def count_confusion(
     """
     scan = scan_behind(predictions)
     tally = tally_scan(scan, thresholds=thresholds, by=by, memory_limit=memory_limit, progress=progress)
-    for warning in tally.warnings:
-        warnings.warn(warning, stacklevel=3)  # whoever called the checked function
-    return tally.counts
+    return _told(tally).counts
 
 
 @checked
@@ -170,9 +168,7 @@ def count_scores(
     """
     scan = scan_behind(predictions, labelled=False)
     tally = tally_scan(scan, thresholds=thresholds, by=by, memory_limit=memory_limit, progress=progress)
-    for warning in tally.warnings:
-        warnings.warn(warning, stacklevel=3)  # whoever called the checked function
-    return counts_as_scores(tally.counts)
+    return counts_as_scores(_told(tally).counts)
 
 
 @dataclass(frozen=True, slots=True)
@@ -192,6 +188,12 @@ class Tally:
     #: How wide the certified bounds of a model's areas may be, and the widest; None where nothing was asked.
     tolerance: float | None
     reached: float | None
+
+
+def _told(tally: Tally) -> Tally:
+    for warning in tally.warnings:
+        warnings.warn(warning, stacklevel=4)  # whoever called the checked function
+    return tally
 
 
 def tally_scan(

@@ -5,7 +5,7 @@ import os
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal, NamedTuple
+from typing import Literal
 
 import numpy as np
 import polars as pl
@@ -174,43 +174,6 @@ def synthetic_laws(n: int) -> dict[str, ScoreLaw]:
     return laws
 
 
-class _SyntheticLog(NamedTuple):
-    """Everything that determines the rows of a synthetic log; the division into files does not."""
-
-    laws: dict[str, ScoreLaw]
-    folds: int
-    segments: int
-    prevalence: float
-    dtype: Literal["float64", "float32"]
-    seed: int
-
-    def _draws(self, stream: int, start: int) -> np.random.Generator:
-        """Return the random generator of *stream*, advanced to the unit *start*.
-
-        Each stream uses one random number per unit, so any range of units can be generated separately.
-        """
-        bits = np.random.PCG64(np.random.SeedSequence([self.seed, stream]))
-        return np.random.Generator(bits.advance(start))
-
-    def rows(self, start: int, stop: int) -> pl.DataFrame:
-        """Return the rows of the units from *start* up to, not including, *stop*: one per unit and model."""
-        labels = self._draws(0, start).random(stop - start) < self.prevalence
-        segment = (self._draws(1, start).random(stop - start) * self.segments).astype(np.uint32)
-        laws = enumerate(self.laws.values(), 2)
-        scores = [law.sample(self._draws(stream, start), labels) for stream, law in laws]
-        units = pl.DataFrame(
-            {"segment": segment, "unit": np.arange(start, stop, dtype=np.int64), "label": labels}
-        ).select(
-            pl.format("fold_{}", pl.col("unit") % self.folds).alias("fold"),
-            pl.format("segment_{}", pl.col("segment").cast(pl.String).str.zfill(2)).alias("segment"),
-            "unit",
-            "label",
-        )
-        rows = units.join(pl.DataFrame({"model": list(self.laws)}), how="cross", maintain_order="left_right")
-        score = np.stack(scores, axis=1).astype(self.dtype).ravel()
-        return rows.select("model", "fold", "segment", "unit", "label", pl.Series("score", score))
-
-
 def write_synthetic_logs(
     path: str | os.PathLike[str],
     *,
@@ -305,9 +268,26 @@ def write_synthetic_logs(
             found=f"{quantity(len(foreign), 'file')}, for example {str(foreign[0])!r}",
             hint="write each log to a separate folder",
         )
-    log = _SyntheticLog(synthetic_laws(models), folds, segments, prevalence, dtype, seed)
+    laws = synthetic_laws(models)
+
+    def draws(stream: int, start: int) -> np.random.Generator:
+        """Return the generator of a stream, which has one number for each unit, advanced to a unit."""
+        return np.random.Generator(np.random.PCG64(np.random.SeedSequence([seed, stream])).advance(start))
+
     for k, target in enumerate(targets):
         start, stop = units * k // files, units * (k + 1) // files
+        labels = draws(0, start).random(stop - start) < prevalence
+        segment = (draws(1, start).random(stop - start) * segments).astype(np.uint32)
+        scores = [law.sample(draws(stream, start), labels) for stream, law in enumerate(laws.values(), 2)]
+        of_units = pl.DataFrame(
+            {"segment": segment, "unit": np.arange(start, stop, dtype=np.int64), "label": labels}
+        ).with_columns(
+            pl.format("fold_{}", pl.col("unit") % folds).alias("fold"),
+            pl.format("segment_{}", pl.col("segment").cast(pl.String).str.zfill(2)).alias("segment"),
+        )
+        log = of_units.join(pl.DataFrame({"model": list(laws)}), how="cross", maintain_order="left_right")
+        score = pl.Series("score", np.stack(scores, axis=1).astype(dtype).ravel())
         with replacing(target) as part:
-            write_parquet(log.rows(start, stop).head(rows - start * models), part)
+            columns = log.select("model", "fold", "segment", "unit", "label", score)
+            write_parquet(columns.head(rows - start * models), part)
     return root

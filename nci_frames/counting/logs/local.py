@@ -102,8 +102,8 @@ def _what_instead(file: str) -> str:
 
 Footers = Mapping[str, Footer]
 
-#: The columns of a CSV file in their order, the types of the needed ones, and keys.
-_Kind = tuple[tuple[str, ...] | None, tuple[pl.DataType, ...], tuple[tuple[str, str], ...]]
+#: The columns of a CSV file in their order, the needed ones with their types, and keys.
+_Kind = tuple[tuple[str, ...] | None, tuple[tuple[str, pl.DataType], ...], tuple[tuple[str, str], ...]]
 
 #: The most scans that keys in folders make.
 _SCANS = 64
@@ -241,20 +241,30 @@ def _scan(
     groups: dict[_Kind, list[LogFile]] = {}
     for file in files:
         schema = {column: schemas[file.path].get(column, pl.Null()) for column in types}
-        kind = tuple(types[c] if dtype == pl.Null else dtype for c, dtype in schema.items())
+        kind = tuple((c, types[c] if dtype == pl.Null else dtype) for c, dtype in schema.items())
         # CSV files are scanned together if their columns have one order.
         header = tuple(schemas[file.path]) if is_csv(file.path) else None
         keys = tuple(file.keys.items()) if few and (written_out or header) else ()
         groups.setdefault((header, kind, keys), []).append(file)
     scans = []
     for (header, kind, _), members in groups.items():
-        spelled = header is not None or written_out
+        paths = [file.path for file in members]
         if header is None:
-            dtypes = dict(zip(types, kind, strict=True))
-            frame = _scan_parquet(members, dtypes, hive=not written_out)
+            hive = {} if written_out else dict.fromkeys(members[0].keys, pl.String)
+            frame = pl.scan_parquet(
+                paths,
+                # The list is of files, whatever their names look like: "x[1].parquet" is not "x1.parquet".
+                glob=False,
+                schema=pl.Schema(kind),
+                extra_columns="ignore",
+                hive_partitioning=bool(hive),
+                # Without a schema a folder "seg=01" would be read as the number 1.
+                hive_schema=hive or None,
+                include_file_paths=FILE,
+            )
         else:
-            frame = scan_csv([file.path for file in members], FILE).with_columns(parsed(types))
-        if spelled:
+            frame = scan_csv(paths, FILE).with_columns(parsed(types))
+        if header is not None or written_out:
             frame = frame.with_columns(_spelled(members, needed))
         names = (*needed, FILE)
         scans.append(
@@ -276,18 +286,3 @@ def _spelled(files: Sequence[LogFile], needed: Mapping[str, str]) -> list[pl.Exp
         )
         columns.append(column.alias(key))
     return columns
-
-
-def _scan_parquet(files: Sequence[LogFile], dtypes: Mapping[str, pl.DataType], *, hive: bool) -> pl.LazyFrame:
-    keys = files[0].keys if hive else {}
-    return pl.scan_parquet(
-        [file.path for file in files],
-        # The list is of files, whatever their names look like: "x[1].parquet" is not "x1.parquet".
-        glob=False,
-        schema=pl.Schema(dtypes),
-        extra_columns="ignore",
-        hive_partitioning=bool(keys),
-        # Without a schema a folder "seg=01" would be read as the number 1.
-        hive_schema=dict.fromkeys(keys, pl.String) if keys else None,
-        include_file_paths=FILE,
-    )
