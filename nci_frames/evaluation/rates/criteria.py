@@ -17,6 +17,9 @@ from nci_frames.evaluation.metrics.directions import better_sign
 
 _TPR, _FPR, _ETA = pl.col("tpr"), pl.col("fpr"), pl.col("prevalence")
 
+#: The bounds that are put in place of the rates, where a target must hold with confidence.
+SURE_TPR, SURE_FPR = "__sure_tpr", "__sure_fpr"
+
 #: A rate is a quotient, and a share of all rows a sum of products: so much of it may be rounding.
 _ROUNDING = 8 * sys.float_info.epsilon
 
@@ -33,6 +36,8 @@ class Wish:
     #: Linear in TPR and FPR: a point meets the target if this is >= 0; or, for "best", the value itself.
     margin: pl.Expr
     beta: float
+    #: How sure it must be that the population meets the target, too; None asks it of these rows alone.
+    confidence: float | None = None
     #: By how much rounding alone may put the margin of a point below 0 that meets the target exactly.
     slack: pl.Expr | None = None
 
@@ -52,7 +57,10 @@ class Wish:
         if self.take == "best":
             return f"{self.name} is undefined at every threshold"
         side = "at least" if self.name in ("tpr", "precision") else "at most"
-        return f"no counted threshold has a {self.name} of {side} {self.target:g}"
+        target = f"a {self.name} of {side} {self.target:g}"
+        if self.confidence is None:
+            return f"no counted threshold has {target}"
+        return f"no counted threshold is known to have {target} with confidence {self.confidence:g}"
 
     def thresholds(self, models: pl.Series) -> Floats:
         """Return the threshold of each model."""
@@ -74,6 +82,7 @@ def wish_for(
     metric: str | pl.Expr | None,
     beta: float,
     interpolate: bool,
+    confidence: float | None,
 ) -> Wish:
     """Return the one criterion among the arguments of ``select_operating_points``.
 
@@ -99,6 +108,8 @@ def wish_for(
     if interpolate and asked[0] in ("threshold", "metric"):
         msg = f"the criterion {asked[0]!r} cannot be interpolated"
         raise ParameterError(msg, hint="omit interpolate")
+    if confidence is not None:
+        _check_confidence(confidence, asked[0], interpolate=interpolate)
     weight = beta_value(beta)
     if metric is not None:
         return _best(metric, weight)
@@ -117,17 +128,28 @@ def wish_for(
     ((name, target),) = given.items()
     if not 0 <= target <= 1:
         raise ParameterError.out_of_range(name, target, "within [0, 1]")
-    said = _ETA * _TPR + (1 - _ETA) * _FPR
+    tpr, fpr = (_TPR, _FPR) if confidence is None else (pl.col(SURE_TPR), pl.col(SURE_FPR))
+    said = _ETA * tpr + (1 - _ETA) * fpr
     margins = {
-        "tpr": _TPR - target,
-        "fpr": target - _FPR,
+        "tpr": tpr - target,
+        "fpr": target - fpr,
         "pos_fraction": target - said,
         # Precision >= p without its 0/0: true positives, less p times the predicted positives.
-        "precision": _ETA * _TPR - target * said,
+        "precision": _ETA * tpr - target * said,
     }
-    size = _ETA * _TPR if name == "precision" else pl.lit(target)
+    size = _ETA * tpr if name == "precision" else pl.lit(target)
     take: Literal["highest", "lowest"] = "highest" if name == "tpr" else "lowest"
-    return Wish(name, target, take, margins[name], weight, _ROUNDING * size)
+    return Wish(name, target, take, margins[name], weight, confidence, _ROUNDING * size)
+
+
+def _check_confidence(confidence: float, name: str, *, interpolate: bool) -> None:
+    if name in ("threshold", "metric"):
+        msg = f"the criterion {name!r} is no target that could hold with confidence"
+        raise ParameterError(msg, hint="omit confidence")
+    if interpolate:
+        raise ParameterError("a target with confidence cannot be interpolated", hint="omit one of them")
+    if not 0.5 < confidence < 1:
+        raise ParameterError.out_of_range("confidence", confidence, "between 0.5 and 1, both excluded")
 
 
 def _best(metric: str | pl.Expr, beta: float) -> Wish:

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from typing import cast
 
 import polars as pl
@@ -12,6 +13,7 @@ from nci_frames.counts.resolution import without_claims
 from nci_frames.evaluation.field.prevalences import Field, is_field, numbers_of, with_prevalence
 from nci_frames.evaluation.rates.criteria import Wish, wish_for
 from nci_frames.evaluation.rates.selection import Runs, interpolated_points, picked_points
+from nci_frames.evaluation.rates.sure_rates import with_sure_rates
 from nci_frames.schemas import RATES, collect
 from nci_frames.schemas.checked import checked
 
@@ -32,6 +34,7 @@ def select_operating_points(
     prevalence: Prevalences | Field | None = None,
     beta: float = 1.0,
     interpolate: bool = False,
+    confidence: float | None = None,
 ) -> pl.DataFrame:
     """Return one row of rates per group: the operating point selected by one criterion.
 
@@ -62,6 +65,10 @@ def select_operating_points(
     interpolate
         Whether to meet a target exactly, on the ROC segment between two neighbouring points (attained by a
         random choice between the two thresholds); for *tpr*, *fpr*, *precision*, *pos_fraction* and *alerts*.
+    confidence
+        How sure it must be that other rows meet the target as well, in (0.5, 1); for the same criteria. None
+        asks it of these rows alone: a threshold that just meets a target here misses it as often as not
+        elsewhere.
 
     Returns
     -------
@@ -78,11 +85,15 @@ def select_operating_points(
     threshold is selected. A point that misses a target by rounding alone (8 units of the last place) meets
     it: 3 alerts among 10 rows are a share of 0.3.
 
+    With *confidence*, a group without a point has too few rows to know one. Rows are independent; if the
+    rates have ``effective_positives`` and ``effective_negatives``, these count instead.
+
     Raises
     ------
     ParameterError
         If there is not exactly one criterion, a model has no threshold, a prevalence is missing or not used,
-        a segment has no prevalence or several, or a number is out of range.
+        a segment has no prevalence or several, or a number is out of range; with *confidence*, if counts are
+        sums of weights.
     UnknownMetricError
         If there is no such metric.
     SchemaError
@@ -91,7 +102,8 @@ def select_operating_points(
     References
     ----------
     Landgrebe et al. (2004), Cost-based classifier evaluation for imbalanced problems, who fix TPR at 80 %,
-    doi:10.1007/978-3-540-27868-9_83.
+    doi:10.1007/978-3-540-27868-9_83; Angelopoulos et al. (2021), Learn then Test,
+    doi:10.48550/arXiv.2110.01052; Clopper and Pearson (1934), doi:10.1093/biomet/26.4.404.
 
     Examples
     --------
@@ -105,6 +117,18 @@ def select_operating_points(
     (0.35, 1.0, 0.5)
     >>> nf.select_operating_points(rates, metric="f_beta", prevalence=0.01)["threshold"].item()
     0.8
+
+    No false positive among 1,000 negatives does not make FPR 0: it is known to be below 0.003.
+
+    >>> counts = pl.DataFrame({
+    ...     "model": "a", "threshold": [0.2, 0.8], "tp": [90, 60], "fp": [9, 0], "fn": [10, 40],
+    ...     "tn": [991, 1000],
+    ... })
+    >>> rates = nf.compute_rates(counts)
+    >>> nf.select_operating_points(rates, fpr=0.003, confidence=0.95)["threshold"].item()
+    0.8
+    >>> nf.select_operating_points(rates, fpr=0.002, confidence=0.95)["reason"].item()
+    'no counted threshold is known to have a fpr of at most 0.002 with confidence 0.95'
     """
     frame = collect(rates, RATES)
     if "reason" in frame.columns or "prevalence" in frame.columns:
@@ -122,6 +146,7 @@ def select_operating_points(
         metric=metric,
         beta=beta,
         interpolate=interpolate,
+        confidence=confidence,
     )
     etas = _prevalences(wish, prevalence)
     keys = RATES.keys(frame.columns)
@@ -129,6 +154,7 @@ def select_operating_points(
     if prevalence is not None:
         frame, _ = with_prevalence(frame, prevalence, keys)
     runs = Runs.of(frame, wish)
+    runs = replace(runs, frame=with_sure_rates(runs.frame, wish))
 
     own = isinstance(prevalence, str)
     # That of a group, also where none of its points is selected.

@@ -1,0 +1,125 @@
+"""Targets that hold with confidence: against binomial tests one by one, and in simulated logs."""
+
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+from scipy.stats import binom, norm
+
+import nci_frames as nf
+
+ETA, SHIFT = 0.05, 2.0
+
+
+def draws(number: int, positives: int, negatives: int, rows: int = 1, seed: int = 0) -> pl.DataFrame:
+    """Logs of one normal model, told apart by the model's name; each unit has so many equal rows."""
+    rng = np.random.default_rng(seed)
+    size = positives + negatives
+    label = np.tile(np.arange(size) < positives, number)
+    score = rng.normal(np.where(label, SHIFT, 0.0))
+    unit = np.arange(len(label))
+    columns = {"model": np.repeat(np.arange(number), size).astype(str), "label": label, "score": score}
+    return pl.DataFrame({name: np.repeat(column, rows) for name, column in columns.items()}).with_columns(
+        unit=np.repeat(unit, rows)
+    )
+
+
+def rates_of(log: pl.DataFrame) -> pl.DataFrame:
+    return nf.compute_rates(nf.count_confusion(log.drop("unit"), thresholds="exact"))
+
+
+def missed(points: pl.DataFrame, name: str, target: float) -> float:
+    """Return the share of logs whose threshold misses the target in the population."""
+    threshold = points["threshold"].to_numpy()
+    tpr, fpr = norm.sf(threshold - SHIFT), norm.sf(threshold)
+    said = ETA * tpr + (1 - ETA) * fpr
+    with np.errstate(invalid="ignore"):
+        kept = {
+            "tpr": tpr >= target,
+            "fpr": fpr <= target,
+            "pos_fraction": said <= target,
+            "precision": ETA * tpr >= target * said,
+        }[name]
+    return float((~kept & ~np.isnan(threshold)).mean())
+
+
+def selected(rates: pl.DataFrame, name: str, target: float, confidence: float | None) -> pl.DataFrame:
+    eta: dict[str, Any] = {"prevalence": ETA} if name in ("pos_fraction", "precision") else {}
+    return nf.select_operating_points(rates, confidence=confidence, **{name: target}, **eta)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("name", "rate", "hits", "rows"), [("fpr", "fpr", "fp", 600), ("tpr", "tpr", "tp", 60)]
+)
+def test_each_threshold_is_a_binomial_test(name: str, rate: str, hits: str, rows: int) -> None:
+    rates = rates_of(draws(5, 60, 600))
+    target = {"fpr": 0.02, "tpr": 0.8}[name]
+    found = selected(rates, name, target, 0.9)
+    for group, point in zip(rates.partition_by("model"), found.iter_rows(named=True), strict=True):
+        hit = group[hits].to_numpy()
+        # How probable so few false positives, or so many true ones, are where the target is just met.
+        likely = binom.cdf(hit, rows, target) if name == "fpr" else binom.sf(hit - 1, rows, target)
+        sure = group.filter(pl.Series(likely <= 0.1))
+        best = (
+            sure["threshold"].max()
+            if name == "tpr"
+            else sure.filter(tpr=sure["tpr"].max())["threshold"].max()
+        )
+        assert point["threshold"] == best
+        assert point[rate] == group.filter(threshold=best)[rate].item()
+
+
+@pytest.mark.parametrize(
+    ("name", "target"), [("fpr", 0.02), ("tpr", 0.8), ("pos_fraction", 0.04), ("precision", 0.4)]
+)
+def test_a_target_with_confidence_is_seldom_missed(name: str, target: float) -> None:
+    """With 400 logs the standard error of a share of 0.05 is 0.011, with 150 it is 0.018."""
+    rates = rates_of(draws(400, 60, 600) if name != "precision" else draws(150, 100, 5000))
+    assert missed(selected(rates, name, target, None), name, target) > 0.3
+    found = selected(rates, name, target, 0.95)
+    assert missed(found, name, target) <= 0.05 + 3 * (0.018 if name == "precision" else 0.011)
+    assert found["threshold"].is_not_null().mean() > 0.9
+    told = found.filter(pl.col("threshold").is_null())["reason"].unique().to_list()
+    assert all(f"is known to have a {name} of" in reason and "confidence 0.95" in reason for reason in told)
+
+
+def test_equal_rows_of_a_unit_count_once() -> None:
+    log = draws(100, 40, 300, rows=20)
+    counts = nf.count_confusion(nf.unit_buckets(log, buckets=64), thresholds="exact", by="bucket")
+    apart = nf.compute_rates(counts, units="bucket", interval="wilson")
+    naive = rates_of(log)
+    shares = [missed(selected(rates, "fpr", 0.02, 0.95), "fpr", 0.02) for rates in (apart, naive)]
+    assert shares[0] <= 0.05 + 3 * 0.022 < 0.15 < shares[1]
+
+
+def test_a_budget_below_the_resolution_of_the_log_has_no_threshold() -> None:
+    rates = rates_of(draws(3, 200, 2000))
+    budget: dict[str, Any] = {"alerts": 50, "volume": 1_000_000, "prevalence": 1e-4}
+    assert nf.select_operating_points(rates, **budget)["threshold"].null_count() == 0
+    found = nf.select_operating_points(rates, confidence=0.95, **budget)
+    assert found["threshold"].null_count() == found["tpr"].null_count() == 3
+    reason = "no counted threshold is known to have a pos_fraction of at most 5e-05 with confidence 0.95"
+    assert found["reason"].to_list() == [reason] * 3
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"fpr": 0.1, "confidence": 0.5}, "confidence must be between 0.5 and 1"),
+        ({"fpr": 0.1, "confidence": 1.0}, "confidence must be between 0.5 and 1"),
+        ({"threshold": 0.1, "confidence": 0.9}, "'threshold' is no target"),
+        ({"metric": "mcc", "prevalence": 0.1, "confidence": 0.9}, "'metric' is no target"),
+        ({"fpr": 0.1, "interpolate": True, "confidence": 0.9}, "cannot be interpolated"),
+    ],
+)
+def test_what_cannot_hold_with_confidence(arguments: dict[str, Any], message: str) -> None:
+    with pytest.raises(nf.ParameterError, match=message):
+        nf.select_operating_points(rates_of(draws(1, 5, 5)), **arguments)
+
+
+def test_sums_of_weights_have_no_confidence() -> None:
+    log = draws(1, 50, 50).drop("unit").with_columns(weight=pl.lit(0.5))
+    rates = nf.compute_rates(nf.count_confusion(log, thresholds="exact"))
+    with pytest.raises(nf.ParameterError, match="sums of weights"):
+        nf.select_operating_points(rates, fpr=0.1, confidence=0.9)
