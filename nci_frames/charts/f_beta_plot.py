@@ -10,8 +10,8 @@ from nci_frames.base.errors import ParameterError
 from nci_frames.charts.parts import axes, canvas, lines, selection, theme
 from nci_frames.schemas.checked import checked
 
-#: Width and line height of the label at a change of winner, in pixels.
-_LABEL, _LINE = 74, 13
+#: Width of the label at a change of winner, in pixels.
+_LABEL = 74
 
 _RANGES = 'the winners are winner_ranges(rates, metric="f_beta", over="beta", prevalence=...)'
 
@@ -51,8 +51,8 @@ def chart_f_beta_plot(
     -------
     altair.LayerChart
         Means with a band of one standard deviation. Below them, a bar in the colour of the winner, with each
-        change labelled by its beta, and a mark at each beta where the best model is significantly better than
-        all others. Beta 0 and infinity are not drawn.
+        change labelled by its beta where there is room, and a mark at each beta where the best model is
+        significantly better than all others. Beta 0 and infinity are not drawn.
         %(thinning)s
 
     Raises
@@ -131,25 +131,19 @@ def _drawn(frame: pl.DataFrame) -> pl.DataFrame:
 
 
 def _switches(ranges: pl.DataFrame, axis: axes.LogAxis) -> list[alt.Chart]:
-    """Mark each change of winner and label it with its beta, in as many lines of labels as needed."""
+    """Mark each change of winner and label it with its beta, where there is room for a label."""
     changes = ranges.filter(pl.col("model") != pl.col("model").shift())["start"].to_list()
     if not changes:
         return []
-    ends: list[float] = []
-    lines = []
-    for x in map(axis.pixels, changes):
-        line = next((i for i, end in enumerate(ends) if x - end >= _LABEL), len(ends))
-        ends[line : line + 1] = [x]
-        lines.append(line)
-    marks = pl.DataFrame({"beta": changes, "label": [f"β = {b:.4g}" for b in changes], "line": lines})
+    labels = {beta: f"β = {beta:.4g}" for beta in axis.apart(changes, _LABEL)}
+    marks = pl.DataFrame({"beta": changes, "label": list(map(labels.get, changes))})
     base = alt.Chart(marks).encode(x=alt.X("beta:Q"))
     exact = canvas.tooltip({"beta": "the winner changes at β"}, names=())
-    layers = [canvas.layer("switches", base.mark_rule(**theme.RULE), tooltip=exact)]
-    for line in range(len(ends)):
-        text = base.transform_filter(f"datum.line === {line}")
-        text = text.mark_text(baseline="bottom", dy=-4 - _LINE * line, **theme.NOTE)
-        layers.append(canvas.layer(f"switch_label_{line}", text, y=alt.YValue(0), text=alt.Text("label:N")))
-    return layers
+    text = base.transform_filter("isValid(datum.label)").mark_text(baseline="bottom", dy=-4, **theme.NOTE)
+    return [
+        canvas.layer("switches", base.mark_rule(**theme.RULE), tooltip=exact),
+        canvas.layer("switch_labels", text, y=alt.YValue(0), text=alt.Text("label:N")),
+    ]
 
 
 def _winners(ranges: pl.DataFrame, axis: axes.LogAxis, style: theme.ModelStyle) -> alt.Chart:

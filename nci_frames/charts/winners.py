@@ -228,7 +228,7 @@ def chart_winner_ranges(
     numbers = {"threshold": "threshold", "start": "from", "end": "to"}
     targets = base.mark_bar(height=_BAR, opacity=0)
     starts = merged["start"][1:].to_list()
-    borders = alt.Chart(merged.filter(pl.col("start").is_in(_apart(starts, axis))))
+    borders = alt.Chart(merged.filter(pl.col("start").is_in(axis.apart(starts, _LABEL))))
     borders = borders.mark_text(dy=-32, **theme.NOTE)
     text = alt.Text(field="start", type="quantitative", format=".3~g")
     pale = selection.unsupported_ranges(rows, "start", "end")
@@ -248,15 +248,6 @@ def chart_winner_ranges(
         says="One bar, coloured by model.",
         height=110,
     )
-
-
-def _apart(borders: list[float], axis: axes.LogAxis) -> list[float]:
-    """Return the borders whose labels do not overlap the labels before them."""
-    kept: list[float] = []
-    for border in borders:
-        if not kept or axis.pixels(border) - axis.pixels(kept[-1]) >= _LABEL:
-            kept.append(border)
-    return kept
 
 
 @checked

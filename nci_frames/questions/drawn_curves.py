@@ -1,4 +1,4 @@
-"""Rates -> the curves of a report, and what they become at a few prevalences."""
+"""Rates -> the curves of a report."""
 
 from collections.abc import Sequence
 from typing import cast
@@ -7,7 +7,6 @@ import polars as pl
 
 from nci_frames.counts.resolution import without_claims
 from nci_frames.evaluation.arrays.thinning import thin_curves
-from nci_frames.evaluation.projection.projection import project_rates
 
 #: Curves with more points than this are thinned before they are projected, on a canvas far finer than any
 #: screen.
@@ -54,9 +53,3 @@ def _rising(rates: pl.DataFrame, rows: pl.Series) -> pl.DataFrame:
     if all(points[name].is_sorted() for name in ("tpr", "fpr")):
         return points
     return points.sort("fpr", "tpr")
-
-
-def project_curves(curves: pl.DataFrame, prevalence: Sequence[float]) -> pl.DataFrame:
-    """Project what is drawn over recall, at those prevalences at which both classes occur."""
-    inside = [eta for eta in prevalence if 0 < eta < 1] or list(prevalence)
-    return project_rates(curves, metrics=["precision", "pos_fraction", "recall"], prevalence=inside)

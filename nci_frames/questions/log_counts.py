@@ -7,13 +7,15 @@ import polars as pl
 
 from nci_frames.base.errors import SchemaError
 from nci_frames.evaluation.areas.area import Area
+from nci_frames.evaluation.areas.areas import areas_of
+from nci_frames.evaluation.areas.lowest import supported_from
 from nci_frames.evaluation.areas.pr import PR_AUC
 from nci_frames.evaluation.areas.roc import ROC_AUC
 from nci_frames.evaluation.arrays.few_thresholds import near_threshold
+from nci_frames.evaluation.projection.averaging import average_over
 from nci_frames.evaluation.rates.rates import compute_rates
-from nci_frames.questions.repeats import area_support, mean_areas
 from nci_frames.questions.units import Drawn, without_keys
-from nci_frames.schemas import COUNTS, collect
+from nci_frames.schemas import COUNTS, SUPPORT, collect
 from nci_frames.schemas.columns import BUCKET
 
 
@@ -117,11 +119,26 @@ class LogCounts:
         They are computed within each repeat and averaged.
         """
         counts = self.apart if keys else self.by_repeat
-        return mean_areas(counts, prevalence, self._worth(keys), self.repeat, areas or (PR_AUC, ROC_AUC))
+        found = areas_of(counts, list(prevalence), areas or (PR_AUC, ROC_AUC), worth=self._worth(keys))
+        return found if self.repeat is None else average_over(found, over=self.repeat)
 
     def support(self) -> pl.DataFrame:
         """Return the lowest prevalence at which PR-AUC is supported, within every repeat."""
-        return area_support(self.by_repeat, self._worth(()), self.repeat)
+        lowest = supported_from(self.by_repeat, PR_AUC.name, worth=self._worth(()))
+        if self.repeat is None:
+            return lowest
+        known = pl.col("prevalence").null_count() == 0
+        highest = lowest.group_by("model", "metric", maintain_order=True).agg(
+            pl.when(known).then(pl.col("prevalence").max()), pl.col("reason").drop_nulls().first()
+        )
+        return SUPPORT.finish(highest.sort("model"))
+
+    def by_fold(self) -> pl.DataFrame | None:
+        """Return the counts by folds and repeats; None if there are fewer than two."""
+        if not self.folds or self.every.select(self.folds).n_unique() < 2:
+            return None
+        keys = COUNTS.keys(self.every.columns)
+        return without_keys(self.every, [key for key in keys if key not in self.folds])
 
     def _worth(self, keys: Sequence[str]) -> pl.DataFrame | None:
         over = [] if self.repeat is None else [self.repeat]

@@ -3,25 +3,28 @@
 import polars as pl
 
 from nci_frames.counts.resolution import without_claims
+from nci_frames.evaluation.areas.areas import areas_of
 from nci_frames.evaluation.areas.nodes import area_nodes
 from nci_frames.evaluation.areas.pr import PR_AUC
 from nci_frames.evaluation.crossovers.decision_map import decision_map, own_maps
 from nci_frames.evaluation.crossovers.pr_auc_winners import area_winners
 from nci_frames.evaluation.crossovers.winners import winner_ranges
+from nci_frames.evaluation.projection.averaging import average_over
 from nci_frames.evaluation.projection.bands import max_precision_uncertainty, precision_band
 from nci_frames.evaluation.projection.projection import project_rates
 from nci_frames.evaluation.projection.ranking import rank_models
 from nci_frames.evaluation.rates.hull import highest_of_each_tpr
 from nci_frames.evaluation.rates.operating_points import select_operating_points
+from nci_frames.evaluation.rates.rates import compute_rates
 from nci_frames.evaluation.resampling.resampling import Resampling
 from nci_frames.evaluation.significance.certified_map import certified_ranges
+from nci_frames.evaluation.significance.folds import compare_folds
 from nci_frames.questions import places
 from nci_frames.questions.border_intervals import with_intervals
 from nci_frames.questions.certainty import LEAST_REPEATS, Resampled, leading_models
 from nci_frames.questions.compared import PROBABLE, Compared, computed
-from nci_frames.questions.drawn_curves import project_curves, report_curves
+from nci_frames.questions.drawn_curves import report_curves
 from nci_frames.questions.own_thresholds import OwnPoints, best_values
-from nci_frames.questions.repeats import compared_folds, fold_areas
 from nci_frames.questions.segment_tables import segment_shifts
 from nci_frames.questions.undefined import off_scale, uncounted
 from nci_frames.tables.great_tables import ranked_table
@@ -101,17 +104,24 @@ class LogTables(Compared):
         """F-beta of the models over the folds of a cross-validation, at the threshold of the points, over
         beta at ``middle_prevalence``: the columns of ``compare_folds``; None without two folds.
         """  # noqa: D205
-        return compared_folds(
-            self._counts, self._log.folds, threshold=self.threshold, betas=self.beta,
-            prevalence=self.middle_prevalence,
-        )  # fmt: skip
+        if self._by_fold is None:
+            return None
+        points = select_operating_points(compute_rates(self._by_fold), threshold=self.threshold)
+        over, betas = list(self._log.folds), list(self.beta)
+        return compare_folds(points, beta=betas, prevalence=self.middle_prevalence, over=over)
 
     @computed
     def fold_areas(self) -> pl.DataFrame | None:
         """ROC-AUC and PR-AUC within each fold at the ``main_prevalences``, averaged over the folds, with
         ``std``, ``repeats`` (folds in which it is defined) and ``skipped``; None as for ``folds``.
         """  # noqa: D205
-        return fold_areas(self._counts, self._log.folds, self.main_prevalences)
+        if self._by_fold is None:
+            return None
+        return average_over(areas_of(self._by_fold, list(self.main_prevalences)), over=list(self._log.folds))
+
+    @computed
+    def _by_fold(self) -> pl.DataFrame | None:
+        return self._log.by_fold()
 
     @computed
     def decisions(self) -> pl.DataFrame:
@@ -206,7 +216,10 @@ class LogTables(Compared):
     @computed
     def curve_projection(self) -> pl.DataFrame:
         """precision, pos_fraction and recall of the curves at the ``main_prevalences``."""
-        return project_curves(self.curves, self.main_prevalences)
+        # Where both classes occur.
+        inside = [eta for eta in self.main_prevalences if 0 < eta < 1] or list(self.main_prevalences)
+        metrics = ["precision", "pos_fraction", "recall"]
+        return project_rates(self.curves, metrics=metrics, prevalence=inside)
 
     @computed
     def precision_bands(self) -> pl.DataFrame | None:

@@ -1,11 +1,11 @@
 """A comparison -> the numbers of the page's table of segments, and of the charts of those that are chosen."""
 
-import math
 from collections.abc import Sequence
 from typing import Any
 
 import polars as pl
 
+from nci_frames.charts.parts.selection import finite
 from nci_frames.questions.comparison import Comparison
 from nci_frames.questions.worst_segments import is_worse
 from nci_frames.schemas import key_text
@@ -58,9 +58,7 @@ def segment_numbers(comparison: Comparison, models: Sequence[str], /) -> dict[st
     names = sorted(comparison.points["model"].unique())
     shown = [name for name in _SHOWN if name in joined.columns]
     more = [name for name in ("best", "field") if name in joined.columns]
-    table = joined.select(*shown, *more).with_columns(
-        pl.when(pl.col(pl.Float64).is_finite()).then(pl.col(pl.Float64)).name.keep()
-    )
+    table = finite(joined.select(*shown, *more))
     return {
         "keys": keys,
         "names": [[None if value is None else str(value) for value in joined[key].to_list()] for key in keys],
@@ -157,8 +155,4 @@ def _points(points: pl.DataFrame, segments: pl.DataFrame) -> list[list[float | N
         nulls_equal=True,
         maintain_order="left",
     )
-    return [[_finite(value) for value in rows[name].to_list()] for name in columns]
-
-
-def _finite(value: float | None) -> float | None:
-    return value if value is not None and math.isfinite(value) else None
+    return [column.to_list() for column in finite(rows.select(columns))]

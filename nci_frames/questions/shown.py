@@ -1,17 +1,10 @@
 """Which models the charts of a report show, and what all of them mark."""
 
-from typing import TypedDict
+from typing import Any
 
 import polars as pl
 
 from nci_frames.questions.log_tables import MOST_MODELS, LogTables
-
-
-class Marks(TypedDict):
-    """Options that charts over prevalence have in common."""
-
-    models: list[str]
-    observed: float | None
 
 
 def shown_models(comparison: LogTables, /, *, most: int = MOST_MODELS) -> list[str]:
@@ -24,6 +17,6 @@ def of_shown(table: pl.DataFrame, comparison: LogTables, /, *, most: int = MOST_
     return table.filter(pl.col("model").is_in(shown_models(comparison, most=most), nulls_equal=True))
 
 
-def marks(comparison: LogTables, /) -> Marks:
-    """Return these models, and the prevalence of the log."""
+def marks(comparison: LogTables, /) -> dict[str, Any]:
+    """Return what charts over prevalence have in common: these models, and the prevalence of the log."""
     return {"models": shown_models(comparison), "observed": comparison.observed_prevalence}

@@ -168,18 +168,16 @@ def _names(models: list[str] | None) -> str:
     return models[0] + (f" (a tie of {len(models)})" if len(models) > 1 else "")
 
 
-def table_html(table: GT, *, name: str, caption: str, rest: str = "", live: str | None = None) -> str:
+def table_html(table: GT, *, name: str, caption: str, rest: str = "") -> str:
     """Return the bare table, with a caption in place of its heading, for a page that has its own style.
 
-    Of the caption, what comes before *rest* is what the page's controls may change; *live* names the element
-    that tells them how.
+    Of the caption, what comes before *rest* is what the page's controls may change.
     """
     text = table.rm_header().with_id(name).as_raw_html()
     start, end = text.index("<table", text.index("</style>")), text.rindex("</table>")
     opening, body = text[start:end].split(">", 1)
-    told = "" if live is None else f' data-live="{html.escape(live)}"'
     words = f"<span><span data-what>{html.escape(caption)}</span>{html.escape(rest)}</span>"
-    return f'{opening}{told} id="{html.escape(name)}"><caption>{words}</caption>{body}</table>'
+    return f'{opening} id="{html.escape(name)}"><caption>{words}</caption>{body}</table>'
 
 
 def _cell(cell: Cell, column: int) -> Iterator[tuple[str, str]]:

@@ -38,7 +38,7 @@ def test_the_switch_is_labelled_with_its_exact_beta():
     assert switch["label"] == f"β = {winners['start'][1]:.4g}"
 
 
-def test_close_switches_have_labels_on_lines_of_their_own():
+def test_of_close_switches_the_first_has_a_label():
     comparisons, winners = frames()
     three = pl.concat([winners.head(1)] * 4).with_columns(
         model=pl.Series(["a", "b", "a", "b"]),
@@ -46,7 +46,7 @@ def test_close_switches_have_labels_on_lines_of_their_own():
         end=pl.Series([1.0, 1.1, 6.0, math.inf]),
     )
     spec = nf.chart_f_beta_plot(comparisons, three).to_dict()
-    assert [row["line"] for row in rows_of(spec, "switches")] == [0, 1, 0]
+    assert [row["label"] for row in rows_of(spec, "switches")] == ["β = 1", None, "β = 6"]
 
 
 def test_a_change_of_threshold_alone_is_no_switch():

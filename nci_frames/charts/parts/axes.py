@@ -87,6 +87,14 @@ class LogAxis:
         """Return the distance of a value from the left, on a chart of the usual width."""
         return WIDTH * math.log(value / self.low) / math.log(self.high / self.low)
 
+    def apart(self, values: Iterable[float], width: int) -> list[float]:
+        """Return those of ascending values whose labels, so many pixels wide, do not overlap others."""
+        kept: list[float] = []
+        for value in values:
+            if not kept or self.pixels(value) - self.pixels(kept[-1]) >= width:
+                kept.append(value)
+        return kept
+
     def mark(self, value: float, label: str) -> list[alt.Chart]:
         """Mark a value, with a label above the plot, clear of all lines."""
         place = self.pixels(value) / WIDTH
