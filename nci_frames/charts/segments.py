@@ -6,7 +6,7 @@ import altair as alt
 import polars as pl
 
 from nci_frames import schemas
-from nci_frames.base.errors import ParameterError, SchemaError
+from nci_frames.base.errors import ParameterError
 from nci_frames.base.messages import quantity
 from nci_frames.charts.parts import axes, canvas, lines, selection, theme
 from nci_frames.evaluation.metrics import title_of
@@ -72,7 +72,7 @@ def chart_segments(
     """
     schema = schemas.AREAS if "method" in values.collect_schema().names() else schemas.PROJECTION
     frame = schemas.collect(values, schema)
-    _check_key(frame, schema, segments, option="segments")
+    schema.need_keys(frame, [segments], "segments")
     every = selection.pick(frame, "metric", metric)
     rows = every.filter(pl.col("prevalence") > 0).sort(segments, "model", "prevalence", nulls_last=True)
     selection.refuse_doubles(rows, segments, "model", "prevalence")
@@ -127,7 +127,7 @@ def _observed(rates: pl.DataFrame | pl.LazyFrame | None, segment: str, places: p
     if rates is None:
         return pl.DataFrame(schema={"segment": pl.String, "place": pl.Int64, "observed": pl.Float64})
     frame = schemas.collect(rates, schemas.RATES)
-    _check_key(frame, schemas.RATES, segment, option="segments")
+    schemas.RATES.need_keys(frame, [segment], "segments")
     key = schemas.key_text(segment, frame.schema[segment])
     seen = frame.select(key=key, observed="observed_prevalence").unique()
     return (
@@ -200,7 +200,7 @@ def chart_decomposition(
     'Why segments differ in precision'
     """
     frame = schemas.collect(decomposition, schemas.DECOMPOSITION)
-    keys = schemas.DECOMPOSITION.keys(frame.columns)
+    keys = schemas.DECOMPOSITION.need_keys(frame, [over], "over")
     if over is None and len(keys) != 1:
         raise ParameterError(
             "the frame has several keys" if keys else "the frame has no key",
@@ -208,7 +208,6 @@ def chart_decomposition(
             hint="pass over=, the key whose values were compared",
         )
     key = over or keys[0]
-    _check_key(frame, schemas.DECOMPOSITION, key, option="over")
     frame = selection.pick(frame, "metric", hint="select one metric before drawing")
     selection.refuse_doubles(frame, key, "model")
     segments = _check_number(frame[key], _SEGMENTS)
@@ -269,13 +268,6 @@ def _bars(y: alt.Y) -> alt.Chart:
         )
     )
     return canvas.layer("parts", bars)
-
-
-def _check_key(frame: pl.DataFrame, schema: schemas.FrameSchema, key: str, *, option: str) -> None:
-    """Raise SchemaError unless the frame has the key."""
-    keys = schema.keys(frame.columns)
-    if key not in keys:
-        raise SchemaError.missing_column(key, option, f"a {schema.name} frame", keys)
 
 
 def _check_number(segments: pl.Series, most: int) -> int:

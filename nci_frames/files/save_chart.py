@@ -77,7 +77,8 @@ def chart_bytes(chart: ChartType, kind: str, *, scale: float = 2.0) -> bytes:
         spec = chart.to_dict()
     spec = spec if is_drawable(spec) else drawable_spec(spec)
     if kind == "json":
-        return _json(spec).encode()
+        text = json.dumps(spec, ensure_ascii=False, sort_keys=True, indent=1, allow_nan=False)
+        return f"{text}\n".encode()
     options: dict[str, Any] = {
         "vl_version": alt.SCHEMA_VERSION.removeprefix("v").rpartition(".")[0],
         "allowed_base_urls": [],
@@ -96,7 +97,3 @@ def _renumbered(svg: str) -> str:
         return before + names.setdefault(kind + number, f"{kind}{len(names)}")
 
     return _TAG.sub(lambda tag: _NUMBERED.sub(rename, tag[0]), svg)
-
-
-def _json(spec: dict[str, Any]) -> str:
-    return json.dumps(spec, ensure_ascii=False, sort_keys=True, indent=1, allow_nan=False) + "\n"

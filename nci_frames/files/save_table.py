@@ -1,8 +1,6 @@
 """A frame -> a file: Parquet for programs, CSV for spreadsheets, Markdown for people."""
 
-from collections.abc import Callable, Mapping
 from pathlib import Path
-from types import MappingProxyType
 
 import polars as pl
 from polars import selectors
@@ -11,6 +9,8 @@ from nci_frames.base.errors import SchemaError
 from nci_frames.base.files import file_kind, replacing, write_parquet
 from nci_frames.schemas.checked import checked
 from nci_frames.tables.markdown import markdown_table
+
+TABLE_KINDS = ("parquet", "csv", "md")
 
 #: Spreadsheets read a cell that begins so as a formula (OWASP, "CSV Injection"), also in wide forms, and
 #: after blanks and characters that nobody sees. One that takes semicolons or tabs for separators, as in many
@@ -74,19 +74,13 @@ def save_table(frame: pl.DataFrame | pl.LazyFrame, /, path: str | Path) -> Path:
     kind = file_kind(path, TABLE_KINDS, what="table")
     table = frame.collect() if isinstance(frame, pl.LazyFrame) else frame
     with replacing(path, what="table") as file:
-        _WRITERS[kind](table, file)
+        if kind == "parquet":
+            _check_types(table, "Parquet")
+            write_parquet(table, file)
+        else:
+            text = csv_text(table) if kind == "csv" else markdown_table(_flat(table, "Markdown"))
+            file.write_text(text, encoding="utf-8", newline="")
     return Path(path)
-
-
-def _write_parquet(table: pl.DataFrame, file: Path) -> None:
-    for name, dtype in table.schema.items():
-        if dtype == pl.Object:
-            raise _unfit(name, dtype, "Parquet")
-    write_parquet(table, file)
-
-
-def _write_csv(table: pl.DataFrame, file: Path) -> None:
-    file.write_text(csv_text(table), encoding="utf-8", newline="")
 
 
 def csv_text(table: pl.DataFrame) -> str:
@@ -101,31 +95,17 @@ def _guarded(frame: pl.DataFrame) -> pl.DataFrame:
     return frame.with_columns(pl.col(pl.String).str.replace_all(_FORMULA, "$1'$2").str.replace(_FIRST, "'$1"))
 
 
-def _write_markdown(table: pl.DataFrame, file: Path) -> None:
-    file.write_text(markdown_table(_flat(table, "Markdown")), encoding="utf-8", newline="")
-
-
 def _flat(table: pl.DataFrame, form: str) -> pl.DataFrame:
     """Return the table with categories and durations as text; refuse what is not one value in a cell."""
-    for name, dtype in table.schema.items():
-        if dtype.is_nested() or dtype in (pl.Binary, pl.Object):
-            raise _unfit(name, dtype, form)
+    _check_types(table, form)
     return table.with_columns(
         selectors.by_dtype(pl.Categorical, pl.Enum).cast(pl.String), selectors.duration().dt.to_string("iso")
     )
 
 
-def _unfit(name: str, dtype: pl.DataType, form: str) -> SchemaError:
-    return SchemaError.wrong_type(
-        name,
-        f"the table to write as {form}",
-        str(dtype),
-        "a text, number, date or Boolean",
-        "drop the column",
-    )
-
-
-_WRITERS: Mapping[str, Callable[[pl.DataFrame, Path], None]] = MappingProxyType(
-    {"parquet": _write_parquet, "csv": _write_csv, "md": _write_markdown}
-)
-TABLE_KINDS = tuple(_WRITERS)
+def _check_types(table: pl.DataFrame, form: str) -> None:
+    for name, dtype in table.schema.items():
+        flat = form == "Parquet" or not (dtype.is_nested() or dtype == pl.Binary)
+        if dtype == pl.Object or not flat:
+            where, wanted = f"the table to write as {form}", "a text, number, date or Boolean"
+            raise SchemaError.wrong_type(name, where, str(dtype), wanted, "drop the column")

@@ -1,7 +1,7 @@
 """The counts of a log and a question -> the answer at any prevalence."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import InitVar, dataclass
 from functools import cached_property, partial
 
 import polars as pl
@@ -9,7 +9,6 @@ import polars as pl
 from nci_frames.evaluation.areas.area import Area
 from nci_frames.evaluation.crossovers.winners import winner_ranges
 from nci_frames.evaluation.metrics import called_metric, pos_fraction, precision
-from nci_frames.evaluation.projection.averaging import average_over
 from nci_frames.evaluation.projection.projection import project_checked
 from nci_frames.evaluation.projection.ranking import rank_models
 from nci_frames.evaluation.rates.hull import roc_convex_hull
@@ -19,7 +18,7 @@ from nci_frames.evaluation.significance.best import compare_best
 from nci_frames.evaluation.significance.cross_fitting import cross_fit
 from nci_frames.questions.certainty import LEAST_REPEATS, MOST_RESAMPLED, Resampled, leading_models
 from nci_frames.questions.log_counts import LogCounts
-from nci_frames.questions.own_thresholds import OwnPoints, best_values
+from nci_frames.questions.own_thresholds import OwnPoints, averaged, best_values
 from nci_frames.questions.places import crossed
 from nci_frames.questions.question import Question
 
@@ -54,33 +53,30 @@ class Answer:
         return str(self.models["metric"][0])
 
 
+@dataclass
 class Asked:
     """A question put to the counts of a log.
 
     What is answered at one prevalence does not depend on the others that are asked for with it.
     """
 
-    def __init__(
-        self,
-        question: Question,
-        log: LogCounts,
-        rates: pl.DataFrame,
-        places: Sequence[float],
-        repeats: int,
-        *,
-        own: OwnPoints | None = None,
-        known: pl.DataFrame | None = None,
-    ) -> None:
-        self._question, self._log = question, log
-        #: Prevalences in (0, 1) at which a report answers: what is computed for one is computed for all of
-        #: them, which takes hardly longer.
-        self._places, self._repeats = places, max(repeats, LEAST_REPEATS)
-        #: Of F-beta at own best thresholds: the points that can be the best, and values known already.
-        self._own = own
+    question: Question
+    log: LogCounts
+    rates: pl.DataFrame
+    #: Prevalences in (0, 1) at which a report answers: what is computed for one is computed for all of them,
+    #: which takes hardly longer.
+    places: Sequence[float]
+    repeats: int
+    #: Of F-beta at own best thresholds: the points that can be the best, and values known already.
+    own: OwnPoints | None = None
+    known: InitVar[pl.DataFrame | None] = None
+
+    def __post_init__(self, known: pl.DataFrame | None) -> None:
+        """Look up what is asked for."""
+        self.repeats = max(self.repeats, LEAST_REPEATS)
         self._kept: dict[str, pl.DataFrame] = {} if known is None else {"own": known}
-        self._metric, self._area = question.asked, question.area
+        self._metric, self._area = self.question.asked, self.question.area
         self._label = self._area.name if self._area is not None else called_metric(self._metric).label
-        self._rates = rates
 
     def over(self, prevalence: Sequence[float], *, tested: bool = True) -> pl.DataFrame:
         """Return the models at each prevalence, the best first; see ``Comparison.answer``.
@@ -105,19 +101,19 @@ class Asked:
 
     def _points(self, prevalence: Sequence[float]) -> pl.DataFrame:
         """Return the operating point of each model at each prevalence."""
-        question, etas = self._question, pl.DataFrame({"prevalence": list(prevalence)})
+        question, etas = self.question, pl.DataFrame({"prevalence": list(prevalence)})
         if question.alerts is not None:
             points = select_operating_points(
-                self._rates, alerts=question.alerts, volume=question.volume, prevalence=list(prevalence)
+                self.rates, alerts=question.alerts, volume=question.volume, prevalence=list(prevalence)
             )
-        elif self._own is not None:
-            return self._own.at(etas.with_columns(beta=question.beta)).drop("beta")
+        elif self.own is not None:
+            return self.own.at(etas.with_columns(beta=question.beta)).drop("beta")
         elif question.threshold is not None:
-            points = select_operating_points(self._rates, threshold=question.threshold)
+            points = select_operating_points(self.rates, threshold=question.threshold)
         else:
             needed = "prevalence" in called_metric(self._metric).meta.root_names()
             points = select_operating_points(
-                self._rates,
+                self.rates,
                 metric=self._metric,
                 beta=question.beta,
                 prevalence=list(prevalence) if needed else None,
@@ -126,15 +122,15 @@ class Asked:
 
     def _values(self, prevalence: Sequence[float]) -> pl.DataFrame:
         points = self._points(prevalence)
-        if self._own is not None:
-            table = self._kept_at("own", prevalence, partial(self._own_values, self._own))
+        if self.own is not None:
+            table = self._kept_at("own", prevalence, partial(self._own_values, self.own))
         else:
             table = self._projected(points, prevalence)
         besides = points.select(*_AT, recall="tpr", precision=precision(), pos_fraction=pos_fraction())
         return table.join(besides, on=_AT, how="left", nulls_equal=True)
 
     def _own_values(self, own: OwnPoints, prevalence: list[float]) -> pl.DataFrame:
-        log, at = self._log, crossed(prevalence, [self._question.beta])
+        log, at = self.log, crossed(prevalence, [self.question.beta])
         return best_values(own, log.judged, at, units=log.drawn.units, over=log.repeat)
 
     def _projected(self, points: pl.DataFrame, prevalence: Sequence[float]) -> pl.DataFrame:
@@ -142,14 +138,14 @@ class Asked:
             self._bounded(points),
             metrics=self._metric,
             prevalence="selected",
-            beta=self._question.beta,
-            band=self._log.whole,
+            beta=self.question.beta,
+            band=self.log.whole,
         ).filter(metric=self._label)
         if table["prevalence"].null_count():
             # The metric does not depend on it.
             table = table.drop("prevalence").unique(["model", "threshold"], maintain_order=True)
             table = points.select(_RATES).join(table, on=["model", "threshold"], nulls_equal=True)
-        if not self._question.own or self._log.judged is None:
+        if not self.question.own or self.log.judged is None:
             return table
         value = pl.col("__judged")
         known = pl.col("lower").is_not_null() & value.is_not_null()
@@ -167,7 +163,7 @@ class Asked:
     def _bounded(self, points: pl.DataFrame) -> pl.DataFrame:
         """Add the bounds of TPR and FPR, once for each point."""
         own = points.drop("prevalence").unique(["model", "threshold"], maintain_order=True)
-        bounds = self._log.bounded(own.sort("model", "threshold"))
+        bounds = self.log.bounded(own.sort("model", "threshold"))
         added = [name for name in bounds.columns if name not in points.columns]
         on = ["model", "threshold"]
         return points.join(bounds.select(*on, *added), on=on, how="left", nulls_equal=True)
@@ -182,26 +178,25 @@ class Asked:
         """Return a table at some prevalences, made once for all places."""
         known = self._kept.get(name)
         if known is None or not {*prevalence} <= {*known["prevalence"]}:
-            etas = {*self._places, *prevalence, *(() if known is None else known["prevalence"])}
+            etas = {*self.places, *prevalence, *(() if known is None else known["prevalence"])}
             known = self._kept[name] = make(sorted(etas))
         return known.filter(pl.col("prevalence").is_in(list(prevalence)))
 
     def _cross_fitted(self, prevalence: list[float]) -> pl.DataFrame:
-        repeat, units = self._log.repeat, self._log.drawn.units
-        counts = self._log.total if self._log.judged is None else self._log.judged
+        repeat, units = self.log.repeat, self.log.drawn.units
+        counts = self.log.total if self.log.judged is None else self.log.judged
         fitted = cross_fit(
-            counts, metric=self._metric, prevalence=prevalence, beta=self._question.beta, units=units
+            counts, metric=self._metric, prevalence=prevalence, beta=self.question.beta, units=units
         )
         if repeat is not None:
-            columns = ("model", repeat, "threshold", "metric", "prevalence", "beta", "value")
-            fitted = average_over(fitted.select(columns), over=repeat)
+            fitted = averaged(fitted, repeat)
         return self._everywhere(fitted.select(*_AT, pl.col("value").alias("__judged")), prevalence)
 
     def _areas(self, prevalence: Sequence[float], area: Area) -> pl.DataFrame:
-        areas = self._log.areas((), list(prevalence), area)
+        areas = self.log.areas((), list(prevalence), area)
         none = pl.lit(None, pl.Float64)
         table = areas.drop("lower", "upper").with_columns(threshold=none, beta=none)
-        if not self._log.resampled:
+        if not self.log.resampled:
             bounded = table.with_columns(lower=none, upper=none)
         else:
             logs = self._logs
@@ -209,7 +204,7 @@ class Asked:
                 logs.curves(area),
                 metric=self._label,
                 prevalence=list(prevalence),
-                repeats=self._repeats,
+                repeats=self.repeats,
                 units=logs.units,
             )
             # The mean of the bounds of repeats is no narrower than the interval of the mean.
@@ -228,24 +223,24 @@ class Asked:
 
     @cached_property
     def _logs(self) -> Resampled:
-        leading = self._log.total["model"].unique().to_list()
+        leading = self.log.total["model"].unique().to_list()
         if len(leading) > MOST_RESAMPLED:
             leading = leading_models(
-                self._ranked(self._places)
+                self._ranked(self.places)
                 if self._area is None
-                else rank_models(self._log.areas((), list(self._places), self._area))
+                else rank_models(self.log.areas((), list(self.places), self._area))
             )
-        return Resampled.of(self._log.total, self._log.drawn, leading, repeats=self._repeats)
+        return Resampled.of(self.log.total, self.log.drawn, leading, repeats=self.repeats)
 
     def _distinguishable(self, prevalence: Sequence[float]) -> pl.DataFrame | None:
         """Return which models differ from the best; None where that cannot be said."""
-        if not self._log.resampled:
+        if not self.log.resampled:
             return None
         if self._area is not None:
             steps, over = self._logs.curves(self._area), self._logs.over
             return self._kept_at("tested", prevalence, lambda etas: self._compared(steps, etas, over=over))
-        if self._question.own:
-            hull = self._logs.at(roc_convex_hull(self._rates if self._own is None else self._own.points))
+        if self.question.own:
+            hull = self._logs.at(roc_convex_hull(self.rates if self.own is None else self.own.points))
             return self._kept_at("tested", prevalence, lambda etas: self._compared(hull, etas))
         points = self._points(prevalence)
         # Under a budget a model has another threshold at each prevalence, but not at each of many.
@@ -266,21 +261,21 @@ class Asked:
             counts,
             metric=self._metric,
             prevalence=list(prevalence),
-            beta=self._question.beta,
-            threshold="own" if self._question.own else None,
+            beta=self.question.beta,
+            threshold="own" if self.question.own else None,
             units=self._logs.units,
             over=over,
-            repeats=self._repeats,
+            repeats=self.repeats,
         )
         return self._everywhere(found.select(*_AT, "distinguishable"), prevalence)
 
     def fixed_winners(self, span: tuple[float, float]) -> pl.DataFrame:
         """Return the best model over prevalence at the threshold that all models have, exactly."""
         return winner_ranges(
-            select_operating_points(self._rates, threshold=self._question.threshold),
+            select_operating_points(self.rates, threshold=self.question.threshold),
             metric=self._metric,
             over="prevalence",
-            beta=self._question.beta,
+            beta=self.question.beta,
             start=span[0],
             end=span[1],
         )

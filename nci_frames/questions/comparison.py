@@ -24,8 +24,7 @@ from nci_frames.questions.answer import Answer, Asked
 from nci_frames.questions.compared import PROBABLE, computed
 from nci_frames.questions.log_tables import METRICS, LogTables
 from nci_frames.questions.question import Question
-from nci_frames.questions.segment_tables import segment_sizes
-from nci_frames.questions.undefined import undefined_groups
+from nci_frames.questions.undefined import segment_sizes, undefined_groups
 from nci_frames.schemas.checked import checked
 from nci_frames.schemas.frame import within
 

@@ -5,7 +5,6 @@ from dataclasses import dataclass
 
 import polars as pl
 
-from nci_frames.base.errors import SchemaError
 from nci_frames.evaluation.areas.area import Area
 from nci_frames.evaluation.areas.areas import areas_of
 from nci_frames.evaluation.areas.lowest import supported_from
@@ -14,8 +13,9 @@ from nci_frames.evaluation.areas.roc import ROC_AUC
 from nci_frames.evaluation.arrays.few_thresholds import near_threshold
 from nci_frames.evaluation.projection.averaging import average_over
 from nci_frames.evaluation.rates.rates import compute_rates
+from nci_frames.evaluation.significance.shift import corrected_shifts, shift_tests
 from nci_frames.questions.units import Drawn, without_keys
-from nci_frames.schemas import COUNTS, SUPPORT, collect
+from nci_frames.schemas import COUNTS, SHIFTS, SUPPORT, collect
 from nci_frames.schemas.columns import BUCKET
 
 
@@ -55,7 +55,8 @@ class LogCounts:
             If the counts lack one of the keys, or *unit_counts* are no counts or lack *repeat*.
         """
         keys = COUNTS.keys(counts.columns)
-        _check_keys(keys, segments=segments, fold=[fold], repeat=[repeat])
+        for option, wanted in (("segments", segments), ("fold", [fold]), ("repeat", [repeat])):
+            COUNTS.need_keys(counts, wanted, option)
         if any(name in counts.columns for name in COUNTS.derived):
             # What rates add to counts is not additive.
             counts = counts.drop(COUNTS.derived, strict=False)
@@ -66,7 +67,7 @@ class LogCounts:
             drawn = Drawn.of(counts if BUCKET in keys and BUCKET not in segments else apart, segments, repeat)
         else:
             by_unit = collect(unit_counts, COUNTS)
-            _check_keys(COUNTS.keys(by_unit.columns), repeat=[repeat])
+            COUNTS.need_keys(by_unit, [repeat], "repeat")
             drawn = Drawn.of(by_unit, segments, repeat)
         by_repeat = drawn.by_repeat if drawn.counts is apart else without_keys(apart, segments)
         total = drawn.total if drawn.counts is apart else without_keys(by_repeat, over)
@@ -133,6 +134,27 @@ class LogCounts:
         )
         return SUPPORT.finish(highest.sort("model"))
 
+    def shifts(self) -> pl.DataFrame | None:
+        """Test what projection assumes, key by key, with one correction; None where there is nothing to test.
+
+        The columns are those of ``check_projection`` and ``key``, the key whose values were compared.
+        """
+        counts, keys, units = self.drawn.by_segment, self.drawn.segments, self.drawn.units
+        together = self.total if self.repeat is None and units is None else None
+        tables = [
+            shift_tests(
+                without_keys(counts, [other for other in keys if other != key]),
+                over=key,
+                units=units,
+                together=together,
+            ).with_columns(key=pl.lit(key))
+            for key in keys
+            if self.judged is not None and counts[key].n_unique() > 1
+        ]
+        if not tables:
+            return None
+        return corrected_shifts(pl.concat(tables), level=0.95).select("model", "key", *SHIFTS.fixed[1:])
+
     def by_fold(self) -> pl.DataFrame | None:
         """Return the counts by folds and repeats; None if there are fewer than two."""
         if not self.folds or self.every.select(self.folds).n_unique() < 2:
@@ -143,10 +165,3 @@ class LogCounts:
     def _worth(self, keys: Sequence[str]) -> pl.DataFrame | None:
         over = [] if self.repeat is None else [self.repeat]
         return self.drawn.worth([*keys, *over]) if self.whole else None
-
-
-def _check_keys(keys: Sequence[str], **named: Sequence[str | None]) -> None:
-    for option, names in named.items():
-        for name in names:
-            if name is not None and name not in keys:
-                raise SchemaError.missing_column(name, option, "the keys of the counts frame", keys)

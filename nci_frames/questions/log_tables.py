@@ -25,7 +25,6 @@ from nci_frames.questions.certainty import LEAST_REPEATS, Resampled, leading_mod
 from nci_frames.questions.compared import PROBABLE, Compared, computed
 from nci_frames.questions.drawn_curves import report_curves
 from nci_frames.questions.own_thresholds import OwnPoints, best_values
-from nci_frames.questions.segment_tables import segment_shifts
 from nci_frames.questions.undefined import off_scale, uncounted
 from nci_frames.tables.great_tables import ranked_table
 from nci_frames.tables.numbers import format_grid
@@ -196,14 +195,7 @@ class LogTables(Compared):
         The columns of ``check_projection`` with ``key``, the key whose values were compared; None if not
         tested.
         """
-        if self._log.judged is None:
-            return None
-        drawn = self._log.drawn
-        independent = self._repeat is None and drawn.units is None
-        return segment_shifts(
-            drawn.by_segment, drawn.segments, units=drawn.units,
-            together=self._log.total if independent else None,
-        )  # fmt: skip
+        return self._log.shifts()
 
     @computed
     def curves(self) -> pl.DataFrame:

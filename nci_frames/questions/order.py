@@ -94,15 +94,12 @@ def read_order(ranking: pl.DataFrame, /, *, over: str = "prevalence") -> Order:
     """
     told = pl.col("supported") if "supported" in ranking.columns else pl.lit(value=True)
     table = ranking.select("model", over, "rank", told.alias("supported")).drop_nulls(["model", over, "rank"])
+    apart = table.sort(over, "rank", "model").partition_by(over, as_dict=True, maintain_order=True)
     columns = [
-        (at[0], dict(rows.filter("supported").select("model", "rank").iter_rows()))
-        for at, rows in _by_value(table.sort(over, "rank", "model"), over)
+        (at, dict(rows.filter("supported").select("model", "rank").iter_rows()))
+        for (at,), rows in apart.items()
     ]
     return Order(_leads(columns), _overtakings(columns))
-
-
-def _by_value(table: pl.DataFrame, over: str) -> list[tuple[tuple[float, ...], pl.DataFrame]]:
-    return list(table.partition_by(over, as_dict=True, maintain_order=True).items())
 
 
 def _leads(columns: Sequence[tuple[float, dict[str, int]]]) -> tuple[Lead, ...]:

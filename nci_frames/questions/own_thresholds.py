@@ -86,7 +86,7 @@ def _judged_apart(
         judged = best.rename({"value": "optimistic"})
         found = fitted.select(*at, "value")
     else:
-        judged, found = best.drop("value"), _averaged(fitted, over).select(*at, "value", "std", "optimistic")
+        judged, found = best.drop("value"), averaged(fitted, over).select(*at, "value", "std", "optimistic")
     joined = judged.join(found, on=at, how="left", nulls_equal=True, maintain_order="left")
     known = pl.col("value").is_not_null()
     wide = {"lower": pl.min_horizontal("lower", "value"), "upper": pl.max_horizontal("upper", "value")}
@@ -95,7 +95,7 @@ def _judged_apart(
     ).select(*best.columns, "optimistic", *(["std"] if over is not None else []))
 
 
-def _averaged(fitted: pl.DataFrame, over: str) -> pl.DataFrame:
+def averaged(fitted: pl.DataFrame, over: str) -> pl.DataFrame:
     """Return the means of the values of ``cross_fit`` over a key, with their spread."""
     columns = ("model", over, "threshold", "metric", "prevalence", "beta", "value")
     honest = average_over(fitted.select(columns), over=over)

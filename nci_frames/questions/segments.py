@@ -1,7 +1,5 @@
 """In which segments is the model worse, and why?"""
 
-from collections.abc import Mapping
-
 import polars as pl
 
 from nci_frames.charts.segments import chart_decomposition, chart_segments
@@ -19,31 +17,6 @@ _MOST_PANELS, _MOST_REASONS = 12, 3
 _MOST_SEGMENTS, _MOST_MODELS = 24, 5
 
 
-def segment_areas(comparison: Comparison, /) -> tuple[tuple[Mapping[str, object], pl.DataFrame], ...]:
-    """Return the key values of each segment and its PR-AUC rows, at one prevalence or its own in the field.
-
-    >>> import nci_frames as nf
-    >>> log = pl.DataFrame({
-    ...     "model": "a", "label": [0, 1] * 2, "score": [0.1, 0.4, 0.3, 0.8],
-    ...     "country": ["DE", "DE", "US", "US"],
-    ... })
-    >>> counts = nf.count_confusion(log, thresholds="exact")
-    >>> comparison = nf.compare_models(counts, prevalence=[0.1], segments="country", repeats=20)
-    >>> [names for names, _ in segment_areas(comparison)]
-    [{'country': 'DE'}, {'country': 'US'}]
-    """
-    if not comparison.segments or comparison.segment_areas is None:
-        return ()
-    keys = list(comparison.segments)
-    rows = comparison.segment_areas.filter(metric="pr_auc", prevalence=comparison.middle_prevalence)
-    if comparison.field_areas is not None:
-        rows = comparison.field_areas.filter(metric="pr_auc")
-    groups = rows.sort(*keys, "rank", "model", nulls_last=True).partition_by(
-        keys, as_dict=True, maintain_order=True
-    )
-    return tuple((dict(zip(keys, values, strict=True)), group) for values, group in groups.items())
-
-
 def traffic(comparison: Comparison) -> pl.DataFrame | None:
     """Return F-beta of the traffic, ranked; None unless the shares of the segments are known."""
     averages = comparison.field_averages
@@ -54,12 +27,17 @@ def traffic(comparison: Comparison) -> pl.DataFrame | None:
 
 
 def _best_areas(comparison: Comparison) -> pl.DataFrame | None:
-    """Return PR-AUC of the best models of the largest segments."""
-    found = segment_areas(comparison)
-    if not found:
+    """Return PR-AUC of the best models of the first segments, at one prevalence or their own in the field."""
+    rows = comparison.field_areas
+    if rows is None and comparison.segment_areas is not None:
+        rows = comparison.segment_areas.filter(prevalence=comparison.middle_prevalence)
+    if rows is None:
         return None
-    columns = [*comparison.segments, "prevalence", "model", "value", "rank", "gap"]
-    return pl.concat(rows.head(_MOST_MODELS).select(columns) for _, rows in found[:_MOST_SEGMENTS])
+    keys = list(comparison.segments)
+    ordered = rows.filter(metric="pr_auc").sort(*keys, "rank", "model", nulls_last=True)
+    segment, model = pl.struct(keys).rle_id(), pl.int_range(pl.len()).over(keys)
+    few = ordered.filter(segment < _MOST_SEGMENTS, model < _MOST_MODELS)
+    return few.select(*keys, "prevalence", "model", "value", "rank", "gap")
 
 
 def _areas_title(comparison: Comparison) -> str:

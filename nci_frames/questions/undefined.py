@@ -1,4 +1,4 @@
-"""Rates -> what is not known of a log, and why."""
+"""Rates -> how many rows a log has, and what is not known of it, and why."""
 
 from collections.abc import Sequence
 
@@ -24,6 +24,25 @@ def observed_prevalence(rates: pl.DataFrame) -> float | None:
     rows = _totals(rates, ()).select("positives", "negatives").sum()
     size = rows["positives"][0] + rows["negatives"][0]
     return rows["positives"][0] / size if size else None
+
+
+def segment_sizes(rates: pl.DataFrame, segments: Sequence[str]) -> pl.DataFrame:
+    """Return the rows of each segment, summed over the models, the largest first.
+
+    >>> rates = pl.DataFrame({
+    ...     "model": ["a", "a", "b"], "day": ["1", "2", "2"],
+    ...     "threshold": [0.1, 0.1, 0.5], "positives": [1, 2, 2], "negatives": [3, 4, 4],
+    ... })
+    >>> segment_sizes(rates, ["day"]).rows()
+    [('2', 12), ('1', 4)]
+    """
+    rows = (
+        _totals(rates, segments)
+        .group_by(segments)
+        .agg(rows=(pl.col("positives") + pl.col("negatives")).sum())
+    )
+    order = ["rows", *segments]
+    return rows.sort(order, descending=[True, *[False] * len(segments)], nulls_last=True)
 
 
 def undefined_groups(points: pl.DataFrame, rates: pl.DataFrame, segments: Sequence[str]) -> pl.DataFrame:

@@ -42,7 +42,6 @@ _FILTERS: Mapping[str, Callable[[Any], str]] = {
     "count": numbers.format_count,
     "one_in": numbers.format_one_in,
     "threshold": numbers.format_threshold,
-    "percent": numbers.format_percent,
 }
 
 

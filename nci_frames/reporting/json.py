@@ -113,15 +113,14 @@ def _tables(comparison: Comparison) -> dict[str, list[dict[str, Any]] | None]:
         **{table.name: table.rows for table in ranked_tables(comparison)},
         "shifts": comparison.shifts,
     }
+    # Only the values of sums of weights are not judged on other rows.
+    absent = {"optimistic"} - {*comparison.best.columns}
     return {
-        name: None if frame is None else frame.select(_present(frame, _KEYS[name])).to_dicts()
+        name: None
+        if frame is None
+        else frame.select(key for key in _KEYS[name] if key not in absent).to_dicts()
         for name, frame in frames.items()
     }
-
-
-def _present(frame: pl.DataFrame, keys: Sequence[str]) -> list[str]:
-    """Return the keys; only the values of sums of weights are not judged on other rows."""
-    return [key for key in keys if key != "optimistic" or key in frame.columns]
 
 
 def _groups(comparison: Comparison, frame: pl.DataFrame, columns: Sequence[str]) -> list[dict[str, Any]]:

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from types import MappingProxyType
 
 from nci_frames.base.errors import ParameterError, SchemaError
 from nci_frames.base.files import file_kind, replacing
@@ -16,14 +15,15 @@ from nci_frames.reporting.markdown import render_markdown
 from nci_frames.reporting.terminal import render_text
 from nci_frames.schemas.checked import checked
 
-_RENDERERS: Mapping[str, Callable[..., str]] = MappingProxyType(
-    {"html": render_report, "md": render_markdown, "json": render_json, "txt": render_text}
-)
-REPORT_KINDS = tuple(_RENDERERS)
-#: What a form shows besides the comparison. Programs find the gates of a job in its verdicts.json.
-_SHOWN_IN: Mapping[str, tuple[str, ...]] = MappingProxyType(
-    {"html": ("scenarios", "gates"), "md": ("gates",), "json": (), "txt": ()}
-)
+#: How each form is written, and what it shows besides the comparison. Programs find the gates of a job in its
+#: verdicts.json.
+_FORMS: Mapping[str, tuple[Callable[..., str], tuple[str, ...]]] = {
+    "html": (render_report, ("scenarios", "gates")),
+    "md": (render_markdown, ("gates",)),
+    "json": (render_json, ()),
+    "txt": (render_text, ()),
+}
+REPORT_KINDS = tuple(_FORMS)
 
 
 @checked
@@ -107,17 +107,13 @@ def write_form(
         raise ParameterError("two questions of the report have one name", found=repr(twice))
     if comparison.points["model"].has_nulls():
         raise SchemaError.unnamed_model()
-    with replacing(path, what="report") as file:
-        every = {"scenarios": _checked(scenarios), "gates": gates}
-        more = {name: every[name] for name in _SHOWN_IN[kind]}
-        content = _RENDERERS[kind](comparison, title=title, facts=facts, questions=questions, **more)
-        # A file's name, or an argument of a command, may hold bytes that are no text.
-        file.write_bytes(content.encode("utf-8", errors="backslashreplace"))
-    return Path(path)
-
-
-def _checked(scenarios: Mapping[str, float] | None) -> Mapping[str, float] | None:
     for name, prevalence in (scenarios or {}).items():
         if not 0 <= prevalence <= 1:
             raise ParameterError.out_of_range(f"scenarios[{name!r}]", prevalence, "a prevalence in [0, 1]")
-    return scenarios
+    render, shown = _FORMS[kind]
+    more = {name: value for name, value in {"scenarios": scenarios, "gates": gates}.items() if name in shown}
+    with replacing(path, what="report") as file:
+        content = render(comparison, title=title, facts=facts, questions=questions, **more)
+        # A file's name, or an argument of a command, may hold bytes that are no text.
+        file.write_bytes(content.encode("utf-8", errors="backslashreplace"))
+    return Path(path)

@@ -72,17 +72,6 @@ def format_count(rows: float | None) -> str:
     return "" if rows is None else f"{rows:,}" if isinstance(rows, int) else f"{rows:,.6g}"
 
 
-def format_percent(share: float) -> str:
-    """Write a share estimated from some hundred draws, which cannot show 0 or 100 %.
-
-    >>> [format_percent(p) for p in (0.5, 0.874, 0.001, 1.0)]
-    ['50 %', '87 %', '< 1 %', '> 99 %']
-    """
-    if share < 0.01:
-        return "< 1 %"
-    return "> 99 %" if share > 0.99 else f"{100 * share:.0f} %"
-
-
 def format_group(group: int | None) -> str:
     """Write a group of models: a may be the best, b may be the best of those that are left, and so on.
 
