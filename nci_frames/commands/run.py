@@ -43,18 +43,11 @@ def run(
     from nci_frames.jobs.logging import teller
     from nci_frames.jobs.metrics_file import write_metrics
     from nci_frames.jobs.run import run_job
-    from nci_frames.jobs.tracking import log_to_mlflow, require_mlflow
 
-    tell, tracking = teller(log_format), file.job.output.mlflow
-    if tracking is not None:
-        # Before anything is counted: the run must not end where it would be logged.
-        require_mlflow()
     metrics = metrics_file_of(file)
-    outcome = run_job(file, run=run_id, until=until, keep_going=keep_going, tell=tell)
+    outcome = run_job(file, run=run_id, until=until, keep_going=keep_going, tell=teller(log_format))
     # It is published, whatever becomes of its metrics.
     click.echo(outcome.line)
     if metrics is not None:
         write_metrics(metrics, file.job.name, outcome)
-    if tracking is not None:
-        tell("logged to MLflow", id=log_to_mlflow(tracking, file.job.name, outcome))
     ctx.exit(outcome.exit_code)

@@ -115,15 +115,6 @@ class Report(ReportOptions):
     ] = None
 
 
-class Tracking(Model):
-    """Where MLflow keeps runs."""
-
-    uri: Annotated[
-        str | None, Field(description="Tracking URI; MLFLOW_TRACKING_URI of the environment if absent.")
-    ] = None
-    experiment: Annotated[str | None, Field(description="Experiment; the name of the job if absent.")] = None
-
-
 class Output(Model):
     """Where results go."""
 
@@ -136,9 +127,6 @@ class Output(Model):
     storage_options: Annotated[
         dict[str, str], Field(default_factory=dict, description="For a ledger, or a folder, by URL.")
     ]
-    mlflow: Annotated[
-        Tracking | None, Field(description="Log each published run to MLflow (extra `mlflow`).")
-    ] = None
 
 
 class Job(Model):
