@@ -1,5 +1,6 @@
 """Small jobs that run quickly, for tests."""
 
+import json
 from datetime import date, timedelta
 from multiprocessing.synchronize import Barrier
 from pathlib import Path
@@ -63,6 +64,18 @@ def small_job(folder: Path, extra: str = "", text: str = SMALL) -> Path:
 def call(*arguments: object) -> Result:
     """Run the command with some arguments."""
     return CliRunner().invoke(main, [str(argument) for argument in arguments])
+
+
+def ended(code: int, *arguments: object) -> Result:
+    """Run the command, which must end with this exit code."""
+    done = call(*arguments)
+    assert done.exit_code == code, done.output
+    return done
+
+
+def latest(folder: Path) -> Path:
+    """The run of a job that readers find."""
+    return folder / "out" / json.loads((folder / "out" / "latest.json").read_text())["path"]
 
 
 def run_each_night(job: Path, nights: int, together: Barrier) -> None:

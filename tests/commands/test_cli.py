@@ -15,7 +15,6 @@ from pathlib import Path
 import click
 import polars as pl
 import pytest
-from click.testing import CliRunner, Result
 from rich.console import Console
 
 from nci_frames.base.folders import publishing
@@ -29,6 +28,7 @@ from nci_frames.reporting.write import REPORT_KINDS
 from tests.comparisons import comparison
 from tests.hostile import NAMES
 from tests.logs import random_log
+from tests.small_jobs import call, ended
 
 COMMAND = [sys.executable, "-m", "nci_frames"]
 #: The quickest report, where its form is not what is tested.
@@ -40,10 +40,6 @@ def log(tmp_path: Path) -> Path:
     path = tmp_path / "log.parquet"
     random_log(400).write_parquet(path)
     return path
-
-
-def run(*arguments: str) -> Result:
-    return CliRunner().invoke(main, list(arguments))
 
 
 @pytest.mark.thorough
@@ -59,7 +55,7 @@ def test_a_report_in_a_process_of_its_own(log: Path, tmp_path: Path) -> None:
         "--prevalence",
         "1e-4:0.5:log:10",
     ]
-    done = subprocess.run(
+    done = subprocess.call(
         [*COMMAND, "report", str(log), *options, "--beta", "0.25:4:log:5"],
         capture_output=True,
         text=True,
@@ -92,8 +88,7 @@ def test_every_format_that_is_asked_for_is_written(log: Path, tmp_path: Path) ->
     options = ["--out", str(out), "-p", "0.01,0.1", "-b", "1,2", "--title", "a title"]
     formats = ["--format", "md, json", "--format", "html,md", "--tables", "csv", "--tables", "md"]
     formats = [*formats, "--charts", "json"]
-    done = run("report", str(log), *options, *formats)
-    assert done.exit_code == 0, done.output
+    done = ended(0, "report", str(log), *options, *formats)
     assert f"400 predictions counted; report: {out}/report.md" in done.output
     names = {Path(file).stem for file in written(out / "tables")}
     assert names > {"counts", "answer", "answer_winners", "points", "areas", "decisions"}
@@ -128,7 +123,7 @@ def test_hostile_names_pass_through_every_format(tmp_path: Path) -> None:
     )
     log.write_parquet(tmp_path / "log.parquet")
     out = tmp_path / "out"
-    done = run(
+    done = call(
         "report", str(tmp_path / "log.parquet"), "--out", str(out), "--segments", "=country|<b>",
         "-p", "0.01,0.1", "--format", "html,md,json", "--tables", "csv,md,parquet", "--charts", "json",
     )  # fmt: skip
@@ -175,8 +170,7 @@ def test_a_folder_with_files_of_others_is_refused_before_anything_is_counted(
     out = tmp_path / "out"
     out.mkdir()
     (out / "notes.txt").write_text("mine")
-    done = run("report", str(log), "--out", str(out), "-p", "0.1")
-    assert done.exit_code == 4
+    done = ended(4, "report", str(log), "--out", str(out), "-p", "0.1")
     assert "holds files that no earlier run wrote" in done.output
     assert "counted" not in done.output
     assert (out / "notes.txt").read_text() == "mine"
@@ -186,9 +180,9 @@ def test_a_folder_with_files_of_others_is_refused_before_anything_is_counted(
 def test_fewer_formats_leave_no_older_files(log: Path, tmp_path: Path) -> None:
     out = tmp_path / "out"
     options = ["--out", str(out), *QUICK]
-    assert run("report", str(log), *options, "--format", "md", "--tables", "csv,parquet").exit_code == 0
+    ended(0, "report", str(log), *options, "--format", "md", "--tables", "csv,parquet")
     assert {Path(name).suffix for name in written(out)} == {".json", ".md", ".csv", ".parquet"}
-    assert run("report", str(log), *options, "--tables", "csv").exit_code == 0
+    ended(0, "report", str(log), *options, "--tables", "csv")
     assert {Path(name).suffix for name in written(out)} == {".json", ".csv"}
     assert sorted(tmp_path.iterdir()) == [log, out]
 
@@ -196,8 +190,7 @@ def test_fewer_formats_leave_no_older_files(log: Path, tmp_path: Path) -> None:
 @pytest.mark.parametrize("source", ["log.parquet", ".", "*.parquet", "**/*.parquet"])
 def test_a_report_is_not_written_over_its_log(log: Path, source: str) -> None:
     before = log.read_bytes()
-    done = run("report", str(log.parent / source), "--out", str(log.parent))
-    assert done.exit_code == 2
+    done = ended(2, "report", str(log.parent / source), "--out", str(log.parent))
     assert "the output lies among the sources, or holds one of them" in done.output
     assert [path.name for path in log.parent.iterdir()] == ["log.parquet"]
     assert log.read_bytes() == before
@@ -231,7 +224,7 @@ def test_one_column_per_model(tmp_path: Path) -> None:
         tmp_path / "w.parquet"
     )
     # Without a name of its own a model has that of its column.
-    done = run(
+    done = call(
         "report", str(tmp_path / "w.parquet"), "--label", "y", "--positive", "bad", "--scores", "forest=f",
         "--scores", "g", "--out", str(tmp_path / "out"), *QUICK,
     )  # fmt: skip
@@ -246,8 +239,7 @@ def test_dropped_rows_are_reported(tmp_path: Path) -> None:
     log = pl.DataFrame({"model": "a", "label": [1, 0, None], "score": [0.9, 0.1, 0.5]})
     log.write_parquet(tmp_path / "log.parquet")
     options = ["--on-invalid", "drop", "--out", str(tmp_path / "out"), *QUICK]
-    done = run("report", str(tmp_path / "log.parquet"), *options)
-    assert done.exit_code == 0
+    done = ended(0, "report", str(tmp_path / "log.parquet"), *options)
     assert "warning: rows dropped from '" in done.output
     assert "log.parquet': 1 (label is null)" in done.output
 
@@ -262,17 +254,15 @@ def test_bad_logs_end_with_their_exit_code_and_leave_an_older_report_alone(tmp_p
         (tmp_path / "logs").mkdir(exist_ok=True)
         random_log(20).write_parquet(tmp_path / "logs/good.parquet")
         random_log(20).drop("score").write_parquet(tmp_path / f"logs/bad{bad}.parquet")
-        done = run("report", str(tmp_path / "logs"), "--out", str(out))
-        assert done.exit_code == 3
+        done = ended(3, "report", str(tmp_path / "logs"), "--out", str(out))
         assert f"bad{bad}.parquet" in done.output
         assert "missing column 'score'" in done.output
     for name in ("nothing", "bad.parquet", "null.parquet"):
-        assert run("report", str(tmp_path / name), "--out", str(out)).exit_code == 3
+        ended(3, "report", str(tmp_path / name), "--out", str(out))
     assert written(out) == {"report.html", "manifest.json"}
     assert (out / "report.html").read_text() == "older"
     null, file = str(tmp_path / "null.parquet"), str(out / "report.html")
-    done = run("report", null, "--on-invalid", "drop", "--out", file)
-    assert done.exit_code == 2
+    done = ended(2, "report", null, "--on-invalid", "drop", "--out", file)
     assert "the output must be a folder" in done.output
 
 
@@ -283,8 +273,7 @@ def commands() -> list[str]:
 
 @pytest.mark.parametrize("command", [None, *commands()])
 def test_help_shows_an_example(command: str | None) -> None:
-    done = run(*([command] if command else []), "--help")
-    assert done.exit_code == 0
+    done = ended(0, *([command] if command else []), "--help")
     assert "Example:\n" in done.output
     assert "nci-frames" in done.output
 
@@ -293,42 +282,36 @@ def test_help_shows_an_example(command: str | None) -> None:
 def test_a_name_from_the_data_cannot_steer_the_terminal(tmp_path: Path) -> None:
     log = pl.DataFrame({"model": "\x1b[2J[red]x[/red]", "label": [1, 0], "score": [0.9, 0.1]})
     log.write_parquet(tmp_path / "log.parquet")
-    done = run("report", str(tmp_path / "log.parquet"), "--out", str(tmp_path / "out"), *QUICK)
-    assert done.exit_code == 0
+    done = ended(0, "report", str(tmp_path / "log.parquet"), "--out", str(tmp_path / "out"), *QUICK)
     assert "\x1b[2J" not in done.output
     assert "[red]x[/red]" in done.output
 
 
 def test_a_plan_says_how_many_rows_are_needed() -> None:
-    done = run("plan", "--delta", "0.1", "--tpr", "0.6", "--fpr", "0.001")
-    assert done.exit_code == 0, done.output
+    done = ended(0, "plan", "--delta", "0.1", "--tpr", "0.6", "--fpr", "0.001")
     assert "required rows, at confidence 0.95 of each rate" in done.output
     (exact,) = (line for line in done.output.splitlines() if "exact" in line)
     assert [part.strip() for part in exact.strip("│").split("│")][1:3] == ["269", "402,778"]
-    one, pair = (run("plan", "--half-width", width).output for width in ("0.05", "0.05,0.05"))
+    one, pair = (call("plan", "--half-width", width).output for width in ("0.05", "0.05,0.05"))
     assert one == pair
     assert "381" in one
 
 
 def test_a_plan_says_what_a_test_set_supports() -> None:
     size = ["--positives", "100", "--negatives", "10000", "--tpr", "0.6"]
-    done = run("plan", *size, "--fpr", "0.001")
-    assert done.exit_code == 0, done.output
+    done = ended(0, "plan", *size, "--fpr", "0.001")
     assert "lowest prevalence at which the test set supports precision" in done.output
     assert "0.004149" in done.output
-    none = run("plan", *size, "--fpr", "0")
-    assert none.exit_code == 0
+    none = ended(0, "plan", *size, "--fpr", "0")
     assert "the half-width of FPR" in none.output
 
 
 @pytest.mark.thorough
 def test_no_path_can_steer_the_terminal(log: Path, tmp_path: Path) -> None:
     evil = "\x1b[2J\u202ex\u200b"
-    done = run("report", str(log), "--out", str(tmp_path / evil), *QUICK)
-    assert done.exit_code == 0
+    done = ended(0, "report", str(log), "--out", str(tmp_path / evil), *QUICK)
     assert "\ufffd[2J\ufffdx\ufffd/report.json" in done.output.replace("\n", "")
-    failed = run("report", str(log), "--score", evil, "--out", str(tmp_path / "out"))
-    assert failed.exit_code == 3
+    failed = ended(3, "report", str(log), "--score", evil, "--out", str(tmp_path / "out"))
     for output in (done.output, failed.output):
         assert not {letter for letter in output if not letter.isprintable()} - {"\n"}
 
@@ -339,7 +322,7 @@ def test_a_log_with_a_model_without_a_name_is_bad_data(log: Path, tmp_path: Path
     unnamed = pl.when(pl.col("model") != "forest").then("model").alias("model")
     frame.with_columns(unnamed).write_parquet(log)
     for form in ("html", "md", "json"):
-        done = run(
+        done = call(
             "report", str(log), "--out", str(tmp_path / "out"), "--format", form, "-p", "0.1", "-b", "1"
         )
         assert done.exit_code == 3
@@ -348,9 +331,7 @@ def test_a_log_with_a_model_without_a_name_is_bad_data(log: Path, tmp_path: Path
 
 @pytest.mark.parametrize("name", ["x" * 4096, "x" * 4096 + "*", "x" * 300 + "/y"])
 def test_names_that_are_too_long(log: Path, tmp_path: Path, name: str) -> None:
-    missing = run("report", name, "--out", str(tmp_path / "out"))
-    assert missing.exit_code == 3
+    missing = ended(3, "report", name, "--out", str(tmp_path / "out"))
     assert "no log matched the source" in missing.output
-    unwritable = run("report", str(log), "--out", name)
-    assert unwritable.exit_code == 4
+    unwritable = ended(4, "report", str(log), "--out", name)
     assert "File name too long" in unwritable.output

@@ -16,7 +16,7 @@ from nci_frames.jobs import report
 from nci_frames.jobs.job_file.loading import job_schema
 from nci_frames.options.report import ReportOptions, SegmentOptions
 from nci_frames.options.setting import Setting
-from tests.small_jobs import SMALL, call, small_job, write_nights
+from tests.small_jobs import SMALL, ended, small_job, write_nights
 
 QUESTIONS = (
     'at = "2%"\ncost = [200, "1/5", 8]',
@@ -52,17 +52,16 @@ def test_a_job_and_the_command_answer_alike(tmp_path: Path, asked: str) -> None:
     write_nights(tmp_path / "logs", 2)
     text = SMALL.replace("0.25, 0.5", "0.25, 0.35, 0.5")
     job = small_job(tmp_path, text=text.replace("tables = []", 'tables = ["parquet"]') + asked)
-    assert call("run", job, "--run-id", "one").exit_code == 0
+    ended(0, "run", job, "--run-id", "one")
     options = [
         part
         for name, value in tomllib.loads(asked).items()
         for part in (f"--{name}", ":".join(map(str, value)) if isinstance(value, list) else value)
     ]
-    done = call(
-        "report", tmp_path / "logs", "--thresholds", "0,0.25,0.35,0.5,0.75", "-p", "1%,1/10", "-b", "1",
+    ended(
+        0, "report", tmp_path / "logs", "--thresholds", "0,0.25,0.35,0.5,0.75", "-p", "1%,1/10", "-b", "1",
         "--format", "json", "--out", tmp_path / "command", *options,
     )  # fmt: skip
-    assert done.exit_code == 0, done.output
     folders = tmp_path / "out/runs/one", tmp_path / "command"
     of_job, of_command = (json.loads((folder / "report.json").read_text()) for folder in folders)
     for part in ("question", "answer", "questions"):
@@ -79,7 +78,7 @@ def test_what_a_job_writes_besides(tmp_path: Path) -> None:
     text = SMALL.replace("[0.01, 0.1]", '"field.csv"').replace('["json"]', '["txt", "json"]')
     text = text.replace("tables = []", 'tables = ["csv"]\ncharts = ["json"]')
     job = small_job(tmp_path, '[segments]\nkeys = ["country"]\n', text)
-    assert call("run", job, "--run-id", "one").exit_code == 0
+    ended(0, "run", job, "--run-id", "one")
     run = tmp_path / "out/runs/one"
     assert {"answer", "counts", "field_projection"} <= {path.stem for path in (run / "tables").iterdir()}
     assert "p3" in {path.stem for path in (run / "charts").iterdir()}
@@ -94,6 +93,5 @@ def test_the_answer_is_told_before_a_file_is_written(tmp_path: Path, monkeypatch
         raise OutputError("the disk is full")
 
     monkeypatch.setattr(report, "write_form", full)
-    done = call("report", *write_nights(tmp_path, 1), "-p", "0.1", "-b", "1", "--out", tmp_path / "out")
-    assert done.exit_code == 4
+    done = ended(4, "report", *write_nights(tmp_path, 1), "-p", "0.1", "-b", "1", "--out", tmp_path / "out")
     assert "choose forest" in done.output

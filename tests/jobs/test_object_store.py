@@ -16,17 +16,15 @@ from typing import Any
 
 import polars as pl
 import pytest
-from click.testing import CliRunner, Result
 from polars.testing import assert_frame_equal
 
 import nci_frames as nf
 from nci_frames.base.folders import changed_files
-from nci_frames.commands.cli import main
 from nci_frames.jobs.job_file.loading import read_job
 from nci_frames.jobs.object_store import ObjectStore, OvertakenError
 from nci_frames.jobs.run import run_job
 from tests.s3_server import s3_server
-from tests.small_jobs import SMALL, small_job, write_night, write_nights
+from tests.small_jobs import SMALL, ended, small_job, write_night, write_nights
 
 pytest.importorskip("obstore", reason="needs obstore: pip install 'nci_frames[object-store]'")
 GATE = '[[gates]]\nname = "finds"\nmetric = "recall"\nwindow = "last"\nvalue_threshold = { lower = 0.5 }\n'
@@ -93,10 +91,6 @@ def remote_job(folder: Path, server: str, bucket: str, extra: str = "", keep: in
     return small_job(folder, output + extra + GATE)
 
 
-def call(*arguments: object) -> Result:
-    return CliRunner().invoke(main, [str(argument) for argument in arguments])
-
-
 def shown(store: ObjectStore) -> dict[str, Any]:
     found = store.read("latest.json")
     assert found is not None
@@ -137,18 +131,17 @@ def test_runs_are_published_to_an_object_store(tmp_path: Path, server: str, buck
     write_nights(tmp_path / "logs", 1)
     job = remote_job(tmp_path, server, bucket, 'metrics_file = "job.prom"\n', keep=1)
     store = ObjectStore(f"{bucket}/jobs/out", options(server))
-    first = call("run", job, "--run-id", "first")
-    assert first.exit_code == 0, first.output
+    first = ended(0, "run", job, "--run-id", "first")
     assert "hunter2" not in first.output
     assert first.stdout.rstrip().endswith("/report.json")
     assert f"{bucket}/jobs/out/runs/first." in first.stdout
     pointer = shown(store)
     assert changed_files(fetched(store, pointer["path"], tmp_path / "copy")) == []
-    assert call("run", job, "--run-id", "first").exit_code == 5
+    ended(5, "run", job, "--run-id", "first")
     # Fewer are found: the last good run is kept, and the history is that of both.
     write_night(tmp_path / "logs" / "2026-03-02" / "a.parquet", 200, 0.2)
-    assert call("run", job, "--run-id", "second").exit_code == 10
-    assert call("run", job, "--run-id", "third").exit_code == 10
+    ended(10, "run", job, "--run-id", "second")
+    ended(10, "run", job, "--run-id", "third")
     pointer = shown(store)
     assert (pointer["run"], pointer["last_good"]["run"], pointer["sequence"]) == ("third", "first", 3)
     third = fetched(store, pointer["path"], tmp_path / "copy")
@@ -165,15 +158,15 @@ def test_an_upload_that_was_not_shown_changes_nothing(tmp_path: Path, server: st
     write_nights(tmp_path / "logs", 1)
     job = remote_job(tmp_path, server, bucket)
     store = ObjectStore(f"{bucket}/jobs/out", options(server))
-    assert call("run", job, "--run-id", "first").exit_code == 0
+    ended(0, "run", job, "--run-id", "first")
     before = store.read("latest.json")
-    assert call("run", job, "--run-id", "second").exit_code == 0
+    ended(0, "run", job, "--run-id", "second")
     after = store.read("latest.json")
     assert before is not None
     store.write("latest.json", before.content, instead_of=after)
     store.write("runs/third.0/report.json", b"half", instead_of=None)
-    assert call("run", job, "--run-id", "second").exit_code == 0
-    assert call("run", job, "--run-id", "third").exit_code == 0
+    ended(0, "run", job, "--run-id", "second")
+    ended(0, "run", job, "--run-id", "third")
     pointer = shown(store)
     assert (pointer["run"], pointer["sequence"]) == ("third", 3)
     assert changed_files(fetched(store, pointer["path"], tmp_path / "copy")) == []
@@ -251,8 +244,7 @@ def test_a_ledger_in_an_object_store(tmp_path: Path, server: str, bucket: str) -
     paths = write_nights(tmp_path / "logs", 2)
     job = remote_job(tmp_path, server, bucket, f'ledger = "{bucket}/ledger"\n')
     for day in ("2026-03-02", "2026-03-03"):
-        ran = call("run", job, "--until", day)
-        assert ran.exit_code == 0, ran.output
+        ended(0, "run", job, "--until", day)
     ledger = nf.CountsLedger(f"{bucket}/ledger", storage_options=options(server))
     expected = nf.count_confusion(nf.scan_predictions(paths), thresholds=[0.0, 0.25, 0.5, 0.75])
     assert_frame_equal(ledger.read(), expected, check_exact=True)
@@ -294,15 +286,13 @@ def test_logs_in_an_object_store(server: str, bucket: str) -> None:
 def test_unknown_kinds_and_unknown_options_of_a_store_are_refused(tmp_path: Path) -> None:
     write_nights(tmp_path / "logs", 1)
     job = small_job(tmp_path, text=SMALL + '[output]\nfolder = "nosuch://bucket/out"\n')
-    ran = call("run", job)
-    assert ran.exit_code == 2, ran.output
+    ran = ended(2, "run", job)
     assert "the object store cannot be opened" in ran.output
     job = small_job(
         tmp_path,
         text=SMALL + '[output]\nfolder = "s3://bucket/out"\nstorage_options = { wrong = "hunter2" }\n',
     )
-    ran = call("run", job)
-    assert ran.exit_code == 2, ran.output
+    ran = ended(2, "run", job)
     assert "'wrong' is not valid" in ran.output
     assert "hunter2" not in ran.output
     assert not (tmp_path / "ledger").exists()

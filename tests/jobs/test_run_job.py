@@ -19,8 +19,6 @@ from prometheus_client.parser import text_string_to_metric_families as read_plai
 import nci_frames as nf
 from nci_frames.base.folders import changed_files
 from nci_frames.jobs.counted_files import count_files, ledger_of
-from nci_frames.jobs.gates.judge import VERDICTS
-from nci_frames.jobs.history import History
 from nci_frames.jobs.job_file.loading import read_job
 from nci_frames.jobs.publishing import Shelf
 from nci_frames.jobs.reported import Reported
@@ -30,15 +28,11 @@ from nci_frames.reporting.html import render_report
 from nci_frames.reporting.markdown import render_markdown
 from tests.comparisons import comparison
 from tests.hostile import NAMES
-from tests.small_jobs import SMALL, call, small_job, write_night, write_nights
+from tests.small_jobs import SMALL, call, ended, latest, small_job, write_night, write_nights
 
 RECALL = '[[gates]]\nname = "finds"\nmetric = "recall"\nvalue_threshold = { lower = 0.6 }\n'
 KEYS = '[segments]\nkeys = ["country"]\n'
 GRID = [0.0, 0.25, 0.5, 0.75]
-
-
-def latest(folder: Path) -> Path:
-    return folder / "out" / json.loads((folder / "out" / "latest.json").read_text())["path"]
 
 
 @pytest.mark.parametrize(("windows", "until"), [(None, None), (1, None), (2, None), (1, 3), (None, 3)])
@@ -67,22 +61,19 @@ def test_what_is_said_of_the_data_is_of_the_rows_that_are_reported(
 @pytest.mark.thorough
 def test_init_check_run_with_the_example(tmp_path: Path) -> None:
     job = tmp_path / "nightly" / "job.toml"
-    made = call("init", job.parent, "--example")
-    assert made.exit_code == 0
+    ended(0, "init", job.parent, "--example")
     assert len(list(job.parent.glob("logs/*/*.parquet"))) == 5
     log = pl.read_parquet(next(job.parent.glob("logs/*/*.parquet")))
     assert log.columns == ["model", "label", "score", "country"]
-    assert call("init", job.parent).exit_code == 2
+    ended(2, "init", job.parent)
     # Fewer numbers, so that the test is quick.
     text = job.read_text().replace('"1e-4:0.5:round"', "[0.01, 0.1]").replace("lin:9", "lin:2")
     job.write_text(text.replace('"logit:501"', '"uniform:11"'))
-    checked = call("check", job)
-    assert checked.exit_code == 0
+    checked = ended(0, "check", job)
     assert "files:    5 (5 new)" in checked.stdout
     assert "windows:  5, from 2026-03-01 00:00 to 2026-03-06 00:00 UTC" in checked.stdout
     assert not (job.parent / "ledger").exists()
-    ran = call("run", job)
-    assert ran.exit_code == 0, ran.output
+    ran = ended(0, "run", job)
     assert re.match(r"nightly 000001-\d{8}T\d{6}Z: PASS \(\d+ passed, 0 failed", ran.stdout)
     assert len(ran.stdout.splitlines()) == 1
     folder = latest(job.parent)
@@ -99,8 +90,7 @@ def test_init_check_run_with_the_example(tmp_path: Path) -> None:
 def test_init_does_not_replace_what_is_there(tmp_path: Path) -> None:
     log = write_nights(tmp_path / "nightly" / "logs", 1)[0]
     before = log.read_bytes()
-    refused = call("init", tmp_path / "nightly", "--example")
-    assert refused.exit_code == 2
+    refused = ended(2, "init", tmp_path / "nightly", "--example")
     assert "there are logs already" in refused.output
     assert log.read_bytes() == before
 
@@ -108,48 +98,43 @@ def test_init_does_not_replace_what_is_there(tmp_path: Path) -> None:
 def test_the_counts_of_a_ledger_replace_no_file_that_it_counts(tmp_path: Path) -> None:
     (log,) = write_nights(tmp_path / "logs", 1)
     ledger, link = tmp_path / "ledger", tmp_path / "link.parquet"
-    assert call("ledger", "append", ledger, log, "--thresholds", "0.5").exit_code == 0
+    ended(0, "ledger", "append", ledger, log, "--thresholds", "0.5")
     link.symlink_to(log)
     before = log.read_bytes()
     for out in (log, tmp_path / "logs" / ".." / "logs" / "2026-03-01" / "a.parquet", link):
-        refused = call("ledger", "read", ledger, "--out", out)
-        assert refused.exit_code == 2
+        refused = ended(2, "ledger", "read", ledger, "--out", out)
         assert "the output would replace a file that the ledger counts" in refused.stderr
     refused = call("ledger", "read", ledger, "--out", ledger / "counts.parquet")
     assert (refused.exit_code, "the output lies in the ledger" in refused.stderr) == (2, True)
     assert log.read_bytes() == before
-    assert call("ledger", "read", ledger, "--out", log.with_name("counts.parquet")).exit_code == 0
+    ended(0, "ledger", "read", ledger, "--out", log.with_name("counts.parquet"))
 
 
 @pytest.mark.thorough
 def test_check_finds_columns_that_are_none_and_changed_files(tmp_path: Path) -> None:
     paths = write_nights(tmp_path / "logs", 2)
     job = small_job(tmp_path, '[columns]\nlabel = "truth"\n')
-    checked = call("check", job)
-    assert checked.exit_code == 3
+    checked = ended(3, "check", job)
     told = f"failed: 2 files ({str(paths[0])!r}, {str(paths[1])!r}): missing column 'truth' (the label)"
     assert checked.stdout.count("failed:") == checked.stdout.count(told) == 1
     job = small_job(tmp_path, '[columns]\nlabel = "country"\n')
-    assert call("check", job).exit_code == 3
+    ended(3, "check", job)
     # A table of texts in place of Parquet, in one of the files.
     job = small_job(tmp_path, text=SMALL.replace("*.parquet", "*"))
     (tmp_path / "logs" / "2026-03-02" / "b.csv").write_text("model,label,points\na,1,0.5\n")
     checked = call("check", job)
     assert (checked.exit_code, checked.stdout.count("failed:")) == (3, 1)
     (tmp_path / "logs" / "2026-03-02" / "b.csv").unlink()
-    assert call("check", job).exit_code == 0
+    ended(0, "check", job)
     assert not (tmp_path / "ledger").exists()
-    assert call("run", job).exit_code == 0
+    ended(0, "run", job)
     write_night(paths[0], 50, 0.8, seed=9)
-    checked = call("check", job)
-    assert checked.exit_code == 3
+    checked = ended(3, "check", job)
     assert "changed: " in checked.stdout
-    assert (
-        call(
-            "check",
-            small_job(tmp_path, text=job.read_text().replace("[source]", '[source]\non_changed = "keep"')),
-        ).exit_code
-        == 0
+    ended(
+        0,
+        "check",
+        small_job(tmp_path, text=job.read_text().replace("[source]", '[source]\non_changed = "keep"')),
     )
 
 
@@ -158,13 +143,13 @@ def test_a_run_counts_only_what_is_new_and_equals_a_full_count(tmp_path: Path) -
     paths = write_nights(tmp_path / "logs", 3)
     job = small_job(tmp_path, '[segments]\nkeys = ["country"]\n')
     job.write_text(job.read_text().replace("tables = []", 'tables = ["parquet"]'))
-    assert call("run", job, "--until", "2026-03-03").exit_code == 0
+    ended(0, "run", job, "--until", "2026-03-03")
     manifest = json.loads((latest(tmp_path) / "manifest.json").read_text())
     assert manifest["rows"] == {"rows": 400, "counted": 400, "dropped": 0}
     # A late file of an old night, and one delivered again.
     write_night(tmp_path / "logs" / "2026-03-01" / "late.parquet", 100, 0.8, seed=77)
     shutil.copy(paths[0], tmp_path / "logs" / "2026-03-02" / "again.parquet")
-    assert call("run", job).exit_code == 0
+    ended(0, "run", job)
     table = pl.read_parquet(latest(tmp_path) / "tables" / "counts.parquet")
     late = tmp_path / "logs" / "2026-03-01" / "late.parquet"
     expected = nf.count_confusion(nf.scan_predictions([*paths, late], segments="country"), thresholds=GRID)
@@ -178,23 +163,18 @@ def test_a_run_counts_only_what_is_new_and_equals_a_full_count(tmp_path: Path) -
 def test_the_verdict_sets_the_exit_code_and_what_was_good_is_kept(tmp_path: Path) -> None:
     write_nights(tmp_path / "logs", 1)
     job = small_job(tmp_path, RECALL + 'window = "last"\nundecided = "fail"\n')
-    assert call("run", job, "--run-id", "good").exit_code == 0
+    ended(0, "run", job, "--run-id", "good")
     write_night(tmp_path / "logs" / "2026-03-02" / "a.parquet", 200, 0.3)
-    failed = call("run", job, "--run-id", "bad")
-    assert failed.exit_code == 10
+    failed = ended(10, "run", job, "--run-id", "bad")
     assert "FAIL (0 passed, 1 failed, 0 undecided); finds: forest recall" in failed.stdout
     write_night(tmp_path / "logs" / "2026-03-03" / "a.parquet", 40, 0.6)
-    assert call("run", job, "--run-id", "open").exit_code == 11
+    ended(11, "run", job, "--run-id", "open")
     pointer = json.loads((tmp_path / "out" / "latest.json").read_text())
     assert (pointer["run"], pointer["verdict"], pointer["last_good"]["run"]) == ("open", "undecided", "good")
     history = pl.read_parquet(latest(tmp_path) / "history.parquet")
     assert history["run"].to_list() == ["good", "bad", "open"]
     assert history["verdict"].to_list() == ["pass", "fail", "undecided"]
-    assert [str(start.date()) for start in history["window_start"]] == [
-        "2026-03-01",
-        "2026-03-02",
-        "2026-03-03",
-    ]
+    assert history["window_start"].dt.day().to_list() == [1, 2, 3]
     page = (latest(tmp_path) / "history.html").read_text()
     assert "What changed since the last good run" in page
     assert page.count("data:image/svg+xml") == 1
@@ -222,10 +202,10 @@ def test_the_verdict_sets_the_exit_code_and_what_was_good_is_kept(tmp_path: Path
     assert trend["value"].to_list() == pytest.approx(history["value"].to_list(), abs=1e-12)
     # Retention keeps the last good run, however old.
     job.write_text(job.read_text() + "\n[output]\nkeep = 1\n")
-    assert call("run", job, "--run-id", "again").exit_code == 11
+    ended(11, "run", job, "--run-id", "again")
     assert sorted(path.name for path in (tmp_path / "out" / "runs").iterdir()) == ["again", "good"]
     # The name of a run that was deleted stays taken.
-    assert call("run", job, "--run-id", "bad").exit_code == 5
+    ended(5, "run", job, "--run-id", "bad")
     schema = json.loads((Path(__file__).parents[2] / "docs" / "verdicts.schema.json").read_text())
     jsonschema.validate(json.loads((latest(tmp_path) / "verdicts.json").read_text()), schema)
 
@@ -234,14 +214,14 @@ def test_the_verdict_sets_the_exit_code_and_what_was_good_is_kept(tmp_path: Path
 def test_changes_are_split_into_class_balance_and_model(tmp_path: Path) -> None:
     write_nights(tmp_path / "logs", 1, rows=2000)
     job = small_job(tmp_path)
-    assert call("run", job).exit_code == 0
+    ended(0, "run", job)
     log = pl.read_parquet(tmp_path / "logs" / "2026-03-01" / "a.parquet")
     # The same scores with a fifth of the positives: all of the change is class balance.
     positives = log.filter(label=1)
     (tmp_path / "logs" / "2026-03-02").mkdir()
     rarer = pl.concat([log.filter(label=0), log.filter(label=0), positives])
     rarer.write_parquet(tmp_path / "logs" / "2026-03-02" / "a.parquet")
-    assert call("run", job).exit_code == 0
+    ended(0, "run", job)
     page = (latest(tmp_path) / "history.html").read_text()
     rows = re.findall(r'<tr><th scope="row">forest</th><td class="code">(\w+)</td>(.*?)</tr>', page)
     numbers = {metric: re.findall(r'class="number">([^<]*)<', cells) for metric, cells in rows}
@@ -251,44 +231,39 @@ def test_changes_are_split_into_class_balance_and_model(tmp_path: Path) -> None:
     assert float(model.replace("\u2212", "-")) == 0
 
 
-@pytest.mark.thorough
-def test_a_run_is_published_once_and_one_at_a_time(tmp_path: Path) -> None:
+def test_a_run_is_published_once_whole_and_one_at_a_time(tmp_path: Path) -> None:
     write_nights(tmp_path / "logs", 1)
     job = small_job(tmp_path)
-    assert call("run", job, "--run-id", "a").exit_code == 0
-    assert call("run", job, "--run-id", "a").exit_code == 5
-    assert call("run", job, "--run-id", "../a").exit_code == 2
+    ended(0, "run", job, "--run-id", "a")
+    ended(5, "run", job, "--run-id", "a")
+    ended(2, "run", job, "--run-id", "../a")
     with Shelf(tmp_path / "out").locked():
-        busy = call("run", job)
-    assert busy.exit_code == 5
+        busy = ended(5, "run", job)
     assert "another run that writes here has not ended" in busy.output
-
-
-@pytest.mark.thorough
-def test_a_changed_published_file_is_found(tmp_path: Path) -> None:
-    write_nights(tmp_path / "logs", 1)
-    job = small_job(tmp_path)
-    assert call("run", job).exit_code == 0
+    # A kill came between the name of a run and the pointer: it is built again.
+    pointer = (tmp_path / "out" / "latest.json").read_bytes()
+    ended(0, "run", job, "--run-id", "b")
+    (tmp_path / "out" / "latest.json").write_bytes(pointer)
+    ended(0, "run", job, "--run-id", "b")
+    ended(5, "run", job, "--run-id", "b")
+    # One bit of a file of the latest run ends the next one.
     assert changed_files(latest(tmp_path)) == []
     history = latest(tmp_path) / "history.parquet"
     content = bytearray(history.read_bytes())
     content[len(content) // 2] ^= 1
     history.write_bytes(content)
     assert changed_files(latest(tmp_path)) == ["history.parquet"]
-    damaged = call("run", job)
-    assert damaged.exit_code == 3
-    assert "history.parquet" in damaged.output
+    assert "history.parquet" in ended(3, "run", job).output
 
 
 def test_a_file_in_place_of_the_output_or_of_the_ledger_ends_the_run(tmp_path: Path) -> None:
     write_nights(tmp_path / "logs", 1)
     job = small_job(tmp_path)
     (tmp_path / "out").write_text("a file")
-    assert call("run", job).exit_code == 4
+    ended(4, "run", job)
     (tmp_path / "out").unlink()
     (tmp_path / "ledger").write_text("a file")
-    ran = call("run", job)
-    assert ran.exit_code == 4
+    ran = ended(4, "run", job)
     assert "a new ledger needs a folder of its own" in ran.output
     assert "found: a file" in ran.output
 
@@ -301,8 +276,7 @@ def test_scenarios_are_reported_for_each_segment(tmp_path: Path) -> None:
         '[segments]\nkeys = ["country"]\n[scenarios]\nEU = 0.001\n'
         'markets = { by = "country", table = "markets.csv" }\n'
     )
-    ran = call("run", small_job(tmp_path, extra))
-    assert ran.exit_code == 0, ran.output
+    ended(0, "run", small_job(tmp_path, extra))
     table = pl.read_parquet(latest(tmp_path) / "scenarios.parquet")
     counted = nf.count_confusion(nf.scan_predictions(paths, segments="country"), thresholds=[0.5])
     for scenario, eta, cells in (
@@ -315,12 +289,8 @@ def test_scenarios_are_reported_for_each_segment(tmp_path: Path) -> None:
         assert row["prevalence"] == eta
         assert row["value"] == pytest.approx(precision)
         assert row["lower"] < precision < row["upper"]
-    told = (
-        table.filter(pl.col("model").is_null(), metric="precision")
-        .select("segment", "prevalence", "reason")
-        .rows()
-    )
-    assert told == [
+    told = table.filter(pl.col("model").is_null(), metric="precision")
+    assert told.select("segment", "prevalence", "reason").rows() == [
         ('{"country": "at"}', None, "the scenario has no prevalence for it"),
         ('{"country": "uk"}', 0.05, "no row of the log is of it"),
     ]
@@ -331,31 +301,11 @@ def test_scenarios_are_reported_for_each_segment(tmp_path: Path) -> None:
     assert "scenario EU" in json.dumps(report["facts"])
 
 
-def test_unusual_files_keep_their_windows(tmp_path: Path) -> None:
-    days = [datetime(2026, 3, day, tzinfo=UTC) for day in (1, 2, 3)]
-    arrived = pl.DataFrame(
-        [("late", days[0], "late", 5, None), ("new", days[1], "new", 7, None)],
-        schema={
-            "path": pl.String,
-            "window_start": pl.Datetime("us", "UTC"),
-            "arrival": pl.String,
-            "rows": pl.Int64,
-            "note": pl.String,
-        },
-        orient="row",
-    )
-    verdicts = pl.DataFrame(schema=VERDICTS)
-    history = History.of(tmp_path, None)
-    told = history.with_run("b", 1, days[2], (days[1], days[2]), verdicts, arrived)
-    assert told.unusual.select("run", "path", "window_start").rows() == [("b", "late", days[0])]
-    assert told.runs.select("run", "window_start", "late").rows() == [("b", days[1], 1)]
-
-
 @pytest.mark.thorough
 def test_a_history_of_an_earlier_version_is_read(tmp_path: Path) -> None:
     write_nights(tmp_path / "logs", 1)
     job = small_job(tmp_path, RECALL)
-    assert call("run", job).exit_code == 0
+    ended(0, "run", job)
     run = latest(tmp_path)
     old = pl.read_parquet(run / "history.parquet").drop("difference", "rival")
     old.write_parquet(run / "history.parquet")
@@ -367,7 +317,7 @@ def test_a_history_of_an_earlier_version_is_read(tmp_path: Path) -> None:
     ).hexdigest()
     (run / "manifest.json").write_text(json.dumps(manifest))
     write_nights(tmp_path / "logs", 2)
-    assert call("run", job).exit_code == 0
+    ended(0, "run", job)
     assert pl.read_parquet(latest(tmp_path) / "history.parquet")["run"].n_unique() == 2
 
 
@@ -425,13 +375,8 @@ def test_logs_and_metrics_for_machines(tmp_path: Path) -> None:
     job = small_job(tmp_path, RECALL + '\n[output]\nmetrics_file = "metrics/job.prom"\n')
     ran = call("run", job, "--log-format", "json")
     events = [json.loads(line) for line in ran.stderr.splitlines()]
-    assert [event["event"] for event in events] == [
-        "run started",
-        "source",
-        "source",
-        "gate",
-        "run published",
-    ]
+    told = ["run started", "source", "source", "gate", "run published"]
+    assert [event["event"] for event in events] == told
     assert (events[1]["arrival"], events[1]["rows"]) == ("new", 200)
     text = (tmp_path / "metrics" / "job.prom").read_text()
     for read in (text_string_to_metric_families, read_plain):
@@ -447,7 +392,7 @@ def test_logs_and_metrics_for_machines(tmp_path: Path) -> None:
     assert "threshold" not in text
     # A failure leaves the last success as it was.
     write_night(tmp_path / "logs" / "2026-03-03" / "a.parquet", 5000, 0.1)
-    assert call("run", job).exit_code == 10
+    ended(10, "run", job)
     text = (tmp_path / "metrics" / "job.prom").read_text()
     again = {s.name: s.value for f in text_string_to_metric_families(text) for s in f.samples}
     assert again["nci_frames_job_last_success_timestamp_seconds"] == success
@@ -461,7 +406,7 @@ def outside(folder: Path) -> set[Path]:
 
 @pytest.mark.thorough
 def test_hostile_names_are_text_everywhere(tmp_path: Path) -> None:
-    names = [*NAMES[:8], "../../escape", "a" * 4096, "\u202eright to left"]
+    names = [*NAMES[:4], "../../escape", "a" * 4096, "\u202eright to left"]
     rows = [
         {"model": name, "label": label, "score": score, "country": name}
         for name in names
@@ -473,8 +418,7 @@ def test_hostile_names_are_text_everywhere(tmp_path: Path) -> None:
     extra = '[segments]\nkeys = ["country"]\n' + gate + "value_threshold = { lower = 0.5 }\n"
     job = small_job(tmp_path / "job", extra)
     before = outside(tmp_path)
-    ran = call("run", job)
-    assert ran.exit_code == 0, ran.output
+    ran = ended(0, "run", job)
     assert outside(tmp_path) == before
     assert "\x1b" not in ran.output
     assert "\u202e" not in ran.stdout
@@ -486,34 +430,13 @@ def test_hostile_names_are_text_everywhere(tmp_path: Path) -> None:
     assert set(history["model"]) == set(names)
 
 
-@pytest.mark.thorough
 def test_the_ledger_from_the_command_line(tmp_path: Path) -> None:
-    paths = write_nights(tmp_path / "logs", 3)
-    job = small_job(tmp_path)
-    for day in ("2026-03-02", "2026-03-03", "2026-03-04"):
-        assert call("run", job, "--until", day).exit_code == 0
-    ledger = tmp_path / "ledger"
-    assert call("ledger", "verify", ledger, "--files").stdout == "nothing is damaged\n"
-    assert "counted" in call("ledger", "sources", ledger).stdout
-    before = nf.CountsLedger(ledger).read()
-    assert call("ledger", "compact", ledger).stdout == "files gathered: 6\n"
-    assert call("ledger", "rebuild", ledger).stdout == "files counted: 3\n"
-    assert_frame_equal(nf.CountsLedger(ledger).read(), before)
-    source = nf.CountsLedger(ledger).sources()["source"][0]
-    assert call("ledger", "retire", ledger, source).exit_code == 0
-    paths[1].unlink()
-    found = call("ledger", "verify", ledger, "--files")
-    assert found.exit_code == 3
-    assert "it vanished" in found.stdout
-    assert call("ledger", "sources", tmp_path / "none").exit_code == 3
-
-
-def test_a_ledger_without_a_job_from_the_command_line(tmp_path: Path) -> None:
     paths = write_nights(tmp_path / "logs", 2)
     ledger, out = tmp_path / "ledger", tmp_path / "counts.parquet"
     grid = ["--thresholds", "0,0.25,0.5,0.75", "--segments", "country"]
-    assert call("ledger", "append", ledger, paths[0], *grid, "--run", "monday").exit_code == 0
-    again = call("ledger", "append", ledger, tmp_path / "logs", *grid, "--run", "20260302")
+    assert "found: no such folder; the nearest" in ended(3, "ledger", "sources", ledger).stderr
+    ended(0, "ledger", "append", ledger, paths[0], *grid, "--run", "monday")
+    again = ended(0, "ledger", "append", ledger, tmp_path / "logs", *grid, "--run", "20260302")
     assert again.stdout.count("│known ") == again.stdout.count("│counted ") == 1
     for options, sources in (
         ([], paths),
@@ -521,37 +444,45 @@ def test_a_ledger_without_a_job_from_the_command_line(tmp_path: Path) -> None:
         (["--as-of", "20260302"], paths),
         (["--version", "2"], paths[:1]),
     ):
-        read = call("ledger", "read", ledger, "--by", "country", "--out", out, *options)
-        assert read.exit_code == 0, read.output
+        ended(0, "ledger", "read", ledger, "--by", "country", "--out", out, *options)
         expected = nf.count_confusion(nf.scan_predictions(sources, segments="country"), thresholds=GRID)
         assert_frame_equal(pl.read_parquet(out), expected, check_exact=True)
-    both = call("ledger", "read", ledger, "--out", out, "--as-of", "monday", "--version", "2")
-    assert both.exit_code == 2
-    assert call("ledger", "read", ledger, "--out", out, "--as-of", "sunday").exit_code == 3
-    assert call("ledger", "append", ledger, paths[0], "--thresholds", "auto").exit_code == 2
-    assert "generation" in call("ledger", "generations", ledger).stdout
-    windows = call("ledger", "read", ledger, "--out", out, "--since", "2026-03-01")
-    assert windows.exit_code == 0
+    ended(2, "ledger", "read", ledger, "--out", out, "--as-of", "monday", "--version", "2")
+    ended(2, "ledger", "read", ledger, "--out", out, "--since", "2026-03-02", "--until", "2026-03-01")
+    ended(3, "ledger", "read", ledger, "--out", out, "--as-of", "sunday")
+    ended(2, "ledger", "append", ledger, paths[0], "--thresholds", "auto")
+    shown = ended(0, "ledger", "generations", ledger).stdout
+    assert "generation" in shown
+    assert "[0.0, 0.25, 0.5, 0.75]" in "".join(line.strip() for line in shown.split("│"))
+    ended(0, "ledger", "read", ledger, "--out", out, "--since", "2026-03-01")
     assert pl.read_parquet(out).is_empty()
+    before = nf.CountsLedger(ledger).read()
+    assert ended(0, "ledger", "verify", ledger, "--files").stdout == "nothing is damaged\n"
+    assert ended(0, "ledger", "compact", ledger).stdout == "files gathered: 4\n"
+    assert ended(0, "ledger", "rebuild", ledger).stdout == "files counted: 2\n"
+    assert_frame_equal(nf.CountsLedger(ledger).read(), before)
+    ended(0, "ledger", "retire", ledger, nf.CountsLedger(ledger).sources()["source"][0])
+    assert "retired" in ended(0, "ledger", "sources", ledger).stdout
+    paths[1].unlink()
+    assert "it vanished" in ended(3, "ledger", "verify", ledger, "--files").stdout
 
 
 def test_a_ledger_is_not_begun_among_other_files(tmp_path: Path) -> None:
     """As where the ledger and its source are named in the wrong order."""
     (log,) = write_nights(tmp_path / "logs", 1)
     before = sorted((tmp_path / "logs").rglob("*"))
-    assert call("ledger", "append", tmp_path / "logs", log, "--segments", "country").exit_code == 4
+    ended(4, "ledger", "append", tmp_path / "logs", log, "--segments", "country")
     assert sorted((tmp_path / "logs").rglob("*")) == before
     (tmp_path / "ledger" / "_hashes").mkdir(parents=True)
-    assert call("ledger", "append", tmp_path / "ledger", log, "--segments", "country").exit_code == 0
+    ended(0, "ledger", "append", tmp_path / "ledger", log, "--segments", "country")
 
 
 def test_a_ledger_with_nothing_in_it_is_not_damaged(tmp_path: Path) -> None:
     log = tmp_path / "bad.parquet"
     pl.DataFrame({"model": ["a"], "label": [1]}).write_parquet(log)
-    assert call("ledger", "append", tmp_path / "ledger", log).exit_code == 3
+    ended(3, "ledger", "append", tmp_path / "ledger", log)
     assert call("ledger", "verify", tmp_path / "ledger").stdout == "nothing is damaged\n"
-    asked = call("ledger", "sources", tmp_path / "ledger")
-    assert asked.exit_code == 3
+    asked = ended(3, "ledger", "sources", tmp_path / "ledger")
     assert "the ledger has nothing in it yet" in asked.stderr
 
 
@@ -561,8 +492,7 @@ def test_an_append_that_keeps_going_counts_the_good_files_and_fails(tmp_path: Pa
     append += ["--segments", "country", "--keep-going"]
     log = pl.read_parquet(bad)
     log.drop("score").write_parquet(bad)
-    first = call(*append)
-    assert first.exit_code == 3
+    first = ended(3, *append)
     assert first.stderr.splitlines()[0] == f"failed: {str(bad)!r}"
     assert first.stderr.splitlines()[-4:] == [
         "error: not counted: 1 of 3 files",
@@ -572,28 +502,14 @@ def test_an_append_that_keeps_going_counts_the_good_files_and_fails(tmp_path: Pa
     ]
     assert nf.CountsLedger(tmp_path / "ledger").sources()["path"].to_list() == [str(good), str(changed)]
     pl.read_parquet(changed).head(9).write_parquet(changed)
-    second = call(*append)
-    assert second.exit_code == 3
+    second = ended(3, *append)
     assert f"not counted: 2 of 3 files\n  where: {str(changed)!r}, {str(bad)!r}\n" in second.stderr
     assert "found: 1 failed, 1 changed\n" in second.stderr
     kept = call(*append, "--on-changed", "keep")
     assert (kept.exit_code, "not counted: 1 of 3 files" in kept.stderr) == (3, True)
     log.write_parquet(bad)
-    assert call(*append, "--on-changed", "recount").exit_code == 0
+    ended(0, *append, "--on-changed", "recount")
     assert nf.CountsLedger(tmp_path / "ledger").sources().filter("active")["rows"].to_list() == [200, 9, 200]
-
-
-@pytest.mark.thorough
-def test_a_run_killed_between_its_name_and_the_pointer_is_built_again(tmp_path: Path) -> None:
-    write_nights(tmp_path / "logs", 1)
-    file = read_job(small_job(tmp_path))
-    run_job(file, run="first")
-    pointer = (tmp_path / "out" / "latest.json").read_bytes()
-    run_job(file, run="second")
-    (tmp_path / "out" / "latest.json").write_bytes(pointer)
-    assert run_job(file, run="second").run == "second"
-    with pytest.raises(nf.ConflictError, match="a run of that name has been published"):
-        run_job(file, run="second")
 
 
 def test_files_that_came_late_or_again_are_told(tmp_path: Path) -> None:
@@ -615,6 +531,11 @@ def test_files_that_came_late_or_again_are_told(tmp_path: Path) -> None:
     assert ["files: 1 late" in outcomes[1].line, "files: 1 delivered again" in outcomes[2].line] == [True] * 2
     folder = outcomes[2].folder
     runs = pl.read_parquet(folder / "runs.parquet")
+    days = [datetime(2026, 3, day, tzinfo=UTC) for day in (1, 2, 3)]
+    assert runs["window_start"].to_list() == days
+    # The window of a file is its own, not the newest of the run.
+    strange = pl.read_parquet(folder / "unusual.parquet")
+    assert strange.select("run", "window_start").rows() == [("night-2", days[0]), ("night-3", days[1])]
     assert runs.select("late", "delivered again", "verdict").rows() == [
         (0, 0, "pass"),
         (1, 0, "pass"),

@@ -14,7 +14,7 @@ import nci_frames as nf
 from nci_frames.jobs.job_file.loading import read_job
 from nci_frames.jobs.job_file.model import Job
 from nci_frames.jobs.run import Outcome, run_job
-from tests.small_jobs import call, small_job
+from tests.small_jobs import ended, latest, small_job
 
 JOB = """
 version = 1
@@ -176,25 +176,22 @@ def test_check_names_its_files_and_a_run_ends_at_a_bad_one(
     folder = tmp_path / "job"
     shutil.copytree(nights[0], folder, ignore=shutil.ignore_patterns("ledger", "out"))
     write_traffic(folder, 2, log(3000, FIELD, 5))
-    told = call("check", folder / "job.toml")
-    assert told.exit_code == 0, told.output
+    told = ended(0, "check", folder / "job.toml")
     assert "traffic:  2 (2 new)" in told.stdout
     assert "columns:  'score' (score), 'model' (model), 'country' (segments)" in told.stdout
     bad = write(folder / "traffic/2026-03-02/b.parquet", pl.DataFrame({"model": ["forest"], "points": [0.5]}))
-    told = call("check", folder / "job.toml")
-    assert told.exit_code == 3
+    told = ended(3, "check", folder / "job.toml")
     assert "failed:" in told.stdout
     assert "traffic/2026-03-02/b.parquet" in told.stdout
-    assert call("run", folder / "job.toml").exit_code == 3
-    ran = call("run", folder / "job.toml", "--keep-going")
-    assert ran.exit_code == 0, ran.output
-    latest = folder / "out" / json.loads((folder / "out/latest.json").read_text())["path"]
-    page = (latest / "history.html").read_text("utf-8")
+    ended(3, "run", folder / "job.toml")
+    ended(0, "run", folder / "job.toml", "--keep-going")
+    run = latest(folder)
+    page = (run / "history.html").read_text("utf-8")
     assert "traffic that could not be counted" in page
     assert re.search(r"prevalence of the traffic</dt><dd>0\.0\d+ \(0\.0\d+ to 0\.\d+\), by the scores", page)
-    report = json.loads((latest / "report.json").read_text("utf-8"))
+    report = json.loads((run / "report.json").read_text("utf-8"))
     # The report is made at the prevalence of the traffic, too.
-    whole = pl.read_parquet(latest / "traffic_prevalence.parquet").filter(pl.col("segment").is_null())
+    whole = pl.read_parquet(run / "traffic_prevalence.parquet").filter(pl.col("segment").is_null())
     assert set(whole["prevalence"]) & set(report["prevalence"])
     bad.unlink()
 

@@ -10,17 +10,15 @@ from pathlib import Path
 import polars as pl
 import pyarrow.parquet as pq
 import pytest
-from click.testing import CliRunner
 from polars.testing import assert_frame_equal
 
 import nci_frames as nf
-from nci_frames.commands.cli import main
 from nci_frames.jobs.ledger import counting
 from nci_frames.jobs.ledger.counting import count_file
 from nci_frames.jobs.ledger.files import SourceFile, identify
 from nci_frames.jobs.ledger.settings import CountingSettings
 from tests.logs import random_log
-from tests.small_jobs import SMALL, small_job
+from tests.small_jobs import SMALL, ended, small_job
 
 ROOT = Path(__file__).parents[3]
 GRID = [0.0, 0.5]
@@ -136,14 +134,12 @@ def test_bad_files_among_many_good_ones(tmp_path, monkeypatch, files):
     monkeypatch.setattr(counting, "_read", reading)
     text = SMALL.replace("[0.0, 0.25, 0.5, 0.75]", "[0.0, 0.5]")
     job = small_job(tmp_path, text=text)
-    ended = CliRunner().invoke(main, ["run", str(job)])
-    assert ended.exit_code == 3, ended.output
-    assert "Traceback" not in ended.output
-    assert [name for name, path in bad.items() if path.name not in ended.output] == []
+    stopped = ended(3, "run", job)
+    assert "Traceback" not in stopped.output
+    assert [name for name, path in bad.items() if path.name not in stopped.output] == []
     assert not (tmp_path / "out" / "latest.json").exists()
     random_log(40, 60).write_parquet(bad["vanishing"])
-    going = CliRunner().invoke(main, ["run", str(job), "--keep-going"])
-    assert going.exit_code == 0, going.output
+    going = ended(0, "run", job, "--keep-going")
     assert f"files: {len(bad)} failed" in going.stdout
     assert "could not be counted" in next((tmp_path / "out" / "runs").glob("*/history.html")).read_text()
     ledger = nf.CountsLedger(tmp_path / "ledger")
@@ -153,7 +149,7 @@ def test_bad_files_among_many_good_ones(tmp_path, monkeypatch, files):
     for n, path in enumerate(bad.values()):
         path.unlink(missing_ok=True)
         random_log(40, 70 + n).write_parquet(path)
-    assert CliRunner().invoke(main, ["run", str(job)]).exit_code == 0
+    ended(0, "run", job)
     counted = nf.count_confusion(nf.scan_predictions([*good, *bad.values()]), thresholds=GRID)
     assert_frame_equal(ledger.read(), counted, check_exact=True)
 
