@@ -5,7 +5,7 @@ group is sorted alone, small ones many at a time. The counts of each are a chunk
 copied, and the chunks of a large group share the memory of its keys with each other and with other groups.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
@@ -274,47 +274,31 @@ def count_exact(
     blocks = list(blocks_of(kept, groups))
     parts = parts_in_order(blocks, groups.order())
     counted: list[Part] = []
-    distinct, keys = 0, _KeyBytes()
+    distinct = 0
     with ThreadPoolExecutor(pl.thread_pool_size()) as threads:
         of_parts = threads.map(lambda part: count_distinct(gather(blocks, part)), parts)
         for part, (sizes, columns) in zip(parts, of_parts, strict=True):
             counted.append(Part(part, sizes, columns))
             distinct += len(columns[0])
-            keys.add(groups.frame()[part], len(columns[0]))
-            budget.need_rows(rows_by_code[0], weighted=weighted, distinct=distinct, key_bytes=keys.bytes)
+            budget.need_rows(rows_by_code[0], weighted=weighted, distinct=distinct)
     blocks.clear()
-    table = _table(groups, counted, columns_of_counts(weighted=weighted))
+
+    def need_keys() -> None:
+        budget.need_rows(
+            rows_by_code[0], weighted=weighted, distinct=distinct, key_bytes=KEY_BYTES * groups.repetitions
+        )
+
+    table = _table(groups, counted, columns_of_counts(weighted=weighted), need_keys)
     return Counted(table, rows_by_code, groups.frame())
 
 
-class _KeyBytes:
-    """How much memory the keys of the counts will take: rows with one value share it (``_table``)."""
-
-    def __init__(self) -> None:
-        #: The longest run of each key and value, and the rows of keys that share nothing.
-        self._runs: dict[tuple[str, object], int] = {}
-        self._rows = 0
-
-    def add(self, keys: pl.DataFrame, rows: int) -> None:
-        """Add the keys of a part that has so many rows."""
-        longest = min(rows, _CHUNK_ROWS) if len(keys) == 1 else rows
-        for key in keys:
-            if key.n_unique() == 1:
-                run = key.name, key[0]
-                self._runs[run] = max(self._runs.get(run, 0), longest)
-            else:
-                self._rows += rows
-
-    @property
-    def bytes(self) -> int:
-        """How much they take."""
-        return KEY_BYTES * (self._rows + sum(self._runs.values()))
-
-
-def _table(groups: GroupNumbers, parts: list[Part], columns: Mapping[str, pl.DataType]) -> pl.DataFrame:
+def _table(
+    groups: GroupNumbers, parts: list[Part], columns: Mapping[str, pl.DataType], need_keys: Callable[[], None]
+) -> pl.DataFrame:
     """Return the counts of all parts, in chunks that are the same in all columns.
 
-    On such a frame Polars works chunk by chunk; if the chunks differed, it would copy all columns first.
+    After each chunk *need_keys* may refuse the memory that the keys take. On such a frame Polars works chunk
+    by chunk; if the chunks differed, it would copy all columns first.
     """
     chunks: dict[int, list[pl.DataFrame]] = {}
     # The longest first: of its keys, groups with an equal key share a part.
@@ -326,6 +310,7 @@ def _table(groups: GroupNumbers, parts: list[Part], columns: Mapping[str, pl.Dat
             groups.repeated(part.numbers, len(piece) if alone else part.sizes).hstack(piece)
             for piece in (counts.iter_slices(_CHUNK_ROWS) if alone else [counts])
         ]
+        need_keys()
     nothing = groups.frame().clear().hstack(pl.DataFrame(schema=columns))
     table = [nothing, *(chunk for place in sorted(chunks) for chunk in chunks[place])]
     return pl.concat(table, rechunk=sum(map(len, table)) < _IN_CHUNKS)

@@ -34,8 +34,9 @@ class GroupNumbers:
         self._seed = seed
         self._found = [pl.DataFrame(schema=keys)]
         self._hashes = np.empty(0, np.uint64)
-        #: Keys of groups as often as they have rows, by key and value.
+        #: Keys of groups as often as they have rows, by key and value; and rows of keys that share nothing.
         self._runs: dict[tuple[str, object], pl.Series] = {}
+        self._gathered = 0
         self._make_table()
 
     def __len__(self) -> int:
@@ -66,9 +67,19 @@ class GroupNumbers:
         sizes = np.broadcast_to(sizes, len(keys))
         rows = int(sizes.sum())
         places = pl.Series(np.repeat(np.arange(len(keys), dtype=np.uint32), sizes))
-        return pl.DataFrame(
-            [self._run(key, rows) if shared and key.n_unique() == 1 else key.gather(places) for key in keys]
-        )
+        columns = []
+        for key in keys:
+            if shared and key.n_unique() == 1:
+                columns.append(self._run(key, rows))
+            else:
+                columns.append(key.gather(places))
+                self._gathered += rows
+        return pl.DataFrame(columns)
+
+    @property
+    def repetitions(self) -> int:
+        """How many values of keys are in memory, repeated: each group's own, or shared."""
+        return self._gathered + sum(map(len, self._runs.values()))
 
     def _run(self, key: pl.Series, rows: int) -> pl.Series:
         """Return the first value of a key so many times."""

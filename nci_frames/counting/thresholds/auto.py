@@ -36,17 +36,21 @@ class ModelCounts:
     grid: Floats
     positives: Floats  # model x bin
     negatives: Floats  # model x bin
-    #: Whether a bin can hold only one score, so that its rows are certainly tied.
-    tied: NDArray[np.bool_]
+    dtype: type[np.floating]  # of the scores
 
-    def only(self, kept: NDArray[np.intp], dtype: type[np.floating]) -> "ModelCounts":
+    @property
+    def tied(self) -> NDArray[np.bool_]:
+        """Whether a bin can hold only one score, so that its rows are certainly tied."""
+        return np.append(False, holds_one_score(self.grid, self.dtype))
+
+    def only(self, kept: NDArray[np.intp]) -> "ModelCounts":
         """Return the counts on some of the thresholds, given by their ascending indices."""
         starts = np.append(0, kept + 1)
         return ModelCounts(
             self.grid[kept],
             np.add.reduceat(self.positives, starts, axis=1),
             np.add.reduceat(self.negatives, starts, axis=1),
-            _tied(self.grid[kept], dtype),
+            self.dtype,
         )
 
 
@@ -90,7 +94,7 @@ def refine_scan(
     for _ in range(_PASSES):
         if worst(measure(counts)) <= tolerance:
             break
-        kept = counts.only(fewest(counts, measure, tolerance / 4, dtype, most=MOST_THRESHOLDS // 2), dtype)
+        kept = counts.only(fewest(counts, measure, tolerance / 4, most=MOST_THRESHOLDS // 2))
         finer = _split(kept.grid, measure(kept), dtype)
         if np.isin(finer, counts.grid).all():
             break
@@ -107,7 +111,6 @@ def fewest(
     counts: ModelCounts,
     measure: Measure,
     enough: float,
-    dtype: type[np.floating],
     *,
     most: int = MOST_THRESHOLDS,
 ) -> NDArray[np.intp]:
@@ -123,7 +126,7 @@ def fewest(
     below = np.cumsum(rows)[:-1]  # rows below each threshold
     kept = np.unique([0, last])
     while True:
-        parts = measure(counts.only(kept, dtype))
+        parts = measure(counts.only(kept))
         low, high = kept[:-1], kept[1:]
         adds = np.where(high - low > 1, parts.max(axis=0)[1:-1], 0)
         most_added = adds.max(initial=0)
@@ -137,10 +140,6 @@ def fewest(
         kept = np.union1d(kept, np.clip(middle, low + 1, high - 1))
 
 
-def _tied(grid: Floats, dtype: type[np.floating]) -> NDArray[np.bool_]:
-    return np.append(False, holds_one_score(grid, dtype))
-
-
 def _in_bins(table: pl.DataFrame, grid: Floats, dtype: type[np.floating]) -> ModelCounts:
     shape = (len(table) // max(len(grid), 1), len(grid))
 
@@ -149,7 +148,7 @@ def _in_bins(table: pl.DataFrame, grid: Floats, dtype: type[np.floating]) -> Mod
         lowest = table[below].to_numpy().reshape(shape)[:, :1]
         return np.hstack([lowest, at[:, :-1] - at[:, 1:], at[:, -1:]])
 
-    return ModelCounts(grid, in_bins("tp", "fn"), in_bins("fp", "tn"), _tied(grid, dtype))
+    return ModelCounts(grid, in_bins("tp", "fn"), in_bins("fp", "tn"), dtype)
 
 
 def _first_grid(found: Scores, dtype: type[np.floating]) -> Floats:
@@ -250,9 +249,9 @@ def choose_thresholds(scan: Scan, wish: AutoThresholds, *, budget: Budget, progr
     fine = refine_scan(scan, measure, wish.tolerance, progress=progress, budget=budget)
     # Fewer thresholds need not be better than the finest grid, if that misses the tolerance.
     enough = max(wish.tolerance, 1.02 * worst(measure(fine)))
-    kept = fewest(fine, measure, enough, dtype)
+    kept = fewest(fine, measure, enough)
     grid = np.union1d(fine.grid[kept], wish.also)
-    return Chosen(grid, holds_one_score(grid, dtype), worst(measure(fine.only(kept, dtype))), wish.tolerance)
+    return Chosen(grid, holds_one_score(grid, dtype), worst(measure(fine.only(kept))), wish.tolerance)
 
 
 def _widths(counts: ModelCounts, *, prevalence: tuple[float, ...]) -> Floats:
