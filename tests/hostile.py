@@ -24,6 +24,12 @@ NAMES = (
     "www.x.example https://x.example a@x.example",
     "a\u2028b\u00a0",
     ' id="clip1" url(#clip1)',
+    "</script></style></textarea><img src=x onerror=alert(1)>",
+    "../../outside",
+    "[bold red]x[/]",
+    "a\u0300\u0301" * 50,
+    "__HIVE_DEFAULT_PARTITION__",
+    "null",
 )
 
 #: Names that a chart cannot hold: no XML, or a property of every JavaScript object.

@@ -112,7 +112,7 @@ def test_every_format_can_be_asked_for(name: str, kinds: tuple[str, ...]) -> Non
 
 @pytest.mark.thorough
 def test_hostile_names_pass_through_every_format(tmp_path: Path) -> None:
-    names = [name for name in NAMES if name]
+    names = [*filter(None, NAMES), "\u202eevil\u2066", "\ue000option=1\ue001--option 1\ue002"]
     log = pl.DataFrame(
         {
             "model": [name for name in names[:8] for _ in range(len(names) + 1)],
@@ -128,6 +128,7 @@ def test_hostile_names_pass_through_every_format(tmp_path: Path) -> None:
         "-p", "0.01,0.1", "--format", "html,md,json", "--tables", "csv,md,parquet", "--charts", "json",
     )  # fmt: skip
     assert done.exit_code == 0, done.output
+    assert {letter for letter in done.output if not letter.isprintable()} == {"\n"}
     assert {path.stem for path in out.glob("charts/*.json")} > {"p3", "f-own", "pr-auc", "decisions"}
     assert sorted(json.loads((out / "report.json").read_text())["models"]) == sorted(names[:8])
     assert "<script>alert" not in (out / "report.md").read_text()

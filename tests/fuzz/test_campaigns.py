@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.fuzz import corrupted_frames, drifting_types, hostile_names, mutated_files, odd_values, sizes
+from tests.fuzz import corrupted_frames, drifting_types, mutated_files, odd_values, sizes
 from tests.fuzz.campaign import Campaign
 
 CAMPAIGNS = (
@@ -18,7 +18,6 @@ CAMPAIGNS = (
     mutated_files.PLAIN,
     mutated_files.CHECKSUMS,
     drifting_types.CAMPAIGN,
-    hostile_names.CAMPAIGN,
     sizes.CAMPAIGN,
 )
 SEED = int(os.environ.get("FUZZ_SEED", "7"))
