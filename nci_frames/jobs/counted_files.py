@@ -99,9 +99,9 @@ def _found(
     file: JobFile, source: Source, settings: CountingSettings, until: datetime | None
 ) -> Sequence[SourceFile]:
     """Return the files of a source; all windows where nothing was counted by these settings."""
-    known = ledger_of(file).has_counted_by(settings)
+    begun = bool(ledger_of(file).states(settings))
     resolved = [file.resolve(path) for path in _paths(source)]
-    return find_windows(resolved, lookback=source.lookback, until=until, everything=not known)
+    return find_windows(resolved, lookback=source.lookback, until=until, everything=not begun)
 
 
 def check_output_apart(file: JobFile) -> None:

@@ -176,8 +176,8 @@ class _Run:
     def write(self, folder: Path) -> None:
         """Write the report, the verdicts and the history into the folder of the run."""
         facts = self.counts.facts(self.files) + scenario_facts(self.job)
-        if self.log is not None and self.traffic is not None:
-            facts += self.traffic.facts(self.log)
+        if self.traffic is not None:
+            facts += self.traffic.facts()
             self.traffic.save(folder)
         window = self.counts.last_window
         history = self.before.with_run(

@@ -63,6 +63,8 @@ class TrafficTables:
     values: pl.DataFrame
     #: What is wrong with the bounds, which take rows as independent; None if nothing is.
     doubt: str | None
+    #: The files that could not be counted.
+    failed: Sequence[str]
 
     @property
     def estimate(self) -> Mapping[str, Any] | None:
@@ -76,7 +78,7 @@ class TrafficTables:
         save_table(self.prevalence, folder / "traffic_prevalence.parquet")
         save_table(self.values, folder / "traffic_values.parquet")
 
-    def facts(self, log: TrafficLog) -> list[tuple[str, str]]:
+    def facts(self) -> list[tuple[str, str]]:
         """Return pairs of label and value for the readers of the pages of a run."""
         estimate = self.estimate
         if estimate is None:
@@ -86,12 +88,12 @@ class TrafficTables:
             told = "{prevalence:.4g} ({lower:.4g} to {upper:.4g}), by the scores of {model}".format(
                 **estimate
             )
-        failed = log.files.filter(event="failed")["path"]
         facts = [("prevalence of the traffic", told)]
         if self.doubt is not None:
             facts.append(("bounds of the prevalence of the traffic", self.doubt))
-        if len(failed):
-            facts.append(("traffic that could not be counted", f"{len(failed):,}: {', '.join(failed)}"))
+        if self.failed:
+            listed = f"{len(self.failed):,}: {', '.join(self.failed)}"
+            facts.append(("traffic that could not be counted", listed))
         return facts
 
 
@@ -122,10 +124,10 @@ def traffic_tables(job: Job, labelled: Reported, log: TrafficLog) -> TrafficTabl
     """
     places: list[Sequence[str]] = [(), job.traffic_keys] if job.traffic_keys else [()]
     tables = [_tables_by(job, labelled, log, keys) for keys in places]
-    prevalences, values = zip(*tables, strict=True)
     # All rows together first.
-    prevalence, value = (pl.concat(parts).sort("segment", "model") for parts in (prevalences, values))
-    return TrafficTables(prevalence, value, _doubt(job, labelled))
+    prevalence, values = (pl.concat(parts).sort("segment", "model") for parts in zip(*tables, strict=True))
+    failed = log.files.filter(event="failed")["path"].to_list()
+    return TrafficTables(prevalence, values, _doubt(job, labelled), failed)
 
 
 def _doubt(job: Job, labelled: Reported) -> str | None:
@@ -158,8 +160,7 @@ def _tables_by(
         negatives=job.segments.min_negatives,
     )
     # All repeats together are no further rows.
-    known = one_repeat(rows)
-    known = with_small_pooled(known, small)
+    known = with_small_pooled(one_repeat(rows), small)
     seen = counts_as_scores(with_small_pooled(scores_as_counts(traffic), small))
     found = estimate_prevalence(known, seen, method=log.asked.method, level=log.asked.level)
     points = select_operating_points(compute_rates(known), threshold=job.report.decided_at)

@@ -253,7 +253,7 @@ def test_bounds_of_traffic_that_are_too_narrow_are_told(tmp_path: Path, times: i
     count_files(file, file.job.source, settings, until=None, run="a")
     log = count_traffic(file, lambda *_, **__: None, until=None, run="a")
     assert log is not None
-    facts = dict(traffic_tables(file.job, Reported(ledger_of(file), settings, None, None), log).facts(log))
+    facts = dict(traffic_tables(file.job, Reported(ledger_of(file), settings, None, None), log).facts())
     doubt = facts.get("bounds of the prevalence of the traffic")
     if told is None:
         assert doubt is None

@@ -4,18 +4,19 @@ import json
 import os
 import re
 import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import polars as pl
 from pydantic import ValidationError
 
 from nci_frames.base.arguments import check_utf8
 from nci_frames.base.errors import ParameterError
-from nci_frames.base.messages import nearest_name, quantity
-from nci_frames.jobs.job_file.model import Job
-from nci_frames.jobs.job_file.scenarios import with_tables
+from nci_frames.base.messages import SHOWN_FILES, listed, nearest_name, quantity
+from nci_frames.jobs.field_file import read_table
+from nci_frames.jobs.job_file.model import Job, SegmentScenario
 
 _WEIGHTS = (
     "columns.weight: a job cannot take weighted logs, since sums of floats depend on the order in which "
@@ -68,7 +69,7 @@ def read_job(path: str | os.PathLike[str]) -> JobFile:
     except ValidationError as error:
         raise _told(error, content, file) from None
     unread = JobFile(job, file, text)
-    return JobFile(with_tables(job, unread.resolve), file, text)
+    return JobFile(_with_tables(job, unread.resolve), file, text)
 
 
 def job_schema() -> str:
@@ -76,6 +77,56 @@ def job_schema() -> str:
     schema = Job.model_json_schema(mode="validation")
     schema = {"$schema": "https://json-schema.org/draft/2020-12/schema", **schema}
     return json.dumps(schema, indent=2, ensure_ascii=False) + "\n"
+
+
+def _with_tables(job: Job, resolve: Callable[[str], str]) -> Job:
+    """Return a job whose scenarios hold the prevalences of their tables.
+
+    Parameters
+    ----------
+    job
+        The job as its file says.
+    resolve
+        Makes a path of the file one from here.
+
+    Raises
+    ------
+    ParameterError
+        If a table cannot be read, lacks a column, or does not give each value one prevalence in [0, 1].
+    """
+    scenarios = {
+        name: _read_table(scenario, resolve(scenario.table), f"scenarios.{name}.table")
+        if isinstance(scenario, SegmentScenario) and scenario.table is not None
+        else scenario
+        for name, scenario in job.scenarios.items()
+    }
+    return job.model_copy(update={"scenarios": scenarios})
+
+
+def _read_table(scenario: SegmentScenario, path: str, key: str) -> SegmentScenario:
+    where = f"{key}, {path!r}"
+    columns = [scenario.by, "prevalence"]
+    hint = "it is a Parquet or CSV file, relative to the job file"
+    frame = read_table(path, "the table of a scenario", where=where, hint=hint)
+    missing = [column for column in columns if column not in frame.columns]
+    if missing:
+        msg = f"the table of a scenario lacks the column {missing[0]!r}"
+        found = f"columns {listed(map(repr, frame.columns))}"
+        raise ParameterError(msg, where=where, found=found, hint=f"its columns are {columns}")
+    rows = frame.select(
+        pl.col(scenario.by).cast(pl.String), pl.col("prevalence").cast(pl.Float64, strict=False)
+    )
+    wrong = rows.filter(~pl.col("prevalence").is_between(0, 1).fill_null(False) | rows[scenario.by].is_null())
+    twice = rows.filter(rows[scenario.by].is_duplicated())
+    for bad, what in ((wrong, "a value without a prevalence in [0, 1]"), (twice, "a value more than once")):
+        if len(bad):
+            found = listed(
+                (repr(value) for value in bad[scenario.by].unique(maintain_order=True)), SHOWN_FILES
+            )
+            raise ParameterError(f"the table of a scenario has {what}", where=where, found=found)
+    if rows.is_empty():
+        raise ParameterError("the table of a scenario has no row", where=where)
+    return SegmentScenario(by=scenario.by, prevalence=dict(rows.iter_rows()))
 
 
 def _with_variables(value: Any, file: Path, place: tuple[str | int, ...]) -> Any:

@@ -13,9 +13,8 @@ from nci_frames.base.errors import ConflictError, NciFramesError, SchemaError, S
 from nci_frames.base.messages import SHOWN_FILES, Option, listed, quantity
 from nci_frames.jobs.ledger.counting import SourceCounts, check_columns, count_file
 from nci_frames.jobs.ledger.files import SourceFile, identify
-from nci_frames.jobs.ledger.key_types import stored_type, to_stored
 from nci_frames.jobs.ledger.settings import CountingSettings
-from nci_frames.jobs.ledger.table import LedgerTable
+from nci_frames.jobs.ledger.table import LedgerTable, stored_type, to_stored
 from nci_frames.jobs.ledger.tidying import gather_if_many
 from nci_frames.jobs.ledger.view import SourceState, View, entry_rows, shown_path
 

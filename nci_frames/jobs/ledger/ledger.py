@@ -18,7 +18,7 @@ from nci_frames.jobs.ledger.storage import Storage
 from nci_frames.jobs.ledger.table import LedgerTable
 from nci_frames.jobs.ledger.tidying import compact, retire
 from nci_frames.jobs.ledger.verifying import find_damage
-from nci_frames.jobs.ledger.view import View, generations_in
+from nci_frames.jobs.ledger.view import SourceState, View
 from nci_frames.schemas.checked import checked
 
 
@@ -191,10 +191,10 @@ class CountsLedger:
         """Return what the ledger says now, for several questions about one version."""
         return View.newest(self._table, generation)
 
-    def has_counted_by(self, settings: CountingSettings) -> bool:
-        """Say whether something was counted by these settings; nothing was where there is no ledger yet."""
+    def states(self, settings: CountingSettings) -> dict[str, SourceState]:
+        """Return what became of the sources that were counted by some settings; none without a ledger."""
         snapshot = self._table.snapshot()
-        return snapshot is not None and settings.generation in snapshot.generations
+        return View(self._table, snapshot, settings.generation).states() if snapshot else {}
 
     def plan(
         self,
@@ -208,10 +208,8 @@ class CountsLedger:
 
         Of a file that is new, the columns are looked at, and none of its rows.
         """
-        snapshot = self._table.snapshot()
-        states = View(self._table, snapshot, settings.generation).states() if snapshot else {}
         work = Work(files, settings, "", on_changed, told=told)
-        work.compare(states)
+        work.compare(self.states(settings))
         work.look()
         return work.report().with_columns(pl.col("event").replace("counted", "new"))
 
@@ -303,7 +301,11 @@ class CountsLedger:
         LedgerError
             If there is no ledger, or it is damaged.
         """
-        return generations_in(self._table)
+        snapshot = self._table.existing()
+        views = [View(self._table, snapshot, name) for name in snapshot.generations]
+        rows = [(view.generation, view.settings.to_json(), view.made.sequence) for view in views]
+        schema = {"generation": pl.String, "settings": pl.String, "sequence": pl.Int64}
+        return pl.DataFrame(rows, schema=schema, orient="row").sort("sequence")
 
     @checked
     def verify(self, *, files: bool = False) -> pl.DataFrame:

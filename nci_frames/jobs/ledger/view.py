@@ -14,9 +14,8 @@ from nci_frames.counting.logs.reading import kept_keys
 from nci_frames.counts.increments import counts_of
 from nci_frames.counts.scores_as_counts import counts_as_scores
 from nci_frames.jobs.ledger.files import SourceFile, Window
-from nci_frames.jobs.ledger.key_types import dtype_of
 from nci_frames.jobs.ledger.settings import CountingSettings
-from nci_frames.jobs.ledger.table import LedgerTable, Snapshot
+from nci_frames.jobs.ledger.table import LedgerTable, Snapshot, dtype_of
 
 _SOURCES: dict[str, Any] = {
     **dict.fromkeys(("source", "path"), pl.String),
@@ -26,7 +25,6 @@ _SOURCES: dict[str, Any] = {
     **dict.fromkeys(("positives", "negatives"), pl.Int64),
     **dict.fromkeys(("window_start", "window_end"), pl.Datetime("us", "UTC")),
 }
-_GENERATIONS: dict[str, Any] = {"generation": pl.String, "settings": pl.String, "sequence": pl.Int64}
 
 
 def shown_path(path: str) -> str:
@@ -267,11 +265,3 @@ class View:
     def every_cell(self) -> pl.DataFrame:
         """The increments of all sources, also of those that count no longer."""
         return self.table.rows(self.snapshot, "counts", self.generation).drop("ledger_entry", strict=False)
-
-
-def generations_in(table: LedgerTable) -> pl.DataFrame:
-    """Return the settings by which a ledger holds counts, the oldest first."""
-    snapshot = table.existing()
-    views = [View(table, snapshot, name) for name in snapshot.generations]
-    rows = [(view.generation, view.settings.to_json(), view.made.sequence) for view in views]
-    return pl.DataFrame(rows, schema=_GENERATIONS, orient="row").sort("sequence")
