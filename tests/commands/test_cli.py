@@ -12,13 +12,11 @@ import subprocess
 import sys
 from pathlib import Path
 
-import click
 import polars as pl
 import pytest
 from rich.console import Console
 
 from nci_frames.base.folders import publishing
-from nci_frames.commands.cli import main
 from nci_frames.files.save_chart import CHART_KINDS
 from nci_frames.files.save_table import TABLE_KINDS
 from nci_frames.options.report import ReportOptions
@@ -55,7 +53,7 @@ def test_a_report_in_a_process_of_its_own(log: Path, tmp_path: Path) -> None:
         "--prevalence",
         "1e-4:0.5:log:10",
     ]
-    done = subprocess.call(
+    done = subprocess.run(
         [*COMMAND, "report", str(log), *options, "--beta", "0.25:4:log:5"],
         capture_output=True,
         text=True,
@@ -267,27 +265,6 @@ def test_bad_logs_end_with_their_exit_code_and_leave_an_older_report_alone(tmp_p
     assert "the output must be a folder" in done.output
 
 
-def commands() -> list[str]:
-    assert isinstance(main, click.Group)
-    return list(main.commands)
-
-
-@pytest.mark.parametrize("command", [None, *commands()])
-def test_help_shows_an_example(command: str | None) -> None:
-    done = ended(0, *([command] if command else []), "--help")
-    assert "Example:\n" in done.output
-    assert "nci-frames" in done.output
-
-
-@pytest.mark.thorough
-def test_a_name_from_the_data_cannot_steer_the_terminal(tmp_path: Path) -> None:
-    log = pl.DataFrame({"model": "\x1b[2J[red]x[/red]", "label": [1, 0], "score": [0.9, 0.1]})
-    log.write_parquet(tmp_path / "log.parquet")
-    done = ended(0, "report", str(tmp_path / "log.parquet"), "--out", str(tmp_path / "out"), *QUICK)
-    assert "\x1b[2J" not in done.output
-    assert "[red]x[/red]" in done.output
-
-
 def test_a_plan_says_how_many_rows_are_needed() -> None:
     done = ended(0, "plan", "--delta", "0.1", "--tpr", "0.6", "--fpr", "0.001")
     assert "required rows, at confidence 0.95 of each rate" in done.output
@@ -308,11 +285,14 @@ def test_a_plan_says_what_a_test_set_supports() -> None:
 
 
 @pytest.mark.thorough
-def test_no_path_can_steer_the_terminal(log: Path, tmp_path: Path) -> None:
+def test_no_name_and_no_path_can_steer_the_terminal(tmp_path: Path) -> None:
     evil = "\x1b[2J\u202ex\u200b"
-    done = ended(0, "report", str(log), "--out", str(tmp_path / evil), *QUICK)
+    log = pl.DataFrame({"model": ["\x1b[2J[red]x[/red]"] * 2, "label": [1, 0], "score": [0.9, 0.1]})
+    log.write_parquet(tmp_path / "log.parquet")
+    done = ended(0, "report", tmp_path / "log.parquet", "--out", tmp_path / evil, *QUICK)
+    assert "[red]x[/red]" in done.output
     assert "\ufffd[2J\ufffdx\ufffd/report.json" in done.output.replace("\n", "")
-    failed = ended(3, "report", str(log), "--score", evil, "--out", str(tmp_path / "out"))
+    failed = ended(3, "report", tmp_path / "log.parquet", "--score", evil, "--out", tmp_path / "out")
     for output in (done.output, failed.output):
         assert not {letter for letter in output if not letter.isprintable()} - {"\n"}
 

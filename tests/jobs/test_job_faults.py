@@ -2,7 +2,6 @@
 
 import json
 import os
-import random
 import shutil
 import signal
 import subprocess
@@ -256,33 +255,6 @@ def test_two_jobs_share_a_ledger(tmp_path: Path, rounds: int) -> None:
         published = tmp_path / f"out-{name}" / pointer["path"]
         assert pointer["sequence"] == rounds
         assert json.loads((published / "manifest.json").read_text())["rows"]["counted"] == 150 * rounds
-
-
-@pytest.mark.thorough
-def test_late_and_again_delivered_files_end_as_a_rebuild_does(tmp_path: Path) -> None:
-    chance = random.Random(4)  # noqa: S311
-    job = small_job(tmp_path, text=SMALL + GATE)
-    nights = [tmp_path / "logs" / f"2026-03-0{day}" for day in range(1, 6)]
-    write_night(nights[0] / "a.parquet", 100, 0.8, seed=50)
-    for run in range(4):
-        night = chance.choice(nights)
-        if chance.random() < 0.4:
-            source = chance.choice(sorted((tmp_path / "logs").glob("*/*.parquet")))
-            night.mkdir(exist_ok=True)
-            shutil.copy(source, night / f"again-{run}.parquet")
-        else:
-            write_night(night / f"late-{run}.parquet", 50, 0.8, seed=run)
-        run_job(read_job(job))
-    # Some of the files came late, some again.
-    assert {path.stem.split("-")[0] for path in (tmp_path / "logs").glob("*/*.parquet")} == {
-        "a",
-        "again",
-        "late",
-    }
-    ledger = nf.CountsLedger(tmp_path / "ledger")
-    before = ledger.read()
-    ledger.rebuild()
-    assert_frame_equal(ledger.read(), before, check_exact=True)
 
 
 @pytest.mark.slow

@@ -1,13 +1,9 @@
 """Runs published to an object store: an S3 server on this machine, with which real clients talk."""
 
 import json
-import os
-import socket
-import subprocess
-import time
 import urllib.error
 import urllib.request
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from io import BytesIO
 from multiprocessing import get_context
 from multiprocessing.synchronize import Barrier
@@ -34,26 +30,9 @@ pytestmark = pytest.mark.thorough
 
 @pytest.fixture(scope="module")
 def server() -> Iterator[str]:
-    """The address of an S3 server: of moto where it is asked for and installed, otherwise our own."""
-    command = os.environ.get("NCI_FRAMES_S3_SERVER")
-    if command is None:
-        with s3_server() as address:
-            yield address
-        return
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
-    with subprocess.Popen([command, "-H", "127.0.0.1", "-p", str(port)], **quiet) as process:  # type: ignore[call-overload]
-        address = f"http://127.0.0.1:{port}"
-        for _ in range(200):
-            try:
-                urllib.request.urlopen(address, timeout=5).close()  # noqa: S310
-                break
-            except urllib.error.URLError:
-                time.sleep(0.1)
+    """The address of an S3 server on this machine."""
+    with s3_server() as address:
         yield address
-        process.terminate()
 
 
 def test_a_latest_run_whose_files_are_gone_is_damaged(tmp_path: Path) -> None:
@@ -85,10 +64,30 @@ def bucket(server: str, request: pytest.FixtureRequest) -> str:
     return f"s3://{name}"
 
 
-def remote_job(folder: Path, server: str, bucket: str, extra: str = "", keep: int = 30) -> Path:
-    told = ", ".join(f'{key} = "{value}"' for key, value in options(server).items())
-    output = f'\n[output]\nfolder = "{bucket}/jobs/out"\nkeep = {keep}\nstorage_options = {{ {told} }}\n'
-    return small_job(folder, output + extra + GATE)
+@pytest.fixture
+def store(server: str, bucket: str) -> ObjectStore:
+    """Where the runs of ``remote_job`` are."""
+    return ObjectStore(f"{bucket}/jobs/out", options(server))
+
+
+Remote = Callable[..., Path]
+
+
+@pytest.fixture
+def remote(tmp_path: Path, server: str, store: ObjectStore) -> Remote:
+    """Make the file of a job whose runs are there."""
+
+    def job(extra: str = "", keep: int = 30) -> Path:
+        told = ", ".join(f'{key} = "{value}"' for key, value in options(server).items())
+        output = f'\n[output]\nfolder = "{store.url}"\nkeep = {keep}\nstorage_options = {{ {told} }}\n'
+        return small_job(tmp_path, output + extra + GATE)
+
+    return job
+
+
+def published(store: ObjectStore) -> set[str]:
+    """The names of the runs of which there are files."""
+    return {name.split("/")[1].split(".")[0] for name in store.names("runs/")}
 
 
 def shown(store: ObjectStore) -> dict[str, Any]:
@@ -107,8 +106,7 @@ def fetched(store: ObjectStore, path: str, folder: Path) -> Path:
     return folder / path
 
 
-def test_a_file_is_replaced_only_if_it_is_the_one_that_was_read(server: str, bucket: str) -> None:
-    store = ObjectStore(f"{bucket}/a", options(server))
+def test_a_file_is_replaced_only_if_it_is_the_one_that_was_read(store: ObjectStore) -> None:
     assert store.read("x") is None
     store.write("x", b"1", instead_of=None)
     first = store.read("x")
@@ -127,10 +125,11 @@ def test_a_file_is_replaced_only_if_it_is_the_one_that_was_read(server: str, buc
     assert store.names("") == {}
 
 
-def test_runs_are_published_to_an_object_store(tmp_path: Path, server: str, bucket: str) -> None:
+def test_runs_are_published_to_an_object_store(
+    tmp_path: Path, remote: Remote, bucket: str, store: ObjectStore
+) -> None:
     write_nights(tmp_path / "logs", 1)
-    job = remote_job(tmp_path, server, bucket, 'metrics_file = "job.prom"\n', keep=1)
-    store = ObjectStore(f"{bucket}/jobs/out", options(server))
+    job = remote('metrics_file = "job.prom"\n', keep=1)
     first = ended(0, "run", job, "--run-id", "first")
     assert "hunter2" not in first.output
     assert first.stdout.rstrip().endswith("/report.json")
@@ -147,17 +146,17 @@ def test_runs_are_published_to_an_object_store(tmp_path: Path, server: str, buck
     third = fetched(store, pointer["path"], tmp_path / "copy")
     assert changed_files(third) == []
     assert pl.read_parquet(third / "history.parquet")["run"].to_list() == ["first", "second", "third"]
-    kept = {name.split("/")[1].split(".")[0] for name in store.names("runs/")}
-    assert kept == {"first", "third"}
+    assert published(store) == {"first", "third"}
     assert not (tmp_path / "out").exists()
     assert "last_success" in (tmp_path / "job.prom").read_text()
 
 
-def test_an_upload_that_was_not_shown_changes_nothing(tmp_path: Path, server: str, bucket: str) -> None:
+def test_an_upload_that_was_not_shown_changes_nothing(
+    tmp_path: Path, remote: Remote, store: ObjectStore
+) -> None:
     """As a kill leaves it: all files of a run, or some, and the old pointer."""
     write_nights(tmp_path / "logs", 1)
-    job = remote_job(tmp_path, server, bucket)
-    store = ObjectStore(f"{bucket}/jobs/out", options(server))
+    job = remote()
     ended(0, "run", job, "--run-id", "first")
     before = store.read("latest.json")
     ended(0, "run", job, "--run-id", "second")
@@ -184,10 +183,10 @@ def compete(job: Path, name: str, rounds: int, together: Barrier, ended: str) ->
             file.write(f"{name}-{number} {result}\n")
 
 
-def test_a_run_that_was_overtaken_is_a_conflict(tmp_path: Path, server: str, bucket: str) -> None:
+def test_a_run_that_was_overtaken_is_a_conflict(tmp_path: Path, remote: Remote, store: ObjectStore) -> None:
     """While one run counts, another begins and ends."""
     write_nights(tmp_path / "logs", 1)
-    job = read_job(remote_job(tmp_path, server, bucket))
+    job = read_job(remote())
     begun = []
 
     def tell(event: str, **facts: object) -> None:
@@ -197,16 +196,15 @@ def test_a_run_that_was_overtaken_is_a_conflict(tmp_path: Path, server: str, buc
     with pytest.raises(nf.ConflictError, match="another run of this job was published meanwhile"):
         run_job(job, run="slow", tell=tell)
     assert begun == ["fast"]
-    store = ObjectStore(f"{bucket}/jobs/out", options(server))
     pointer = shown(store)
     assert pointer["run"] == "fast"
-    assert {name.split("/")[1].split(".")[0] for name in store.names("runs/")} == {"fast"}
+    assert published(store) == {"fast"}
     assert run_job(job, run="slow").verdict == "pass"
 
 
 @pytest.mark.slow
 def test_of_two_jobs_at_once_each_run_is_published_or_a_conflict(
-    tmp_path: Path, server: str, bucket: str
+    tmp_path: Path, remote: Remote, store: ObjectStore
 ) -> None:
     """Each has a ledger of its own, so that they meet at the pointer alone."""
     write_nights(tmp_path / "logs", 1)
@@ -214,7 +212,7 @@ def test_of_two_jobs_at_once_each_run_is_published_or_a_conflict(
     together, rounds = spawning.Barrier(2), 20
     workers = []
     for name in ("a", "b"):
-        text = remote_job(tmp_path, server, bucket).read_text()
+        text = remote().read_text()
         job = tmp_path / f"{name}.toml"
         job.write_text(text.replace("[output]", f'[output]\nledger = "ledger-{name}"'))
         ended = str(tmp_path / "ended")
@@ -227,7 +225,6 @@ def test_of_two_jobs_at_once_each_run_is_published_or_a_conflict(
     done = {run for run, result in results.items() if result == "done"}
     assert len(results) == 2 * rounds
     assert len(done) >= rounds
-    store = ObjectStore(f"{bucket}/jobs/out", options(server))
     pointer = shown(store)
     run = fetched(store, pointer["path"], tmp_path / "copy")
     assert changed_files(run) == []
@@ -237,12 +234,14 @@ def test_of_two_jobs_at_once_each_run_is_published_or_a_conflict(
     assert history["sequence"].to_list() == list(range(1, len(done) + 1))
     print(f"{len(results)} runs of two jobs: {len(done)} published, {len(results) - len(done)} conflicts")  # noqa: T201
     # What lost was deleted again.
-    assert {name.split("/")[1].split(".")[0] for name in store.names("runs/")} == done
+    assert published(store) == done
 
 
-def test_a_ledger_in_an_object_store(tmp_path: Path, server: str, bucket: str) -> None:
+def test_a_ledger_in_an_object_store(
+    tmp_path: Path, server: str, remote: Remote, bucket: str, store: ObjectStore
+) -> None:
     paths = write_nights(tmp_path / "logs", 2)
-    job = remote_job(tmp_path, server, bucket, f'ledger = "{bucket}/ledger"\n')
+    job = remote(f'ledger = "{bucket}/ledger"\n')
     for day in ("2026-03-02", "2026-03-03"):
         ended(0, "run", job, "--until", day)
     ledger = nf.CountsLedger(f"{bucket}/ledger", storage_options=options(server))

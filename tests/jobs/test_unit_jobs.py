@@ -119,16 +119,6 @@ def test_a_job_with_a_unit_draws_whole_units(tmp_path: Path) -> None:
     assert "other" in pl.read_parquet(outcome.folder / "tables/segment_points.parquet")["country"]
 
 
-def test_naming_a_unit_starts_a_generation_of_its_own(tmp_path: Path) -> None:
-    without = re.sub(r"buckets = 40\n|\[columns\]\nunit = \"user\"\n", "", UNITS)
-    generations = set()
-    for text in (without, UNITS, UNITS.replace("40", "64"), UNITS.replace('"user"', '"host"')):
-        generations.add(read_job(small_job(tmp_path, text=text)).job.counting_settings().generation)
-    assert len(generations) == 4
-    few = UNITS.replace("buckets = 40\n", "")
-    assert read_job(small_job(tmp_path, text=few)).job.counting_settings().buckets == 256
-
-
 def what(metric: str = "recall", prevalence: Any = "observed") -> Measurement:
     return Measurement(metric, prevalence, 1.0, 0.5, 0.95)
 
