@@ -45,6 +45,13 @@ class ReportOptions:
             "Rows in the field, e.g. 2M of a day: alerts and costs are then given for this many.",
         ),
     ] = None
+    confidence: Annotated[
+        float | None,
+        Setting(
+            number("between 0.5 and 1, both excluded", least=0.5, most=1, open_ends=True),
+            "How sure it must be that other rows keep the budget of alerts, too.  [default: this log does]",
+        ),
+    ] = None
     threshold: Annotated[
         float | None,
         Setting(
@@ -127,6 +134,7 @@ class ReportOptions:
             cost=self.cost,
             alerts=self.alerts,
             volume=self.volume,
+            confidence=self.confidence,
             threshold=self.threshold if self.alerts is None else None,
         )
 

@@ -25,6 +25,8 @@ from nci_frames.questions.question import Question
 _AT = ["model", "prevalence"]
 _RATES = ("model", "prevalence", "threshold")
 _BESIDES = ("recall", "precision", "pos_fraction")
+#: Of a budget of alerts: how many there may be in the field.
+_BUDGET = ("pos_fraction_lower", "pos_fraction_upper")
 _COLUMNS = (
     "model", "threshold", "metric", "prevalence", "value", "lower", "upper", "rank", "distinguishable",
     *_BESIDES, "supported", "reason",
@@ -90,8 +92,9 @@ class Asked:
         ranked = ranked.join(told, on=_AT, how="left", nulls_equal=True)
         # The best cannot be told from itself.
         differs = pl.when(pl.col("rank") == 1).then(statement=False).otherwise("distinguishable")
-        missing = {name: pl.lit(None, pl.Float64) for name in _COLUMNS if name not in ranked.columns}
-        shown = ranked.with_columns(**missing).with_columns(distinguishable=differs).select(_COLUMNS)
+        columns = _COLUMNS if self.question.alerts is None else (*_COLUMNS[:-2], *_BUDGET, *_COLUMNS[-2:])
+        missing = {name: pl.lit(None, pl.Float64) for name in columns if name not in ranked.columns}
+        shown = ranked.with_columns(**missing).with_columns(distinguishable=differs).select(columns)
         return shown.sort("prevalence", "rank", "model", nulls_last=True)
 
     def _ranked(self, prevalence: Sequence[float]) -> pl.DataFrame:
@@ -104,7 +107,11 @@ class Asked:
         question, etas = self.question, pl.DataFrame({"prevalence": list(prevalence)})
         if question.alerts is not None:
             points = select_operating_points(
-                self.rates, alerts=question.alerts, volume=question.volume, prevalence=list(prevalence)
+                self.rates,
+                alerts=question.alerts,
+                volume=question.volume,
+                confidence=question.confidence,
+                prevalence=list(prevalence),
             )
         elif self.own is not None:
             return self.own.at(etas.with_columns(beta=question.beta)).drop("beta")
@@ -125,9 +132,28 @@ class Asked:
         if self.own is not None:
             table = self._kept_at("own", prevalence, partial(self._own_values, self.own))
         else:
+            points = self._bounded(points)
             table = self._projected(points, prevalence)
         besides = points.select(*_AT, recall="tpr", precision=precision(), pos_fraction=pos_fraction())
+        if self.question.alerts is not None:
+            why = points.select(*_AT, __unattained="reason")
+            table = table.join(why, on=_AT, how="left", nulls_equal=True)
+            table = table.with_columns(reason=pl.coalesce("__unattained", "reason")).drop("__unattained")
+            besides = besides.join(self._budget(points), on=_AT, nulls_equal=True)
         return table.join(besides, on=_AT, how="left", nulls_equal=True)
+
+    def _budget(self, points: pl.DataFrame) -> pl.DataFrame:
+        """Return how many alerts there may be in the field, as shares of all rows.
+
+        The negatives of a log that chose a threshold are fewer above it than elsewhere. They are as many as
+        the budget allows, so the upper bound of Wilson or of Clopper and Pearson holds all the same: it is
+        that of the next negative below.
+        """
+        band = self.log.whole
+        said = project_checked(points, metrics="pos_fraction", prevalence="selected", band=band)
+        return said.select(
+            *_AT, *(pl.col(side).alias(f"pos_fraction_{side}") for side in ("lower", "upper") if band)
+        )
 
     def _own_values(self, own: OwnPoints, prevalence: list[float]) -> pl.DataFrame:
         log, at = self.log, crossed(prevalence, [self.question.beta])
@@ -135,7 +161,7 @@ class Asked:
 
     def _projected(self, points: pl.DataFrame, prevalence: Sequence[float]) -> pl.DataFrame:
         table = project_checked(
-            self._bounded(points),
+            points,
             metrics=self._metric,
             prevalence="selected",
             beta=self.question.beta,

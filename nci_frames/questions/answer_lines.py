@@ -46,7 +46,7 @@ def here_lines(answer: Answer, /) -> list[str]:
     lines = [f"{_place(answer)}, by {_measure(answer)}:"]
     best, others = _ranked(answer)
     if not best:
-        return [*lines, "no model has a defined value"]
+        return [*lines, _nothing(answer)]
     first, tied = best[0], [row["model"] for row in best]
     thresholds = {row["threshold"] for row in best if row["threshold"] is not None}
     at = f", threshold {format_threshold(thresholds.pop())}" if len(thresholds) == 1 else ""
@@ -67,7 +67,7 @@ def short_answer(answer: Answer, /) -> str:
     """Return the answer as one sentence."""
     best, others = _ranked(answer)
     if not best:
-        return f"{_place(answer)}: no model has a defined value"
+        return f"{_place(answer)}: {_nothing(answer)}"
     tied = [row["model"] for row in best]
     doubt = _doubt(best, others)
     said = doubt or (_rivals(others) if others else "")
@@ -81,6 +81,13 @@ def _ranked(answer: Answer) -> tuple[list[_Row], list[_Row]]:
     ranked = [row for row in answer.models.iter_rows(named=True) if row["rank"] is not None]
     best = [row for row in ranked if row["rank"] == 1]
     return best, ranked[len(best) :]
+
+
+def _nothing(answer: Answer) -> str:
+    sure = answer.question.confidence
+    if sure is None:
+        return "no model has a defined value"
+    return f"no threshold is known to keep this budget with confidence {sure:g}: the log has too few rows"
 
 
 def _told(others: Sequence[_Row], distinguishable: bool | None) -> list[str]:
@@ -100,7 +107,8 @@ def _measure(answer: Answer) -> str:
         name += f" ({costs}{''.join(f', the review of an alert {cost:,.15g}' for cost in review)})"
     if question.alerts is not None:
         among = quantity(question.volume or 0, "row")
-        return f"{name} with at most {quantity(question.alerts, 'alert')} among {among}"
+        sure = "" if question.confidence is None else f", kept with confidence {question.confidence:g}"
+        return f"{name} with at most {quantity(question.alerts, 'alert')} among {among}{sure}"
     if question.threshold is not None:
         return f"{name} at threshold {format_threshold(question.threshold)}"
     return name if question.area is not None else f"{name}, each model at its own best threshold"
@@ -129,7 +137,9 @@ def _value(answer: Answer, row: _Row) -> str:
 
 
 def _amount(value: float | None) -> str:
-    return format_value(value) if value is None or value < 100 else f"{value:,.0f}"
+    if value is None:
+        return format_value(value)
+    return f"{value:.3g}" if value < 100 else f"{value:,.0f}"
 
 
 def _percent(share: float) -> str:
@@ -173,7 +183,18 @@ def _work(answer: Answer, row: _Row) -> str:
         return f"{found}; {_percent(flagged)} of all rows are alerts{right}"
     positives = rows * answer.prevalence
     right = f"{_amount(positives * recall)} of {_amount(positives)} positives found"
-    return f"of {quantity(rows, 'row')}: {_amount(rows * flagged)} alerts, {right}"
+    return f"of {quantity(rows, 'row')}: {_amount(rows * flagged)} alerts{_alerts(answer, row)}, {right}"
+
+
+def _alerts(answer: Answer, row: _Row) -> str:
+    """Say how many alerts there may be, where their number is limited."""
+    low, high = row.get("pos_fraction_lower"), row.get("pos_fraction_upper")
+    question = answer.question
+    if low is None or high is None or question.volume is None or question.alerts is None:
+        return ""
+    least, most = question.volume * low, question.volume * high
+    doubt = ", so the budget may be exceeded" if most > question.alerts else ""
+    return f" (95 %: {_amount(least)} to {_amount(most)}{doubt})"
 
 
 def order_line(answer: Answer, /) -> str:

@@ -36,6 +36,9 @@ class Question:
         At most so many alerts among so many rows; each model is at the lowest threshold that keeps it.
     threshold
         A threshold for all models; None takes each model's own best one.
+    confidence
+        How sure it must be that other rows keep the budget of *alerts* as well, in (0.5, 1); None asks it of
+        this log alone.
 
     Raises
     ------
@@ -63,6 +66,7 @@ class Question:
     alerts: float | None = None
     volume: float | None = None
     threshold: float | None = None
+    confidence: float | None = None
 
     def __post_init__(self) -> None:
         """Check what belongs together."""
@@ -82,6 +86,14 @@ class Question:
             raise ParameterError(msg, hint=f"e.g. {Option('alerts', 50)} {Option('volume', 1_000_000)}")
         if self.volume is not None and not 0 < self.volume < float("inf"):
             raise ParameterError.out_of_range("volume", self.volume, "a finite number > 0")
+        if self.confidence is not None and self.alerts is None:
+            msg = "only a budget of alerts can be kept with confidence"
+            hint = f"e.g. {Option('alerts', 50)} {Option('volume', 1_000_000)}"
+            raise ParameterError(msg, found=f"confidence={self.confidence!r} without alerts", hint=hint)
+        if self.confidence is not None and not 0.5 < self.confidence < 1:
+            raise ParameterError.out_of_range(
+                "confidence", self.confidence, "between 0.5 and 1, both excluded"
+            )
         # Raises if there is no such metric, or no best value of it, before anything is counted.
         better_sign(asked_metric(self.asked))
         area = curve_asked(self.asked)
