@@ -268,20 +268,20 @@ class Asked:
         if self.question.own:
             hull = self._logs.at(roc_convex_hull(self.rates if self.own is None else self.own.points))
             return self._kept_at("tested", prevalence, lambda etas: self._compared(hull, etas))
-        points = self._points(prevalence)
-        # Under a budget a model has another threshold at each prevalence, but not at each of many.
-        apart: dict[tuple[float | None, ...], list[float]] = {}
-        for (eta,), rows in points.partition_by("prevalence", as_dict=True, maintain_order=True).items():
-            apart.setdefault(tuple(rows.sort("model")["threshold"]), []).append(float(eta))
-        return pl.concat(
-            self._compared(
-                self._logs.at(points.filter(pl.col("prevalence") == etas[0]).drop("prevalence")), etas
+        if self.question.alerts is not None:
+            return self._kept_at(
+                "tested", prevalence, lambda etas: self._compared(self._logs.by_unit, etas, budget=True)
             )
-            for etas in apart.values()
-        )
+        points = self._points(prevalence).filter(prevalence=prevalence[0]).drop("prevalence")
+        return self._compared(self._logs.at(points), prevalence)
 
     def _compared(
-        self, counts: pl.DataFrame, prevalence: Sequence[float], over: str | None = None
+        self,
+        counts: pl.DataFrame,
+        prevalence: Sequence[float],
+        *,
+        over: str | None = None,
+        budget: bool = False,
     ) -> pl.DataFrame:
         found = compare_best(
             counts,
@@ -289,6 +289,7 @@ class Asked:
             prevalence=list(prevalence),
             beta=self.question.beta,
             threshold="own" if self.question.own else None,
+            pos_fraction=self.question.share if budget else None,
             units=self._logs.units,
             over=over,
             repeats=self.repeats,

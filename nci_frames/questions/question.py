@@ -127,6 +127,11 @@ class Question:
         return isinstance(self.asked, str) and find_metric(self.asked).name == "f_beta"
 
     @property
+    def share(self) -> float | None:
+        """The budget of alerts, as a share of all rows."""
+        return None if self.alerts is None or self.volume is None else self.alerts / self.volume
+
+    @property
     def own(self) -> bool:
         """Whether each model is at its own best threshold, chosen for the metric."""
         return self.alerts is None and self.threshold is None and self.area is None

@@ -55,7 +55,7 @@ class PointMetrics:
     ) -> "PointMetrics":
         """Prepare metrics at thresholds of a log, or if *own* at the best of them."""
         points, reached = thresholds.tolist(), histogram.reached(thresholds)
-        itself = _reaching(histogram.positives[None], histogram.negatives[None], reached)
+        itself = reaching(histogram.positives[None], histogram.negatives[None], reached)
         rates = _rates(points, itself, prevalence)
         found = metric_grids(rates, metrics, "observed" if grid is None else grid, betas, band=False)
         grids = sorted(found, key=lambda one: one.label)
@@ -73,7 +73,7 @@ class PointMetrics:
 
     def values(self, positives: Rows, negatives: Rows) -> Floats:
         """Return the values of the cases in each log, of shape (logs, cases)."""
-        cells = _reaching(positives, negatives, self.reached)
+        cells = reaching(positives, negatives, self.reached)
         if self.f_betas is not None:
             return best_f_beta(cells, *self.f_betas)
         size = len(self.thresholds) * sum(grid.size for grid in self.grids)
@@ -87,7 +87,7 @@ class PointMetrics:
         return np.concatenate(values)
 
 
-def _reaching(positives: Rows, negatives: Rows, reached: NDArray[np.int64]) -> Cells:
+def reaching(positives: Rows, negatives: Rows, reached: NDArray[np.int64]) -> Cells:
     """Return tp and fp of each log at thresholds that so many bins reach, and its positives and negatives."""
     true, false = (np.insert(rows.cumsum(axis=1), 0, 0, axis=1) for rows in (positives, negatives))
     return true[:, reached], false[:, reached], true[:, -1:], false[:, -1:]
@@ -121,7 +121,7 @@ def best_f_beta(cells: Cells, prevalence: Sequence[float], beta: Sequence[float]
     Parameters
     ----------
     cells
-        As ``_reaching`` returns them.
+        As ``reaching`` returns them.
     prevalence, beta
         As in ``has_no_limits``.
 

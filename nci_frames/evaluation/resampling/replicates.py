@@ -27,6 +27,7 @@ from nci_frames.evaluation.resampling.few_rows import one_row_apart, steps_of_re
 from nci_frames.evaluation.resampling.point_metrics import CASES, PointMetrics
 from nci_frames.evaluation.resampling.resampling import Resampling
 from nci_frames.evaluation.resampling.samplers import Sampler, samplers_of
+from nci_frames.evaluation.resampling.within_budget import WithinBudget, near_budget
 
 Rows = NDArray[np.int64]
 Metrics = str | pl.Expr | Sequence[str | pl.Expr]
@@ -75,6 +76,7 @@ def resample(
     beta: float | Sequence[float] = 1.0,
     threshold: float | Sequence[float] | None = None,
     own: int = 0,
+    pos_fraction: float | None = None,
     prior: bool = False,
 ) -> Iterator[Replicates]:
     """Yield the replicates of each group of whole counts, in the order of the keys; options as in bootstrap.
@@ -82,8 +84,9 @@ def resample(
     With ``logs.over``, metrics are taken within each value of that key, such as the repeats of a
     cross-validation, and averaged; the draws of ``logs.units`` are the same for all of them.
 
-    Two further options are those of comparisons. With *own*, 1 if higher values are better and -1 if lower
-    ones are, metrics are taken at the best threshold of each log, chosen anew in every resampled one. With
+    Three further options are those of comparisons. With *own*, 1 if higher values are better and -1 if lower
+    ones are, metrics are taken at the best threshold of each log, chosen anew in every resampled one; with
+    *pos_fraction*, at the lowest that has no larger share of positive decisions, chosen anew as well. With
     *prior*, resampled logs have about half a row more on either side of every threshold (Jeffreys), so that a
     rate that is 0 in the log may be above 0 in them.
 
@@ -113,14 +116,18 @@ def resample(
         prevalence = field_of(cast("Field", prevalence), frame, keys)
 
     def replicated(given: Sampler) -> Replicates:
-        whole = given.coarser(steps_of_recall(given.histogram)) if own else given
+        chosen = own or pos_fraction is not None
+        whole = given.coarser(steps_of_recall(given.histogram)) if chosen else given
         points = whole.histogram.thresholds[::-1] if thresholds is None else thresholds
         observed = np.array([whole.histogram.observed_prevalence])
         (eta,) = own_prevalence(whole.histogram.group, prevalence, observed, keys)
+        etas = [float(eta)] if grid is None else grid
         # Bins that no result distinguishes are merged before drawing: between thresholds, or between
         # positives.
         sampler = whole
         if not areas:
+            if pos_fraction is not None:
+                points = np.array(near_budget(whole.histogram, pos_fraction, etas))
             sampler = whole if own else whole.coarser(points.tolist())
         elif not metrics and not any(area.of_scores for area in areas):
             sampler = whole.condensed()
@@ -128,10 +135,14 @@ def resample(
         if prior and not areas:
             group = sampler.histogram.group.row(0, named=True)
             drawn = with_prior(drawn, stream(logs.seed, {"prior": True, **group}))
-        at_points = None
-        if metrics:
+        at_points: PointMetrics | WithinBudget | None = None
+        if metrics and pos_fraction is not None:
+            at_points = WithinBudget.of(
+                sampler.histogram, points.tolist(), metrics[0], etas, betas[0], pos_fraction
+            )
+        elif metrics:
             at_points = PointMetrics.of(sampler.histogram, points, metrics, grid, float(eta), betas, own)
-        return _evaluated(areas, [float(eta)] if grid is None else grid, at_points, sampler, drawn)
+        return _evaluated(areas, etas, at_points, sampler, drawn)
 
     for _, same in itertools.groupby(
         samplers_of(frame, logs), key=lambda given: given.histogram.group.row(0)
@@ -170,6 +181,7 @@ def resample_models(
     prevalence: Prevalences,
     beta: float | Sequence[float],
     threshold: float | Literal["own"] | None,
+    pos_fraction: float | None = None,
     prior: bool = False,
 ) -> list[list[Replicates]]:
     """Return the replicates of the models that are compared, for each value of the keys; see ``resample``.
@@ -182,7 +194,15 @@ def resample_models(
     known, at = asked_metric(metric), None if isinstance(threshold, str) else threshold
     own = better_sign(known) * (threshold == "own" and known.kind == "point")
     found = resample(
-        frame, metric, logs, prevalence=prevalence, beta=beta, threshold=at, own=own, prior=prior
+        frame,
+        metric,
+        logs,
+        prevalence=prevalence,
+        beta=beta,
+        threshold=at,
+        own=own,
+        pos_fraction=pos_fraction,
+        prior=prior,
     )
     return list(by_keys(found).values())
 
@@ -190,7 +210,7 @@ def resample_models(
 def _evaluated(
     areas: Sequence[Area],
     etas: list[float],
-    points: PointMetrics | None,
+    points: PointMetrics | WithinBudget | None,
     sampler: Sampler,
     drawn: Iterator[tuple[Rows, Rows]],
 ) -> Replicates:

@@ -8,6 +8,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from nci_frames.base.arguments import Prevalences
+from nci_frames.base.errors import ParameterError
 from nci_frames.base.typing import Floats
 from nci_frames.evaluation.arrays.histograms import whole_counts
 from nci_frames.evaluation.metrics import Metric, asked_metric
@@ -47,6 +48,7 @@ def compare_best(
     prevalence: Prevalences = "observed",
     beta: float | Sequence[float] = (1.0,),
     threshold: float | Literal["own"] | None = None,
+    pos_fraction: float | None = None,
     units: str | None = None,
     over: str | None = None,
     level: float = 0.95,
@@ -74,6 +76,10 @@ def compare_best(
     threshold
         The threshold of the metric; or "own": each model's best one, chosen anew in every resampled log.
         Areas do not depend on it.
+    pos_fraction
+        In place of a threshold, the share of rows in [0, 1] that may be predicted positive: each model is at
+        its lowest threshold that keeps it, chosen anew in every resampled log. So a difference is one between
+        models, not one between the lucky thresholds of a log.
     units
         None resamples the rows of each model separately, as if the models had scored different rows, which
         hides differences between models of one log. A key such as the ``bucket`` of ``unit_buckets``
@@ -153,14 +159,32 @@ def compare_best(
     [('a', -0.01, False), ('b', 0.01, False), ('c', -0.29, True)]
     """
     logs = Resampling(units, over, repeats=repeats, seed=seed, level=level, least_repeats=100)
+    if pos_fraction is not None:
+        _check_budget(pos_fraction, threshold, asked_metric(metric))
     frame = whole_counts(counts)
     groups = resample_models(
-        frame, metric, logs, prevalence=prevalence, beta=beta, threshold=threshold, prior=True
+        frame,
+        metric,
+        logs,
+        prevalence=prevalence,
+        beta=beta,
+        threshold=threshold,
+        pos_fraction=pos_fraction,
+        prior=True,
     )
     keys = logs.keys(frame)
     if not groups:
         return BEST_COMPARISONS.empty(frame.select(keys))
     return best_among(groups, asked_metric(metric), keys, level=level, simultaneous=simultaneous)
+
+
+def _check_budget(pos_fraction: float, threshold: object, metric: Metric) -> None:
+    if not 0 <= pos_fraction <= 1:
+        raise ParameterError.out_of_range("pos_fraction", pos_fraction, "within [0, 1]")
+    if threshold is not None or metric.kind == "curve":
+        msg = "a budget of positive decisions chooses the threshold of a metric"
+        found = f"threshold={threshold!r}" if threshold is not None else f"the area {metric.name!r}"
+        raise ParameterError(msg, found=found, hint="omit one of them")
 
 
 def best_among(
