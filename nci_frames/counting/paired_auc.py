@@ -101,16 +101,21 @@ def compare_auc(
     rows = predictions_of(scan).select(*kept, "model", *paired_by, "label", "score")
     ordered = rows.sort(*kept, "model", *paired_by, maintain_order=True).collect()
     models = pl.col("model").n_unique()
+    again = (pl.col(name).eq_missing(pl.col(name).shift()) for name in (*kept, "model", *paired_by))
     units = (
-        ordered.with_columns(__models=models.over(kept) if kept else models)
-        .group_by(*kept, *paired_by)
-        .agg(
-            pl.len().cast(pl.Int64).alias("__rows"),
-            pl.col("label").cast(pl.Int64).sum().alias("__positive"),
-            pl.col("model").n_unique().alias("__scored"),
-            pl.col("__models").first(),
+        ordered.lazy()
+        .select(
+            *kept,
+            *paired_by,
+            __models=models.over(kept) if kept else models,
+            __scored=(~pl.all_horizontal(again)).cast(pl.Int64),
+            __positive=pl.col("label").cast(pl.Int64),
+            __rows=pl.lit(1, pl.Int64),
         )
-        .with_columns(__none=pl.col("unit").is_null(), __example=pl.col("unit").cast(pl.String), __units=1)
+        .group_by(*kept, *paired_by)
+        .agg(pl.col("__rows", "__positive", "__scored").sum(), pl.col("__models").first())
+        .with_columns(__none=pl.col("unit").is_null(), __example="unit", __units=1)
+        .collect()
     )
     need_paired(units, scan.source.where)
     tables = []
@@ -144,19 +149,17 @@ def _compared(group: pl.DataFrame) -> pl.DataFrame:
 
     The rows are sorted by model and what they are paired by.
     """
-    from scipy.stats import rankdata  # noqa: PLC0415 - it takes long to import
-
     parts = _runs(group, ["model"])
     models = [part["model"][0] for part in parts]
     positive, scores = parts[0]["label"].to_numpy(), group["score"].to_numpy().reshape(len(parts), -1)
     unit = np.unique(parts[0]["unit"].to_numpy(), return_inverse=True)[1]
     placed = np.empty(scores.shape)
     for mine, score in zip(placed, scores, strict=True):
-        # The share of the other class that is below each score, ties as half.
-        ranks = rankdata(score)
         for of_class in (positive, ~positive):
-            below = ranks[of_class] - rankdata(score[of_class])
-            mine[of_class] = below / max(int((~of_class).sum()), 1)
+            # The share of the other class that is below each score, ties as half.
+            others = np.sort(score[~of_class])
+            below, reached = (np.searchsorted(others, score[of_class], side) for side in ("left", "right"))
+            mine[of_class] = (below + reached) / 2 / max(len(others), 1)
         mine[~positive] = 1 - mine[~positive]
     two_classes = positive.any() and not positive.all()
     area = [float(mine[positive].mean()) if two_classes else np.nan for mine in placed]

@@ -203,7 +203,7 @@ def need_paired(units: pl.DataFrame, where: str) -> None:
     for what, holds in problems.items():
         bad = units.filter(holds)
         if len(bad):
-            example = bad["__example"].min()
+            example = bad["__example"].cast(pl.String).min()
             which = " without a name" if example is None else f", such as {example!r}"
             raise InvalidRowsError(
                 f"the rows cannot be paired: {what}",
