@@ -21,6 +21,7 @@ Label = str | float | bool
 
 #: Stands for the table until it is put there as the dialect spells it.
 _TABLE = "__table"
+_RENAME = "count a view of the table in which the column has another name"
 #: Up to so many thresholds are searched in one step, which is a shorter query.
 _FEW = 32
 #: Names that Snowflake reads in upper case where they are not quoted, which is how its tables have them.
@@ -110,8 +111,7 @@ def counting_sql(
     grid = check_thresholds(thresholds)
     if not np.isfinite(grid).all():
         raise ParameterError.out_of_range("thresholds", thresholds, "finite numbers")
-    hint = "count a view of the table in which the column has another name"
-    keys = key_columns({"model": model, "fold": fold}, segments, hint)
+    keys = key_columns({"model": model, "fold": fold}, segments, _RENAME)
     source = _source(sqlglot, table, dialect)
     column = functools.partial(_column, dialect=dialect)
     positive, negative = _classes(positive, negative)

@@ -75,19 +75,15 @@ class Roles:
 
     def needed(self) -> dict[str, str]:
         """Return every column with its role."""
-        needed = dict.fromkeys(self.scores.values(), "score")
-        if self.label is not None:
-            needed = {self.label: "label", **needed}
-        if self.model is not None:
-            needed[self.model] = "model"
-        needed |= {
-            column: key if key in ("fold", "repeat") else "segments" for key, column in self.keys.items()
-        }
-        if self.weight is not None:
-            needed[self.weight] = "weight"
-        if self.unit is not None:
-            needed[self.unit] = "unit"
-        return needed
+        roles = [
+            (self.label, "label"),
+            *((column, "score") for column in self.scores.values()),
+            (self.model, "model"),
+            *((column, k if k in ("fold", "repeat") else "segments") for k, column in self.keys.items()),
+            (self.weight, "weight"),
+            (self.unit, "unit"),
+        ]
+        return {column: role for column, role in roles if column is not None}
 
 
 def raw_predictions(
@@ -120,11 +116,10 @@ def raw_predictions(
         size = len(models) if once else _SCORES_AT_ONCE
         parts = [models[place : place + size] for place in range(0, len(models), size)]
         long = pl.concat([_long(frame, named, schema, dict(part)) for part in parts])
-    weight = ["weight"] if columns.weight else []
-    unit = ["unit"] if columns.unit else []
-    return long.with_columns(_reason(weighted=columns.weight is not None).alias(REASON)).select(
-        "model", *columns.keys, "label", "score", *weight, *unit, REASON, *file
-    )
+    names = ("model", *columns.keys, "label", "score", "weight", "unit", REASON, FILE)
+    there = long.collect_schema()
+    reason = _reason(weighted=columns.weight is not None).alias(REASON)
+    return long.with_columns(reason).select(name for name in names if name in there)
 
 
 def _long(
