@@ -57,7 +57,8 @@ fuzz: $(VENV)/.dev ## try odd values, damaged files, hostile names and sizes (15
 		'tests/fuzz/test_campaigns.py$(if $(CASE),::test_a_case[$(CASE)])'
 
 pages: $(VENV)/.dev ## open reports of 2 to 92 models and 0 to 2,000 segments on every screen and on paper, write docs/report.md (15 minutes, 5 GB)
-	$(BIN)/python -m tests.page_matrix --write
+	$(BIN)/python -m pytest -m slow tests/reporting/test_page_sizes.py
+	$(BIN)/python -m tests.page_matrix
 
 faults: $(VENV)/.dev ## break runs of jobs at every write, disks, files, clocks and settings (2 hours; root for the full disk)
 	$(BIN)/python -m pytest -s -m slow tests/jobs/test_job_faults.py tests/jobs/ledger/test_ledger_faults.py tests/jobs/job_file/test_job_file.py tests/jobs/gates/test_gates.py tests/jobs/test_object_store.py

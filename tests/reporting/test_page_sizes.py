@@ -1,24 +1,34 @@
 """The page of few and many models and segments, on wide and narrow screens, light, dark and on paper."""
 
+import itertools
+
 import pytest
+from axe_playwright_python.sync_playwright import Axe
 
 import nci_frames as nf
 from nci_frames.reporting.write import write_report
 from nci_frames.tables.numbers import format_value
-from tests.browsing import DESKTOP, PHONE, Visit
-from tests.page_matrix import MEGABYTE, broken_names, counted, findings, sideways, unanswered, unsaved
+from tests.browsing import DESKTOP, PHONE, Visit, settled
+from tests.page_matrix import MODELS, SEGMENTS, compared, counted
 
 pytestmark = [pytest.mark.browser, pytest.mark.thorough]
 
-#: Models and segments: the fewest and the most of either. `make pages` looks at all pairs.
+#: Models and segments: the fewest and the most of either, of a smaller log. `make pages` looks at all pairs.
 PAIRS = [(2, 2000), (92, 3), (2, 0)]
+EVERY = [pytest.param((*pair, True), marks=pytest.mark.slow) for pair in itertools.product(MODELS, SEGMENTS)]
+#: A4 within margins of a centimetre.
+SHEET = {"width": 718, "height": 1046}
 
 
-@pytest.fixture(scope="module", params=PAIRS, ids=lambda pair: f"{pair[0]} models, {pair[1]} segments")
+@pytest.fixture(
+    scope="module",
+    params=[*((*pair, False) for pair in PAIRS), *EVERY],
+    ids=lambda page: f"{page[0]} models, {page[1]} segments{', whole' * page[2]}",
+)
 def opened(request, browser, tmp_path_factory):
     """A page and what it is of, opened once and looked at by all tests."""
-    models, segments = request.param
-    tables = nf.compare_models(
+    models, segments, whole = request.param
+    tables = compared(models, segments) if whole else nf.compare_models(
         counted(models, segments), prevalence=[1e-3, 0.01, 0.1, 0.3], beta=[0.5, 1.0, 2.0],
         segments="shop" if segments else (), repeats=20,
     )  # fmt: skip
@@ -28,10 +38,77 @@ def opened(request, browser, tmp_path_factory):
         visit.check_silence()
 
 
+def findings(page):
+    """Return what axe finds on a page, each with where."""
+    return [
+        (found["id"], [node["html"][:200] for node in found["nodes"][:3]])
+        for found in Axe().run(page).response["violations"]
+    ]
+
+
+def first_screen(page):
+    """Return what of the answer a reader sees without scrolling."""
+    return page.evaluate(
+        """() => {
+             scrollTo({ top: 0, behavior: "instant" });
+             const seen = box => {
+               const { top, bottom, width } = box.getBoundingClientRect();
+               return top >= 0 && bottom <= innerHeight && width > 0;
+             };
+             const said = [...document.querySelectorAll("#live-answer, #live-answer *")];
+             return said.filter(seen).map(box => box.innerText).join("\\n");
+           }"""
+    )
+
+
+def sideways(page):
+    """Return by how many pixels a page is wider than its window."""
+    return page.evaluate("document.documentElement.scrollWidth - innerWidth")
+
+
+def broken_names(page):
+    """Return the names of models that a ranked table breaks into lines."""
+    return page.locator(".ranked tbody th").evaluate_all(
+        """heads => heads.filter(head => {
+             const range = document.createRange();
+             range.selectNodeContents(head);
+             return new Set([...range.getClientRects()].map(box => box.top)).size > 1;
+           }).map(head => head.innerText)"""
+    )
+
+
+def unsaved(page):
+    """Return the charts whose button saves no row of a model."""
+    return page.evaluate(
+        """[...document.querySelectorAll("[data-spec]")].filter(box => {
+             const [head, ...rows] = nci.chartCsv(box).split("\\n");
+             return !head.split(",").includes("model") || rows.length < 1;
+           }).map(box => box.dataset.spec)"""
+    )
+
+
+def unanswered(page, tables):
+    """Return which of three questions the first screen does not answer after one click on "1 in 10".
+
+    Which model is the best there, how sure is that, and from where on is another one better?
+    """
+    page.locator(".chip", has_text="1 in 10").last.click()
+    settled(page)
+    text = first_screen(page)
+    best = tables.asking(prevalence=0.1).answer.row(0, named=True)
+    low, high = (format_value(best[side]) for side in ("lower", "upper"))
+    answers = {
+        "which": [f"choose {best['model']}, threshold {best['threshold']:g}"],
+        "how sure": [f"F1 {format_value(best['value'])} (95 %: {low} to {high})"],
+        "from where": ["the order changes with the prevalence", "leads in this log at every prevalence"],
+    }
+    return [question for question, words in answers.items() if not any(word in text for word in words)]
+
+
 def test_on_every_screen_nothing_is_found(opened):
     visit, _, models, segments = opened
     page = visit.page
-    assert visit.path.stat().st_size <= 4 * MEGABYTE
+    assert visit.path.stat().st_size <= 4 * 1024**2
     assert float(page.evaluate("document.documentElement.dataset.ready")) > 0
     assert visit.cpu_seconds() > 0
     assert findings(page) == []
@@ -45,7 +122,10 @@ def test_on_every_screen_nothing_is_found(opened):
         page.set_viewport_size(viewport)
         assert sideways(page) <= 0
     page.emulate_media(media="print", color_scheme="light")
-    assert page.locator("#segment-search").is_visible() is False
+    page.set_viewport_size(SHEET)
+    assert sideways(page) <= 0
+    for place in ("nav", "#segment-search", ".csv"):
+        assert page.locator(place).first.is_visible() is False
     if (models, segments) == (92, 3):
         assert page.pdf().startswith(b"%PDF")
     page.emulate_media(media="screen")
@@ -137,7 +217,7 @@ def test_segments_are_sorted_searched_and_chosen(opened):
     assert rows.count() == min(segments, 12)
 
 
-@pytest.mark.parametrize("opened", [(2, 0)], ids=["2 models, 0 segments"], indirect=True)
+@pytest.mark.parametrize("opened", [(2, 0, False)], ids=["2 models, 0 segments"], indirect=True)
 def test_the_theme_can_be_chosen(opened):
     visit = opened[0]
     page = visit.page
