@@ -36,7 +36,7 @@ def test_the_notebook_becomes_a_page_that_holds_all_outputs(tmp_path: Path) -> N
     # The command fails if a cell does.
     assert done.returncode == 0, done.stderr
     text = page.read_text()
-    for part in ("Best by PR-AUC", "vegalite", "F-beta over", "nci-pr-auc-prevalence"):
+    for part in ("PR-AUC and rank over prevalence", "vegalite", "F-beta over", "nci-pr-auc-prevalence"):
         assert part in text, part
 
 
