@@ -42,16 +42,9 @@ def test_each_model_is_best_at_its_own_threshold() -> None:
 
 
 def test_models_that_share_thresholds_compete_at_different_ones() -> None:
-    counts = pl.DataFrame(
-        {
-            "model": ["a", "a", "b", "b"],
-            "threshold": [0.3, 0.6] * 2,
-            "tp": [90, 50, 80, 60],
-            "fp": [100, 5, 40, 10],
-            "fn": [10, 50, 20, 40],
-            "tn": [900, 995, 960, 990],
-        }
-    )
+    points = pl.DataFrame({"model": ["a", "a", "b", "b"], "threshold": [0.3, 0.6] * 2})
+    points = points.with_columns(tp=pl.Series([90, 50, 80, 60]), fp=pl.Series([100, 5, 40, 10]))
+    counts = points.with_columns(fn=100 - pl.col("tp"), tn=1000 - pl.col("fp"))
     comparison = nf.compare_models(counts, prevalence=[0.001, 0.9], threshold=0.3)
     assert comparison.best.select("prevalence", "model", "threshold", "rank").rows() == [
         (0.001, "a", 0.6, 1),
@@ -91,16 +84,8 @@ def test_probabilities_of_being_best_add_up_for_every_measure() -> None:
 @pytest.mark.thorough
 def test_only_models_near_the_top_are_resampled() -> None:
     names = [f"model {i:02d}" for i in range(30)]
-    counts = pl.DataFrame(
-        {
-            "model": names,
-            "threshold": [0.5] * 30,
-            "tp": [30 + 2 * i for i in range(30)],
-            "fp": [30] * 30,
-            "fn": [70 - 2 * i for i in range(30)],
-            "tn": [9_970] * 30,
-        }
-    )
+    points = pl.DataFrame({"model": names, "tp": range(30, 90, 2), "fp": [30] * 30})
+    counts = points.with_columns(threshold=0.5, fn=100 - pl.col("tp"), tn=10_000 - pl.col("fp"))
     comparison = nf.compare_models(counts, prevalence=[0.01, 0.1], repeats=50)
     assert comparison.certainty is not None
     assert sorted(comparison.certainty["model"].unique()) == names[10:]

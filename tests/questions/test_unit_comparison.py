@@ -205,18 +205,7 @@ def test_too_many_groups_are_compared_without_segments(monkeypatch: pytest.Monke
 def test_the_command_line_keeps_units_together(tmp_path: Path) -> None:
     file = tmp_path / "log.parquet"
     log().write_parquet(file)
-    given = [
-        "report",
-        str(file),
-        "--prevalence",
-        "0.01,0.2",
-        "--beta",
-        "1",
-        "--threshold",
-        "1",
-        "--format",
-        "md",
-    ]
+    given = f"report {file} --prevalence 0.01,0.2 --beta 1 --threshold 1 --format md".split()
     for option, said in (
         ([], "No unit was named, so rows are taken as independent."),
         (["--unit", "unit"], "All rows of a unit are kept together: intervals and tests draw"),

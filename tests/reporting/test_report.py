@@ -246,19 +246,15 @@ def test_the_page_opens_at_the_first_scenario_that_it_covers():
     assert chips[:2] == [pytest.approx(asked), pytest.approx(high)]
 
 
-@pytest.fixture(scope="module")
-def replaced(tmp_path_factory):
-    """A page without segments, in place of an older one."""
-    target = tmp_path_factory.mktemp("replaced") / "report.html"
+@pytest.mark.thorough
+def test_an_older_page_is_replaced_and_without_segments_there_is_no_such_section(tmp_path):
+    target = tmp_path / "report.html"
     target.write_text("old")
     assert write_report(comparison(), target, title="fresh & new") == target
-    assert list(target.parent.iterdir()) == [target]
-    return target.read_text(encoding="utf-8")
-
-
-@pytest.mark.thorough
-def test_without_segments_there_is_no_such_section(replaced):
-    source = Page(replaced)
+    assert list(tmp_path.iterdir()) == [target]
+    source = Page(target.read_text(encoding="utf-8"))
+    assert source.source.startswith("<!DOCTYPE html>")
+    assert "<title>fresh &amp; new</title>" in source.source
     assert [s["id"] for s in source.all("section")] == [s for s in SECTIONS if s != "segments"]
 
 
@@ -339,12 +335,6 @@ def test_a_failure_leaves_the_older_page(tmp_path, monkeypatch):
 
 
 @pytest.mark.thorough
-def test_an_older_page_is_replaced(replaced):
-    assert replaced.startswith("<!DOCTYPE html>")
-    assert "<title>fresh &amp; new</title>" in replaced
-
-
-@pytest.mark.thorough
 def test_a_comparison_from_counts_is_shown_with_its_limits():
     log = pl.DataFrame(
         {
@@ -419,13 +409,10 @@ def test_the_columns_are_picked_evenly_with_both_ends():
 
 
 @pytest.mark.thorough
-def test_undefined_values_are_a_dash_with_a_note():
+def test_undefined_values_have_a_note_and_tables_over_beta_need_a_prevalence():
     areas = comparison({**MODELS, "empty": (None, 0.1)}).areas
     assert f"{UNDEFINED} undefined" in ranked_table(areas, metric="pr_auc").as_raw_html()
     assert f"{UNDEFINED} undefined" not in ranked_table(comparison().areas, metric="pr_auc").as_raw_html()
-
-
-def test_tables_over_beta_need_a_prevalence():
     projection = comparison().projection
     table = ranked_table(projection, metric="f_beta", over="beta", prevalence=0.01).as_raw_html()
     assert "0.1" in table
