@@ -303,5 +303,4 @@ def chart_rank_over_prevalence(
         subtitle=f"by {title_of(rows['metric'][0])}",
         models=models,
         observed=observed,
-        interpolate="monotone",
     )

@@ -135,11 +135,6 @@ class Compared:
         """The prevalences between which ``area_nodes`` determines every PR-AUC."""
         return places.prevalence_range(self.prevalence, self.observed_prevalence)
 
-    @property
-    def beta_range(self) -> tuple[float, float]:
-        """The lowest and the highest beta of a logarithmic axis, a factor of 16 apart at least."""
-        return places.beta_range(self.beta)
-
     @computed
     def _near(self) -> pl.DataFrame:
         return near_threshold(self.rates, self.threshold)

@@ -65,13 +65,6 @@ def answer_prevalences(
     return sorted({*span, *inside, *own, *(eta for eta in round_ones if span[0] < eta < span[1])})
 
 
-def beta_range(betas: Sequence[float]) -> tuple[float, float]:
-    """Return the lowest and the highest beta of a logarithmic axis, a factor of 16 apart at least."""
-    inside = [beta for beta in betas if 0 < beta < float("inf")] or [1.0]
-    wide = max(1.0, 4 / (max(inside) / min(inside)) ** 0.5)
-    return min(inside) / wide, max(inside) * wide
-
-
 def with_asked(numbers: Sequence[float], asked: float | None) -> tuple[float, ...]:
     """Return numbers in their order, with one that is asked for."""
     return tuple(numbers) if asked is None else tuple(sorted({*numbers, asked}))

@@ -42,11 +42,6 @@ class RankedCells:
         """The models in the order of the rows."""
         return tuple(model for model, _ in self.rows)
 
-    @property
-    def any_grouped(self) -> bool:
-        """Whether the models of a column are grouped by what may be the best."""
-        return any(cell.group is not None for _, row in self.rows for cell in row)
-
 
 def ranked_cells(ranking: pl.DataFrame, /, *, over: str, shown: int) -> RankedCells:
     """Return the cells of one metric over "prevalence" or "beta".

@@ -111,11 +111,12 @@ def cells_table(cells: RankedCells, /, *, metric: str, over: str, noted: bool = 
     )
     for i, column in enumerate(columns):
         table = table.tab_style(style.fill(from_column(f"fill{i}")), loc.body(columns=column))
+    every = [cell for _, row in cells.rows for cell in row]
     notes = {
         _NOTE: True,
-        _NOTE_GROUPED: cells.any_grouped,
+        _NOTE_GROUPED: any(cell.group is not None for cell in every),
         _NOTE_DOUBTFUL.format(cells.doubt): cells.doubt is not None,
-        _NOTE_UNDEFINED: any(cell.value is None for _, row in cells.rows for cell in row),
+        _NOTE_UNDEFINED: any(cell.value is None for cell in every),
     }
     for note, needed in notes.items():
         if noted and needed:

@@ -31,7 +31,6 @@ def draw_lines(
     observed: float | None = None,
     y: alt.Y | None = None,
     numbers: Mapping[str, str] | None = None,
-    interpolate: str = "linear",
     top: float | None = None,
     below: Sequence[alt.Chart] = (),
 ) -> alt.LayerChart:
@@ -66,8 +65,6 @@ def draw_lines(
         y,
         style=style,
         numbers=numbers,
-        # Smooth lines would have another shape between thinned points.
-        interpolate=interpolate if drawn.height == shown.height else "linear",
         dots=shown[x].n_unique() <= _COARSE,
         reach=220,
         clip=top is not None,
