@@ -34,8 +34,9 @@ def project_traffic(
     rates
         The operating points, with bounds, as ``compute_rates(..., interval="wilson")`` makes them.
     prevalences
-        What ``estimate_prevalence`` returns. All models score the same traffic, so the estimate with the
-        narrowest interval is taken for all of them; keep the rows of one model to choose another.
+        What ``estimate_prevalence`` returns. All models score the same traffic, so one estimate is taken for
+        all of them: of several models the median of their estimates, and of their bounds. For the interval of
+        one model keep its rows, but choose it before: the narrowest of many misses the truth too often.
     metrics, beta
         As in ``project_rates``.
 
@@ -68,7 +69,8 @@ def project_traffic(
 
     References
     ----------
-    Zou and Donner (2008), doi:10.1002/sim.3095.
+    Zou and Donner (2008), doi:10.1002/sim.3095; Gasparin and Ramdas (2024), Merging uncertainty sets via
+    majority vote, doi:10.48550/arXiv.2401.09379.
 
     Examples
     --------
@@ -131,11 +133,7 @@ def _identity(points: pl.DataFrame) -> list[str]:
 def _in_traffic(frame: pl.DataFrame, estimates: pl.DataFrame) -> pl.DataFrame:
     """Return the operating points with the prevalence of each traffic that their keys belong to."""
     keys = PREVALENCES.keys(estimates.columns)
-    width = (pl.col("upper") - pl.col("lower")).fill_null(np.inf)
-    # Of estimates that are equally narrow the first model's.
-    best = estimates.sort(*keys, width, "model", maintain_order=True).unique(keys or None, keep="first")
-    best = best.sort(keys) if keys else estimates.sort(width, "model").head(1)
-    best = best.select(
+    best = pooled_estimates(estimates, keys).select(
         *keys,
         "prevalence",
         __lower="lower",
@@ -152,6 +150,25 @@ def _in_traffic(frame: pl.DataFrame, estimates: pl.DataFrame) -> pl.DataFrame:
         hint = "estimate_prevalence(reference, traffic, by=...) keeps some keys of the traffic"
         raise SchemaError("the rates and the estimated prevalences have no group in common", hint=hint)
     return points.sort(_identity(points))
+
+
+def pooled_estimates(estimates: pl.DataFrame, keys: Sequence[str]) -> pl.DataFrame:
+    """Return one estimate of each traffic, with bounds: the medians of those of its models.
+
+    At least half of the models' intervals hold a prevalence between these bounds. So the bounds fail only
+    where more than half of the intervals do, however the models depend on each other (Gasparin and Ramdas).
+    """
+    known = pl.col("prevalence").is_not_null()
+    number = known.sum().cast(pl.Int64)
+    lower, upper = (pl.col(side).filter(known).sort() for side in ("lower", "upper"))
+    pooled = {
+        "prevalence": pl.col("prevalence").median(),
+        "lower": lower.get((number - 1) // 2, null_on_oob=True),
+        "upper": upper.get(number // 2, null_on_oob=True),
+        "reason": pl.col("reason").first(),
+    }
+    sorted_ = estimates.sort(*keys, "model")
+    return sorted_.group_by(keys, maintain_order=True).agg(**pooled) if keys else sorted_.select(**pooled)
 
 
 def _projected(points: pl.DataFrame, metrics: Metrics, beta: float | Sequence[float]) -> pl.DataFrame:
