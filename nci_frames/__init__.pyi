@@ -12,7 +12,7 @@ from .counting.thresholds.grids import uniform_thresholds as uniform_thresholds
 from .counting.count import count_confusion as count_confusion
 from .counting.count import count_scores as count_scores
 from .counting.exact_file import sink_exact_counts as sink_exact_counts
-from .counting.paired_auc import compare_auc as compare_auc
+from .counting.pairs import compare_auc as compare_auc
 from .counting.pairs import count_pairs as count_pairs
 from .counting.sql import counting_sql as counting_sql
 

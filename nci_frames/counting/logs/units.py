@@ -13,10 +13,9 @@ import polars as pl
 from numpy.typing import NDArray
 
 from nci_frames.base.arguments import check_whole
-from nci_frames.base.errors import InvalidRowsError, ParameterError
-from nci_frames.base.messages import Option, quantity
+from nci_frames.base.errors import ParameterError
 from nci_frames.counting.logs.opening import Predictions
-from nci_frames.counting.logs.reading import Scan, predictions_of
+from nci_frames.counting.logs.reading import predictions_of
 from nci_frames.counting.logs.rows import REASON
 from nci_frames.counting.logs.scan import scan_behind
 from nci_frames.schemas.checked import checked
@@ -161,54 +160,3 @@ def _mixed(values: NDArray[np.uint64]) -> NDArray[np.uint64]:
     values = (values ^ (values >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     values = (values ^ (values >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
     return values ^ (values >> np.uint64(31))
-
-
-def scan_of_units(predictions: Predictions, what: str) -> Scan:
-    """Return the scan behind predictions with units; *what* is asked of them takes no weights.
-
-    Raises
-    ------
-    ParameterError
-        If there are weights.
-    SchemaError
-        If there is no unit.
-    """
-    scan = scan_behind(predictions)
-    scan.need_unit()
-    if scan.weighted:
-        hint = f"omit {Option('weight')} in scan_predictions"
-        raise ParameterError(f"{what} not support weights", hint=hint)
-    return scan
-
-
-def need_paired(units: pl.DataFrame, where: str) -> None:
-    """Raise InvalidRowsError unless each unit has one row of each model, all with one label.
-
-    Parameters
-    ----------
-    units
-        A row for each unit, or for so many (``__units``) that are alike: whether a name is null (``__none``),
-        one of the names (``__example``), its rows, those that are positive, the models that scored it
-        (``__rows``, ``__positive``, ``__scored``), and how many models there are (``__models``).
-    where
-        For the message: what the user called the log.
-    """
-    rows, positive, models = (pl.col(f"__{name}") for name in ("rows", "positive", "models"))
-    problems = {
-        "a row belongs to no unit": pl.col("__none"),
-        "a model has scored a unit twice": pl.col("__scored") < rows,
-        "not every model has scored every unit": rows < models,
-        "a unit has different labels under two models": (positive != 0) & (positive != models),
-    }
-    for what, holds in problems.items():
-        bad = units.filter(holds)
-        if len(bad):
-            example = bad["__example"].cast(pl.String).min()
-            which = " without a name" if example is None else f", such as {example!r}"
-            raise InvalidRowsError(
-                f"the rows cannot be paired: {what}",
-                where=where,
-                found=f"{quantity(int(bad['__units'].sum()), 'unit')}{which}",
-                hint="every model needs one row of each unit; for several rows of a unit use "
-                "bootstrap(counts, units='bucket')",
-            )

@@ -254,7 +254,7 @@ KILLED = """
 import os, signal, sys
 from pathlib import Path
 import pytest
-from tests.counting.out_of_memory.test_exact_file import LOG, shrink
+from tests.counting.test_exact_file import LOG, shrink
 from nci_frames.counting import exact_file
 from nci_frames.counting.out_of_memory import Spill
 import nci_frames as nf
