@@ -7,8 +7,7 @@ from typing import Any
 from nci_frames.base.messages import quantity
 from nci_frames.evaluation.metrics import title_of
 from nci_frames.questions.answer import Answer
-from nci_frames.questions.known_order import known_order, some_models
-from nci_frames.questions.order import Lead, read_leads
+from nci_frames.questions.order import Lead, known_order, read_leads, some_models
 from nci_frames.tables.numbers import format_grid, format_threshold, format_value
 
 _SOME = 4

@@ -7,12 +7,10 @@ import polars as pl
 
 from nci_frames.base.errors import ParameterError
 from nci_frames.questions import (
-    assumption,
     counted,
+    curves,
     folds,
     how_sure,
-    over_prevalence,
-    roc_and_pr,
     segments,
     where_it_changes,
     which_model,
@@ -23,8 +21,7 @@ from nci_frames.questions.report_question import SECTIONS, Chart, ReportQuestion
 TITLE = "How the models compare as the class balance changes"
 
 _ROOMS = (
-    which_model, how_sure, assumption, where_it_changes, over_prevalence, roc_and_pr, folds, segments,
-    counted,
+    which_model, how_sure, where_it_changes, curves, folds, segments, counted,
 )  # fmt: skip
 
 

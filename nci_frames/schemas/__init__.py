@@ -9,6 +9,4 @@ from nci_frames.schemas.keys import *
 from nci_frames.schemas.pipeline import *
 from nci_frames.schemas.contests import *
 from nci_frames.schemas.uncertainty import *
-from nci_frames.schemas.segments import *
-from nci_frames.schemas.pairs import *
 from nci_frames.schemas.field import *

@@ -12,7 +12,7 @@ from polars.testing import assert_frame_equal
 from rich.console import Console
 
 import nci_frames as nf
-from nci_frames.questions.assumption import read_assumption
+from nci_frames.questions.how_sure import read_assumption
 from nci_frames.reporting.html import render_report
 from nci_frames.reporting.markdown import render_markdown
 from nci_frames.reporting.terminal import print_comparison
