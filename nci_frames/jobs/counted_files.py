@@ -13,7 +13,7 @@ from nci_frames.base.errors import NciFramesError, ParameterError
 from nci_frames.base.folders import found_again
 from nci_frames.base.urls import local_path
 from nci_frames.jobs.job_file.loading import JobFile
-from nci_frames.jobs.job_file.logs import Source
+from nci_frames.jobs.job_file.model import Source
 from nci_frames.jobs.job_file.windows import check_template, find_windows
 from nci_frames.jobs.ledger.appending import OnChanged, refused
 from nci_frames.jobs.ledger.files import SourceFile, Window

@@ -32,26 +32,24 @@ def count_for_comparison(
     predictions: pl.LazyFrame, thresholds: Thresholds, segments: Sequence[str]
 ) -> ReportCounts:
     """Count a log for a report: in one pass, or for a large log with units in two."""
+
+    def counted(frame: pl.LazyFrame, at: Thresholds, by: list[str] | None = None) -> Tally:
+        return tally_scan(scan_behind(frame), thresholds=at, by=by, progress=True)
+
     if "unit" not in predictions.collect_schema():
-        return ReportCounts(
-            tally_scan(scan_behind(predictions), thresholds=thresholds, progress=True), None, None
-        )
+        return ReportCounts(counted(predictions, thresholds), None, None)
     sizes = unit_sizes(predictions)
     rows = scan_behind(predictions).rows
     if rows is not None and rows <= EXACT_ROWS:
         bucketed = unit_buckets(predictions, buckets=_BUCKETS[0])
-        return ReportCounts(
-            tally_scan(scan_behind(bucketed), thresholds=thresholds, progress=True), None, sizes
-        )
-    tally = tally_scan(scan_behind(predictions), thresholds=thresholds, progress=True)
+        return ReportCounts(counted(bucketed, thresholds), None, sizes)
+    tally = counted(predictions, thresholds)
     grid = tally.counts["threshold"].unique().sort().to_list()
     repeats = [REPEAT] if REPEAT in tally.counts.columns else []
     by, buckets = affordable(tally.counts, segments, repeats, len(grid))
-    bucketed = unit_buckets(predictions, buckets=buckets)
-    same: Thresholds = grid if tally.reached or not isinstance(thresholds, AutoThresholds) else "exact"
-    if thresholds == "exact":
-        same = "exact"
-    by_unit = tally_scan(scan_behind(bucketed), thresholds=same, by=[*by, BUCKET], progress=True)
+    chosen = isinstance(thresholds, AutoThresholds) and not tally.reached
+    same: Thresholds = "exact" if thresholds == "exact" or chosen else grid
+    by_unit = counted(unit_buckets(predictions, buckets=buckets), same, [*by, BUCKET])
     return ReportCounts(tally, by_unit.counts, sizes)
 
 

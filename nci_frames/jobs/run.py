@@ -15,7 +15,6 @@ from nci_frames.base.folders import publishing
 from nci_frames.evaluation.rates.operating_points import select_operating_points
 from nci_frames.evaluation.rates.rates import compute_rates
 from nci_frames.files.save_table import save_table
-from nci_frames.jobs.arrivals import arrivals
 from nci_frames.jobs.counted_files import (
     Planned,
     check_output_apart,
@@ -26,7 +25,7 @@ from nci_frames.jobs.counted_files import (
 from nci_frames.jobs.field_file import read_field
 from nci_frames.jobs.gates.judge import Reference, Verdict, judge_gates, overall
 from nci_frames.jobs.gates.verdicts import chat_line, verdicts_json
-from nci_frames.jobs.history import History, changes_since
+from nci_frames.jobs.history import History, arrivals, changes_since
 from nci_frames.jobs.job_file.loading import JobFile
 from nci_frames.jobs.ledger.storage import content_hash
 from nci_frames.jobs.logging import Tell, tell_rows

@@ -18,8 +18,7 @@ from nci_frames.files.save_table import save_table
 from nci_frames.jobs.counted_files import count_files, ledger_of
 from nci_frames.jobs.gates.measure import segment_texts
 from nci_frames.jobs.job_file.loading import JobFile
-from nci_frames.jobs.job_file.logs import Traffic
-from nci_frames.jobs.job_file.model import Job
+from nci_frames.jobs.job_file.model import Job, Traffic
 from nci_frames.jobs.logging import Tell, tell_rows
 from nci_frames.jobs.repeats import REPEAT, one_repeat
 from nci_frames.jobs.reported import Reported
@@ -30,17 +29,9 @@ from nci_frames.questions.units import Drawn
 from nci_frames.schemas import PROJECTION
 from nci_frames.schemas.columns import BUCKET
 
-_ENDS: dict[str, Any] = {"supported": pl.Boolean, "reason": pl.String}
-_PREVALENCES: dict[str, Any] = {
-    **dict.fromkeys(("segment", "model"), pl.String),
-    **dict.fromkeys(("prevalence", "lower", "upper", "fit_statistic", "fit_p_value"), pl.Float64),
-    **_ENDS,
-}
-_VALUES: dict[str, Any] = {
-    **dict.fromkeys(("segment", "model", "metric"), pl.String),
-    **dict.fromkeys(("threshold", "prevalence", "beta", "value", "lower", "upper"), pl.Float64),
-    **_ENDS,
-}
+_BOUNDS, _SUPPORT = ("lower", "upper"), ("supported", "reason")
+_PREVALENCES = ("segment", "model", "prevalence", *_BOUNDS, "fit_statistic", "fit_p_value", *_SUPPORT)
+_VALUES = ("segment", "model", "metric", "threshold", "prevalence", "beta", "value", *_BOUNDS, *_SUPPORT)
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,10 +164,5 @@ def _tables_by(
         if shared.is_empty()
         else project_traffic(rates, shared, metrics=SCENARIO_METRICS, beta=beta)
     )
-    told = (
-        table.with_columns(segment_texts(table, keys)).select(
-            pl.col(name).cast(dtype) for name, dtype in schema.items()
-        )
-        for table, schema in ((found, _PREVALENCES), (values, _VALUES))
-    )
-    return next(told), next(told)
+    named = (table.with_columns(segment_texts(table, keys)) for table in (found, values))
+    return next(named).select(_PREVALENCES), next(named).select(_VALUES)

@@ -5,8 +5,8 @@ from typing import Any
 
 import polars as pl
 
-from nci_frames.jobs.arrivals import count_arrivals
 from nci_frames.jobs.gates.judge import overall
+from nci_frames.jobs.history import count_arrivals
 from nci_frames.jobs.job_file.gates import Gate
 
 #: Characters of the line for a chat, without the link.

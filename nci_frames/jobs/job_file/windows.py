@@ -1,5 +1,6 @@
 """Date templates: which files belong to which window of time, in UTC."""
 
+import fnmatch
 import re
 from datetime import UTC, datetime, timedelta
 
@@ -121,12 +122,5 @@ def _glob_to_regex(pattern: str) -> str:
     """Translate a glob: ``*`` within a folder, ``**/`` over any number of them."""
     parts = re.split(r"(\*\*/|\*\*|\*|\?|\[[^\]]+\])", pattern)
     known = {"**/": "(?:.*/)?", "**": ".*", "*": "[^/]*", "?": "[^/]"}
-    return "".join(known.get(part) or _literal_or_set(part) for part in parts)
-
-
-def _literal_or_set(part: str) -> str:
-    if part[:1] != "[" or len(part) < 3:
-        return re.escape(part)
-    negated = part[1] == "!"
-    inside = re.escape(part[2:-1] if negated else part[1:-1]).replace(r"\-", "-")
-    return f"[{'^' * negated}{inside}]"
+    # What is translated of a set, or of other text, ends in the end of the text.
+    return "".join(known.get(part) or fnmatch.translate(part)[:-2] for part in parts)
