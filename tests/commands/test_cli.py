@@ -80,27 +80,6 @@ def written(folder: Path) -> set[str]:
     return {str(path.relative_to(folder)) for path in folder.rglob("*") if path.is_file()}
 
 
-@pytest.mark.thorough
-def test_every_format_that_is_asked_for_is_written(log: Path, tmp_path: Path) -> None:
-    out = tmp_path / "out"
-    options = ["--out", str(out), "-p", "0.01,0.1", "-b", "1,2", "--title", "a title"]
-    formats = ["--format", "md, json", "--format", "html,md", "--tables", "csv", "--tables", "md"]
-    formats = [*formats, "--charts", "json"]
-    done = ended(0, "report", str(log), *options, *formats)
-    assert f"400 predictions counted; report: {out}/report.md" in done.output
-    names = {Path(file).stem for file in written(out / "tables")}
-    assert names > {"counts", "answer", "answer_winners", "points", "areas", "decisions"}
-    tables = {f"tables/{name}.{kind}" for name in names for kind in ("csv", "md")}
-    names = {Path(file).stem for file in written(out / "charts")}
-    assert names > {"p3", "f-own", "f-prevalence", "f-beta", "pr-auc", "decisions", "roc"}
-    charts = {f"charts/{name}.json" for name in names}
-    reports = {"report.html", "report.md", "report.json"}
-    assert written(out) == tables | reports | charts | {"manifest.json"}
-    assert (out / "report.md").read_text().startswith("# a title\n")
-    facts = {fact["label"]: fact["value"] for fact in json.loads((out / "report.json").read_text())["facts"]}
-    assert facts["rows counted"] == "400"
-
-
 @pytest.mark.parametrize(
     ("name", "kinds"), [("formats", REPORT_KINDS), ("tables", TABLE_KINDS), ("charts", CHART_KINDS)]
 )
@@ -109,35 +88,44 @@ def test_every_format_can_be_asked_for(name: str, kinds: tuple[str, ...]) -> Non
 
 
 @pytest.mark.thorough
-def test_hostile_names_pass_through_every_format(tmp_path: Path) -> None:
-    names = [*filter(None, NAMES), "\u202eevil\u2066", "\ue000option=1\ue001--option 1\ue002"]
+def test_hostile_names_pass_through_every_format_that_is_asked_for(tmp_path: Path) -> None:
+    names = [name for name in NAMES if name]
+    rows = len(names) + 1
     log = pl.DataFrame(
         {
-            "model": [name for name in names[:8] for _ in range(len(names) + 1)],
+            "model": [name for name in names[:8] for _ in range(rows)],
             "=country|<b>": [*names, None] * 8,
-            "label": [i % 3 == 0 for i in range(8 * (len(names) + 1))],
-            "score": [i % 7 / 7 for i in range(8 * (len(names) + 1))],
+            "label": [i % 3 == 0 for i in range(8 * rows)],
+            "score": [i % 7 / 7 for i in range(8 * rows)],
         }
     )
     log.write_parquet(tmp_path / "log.parquet")
     out = tmp_path / "out"
-    done = call(
-        "report", str(tmp_path / "log.parquet"), "--out", str(out), "--segments", "=country|<b>",
-        "-p", "0.01,0.1", "--format", "html,md,json", "--tables", "csv,md,parquet", "--charts", "json",
+    # Formats are named in one option, or in several.
+    done = ended(
+        0, "report", tmp_path / "log.parquet", "--out", out, "--segments", "=country|<b>", "-p", "0.01,0.1",
+        "-b", "1,2", "--title", "a title", "--format", "md, json", "--format", "html,md", "--tables", "csv",
+        "--tables", "md,parquet", "--charts", "json",
     )  # fmt: skip
-    assert done.exit_code == 0, done.output
-    assert {letter for letter in done.output if not letter.isprintable()} == {"\n"}
-    assert {path.stem for path in out.glob("charts/*.json")} > {"p3", "f-own", "pr-auc", "decisions"}
-    assert sorted(json.loads((out / "report.json").read_text())["models"]) == sorted(names[:8])
+    assert f"{8 * rows} predictions counted; report: {out}/report.md" in done.output
+    tables, charts = ({Path(file).stem for file in written(out / kind)} for kind in ("tables", "charts"))
+    assert tables > {"counts", "answer", "answer_winners", "points", "areas", "decisions"}
+    assert charts > {"p3", "f-own", "f-prevalence", "f-beta", "pr-auc", "decisions", "roc"}
+    files = {f"tables/{name}.{kind}" for name in tables for kind in ("csv", "md", "parquet")}
+    files |= {f"charts/{name}.json" for name in charts} | {"report.html", "report.md", "report.json"}
+    assert written(out) == files | {"manifest.json"}
+    assert (out / "report.md").read_text().startswith("# a title\n")
     assert "<script>alert" not in (out / "report.md").read_text()
-    header, *rows = csv.reader(
-        io.StringIO((out / "tables/segment_points.csv").read_bytes().decode(), newline="")
-    )
+    report = json.loads((out / "report.json").read_text())
+    assert sorted(report["models"]) == sorted(names[:8])
+    assert {fact["label"]: fact["value"] for fact in report["facts"]}["rows counted"] == str(8 * rows)
+    table = (out / "tables/segment_points.csv").read_bytes().decode()
+    header, *lines = csv.reader(io.StringIO(table, newline=""))
     assert "'=country|<b>" in header
-    assert not [cell for row in rows for cell in row if cell.startswith(("=", "+", "@", "\t", "\r"))]
+    assert not [cell for line in lines for cell in line if cell.startswith(("=", "+", "@", "\t", "\r"))]
 
 
-@pytest.mark.parametrize("width", [40, 60, 80, 100, 200])
+@pytest.mark.parametrize("width", [40, 80, 200])
 def test_short_names_have_room_in_every_table(width: int) -> None:
     console = Console(file=io.StringIO(), width=width)
     print_comparison(comparison({"a": (0.82, 0.012), "b": (0.64, 0.004)}), console, questions=())

@@ -19,6 +19,7 @@ from prometheus_client.parser import text_string_to_metric_families as read_plai
 import nci_frames as nf
 from nci_frames.base.folders import changed_files
 from nci_frames.jobs.counted_files import count_files, ledger_of
+from nci_frames.jobs.history import changes_since
 from nci_frames.jobs.job_file.loading import read_job
 from nci_frames.jobs.publishing import Shelf
 from nci_frames.jobs.reported import Reported
@@ -210,25 +211,21 @@ def test_the_verdict_sets_the_exit_code_and_what_was_good_is_kept(tmp_path: Path
     jsonschema.validate(json.loads((latest(tmp_path) / "verdicts.json").read_text()), schema)
 
 
-@pytest.mark.thorough
-def test_changes_are_split_into_class_balance_and_model(tmp_path: Path) -> None:
-    write_nights(tmp_path / "logs", 1, rows=2000)
-    job = small_job(tmp_path)
-    ended(0, "run", job)
-    log = pl.read_parquet(tmp_path / "logs" / "2026-03-01" / "a.parquet")
-    # The same scores with a fifth of the positives: all of the change is class balance.
-    positives = log.filter(label=1)
-    (tmp_path / "logs" / "2026-03-02").mkdir()
-    rarer = pl.concat([log.filter(label=0), log.filter(label=0), positives])
-    rarer.write_parquet(tmp_path / "logs" / "2026-03-02" / "a.parquet")
-    ended(0, "run", job)
-    page = (latest(tmp_path) / "history.html").read_text()
-    rows = re.findall(r'<tr><th scope="row">forest</th><td class="code">(\w+)</td>(.*?)</tr>', page)
-    numbers = {metric: re.findall(r'class="number">([^<]*)<', cells) for metric, cells in rows}
-    before, after, difference, balance, model = numbers["precision"]
-    assert float(before) > float(after)
-    assert balance == difference
-    assert float(model.replace("\u2212", "-")) == 0
+def test_changes_are_split_into_class_balance_and_model() -> None:
+    """The same rates with half of the share of positives: all of the change is class balance."""
+    cells = {"model": "forest", "threshold": 0.5, "tp": [40], "fn": [10]}
+    good, now = (
+        nf.compute_rates(pl.DataFrame(cells | {"fp": [negatives // 10], "tn": [negatives * 9 // 10]}))
+        for negatives in (100, 200)
+    )
+    assert changes_since(None, now) is changes_since(good.drop("threshold"), now) is None
+    split = changes_since(good, now)
+    assert split is not None
+    assert split["metric"].to_list() == ["precision", "f_beta"]
+    row = split.row(0, named=True)
+    assert (row["reference_value"], row["value"]) == (0.8, pytest.approx(2 / 3))
+    assert row["due_to_prevalence"] == pytest.approx(row["difference"])
+    assert row["due_to_rates"] == pytest.approx(0, abs=1e-12)
 
 
 def test_a_run_is_published_once_whole_and_one_at_a_time(tmp_path: Path) -> None:
