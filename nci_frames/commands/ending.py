@@ -4,8 +4,6 @@ import io
 import os
 import sys
 import warnings
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -61,21 +59,12 @@ class Commands(click.Group):
     command_class = Command
 
 
-class _Output(io.TextIOWrapper):
+class _Output(io.FileIO):
     """Standard output, with which the process ends: a full disk is no bug, nor is a reader that has gone."""
 
-    def write(self, text: str, /) -> int:
-        with self._ending():
-            return super().write(text)
-
-    def flush(self) -> None:
-        with self._ending():
-            super().flush()
-
-    @contextmanager
-    def _ending(self) -> Iterator[None]:
+    def write(self, content: Any, /) -> int:
         try:
-            yield
+            return super().write(content)
         except OSError as error:
             # What could not be written would be tried again at the end.
             os.dup2(os.open(os.devnull, os.O_WRONLY), self.fileno())
@@ -90,9 +79,8 @@ def end_without_output() -> None:
     out = sys.stdout
     if isinstance(out, io.TextIOWrapper):
         # The first stream stays: others ask it for the width of the terminal.
-        buffer = io.BufferedWriter(io.FileIO(out.fileno(), "w", closefd=False))
-        sys.stdout = _Output(
-            buffer,
+        sys.stdout = io.TextIOWrapper(
+            io.BufferedWriter(_Output(out.fileno(), "w", closefd=False)),
             encoding=out.encoding,
             errors=out.errors,
             line_buffering=out.line_buffering,

@@ -1,7 +1,9 @@
 """What a run did, as an OpenMetrics text file for the textfile collector of a node exporter."""
 
+from collections.abc import Iterable, Mapping
 from datetime import datetime
 from pathlib import Path
+from typing import Any
 
 from prometheus_client import CollectorRegistry, Gauge
 from prometheus_client.openmetrics.exposition import generate_latest
@@ -51,26 +53,25 @@ def write_metrics(path: Path, job: str, outcome: Outcome) -> None:
     """
     registry = CollectorRegistry()
 
-    def gauge(name: str, says: str, labels: tuple[str, ...] = ()) -> Gauge:
-        return Gauge(f"{_PREFIX}{name}", says, ("job", *labels), registry=registry)
+    def put(name: str, says: str, samples: Iterable[tuple[Any, ...]], *labels: str) -> None:
+        """Add a gauge: of each sample its labels, and the number."""
+        gauge = Gauge(f"{_PREFIX}{name}", says, ("job", *labels), registry=registry)
+        for *values, number in samples:
+            gauge.labels(job, *values).set(number)
 
-    pointer = outcome.shelf.pointer() or {}
-    last = gauge("last_run_timestamp_seconds", "Start of the last published run.")
-    last.labels(job).set(datetime.fromisoformat(pointer["time"]).timestamp())
-    good = pointer.get("last_good")
-    if good is not None:
-        success = gauge("last_success_timestamp_seconds", "Start of the last run whose gates passed.")
-        success.labels(job).set(datetime.fromisoformat(good["time"]).timestamp())
-    files = gauge("files", "Files that the last run looked at, by what became of them.", ("event",))
-    for event, number in outcome.files["event"].value_counts().rows():
-        files.labels(job, event).set(number)
-    gauge("rows_counted", "Predictions that the last run counted.").labels(job).set(
-        int(outcome.files["counted"].sum())
-    )
-    gates = gauge("verdicts", "Verdicts of the last run.", ("gate", "verdict"))
-    for gate, verdict, number in (
-        outcome.verdicts.group_by("gate", "verdict").len().sort("gate", "verdict").rows()
-    ):
-        gates.labels(job, gate, verdict).set(number)
+    pointer, files = outcome.shelf.pointer() or {}, outcome.files
+    verdicts = outcome.verdicts.group_by("gate", "verdict").len().sort("gate", "verdict")
+    put("last_run_timestamp_seconds", "Start of the last published run.", [_seconds(pointer)])
+    if pointer.get("last_good") is not None:
+        good = _seconds(pointer["last_good"])
+        put("last_success_timestamp_seconds", "Start of the last run whose gates passed.", [good])
+    told = "Files that the last run looked at, by what became of them."
+    put("files", told, files["event"].value_counts().rows(), "event")
+    put("rows_counted", "Predictions that the last run counted.", [(int(files["counted"].sum()),)])
+    put("verdicts", "Verdicts of the last run.", verdicts.rows(), "gate", "verdict")
     with replacing(path, what="metrics file") as beside:
         beside.write_bytes(generate_latest(registry))  # type: ignore[no-untyped-call]
+
+
+def _seconds(run: Mapping[str, Any]) -> tuple[float]:
+    return (datetime.fromisoformat(run["time"]).timestamp(),)

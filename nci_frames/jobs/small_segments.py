@@ -94,32 +94,21 @@ def field_with_small_pooled(
     """
     if small.is_empty():
         return field
-    known = field_of(field, counts, COUNTS.keys(counts.columns))
+    group = COUNTS.keys(counts.columns)
+    known = field_of(field, counts, group)
     on = [name for name in known.columns if name not in ("prevalence", "share")]
-    rows = counts.group_by("model", *COUNTS.keys(counts.columns)).agg(
-        __rows=pl.sum_horizontal(pl.col(name).first() for name in ("tp", "fp", "fn", "tn"))
-    )
-    sizes = rows.group_by(list(dict.fromkeys([*on, *keys]))).agg(pl.col("__rows").sum())
-    return _pooled_field(sizes.join(known, on=on, nulls_equal=True), small, on)
-
-
-def _pooled_field(parts: pl.DataFrame, small: pl.DataFrame, on: Sequence[str]) -> pl.DataFrame:
-    """Return the field of renamed segments, from the rows and the prevalence of each part."""
+    cells = pl.sum_horizontal(pl.col(name).first() for name in ("tp", "fp", "fn", "tn"))
+    sizes = counts.group_by("model", *group).agg(__rows=cells)
+    parts = sizes.group_by(list(dict.fromkeys([*on, *keys]))).agg(pl.col("__rows").sum())
+    parts = parts.join(known, on=on, nulls_equal=True)
     rows, eta, weight = pl.col("__rows"), pl.col("prevalence"), pl.col("__weight")
-    shares = "share" in parts.columns
-    within = rows / rows.sum().over(on)
-    weighed = parts.with_columns(__weight=pl.col("share") * within if shares else rows.cast(pl.Float64))
+    shares = "share" in known.columns
+    weighed = pl.col("share") * (rows / rows.sum().over(on)) if shares else rows.cast(pl.Float64)
     mean = pl.when(weight.sum() > 0).then((eta * weight).sum() / weight.sum()).otherwise(eta.mean())
+    pooled = _renamed(parts.with_columns(__weight=weighed), small).group_by(on)
     # A segment that stays as it is keeps every digit.
-    pooled = (
-        _renamed(weighed, small)
-        .group_by(on)
-        .agg(
-            prevalence=pl.when(eta.min() == eta.max()).then(eta.first()).otherwise(mean),
-            **({"share": weight.sum()} if shares else {}),
-        )
-    )
-    return pooled.sort(on)
+    kept = pl.when(eta.min() == eta.max()).then(eta.first()).otherwise(mean)
+    return pooled.agg(prevalence=kept, **({"share": weight.sum()} if shares else {})).sort(on)
 
 
 def _renamed(frame: pl.DataFrame, small: pl.DataFrame) -> pl.DataFrame:

@@ -161,22 +161,16 @@ def _read(file: SourceFile, settings: CountingSettings, *, rows: int | None = No
         # Opened here: pyarrow takes no path that is not UTF-8, and others for URLs.
         with Path(file.path).open("rb") as opened:
             parquet = pq.ParquetFile(opened, page_checksum_verification=True)
-            schema = _schema(file, parquet, needed, keys)
-            table = parquet.read(columns=list(needed)) if rows is None else schema.empty_table()
+            schema = parquet.schema_arrow
+            for column, role in needed.items():
+                if column not in schema.names:
+                    there = [*schema.names, *sorted(keys)]
+                    raise SchemaError.missing_column(column, role, repr(file.path), there)
+            empty = schema.empty_table().select(list(needed))
+            table = parquet.read(columns=list(needed)) if rows is None else empty
         # A changed bit may leave a text that is no UTF-8.
         table.validate(full=True)
         # Without the metadata of the file, which may be no UTF-8 either: Polars reads it and panics.
         frame = pl.DataFrame(pa.Table.from_arrays(table.columns, names=table.column_names))
     spelled = {key: None if value == NULL_KEY else value for key, value in keys.items()}
     return frame.with_columns(pl.lit(value, pl.String).alias(key) for key, value in spelled.items())
-
-
-def _schema(
-    file: SourceFile, parquet: pq.ParquetFile, needed: Mapping[str, str], keys: Mapping[str, str]
-) -> pa.Schema:
-    """Return the columns of a Parquet file that are needed."""
-    schema = parquet.schema_arrow
-    for column, role in needed.items():
-        if column not in schema.names:
-            raise SchemaError.missing_column(column, role, repr(file.path), [*schema.names, *sorted(keys)])
-    return pa.schema([schema.field(column) for column in needed])

@@ -9,6 +9,7 @@ from typing import Any, Self
 from nci_frames.base.arguments import LEAST_BUCKETS, check_whole
 from nci_frames.base.errors import ParameterError
 from nci_frames.base.messages import Option, shown
+from nci_frames.counting.logs.rows import Roles
 from nci_frames.counting.thresholds.grids import check_thresholds
 from nci_frames.jobs.ledger.storage import content_hash
 from nci_frames.schemas.checked import checked
@@ -125,15 +126,10 @@ class CountingSettings:
 
     def roles(self) -> dict[str, str]:
         """Return the columns of a log that are read, each with its role."""
-        roles = {} if self.label is None else {self.label: "label"}
-        roles |= {column: "score" for _, column in self.scores or (("", self.score),)}
-        if not self.scores:
-            roles[self.model] = "model"
-        for role in ("fold", "repeat", "unit"):
-            column = getattr(self, role)
-            if column:
-                roles[column] = role
-        return roles | dict.fromkeys(self.segments, "segments")
+        keys = {name: column for name in ("fold", "repeat") if (column := getattr(self, name))}
+        keys |= {segment: segment for segment in self.segments}
+        scores, model = dict(self.scores) or {"": self.score}, None if self.scores else self.model
+        return Roles(model, self.label, scores, keys, weight=None, unit=self.unit).needed()
 
     def scan_options(self) -> dict[str, Any]:
         """Return the options of ``scan_predictions``."""
