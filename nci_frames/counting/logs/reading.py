@@ -54,13 +54,12 @@ class Scan:
     passes: Passes = field(default_factory=Passes)
     #: The predictions, also the invalid ones, and the column ``REASON``.
     raw: pl.LazyFrame = field(init=False)
-    #: The same with the file that each row is from; None where there are no files.
-    raw_with_files: pl.LazyFrame | None = field(init=False)
+    #: The same with the file that each row is from, where there are files.
+    located: pl.LazyFrame = field(init=False)
 
     def __post_init__(self) -> None:
-        raw = self.prepare(self.source.frame)
-        object.__setattr__(self, "raw", raw.drop(FILE, strict=False))
-        object.__setattr__(self, "raw_with_files", raw if FILE in raw.collect_schema() else None)
+        object.__setattr__(self, "located", self.prepare(self.source.frame))
+        object.__setattr__(self, "raw", self.located.drop(FILE, strict=False))
 
     @property
     def weighted(self) -> bool:
@@ -81,11 +80,9 @@ class Scan:
         # Damage is one reason for rows that are not valid.
         self.source.checksums.compare()
         where = self.source.where
-        invalid = (self.raw if self.raw_with_files is None else self.raw_with_files).filter(
-            pl.col(REASON) > 0
-        )
+        invalid = self.located.filter(pl.col(REASON) > 0)
         with self.source.reading():
-            if self.raw_with_files is not None:
+            if FILE in invalid.collect_schema():
                 files = count_rows(invalid, FILE).collect()
                 where = files_among(files[FILE].to_list(), len(self.source.files))
             rows_by_code = dict(count_rows(invalid, REASON).collect().rows())
@@ -200,7 +197,6 @@ def _read(
     scan.source.checksums.compare()
     rows_by_code: dict[int, int] = {}
     left = n_rows
-    whole = True
     try:
         for batch in scan.batches(scan.raw, chunk_size=batch_size or _BATCH_ROWS, maintain_order=True):
             valid = scan.valid(batch, rows_by_code)
@@ -212,15 +208,14 @@ def _read(
             shown = valid.drop(REASON) if scan.label is not None else valid.drop(REASON, "label")
             yield shown if with_columns is None else shown.select(with_columns)
             if left == 0:
-                whole = False
                 break
+        else:
+            scan.need_all_rows(rows_by_code)
+            scan.need_two_classes(rows_by_code)
     except GeneratorExit:
         _tell(scan, rows_by_code, whole=False)
         raise
-    if whole:
-        scan.need_all_rows(rows_by_code)
-        scan.need_two_classes(rows_by_code)
-    _tell(scan, rows_by_code, whole=whole)
+    _tell(scan, rows_by_code, whole=left != 0)
 
 
 def _tell(scan: Scan, rows_by_code: Mapping[int, int], *, whole: bool) -> None:

@@ -18,7 +18,7 @@ negatives   as positives      as positives; 0 for a code                  never
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -131,8 +131,7 @@ def partial_scores(scan: Scan, seed: int) -> pl.DataFrame:  # noqa: ARG001
 
 def files_of_invalid(scan: Scan, seed: int) -> pl.DataFrame:  # noqa: ARG001
     """Return the files that have rows that are not valid, each once."""
-    rows = cast("pl.LazyFrame", scan.raw_with_files)
-    return rows.filter(pl.col(REASON) > 0).select(pl.col(FILE).unique()).collect()
+    return scan.located.filter(pl.col(REASON) > 0).select(pl.col(FILE).unique()).collect()
 
 
 def counted_of(
