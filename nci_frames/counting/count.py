@@ -29,6 +29,11 @@ from nci_frames.schemas.columns import BUCKET
 #: A key with fewer values than this is not taken for a row number or a timestamp.
 _MANY_VALUES = 20
 
+#: At least this many thresholds are taken for a grid that is meant to span the scores: of probabilities, and
+#: of scores of any other scale, where a few thresholds may be meant for a few places.
+_MANY_THRESHOLDS, _MANY_ELSEWHERE = 5, 15
+_ADVICE = "thresholds='auto' (on the command line, in a ledger or a job: 'exact') fits any scores"
+
 
 @checked
 def count_confusion(
@@ -293,13 +298,6 @@ def nearly_unique(groups: pl.DataFrame, rows: int, where: str) -> NearlyUniqueKe
         return None
     msg = f"in {where} the key {' and the key '.join(named)} for {per_model:,.0f} rows of a model"
     return NearlyUniqueKeyWarning(f"{msg}: nearly every row is a group of its own; choose other keys")
-
-
-#: At least this many thresholds are taken for a grid that is meant to span the scores: of probabilities, and
-#: of scores of any other scale, where a few thresholds may be meant for a few places.
-_MANY_THRESHOLDS, _MANY_ELSEWHERE = 5, 15
-
-_ADVICE = "thresholds='auto' (on the command line, in a ledger or a job: 'exact') fits any scores"
 
 
 def marks(grid: Floats) -> Floats | None:

@@ -41,145 +41,14 @@ from nci_frames.counting.logs.scan import scan_behind
 from nci_frames.counting.out_of_memory import Room, Spill, merged
 from nci_frames.schemas.checked import checked
 
-
-@dataclass(frozen=True, slots=True)
-class Held:
-    """The valid rows of a log: in memory, or all of them on the disk."""
-
-    groups: GroupNumbers
-    #: Rows by the code of their validity.
-    rows_by_code: dict[int, int]
-    blocks: list[Block]
-    spill: Spill
-
-
-def hold_rows(scan: Scan, groups: GroupNumbers, spill: Spill, room: Room, *, progress: bool) -> Held:
-    """Read a log.
-
-    Parameters
-    ----------
-    scan
-        What to count.
-    groups
-        Numbers of the groups; it learns them here.
-    spill
-        Where rows go that do not fit into memory.
-    room
-        How many rows fit.
-    progress
-        Whether to show progress.
-
-    Raises
-    ------
-    InvalidRowsError
-        If a row is not valid and the scan is not told to drop such rows.
-    OutputError
-        If rows cannot be written to the disk.
-    ParameterError
-        If there are too many groups.
-    """
-    rows_by_code: dict[int, int] = {}
-    held: list[Block] = []
-    rows = 0
-    for block in blocks_of(read_batches(scan, groups, rows_by_code, progress=progress), groups):
-        held.append(block)
-        rows += len(block.scores)
-        room.need_groups(groups)
-        if rows >= room.held(len(groups)):
-            spill.write(held, groups)
-            held.clear()
-            rows = 0
-    # A group that is divided is read from the disk.
-    largest = int(rows_of_groups(held, len(groups)).sum(axis=1).max(initial=0))
-    if held and (spill.blocks or largest > room.counted(len(groups), rows)):
-        spill.write(held, groups)
-        held.clear()
-    return Held(groups, rows_by_code, held, spill)
-
-
-def counted_parts(held: Held, room: Room) -> Generator[Part]:
-    """Yield the counts of all groups in the order of their keys; those of a large one in several parts.
-
-    The next part is counted while one is written.
-    """
-    order = held.groups.order()
-    parts = (
-        merged(held.spill, order, room.counted(len(order)))
-        if held.spill.blocks
-        else (Part(of, *count_distinct(gather(held.blocks, of))) for of in parts_in_order(held.blocks, order))
-    )
-    with ThreadPoolExecutor(1) as thread:
-        counting = thread.submit(next, parts, None)
-        while (part := counting.result()) is not None:
-            counting = thread.submit(next, parts, None)
-            yield part
-
-
 #: A group with so many rows has row groups of its own.
 _ALONE_ROWS = 1 << 16
-
 _COUNTS = columns_of_counts(weighted=False)
 #: What makes columns that rise or fall from row to row small: half of the bytes and the time.
 _ENCODINGS = {
     name: "DELTA_BINARY_PACKED" if dtype.is_integer() else "BYTE_STREAM_SPLIT"
     for name, dtype in _COUNTS.items()
 }
-
-
-def write_counts(file: BinaryIO, parts: Iterable[Part], groups: GroupNumbers, *, progress: bool) -> None:
-    """Write the counts of all groups.
-
-    Parameters
-    ----------
-    file
-        Where to write.
-    parts
-        The counts, in the order of their groups and thresholds.
-    groups
-        The keys of the groups.
-    progress
-        Whether to show progress.
-    """
-    like = groups.frame().clear().hstack(pl.DataFrame(schema={**_COUNTS, "resolution": pl.String}))
-    options = {"use_dictionary": [*groups.keys, "resolution"], "column_encoding": _ENCODINGS}
-    shown = rows_shown(None, 0, show=progress, doing="writing counts")
-    with shown as advance, row_groups(file, like, **options) as append:
-        for table in _tables(parts, groups):
-            append(table)
-            advance(len(table))
-
-
-def _tables(parts: Iterable[Part], groups: GroupNumbers) -> Iterator[pl.DataFrame]:
-    """Yield the counts as row groups: a large group has its own, small ones share theirs."""
-    waiting: list[pl.DataFrame] = []
-    waiting_of, rows = None, 0
-    for part in parts:
-        size = len(part.columns[0])
-        alone = int(part.numbers[0]) if len(part.numbers) == 1 else None
-        if alone != waiting_of and size < _ALONE_ROWS:
-            alone = None
-        if waiting and alone != waiting_of:
-            yield pl.concat(waiting)
-            waiting, rows = [], 0
-        waiting_of, begin = alone, 0
-        while begin < size:
-            end = size if alone is None else min(size, begin + ROWS_OF_A_GROUP - rows)
-            waiting.append(_table(part, slice(begin, end), groups))
-            rows += end - begin
-            begin = end
-            if rows >= (ROWS_OF_A_GROUP if alone is not None else ROWS_OF_A_GROUP // 2):
-                yield pl.concat(waiting)
-                waiting, rows = [], 0
-    if waiting:
-        yield pl.concat(waiting)
-
-
-def _table(part: Part, rows: slice, groups: GroupNumbers) -> pl.DataFrame:
-    """Return some rows of a part, all of them if it has several groups."""
-    sizes = part.sizes if len(part.numbers) > 1 else rows.stop - rows.start
-    # Memory that is shared is kept for all groups.
-    keys = groups.repeated(part.numbers, sizes, shared=False)
-    return keys.hstack(part.table(_COUNTS, rows)).with_columns(resolution=pl.lit("exact"))
 
 
 @checked
@@ -285,6 +154,135 @@ def sink_exact_counts(
     for warning in warned:
         if warning is not None:
             warnings.warn(warning, stacklevel=3)  # whoever called the checked function
+
+
+@dataclass(frozen=True, slots=True)
+class Held:
+    """The valid rows of a log: in memory, or all of them on the disk."""
+
+    groups: GroupNumbers
+    #: Rows by the code of their validity.
+    rows_by_code: dict[int, int]
+    blocks: list[Block]
+    spill: Spill
+
+
+def hold_rows(scan: Scan, groups: GroupNumbers, spill: Spill, room: Room, *, progress: bool) -> Held:
+    """Read a log.
+
+    Parameters
+    ----------
+    scan
+        What to count.
+    groups
+        Numbers of the groups; it learns them here.
+    spill
+        Where rows go that do not fit into memory.
+    room
+        How many rows fit.
+    progress
+        Whether to show progress.
+
+    Raises
+    ------
+    InvalidRowsError
+        If a row is not valid and the scan is not told to drop such rows.
+    OutputError
+        If rows cannot be written to the disk.
+    ParameterError
+        If there are too many groups.
+    """
+    rows_by_code: dict[int, int] = {}
+    held: list[Block] = []
+    rows = 0
+    for block in blocks_of(read_batches(scan, groups, rows_by_code, progress=progress), groups):
+        held.append(block)
+        rows += len(block.scores)
+        room.need_groups(groups)
+        if rows >= room.held(len(groups)):
+            spill.write(held, groups)
+            held.clear()
+            rows = 0
+    # A group that is divided is read from the disk.
+    largest = int(rows_of_groups(held, len(groups)).sum(axis=1).max(initial=0))
+    if held and (spill.blocks or largest > room.counted(len(groups), rows)):
+        spill.write(held, groups)
+        held.clear()
+    return Held(groups, rows_by_code, held, spill)
+
+
+def counted_parts(held: Held, room: Room) -> Generator[Part]:
+    """Yield the counts of all groups in the order of their keys; those of a large one in several parts.
+
+    The next part is counted while one is written.
+    """
+    order = held.groups.order()
+    parts = (
+        merged(held.spill, order, room.counted(len(order)))
+        if held.spill.blocks
+        else (Part(of, *count_distinct(gather(held.blocks, of))) for of in parts_in_order(held.blocks, order))
+    )
+    with ThreadPoolExecutor(1) as thread:
+        counting = thread.submit(next, parts, None)
+        while (part := counting.result()) is not None:
+            counting = thread.submit(next, parts, None)
+            yield part
+
+
+def write_counts(file: BinaryIO, parts: Iterable[Part], groups: GroupNumbers, *, progress: bool) -> None:
+    """Write the counts of all groups.
+
+    Parameters
+    ----------
+    file
+        Where to write.
+    parts
+        The counts, in the order of their groups and thresholds.
+    groups
+        The keys of the groups.
+    progress
+        Whether to show progress.
+    """
+    like = groups.frame().clear().hstack(pl.DataFrame(schema={**_COUNTS, "resolution": pl.String}))
+    options = {"use_dictionary": [*groups.keys, "resolution"], "column_encoding": _ENCODINGS}
+    shown = rows_shown(None, 0, show=progress, doing="writing counts")
+    with shown as advance, row_groups(file, like, **options) as append:
+        for table in _tables(parts, groups):
+            append(table)
+            advance(len(table))
+
+
+def _tables(parts: Iterable[Part], groups: GroupNumbers) -> Iterator[pl.DataFrame]:
+    """Yield the counts as row groups: a large group has its own, small ones share theirs."""
+    waiting: list[pl.DataFrame] = []
+    waiting_of, rows = None, 0
+    for part in parts:
+        size = len(part.columns[0])
+        alone = int(part.numbers[0]) if len(part.numbers) == 1 else None
+        if alone != waiting_of and size < _ALONE_ROWS:
+            alone = None
+        if waiting and alone != waiting_of:
+            yield pl.concat(waiting)
+            waiting, rows = [], 0
+        waiting_of, begin = alone, 0
+        while begin < size:
+            end = size if alone is None else min(size, begin + ROWS_OF_A_GROUP - rows)
+            waiting.append(_table(part, slice(begin, end), groups))
+            rows += end - begin
+            begin = end
+            if rows >= (ROWS_OF_A_GROUP if alone is not None else ROWS_OF_A_GROUP // 2):
+                yield pl.concat(waiting)
+                waiting, rows = [], 0
+    if waiting:
+        yield pl.concat(waiting)
+
+
+def _table(part: Part, rows: slice, groups: GroupNumbers) -> pl.DataFrame:
+    """Return some rows of a part, all of them if it has several groups."""
+    sizes = part.sizes if len(part.numbers) > 1 else rows.stop - rows.start
+    # Memory that is shared is kept for all groups.
+    keys = groups.repeated(part.numbers, sizes, shared=False)
+    return keys.hstack(part.table(_COUNTS, rows)).with_columns(resolution=pl.lit("exact"))
 
 
 def _need_other_files(scan: Scan, target: Path) -> None:

@@ -48,6 +48,11 @@ _HELD_TIMES, _COUNTED_TIMES = 3, 3
 #: Chunks in memory at the same time: the one that is counted and the one that is written, which takes longer.
 _CHUNKS = 2
 
+#: Rows that are brought into the form of the file at a time.
+_AT_A_TIME = 1 << 18
+#: A place in the order of the result: the rank of a group by its keys, and a score.
+_Place = tuple[int, np.floating]
+
 
 @dataclass(frozen=True, slots=True)
 class Room:
@@ -97,10 +102,6 @@ class Room:
         """Return how many rows may be counted together, while so many are held."""
         free = self.free - _GROUP * groups - held * (_HELD + self.row)
         return max(int(free // (_CHUNKS * (_COUNTED + _COUNTED_TIMES * self.row))), 1)
-
-
-#: Rows that are brought into the form of the file at a time.
-_AT_A_TIME = 1 << 18
 
 
 class SortedBlock(NamedTuple):
@@ -187,10 +188,6 @@ class Spill:
             except OSError as error:
                 raise OutputError.unwritable(self._path, error) from error
         return place
-
-
-#: A place in the order of the result: the rank of a group by its keys, and a score.
-_Place = tuple[int, np.floating]
 
 
 class _Front:

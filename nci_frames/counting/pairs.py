@@ -32,6 +32,8 @@ _MOST_MODELS = 31
 #: What is summed over the rows of a unit: positives, bits of the models, bits of those that flag it, rows.
 _SUMS = ("__positive", "__seen", "__flags", "__rows")
 
+Method = Literal["delong"]
+
 
 @checked
 def count_pairs(
@@ -172,9 +174,6 @@ def _patterns(scan: Scan, limits: Mapping[str, float], kept: list[str], unit: li
     scored = pl.col("__seen").bitwise_count_ones()
     _need_paired(patterns.with_columns(__scored=scored, __models=len(limits)), scan.source.where)
     return patterns
-
-
-Method = Literal["delong"]
 
 
 @checked

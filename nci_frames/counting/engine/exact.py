@@ -24,6 +24,22 @@ Floats = NDArray[np.floating]
 #: threshold, tp, fp, fn, tn: group after group, the thresholds of each ascending.
 Distinct = tuple[Floats, Counts, Counts, Counts, Counts]
 
+#: Rows that are ordered by group at a time: their arrays fit into the fast memory of a processor, and are too
+#: small for large pages, which the system may have to make first.
+_BLOCK_ROWS = 1 << 18
+#: A block has at least so many rows for each group, since it takes 8 bytes for each.
+_ROWS_PER_BOUND = 8
+#: A group with so many rows is counted alone: to count several at once takes longer for a row.
+ALONE_ROWS = 1 << 13
+#: Smaller groups are counted together, as many as have so many rows.
+_PART_ROWS = 1 << 17
+#: Within a part, groups have numbers of 16 bits.
+MOST_GROUPS = 1 << 16
+#: Counts with fewer rows are one chunk, which NumPy reads without a copy.
+_IN_CHUNKS = 1 << 20
+#: The most rows of a chunk that is one group.
+_CHUNK_ROWS = 1 << 18
+
 
 @dataclass(frozen=True, slots=True)
 class Rows:
@@ -119,20 +135,6 @@ def _begins(values: NDArray[np.generic]) -> NDArray[np.bool_]:
     return begins
 
 
-#: Rows that are ordered by group at a time: their arrays fit into the fast memory of a processor, and are too
-#: small for large pages, which the system may have to make first.
-_BLOCK_ROWS = 1 << 18
-#: A block has at least so many rows for each group, since it takes 8 bytes for each.
-_ROWS_PER_BOUND = 8
-
-#: A group with so many rows is counted alone: to count several at once takes longer for a row.
-ALONE_ROWS = 1 << 13
-#: Smaller groups are counted together, as many as have so many rows.
-_PART_ROWS = 1 << 17
-#: Within a part, groups have numbers of 16 bits.
-MOST_GROUPS = 1 << 16
-
-
 @dataclass(frozen=True, slots=True)
 class Block:
     """Some rows, ordered by the number of their group."""
@@ -221,12 +223,6 @@ def gather(blocks: list[Block], part: NDArray[np.int64]) -> Rows:
         np.concatenate([block.labels[rows] for block, rows in mine]),
         np.concatenate(weights) if weights else None,
     )
-
-
-#: Counts with fewer rows are one chunk, which NumPy reads without a copy.
-_IN_CHUNKS = 1 << 20
-#: The most rows of a chunk that is one group.
-_CHUNK_ROWS = 1 << 18
 
 
 class TooManyRowsError(Exception):

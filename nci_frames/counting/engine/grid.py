@@ -19,6 +19,16 @@ from nci_frames.counting.logs.reading import Scan
 
 _CELLS = 1 << 16
 
+#: Int64 where rows are counted, Float64 where weights are summed.
+Counts = NDArray[np.int64] | NDArray[np.float64]
+#: Up to this many cells (groups x bins x classes) are counted in an array of their own and then added: with
+#: more that takes longer than to add the rows one by one. 32 Mi cells of 8 bytes are 256 MiB.
+_FEW_CELLS = 1 << 25
+#: Codes collected before they are counted together, so that a pass over the cells costs little per row.
+_WAITING = 1 << 23
+#: Codes, and their weights if they have any, that wait to be counted.
+_Block = tuple[NDArray[np.int64], NDArray[np.float64]]
+
 
 class Digitiser:
     """Counts the thresholds that scores reach, compared in the precision of the scores."""
@@ -69,19 +79,6 @@ class Digitiser:
             place *= self._scale
         np.clip(place, 0, _CELLS - 1, out=place)
         return place.astype(np.intp)
-
-
-#: Int64 where rows are counted, Float64 where weights are summed.
-Counts = NDArray[np.int64] | NDArray[np.float64]
-
-#: Up to this many cells (groups x bins x classes) are counted in an array of their own and then added: with
-#: more that takes longer than to add the rows one by one. 32 Mi cells of 8 bytes are 256 MiB.
-_FEW_CELLS = 1 << 25
-#: Codes collected before they are counted together, so that a pass over the cells costs little per row.
-_WAITING = 1 << 23
-
-#: Codes, and their weights if they have any, that wait to be counted.
-_Block = tuple[NDArray[np.int64], NDArray[np.float64]]
 
 
 class CellCounts:

@@ -1,6 +1,7 @@
 """A process that was forked while Polars had threads hangs at its first query: say so instead."""
 
 import os
+from contextlib import suppress
 from pathlib import Path
 
 from nci_frames.base.errors import ParameterError
@@ -10,16 +11,11 @@ _state = {"has_threads": False, "is_forked": False}
 
 def _polars_has_threads() -> bool:
     """Return whether Polars' threads run in this process; without /proc, assume so."""
-    tasks = Path("/proc/self/task")
-    if not tasks.is_dir():
-        return True
     names = []
-    for task in tasks.iterdir():
-        try:
+    for task in Path("/proc/self/task").glob("*"):
+        with suppress(OSError):  # it has just ended
             names.append((task / "comm").read_text())
-        except OSError:  # it has just ended
-            continue
-    return any(name.startswith("polars") for name in names)
+    return not names or any(name.startswith("polars") for name in names)
 
 
 def _before() -> None:

@@ -31,6 +31,11 @@ from nci_frames.counting.logs.paths import (
 )
 from nci_frames.counting.logs.types import common_types
 
+#: The columns of a CSV file in their order, the needed ones with their types, and keys.
+_Kind = tuple[tuple[str, ...] | None, tuple[tuple[str, pl.DataType], ...], tuple[tuple[str, str], ...]]
+#: The most scans that keys in folders make.
+_SCANS = 64
+
 
 @dataclass(frozen=True, slots=True)
 class Footer:
@@ -101,12 +106,6 @@ def _what_instead(file: str) -> str:
 
 
 Footers = Mapping[str, Footer]
-
-#: The columns of a CSV file in their order, the needed ones with their types, and keys.
-_Kind = tuple[tuple[str, ...] | None, tuple[tuple[str, pl.DataType], ...], tuple[tuple[str, str], ...]]
-
-#: The most scans that keys in folders make.
-_SCANS = 64
 
 
 def open_files(found: Found, where: str, needed: Mapping[str, str]) -> OpenedLog:

@@ -28,6 +28,10 @@ _PASSES = 8
 #: Bytes that refining takes for each model and threshold: some twenty arrays of Float64.
 _REFINING = 160
 
+#: A log of up to this many rows is counted at every distinct score: some 400 MB of counts.
+EXACT_ROWS = 1 << 22
+_MOST = 8_191
+
 
 @dataclass(frozen=True, slots=True)
 class ModelCounts:
@@ -213,10 +217,6 @@ def _number(places: NDArray[np.int64], dtype: type[np.floating]) -> NDArray[np.f
     return bits.astype(kind).view(dtype)
 
 
-#: A log of up to this many rows is counted at every distinct score: some 400 MB of counts.
-EXACT_ROWS = 1 << 22
-
-
 @dataclass(frozen=True, slots=True)
 class Chosen:
     """Thresholds, and the greatest width of the certified bounds of the areas of a model counted on them."""
@@ -274,9 +274,6 @@ def _widths(counts: ModelCounts, *, prevalence: tuple[float, ...]) -> Floats:
             widths.append(recall * (best - np.where(np.isnan(least), best, least)))
     stacked = np.nan_to_num(np.vstack(widths)[:, ::-1], nan=0.0)
     return np.where(counts.tied, 0.0, np.maximum(stacked, 0.0))
-
-
-_MOST = 8_191
 
 
 @checked
