@@ -41,7 +41,6 @@ def drawn(name):
     return DRAW[name](comparison()).to_dict()
 
 
-@pytest.mark.thorough
 @every_chart
 def test_an_undefined_model_keeps_its_place_in_the_legend(name):
     spec = DRAW[name](comparison({**MODELS, "aa undefined": (None, 0.1)})).to_dict()
@@ -94,7 +93,6 @@ def test_a_null_value_leaves_a_gap(tables):
     assert row["value"] is None
 
 
-@pytest.mark.thorough
 def test_limits_of_a_logarithmic_axis_are_not_drawn():
     ends = comparison(prevalence=[0.0, 0.01, 1.0], beta=[0.0, 1.0, math.inf])
     assert {r["prevalence"] for r in rows_of(chart_p3(ends.projection).to_dict())} == {0.01, 1.0}
@@ -114,7 +112,6 @@ def test_bounds_that_differ_from_the_value_are_a_band(tables):
     ]
 
 
-@pytest.mark.thorough
 def test_more_models_than_colours_differ_by_stroke():
     many = comparison(
         {f"m{i:02d}": (0.5, 0.01 + i / 1000) for i in range(20)}, prevalence=[0.01, 0.1], beta=[1.0]

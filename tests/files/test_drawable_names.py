@@ -83,7 +83,6 @@ def test_charts_of_such_models_show_every_one(tmp_path: Path) -> None:
         assert nf.save_chart(chart, tmp_path / f"{name}.png").read_bytes().startswith(b"\x89PNG")
 
 
-@pytest.mark.thorough
 def test_a_chart_of_usual_names_is_left_alone() -> None:
     spec = nf.chart_p3(comparison().projection).to_dict()
     assert drawable_spec(spec) == spec

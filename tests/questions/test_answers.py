@@ -78,7 +78,6 @@ def test_own_thresholds_are_judged_on_other_rows(ask: Ask, comparison: nf.Compar
         assert row["lower"] <= row["value"] <= row["upper"]
 
 
-@pytest.mark.thorough
 @pytest.mark.parametrize("options", [{}, {"cost": (50.0, 1.0)}, {"metric": "accuracy"}])
 def test_the_leaders_are_those_of_a_loop(ask: Ask, options: dict[str, Any]) -> None:
     """Also where one prevalence is asked for: the order is searched over all of them."""
@@ -174,7 +173,6 @@ def ask_two(prevalence: list[float], tp: Any, fp: Any, rows: tuple[int, int], **
     return comparison.asking(prevalence=prevalence[0], threshold=0.5, **options).said
 
 
-@pytest.mark.thorough
 def test_two_models_that_change_places_are_named() -> None:
     """By hand: F1 is 2 / (1 + (1 + k fpr) / tpr) with k = (1 - eta) / eta, and so equal at one k."""
     answer = ask_two([0.01, 0.5], [6000, 8000], [100, 2000], (10_000, 100_000))
@@ -211,7 +209,6 @@ def test_the_order_may_be_known_where_the_value_is_not() -> None:
     assert [row["distinguishable"] for row in json.loads(render_json(asked))["answer"]] == [False, True]
 
 
-@pytest.mark.thorough
 def test_the_lowest_cost_is_the_best_also_where_the_order_is_not_known() -> None:
     answer = ask_two([1e-5, 0.3], [24, 25], [40, 45], (50, 2000), cost=(100, 1))
     (told,) = [line for line in answer_lines(answer) if "cannot tell the value:" in line]
@@ -240,7 +237,6 @@ def test_a_sentence_does_not_say_more_than_the_answer() -> None:
     assert "; nor can it tell the order: the best in this log is a; not distinguishable from it: b; " in told
 
 
-@pytest.mark.thorough
 @pytest.mark.parametrize(
     "options", [{}, {"cost": (2.0, 1.0)}, {"alerts": 1.0, "volume": 9.0}, {"metric": "pr_auc"}]
 )

@@ -78,7 +78,6 @@ def test_a_threshold_that_a_grid_lacks_is_null_with_the_reason() -> None:
         nf.select_operating_points(rates, threshold=float("nan"))
 
 
-@pytest.mark.thorough
 def test_a_comparison_holds_the_tables_of_the_functions() -> None:
     log = random_log(800)
     counts = nf.count_confusion(log, thresholds="exact")
@@ -152,7 +151,6 @@ def test_how_far_an_area_may_be_off_is_that_of_the_coarsest_prevalence() -> None
         assert error == max((areas["upper"] - areas["lower"]) / 2) > 0
 
 
-@pytest.mark.thorough
 def test_the_folds_are_those_of_counting_each_at_the_threshold() -> None:
     log = random_log(900)
     grid, betas = [0.01, 0.25, 0.6], [0.0, 0.5, 1.0, 2.0]
@@ -201,7 +199,6 @@ def test_sums_of_weights_have_no_bounds_and_are_not_resampled() -> None:
     assert "</html>" in render_report(comparison)
 
 
-@pytest.mark.thorough
 def test_groups_of_one_class_are_named_with_the_reason() -> None:
     log = pl.DataFrame(
         {"model": "a", "country": ["at", "at", "de"], "label": [True, False, False], "score": [0.9, 0.1, 0.2]}

@@ -14,7 +14,6 @@ from tests.logs import random_log
 pytestmark = pytest.mark.filterwarnings("ignore::nci_frames.base.errors.OutsideGridWarning")
 
 
-@pytest.mark.thorough
 def test_each_model_is_best_at_its_own_threshold() -> None:
     counts = nf.count_confusion(random_log(800), thresholds="exact", by=[])
     grid, betas = [0.001, 0.05, 0.6], [0.5, 1.0, 3.0]
@@ -63,7 +62,6 @@ def test_models_that_share_thresholds_compete_at_different_ones() -> None:
     )
 
 
-@pytest.mark.thorough
 def test_probabilities_of_being_best_add_up_for_every_measure() -> None:
     counts = nf.count_confusion(random_log(4_000), thresholds="exact", by=[])
     grid = [0.001, 0.05, 0.3, 0.6]
@@ -134,7 +132,6 @@ def test_the_models_that_may_be_the_best_are_those_of_compare_best(tmp_path: Pat
     assert "contenders" in found.tables
 
 
-@pytest.mark.thorough
 def test_every_border_has_the_interval_of_its_crossover() -> None:
     rng = np.random.default_rng(3)
     label = np.arange(3000) < 300

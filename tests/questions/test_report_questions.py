@@ -8,7 +8,6 @@ from nci_frames.questions.shown import shown_models
 from tests.comparisons import comparison
 
 
-@pytest.mark.thorough
 def test_the_models_shown_are_those_nearest_to_the_top() -> None:
     models = {f"m{i:02d}": (0.5, 0.3 - i / 100) for i in range(16)}
     tables = comparison(models, prevalence=[0.01, 0.1], beta=[1.0])

@@ -71,7 +71,6 @@ def test_counts_at_thresholds_that_are_no_score_of_a_bucket(thresholds: Any) -> 
     assert_frame_equal(found.sort(order), expected.sort(order))
 
 
-@pytest.mark.thorough
 def test_every_table_draws_units() -> None:
     counts = counted()
     compared = nf.compare_models(counts, **OPTIONS)
@@ -184,7 +183,6 @@ def test_a_large_log_is_counted_twice_and_compared_alike(
             assert_frame_equal(getattr(one, name).select(columns), getattr(two, name).select(columns))
 
 
-@pytest.mark.thorough
 def test_too_many_groups_are_compared_without_segments(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(counting_units, "EXACT_ROWS", 10)
     scan = nf.scan_predictions(log(), unit="unit", segments="country")

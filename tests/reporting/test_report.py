@@ -316,7 +316,6 @@ def test_equal_arguments_give_equal_bytes(tmp_path):
     assert [p.name for p in tmp_path.iterdir() if p.is_file()] == ["a.html"]
 
 
-@pytest.mark.thorough
 def test_a_failure_leaves_the_older_page(tmp_path, monkeypatch):
     page, text = (tmp_path / f"report.{form}" for form in ("html", "md"))
     for older in (page, text):
@@ -356,7 +355,6 @@ def test_a_comparison_from_counts_is_shown_with_its_limits():
     assert "∞" in text
 
 
-@pytest.mark.thorough
 def test_a_log_without_rows_still_gives_a_page():
     tables = comparison({"a": (None, None)})
     text = " ".join(Page(render_report(altered(tables, observed_prevalence=None))).text.split())
@@ -408,7 +406,6 @@ def test_the_columns_are_picked_evenly_with_both_ends():
         pick_evenly(GRID, 1)
 
 
-@pytest.mark.thorough
 def test_undefined_values_have_a_note_and_tables_over_beta_need_a_prevalence():
     areas = comparison({**MODELS, "empty": (None, 0.1)}).areas
     assert f"{UNDEFINED} undefined" in ranked_table(areas, metric="pr_auc").as_raw_html()
@@ -419,7 +416,6 @@ def test_undefined_values_have_a_note_and_tables_over_beta_need_a_prevalence():
     assert format_grid(BETAS[-1]) in table
 
 
-@pytest.mark.thorough
 @pytest.mark.parametrize("name", HOSTILE)
 def test_tables_escape_names_and_captions(name):
     ranking = hostile_tables().areas.filter(model=name)

@@ -66,7 +66,6 @@ def inline(text: str) -> list[tuple[str, Any]]:
     return pieces
 
 
-@pytest.mark.thorough
 def test_the_schema_is_one_and_refuses_other_things() -> None:
     jsonschema.Draft202012Validator.check_schema(SCHEMA)
     content = parsed(comparison())
@@ -79,7 +78,6 @@ def test_the_schema_is_one_and_refuses_other_things() -> None:
         jsonschema.validate(content, SCHEMA)
 
 
-@pytest.mark.thorough
 def test_json_says_what_the_frames_say() -> None:
     tables = real()
     content = parsed(tables, title="four", facts=[("rows", "400")])
@@ -141,7 +139,6 @@ def test_a_segment_may_be_a_day_and_a_number_infinite_or_none() -> None:
     assert {row["gap"] for row in content["tables"]["pr_auc"]} == {None}
 
 
-@pytest.mark.thorough
 def test_markdown_holds_the_answer_and_the_tables() -> None:
     text = render_markdown(comparison(segments=["DE", None]), title="three", facts=[("rows", "3")])
     pieces = inline(text)

@@ -44,7 +44,6 @@ def test_every_cell_is_the_row_of_its_model_and_column(models, shown):
     assert firsts == sorted(firsts)
 
 
-@pytest.mark.thorough
 def test_two_rows_for_one_cell_are_refused():
     areas = comparison().areas.filter(metric="pr_auc")
     with pytest.raises(nf.ParameterError, match="several rows for one model and prevalence"):
