@@ -1,9 +1,11 @@
-"""Local files -> one LazyFrame of their needed columns, with all files checked beforehand.
+"""Local files, Parquet and CSV -> one LazyFrame of their needed columns, with all files checked beforehand.
 
 A log of ten thousand files with one odd file fails in a second, and the message names the file. So what each
-says of itself is read before a row is: its rows, its columns, when it was written.
+says of itself is read before a row is: its rows, its columns, when it was written. Polars reads CSV files as
+texts, and what a text says is decided here: the type of a label depends on all files.
 """
 
+import csv
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -17,7 +19,6 @@ import pyarrow.parquet as pq
 from nci_frames.base.errors import NciFramesError, SchemaError, SourceError
 from nci_frames.base.messages import files_among, first_line, listed, quantity
 from nci_frames.counting.logs.checksums import PageChecksums
-from nci_frames.counting.logs.csv_files import UnusableHeaderError, label_type, parsed, read_header, scan_csv
 from nci_frames.counting.logs.opened import FILE, READ_ERRORS, OpenedLog, Stamp, stamp_of
 from nci_frames.counting.logs.paths import (
     NULL_KEY,
@@ -31,10 +32,87 @@ from nci_frames.counting.logs.paths import (
 )
 from nci_frames.counting.logs.types import common_types
 
+_OTHER_SEPARATORS = (";", "\t", "|")
+
 #: The columns of a CSV file in their order, the needed ones with their types, and keys.
 _Kind = tuple[tuple[str, ...] | None, tuple[tuple[str, pl.DataType], ...], tuple[tuple[str, str], ...]]
 #: The most scans that keys in folders make.
 _SCANS = 64
+
+
+class _UnusableHeaderError(Exception):
+    """A file does not name its columns, each once."""
+
+
+def _read_header(path: str) -> tuple[list[str], bool]:
+    """Return the columns of a file, and whether anything comes after them.
+
+    Raises
+    ------
+    _UnusableHeaderError
+        If cells or lines end in another way than commas and line feeds, quotes are not closed, or two columns
+        have one name.
+    """
+    with Path(path).open(encoding="utf-8-sig", newline="") as opened:
+        try:
+            columns = next(filter(None, csv.reader(opened)), [])
+        except csv.Error as error:
+            raise _UnusableHeaderError(f"its header cannot be read: {error}") from error
+        some = any(line.strip() for line in opened)
+    separator = next((mark for mark in _OTHER_SEPARATORS if mark in "".join(columns)), None)
+    if len(columns) == 1 and separator is not None:
+        raise _UnusableHeaderError(f"its cells are separated by {separator!r}, where a comma is expected")
+    _need_distinct(columns)
+    if some and _scan_csv(path).collect_schema().names() != columns:
+        raise _UnusableHeaderError("its header is ambiguous: a quote in a name, or lines that end in '\\r'")
+    return columns, some
+
+
+def _need_distinct(columns: Sequence[str]) -> None:
+    """Raise _UnusableHeaderError if two columns have one name."""
+    twice = next((column for place, column in enumerate(columns) if column in columns[:place]), None)
+    if twice is not None:
+        raise _UnusableHeaderError(f"it has two columns {twice!r}")
+
+
+def _scan_csv(paths: str | list[str], file_column: str | None = None) -> pl.LazyFrame:
+    """Scan the cells of files with the same columns as texts; an empty cell is null."""
+    return pl.scan_csv(paths, glob=False, infer_schema=False, include_file_paths=file_column)
+
+
+def _label_type(paths: Sequence[str], column: str) -> pl.DataType:
+    """Return the type that the labels of all files can be read in.
+
+    Raises
+    ------
+    SourceError
+        If a file cannot be read.
+    """
+    unread: dict[str, str] = {}
+    seen = [pl.Series(column, [], pl.String)]
+    for path in paths:
+        try:
+            seen.append(_scan_csv(path).select(pl.col(column).drop_nulls().unique()).collect()[column])
+        except READ_ERRORS as error:
+            unread[path] = first_line(error)
+    if unread:
+        raise SourceError.unreadable(unread)
+    texts = pl.concat(seen).unique()
+    if texts.is_empty():
+        return pl.Null()
+    if texts.str.to_lowercase().is_in(["true", "false"]).all():
+        return pl.Boolean()
+    numbers = (pl.Int64(), pl.Float64())
+    return next((kind for kind in numbers if not texts.cast(kind, strict=False).has_nulls()), pl.String())
+
+
+def _parsed(types: Mapping[str, pl.DataType]) -> list[pl.Expr]:
+    """Read texts as values of some types; what is no such value is an error."""
+    return [
+        pl.col(column).str.to_lowercase() == "true" if dtype == pl.Boolean else pl.col(column).cast(dtype)
+        for column, dtype in types.items()
+        if dtype != pl.String
+    ]
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +138,9 @@ def read_footers(files: Iterable[str]) -> tuple[dict[str, Footer], dict[str, str
                 bad[file] = "an empty file (0 bytes)" if Path(file).is_file() else "a device or a pipe"
                 continue
             if is_csv(file):
-                footers[file] = _csv_header(file, stamp)
+                columns, some = _read_header(file)
+                texts = pl.Schema(dict.fromkeys(columns, pl.String()))
+                footers[file] = Footer(None if some else 0, texts, stamp)
                 continue
             footer = pq.read_metadata(file)
             _need_distinct([footer.schema.column(i).path for i in range(footer.num_columns)])
@@ -73,7 +153,7 @@ def read_footers(files: Iterable[str]) -> tuple[dict[str, Footer], dict[str, str
             footers[file] = Footer(footer.num_rows, schema, stamp)
         except UnicodeError:
             bad[file] = "its name, or what is in it, is not UTF-8"
-        except UnusableHeaderError as error:
+        except _UnusableHeaderError as error:
             bad[file] = str(error)
         except pa.ArrowNotImplementedError as error:
             bad[file] = f"it has a column that pyarrow cannot read: {error}"
@@ -82,18 +162,6 @@ def read_footers(files: Iterable[str]) -> tuple[dict[str, Footer], dict[str, str
         except OSError as error:
             bad[file] = os.strerror(error.errno) if error.errno else _what_instead(file)
     return footers, bad
-
-
-def _need_distinct(columns: Sequence[str]) -> None:
-    twice = next((column for place, column in enumerate(columns) if column in columns[:place]), None)
-    if twice is not None:
-        raise UnusableHeaderError(f"it has two columns {twice!r}")
-
-
-def _csv_header(file: str, stamp: Stamp) -> Footer:
-    columns, some = read_header(file)
-    _need_distinct(columns)
-    return Footer(None if some else 0, pl.Schema(dict.fromkeys(columns, pl.String())), stamp)
 
 
 def _what_instead(file: str) -> str:
@@ -129,7 +197,7 @@ def open_files(found: Found, where: str, needed: Mapping[str, str]) -> OpenedLog
     texts = [file.path for file in files if is_csv(file.path)]
     label = next((column for column, role in inside.items() if role == "label"), None)
     if texts and label is not None and not problems:
-        dtype = label_type(texts, label)
+        dtype = _label_type(texts, label)
         for path in texts:
             schemas[path][label] = dtype
     types, drifted, warned = common_types(schemas, inside)
@@ -208,7 +276,7 @@ def _values(path: str, column: str) -> list[str | None]:
     SourceError
         If the file cannot be read, or the values have no text.
     """
-    frame = scan_csv(path) if is_csv(path) else pl.scan_parquet(path, glob=False, hive_partitioning=False)
+    frame = _scan_csv(path) if is_csv(path) else pl.scan_parquet(path, glob=False, hive_partitioning=False)
     try:
         return frame.select(pl.col(column).unique().cast(pl.String)).head(5).collect()[column].to_list()
     except READ_ERRORS as error:
@@ -262,7 +330,7 @@ def _scan(
                 include_file_paths=FILE,
             )
         else:
-            frame = scan_csv(paths, FILE).with_columns(parsed(types))
+            frame = _scan_csv(paths, FILE).with_columns(_parsed(types))
         if header is not None or written_out:
             frame = frame.with_columns(_spelled(members, needed))
         names = (*needed, FILE)

@@ -24,7 +24,6 @@ from nci_frames.counting.engine.memory import Budget
 from nci_frames.counting.engine.passes import Scores
 from nci_frames.counting.logs.opened import FILE, OpenedLog, Stamp
 from nci_frames.counting.logs.reading import Scan
-from nci_frames.counting.spark.files import need_columns_in_files
 from nci_frames.counting.spark.partial import (
     Kernel,
     counted_of,
@@ -33,7 +32,7 @@ from nci_frames.counting.spark.partial import (
     partial_counts,
     partial_scores,
 )
-from nci_frames.counting.spark.rows import SparkRows
+from nci_frames.counting.spark.rows import SparkRows, need_columns_in_files
 
 #: Rows of partial counts that a task returns at a time.
 _BATCH = 1 << 17

@@ -13,7 +13,7 @@ import pytest
 from polars.testing import assert_frame_equal
 
 import nci_frames as nf
-from nci_frames.counting.spark.files import remote_schema
+from nci_frames.counting.spark.rows import remote_schema
 from tests import sql_logs as of_sql
 from tests.logs import GRID, odd_log, random_log
 from tests.spark_cluster import MISSING, Cluster, running_cluster
