@@ -15,13 +15,7 @@ from nci_frames.base.folders import publishing
 from nci_frames.evaluation.rates.operating_points import select_operating_points
 from nci_frames.evaluation.rates.rates import compute_rates
 from nci_frames.files.save_table import save_table
-from nci_frames.jobs.counted_files import (
-    Planned,
-    check_output_apart,
-    count_files,
-    ledger_of,
-    plan_files,
-)
+from nci_frames.jobs.counted_files import Planned, check_output_apart, count_files, ledger_of, plan_files
 from nci_frames.jobs.field_file import read_field
 from nci_frames.jobs.gates.judge import Reference, Verdict, judge_gates, overall
 from nci_frames.jobs.gates.verdicts import chat_line, verdicts_json

@@ -23,12 +23,7 @@ QUESTIONS = (
     "threshold = 0.35",
     *(
         pytest.param(asked, marks=pytest.mark.thorough)
-        for asked in (
-            "",
-            'at = 0.02\nmetric = "mcc"',
-            'alerts = 50\nvolume = "2k"',
-            'metric = "pr_auc"',
-        )
+        for asked in ("", 'at = 0.02\nmetric = "mcc"', 'alerts = 50\nvolume = "2k"', 'metric = "pr_auc"')
     ),
 )
 

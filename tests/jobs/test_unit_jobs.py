@@ -221,8 +221,7 @@ def test_scenarios_draw_whole_units(paths: list[Path]) -> None:
         for bound in ("value", "lower", "upper"):
             assert mine[bound].to_list() == pytest.approx(wanted[bound].to_list(), abs=1e-12)
     few = scenario_values(
-        Job.model_validate(settings),
-        lambda keys: direct(paths, list(keys)).filter(pl.col("bucket") < 19),
+        Job.model_validate(settings), lambda keys: direct(paths, list(keys)).filter(pl.col("bucket") < 19)
     )
     assert few["lower"].null_count() == len(few)
     known = few.drop_nulls("value")

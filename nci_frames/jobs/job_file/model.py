@@ -292,9 +292,5 @@ class Job(Model):
         columns = self.columns.model_dump()
         scores = columns.pop("scores") or None
         return CountingSettings.of(
-            thresholds=thresholds,
-            segments=self.segments.keys,
-            scores=scores,
-            buckets=self.buckets,
-            **columns,
+            thresholds=thresholds, segments=self.segments.keys, scores=scores, buckets=self.buckets, **columns
         )
