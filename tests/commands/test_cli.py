@@ -26,6 +26,7 @@ from nci_frames.reporting.write import REPORT_KINDS
 from tests.comparisons import comparison
 from tests.hostile import NAMES
 from tests.logs import random_log
+from tests.processes import in_python
 from tests.small_jobs import call, ended
 
 COMMAND = [sys.executable, "-m", "nci_frames"]
@@ -197,8 +198,7 @@ resource.setrlimit(resource.RLIMIT_FSIZE, (int(sys.argv[1]), int(sys.argv[1])))
 main(sys.argv[2:])
 """
     out = tmp_path / "out"
-    command = [sys.executable, "-c", code, "2_000", "report", str(log), "--out", str(out), *QUICK]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    done = in_python(code, "2_000", "report", log, "--out", out, *QUICK)
     assert done.returncode == 4, done.stderr
     assert "error: the output cannot be written" in done.stderr
     assert "Traceback" not in done.stderr

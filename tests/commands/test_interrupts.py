@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from tests.logs import random_log
+from tests.processes import in_python
 
 ROOT = Path(__file__).parents[2]
 REPORT = ["report", "log.parquet", "--out", "report", "--prevalence", "0.01,0.1"]
@@ -73,18 +74,11 @@ def test_an_interrupt_ends_the_command_cleanly(script: Path, tmp_path: Path, mil
     assert sorted(path.name for path in tmp_path.iterdir()) == ["log.parquet", "nci-frames"]
 
 
-def printed(code: str) -> str:
-    """What a new Python prints that runs some code."""
-    environment = os.environ | {"PYTHONPATH": str(ROOT)}
-    command = [sys.executable, "-c", code]
-    return subprocess.run(command, env=environment, capture_output=True, text=True, check=True).stdout
-
-
 def test_the_start_imports_nothing_in_which_an_interrupt_would_be_noticed() -> None:
     code = (
         "import sys; before = set(sys.modules); import nci_frames.__main__; print(set(sys.modules) - before)"
     )
-    found = ast.literal_eval(printed(code))
+    found = ast.literal_eval(in_python(code).stdout)
     assert found == {"nci_frames", "nci_frames.__main__", "nci_frames.base", "nci_frames.base.interrupts"}
 
 
@@ -94,7 +88,7 @@ def test_interrupts_that_are_ignored_stay_ignored() -> None:
         "from nci_frames.base.interrupts import *; leave_when_interrupted(); clean_up_when_interrupted(); "
     )
     code += "signal.raise_signal(signal.SIGINT); print('alive')"
-    assert printed(code) == "alive\n"
+    assert in_python(code).stdout == "alive\n"
 
 
 @pytest.mark.thorough

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
+from statsmodels.stats.proportion import proportion_confint
 
 import nci_frames as nf
 from nci_frames.jobs.job_file.loading import read_job
@@ -66,7 +67,6 @@ BY_UNITS = JOB.replace("[source]", "buckets = 64\n\n[source]").replace(
     "[columns]", '[columns]\nunit = "unit"'
 )
 JOBS = {"with units": BY_UNITS, "rows": JOB}
-Z = 1.959963984540054
 
 
 def rows() -> pl.DataFrame:
@@ -77,10 +77,9 @@ def rows() -> pl.DataFrame:
     )
 
 
-def wilson(rate: Any, size: int) -> tuple[float, float]:
+def wilson(rate: Any, size: int) -> Any:
     """The interval of a rate of one repeat."""
-    middle, half = rate + Z * Z / 2 / size, Z * np.sqrt(rate * (1 - rate) / size + (Z / 2 / size) ** 2)
-    return (middle - half) / (1 + Z * Z / size), (middle + half) / (1 + Z * Z / size)
+    return proportion_confint(rate * size, size, method="wilson")
 
 
 @pytest.fixture(scope="module", params=JOBS)
