@@ -26,7 +26,7 @@ from nci_frames.counting.logs.scan import scan_behind, scan_predictions
 from nci_frames.counting.logs.units import unit_buckets
 from nci_frames.counting.thresholds.grids import Thresholds
 from nci_frames.counts.increments import check_size, increments_of
-from nci_frames.jobs.ledger.files import NamedFrame, SourceFile, identify, keys_of_path, unreadable
+from nci_frames.jobs.ledger.files import SourceFile, identify, keys_of_path, unreadable
 from nci_frames.jobs.ledger.settings import CountingSettings
 
 _READ_ERRORS = (
@@ -68,12 +68,12 @@ def count_file(file: SourceFile, identity: str, settings: CountingSettings) -> S
     ParameterError
         If it has too many groups.
     """
-    named = isinstance(file, NamedFrame)
+    named = file.frame is not None
     if named and settings.unit is not None:
         msg = "a ledger counts files by units, not frames"
         raise ParameterError(msg, found=f"unit={settings.unit!r}", hint="write the frame to Parquet files")
     with _told_of(file, _READ_ERRORS):
-        frame = file.frame if isinstance(file, NamedFrame) else _read(file, settings)
+        frame = file.frame if named else _read(file, settings)
         size = 0 if named else Path(file.path).stat().st_size
     with contextlib.nullcontext() if named else _told_of(file):
         predictions = scan_predictions(frame, **settings.scan_options())

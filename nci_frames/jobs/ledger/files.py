@@ -3,7 +3,7 @@
 import os
 import warnings
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -30,27 +30,22 @@ class SourceFile:
     path: str
     keys: tuple[tuple[str, str], ...] = ()
     window: Window | None = None
+    #: The frame of Spark that has a name in place of the path; None of a file.
+    frame: Any = field(default=None, compare=False)
 
 
-@dataclass(frozen=True, slots=True)
-class NamedFrame(SourceFile):
-    """A frame of Spark: it has no content of its own by which it could be known again, but a name."""
+def named_frame(frame: Any, name: str | None, window: Window | None) -> SourceFile:
+    """Give a frame of Spark a name: it has no content of its own by which it could be known again.
 
-    frame: Any = None
-
-    @classmethod
-    def of(cls, frame: Any, name: str | None, window: Window | None) -> "NamedFrame":
-        """Give a frame its name.
-
-        Raises
-        ------
-        ParameterError
-            If there is none.
-        """
-        if not name:
-            msg = "a Spark DataFrame needs a name, by which the ledger knows it again"
-            raise ParameterError(msg, hint="for example name='predictions/2026-11-22'; it is counted once")
-        return cls(f"{_NAMED}{name}", (), window, frame)
+    Raises
+    ------
+    ParameterError
+        If there is none.
+    """
+    if not name:
+        msg = "a Spark DataFrame needs a name, by which the ledger knows it again"
+        raise ParameterError(msg, hint="for example name='predictions/2026-11-22'; it is counted once")
+    return SourceFile(f"{_NAMED}{name}", (), window, frame)
 
 
 def has_name(path: str) -> bool:
@@ -127,7 +122,7 @@ def identify(file: SourceFile, settings: CountingSettings) -> str:
     SourceError
         If it cannot be read.
     """
-    if isinstance(file, NamedFrame):
+    if file.frame is not None:
         return content_hash(repr(file.path).encode())
     try:
         content = file_hash(file.path)

@@ -12,7 +12,7 @@ from nci_frames.base.arguments import check_utf8
 from nci_frames.base.errors import NciFramesError, ParameterError
 from nci_frames.counting.logs.opening import ArrowStream, engine_of
 from nci_frames.jobs.ledger.appending import OnChanged, Work, append
-from nci_frames.jobs.ledger.files import NamedFrame, PathLike, SourceFile, Window, check_window, find_logs
+from nci_frames.jobs.ledger.files import PathLike, SourceFile, Window, check_window, find_logs, named_frame
 from nci_frames.jobs.ledger.settings import CountingSettings
 from nci_frames.jobs.ledger.storage import Storage
 from nci_frames.jobs.ledger.table import LedgerTable
@@ -156,9 +156,8 @@ class CountsLedger:
             If files were skipped, as ``scan_predictions`` skips them.
         """
         settings = CountingSettings.of(thresholds=thresholds, **columns)
-        files: list[SourceFile]
         if engine_of(source) is not None:
-            files = [NamedFrame.of(source, name, check_window(window))]
+            files = [named_frame(source, name, check_window(window))]
         elif name is not None:
             raise ParameterError("only a Spark DataFrame has a name; files are known by their content")
         else:
