@@ -19,7 +19,7 @@ def page() -> str:
     for frame in schemas.FRAMES:
         rows = [
             f"| `{column.name}`{'' if column.required else ' (optional)'} "
-            f"| {' or '.join(str(dtype()) for dtype in column.dtypes)} "
+            f"| {' or '.join(str(dtype) for dtype in column.dtypes)} "
             f"| {column.meaning} | {column.allowed if column.numeric else ''} | {column.null} |"
             for column in frame.columns
         ]

@@ -29,7 +29,8 @@ def save_table(frame: pl.DataFrame | pl.LazyFrame, /, path: str | Path) -> Path:
     Parameters
     ----------
     frame
-        Any frame. CSV and Markdown hold no lists, structs, binary data and objects.
+        Any frame. CSV and Markdown hold lists of texts as one text, "a; b", and no other lists, structs,
+        binary data and objects.
     path
         The file to write; its ending, ``.parquet``, ``.csv`` or ``.md``, gives the format. Folders above it
         are created if missing.
@@ -97,6 +98,7 @@ def _guarded(frame: pl.DataFrame) -> pl.DataFrame:
 
 def _flat(table: pl.DataFrame, form: str) -> pl.DataFrame:
     """Return the table with categories and durations as text; refuse what is not one value in a cell."""
+    table = table.with_columns(pl.col(pl.List(pl.String)).list.join("; ", ignore_nulls=True))
     _check_types(table, form)
     return table.with_columns(
         selectors.by_dtype(pl.Categorical, pl.Enum).cast(pl.String), selectors.duration().dt.to_string("iso")

@@ -21,6 +21,8 @@ whole = partial(Column, dtypes=(pl.Int64,), minimum=0, maximum=FINITE)
 count = partial(Column, dtypes=(pl.Int64, pl.Float64), minimum=0, maximum=FINITE)
 #: Words.
 text = partial(Column, dtypes=(pl.String,))
+#: Several names.
+texts = partial(Column, dtypes=(pl.List(pl.String),))
 #: What is true or false.
 flag = partial(Column, dtypes=(pl.Boolean,))
 
@@ -47,6 +49,8 @@ SUPPORTED = flag(
     required=False,
 )
 REASON = text("reason", "why it cannot", "supported", required=False)
+#: Winners that no row tells apart.
+TIED = texts("tied", "all models that are equal in the whole range, this one too", required=False)
 #: Whether the log can tell the value, in tables that always say it.
 TOLD = tuple(replace(column, required=True) for column in (SUPPORTED, REASON))
 #: What ``average_over`` says beside a mean.

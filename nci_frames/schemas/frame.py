@@ -35,7 +35,7 @@ class Column:
     #: What null means; "never" if there is none.
     null: str = "never"
     _: KW_ONLY
-    dtypes: tuple[type[pl.DataType], ...]
+    dtypes: tuple[type[pl.DataType] | pl.DataType, ...]
     required: bool = True
     #: The range, ends included. NaN is in no range: what is undefined is null.
     minimum: float = -math.inf
@@ -113,9 +113,9 @@ class FrameSchema:
         self.fixed = tuple(column.name for column in columns)
         RESERVED.update(self.fixed)
         FRAMES.append(self)
-        COLUMNS[name] = [(c.name, str(c.dtypes[0]()), c.meaning, c.null) for c in columns]
+        COLUMNS[name] = [(c.name, str(c.dtypes[0]), c.meaning, c.null) for c in columns]
 
-    def dtypes(self) -> dict[str, type[pl.DataType]]:
+    def dtypes(self) -> dict[str, type[pl.DataType] | pl.DataType]:
         """Return the fixed columns with the type that the library gives them."""
         return {column.name: column.dtypes[0] for column in self.columns}
 

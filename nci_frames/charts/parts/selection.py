@@ -4,6 +4,7 @@ import math
 from collections.abc import Sequence
 
 import polars as pl
+from polars import selectors
 
 from nci_frames.base.errors import ParameterError
 from nci_frames.base.messages import quantity
@@ -75,8 +76,10 @@ def checked_observed(observed: float | None) -> float | None:
 
 
 def finite(rows: pl.DataFrame) -> pl.DataFrame:
-    """Replace infinite thresholds and ends of ranges by null, since JSON has no infinity."""
-    return rows.with_columns(pl.when(pl.col(pl.Float64).is_finite()).then(pl.col(pl.Float64)))
+    """Replace infinite thresholds and ends of ranges by null, since JSON has no infinity; leave lists out."""
+    return rows.select(~selectors.nested()).with_columns(
+        pl.when(pl.col(pl.Float64).is_finite()).then(pl.col(pl.Float64))
+    )
 
 
 def with_recall(frame: pl.DataFrame, metric: str) -> pl.DataFrame:

@@ -16,6 +16,7 @@ from nci_frames.evaluation.areas.roc import ROC_AUC
 from nci_frames.evaluation.crossovers.envelope import Places
 from nci_frames.evaluation.metrics import CalledMetric, Metric, called_metric
 from nci_frames.evaluation.metrics.directions import better_sign
+from nci_frames.evaluation.metrics.rounding import rounding
 from nci_frames.evaluation.projection.grids import require_columns
 from nci_frames.schemas import RATES
 from nci_frames.schemas.runs import rows_of_runs
@@ -129,6 +130,25 @@ class Contest:
         """
         all_of_them = np.ones(len(x), np.intp)
         return self.best_of(points, rows[0] * all_of_them, len(rows) * all_of_them, x)
+
+
+def tied_models(points: Points, rows: Places, contest: Contest | None = None) -> pl.Series:
+    """Return, for the best row of each range, all models that are as good everywhere in it.
+
+    Where the order of points changes along the axis, only points with the same rates are; where it does not,
+    a single place tells. Without a contest, F-beta at any prevalence and beta is meant.
+    """
+    frame = points.frame
+    if contest is not None and contest.constant:
+        inside = 0.5 if contest.over == "prevalence" else 1.0
+        value = contest.values(frame, np.full(len(frame), inside))
+        best = value[rows[0]]
+        equal = (value == best) | (np.abs(value - best) <= rounding(contest.metric.metric, best))
+        return pl.Series([frame.filter(equal)["model"].unique().sort()] * len(rows), dtype=pl.List(pl.String))
+    rates, best_ones = ["tpr", "fpr"], frame[rows].select("tpr", "fpr")
+    same = frame.select("model", *rates).join(best_ones.unique(), on=rates)
+    names = same.group_by(rates).agg(tied=pl.col("model").unique().sort())
+    return best_ones.join(names, on=rates, how="left", maintain_order="left")["tied"]
 
 
 def check_pairs(models: int) -> None:

@@ -4,7 +4,7 @@ import numpy as np
 import polars as pl
 
 from nci_frames.base.errors import ParameterError
-from nci_frames.evaluation.crossovers.contest import points_of
+from nci_frames.evaluation.crossovers.contest import points_of, tied_models
 from nci_frames.evaluation.crossovers.lines import f_beta_envelope
 from nci_frames.evaluation.crossovers.supported_ranges import LOWEST, WHY, supported_lambdas
 from nci_frames.evaluation.metrics import find_metric
@@ -38,8 +38,9 @@ def decision_map(rates: pl.DataFrame | pl.LazyFrame, /, *, metric: str = "f_beta
 
     Keys are those of *rates*; each value of theirs is a map of its own.
 
-    Of points that are equally good over a whole range, the first by model, then by threshold, is returned.
-    A range is cut in two where the log no longer supports the value of its model.
+    Of points that are equally good over a whole range, the first by model, then by threshold, is returned;
+    ``tied`` names the models of all of them. A range is cut in two where the log no longer supports the value
+    of its model.
 
     Raises
     ------
@@ -95,6 +96,7 @@ def decision_map(rates: pl.DataFrame | pl.LazyFrame, /, *, metric: str = "f_beta
         winners = points.frame[envelope.lines].with_columns(
             point_support(points.frame.columns).alias(LOWEST),
             reason_text(point_reason()).alias(WHY),
+            tied=tied_models(points, envelope.lines),
             lambda_start=pl.Series(envelope.starts),
             lambda_end=pl.Series(np.append(envelope.starts[1:], np.inf)),
         )

@@ -21,6 +21,7 @@ from nci_frames.evaluation.crossovers.supported_ranges import (
     supported_prevalences,
 )
 from nci_frames.evaluation.metrics import Metric
+from nci_frames.evaluation.metrics.rounding import rounding
 from nci_frames.schemas import COUNTS, WINNERS
 
 #: Places at which the best is looked up; a model that leads only between two of them is missed.
@@ -30,9 +31,9 @@ _PLACES = 4_001
 def curve_winners(counts: pl.DataFrame, metric: Metric, start: float, end: float) -> Iterator[pl.DataFrame]:
     """Yield the ranges between two prevalences in which one model has the largest area, group by group."""
     support = area_support(lowest_supported_prevalence(counts, metric=metric.name))
-    for keys, models, borders in _constant(counts) if metric is ROC_AUC else _changing(counts):
+    for keys, models, tied, borders in _constant(counts) if metric is ROC_AUC else _changing(counts):
         ends, kept = borders_within(borders, start, end)
-        yield _ranges(keys, metric, models[kept], ends, support)
+        yield _ranges(keys, metric, models[kept], tied[kept], ends, support)
 
 
 def area_winners(areas: pl.DataFrame, support: pl.DataFrame, low: float, high: float) -> pl.DataFrame:
@@ -56,18 +57,21 @@ def area_winners(areas: pl.DataFrame, support: pl.DataFrame, low: float, high: f
     curves = AreaCurves.through(areas, first, last, 2 * TOLERANCE)
     if not len(curves.models):
         return WINNERS.finish(pl.DataFrame(schema=WINNERS.dtypes()))
-    leaders, borders = _leaders(curves)
+    models, tied, borders = _leaders(curves)
     ranges = np.concatenate([[low], borders, [high]])
-    return WINNERS.finish(
-        _ranges(pl.DataFrame(), PR_AUC, curves.models[leaders], ranges, area_support(support))
-    )
+    return WINNERS.finish(_ranges(pl.DataFrame(), PR_AUC, models, tied, ranges, area_support(support)))
 
 
 def _ranges(
-    keys: pl.DataFrame, metric: Metric, models: pl.Series, ends: Floats, support: pl.DataFrame
+    keys: pl.DataFrame,
+    metric: Metric,
+    models: pl.Series,
+    tied: pl.Series,
+    ends: Floats,
+    support: pl.DataFrame,
 ) -> pl.DataFrame:
     """Return the ranges between *ends* with the model of each, cut where its area begins to be supported."""
-    table = pl.DataFrame({"start": ends[:-1], "end": ends[1:], "model": models}).with_columns(
+    table = pl.DataFrame({"start": ends[:-1], "end": ends[1:], "model": models, "tied": tied}).with_columns(
         metric=pl.lit(metric.name), over=pl.lit("prevalence"), threshold=pl.lit(None, pl.Float64)
     )
     on = ["model", *keys.columns]
@@ -76,26 +80,30 @@ def _ranges(
     )
 
 
-def _constant(counts: pl.DataFrame) -> Iterator[tuple[pl.DataFrame, pl.Series, Floats]]:
+#: The keys, the models that lead one after the other, all that are equal to each, and where they change.
+_Led = tuple[pl.DataFrame, pl.Series, pl.Series, Floats]
+
+
+def _constant(counts: pl.DataFrame) -> Iterator[_Led]:
     """Yield the keys and the model with the largest ROC-AUC, which does not depend on the prevalence."""
     areas = areas_of(counts, 0.5, [ROC_AUC]).filter(pl.col("value").is_not_null())
     keys = COUNTS.keys(counts.columns)
     best = areas.sort(*keys, "value", "model", descending=[*(False for _ in keys), True, False])
     for group in best.partition_by(keys, maintain_order=True) if keys else [best]:
         if len(group):
-            yield group[:1].select(keys), group["model"][:1], np.empty(0)
+            value = group["value"].to_numpy()
+            equal = group["model"].filter(pl.Series(value[0] - value <= rounding(ROC_AUC, value[:1])))
+            yield group[:1].select(keys), group["model"][:1], equal.sort().implode(), np.empty(0)
 
 
-def _changing(counts: pl.DataFrame) -> Iterator[tuple[pl.DataFrame, pl.Series, Floats]]:
-    """Yield the keys, the models that lead one after the other, and where they change."""
+def _changing(counts: pl.DataFrame) -> Iterator[_Led]:
     for keys, curves in area_curves(counts):
         if len(curves.models):
-            leaders, borders = _leaders(curves)
-            yield keys, curves.models[leaders], borders
+            yield keys, *_leaders(curves)
 
 
-def _leaders(curves: AreaCurves) -> tuple[list[int], Floats]:
-    """Return the models that lead one after the other, and the prevalences where they change."""
+def _leaders(curves: AreaCurves) -> tuple[pl.Series, pl.Series, Floats]:
+    """Return the models that lead one after the other, their equals, and the prevalences of the changes."""
     places = np.linspace(curves.low, curves.high, _PLACES)
     areas = curves.everywhere(places)
     # At the first place models may be equal except for rounding; the next one decides.
@@ -114,7 +122,14 @@ def _leaders(curves: AreaCurves) -> tuple[list[int], Floats]:
             first = np.lexsort((-column[rivals], met))[0]
             leaders.append(int(rivals[first]))
             borders.append(met[first])
-    return leaders, axis_value("prevalence", np.array(borders[1:]))
+    tied = []
+    for leader, since, until in zip(leaders, borders, [*borders[1:], curves.high], strict=True):
+        here = areas[:, (places >= since) & (places <= until)]
+        apart = np.abs(here - here[leader]) > curves.rounding * here[leader]
+        equal = ~apart.any(axis=1) if here.size else np.arange(len(areas)) == leader
+        tied.append(curves.models.filter(pl.Series(equal)).sort())
+    names = pl.Series(tied, dtype=pl.List(pl.String))
+    return curves.models[leaders], names, axis_value("prevalence", np.array(borders[1:]))
 
 
 def _overtaking(curves: AreaCurves, leader: int, rival: int, low: float, high: float) -> float:

@@ -8,7 +8,15 @@ import polars as pl
 from nci_frames.base.arguments import Prevalences
 from nci_frames.base.errors import ParameterError
 from nci_frames.base.typing import Floats
-from nci_frames.evaluation.crossovers.contest import Contest, Over, Points, check_curve, contests, points_of
+from nci_frames.evaluation.crossovers.contest import (
+    Contest,
+    Over,
+    Points,
+    check_curve,
+    contests,
+    points_of,
+    tied_models,
+)
 from nci_frames.evaluation.crossovers.envelope import Places
 from nci_frames.evaluation.crossovers.lines import LineContest, has_lines
 from nci_frames.evaluation.crossovers.pr_auc_winners import curve_winners
@@ -67,8 +75,9 @@ def winner_ranges(
 
     Keys are those of *rates*. Areas have no threshold. ``supported`` is of the value of the best model.
 
-    Of points that are equally good over a whole range, the first by model, then by threshold, is returned.
-    A range over prevalence is cut in two where the log begins to support the value of its model.
+    Of points that are equally good over a whole range, the first by model, then by threshold, is returned;
+    ``tied`` names the models of all of them, so that equal models are not told apart by their names. A range
+    over prevalence is cut in two where the log begins to support the value of its model.
 
     Raises
     ------
@@ -127,6 +136,7 @@ def winner_ranges(
         ranges = points.frame[rows].with_columns(
             metric=pl.lit(asked[0].metric.label),
             over=pl.lit(over),
+            tied=tied_models(points, rows, asked[0]),
             start=pl.Series(ends[:-1]),
             end=pl.Series(ends[1:]),
         )

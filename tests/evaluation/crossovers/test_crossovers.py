@@ -1,5 +1,6 @@
 """Where the order of models changes, against brute force, high precision, and every point of a fine grid."""
 
+from pathlib import Path
 from typing import Any
 
 import hypothesis.strategies as st
@@ -7,10 +8,12 @@ import numpy as np
 import polars as pl
 import pytest
 from hypothesis import example, given
+from polars.testing import assert_frame_equal
 
 import nci_frames as nf
 from nci_frames.evaluation.crossovers.decision_map import find_never_best
 from nci_frames.evaluation.crossovers.envelope import lower_envelope
+from tests.comparisons import counts_of
 from tests.logs import random_log, rates_of
 
 WHOLE = st.integers(0, 60)
@@ -146,7 +149,7 @@ def test_segments_are_compared_apart_and_groups_of_one_class_left_out() -> None:
     rates = nf.compute_rates(counts)
     whole = nf.decision_map(rates)
     assert whole.columns == [
-        "country", "lambda_start", "lambda_end", "model", "threshold", "supported", "reason",
+        "country", "lambda_start", "lambda_end", "model", "tied", "threshold", "supported", "reason",
     ]  # fmt: skip
     for country in (None, "at", "de"):
         alone = rates.filter(pl.col("country").eq_missing(country))
@@ -199,3 +202,39 @@ def test_questions_that_have_no_map_and_no_ranges() -> None:
         nf.winner_ranges(rates, metric="f_beta", over="prevalence", start=0.5, end=0.2)
     with pytest.raises(nf.ParameterError, match="a decision map of 'accuracy' is not possible"):
         nf.decision_map(rates, metric="accuracy")
+
+
+TWINS = pl.concat(
+    counts_of({name: rates}).with_columns(model=pl.lit(name))
+    for name, rates in {"b": (0.6, 0.01), "a": (0.6, 0.01), "c": (0.8, 0.2), "d": (0.7, 0.2)}.items()
+)
+
+
+@pytest.mark.parametrize("metric", ["f_beta", "precision", "expected_cost", "pr_auc", "roc_auc", "mcc"])
+def test_equal_models_are_named_together(metric: str) -> None:
+    asked: Any = nf.expected_cost(c_fp=1, c_fn=9) if metric == "expected_cost" else metric
+    frame = TWINS if metric.endswith("auc") else nf.compute_rates(TWINS.filter(threshold=0.5))
+    ranges = nf.winner_ranges(frame, metric=asked, over="prevalence")
+    tied = dict(ranges.select("model", "tied").rows())
+    assert set(tied) <= {"a", "c"}
+    assert all(names == (["a", "b"] if model == "a" else [model]) for model, names in tied.items())
+    assert len(tied) == (1 if metric in ("precision", "roc_auc") else 2)
+    alone = nf.winner_ranges(frame.filter(pl.col("model") != "b"), metric=asked, over="prevalence")
+    assert_frame_equal(alone.drop("tied"), ranges.drop("tied"))
+    assert alone["tied"].list.len().to_list() == [1] * len(alone)
+
+
+def test_a_map_names_equal_models_and_files_hold_them(tmp_path: Path) -> None:
+    whole = nf.decision_map(nf.compute_rates(TWINS.filter(threshold=0.5)))
+    assert whole.select("model", "tied").unique(maintain_order=True).rows() == [
+        ("c", ["c"]), ("a", ["a", "b"])
+    ]  # fmt: skip
+    text = nf.save_table(whole, tmp_path / "map.csv").read_text()
+    assert pl.read_csv(tmp_path / "map.csv").schema["tied"] == pl.String
+    assert ",a; b," in text
+    assert "| a; b |" in nf.save_table(whole, tmp_path / "map.md").read_text()
+    assert pl.read_parquet(nf.save_table(whole, tmp_path / "map.parquet")).schema["tied"] == pl.List(
+        pl.String
+    )
+    hostile = whole.with_columns(tied=pl.Series([["=1", "b"]] * len(whole)))
+    assert ",'=1; b," in nf.save_table(hostile, tmp_path / "map.csv").read_text()
