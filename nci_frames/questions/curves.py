@@ -11,8 +11,7 @@ from nci_frames.charts.curves import (
 from nci_frames.charts.intervals import chart_precision_uncertainty
 from nci_frames.charts.operating_points import chart_pos_fraction, chart_pr, chart_roc
 from nci_frames.questions.comparison import Comparison
-from nci_frames.questions.report_question import Chart, picture
-from nci_frames.questions.shown import marks, of_shown, shown_models
+from nci_frames.questions.report_question import Chart, marks, of_shown, picture, shown_models
 
 #: Bands of more models than this overlap too much; and of precision, whose bands are drawn alone.
 _MOST_BANDS, _MOST_PRECISION_BANDS = 4, 6

@@ -4,8 +4,7 @@ import polars as pl
 
 from nci_frames.charts.f_beta_plot import chart_f_beta_plot
 from nci_frames.questions.comparison import Comparison
-from nci_frames.questions.report_question import Chart, ReportQuestion, picture
-from nci_frames.questions.shown import shown_models
+from nci_frames.questions.report_question import Chart, ReportQuestion, picture, shown_models
 from nci_frames.tables.numbers import format_grid
 
 #: Bands of more models than this overlap too much.

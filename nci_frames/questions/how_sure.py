@@ -6,8 +6,7 @@ from nci_frames.base.arguments import LEAST_BUCKETS
 from nci_frames.base.messages import quantity
 from nci_frames.charts.best_model import chart_probability_best
 from nci_frames.questions.comparison import Comparison
-from nci_frames.questions.report_question import Chart, ReportQuestion, picture
-from nci_frames.questions.shown import marks, of_shown
+from nci_frames.questions.report_question import Chart, ReportQuestion, marks, of_shown, picture
 
 
 def _by_f_beta(comparison: Comparison) -> pl.DataFrame | None:

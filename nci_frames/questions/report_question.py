@@ -1,4 +1,4 @@
-"""What a question of a report is: its table, its sentences, its chart, and where they stand."""
+"""What a question of a report is: its table, its sentences, its chart of which models, and its place."""
 
 import inspect
 from collections.abc import Callable, Mapping
@@ -11,6 +11,7 @@ import polars as pl
 from nci_frames.base.arguments import check_utf8
 from nci_frames.base.errors import ParameterError
 from nci_frames.questions.comparison import Comparison
+from nci_frames.questions.log_tables import MOST_MODELS
 
 Chart = alt.LayerChart | alt.FacetChart
 
@@ -117,3 +118,18 @@ def picture(
     return ReportQuestion(
         name=name, title=title, section=section, table=table, say=lambda _: [], draw=draw, live=live
     )
+
+
+def shown_models(comparison: Comparison, /, *, most: int = MOST_MODELS) -> list[str]:
+    """Return the models that charts show: the few that rank highest anywhere, sorted."""
+    return sorted(comparison.leading[:most])
+
+
+def of_shown(table: pl.DataFrame, comparison: Comparison, /, *, most: int = MOST_MODELS) -> pl.DataFrame:
+    """Return the rows of these models."""
+    return table.filter(pl.col("model").is_in(shown_models(comparison, most=most), nulls_equal=True))
+
+
+def marks(comparison: Comparison, /) -> dict[str, Any]:
+    """Return what charts over prevalence have in common: these models, and the prevalence of the log."""
+    return {"models": shown_models(comparison), "observed": comparison.observed_prevalence}

@@ -9,8 +9,7 @@ from nci_frames.charts.winners import chart_decision_map, chart_rank_over_preval
 from nci_frames.questions.comparison import Comparison
 from nci_frames.questions.order import Order, order_lines, read_leads, read_order
 from nci_frames.questions.ranked import Measure, measure_names, ranked_tables
-from nci_frames.questions.report_question import Chart, ReportQuestion, picture
-from nci_frames.questions.shown import marks, of_shown
+from nci_frames.questions.report_question import Chart, ReportQuestion, marks, of_shown, picture
 
 
 def orders(comparison: Comparison) -> Mapping[Measure, Order]:

@@ -6,8 +6,7 @@ from nci_frames.charts.intervals import chart_intervals
 from nci_frames.evaluation.metrics import called_metric
 from nci_frames.questions.answer_lines import answer_lines, measure_name
 from nci_frames.questions.comparison import Comparison
-from nci_frames.questions.report_question import Chart, ReportQuestion, picture
-from nci_frames.questions.shown import of_shown, shown_models
+from nci_frames.questions.report_question import Chart, ReportQuestion, of_shown, picture, shown_models
 from nci_frames.tables.numbers import format_grid
 
 

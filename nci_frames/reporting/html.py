@@ -15,9 +15,8 @@ from nci_frames.charts.parts.theme import DARK, DASHES, model_style
 from nci_frames.questions.comparison import Comparison
 from nci_frames.questions.ranked import RankedTable, doubt_of, ranked_tables
 from nci_frames.questions.report import TITLE, Answered, answered
-from nci_frames.questions.report_question import ReportQuestion
+from nci_frames.questions.report_question import ReportQuestion, shown_models
 from nci_frames.questions.segment_table import segment_numbers, why_untested
-from nci_frames.questions.shown import shown_models
 from nci_frames.questions.worst_segments import worst_segments
 from nci_frames.reporting.bundle import vega_bundle
 from nci_frames.reporting.gates import RunSummary

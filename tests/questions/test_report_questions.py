@@ -1,11 +1,16 @@
-"""What the report draws, and of whom."""
+"""What a report draws, and of whom; what is left out of long curves before they are drawn or resampled."""
 
+import numpy as np
+import polars as pl
 import pytest
 
+import nci_frames as nf
+from nci_frames.questions.certainty import _fewer_steps
+from nci_frames.questions.drawn_curves import report_curves
 from nci_frames.questions.log_tables import MOST_MODELS
 from nci_frames.questions.report import report_charts
-from nci_frames.questions.shown import shown_models
-from tests.comparisons import comparison
+from nci_frames.questions.report_question import shown_models
+from tests.comparisons import MODELS, comparison
 
 
 def test_the_models_shown_are_those_nearest_to_the_top() -> None:
@@ -20,3 +25,56 @@ def test_every_chart_holds_at_most_5000_rows() -> None:
     models = {f"m{i:02d}": (0.9 - i / 50, 0.3 / 1.2**i) for i in range(16)}
     for name, chart in report_charts(comparison(models, segments=["DE", None])).items():
         assert 0 < sum(map(len, chart.to_dict(validate=False)["datasets"].values())) <= 5_000, name
+
+
+def test_long_curves_keep_their_shape_at_every_prevalence() -> None:
+    rng = np.random.default_rng(0)
+    label = rng.random(150_000) < 0.1
+    score = rng.normal(label * 1.5, 1)
+    log = pl.DataFrame({"model": np.where(np.arange(150_000) % 2, "a", "b"), "label": label, "score": score})
+    rates = nf.compute_rates(nf.count_confusion(log, thresholds="exact"))
+    thinned = report_curves(rates, ["a", "b"])
+    assert thinned.height < rates.height / 10
+    assert thinned.join(rates, on=["model", "threshold"], how="anti").is_empty()
+    for model in ("a", "b"):
+        every, kept = (
+            table.filter(pl.col("model") == model, pl.col("fpr") > 0).sort("fpr", "tpr")
+            for table in (rates, thinned)
+        )
+        x, y, kept_x, kept_y = every["fpr"].log(), every["tpr"], kept["fpr"].log(), kept["tpr"]
+        # A riser is met from the side, a tread from above.
+        above = np.abs(np.interp(x, kept_x, kept_y) - y.to_numpy())
+        beside = np.abs(np.interp(y, kept_y, kept_x) - x.to_numpy()) / (x.max() - x.min())
+        assert np.minimum(above, beside).max() < 5e-4  # a quarter of a pixel of the chart
+
+
+def test_short_curves_are_left_as_they_are() -> None:
+    rates = comparison().rates
+    assert report_curves(rates, list(MODELS)).equals(rates)
+    assert report_curves(rates, ["forest"]).equals(rates.filter(model="forest"))
+
+
+@pytest.mark.parametrize(("positives", "negatives"), [(174, 1623), (3000, 30_000)])
+def test_fewer_steps_change_no_area_by_much(positives: int, negatives: int) -> None:
+    rng = np.random.default_rng(positives)
+    label = np.repeat([True, False], [positives, negatives])
+    logs = [
+        pl.DataFrame({"model": name, "label": label, "score": rng.normal(label * shift, 1)})
+        for name, shift in (("near", 1.0), ("far", 2.5))
+    ]
+    counts = nf.count_confusion(pl.concat(logs), thresholds="exact")
+    fewer = _fewer_steps(counts)
+    assert fewer.height < 2 * min(1200, positives + 2)
+    prevalences = [1e-6, 1e-4, 1e-2, 0.5]
+    of_all, of_fewer = (
+        nf.compute_areas(frame, prevalence=prevalences).filter(metric="pr_auc")["value"].to_list()
+        for frame in (counts, fewer)
+    )
+    # A step of its own for each of the first positives: then nothing is lost at all.
+    assert of_fewer == pytest.approx(of_all, rel=1e-12 if positives <= 192 else 0.003)
+
+
+def test_few_thresholds_stay_as_they_are() -> None:
+    log = pl.DataFrame({"model": "a", "label": [0, 1] * 50, "score": np.arange(100.0)})
+    counts = nf.count_confusion(log, thresholds="exact")
+    assert _fewer_steps(counts).equals(counts)
