@@ -216,7 +216,7 @@ def chart_decomposition(
         *_segment_names(frame, key), "model", *_NUMBERS, "reason", against="reference", note=reason
     ).sort("model", "place")
     # The reference has its own row at the top, where its name is data.
-    named = pl.col("reference").fill_null(_missing_name(frame[key]))
+    named = pl.col("reference").fill_null(schemas.missing_name(frame[key]))
     reference = frame.select("model", segment=named).unique().sort("model")
     reference = reference.with_columns(place=pl.lit(0, pl.Int64), note=pl.lit("reference"))
     parts = rows.unpivot(
@@ -287,16 +287,6 @@ def _segment_names(rows: pl.DataFrame, segment: str) -> list[pl.Expr]:
     name = schemas.key_text(segment, rows.schema[segment])
     place = pl.col(segment).rank("dense").cast(pl.Int64)
     return [
-        name.fill_null(_missing_name(rows[segment])).alias("segment"),
+        name.fill_null(schemas.missing_name(rows[segment])).alias("segment"),
         place.fill_null(rows[segment].n_unique()).alias("place"),
     ]
-
-
-def _missing_name(segments: pl.Series) -> str:
-    """Return the label of null: "missing", or "missing (null)" if a segment has that name."""
-    text = schemas.key_text(segments.name, segments.dtype)
-    named = set(segments.to_frame().select(text).to_series().drop_nulls())
-    name = "missing"
-    while name in named:
-        name += " (null)"
-    return name

@@ -55,7 +55,7 @@ class Answer:
         return str(self.models["metric"][0])
 
 
-@dataclass
+@dataclass(eq=False)
 class Asked:
     """A question put to the counts of a log.
 

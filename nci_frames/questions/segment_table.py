@@ -8,7 +8,7 @@ import polars as pl
 from nci_frames.charts.parts.selection import finite
 from nci_frames.questions.comparison import Comparison
 from nci_frames.questions.worst_segments import is_worse
-from nci_frames.schemas import key_text
+from nci_frames.schemas import key_text, missing_name
 from nci_frames.tables.names import drawable
 from nci_frames.tables.numbers import format_threshold
 from nci_frames.tables.packed import packed
@@ -18,8 +18,6 @@ CHARTED = 6
 
 #: The column that names a segment in a chart, where several keys are one text.
 LABEL = "segment"
-
-_MISSING = "missing"
 
 #: What the table shows of ``segment_ranks``.
 _SHOWN = (
@@ -119,13 +117,10 @@ def segment_labels(frame: pl.DataFrame, keys: Sequence[str], /) -> pl.Expr:
     """
     texts = []
     for key in keys:
-        name = _MISSING
         text = key_text(key, frame.schema[key])
-        while (frame.select(text).to_series() == name).any():
-            name += " (null)"
         # A dot in a value is not taken for one between two values.
         text = text.str.replace_all("·", "··") if len(keys) > 1 else text
-        texts.append(text.fill_null(name))
+        texts.append(text.fill_null(missing_name(frame[key])))
     return pl.concat_str(texts, separator=" · ").alias(LABEL)
 
 

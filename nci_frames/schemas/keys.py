@@ -101,3 +101,16 @@ def _of_bytes(column: pl.Series) -> pl.Series:
         return column.cast(pl.String)
     except pl.exceptions.ComputeError:
         return "0x" + column.bin.encode("hex")
+
+
+def missing_name(values: pl.Series) -> str:
+    """Return a name for null among the values of a key that none of them has as its text.
+
+    >>> [missing_name(pl.Series("country", [name, None])) for name in ("at", "missing")]
+    ['missing', 'missing (null)']
+    """
+    texts = set(values.to_frame().select(key_text(values.name, values.dtype)).to_series())
+    name = "missing"
+    while name in texts:
+        name += " (null)"
+    return name
