@@ -90,7 +90,7 @@ def test_every_format_can_be_asked_for(name: str, kinds: tuple[str, ...]) -> Non
 
 @pytest.mark.thorough
 def test_hostile_names_pass_through_every_format_that_is_asked_for(tmp_path: Path) -> None:
-    names = [name for name in NAMES if name]
+    names = [*filter(None, NAMES), "\u202eevil\u2066", "\ue000option=1\ue001--option 1\ue002"]
     rows = len(names) + 1
     log = pl.DataFrame(
         {
@@ -108,6 +108,7 @@ def test_hostile_names_pass_through_every_format_that_is_asked_for(tmp_path: Pat
         "-b", "1,2", "--title", "a title", "--format", "md, json", "--format", "html,md", "--tables", "csv",
         "--tables", "md,parquet", "--charts", "json",
     )  # fmt: skip
+    assert {letter for letter in done.output if not letter.isprintable()} == {"\n"}
     assert f"{8 * rows} predictions counted; report: {out}/report.md" in done.output
     tables, charts = ({Path(file).stem for file in written(out / kind)} for kind in ("tables", "charts"))
     assert tables > {"counts", "answer", "answer_winners", "points", "areas", "decisions"}

@@ -250,6 +250,14 @@ def test_too_small_a_disk_is_known_before(tmp_path: Path, monkeypatch: pytest.Mo
     assert not names(tmp_path)
 
 
+@pytest.mark.usefixtures("tiny")
+def test_a_scratch_file_that_cannot_be_read_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("numpy.fromfile", lambda _, dtype, __: np.empty(0, dtype))
+    with pytest.raises(nf.OutputError, match="the scratch file cannot be read"):
+        nf.sink_exact_counts(LOG, tmp_path / "exact.parquet")
+    assert not names(tmp_path)
+
+
 KILLED = """
 import os, signal, sys
 from pathlib import Path
