@@ -1,5 +1,6 @@
 """Files of an object store, of which one can be replaced only if nobody else has replaced it meanwhile."""
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -20,7 +21,7 @@ _OF_CLIENT = {
 }
 #: Options that a ledger alone takes: how its table commits, which is not how a run is published.
 _OF_LEDGER = {"allow_unsafe_rename", "conditional_put", "copy_if_not_exists", "locking_provider"}
-_PROVIDERS = ("aws_", "azure_", "google_")
+_PROVIDER = re.compile(r"^(aws|azure|google)_")
 
 
 class OvertakenError(Exception):
@@ -123,9 +124,7 @@ def _split(options: Mapping[str, str]) -> tuple[dict[str, str], dict[str, Any]]:
     client: dict[str, Any] = {}
     for given, value in options.items():
         key = given.lower()
-        bare = key
-        for provider in _PROVIDERS:
-            bare = bare.removeprefix(provider)
+        bare = _PROVIDER.sub("", key)
         if bare in _OF_CLIENT:
             client[bare] = {"true": True, "false": False}.get(value.lower(), value)
         elif bare.removeprefix("s3_") not in _OF_LEDGER:

@@ -15,6 +15,8 @@ _SEPARATION = {"forest": 2.6, "linear": 2.2}
 #: Share of positives, and of rows, by country.
 _COUNTRIES = {"at": (0.02, 0.2), "de": (0.05, 0.5), "fr": (0.1, 0.3)}
 _FIRST_NIGHT = date(2026, 3, 1)
+#: Rows of a night.
+_ROWS = 4000
 
 
 def write_job(folder: Path, *, example: bool = False) -> Path:
@@ -38,12 +40,12 @@ def write_job(folder: Path, *, example: bool = False) -> Path:
     with replacing(file, what="job file") as beside:
         beside.write_text(text, encoding="utf-8", newline="")
     if example:
-        write_example_logs(folder / "logs")
+        _write_logs(folder / "logs")
     return file
 
 
-def write_example_logs(folder: Path, *, nights: int = 5, rows: int = 4000, seed: int = 0) -> list[Path]:
-    """Write synthetic logs of two models, a file for each night.
+def _write_logs(folder: Path) -> None:
+    """Write synthetic logs of two models, a file for each of five nights.
 
     The columns are model, label, score and country; the date is in the path. Each model scores the same rows.
 
@@ -54,18 +56,16 @@ def write_example_logs(folder: Path, *, nights: int = 5, rows: int = 4000, seed:
     """
     names = np.array(list(_COUNTRIES))
     prevalence, shares = np.array(list(_COUNTRIES.values())).T
-    paths = []
-    for night in range(nights):
-        rng = np.random.default_rng([seed, night])
-        country = rng.choice(len(names), rows, p=shares)
-        label = rng.random(rows) < prevalence[country]
+    for night in range(5):
+        rng = np.random.default_rng([0, night])
+        country = rng.choice(len(names), _ROWS, p=shares)
+        label = rng.random(_ROWS) < prevalence[country]
         frames = []
         for model, distance in _SEPARATION.items():
             logit = rng.normal(np.where(label, distance, 0.0), 1.0) - 1.5
             score = 1 / (1 + np.exp(-logit))
             columns = {"label": label.astype(np.int8), "score": score, "country": names[country]}
             frames.append(pl.DataFrame({"model": model, **columns}))
-        paths.append(folder / f"{_FIRST_NIGHT + timedelta(days=night):%Y-%m-%d}" / "predictions.parquet")
-        with replacing(paths[-1], what="log") as beside:
+        path = folder / f"{_FIRST_NIGHT + timedelta(days=night):%Y-%m-%d}" / "predictions.parquet"
+        with replacing(path, what="log") as beside:
             write_parquet(pl.concat(frames), beside)
-    return paths
