@@ -206,11 +206,9 @@ def _filling(figures: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
     by_chart = groupby(figures, lambda figure: (figure["section"], figure["chart"], figure["wide"]))
     for (_, chart, _), group in by_chart:
         row = list(group)
-        if not chart:
-            filled += row
-            continue
-        alone = len(row) % 2 == 1
-        filled += [*row[:-1], {**row[-1], "wide": row[-1]["wide"] or alone}]
+        if chart and len(row) % 2 == 1:
+            row[-1] = {**row[-1], "wide": True}
+        filled += row
     return filled
 
 

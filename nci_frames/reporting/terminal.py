@@ -40,18 +40,16 @@ def print_answer(comparison: Comparison, console: Console) -> None:
         Where to.
     """
     first, *rest = answer_lines(comparison.said) + segment_lines(comparison)
-    for part in Text(printable(first), style="bold").wrap(console, console.width):
-        part.rstrip()
-        console.print(part)
+    _print_wrapped(console, first, indent="", style="bold")
     for line in rest:
-        _print_indented(console, printable(line))
+        _print_wrapped(console, line)
 
 
 def print_conclusion(answers: Mapping[str, Answer], console: Console) -> None:
     """Print the answers of several logs, a sentence each; *answers* has them by the names of the logs."""
     for name, answer in answers.items():
         console.print(Text(printable(name), style="bold"))
-        _print_indented(console, printable(short_answer(answer)))
+        _print_wrapped(console, short_answer(answer))
 
 
 def print_comparison(
@@ -92,7 +90,7 @@ def print_comparison(
         if shown.question.live.get("looked") or shown.question.section == "segments":
             continue
         for line in shown.sentences or []:
-            _print_indented(console, printable(line))
+            _print_wrapped(console, line)
     _print_ranked(comparison, console)
     for shown in found:
         if shown.sentences is None:
@@ -113,7 +111,7 @@ def render_text(
     print_answer(comparison, console)
     print_comparison(comparison, console, questions=questions)
     for label, value in facts:
-        _print_indented(console, f"{printable(str(label))}: {printable(str(value))}")
+        _print_wrapped(console, f"{label}: {value}")
     text = cast("io.StringIO", console.file).getvalue()
     return "".join(f"{line.rstrip()}\n" for line in text.splitlines())
 
@@ -137,9 +135,8 @@ def _print_ranked(comparison: Comparison, console: Console) -> None:
             _print(console, table.cells(columns), f"{table.title}, {table.where}", names)
 
 
-def _print_indented(console: Console, line: str) -> None:
-    indent = "  "
-    for part in Text(line).wrap(console, console.width - len(indent)):
+def _print_wrapped(console: Console, line: str, *, indent: str = "  ", style: str = "") -> None:
+    for part in Text(printable(line), style=style).wrap(console, console.width - len(indent)):
         part.rstrip()
         console.print(Text.assemble(indent, part))
 
