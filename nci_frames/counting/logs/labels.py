@@ -46,12 +46,8 @@ def _number(text: str) -> int | float | None:
     return None
 
 
-def check_labels(
-    source: OpenedLog, column: str, dtype: pl.DataType, positive: object
-) -> tuple[bool, int | None]:
-    """Refuse labels if it is not clear which are positive.
-
-    Return whether the labels were read and met, and of how many rows if that says more than the source.
+def check_labels(source: OpenedLog, column: str, dtype: pl.DataType, positive: object) -> int | None:
+    """Refuse labels if it is not clear which are positive; return how many rows were read for it, if any.
 
     Raises
     ------
@@ -63,7 +59,7 @@ def check_labels(
     where = f"column {column!r} of {source.where}"
     if positive is None:
         if dtype == pl.Boolean or dtype.is_numeric() or dtype == pl.Null:
-            return False, None
+            return None
         seen = source.some(column, 5)
         values = sorted(seen.cast(pl.String, strict=False))
         msg = "it is not clear which label is the positive one"
@@ -87,7 +83,7 @@ def check_labels(
     if len(seen) == 2 and positive not in seen.to_list():
         msg = f"no row has the positive label {positive!r}"
         raise InvalidRowsError(msg, where=where, found=f"labels {found}", hint="check its spelling")
-    return len(seen) > 0, rows
+    return rows
 
 
 def positive_hint(source: OpenedLog, column: str) -> str | None:

@@ -164,17 +164,17 @@ def scan_behind(predictions: Predictions, *, labelled: bool = True) -> Scan:
 def _scan(opened: OpenedLog, columns: Roles, positive: Positive, on_invalid: OnInvalid) -> Scan:
     schema = opened.schema()
     _check_types(schema, columns, opened.where)
-    met, seen = False, None
+    seen = None
     if columns.label is not None:
         positive = as_label(positive, schema[columns.label], opened.where)
-        met, seen = check_labels(opened, columns.label, schema[columns.label], positive)
+        seen = check_labels(opened, columns.label, schema[columns.label], positive)
 
     once = opened.rows is None and (opened.has_frames or not opened.files)
     # Of values that can be sent to another process.
     prepare = functools.partial(raw_predictions, schema=schema, columns=columns, positive=positive, once=once)
     known = seen if opened.rows is None else opened.rows
     rows = None if known is None else known * len(columns.scores)
-    passes = Passes(least=int(met), exactly=rows if opened.rows is None else None)
+    passes = Passes(exactly=rows if opened.rows is None else None)
     return Scan(opened, tuple(columns.keys), on_invalid, prepare, rows, columns.label, passes)
 
 
