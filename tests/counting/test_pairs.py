@@ -1,4 +1,4 @@
-"""Two models on the same units: joint counts against a brute force, and DeLong's test against sums by hand."""
+"""Two models on the same units: joint counts by brute force, and DeLong's test by sums by hand."""
 
 import itertools
 
