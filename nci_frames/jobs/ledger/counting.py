@@ -166,8 +166,8 @@ def _read(file: SourceFile, settings: CountingSettings, *, rows: int | None = No
                 if column not in schema.names:
                     there = [*schema.names, *sorted(keys)]
                     raise SchemaError.missing_column(column, role, repr(file.path), there)
-            empty = schema.empty_table().select(list(needed))
-            table = parquet.read(columns=list(needed)) if rows is None else empty
+            kept = pa.schema([schema.field(column) for column in needed])
+            table = parquet.read(columns=kept.names) if rows is None else kept.empty_table()
         # A changed bit may leave a text that is no UTF-8.
         table.validate(full=True)
         # Without the metadata of the file, which may be no UTF-8 either: Polars reads it and panics.
