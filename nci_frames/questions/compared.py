@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import polars as pl
 
-from nci_frames.base.arguments import beta_values, check_repeats
+from nci_frames.base.arguments import beta_values, check_repeats, nearest
 from nci_frames.base.errors import ParameterError
 from nci_frames.evaluation.arrays.few_thresholds import near_threshold
 from nci_frames.evaluation.field.prevalences import Field
@@ -123,7 +123,8 @@ class Compared:
         """
         if self.question.prevalence is not None:
             return self.question.prevalence
-        return places.middle_prevalence(self.prevalence, self.observed_prevalence)
+        grid, observed = self.prevalence, self.observed_prevalence
+        return nearest(grid, grid[len(grid) // 2] if observed is None else observed)
 
     @property
     def main_prevalences(self) -> tuple[float, ...]:
@@ -132,8 +133,17 @@ class Compared:
 
     @property
     def prevalence_range(self) -> tuple[float, float]:
-        """The prevalences between which ``area_nodes`` determines every PR-AUC."""
-        return places.prevalence_range(self.prevalence, self.observed_prevalence)
+        """The prevalences between which ``area_nodes`` determines every PR-AUC.
+
+        A range within (0, 1), at least a decade wide, that contains all prevalences inside (0, 1).
+        """
+        observed = self.observed_prevalence
+        etas = [*self.prevalence, *([] if observed is None else [observed])]
+        inside = [eta for eta in etas if 0 < eta < 1] or [0.1]
+        low, high = min(inside), max(inside)
+        # Too narrow a range is widened: its odds are spread by the same factor on both sides.
+        wide = max(1.0, (10 / (high * (1 - low) / (low * (1 - high)))) ** 0.5)
+        return low / (low + (1 - low) * wide), high * wide / (high * wide + 1 - high)
 
     @computed
     def _near(self) -> pl.DataFrame:

@@ -32,6 +32,9 @@ from nci_frames.tables.numbers import format_grid
 #: Curves are drawn of at most so many models: more cannot be distinguished by colour and stroke.
 MOST_MODELS = 12
 
+#: At so many prevalences all models are compared with the best one.
+_MOST_TESTED = 48
+
 #: What a comparison projects: the metrics of the papers.
 METRICS = ("precision", "recall", "f_beta", "accuracy", "pos_fraction")
 
@@ -313,7 +316,11 @@ class LogTables(Compared):
 
     @property
     def _tested(self) -> tuple[float, ...]:
-        return places.tested_prevalences(self.prevalence, self.main_prevalences)
+        """The main prevalences, and of the others as many, evenly, as a limit allows."""
+        grid = self.prevalence
+        steps = min(len(grid), _MOST_TESTED)
+        picked = {grid[round(step * (len(grid) - 1) / max(steps - 1, 1))] for step in range(steps)}
+        return tuple(sorted(picked.union(self.main_prevalences)))
 
     def _prevalence_winners(self, points: pl.DataFrame) -> pl.DataFrame:
         main = self.main_beta

@@ -14,9 +14,6 @@ from nci_frames.evaluation.field.prevalences import Field, field_of, is_field
 #: More prevalences would take minutes, and no table or chart shows them.
 _MOST_PREVALENCES = 10_000
 
-#: At so many prevalences all models are compared with the best one.
-_MOST_TESTED = 48
-
 #: Steps of the grid over prevalence that stands for a field.
 _FIELD_STEPS = 31
 
@@ -30,27 +27,6 @@ SLIDER = (0.5, 1.0, 2.0)
 def main_beta(betas: Sequence[float]) -> float:
     """Return the beta nearest to 1, by ratio."""
     return nearest([beta for beta in betas if 0 < beta < float("inf")] or betas, 1.0)
-
-
-def middle_prevalence(grid: Sequence[float], observed: float | None) -> float:
-    """Return the prevalence of the grid that is nearest to the log's own, or the middle one."""
-    return nearest(grid, grid[len(grid) // 2] if observed is None else observed)
-
-
-def tested_prevalences(grid: Sequence[float], mains: Sequence[float]) -> tuple[float, ...]:
-    """Return the main prevalences, and of the others as many, evenly, as a limit allows."""
-    steps = min(len(grid), _MOST_TESTED)
-    picked = {grid[round(step * (len(grid) - 1) / max(steps - 1, 1))] for step in range(steps)}
-    return tuple(sorted(picked.union(mains)))
-
-
-def prevalence_range(grid: Sequence[float], observed: float | None) -> tuple[float, float]:
-    """Return a range within (0, 1), at least a decade wide, that contains all prevalences inside (0, 1)."""
-    inside = [eta for eta in [*grid, *([] if observed is None else [observed])] if 0 < eta < 1] or [0.1]
-    low, high = min(inside), max(inside)
-    # Too narrow a range is widened: its odds are spread by the same factor on both sides.
-    wide = max(1.0, (10 / (high * (1 - low) / (low * (1 - high)))) ** 0.5)
-    return low / (low + (1 - low) * wide), high * wide / (high * wide + 1 - high)
 
 
 def answer_prevalences(
