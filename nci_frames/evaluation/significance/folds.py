@@ -12,8 +12,16 @@ from nci_frames.base.messages import quantity
 from nci_frames.evaluation.metrics import called_metric
 from nci_frames.evaluation.metrics.directions import better_sign
 from nci_frames.evaluation.significance.corrections import holm
-from nci_frames.evaluation.significance.fold_values import CASE, SUMMARY, FoldValues, Metrics
-from nci_frames.evaluation.significance.paired_tests import Flags, bootstrap_test, t_test, without_spread
+from nci_frames.evaluation.significance.fold_values import (
+    CASE,
+    SUMMARY,
+    Flags,
+    FoldValues,
+    Metrics,
+    bootstrap_test,
+    t_test,
+    without_spread,
+)
 from nci_frames.schemas import FOLD_COMPARISONS, FOLD_SUMMARIES
 from nci_frames.schemas.checked import checked
 

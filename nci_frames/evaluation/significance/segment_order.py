@@ -22,8 +22,7 @@ from nci_frames.evaluation.rates.operating_points import select_operating_points
 from nci_frames.evaluation.rates.rates import compute_rates, with_worth
 from nci_frames.evaluation.significance.corrections import benjamini_hochberg
 from nci_frames.evaluation.significance.rest import compare_with_rest
-from nci_frames.evaluation.significance.segment_values import compared_values
-from nci_frames.evaluation.significance.segment_worth import SegmentWorth
+from nci_frames.evaluation.significance.segment_values import SegmentWorth, compared_values
 from nci_frames.schemas import COUNTS, SEGMENT_RANKS
 from nci_frames.schemas.runs import in_runs, rows_where
 
