@@ -77,6 +77,12 @@ class Contest:
         return better_sign(self.metric.metric)
 
     @property
+    def fixed(self) -> pl.Expr:
+        """The other axis, as a column."""
+        name = "beta" if self.over == "prevalence" else "prevalence"
+        return pl.lit(self.beta if name == "beta" else self.prevalence, pl.Float64).alias(name)
+
+    @property
     def linear(self) -> bool:
         """Whether the metric is linear along the axis."""
         return self.metric.metric.linear_in_prevalence and self.over == "prevalence"
@@ -95,12 +101,8 @@ class Contest:
 
     def values(self, points: pl.DataFrame, x: Floats) -> Floats:
         """Return the value of each row of *points*, by tpr and fpr, at the x beside it; NaN for null."""
-        axes = {"prevalence": self.prevalence, "beta": self.beta, self.over: pl.Series(x)}
-        columns = [
-            value.alias(name) if isinstance(value, pl.Series) else pl.lit(value, pl.Float64).alias(name)
-            for name, value in axes.items()
-        ]
-        value = points.select("tpr", "fpr", *columns).select(self.metric.cast(pl.Float64)).to_series()
+        placed = points.select("tpr", "fpr", pl.Series(self.over, x), self.fixed)
+        value = placed.select(self.metric.cast(pl.Float64)).to_series()
         return value.fill_null(np.nan).to_numpy()
 
     def best_of(self, points: Points, first: Places, size: Places, x: Floats) -> tuple[Floats, Places]:

@@ -19,9 +19,10 @@ from nci_frames.evaluation.crossovers.contest import (
     points_of,
     repeated_keys,
 )
+from nci_frames.evaluation.crossovers.envelope import Places
 from nci_frames.evaluation.crossovers.lines import has_lines
 from nci_frames.evaluation.crossovers.meetings import Meetings, curve_meetings, line_meetings, point_meetings
-from nci_frames.evaluation.crossovers.pr_auc_curves import AreaCurves, Indices, area_curves
+from nci_frames.evaluation.crossovers.pr_auc_curves import AreaCurves, area_curves
 from nci_frames.evaluation.crossovers.search import places_along
 from nci_frames.evaluation.metrics import Metric, curve_asked
 from nci_frames.schemas import COUNTS, CROSSOVERS, RATES, collect
@@ -132,15 +133,12 @@ def _found(points: Points, contest: Contest) -> pl.DataFrame:
     found = Meetings.together(between(points, contest, rows))
     rates = points.frame.select("tpr", "fpr")
     names = points.frame[first]["model"]
-    axes = {"prevalence": contest.prevalence, "beta": contest.beta} | {contest.over: found.x}
     table = pl.DataFrame({"value": contest.values(rates[found.row], found.x)}).with_columns(
         names[found.better_below].alias("model_a"),
         names[found.better_above].alias("model_b"),
         pl.lit(contest.metric.label).alias("metric"),
-        *(
-            pl.Series(axis, value) if isinstance(value, np.ndarray) else pl.lit(value, pl.Float64).alias(axis)
-            for axis, value in axes.items()
-        ),
+        pl.Series(contest.over, found.x),
+        contest.fixed,
     )
     return repeated_keys(table, points.keys)
 
@@ -160,7 +158,7 @@ def _of_areas(counts: pl.DataFrame, metric: Metric) -> Iterator[pl.DataFrame]:
 def _of_curves(curves: AreaCurves, metric: Metric) -> pl.DataFrame:
     """Return the crossovers of the areas of every two models."""
 
-    def at(model: Indices, place: Floats) -> tuple[Floats, Indices]:
+    def at(model: Places, place: Floats) -> tuple[Floats, Places]:
         return curves.at(model, place), model
 
     best = curves.everywhere(places_along("prevalence"))

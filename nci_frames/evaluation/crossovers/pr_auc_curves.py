@@ -7,15 +7,13 @@ from typing import Self
 import numpy as np
 import polars as pl
 from numpy.polynomial.chebyshev import chebval, chebvander
-from numpy.typing import NDArray
 
 from nci_frames.base.typing import Floats
 from nci_frames.evaluation.areas.areas import areas_of
 from nci_frames.evaluation.areas.pr import PR_AUC
+from nci_frames.evaluation.crossovers.envelope import Places
 from nci_frames.evaluation.crossovers.search import axis_value, places_along
 from nci_frames.schemas import COUNTS
-
-Indices = NDArray[np.intp]
 
 #: Chebyshev's points of the whole range of prevalences: of its logarithm the area has 13 digits between them.
 _NODES = 320
@@ -64,7 +62,7 @@ class AreaCurves:
         """Return the area of each model (row) at each place."""
         return np.asarray(np.exp(self.series @ chebvander(self._within(places), self.series.shape[1] - 1).T))
 
-    def at(self, model: Indices, place: Floats) -> Floats:
+    def at(self, model: Places, place: Floats) -> Floats:
         """Return the area of one model at each place."""
         return np.asarray(np.exp(chebval(self._within(place), self.series[model].T, tensor=False)))
 

@@ -7,8 +7,7 @@ from numpy.typing import NDArray
 
 from nci_frames.base.typing import Floats
 from nci_frames.evaluation.crossovers.contest import Over
-
-Indices = NDArray[np.intp]
+from nci_frames.evaluation.crossovers.envelope import Places
 
 #: Number of grid points, in logit eta or in log beta.
 _PLACES = 4_001
@@ -28,7 +27,7 @@ def axis_value(over: Over, places: Floats) -> Floats:
     return value
 
 
-def sign_changes(signs: NDArray[np.int8]) -> tuple[Indices, Indices, Indices]:
+def sign_changes(signs: NDArray[np.int8]) -> tuple[Places, Places, Places]:
     """Return the row of each change of sign, and the places before and after it.
 
     Parameters
@@ -48,7 +47,7 @@ def sign_changes(signs: NDArray[np.int8]) -> tuple[Indices, Indices, Indices]:
     return row[:-1][changed], end[:-1][changed], begin[1:][changed]
 
 
-def roots(difference: Callable[[Floats, Indices], Floats], low: Floats, high: Floats, row: Indices) -> Floats:
+def roots(difference: Callable[[Floats, Places], Floats], low: Floats, high: Floats, row: Places) -> Floats:
     """Return a root of differences between points where their signs differ, to floating-point precision.
 
     Parameters
@@ -71,9 +70,7 @@ def roots(difference: Callable[[Floats, Indices], Floats], low: Floats, high: Fl
     return np.where(found.success, found.x, (low + high) / 2)
 
 
-def changes_of_best(
-    best_at: Callable[[Floats], "np.ndarray[tuple[int], np.dtype[np.intp]]"], places: Floats
-) -> Floats:
+def changes_of_best(best_at: Callable[[Floats], Places], places: Floats) -> Floats:
     """Return where the best of some competitors changes, to floating-point precision.
 
     Parameters

@@ -41,7 +41,7 @@ class FoldValues:
     #: Of shape (cases, models, folds); NaN where undefined or missing.
     values: Floats
     #: Of the same shape: whether the model has a point there.
-    exists: NDArray[np.bool_]
+    exists: Flags
     #: The same metrics of the pooled counts of all folds.
     pooled: pl.DataFrame
 

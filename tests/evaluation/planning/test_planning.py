@@ -11,14 +11,19 @@ from hypothesis import given, settings
 from scipy.stats import binom
 
 import nci_frames as nf
+from nci_frames.base.typing import Floats
+
+
+def probability_within(rows: Floats, rate: float, half_width: float) -> Floats:
+    """The probability that so many rows measure a rate within the half-width."""
+    fewest, most = np.ceil(rows * (rate - half_width) - 1e-9), np.floor(rows * (rate + half_width) + 1e-9)
+    return np.asarray(binom.cdf(most, rows, rate) - binom.cdf(fewest - 1, rows, rate))
 
 
 def by_brute_force(rate: float, half_width: float, level: float) -> int:
     """One more than the largest number of rows that misses the rate too often, among all that could."""
     rows = np.arange(1, math.ceil(math.log(2 / (1 - level)) / (2 * half_width**2)) + 1)
-    fewest, most = np.ceil(rows * (rate - half_width) - 1e-9), np.floor(rows * (rate + half_width) + 1e-9)
-    hit = binom.cdf(most, rows, rate) - binom.cdf(fewest - 1, rows, rate)
-    failing = rows[hit < level - 1e-12]
+    failing = rows[probability_within(rows, rate, half_width) < level - 1e-12]
     return int(failing[-1]) + 1 if len(failing) else 1
 
 
@@ -45,9 +50,7 @@ def test_larger_sizes(rate: float, half_width: float, wanted: int | None) -> Non
     if wanted is None:
         assert found == 15_334
         # So many rows and all above, up to four times as many, keep the rate; one row less does not.
-        rows = np.arange(found - 1, 4 * found)
-        fewest, most = np.ceil(rows * (rate - half_width) - 1e-9), np.floor(rows * (rate + half_width) + 1e-9)
-        hit = binom.cdf(most, rows, rate) - binom.cdf(fewest - 1, rows, rate)
+        hit = probability_within(np.arange(found - 1, 4 * found), rate, half_width)
         assert hit[0] < 0.95 <= hit[1:].min()
     else:
         assert found == wanted == by_brute_force(rate, half_width, 0.95)
