@@ -8,7 +8,7 @@ import polars as pl
 
 from nci_frames.evaluation.areas.area import Area
 from nci_frames.evaluation.crossovers.winners import winner_ranges
-from nci_frames.evaluation.metrics import called_metric, pos_fraction, precision
+from nci_frames.evaluation.metrics import asked_metric, called_metric, pos_fraction, precision
 from nci_frames.evaluation.projection.projection import project_checked
 from nci_frames.evaluation.projection.ranking import rank_models
 from nci_frames.evaluation.rates.hull import roc_convex_hull
@@ -17,6 +17,7 @@ from nci_frames.evaluation.resampling.bootstrap import bootstrap
 from nci_frames.evaluation.significance.best import compare_best
 from nci_frames.evaluation.significance.cross_fitting import cross_fit
 from nci_frames.questions.certainty import LEAST_REPEATS, MOST_RESAMPLED, Resampled, leading_models
+from nci_frames.questions.chosen_model import for_the_first
 from nci_frames.questions.log_counts import LogCounts
 from nci_frames.questions.own_thresholds import OwnPoints, averaged, best_values
 from nci_frames.questions.places import crossed
@@ -100,7 +101,9 @@ class Asked:
     def _ranked(self, prevalence: Sequence[float]) -> pl.DataFrame:
         area = self._area
         table = self._values(prevalence) if area is None else self._areas(prevalence, area)
-        return rank_models(table, by=["metric", "prevalence", "beta"])
+        return for_the_first(
+            rank_models(table, by=["metric", "prevalence", "beta"]), asked_metric(self._metric)
+        )
 
     def _points(self, prevalence: Sequence[float]) -> pl.DataFrame:
         """Return the operating point of each model at each prevalence."""

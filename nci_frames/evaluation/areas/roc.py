@@ -12,8 +12,6 @@ from nci_frames.evaluation.areas.area import LACKS, Area, Areas, Logs, enclosed
 from nci_frames.evaluation.arrays.roc_steps import Curves
 from nci_frames.evaluation.metrics import Metric
 
-#: With fewer independent rows of a class, percentiles are extended to Newcombe's interval.
-_ENOUGH = 100
 #: Steps of the search for a bound.
 _HALVINGS = 60
 
@@ -43,10 +41,26 @@ def _areas_of_logs(logs: Logs, _: Sequence[float]) -> Floats:
 def _newcombe(
     value: Floats, std: Floats, m: Floats, n: Floats, level: float
 ) -> tuple[Floats, Floats, NDArray[np.bool_]]:
-    """Return Newcombe's interval, and where rows of a class are few; as for the one of auc_interval."""
+    """Return the "score" interval of auc_interval, and where it is known."""
     with np.errstate(invalid="ignore", divide="ignore"):
         spread = np.fmax(1.0, std**2 / newcombe_variance(value, m, n))
-    return *score_bounds(value, m, n, normal_quantile(level) ** 2 * spread), np.fmin(m, n) < _ENOUGH
+    bounds = score_bounds(value, m, n, normal_quantile(level) ** 2 * spread)
+    return *with_unseen(value, *bounds, m, n, level), ~np.isnan(value)
+
+
+def with_unseen(
+    value: Floats, lower: Floats, upper: Floats, m: Floats, n: Floats, level: float
+) -> tuple[Floats, Floats]:
+    """Widen an interval by what rows may do of which the log has none.
+
+    Of a kind of row that a log of n rows lacks there are up to -log((1 - level) / 2) / n in the population
+    (3.7 of n at 95 %), and their placement may be anything from 0 to 1. Both distances from the value are
+    independent: they are added as squares.
+    """
+    with np.errstate(invalid="ignore", divide="ignore"):
+        unseen = np.fmin(-np.log((1 - level) / 2) / np.fmin(m, n), 1.0)
+    down, up = np.hypot(value - lower, unseen * value), np.hypot(upper - value, unseen * (1 - value))
+    return np.maximum(value - down, 0.0), np.minimum(value + up, 1.0)
 
 
 def newcombe_variance(area: Floats, m: Floats, n: Floats) -> Floats:

@@ -69,9 +69,9 @@ def bootstrap(
     Keys are those of *counts*, without *over* and *units*. Bounds are those for *level*; they are null
     also where the rows of a class are all in one bucket. They are "percentile": percentiles of the
     replicates; or "band": extended to the band of the rates' Wilson intervals, since one of the four
-    counts is below 20, or the rows of a class are those of fewer than 20 buckets of equal size; ROC-AUC
-    of fewer than 100 independent rows of a class: to Newcombe's interval; PR-AUC that is not supported,
-    or of fewer than 20 rows or buckets: that of ``compute_areas(interval="simultaneous")``.
+    counts is below 20, or the rows of a class are those of fewer than 20 buckets of equal size; of ROC-AUC
+    to the "score" interval of ``auc_interval``; of PR-AUC that is not supported, or of fewer than 20 rows
+    or buckets: that of ``compute_areas(interval="simultaneous")``.
 
     Raises
     ------

@@ -2,7 +2,7 @@
 
 A resampled log has no false positive that the log itself lacks, so percentiles are too narrow where a count
 is small. There they are extended: those of a metric of the rates to its values over the box of the rates'
-Wilson intervals, those of ROC-AUC to Newcombe's interval. Of PR-AUC at a prevalence that the log does not
+Wilson intervals, those of ROC-AUC to the score interval. Of PR-AUC at a prevalence that the log does not
 support, or of few rows of a class, the bounds are those of the band of the whole ROC curve.
 """
 

@@ -16,6 +16,7 @@ from nci_frames.evaluation.areas.area import Area, Logs, all_areas
 from nci_frames.evaluation.arrays.histograms import Histogram
 from nci_frames.evaluation.metrics import find_metric
 from nci_frames.evaluation.metrics.registry import all_metrics
+from nci_frames.schemas import WINNERS
 from tests.logs import counts_of_bins, crossing_models, random_log
 
 CURVES = [known for known in all_metrics() if known.kind == "curve"]
@@ -68,7 +69,7 @@ def test_an_area_has_no_value_at_an_operating_point(name: str) -> None:
 def test_winners_by_pr_auc_have_the_largest_area(seed: int) -> None:
     counts = crossing_models(seed)
     ranges = nf.winner_ranges(counts, metric="pr_auc", over="prevalence")
-    assert ranges.columns == ["metric", "over", "start", "end", "model", "threshold", "supported", "reason"]
+    assert ranges.columns == list(WINNERS.fixed)
     assert (ranges["start"][0], ranges["end"][-1]) == (0, 1)
     assert ranges["start"][1:].to_list() == ranges["end"][:-1].to_list()
     assert ranges.height > 1

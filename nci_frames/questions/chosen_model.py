@@ -1,0 +1,45 @@
+"""Ranked values with bounds -> bounds of the first model that hold although the log chose it."""
+
+import math
+
+import polars as pl
+
+from nci_frames.base.normal import normal_quantile
+from nci_frames.evaluation.metrics import Metric
+from nci_frames.evaluation.metrics.directions import better_sign
+
+_LEVEL = 0.95
+
+
+def for_the_first(ranked: pl.DataFrame, metric: Metric) -> pl.DataFrame:
+    """Move the bound of the first model at each prevalence on its worse side.
+
+    Of many equal models the one is first that had luck, so it may be worse than it seems, but not better.
+    Only models whose intervals overlap with that of the first could have been it: their number corrects the
+    level (Bonferroni, over those alone as in Zrnic and Fithian (2024), doi:10.48550/arXiv.2212.09009).
+
+    Near the end of its range a metric varies less, and a lucky log shows too little of that: the distance of
+    the bound is stretched as one of log-odds, if the range is finite.
+    """
+    if "lower" not in ranked.columns:
+        return ranked
+    first, at = pl.col("rank") == 1, "prevalence"
+    low, high = pl.col("lower").filter(first).min().over(at), pl.col("upper").filter(first).max().over(at)
+    overlaps = (pl.col("upper") >= low) & (pl.col("lower") <= high)
+    # Models far behind are not resampled, and have no bounds.
+    rivals = overlaps.fill_null(pl.col("value").is_between(low, high)).sum().over(at)
+    usual = normal_quantile(_LEVEL)
+    numbers = range(1, len(ranked) + 1)
+    wider = {number: normal_quantile(1 - (1 - _LEVEL) / number) / usual for number in numbers}
+    factor = rivals.replace_strict(wider, default=1.0, return_dtype=pl.Float64)
+    side = "lower" if better_sign(metric) > 0 else "upper"
+    value, bound = pl.col("value"), pl.col(side)
+    moved = value + (bound - value) * factor
+    size = metric.upper - metric.lower
+    if math.isfinite(size):
+        begin, end = (((name - metric.lower) / (metric.upper - name)).log() for name in (value, bound))
+        odds = (begin + (end - begin) * factor).exp()
+        within = metric.lower + size * odds / (1 + odds)
+        moved = pl.when(within.is_finite()).then(within).otherwise(moved)
+    honest = moved.clip(metric.lower, metric.upper)
+    return ranked.with_columns(pl.when(first).then(honest).otherwise(side).alias(side))
