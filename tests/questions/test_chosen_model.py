@@ -37,10 +37,10 @@ def test_only_rivals_count_and_only_the_worse_side_moves() -> None:
     assert cost.select("lower", "upper").row(0) == (2.0, pytest.approx(3 + factor))
 
 
-@pytest.mark.parametrize(("models", "metric"), [(2, None), (20, None), (20, "roc_auc"), (10, "recall")])
+@pytest.mark.parametrize(("models", "metric"), [(15, None), (20, "roc_auc"), (10, "recall")])
 def test_the_bounds_of_the_best_of_equal_models_hold(models: int, metric: str | None) -> None:
-    """In 25 logs the standard error of a share of 0.95 is 0.044."""
-    rng, positives, negatives, logs = np.random.default_rng(models), 60, 600, 25
+    """In 20 logs the standard error of a share of 0.95 is 0.049."""
+    rng, positives, negatives, logs = np.random.default_rng(models), 60, 600, 20
     edges, shift, eta = np.linspace(-2, 4, 41), 2.0, 0.05
     held = 0
     for _ in range(logs):
@@ -70,4 +70,4 @@ def test_the_bounds_of_the_best_of_equal_models_hold(models: int, metric: str | 
             tpr, fpr = norm.sf(at - shift), norm.sf(at)
             truth = tpr if metric == "recall" else 2 * eta * tpr / (eta + eta * tpr + (1 - eta) * fpr)
         held += first["lower"] <= truth <= first["upper"]
-    assert held / logs >= 0.95 - 3 * 0.044
+    assert held / logs >= 0.95 - 3 * 0.049

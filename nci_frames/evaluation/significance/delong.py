@@ -84,10 +84,13 @@ def auc_interval(
     --------
     >>> import nci_frames as nf
     >>> import polars as pl
-    >>> log = pl.DataFrame({"model": "a", "label": [0, 0, 1, 1], "score": [0.1, 0.4, 0.35, 0.8]})
-    >>> table = nf.auc_interval(nf.count_confusion(log))
-    >>> table.select(pl.col("value", "std_error", "lower", "upper").round(4)).row(0)
-    (0.75, 0.3536, 0.1637, 0.9777)
+    >>> log = pl.DataFrame({"model": "a", "label": [0, 0, 1, 1] * 10, "score": [0.1, 0.4, 0.35, 0.8] * 10})
+    >>> counts = nf.count_confusion(log)
+    >>> for method in ("newcombe", "score"):
+    ...     table = nf.auc_interval(counts, method=method)
+    ...     print(table.select(pl.col("value", "std_error", "lower", "upper").round(3)).row(0))
+    (0.75, 0.078, 0.571, 0.866)
+    (0.75, 0.081, 0.518, 0.878)
     """
     check_level(level)
     frame = whole_counts(counts)
