@@ -11,7 +11,7 @@ import polars as pl
 
 from nci_frames.counts.scores_as_counts import counts_as_scores, scores_as_counts
 from nci_frames.evaluation.prevalence.estimate_prevalence import estimate_prevalence
-from nci_frames.evaluation.prevalence.project_traffic import project_traffic
+from nci_frames.evaluation.prevalence.project_traffic import pooled_estimates, project_traffic
 from nci_frames.evaluation.rates.operating_points import select_operating_points
 from nci_frames.evaluation.rates.rates import compute_rates
 from nci_frames.files.save_table import save_table
@@ -59,10 +59,10 @@ class TrafficTables:
 
     @property
     def estimate(self) -> Mapping[str, Any] | None:
-        """The estimate of all rows that has the narrowest interval; None if there is none."""
-        width = pl.col("upper") - pl.col("lower")
-        whole = self.prevalence.filter(pl.col("segment").is_null(), "supported").sort(width, "model")
-        return None if whole.is_empty() else whole.row(0, named=True)
+        """The estimate of all rows, of all models together; None if there is none."""
+        whole = self.prevalence.filter(pl.col("segment").is_null(), "supported")
+        models = whole["model"].cast(pl.String).fill_null("null").to_list()
+        return pooled_estimates(whole, []).row(0, named=True) | {"models": models} if models else None
 
     def save(self, folder: Path) -> None:
         """Write the tables beside the others of a run."""
@@ -76,8 +76,10 @@ class TrafficTables:
             reasons = self.prevalence.filter(pl.col("segment").is_null())["reason"]
             told = f"not estimated: {'; '.join(reasons.drop_nulls().unique(maintain_order=True))}"
         else:
-            told = "{prevalence:.4g} ({lower:.4g} to {upper:.4g}), by the scores of {model}".format(
-                **estimate
+            by, *others = estimate["models"]
+            who = f"{by}" if not others else f"{len(others) + 1} models: the median"
+            told = "{prevalence:.4g} ({lower:.4g} to {upper:.4g}), by the scores of {who}".format(
+                **estimate, who=who
             )
         facts = [("prevalence of the traffic", told)]
         if self.doubt is not None:
