@@ -110,6 +110,9 @@ def _champion_rows(
 ) -> list[dict[str, Any]]:
     """Return, at each prevalence and segment, by how much the champion is ahead of its nearest rival."""
     rows = []
+    # Of many equal rivals one is ahead by chance: the level is that of all of them together.
+    others = max(frame["model"].n_unique() - 1, 1)
+    what = replace(what, level=1 - (1 - what.level) / others)
     for eta in champion.prevalence:
         values = measure(frame, gate.segments, replace(what, prevalence=eta), repeat=repeat)
         for group in values.partition_by("segment", maintain_order=True):
