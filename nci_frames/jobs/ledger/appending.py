@@ -4,11 +4,13 @@ import random
 import time
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import InitVar, dataclass, field
+from datetime import UTC, datetime
 from typing import Any, Literal
 
 import polars as pl
 from deltalake.exceptions import CommitFailedError
 
+from nci_frames.base.arguments import check_utf8
 from nci_frames.base.errors import ConflictError, NciFramesError, SchemaError, SourceError
 from nci_frames.base.messages import SHOWN_FILES, Option, listed, quantity
 from nci_frames.jobs.ledger.counting import SourceCounts, check_columns, count_file
@@ -28,6 +30,13 @@ _APPENDED: dict[str, Any] = {
     **dict.fromkeys(("rows", "counted", "dropped"), pl.Int64),
     **dict.fromkeys(("reason", "warning"), pl.String),
 }
+
+
+def run_name(run: str | None) -> str:
+    """Return the name of a run; without one the time."""
+    name = run or datetime.now(UTC).strftime("%Y%m%dT%H%M%S.%fZ")
+    check_utf8("run", name)
+    return name
 
 
 def by_reason(files: pl.DataFrame) -> list[tuple[str, str, str | None]]:

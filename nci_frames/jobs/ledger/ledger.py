@@ -2,16 +2,14 @@
 
 import warnings
 from collections.abc import Callable, Mapping, Sequence
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 
-from nci_frames.base.arguments import check_utf8
 from nci_frames.base.errors import NciFramesError, ParameterError
 from nci_frames.counting.logs.opening import ArrowStream, engine_of
-from nci_frames.jobs.ledger.appending import OnChanged, Work, append
+from nci_frames.jobs.ledger.appending import OnChanged, Work, append, run_name
 from nci_frames.jobs.ledger.files import PathLike, SourceFile, Window, check_window, find_logs, named_frame
 from nci_frames.jobs.ledger.settings import CountingSettings
 from nci_frames.jobs.ledger.storage import Storage
@@ -20,13 +18,6 @@ from nci_frames.jobs.ledger.tidying import compact, retire
 from nci_frames.jobs.ledger.verifying import find_damage
 from nci_frames.jobs.ledger.view import SourceState, View
 from nci_frames.schemas.checked import checked
-
-
-def _name(run: str | None) -> str:
-    """Return the name of a run; without one the time."""
-    name = run or datetime.now(UTC).strftime("%Y%m%dT%H%M%S.%fZ")
-    check_utf8("run", name)
-    return name
 
 
 class CountsLedger:
@@ -162,7 +153,7 @@ class CountsLedger:
             raise ParameterError("only a Spark DataFrame has a name; files are known by their content")
         else:
             files = find_logs(source, check_window(window), stacklevel=4)
-        work = Work(files, settings, _name(run), on_changed)
+        work = Work(files, settings, run_name(run), on_changed)
         appended = append(self._table, work, keep_going=keep_going)
         for warning in work.warnings():
             warnings.warn(warning, stacklevel=3)  # whoever called the checked method, as above
@@ -183,7 +174,7 @@ class CountsLedger:
 
         What is doubtful is told in the column ``warning`` alone. *told* writes why a file cannot be counted.
         """
-        work = Work(files, settings, _name(run), on_changed, anew=anew, told=told)
+        work = Work(files, settings, run_name(run), on_changed, anew=anew, told=told)
         return append(self._table, work, keep_going=keep_going)
 
     def view(self, generation: str | None = None) -> View:
@@ -349,7 +340,7 @@ class CountsLedger:
         LedgerError
             If there is no such source, or several begin so.
         """
-        retire(self.view(generation), identities, _name(run))
+        retire(self.view(generation), identities, run_name(run))
 
     @checked
     def rebuild(self, *, generation: str | None = None, run: str | None = None) -> pl.DataFrame:
