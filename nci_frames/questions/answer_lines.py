@@ -30,7 +30,7 @@ def answer_lines(answer: Answer, /) -> list[str]:
     choose a, threshold 0.5: F1 0.706 (95 %: 0.650 to 0.748)
     significantly better than the other model
     it finds 60 % of the positives; 0.699 % of all rows are alerts, 85.8 % of them right
-    the order changes with the prevalence: a up to 0.053 (95 %: 0.0416 to 0.0671), then b
+    in this log the order changes with the prevalence: a up to 0.053 (95 %: 0.0416 to 0.0671), then b
     """
     ranked = answer.models["rank"].null_count() < len(answer.models)
     return [*here_lines(answer), *([order_line(answer)] if ranked else [])]
@@ -216,7 +216,7 @@ def order_line(answer: Answer, /) -> str:
     ]
     if len(steps) > _SOME:
         steps = [*steps[: _SOME - 1], f"{len(steps) - _SOME:,} more", steps[-1]]
-    return f"the order changes with the prevalence: {', then '.join(steps)}{doubt}"
+    return f"in this log the order changes with the prevalence: {', then '.join(steps)}{doubt}"
 
 
 def _uncertain(after: Lead) -> str:

@@ -180,7 +180,8 @@ def test_two_models_that_change_places_are_named() -> None:
     lines = answer_lines(answer)
     assert lines[1].startswith("choose a, threshold 0.5: F1 ")
     assert lines[2] == "significantly better than the other model"
-    assert lines[-1].startswith(f"the order changes with the prevalence: a up to {1 / (1 + k):.3g} (95 %: ")
+    until = f"a up to {1 / (1 + k):.3g} (95 %: "
+    assert lines[-1].startswith(f"in this log the order changes with the prevalence: {until}")
     assert lines[-1].endswith("), then b")
     assert short_answer(answer).startswith("At prevalence 0.01: a, F1 ")
     always = ask_two([0.01, 0.5], [800, 600], [1000, 2000], (1000, 10_000))
