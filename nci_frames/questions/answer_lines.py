@@ -192,7 +192,9 @@ def _alerts(answer: Answer, row: _Row) -> str:
     if low is None or high is None or question.volume is None or question.alerts is None:
         return ""
     least, most = question.volume * low, question.volume * high
-    doubt = ", so the budget may be exceeded" if most > question.alerts else ""
+    # With a confidence it is kept with that one, though perhaps not with the one of these bounds.
+    doubted = question.confidence is None and most > question.alerts
+    doubt = ", so the budget may be exceeded" if doubted else ""
     return f" (95 %: {_amount(least)} to {_amount(most)}{doubt})"
 
 
