@@ -19,6 +19,7 @@ from nci_frames.commands.cli import main
 from nci_frames.jobs.small_segments import small_segments, with_small_pooled
 from nci_frames.questions.answer import Answer
 from nci_frames.questions.answer_lines import answer_lines, short_answer
+from nci_frames.questions.certainty import MOST_RESAMPLED
 from nci_frames.questions.ranked import own_threshold_words
 from nci_frames.reporting.json import render_json
 from nci_frames.reporting.markdown import render_markdown
@@ -374,3 +375,22 @@ def test_bad_options(tmp_path: Path, options: list[str], told: str) -> None:
     assert done.exit_code == 2
     assert told in " ".join(done.output.split())
     assert not (tmp_path / "o").exists()
+
+
+def test_of_many_models_those_that_lead_by_what_is_asked_have_bounds() -> None:
+    rng, models, edges = np.random.default_rng(0), MOST_RESAMPLED + 2, np.linspace(0.1, 0.9, 9)
+    reach = [np.sort(rng.random((models, 9)), axis=1)[:, ::-1] for _ in range(2)]
+    tp, fp = (np.round(size * part).astype(int) for size, part in zip((200, 1000), reach, strict=True))
+    counts = pl.DataFrame(
+        {
+            "model": np.repeat([f"m{place:02d}" for place in range(models)], 9),
+            "threshold": np.tile(edges, models),
+            "tp": tp.ravel(),
+            "fp": fp.ravel(),
+        }
+    ).with_columns(fn=200 - pl.col("tp"), tn=1000 - pl.col("fp"))
+    for question in (nf.Question(metric="roc_auc"), nf.Question(threshold=0.5)):
+        asked = nf.compare_models(counts, prevalence=[0.1, 0.2], question=question, repeats=20)
+        told = asked.answer.filter(pl.col("distinguishable").is_not_null())
+        assert told.height == MOST_RESAMPLED
+        assert told["rank"][0] == 1
