@@ -28,6 +28,12 @@ MOST_THRESHOLDS = 65_535
 LEAST_BUCKETS = 20
 
 
+def check_confidence(confidence: float) -> None:
+    """Raise ParameterError unless a target can hold with this confidence."""
+    if not 0.5 < confidence < 1:
+        raise ParameterError.out_of_range("confidence", confidence, "between 0.5 and 1, both excluded")
+
+
 def check_level(level: object) -> None:
     """Raise ParameterError unless *level* is a confidence level."""
     if not (isinstance(level, numbers.Real) and 0 < float(level) < 1):

@@ -272,9 +272,7 @@ class Asked:
             hull = self._logs.at(roc_convex_hull(self.rates if self.own is None else self.own.points))
             return self._kept_at("tested", prevalence, lambda etas: self._compared(hull, etas))
         if self.question.alerts is not None:
-            return self._kept_at(
-                "tested", prevalence, lambda etas: self._compared(self._logs.by_unit, etas, budget=True)
-            )
+            return self._kept_at("tested", prevalence, lambda etas: self._compared(self._logs.by_unit, etas))
         points = self._points(prevalence).filter(prevalence=prevalence[0]).drop("prevalence")
         return self._compared(self._logs.at(points), prevalence)
 
@@ -284,7 +282,6 @@ class Asked:
         prevalence: Sequence[float],
         *,
         over: str | None = None,
-        budget: bool = False,
     ) -> pl.DataFrame:
         found = compare_best(
             counts,
@@ -292,7 +289,7 @@ class Asked:
             prevalence=list(prevalence),
             beta=self.question.beta,
             threshold="own" if self.question.own else None,
-            pos_fraction=self.question.share if budget else None,
+            pos_fraction=self.question.share,
             units=self._logs.units,
             over=over,
             repeats=self.repeats,

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 import polars as pl
 
+from nci_frames.base.arguments import check_confidence
 from nci_frames.base.errors import ParameterError
 from nci_frames.base.messages import Option
 from nci_frames.evaluation.areas.area import Area, all_areas
@@ -90,10 +91,8 @@ class Question:
             msg = "only a budget of alerts can be kept with confidence"
             hint = f"e.g. {Option('alerts', 50)} {Option('volume', 1_000_000)}"
             raise ParameterError(msg, found=f"confidence={self.confidence!r} without alerts", hint=hint)
-        if self.confidence is not None and not 0.5 < self.confidence < 1:
-            raise ParameterError.out_of_range(
-                "confidence", self.confidence, "between 0.5 and 1, both excluded"
-            )
+        if self.confidence is not None:
+            check_confidence(self.confidence)
         # Raises if there is no such metric, or no best value of it, before anything is counted.
         better_sign(asked_metric(self.asked))
         area = curve_asked(self.asked)

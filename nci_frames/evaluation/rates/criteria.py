@@ -9,7 +9,7 @@ from typing import Literal
 import numpy as np
 import polars as pl
 
-from nci_frames.base.arguments import beta_value
+from nci_frames.base.arguments import beta_value, check_confidence
 from nci_frames.base.errors import ParameterError
 from nci_frames.base.typing import Floats
 from nci_frames.evaluation.metrics import called_metric
@@ -21,7 +21,7 @@ _TPR, _FPR, _ETA = pl.col("tpr"), pl.col("fpr"), pl.col("prevalence")
 SURE_TPR, SURE_FPR = "__sure_tpr", "__sure_fpr"
 
 #: A rate is a quotient, and a share of all rows a sum of products: so much of it may be rounding.
-_ROUNDING = 8 * sys.float_info.epsilon
+ROUNDING = 8 * sys.float_info.epsilon
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,7 +139,7 @@ def wish_for(
     }
     size = _ETA * tpr if name == "precision" else pl.lit(target)
     take: Literal["highest", "lowest"] = "highest" if name == "tpr" else "lowest"
-    return Wish(name, target, take, margins[name], weight, confidence, _ROUNDING * size)
+    return Wish(name, target, take, margins[name], weight, confidence, ROUNDING * size)
 
 
 def _check_confidence(confidence: float, name: str, *, interpolate: bool) -> None:
@@ -148,8 +148,7 @@ def _check_confidence(confidence: float, name: str, *, interpolate: bool) -> Non
         raise ParameterError(msg, hint="omit confidence")
     if interpolate:
         raise ParameterError("a target with confidence cannot be interpolated", hint="omit one of them")
-    if not 0.5 < confidence < 1:
-        raise ParameterError.out_of_range("confidence", confidence, "between 0.5 and 1, both excluded")
+    check_confidence(confidence)
 
 
 def _best(metric: str | pl.Expr, beta: float) -> Wish:

@@ -1,7 +1,6 @@
 """Counts of many resampled logs -> a metric at the threshold that keeps a budget in each log anew."""
 
-import sys
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import polars as pl
@@ -12,12 +11,12 @@ from nci_frames.evaluation.arrays.histograms import Histogram
 from nci_frames.evaluation.metrics import called_metric
 from nci_frames.evaluation.metrics.metric import CalledMetric
 from nci_frames.evaluation.projection.grids import require_columns
+from nci_frames.evaluation.rates.criteria import ROUNDING
 from nci_frames.evaluation.resampling.point_metrics import CASES, Rows, reaching
 
 #: So far beyond the budget of the log itself, in multiples of it and in rows, the threshold of a resampled
 #: log may lie.
 _MULTIPLES, _ROWS = 4, 20
-_ROUNDING = 8 * sys.float_info.epsilon
 
 
 def near_budget(histogram: Histogram, share: float, etas: list[float]) -> list[float]:
@@ -63,8 +62,7 @@ class WithinBudget:
             [(None, called.label, None, eta, weight) for eta in etas], schema=CASES, orient="row"
         )
         made = cls(histogram.reached(thresholds), share, etas, beta, called, cases, np.zeros(len(etas)))
-        np.copyto(made.value, made.values(histogram.positives[None], histogram.negatives[None])[0])
-        return made
+        return replace(made, value=made.values(histogram.positives[None], histogram.negatives[None])[0])
 
     def values(self, positives: Rows, negatives: Rows) -> Floats:
         """Return the values of the cases in each log, of shape (logs, cases); NaN where no threshold is."""
@@ -75,7 +73,7 @@ class WithinBudget:
         tpr, fpr = tpr[:, ::-1], fpr[:, ::-1]
         log, found = np.arange(len(tpr)), []
         for eta in self.etas:
-            kept = eta * tpr + (1 - eta) * fpr <= self.share * (1 + _ROUNDING)
+            kept = eta * tpr + (1 - eta) * fpr <= self.share * (1 + ROUNDING)
             at = np.where(kept, tpr, -1.0).argmax(axis=1)
             found.append(np.where(kept[log, at], [tpr[log, at], fpr[log, at]], np.nan))
         rates = np.stack(found, axis=-1).reshape(2, -1)

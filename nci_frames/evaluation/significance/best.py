@@ -7,7 +7,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from nci_frames.base.arguments import Prevalences
+from nci_frames.base.arguments import Prevalences, beta_values
 from nci_frames.base.errors import ParameterError
 from nci_frames.base.typing import Floats
 from nci_frames.evaluation.arrays.histograms import whole_counts
@@ -79,7 +79,7 @@ def compare_best(
     pos_fraction
         In place of a threshold, the share of rows in [0, 1] that may be predicted positive: each model is at
         its lowest threshold that keeps it, chosen anew in every resampled log. So a difference is one between
-        models, not one between the lucky thresholds of a log.
+        models, not one between the lucky thresholds of a log. It takes one *beta*.
     units
         None resamples the rows of each model separately, as if the models had scored different rows, which
         hides differences between models of one log. A key such as the ``bucket`` of ``unit_buckets``
@@ -160,7 +160,7 @@ def compare_best(
     """
     logs = Resampling(units, over, repeats=repeats, seed=seed, level=level, least_repeats=100)
     if pos_fraction is not None:
-        _check_budget(pos_fraction, threshold, asked_metric(metric))
+        _check_budget(pos_fraction, threshold, asked_metric(metric), beta_values(beta))
     frame = whole_counts(counts)
     groups = resample_models(
         frame,
@@ -178,9 +178,12 @@ def compare_best(
     return best_among(groups, asked_metric(metric), keys, level=level, simultaneous=simultaneous)
 
 
-def _check_budget(pos_fraction: float, threshold: object, metric: Metric) -> None:
+def _check_budget(pos_fraction: float, threshold: object, metric: Metric, betas: Sequence[float]) -> None:
     if not 0 <= pos_fraction <= 1:
         raise ParameterError.out_of_range("pos_fraction", pos_fraction, "within [0, 1]")
+    if len(betas) > 1:
+        msg = "models are compared within a budget at one beta"
+        raise ParameterError(msg, found=f"{len(betas)} of them", hint="call it for each")
     if threshold is not None or metric.kind == "curve":
         msg = "a budget of positive decisions chooses the threshold of a metric"
         found = f"threshold={threshold!r}" if threshold is not None else f"the area {metric.name!r}"

@@ -90,6 +90,7 @@ def test_the_answer_compares_models_at_the_budget() -> None:
     [
         ({"pos_fraction": 1.5}, "pos_fraction must be within"),
         ({"pos_fraction": 0.1, "threshold": 0.5}, "chooses the threshold of a metric"),
+        ({"pos_fraction": 0.1, "beta": [1.0, 2.0]}, "at one beta"),
         ({"pos_fraction": 0.1, "metric": "pr_auc"}, "chooses the threshold of a metric"),
     ],
 )
