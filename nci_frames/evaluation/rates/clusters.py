@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from nci_frames.base.normal import normal_quantile
 from nci_frames.base.typing import Floats
 from nci_frames.evaluation.arrays.buckets import BucketCounts, bucket_counts, even_buckets
+from nci_frames.evaluation.rates.intervals import wilson_bounds
 from nci_frames.schemas import COUNTS
 
 Rows = NDArray[np.int64]
@@ -56,6 +57,11 @@ def effective_rows(
     buckets that have rows of the class. Its ratio to p(1-p)/N, at least 1, is the design effect, by which the
     rows are divided. Where there are fewer than ten hits or misses, it is at least that of all thresholds of
     the group together.
+
+    A log may lack a kind of unit by chance, such as the few faulty hosts that cause most false positives. So
+    the variance is increased by (d·s/z)²: s is the share of rows that B' buckets of equal size would miss
+    with probability (1 - level)/2, 1 - ((1 - level)/2)^(1/B'), and d how far the most extreme bucket is
+    certainly from the rate (Wilson). Units that are worse than all of the log are not accounted for.
     """
     groups = bucket_counts(counts, units) if groups is None else groups
     if not groups:
@@ -120,9 +126,14 @@ def _worth(group: BucketCounts, level: float, least: float) -> pl.DataFrame:
         ("tp", "__positives", histogram.positives, group.positives),
         ("fp", "__negatives", histogram.negatives, group.negatives),
     ):
-        hits = rows.cumsum()[:-1]
+        hits, size = rows.cumsum()[:-1], int(rows.sum())
         known = float(known_share(np.asarray(of_bucket.sum(axis=1)), level))
-        columns[hit], columns[name] = hits, _effective(hits, int(rows.sum()), of_bucket, least) * known
+        independent = _effective(hits, size, of_bucket, least) * known
+        rate = hits / max(size, 1)
+        with np.errstate(invalid="ignore", divide="ignore"):
+            unseen = independent * (_unseen(rate, of_bucket, level) / normal_quantile(level)) ** 2
+            independent = independent / (1 + np.where(unseen > 0, unseen / (rate * (1 - rate)), 0.0))
+        columns[hit], columns[name] = hits, independent
     table = pl.DataFrame({name: pl.Series(column, nan_to_null=True) for name, column in columns.items()})
     first = table.unique(["tp", "fp"], keep="first", maintain_order=True)
     return histogram.labelled(first).select(*histogram.group.columns, "tp", "fp", *_EFFECTIVE)
@@ -141,14 +152,9 @@ def _effective(hits: Rows, size: int, of_bucket: Any, least: float) -> Floats:
 
 def _variances(hits: Rows, size: int, of_bucket: Any) -> tuple[Floats, Floats]:
     """Return the variance of the rate at each threshold: between buckets, and of independent rows."""
-    buckets, bins = of_bucket.shape
-    bucket = np.repeat(np.arange(buckets), np.diff(of_bucket.indptr))
-    total = np.asarray(of_bucket.sum(axis=1))
+    bins = of_bucket.shape[1]
+    bucket, total, before, after = _steps(of_bucket)
     weights = jackknife_weights(total)
-    # The hits of a bucket before and after the threshold falls to one of its bins.
-    reached = np.append(0.0, np.cumsum(of_bucket.data))
-    before = reached[:-1] - reached[of_bucket.indptr[bucket]]
-    after = before + of_bucket.data
     squares, products = (
         np.cumsum(np.bincount(of_bucket.indices, weights=moved, minlength=bins))[:-1]
         for moved in (
@@ -160,6 +166,31 @@ def _variances(hits: Rows, size: int, of_bucket: Any) -> tuple[Floats, Floats]:
         rate = hits / size
         spread = np.maximum(squares - 2 * rate * products + rate**2 * (weights * total**2).sum(), 0.0)
         return spread, rate * (1 - rate) / size
+
+
+def _steps(of_bucket: Any) -> tuple[Rows, Floats, Floats, Floats]:
+    """Return the bucket of each cell, all rows of each bucket, and its hits before and after the cell."""
+    bucket = np.repeat(np.arange(len(of_bucket.indptr) - 1), np.diff(of_bucket.indptr))
+    reached = np.append(0.0, np.cumsum(of_bucket.data))
+    before = reached[:-1] - reached[of_bucket.indptr[bucket]]
+    return bucket, np.asarray(of_bucket.sum(axis=1)), before, before + of_bucket.data
+
+
+def _unseen(rate: Floats, of_bucket: Any, level: float) -> Floats:
+    """Return by how much buckets like the most extreme one, which the log may lack, move each rate."""
+    bins, z = of_bucket.shape[1], normal_quantile(level)
+    bucket, total, before, after = _steps(of_bucket)
+    most = []
+    for hits in (after, total[bucket] - before):
+        least, _ = wilson_bounds(hits / total[bucket], total[bucket], z)
+        of_bin = np.zeros(bins)
+        np.maximum.at(of_bin, of_bucket.indices, least)
+        most.append(of_bin)
+    # Hits only grow as the threshold falls, and misses as it rises.
+    hits, misses = np.maximum.accumulate(most[0])[:-1], np.maximum.accumulate(most[1][::-1])[::-1][1:]
+    even = max(float(even_buckets(total)), 1.0)
+    share = 1 - ((1 - level) / 2) ** (1 / even)
+    return np.asarray(share * np.maximum(np.maximum(hits - rate, misses - (1 - rate)), 0.0))
 
 
 def jackknife_weights(rows: Floats) -> Floats:

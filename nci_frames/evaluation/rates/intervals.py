@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from nci_frames.base.arguments import check_level
 from nci_frames.base.errors import ParameterError
 from nci_frames.base.normal import normal_quantile
+from nci_frames.base.typing import Floats
 from nci_frames.schemas.checked import checked
 
 Interval = Literal["wilson", "clopper_pearson", "jeffreys", "agresti_coull", "hoeffding"]
@@ -72,6 +73,17 @@ def _wilson(hits: pl.Expr, trials: pl.Expr, level: float) -> Bounds:
     # The lower bound comes from the known product of the bounds, which avoids cancellation.
     lower = pl.when(hits > 0).then(hits * hits / (trials * (trials + z2) * upper)).otherwise(0.0)
     return lower, pl.when(hits < trials).then(upper).otherwise(1.0)
+
+
+def wilson_bounds(rates: Floats, trials: Floats, z: float | Floats) -> tuple[Floats, Floats]:
+    """Return Wilson's bounds of each rate."""
+    z2 = np.square(z)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        half = np.sqrt(z2 * (trials * rates * (1 - rates) + z2 / 4))
+        upper = (trials * rates + z2 / 2 + half) / (trials + z2)
+        # From the known product of the bounds, which avoids cancellation.
+        lower = trials * rates * rates / ((trials + z2) * upper)
+    return np.where(rates > 0, lower, 0.0), np.where(rates < 1, upper, 1.0)
 
 
 def _agresti_coull(hits: pl.Expr, trials: pl.Expr, level: float) -> Bounds:

@@ -88,7 +88,8 @@ def compute_rates(
     effect, which is the variance of the rate, by a jackknife that leaves out one bucket at a time, over that
     of independent rows; and by (t/z)², with Student's t of (Σn)²/Σn² - 1 degrees of freedom for n rows of the
     class in each bucket, which is one fewer than there are buckets if all have as many. A design effect below
-    1 counts as 1. With fewer than ten hits or misses it is at least that of all thresholds together. The
+    1 counts as 1. With fewer than ten hits or misses it is at least that of all thresholds together. Units
+    that the log may lack by chance widen it, as far as the most extreme bucket of the log lets expect. The
     effective rows, which ``supported`` counts in what is projected, are the rows divided by the design effect
     of all thresholds together.
 

@@ -6,6 +6,7 @@ import numpy as np
 
 from nci_frames.base.normal import two_sided_p_values
 from nci_frames.base.typing import Floats
+from nci_frames.evaluation.rates.intervals import wilson_bounds
 
 #: Takes rates of shape (rates, cases), and returns a value of each case; NaN is undefined.
 Function = Callable[[Floats], Floats]
@@ -38,7 +39,7 @@ def propagated(
     Zou and Donner (2008), Construction of confidence limits about effect measures, doi:10.1002/sim.3095.
     """
     several, cases = rates.shape
-    lower, upper = _wilson(rates, trials, z)
+    lower, upper = wilson_bounds(rates, trials, z)
     moved = np.repeat(rates[:, None, :], 1 + 2 * several, axis=1)
     for place in range(several):
         moved[place, 1 + 2 * place], moved[place, 2 + 2 * place] = lower[place], upper[place]
@@ -71,14 +72,3 @@ def p_values(function: Function, rates: Floats, trials: Floats) -> Floats:
         excluded = np.where(value > 0, lower > 0, upper < 0)
         low, high = np.where(excluded, middle, low), np.where(excluded, high, middle)
     return np.where(np.isnan(value), np.nan, two_sided_p_values(low))
-
-
-def _wilson(rates: Floats, trials: Floats, z: float | Floats) -> tuple[Floats, Floats]:
-    """Return Wilson's bounds of each rate."""
-    z2 = np.square(z)
-    with np.errstate(invalid="ignore", divide="ignore"):
-        half = np.sqrt(z2 * (trials * rates * (1 - rates) + z2 / 4))
-        upper = (trials * rates + z2 / 2 + half) / (trials + z2)
-        # From the known product of the bounds, which avoids cancellation.
-        lower = trials * rates * rates / ((trials + z2) * upper)
-    return np.where(rates > 0, lower, 0.0), np.where(rates < 1, upper, 1.0)

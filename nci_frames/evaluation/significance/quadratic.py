@@ -30,9 +30,13 @@ def exceedance(value: float, weights: Floats, freedom: float = 1.0) -> float:
     return float(exceedances(np.array([value]), weights, freedom)[0])
 
 
-def exceedances(values: Floats, weights: Floats, freedom: float = 1.0) -> Floats:
-    """Return the probability of ``exceedance`` for each of several values."""
-    from scipy.special import chdtrc, ndtr  # noqa: PLC0415  (what does not need it does not wait for it)
+def exceedances(values: Floats, weights: Floats, freedom: float = 1.0, known: float = np.inf) -> Floats:
+    """Return the probability of ``exceedance`` for each of several values.
+
+    If the scale of the weights is an estimate with *known* degrees of freedom, each value stands for itself
+    times a chi-square variable over them, as in an F distribution.
+    """
+    from scipy.special import chdtrc, fdtrc, ndtr  # noqa: PLC0415  (what does not need it does not wait for it)
 
     large = weights > _ROUNDING * weights.max(initial=0)
     weights = weights[large]
@@ -41,28 +45,36 @@ def exceedances(values: Floats, weights: Floats, freedom: float = 1.0) -> Floats
         return found
     if weights.max() - weights.min() <= _ROUNDING * weights.max():
         above = values > 0
-        found[above] = chdtrc(freedom * len(weights), values[above] / weights[0])
+        together, scaled = freedom * len(weights), values[above] / weights[0]
+        exact = np.isinf(known)
+        found[above] = chdtrc(together, scaled) if exact else fdtrc(together, known, scaled / together)
         return found
     # In units of the largest weight.
     values, weights = values / weights.max(), weights / weights.max()
     mean = freedom * float(weights.sum())
-    second, third = 2 * freedom * float(weights @ weights), 8 * freedom * float((weights**3).sum())
+    second = 2 * freedom * float(weights @ weights) + 2 * mean**2 / known
+    third = 8 * freedom * float((weights**3).sum()) - 8 * mean**3 / known**2
     near = np.abs(values - mean) < _NEAR * np.sqrt(second)
     found[near] = 0.5 - third / (6 * np.sqrt(2 * np.pi) * second**1.5)
     other = (values > 0) & ~near
     value = values[other]
 
-    # The slope of the cumulant function grows without end towards t = 1/2, and to 0 for t -> -inf.
-    low = np.where(value > mean, 0.0, -0.5 * freedom * len(weights) / value - 1)
+    # The slope of the cumulant function grows without end towards t = 1/2, and falls below 0 for t -> -inf.
+    low = np.where(
+        value > mean, 0.0, np.maximum(-0.5 * freedom * len(weights) / value - 1, -known / (2 * value))
+    )
     high = np.where(value > mean, 0.5, 0.0)
     for _ in range(_STEPS):
         middle = (low + high) / 2
-        below = freedom * (weights / (1 - 2 * middle[:, None] * weights)).sum(axis=1) < value
+        slope = freedom * (weights / (1 - 2 * middle[:, None] * weights)).sum(axis=1)
+        below = slope < value / (1 + 2 * middle * value / known)
         low, high = np.where(below, middle, low), np.where(below, high, middle)
     t = (low + high) / 2
     cumulant = -0.5 * freedom * np.log1p(-2 * t[:, None] * weights).sum(axis=1)
+    moved = t * value if np.isinf(known) else known / 2 * np.log1p(2 * t * value / known)
     curvature = 2 * freedom * ((weights / (1 - 2 * t[:, None] * weights)) ** 2).sum(axis=1)
-    w = np.sign(t) * np.sqrt(np.maximum(2 * (t * value - cumulant), 0))
+    curvature += 2 / known * (value / (1 + 2 * t * value / known)) ** 2
+    w = np.sign(t) * np.sqrt(np.maximum(2 * (moved - cumulant), 0))
     v = t * np.sqrt(curvature)
     found[other] = np.clip(ndtr(-(w + np.log(v / w) / w)), 0, 1)
     return found

@@ -2,19 +2,22 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any, Literal
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
 from nci_frames.base.typing import Floats
-from nci_frames.evaluation.arrays.histograms import each_histogram
+from nci_frames.evaluation.arrays.buckets import BucketCounts, even_buckets
+from nci_frames.evaluation.arrays.histograms import Histogram, each_histogram
+from nci_frames.evaluation.rates.clusters import jackknife_weights
 from nci_frames.evaluation.significance.corrections import benjamini_hochberg
 from nci_frames.evaluation.significance.quadratic import exceedances
 from nci_frames.evaluation.significance.shift import LEAST_ROWS, joined_cells
-from nci_frames.schemas.runs import group_starts
 
 Flags = NDArray[np.bool_]
+Rows = NDArray[np.int64]
 
 #: The rest is found in so many rounds at most, of each kind.
 _ROUNDS = 50
@@ -37,8 +40,7 @@ class AgainstRest:
 
 
 def compare_with_rest(
-    counts: pl.DataFrame,
-    segments: Sequence[str],
+    segments: Sequence[Histogram | BucketCounts],
     together: pl.DataFrame,
     tested: Flags,
     effects: Floats,
@@ -54,23 +56,22 @@ def compare_with_rest(
 
     Parameters
     ----------
-    counts
-        Counts of whole rows of one model, whose only keys are *segments*, sorted by these.
     segments
-        The keys.
+        The rows of each segment; by buckets of units, unless rows are independent.
     together
-        The same counts without these keys.
+        The counts of all segments.
     tested
-        Of each segment, in the order of *counts*, whether it is tested.
+        Whether each segment is tested.
     effects
         The design effects of positives and of negatives in each segment; 1 for independent rows.
     level
         One minus the expected share of false findings.
     """
     # Negatives first.
+    (pooled,) = each_histogram(together)
     classes = [
-        _ClassRows(by_cell, effect)
-        for by_cell, effect in zip(_by_cell(counts, segments, together), effects[::-1], strict=True)
+        _ClassRows.of(segments, pooled, "negatives", effects[1]),
+        _ClassRows.of(segments, pooled, "positives", effects[0]),
     ]
     ordinary = np.ones(len(tested), np.bool_)
     least = len(tested) - (len(tested) - 1) // 2
@@ -117,14 +118,16 @@ def _tested(classes: Sequence["_ClassRows"], ordinary: Flags, tested: Flags) -> 
 
 
 class _ClassRows:
-    """The rows of one class, by segment and cell of neighbouring scores."""
+    """The rows of one class, by segment and cell of neighbouring scores, lowest scores first."""
 
-    def __init__(self, by_cell: NDArray[np.int64], effects: Floats) -> None:
-        self.rows = by_cell.sum(axis=1).astype(np.float64)
+    def __init__(self, by_cell: Floats, effects: Floats, by_bucket: Sequence[Any]) -> None:
+        self.rows = by_cell.sum(axis=1)
         #: So many times the variance of a share is that of one independent row, times the square of the rows.
         self.spread = self.rows * effects
         self.worth = self.rows / effects
-        self.reached = by_cell.cumsum(axis=1).astype(np.float64)
+        self.reached = by_cell.cumsum(axis=1)
+        #: Sparse, of shape (buckets, cells), for each segment; nothing where rows are independent.
+        self.by_bucket = by_bucket
         whole = self.reached.sum(axis=0)
         below = whole[:-1] / max(whole[-1], 1)
         # Borders that a segment is compared at: fewer of them if it has few rows, whose cells would be empty.
@@ -136,6 +139,30 @@ class _ClassRows:
             (np.flatnonzero(steps == step), self._weights(below, 2**step))
             for step in np.unique(steps).tolist()
         ]
+
+    @classmethod
+    def of(
+        cls,
+        segments: Sequence[Histogram | BucketCounts],
+        pooled: Histogram,
+        of_class: Literal["negatives", "positives"],
+        effects: Floats,
+    ) -> "_ClassRows":
+        """Read the rows of *of_class*; *pooled* has those of all segments."""
+        from scipy.sparse import coo_array  # noqa: PLC0415  (what does not need it does not wait for it)
+
+        cell = joined_cells(getattr(pooled, of_class))
+        cells = int(cell.max(initial=0)) + 1
+        cell = cells - 1 - cell
+        by_cell, by_bucket = np.zeros((len(segments), cells)), []
+        for place, segment in enumerate(segments):
+            histogram = segment.histogram if isinstance(segment, BucketCounts) else segment
+            at = cell[histogram.places_in(pooled)]
+            by_cell[place] = np.bincount(at, getattr(histogram, of_class), cells)
+            if isinstance(segment, BucketCounts):
+                joined = coo_array((np.ones(len(at)), (np.arange(len(at)), at)), (len(at), cells))
+                by_bucket.append(getattr(segment, of_class) @ joined.tocsr())
+        return cls(by_cell, effects, by_bucket)
 
     @staticmethod
     def _weights(below: Floats, step: int) -> Floats:
@@ -158,25 +185,56 @@ class _ClassRows:
         return apart, np.divide(size**2, spread, out=np.zeros_like(size), where=size > 0)
 
     def tests(self, ordinary: Flags, tested: Flags) -> tuple[Floats, Floats]:
-        """Return Anderson and Darling's statistic of each segment against its rest, and its p-value."""
+        """Return a statistic of each segment against its rest, and its p-value."""
         apart, size = self._compared(ordinary)
         compared = tested & (self.worth >= LEAST_ROWS) & (size >= LEAST_ROWS)
         statistic, p_value = np.full(len(tested), -1.0), np.full(len(tested), np.nan)
+        for members, weight in self.levels:
+            here = members[compared[members]]
+            of_level = self._by_units if self.by_bucket else self._by_rows
+            statistic[here], p_value[here] = of_level(here, apart[here], size[here], weight, ordinary)
+        return statistic, p_value
+
+    def _by_rows(
+        self, here: Rows, apart: Floats, size: Floats, weight: Floats, ordinary: Flags
+    ) -> tuple[Floats, Floats]:
+        """Return Anderson and Darling's statistic of the segments *here*, for independent rows."""
         # Without a difference, each segment is drawn from the scores of the rest.
         reached = self.reached[ordinary].sum(axis=0)
         below = reached[:-1] / max(reached[-1], 1)
-        covariance = np.minimum(below[:, None], below) - below[:, None] * below
-        for members, weight in self.levels:
-            here = members[compared[members]]
-            used = np.flatnonzero(weight)
-            scale = np.sqrt(weight[used])
-            weights = np.zeros(0)
-            if len(used):
-                weights = np.linalg.eigvalsh(covariance[np.ix_(used, used)] * scale[:, None] * scale)
-            worth = self.worth[here] * size[here] / (self.worth[here] + size[here])
-            statistic[here] = worth * (apart[here] ** 2 @ weight)
-            p_value[here] = exceedances(statistic[here], weights)
-        return statistic, p_value
+        used = np.flatnonzero(weight)
+        weights = np.zeros(0)
+        if len(used):
+            below, scale = below[used], np.sqrt(weight[used])
+            covariance = np.minimum(below[:, None], below) - below[:, None] * below
+            weights = np.linalg.eigvalsh(covariance * scale[:, None] * scale)
+        worth = self.worth[here] * size / (self.worth[here] + size)
+        statistic = worth * (apart**2 @ weight)
+        return statistic, exceedances(statistic, weights)
+
+    def _by_units(
+        self, here: Rows, apart: Floats, _: Floats, weight: Floats, ordinary: Flags
+    ) -> tuple[Floats, Floats]:
+        """Return the same over its mean, as the buckets of units tell it, which has an F distribution."""
+        used = np.flatnonzero(weight)
+        together = sum(rows for rows, some in zip(self.by_bucket, ordinary, strict=True) if some).toarray()
+        found = np.full((2, len(here)), np.nan)
+        for place, segment in enumerate(here.tolist()):
+            own = self.by_bucket[segment].toarray()
+            sides = own, together - own * ordinary[segment]
+            moved = [_moved(rows, used) for rows in sides]
+            spread = (moved[0] - moved[1]) * np.sqrt(weight[used])
+            product = spread @ spread.T if len(spread) < len(used) else spread.T @ spread
+            # The buckets know the variance as well as so many of equal size do.
+            shares = sum((rows.sum(axis=1) / rows.sum()) ** 2 for rows in sides)
+            known = np.maximum(even_buckets(np.asarray(shares)) - 1, 1.0)
+            mean = np.trace(product)
+            if mean > 0:
+                freedom = known * mean**2 / (product**2).sum()
+                statistic = apart[place] ** 2 @ weight / mean
+                p_value = exceedances(np.array([statistic]), np.linalg.eigvalsh(product) / mean, 1.0, freedom)
+                found[:, place] = statistic, p_value.item()
+        return found[0], found[1]
 
     def effects(self, ordinary: Flags) -> Floats:
         """Return the largest distance between the shares of each segment and those of its rest."""
@@ -184,25 +242,9 @@ class _ClassRows:
         return np.asarray(np.abs(apart).max(axis=1, initial=0.0))
 
 
-def _by_cell(
-    counts: pl.DataFrame, segments: Sequence[str], together: pl.DataFrame
-) -> list[NDArray[np.int64]]:
-    """Return the rows of the negatives, and of the positives, by segment and cell, lowest scores first."""
-    (pooled,) = each_histogram(together)
-    first = group_starts(counts, list(segments))
-    segment = np.repeat(np.arange(len(first)), np.diff(first, append=len(counts)))
-    # Ascending thresholds: the rows at one are those that reach it and not the next.
-    at = len(pooled.thresholds) - 1 - np.searchsorted(pooled.thresholds[::-1], counts["threshold"].to_numpy())
-    found = []
-    for reached, missed, whole in (("fp", "tn", pooled.negatives), ("tp", "fn", pooled.positives)):
-        cell = joined_cells(whole)
-        cells = int(cell.max(initial=0)) + 1
-        here = counts[reached].to_numpy().astype(np.int64)
-        rows = here.copy()
-        rows[:-1] -= np.where(segment[:-1] == segment[1:], here[1:], 0)
-        place = np.append(segment * cells + cell[at], np.arange(len(first)) * cells + cell[-1])
-        below = counts[missed].to_numpy()[first]
-        weights = np.append(rows, below).astype(np.float64)
-        by_cell = np.bincount(place, weights=weights, minlength=len(first) * cells)
-        found.append(by_cell.reshape(len(first), cells).astype(np.int64)[:, ::-1])
-    return found
+def _moved(rows: Floats, used: Rows) -> Floats:
+    """Return by how much each bucket moves the shares of a class below the borders *used*."""
+    of_bucket = rows.sum(axis=1)
+    reached = rows.cumsum(axis=1)[:, used]
+    apart = reached - of_bucket[:, None] * (reached.sum(axis=0) / of_bucket.sum())
+    return np.asarray(apart * np.sqrt(jackknife_weights(of_bucket))[:, None])

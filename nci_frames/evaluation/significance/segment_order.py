@@ -10,7 +10,9 @@ from nci_frames.base.arguments import check_level, check_whole, prevalence_value
 from nci_frames.base.errors import ParameterError
 from nci_frames.base.messages import quantity
 from nci_frames.counts.pooling import pooled_counts
+from nci_frames.evaluation.arrays.buckets import bucket_counts
 from nci_frames.evaluation.arrays.few_thresholds import near_threshold
+from nci_frames.evaluation.arrays.histograms import each_histogram
 from nci_frames.evaluation.metrics import called_metric
 from nci_frames.evaluation.metrics.directions import better_sign
 from nci_frames.evaluation.metrics.metric import CalledMetric
@@ -78,8 +80,11 @@ def segments_in_order(
     mine = pl.col("model").eq_missing(pl.lit(champion, pl.String))
     point = points.filter(mine).sort(keys)
     worth = SegmentWorth.independent(len(point))
+    by_buckets = None
     if by_unit is not None and units is not None:
-        of_class = class_worth(by_unit, units)
+        groups = bucket_counts(by_unit, units)
+        by_buckets = [group for group in groups if group.histogram.group["model"][0] == champion]
+        of_class = class_worth(by_unit, units, groups)
         points = with_worth(points, of_class)
         worth = SegmentWorth.of(point, by_unit.filter(mine), of_class, units)
     values = rank_models(project_rates(points, metrics=called, prevalence=eta, beta=beta), by=keys)
@@ -88,7 +93,13 @@ def segments_in_order(
     # Of sorted counts these are some of the rows, which are not copied.
     counts, _ = in_runs(rows_where(frame, mine), ["model", *keys])
     whole = pooled_counts(counts, over=keys) if together is None else rows_where(together, mine)
-    against = compare_with_rest(counts, keys, whole, known, worth.of_class, level=level)
+    against = compare_with_rest(
+        list(each_histogram(counts)) if by_buckets is None else by_buckets,
+        whole,
+        known,
+        worth.of_class,
+        level=level,
+    )
     columns = compared_values(point, against.ordinary, worth, called, prevalence=eta, beta=beta, level=level)
     found = columns | {
         "adjusted": benjamini_hochberg(np.where(known, columns["p_value"], np.nan)),

@@ -93,9 +93,10 @@ def rank_segments(
     each, not for all together.
 
     With *units*, rows are divided by their design effect, as in ``compute_rates(units=...)``: that of each
-    rate at the operating point for the bounds, of all thresholds together for *min_positives* and the test of
-    the scores (Rao and Scott's correction of first order). A segment and its rest are taken as independent,
-    also where a unit has rows in both.
+    rate at the operating point for the bounds, of all thresholds together for *min_positives*. These bounds
+    take a segment and its rest as independent, also where a unit has rows in both. The test of the scores
+    does not: it compares the statistic with the distribution that the buckets tell (Rao and Scott's
+    correction of second order), and allows for what few buckets know of it, as an F test does.
 
     References
     ----------

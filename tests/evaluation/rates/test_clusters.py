@@ -53,7 +53,14 @@ def test_effective_rows_against_brute_force(thresholds: object) -> None:
             assert min(h.sum(), (n - h).sum()) >= 10
             row = found.filter(model=point["model"], tp=point["tp"], fp=point["fp"])
             assert point[hit] == h.sum()
-            assert row[name].item() == pytest.approx(n.sum() * worth / effect)
+            by_wilson = [
+                stats.binomtest(int(k), int(m)).proportion_ci(method="wilson")
+                for k, m in zip(h, n, strict=True)
+            ]
+            apart = max(max(b.low for b in by_wilson) - rate, rate - min(b.high for b in by_wilson), 0)
+            unseen = apart * (1 - 0.025 ** (1 / (freedom + 1))) / stats.norm.ppf(0.975)
+            expected = 1 / (effect / (n.sum() * worth) + unseen**2 / (rate * (1 - rate)))
+            assert row[name].item() == pytest.approx(expected)
 
 
 def test_units_that_are_scored_twice_have_wider_intervals() -> None:
@@ -133,3 +140,26 @@ def test_intervals_of_units_scored_twice_hold_the_truth() -> None:
         for place, rate in enumerate(("tpr", "fpr")):
             held[place] += row[f"{rate}_lower"] <= truth[place] <= row[f"{rate}_upper"]
     assert (held / logs >= 0.9).all()
+
+
+@pytest.mark.thorough
+def test_rare_units_with_most_of_the_false_positives_are_allowed_for() -> None:
+    """One host of a hundred is faulty, and hosts differ in size: a log may have no large faulty one."""
+    rng = np.random.default_rng(0)
+    tables = []
+    for log in range(100):
+        size = np.minimum(20 * (1 + rng.pareto(1.5, 1000)), 20_000).astype(np.int64)
+        hits = rng.binomial(size, np.where(rng.random(1000) < 0.01, 0.5, 0.01))
+        tables.append(
+            pl.DataFrame(
+                {"model": str(log), "bucket": rng.integers(0, 256, 1000), "fp": hits, "tn": size - hits}
+            )
+            .group_by("model", "bucket")
+            .sum()
+        )
+    counts = pl.concat(tables).with_columns(threshold=0.5, tp=1, fn=1).cast({"tp": pl.Int64, "fn": pl.Int64})
+    rates = nf.compute_rates(counts, interval="wilson", units="bucket")
+    truth = 0.01 * 0.5 + 0.99 * 0.01
+    held = rates.select(pl.lit(truth).is_between("fpr_lower", "fpr_upper").mean()).item()
+    # By their variance alone 81 of 100 do.
+    assert held >= 0.95 - 3 * np.sqrt(0.95 * 0.05 / 100)

@@ -324,6 +324,35 @@ def test_with_units_false_findings_are_rare_and_intervals_hold() -> None:
 
 
 @pytest.mark.thorough
+def test_segments_of_ten_units_each_are_seldom_shifted() -> None:
+    """Ten units know little of the variance: if it is taken as known, 40 % of logs have a finding."""
+    logs, rng, shifted = 60, np.random.default_rng(3), 0
+    for _ in range(logs):
+        rows = rng.poisson(30, 200)
+        unit = np.repeat(np.arange(200), rows)
+        label = rng.random(len(unit)) < 0.1
+        score = rng.normal(0, np.sqrt(0.3), 200)[unit] + rng.normal(1.5 * label, np.sqrt(0.7))
+        reached = np.searchsorted(EDGES, score, side="right")
+        cells = np.zeros((2, 200, len(EDGES) + 1), np.int64)
+        np.add.at(cells, (label.astype(int), unit, reached), 1)
+        above = cells[..., ::-1].cumsum(axis=-1)[..., ::-1]
+        hits, total = (
+            above[..., 1:].reshape(2, -1),
+            np.repeat(above[..., 0], len(EDGES), axis=-1).reshape(2, -1),
+        )
+        bucket = np.repeat(np.arange(200), len(EDGES))
+        counts = pl.DataFrame(
+            {
+                "model": "a", "segment": bucket // 10, "bucket": bucket, "threshold": np.tile(EDGES, 200),
+                "tp": hits[1], "fp": hits[0], "fn": total[1] - hits[1], "tn": total[0] - hits[0],
+            }
+        )  # fmt: skip
+        found = nf.rank_segments(counts, segments="segment", threshold=AT, units="bucket", min_positives=5)
+        shifted += bool(found["shifted"].any())
+    assert shifted / logs <= 0.05 + 3 * np.sqrt(0.05 * 0.95 / logs)
+
+
+@pytest.mark.thorough
 def test_whole_units_are_counted() -> None:
     once = by_users(4, seed=7, users=250, copies=1)
     cells = pl.col("tp", "fp", "fn", "tn")

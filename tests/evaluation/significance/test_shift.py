@@ -8,7 +8,7 @@ import pytest
 from scipy import integrate, stats
 
 import nci_frames as nf
-from nci_frames.evaluation.significance.quadratic import exceedance
+from nci_frames.evaluation.significance.quadratic import exceedances
 from tests.logs import random_log
 from tests.oracles import bonferroni_closed
 
@@ -84,25 +84,36 @@ def test_two_cells_are_the_test_of_two_shares() -> None:
 
 
 @pytest.mark.parametrize("freedom", [2, 4])
-def test_exceedance_against_imhofs_integral(freedom: int) -> None:
+@pytest.mark.parametrize("known", [np.inf, 9.0])
+def test_exceedance_against_imhofs_integral(freedom: int, known: float) -> None:
     weights = np.array([1.0, 0.4, 0.2, 0.05])
 
     def exact(value: float) -> float:
-        """Imhof (1961), eq. 3.2."""
+        """Imhof (1961), eq. 3.2; an estimated scale is one more weight, of the other sign."""
 
         def integrand(u: float) -> float:
-            theta = 0.5 * (freedom * np.arctan(weights * u)).sum() - 0.5 * value * u
+            theta = 0.5 * (freedom * np.arctan(weights * u)).sum()
             rho = np.prod((1 + (weights * u) ** 2) ** (freedom / 4))
+            if known < np.inf:
+                theta -= 0.5 * known * np.arctan(value / known * u)
+                rho *= (1 + (value / known * u) ** 2) ** (known / 4)
+            else:
+                theta -= 0.5 * value * u
             return float(np.sin(theta) / (u * rho))
 
         return 0.5 + integrate.quad(integrand, 0, np.inf, limit=2000)[0] / np.pi
 
     mean = freedom * weights.sum()
-    for value in (0.5 * mean, mean, 1.001 * mean, 2 * mean, 4 * mean):
-        assert exceedance(value, weights, freedom) == pytest.approx(exact(value), rel=0.04, abs=1e-4)
-    assert exceedance(3.0, np.ones(3), 2) == pytest.approx(stats.chi2.sf(3, 6))
-    assert exceedance(0.0, weights) == 1
-    assert exceedance(1.0, np.zeros(2)) == 1
+    values = np.array([0.5, 1, 1.001, 2, 4]) * mean
+    found = exceedances(values, weights, freedom, known)
+    assert found.tolist() == pytest.approx([exact(value) for value in values], rel=0.05, abs=1e-4)
+    # Of equal weights it is exact.
+    f = stats.f(3 * freedom, known) if known < np.inf else stats.chi2(3 * freedom, scale=1 / (3 * freedom))
+    assert exceedances(values, np.ones(3), freedom, known).tolist() == pytest.approx(
+        f.sf(values / (3 * freedom))
+    )
+    assert exceedances(np.zeros(1), weights, freedom, known) == [1]
+    assert exceedances(np.ones(1), np.zeros(2), freedom, known) == [1]
 
 
 def test_a_shift_is_found_where_it_is() -> None:
