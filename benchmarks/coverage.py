@@ -20,6 +20,9 @@ import curve_bands
 import numpy as np
 import polars as pl
 import prevalence
+from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
+from sklearn.metrics import confusion_matrix
+from sklearn.model_selection import StratifiedKFold
 
 import nci_frames as nf
 from nci_frames.demo import synthetic_laws
@@ -333,6 +336,35 @@ def folds(effort: float) -> Iterator[Seen]:
             yield Seen(f"`compare_folds` {name}: any distinguishable", where, promised, share, logs)
 
 
+def trained_folds(effort: float) -> Iterator[Seen]:
+    """Linear discriminants on features that are equally good, trained and tested in each fold."""
+    for models, repeats, k, rows, apart, promised in (
+        (2, 10, 10, 300, 0.5, "<= 0.05"),
+        (2, 1, 10, 300, 0.5, "<= 0.05"),
+        (6, 2, 5, 300, 0.5, "<= 0.05"),
+        (2, 10, 10, 1000, 0.3, "none"),
+    ):
+        logs, rng = round(200 * effort), np.random.default_rng(11)
+        found = 0
+        for _ in range(logs):
+            label = rng.random(rows) < 0.3
+            features = rng.normal(apart * label, 1, (models, 5, rows))
+            cells = []
+            for repeat in range(repeats):
+                splits = StratifiedKFold(k, shuffle=True, random_state=int(rng.integers(1 << 31)))
+                for fold, (train, test) in enumerate(splits.split(label, label)):
+                    for model, of_model in enumerate(features):
+                        learnt = LinearDiscriminantAnalysis().fit(of_model[:, train].T, label[train])
+                        flagged = learnt.predict(of_model[:, test].T)
+                        tn, fp, fn, tp = confusion_matrix(label[test], flagged, labels=[False, True]).ravel()
+                        cells.append((str(model), repeat, fold, 0.5, tp, fp, fn, tn))
+            names = ("model", "repeat", "fold", "threshold", "tp", "fp", "fn", "tn")
+            rates = nf.compute_rates(pl.DataFrame(cells, schema=names, orient="row"))
+            found += bool(nf.compare_folds(rates, over=["repeat", "fold"])["distinguishable"].any())
+        where = f"{models} discriminants, features {apart} apart, {rows:,} rows, {repeats} x {k} folds"
+        yield Seen("`compare_folds`: any distinguishable", where, promised, found / logs, logs)
+
+
 def pairs(effort: float) -> Iterator[Seen]:
     """Two models on the same 100 positives and 10,000 negatives, decisions correlated 0.6."""
     logs, rho = round(600 * effort), 0.6
@@ -626,8 +658,8 @@ def maps(effort: float) -> Iterator[Seen]:
 
 CLAIMS: tuple[Callable[[float], Iterator[Seen]], ...] = (
     auc, areas_of_few, auc_tests_of_few, rates_of_units, uneven_units, areas_of_units, accuracy,
-    predictive_values, planning, shifts, segments, folds, pairs, partial_labels, traffic, own_thresholds,
-    bootstrap, best, crossovers, support, few_false_positives, bands, maps,
+    predictive_values, planning, shifts, segments, folds, trained_folds, pairs, partial_labels, traffic,
+    own_thresholds, bootstrap, best, crossovers, support, few_false_positives, bands, maps,
 )  # fmt: skip
 
 

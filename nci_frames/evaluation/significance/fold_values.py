@@ -138,13 +138,17 @@ def moments(values: Floats) -> tuple[NDArray[np.int64], Floats, Floats]:
 
 
 def t_test(differences: Floats, ratio: float) -> Floats:
-    """Return two-sided p-values of the means along the last axis; NaN marks a missing fold."""
+    """Return two-sided p-values of the means along the last axis; NaN marks a missing fold.
+
+    With *ratio* test rows per training row, 1 + 1/ratio folds have all rows of a log, and more add none.
+    """
     from scipy.special import stdtr  # noqa: PLC0415  (what does not need it does not wait for it)
 
     n, mean, squares = moments(differences)
     with np.errstate(invalid="ignore", divide="ignore"):
-        statistic = mean / np.sqrt(squares / (n - 1) * (1 / n + ratio))
-    p_value = 2 * stdtr(np.maximum(n - 1, 1), -np.abs(statistic))
+        independent = np.minimum(n, 1 + 1 / ratio) if ratio else n
+        statistic = mean / np.sqrt(squares / (n - 1) * (1 / independent + ratio))
+    p_value = 2 * stdtr(np.maximum(independent - 1, 1), -np.abs(statistic))
     return np.where((mean == 0) & (squares == 0), 1.0, p_value)
 
 

@@ -68,6 +68,10 @@ def test_the_corrected_test_by_hand() -> None:
     assert table["p_value"].drop_nulls().item() == pytest.approx(2 * stats.t.sf(abs(t), 9))
     plain = nf.compare_folds(nf.compute_rates(counts), test="paired_t")["p_value"].drop_nulls().item()
     assert table["p_value"].drop_nulls().item() > plain
+    # The second of two repeats has the rows of the first, so that five folds are all there are.
+    twice = nf.compare_folds(nf.compute_rates(counts), test_train_ratio=1 / 4)["p_value"].drop_nulls().item()
+    t = d.mean() / np.sqrt((1 / 5 + 1 / 4) * d.var(ddof=1))
+    assert twice == pytest.approx(2 * stats.t.sf(abs(t), 4))
 
 
 def test_the_ratio_of_the_corrected_test_follows_from_the_keys() -> None:
