@@ -1,6 +1,7 @@
 """Counts -> which models may be the best, and how far each is from the best of the others."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
@@ -18,6 +19,7 @@ from nci_frames.evaluation.resampling.resampling import Resampling
 from nci_frames.evaluation.significance.best_sets import (
     Contenders,
     confidence_set,
+    limit_of_one,
     pairwise_bounds,
     pairwise_limit,
     ranked_groups,
@@ -31,7 +33,7 @@ _UNDEFINED = "the metric is undefined"
 _INFINITE = "the metric is infinite"
 _OFTEN_UNDEFINED = "the metric is undefined or infinite in many resampled logs"
 _SMALL = "fewer than 10 rows of a class, or buckets of equal size that have it"
-_FEW_ROWS = "too few rows: one more or less could decide whether another model is better"
+FEW_ROWS = "too few rows: one more or less could decide whether another model is better"
 #: A class needs so many rows or buckets, so that resampling shows how much they vary.
 _LEAST = 10
 #: A value must be defined and finite in this share of the resampled logs.
@@ -203,28 +205,65 @@ def best_among(
     return BEST_COMPARISONS.finish(pl.concat(tables).drop("threshold").sort(*keys, *_CASE, "model"))
 
 
+@dataclass(frozen=True, slots=True)
+class Candidates:
+    """The models of one group of keys, by model and case; higher values are better."""
+
+    #: Divided by *scale*; NaN where undefined or infinite.
+    value: Floats
+    scale: Floats
+    #: Whether the model is compared, and otherwise why it is not.
+    told: Flags
+    why: NDArray[np.str_]
+    #: The models that are compared in each case.
+    cases: list[Contenders]
+
+    @classmethod
+    def of(cls, models: list[Replicates], metric: Metric) -> "Candidates":
+        """Read the values of a log and of resampled ones."""
+        sign = better_sign(metric)
+        given = np.stack([m.value for m in models])
+        # Infinite values have no distance.
+        value = _finite(sign * given)
+        drawn = _finite(sign * np.stack([m.values for m in models]))  # model, log, case
+        defined = ~np.isnan(value)
+        often = (~np.isnan(drawn)).mean(axis=1) >= _DEFINED
+        moved, freedom = _moved(models, metric), np.stack([m.freedom for m in models])
+        large = freedom >= _LEAST - 1
+        told = defined & often & large
+        scale = _scale(value)
+        value, moved = value / scale, moved / scale
+        drawn /= scale
+        # A value that is undefined in a few logs tells nothing there.
+        known = np.where(np.isnan(drawn), value[:, None], drawn)
+        why = np.select(
+            [np.isinf(given), ~defined, ~large, ~often], [_INFINITE, _UNDEFINED, _SMALL, _OFTEN_UNDEFINED], ""
+        )
+        cases = [
+            Contenders.of(value[some, c], known[some, :, c], moved[some, c], freedom[some, c])
+            for c, some in enumerate(told.T)
+        ]
+        return cls(value, scale, told, why, cases)
+
+    def lead(self, one: int, level: float) -> tuple[float, float]:
+        """Return bounds of the lead of one model over the best of the others, of all others at once.
+
+        NaN where the model is not compared, or the bounds rest on too few rows.
+        """
+        if not self.told[one, 0] or self.told[:, 0].sum() < 2:
+            return np.nan, np.nan
+        (case,), place = self.cases, int(self.told[:one, 0].sum())
+        limit = limit_of_one(case, place, level)
+        lower, upper = (bound[place] * self.scale[0] for bound in pairwise_bounds(case, limit))
+        return float(lower), float(upper)
+
+
 def _compared(models: list[Replicates], metric: Metric, level: float, *, simultaneous: bool) -> pl.DataFrame:
     """Compare the models of one group of keys."""
-    sign = better_sign(metric)
-    # Infinite values have no distance.
-    value = _finite(sign * np.stack([m.value for m in models]))  # model, case
-    drawn = _finite(sign * np.stack([m.values for m in models]))  # model, log, case
-    defined = ~np.isnan(value)
-    often = (~np.isnan(drawn)).mean(axis=1) >= _DEFINED
-    moved, freedom = _moved(models, metric), np.stack([m.freedom for m in models])
-    large = freedom >= _LEAST - 1
-    told = defined & often & large
-    scale = _scale(value)
-    value, moved = value / scale, moved / scale
-    drawn /= scale
+    all_models = Candidates.of(models, metric)
+    value, told, cases = all_models.value, all_models.told, all_models.cases
     results = {name: np.full(value.shape, np.nan) for name in ("difference", "lower", "upper", "p_value")}
     doubtful = np.zeros(value.shape, np.bool_)
-    # A value that is undefined in a few logs tells nothing there.
-    known = np.where(np.isnan(drawn), value[:, None], drawn)
-    cases = [
-        Contenders.of(value[some, c], known[some, :, c], moved[some, c], freedom[some, c])
-        for c, some in enumerate(told.T)
-    ]
     groups = np.zeros(value.shape, np.int64)
     some = [place for place in range(len(cases)) if told[:, place].any()]
     for together in [some] if simultaneous and some else [[place] for place in some]:
@@ -239,17 +278,13 @@ def _compared(models: list[Replicates], metric: Metric, level: float, *, simulta
     for name in ("difference", "lower", "upper"):
         # A bound may lie beyond the largest double.
         with np.errstate(over="ignore"):
-            results[name] *= scale
-    if sign < 0:
+            results[name] *= all_models.scale
+    if better_sign(metric) < 0:
         results["difference"] *= -1
         # Zero has no sign.
         results["lower"], results["upper"] = 0.0 - results["upper"], 0.0 - results["lower"]
     results["value"] = np.stack([m.value for m in models])
-    why = np.select(
-        [np.isinf(results["value"]), ~defined, ~large, ~often, doubtful],
-        [_INFINITE, _UNDEFINED, _SMALL, _OFTEN_UNDEFINED, _FEW_ROWS],
-        default="",
-    )
+    why = np.where((all_models.why == "") & doubtful, FEW_ROWS, all_models.why)
     p_value = np.where(doubtful, np.nan, results.pop("p_value"))
     tested = pl.Series(p_value.ravel(), nan_to_null=True)
     return labelled_cases(

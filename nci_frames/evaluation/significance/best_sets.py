@@ -178,6 +178,13 @@ def pairwise_limit(cases: list[Contenders], level: float) -> float:
     return float(np.quantile(drawn, level))
 
 
+def limit_of_one(case: Contenders, one: int, level: float) -> float:
+    """Return the lead or lag, in standard errors, that *one* has to no equal model in *level* of all logs."""
+    others = np.delete(np.arange(case.size), one)
+    drawn = np.abs(case.leads_drawn(one, others)).max(axis=0)
+    return float(np.quantile(drawn, level))
+
+
 def ranked_groups(case: Contenders, first: Flags, limit: float) -> NDArray[np.int64]:
     """Return the group of each model: 1 for those of *first*, then by the best that is left.
 

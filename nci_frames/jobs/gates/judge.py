@@ -2,16 +2,17 @@
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, Literal
 
 import polars as pl
 
 from nci_frames.base.messages import quantity
-from nci_frames.jobs.gates.changes import UNKNOWN, change_limits, difference
+from nci_frames.jobs.gates.champion import champion_rows
+from nci_frames.jobs.gates.changes import UNKNOWN, change_limits
 from nci_frames.jobs.gates.measure import Measurement, measure
 from nci_frames.jobs.gates.sequential import log_martingale
-from nci_frames.jobs.job_file.gates import Champion, Gate, ValueThreshold
+from nci_frames.jobs.job_file.gates import Gate, ValueThreshold
 from nci_frames.jobs.job_file.model import Job
 from nci_frames.jobs.repeats import REPEAT
 from nci_frames.jobs.reported import Scope
@@ -101,47 +102,8 @@ def _measured(job: Job, gate: Gate, counts: Counts) -> list[dict[str, Any]]:
         level=gate.level,
     )
     if gate.champion is not None:
-        return _champion_rows(gate, gate.champion, frame, what, repeat)
+        return champion_rows(frame, gate.segments, gate.champion, what, repeat=repeat)
     return measure(frame, gate.segments, what, repeat=repeat).to_dicts()
-
-
-def _champion_rows(
-    gate: Gate, champion: Champion, frame: pl.DataFrame, what: Measurement, repeat: str | None
-) -> list[dict[str, Any]]:
-    """Return, at each prevalence and segment, by how much the champion is ahead of its nearest rival."""
-    rows = []
-    # Of many equal rivals one is ahead by chance: the level is that of all of them together.
-    others = max(frame["model"].n_unique() - 1, 1)
-    what = replace(what, level=1 - (1 - what.level) / others)
-    for eta in champion.prevalence:
-        values = measure(frame, gate.segments, replace(what, prevalence=eta), repeat=repeat)
-        for group in values.partition_by("segment", maintain_order=True):
-            own = next(iter(group.filter(model=champion.model).to_dicts()), None)
-            if own is not None:
-                rivals = group.filter(pl.col("model") != champion.model).to_dicts()
-                rows.append(own | _lead(own, rivals, minimized=gate.minimized))
-    return rows
-
-
-def _lead(own: Mapping[str, Any], rivals: Sequence[Mapping[str, Any]], *, minimized: bool) -> dict[str, Any]:
-    """Return by how much a champion is ahead of its nearest rival, and which that is."""
-    leads = [
-        {
-            **(difference(rival, own) if minimized else difference(own, rival)),
-            "rival": rival["model"],
-            "reason": own["reason"] or rival["reason"],
-        }
-        for rival in rivals
-    ]
-    known = [lead for lead in leads if lead["lower"] is not None]
-    # The promise is broken as soon as one rival is certainly ahead.
-    behind = [lead for lead in known if lead["upper"] < 0]
-    if behind:
-        return min(behind, key=lambda lead: lead["upper"])
-    unknown = [lead for lead in leads if lead["lower"] is None]
-    if unknown:
-        return unknown[0]
-    return min(known, key=lambda lead: lead["lower"], default={**UNKNOWN, "reason": "no rival"})
 
 
 def _before(job: Job, gate: Gate, reference: Reference | None) -> dict[Place, dict[str, Any]]:

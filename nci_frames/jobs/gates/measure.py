@@ -17,8 +17,8 @@ from nci_frames.evaluation.resampling.bootstrap import bootstrap
 from nci_frames.jobs.job_file.model import SegmentScenario
 from nci_frames.questions.units import Drawn
 
-#: Resampled logs behind the bounds of an area.
-_REPEATS = 400
+#: Resampled logs behind bounds.
+REPEATS = 400
 #: Why a segment has no value in a scenario.
 NO_PREVALENCE = "the scenario has no prevalence for it"
 #: Why there are no bounds where whole units are drawn.
@@ -133,7 +133,7 @@ def _areas(
         counts if drawn.units == units else pooled_counts(counts, over=str(drawn.units)),
         metric=what.metric,
         prevalence=eta,
-        repeats=_REPEATS,
+        repeats=REPEATS,
         level=what.level,
         units=units,
     )

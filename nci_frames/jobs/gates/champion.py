@@ -1,0 +1,85 @@
+"""Counts -> by how much a champion is ahead of the best of its rivals."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from nci_frames.evaluation.metrics import Metric, asked_metric
+from nci_frames.evaluation.resampling.replicates import Replicates, resample_models
+from nci_frames.evaluation.resampling.resampling import Resampling
+from nci_frames.evaluation.significance.best import FEW_ROWS, Candidates
+from nci_frames.jobs.gates.changes import UNKNOWN
+from nci_frames.jobs.gates.measure import NO_BOUNDS, REPEATS, Measurement, measure, segment_texts
+from nci_frames.jobs.job_file.gates import Champion
+from nci_frames.questions.units import Drawn
+
+
+def champion_rows(
+    counts: pl.DataFrame, keys: Sequence[str], champion: Champion, what: Measurement, *, repeat: str | None
+) -> list[dict[str, Any]]:
+    """Return the lead of the champion at each of its prevalences, and in each segment that it has rows of.
+
+    The bounds of a lead are from resampled logs, and hold for all rivals together. Where rows belong
+    to units, all models are compared on the same ones, so that what they have in common is no noise.
+
+    Parameters
+    ----------
+    counts, keys, what, repeat
+        As for ``measure``.
+    champion
+        The model, and the prevalences.
+
+    Returns
+    -------
+    The columns of ``measure`` for the champion, with the lead as ``value``, ``lower`` and ``upper`` (above 0
+    where it is better, for every metric), and ``rival``: the best of the others, or one without a value.
+    """
+    drawn = Drawn.of(counts, keys, repeat)
+    # Of the repeats without units one is taken: the others have the same rows.
+    over = repeat if drawn.units is not None else None
+    asked = asked_metric(what.metric)
+    rows: list[dict[str, Any]] = []
+    for eta in champion.prevalence:
+        there = counts.filter(pl.col("model") == champion.model)
+        own = measure(there, keys, replace(what, prevalence=eta), repeat=repeat).to_dicts()
+        if not drawn.enough:
+            rows += [row | UNKNOWN | {"reason": NO_BOUNDS, "rival": None} for row in own]
+            continue
+        found = resample_models(
+            drawn.counts if over is not None else drawn.by_segment,
+            what.metric,
+            Resampling(drawn.units, over, repeats=REPEATS, least_repeats=100),
+            prevalence=eta,
+            beta=what.beta,
+            threshold=None if asked.kind == "curve" else what.threshold,
+            prior=True,
+        )
+        leads = {}
+        for models in found:
+            group = models[0].histogram.group
+            leads[segment_texts(group, keys).item()] = _lead(models, asked, champion.model, what.level)
+        rows += [row | leads[row["segment"]] for row in own]
+    return rows
+
+
+def _lead(models: list[Replicates], metric: Metric, champion: str, level: float) -> dict[str, Any]:
+    """Return the lead of one of the models of a segment; if it has it, it is above 0."""
+    names = [one.histogram.group["model"].item() for one in models]
+    if len(names) < 2:
+        return {**UNKNOWN, "rival": None, "reason": "no rival"}
+    candidates, one = Candidates.of(models, metric), names.index(champion)
+    values = (candidates.value * candidates.scale)[:, 0]
+    lower, upper = candidates.lead(one, level)
+    others = [place for place in range(len(names)) if place != one]
+    # One rival that is certainly ahead is enough; to lead, the champion must be ahead of every one.
+    unknown = [place for place in others if not candidates.told[place, 0]]
+    if np.isnan(upper) or (unknown and upper >= 0):
+        rival = unknown[0] if unknown else others[0]
+        why = candidates.why[one, 0] or candidates.why[rival, 0] or FEW_ROWS
+        return {**UNKNOWN, "rival": names[rival], "reason": str(why)}
+    best = max(others, key=lambda place: -np.inf if np.isnan(values[place]) else values[place])
+    lead = {"value": float(values[one] - values[best]), "lower": lower, "upper": upper}
+    return lead | {"rival": names[best], "reason": None}
