@@ -81,7 +81,7 @@ BOOTSTRAP = FrameSchema(
     VALUE,
     number("lower", "lower bound of the value", "fewer than 2 replicates, or an unsupported area"),
     number("upper", "upper bound of the value", "fewer than 2 replicates, or an unsupported area"),
-    text("interval", '"percentile", or "band" where a count is small', "no bounds"),
+    text("interval", '"percentile", or "band" where it is extended', "no bounds"),
     number("std", "standard deviation of the replicates, ddof 1", "fewer than 2 are defined", minimum=0),
     _DEFINED,
     *TOLD,

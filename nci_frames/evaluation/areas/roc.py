@@ -53,14 +53,21 @@ def with_unseen(
 ) -> tuple[Floats, Floats]:
     """Widen an interval by what rows may do of which the log has none.
 
-    Of a kind of row that a log of n rows lacks there are up to -log((1 - level) / 2) / n in the population
-    (3.7 of n at 95 %), and their placement may be anything from 0 to 1. Both distances from the value are
-    independent: they are added as squares.
+    Their placement may be anything from 0 to 1. Both distances from the value are independent: they are added
+    as squares.
     """
-    with np.errstate(invalid="ignore", divide="ignore"):
-        unseen = np.fmin(-np.log((1 - level) / 2) / np.fmin(m, n), 1.0)
+    unseen = unseen_share(np.fmin(m, n), level)
     down, up = np.hypot(value - lower, unseen * value), np.hypot(upper - value, unseen * (1 - value))
     return np.maximum(value - down, 0.0), np.minimum(value + up, 1.0)
+
+
+def unseen_share(rows: Floats, level: float) -> Floats:
+    """Return how large a part of a population a kind of row may be that a log of so many rows has none of.
+
+    It is -log((1 - level) / 2) of the rows, 3.7 at 95 %, and at most 1.
+    """
+    with np.errstate(invalid="ignore", divide="ignore"):
+        return np.asarray(np.fmin(-np.log((1 - level) / 2) / rows, 1.0))
 
 
 def newcombe_variance(area: Floats, m: Floats, n: Floats) -> Floats:

@@ -2,8 +2,9 @@
 
 A resampled log has no false positive that the log itself lacks, so percentiles are too narrow where a count
 is small. There they are extended: those of a metric of the rates to its values over the box of the rates'
-Wilson intervals, those of ROC-AUC to the score interval. Of PR-AUC at a prevalence that the log does not
-support, or of few rows of a class, the bounds are those of the band of the whole ROC curve.
+Wilson intervals, those of ROC-AUC to the score interval, those of other areas by what a kind of rows might
+do that the log has none of. Of PR-AUC at a prevalence that the log does not support, or of few rows of a
+class, the bounds are those of the band of the whole ROC curve.
 """
 
 import math
@@ -15,6 +16,7 @@ import polars as pl
 from nci_frames.base.arguments import Prevalences
 from nci_frames.evaluation.areas.area import Area, all_areas
 from nci_frames.evaluation.areas.areas import areas_of, compute_areas
+from nci_frames.evaluation.areas.roc import unseen_share
 from nci_frames.evaluation.arrays.buckets import bucket_counts
 from nci_frames.evaluation.field.prevalences import Field
 from nci_frames.evaluation.metrics import curve_asked
@@ -163,6 +165,11 @@ def _areas(
         # Where nearly all rows of a class are in one bucket, resampling hardly moves it.
         known &= ~(pl.col("__rarer") < 2).fill_null(value=False)
     told = told.with_columns(pl.when(known).then(side).alias(side) for side in _SIDES)
+    banded = [area.name for area in areas if area.band_if_unsure]
+    unsure = pl.col("metric").is_in(banded) & (~pl.col("supported") | (pl.col("__rarer") < _ENOUGH))
+    others = [area for area in areas if area.score_bounds is None]
+    if len(told.filter(pl.col("metric").is_in([area.name for area in others]) & known & ~unsure)):
+        told = _with_unseen(told, pooled, others, prevalence, at, logs.level)
     value, std, m, n = (told[name].cast(pl.Float64).to_numpy() for name in ("value", "std", *_SIZES))
     lower, upper = np.full((2, len(told)), np.nan)
     few = np.zeros(len(told), np.bool_)
@@ -172,8 +179,6 @@ def _areas(
             bounds = area.score_bounds(value[some], std[some], m[some], n[some], logs.level)
             lower[some], upper[some], few[some] = bounds
     told = told.with_columns(lower_score=pl.Series(lower), upper_score=pl.Series(upper), __few=pl.Series(few))
-    banded = [area.name for area in areas if area.band_if_unsure]
-    unsure = pl.col("metric").is_in(banded) & (~pl.col("supported") | (pl.col("__rarer") < _ENOUGH))
     band = told.clear()
     if len(told.filter(unsure)):
         band = compute_areas(
@@ -183,7 +188,8 @@ def _areas(
     found = told.join(
         band.select(*at, *_SIDES), on=at, how="left", nulls_equal=True, maintain_order="left", suffix="_band"
     )
-    extended = pl.col("__few") & pl.col("lower").is_not_null()
+    widened = pl.col("__few") | pl.col("metric").is_in([area.name for area in others])
+    extended = widened & pl.col("lower").is_not_null()
     wide = unsure & pl.col("lower_band").is_not_null()
     corrected = found.with_columns(
         *(
@@ -198,6 +204,46 @@ def _areas(
         interval=_interval(extended | wide),
     )
     return corrected.select(*table.columns, "interval", *_FLAGS)
+
+
+def _with_unseen(
+    table: pl.DataFrame,
+    pooled: pl.DataFrame,
+    areas: Sequence[Area],
+    prevalence: Prevalences | Field,
+    at: Sequence[str],
+    level: float,
+) -> pl.DataFrame:
+    """Widen the bounds of areas by what rows may do of which the log has none; see ``with_unseen``.
+
+    So large a part of a class is taken from its rows, evenly, and put above or below all others.
+    """
+    keys = [name for name in at if name not in ("metric", "prevalence")]
+    shares = table.unique(keys).select(
+        *keys,
+        *(pl.col(name).map_batches(lambda rows: unseen_share(rows.to_numpy(), level)) for name in _SIZES),
+    )
+    counts = pooled.join(shares, on=keys, nulls_equal=True, maintain_order="left")
+    value, lower, upper = (table[name].cast(pl.Float64).to_numpy() for name in ("value", "lower", "upper"))
+    down, up = (value - lower) ** 2, (upper - value) ** 2
+    for hit, miss, name in (("tp", "fn", "__positives"), ("fp", "tn", "__negatives")):
+        rows, unseen = pl.col(hit) + pl.col(miss), pl.col(name)
+        changes = []
+        for above in (0.0, 1.0):
+            hits = (pl.col(hit) * (1 - unseen) + rows * unseen * above).round().cast(pl.Int64)
+            shifted = counts.with_columns(hits.alias(hit), (rows - hits).alias(miss)).drop(_SIZES)
+            moved = areas_of(shifted, prevalence, areas).select(*at, __moved="value")
+            found = table.join(moved, on=at, how="left", nulls_equal=True, maintain_order="left")
+            changes.append(np.nan_to_num(found["__moved"].cast(pl.Float64).to_numpy() - value))
+        down += np.minimum(np.minimum(*changes), 0.0) ** 2
+        up += np.maximum(np.maximum(*changes), 0.0) ** 2
+    wider = {"lower": pl.Series(value - np.sqrt(down)), "upper": pl.Series(value + np.sqrt(up))}
+    for area in areas:
+        table = table.with_columns(
+            pl.when(metric=area.name).then(bound.clip(area.lower, area.upper)).otherwise(name).alias(name)
+            for name, bound in wider.items()
+        )
+    return table.with_columns(pl.col("lower", "upper").fill_nan(None))
 
 
 def _interval(extended: pl.Expr) -> pl.Expr:

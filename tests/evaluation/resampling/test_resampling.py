@@ -63,18 +63,36 @@ def test_the_law_is_that_of_the_row_bootstrap() -> None:
         assert stats.ks_2samp(counted, by_row).pvalue > 0.001
 
 
-def test_bounds_are_percentiles_of_the_replicates() -> None:
-    counts = nf.count_confusion(random_log(2000), thresholds="exact", by=[])
+def test_bounds_of_pr_auc_are_percentiles_and_what_rows_may_do_that_the_log_lacks() -> None:
+    log = random_log(2000)
+    counts = nf.count_confusion(log, thresholds="exact", by=[])
     table = nf.bootstrap(counts, metric="pr_auc", prevalence=0.3, repeats=300, seed=3, level=0.8)
     assert table["model"].to_list() == ["forest", "linear"]
-    assert table["interval"].to_list() == ["percentile"] * 2
+    assert table["interval"].to_list() == ["band"] * 2
     for found in resample(counts, "pr_auc", Resampling(repeats=300, seed=3), prevalence=0.3):
-        row = table.filter(pl.col("model") == found.histogram.group["model"][0]).row(0, named=True)
+        model = found.histogram.group["model"][0]
+        row = table.filter(model=model).row(0, named=True)
         values = np.sort(found.values[:, 0])
         assert row["std"] == pytest.approx(values.std(ddof=1))
-        assert row["lower"] == pytest.approx(np.percentile(values, 10))
-        assert row["upper"] == pytest.approx(np.percentile(values, 90))
         assert row["repeats"] == 300
+        label, score = log.filter(model=model).select("label", "score").to_numpy().T
+        weight = np.where(label, 0.3 / label.sum(), 0.7 / (1 - label).sum())
+        down = [row["value"] - np.percentile(values, 10)]
+        up = [np.percentile(values, 90) - row["value"]]
+        for of_class in (1, 0):
+            share = -np.log(0.1) / (label == of_class).sum()
+            mine = np.append(
+                np.where(label == of_class, weight * (1 - share), weight), (0.7, 0.3)[of_class] * share
+            )
+            moved = [
+                average_precision_score(np.append(label, of_class), np.append(score, end), sample_weight=mine)
+                for end in (-9, 9)
+            ]
+            down.append(max(0, row["value"] - min(moved)))
+            up.append(max(0, max(moved) - row["value"]))
+        # Counts are whole: shares are rounded to one of 2,000 rows.
+        assert row["value"] - row["lower"] == pytest.approx(np.sqrt(np.square(down).sum()), rel=0.05)
+        assert row["upper"] - row["value"] == pytest.approx(np.sqrt(np.square(up).sum()), rel=0.05)
 
 
 @pytest.mark.parametrize("positives", [2, 10, 99, 300])
