@@ -11,6 +11,7 @@ from nci_frames.questions.order import Lead, known_order, read_leads, some_model
 from nci_frames.tables.numbers import format_grid, format_threshold, format_value
 
 _SOME = 4
+_NEAR = "which this log cannot tell apart"
 
 
 def answer_lines(answer: Answer, /) -> list[str]:
@@ -46,16 +47,19 @@ def here_lines(answer: Answer, /) -> list[str]:
     best, others = _ranked(answer)
     if not best:
         return [*lines, _nothing(answer)]
-    first, tied = best[0], [row["model"] for row in best]
+    first = best[0]
+    doubt = _doubt(best, others, tested=answer.tested)
+    chosen, rest = (best, others) if doubt else _apart(best, others)
     thresholds = {row["threshold"] for row in best if row["threshold"] is not None}
     at = f", threshold {format_threshold(thresholds.pop())}" if len(thresholds) == 1 else ""
-    doubt = _doubt(best, others, tested=answer.tested)
-    here = "; in this log" if doubt else ":"
-    lines.append(f"choose {_some(tied)}{at}{here} {_value(answer, first)}")
+    here = f"{at}; in this log" if doubt else f"{at}:"
+    if len(chosen) > len(best):
+        here = f", {_NEAR}: {first['model']}{at}, has"
+    lines.append(f"choose {_any(_names(chosen))}{here} {_value(answer, first)}")
     if doubt:
         lines.append(doubt)
-    elif answer.tested and others:
-        lines.append(_rivals(others))
+    elif answer.tested and rest:
+        lines.append(_rivals(rest, all_others=rest == others))
     if doubt:
         # What depends on the value is as little known.
         first |= {"precision": None}
@@ -67,11 +71,17 @@ def short_answer(answer: Answer, /) -> str:
     best, others = _ranked(answer)
     if not best:
         return f"{_place(answer)}: {_nothing(answer)}"
-    tied = [row["model"] for row in best]
     doubt = _doubt(best, others)
-    said = doubt or (_rivals(others) if others else "")
+    chosen, rest = (best, others) if doubt else _apart(best, others)
+    said = doubt or (_rivals(rest, all_others=rest == others) if rest else "")
     here = "in this log " if doubt else ""
-    words = [f"{_place(answer)}: {_some(tied)}, {here}{_value(answer, best[0])}", said, order_line(answer)]
+    if len(chosen) > len(best):
+        here = f"{_NEAR}: {best[0]['model']} has "
+    words = [
+        f"{_place(answer)}: {_any(_names(chosen))}, {here}{_value(answer, best[0])}",
+        said,
+        order_line(answer),
+    ]
     return "; ".join(filter(None, words))
 
 
@@ -87,6 +97,10 @@ def _nothing(answer: Answer) -> str:
     if sure is None:
         return "no model has a defined value"
     return f"no threshold is known to keep this budget with confidence {sure:g}: the log has too few rows"
+
+
+def _names(rows: Sequence[_Row]) -> list[str]:
+    return [row["model"] for row in rows]
 
 
 def _told(others: Sequence[_Row], distinguishable: bool | None) -> list[str]:
@@ -145,16 +159,33 @@ def _percent(share: float) -> str:
     return f"{100 * share:.3g} %"
 
 
-def _rivals(others: Sequence[_Row]) -> str:
-    near, untold = _told(others, distinguishable=False), _told(others, distinguishable=None)
+def _apart(best: list[_Row], others: list[_Row]) -> tuple[list[_Row], list[_Row]]:
+    """Return the best models with those that are not distinguishable from them, and those that are left."""
+    near = [row for row in others if row["distinguishable"] is False]
+    return [*best, *near], [row for row in others if row not in near]
+
+
+def _rivals(others: Sequence[_Row], *, all_others: bool) -> str:
+    """Say how the models that are not among the chosen ones compare with them."""
+    untold = _told(others, distinguishable=None)
     if len(untold) == len(others):
-        return "whether it is significantly better than others, this log cannot tell"
-    words = [f"not significantly better than {_some(near)}"] if near else []
-    words += [f"too few rows to tell: {_some(untold)}"] if untold else []
-    if words:
-        return "; ".join(words)
+        if all_others:
+            return "whether it is significantly better than others, this log cannot tell"
+        return f"too few rows to tell: {_some(untold)}"
+    if untold:
+        return f"too few rows to tell: {_some(untold)}"
+    if not all_others:
+        return f"significantly better than the {'other' if len(others) == 1 else f'{len(others):,} others'}"
     whom = "the other model" if len(others) == 1 else f"all {len(others):,} others"
     return f"significantly better than {whom}"
+
+
+def _any(models: Sequence[str]) -> str:
+    """Name models of which any will do."""
+    shown = list(models[:_SOME])
+    if len(models) > _SOME:
+        shown.append(f"{len(models) - _SOME:,} more")
+    return " or ".join([", ".join(shown[:-1]), shown[-1]] if len(shown) > 1 else shown)
 
 
 def _doubt(best: Sequence[_Row], others: Sequence[_Row], *, tested: bool = True) -> str | None:
@@ -163,7 +194,7 @@ def _doubt(best: Sequence[_Row], others: Sequence[_Row], *, tested: bool = True)
     if best[0]["supported"] or reason is None or not tested:
         return None if best[0]["supported"] else reason
     order = known_order(
-        [row["model"] for row in best],
+        _names(best),
         worse=_told(others, distinguishable=True),
         equal=_told(others, distinguishable=False),
         untold=_told(others, distinguishable=None),
@@ -203,7 +234,7 @@ def order_line(answer: Answer, /) -> str:
     low, high = answer.span
     leads = read_leads(answer.winners, low=low, high=high)
     known = [lead for lead in leads if lead.models]
-    models = list(dict.fromkeys(lead.models[0] for lead in known))
+    models = list(dict.fromkeys(_any(lead.models) for lead in known))
     unknown = [lead for lead in leads if not lead.models]
     doubt = f"; the log cannot tell the value {_parts(unknown)}" if unknown else ""
     if not known:
@@ -211,9 +242,10 @@ def order_line(answer: Answer, /) -> str:
         return f"at other prevalences this log cannot tell the value ({span})"
     if len(models) == 1:
         span = f"from {format_grid(known[0].start)} to {format_grid(known[-1].end)}"
-        return f"{models[0]} leads in this log at every prevalence {span}{doubt}"
+        verb = "leads" if len(known[0].models) == 1 else "lead"
+        return f"{models[0]} {verb} in this log at every prevalence {span}{doubt}"
     steps = [
-        lead.models[0] + ("" if after is None else f" up to {format_grid(lead.end)}{_uncertain(after)}")
+        _any(lead.models) + ("" if after is None else f" up to {format_grid(lead.end)}{_uncertain(after)}")
         for lead, after in zip_longest(known, known[1:])
     ]
     if len(steps) > _SOME:

@@ -63,13 +63,13 @@ def read_leads(winners: pl.DataFrame, /, *, low: float, high: float) -> tuple[Le
     Lead(models=('b',), start=0.01, end=0.5, start_bounds=None))
     """
     leads: list[Lead] = []
-    optional = {"supported": pl.lit(value=True), "lower": pl.lit(None), "upper": pl.lit(None)}
+    optional = {"supported": pl.lit(value=True), **dict.fromkeys(("lower", "upper", "tied"), pl.lit(None))}
     more = [pl.col(name) if name in winners.columns else none.alias(name) for name, none in optional.items()]
     ranges = winners.sort("start").select("start", "end", "model", *more)
-    for start, end, model, supported, lower, upper in ranges.iter_rows():
+    for start, end, model, supported, lower, upper, tied in ranges.iter_rows():
         if end < low or start > high or (start == end and low < high):
             continue
-        models = (model,) if supported else ()
+        models = tuple(tied or [model]) if supported else ()
         if leads and leads[-1].models == models:
             leads[-1] = replace(leads[-1], end=min(end, high))
             continue
