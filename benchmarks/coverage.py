@@ -16,6 +16,7 @@ from pathlib import Path
 
 import best_models
 import certified_maps
+import chosen
 import curve_bands
 import numpy as np
 import polars as pl
@@ -594,6 +595,12 @@ def best(effort: float) -> Iterator[Seen]:
         yield Seen(*line)
 
 
+def chosen_by_the_log(effort: float) -> Iterator[Seen]:
+    """Models, thresholds and prevalences that the log chose, and rows and units that it may lack."""
+    for line in chosen.claims(effort):
+        yield Seen(*line)
+
+
 def crossovers(effort: float) -> Iterator[Seen]:
     """Two models of which one finds the easiest positives, the other more of them; also of few units."""
     for lines in (best_models.crossovers, best_models.crossovers_of_few):
@@ -659,7 +666,7 @@ def maps(effort: float) -> Iterator[Seen]:
 CLAIMS: tuple[Callable[[float], Iterator[Seen]], ...] = (
     auc, areas_of_few, auc_tests_of_few, rates_of_units, uneven_units, areas_of_units, accuracy,
     predictive_values, planning, shifts, segments, folds, trained_folds, pairs, partial_labels, traffic,
-    own_thresholds, bootstrap, best, crossovers, support, few_false_positives, bands, maps,
+    own_thresholds, bootstrap, best, crossovers, support, few_false_positives, bands, maps, chosen_by_the_log,
 )  # fmt: skip
 
 
