@@ -18,7 +18,7 @@ from nci_frames.counting.engine.passes import count_at
 from nci_frames.counting.logs.opening import Predictions
 from nci_frames.counting.logs.reading import Scan, kept_keys
 from nci_frames.counting.logs.scan import scan_behind
-from nci_frames.counting.thresholds.auto import EXACT_ROWS, Chosen, choose_thresholds
+from nci_frames.counting.thresholds.auto import EXACT_ROWS, Chosen, count_to_tolerance
 from nci_frames.counting.thresholds.grids import AutoThresholds, Thresholds, auto_thresholds, check_thresholds
 from nci_frames.counts.score_scale import HIGHEST, LOWEST, named_models, no_probabilities, share_off_scale
 from nci_frames.counts.scores_as_counts import counts_as_scores
@@ -266,8 +266,7 @@ def _counted(
             return Chosen(None, None, 0.0, thresholds.tolerance), count_at(
                 scan, group, None, budget=budget, progress=progress, most_rows=most_rows
             )
-    chosen = choose_thresholds(scan, thresholds, progress=progress, budget=budget)
-    return chosen, count_at(scan, group, chosen.grid, budget=budget, progress=progress)
+    return count_to_tolerance(scan, group, thresholds, budget=budget, progress=progress)
 
 
 def _resolution(chosen: Chosen, rows: int) -> pl.Expr | pl.Series:

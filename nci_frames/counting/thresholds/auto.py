@@ -15,16 +15,19 @@ from numpy.typing import NDArray
 from nci_frames.base.arguments import MOST_THRESHOLDS
 from nci_frames.base.errors import ParameterError
 from nci_frames.base.typing import Floats
-from nci_frames.counting.engine.grid import holds_one_score, successors
+from nci_frames.counting.engine.grid import Counted, holds_one_score, successors
 from nci_frames.counting.engine.memory import Budget
 from nci_frames.counting.engine.passes import Scores, count_at, find_scores
 from nci_frames.counting.logs.opening import Predictions
 from nci_frames.counting.logs.reading import Scan
 from nci_frames.counting.logs.scan import scan_behind
 from nci_frames.counting.thresholds.grids import AutoThresholds
+from nci_frames.counting.thresholds.recall import cut_evenly, cut_wide, read_positives
 from nci_frames.schemas.checked import checked
 
 _PASSES = 8
+#: Passes on thresholds that cut the positives, before a grid is refined instead.
+_CUTS = 3
 #: Bytes that refining takes for each model and threshold: some twenty arrays of Float64.
 _REFINING = 160
 
@@ -230,13 +233,20 @@ class Chosen:
     tolerance: float | None = None
 
 
-def choose_thresholds(scan: Scan, wish: AutoThresholds, *, budget: Budget, progress: bool = False) -> Chosen:
-    """Choose thresholds for a log of more rows than ``EXACT_ROWS``.
+def count_to_tolerance(
+    scan: Scan, group: list[str], wish: AutoThresholds, *, budget: Budget, progress: bool = False
+) -> tuple[Chosen, Counted]:
+    """Count a log of more rows than ``EXACT_ROWS`` at thresholds that bound the areas of every model.
+
+    Thresholds that cut the positives evenly nearly always do, and those that they did not need are dropped
+    from the counts. Where there are too many positives to be kept, a grid is refined pass by pass.
 
     Parameters
     ----------
     scan
         The log.
+    group
+        The model and the keys to keep.
     wish
         The areas to bound, and the tolerance.
     budget
@@ -246,12 +256,48 @@ def choose_thresholds(scan: Scan, wish: AutoThresholds, *, budget: Budget, progr
     """
     measure = functools.partial(_widths, prevalence=wish.prevalence)
     dtype = scan.score_type
+    positives = None if scan.source.elsewhere is not None else read_positives(scan, budget)
+    grid = None if positives is None else cut_evenly(positives, wish.tolerance / 2)
+    for _ in range(_CUTS):
+        if positives is None or grid is None or len(grid) + len(wish.also) > MOST_THRESHOLDS:
+            break
+        grid = np.union1d(grid, wish.also)
+        try:
+            counted = count_at(scan, group, grid, budget=budget, progress=progress)
+        except ParameterError:
+            # So many groups need the fewest thresholds.
+            break
+        fine = _in_bins(_of_models(counted.counts, len(grid)), grid, dtype)
+        widths = measure(fine)
+        if worst(widths) <= wish.tolerance:
+            kept = np.union1d(fewest(fine, measure, wish.tolerance), np.searchsorted(grid, wish.also))
+            few = counted.counts.filter(
+                pl.Series(np.tile(np.isin(np.arange(len(grid)), kept), len(counted.groups)))
+            )
+            reached = worst(measure(fine.only(kept)))
+            chosen = Chosen(grid[kept], holds_one_score(grid[kept], dtype), reached, wish.tolerance)
+            return chosen, replace(counted, counts=few)
+        by_model = widths.reshape(-1, len(fine.positives), widths.shape[1])
+        some = (fine.positives.sum(axis=1) > 0).nonzero()[0]
+        grid = cut_wide(grid, positives, by_model[:, some], 0.7 * wish.tolerance)
     fine = refine_scan(scan, measure, wish.tolerance, progress=progress, budget=budget)
     # Fewer thresholds need not be better than the finest grid, if that misses the tolerance.
     enough = max(wish.tolerance, 1.02 * worst(measure(fine)))
     kept = fewest(fine, measure, enough)
     grid = np.union1d(fine.grid[kept], wish.also)
-    return Chosen(grid, holds_one_score(grid, dtype), worst(measure(fine.only(kept))), wish.tolerance)
+    chosen = Chosen(grid, holds_one_score(grid, dtype), worst(measure(fine.only(kept))), wish.tolerance)
+    return chosen, count_at(scan, group, grid, budget=budget, progress=progress)
+
+
+def _of_models(counts: pl.DataFrame, thresholds: int) -> pl.DataFrame:
+    """Add the counts of all groups of a model, which have the same thresholds."""
+    models = counts["model"].gather_every(thresholds)
+    first = np.flatnonzero(models.rle_id().diff().fill_null(1).to_numpy())
+    cells = {
+        name: np.add.reduceat(counts[name].to_numpy().reshape(-1, thresholds), first, axis=0).ravel()
+        for name in ("tp", "fp", "fn", "tn")
+    }
+    return pl.DataFrame(cells)
 
 
 def _widths(counts: ModelCounts, *, prevalence: tuple[float, ...]) -> Floats:

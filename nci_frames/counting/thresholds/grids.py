@@ -88,9 +88,11 @@ def auto_thresholds(
     """Request thresholds that bound the areas of every model to within a tolerance.
 
     Given to ``count_confusion``. A log of up to 4 million rows is counted at every distinct score. A larger
-    one is first counted by model on a fine grid, which is refined where the certified bounds of ROC-AUC and
-    of average precision at each prevalence are wide; then thresholds that the tolerance does not need are
-    removed, and the log is counted with all keys.
+    one is read twice or three times: first the scores of its positives, then all rows, at thresholds that cut
+    the positives of every model into small parts. Where the certified bounds of ROC-AUC or of average
+    precision at a prevalence are too wide, the parts that add most are cut again, and the rows are counted
+    once more; thresholds that the tolerance does not need are dropped. Positives that would take an eighth of
+    the memory for counts are not kept: then a fine grid is refined pass by pass.
 
     Parameters
     ----------

@@ -131,7 +131,7 @@ def _worth(group: BucketCounts, level: float, least: float) -> pl.DataFrame:
         independent = _effective(hits, size, of_bucket, least) * known
         rate = hits / max(size, 1)
         with np.errstate(invalid="ignore", divide="ignore"):
-            unseen = independent * (_unseen(rate, of_bucket, level) / normal_quantile(level)) ** 2
+            unseen = independent * (_unseen(rate, of_bucket, level, least) / normal_quantile(level)) ** 2
             independent = independent / (1 + np.where(unseen > 0, unseen / (rate * (1 - rate)), 0.0))
         columns[hit], columns[name] = hits, independent
     table = pl.DataFrame({name: pl.Series(column, nan_to_null=True) for name, column in columns.items()})
@@ -176,15 +176,15 @@ def _steps(of_bucket: Any) -> tuple[Rows, Floats, Floats, Floats]:
     return bucket, np.asarray(of_bucket.sum(axis=1)), before, before + of_bucket.data
 
 
-def _unseen(rate: Floats, of_bucket: Any, level: float) -> Floats:
+def _unseen(rate: Floats, of_bucket: Any, level: float, least: float) -> Floats:
     """Return by how much buckets like the most extreme one, which the log may lack, move each rate."""
     bins, z = of_bucket.shape[1], normal_quantile(level)
     bucket, total, before, after = _steps(of_bucket)
     most = []
     for hits in (after, total[bucket] - before):
-        least, _ = wilson_bounds(hits / total[bucket], total[bucket], z)
+        lower, _ = wilson_bounds(hits / total[bucket], total[bucket] / least, z)
         of_bin = np.zeros(bins)
-        np.maximum.at(of_bin, of_bucket.indices, least)
+        np.maximum.at(of_bin, of_bucket.indices, lower)
         most.append(of_bin)
     # Hits only grow as the threshold falls, and misses as it rises.
     hits, misses = np.maximum.accumulate(most[0])[:-1], np.maximum.accumulate(most[1][::-1])[::-1][1:]

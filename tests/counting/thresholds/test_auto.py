@@ -1,5 +1,6 @@
 """Thresholds found by counting: as fine as the areas need, or between equal numbers of rows."""
 
+from collections.abc import Iterator
 from typing import Any
 
 import hypothesis.strategies as st
@@ -7,11 +8,13 @@ import numpy as np
 import polars as pl
 import pytest
 from hypothesis import given
+from polars.io.plugins import register_io_source
 
 import nci_frames as nf
 from nci_frames.counting import count as count_module
 from nci_frames.counting.count import tally_scan
 from nci_frames.counting.logs.scan import scan_behind
+from nci_frames.counting.thresholds import recall
 from tests.logs import small_logs
 
 ETAS = (1e-4, 1e-2, 0.5)
@@ -71,6 +74,29 @@ def test_areas_are_known_to_the_tolerance_and_contain_the_exact_ones(kind: str) 
     ).is_empty()
 
 
+@pytest.mark.usefixtures("never_exact")
+@pytest.mark.parametrize("kind", ["normal", "tied at an odd place", "infinite", "far apart"])
+@pytest.mark.parametrize("kept", [True, False])
+def test_a_log_is_read_a_few_times(kind: str, kept: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its positives once, and all rows once or twice; more often only where the positives are too many."""
+    log, passes = log_of(kind), 0
+
+    def source(columns: Any, predicate: Any, n_rows: Any, batch_size: Any) -> Iterator[pl.DataFrame]:
+        nonlocal passes
+        passes += 1
+        mine = log if columns is None else log.select(columns)
+        yield mine if predicate is None else mine.filter(predicate)
+
+    if not kept:
+        monkeypatch.setattr(recall, "_PART_OF_MEMORY", float("inf"))
+    scan = nf.scan_predictions(register_io_source(source, schema=log.schema), on_invalid="drop")
+    before = passes
+    tally = tally_scan(scan_behind(scan), thresholds=nf.auto_thresholds(tolerance=2e-3, prevalence=ETAS))
+    assert tally.reached is not None
+    assert tally.reached <= 2e-3
+    assert (passes - before <= 4) == kept
+
+
 @pytest.mark.thorough
 @pytest.mark.usefixtures("never_exact")
 def test_what_cannot_be_reached_is_said() -> None:
@@ -87,7 +113,11 @@ def test_choice_depends_on_neither_order_nor_lack_of_a_class() -> None:
     assert counts.equals(nf.count_confusion(log.reverse(), thresholds=wish))
     assert 0.5 in counts["threshold"]
     one_class = pl.concat([log, log.filter("label").with_columns(model=pl.lit("c"))])
-    assert nf.count_confusion(one_class, thresholds=wish).filter(pl.col("model") != "c").equals(counts)
+    tally = tally_scan(scan_behind(one_class), thresholds=wish)
+    assert tally.reached is not None
+    assert tally.reached <= 0.01
+    no_positives = pl.concat([log, log.filter(~pl.col("label")).with_columns(model=pl.lit("c"))])
+    assert nf.count_confusion(no_positives, thresholds=wish).filter(pl.col("model") != "c").equals(counts)
 
 
 def test_a_small_log_is_counted_at_every_score() -> None:
