@@ -278,7 +278,10 @@ def count_to_tolerance(
             chosen = Chosen(grid[kept], holds_one_score(grid[kept], dtype), reached, wish.tolerance)
             return chosen, replace(counted, counts=few)
         by_model = widths.reshape(-1, len(fine.positives), widths.shape[1])
-        some = (fine.positives.sum(axis=1) > 0).nonzero()[0]
+        some = np.flatnonzero(fine.positives.sum(axis=1))
+        if len(some) < len(positives):
+            # The positives of a model have no weight.
+            break
         grid = cut_wide(grid, positives, by_model[:, some], 0.7 * wish.tolerance)
     fine = refine_scan(scan, measure, wish.tolerance, progress=progress, budget=budget)
     # Fewer thresholds need not be better than the finest grid, if that misses the tolerance.
