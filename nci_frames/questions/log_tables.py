@@ -26,7 +26,6 @@ from nci_frames.questions.compared import PROBABLE, Compared, computed
 from nci_frames.questions.drawn_curves import report_curves
 from nci_frames.questions.own_thresholds import OwnPoints, best_values
 from nci_frames.questions.undefined import off_scale, uncounted
-from nci_frames.tables.great_tables import ranked_table
 from nci_frames.tables.numbers import format_grid
 
 #: Curves are drawn of at most so many models: more cannot be distinguished by colour and stroke.
@@ -270,6 +269,8 @@ class LogTables(Compared):
 
     def _repr_html_(self) -> str | None:
         """Show in a notebook the values and ranks of the models over prevalence, by PR-AUC."""
+        from nci_frames.tables.great_tables import ranked_table  # noqa: PLC0415  (only a notebook needs it)
+
         if self.areas.is_empty():
             return None
         observed = self.observed_prevalence

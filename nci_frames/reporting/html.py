@@ -22,7 +22,7 @@ from nci_frames.reporting.bundle import vega_bundle
 from nci_frames.reporting.gates import RunSummary
 from nci_frames.reporting.live import live_numbers
 from nci_frames.reporting.templates import own, template
-from nci_frames.tables import great_tables, numbers
+from nci_frames.tables import numbers
 from nci_frames.tables.packed import packed
 
 #: Maximum number of rows of a list on the page; the frames contain all.
@@ -124,6 +124,8 @@ def _legend(models: Sequence[str]) -> list[dict[str, str]]:
 
 def _tables(comparison: Comparison, tables: Sequence[RankedTable]) -> list[dict[str, Any]]:
     """Return the ranked tables."""
+    from nci_frames.tables import great_tables  # noqa: PLC0415  (the answer of a command does not wait for it)
+
     found = []
     for table in tables:
         if table.rows.is_empty():
