@@ -18,7 +18,7 @@ from nci_frames.evaluation.projection.projection import project_rates
 from nci_frames.evaluation.projection.ranking import rank_models
 from nci_frames.evaluation.projection.roll_up import roll_up
 from nci_frames.evaluation.rates.operating_points import select_operating_points
-from nci_frames.evaluation.significance.segment_order import segments_in_order
+from nci_frames.evaluation.significance.segment_ranks import rank_segments
 from nci_frames.questions import places
 from nci_frames.questions.answer import Answer, Asked
 from nci_frames.questions.compared import PROBABLE, computed
@@ -351,12 +351,10 @@ class Comparison(LogTables):
             return None
         if points is None or points["tp"].null_count() or points.select(self.segments).n_unique() < 2:
             return None
-        return segments_in_order(
-            self._log.by_segment,
-            self.segments,
-            together=self._log.total,
+        return rank_segments(
+            self._log.by_segment if drawn.units is None else drawn.by_segment,
+            segments=self.segments,
             units=drawn.units,
-            by_unit=None if drawn.units is None else drawn.by_segment,
             threshold=self._answer_thresholds,
             metric=self.segment_metric,
             prevalence=self.asked_prevalence,
