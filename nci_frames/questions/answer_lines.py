@@ -168,14 +168,12 @@ def _apart(best: list[_Row], others: list[_Row]) -> tuple[list[_Row], list[_Row]
 def _rivals(others: Sequence[_Row], *, all_others: bool) -> str:
     """Say how the models that are not among the chosen ones compare with them."""
     untold = _told(others, distinguishable=None)
-    if len(untold) == len(others):
-        if all_others:
-            return "whether it is significantly better than others, this log cannot tell"
-        return f"too few rows to tell: {_some(untold)}"
+    if all_others and len(untold) == len(others):
+        return "whether it is significantly better than others, this log cannot tell"
     if untold:
         return f"too few rows to tell: {_some(untold)}"
     if not all_others:
-        return f"significantly better than the {'other' if len(others) == 1 else f'{len(others):,} others'}"
+        return f"significantly worse than the best: {_some(_names(others))}"
     whom = "the other model" if len(others) == 1 else f"all {len(others):,} others"
     return f"significantly better than {whom}"
 
