@@ -82,7 +82,8 @@ def end_without_output() -> None:
         sys.stdout = io.TextIOWrapper(
             io.BufferedWriter(_Output(out.fileno(), "w", closefd=False)),
             encoding=out.encoding,
-            errors=out.errors,
+            # A character that the encoding lacks, as on an old terminal, is written by its code.
+            errors="backslashreplace" if out.errors == "strict" else out.errors,
             line_buffering=out.line_buffering,
             write_through=out.write_through,
         )

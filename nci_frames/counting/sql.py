@@ -3,7 +3,7 @@
 import functools
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, Literal, cast
 
 import numpy as np
@@ -21,6 +21,8 @@ Label = str | float | bool
 
 #: Stands for the table until it is put there as the dialect spells it.
 _TABLE = "__table"
+#: The columns of a query besides its keys.
+_COUNTED = ("threshold", "positives", "negatives", "invalid")
 _RENAME = "count a view of the table in which the column has another name"
 #: Up to so many thresholds are searched in one step, which is a shorter query.
 _FEW = 32
@@ -112,6 +114,7 @@ def counting_sql(
     if not np.isfinite(grid).all():
         raise ParameterError.out_of_range("thresholds", thresholds, "finite numbers")
     keys = key_columns({"model": model, "fold": fold}, segments, _RENAME)
+    _need_apart(keys)
     source = _source(sqlglot, table, dialect)
     column = functools.partial(_column, dialect=dialect)
     positive, negative = _classes(positive, negative)
@@ -154,6 +157,17 @@ def counting_sql(
     text = cast("str", parsed.sql(dialect=dialect, pretty=True))
     check_utf8("the names and labels of a query", text)
     return text
+
+
+def _need_apart(keys: Iterable[str]) -> None:
+    """Raise ParameterError if a key is another column of the result but for the case of its letters."""
+    known = {name: f"the column {name!r} of the result" for name in _COUNTED}
+    for key in keys:
+        name = key.casefold()
+        if name in known:
+            msg = f"the key {key!r} and {known[name]} are one name in databases that ignore its case"
+            raise ParameterError(msg, hint=_RENAME)
+        known[name] = f"the key {key!r}"
 
 
 def _source(sqlglot: Any, table: str, dialect: str) -> Any:

@@ -47,7 +47,8 @@ def rank_models(table: pl.DataFrame | pl.LazyFrame, /, *, by: Sequence[str] | No
         If a metric is not registered, so that its direction is unknown: the label of a user-defined
         expression, unless registered with ``register_metric``.
     SchemaError
-        If *table* is neither a projection nor areas nor a roll-up, or lacks a column of *by*.
+        If *table* is neither a projection nor areas nor a roll-up, lacks a column of *by*, or has a model
+        twice in one comparison.
 
     Notes
     -----
@@ -80,10 +81,24 @@ def rank_models(table: pl.DataFrame | pl.LazyFrame, /, *, by: Sequence[str] | No
         if column not in frame.columns:
             raise SchemaError.missing_column(column, "by", f"the {schema.name} frame", frame.columns)
 
+    _need_each_once(frame)
     order = [*comparison, "rank", "model", *(["threshold"] if "threshold" in frame.columns else [])]
     order = list(dict.fromkeys(order))
     ranked = _ranked(frame, comparison)
     return RANKING.finish(ranked.sort(order, nulls_last=[column == "rank" for column in order]))
+
+
+def _need_each_once(frame: pl.DataFrame) -> None:
+    """Raise SchemaError if a model has two values in one comparison, as of two tables without a key."""
+    identity = [name for name in frame.columns if name not in _RESULTS]
+    twice = frame.filter(frame.select(identity).is_duplicated())
+    if len(twice):
+        row = twice.row(0, named=True)
+        raise SchemaError(
+            "a model has two values in one comparison",
+            where=", ".join(f"{name} {row[name]!r}" for name in identity if row[name] is not None),
+            hint="give the tables a key that tells them apart, or leave out what is there twice",
+        )
 
 
 def _ranked(frame: pl.DataFrame, comparison: list[str]) -> pl.DataFrame:

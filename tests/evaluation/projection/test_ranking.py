@@ -199,3 +199,15 @@ def test_errors() -> None:
         nf.rank_models(nf.project_rates(rates, metrics="recall", prevalence=0.5), by=["country"])
     with pytest.raises(nf.SchemaError, match="not a projection frame"):
         nf.rank_models(rates)
+
+
+def test_a_model_with_two_values_in_one_comparison_is_refused() -> None:
+    counts = pl.DataFrame(
+        {"model": ["a", "b"], "threshold": 0.5, "tp": [6, 8], "fp": [1, 1], "fn": [4, 2], "tn": [9, 9]}
+    )
+    one = nf.project_rates(nf.compute_rates(counts), metrics="recall", prevalence=0.1)
+    other = one.with_columns(pl.col("value") / 2)
+    with pytest.raises(nf.SchemaError, match=r"two values in one comparison\n  where: model 'a'"):
+        nf.rank_models(pl.concat([one, other]))
+    apart = pl.concat([one.with_columns(day=pl.lit(1)), other.with_columns(day=pl.lit(2))])
+    assert nf.rank_models(apart)["rank"].to_list() == [1, 2, 1, 2]
