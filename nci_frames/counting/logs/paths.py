@@ -197,7 +197,14 @@ def _keys(path: str, top: str) -> dict[str, str]:
     """Return the keys that the folders of a path spell out below *top*, as ``country=de``."""
     below = Path(os.path.relpath(Path(_absolute(path)).parent, _absolute(top)))
     keys: dict[str, str] = {}
-    for name, value in spelled_keys(str(below / "file")):
+    try:
+        spelled = spelled_keys(str(below / "file"), errors="strict")
+    except UnicodeDecodeError as error:
+        # Two values that cannot be read would become one.
+        msg = "the folders of a file spell a key that is not UTF-8"
+        hint = "rename the folders: é is %C3%A9, not %E9"
+        raise SchemaError(msg, where=repr(path), found=str(error), hint=hint) from error
+    for name, value in spelled:
         if name in keys:
             msg = f"the folders of a file spell the key {name!r} twice"
             raise SchemaError(msg, where=repr(path), found=f"{keys[name]!r} and {value!r}")
@@ -205,10 +212,12 @@ def _keys(path: str, top: str) -> dict[str, str]:
     return keys
 
 
-def spelled_keys(path: str) -> list[tuple[str, str]]:
+def spelled_keys(path: str, *, errors: str = "replace") -> list[tuple[str, str]]:
     """Return every key that the folders of a path spell out, also above the source."""
     matches = (_HIVE.fullmatch(part) for part in Path(path).parent.parts)
-    return [(unquote(match[1]), unquote(match[2])) for match in matches if match]
+    return [
+        (unquote(match[1], errors=errors), unquote(match[2], errors=errors)) for match in matches if match
+    ]
 
 
 def is_spelled_plainly(path: str) -> bool:
