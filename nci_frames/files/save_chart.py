@@ -12,7 +12,7 @@ from nci_frames.base.errors import ParameterError
 from nci_frames.base.files import file_kind, replacing
 from nci_frames.files.renderer import draw_picture
 from nci_frames.schemas.checked import checked
-from nci_frames.tables.names import drawable_spec, is_drawable
+from nci_frames.tables.names import drawable_spec, is_drawable, pictured_spec
 
 CHART_KINDS = ("svg", "png", "json")
 #: A picture that does not fit into memory would kill the process instead of raising an error.
@@ -79,6 +79,7 @@ def chart_bytes(chart: ChartType, kind: str, *, scale: float = 2.0) -> bytes:
     if kind == "json":
         text = json.dumps(spec, ensure_ascii=False, sort_keys=True, indent=1, allow_nan=False)
         return f"{text}\n".encode()
+    spec = pictured_spec(spec)
     options: dict[str, Any] = {
         "vl_version": alt.SCHEMA_VERSION.removeprefix("v").rpartition(".")[0],
         "allowed_base_urls": [],

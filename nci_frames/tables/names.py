@@ -21,6 +21,7 @@ _NO_XML = "[^\\t\\n\\r\\x20-\\uD7FF\\uE000-\\uFFFD\\U00010000-\\U0010FFFF]"
 #: What is written by its code, and what looks as if it were, lest two names become one.
 _FOREIGN = re.compile(f"{_NO_XML}|⟨(?=[0-9a-f]*⟩)")
 _UNDRAWABLE = re.compile(f"{_NO_XML}|\\A({_OBJECT})\\Z")
+_BEYOND = re.compile("[\U00010000-\U0010ffff]")
 #: As Polars writes it; no text of a frame has surrogates.
 _EXCHANGED = rf"[^\t\n\r\x{{20}}-\x{{FFFD}}\x{{10000}}-\x{{10FFFF}}]|⟨[0-9a-f]*⟩|^({_OBJECT})$"
 
@@ -68,6 +69,14 @@ def is_drawable(spec: object) -> bool:
 def drawable_spec(spec: Mapping[str, Any]) -> dict[str, Any]:
     """Write every name in a Vega-Lite specification so that it can be drawn; see ``drawable``."""
     return with_texts(spec, lambda text, data: drawable(text) if data else _by_code(text))
+
+
+def pictured_spec(spec: Mapping[str, Any]) -> dict[str, Any]:
+    """Write letters beyond the first plane of Unicode by their code.
+
+    Vega takes them for two letters each, and a label that it cuts between these ends the renderer.
+    """
+    return with_texts(spec, lambda text, _: _BEYOND.sub(lambda letter: f"⟨{ord(letter[0]):x}⟩", text))
 
 
 def with_texts(spec: Mapping[str, Any], written: Callable[[str, bool], str]) -> dict[str, Any]:

@@ -127,3 +127,11 @@ def test_no_name_or_title_can_steer_the_terminal() -> None:
     text = console.file.getvalue()
     assert text.count("�[2J�31m��x") >= 6
     assert not {letter for letter in text if not letter.isprintable()} - {"\n"}
+
+
+def test_a_label_is_never_cut_within_a_letter(tmp_path: Path) -> None:
+    """Vega has 16 bits for a letter, and cut one of 60 rockets in half."""
+    areas = pl.DataFrame({"model": ["\N{ROCKET}" * 60, "a"], "value": [0.5, 0.4]})
+    chart = alt.Chart(areas).mark_bar().encode(x="value:Q", y=alt.Y("model:N", axis=alt.Axis(labelLimit=101)))
+    text = nf.save_chart(chart, tmp_path / "rockets.svg").read_text(encoding="utf-8")
+    assert "⟨1f680⟩" in text
