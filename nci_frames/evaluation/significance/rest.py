@@ -191,8 +191,11 @@ class _ClassRows:
         statistic, p_value = np.full(len(tested), -1.0), np.full(len(tested), np.nan)
         for members, weight in self.levels:
             here = members[compared[members]]
-            of_level = self._by_units if self.by_bucket else self._by_rows
-            statistic[here], p_value[here] = of_level(here, apart[here], size[here], weight, ordinary)
+            statistic[here], p_value[here] = (
+                self._by_units(here, apart[here], weight, ordinary)
+                if self.by_bucket
+                else self._by_rows(here, apart[here], size[here], weight, ordinary)
+            )
         return statistic, p_value
 
     def _by_rows(
@@ -212,9 +215,7 @@ class _ClassRows:
         statistic = worth * (apart**2 @ weight)
         return statistic, exceedances(statistic, weights)
 
-    def _by_units(
-        self, here: Rows, apart: Floats, _: Floats, weight: Floats, ordinary: Flags
-    ) -> tuple[Floats, Floats]:
+    def _by_units(self, here: Rows, apart: Floats, weight: Floats, ordinary: Flags) -> tuple[Floats, Floats]:
         """Return the same over its mean, as the buckets of units tell it, which has an F distribution."""
         used = np.flatnonzero(weight)
         together = sum(rows for rows, some in zip(self.by_bucket, ordinary, strict=True) if some).toarray()
@@ -228,10 +229,12 @@ class _ClassRows:
             # The buckets know the variance as well as so many of equal size do.
             shares = sum((rows.sum(axis=1) / rows.sum()) ** 2 for rows in sides)
             known = np.maximum(even_buckets(np.asarray(shares)) - 1, 1.0)
-            mean = np.trace(product)
-            if mean > 0:
+            mean, distance = np.trace(product), apart[place] ** 2 @ weight
+            if mean == distance == 0:
+                found[:, place] = 0.0, 1.0
+            elif mean > 0:
                 freedom = known * mean**2 / (product**2).sum()
-                statistic = apart[place] ** 2 @ weight / mean
+                statistic = distance / mean
                 p_value = exceedances(np.array([statistic]), np.linalg.eigvalsh(product) / mean, 1.0, freedom)
                 found[:, place] = statistic, p_value.item()
         return found[0], found[1]
