@@ -14,7 +14,7 @@ from nci_frames.evaluation.metrics import (
     expected_cost,
     find_metric,
 )
-from nci_frames.evaluation.metrics.directions import better_sign
+from nci_frames.evaluation.metrics.metric import better_sign
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -8,7 +8,7 @@ import polars as pl
 
 from nci_frames.base.messages import quantity
 from nci_frames.evaluation.metrics import called_metric, title_of
-from nci_frames.evaluation.metrics.directions import better_sign
+from nci_frames.evaluation.metrics.metric import better_sign
 from nci_frames.evaluation.support.reasons import in_brief, why_doubtful
 from nci_frames.questions.comparison import Comparison
 from nci_frames.tables.numbers import format_threshold, format_value

@@ -15,7 +15,7 @@ from nci_frames.evaluation.areas.pr import PR_AUC
 from nci_frames.evaluation.areas.roc import ROC_AUC
 from nci_frames.evaluation.crossovers.envelope import Places
 from nci_frames.evaluation.metrics import CalledMetric, Metric, called_metric
-from nci_frames.evaluation.metrics.directions import better_sign
+from nci_frames.evaluation.metrics.metric import better_sign
 from nci_frames.evaluation.metrics.rounding import rounding
 from nci_frames.evaluation.projection.grids import require_columns
 from nci_frames.schemas import RATES

@@ -6,6 +6,8 @@ from typing import Literal
 
 import polars as pl
 
+from nci_frames.base.errors import ParameterError
+
 __all__ = ["CalledMetric", "Direction", "Kind", "Metric", "Parameter"]
 
 Direction = Literal["maximize", "minimize", "target"]
@@ -92,3 +94,19 @@ class CalledMetric(pl.Expr):
 
 def _fixed(parameter: Parameter) -> float | None:
     return None if parameter is None or isinstance(parameter, pl.Expr) else float(parameter)
+
+
+def better_sign(metric: Metric) -> int:
+    """Return 1 if a higher value of the metric is better, -1 if a lower one is.
+
+    Raises
+    ------
+    ParameterError
+        If the metric cannot be ranked.
+    """
+    if metric.direction == "target":
+        raise ParameterError(
+            f"the metric {metric.name!r} cannot be ranked",
+            hint="choose one whose direction in metrics() is maximize or minimize",
+        )
+    return 1 if metric.direction == "maximize" else -1

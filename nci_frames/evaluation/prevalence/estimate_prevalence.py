@@ -12,10 +12,8 @@ from nci_frames.base.normal import normal_quantile
 from nci_frames.counts.pooling import pooled_counts
 from nci_frames.counts.scores_as_counts import scores_as_counts
 from nci_frames.evaluation.arrays.histograms import whole_counts
-from nci_frames.evaluation.prevalence.common_bins import check_key_types, common_bins
-from nci_frames.evaluation.prevalence.estimates import estimates
-from nci_frames.evaluation.prevalence.fit import misfits
-from nci_frames.evaluation.prevalence.mixtures import Bins, Mixtures
+from nci_frames.evaluation.prevalence.estimates import estimates, misfits
+from nci_frames.evaluation.prevalence.mixtures import Bins, Mixtures, check_key_types, common_bins
 from nci_frames.evaluation.significance.corrections import holm
 from nci_frames.schemas import COUNTS, PREVALENCES, collect
 from nci_frames.schemas.checked import checked

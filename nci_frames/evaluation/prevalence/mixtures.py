@@ -1,14 +1,18 @@
 """Scores of traffic as mixtures of the scores of positives and of negatives, in a few bins."""
 
+import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple, Self
 
 import numpy as np
+import polars as pl
 from numpy.typing import NDArray
 
+from nci_frames.base.errors import SchemaError
 from nci_frames.base.typing import Floats
+from nci_frames.schemas.runs import in_runs
 
 Rows = NDArray[np.int64]
 #: Of positives, negatives and traffic.
@@ -22,6 +26,8 @@ _LEAST_IN_BIN = 10
 _TAIL = np.array([0.95, 0.99])
 #: So many positives, and rows of the traffic, a bin of the tail has at least.
 _LEAST_IN_TAIL = 5
+#: Of a class in the reference, and of the traffic, fewer tell nothing.
+_LEAST_ROWS = 10
 
 
 class Bins(NamedTuple):
@@ -123,3 +129,86 @@ def _tail(positives: Rows, traffic: Rows, lowest: int) -> list[int]:
 def _between(every: Triple, places: list[int]) -> Triple:
     found = [reached[places] - np.append(reached[places[1:]], 0) for reached in every]
     return found[0], found[1], found[2]
+
+
+def common_bins(
+    reference: pl.DataFrame, traffic: pl.DataFrame, *, shared: Sequence[str], kept: Sequence[str]
+) -> tuple[pl.DataFrame, list[Bins | str]]:
+    """Return the groups of the traffic, and of each its bins or the reason why it has none.
+
+    Parameters
+    ----------
+    reference
+        Whole counts with the keys *shared*.
+    traffic
+        The same with the keys *kept*, in which all rows are negatives.
+    shared, kept
+        The keys of the two; those of the reference are among those of the traffic.
+    """
+    labelled, known = _Group.each(reference, ["model", *shared])
+    groups, field = _Group.each(traffic, ["model", *kept])
+    places = groups.join(
+        labelled.with_row_index("__place"),
+        on=["model", *shared], how="left", nulls_equal=True, maintain_order="left",
+    )["__place"]  # fmt: skip
+    found = [
+        "the reference has no counts for this group" if place is None else _bins(known[place], group)
+        for place, group in zip(places, field, strict=True)
+    ]
+    return groups, found
+
+
+def check_key_types(reference: pl.DataFrame, traffic: pl.DataFrame, shared: Sequence[str]) -> None:
+    """Raise SchemaError if a key has values in one frame that cannot equal those in the other."""
+    for key in shared:
+        here, there = reference.schema[key], traffic.schema[key]
+        if here != there and not (here.is_integer() and there.is_integer()):
+            raise SchemaError.wrong_type(key, "the reference", str(here), f"{there}, as in the traffic")
+
+
+@dataclass(frozen=True, slots=True)
+class _Group:
+    """The thresholds of a group, ascending, and the rows of each class: all, and those that reach each."""
+
+    threshold: Floats
+    positives: Rows
+    negatives: Rows
+
+    @classmethod
+    def each(cls, counts: pl.DataFrame, group: list[str]) -> tuple[pl.DataFrame, list[Self]]:
+        """Return the groups of whole counts, sorted, and what each holds."""
+        counts, first = in_runs(counts, group)
+        threshold, tp, fp, fn, tn = (
+            counts[name].to_numpy() for name in ("threshold", "tp", "fp", "fn", "tn")
+        )
+        found = [
+            cls(
+                threshold[begin:end],
+                np.append(tp[begin] + fn[begin], tp[begin:end]),
+                np.append(fp[begin] + tn[begin], fp[begin:end]),
+            )
+            for begin, end in itertools.pairwise([*first.tolist(), len(counts)])
+        ]
+        return counts[first].select(group), found
+
+
+def _bins(known: _Group, field: _Group) -> Bins | str:
+    """Return the bins between the thresholds that both have, or why there are none."""
+    common, in_known, in_field = np.intersect1d(
+        known.threshold, field.threshold, assume_unique=True, return_indices=True
+    )
+    if not len(common):
+        return "the reference was not counted at thresholds of this group"
+    for what, rows in (
+        ("positives in the reference", known.positives),
+        ("negatives in the reference", known.negatives),
+        ("rows of traffic", field.negatives),
+    ):
+        if rows[0] < _LEAST_ROWS:
+            return f"fewer than {_LEAST_ROWS} {what}"
+    bins = joined_bins(
+        known.positives[np.append(0, in_known + 1)],
+        known.negatives[np.append(0, in_known + 1)],
+        field.negatives[np.append(0, in_field + 1)],
+    )
+    return bins if len(bins.estimated[0]) > 1 else "no threshold has enough rows on both sides"

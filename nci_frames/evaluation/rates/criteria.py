@@ -13,7 +13,7 @@ from nci_frames.base.arguments import beta_value, check_confidence
 from nci_frames.base.errors import ParameterError
 from nci_frames.base.typing import Floats
 from nci_frames.evaluation.metrics import called_metric
-from nci_frames.evaluation.metrics.directions import better_sign
+from nci_frames.evaluation.metrics.metric import better_sign
 
 _TPR, _FPR, _ETA = pl.col("tpr"), pl.col("fpr"), pl.col("prevalence")
 

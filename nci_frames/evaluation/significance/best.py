@@ -13,7 +13,7 @@ from nci_frames.base.errors import ParameterError
 from nci_frames.base.typing import Floats
 from nci_frames.evaluation.arrays.histograms import whole_counts
 from nci_frames.evaluation.metrics import Metric, asked_metric
-from nci_frames.evaluation.metrics.directions import better_sign
+from nci_frames.evaluation.metrics.metric import better_sign
 from nci_frames.evaluation.resampling.replicates import Replicates, labelled_cases, resample_models
 from nci_frames.evaluation.resampling.resampling import Resampling
 from nci_frames.evaluation.significance.best_sets import (

@@ -12,7 +12,7 @@ from nci_frames.base.typing import Floats
 from nci_frames.evaluation.arrays.histograms import Histogram, whole_counts
 from nci_frames.evaluation.crossovers.lines import f_beta_envelope
 from nci_frames.evaluation.metrics import CalledMetric, called_metric
-from nci_frames.evaluation.metrics.directions import better_sign
+from nci_frames.evaluation.metrics.metric import better_sign
 from nci_frames.evaluation.projection.grids import require_columns
 from nci_frames.evaluation.resampling.few_rows import steps_of_recall
 from nci_frames.evaluation.resampling.resampling import Resampling

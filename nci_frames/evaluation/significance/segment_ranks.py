@@ -14,8 +14,7 @@ from nci_frames.evaluation.arrays.buckets import bucket_counts
 from nci_frames.evaluation.arrays.few_thresholds import near_threshold
 from nci_frames.evaluation.arrays.histograms import each_histogram, whole_counts
 from nci_frames.evaluation.metrics import called_metric
-from nci_frames.evaluation.metrics.directions import better_sign
-from nci_frames.evaluation.metrics.metric import CalledMetric
+from nci_frames.evaluation.metrics.metric import CalledMetric, better_sign
 from nci_frames.evaluation.projection.grids import require_columns
 from nci_frames.evaluation.projection.projection import project_rates
 from nci_frames.evaluation.projection.ranking import rank_models

@@ -15,8 +15,7 @@ from scipy.stats import norm
 
 import nci_frames as nf
 from nci_frames.commands.cli import main
-from nci_frames.evaluation.prevalence.estimates import estimates
-from nci_frames.evaluation.prevalence.fit import misfits
+from nci_frames.evaluation.prevalence.estimates import estimates, misfits
 from nci_frames.evaluation.prevalence.mixtures import Mixtures
 from tests.traffic import EDGES, law, simulated
 

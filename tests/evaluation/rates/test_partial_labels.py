@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from scipy.stats import norm, poisson
 
 import nci_frames as nf
-from nci_frames.evaluation.rates.weighted_sums import split_sums
+from nci_frames.evaluation.rates.partial_labels import split_sums
 from tests.logs import counts_of_bins
 
 GRID = [-1.0, 0.0, 1.0, 2.0, 3.0]
