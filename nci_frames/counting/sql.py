@@ -3,7 +3,7 @@
 import functools
 import math
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Any, Literal, cast
 
 import numpy as np
@@ -113,8 +113,7 @@ def counting_sql(
     grid = check_thresholds(thresholds)
     if not np.isfinite(grid).all():
         raise ParameterError.out_of_range("thresholds", thresholds, "finite numbers")
-    keys = key_columns({"model": model, "fold": fold}, segments, _RENAME)
-    _need_apart(keys)
+    keys = _apart(key_columns({"model": model, "fold": fold}, segments, _RENAME))
     source = _source(sqlglot, table, dialect)
     column = functools.partial(_column, dialect=dialect)
     positive, negative = _classes(positive, negative)
@@ -159,8 +158,8 @@ def counting_sql(
     return text
 
 
-def _need_apart(keys: Iterable[str]) -> None:
-    """Raise ParameterError if a key is another column of the result but for the case of its letters."""
+def _apart(keys: dict[str, str]) -> dict[str, str]:
+    """Return the keys; raise ParameterError if a key is another column of the result but for the case of its letters."""
     known = {name: f"the column {name!r} of the result" for name in _COUNTED}
     for key in keys:
         name = key.casefold()
@@ -168,6 +167,7 @@ def _need_apart(keys: Iterable[str]) -> None:
             msg = f"the key {key!r} and {known[name]} are one name in databases that ignore its case"
             raise ParameterError(msg, hint=_RENAME)
         known[name] = f"the key {key!r}"
+    return keys
 
 
 def _source(sqlglot: Any, table: str, dialect: str) -> Any:
