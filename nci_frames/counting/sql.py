@@ -159,7 +159,7 @@ def counting_sql(
 
 
 def _apart(keys: dict[str, str]) -> dict[str, str]:
-    """Return the keys; raise ParameterError if a key is another column of the result but for the case of its letters."""
+    """Return keys; raise ParameterError if one is another column of the result but for its case."""
     known = {name: f"the column {name!r} of the result" for name in _COUNTED}
     for key in keys:
         name = key.casefold()

@@ -1,10 +1,11 @@
 """Counts by segment -> in which segments a model is worse than elsewhere, and why."""
 
 from collections.abc import Mapping, Sequence
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 from nci_frames.base.arguments import check_level, check_whole, prevalence_values
 from nci_frames.base.errors import ParameterError
@@ -22,7 +23,7 @@ from nci_frames.evaluation.rates.clusters import class_worth
 from nci_frames.evaluation.rates.operating_points import select_operating_points
 from nci_frames.evaluation.rates.rates import compute_rates, with_worth
 from nci_frames.evaluation.significance.corrections import benjamini_hochberg
-from nci_frames.evaluation.significance.rest import compare_with_rest
+from nci_frames.evaluation.significance.rest import AgainstRest, compare_with_rest
 from nci_frames.evaluation.significance.segment_values import SegmentWorth, compared_values
 from nci_frames.schemas import COUNTS, SEGMENT_RANKS
 from nci_frames.schemas.checked import checked
@@ -175,25 +176,10 @@ def rank_segments(
         level=level,
     )
     columns = compared_values(point, against.ordinary, worth, called, prevalence=eta, beta=beta, level=level)
-    found = columns | {
-        "adjusted": benjamini_hochberg(np.where(known, columns["p_value"], np.nan)),
-        "effect": against.effect,
-        "shift_p_value": against.p_value,
-        "shift_adjusted": against.adjusted,
-        "__known": known,
-        "__enough": enough,
-    }
     few = f"fewer than {quantity(min_positives, 'positive')}"
     if units is not None:
         few = f"the positives are worth fewer than {min_positives} independent ones"
-    group = ["model", *keys]
-    ranked = values.select(*group, *_OF_VALUES)
-    table = (
-        point.select(*group, "threshold", "positives", "negatives", "observed_prevalence")
-        .join(ranked, on=group, how="left", nulls_equal=True, maintain_order="left")
-        .with_columns(pl.Series(name, column, nan_to_null=True) for name, column in found.items())
-        .with_columns(pl.Series("class", np.where(against.positives, "positive", "negative")))
-    )
+    table = _joined(point, values, keys, columns | {"__known": known, "__enough": enough}, against)
     return SEGMENT_RANKS.finish(_ordered(_withheld(table, few, level), sign, keys))
 
 
@@ -214,6 +200,31 @@ def _of_segments(
         msg = f"all rows have the same {' and '.join(keys)}, so there is nothing to compare"
         raise ParameterError(msg, found=repr(frame.row(0, named=True)[keys[0]]))
     return frame, keys
+
+
+def _joined(
+    point: pl.DataFrame,
+    values: pl.DataFrame,
+    keys: Sequence[str],
+    columns: Mapping[str, NDArray[Any]],
+    against: AgainstRest,
+) -> pl.DataFrame:
+    """Put together what is known of each segment."""
+    group = ["model", *keys]
+    found = {
+        **columns,
+        "adjusted": benjamini_hochberg(np.where(columns["__known"], columns["p_value"], np.nan)),
+        "effect": against.effect,
+        "shift_p_value": against.p_value,
+        "shift_adjusted": against.adjusted,
+    }
+    ranked = values.select(*group, *_OF_VALUES)
+    return (
+        point.select(*group, "threshold", "positives", "negatives", "observed_prevalence")
+        .join(ranked, on=group, how="left", nulls_equal=True, maintain_order="left")
+        .with_columns(pl.Series(name, column, nan_to_null=True) for name, column in found.items())
+        .with_columns(pl.Series("class", np.where(against.positives, "positive", "negative")))
+    )
 
 
 def _require_counted(points: pl.DataFrame) -> None:
