@@ -198,7 +198,7 @@ def compare_folds(
 
     No test can know from one log how much another set of training rows would change the models. It speaks of
     these models on this training data: two linear discriminants with equally good features were told apart by
-    F1 in 2 % of simulated logs, and in 12 % where F1 depends most on the training rows (docs/honesty.md).
+    F1 in 2 % of simulated logs, and in 15 % where F1 depends most on the training rows (docs/honesty.md).
 
     References
     ----------
