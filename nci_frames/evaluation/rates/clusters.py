@@ -21,6 +21,10 @@ _WORTH = ("positives_worth", "negatives_worth")
 #: With fewer hits or misses than this a threshold's own design effect is too uncertain to be used alone.
 FEW_HITS = 10
 
+#: Kinds of units of which the log may have none are taken to be no more than this share of rows apart from
+#: those seen; where so few units are known that a commoner kind may be missing, its rate may be 0 or 1.
+COMMON = 0.04
+
 
 def effective_rows(
     counts: pl.DataFrame,
@@ -61,7 +65,9 @@ def effective_rows(
     A log may lack a kind of unit by chance, such as the few faulty hosts that cause most false positives. So
     the variance is increased by (d·s/z)²: s is the share of rows that B' buckets of equal size would miss
     with probability (1 - level)/2, 1 - ((1 - level)/2)^(1/B'), and d how far the most extreme bucket is
-    certainly from the rate (Wilson). Units that are worse than all of the log are not accounted for.
+    certainly from the rate (Wilson). Of fewer than 91 units (at 95 %) s is above 4 %: a log may lack even a
+    kind of which one unit in 25 is. So the bounds are moved by the rest of s towards 0 and 1. Units that are
+    worse than all of the log, and rarer, are not accounted for.
     """
     groups = bucket_counts(counts, units) if groups is None else groups
     if not groups:
@@ -133,6 +139,7 @@ def _worth(group: BucketCounts, level: float, least: float) -> pl.DataFrame:
         with np.errstate(invalid="ignore", divide="ignore"):
             unseen = independent * (_unseen(rate, of_bucket, level, least) / normal_quantile(level)) ** 2
             independent = independent / (1 + np.where(unseen > 0, unseen / (rate * (1 - rate)), 0.0))
+        independent = _lacking(rate, independent, _missed(of_bucket, level), level)
         columns[hit], columns[name] = hits, independent
     table = pl.DataFrame({name: pl.Series(column, nan_to_null=True) for name, column in columns.items()})
     first = table.unique(["tp", "fp"], keep="first", maintain_order=True)
@@ -188,9 +195,30 @@ def _unseen(rate: Floats, of_bucket: Any, level: float, least: float) -> Floats:
         most.append(of_bin)
     # Hits only grow as the threshold falls, and misses as it rises.
     hits, misses = np.maximum.accumulate(most[0])[:-1], np.maximum.accumulate(most[1][::-1])[::-1][1:]
-    even = max(float(even_buckets(total)), 1.0)
-    share = 1 - ((1 - level) / 2) ** (1 / even)
-    return np.asarray(share * np.maximum(np.maximum(hits - rate, misses - (1 - rate)), 0.0))
+    return np.asarray(
+        _missed(of_bucket, level) * np.maximum(np.maximum(hits - rate, misses - (1 - rate)), 0.0)
+    )
+
+
+def _missed(of_bucket: Any, level: float) -> float:
+    """Return the largest share of rows that is of a kind of units of which the log may have none."""
+    even = max(float(even_buckets(np.asarray(of_bucket.sum(axis=1)))), 1.0)
+    return float(1 - ((1 - level) / 2) ** (1 / even))
+
+
+def _lacking(rate: Floats, independent: Floats, missed: float, level: float) -> Floats:
+    """Return the rows with which Wilson's bounds allow for common units that the log lacks."""
+    share = missed - COMMON
+    if share <= 0:
+        return independent
+    z = normal_quantile(level)
+    lower, upper = wilson_bounds(rate, independent, z)
+    low = rate - np.hypot(rate - lower, share * rate)
+    high = rate + np.hypot(upper - rate, share * (1 - rate))
+    moved = np.stack([np.maximum(low, lower * (1 - share)), np.minimum(high, upper + share * (1 - upper))])
+    # Wilson's bound b of n rows solves (b - rate)² = z²·b(1 - b)/n.
+    with np.errstate(invalid="ignore", divide="ignore"):
+        return np.asarray(np.fmin(*(z**2 * moved * (1 - moved) / (moved - rate) ** 2)))
 
 
 def jackknife_weights(rows: Floats) -> Floats:

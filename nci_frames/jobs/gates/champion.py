@@ -16,6 +16,12 @@ from nci_frames.jobs.gates.measure import NO_BOUNDS, REPEATS, Measurement, measu
 from nci_frames.jobs.job_file.gates import Champion
 from nci_frames.questions.units import Drawn
 
+#: Why a lead may be unknown that the same rows could show.
+UNPAIRED = (
+    "the models are compared as if each had rows of its own: name the key of the rows as columns.unit, "
+    "and they are compared on the same rows, which tells them apart sooner"
+)
+
 
 def champion_rows(
     counts: pl.DataFrame, keys: Sequence[str], champion: Champion, what: Measurement, *, repeat: str | None
@@ -60,12 +66,16 @@ def champion_rows(
         leads = {}
         for models in found:
             group = models[0].histogram.group
-            leads[segment_texts(group, keys).item()] = _lead(models, asked, champion.model, what.level)
+            leads[segment_texts(group, keys).item()] = _lead(
+                models, asked, champion.model, what.level, paired=drawn.units is not None
+            )
         rows += [row | leads[row["segment"]] for row in own]
     return rows
 
 
-def _lead(models: list[Replicates], metric: Metric, champion: str, level: float) -> dict[str, Any]:
+def _lead(
+    models: list[Replicates], metric: Metric, champion: str, level: float, *, paired: bool
+) -> dict[str, Any]:
     """Return the lead of one of the models of a segment; if it has it, it is above 0."""
     names = [one.histogram.group["model"].item() for one in models]
     if len(names) < 2:
@@ -82,4 +92,4 @@ def _lead(models: list[Replicates], metric: Metric, champion: str, level: float)
         return {**UNKNOWN, "rival": names[rival], "reason": str(why)}
     best = max(others, key=lambda place: -np.inf if np.isnan(values[place]) else values[place])
     lead = {"value": float(values[one] - values[best]), "lower": lower, "upper": upper}
-    return lead | {"rival": names[best], "reason": None}
+    return lead | {"rival": names[best], "reason": UNPAIRED if not paired and lower < 0 <= upper else None}

@@ -257,7 +257,7 @@ def test_units_widen_the_band_of_rows_that_belong_together() -> None:
         )
         for _ in range(4)
     )
-    counts = nf.count_confusion(nf.unit_buckets(log, buckets=64), thresholds=np.linspace(-2, 4, 30).tolist())
+    counts = nf.count_confusion(nf.unit_buckets(log, buckets=128), thresholds=np.linspace(-2, 4, 30).tolist())
     pooled = nf.pool_counts(counts, over="bucket")
     rates, careless = (
         nf.compute_rates(frame, interval="simultaneous", units=units)
@@ -265,7 +265,7 @@ def test_units_widen_the_band_of_rows_that_belong_together() -> None:
     )
     middle = rates["tpr"].is_between(0.05, 0.95)
     ratio = (rates["tpr_upper"] - rates["tpr_lower"]) / (careless["tpr_upper"] - careless["tpr_lower"])
-    # Four rows of a unit are worth one: twice the width, and a little more for 64 buckets.
+    # Four rows of a unit are worth one: twice the width, and a little more for 128 buckets.
     assert ratio.filter(middle).median() == pytest.approx(2.3, abs=0.3)
     for name in BOUNDS:
         assert rates[name].is_sorted(descending=True)

@@ -280,6 +280,8 @@ def test_a_champion_must_be_ahead_of_every_rival(rivals, verdict, nearest):
     assert (row["model"], row["rival"]) == ("a", nearest)
     if nearest is None:
         assert row["reason"] == "no rival"
+    elif verdict == "undecided" and rivals[0][2]:
+        assert "name the key of the rows as columns.unit" in row["reason"]
 
 
 @pytest.mark.thorough
