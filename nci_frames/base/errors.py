@@ -224,7 +224,7 @@ class InvalidRowsWarning(UserWarning):
 
 
 class MixedTypesWarning(UserWarning):
-    """Scores have different types in different files; they are compared in the wider type."""
+    """Scores have different types in different files or columns; they are compared in the wider type."""
 
 
 class SkippedFilesWarning(UserWarning):

@@ -184,9 +184,11 @@ class Tally:
     #: What the user called the log, and how many files it has.
     where: str
     files: int
-    #: Rows that were counted.
+    #: What is counted: rows of the log, or predictions where a row has one of each model.
+    rows_are: str
+    #: How many were counted.
     counted: int
-    #: Rows that were dropped, by reason.
+    #: How many were dropped, by reason.
     dropped: dict[str, int]
     #: What a user should be told.
     warnings: tuple[UserWarning, ...]
@@ -232,6 +234,7 @@ def tally_scan(
         counts=COUNTS.finish(counts.with_columns(_resolution(chosen, len(counts)))),
         where=scan.source.where,
         files=len(scan.source.files),
+        rows_are=scan.rows_are,
         counted=counted,
         dropped=scan.reasons(rows_by_code),
         warnings=tuple(warning for warning in warned if warning is not None),

@@ -11,7 +11,7 @@ from nci_frames.schemas import FINITE, MOST_ROWS
 def check_sums(frame: pl.DataFrame, columns: Sequence[str], by: Sequence[str]) -> None:
     """Raise SchemaError if a sum of *columns* over the rows that share *by* is more than a count can hold.
 
-    Sums of rows may reach 2^53, sums of weights the largest Float64. The largest values alone say that most
+    Sums of rows may reach 2^53, sums of weights 1e150. The largest values alone say that most
     frames are far from it; only others are added, in a type that does not wrap around.
 
     Parameters
@@ -32,7 +32,7 @@ def check_sums(frame: pl.DataFrame, columns: Sequence[str], by: Sequence[str]) -
         sums = frame.group_by(by).agg(pl.col(column).cast(pl.Int128 if rows else pl.Float64).sum())
         worst = sums.sort(column, *by, descending=True, nulls_last=True).row(0, named=True)
         if worst[column] > limit:
-            most, hint = "Float64 holds", "divide all weights by one number"
+            most, hint = "1e150, the most that a count can hold", "divide all weights by one number"
             if rows:
                 most, hint = "2^53, the most rows that a count can hold", "check where these counts come from"
             raise SchemaError(

@@ -189,12 +189,13 @@ def make_report(
 
 
 def _facts(tally: Tally, units: UnitSizes | None) -> list[tuple[str, str]]:
+    dropped = f"{tally.rows_are}s dropped"
     return [
         ("source", tally.where),
         *([("files", f"{tally.files:,}")] if tally.files else []),
-        ("rows counted", f"{tally.counted:,}"),
-        ("rows dropped", f"{sum(tally.dropped.values()):,}"),
-        *((f"rows dropped: {reason}", f"{rows:,}") for reason, rows in tally.dropped.items()),
+        (f"{tally.rows_are}s counted", f"{tally.counted:,}"),
+        (dropped, f"{sum(tally.dropped.values()):,}"),
+        *((f"{dropped}: {reason}", f"{rows:,}") for reason, rows in tally.dropped.items()),
         *([] if units is None else [("units", _units(units))]),
         ("thresholds", _resolution(tally)),
     ]

@@ -82,10 +82,11 @@ class Reported:
         counted = files.filter(pl.col("event").is_in(["counted", "recounted"]))
         new = counted.join(sources, on="source", how="semi")
         failed = files.filter(event="failed")["path"]
+        are = "predictions" if self._settings.scores else "rows"
         facts = [
             ("sources", f"{len(sources):,}, of which {len(new):,} new"),
-            ("rows counted", f"{sources['counted'].sum():,}"),
-            ("rows dropped", f"{sources['dropped'].sum():,}"),
+            (f"{are} counted", f"{sources['counted'].sum():,}"),
+            (f"{are} dropped", f"{sources['dropped'].sum():,}"),
         ]
         if self.last_window is not None:
             windows = sources["window_start"].drop_nulls().n_unique()

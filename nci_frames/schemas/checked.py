@@ -20,6 +20,7 @@ import polars as pl
 
 from nci_frames.base.docstrings import documented
 from nci_frames.base.errors import ParameterError, SchemaError
+from nci_frames.base.forks import refuse_after_fork
 from nci_frames.base.messages import Option, nearest_name, shown
 from nci_frames.schemas import FRAMES
 from nci_frames.schemas.frame import within
@@ -49,7 +50,7 @@ def checked(function: Callable[P, R]) -> Callable[P, R]:
     Raises
     ------
     ParameterError
-        In a call, if an argument is of another kind.
+        In a call, if an argument is of another kind, or the process was forked after Polars had run.
     SchemaError
         In a call, if an argument that must be a frame is none.
     """
@@ -61,6 +62,7 @@ def checked(function: Callable[P, R]) -> Callable[P, R]:
 
     @functools.wraps(documented(function))
     def call(*args: P.args, **kwargs: P.kwargs) -> R:
+        refuse_after_fork()
         try:
             given = signature.bind_partial(*args, **kwargs).arguments
         except TypeError:  # too many or unknown, as too few are below: Python names them

@@ -2,7 +2,6 @@
 
 import contextlib
 import math
-import sys
 from collections.abc import Iterable, Iterator, Sequence
 from contextvars import ContextVar
 from dataclasses import KW_ONLY, dataclass
@@ -19,8 +18,8 @@ from nci_frames.schemas.keys import PATTERN, RESERVED, check_keys, check_times, 
 #: hundreds of counts wraps around in Int64.
 MOST_ROWS = 2**53
 
-#: The upper end of ranges that have no limit but exclude infinity.
-FINITE = sys.float_info.max
+#: The upper end of ranges that have no other limit: the square of such a number is finite.
+FINITE = 1e150
 
 #: A sum of rounded numbers may miss the end of its range by this share of the largest of them.
 _ROUNDING = 1e-9
@@ -58,7 +57,7 @@ class Column:
         """The range in words."""
         low, high = f"{self.minimum:g}", f"{self.maximum:g}"
         if self.maximum == FINITE:
-            return f"finite and >= {low}" + (
+            return f"within [{low}, {FINITE:g}]" + (
                 f"; whole numbers <= 2^{self.most.bit_length() - 1}" if self.most else ""
             )
         if self.minimum == -math.inf:
@@ -178,6 +177,10 @@ class FrameSchema:
                 raise SchemaError.wrong_type(column.name, f"a {self.name} frame", str(dtype), wanted)
         if self.brings_keys:
             check_keys(frame, self.keys(schema), self.name)
+        opaque = next((name for name, dtype in schema.items() if dtype == pl.Object), None)
+        if opaque is not None:
+            wanted = "of a type that Polars can compare"
+            raise SchemaError.wrong_type(opaque, f"a {self.name} frame", "Object", wanted)
         pattern = next(filter(is_pattern, schema), None)
         if pattern is not None:
             raise wrong_key(pattern, f"a {self.name} frame", PATTERN)

@@ -60,6 +60,7 @@ CORRUPTIONS: dict[str, Corrupt] = {
     **{f"{cell} null": _first_row(cell, None) for cell in CELLS},
     **{f"{cell} NaN": _as_weights(_first_row(cell, float("nan"))) for cell in CELLS},
     **{f"{cell} infinite": _as_weights(_first_row(cell, float("inf"))) for cell in CELLS},
+    "sums overflow": _as_weights(lambda frame: frame.with_columns(pl.col(CELLS) + 1.7e308)),
     "threshold NaN": _first_row("threshold", float("nan")),
     "threshold null": _first_row("threshold", None),
     "rows twice": lambda frame: pl.concat([frame, frame]),
@@ -107,7 +108,7 @@ def _is_row(row: dict[str, Any]) -> bool:
     """Whether the numbers of a row agree with each other."""
     if not _number(row["threshold"]):
         return False
-    if not all(_number(row[cell]) and 0 <= row[cell] < math.inf for cell in CELLS):
+    if not all(_number(row[cell]) and 0 <= row[cell] <= 1e150 for cell in CELLS):
         return False
     if "positives" not in row:
         return True

@@ -61,6 +61,22 @@ def test_corrupted_frames_are_refused(call: Call, change: Corrupt) -> None:
         call.function(frame.lazy(), *call.frames[1:], **call.options)
 
 
+#: Functions of frames; of a log the columns are read that are named.
+TAKE_FRAMES = [
+    call
+    for call in calls().values()
+    if call.frames and isinstance(call.frames[0], pl.DataFrame) and call.name != "scan_predictions"
+]
+
+
+@pytest.mark.parametrize("call", TAKE_FRAMES, ids=lambda call: call.name)
+def test_a_column_of_objects_is_refused(call: Call) -> None:
+    """Polars can neither sort nor compare it."""
+    opaque = pl.Series("opaque", [object()] * len(call.frames[0]), pl.Object)
+    with pytest.raises(nf.NciFramesError, match="opaque"):
+        call.function(call.frames[0].with_columns(opaque), *call.frames[1:], **call.options)
+
+
 def test_operating_points_may_lack_counts() -> None:
     rates = calls()["decision_map"].frames[0]
     points = pl.concat(

@@ -93,3 +93,14 @@ def positive_hint(source: OpenedLog, column: str) -> str | None:
         return None
     low, high = (int(value) if value == int(value) else value for value in seen.to_list())
     return f"the labels are {low} and {high}: say which is positive, e.g. {Option('positive', high)}"
+
+
+def classes_hint(source: OpenedLog, column: str) -> str | None:
+    """Return the hint for a log with more than two labels that are numbers; None if there are no more."""
+    seen = source.some(column, 5).sort()
+    if len(seen) < 3 or not seen.dtype.is_numeric():
+        return None
+    values = ", ".join(map(str, seen))
+    if len(seen) > 4:
+        return f"it has values such as {values}: is {column!r} the column of the labels?"
+    return f"the labels are {values}: keep two of the classes, or make one of them 1 and the others 0"

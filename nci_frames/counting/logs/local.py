@@ -30,8 +30,11 @@ from nci_frames.counting.logs.paths import (
     skipped_files,
     spelled_keys,
 )
+from nci_frames.counting.logs.texts import why_unreadable
 from nci_frames.counting.logs.types import common_types
 
+#: The roles of columns that hold numbers.
+_NUMBERS = ("score", "weight")
 _OTHER_SEPARATORS = (";", "\t", "|")
 
 #: The columns of a CSV file in their order, the needed ones with their types, and keys.
@@ -94,7 +97,7 @@ def _label_type(paths: Sequence[str], column: str) -> pl.DataType:
         try:
             seen.append(_scan_csv(path).select(pl.col(column).drop_nulls().unique()).collect()[column])
         except READ_ERRORS as error:
-            unread[path] = first_line(error)
+            unread[path] = why_unreadable(path, error)
     if unread:
         raise SourceError.unreadable(unread)
     texts = pl.concat(seen).unique()
@@ -107,9 +110,11 @@ def _label_type(paths: Sequence[str], column: str) -> pl.DataType:
 
 
 def _parsed(types: Mapping[str, pl.DataType]) -> list[pl.Expr]:
-    """Read texts as values of some types; what is no such value is an error."""
+    """Read texts as values of some types; what is no such value is null, and its row not valid."""
     return [
-        pl.col(column).str.to_lowercase() == "true" if dtype == pl.Boolean else pl.col(column).cast(dtype)
+        pl.col(column).str.to_lowercase() == "true"
+        if dtype == pl.Boolean
+        else pl.col(column).cast(dtype, strict=False)
         for column, dtype in types.items()
         if dtype != pl.String
     ]
@@ -152,7 +157,10 @@ def read_footers(files: Iterable[str]) -> tuple[dict[str, Footer], dict[str, str
                 known.append((footer.schema, arrow, schema))
             footers[file] = Footer(footer.num_rows, schema, stamp)
         except UnicodeError:
-            bad[file] = "its name, or what is in it, is not UTF-8"
+            bad[file] = _COMPRESSED.get(_begins(file)[:2], "its name, or what is in it, is not UTF-8")
+        except pl.exceptions.PanicException:
+            odd = [c.name for c in map(footer.schema.column, range(footer.num_columns)) if _is_interval(c)]
+            bad[file] = f"it has a column that Polars cannot read: {listed(map(repr, odd))}, of intervals"
         except _UnusableHeaderError as error:
             bad[file] = str(error)
         except pa.ArrowNotImplementedError as error:
@@ -164,13 +172,29 @@ def read_footers(files: Iterable[str]) -> tuple[dict[str, Footer], dict[str, str
     return footers, bad
 
 
-def _what_instead(file: str) -> str:
-    kinds = {b"PAR1": "a truncated or damaged Parquet file", b"PARE": "an encrypted Parquet file"}
+_PARQUET = {b"PAR1": "a truncated or damaged Parquet file", b"PARE": "an encrypted Parquet file"}
+_COMPRESSED = {
+    b"\x1f\x8b": "a file that gzip has compressed, not Parquet or CSV: decompress it",
+    b"PK": "a zip archive, not Parquet or CSV: unpack it",
+    b"\x28\xb5": "a file that Zstandard has compressed, not Parquet or CSV: decompress it",
+}
+
+
+def _begins(file: str) -> bytes:
     try:
         with Path(file).open("rb") as opened:
-            return kinds.get(opened.read(4), "not a Parquet file")
-    except OSError as error:
-        return error.strerror or "it cannot be opened"
+            return opened.read(4)
+    except (OSError, ValueError):
+        return b""
+
+
+def _what_instead(file: str) -> str:
+    first = _begins(file)
+    return _PARQUET.get(first) or _COMPRESSED.get(first[:2], "not a Parquet file")
+
+
+def _is_interval(column: pq.ColumnSchema) -> bool:
+    return str(column.converted_type) == "INTERVAL" or str(column.logical_type) == "Interval"
 
 
 Footers = Mapping[str, Footer]
@@ -223,6 +247,7 @@ def open_files(found: Found, where: str, needed: Mapping[str, str]) -> OpenedLog
         None if None in rows else sum(row for row in rows if row is not None),
         stamps={file.path: footers[file.path].stamp for file in files},
         stored={file.path: partial(_scan, [file], schemas, types, needed) for file in files},
+        numbers=tuple(column for column, role in inside.items() if texts and role in _NUMBERS),
         folder=None if all(Path(file.path).is_absolute() for file in files) else str(Path.cwd()),
         warnings=tuple(warned),
         checksums=PageChecksums([file.path for file in files if not is_csv(file.path)], list(inside)),
@@ -287,8 +312,7 @@ def _typed(schema: pl.Schema, path: str, needed: Mapping[str, str]) -> pl.Schema
     """Return the types of a file; a CSV's have the type of their role, and their keys stay texts."""
     if not is_csv(path):
         return schema
-    numbers = ("score", "weight")
-    return pl.Schema({c: pl.Float64() if needed.get(c) in numbers else pl.String() for c in schema})
+    return pl.Schema({c: pl.Float64() if needed.get(c) in _NUMBERS else pl.String() for c in schema})
 
 
 def _scan(

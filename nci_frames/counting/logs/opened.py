@@ -9,8 +9,8 @@ from typing import Protocol
 import polars as pl
 
 from nci_frames.base.errors import SourceError
-from nci_frames.base.messages import first_line
 from nci_frames.counting.logs.checksums import PageChecksums
+from nci_frames.counting.logs.texts import why_unreadable
 
 #: What the libraries raise where a file cannot be read.
 READ_ERRORS = (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError)
@@ -64,6 +64,8 @@ class OpenedLog:
     stamps: Mapping[str, Stamp] = field(default_factory=dict)
     #: By name, what scans one of the parts that are stored somewhere: files, tables, URLs.
     stored: Mapping[str, Callable[[], pl.LazyFrame]] = field(default_factory=dict)
+    #: The columns of CSV files that hold numbers.
+    numbers: tuple[str, ...] = ()
     #: Whether there are rows that are not stored: those of a frame.
     has_frames: bool = False
     #: The working directory, if a path begins there.
@@ -147,12 +149,12 @@ class OpenedLog:
             if not self.stored:
                 raise
             self.need_unchanged()
-            bad = self._unreadable(first_line(error))
+            bad = self._unreadable(error)
             if not bad:
                 raise
             raise SourceError.unreadable(bad) from error
 
-    def _unreadable(self, reason: str) -> dict[str, str]:
+    def _unreadable(self, reason: Exception) -> dict[str, str]:
         """Read each stored part alone; return what is wrong with those that cannot be read.
 
         If all can, they are blamed for the *reason* why the whole could not, unless frames may be.
@@ -163,5 +165,6 @@ class OpenedLog:
             try:
                 scan().select(pl.all().count()).collect()
             except READ_ERRORS as error:
-                bad[name] = first_line(error)
-        return bad or ({} if self.has_frames else dict.fromkeys(self.stored, reason))
+                bad[name] = why_unreadable(name, error)
+        blamed = () if self.has_frames else self.stored
+        return bad or {name: why_unreadable(name, reason) for name in blamed}

@@ -18,9 +18,11 @@ from polars.io.plugins import register_io_source
 
 from nci_frames.base.errors import InvalidRowsError, InvalidRowsWarning, SchemaError, SourceError
 from nci_frames.base.messages import Option, files_among, listed, quantity
-from nci_frames.counting.logs.labels import positive_hint
+from nci_frames.counting.logs.labels import classes_hint, positive_hint
 from nci_frames.counting.logs.opened import FILE, OpenedLog, count_rows
+from nci_frames.counting.logs.paths import is_csv
 from nci_frames.counting.logs.rows import NEITHER, REASON, REASONS
+from nci_frames.counting.logs.texts import not_a_number
 
 OnInvalid = Literal["raise", "drop"]
 
@@ -52,6 +54,8 @@ class Scan:
     #: The column of the source that has the labels.
     label: str | None = "label"
     passes: Passes = field(default_factory=Passes)
+    #: How many predictions a row of the log has: one of each model whose scores are a column.
+    models: int = 1
     #: The predictions, also the invalid ones, and the column ``REASON``.
     raw: pl.LazyFrame = field(init=False)
     #: The same with the file that each row is from, where there are files.
@@ -70,6 +74,11 @@ class Scan:
     def score_type(self) -> type[np.floating]:
         """The type in which scores and thresholds are compared."""
         return np.float32 if self.raw.collect_schema()["score"] == pl.Float32 else np.float64
+
+    @property
+    def rows_are(self) -> str:
+        """What a row of the predictions is: a row of the log, unless that has a score column per model."""
+        return "row" if self.models == 1 else "prediction"
 
     def reasons(self, rows_by_code: Mapping[int, int]) -> dict[str, int]:
         """Return the number of invalid rows by reason."""
@@ -92,9 +101,13 @@ class Scan:
         """Return the error for invalid rows, of which so many were found."""
         hint = f"fix the log, or skip these rows with {Option('on_invalid', 'drop')}"
         if NEITHER in rows_by_code and self.label is not None:
-            hint = positive_hint(self.source, self.label) or hint
+            two, more = positive_hint(self.source, self.label), classes_hint(self.source, self.label)
+            hint = two or more or hint
+        files = [file for file in self.source.files if is_csv(file)] if self.source.numbers else []
+        if {3, 5} & rows_by_code.keys():
+            hint = "; ".join(filter(None, [not_a_number(files, self.source.numbers), hint]))
         reasons = self.reasons(rows_by_code).items()
-        found = listed(f"{quantity(rows, 'row')}: {reason}" for reason, rows in reasons)
+        found = listed(f"{quantity(rows, self.rows_are)}: {reason}" for reason, rows in reasons)
         msg = "the log has rows that are not valid predictions"
         return InvalidRowsError(msg, where=where, found=found, hint=hint)
 
@@ -161,9 +174,10 @@ class Scan:
         if not reasons:
             return None
         told = listed(f"{rows:,} ({reason})" for reason, rows in reasons.items())
-        first = quantity(sum(rows_by_code.values()), "row")
+        first = quantity(sum(rows_by_code.values()), self.rows_are)
         read = "" if whole else f", of the first {first} that were read"
-        return InvalidRowsWarning(f"rows dropped from {self.source.where}: {told}{read}")
+        each = "" if self.models == 1 else f"; a row of the log has {self.models:,}, one of each model"
+        return InvalidRowsWarning(f"{self.rows_are}s dropped from {self.source.where}: {told}{read}{each}")
 
 
 def scan_of(predictions: pl.LazyFrame) -> Scan | None:

@@ -93,6 +93,9 @@ def raw_predictions(
 
     If *once*, the log is scanned once, whatever memory that takes: it may be a stream.
     """
+    # The precision of the log, in which scores and thresholds are compared.
+    single = all(schema[column] == pl.Float32 for column in columns.scores.values())
+    precision = pl.Float32() if single else pl.Float64()
     file = [FILE] if FILE in frame.collect_schema() else []
     named: list[pl.Expr] = [
         *(pl.col(column).pipe(_key, schema[column]).alias(key) for key, column in columns.keys.items()),
@@ -103,11 +106,10 @@ def raw_predictions(
         *map(pl.col, file),
     ]
     if columns.model is not None:
-        score = columns.scores[""]
         long = frame.select(
             pl.col(columns.model).cast(pl.String).alias("model"),
             *named,
-            pl.col(score).pipe(_score, schema[score]).alias("score"),
+            pl.col(columns.scores[""]).cast(precision).alias("score"),
         )
     else:
         # Each score column becomes rows of its own, some columns in one scan: all at once would take the
@@ -115,7 +117,7 @@ def raw_predictions(
         models = list(columns.scores.items())
         size = len(models) if once else _SCORES_AT_ONCE
         parts = [models[place : place + size] for place in range(0, len(models), size)]
-        long = pl.concat([_long(frame, named, schema, dict(part)) for part in parts])
+        long = pl.concat([_long(frame, named, precision, dict(part)) for part in parts])
     names = ("model", *columns.keys, "label", "score", "weight", "unit", REASON, FILE)
     there = long.collect_schema()
     reason = _reason(weighted=columns.weight is not None).alias(REASON)
@@ -123,14 +125,12 @@ def raw_predictions(
 
 
 def _long(
-    frame: pl.LazyFrame, named: list[pl.Expr], schema: pl.Schema, scores: Mapping[str, str]
+    frame: pl.LazyFrame, named: list[pl.Expr], precision: pl.DataType, scores: Mapping[str, str]
 ) -> pl.LazyFrame:
     """Return a row for each row of the log and each of some models."""
     short = {f"__score_{place}": column for place, column in enumerate(scores.values())}
     names = dict(zip(short, scores, strict=True))
-    wide = frame.select(
-        *named, *(pl.col(column).pipe(_score, schema[column]).alias(s) for s, column in short.items())
-    )
+    wide = frame.select(*named, *(pl.col(column).cast(precision).alias(s) for s, column in short.items()))
     index = [name for name in wide.collect_schema() if name not in short]
     long = wide.unpivot(on=list(short), index=index, variable_name="model", value_name="score")
     return long.with_columns(pl.col("model").replace_strict(names, return_dtype=pl.String))
@@ -162,13 +162,6 @@ def _label_reason(label: str | None, schema: pl.Schema, positive: Positive) -> p
     if positive is None and dtype.is_numeric():
         cases.append((2, (pl.col(label) != 0) & (pl.col(label) != 1)))
     return _first_reason(cases, otherwise=pl.lit(0, pl.UInt8))
-
-
-def _score(score: pl.Expr, dtype: pl.DataType) -> pl.Expr:
-    """Keep the precision of the log, in which scores and thresholds are compared."""
-    if dtype in (pl.Float32, pl.Float64):
-        return score
-    return score.cast(pl.Float32 if dtype == pl.Float16 else pl.Float64)
 
 
 def _reason(*, weighted: bool) -> pl.Expr:

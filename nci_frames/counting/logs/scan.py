@@ -2,13 +2,13 @@
 
 import functools
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import polars as pl
 
 from nci_frames.base.arguments import check_utf8
-from nci_frames.base.errors import ParameterError, SchemaError
-from nci_frames.counting.logs.forks import refuse_after_fork
+from nci_frames.base.errors import MixedTypesWarning, ParameterError, SchemaError
 from nci_frames.counting.logs.labels import as_label, check_labels
 from nci_frames.counting.logs.opened import OpenedLog
 from nci_frames.counting.logs.opening import Predictions, SourceLike, frame_source, need_columns, open_source
@@ -44,9 +44,8 @@ def scan_predictions(
     The files, the columns and their types are checked at once (every footer is read); the rows are checked
     when they are read, also if the frame was filtered or changed before: what was dropped is always reported.
 
-    Of a log the columns are read that are named here. One frame of which no column is named is taken to be
-    predictions already, as ``count_confusion`` takes it: ``weight`` and ``unit`` play their parts, and every
-    other column is a key.
+    Of a log, also of a frame, the columns are read that are named here. What this function returned stays
+    predictions.
 
     Parameters
     ----------
@@ -114,12 +113,12 @@ def scan_predictions(
     >>> nf.scan_predictions(log, model="clf", label="y", score="p", positive="spam").collect().rows()
     [('a', True, 0.9), ('a', False, 0.4)]
     """
-    refuse_after_fork()
     if label is None and positive is not None:
         raise ParameterError("positive names a label, but label is None", hint="omit one of them")
     named = any(option is not None for option in (fold, repeat, segments, weight, unit, scores))
     frame = frame_source(source) if isinstance(source, Predictions) else None
-    if frame is not None and not named and (model, label, score) == ("model", "label", "score"):
+    named = named or (model, label, score) != ("model", "label", "score")
+    if frame is not None and not named and isinstance(source, pl.LazyFrame) and scan_of(source) is not None:
         columns = _columns_of_predictions(frame.schema().names(), "label")
     else:
         if scores is not None and not scores:
@@ -147,7 +146,6 @@ def scan_behind(predictions: Predictions, *, labelled: bool = True) -> Scan:
     SchemaError
         If it lacks a column, or one has an unusable type.
     """
-    refuse_after_fork()
     scan = scan_of(predictions) if isinstance(predictions, pl.LazyFrame) else None
     if scan is not None:
         if scan.label is None and labelled:
@@ -169,13 +167,19 @@ def _scan(opened: OpenedLog, columns: Roles, positive: Positive, on_invalid: OnI
         positive = as_label(positive, schema[columns.label], opened.where)
         seen = check_labels(opened, columns.label, schema[columns.label], positive)
 
+    precisions = {schema[column] for column in columns.scores.values()}
+    if len(precisions) > 1 and pl.Float32 in precisions:
+        told = "the score columns have different types, also Float32: all are compared as Float64"
+        opened = replace(opened, warnings=(*opened.warnings, MixedTypesWarning(told)))
     once = opened.rows is None and (opened.has_frames or not opened.files)
     # Of values that can be sent to another process.
     prepare = functools.partial(raw_predictions, schema=schema, columns=columns, positive=positive, once=once)
     known = seen if opened.rows is None else opened.rows
     rows = None if known is None else known * len(columns.scores)
     passes = Passes(exactly=rows if opened.rows is None else None)
-    return Scan(opened, tuple(columns.keys), on_invalid, prepare, rows, columns.label, passes)
+    return Scan(
+        opened, tuple(columns.keys), on_invalid, prepare, rows, columns.label, passes, len(columns.scores)
+    )
 
 
 def _columns_of_predictions(names: Sequence[str], label: str | None) -> Roles:
@@ -202,16 +206,13 @@ def _check_types(schema: pl.Schema, columns: Roles, where: str) -> None:
 
     for column in columns.scores.values():
         require(column, schema[column].is_numeric(), "a number (the score)")
+        hint = "cast the column to Float32, and round thresholds to Float16: 0.1 is 0.09998 there"
+        require(column, schema[column] != pl.Float16, "a number of more than 16 bits (the score)", hint)
     if columns.label is not None:
         dtype = schema[columns.label]
         hint = "make it a Boolean in the log, or on a LazyFrame before the scan"
         fits = dtype == pl.Boolean or dtype.is_numeric() or is_text(dtype)
         require(columns.label, fits, "a Boolean, number or String (the label)", hint)
-    score_types = {str(schema[column]): column for column in columns.scores.values()}
-    if len(score_types) > 1:
-        found = ", ".join(f"{column!r} is {dtype}" for dtype, column in score_types.items())
-        msg = "the score columns of the models must have one type"
-        raise SchemaError(msg, where=where, found=found, hint="cast them to one type in the log")
     for column in [*columns.keys.values(), *([columns.model] if columns.model else [])]:
         dtype = schema[column]
         fits = not (dtype.is_float() or dtype.is_decimal() or dtype.is_nested() or dtype == pl.Object)

@@ -104,9 +104,11 @@ def decompose_difference(
         frame, _ = with_prevalence(frame, prevalence, keys)
         frame = frame.with_columns(observed_prevalence="prevalence")
     elif prevalence == "selected":
-        frame = _at_selected(frame, keys)
+        require_selected(frame)
+        frame = frame.with_columns(observed_prevalence="prevalence")
     elif prevalence != "observed":
         raise ParameterError.unknown_choice("prevalence", prevalence, ("observed", "selected"))
+    _need_each_once(frame, keys)
     known = frame[over].unique().sort().to_list()
     if reference is not None and reference not in known:
         raise ParameterError.unknown_choice("reference", reference, [str(value) for value in known])
@@ -163,18 +165,16 @@ def _reason(here: pl.Expr, there: pl.Expr, eta_moved: pl.Expr, rates_moved: pl.E
     )
 
 
-def _at_selected(frame: pl.DataFrame, keys: Sequence[str]) -> pl.DataFrame:
-    """Return rates in which the prevalence of each point is the one that it was selected for."""
-    require_selected(frame)
-    place = pl.struct("model", *keys, "threshold")
-    twice = frame.filter(place.is_duplicated())
+def _need_each_once(frame: pl.DataFrame, keys: Sequence[str]) -> None:
+    """Raise ParameterError if an operating point that is attained stands in several rows."""
+    attained = frame.drop_nulls("threshold")
+    twice = attained.filter(pl.struct("model", *keys, "threshold").is_duplicated())
     if len(twice):
         raise ParameterError(
-            "an operating point was selected for several prevalences",
-            where=f"model {twice['model'][0]!r}, threshold {twice['threshold'][0]}",
-            hint="keep the rows of one prevalence in each segment",
+            "an operating point stands in several rows",
+            where=", ".join(f"{name} {twice[name][0]!r}" for name in ("model", *keys, "threshold")),
+            hint="keep one row of each; of points selected for several prevalences, those of one",
         )
-    return frame.with_columns(observed_prevalence="prevalence")
 
 
 def _mixed(pairs: pl.DataFrame, metric: str | pl.Expr, beta: float) -> pl.DataFrame:

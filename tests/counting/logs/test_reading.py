@@ -76,7 +76,7 @@ def test_what_was_read_of_a_part_is_told_as_a_part(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", CHANGES)
 def test_invalid_rows_are_refused_by_every_frame(name: str) -> None:
-    scan = nf.scan_predictions(LOG)
+    scan = nf.scan_predictions(LOG, segments="country")
     with pytest.raises(nf.InvalidRowsError, match="20 rows: label is null, 20 rows: score is NaN"):
         CHANGES[name](scan).collect()
 
@@ -95,8 +95,8 @@ def test_the_control_total_is_kept_by_every_frame(tmp_path: Path, name: str) -> 
 def test_a_frame_without_invalid_rows_says_nothing(tmp_path: Path) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        frame = nf.scan_predictions(VALID, on_invalid="drop").filter(pl.col("country") == "de")
-        counts = nf.count_confusion(frame, thresholds=[0.5])
+        scan = nf.scan_predictions(VALID, segments="country", on_invalid="drop")
+        counts = nf.count_confusion(scan.filter(country="de"), thresholds=[0.5])
     assert counts.select(pl.sum_horizontal(COUNTS).sum()).item() == (VALID["country"] == "de").sum()
 
 
@@ -112,20 +112,22 @@ def test_a_scan_that_is_gone_is_never_taken_for_another() -> None:
         gc.collect(1)
 
 
-def test_a_frame_given_directly_and_a_frame_scanned_mean_the_same() -> None:
+def test_a_frame_counted_directly_is_predictions_with_keys() -> None:
     frame = VALID.with_columns(fold=pl.Series([1, 2] * (len(VALID) // 2)), weight=2.0, unit=pl.lit("ann"))
     direct = nf.count_confusion(frame, thresholds=[0.5])
     assert direct.columns[:4] == ["model", "fold", "country", "threshold"]
     for same in (frame, frame.lazy(), frame.to_arrow()):
-        assert_frame_equal(nf.count_confusion(nf.scan_predictions(same), thresholds=[0.5]), direct)
         assert_frame_equal(nf.count_confusion(same, thresholds=[0.5]), direct)  # type: ignore[arg-type]
-    assert nf.scan_predictions(frame).collect_schema().names() == [
-        "model", "fold", "country", "label", "score", "weight", "unit",
-    ]  # fmt: skip
+    scan = nf.scan_predictions(frame, fold="fold", segments="country", weight="weight", unit="unit")
+    assert_frame_equal(nf.count_confusion(scan, thresholds=[0.5]), direct)
+    assert_frame_equal(nf.count_confusion(nf.scan_predictions(scan), thresholds=[0.5]), direct)
 
 
-def test_of_a_frame_with_a_named_column_only_those_are_read() -> None:
+def test_of_a_log_those_columns_are_read_that_are_named(tmp_path: Path) -> None:
     frame = VALID.with_columns(weight=2.0, age=0.5)
+    frame.write_parquet(tmp_path / "log.parquet")
+    for source in (frame, frame.lazy(), tmp_path):
+        assert nf.scan_predictions(source).collect_schema().names() == ["model", "label", "score"]
     for named in ({"segments": "country"}, {"segments": ["country"], "model": "model"}):
         assert nf.scan_predictions(frame, **named).collect_schema().names() == [  # type: ignore[arg-type]
             "model", "country", "label", "score",

@@ -1,9 +1,11 @@
 """What a log and its labels may look like, and what is said about a log that cannot be used."""
 
+import gzip
 import sys
 from pathlib import Path
 from typing import Any
 
+import duckdb
 import pandas as pd
 import polars as pl
 import pyarrow as pa
@@ -15,6 +17,7 @@ from polars.testing import assert_frame_equal
 import nci_frames as nf
 from nci_frames.base.folders import check_apart
 from nci_frames.commands.cli import main
+from tests.forks import CALLS
 from tests.logs import COUNTS, random_log
 from tests.processes import in_python
 
@@ -236,11 +239,45 @@ def test_labels(labels: Any, positive: Any) -> None:
     assert nf.scan_predictions(log, positive=positive).collect()["label"].to_list() == [True, False]
 
 
-@pytest.mark.parametrize("dtype", [pl.Int64, pl.Float16, pl.Decimal(10, 2), pl.Float32])
+@pytest.mark.parametrize("dtype", [pl.Int64, pl.Decimal(10, 2), pl.Float32])
 def test_scores_of_any_number(dtype: Any) -> None:
     log = pl.DataFrame({"model": "a", "label": [1, 0], "score": pl.Series([1, 0]).cast(dtype)})
-    kept = pl.Float32 if dtype in (pl.Float16, pl.Float32) else pl.Float64
+    kept = pl.Float32 if dtype == pl.Float32 else pl.Float64
     assert nf.scan_predictions(log).collect().schema["score"] == kept
+
+
+def test_scores_of_16_bits_are_refused() -> None:
+    """0.1 is 0.09998 there, so at a threshold of 0.1 a row that scores 0.1 would be negative."""
+    log = pl.DataFrame({"model": "a", "label": [1, 0], "score": pl.Series([0.1, 0.2]).cast(pl.Float16)})
+    with pytest.raises(nf.SchemaError, match=r"Float16\n  hint:  cast the column to Float32"):
+        nf.scan_predictions(log)
+
+
+def test_score_columns_of_different_types_are_compared_as_float64() -> None:
+    values = [0.1, 0.5, 0.75, 3.0]
+    types = {"f32": pl.Float32, "f64": pl.Float64, "i16": pl.Int16, "dec": pl.Decimal(9, 3)}
+    wide = pl.DataFrame({name: pl.Series(values).cast(dtype) for name, dtype in types.items()})
+    scan = nf.scan_predictions(wide.with_columns(label=pl.Series([0, 1, 1, 0])), scores={c: c for c in types})
+    with pytest.warns(nf.MixedTypesWarning, match="all are compared as Float64"):
+        found = scan.collect()
+    assert found.schema["score"] == pl.Float64
+    assert found.filter(model="f32")["score"].to_list() == pl.Series(values, dtype=pl.Float32).to_list()
+    for name in ("f64", "dec"):
+        assert found.filter(model=name)["score"].to_list() == values
+    assert found.filter(model="i16")["score"].to_list() == [0, 0, 0, 3]
+
+
+def test_what_is_dropped_of_a_wide_log_is_told_in_predictions_and_rows() -> None:
+    wide = pl.DataFrame({"label": [None, 0, 1, 1], "a": [0.1, 0.2, 0.3, None], "b": [0.1, 0.2, 0.3, 0.4]})
+    scan = nf.scan_predictions(wide, scores={"a": "a", "b": "b"}, on_invalid="drop")
+    with pytest.warns(nf.InvalidRowsWarning) as told:
+        nf.count_confusion(scan, thresholds=[0.5])
+    assert str(told[0].message) == (
+        "predictions dropped from the DataFrame: 2 (label is null), 1 (score is null); "
+        "a row of the log has 2, one of each model"
+    )
+    with pytest.raises(nf.InvalidRowsError, match="2 predictions: label is null, 1 prediction: score is"):
+        nf.count_confusion(nf.scan_predictions(wide, scores={"a": "a", "b": "b"}), thresholds=[0.5])
 
 
 def log_with(**columns: Any) -> pl.DataFrame:
@@ -258,12 +295,52 @@ BAD_FILES: dict[str, tuple[Any, type[Exception], list[str]]] = {
     ),
     "empty file": (b"", nf.SourceError, ["an empty file (0 bytes)"]),
     "not Parquet": (b"model,label,score\na,1,0.5\n", nf.SourceError, ["not a Parquet file"]),
+    "gzip": (gzip.compress(b"x"), nf.SourceError, ["a file that gzip has compressed"]),
     "truncated": (b"PAR1" + bytes(99), nf.SourceError, ["a truncated or damaged Parquet file"]),
     "128 bits": (
         GOOD.with_columns(id=pl.lit(1, pl.Int128)), nf.SourceError,
         ["a column that pyarrow cannot read: Integers with more"],
     ),
 }  # fmt: skip
+
+
+def test_a_column_that_polars_cannot_read_is_named(tmp_path: Path) -> None:
+    path = tmp_path / "log.parquet"
+    duckdb.sql(f"COPY (SELECT 1 AS label, 0.5 AS score, 'a' AS model, INTERVAL 3 DAYS AS age) TO '{path}'")
+    with pytest.raises(nf.SourceError, match="that Polars cannot read: 'age', of intervals"):
+        nf.scan_predictions(path)
+
+
+#: Rows of a CSV file after "model,label,score"; and what is said of it.
+BAD_CSV = {
+    "a word": ("a,1,0.5\na,0,high\n", r"1 row: score is null(.|\n)*row 3 of '.*' has the score 'high'"),
+    "an open quote": ('a,1,0.5\na,0,0.1\n"a,0,0.4\na,1,0.6\n', "a quote that opens in row 4 is not closed"),
+    "three labels": ("a,1,0.5\na,0,0.1\na,2,0.3\n", "the labels are 0, 1, 2: keep two of the classes"),
+}
+
+
+@pytest.mark.parametrize("name", BAD_CSV)
+def test_what_is_wrong_with_a_csv_file_is_said_with_its_place(tmp_path: Path, name: str) -> None:
+    rows, told = BAD_CSV[name]
+    (tmp_path / "log.csv").write_text(f"model,label,score\n{rows}")
+    with pytest.raises(nf.NciFramesError, match=told):
+        nf.scan_predictions(tmp_path / "log.csv").collect()
+
+
+def test_a_word_as_a_score_can_be_dropped(tmp_path: Path) -> None:
+    (tmp_path / "log.csv").write_text("model,label,score\na,1,0.5\na,0,high\na,0,0.25\n")
+    scan = nf.scan_predictions(tmp_path / "log.csv", on_invalid="drop")
+    with pytest.warns(nf.InvalidRowsWarning, match=r"1 \(score is null\)"):
+        assert scan.collect()["score"].to_list() == [0.5, 0.25]
+
+
+@pytest.mark.parametrize(
+    ("content", "told"), [(gzip.compress(b"model"), "gzip"), (b"PK\3\4\xff", "zip archive")]
+)
+def test_a_compressed_csv_file_is_named_as_such(tmp_path: Path, content: bytes, told: str) -> None:
+    (tmp_path / "log.csv").write_bytes(content)
+    with pytest.raises(nf.SourceError, match=told):
+        nf.scan_predictions(tmp_path / "log.csv")
 
 
 def write_odd(path: Path, content: Any) -> None:
@@ -389,22 +466,23 @@ def test_the_hint_of_the_command_names_its_own_option(tmp_path: Path) -> None:
 
 
 @pytest.mark.thorough
-@pytest.mark.parametrize(("method", "told"), [("fork", "would hang"), ("spawn", "counted")])
-def test_a_forked_process_says_so_and_does_not_hang(method: str, told: str) -> None:
+@pytest.mark.parametrize(("method", "told"), [("fork", "would hang"), ("spawn", "done")])
+def test_a_forked_process_says_so_and_does_not_hang(method: str, told: str, tmp_path: Path) -> None:
     code = (
         "import multiprocessing, sys\n"
         "import nci_frames as nf\n"
-        "from tests.forks import LOG, in_child\n"
+        "from tests.forks import CALLS, LOG, in_child\n"
         "if __name__ == '__main__':\n"
-        "    nf.count_confusion(LOG, thresholds=[0.5])\n"
+        "    LOG.write_parquet(f'{sys.argv[2]}/log.parquet')\n"
+        "    nf.CountsLedger(f'{sys.argv[2]}/ledger').append(f'{sys.argv[2]}/log.parquet', thresholds=[0.5])\n"
         "    context = multiprocessing.get_context(sys.argv[1])\n"
         "    queue = context.SimpleQueue()\n"
-        "    child = context.Process(target=in_child, args=(queue,))\n"
+        "    child = context.Process(target=in_child, args=(queue, sys.argv[2]))\n"
         "    child.start()\n"
-        "    print(queue.get())\n"
+        "    for _ in CALLS: print(queue.get())\n"
         "    child.join()\n"
     )
-    done = in_python(code, method)
-    assert told in done.stdout, done.stdout + done.stderr
+    done = in_python(code, method, str(tmp_path))
+    assert done.stdout.count(told) == len(CALLS), done.stdout + done.stderr
     if method == "fork":
         assert "get_context('spawn')" in done.stdout

@@ -129,7 +129,7 @@ def test_labels_of_a_csv(tmp_path: Path, labels: list[str], expected: list[bool]
         ("model,label,score\n", nf.SourceError, "without a row"),
         ("model,label\na,1\n", nf.SchemaError, "missing column 'score'"),
         ("model,label,score,score\na,1,0.5,0.5\n", nf.SourceError, "it has two columns 'score'"),
-        ("model,label,score\na,1,high\n", nf.SourceError, "cannot be read"),
+        ("model,label,score\na,1,high\n", nf.InvalidRowsError, "the score 'high', which is no number"),
         ("model,label,score\na,1,\n", nf.InvalidRowsError, "1 row: score is null"),
         ("model,label,score\na,2,0.5\n", nf.InvalidRowsError, "label is neither 0 nor 1"),
         ("model,label,score\na,1,NaN\n", nf.InvalidRowsError, "score is NaN"),

@@ -81,7 +81,12 @@ def added(
 @pytest.mark.parametrize("grid", [GRID, None])
 @given(log=small_logs(), cuts=st.lists(st.integers(0, 40), max_size=4))
 def test_any_partition_adds_up(grid: list[float] | None, log: pl.DataFrame, cuts: list[int]) -> None:
-    counts, rows = added(nf.scan_predictions(log), log, [min(cut, len(log)) for cut in cuts], grid)
+    counts, rows = added(
+        nf.scan_predictions(log, segments=["segment", "day"]),
+        log,
+        [min(cut, len(log)) for cut in cuts],
+        grid,
+    )
     expected = nf.count_confusion(log, thresholds="exact" if grid is None else grid).drop("resolution")
     assert_frame_equal(counts, expected, check_exact=True)
     assert rows == {0: len(log)}
@@ -121,7 +126,9 @@ def test_the_files_of_rows_that_are_not_valid_are_named() -> None:
 def test_weights_add_up_and_a_weight_of_zero_is_a_row(grid: list[float] | None) -> None:
     log = random_log(300).with_columns(weight=np.random.default_rng(0).random(300))
     log = log.with_columns(pl.when(country="at").then(0.0).otherwise("weight").alias("weight"))
-    counts, rows = added(nf.scan_predictions(log), log, [7, 200], grid)
+    counts, rows = added(
+        nf.scan_predictions(log, fold="fold", segments="country", weight="weight"), log, [7, 200], grid
+    )
     expected = nf.count_confusion(log, thresholds="exact" if grid is None else grid).drop("resolution")
     assert_frame_equal(counts, expected, rel_tol=1e-12, abs_tol=1e-12)
     assert counts.select(pl.min_horizontal(pl.col("tp", "fp", "fn", "tn").min())).item() >= 0

@@ -165,8 +165,9 @@ def test_other_functions_that_count(spark: Any, tmp_path: Path) -> None:
 def test_rows_stay_in_spark(spark: Any, tmp_path: Path) -> None:
     log = random_log(30).with_columns(unit=pl.Series(range(30)))
     frame = spark.read.parquet(written(log, tmp_path / "log"))
-    predictions = nf.scan_predictions(frame)
-    assert predictions.collect_schema() == nf.scan_predictions(log).collect_schema()
+    predictions = nf.scan_predictions(frame, segments="country", unit="unit")
+    schema = nf.scan_predictions(log, segments="country", unit="unit").collect_schema()
+    assert predictions.collect_schema() == schema
     for use in (
         predictions.collect,
         lambda: nf.count_confusion(predictions.filter(country="de")),
@@ -337,7 +338,7 @@ def test_what_is_shuffled_does_not_grow_with_the_rows(cluster: Cluster, spark: A
         for rows in (20_000, 400_000):
             frame = spark.read.parquet(written(random_log(rows), tmp_path / str(rows), files=4))
             assert frame.rdd.getNumPartitions() == 4
-            predictions = nf.scan_predictions(frame)
+            predictions = nf.scan_predictions(frame, fold="fold", segments="country")
             before = {what: cluster.shuffled(what) for what in ("Bytes", "Records")}
             # 18 groups, of which each has scores in each of the 6 bins.
             nf.count_confusion(predictions, thresholds=[-0.1, 0.0, 0.1, 0.2, 0.3])

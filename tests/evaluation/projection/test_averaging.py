@@ -325,7 +325,8 @@ def test_units_with_unequal_rows_or_labels_are_no_repeats() -> None:
         (repeated_log().slice(1), None),
         (repeated_log().with_columns(other_label), None),
     ):
-        assert counting_units.unit_sizes(nf.scan_predictions(rows)).repeated == repeated
+        scan = nf.scan_predictions(rows, unit="unit", repeat="repeat")
+        assert counting_units.unit_sizes(scan).repeated == repeated
 
 
 @pytest.mark.thorough

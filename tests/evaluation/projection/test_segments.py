@@ -195,6 +195,13 @@ def test_parts_at_prevalences_known_otherwise() -> None:
             "selected for several prevalences",
         ),
         (
+            lambda: nf.decompose_difference(
+                pl.concat([nf.select_operating_points(RATES, threshold=0.5)] * 2),
+                metric="recall", over="country",
+            ),
+            "an operating point stands in several rows",
+        ),
+        (
             lambda: nf.roll_up(
                 nf.select_operating_points(RATES, metric="f_beta", prevalence=0.1),
                 over="country", metrics="recall", prevalence="selected",  # type: ignore[arg-type]

@@ -185,7 +185,7 @@ def test_csv_logs_are_counted_as_a_recount_does(ledger, tmp_path):
     ]
     assert ledger.verify(files=True)["found"].to_list() == ["it vanished"]
     (folder / "bad.csv").write_text("model,label,score\na,1,high\n")
-    with pytest.raises(nf.SourceError, match=r"bad\.csv"):
+    with pytest.raises(nf.InvalidRowsError, match=r"bad\.csv"):
         ledger.append(folder / "bad.csv")
 
 
