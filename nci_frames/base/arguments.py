@@ -66,6 +66,13 @@ def check_utf8(name: str, value: str) -> None:
         raise ParameterError.out_of_range(name, value, "a text that UTF-8 can hold") from None
 
 
+def check_cost(name: str, value: float) -> float:
+    """Return a cost, or raise ParameterError; sums and quotients of costs stay far from 0 and infinity."""
+    if value != 0 and not 1e-100 <= value <= 1e100:
+        raise ParameterError.out_of_range(name, value, "0, or a number within [1e-100, 1e100]")
+    return value
+
+
 def number_list(given: float | Sequence[float]) -> list[float]:
     """Return one or several numbers as a list."""
     if isinstance(given, numbers.Real):

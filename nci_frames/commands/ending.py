@@ -10,7 +10,7 @@ from typing import Any
 import click
 
 from nci_frames.base.errors import NciFramesError, OutputError, ParameterError
-from nci_frames.base.interrupts import INTERRUPTED
+from nci_frames.base.interrupts import INTERRUPTED, leave_when_interrupted
 
 
 class Command(click.Command):
@@ -19,7 +19,7 @@ class Command(click.Command):
     def invoke(self, ctx: click.Context) -> Any:
         """Run the command."""
         try:
-            _need_working_directory()
+            _need_environment()
             with warnings.catch_warnings():
                 # A user is told what is doubtful, and not on which line of the code that was found.
                 warnings.showwarning = lambda message, *_: tell(f"warning: {message}", err=True)
@@ -35,6 +35,8 @@ class Command(click.Command):
         except KeyboardInterrupt:
             click.echo(INTERRUPTED, err=True)
             ctx.exit(130)
+        finally:
+            leave_when_interrupted()
 
 
 def tell(line: str, *, err: bool = False) -> None:
@@ -44,8 +46,15 @@ def tell(line: str, *, err: bool = False) -> None:
     click.echo(printable(line), err=err)
 
 
-def _need_working_directory() -> None:
-    """Raise ParameterError where the folder is gone from which relative paths start."""
+def _need_environment() -> None:
+    """Raise ParameterError where a process cannot do anything: in no folder, or with odd settings."""
+    if sys.flags.optimize > 1:
+        msg = "Python runs without docstrings, which Altair needs"
+        raise ParameterError(msg, found="PYTHONOPTIMIZE=2 or -OO", hint="unset it, or set it to 1")
+    threads = os.environ.get("POLARS_MAX_THREADS", "1")
+    if not (threads.isdecimal() and int(threads) > 0):
+        msg = "the variable POLARS_MAX_THREADS of the environment must be a whole number above 0"
+        raise ParameterError(msg, found=repr(threads))
     try:
         Path.cwd()
     except OSError as error:
@@ -57,6 +66,16 @@ class Commands(click.Group):
     """A group of such commands."""
 
     command_class = Command
+
+
+class _Errors(io.FileIO):
+    """Standard error: what cannot be written there changes no exit code."""
+
+    def write(self, content: Any, /) -> int:
+        try:
+            return super().write(content)
+        except OSError:
+            return len(content)
 
 
 class _Output(io.FileIO):
@@ -76,14 +95,16 @@ class _Output(io.FileIO):
 
 def end_without_output() -> None:
     """From now on, end with the exit code of ``OutputError`` where standard output cannot be written."""
-    out = sys.stdout
-    if isinstance(out, io.TextIOWrapper):
-        # The first stream stays: others ask it for the width of the terminal.
-        sys.stdout = io.TextIOWrapper(
-            io.BufferedWriter(_Output(out.fileno(), "w", closefd=False)),
-            encoding=out.encoding,
-            # A character that the encoding lacks, as on an old terminal, is written by its code.
-            errors="backslashreplace" if out.errors == "strict" else out.errors,
-            line_buffering=out.line_buffering,
-            write_through=out.write_through,
-        )
+    for name, kind in (("stdout", _Output), ("stderr", _Errors)):
+        out = getattr(sys, name)
+        if isinstance(out, io.TextIOWrapper):
+            # The first stream stays: others ask it for the width of the terminal.
+            stream = io.TextIOWrapper(
+                io.BufferedWriter(kind(out.fileno(), "w", closefd=False)),
+                encoding=out.encoding,
+                # A character that the encoding lacks, as on an old terminal, is written by its code.
+                errors="backslashreplace" if out.errors == "strict" else out.errors,
+                line_buffering=out.line_buffering,
+                write_through=out.write_through,
+            )
+            setattr(sys, name, stream)

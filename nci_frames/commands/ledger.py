@@ -86,7 +86,7 @@ def append(
 
     options = {param.name for param in ctx.command.params}
     appended = known.append_files(
-        find_logs(source),
+        find_logs(source, ledger=known.uri),
         CountingSettings.of(thresholds=named_thresholds(thresholds), **settings),
         run=run,
         on_changed=on_changed,

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import polars as pl
 
-from nci_frames.base.messages import listed
+from nci_frames.base.messages import listed, short
 
 #: Rounding may push a probability past 0 or 1, but not past these. Rows outside are known if both are
 #: thresholds.
@@ -74,4 +74,4 @@ def no_probabilities(shares: pl.DataFrame, where: str = "") -> str | None:
 
 def named_models(shares: pl.DataFrame) -> str:
     """Return the names of the models."""
-    return f"{'models' if len(shares) > 1 else 'model'} {listed(map(repr, shares['model']))}"
+    return f"{'models' if len(shares) > 1 else 'model'} {listed(map(short, shares['model']))}"

@@ -16,17 +16,12 @@ from nci_frames.jobs.job_file.loading import JobFile
 from nci_frames.jobs.job_file.model import Source
 from nci_frames.jobs.job_file.windows import check_template, find_windows
 from nci_frames.jobs.ledger.appending import OnChanged, refused
-from nci_frames.jobs.ledger.files import SourceFile, Window
+from nci_frames.jobs.ledger.files import IN_LEDGER, SourceFile, Window
 from nci_frames.jobs.ledger.ledger import CountsLedger
 from nci_frames.jobs.ledger.settings import CountingSettings
 
 #: What a run writes, as far down as a glob may name it.
 _RUNS = ("x", "x/points.parquet", "x/tables", "x/tables/counts.parquet")
-_LEDGER = (
-    "ledger_part=x",
-    "ledger_part=x/ledger_generation=x",
-    "ledger_part=x/ledger_generation=x/x.parquet",
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,33 +100,35 @@ def _found(
 
 
 def check_output_apart(file: JobFile) -> None:
-    """Refuse a folder of runs, or a ledger, that lies among the sources.
+    """Refuse a folder of runs, or a ledger, that lies among the sources, or one within the other.
 
     A path with the date of a window names the folders of its windows, and so none of these.
 
     Raises
     ------
     ParameterError
-        If a source would find one of them.
+        If a source would find one of them, or one holds the other.
     """
     job = file.job
+    runs, ledger = os.path.join(job.output.folder, "runs"), job.output.ledger  # noqa: PTH118  # may be a URL
+    hint = "name another folder for the output, or one for the logs"
     sources = [job.source, *([] if job.traffic is None else [job.traffic])]
     paths = [path for source in sources for path in _paths(source) if check_template(path) is None]
-    for key, output, below in (
-        ("folder", os.path.join(job.output.folder, "runs"), _RUNS),  # noqa: PTH118  # may be a URL
-        ("ledger", job.output.ledger, _LEDGER),
-    ):
+    for key, output, below in (("folder", runs, _RUNS), ("ledger", ledger, IN_LEDGER)):
         target = file.resolve(output)
         if "://" in target:
             continue
         for path in paths:
             source = local_path(file.resolve(path))
             if "://" not in source and found_again(source, Path(os.path.realpath(target)), below):
-                raise ParameterError(
-                    f"output.{key} lies among the sources, which would find it as a log",
-                    found=f"source {path!r}, output {output!r}",
-                    hint="name another folder for the output, or one for the logs",
-                )
+                msg = f"output.{key} lies among the sources, which would find it as a log"
+                raise ParameterError(msg, found=f"source {path!r}, output {output!r}", hint=hint)
+    if "://" not in runs + ledger:
+        places = [Path(os.path.realpath(file.resolve(place))) for place in (runs, ledger)]
+        if places[0].is_relative_to(places[1]) or places[1].is_relative_to(places[0]):
+            msg = "output.folder and output.ledger lie one within the other"
+            hint = "name folders side by side, such as out and ledger"
+            raise ParameterError(msg, found=f"folder {job.output.folder!r}, ledger {ledger!r}", hint=hint)
 
 
 def _paths(source: Source) -> Sequence[str]:

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import polars as pl
 
-from nci_frames.base.arguments import check_confidence
+from nci_frames.base.arguments import check_confidence, check_cost
 from nci_frames.base.errors import ParameterError
 from nci_frames.base.messages import Option
 from nci_frames.evaluation.areas.area import Area, all_areas
@@ -76,10 +76,10 @@ class Question:
             raise ParameterError.out_of_range("at", eta, "between 0 and 1, both excluded")
         if self.cost is not None and self.metric is not None:
             raise ParameterError("give either a metric or a cost", found="metric and cost")
-        if self.cost is not None and (
-            len(self.cost) not in (2, 3) or not all(0 <= cost < float("inf") for cost in self.cost)
-        ):
-            raise ParameterError.out_of_range("cost", self.cost, "two or three finite numbers >= 0")
+        if self.cost is not None and len(self.cost) not in (2, 3):
+            raise ParameterError.out_of_range("cost", self.cost, "two or three numbers")
+        for cost in self.cost or ():
+            check_cost("cost", cost)
         if self.cost is not None and max(self.cost[:2]) == 0:
             raise ParameterError.out_of_range("cost", self.cost, "two numbers >= 0, one of them above 0")
         if self.alerts is not None and self.volume is None:

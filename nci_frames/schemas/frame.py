@@ -221,12 +221,24 @@ def collect(frame: pl.DataFrame | pl.LazyFrame, schema: FrameSchema) -> pl.DataF
     if _DEPTH.get() > 1:
         schema.check_types(collected)
     else:
+        collected = unflagged(collected)
         schema.check(collected)
     # A column of nulls without a type, as pandas and literals give it.
     untyped = [column for column in schema.columns if collected.schema.get(column.name) == pl.Null]
     if not untyped:
         return collected
     return collected.with_columns(pl.col(column.name).cast(column.dtypes[0]) for column in untyped)
+
+
+def unflagged(frame: pl.DataFrame) -> pl.DataFrame:
+    """Return a frame of which no column claims to be sorted: where that is false, Polars groups wrongly.
+
+    >>> unflagged(pl.DataFrame({"a": [2, 1]}).with_columns(pl.col("a").set_sorted())).sort("a")["a"].to_list()
+    [1, 2]
+    """
+    claims = (flags["SORTED_ASC"] or flags["SORTED_DESC"] for flags in frame.flags.values())
+    # A field of a struct has no such flag.
+    return frame.to_struct().struct.unnest() if any(claims) else frame
 
 
 def lacking(wanted: str, missing: Sequence[str], available: Sequence[str], maker: str) -> SchemaError:

@@ -111,3 +111,31 @@ def test_a_full_disk_or_a_reader_that_has_gone_is_no_bug(tmp_path: Path) -> None
     gone = subprocess.run(command, cwd=ROOT, stdout=writing, stderr=subprocess.PIPE, text=True, check=False)
     os.close(writing)
     assert (gone.returncode, gone.stderr) == (4, "")
+    # What cannot be told changes no exit code.
+    for words, code in ((["report", "nothing", "-p", "0.1"], 3), (["plan", "--half-width", "x"], 2)):
+        command = [sys.executable, "-m", "nci_frames", *words]
+        with full.open("w") as lost:
+            assert subprocess.run(command, cwd=ROOT, stderr=lost, check=False).returncode == code
+
+
+def test_an_interrupt_after_the_work_is_told_as_one() -> None:
+    code = "import atexit, signal; atexit.register(signal.raise_signal, signal.SIGINT); "
+    code += "from nci_frames.__main__ import main; main()"
+    done = in_python(code, "plan", "--half-width", "0.05")
+    assert (done.returncode, done.stderr) == (130, "interrupted: no output is half-written\n")
+
+
+@pytest.mark.parametrize(
+    ("variable", "value", "told"),
+    [
+        ("POLARS_MAX_THREADS", "0", "POLARS_MAX_THREADS of the environment must be a whole number above 0"),
+        ("POLARS_MAX_THREADS", "many", "found: 'many'"),
+        ("PYTHONOPTIMIZE", "2", "runs without docstrings, which Altair needs"),
+        ("POLARS_ENGINE_AFFINITY", "gpu", None),
+    ],
+)
+def test_an_environment_in_which_nothing_works_is_told(variable: str, value: str, told: str | None) -> None:
+    code = "from nci_frames.__main__ import main; main()"
+    done = in_python(code, "plan", "--half-width", "0.05", **{variable: value})
+    assert done.returncode == (2 if told else 0), done.stderr
+    assert told is None or told in done.stderr

@@ -13,6 +13,7 @@ import numpy as np
 import polars as pl
 import pytest
 from hypothesis import given
+from polars.testing import assert_frame_equal
 
 import nci_frames as nf
 from nci_frames import schemas
@@ -75,6 +76,16 @@ def test_a_column_of_objects_is_refused(call: Call) -> None:
     opaque = pl.Series("opaque", [object()] * len(call.frames[0]), pl.Object)
     with pytest.raises(nf.NciFramesError, match="opaque"):
         call.function(call.frames[0].with_columns(opaque), *call.frames[1:], **call.options)
+
+
+@pytest.mark.parametrize("call", TAKE_COUNTS, ids=lambda call: call.name)
+def test_a_false_claim_to_be_sorted_changes_nothing(call: Call) -> None:
+    """Polars believes the flag, which Parquet files may bring, and groups wrongly."""
+    frame = call.frames[0].sort(pl.all(), descending=True)
+    flagged = frame.with_columns(pl.col("model", "threshold").set_sorted())
+    found, expected = (call.function(one, *call.frames[1:], **call.options) for one in (flagged, frame))
+    if isinstance(expected, pl.DataFrame):
+        assert_frame_equal(found, expected)
 
 
 def test_operating_points_may_lack_counts() -> None:

@@ -158,9 +158,10 @@ def read_footers(files: Iterable[str]) -> tuple[dict[str, Footer], dict[str, str
             footers[file] = Footer(footer.num_rows, schema, stamp)
         except UnicodeError:
             bad[file] = _COMPRESSED.get(_begins(file)[:2], "its name, or what is in it, is not UTF-8")
-        except pl.exceptions.PanicException:
+        except pl.exceptions.PanicException as error:
             odd = [c.name for c in map(footer.schema.column, range(footer.num_columns)) if _is_interval(c)]
-            bad[file] = f"it has a column that Polars cannot read: {listed(map(repr, odd))}, of intervals"
+            told = f"it has a column that Polars cannot read: {listed(map(repr, odd))}, of intervals"
+            bad[file] = told if odd else first_line(error)
         except _UnusableHeaderError as error:
             bad[file] = str(error)
         except pa.ArrowNotImplementedError as error:

@@ -98,10 +98,10 @@ def raw_predictions(
     precision = pl.Float32() if single else pl.Float64()
     file = [FILE] if FILE in frame.collect_schema() else []
     named: list[pl.Expr] = [
-        *(pl.col(column).pipe(_key, schema[column]).alias(key) for key, column in columns.keys.items()),
+        *(_unflagged(column).pipe(_key, schema[column]).alias(key) for key, column in columns.keys.items()),
         _labels(columns.label, schema, positive).alias("label"),
-        *([pl.col(columns.weight).cast(pl.Float64).alias("weight")] if columns.weight else []),
-        *([pl.col(columns.unit).pipe(_key, schema[columns.unit]).alias("unit")] if columns.unit else []),
+        *([_unflagged(columns.weight).cast(pl.Float64).alias("weight")] if columns.weight else []),
+        *([_unflagged(columns.unit).pipe(_key, schema[columns.unit]).alias("unit")] if columns.unit else []),
         _label_reason(columns.label, schema, positive).alias(REASON),
         *map(pl.col, file),
     ]
@@ -140,10 +140,15 @@ def _key(key: pl.Expr, dtype: pl.DataType) -> pl.Expr:
     return key.cast(pl.String) if is_text(dtype) else key
 
 
+def _unflagged(column: str) -> pl.Expr:
+    """Return a column without the claim to be sorted, which files make and Polars believes, true or not."""
+    return pl.struct(column).struct.field(column)
+
+
 def _labels(column: str | None, schema: pl.Schema, positive: Positive) -> pl.Expr:
     if column is None:
         return pl.lit(value=False)  # every row is of one class
-    label, dtype = pl.col(column), schema[column]
+    label, dtype = _unflagged(column), schema[column]
     if isinstance(positive, int) and not isinstance(positive, bool) and dtype.is_integer():
         # Compared as 128 bits, so that no label overflows or is rounded.
         return label.cast(pl.Int128) == pl.lit(positive, pl.Int128)
@@ -156,11 +161,12 @@ def _label_reason(label: str | None, schema: pl.Schema, positive: Positive) -> p
     if label is None:
         return pl.lit(0, pl.UInt8)
     dtype = schema[label]
-    cases = [(1, pl.col(label).is_null())]
+    value = _unflagged(label)
+    cases = [(1, value.is_null())]
     if dtype.is_float():
-        cases.append((6, pl.col(label).is_nan()))
+        cases.append((6, value.is_nan()))
     if positive is None and dtype.is_numeric():
-        cases.append((2, (pl.col(label) != 0) & (pl.col(label) != 1)))
+        cases.append((2, (value != 0) & (value != 1)))
     return _first_reason(cases, otherwise=pl.lit(0, pl.UInt8))
 
 

@@ -2,6 +2,7 @@
 
 import polars as pl
 
+from nci_frames.base.arguments import check_cost
 from nci_frames.base.errors import ParameterError
 from nci_frames.evaluation.metrics.metric import Parameter
 from nci_frames.evaluation.metrics.registry import metric
@@ -13,13 +14,6 @@ __all__ = [
     "normalised_cost",
     "relative_cost",
 ]
-
-
-def _cost(name: str, cost: float) -> float:
-    """Return a cost, or raise ParameterError."""
-    if not 0 <= cost < float("inf"):
-        raise ParameterError.out_of_range(name, cost, "a finite number >= 0")
-    return cost
 
 
 @metric(
@@ -53,7 +47,7 @@ def expected_cost(
     Raises
     ------
     ParameterError
-        If the prevalence is outside [0, 1], or a cost negative or not finite.
+        If the prevalence is outside [0, 1], or a cost neither 0 nor within [1e-100, 1e100].
 
     References
     ----------
@@ -71,10 +65,10 @@ def expected_cost(
     """
     eta = eta_of(prevalence)
     missed, false = share_of(eta, 1 - TPR), share_of(1 - eta, FPR)
-    wrong = missed * _cost("c_fn", c_fn) + false * _cost("c_fp", c_fp)
+    wrong = missed * check_cost("c_fn", c_fn) + false * check_cost("c_fp", c_fp)
     if c_alert == 0:
         return wrong
-    return wrong + (share_of(eta, TPR) + false) * _cost("c_alert", c_alert)
+    return wrong + (share_of(eta, TPR) + false) * check_cost("c_alert", c_alert)
 
 
 @metric(
@@ -101,7 +95,7 @@ def normalised_cost(*, c_fp: float = 1, c_fn: float = 1, prevalence: Parameter =
     Raises
     ------
     ParameterError
-        If the prevalence is outside [0, 1], or a cost negative or not finite.
+        If the prevalence is outside [0, 1], or a cost neither 0 nor within [1e-100, 1e100].
 
     Notes
     -----
@@ -152,7 +146,7 @@ def relative_cost(*, c_fp: float = 1, c_fn: float = 1, prevalence: Parameter = N
     Raises
     ------
     ParameterError
-        If the prevalence is outside [0, 1], or a cost negative or not finite.
+        If the prevalence is outside [0, 1], or a cost neither 0 nor within [1e-100, 1e100].
 
     References
     ----------

@@ -136,6 +136,12 @@ def _with_variables(value: Any, file: Path, place: tuple[str | int, ...]) -> Any
         return [_with_variables(item, file, (*place, n)) for n, item in enumerate(value)]
     if not isinstance(value, str):
         return value
+    where = f"{_key(place)} in {str(file)!r}"
+    if "\0" in value:
+        raise ParameterError("a text of the job file holds the character NUL", where=where, found=repr(value))
+    if "${" in _VARIABLE.sub("", value):
+        msg = "a text of the job file begins a variable of the environment, and does not end it"
+        raise ParameterError(msg, where=where, found=repr(value), hint="write it as ${NAME}")
 
     def put(match: re.Match[str]) -> str:
         name = match[1]

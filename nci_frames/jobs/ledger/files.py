@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from nci_frames.base.errors import ParameterError, SourceError
+from nci_frames.base.folders import found_again
 from nci_frames.base.messages import first_line, listed
 from nci_frames.base.urls import local_path
 from nci_frames.counting.logs.opening import ArrowStream
@@ -19,6 +20,12 @@ from nci_frames.jobs.ledger.storage import content_hash, file_hash
 PathLike = str | os.PathLike[str]
 Window = tuple[datetime, datetime]
 
+#: What a ledger holds, as far down as a glob may name it.
+IN_LEDGER = (
+    "ledger_part=x",
+    "ledger_part=x/ledger_generation=x",
+    "ledger_part=x/ledger_generation=x/x.parquet",
+)
 #: Stands before a name, where files have a path, which is absolute.
 _NAMED = "frame:"
 
@@ -76,17 +83,21 @@ def find_logs(
     source: PathLike | Sequence[PathLike] | ArrowStream,
     window: Window | None = None,
     *,
+    ledger: str | None = None,
     where: str | None = None,
     stacklevel: int = 2,
 ) -> list[SourceFile]:
     """Return the Parquet and CSV files of paths, folders and globs, each real file once.
 
-    Warnings call the source *where*, or as it is named here; *stacklevel* is that of ``warnings.warn``.
+    The folder of the *ledger* must not be among them. Warnings call the source *where*, or as it is named
+    here; *stacklevel* is that of ``warnings.warn``.
 
     Raises
     ------
     SourceError
         If a path, folder or glob has none, or *source* is not made of paths.
+    ParameterError
+        If the source would find the ledger.
 
     Warns
     -----
@@ -102,6 +113,13 @@ def find_logs(
         paths.append(local_path(item))
     if not paths:
         raise SourceError("the source is an empty list", hint="name a path, folder or glob")
+    for path in paths:
+        if ledger is None or "://" in ledger + path:
+            continue
+        if found_again(path, Path(os.path.realpath(ledger)), IN_LEDGER):
+            msg = "the ledger lies among the sources, which would find it as a log"
+            hint = "name another folder for the ledger"
+            raise ParameterError(msg, found=f"source {path!r}, ledger {ledger!r}", hint=hint)
     found = find_files(paths)
     if found.skipped:
         warning = skipped_files(where or listed(map(repr, paths)), found.skipped)

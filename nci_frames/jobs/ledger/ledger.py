@@ -152,7 +152,7 @@ class CountsLedger:
         elif name is not None:
             raise ParameterError("only a Spark DataFrame has a name; files are known by their content")
         else:
-            files = find_logs(source, check_window(window), stacklevel=4)
+            files = find_logs(source, check_window(window), ledger=self.uri, stacklevel=4)
         work = Work(files, settings, run_name(run), on_changed)
         appended = append(self._table, work, keep_going=keep_going)
         for warning in work.warnings():

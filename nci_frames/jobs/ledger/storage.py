@@ -23,6 +23,8 @@ _URL = re.compile(r"^[A-Za-z][A-Za-z0-9+.-]+://")
 _COLOUR = re.compile(r"\x1b\[[0-9;]*m")
 _LOG = "_delta_log"
 _HASHES = "_hashes"
+#: Stands for the version of a file of the log that belongs to none.
+_NEWEST = 1 << 62
 
 
 def content_hash(content: bytes) -> str:
@@ -68,8 +70,9 @@ class Storage:
 
     @property
     def is_file(self) -> bool:
-        """Whether there is a file where the folder should be."""
-        return self.local is not None and os.path.isfile(self.local)  # noqa: PTH113 - Path raises for long names
+        """Whether there is a file, or a device, where the folder should be."""
+        there = self.local is not None and os.path.exists(self.local)  # noqa: PTH110 - Path raises for long names
+        return there and not os.path.isdir(self.uri)  # noqa: PTH112 - as above
 
     def need_empty(self) -> None:
         """Raise OutputError if files are there that no begun ledger has; hidden ones do not count."""
@@ -168,6 +171,17 @@ class Storage:
         if self.local is not None:
             (self.local / _HASHES / f"{name}.blake3").unlink(missing_ok=True)
 
+    def unrecorded(self) -> list[str]:
+        """Return the files of the log whose hashes are gone, so that nothing tells whether they are whole.
+
+        A writer that was stopped may have left its last commit without one.
+        """
+        names = [file.name for file in self._log_files()]
+        kept = {file.name.removesuffix(".blake3") for file in self._found(f"{_HASHES}/*.blake3")}
+        newest = max((_version(name) for name in names if _version(name) < _NEWEST), default=0)
+        since = newest if kept else newest + 1
+        return [f"{_LOG}/{name}" for name in names if name not in kept and _version(name) < since]
+
     def check_log(self, *, since: int = 0) -> dict[str, str]:
         """Return what is wrong with the files of the log from a version on: a reason for each file."""
         wrong = {}
@@ -211,4 +225,4 @@ class Storage:
 def _version(name: str) -> int:
     """Return the version that a file of the log is of; what belongs to none counts as the newest."""
     digits = name.split(".", maxsplit=1)[0]
-    return int(digits) if digits.isdigit() else 1 << 62
+    return int(digits) if digits.isdigit() else _NEWEST

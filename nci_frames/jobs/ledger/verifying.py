@@ -23,6 +23,7 @@ def find_damage(table: LedgerTable, *, files: bool) -> list[Damage]:
     """
     # Nothing else can be believed where the log is damaged, and no increments where a file is.
     damage = [("ledger", name, reason) for name, reason in table.storage.check_log().items()]
+    damage += [("ledger", name, "its hash is missing") for name in table.storage.unrecorded()]
     if damage:
         return damage
     try:

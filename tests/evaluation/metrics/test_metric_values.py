@@ -229,9 +229,9 @@ def test_aliases(alias: str, name: str) -> None:
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda: nf.expected_cost(c_fn=-1), "c_fn must be a finite number >= 0"),
-        (lambda: nf.normalised_cost(c_fp=math.inf), "c_fp must be a finite number >= 0"),
-        (lambda: nf.relative_cost(c_fn=math.nan), "c_fn must be a finite number >= 0"),
+        (lambda: nf.expected_cost(c_fn=-1), "c_fn must be 0, or a number within"),
+        (lambda: nf.normalised_cost(c_fp=math.inf), "c_fp must be 0, or a number within"),
+        (lambda: nf.relative_cost(c_fn=math.nan), "c_fn must be 0, or a number within"),
         (lambda: nf.net_benefit(threshold_probability=1), r"threshold_probability must be within \[0, 1\)"),
         (lambda: nf.index_of_balanced_accuracy(alpha=2), r"alpha must be within \[0, 1\]"),
         (lambda: nf.calibrated_precision(reference=-0.1), r"prevalence must be within \[0, 1\]"),
@@ -246,9 +246,8 @@ def test_bad_parameters(call: Callable[[], pl.Expr], message: str) -> None:
     tpr=st.floats(0, 1),
     fpr=st.floats(0, 1),
     eta=st.floats(0, 1),
-    # Products of subnormal costs lose their digits.
-    c_fp=st.floats(0, 1e6, allow_subnormal=False),
-    c_fn=st.floats(0, 1e6, allow_subnormal=False),
+    c_fp=st.just(0.0) | st.floats(1e-100, 1e100),
+    c_fn=st.just(0.0) | st.floats(1e-100, 1e100),
 )
 def test_normalised_cost_is_the_y_of_a_cost_curve(
     tpr: float, fpr: float, eta: float, c_fp: float, c_fn: float

@@ -81,7 +81,7 @@ def test_a_metric_registered_from_a_call_keeps_what_the_call_fixed() -> None:
     assert table.select("prevalence", "beta").rows() == [(0.01, 2.0)]
 
 
-@given(first=st.floats(0, 1e300), second=st.floats(0, 1e300))
+@given(first=st.floats(1e-100, 1e100), second=st.floats(1e-100, 1e100))
 def test_a_label_tells_the_metric_and_its_settings(first: float, second: float) -> None:
     one, other = nf.expected_cost(c_fn=first), nf.expected_cost(c_fn=second)
     assert (one.label == other.label) == (first == second)
@@ -128,7 +128,7 @@ def test_an_expression_that_was_registered_is_known_as_such() -> None:
         ("precision(c=1)", "unknown metric"),
         ("expected_cost(c_fn=1, c_fn=2)", "unknown metric"),
         ("expected_cost(c_fn=much)", "unknown metric"),
-        ("expected_cost(c_fn=-1)", "c_fn must be a finite number"),
+        ("expected_cost(c_fn=-1)", "c_fn must be 0, or a number"),
         (5, "metrics? must be "),
         (None, "metrics? must be "),
         (pl.all(), "metrics? must be "),

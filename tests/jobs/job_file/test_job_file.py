@@ -71,6 +71,20 @@ def test_a_variable_that_is_not_utf8_is_named(tmp_path: Path, monkeypatch: pytes
         read_job(job)
 
 
+@pytest.mark.parametrize(
+    ("text", "told"), [("a\\u0000b", "holds the character NUL"), ("${HOME", "does not end it")]
+)
+def test_texts_that_are_no_paths_are_named(tmp_path: Path, text: str, told: str) -> None:
+    file = tmp_path / "job.toml"
+    for key in ("source", "output"):
+        words = {"source": "logs", "output": "out"} | {key: text}
+        file.write_text(
+            f'name = "x"\n[source]\npath = "{words["source"]}"\n[output]\nfolder = "{words["output"]}"\n'
+        )
+        with pytest.raises(nf.ParameterError, match=f"{told}\n  where: {key}"):
+            read_job(file)
+
+
 @pytest.mark.parametrize("ending", ["csv", "parquet"])
 def test_prevalences_from_a_table(tmp_path: Path, ending: str) -> None:
     table = pl.DataFrame({"country": ["01", "de"], "prevalence": [0.001, 0.02], "note": ["x", None]})

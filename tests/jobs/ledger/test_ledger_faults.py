@@ -250,3 +250,29 @@ def test_a_file_that_another_writer_is_about_to_name_is_not_looked_at(tmp_path: 
     ledger.append(tmp_path / "b.parquet", thresholds=[0.5])
     unnamed.unlink()
     assert ledger.verify().is_empty()
+
+
+def test_hashes_that_are_gone_are_damage(tmp_path: Path) -> None:
+    """Without them nothing tells whether commits are whole, or whether the last one is there."""
+    ledger = nf.CountsLedger(tmp_path / "ledger")
+    for name in "ab":
+        random_log(40, seed=ord(name)).write_parquet(tmp_path / f"{name}.parquet")
+        ledger.append(tmp_path / f"{name}.parquet", thresholds=[0.5])
+    log, hashes = (tmp_path / "ledger" / name for name in ("_delta_log", "_hashes"))
+    newest = max(log.glob("*.json"))
+    # A writer that was stopped before it wrote the last hash has left the ledger whole.
+    (hashes / f"{newest.name}.blake3").unlink()
+    assert ledger.verify().is_empty()
+    shutil.rmtree(hashes)
+    assert set(ledger.verify()["found"]) == {"its hash is missing"}
+    newest.unlink()
+    assert len(ledger.verify())
+
+
+def test_a_ledger_is_a_folder_outside_of_its_sources(tmp_path: Path) -> None:
+    random_log(40).write_parquet(tmp_path / "log.parquet")
+    with pytest.raises(nf.OutputError, match="a new ledger needs a folder of its own"):
+        nf.CountsLedger("/dev/null").append(tmp_path / "log.parquet")
+    with pytest.raises(nf.ParameterError, match="the ledger lies among the sources"):
+        nf.CountsLedger(tmp_path / "ledger").append(tmp_path)
+    assert [path.name for path in tmp_path.iterdir()] == ["log.parquet"]
