@@ -218,9 +218,8 @@ def collect(frame: pl.DataFrame | pl.LazyFrame, schema: FrameSchema) -> pl.DataF
     to look at all rows again would take longer than most tables; names and types are checked always.
     """
     collected = frame.collect() if isinstance(frame, pl.LazyFrame) else frame
-    if _DEPTH.get() > 1:
-        schema.check_types(collected)
-    else:
+    schema.check_types(collected)
+    if _DEPTH.get() <= 1:
         collected = unflagged(collected)
         schema.check(collected)
     # A column of nulls without a type, as pandas and literals give it.
