@@ -53,6 +53,10 @@ def _as_weights(frame: pl.DataFrame, draw: random.Random) -> pl.DataFrame:
     return frame.with_columns(pl.col(CELLS).cast(pl.Float64) * draw.choice([1.0, 0.5, 0.1]))
 
 
+def _falsely_sorted(frame: pl.DataFrame, draw: random.Random) -> pl.DataFrame:
+    return frame.with_columns(pl.col(draw.choice(["model", "threshold", "tp"])).set_sorted())
+
+
 CHANGES: tuple[Change, ...] = (
     _other_value,
     _other_value,
@@ -62,6 +66,7 @@ CHANGES: tuple[Change, ...] = (
     _rows_gone,
     _shuffled,
     _as_weights,
+    _falsely_sorted,
 )
 
 
@@ -78,7 +83,7 @@ def _case(seed: int, number: int) -> Case:
         result = computed(call.function(frame, *call.frames[1:], **call.options))
         if not is_valid(frame):
             return "no error"
-        if set(changes) == {_shuffled} and isinstance(result, pl.DataFrame):
+        if set(changes) <= {_shuffled, _falsely_sorted} and isinstance(result, pl.DataFrame):
             usual = computed(call())
             return None if result.equals(usual) else "another result for rows in another order"
         return wrong(call.name, result)

@@ -8,7 +8,16 @@ from pathlib import Path
 
 import pytest
 
-from tests.fuzz import corrupted_frames, drifting_types, mutated_files, odd_values, sizes
+from tests.fuzz import (
+    corrupted_frames,
+    drifting_types,
+    environments,
+    mutated_files,
+    names_without_case,
+    odd_values,
+    other_writers,
+    sizes,
+)
 from tests.fuzz.campaign import Campaign
 
 CAMPAIGNS = (
@@ -18,6 +27,9 @@ CAMPAIGNS = (
     mutated_files.PLAIN,
     mutated_files.CHECKSUMS,
     drifting_types.CAMPAIGN,
+    other_writers.CAMPAIGN,
+    names_without_case.CAMPAIGN,
+    environments.CAMPAIGN,
     sizes.CAMPAIGN,
 )
 SEED = int(os.environ.get("FUZZ_SEED", "7"))
