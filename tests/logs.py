@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from string import ascii_lowercase
 from typing import Any
 
 import hypothesis.strategies as st
@@ -146,6 +147,23 @@ def exact_counts(label: Sequence[bool], score: Sequence[float], model: str = "a"
     schema = ["model", "threshold", *COUNTS]
     counts = pl.DataFrame(brute_force(log, [], None), schema=schema, orient="row")
     return counts.with_columns(resolution=pl.lit("exact"))
+
+
+def counts_at(
+    tp: Any,
+    fp: Any,
+    positives: Any,
+    negatives: Any,
+    *,
+    model: Any = None,
+    threshold: Any = 0.5,
+    **keys: Any,
+) -> pl.DataFrame:
+    """Counts of operating points: of models a, b, ... at one threshold, unless it is told otherwise."""
+    tp, fp = np.broadcast_arrays(np.atleast_1d(tp), fp)
+    cells = {"tp": tp, "fp": fp, "fn": np.asarray(positives) - tp, "tn": np.asarray(negatives) - fp}
+    names = list(ascii_lowercase[: len(tp)]) if model is None else model
+    return pl.DataFrame({"model": names, **keys, "threshold": threshold, **cells})
 
 
 def crossing_models(seed: int, models: int = 12) -> pl.DataFrame:

@@ -10,6 +10,7 @@ import nci_frames as nf
 from nci_frames.base.errors import ParameterError
 from tests.chart_specs import layer, rows_of
 from tests.charts.drawn import rates as rates_of
+from tests.logs import counts_at
 
 
 def log(models=("a", "b"), rows=60, seed=3):
@@ -154,9 +155,7 @@ def test_precision_is_told_where_the_frame_has_it():
 
 
 def test_a_logarithmic_share_leaves_0_out():
-    nobody = pl.DataFrame(
-        {"model": ["a"], "threshold": [9.0], "tp": [0], "fp": [0], "fn": [120], "tn": [1000]}
-    )
+    nobody = counts_at(0, 0, 120, 1000, threshold=9.0)
     rates = pl.concat([rates_of(("a",)), nf.compute_rates(nobody)], how="diagonal_relaxed")
     spec = draw_pos_fraction(rates, log_x=True).to_dict()
     scale = layer(spec, "lines")["encoding"]["x"]["scale"]

@@ -13,6 +13,7 @@ from nci_frames.charts.parts.selection import MAX_ROWS
 from tests.charts.drawn import apart, rates, surfaces
 from tests.fuzz.calls import Call, calls
 from tests.fuzz.odd_values import with_odd_value
+from tests.logs import counts_at
 
 #: Charts that mark a prevalence; of segments it is a frame.
 OBSERVED = [
@@ -114,9 +115,7 @@ REFUSED: list[tuple[Callable[[], Any], str]] = [
      r"no rows of over 'beta'\n.*'prevalence'\n.*winner_ranges"),
     (changed("chart_winner_ranges", over="time"), "over must be one of 'prevalence', 'beta'"),
     # There is nothing to draw.
-    (lambda: nf.chart_roc(nf.compute_rates(pl.DataFrame(
-        {"model": "a", "threshold": [0.5], "tp": [0], "fp": [2], "fn": [0], "tn": [1]}
-     ))), "no point to draw"),
+    (lambda: nf.chart_roc(nf.compute_rates(counts_at(0, 2, 0, 3))), "no point to draw"),
     (changed("chart_pr", value=NOBODY), "no point to draw"),
     (changed("chart_p3", value=NOBODY), r"no precision to draw\n.*each undefined or at prevalence 0"),
     (changed("chart_cost", value=NOBODY), "no cost to draw"),

@@ -25,7 +25,7 @@ from nci_frames.reporting.json import render_json
 from nci_frames.reporting.markdown import render_markdown
 from nci_frames.reporting.terminal import print_answer, print_conclusion
 from tests.comparisons import altered
-from tests.logs import random_log
+from tests.logs import counts_at, random_log
 
 LOG = random_log(1500, seed=4).drop("country", "fold")
 COUNTS = nf.count_confusion(LOG, thresholds=[-1.0, -0.5, 0.0, 0.5, 1.0, 1.5, 2.0])
@@ -192,10 +192,7 @@ def test_two_models_that_change_places_are_named() -> None:
 @pytest.mark.thorough
 def test_the_order_may_be_known_where_the_value_is_not() -> None:
     """Of 2,000 negatives no more than 1,000 false positives can be told at 1e-5, but 0 against 1,000 can."""
-    counts = pl.DataFrame(
-        {"model": ["a", "b"], "threshold": 0.5, "tp": [950, 500], "fp": [40, 1500], "fn": [50, 500],
-         "tn": [1960, 500]}
-    )  # fmt: skip
+    counts = counts_at([950, 500], [40, 1500], 1000, 2000)
     comparison = nf.compare_models(counts, prevalence=[1e-5, 0.3], repeats=50)
     answer = comparison.asking(prevalence=1e-5, threshold=0.5).said
     lines = answer_lines(answer)

@@ -17,6 +17,7 @@ from nci_frames.questions.segment_table import (
 )
 from tests.chart_specs import unpacked
 from tests.comparisons import altered, comparison
+from tests.logs import counts_at
 
 SEGMENTS = ["DE", "US", None, "missing", "constructor"]
 
@@ -101,12 +102,9 @@ def test_without_ranks_the_page_says_why_and_lists_the_segments(tables):
 
 
 def test_two_keys_and_a_field_have_columns():
-    counts = pl.DataFrame(
-        {
-            "model": "a", "country": ["at", "at", "de"], "tier": [1, 2, 1], "threshold": 0.5,
-            "tp": [80, 70, 60], "fp": [10, 20, 30], "fn": [20, 30, 40], "tn": [990, 980, 970],
-        }
-    )  # fmt: skip
+    counts = counts_at(
+        [80, 70, 60], [10, 20, 30], 100, 1000, model="a", country=["at", "at", "de"], tier=[1, 2, 1]
+    )
     field = pl.DataFrame({"country": ["at", "at", "de"], "tier": [1, 2, 1], "prevalence": [0.1, 0.2, 0.3]})
     found = nf.compare_models(counts, prevalence=field, segments=["country", "tier"], repeats=20)
     numbers = segment_numbers(found, ["a"])

@@ -8,7 +8,7 @@ from sklearn.metrics import average_precision_score, roc_auc_score
 
 import nci_frames as nf
 from tests.fuzz.calls import calls
-from tests.logs import exact_counts, random_log
+from tests.logs import counts_at, exact_counts, random_log
 
 PREVALENCES = [1e-4, 0.003, 0.1, 0.5, 0.97]
 
@@ -60,10 +60,7 @@ def test_bounds_are_reached() -> None:
 def test_short_steps_do_not_cancel() -> None:
     """The lower bound of a narrow bin at a tiny eta, against the formula with mpmath's 50 digits."""
     mpmath.mp.dps = 50
-    counts = pl.DataFrame(
-        {"model": ["a", "a"], "threshold": [0.1, 0.2], "tp": [501, 500], "fp": [900, 800], "fn": [499, 500],
-         "tn": [100, 200]}
-    )  # fmt: skip
+    counts = counts_at([501, 500], [900, 800], 1000, 1000, model=["a", "a"], threshold=[0.1, 0.2])
     eta = 1e-7
     found = nf.compute_areas(counts, prevalence=eta).filter(metric="pr_auc")["lower"].item()
     k = (1 - mpmath.mpf(eta)) / mpmath.mpf(eta)

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 import nci_frames as nf
 from nci_frames.evaluation.imbalance.contingency import surface_path_length
+from tests.logs import counts_at
 
 FINITE = sorted(
     row["name"]
@@ -147,11 +148,14 @@ def test_the_special_classifiers_of_the_slides() -> None:
 
 
 def test_the_length_of_a_path() -> None:
-    epochs = pl.DataFrame({
-        "model": ["a"] * 3 + ["b"] * 2, "epoch": [3, 1, 2, 1, 2], "threshold": [0.5] * 5,
-        "tp": [90, 50, 60, 40, 40], "fp": [20, 50, 20, 10, 10], "fn": [10, 50, 40, 60, 60],
-        "tn": [80, 50, 80, 90, 90],
-    })  # fmt: skip
+    epochs = counts_at(
+        [90, 50, 60, 40, 40],
+        [20, 50, 20, 10, 10],
+        100,
+        100,
+        model=["a"] * 3 + ["b"] * 2,
+        epoch=[3, 1, 2, 1, 2],
+    )
     rates = nf.compute_rates(epochs)
     path = surface_path_length(rates, metric="hss", over="epoch", ratio=4)
     eta = 0.2

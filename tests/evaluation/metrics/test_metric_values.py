@@ -16,6 +16,7 @@ from sklearn import metrics as sklearn
 import nci_frames as nf
 from nci_frames.evaluation.metrics import find_metric
 from nci_frames.evaluation.metrics.registry import all_metrics
+from tests.logs import counts_at
 
 Formula = Callable[[Any, Any, Any, Any], Any]
 
@@ -221,7 +222,7 @@ def test_linear_metrics_are_linear(name: str, tpr: float, fpr: float, eta: float
     ],
 )  # fmt: skip
 def test_aliases(alias: str, name: str) -> None:
-    counts = pl.DataFrame({"model": ["a"], "threshold": [0.5], "tp": [6], "fp": [1], "fn": [4], "tn": [9]})
+    counts = counts_at(6, 1, 10, 10)
     table = nf.project_rates(nf.compute_rates(counts), metrics=alias, prevalence=0.1)
     assert table["metric"].item() == name
 
@@ -273,7 +274,7 @@ def test_normalised_cost_is_the_y_of_a_cost_curve(
 
 
 def test_parameters_show_in_the_label() -> None:
-    counts = pl.DataFrame({"model": ["a"], "threshold": [0.5], "tp": [6], "fp": [1], "fn": [4], "tn": [9]})
+    counts = counts_at(6, 1, 10, 10)
     rates = nf.compute_rates(counts)
     called = [nf.expected_cost(c_fp=1, c_fn=20), nf.net_benefit(threshold_probability=0.1), "expected_cost"]
     table = nf.project_rates(rates, metrics=called, prevalence=0.5)

@@ -9,6 +9,7 @@ from hypothesis import given
 
 import nci_frames as nf
 from nci_frames.evaluation.metrics import Direction, called_metric, find_metric, registry
+from tests.logs import counts_at
 
 
 def test_the_registry_shows_every_metric() -> None:
@@ -32,9 +33,7 @@ def test_a_metric_of_ones_own_works_everywhere() -> None:
         direction="minimize",
         aliases=["we"],
     )
-    counts = pl.DataFrame(
-        {"model": ["a", "b"], "threshold": [0.5, 0.5], "tp": [6, 9], "fp": [1, 5], "fn": [4, 1], "tn": [9, 5]}
-    )
+    counts = counts_at([6, 9], [1, 5], 10, 10)
     projection = nf.project_rates(nf.compute_rates(counts), metrics=["we"], prevalence=[0.1, 0.5])
     assert projection["metric"].unique().to_list() == ["weighted_error"]
     assert nf.rank_models(projection).select("model", "rank").rows() == [("a", 1), ("b", 2)] * 2
@@ -43,9 +42,7 @@ def test_a_metric_of_ones_own_works_everywhere() -> None:
 
 
 def test_a_name_may_have_brackets() -> None:
-    counts = pl.DataFrame(
-        {"model": ["a", "b"], "threshold": [0.5, 0.5], "tp": [6, 9], "fp": [1, 5], "fn": [4, 1], "tn": [9, 5]}
-    )
+    counts = counts_at([6, 9], [1, 5], 10, 10)
     nf.register_metric("f(x)", 1 - pl.col("tpr"), range=(0, 1), direction="minimize")
     nf.register_metric("recall(c=1)", pl.col("tpr"), range=(0, 1))
     table = nf.project_rates(nf.compute_rates(counts), metrics=["f(x)", "recall(c=1)"], prevalence=0.5)
@@ -76,7 +73,7 @@ def test_a_metric_registered_again_is_replaced() -> None:
 
 def test_a_metric_registered_from_a_call_keeps_what_the_call_fixed() -> None:
     nf.register_metric("f2 in the field", nf.f_beta(beta=2, prevalence=0.01), range=(0, 1))
-    counts = pl.DataFrame({"model": ["a"], "threshold": [0.5], "tp": [6], "fp": [1], "fn": [4], "tn": [9]})
+    counts = counts_at(6, 1, 10, 10)
     table = nf.project_rates(nf.compute_rates(counts), metrics="f2 in the field", prevalence=[0.1, 0.5])
     assert table.select("prevalence", "beta").rows() == [(0.01, 2.0)]
 
@@ -93,7 +90,7 @@ def test_a_label_tells_the_metric_and_its_settings(first: float, second: float) 
 
 
 def test_the_name_of_a_metric_is_not_given_to_another_expression() -> None:
-    counts = pl.DataFrame({"model": ["a"], "threshold": [0.5], "tp": [6], "fp": [1], "fn": [4], "tn": [9]})
+    counts = counts_at(6, 1, 10, 10)
     rates = nf.compute_rates(counts)
     lies = [
         nf.expected_cost(c_fn=3).alias("precision"),
@@ -135,7 +132,7 @@ def test_an_expression_that_was_registered_is_known_as_such() -> None:
     ],
 )
 def test_what_is_no_metric(asked: Any, message: str) -> None:
-    counts = pl.DataFrame({"model": ["a"], "threshold": [0.5], "tp": [6], "fp": [1], "fn": [4], "tn": [9]})
+    counts = counts_at(6, 1, 10, 10)
     with pytest.raises(nf.ParameterError, match=message):
         called_metric(asked)
     with pytest.raises(nf.ParameterError, match=message):

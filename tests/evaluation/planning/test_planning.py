@@ -5,13 +5,13 @@ from typing import Any
 
 import hypothesis.strategies as st
 import numpy as np
-import polars as pl
 import pytest
 from hypothesis import given, settings
 from scipy.stats import binom
 
 import nci_frames as nf
 from nci_frames.base.typing import Floats
+from tests.logs import counts_at
 
 
 def probability_within(rows: Floats, rate: float, half_width: float) -> Floats:
@@ -133,10 +133,7 @@ def reached(goal: dict[str, Any], interval: Any, positives: int, negatives: int,
     """Return the share of simulated studies that reach the goal, by the public functions."""
     rng = np.random.default_rng(3)
     tp, fp = rng.binomial(positives, goal["tpr"], studies), rng.binomial(negatives, goal["fpr"], studies)
-    counts = pl.DataFrame(
-        {"model": [f"{i:05}" for i in range(studies)], "threshold": 0.5, "tp": tp, "fp": fp,
-         "fn": positives - tp, "tn": negatives - fp}
-    )  # fmt: skip
+    counts = counts_at(tp, fp, positives, negatives, model=[f"{i:05}" for i in range(studies)])
     rates = nf.compute_rates(counts, interval=interval)
     if "delta" in goal:
         held = nf.max_precision_uncertainty(rates)["delta"].fill_null(1) <= goal["delta"]

@@ -17,13 +17,12 @@ import nci_frames as nf
 from nci_frames.commands.cli import main
 from nci_frames.evaluation.prevalence.estimates import estimates, misfits
 from nci_frames.evaluation.prevalence.mixtures import Mixtures
+from tests.logs import counts_at
 from tests.traffic import EDGES, law, simulated
 
 
 def test_two_bins_are_the_formula_of_rogan_and_gladen() -> None:
-    labelled = pl.DataFrame(
-        {"model": "a", "threshold": [0.5], "tp": [90], "fp": [50], "fn": [10], "tn": [950]}
-    )
+    labelled = counts_at(90, 50, 100, 1000)
     traffic = pl.DataFrame({"model": "a", "threshold": [0.5], "above": [1300], "below": [8700]})
     for method in ("em", "adjusted_count", "matching"):
         found = nf.estimate_prevalence(labelled, traffic, method=method)  # type: ignore[arg-type]
@@ -168,9 +167,7 @@ def test_keys_that_only_one_side_has() -> None:
 
 
 def test_what_cannot_be_estimated_has_a_reason() -> None:
-    labelled = pl.DataFrame(
-        {"model": "a", "threshold": [0.5], "tp": [50], "fp": [500], "fn": [50], "tn": [500]}
-    )
+    labelled = counts_at(50, 500, 100, 1000)
     traffic = pl.DataFrame({"model": "a", "threshold": [0.5], "above": [500], "below": [500]})
     found = nf.estimate_prevalence(labelled, traffic)
     assert found.select("prevalence", "lower", "supported").row(0) == (None, None, False)

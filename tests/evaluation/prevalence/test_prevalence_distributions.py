@@ -14,7 +14,7 @@ from scipy.stats import norm
 
 import nci_frames as nf
 from nci_frames.evaluation.prevalence.expected_values import expected_values
-from tests.logs import random_log
+from tests.logs import counts_at, random_log
 
 GRID = [-1.0, 0.0, 1.0, 1.5, 2.0, 2.5, 3.0, 3.5]
 
@@ -244,9 +244,7 @@ def test_segments_are_judged_apart() -> None:
 
 
 def test_what_the_log_cannot_tell_is_said() -> None:
-    counts = pl.DataFrame(
-        {"model": ["a"], "threshold": [0.5], "tp": [60], "fp": [1], "fn": [40], "tn": [999]}
-    )
+    counts = counts_at(60, 1, 100, 1000)
     rates = nf.compute_rates(counts)
     lowest = nf.lowest_supported_prevalence(counts, metric="precision", threshold=0.5)["prevalence"].item()
     law = nf.prevalence_between(0.01, 0.1)
@@ -263,7 +261,7 @@ def test_what_the_log_cannot_tell_is_said() -> None:
 
 
 def test_a_value_that_is_undefined_somewhere_has_no_mean() -> None:
-    counts = pl.DataFrame({"model": ["a"], "threshold": [0.5], "tp": [0], "fp": [0], "fn": [40], "tn": [999]})
+    counts = counts_at(0, 0, 40, 999)
     rates, law = nf.compute_rates(counts), nf.beta_prevalence(2, 98)
     assert expected_values(rates, metric="precision", prevalence=law)["value"].to_list() == [None]
     row = nf.choose_under_uncertainty(rates, metric="precision", prevalence=law).row(0, named=True)

@@ -8,6 +8,7 @@ import pytest
 from scipy.stats import norm
 
 import nci_frames as nf
+from tests.logs import counts_at
 from tests.traffic import EDGES, simulated
 
 AT = float(EDGES[55])
@@ -128,7 +129,7 @@ def test_the_interval_of_many_models_holds() -> None:
         found = nf.estimate_prevalence(reference, traffic).drop("segment")
         found = found.with_columns(model=pl.format("m{}", pl.int_range(models).cast(pl.String)))
         rates = nf.compute_rates(
-            pl.DataFrame({"model": "a", "threshold": 0.0, "tp": 800, "fp": 100, "fn": 200, "tn": 900}),
+            counts_at(800, 100, 1000, 1000, threshold=0.0),
             interval="wilson",
         )
         known = found.drop_nulls("prevalence").sort(pl.col("upper") - pl.col("lower"))

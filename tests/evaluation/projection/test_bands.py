@@ -13,14 +13,12 @@ from statsmodels.stats.proportion import confint_proportions_2indep
 
 import nci_frames as nf
 from nci_frames.evaluation.metrics import find_metric
+from tests.logs import counts_at
 
 BOUNDS = ["tpr_lower", "tpr_upper", "fpr_lower", "fpr_upper"]
-COUNTS = pl.DataFrame(
-    {"model": ["a", "b"], "threshold": [0.5, 0.5], "tp": [60, 80], "fp": [10, 0], "fn": [40, 20],
-     "tn": [9990, 5000]}
-)  # fmt: skip
+COUNTS = counts_at([60, 80], [10, 0], 100, [10_000, 5000])
 RATES = nf.compute_rates(COUNTS, interval="wilson")
-PAPER = pl.DataFrame({"model": "a", "threshold": [0.5], "tp": [60], "fp": [1], "fn": [40], "tn": [999]})
+PAPER = counts_at(60, 1, 100, 1000)
 
 
 def boxes(tpr: Any, fpr: Any, of_tpr: Any, of_fpr: Any) -> pl.DataFrame:
@@ -101,10 +99,7 @@ def test_delta_is_the_largest_width_over_all_prevalences(
 
 
 def test_undefined_uncertainty_says_why() -> None:
-    counts = pl.DataFrame(
-        {"model": list("abcd"), "threshold": [0.5] * 4, "tp": [6, 0, 0, 6], "fp": [0, 1, 1, 0],
-         "fn": [4, 10, 0, 4], "tn": [100, 99, 99, 0]}
-    )  # fmt: skip
+    counts = counts_at([6, 0, 0, 6], [0, 1, 1, 0], [10, 10, 0, 10], [100, 100, 100, 0])
     table = nf.max_precision_uncertainty(nf.compute_rates(counts, interval="wilson"))
     assert table["reason"].to_list() == [
         "the half-width of FPR is not below FPR: delta tends to 1 as prevalence tends to 0",
@@ -207,7 +202,7 @@ def test_the_band_of_precision_is_the_one_of_the_projection() -> None:
 
 def test_a_classifier_that_never_says_positive() -> None:
     """Its precision is 0/0, yet the true rates need not be 0: precision may be anything."""
-    counts = pl.DataFrame({"model": "a", "threshold": [0.5], "tp": [0], "fp": [0], "fn": [100], "tn": [9]})
+    counts = counts_at(0, 0, 100, 9)
     never = nf.compute_rates(counts, interval="wilson")
     assert nf.precision_band(never, prevalence=0.1).select("value", "lower", "upper").row(0) == (None, 0, 1)
 
@@ -233,10 +228,7 @@ def test_logit_intervals_by_hand() -> None:
 
 
 def test_score_intervals_are_those_of_statsmodels() -> None:
-    counts = pl.DataFrame(
-        {"model": list("abc"), "threshold": 0.5, "tp": [60, 3, 5], "fp": [10, 5, 7], "fn": [40, 7, 5],
-         "tn": [9990, 15, 993]}
-    )  # fmt: skip
+    counts = counts_at([60, 3, 5], [10, 5, 7], [100, 10, 10], [10_000, 20, 1000])
     found = nf.predictive_value_interval(nf.compute_rates(counts), prevalence=0.03, level=0.9)
     odds = 0.03 / 0.97
     for row in counts.iter_rows(named=True):
@@ -258,10 +250,7 @@ def coverage(method: str, tpr: float, fpr: float, positives: int, negatives: int
     eta = 0.05
     likely = np.flatnonzero(binom.pmf(np.arange(negatives + 1), negatives, fpr) > 1e-9)
     tp, fp = (axis.ravel() for axis in np.meshgrid(np.arange(positives + 1), likely))
-    counts = pl.DataFrame(
-        {"model": "a", "outcome": np.arange(len(tp)), "threshold": 0.5, "tp": tp, "fp": fp,
-         "fn": positives - tp, "tn": negatives - fp}
-    )  # fmt: skip
+    counts = counts_at(tp, fp, positives, negatives, model="a", outcome=np.arange(len(tp)))
     chance = binom.pmf(tp, positives, tpr) * binom.pmf(fp, negatives, fpr)
     found = nf.predictive_value_interval(nf.compute_rates(counts), prevalence=eta, method=method)  # type: ignore[arg-type]
     true = {
@@ -291,10 +280,7 @@ def test_with_hardly_any_false_positive_only_the_score_interval_covers(expected:
 
 
 def test_limits_of_predictive_values() -> None:
-    counts = pl.DataFrame(
-        {"model": list("abcd"), "threshold": [0.5] * 4, "tp": [6, 10, 0, 0], "fp": [0, 5, 0, 5],
-         "fn": [4, 0, 10, 0], "tn": [90, 85, 90, 85]}
-    )  # fmt: skip
+    counts = counts_at([6, 10, 0, 0], [0, 5, 0, 5], [10, 10, 10, 0], 90)
     rates = nf.compute_rates(counts)
     logit = nf.predictive_value_interval(rates, prevalence=[0.0, 0.1, 1.0], method="logit")
     known = logit.filter(prevalence=0.1).with_columns(known=pl.col("lower").is_not_null())

@@ -7,19 +7,17 @@ import pytest
 from polars.testing import assert_frame_equal
 
 import nci_frames as nf
-from tests.logs import random_log
+from tests.logs import counts_at, random_log
 
 RATES = nf.compute_rates(
-    pl.DataFrame(
-        {
-            "model": ["a", "a", "b"],
-            "fold": ["1", "2", None],
-            "threshold": [0.5, 0.5, 0.7],
-            "tp": [60, 50, 0],
-            "fp": [1, 2, 0],
-            "fn": [40, 50, 3],
-            "tn": [999, 998, 4],
-        }
+    counts_at(
+        [60, 50, 0],
+        [1, 2, 0],
+        [100, 100, 3],
+        [1000, 1000, 4],
+        model=["a", "a", "b"],
+        threshold=[0.5, 0.5, 0.7],
+        fold=["1", "2", None],
     )
 )
 NAMES = ["precision", "recall", "f_beta", "accuracy", "pos_fraction"]

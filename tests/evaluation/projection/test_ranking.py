@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 
 import nci_frames as nf
+from tests.logs import counts_at
 
 rate = st.integers(0, 20)
 
@@ -202,9 +203,7 @@ def test_errors() -> None:
 
 
 def test_a_model_with_two_values_in_one_comparison_is_refused() -> None:
-    counts = pl.DataFrame(
-        {"model": ["a", "b"], "threshold": 0.5, "tp": [6, 8], "fp": [1, 1], "fn": [4, 2], "tn": [9, 9]}
-    )
+    counts = counts_at([6, 8], [1, 1], 10, 10)
     one = nf.project_rates(nf.compute_rates(counts), metrics="recall", prevalence=0.1)
     other = one.with_columns(pl.col("value") / 2)
     with pytest.raises(nf.SchemaError, match=r"two values in one comparison\n  where: model 'a'"):

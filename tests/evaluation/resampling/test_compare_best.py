@@ -9,13 +9,11 @@ from polars.testing import assert_frame_equal
 
 import nci_frames as nf
 from nci_frames.evaluation.significance.best_sets import Contenders, confidence_set
+from tests.logs import counts_at
 
 
 def points(tp: list[int], fp: list[int], positives: int = 100, negatives: int = 1000) -> pl.DataFrame:
-    return pl.DataFrame(
-        {"model": list("abcdefghijklmn"[: len(tp)]), "threshold": 0.5, "tp": tp, "fp": fp,
-         "fn": [positives - n for n in tp], "tn": [negatives - n for n in fp]}
-    )  # fmt: skip
+    return counts_at(tp, fp, positives, negatives, model=list("abcdefghijklmn"[: len(tp)]))
 
 
 def correlated(rng: np.random.Generator, shifts: list[float], rows: tuple[int, int]) -> pl.DataFrame:

@@ -16,7 +16,7 @@ import nci_frames as nf
 from nci_frames.evaluation.resampling.point_metrics import best_f_beta, has_no_limits
 from nci_frames.evaluation.resampling.replicates import resample
 from nci_frames.evaluation.resampling.resampling import Resampling
-from tests.logs import counts_of_bins, exact_counts, random_log, small_logs
+from tests.logs import counts_at, counts_of_bins, exact_counts, random_log, small_logs
 
 PREVALENCES = [0.0, 1e-4, 0.3, 1.0]
 
@@ -177,7 +177,7 @@ def test_a_group_does_not_depend_on_the_others_nor_on_the_order() -> None:
 
 def test_undefined_replicates_are_left_out_and_counted() -> None:
     """One of 10 positives and none of 10 negatives is found: precision is 0/0 in (9/10)^10 of the logs."""
-    counts = pl.DataFrame({"model": ["a"], "threshold": [0.5], "tp": [1], "fp": [0], "fn": [9], "tn": [10]})
+    counts = counts_at(1, 0, 10, 10)
     row = nf.bootstrap(counts, metric="precision", prevalence=0.1).row(0, named=True)
     # Every replicate that is defined has precision 1; the band of the rates does not stop there.
     assert (row["value"], row["std"], row["upper"], row["interval"]) == (1, 0, 1, "band")

@@ -9,7 +9,7 @@ from polars.testing import assert_frame_equal
 from scipy import stats
 
 import nci_frames as nf
-from tests.logs import exact_counts, random_log
+from tests.logs import counts_at, exact_counts, random_log
 
 
 def log_of(positives: int, negatives: int, seed: int = 0) -> pl.DataFrame:
@@ -82,7 +82,7 @@ def test_undefined_precision_is_counted() -> None:
     # Of the one row above 0.5, a negative, 5 of 45 sub-samples keep it; in the others nothing is positive.
     assert row["adjusted"] == row["mean"] == row["max"] == 0
     assert row["repeats"] == pytest.approx(400 / 9, abs=4 * np.sqrt(400 * 8 / 81))
-    none = pl.DataFrame({"model": ["a"], "threshold": [2.0], "tp": [0], "fp": [0], "fn": [5], "tn": [45]})
+    none = counts_at(0, 0, 5, 45, threshold=2.0)
     row = nf.subsample_study(none, prevalence=0.5).row(0, named=True)
     assert [row[name] for name in ("adjusted", "mean", "min", "q25", "q75", "max", "repeats")] == [
         None
@@ -101,9 +101,7 @@ def test_groups_order_and_size() -> None:
         study.filter(pl.col("country").is_null(), model="linear", fold="1"),
     )
     # Four thousand million negatives: the mean of the sub-samples is the adjusted precision.
-    huge = pl.DataFrame({
-        "model": ["a"], "threshold": [0.5], "tp": [600], "fp": [4 * 10**6], "fn": [400], "tn": [4 * 10**9],
-    })  # fmt: skip
+    huge = counts_at(600, 4_000_000, 1000, 4_004_000_000)
     row = nf.subsample_study(huge, prevalence=1e-5, repeats=200).row(0, named=True)
     assert row["mean"] == pytest.approx(row["adjusted"], rel=0.001)
     expected = stats.hypergeom(4_004_000_000, 4_000_000, 99_999_000)

@@ -10,6 +10,7 @@ import nci_frames as nf
 from nci_frames.base.errors import ParameterError
 from nci_frames.reporting.html import render_report
 from tests.chart_specs import layers, rows_of
+from tests.logs import counts_at
 
 GRID = np.linspace(-2, 5, 60).tolist()
 RANGE = ["lambda_start", "lambda_end"]
@@ -90,9 +91,7 @@ def test_equal_models_are_several_everywhere() -> None:
 def test_one_model_is_certified_where_it_is_supported_and_few_rows_are_unknown() -> None:
     alone = nf.certify_decision_map(buckets_of(units_log([1.5], (200, 3000))), units="bucket", repeats=100)
     assert [row[2:] for row in ranges_of(alone)] == [("certified", ("m0",)), ("unknown", ())]
-    few = pl.DataFrame(
-        {"model": ["a", "b"], "threshold": 0.5, "tp": [3, 4], "fp": [1, 2], "fn": [2, 1], "tn": [50, 49]}
-    )
+    few = counts_at([3, 4], [1, 2], 5, 51)
     found = nf.certify_decision_map(few)
     assert ranges_of(found) == [(0.0, np.inf, "unknown", ())]
     assert found["reason"].item() is not None
@@ -100,10 +99,7 @@ def test_one_model_is_certified_where_it_is_supported_and_few_rows_are_unknown()
 
 def test_support_that_never_ends_is_followed_to_infinity() -> None:
     """The highest score is shared by more than a hundred negatives: no threshold has fewer."""
-    counts = pl.DataFrame(
-        {"model": ["a", "b"], "threshold": 0.5, "tp": [600, 500], "fp": [4000, 200],
-         "fn": [400, 500], "tn": [96_000, 99_800], "resolution": "exact"}
-    )  # fmt: skip
+    counts = counts_at([600, 500], [4000, 200], 1000, 100_000, resolution="exact")
     assert nf.lowest_supported_prevalence(counts, metric="f_beta")["prevalence"].to_list() == [0.0, 0.0]
     table = ranges_of(nf.certify_decision_map(counts))
     assert [row[2:] for row in table] == [

@@ -6,6 +6,7 @@ import pytest
 from scipy.stats import binomtest
 
 import nci_frames as nf
+from tests.logs import counts_at
 
 CELLS = [f"{kind}_{cell}" for kind in ("tp", "fp") for cell in ("both", "a", "b", "none")]
 #: The study Paired1 of the R package DTComPair (version 1.2.2): 451 diseased, 261 not.
@@ -64,16 +65,7 @@ def test_exchanging_the_models_turns_the_sign() -> None:
 def test_the_values_are_those_of_projections() -> None:
     table = nf.compare_pairs(pairs_of(STUDY), metric="f_beta", prevalence=[0.001, 0.5], beta=[0.5, 2])
     assert table.select("prevalence", "beta").rows() == [(0.001, 0.5), (0.001, 2), (0.5, 0.5), (0.5, 2)]
-    counts = pl.DataFrame(
-        {
-            "model": ["a", "b"],
-            "threshold": 0.5,
-            "tp": [397, 341],
-            "fp": [84, 53],
-            "fn": [54, 110],
-            "tn": [177, 208],
-        }
-    )
+    counts = counts_at([397, 341], [84, 53], 451, 261)
     rates = nf.compute_rates(counts)
     values = nf.project_rates(rates, metrics="f_beta", prevalence=[0.001, 0.5], beta=[0.5, 2])
     for model in ("a", "b"):

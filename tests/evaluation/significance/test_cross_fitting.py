@@ -13,7 +13,7 @@ from nci_frames.base.typing import Floats
 from nci_frames.evaluation.arrays.histograms import whole_counts
 from nci_frames.evaluation.resampling.resampling import Resampling
 from nci_frames.evaluation.resampling.samplers import samplers_of
-from tests.logs import random_log
+from tests.logs import counts_at, random_log
 
 
 def log_of_two(rows: int = 300) -> pl.DataFrame:
@@ -134,7 +134,7 @@ def test_too_few_rows_have_a_reason() -> None:
 
 
 def test_precision_without_a_positive_decision_is_undefined() -> None:
-    counts = pl.DataFrame({"model": "a", "threshold": [9.0], "tp": [0], "fp": [0], "fn": [5], "tn": [7]})
+    counts = counts_at(0, 0, 5, 7, threshold=9.0)
     row = nf.cross_fit(counts, metric="precision", prevalence=0.1).row(0, named=True)
     assert (row["value"], row["repeats"]) == (None, 0)
     assert row["reason"] == "undefined in every half"

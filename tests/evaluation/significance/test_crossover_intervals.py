@@ -7,13 +7,11 @@ import polars as pl
 import pytest
 
 import nci_frames as nf
+from tests.logs import counts_at
 
 
 def points(tp: list[int], fp: list[int], models: str = "ab") -> pl.DataFrame:
-    return pl.DataFrame(
-        {"model": list(models), "threshold": 0.5, "tp": tp, "fp": fp, "fn": [100 - n for n in tp],
-         "tn": [1000 - n for n in fp]}
-    )  # fmt: skip
+    return counts_at(tp, fp, 100, 1000, model=list(models))
 
 
 @pytest.mark.thorough

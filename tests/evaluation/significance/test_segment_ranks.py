@@ -16,7 +16,7 @@ from nci_frames.evaluation.significance.propagation import p_values, propagated
 from nci_frames.questions.worst_segments import segment_lines, worst_segments
 from nci_frames.reporting.terminal import print_answer
 from nci_frames.tables.numbers import format_value
-from tests.logs import random_log
+from tests.logs import counts_at, random_log
 
 EDGES = np.linspace(-3, 5, 41)
 AT = float(EDGES[26])
@@ -285,12 +285,9 @@ def by_users(count: int, *, seed: int, users: int = 300, copies: int = 6, bucket
     above = cells[..., ::-1].cumsum(axis=-1)[..., ::-1]
     hits, total = above[..., 1:].reshape(2, -1), np.repeat(above[..., 0].reshape(2, -1), len(EDGES), axis=1)
     places = np.indices((count, buckets, len(EDGES))).reshape(3, -1)
-    return pl.DataFrame(
-        {
-            "model": "a", "segment": places[0], "bucket": places[1], "threshold": EDGES[places[2]],
-            "tp": hits[1], "fp": hits[0], "fn": total[1] - hits[1], "tn": total[0] - hits[0],
-        }
-    )  # fmt: skip
+    return counts_at(
+        hits[1], hits[0], total[1], total[0], threshold=EDGES[places[2]], segment=places[0], bucket=places[1]
+    )
 
 
 @pytest.mark.thorough
@@ -341,12 +338,15 @@ def test_segments_of_ten_units_each_are_seldom_shifted() -> None:
             np.repeat(above[..., 0], len(EDGES), axis=-1).reshape(2, -1),
         )
         bucket = np.repeat(np.arange(200), len(EDGES))
-        counts = pl.DataFrame(
-            {
-                "model": "a", "segment": bucket // 10, "bucket": bucket, "threshold": np.tile(EDGES, 200),
-                "tp": hits[1], "fp": hits[0], "fn": total[1] - hits[1], "tn": total[0] - hits[0],
-            }
-        )  # fmt: skip
+        counts = counts_at(
+            hits[1],
+            hits[0],
+            total[1],
+            total[0],
+            threshold=np.tile(EDGES, 200),
+            segment=bucket // 10,
+            bucket=bucket,
+        )
         found = nf.rank_segments(counts, segments="segment", threshold=AT, units="bucket", min_positives=5)
         shifted += bool(found["shifted"].any())
     assert shifted / logs <= 0.05 + 3 * np.sqrt(0.05 * 0.95 / logs)

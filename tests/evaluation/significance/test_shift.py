@@ -9,7 +9,7 @@ from scipy import integrate, stats
 
 import nci_frames as nf
 from nci_frames.evaluation.significance.quadratic import exceedances
-from tests.logs import random_log
+from tests.logs import counts_at, random_log
 from tests.oracles import bonferroni_closed
 
 
@@ -66,10 +66,7 @@ def test_the_effect_is_the_distance_of_kolmogorov_and_smirnov() -> None:
 
 
 def test_two_cells_are_the_test_of_two_shares() -> None:
-    counts = pl.DataFrame(
-        {"model": "a", "site": ["x", "y"], "threshold": 0.5, "tp": [60, 40], "fp": [10, 40], "fn": [40, 60],
-         "tn": [990, 960]}
-    )  # fmt: skip
+    counts = counts_at([60, 40], [10, 40], 100, 1000, model="a", site=["x", "y"])
     found = nf.check_projection(counts, over="site")
     tables = ([[10, 990], [40, 960]], [[60, 40], [40, 60]])
     p_values = []
@@ -197,16 +194,14 @@ def test_few_rows_keys_and_order() -> None:
 
 
 def test_logs_of_millions_of_rows_and_of_hardly_any_distance() -> None:
-    counts = pl.DataFrame(
-        {
-            "model": ["a"] * 4,
-            "month": ["May", "May", "June", "June"],
-            "threshold": [0.5, 0.0] * 2,
-            "tp": [1_000, 2_000] * 2,
-            "fp": [19_599_000, 98_000_000, 19_603_000, 98_000_000],
-            "fn": [1_000, 0] * 2,
-            "tn": [78_401_000, 0, 78_397_000, 0],
-        }
+    counts = counts_at(
+        [1_000, 2_000] * 2,
+        [19_599_000, 98_000_000, 19_603_000, 98_000_000],
+        2000,
+        98_000_000,
+        model=["a"] * 4,
+        threshold=[0.5, 0.0] * 2,
+        month=["May", "May", "June", "June"],
     )
     negative, positive = nf.check_projection(counts, over="month").iter_rows(named=True)
     assert (positive["p_value"], positive["effect"]) == (1, 0)

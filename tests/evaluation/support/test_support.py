@@ -22,6 +22,7 @@ from nci_frames.reporting.json import render_json
 from nci_frames.reporting.markdown import render_markdown
 from nci_frames.reporting.terminal import print_answer, print_comparison
 from tests.chart_specs import rows_of
+from tests.logs import counts_at
 
 ETAS = np.geomspace(1e-6, 0.9, 60).tolist()
 
@@ -46,10 +47,7 @@ def lowest_by_hand(tp: Any, fp: Any, positives: int, negatives: int) -> float | 
 def test_the_lowest_prevalence_of_curves_is_that_of_a_search(bins: list[tuple[int, int]], rest: int) -> None:
     tp, fp = (np.cumsum(rows) for rows in zip(*bins, strict=True))
     positives, negatives = int(tp[-1]) + 1, int(fp[-1]) + rest
-    counts = pl.DataFrame(
-        {"model": "a", "threshold": -np.arange(len(bins)) * 1.0, "tp": tp, "fp": fp, "fn": positives - tp,
-         "tn": negatives - fp}
-    )  # fmt: skip
+    counts = counts_at(tp, fp, positives, negatives, model="a", threshold=-np.arange(len(bins)) * 1.0)
     found = nf.lowest_supported_prevalence(counts, metric="pr_auc")
     wanted = lowest_by_hand([*tp, positives], [*fp, negatives], positives, negatives)
     if wanted is None:
@@ -167,10 +165,7 @@ def test_groups_that_support_nothing_say_why(cells: tuple[int, ...], reason: str
 
 
 def test_winners_and_maps_are_cut_where_support_ends() -> None:
-    counts = pl.DataFrame(
-        {"model": ["a", "b"], "threshold": [0.5, 0.5], "tp": [60, 80], "fp": [1, 20], "fn": [40, 20],
-         "tn": [9999, 9980]}
-    )  # fmt: skip
+    counts = counts_at([60, 80], [1, 20], 100, 10_000)
     rates = nf.compute_rates(counts)
     ranges = nf.winner_ranges(rates, metric="f_beta", over="prevalence")
     border = nf.lowest_supported_prevalence(counts, metric="f_beta", threshold=0.5).filter(model="a")
@@ -225,10 +220,7 @@ def test_bounds_of_resampled_precision_hold_with_few_false_positives(expected: i
     """TPR 0.6, 100 positives and 10,000 negatives, prevalence 0.001; percentiles cover 63 to 91 %."""
     rng, logs, eta, tpr = np.random.default_rng(expected), 200, 1e-3, 0.6
     tp, fp = rng.binomial(100, tpr, logs), rng.binomial(10_000, expected / 10_000, logs)
-    counts = pl.DataFrame(
-        {"model": [f"{n:03}" for n in range(logs)], "threshold": 0.5, "tp": tp, "fp": fp, "fn": 100 - tp,
-         "tn": 10_000 - fp}
-    )  # fmt: skip
+    counts = counts_at(tp, fp, 100, 10_000, model=[f"{n:03}" for n in range(logs)])
     table = nf.bootstrap(counts, metric="precision", prevalence=eta, repeats=200)
     truth = eta * tpr / (eta * tpr + (1 - eta) * expected / 10_000)
     assert table.select(pl.lit(truth).is_between("lower", "upper").mean()).item() >= 0.93
@@ -312,9 +304,7 @@ def test_legends_name_the_reason_that_the_values_have() -> None:
 
 @pytest.mark.thorough
 def test_every_form_of_a_report_names_the_reason_of_its_question_marks() -> None:
-    counts = pl.DataFrame(
-        {"model": ["a", "b"], "threshold": 0.5, "tp": [7, 6], "fp": [4, 30], "fn": [1, 2], "tn": [896, 870]}
-    )
+    counts = counts_at([7, 6], [4, 30], 8, 900)
     compared = nf.compare_models(counts, prevalence=[0.1, 0.5], repeats=20)
     why = "fewer than 10 positives"
     console = Console(file=io.StringIO(), width=160)
