@@ -11,8 +11,9 @@ import shlex
 import sys
 import tempfile
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +26,8 @@ from nci_frames import demo
 from nci_frames.commands.cli import main as command
 from nci_frames.jobs.job_file.loading import JobFile, read_job
 from nci_frames.jobs.job_file.windows import find_windows
+from tests.charts import refused
+from tests.fuzz.calls import calls
 from tests.small_jobs import SMALL
 
 FOLDER = Path(__file__).parent / "snapshots"
@@ -49,10 +52,18 @@ def job(text: str, table: str = "") -> JobFile:
     return read_job("wrong.toml")
 
 
+def call(name: str, change: Callable[[Any], Any] = lambda frame: frame, **options: Any) -> Any:
+    """Make a valid call of a public function, but for these options or a change of its first frame."""
+    valid = calls()[name]
+    frames = (*map(change, valid.frames[:1]), *valid.frames[1:])
+    return valid.function(*frames, **valid.options | options)
+
+
 #: What a case of Python may name.
 NAMES: dict[str, Any] = {
     **vars(demo),
     "nf": nf,
+    "call": call,
     "job": job,
     "find_windows": find_windows,
     "Path": Path,
@@ -72,6 +83,10 @@ NAMES: dict[str, Any] = {
     "one": LOG.head(1),
     "few": nf.count_confusion(LOG.head(1), thresholds=[0.5], by=[]),
     "counts": nf.count_confusion(LOG, thresholds=[0.25, 0.5], by=[]),
+    "compared": nf.compare_models(
+        nf.count_confusion(LOG, thresholds=[0.25, 0.5], by=[]), prevalence=[0.1, 0.5], repeats=20
+    ),
+    "field": pl.DataFrame({"country": ["at", "de"], "prevalence": [0.01, 0.1]}),
     "other": nf.count_confusion(LOG, thresholds=[0.4], by=[]),
     "folds": nf.count_confusion(LOG, thresholds=[0.5], by="fold"),
     "rates": nf.compute_rates(nf.count_confusion(LOG, thresholds=[0.25, 0.5], by=[])),
@@ -99,12 +114,12 @@ def pages_of_help(group: click.Group = command, name: str = "nci-frames") -> Ite
             yield f"{name} {word} --help"
 
 
-def of_python(call: str) -> str:
+def of_python(call: str, names: Mapping[str, Any] = NAMES) -> str:
     """Return the error or the warning of a call."""
     with warnings.catch_warnings(record=True) as warned:
         warnings.simplefilter("always")
         try:
-            eval(call, dict(NAMES))  # noqa: S307 - the calls stand in our file
+            eval(call, dict(names))  # noqa: S307 - the calls stand in our file
         except nf.NciFramesError as error:
             told = str(error).replace(f"{Path.cwd()}/", "")
             return f"{type(error).__name__}, exit code {error.exit_code}\n{told}"
@@ -136,6 +151,7 @@ def read(file: str) -> dict[str, str]:
 FILES: dict[str, tuple[tuple[str, ...], Callable[[str], str]]] = {
     "help": (tuple(pages_of_help()), of_command),
     "errors-python": (tuple(read("errors-python")), of_python),
+    "errors-charts": (tuple(read("errors-charts")), partial(of_python, names=NAMES | vars(refused))),
     "errors-command-line": (tuple(read("errors-command-line")), of_command),
 }
 

@@ -43,7 +43,7 @@ def test_every_example_is_kept():
 
 @pytest.mark.parametrize("name", KEPT)
 def test_names_of_models_occur_only_as_data(name):
-    spec = draw_all(HOSTILE)[name].to_dict()
+    spec = draw_all(HOSTILE)[name].to_dict(validate=False)
     assert outside_data(spec, HOSTILE) == []
     shown = models_in(spec["datasets"])
     assert shown <= set(HOSTILE)

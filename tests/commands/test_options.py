@@ -20,10 +20,15 @@ from tests.small_jobs import SMALL, ended, small_job, write_nights
 
 QUESTIONS = (
     'at = "2%"\ncost = [200, "1/5", 8]',
-    "threshold = 0.35",
     *(
         pytest.param(asked, marks=pytest.mark.thorough)
-        for asked in ("", 'at = 0.02\nmetric = "mcc"', 'alerts = 50\nvolume = "2k"', 'metric = "pr_auc"')
+        for asked in (
+            "",
+            "threshold = 0.35",
+            'at = 0.02\nmetric = "mcc"',
+            'alerts = 50\nvolume = "2k"',
+            'metric = "pr_auc"',
+        )
     ),
 )
 

@@ -14,7 +14,6 @@ from click.testing import CliRunner
 from rich.console import Console
 
 import nci_frames as nf
-from nci_frames.base.errors import ParameterError
 from nci_frames.commands.cli import main
 from nci_frames.jobs.small_segments import small_segments, with_small_pooled
 from nci_frames.questions.answer import Answer
@@ -273,26 +272,6 @@ def test_lines_fit_the_terminal(comparison: nf.Comparison, width: int) -> None:
     print_conclusion({str(place): answer for place, answer in enumerate([*answers, answers[0]])}, console)
     lines = console.export_text().splitlines()
     assert all(len(line) <= width for line in lines)
-
-
-@pytest.mark.parametrize(
-    ("options", "told"),
-    [
-        ({"prevalence": 0.0}, "at must be between 0 and 1"),
-        ({"cost": (1.0, 2.0), "metric": "mcc"}, "either a metric or a cost"),
-        ({"cost": (0.0, 0.0)}, "cost must be two numbers"),
-        ({"alerts": 5.0}, "needs both the alerts and the volume"),
-        ({"alerts": 5.0, "volume": 10.0, "metric": "pr_auc"}, "has no threshold"),
-        ({"volume": np.inf}, "volume must be a finite number"),
-        ({"metric": "precison"}, "did you mean 'precision'"),
-        ({"metric": ""}, "unknown metric ''"),
-        ({"metric": "pos_fraction"}, "'pos_fraction' cannot be ranked"),
-        ({"metric": "mean_pr_auc"}, "does not rank by 'mean_pr_auc'"),
-    ],
-)
-def test_an_unclear_question_is_refused(ask: Ask, options: dict[str, Any], told: str) -> None:
-    with pytest.raises(ParameterError, match=told):
-        ask(**options)
 
 
 def test_small_segments_become_one() -> None:

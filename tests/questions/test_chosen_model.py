@@ -10,6 +10,7 @@ from scipy.stats import norm
 import nci_frames as nf
 from nci_frames.evaluation.metrics import asked_metric
 from nci_frames.questions.chosen_model import for_the_first
+from tests.logs import counts_at
 
 
 def table(values: list[tuple[float, float | None, float | None]]) -> pl.DataFrame:
@@ -37,6 +38,7 @@ def test_only_rivals_count_and_only_the_worse_side_moves() -> None:
     assert cost.select("lower", "upper").row(0) == (2.0, pytest.approx(3 + factor))
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(("models", "metric"), [(15, None), (20, "roc_auc"), (10, "recall")])
 def test_the_bounds_of_the_best_of_equal_models_hold(models: int, metric: str | None) -> None:
     """In 20 logs the standard error of a share of 0.95 is 0.049."""
@@ -48,14 +50,9 @@ def test_the_bounds_of_the_best_of_equal_models_hold(models: int, metric: str | 
             (rng.normal(mean, size=(models, size, 1)) >= edges).sum(axis=1)
             for mean, size in ((shift, positives), (0.0, negatives))
         ]
-        counts = pl.DataFrame(
-            {
-                "model": np.repeat([f"model {place:02d}" for place in range(models)], len(edges)),
-                "threshold": np.tile(edges, models),
-                "tp": reach[0].ravel(),
-                "fp": reach[1].ravel(),
-            }
-        ).with_columns(fn=positives - pl.col("tp"), tn=negatives - pl.col("fp"))
+        names = np.repeat([f"model {place:02d}" for place in range(models)], len(edges))
+        tp, fp = (of_class.ravel() for of_class in reach)
+        counts = counts_at(tp, fp, positives, negatives, model=names, threshold=np.tile(edges, models))
         question = nf.Question(
             prevalence=eta, metric=metric, threshold=edges[20] if metric == "recall" else None
         )

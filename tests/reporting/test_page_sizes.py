@@ -14,7 +14,7 @@ from tests.page_matrix import MODELS, SEGMENTS, compared, counted
 pytestmark = [pytest.mark.browser, pytest.mark.thorough]
 
 #: Models and segments: the fewest and the most of either, of a smaller log. `make pages` looks at all pairs.
-PAIRS = [(2, 2000), (92, 3), (2, 0)]
+PAIRS = [(2, 2000), (92, 0)]
 EVERY = [pytest.param((*pair, True), marks=pytest.mark.slow) for pair in itertools.product(MODELS, SEGMENTS)]
 #: A4 within margins of a centimetre.
 SHEET = {"width": 718, "height": 1046}
@@ -126,7 +126,7 @@ def test_on_every_screen_nothing_is_found(opened):
     assert sideways(page) <= 0
     for place in ("nav", "#segment-search", ".csv"):
         assert page.locator(place).first.is_visible() is False
-    if (models, segments) == (92, 3):
+    if (models, segments) == (92, 0):
         assert page.pdf().startswith(b"%PDF")
     page.emulate_media(media="screen")
 
@@ -217,7 +217,7 @@ def test_segments_are_sorted_searched_and_chosen(opened):
     assert rows.count() == min(segments, 12)
 
 
-@pytest.mark.parametrize("opened", [(2, 0, False)], ids=["2 models, 0 segments"], indirect=True)
+@pytest.mark.parametrize("opened", [(92, 0, False)], ids=["92 models, 0 segments"], indirect=True)
 def test_the_theme_can_be_chosen(opened):
     visit = opened[0]
     page = visit.page

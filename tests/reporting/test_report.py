@@ -1,6 +1,7 @@
 """The page is read as a parser reads it: what is an element, what is text, and what would be loaded."""
 
 import base64
+import functools
 import hashlib
 import itertools
 import json
@@ -70,14 +71,24 @@ class Page(HTMLParser):
         return [attributes for name, attributes in self.elements if name == tag]
 
 
-@pytest.fixture(scope="module")
+FACTS = [("rows read", "300,000"), ("rows dropped", "12: score is NaN")]
+SEGMENTS = ("DE", "US", None)
+
+
+@functools.cache
+def page_of(**options):
+    return Page(render_report(comparison(**options), facts=FACTS))
+
+
+@pytest.fixture
 def page():
-    tables = comparison(segments=["DE", "US", None])
-    return Page(render_report(tables, facts=[("rows read", "300,000"), ("rows dropped", "12: score is NaN")]))
+    return page_of(segments=SEGMENTS)
 
 
 def hostile_tables():
-    return comparison({**HOSTILE_MODELS, "empty": (None, 0.1)}, segments=[*HOSTILE, None], key=HOSTILE[0])
+    models = {**HOSTILE_MODELS, "empty": (None, 0.1)}
+    few = {"prevalence": GRID[::6], "beta": BETAS[::10]}
+    return comparison(models, segments=[*HOSTILE, None], key=HOSTILE[0], **few)
 
 
 @pytest.fixture(scope="module")
@@ -168,7 +179,7 @@ def test_every_table_has_a_caption_and_heads(page):
 
 
 def test_the_answer_is_in_plain_words(page):
-    tables = comparison(segments=["DE", "US", None])
+    tables = comparison(segments=SEGMENTS)
     text = " ".join(page.text.split())
     assert "3 models, compared at 38 prevalences from 10⁻⁴ to 0.501" in text
     assert "The prevalence of the log itself is 0.02 (1 in 50)." in text
@@ -210,9 +221,9 @@ def test_the_borders_are_where_the_winners_change():
 
 
 @pytest.mark.thorough
-@pytest.mark.parametrize("options", [{}, {"folds": 5}, {"segments": ["DE", "US"]}])
+@pytest.mark.parametrize("options", [{}, {"folds": 4}, {"segments": SEGMENTS}])
 def test_no_figure_stands_alone_in_a_row_of_two(options):
-    page = render_report(comparison(**options))
+    page = page_of(**options).source
     figures = 0
     for section in page.split("<section ")[1:]:
         rows = "".join("w" if wide else "." for wide in re.findall(r'<figure( class="wide")?>', section))
@@ -260,7 +271,7 @@ def test_an_older_page_is_replaced_and_without_segments_there_is_no_such_section
 
 @pytest.mark.thorough
 def test_folds_are_explained_where_there_are_some(page):
-    folded = Page(render_report(comparison(folds=4)))
+    folded = page_of(folds=4)
     text = " ".join(folded.text.split())
     assert "separately in each of the 4 folds, all at threshold 0.5 and prevalence 0.02:" in text
     assert (
@@ -365,7 +376,8 @@ def test_a_log_without_rows_still_gives_a_page():
 
 @pytest.mark.thorough
 def test_charts_show_the_models_near_the_top_and_tables_all():
-    many = comparison({f"m{i:03d}": (0.5, 0.01 + i / 1000) for i in range(40)}, beta=[1.0])
+    models = {f"m{i:03d}": (0.5, 0.01 + i / 1000) for i in range(40)}
+    many = comparison(models, prevalence=GRID[::6], beta=[1.0])
     source = Page(render_report(many))
     assert "show the 12 models that rank highest anywhere; the tables show all 40" in " ".join(
         source.text.split()
@@ -381,10 +393,13 @@ def test_charts_show_the_models_near_the_top_and_tables_all():
 @pytest.mark.thorough
 def test_a_chart_that_cannot_be_drawn_leaves_the_tables():
     models = {f"m{number}": (0.5 + 0.02 * number, 0.01 * (number + 1)) for number in range(12)}
-    many = comparison(models, prevalence=np.geomspace(1e-4, 0.5, 430).tolist(), beta=[1.0])
+    few = comparison(models, prevalence=GRID[::6], beta=[1.0])
     # Up and down from prevalence to prevalence, so that no point can be left out.
-    zigzag = many.projection.with_columns(value=pl.col("prevalence").rank("dense") % 2 * 1.0)
-    source = Page(render_report(altered(many, projection=zigzag)))
+    steps = pl.DataFrame({"prevalence": np.geomspace(GRID[0], GRID[36], 430), "value": [0.0, 1.0] * 215})
+    one = few.projection.filter(prevalence=GRID[0])
+    zigzag = one.drop("prevalence", "value").join(steps, how="cross").select(one.columns)
+    zigzag = zigzag.with_columns(supported=pl.lit(value=True), reason=pl.lit(None, pl.String))
+    source = Page(render_report(altered(few, projection=zigzag)))
     assert "Not drawn: a chart shows at most 5,000 rows" in source.text
     assert len(source.all("table")) == 1 + 6 + 1
 

@@ -121,22 +121,6 @@ def test_equal_models_share_and_roc_auc_never_crosses() -> None:
     assert none.schema == nf.find_crossovers(counts, metric="pr_auc", over="prevalence").schema
 
 
-@pytest.mark.parametrize("function", [nf.winner_ranges, nf.find_crossovers])
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"metric": "partial_roc_auc"}, "it belongs to a range of FPR(.|\n)*compute_areas"),
-        ({"metric": "mean_pr_auc"}, "it belongs to a range of prevalence(.|\n)*mean_pr_auc"),
-        ({"metric": "pr_gain_auc"}, "there is no search for its crossovers(.|\n)*pr_gain_auc"),
-        ({"metric": "pr_auc", "over": "beta"}, "does not depend on beta"),
-        ({"metric": "pr_auk"}, "did you mean 'pr_auc'"),
-    ],
-)
-def test_areas_whose_order_is_not_searched(function: Any, options: dict[str, Any], message: str) -> None:
-    with pytest.raises(nf.ParameterError, match=message):
-        function(crossing_models(0, models=2), **{"over": "prevalence"} | options)
-
-
 logs_of_bins = st.lists(st.tuples(st.integers(0, 3), st.integers(0, 3)), min_size=1, max_size=9)
 
 
@@ -158,25 +142,3 @@ def test_areas_of_many_logs_are_those_of_each(area: Area, rows: list[tuple[int, 
     counts = counts_of_bins(positives[:, ::-1], negatives[:, ::-1], edges)
     each = nf.compute_areas(counts, prevalence=etas, metrics=area.name)["value"].fill_null(np.nan)
     assert_allclose(found.ravel(), each.to_numpy(), rtol=1e-12, atol=1e-12)
-
-
-def test_what_cannot_be_resampled_belongs_to_a_range() -> None:
-    counts = crossing_models(0, models=2)
-    refused = {known.name: known.needs for known in CURVES if not isinstance(known, Area)}
-    assert refused == {"mean_pr_auc": "a range of prevalence", "partial_roc_auc": "a range of FPR"}
-    for name, needs in refused.items():
-        for function in (nf.bootstrap, nf.probability_best):
-            with pytest.raises(
-                nf.ParameterError, match=f"'{name}' cannot be resampled: it belongs to {needs}"
-            ):
-                function(counts, metric=name, repeats=2)  # type: ignore[operator]
-        with pytest.raises(nf.ParameterError, match=f"'{name}' cannot be computed: it belongs to {needs}"):
-            nf.compute_areas(counts, prevalence=0.1, metrics=name)
-    with pytest.raises(nf.ParameterError, match=r"'recall' is one of operating points(.|\n)*project_rates"):
-        nf.compute_areas(counts, prevalence=0.1, metrics="recall")
-    with pytest.raises(nf.ParameterError, match="'pr_gain_auc' has no band"):
-        nf.compute_areas(counts, prevalence=0.1, metrics="pr_gain_auc", interval="simultaneous")
-    with pytest.raises(nf.ParameterError, match="prevalence must be between 0 and 1, both excluded"):
-        nf.compute_areas(counts, metrics="pr_gain_auc", prevalence=[0, 0.1])
-    with pytest.raises(nf.ParameterError, match="prevalence must be between 0 and 1, both excluded"):
-        nf.bootstrap(counts, metric="pr_gain_auc", prevalence=[0, 0.1], repeats=2)

@@ -194,16 +194,6 @@ def test_models_tested_at_different_prevalences_are_not_compared_over_beta() -> 
         nf.find_crossovers(rates, metric="f_beta", over="beta")
 
 
-def test_questions_that_have_no_map_and_no_ranges() -> None:
-    rates = rates_of(("a", 60, 20), ("b", 30, 5))
-    with pytest.raises(nf.ParameterError, match="winner_ranges takes one beta"):
-        nf.winner_ranges(rates, metric="f_beta", over="prevalence", beta=[1, 2])
-    with pytest.raises(nf.ParameterError, match="start and end must be a range of prevalence"):
-        nf.winner_ranges(rates, metric="f_beta", over="prevalence", start=0.5, end=0.2)
-    with pytest.raises(nf.ParameterError, match="a decision map of 'accuracy' is not possible"):
-        nf.decision_map(rates, metric="accuracy")
-
-
 TWINS = pl.concat(
     counts_of({name: rates}).with_columns(model=pl.lit(name))
     for name, rates in {"b": (0.6, 0.01), "a": (0.6, 0.01), "c": (0.8, 0.2), "d": (0.7, 0.2)}.items()

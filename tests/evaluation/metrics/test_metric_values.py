@@ -227,22 +227,6 @@ def test_aliases(alias: str, name: str) -> None:
     assert table["metric"].item() == name
 
 
-@pytest.mark.parametrize(
-    ("call", "message"),
-    [
-        (lambda: nf.expected_cost(c_fn=-1), "c_fn must be 0, or a number within"),
-        (lambda: nf.normalised_cost(c_fp=math.inf), "c_fp must be 0, or a number within"),
-        (lambda: nf.relative_cost(c_fn=math.nan), "c_fn must be 0, or a number within"),
-        (lambda: nf.net_benefit(threshold_probability=1), r"threshold_probability must be within \[0, 1\)"),
-        (lambda: nf.index_of_balanced_accuracy(alpha=2), r"alpha must be within \[0, 1\]"),
-        (lambda: nf.calibrated_precision(reference=-0.1), r"prevalence must be within \[0, 1\]"),
-    ],
-)
-def test_bad_parameters(call: Callable[[], pl.Expr], message: str) -> None:
-    with pytest.raises(nf.ParameterError, match=message):
-        call()
-
-
 @given(
     tpr=st.floats(0, 1),
     fpr=st.floats(0, 1),

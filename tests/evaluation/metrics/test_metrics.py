@@ -1,7 +1,6 @@
 """The metrics against the count formulas, their limits, and the numbers of the papers."""
 
 import math
-from typing import Any
 
 import hypothesis.strategies as st
 import polars as pl
@@ -116,18 +115,3 @@ def test_four_special_classifiers() -> None:
             )
         ]
         assert found == [None if w is None else pytest.approx(w) for w in wanted]
-
-
-@pytest.mark.parametrize(
-    ("call", "message"),
-    [
-        (lambda: nf.precision(prevalence=1.5), r"prevalence must be within \[0, 1\]"),
-        (lambda: nf.accuracy(prevalence=-0.1), r"prevalence must be within \[0, 1\]"),
-        (lambda: nf.pos_fraction(prevalence=float("nan")), r"prevalence must be within \[0, 1\]"),
-        (lambda: nf.f_beta(beta=-1), "beta must be a number >= 0"),
-        (lambda: nf.f_beta(beta=float("nan")), "beta must be a number >= 0"),
-    ],
-)
-def test_parameters_out_of_range(call: Any, message: str) -> None:
-    with pytest.raises(nf.ParameterError, match=message):
-        call()

@@ -1,7 +1,5 @@
 """Names of metrics: those of the registry, those of a user, and what is refused."""
 
-from typing import Any
-
 import hypothesis.strategies as st
 import polars as pl
 import pytest
@@ -49,8 +47,6 @@ def test_a_name_may_have_brackets() -> None:
     assert nf.rank_models(table).select("metric", "model", "rank").rows() == [
         ("f(x)", "b", 1), ("f(x)", "a", 2), ("recall(c=1)", "b", 1), ("recall(c=1)", "a", 2)
     ]  # fmt: skip
-    with pytest.raises(nf.ParameterError, match=r"'expected_cost\(c_fn=20\)' is taken(.|\n)*'expected_cost'"):
-        nf.register_metric("expected_cost(c_fn=20)", pl.col("tpr"), range=(0, 1))
 
 
 def test_a_metric_registered_again_is_replaced() -> None:
@@ -114,45 +110,3 @@ def test_an_expression_that_was_registered_is_known_as_such() -> None:
     assert called_metric(expression).metric.direction == "minimize"
     with pytest.raises(nf.UnknownMetricError, match="unknown metric 'missed'"):
         called_metric((2 - pl.col("tpr")).alias("missed"))
-
-
-@pytest.mark.parametrize(
-    ("asked", "message"),
-    [
-        ("f1", "did you mean 'f_beta', with beta=1"),
-        ("F2-score", "did you mean 'f_beta', with beta=2"),
-        ("presicion", "did you mean 'precision'"),
-        ("precision(c=1)", "unknown metric"),
-        ("expected_cost(c_fn=1, c_fn=2)", "unknown metric"),
-        ("expected_cost(c_fn=much)", "unknown metric"),
-        ("expected_cost(c_fn=-1)", "c_fn must be 0, or a number"),
-        (5, "metrics? must be "),
-        (None, "metrics? must be "),
-        (pl.all(), "metrics? must be "),
-    ],
-)
-def test_what_is_no_metric(asked: Any, message: str) -> None:
-    counts = counts_at(6, 1, 10, 10)
-    with pytest.raises(nf.ParameterError, match=message):
-        called_metric(asked)
-    with pytest.raises(nf.ParameterError, match=message):
-        nf.project_rates(nf.compute_rates(counts), metrics=[asked], prevalence=0.5)
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        ({"range": (1, 0)}, r"range must be \(lower, upper\)"),
-        ({"range": (0, 1), "direction": "maximise"}, "did you mean 'maximize'"),
-        ({"range": (0, 1), "name": "precision"}, "is taken"),
-        ({"range": (0, 1), "expression": pl.col("tp")}, "column 'tp' must be one of"),
-        ({"range": (0, 1), "expression": 0.5}, "expression must be a Polars expression"),
-        ({"range": (0, 1), "name": ""}, "name must be a non-empty string"),
-        ({"range": (0, 1), "name": "\udcff"}, "name must be a text that UTF-8 can hold"),
-        ({"range": (0, 1), "aliases": [3]}, "aliases must be a list of strings"),
-    ],
-)
-def test_metrics_that_cannot_be_registered(arguments: dict[str, Any], message: str) -> None:
-    own = {"name": "own", "expression": pl.col("tpr")}
-    with pytest.raises(nf.NciFramesError, match=message):
-        nf.register_metric(**own | arguments)

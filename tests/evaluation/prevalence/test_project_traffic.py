@@ -119,22 +119,20 @@ def test_bounds_hold(eta: float) -> None:
         assert held >= 0.95 - 3 * np.sqrt(0.95 * 0.05 / 200)
 
 
+@pytest.mark.thorough
 def test_the_interval_of_many_models_holds() -> None:
     """The narrowest of thirty intervals holds the truth in three quarters of the logs."""
     eta, models, logs = 0.02, 30, 40
+    rates = nf.compute_rates(counts_at(800, 100, 1000, 1000, threshold=0.0), interval="wilson")
+    # The share of positives among all rows, at TPR and FPR that are known exactly, tells the prevalence.
+    exact = rates.with_columns(tpr_lower="tpr", tpr_upper="tpr", fpr_lower="fpr", fpr_upper="fpr")
     held = {"narrowest": 0, "pooled": 0}
     for log in range(logs):
         # Independent models, each with its own sample of the same traffic: the worst case of a choice.
         reference, traffic = simulated(eta, rows=2000, repeats=models, seed=log)
         found = nf.estimate_prevalence(reference, traffic).drop("segment")
         found = found.with_columns(model=pl.format("m{}", pl.int_range(models).cast(pl.String)))
-        rates = nf.compute_rates(
-            counts_at(800, 100, 1000, 1000, threshold=0.0),
-            interval="wilson",
-        )
         known = found.drop_nulls("prevalence").sort(pl.col("upper") - pl.col("lower"))
-        # The share of positives among all rows, at TPR and FPR that are known exactly, tells the prevalence.
-        exact = rates.with_columns(tpr_lower="tpr", tpr_upper="tpr", fpr_lower="fpr", fpr_upper="fpr")
         said = nf.project_traffic(exact, found, metrics="pos_fraction").row(0, named=True)
         lower, upper = ((said[side] - 0.1) / 0.7 for side in ("lower", "upper"))
         held["pooled"] += lower <= eta <= upper

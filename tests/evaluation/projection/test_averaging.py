@@ -129,12 +129,6 @@ def test_thresholds_that_differ_are_refused_unless_there_is_one_of_each() -> Non
     assert chosen["threshold"].to_list() == [None, None]
 
 
-def test_a_key_that_is_not_there() -> None:
-    areas = nf.compute_areas(counted(["repeat"]), prevalence=0.1)
-    with pytest.raises(SchemaError, match="'day'"):
-        nf.average_over(areas, over="day")
-
-
 @pytest.mark.parametrize(
     ("metric", "options"), [("pr_auc", {}), ("f_beta", {"threshold": 1.5}), ("roc_auc", {})]
 )

@@ -191,17 +191,6 @@ def test_areas_are_ranked_and_lists_can_be_ranked_again() -> None:
     assert nf.rank_models(areas.lazy()).equals(ranking)
 
 
-def test_errors() -> None:
-    rates = point_rates([(10, 2), (5, 2)])
-    own = nf.project_rates(rates, metrics=[nf.recall().alias("found")], prevalence=0.5)
-    with pytest.raises(nf.UnknownMetricError, match="unknown metric 'found'"):
-        nf.rank_models(own)
-    with pytest.raises(nf.SchemaError, match="missing column 'country'"):
-        nf.rank_models(nf.project_rates(rates, metrics="recall", prevalence=0.5), by=["country"])
-    with pytest.raises(nf.SchemaError, match="not a projection frame"):
-        nf.rank_models(rates)
-
-
 def test_a_model_with_two_values_in_one_comparison_is_refused() -> None:
     counts = counts_at([6, 8], [1, 1], 10, 10)
     one = nf.project_rates(nf.compute_rates(counts), metrics="recall", prevalence=0.1)

@@ -140,20 +140,6 @@ def test_a_segment_without_a_partner() -> None:
     assert nf.decompose_difference(RATES.clear(), metric="recall", over="country").is_empty()
 
 
-def test_wrong_requests() -> None:
-    with pytest.raises(nf.SchemaError, match=r"missing column 'contry'(.|\n)*did you mean 'country'"):
-        nf.decompose_difference(RATES, metric="recall", over="contry")
-    with pytest.raises(nf.ParameterError, match="reference must be one of 'None', 'at', 'de'"):
-        nf.decompose_difference(RATES, metric="recall", over="country", reference="fr")
-    with pytest.raises(nf.ParameterError, match="beta must be a number >= 0"):
-        nf.decompose_difference(RATES, metric="f_beta", over="country", beta=-1)
-    with pytest.raises(nf.SchemaError, match="missing column 'segment'"):
-        nf.roll_up(RATES, over="segment", metrics="recall")
-    odd = RATES.filter((pl.col("country") != "at") | (pl.col("threshold") > 0))
-    with pytest.raises(nf.ParameterError, match=r"segments with different thresholds(.|\n)*model 'forest'"):
-        nf.roll_up(odd, over="country", metrics="recall")
-
-
 def test_parts_at_prevalences_known_otherwise() -> None:
     """The column prevalence takes the place of the observed one: TPR .8, FPR .1 and TPR .6, FPR .2."""
     rates = cells(("at", 40, 5, 10, 45), ("de", 12, 16, 8, 64))
@@ -174,49 +160,6 @@ def test_parts_at_prevalences_known_otherwise() -> None:
     points = nf.select_operating_points(RATES, metric="f_beta", prevalence=0.2)
     parts = nf.decompose_difference(points, metric="f_beta", over="country", prevalence="selected")
     assert set(parts["due_to_prevalence"].drop_nulls()) == {0.0}
-
-
-@pytest.mark.parametrize(
-    ("call", "message"),
-    [
-        (
-            lambda: nf.decompose_difference(RATES, metric="recall", over="country", prevalence="selected"),
-            r"no prevalence that their points were selected for(.|\n)*select_operating_points",
-        ),
-        (
-            lambda: nf.decompose_difference(RATES, metric="recall", over="country", prevalence=0.1),  # type: ignore[arg-type]
-            "prevalence must be",
-        ),
-        (
-            lambda: nf.decompose_difference(
-                nf.select_operating_points(RATES, metric="precision", prevalence=[0.1, 0.2]),
-                metric="recall", over="country", prevalence="selected",
-            ),
-            "selected for several prevalences",
-        ),
-        (
-            lambda: nf.decompose_difference(
-                pl.concat([nf.select_operating_points(RATES, threshold=0.5)] * 2),
-                metric="recall", over="country",
-            ),
-            "an operating point stands in several rows",
-        ),
-        (
-            lambda: nf.roll_up(
-                nf.select_operating_points(RATES, metric="f_beta", prevalence=0.1),
-                over="country", metrics="recall", prevalence="selected",  # type: ignore[arg-type]
-            ),
-            "prevalence must be",
-        ),
-        (
-            lambda: nf.project_rates(RATES, metrics="recall", prevalence="selected"),
-            "no prevalence that their points were selected for",
-        ),
-    ],
-)  # fmt: skip
-def test_prevalences_that_are_not_there_or_not_taken(call: Any, message: str) -> None:
-    with pytest.raises(nf.NciFramesError, match=message):
-        call()
 
 
 def test_averages_equal_scikit_learn() -> None:

@@ -117,7 +117,7 @@ def test_bounds_of_roc_auc_reach_beyond_those_of_rows_that_the_log_has(positives
 
 
 @pytest.mark.parametrize("negatives_too", [False, True])
-@pytest.mark.parametrize("rare", [0.005, 0.02])
+@pytest.mark.parametrize("rare", [pytest.param(0.005, marks=pytest.mark.thorough), 0.02])
 def test_bounds_hold_where_a_few_positives_score_like_negatives_or_below(
     rare: float, negatives_too: bool
 ) -> None:

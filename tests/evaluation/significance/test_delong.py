@@ -214,32 +214,3 @@ def test_too_few_rows() -> None:
     row = nf.compare_auc(paired(label=[1] * 8)).row(0, named=True)
     assert [row[name] for name in ("auc_a", "difference", "std_error", "p_value", "lower")] == [None] * 5
     assert nf.auc_interval(exact_counts([True], [0.3]).clear()).is_empty()
-
-
-@pytest.mark.parametrize(
-    ("log", "message"),
-    [
-        (
-            paired().filter(pl.int_range(8) != 5),
-            "not every model has scored every unit(.|\n)*1 unit, such as '2'",
-        ),
-        (
-            paired(unit=[1, 2, 3, 4, 1, 2, 3, 5]),
-            "not every model has scored every unit(.|\n)*2 units, such as '4'",
-        ),
-        (
-            paired(label=[0, 0, 1, 1, 0, 1, 1, 1]),
-            "different labels under two models(.|\n)*1 unit, such as '2'",
-        ),
-        (
-            paired(unit=[1, 2, 3, 3] * 2),
-            "a unit twice(.|\n)*such as '3'(.|\n)*units='bucket'",
-        ),
-        (paired(unit=[1, 2, 3, None] * 2), "a row belongs to no unit(.|\n)*found: 1 unit without a name"),
-        (paired().drop("unit"), "missing column 'unit'"),
-        (paired(weight=1.0), "DeLong's test does not support weights"),
-    ],
-)
-def test_rows_that_cannot_be_paired(log: pl.DataFrame, message: str) -> None:
-    with pytest.raises(nf.NciFramesError, match=message):
-        nf.compare_auc(log)

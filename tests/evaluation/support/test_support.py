@@ -180,13 +180,6 @@ def test_winners_and_maps_are_cut_where_support_ends() -> None:
     assert nf.winner_ranges(rates, metric="accuracy", over="prevalence")["supported"].all()
 
 
-def test_unknown_requests_are_refused() -> None:
-    with pytest.raises(nf.ParameterError, match="it is an area over all of them"):
-        nf.lowest_supported_prevalence(point(60, 0), metric="pr_auc", threshold=0.5)
-    with pytest.raises(nf.ParameterError, match="belongs to a range of prevalence"):
-        nf.lowest_supported_prevalence(point(60, 0), metric="mean_pr_auc")
-
-
 @pytest.mark.parametrize("shift", [1.5, 2.33, 3.0])
 def test_supported_areas_are_unbiased_and_others_are_not(shift: float) -> None:
     """Normal scores, 174 positives and 1,623 negatives: the mean of PR-AUC over logs, and its truth."""
