@@ -291,12 +291,9 @@ def by_users(count: int, *, seed: int, users: int = 300, copies: int = 6, bucket
     reached = np.searchsorted(EDGES, score, side="right")
     cells = np.zeros((2, count, buckets, len(EDGES) + 1), np.int64)
     np.add.at(cells, (positive[user].astype(int), segment[user], bucket[user], reached), 1)
-    above = cells[..., ::-1].cumsum(axis=-1)[..., ::-1]
-    hits, total = above[..., 1:].reshape(2, -1), np.repeat(above[..., 0].reshape(2, -1), len(EDGES), axis=1)
-    places = np.indices((count, buckets, len(EDGES))).reshape(3, -1)
-    return counts_at(
-        hits[1], hits[0], total[1], total[0], threshold=EDGES[places[2]], segment=places[0], bucket=places[1]
-    )
+    above = cells[..., ::-1].cumsum(axis=-1)[..., ::-1].reshape(2, count * buckets, -1)
+    segments, places = np.indices((count, buckets)).reshape(2, -1)
+    return in_places(above, {"segment": segments, "bucket": places})
 
 
 @pytest.mark.thorough
