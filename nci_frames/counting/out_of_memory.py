@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from nci_frames.base.errors import OutputError, ParameterError
 from nci_frames.base.memory import gigabytes
 from nci_frames.base.messages import Option
-from nci_frames.counting.engine.batches import Batch
+from nci_frames.counting.engine.batch import Batch
 from nci_frames.counting.engine.exact import (
     Block,
     Distinct,

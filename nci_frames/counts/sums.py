@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import polars as pl
 
 from nci_frames.base.errors import SchemaError
-from nci_frames.schemas import FINITE, MOST_ROWS
+from nci_frames.schemas import MOST_ROWS, MOST_WEIGHT
 
 
 def check_sums(frame: pl.DataFrame, columns: Sequence[str], by: Sequence[str]) -> None:
@@ -25,7 +25,7 @@ def check_sums(frame: pl.DataFrame, columns: Sequence[str], by: Sequence[str]) -
     """
     for column in columns:
         rows = frame.schema[column].is_integer()
-        limit = MOST_ROWS if rows else FINITE
+        limit = MOST_ROWS if rows else MOST_WEIGHT
         largest = frame[column].max()
         if largest is None or float(largest) * len(frame) <= limit:  # type: ignore[arg-type]
             continue

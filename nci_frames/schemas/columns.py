@@ -5,7 +5,7 @@ from functools import partial
 
 import polars as pl
 
-from nci_frames.schemas.frame import FINITE, Column
+from nci_frames.schemas.frame import FINITE, MOST_WEIGHT, Column
 
 #: The key of buckets of units, which ``unit_buckets`` adds.
 BUCKET = "bucket"
@@ -18,7 +18,7 @@ share = partial(number, minimum=0.0, maximum=1.0)
 #: Whole numbers, such as how many folds there are.
 whole = partial(Column, dtypes=(pl.Int64,), minimum=0, maximum=FINITE)
 #: Rows, or sums of their weights.
-count = partial(Column, dtypes=(pl.Int64, pl.Float64), minimum=0, maximum=FINITE)
+count = partial(Column, dtypes=(pl.Int64, pl.Float64), minimum=0, maximum=MOST_WEIGHT)
 #: Words.
 text = partial(Column, dtypes=(pl.String,))
 #: Several names.

@@ -2,6 +2,7 @@
 
 import contextlib
 import math
+import sys
 from collections.abc import Iterable, Iterator, Sequence
 from contextvars import ContextVar
 from dataclasses import KW_ONLY, dataclass
@@ -18,8 +19,10 @@ from nci_frames.schemas.keys import PATTERN, RESERVED, check_keys, check_times, 
 #: hundreds of counts wraps around in Int64.
 MOST_ROWS = 2**53
 
-#: The upper end of ranges that have no other limit: the square of such a number is finite.
-FINITE = 1e150
+#: The upper end of ranges that have no limit but exclude infinity.
+FINITE = sys.float_info.max
+#: The most that a sum of weights may be: its square is finite.
+MOST_WEIGHT = 1e150
 
 #: A sum of rounded numbers may miss the end of its range by this share of the largest of them.
 _ROUNDING = 1e-9
@@ -56,10 +59,12 @@ class Column:
     def allowed(self) -> str:
         """The range in words."""
         low, high = f"{self.minimum:g}", f"{self.maximum:g}"
-        if self.maximum == FINITE:
-            return f"within [{low}, {FINITE:g}]" + (
+        if self.maximum == MOST_WEIGHT:
+            return f">= {low} and <= {high}" + (
                 f"; whole numbers <= 2^{self.most.bit_length() - 1}" if self.most else ""
             )
+        if self.maximum == FINITE:
+            return f"finite and >= {low}"
         if self.minimum == -math.inf:
             return "a number" if self.maximum == math.inf else f"<= {high}"
         return f">= {low}" if self.maximum == math.inf else f"within [{low}, {high}]"

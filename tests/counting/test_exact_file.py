@@ -379,6 +379,6 @@ def shrink(patch: pytest.MonkeyPatch, *, held: int, counted: int) -> None:
     few = {"_BLOCK_ROWS": 16, "_ROWS_PER_BOUND": 1, "ALONE_ROWS": 10, "_PART_ROWS": 20, "MOST_GROUPS": 5}
     for name, rows in few.items():
         patch.setattr(exact, name, rows)
-    patch.setattr(batches, "_SLICE_ROWS", 7)
+    patch.setattr(batches, "SLICE_ROWS", 7)
     patch.setattr(exact_file, "ROWS_OF_A_GROUP", 40)
     patch.setattr(exact_file, "_ALONE_ROWS", 15)

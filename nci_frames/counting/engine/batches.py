@@ -1,39 +1,24 @@
 """A scan -> batches of NumPy arrays: group numbers, scores and labels of the valid rows."""
 
 import math
-import os
 from collections.abc import Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from nci_frames.base.errors import InvalidRowsError
+from nci_frames.counting.engine.batch import SLICE_ROWS, Batch, endless_weights, one_row_group_ahead
 from nci_frames.counting.engine.groups import GroupNumbers
 from nci_frames.counting.engine.progress import rows_shown
+from nci_frames.counting.engine.wide import read_wide
 from nci_frames.counting.logs.reading import Scan
 from nci_frames.counting.logs.rows import REASON
 
 #: Rows that are read at a time: as many as Polars gives without being asked, so that it copies none.
 BATCH_ROWS = 1 << 18
-#: Rows processed at a time: larger arrays would be returned to the system and cleared for each use.
-_SLICE_ROWS = 1 << 15
-
 #: Chunks with fewer rows on average are copied into one.
 _FEW_ROWS = 1 << 12
-
-
-@dataclass(frozen=True, slots=True)
-class Batch:
-    """Some valid rows."""
-
-    numbers: NDArray[np.int64]
-    scores: NDArray[np.floating]
-    labels: NDArray[np.bool_]
-    weights: NDArray[np.float64] | None
 
 
 def read_batches(
@@ -62,13 +47,16 @@ def read_batches(
         At the first batch with an invalid row, if the scan is not told to drop such rows; or if the weights
         add up to more than Float64 holds.
     """
+    if len(scan.models) > 1:
+        yield from read_wide(scan, groups, rows_by_code, progress=progress)
+        return
     weighted = scan.weighted
     weight = ["weight"] if weighted else []
     label = pl.col("label").cast(pl.UInt8)
     rows = scan.raw.select(*groups.keys, groups.hash.alias("__hash"), "score", label, REASON, *weight)
     total = 0.0
     shown = rows_shown(scan.rows, len(scan.source.files), show=progress)
-    with shown as advance, _one_row_group_ahead(local=bool(scan.source.files)):
+    with shown as advance, one_row_group_ahead(local=bool(scan.source.files)):
         # Sums of weights depend on the order of the rows; counts do not, and need not wait for it.
         for whole in scan.batches(rows, chunk_size=BATCH_ROWS, maintain_order=weighted):
             read = len(whole)
@@ -82,8 +70,8 @@ def read_batches(
                     raise endless_weights(scan.source.where)
             first = 0
             for hashes, scores, labels, *weights in _arrays(batch, "__hash", "score", "label", *weight):
-                for start in range(0, len(hashes), _SLICE_ROWS):
-                    part = slice(start, start + _SLICE_ROWS)
+                for start in range(0, len(hashes), SLICE_ROWS):
+                    part = slice(start, start + SLICE_ROWS)
                     yield Batch(
                         groups.numbers(hashes[part], batch, first + start),
                         scores[part],
@@ -102,29 +90,3 @@ def _arrays(batch: pl.DataFrame, *columns: str) -> Iterator[tuple[NDArray[Any], 
         found = found.rechunk()
     for pieces in zip(*(column.get_chunks() for column in found), strict=True):
         yield tuple(piece.to_numpy() for piece in pieces)
-
-
-@contextmanager
-def _one_row_group_ahead(*, local: bool) -> Iterator[None]:
-    """Let Polars read local files one row group ahead: more take a third more memory, and no less time.
-
-    Remote stores keep what Polars chooses, which hides their latency; an explicit setting of the user is kept
-    as well.
-    """
-    variable = "POLARS_ROW_GROUP_PREFETCH_SIZE"
-    if not local or variable in os.environ:
-        yield
-        return
-    os.environ[variable] = "1"
-    try:
-        yield
-    finally:
-        # Another value is one that somebody chose meanwhile.
-        if os.environ.get(variable) == "1":
-            del os.environ[variable]
-
-
-def endless_weights(where: str) -> InvalidRowsError:
-    """Return the error for weights whose sum is infinite."""
-    msg = "the weights add up to more than Float64 holds"
-    return InvalidRowsError(msg, where=where, hint="divide all weights by one number")

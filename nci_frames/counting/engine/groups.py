@@ -31,7 +31,7 @@ class GroupNumbers:
 
     def __init__(self, keys: Mapping[str, pl.DataType], *, seed: int = 0) -> None:
         self.keys = list(keys)
-        self._seed = seed
+        self.seed = seed
         self._found = [pl.DataFrame(schema=keys)]
         self._hashes = np.empty(0, np.uint64)
         #: Keys of groups as often as they have rows, by key and value; and rows of keys that share nothing.
@@ -46,7 +46,7 @@ class GroupNumbers:
     def hash(self) -> pl.Expr:
         """The expression of the hash, by which the table is looked up."""
         # With other seeds the same value has other hashes, so that (a, b) and (b, a) have other sums.
-        seeds = itertools.count(len(self.keys) * self._seed)
+        seeds = itertools.count(len(self.keys) * self.seed)
         return functools.reduce(operator.add, map(pl.Expr.hash, map(pl.col, self.keys), seeds))
 
     def frame(self) -> pl.DataFrame:

@@ -47,15 +47,16 @@ class Scan:
     source: OpenedLog
     keys: tuple[str, ...]
     on_invalid: OnInvalid
-    #: Brings a frame with the columns of the source to ``raw``, in this process or in another one.
-    prepare: Callable[[pl.LazyFrame], pl.LazyFrame]
+    #: Brings a frame with the columns of the source to ``raw``, in this process or in another one; if *wide*,
+    #: with a score column per model.
+    prepare: Callable[..., pl.LazyFrame]
     #: Rows that ``raw`` must have according to the footers; None where only reading tells.
     rows: int | None
     #: The column of the source that has the labels.
     label: str | None = "label"
     passes: Passes = field(default_factory=Passes)
-    #: How many predictions a row of the log has: one of each model whose scores are a column.
-    models: int = 1
+    #: The models whose scores are columns: a row of the log has a prediction of each.
+    models: tuple[str, ...] = ()
     #: The predictions, also the invalid ones, and the column ``REASON``.
     raw: pl.LazyFrame = field(init=False)
     #: The same with the file that each row is from, where there are files.
@@ -78,7 +79,7 @@ class Scan:
     @property
     def rows_are(self) -> str:
         """What a row of the predictions is: a row of the log, unless that has a score column per model."""
-        return "row" if self.models == 1 else "prediction"
+        return "row" if len(self.models) < 2 else "prediction"
 
     def reasons(self, rows_by_code: Mapping[int, int]) -> dict[str, int]:
         """Return the number of invalid rows by reason."""
@@ -176,7 +177,8 @@ class Scan:
         told = listed(f"{rows:,} ({reason})" for reason, rows in reasons.items())
         first = quantity(sum(rows_by_code.values()), self.rows_are)
         read = "" if whole else f", of the first {first} that were read"
-        each = "" if self.models == 1 else f"; a row of the log has {self.models:,}, one of each model"
+        models = len(self.models)
+        each = "" if models < 2 else f"; a row of the log has {models:,}, one of each model"
         return InvalidRowsWarning(f"{self.rows_are}s dropped from {self.source.where}: {told}{read}{each}")
 
 

@@ -34,6 +34,11 @@ REASONS = (
 )
 
 
+def score_name(place: int) -> str:
+    """Return the name of a score column where each model has one."""
+    return f"__score_{place}"
+
+
 def check_key(name: str, hint: str) -> None:
     """Raise ParameterError unless a column can be a key of the tables under its name; *hint* says what to do.
 
@@ -87,11 +92,18 @@ class Roles:
 
 
 def raw_predictions(
-    frame: pl.LazyFrame, schema: pl.Schema, columns: Roles, positive: Positive, *, once: bool = False
+    frame: pl.LazyFrame,
+    schema: pl.Schema,
+    columns: Roles,
+    positive: Positive,
+    *,
+    once: bool = False,
+    wide: bool = False,
 ) -> pl.LazyFrame:
     """Bring a log to the columns of predictions, and say of each row why it is not valid.
 
-    If *once*, the log is scanned once, whatever memory that takes: it may be a stream.
+    If *once*, the log is scanned once, whatever memory that takes: it may be a stream. If *wide*, the scores
+    of each model stay a column, ``score_name`` of its place, and only labels are looked at.
     """
     # The precision of the log, in which scores and thresholds are compared.
     single = all(schema[column] == pl.Float32 for column in columns.scores.values())
@@ -105,6 +117,9 @@ def raw_predictions(
         _label_reason(columns.label, schema, positive).alias(REASON),
         *map(pl.col, file),
     ]
+    if wide:
+        scores = enumerate(columns.scores.values())
+        return frame.select(*named, *(pl.col(c).cast(precision).alias(score_name(n)) for n, c in scores))
     if columns.model is not None:
         long = frame.select(
             pl.col(columns.model).cast(pl.String).alias("model"),
@@ -128,7 +143,7 @@ def _long(
     frame: pl.LazyFrame, named: list[pl.Expr], precision: pl.DataType, scores: Mapping[str, str]
 ) -> pl.LazyFrame:
     """Return a row for each row of the log and each of some models."""
-    short = {f"__score_{place}": column for place, column in enumerate(scores.values())}
+    short = {score_name(place): column for place, column in enumerate(scores.values())}
     names = dict(zip(short, scores, strict=True))
     wide = frame.select(*named, *(pl.col(column).cast(precision).alias(s) for s, column in short.items()))
     index = [name for name in wide.collect_schema() if name not in short]

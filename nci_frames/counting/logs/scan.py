@@ -178,7 +178,7 @@ def _scan(opened: OpenedLog, columns: Roles, positive: Positive, on_invalid: OnI
     rows = None if known is None else known * len(columns.scores)
     passes = Passes(exactly=rows if opened.rows is None else None)
     return Scan(
-        opened, tuple(columns.keys), on_invalid, prepare, rows, columns.label, passes, len(columns.scores)
+        opened, tuple(columns.keys), on_invalid, prepare, rows, columns.label, passes, tuple(columns.scores)
     )
 
 

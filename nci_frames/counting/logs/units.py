@@ -85,12 +85,12 @@ def unit_buckets(predictions: Predictions, /, *, buckets: int = 256) -> pl.LazyF
 
 
 def _with_bucket(
-    frame: pl.LazyFrame, *, prepare: Callable[[pl.LazyFrame], pl.LazyFrame], buckets: int
+    frame: pl.LazyFrame, *, prepare: Callable[..., pl.LazyFrame], buckets: int, wide: bool = False
 ) -> pl.LazyFrame:
     bucket = pl.col("unit").map_batches(
         functools.partial(bucket_of_units, buckets=buckets), return_dtype=pl.Int64, is_elementwise=True
     )
-    return prepare(frame).with_columns(bucket=bucket)
+    return prepare(frame, wide=wide).with_columns(bucket=bucket)
 
 
 @dataclass(frozen=True, slots=True)

@@ -26,7 +26,8 @@ import pyarrow as pa
 from polars.io.plugins import register_io_source
 
 from nci_frames.base.typing import Floats
-from nci_frames.counting.engine.batches import BATCH_ROWS, endless_weights
+from nci_frames.counting.engine.batch import endless_weights
+from nci_frames.counting.engine.batches import BATCH_ROWS
 from nci_frames.counting.engine.exact import count_exact
 from nci_frames.counting.engine.grid import Counted, count_cells, counted_cells, joined
 from nci_frames.counting.engine.groups import GroupNumbers, with_group_numbers

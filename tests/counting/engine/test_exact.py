@@ -26,7 +26,7 @@ def small_chunks(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(exact, name, rows)
     for name, rows in {"_IN_CHUNKS": 0, "_CHUNK_ROWS": 150}.items():
         monkeypatch.setattr(exact, name, rows)
-    monkeypatch.setattr(batches, "_SLICE_ROWS", 300)
+    monkeypatch.setattr(batches, "SLICE_ROWS", 300)
 
 
 def buffers(column: pl.Series) -> Iterator[tuple[int, int]]:

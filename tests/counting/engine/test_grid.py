@@ -159,8 +159,8 @@ def test_after_a_collision_of_hashes_all_is_counted_again(
     seeds = []
 
     def colliding(numbers: GroupNumbers) -> pl.Expr:
-        seeds.append(numbers._seed)
-        return honest(numbers) if numbers._seed else pl.col("model").hash()
+        seeds.append(numbers.seed)
+        return honest(numbers) if numbers.seed else pl.col("model").hash()
 
     monkeypatch.setattr(groups_module.GroupNumbers, "hash", property(colliding))
     assert_frame_equal(nf.count_confusion(log, thresholds=thresholds), expected)  # type: ignore[arg-type]

@@ -15,7 +15,9 @@ from polars.testing import assert_frame_equal
 import nci_frames as nf
 from nci_frames.base.memory import machine_memory
 from nci_frames.counting import count as count_module
-from nci_frames.counting.engine import batches
+from nci_frames.counting.count import tally_scan
+from nci_frames.counting.engine import batch
+from nci_frames.counting.logs.scan import scan_behind
 from nci_frames.demo import write_synthetic_logs
 from tests.forks import LOG
 from tests.logs import once
@@ -100,6 +102,43 @@ def test_many_score_columns_are_read_some_at_a_time(tmp_path: Path, kind: str) -
     assert_frame_equal(counts, nf.count_confusion(long, thresholds=[0.25, 0.5]))
 
 
+@pytest.mark.filterwarnings("ignore::nci_frames.InvalidRowsWarning")
+@pytest.mark.parametrize("keys", [{}, {"segments": ["country", "day"], "fold": "fold"}], ids=["none", "keys"])
+@pytest.mark.parametrize("weight", [None, "weight"])
+@pytest.mark.parametrize("thresholds", [[0.25, 0.5], "exact"], ids=["grid", "exact"])
+def test_a_wide_log_is_counted_as_the_long_one(keys: Any, weight: str | None, thresholds: Any) -> None:
+    """Also its rows that are not valid: each is dropped for the first of its reasons."""
+    rng, rows = np.random.default_rng(4), 3000
+    frame = pl.DataFrame(
+        {
+            "label": rng.choice([0, 1, 2, None], rows, p=[0.6, 0.35, 0.02, 0.03]).tolist(),
+            "country": rng.choice(["at", "de", None], rows).tolist(),
+            "day": rng.integers(0, 9, rows),
+            "fold": rng.integers(0, 3, rows).astype(str),
+            "weight": rng.choice(
+                [1.0, 2.5, -1.0, np.nan, None], rows, p=[0.5, 0.4, 0.05, 0.03, 0.02]
+            ).tolist(),
+            **{f"s{n}": rng.choice([0.1, 0.3, 0.7, np.nan, None], rows).tolist() for n in range(3)},
+        },
+        strict=False,
+    ).cast({"label": pl.Int64})
+    # A model without a valid row in a group has no counts there.
+    frame = frame.with_columns(s2=pl.when(pl.col("day") > 4).then("s2"))
+    scores = {f"m{n}": f"s{n}" for n in range(3)}
+    rest = [name for name in frame.columns if name not in scores.values()]
+    long = pl.concat(frame.select(*rest, model=pl.lit(m), score=s) for m, s in scores.items())
+    options = {**keys, "weight": weight, "on_invalid": "drop"}
+    wide_scan, long_scan = (
+        nf.scan_predictions(frame, scores=scores, **options),
+        nf.scan_predictions(long, **options),
+    )
+    found, expected = (tally_scan(scan_behind(s), thresholds=thresholds) for s in (wide_scan, long_scan))
+    assert_frame_equal(found.counts, expected.counts, check_exact=weight is None)
+    assert (found.counted, found.dropped) == (expected.counted, expected.dropped)
+    with pytest.raises(nf.InvalidRowsError, match="label is null"):
+        nf.count_confusion(nf.scan_predictions(frame, scores=scores), thresholds=[0.5])
+
+
 @pytest.mark.parametrize("thresholds", [nf.uniform_thresholds(1001), "exact"], ids=["grid", "exact"])
 def test_memory_is_refused_before_it_is_taken(thresholds: Any) -> None:
     log = LOG.with_columns(user=pl.int_range(2000) // 2, score=pl.int_range(2000) / 2000)
@@ -132,10 +171,10 @@ def test_a_variable_that_was_set_meanwhile_is_kept(tmp_path: Any, monkeypatch: p
     variable = "POLARS_ROW_GROUP_PREFETCH_SIZE"
     monkeypatch.delenv(variable, raising=False)
     write_synthetic_logs(tmp_path, rows=1000)
-    with batches._one_row_group_ahead(local=True):
+    with batch.one_row_group_ahead(local=True):
         assert os.environ[variable] == "1"
     assert variable not in os.environ
-    with batches._one_row_group_ahead(local=True):
+    with batch.one_row_group_ahead(local=True):
         os.environ[variable] = "7"
     assert os.environ[variable] == "7"
     nf.count_confusion(nf.scan_predictions(tmp_path), thresholds=[0.5])
