@@ -161,7 +161,7 @@ def test_infinite_values(metric: str) -> None:
     assert without.select("difference").equals(others.select("difference"))
 
 
-@pytest.mark.parametrize("unit", [2.0**-900, 2.0**900])
+@pytest.mark.parametrize("unit", [2.0**-330, 2.0**330])
 def test_the_unit_of_a_cost_changes_nothing_but_the_unit(unit: float) -> None:
     """The square of a very small or large difference is no longer a number."""
     counts = points([60, 62, 30], [20, 21, 25])
