@@ -69,20 +69,6 @@ def test_thresholds_that_differ_are_not_named(tables):
     assert "each model's own threshold" in chart_p3(own).to_dict()["title"]["subtitle"]
 
 
-@every_chart
-def test_the_values_are_those_of_the_frame(tables, name):
-    rows = pl.DataFrame(rows_of(drawn(name)))
-    metric, frame = {
-        "p3": ("precision", tables.projection),
-        "f_prevalence": ("f_beta", tables.projection.filter(pl.col("beta") == 1)),
-        "f_beta": ("f_beta", tables.projection.filter(pl.col("prevalence") == ETA)),
-        "pr_auc": ("pr_auc", tables.areas),
-    }[name]
-    wanted = frame.filter(pl.col("metric") == metric)
-    # Where the log cannot tell, the value is on the dotted line only.
-    assert sorted(rows["value"].drop_nulls()) == sorted(wanted.filter("supported")["value"])
-
-
 def test_a_null_value_leaves_a_gap(tables):
     holed = tables.projection.with_columns(
         value=pl.when(pl.col("prevalence") == ETA, pl.col("model") == "forest").then(None).otherwise("value")
@@ -100,16 +86,6 @@ def test_limits_of_a_logarithmic_axis_are_not_drawn():
     assert {r["beta"] for r in rows_of(spec)} == {1.0}
     low, high = layer(spec, "lines")["encoding"]["x"]["scale"]["domain"]
     assert low < 1 < high
-
-
-def test_bounds_that_differ_from_the_value_are_a_band(tables):
-    bounded = tables.areas.with_columns(lower=pl.col("value") - 0.01, upper=pl.col("value") + 0.01)
-    assert (
-        layer(chart_pr_auc_over_prevalence(bounded).to_dict(), "band")["encoding"]["y2"]["field"] == "upper"
-    )
-    assert "band" not in [
-        part["name"] for part in chart_pr_auc_over_prevalence(tables.areas).to_dict()["layer"]
-    ]
 
 
 def test_more_models_than_colours_differ_by_stroke():

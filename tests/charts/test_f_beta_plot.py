@@ -30,14 +30,6 @@ def test_means_and_deviations_are_those_of_the_folds():
     assert rows["lower"].min() >= 0
 
 
-def test_the_switch_is_labelled_with_its_exact_beta():
-    comparisons, winners = frames()
-    spec = nf.chart_f_beta_plot(comparisons, winners).to_dict()
-    (switch,) = rows_of(spec, "switches")
-    assert switch["beta"] == winners["start"][1]
-    assert switch["label"] == f"β = {winners['start'][1]:.4g}"
-
-
 def test_of_close_switches_the_first_has_a_label():
     comparisons, winners = frames()
     three = pl.concat([winners.head(1)] * 4).with_columns(
@@ -55,16 +47,6 @@ def test_a_change_of_threshold_alone_is_no_switch():
     names = [part["name"] for part in nf.chart_f_beta_plot(comparisons, same).to_dict()["layer"]]
     assert "winners" in names
     assert "switches" not in names
-
-
-def test_the_winners_fill_the_axis_in_their_colours():
-    spec = nf.chart_f_beta_plot(*frames()).to_dict()
-    rows = rows_of(spec, "winners")
-    assert (rows[0]["first"], rows[-1]["last"]) == (0.25, 8.0)
-    assert rows[0]["last"] == rows[1]["first"]
-    assert rows[-1]["range"].endswith(" to ∞")
-    paint = layer(spec, "winners")["encoding"]["color"]
-    assert paint == layer(spec, "lines")["encoding"]["color"]
 
 
 @pytest.mark.parametrize("told", [True, False])

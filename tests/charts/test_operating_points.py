@@ -88,14 +88,6 @@ def test_every_point_is_shown_and_the_winners_are_ringed():
     assert layer(spec, "winners")["mark"]["size"] > layer(spec, "points")["mark"]["size"]
 
 
-def test_points_are_where_their_rates_put_them():
-    rates = rates_of()
-    row = rows_of(draw_tpr_ppv(rates).to_dict(), "points")[0]
-    tpr, fpr = rates.filter(model=row["model"], threshold=row["threshold"]).select("tpr", "fpr").row(0)
-    assert row["recall"] == tpr
-    assert row["precision"] == pytest.approx(ETA * tpr / (ETA * tpr + (1 - ETA) * fpr), rel=1e-12)
-
-
 def test_models_of_one_colour_have_shapes_of_their_own():
     encoding = layer(draw_tpr_ppv(rates_of(tuple(f"m{i}" for i in range(20)))).to_dict(), "points")[
         "encoding"
@@ -116,14 +108,6 @@ def draw_pos_fraction(rates, prevalence=(0.01, 0.1), **options):
     return nf.chart_pos_fraction(projection_of(rates, ["pos_fraction", "recall"], prevalence), **options)
 
 
-def test_the_share_of_positives_is_that_of_the_formula():
-    rates = rates_of(("a",))
-    rows = rows_of(draw_pos_fraction(rates, [0.1]).to_dict())
-    tpr, fpr = rates.sort("tpr")["tpr"], rates.sort("tpr")["fpr"]
-    assert [row["recall"] for row in rows] == tpr.to_list()
-    assert [row["pos_fraction"] for row in rows] == pytest.approx((0.1 * tpr + 0.9 * fpr).to_list())
-
-
 def test_each_curve_is_held_to_the_recall_with_the_fewest_positives():
     rates = rates_of()
     spec = draw_pos_fraction(rates, tpr=0.8).to_dict()
@@ -141,17 +125,6 @@ def test_without_a_recall_to_hold_nothing_is_marked():
     assert names == ["lines", "points", "targets"]
     with pytest.raises(ParameterError, match="tpr must be a rate"):
         draw_pos_fraction(rates_of(), tpr=1.5)
-
-
-def test_precision_is_told_where_the_frame_has_it():
-    rates = rates_of()
-    with_precision = projection_of(rates, ["pos_fraction", "recall", "precision"])
-    spec = nf.chart_pos_fraction(with_precision).to_dict()
-    fields = [t["field"] for t in layer(spec, "targets")["encoding"]["tooltip"]]
-    assert fields[-1] == "precision"
-    rows = rows_of(spec)
-    assert len(rows) == len(rates)
-    assert all(row["precision"] == pytest.approx(ETA * row["recall"] / row["pos_fraction"]) for row in rows)
 
 
 def test_a_logarithmic_share_leaves_0_out():

@@ -7,7 +7,6 @@ import polars as pl
 import pytest
 
 import nci_frames as nf
-from nci_frames.charts.parts.theme import PALETTE
 from tests.chart_specs import panel_layer, panel_rows
 from tests.charts.drawn import GRID, apart, rates
 
@@ -39,19 +38,6 @@ def test_segments_are_sorted_by_their_values(segments, names):
     spec = nf.chart_segments(precision(rates), segments="country", observed=rates).to_dict()
     rows = pl.DataFrame(panel_rows(spec), infer_schema_length=None)
     assert rows.select("place", "segment").unique().sort("place")["segment"].to_list() == names
-
-
-def test_values_and_colours_are_those_of_the_frame():
-    projection = precision(rates_of())
-    spec = nf.chart_segments(projection, segments="country").to_dict()
-    drawn = sorted((r["model"], r["prevalence"], r["value"]) for r in lines_of(spec))
-    wanted = projection.filter(pl.col("prevalence") > 0).select("model", "prevalence", "value")
-    assert drawn == sorted(wanted.rows())
-    scale = panel_layer(spec, "lines")["encoding"]["color"]["scale"]
-    assert (scale["domain"], scale["range"]) == (["a", "b"], list(PALETTE[:2]))
-    tooltip = panel_layer(spec, "targets")["encoding"]["tooltip"]
-    assert [t["field"] for t in tooltip] == ["segment", "model", "prevalence", "value", "threshold"]
-    assert panel_layer(spec, "lines")["encoding"]["x"]["scale"]["type"] == "log"
 
 
 def test_each_segment_has_the_prevalence_that_was_observed_there():
@@ -146,20 +132,6 @@ def bands():
     return nf.precision_band(points, prevalence=GRID), nf.max_precision_uncertainty(points)
 
 
-def test_the_widest_place_is_marked_with_delta_and_its_prevalence():
-    band, widest = bands()
-    spec = nf.chart_precision_uncertainty(band, widest).to_dict()
-    marks = [row for row in panel_rows(spec) if row["label"]]
-    assert [(m["model"], m["delta"], m["at"]) for m in marks] == widest.select(
-        "model", "delta", "prevalence"
-    ).rows()
-    assert marks[0]["label"] == f"Δ = {marks[0]['delta']:.3g} at η = {marks[0]['at']:.3g}"
-    assert panel_layer(spec, "widest")["encoding"]["x"]["field"] == "at"
-    curve = pl.DataFrame([row for row in panel_rows(spec) if row["value"] is not None])
-    columns = ["model", "prevalence", "value", "lower", "upper"]
-    assert curve.select(columns).equals(band.filter(pl.col("prevalence") > 0).select(columns))
-
-
 def test_an_undefined_width_leaves_the_curve():
     band, widest = bands()
     undefined = widest.with_columns(pl.lit(None, pl.Float64).alias(c) for c in ("delta", "prevalence"))
@@ -167,16 +139,3 @@ def test_an_undefined_width_leaves_the_curve():
     values = [row["value"] for row in panel_rows(spec) if row["value"] is not None]
     assert values == band.filter(pl.col("prevalence") > 0)["value"].to_list()
     assert {row["label"] for row in panel_rows(spec)} == {None, "Δ undefined"}
-
-
-def test_sub_samples_are_shown_as_the_study_has_them():
-    frame = nf.subsample_study(rates(), prevalence=0.05, repeats=5)
-    spec = nf.chart_subsamples(frame).to_dict()
-    rows = pl.DataFrame(panel_rows(spec))
-    assert rows.height == frame["adjusted"].drop_nulls().len()
-    columns = ["model", "tpr", "adjusted", "min", "q25", "q75", "max"]
-    assert rows.select(columns).sort(columns).equals(frame.select(columns).drop_nulls().sort(columns))
-    for name, ends in {"range": ("min", "max"), "quartiles": ("q25", "q75")}.items():
-        encoding = panel_layer(spec, name)["encoding"]
-        assert (encoding["y"]["field"], encoding["y2"]["field"]) == ends
-    assert panel_layer(spec, "lines")["encoding"]["y"]["field"] == "adjusted"

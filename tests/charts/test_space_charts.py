@@ -31,15 +31,6 @@ def test_the_map_has_straight_borders_at_lambda() -> None:
     assert encoding["x"]["scale"]["type"] == encoding["y"]["scale"]["type"] == "log"
 
 
-def test_winner_ranges_meet_and_fill_the_axis() -> None:
-    ranges = nf.winner_ranges(rates(), metric="f_beta", over="prevalence")
-    spec = nf.chart_winner_ranges(ranges).to_dict()
-    rows = rows_of(spec, "bars")
-    assert rows[0]["start"] == layers(spec)["bars"]["encoding"]["x"]["scale"]["domain"][0]
-    assert rows[-1]["end"] == 1.0
-    assert [row["end"] for row in rows[:-1]] == [row["start"] for row in rows[1:]]
-
-
 def test_the_order_of_the_rows_does_not_change_the_bar() -> None:
     cells = {"tp": [60, 61], "fp": [1, 20], "fn": [40, 39], "tn": [999, 980]}
     counts = pl.DataFrame({"model": ["a", "b"], "threshold": 0.5, **cells})

@@ -2,7 +2,6 @@
 
 import tracemalloc
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 import polars as pl
@@ -10,7 +9,6 @@ import pytest
 from polars.testing import assert_frame_equal
 
 import nci_frames as nf
-from nci_frames.counts.score_scale import share_off_scale
 from nci_frames.evaluation.arrays.few_thresholds import near_threshold
 from nci_frames.evaluation.arrays.histograms import each_histogram, histograms
 from nci_frames.evaluation.rates import rates
@@ -42,13 +40,6 @@ def numpy_peak(function: Callable[[], object]) -> int:
         return tracemalloc.get_traced_memory()[1]
     finally:
         tracemalloc.stop()
-
-
-def test_groups_are_pooled_to_what_is_counted_without_them() -> None:
-    log = random_log(600)
-    for over, by in (("fold", ["country"]), ("country", ["fold"]), (["fold", "country"], [])):
-        pooled = nf.pool_counts(nf.count_confusion(log, thresholds="exact"), over=over)
-        assert_frame_equal(pooled, nf.count_confusion(log, thresholds="exact", by=by))
 
 
 def test_rates_are_computed_some_rows_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -94,29 +85,3 @@ def test_rows_that_follow_each_other_are_found_as_others_are() -> None:
     for condition in (pl.col("model") == "forest", pl.col("tp") > 3, pl.lit(value=False)):
         assert_frame_equal(rows_where(counts, condition), counts.filter(condition))
     assert rows_where(counts, pl.col("tp") >= 0) is counts
-
-
-@pytest.mark.thorough
-def test_a_comparison_neither_groups_all_rows_nor_writes_their_resolution_out(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    counts = distinct_scores(2, 2_000)
-    judged, taken = [], []
-    column = pl.DataFrame.get_column
-
-    def of_scale(frame: pl.DataFrame, keys: list[str]) -> pl.DataFrame:
-        judged.append(frame.height)
-        return share_off_scale(frame, keys)
-
-    def get_column(frame: pl.DataFrame, name: str, **options: Any) -> pl.Series:
-        taken.append((name, frame.height))
-        return column(frame, name, **options)
-
-    monkeypatch.setattr("nci_frames.questions.undefined.share_off_scale", of_scale)
-    monkeypatch.setattr(pl.DataFrame, "get_column", get_column)
-    nf.compare_models(counts, prevalence=[0.05, 0.1], segments="country", repeats=2).tables  # noqa: B018
-    assert judged
-    assert max(judged) <= 2 * 7
-    # One text stands for all rows, until it is asked for as a column.
-    assert max(rows for name, rows in taken if name == "tp") >= counts.height
-    assert not [rows for name, rows in taken if name == "resolution" and rows >= counts.height / 2]

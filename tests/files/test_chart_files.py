@@ -100,21 +100,9 @@ def test_names_from_the_data_stay_text_in_pictures(tmp_path: Path) -> None:
     assert {name.strip() for name in names} <= set(texts(svg))
 
 
-@pytest.mark.parametrize(
-    ("name", "options", "message"),
-    [
-        ("c.pdf", {}, "must end in one of .svg, .png, .json\n  found: '"),
-        ("c", {}, "must end in one of"),
-        ("c.png", {"scale": 0}, "scale must be above 0 and at most 10\n  found: 0"),
-        ("c.png", {"scale": 11.0}, "found: 11.0"),
-        ("c.svg", {"scale": float("nan")}, "found: nan"),
-        ("c.png", {"scale": 1e-9}, "the chart cannot be drawn"),
-    ],
-)
-def test_what_cannot_be_written(tmp_path: Path, name: str, options: dict[str, float], message: str) -> None:
-    with pytest.raises(ParameterError) as caught:
-        nf.save_chart(scatter(), tmp_path / name, **options)
-    assert message in str(caught.value)
+def test_a_picture_without_a_pixel_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(ParameterError, match="the chart cannot be drawn"):
+        nf.save_chart(scatter(), tmp_path / "c.png", scale=1e-9)
     assert list(tmp_path.iterdir()) == []
 
 

@@ -334,25 +334,6 @@ def test_alerts_and_small_segments_on_the_command_line(tmp_path: Path) -> None:
     assert sizes["country"].to_list() == ["other"]
 
 
-@pytest.mark.parametrize(
-    ("options", "told"),
-    [
-        (["--at", "5"], "did you mean 0.05?"),
-        (["--at", "x"], "is not a number"),
-        (["--cost", "200"], "200:5 or 200:5:8"),
-        (["--metric", "mean_pr_auc"], "of areas it ranks by 'pr_auc', 'pr_gain_auc', 'roc_auc'"),
-    ],
-)
-def test_bad_options(tmp_path: Path, options: list[str], told: str) -> None:
-    random_log(60).write_parquet(tmp_path / "log.parquet")
-    done = CliRunner().invoke(
-        main, ["report", str(tmp_path / "log.parquet"), "--out", str(tmp_path / "o"), *options]
-    )
-    assert done.exit_code == 2
-    assert told in " ".join(done.output.split())
-    assert not (tmp_path / "o").exists()
-
-
 def test_of_many_models_those_that_lead_by_what_is_asked_have_bounds() -> None:
     rng, models, edges = np.random.default_rng(0), MOST_RESAMPLED + 2, np.linspace(0.1, 0.9, 9)
     reach = [np.sort(rng.random((models, 9)), axis=1)[:, ::-1] for _ in range(2)]

@@ -207,19 +207,6 @@ def test_the_answer_is_in_plain_words(page):
     )
 
 
-def test_the_borders_are_where_the_winners_change():
-    tables = comparison()
-    (start,) = tables.winners.filter(pl.col("model") == "boosted trees", pl.col("start") > 0)["start"]
-    rates = dict(tables.points.select("model", pl.struct("tpr", "fpr")).iter_rows())
-
-    def f1(model):
-        tpr, fpr = rates[model]["tpr"], rates[model]["fpr"]
-        return 2 * start * tpr / (start + start * tpr + (1 - start) * fpr)
-
-    assert f1("forest") == pytest.approx(f1("boosted trees"), rel=1e-12)
-    assert format_grid(start) == "0.0239"
-
-
 @pytest.mark.thorough
 @pytest.mark.parametrize("options", [{}, {"folds": 4}, {"segments": SEGMENTS}])
 def test_no_figure_stands_alone_in_a_row_of_two(options):

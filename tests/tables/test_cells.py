@@ -44,12 +44,6 @@ def test_every_cell_is_the_row_of_its_model_and_column(models, shown):
     assert firsts == sorted(firsts)
 
 
-def test_two_rows_for_one_cell_are_refused():
-    areas = comparison().areas.filter(metric="pr_auc")
-    with pytest.raises(nf.ParameterError, match="several rows for one model and prevalence"):
-        ranked_cells(pl.concat([areas, areas]), over="prevalence", shown=3)
-
-
 def _written(cell):
     if cell.value is None:
         return UNDEFINED

@@ -180,14 +180,6 @@ def test_a_range_is_cut_from_the_whole() -> None:
     assert above["model"].to_list() == [whole["model"][1]]
 
 
-@pytest.mark.parametrize("over", ["prevalence", "beta"])
-def test_points_that_compete_have_their_rates_alone(over: Any) -> None:
-    rates = rates_of(("a", 60, 20), ("b", 30, 5)).with_columns(eta=pl.lit(0.1))
-    for function in (nf.find_crossovers, nf.winner_ranges):
-        with pytest.raises(nf.SchemaError, match="reads a column that the points that compete lack"):
-            function(rates, metric=nf.f_beta(prevalence=pl.col("eta")), over=over)  # type: ignore[operator]
-
-
 def test_models_tested_at_different_prevalences_are_not_compared_over_beta() -> None:
     rates = pl.concat([rates_of(("a", 60, 20)), rates_of(("b", 30, 5), positives=50)])
     with pytest.raises(nf.ParameterError, match=r"different observed prevalences(.|\n)*0.454545, 0.5"):

@@ -13,7 +13,7 @@ from click.testing import CliRunner
 from polars.testing import assert_frame_equal
 
 import nci_frames as nf
-from nci_frames.base.errors import ParameterError, SchemaError
+from nci_frames.base.errors import ParameterError
 from nci_frames.commands.cli import main
 from nci_frames.jobs.small_segments import (
     field_with_small_pooled,
@@ -261,11 +261,6 @@ def test_without_shares_a_report_has_no_traffic() -> None:
     assert segments.traffic(bare) is None
     assert "All traffic" not in render_markdown(bare)
     assert "traffic" not in json.loads(render_json(bare))["questions"]
-
-
-def test_a_field_without_its_segments_is_refused() -> None:
-    with pytest.raises(SchemaError, match="missing column 'country'"):
-        nf.compare_models(COUNTS, prevalence=FIELD, threshold=0.0)
 
 
 def judged_by_file(

@@ -60,12 +60,6 @@ def test_every_metric_of_finite_range_equals_a_plain_sum(ratio: float) -> None:
         assert 0 <= sensitivity <= 1
 
 
-def test_a_surface_has_no_columns_of_a_log() -> None:
-    for call in (nf.metric_surface, nf.agnostic_metrics):
-        with pytest.raises(nf.SchemaError, match="a column that the points of a surface lack"):
-            call(nf.precision(prevalence=pl.col("eta")))
-
-
 @pytest.mark.thorough
 def test_which_metrics_do_not_depend_on_the_class_balance() -> None:
     points = nf.metrics().filter(kind="point")["name"].to_list()
@@ -173,12 +167,3 @@ def test_the_length_of_a_path() -> None:
     assert surface_path_length(undefined, metric="hss", over="epoch")["length"].to_list() == [None, None]
     lone = surface_path_length(rates.filter(epoch=1), metric="hss", over="epoch")
     assert lone["length"].to_list() == [0.0, 0.0]
-
-
-def test_a_path_needs_one_point_at_a_time() -> None:
-    counts = nf.expected_counts(tpr=0.5, fpr=0.5, ratio=[1, 2], size=100)
-    with pytest.raises(nf.SchemaError, match=r"missing column 'epoch' \(option over\)"):
-        surface_path_length(nf.compute_rates(counts), metric="hss", over="epoch")
-    two = pl.concat([counts, counts.with_columns(threshold=0.6)])
-    with pytest.raises(nf.ParameterError, match="several operating points at one step"):
-        surface_path_length(nf.compute_rates(two), metric="hss", over="ratio")

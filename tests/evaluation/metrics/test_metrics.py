@@ -94,24 +94,3 @@ def test_the_columns_prevalence_and_beta_are_read_unless_given() -> None:
     # (1 + beta²)·eta·TPR / (beta²·eta + eta·TPR + (1 - eta)·FPR)
     assert found == pytest.approx((0.8 / 1.04, 0.8 / 0.95, 0.8 / 0.95))
     assert nf.f_beta().meta.output_name() == "f_beta"
-
-
-def test_four_special_classifiers() -> None:
-    """Perfect, always wrong, always positive and never positive, with 30 positives among 100 rows."""
-    eta = 0.3
-    special = {
-        "perfect": ((1.0, 0.0), (1.0, 1.0, 1.0)),
-        "always wrong": ((0.0, 1.0), (0.0, 0.0, 0.0)),
-        "always positive": ((1.0, 1.0), (0.3, 60 / 130, 0.3)),
-        "never positive": ((0.0, 0.0), (None, 0.0, 0.7)),
-    }
-    for rates, wanted in special.values():
-        found = [
-            value(metric, *rates)
-            for metric in (
-                nf.precision(prevalence=eta),
-                nf.f_beta(beta=1, prevalence=eta),
-                nf.accuracy(prevalence=eta),
-            )
-        ]
-        assert found == [None if w is None else pytest.approx(w) for w in wanted]

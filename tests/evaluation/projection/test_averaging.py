@@ -12,7 +12,7 @@ from click.testing import CliRunner
 from polars.testing import assert_frame_equal
 
 import nci_frames as nf
-from nci_frames.base.errors import ParameterError, SchemaError
+from nci_frames.base.errors import ParameterError
 from nci_frames.commands.cli import main as command
 from nci_frames.jobs import counting_units
 from nci_frames.jobs.report import run_report
@@ -160,14 +160,6 @@ def test_identical_models_stay_identical_over_repeats() -> None:
     assert not found["distinguishable"].any()
 
 
-@pytest.mark.parametrize("function", [nf.probability_best, nf.compare_best])
-def test_repeats_need_units(function: Any) -> None:
-    with pytest.raises(ParameterError, match="over needs units"):
-        function(counted(["repeat", "bucket"]), metric="pr_auc", prevalence=0.2, over="repeat")
-    with pytest.raises(SchemaError, match="'day'"):
-        function(counted(["bucket"]), metric="pr_auc", prevalence=0.2, units="bucket", over="day")
-
-
 def test_values_of_different_thresholds_are_not_averaged() -> None:
     points = nf.select_operating_points(
         nf.compute_rates(counted(["repeat"])), metric="youden_j"
@@ -261,15 +253,6 @@ def test_repeats_are_no_further_rows_of_the_log() -> None:
     assert_frame_equal(thrice.certainty, once.certainty)
 
 
-def test_a_key_of_repeats_that_is_not_there() -> None:
-    with pytest.raises(SchemaError, match="'repeat'"):
-        nf.compare_models(counted(["bucket"]), prevalence=0.1, repeat="repeat")
-    with pytest.raises(SchemaError, match="'repeat'"):
-        nf.compare_models(
-            counted(["repeat"]), prevalence=0.1, repeat="repeat", unit_counts=counted(["bucket"])
-        )
-
-
 def report(folder: Path, *options: str) -> tuple[str, dict[str, Any], str]:
     """Return what a report says: the terminal, the JSON, the Markdown."""
     repeated_log().write_parquet(folder / "log.parquet")
@@ -339,15 +322,6 @@ def test_a_large_log_is_counted_by_repeats_and_buckets_in_a_pass_of_its_own(
     assert comparison.certainty is not None
     value = comparison.areas.filter(metric="pr_auc")["value"].to_list()
     assert value == pytest.approx(compared().areas.filter(metric="pr_auc")["value"].to_list(), abs=0.02)
-
-
-def test_a_value_that_is_there_twice_is_refused() -> None:
-    """The number of skipped values was -2, and the standard deviation too small."""
-    rates = nf.compute_rates(counted(["fold"], [1.5]))
-    values = nf.project_rates(rates, metrics="f_beta", prevalence=[0.1, 0.2])
-    twice = pl.concat([values, values.filter(prevalence=0.2)])
-    with pytest.raises(ParameterError, match=r"several rows for one value(.|\n)*prevalence 0\.2(.|\n)*fold"):
-        nf.average_over(twice, over="fold")
 
 
 def test_infinite_values_have_no_spread() -> None:

@@ -253,23 +253,6 @@ def test_all_models_get_the_same_buckets() -> None:
     assert (a.values == b.values).all()
 
 
-def test_counts_that_cannot_be_resampled() -> None:
-    counts = exact_counts([True, False], [0.1, 0.2])
-    unattained = nf.select_operating_points(nf.compute_rates(counts), precision=1.0, prevalence=0.0)
-    with pytest.raises(nf.ParameterError, match="counts must not be null"):
-        nf.bootstrap(unattained, metric="roc_auc")
-    with pytest.raises(nf.SchemaError, match=r"the same threshold in a counts frame\n  where: model 'a'"):
-        nf.bootstrap(pl.concat([counts, counts]), metric="roc_auc")
-    with pytest.raises(nf.SchemaError, match="not a counts frame"):
-        nf.bootstrap(counts.drop("fp"), metric="roc_auc")
-    few = nf.count_confusion(nf.unit_buckets(unit_log(), buckets=19), thresholds=[0.0])
-    with pytest.raises(nf.ParameterError, match=r"too few values of 'bucket'(.|\n)*found: 19; 20"):
-        nf.bootstrap(few, metric="roc_auc", units="bucket")
-    nobody = unit_log().with_columns(unit=pl.lit(None, pl.String))
-    with pytest.raises(nf.ParameterError, match="rows without a bucket cannot be resampled"):
-        nf.bootstrap(nf.count_confusion(nf.unit_buckets(nobody)), metric="roc_auc", units="bucket")
-
-
 def test_the_highest_f_beta_of_resampled_logs_is_that_of_their_projections() -> None:
     rng = np.random.default_rng(1)
     bins = rng.integers(0, 6, (2, 30, 9))

@@ -140,14 +140,6 @@ def test_precision_without_a_positive_decision_is_undefined() -> None:
     assert row["reason"] == "undefined in every half"
 
 
-def test_few_buckets_and_unranked_metrics_are_refused() -> None:
-    counts = nf.count_confusion(nf.unit_buckets(log_of_two(), buckets=10))
-    with pytest.raises(nf.ParameterError, match="too few values of 'bucket'"):
-        nf.cross_fit(counts, units="bucket")
-    with pytest.raises(nf.ParameterError, match="cannot be ranked"):
-        nf.cross_fit(nf.pool_counts(counts, over="bucket"), metric="pos_fraction")
-
-
 @pytest.mark.thorough
 def test_the_bias_is_small_where_the_optimistic_value_is_not() -> None:
     """F1 of 100 positives and 10,000 negatives, normal scores, against the truth at each log's threshold."""

@@ -154,11 +154,3 @@ def test_few_rows_of_a_class_show_too_little_either(rows: int) -> None:
     else:
         assert row["lower"] < row["prevalence"] < row["upper"]
         assert row["reason"] is None
-
-
-def test_a_model_with_two_points_needs_a_threshold() -> None:
-    counts = points([60, 80], [10, 50])
-    lower = counts.with_columns(threshold=0.4, tp=pl.col("tp") + 5, fn=pl.col("fn") - 5)
-    with pytest.raises(nf.ParameterError, match="each model needs one operating point"):
-        nf.crossover_intervals(pl.concat([counts, lower]))
-    assert len(nf.crossover_intervals(pl.concat([counts, lower]), threshold=0.4)) == 1
