@@ -7,6 +7,7 @@ import tempfile
 from pathlib import Path
 
 import pytest
+from altair.utils import schemapi
 from hypothesis import HealthCheck, settings
 
 from nci_frames.demo import write_demo_logs
@@ -24,6 +25,18 @@ settings.register_profile(
 settings.register_profile("quick", settings.get_profile("shared"), max_examples=12)
 settings.register_profile("long", settings.get_profile("shared"), max_examples=1000)
 settings.load_profile("shared")
+
+
+@pytest.fixture(scope="module", autouse=True)
+def unvalidated(request):
+    """Leave out the check against the schema of Vega-Lite, which takes longer than the chart itself.
+
+    Each kind of chart is checked in ``test_drawn``.
+    """
+    with pytest.MonkeyPatch.context() as patch:
+        if not request.module.__name__.endswith("test_drawn"):
+            patch.setattr(schemapi.SchemaBase, "validate", lambda *_, **__: None)
+        yield
 
 
 @pytest.fixture

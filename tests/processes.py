@@ -10,4 +10,4 @@ def in_python(code: str, *words: object, **environment: str) -> subprocess.Compl
     """Run code of Python in the folder of the project, with words as its arguments."""
     command = [sys.executable, "-W", "ignore", "-c", code, *map(str, words)]
     options = {"cwd": Path(__file__).parents[1], "env": os.environ | environment}
-    return subprocess.run(command, capture_output=True, text=True, check=False, timeout=300, **options)  # type: ignore[call-overload]
+    return subprocess.run(command, capture_output=True, text=True, check=False, timeout=300, **options)

@@ -152,7 +152,6 @@ def s3_server() -> Iterator[str]:
     """Yield the address of a server, in a process of its own, that ends with the block."""
     command = [sys.executable, "-m", "tests.s3_server"]
     with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True) as process:
-        assert process.stdout is not None
         yield process.stdout.readline().strip()
         process.terminate()
 

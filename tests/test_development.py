@@ -23,38 +23,38 @@ def drawn() -> list[Path]:
     return paths
 
 
-def test_the_tree_shows_every_subpackage_and_what_lies_beside_them() -> None:
+def test_the_tree_shows_every_subpackage_and_what_lies_beside_them():
     folders = {path.parent for path in PACKAGE.rglob("__init__.py")}
     beside = {path for path in PACKAGE.glob("*.py") if path.name != "__init__.py"}
     assert sorted(drawn()) == sorted(folders | beside)
 
 
-def test_the_layers_are_those_of_the_contracts() -> None:
+def test_the_layers_are_those_of_the_contracts():
     settings = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
     contracts = [c for c in settings["tool"]["importlinter"]["contracts"] if c["type"] == "layers"]
     assert LAYERS.splitlines() == [f"{c['containers'][0]}: {' > '.join(c['layers'])}" for c in contracts]
 
 
-def test_every_path_that_is_named_exists() -> None:
+def test_every_path_that_is_named_exists():
     named = [word for word in re.findall(r"`([^`\s]+)`", PAGE) if "/" in word]
     assert len(named) > 40
     assert [word for word in named if not (ROOT / word).exists()] == []
 
 
-def test_every_target_of_make_that_is_named_exists() -> None:
+def test_every_target_of_make_that_is_named_exists():
     targets = set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE))
     named = set(re.findall(r"`make ([a-z-]+)`", PAGE))
     assert len(named) > 10
     assert named - targets == set()
 
 
-def test_the_folders_of_the_tests_are_those_of_the_package() -> None:
+def test_the_folders_of_the_tests_are_those_of_the_package():
     rooms = {path.parent.relative_to(PACKAGE) for path in PACKAGE.rglob("*.py")}
     mirrored = {path.parent.relative_to(ROOT / "tests") for path in (ROOT / "tests").rglob("test_*.py")}
     assert {str(folder) for folder in mirrored - rooms} == {"benchmarks", "contracts", "docs", "fuzz"}
 
 
-def test_no_test_file_imports_another_one() -> None:
+def test_no_test_file_imports_another_one():
     importing = re.compile(r"\b(?:from|import) (?:tests[.])?test_|from tests import [^\n]*\btest_")
     files = sorted((ROOT / "tests").rglob("test_*.py"))
     assert len(files) > 100

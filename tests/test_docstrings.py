@@ -18,22 +18,22 @@ def sources() -> str:
 
 
 @pytest.mark.parametrize("part", PARTS)
-def test_every_part_is_shared(part: str) -> None:
+def test_every_part_is_shared(part):
     assert sources().count(f"%({part})s") >= 2, f"{part} is not shared: write it where it is used"
 
 
 @pytest.mark.parametrize("part", PARTS)
-def test_no_part_is_written_again(part: str) -> None:
+def test_no_part_is_written_again(part):
     words = re.sub(r"\s+", " ", sources())
     assert PARTS[part] not in words, f"write %({part})s instead"
 
 
 @pytest.mark.parametrize("name", nf.__all__)
-def test_help_shows_the_parts(name: str) -> None:
+def test_help_shows_the_parts(name):
     assert "%(" not in (inspect.getdoc(getattr(nf, name)) or "")
 
 
-def test_help_shows_the_columns_of_a_frame() -> None:
+def test_help_shows_the_columns_of_a_frame():
     shown = inspect.getdoc(nf.rank_models) or ""
     assert "%(columns of ranking: rank, gap)s" in (PACKAGE / "evaluation/projection/ranking.py").read_text()
     table = next(part for part in shown.split("\n\n") if part.startswith("====")).splitlines()
@@ -47,7 +47,7 @@ def test_help_shows_the_columns_of_a_frame() -> None:
     assert gap.null in words
 
 
-def test_a_part_keeps_the_indentation_and_the_width() -> None:
+def test_a_part_keeps_the_indentation_and_the_width():
     def chart() -> None:
         """Draw.
 
@@ -63,7 +63,7 @@ def test_a_part_keeps_the_indentation_and_the_width() -> None:
     assert all(line.startswith(" " * 12) and len(line) <= 110 for line in filled)
 
 
-def test_an_unknown_part_is_an_error() -> None:
+def test_an_unknown_part_is_an_error():
     def chart() -> None:
         """%(modles)s"""
 

@@ -12,10 +12,10 @@ EXAMPLES = sorted(path for path in FOLDER.glob("*.py") if path.stem != "notebook
 
 @pytest.mark.thorough
 @pytest.mark.parametrize("example", EXAMPLES, ids=lambda path: path.stem)
-def test_example(example: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_example(example, capsys):
     result = runpy.run_path(str(example))["result"]
     assert isinstance(result, pl.DataFrame)
     assert not result.is_empty()
     assert capsys.readouterr().out
     if "true_pr_auc" in result.columns:
-        assert (result["value"] - result["true_pr_auc"]).abs().max() < 0.03  # type: ignore[operator]
+        assert (result["value"] - result["true_pr_auc"]).abs().max() < 0.03

@@ -15,7 +15,7 @@ import nci_frames as nf
 ROOT = Path(__file__).parents[1]
 
 
-def test_importing_is_lazy() -> None:
+def test_importing_is_lazy():
     heavy = ("polars", "numpy", "altair", "pyarrow")
     code = f"import sys, nci_frames; print([name for name in {heavy} if name in sys.modules])"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
@@ -23,7 +23,7 @@ def test_importing_is_lazy() -> None:
 
 
 @pytest.mark.parametrize("name", nf.__all__)
-def test_every_public_name_is_there_and_documented(name: str) -> None:
+def test_every_public_name_is_there_and_documented(name):
     thing = getattr(nf, name)
     doc = inspect.getdoc(thing)
     assert doc
@@ -37,19 +37,19 @@ def test_every_public_name_is_there_and_documented(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["constraints.txt", "constraints-spark.txt"])
-def test_constraints_pin_versions_and_name_no_host(name: str) -> None:
+def test_constraints_pin_versions_and_name_no_host(name):
     lines = (ROOT / name).read_text().split()
     assert lines
     assert all(re.fullmatch(r"[A-Za-z0-9._-]+==[A-Za-z0-9.+!]+", line) for line in lines)
 
 
-def test_the_command_is_installed_with_its_version() -> None:
+def test_the_command_is_installed_with_its_version():
     (script,) = entry_points(group="console_scripts", name="nci-frames")
     assert callable(script.load())
     assert version("nci_frames") in (ROOT / "CHANGELOG.md").read_text()
 
 
-def test_the_command_line_computes_with_one_thread_of_blas_unless_told_otherwise() -> None:
+def test_the_command_line_computes_with_one_thread_of_blas_unless_told_otherwise():
     code = "import atexit, os; atexit.register(lambda: print(os.environ['OPENBLAS_NUM_THREADS'])); "
     code += "from nci_frames.__main__ import main; main()"
     without = {name: value for name, value in os.environ.items() if name != "OPENBLAS_NUM_THREADS"}

@@ -19,22 +19,22 @@ def among_sources() -> Iterator[None]:
 @pytest.mark.parametrize(
     ("file", "name"), [(file, name) for file, (names, _) in FILES.items() for name in names]
 )
-def test_a_text_is_the_one_that_is_kept(file: str, name: str) -> None:
+def test_a_text_is_the_one_that_is_kept(file, name):
     _, text_of = FILES[file]
     assert text_of(name) == KEPT[file].get(name), "if this is what it should say, run `make snapshots`"
 
 
-def test_the_help_of_every_command_is_kept() -> None:
+def test_the_help_of_every_command_is_kept():
     assert list(KEPT["help"]) == list(pages_of_help()), "run `make snapshots`"
 
 
-def test_the_list_of_commands_cuts_no_line() -> None:
+def test_the_list_of_commands_cuts_no_line():
     texts = [text for name, text in KEPT["help"].items() if "Commands:" in (text or "")]
     assert len(texts) >= 2
     lines = [line for text in texts for line in text.partition("Commands:")[2].splitlines()]
     assert [line for line in lines if line.endswith("...")] == []
 
 
-def test_every_command_has_a_page_of_help() -> None:
+def test_every_command_has_a_page_of_help():
     some = {"nci-frames --help", "nci-frames report --help", "nci-frames ledger append --help"}
     assert some <= set(pages_of_help())

@@ -22,7 +22,7 @@ def subclasses(kind: type[NciFramesError]) -> list[type[NciFramesError]]:
     return [kind, *(sub for child in kind.__subclasses__() for sub in subclasses(child))]
 
 
-def test_every_page_has_the_same_exit_codes() -> None:
+def test_every_page_has_the_same_exit_codes():
     meanings = {
         0: "done",
         1: "a bug",
@@ -63,9 +63,7 @@ def test_every_page_has_the_same_exit_codes() -> None:
         (Call("sources()", "nci-frames ledger sources"), "sources()", *["nci-frames ledger sources"] * 2),
     ],
 )
-def test_an_option_is_named_as_the_caller_knows_it(
-    option: Option | Call, in_python: str, on_command_line: str, in_job_file: str
-) -> None:
+def test_an_option_is_named_as_the_caller_knows_it(option, in_python, on_command_line, in_job_file):
     error = NciFramesError("what", where="here", found="this", hint=f"say {option} or {option}")
     assert str(error).splitlines()[-1] == f"  hint:  say {in_python} or {in_python}"
     assert error.hint == f"say {in_python} or {in_python}"
@@ -78,7 +76,7 @@ def test_an_option_is_named_as_the_caller_knows_it(
     assert both.for_command_line().count(on_command_line) == 4
 
 
-def test_the_same_problem_of_several_files_is_told_once() -> None:
+def test_the_same_problem_of_several_files_is_told_once():
     column = errors.SchemaError("missing column", where="'a'", found="others", hint="name it")
     other = errors.SourceError("unreadable", where="'b'")
     nowhere = [NciFramesError("what"), NciFramesError("what")]
@@ -93,14 +91,14 @@ def test_the_same_problem_of_several_files_is_told_once() -> None:
     assert "\n2. unreadable\n  where: 'b'\n3. what\n4. what" in several
 
 
-def test_a_name_from_data_is_no_option() -> None:
+def test_a_name_from_data_is_no_option():
     name = "\ue000a\ue001a=1\ue002--a 1\ue003a = 1\ue004"
     error = nf.SchemaError.missing_column(name, "score", "here", [])
     assert "--a" in str(error)
     assert str(error).splitlines()[0] == error.for_command_line().splitlines()[0]
 
 
-def test_hints_name_only_options_that_the_command_has() -> None:
+def test_hints_name_only_options_that_the_command_has():
     error = NciFramesError("what", hint=f"say {Option('on_invalid', 'drop')} or {Option('fold', 'f')}")
     assert error.for_command_line({"on_invalid"}).endswith("say --on-invalid drop or fold='f'")
 
@@ -113,9 +111,7 @@ def test_hints_name_only_options_that_the_command_has() -> None:
         ("check score.toml", "did you mean 'score'? name the column with columns.score"),
     ],
 )
-def test_messages_name_what_the_caller_has(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, arguments: str, told: str
-) -> None:
+def test_messages_name_what_the_caller_has(tmp_path, monkeypatch, arguments, told):
     """Those with a time or a folder in them; the others are in ``tests/snapshots``."""
     monkeypatch.chdir(tmp_path)
     pl.DataFrame({"model": "a", "label": [1, 0, None], "score": 0.5}).write_parquet("log.parquet")
@@ -127,7 +123,7 @@ def test_messages_name_what_the_caller_has(
     assert told in done.output
 
 
-def test_a_command_names_one_thing_in_the_singular(tmp_path: Path) -> None:
+def test_a_command_names_one_thing_in_the_singular(tmp_path):
     ledger, log, out = (str(tmp_path / name) for name in ("ledger", "log.parquet", "counts.csv"))
     pl.DataFrame({"model": ["a"], "label": [True], "score": [0.5]}).write_parquet(log)
     assert CliRunner().invoke(main, ["ledger", "append", ledger, log, "--thresholds", "0.5"]).exit_code == 0
@@ -147,7 +143,7 @@ def test_a_command_names_one_thing_in_the_singular(tmp_path: Path) -> None:
     ],
 )
 @pytest.mark.filterwarnings("default")
-def test_a_warning_is_a_line_of_the_command(tmp_path: Path, command: str) -> None:
+def test_a_warning_is_a_line_of_the_command(tmp_path, command):
     label = pl.Series([True, False] * 20)
     log = pl.DataFrame({"model": "a", "label": label, "score": np.linspace(0.1, 0.9, 40)})
     places = {name: tmp_path / name for name in ("LOGS", "TRAFFIC", "OUT", "LEDGER")}
@@ -166,9 +162,7 @@ def test_a_warning_is_a_line_of_the_command(tmp_path: Path, command: str) -> Non
     assert [line for line in told if not line.startswith("warning: ")] == []
 
 
-def test_a_working_directory_that_is_gone_is_an_error(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_working_directory_that_is_gone_is_an_error(tmp_path, monkeypatch):
     (tmp_path / "gone").mkdir()
     monkeypatch.chdir(tmp_path / "gone")
     (tmp_path / "gone").rmdir()

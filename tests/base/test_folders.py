@@ -80,7 +80,7 @@ def no_exchange(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(folders, "_exchange", lambda first, second: False)
 
 
-def test_the_new_folder_has_the_new_files_alone(tmp_path: Path) -> None:
+def test_the_new_folder_has_the_new_files_alone(tmp_path):
     out = tmp_path / "deep" / "out"
     publish(out, a="1", b="1")
     publish(out, b="2", c="2")
@@ -90,14 +90,14 @@ def test_the_new_folder_has_the_new_files_alone(tmp_path: Path) -> None:
 
 
 @pytest.mark.usefixtures("no_exchange")
-def test_a_system_that_cannot_exchange_folders_renames_twice(tmp_path: Path) -> None:
+def test_a_system_that_cannot_exchange_folders_renames_twice(tmp_path):
     publish(tmp_path / "out", a="1")
     publish(tmp_path / "out", b="2")
     assert texts(tmp_path / "out") == {"b": "2"}
     assert [path.name for path in tmp_path.iterdir()] == ["out"]
 
 
-def test_a_failure_leaves_the_older_folder_and_nothing_else(tmp_path: Path) -> None:
+def test_a_failure_leaves_the_older_folder_and_nothing_else(tmp_path):
     publish(tmp_path / "out", a="1")
     for out, error in ((tmp_path / "out", ZeroDivisionError), (tmp_path / "new" / "out", KeyboardInterrupt)):
         with pytest.raises(error):
@@ -107,7 +107,7 @@ def test_a_failure_leaves_the_older_folder_and_nothing_else(tmp_path: Path) -> N
 
 
 @pytest.mark.parametrize("name", ["notes.txt", "tables/mine.parquet", "link"])
-def test_files_of_others_are_never_deleted(tmp_path: Path, name: str) -> None:
+def test_files_of_others_are_never_deleted(tmp_path, name):
     out = tmp_path / "out"
     publish(out, a="1")
     (out / "tables").mkdir()
@@ -126,9 +126,7 @@ def test_files_of_others_are_never_deleted(tmp_path: Path, name: str) -> None:
         publish(other, a="2")
 
 
-def test_a_file_that_comes_in_the_last_moment_is_kept(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_file_that_comes_in_the_last_moment_is_kept(tmp_path, monkeypatch):
     out = tmp_path / "out"
     publish(out, a="1")
     swap = folders._swap
@@ -145,7 +143,7 @@ def test_a_file_that_comes_in_the_last_moment_is_kept(
     assert not (out / "a").exists()
 
 
-def test_a_folder_that_cannot_be_replaced_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_folder_that_cannot_be_replaced_is_refused(tmp_path, monkeypatch):
     (tmp_path / "file").write_text("x")
     for out in (tmp_path / "file", tmp_path / "file" / "out"):
         with pytest.raises(nf.ParameterError, match=r"the output must be a folder(.|\n)*/file'"):
@@ -157,7 +155,7 @@ def test_a_folder_that_cannot_be_replaced_is_refused(tmp_path: Path, monkeypatch
             publish(out)
 
 
-def test_a_link_to_a_folder_stays_a_link(tmp_path: Path) -> None:
+def test_a_link_to_a_folder_stays_a_link(tmp_path):
     (tmp_path / "real").mkdir()
     (tmp_path / "out").symlink_to(tmp_path / "real")
     publish(tmp_path / "out", a="1")
@@ -165,7 +163,7 @@ def test_a_link_to_a_folder_stays_a_link(tmp_path: Path) -> None:
     assert texts(tmp_path / "real") == {"a": "1"}
 
 
-def test_what_a_crash_left_is_removed_and_what_is_being_written_is_not(tmp_path: Path) -> None:
+def test_what_a_crash_left_is_removed_and_what_is_being_written_is_not(tmp_path):
     left = tmp_path / ".out.new"
     left.mkdir()
     (left / "half").write_text("x")
@@ -181,7 +179,7 @@ def test_what_a_crash_left_is_removed_and_what_is_being_written_is_not(tmp_path:
     assert sorted(path.name for path in tmp_path.iterdir()) == [".other.new", "out"]
 
 
-def test_an_old_folder_without_a_new_one_is_put_back(tmp_path: Path) -> None:
+def test_an_old_folder_without_a_new_one_is_put_back(tmp_path):
     publish(tmp_path / "out", a="1")
     (tmp_path / "out").rename(tmp_path / ".out.old")
     with pytest.raises(ZeroDivisionError):
@@ -195,13 +193,13 @@ def hindered(out: Path, hindrance: str) -> str:
     return in_python(HINDERED.format(hindrance=hindrance), out).stdout
 
 
-def test_a_disk_without_room_is_noticed_before_anything_is_done(tmp_path: Path) -> None:
+def test_a_disk_without_room_is_noticed_before_anything_is_done(tmp_path):
     limit = "resource.setrlimit(resource.RLIMIT_FSIZE, (1 << 20, 1 << 20))"
     assert hindered(tmp_path / "out", limit) == "4 File too large\n"
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_name_that_is_too_long_cannot_be_written(tmp_path: Path) -> None:
+def test_a_name_that_is_too_long_cannot_be_written(tmp_path):
     long = "x" * 300
     for out in (tmp_path / long, tmp_path / long / "out", tmp_path / "new" / long):
         with pytest.raises(nf.OutputError, match="File name too long"):
@@ -210,7 +208,7 @@ def test_a_name_that_is_too_long_cannot_be_written(tmp_path: Path) -> None:
     check_apart([str(tmp_path / long), f"{tmp_path}/{long}*"], tmp_path / "out")
 
 
-def test_a_folder_without_permission_is_noticed_before_anything_is_done(public_path: Path) -> None:
+def test_a_folder_without_permission_is_noticed_before_anything_is_done(public_path):
     public_path.chmod(0o555)
     nobody = "if os.getuid() == 0: os.setuid(65534)"  # root may write everywhere
     assert hindered(public_path / "out", nobody) == "4 Permission denied\n"
@@ -220,14 +218,13 @@ def test_a_folder_without_permission_is_noticed_before_anything_is_done(public_p
 
 @pytest.mark.thorough
 @pytest.mark.parametrize("times", [6, pytest.param(300, marks=pytest.mark.slow)])
-def test_a_killed_writer_leaves_the_old_folder_or_the_new_one(tmp_path: Path, times: int) -> None:
+def test_a_killed_writer_leaves_the_old_folder_or_the_new_one(tmp_path, times):
     out = tmp_path / "out"
     dice = np.random.default_rng(0)
     number = 0
     for _ in range(times):
         command = [sys.executable, "-c", WRITER, str(out), str(number)]
         writer = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
-        assert writer.stdout is not None
         assert writer.stdout.readline() == "ready\n"
         time.sleep(float(dice.uniform(0, 0.3)))
         writer.send_signal(signal.SIGKILL)
@@ -268,9 +265,7 @@ def test_a_killed_writer_leaves_the_old_folder_or_the_new_one(tmp_path: Path, ti
         ("s3://logs", "logs", True),
     ],
 )
-def test_an_output_among_its_sources_is_refused(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, source: str, out: str, apart: bool
-) -> None:
+def test_an_output_among_its_sources_is_refused(tmp_path, monkeypatch, source, out, apart):
     (tmp_path / "logs").mkdir()
     (tmp_path / "logs" / "a.parquet").write_text("x")
     (tmp_path / "link").symlink_to(tmp_path / "logs")
@@ -284,7 +279,7 @@ def test_an_output_among_its_sources_is_refused(
                 check_apart(["elsewhere", asked], Path(out))
 
 
-def test_a_link_to_itself_is_no_folder(tmp_path: Path) -> None:
+def test_a_link_to_itself_is_no_folder(tmp_path):
     loop = tmp_path / "loop"
     loop.symlink_to(loop)
     with pytest.raises(nf.ParameterError, match=r"must be a folder\n.*the link .*loop' to itself"):
@@ -294,7 +289,7 @@ def test_a_link_to_itself_is_no_folder(tmp_path: Path) -> None:
     assert loop.is_symlink()
 
 
-def test_an_earlier_output_is_no_log(tmp_path: Path) -> None:
+def test_an_earlier_output_is_no_log(tmp_path):
     publish(tmp_path / "logs" / "report", a="1")
     for source in (tmp_path / "logs", tmp_path / "logs" / "report", tmp_path / "log*"):
         with pytest.raises(nf.ParameterError, match=re.escape(str(tmp_path / "logs" / "report"))):

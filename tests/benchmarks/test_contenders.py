@@ -25,9 +25,7 @@ def programs() -> tuple[ModuleType, ModuleType]:
 
 
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
-def test_all_forms_count_the_same(
-    programs: tuple[ModuleType, ModuleType], dtype: str, tmp_path: Path
-) -> None:
+def test_all_forms_count_the_same(programs, dtype, tmp_path):
     contenders, run = programs
     write_synthetic_logs(tmp_path, rows=4000, models=2, folds=2, segments=2, files=2, dtype=dtype)
     files = [str(file) for file in sorted(tmp_path.glob("*.parquet"))]
@@ -42,7 +40,7 @@ def test_all_forms_count_the_same(
             assert contenders.digest(found, thresholds) == expected, form
 
 
-def test_a_digest_tells_one_row_in_another_bin(programs: tuple[ModuleType, ModuleType]) -> None:
+def test_a_digest_tells_one_row_in_another_bin(programs):
     contenders, _ = programs
     columns = {"model": "a", "fold": "b", "segment": "c"}
     rows = [{**columns, "bin": place, "positives": 1, "negatives": 2} for place in range(4)]

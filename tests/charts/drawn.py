@@ -143,7 +143,7 @@ def legible(chart: Any) -> dict[str, Any]:
         return [walk(part) for part in node] if isinstance(node, list) else _short(node)
 
     shared = ("$schema", "config")
-    return walk({key: part for key, part in spec.items() if key not in shared})  # type: ignore[no-any-return]
+    return walk({key: part for key, part in spec.items() if key not in shared})
 
 
 def _short(node: Any) -> Any:

@@ -125,7 +125,7 @@ def test_a_chart_has_at_most_five_thousand_rows():
     assert len(rows_of(chart_p3(projection(MAX_ROWS + 1)).to_dict())) == 2
 
 
-def test_a_precision_band_is_drawn_as_it_is() -> None:
+def test_a_precision_band_is_drawn_as_it_is():
     points = comparison().points.select("model", "threshold", "tp", "fp", "fn", "tn")
     rates = nf.compute_rates(points, interval="wilson")
     band = nf.precision_band(rates, prevalence=[0.001, 0.01, 0.1])

@@ -15,7 +15,7 @@ def ranking(rates: pl.DataFrame) -> pl.DataFrame:
     return nf.rank_models(nf.project_rates(points, metrics="f_beta", prevalence=[0.0, 0.001, 0.1, 0.5]))
 
 
-def test_the_map_has_straight_borders_at_lambda() -> None:
+def test_the_map_has_straight_borders_at_lambda():
     decisions = nf.decision_map(rates())
     spec = nf.chart_decision_map(decisions).to_dict()
     rows = rows_of(spec, "bands")
@@ -31,7 +31,7 @@ def test_the_map_has_straight_borders_at_lambda() -> None:
     assert encoding["x"]["scale"]["type"] == encoding["y"]["scale"]["type"] == "log"
 
 
-def test_the_order_of_the_rows_does_not_change_the_bar() -> None:
+def test_the_order_of_the_rows_does_not_change_the_bar():
     cells = {"tp": [60, 61], "fp": [1, 20], "fn": [40, 39], "tn": [999, 980]}
     counts = pl.DataFrame({"model": ["a", "b"], "threshold": 0.5, **cells})
     ranges = nf.winner_ranges(nf.compute_rates(counts), metric="f_beta", over="beta", prevalence=0.01)
@@ -41,7 +41,7 @@ def test_the_order_of_the_rows_does_not_change_the_bar() -> None:
     assert nf.chart_winner_ranges(ranges.reverse()).to_dict() == drawn
 
 
-def test_a_rank_of_a_value_that_the_log_does_not_support_is_dotted() -> None:
+def test_a_rank_of_a_value_that_the_log_does_not_support_is_dotted():
     frame = ranking(rates()).with_columns(supported=pl.col("prevalence") > 0.001, reason=pl.lit(too_few(900)))
     spec = nf.chart_rank_over_prevalence(frame).to_dict()
     assert spec["title"]["subtitle"].endswith("; dotted: too few negatives")
@@ -50,7 +50,7 @@ def test_a_rank_of_a_value_that_the_log_does_not_support_is_dotted() -> None:
     assert (solid, dotted) == ({0.1, 0.5}, {0.001, 0.1})
 
 
-def test_the_name_of_an_area_that_is_as_wide_everywhere_stands_in_the_middle() -> None:
+def test_the_name_of_an_area_that_is_as_wide_everywhere_stands_in_the_middle():
     grid = [1e-4, 1e-3, 1e-2, 0.1, 0.5]
     frame = nf.probability_best(rates(("a",)), metric="f_beta", threshold=0.5, prevalence=grid, repeats=20)
     told = frame.with_columns(supported=pl.lit(value=True))
@@ -58,7 +58,7 @@ def test_the_name_of_an_area_that_is_as_wide_everywhere_stands_in_the_middle() -
     assert (name["name"], name["prevalence"]) == ("a", pytest.approx(1e-2))
 
 
-def test_a_model_without_a_rank_leaves_a_gap() -> None:
+def test_a_model_without_a_rank_leaves_a_gap():
     frame = ranking(rates()).with_columns(
         rank=pl.when(pl.col("model") == "a", pl.col("prevalence") == 0.1).then(None).otherwise("rank")
     )
@@ -66,12 +66,12 @@ def test_a_model_without_a_rank_leaves_a_gap() -> None:
     assert [row["rank"] for row in rows if row["model"] == "a" and row["prevalence"] == 0.1] == [None]
 
 
-def test_an_observed_prevalence_outside_the_map_is_not_marked() -> None:
+def test_an_observed_prevalence_outside_the_map_is_not_marked():
     spec = nf.chart_decision_map(nf.decision_map(rates()), observed=0.75).to_dict()
     assert "rule" not in layers(spec)
 
 
-def test_areas_of_models_of_one_colour_differ_in_depth() -> None:
+def test_areas_of_models_of_one_colour_differ_in_depth():
     names = [f"m{i}" for i in range(10)]
     best = nf.probability_best(rates(tuple(names)), threshold=0.5, prevalence=[0.01, 0.1], repeats=20)
     encoding = layers(nf.chart_probability_best(best).to_dict())["areas"]["encoding"]
@@ -81,7 +81,7 @@ def test_areas_of_models_of_one_colour_differ_in_depth() -> None:
     assert look["m0"][0] == look["m8"][0]
 
 
-def test_areas_are_the_probabilities_and_pale_where_the_log_cannot_tell() -> None:
+def test_areas_are_the_probabilities_and_pale_where_the_log_cannot_tell():
     places = [1e-4, 1e-3, 1e-2, 1e-1]
     share = {"a": [1.0, 0.9, 0.3, 0.1], "b": [0.0, 0.1, 0.7, 0.9]}
     best = pl.concat(
@@ -107,7 +107,7 @@ def test_areas_are_the_probabilities_and_pale_where_the_log_cannot_tell() -> Non
     assert "untold" not in layers(nf.chart_probability_best(best.filter(model="b")).to_dict())
 
 
-def test_intervals_are_those_of_the_table_the_highest_value_first() -> None:
+def test_intervals_are_those_of_the_table_the_highest_value_first():
     table = nf.project_rates(rates().filter(threshold=0.5), metrics="f_beta", prevalence=0.1, band=True)
     spec = nf.chart_intervals(table).to_dict()
     (rows,) = spec["datasets"].values()

@@ -42,7 +42,7 @@ def log(tmp_path: Path) -> Path:
 
 
 @pytest.mark.thorough
-def test_a_report_in_a_process_of_its_own(log: Path, tmp_path: Path) -> None:
+def test_a_report_in_a_process_of_its_own(log, tmp_path):
     out = tmp_path / "out"
     options = [
         "--segments",
@@ -85,12 +85,12 @@ def written(folder: Path) -> set[str]:
 @pytest.mark.parametrize(
     ("name", "kinds"), [("formats", REPORT_KINDS), ("tables", TABLE_KINDS), ("charts", CHART_KINDS)]
 )
-def test_every_format_can_be_asked_for(name: str, kinds: tuple[str, ...]) -> None:
+def test_every_format_can_be_asked_for(name, kinds):
     assert tuple(Setting.of(ReportOptions, name).kind.choices) == kinds
 
 
 @pytest.mark.thorough
-def test_hostile_names_pass_through_every_format_that_is_asked_for(tmp_path: Path) -> None:
+def test_hostile_names_pass_through_every_format_that_is_asked_for(tmp_path):
     names = [*filter(None, NAMES), "\u202eevil\u2066", "\ue000option=1\ue001--option 1\ue002"]
     rows = len(names) + 1
     log = pl.DataFrame(
@@ -129,10 +129,10 @@ def test_hostile_names_pass_through_every_format_that_is_asked_for(tmp_path: Pat
 
 
 @pytest.mark.parametrize("width", [40, 80, 200])
-def test_short_names_have_room_in_every_table(width: int) -> None:
+def test_short_names_have_room_in_every_table(width):
     console = Console(file=io.StringIO(), width=width)
     print_comparison(comparison({"a": (0.82, 0.012), "b": (0.64, 0.004)}), console, questions=())
-    lines = console.file.getvalue().splitlines()  # type: ignore[attr-defined]
+    lines = console.file.getvalue().splitlines()
     rows = [line for line in lines if line.startswith("│")]
     assert {line[1:3] for line in rows} == {"a ", "b "}
     assert len(rows) == 2 * sum(line.startswith("┃model") for line in lines) > 0
@@ -140,13 +140,12 @@ def test_short_names_have_room_in_every_table(width: int) -> None:
 
 
 @pytest.mark.thorough
-def test_long_names_that_begin_alike_are_told_apart_at_80_columns() -> None:
+def test_long_names_that_begin_alike_are_told_apart_at_80_columns():
     names = [f"gradient boosted trees, depth 6, learning rate 0.{i}, on all columns" for i in range(3)]
     console = Console(file=io.StringIO(), width=80)
     print_comparison(
         comparison({name: (0.5, 0.01 * (i + 1)) for i, name in enumerate(names)}), console, questions=()
     )
-    assert isinstance(console.file, io.StringIO)
     text = console.file.getvalue()
     assert max(map(len, text.splitlines())) <= 80
     joined = "".join(line.split("│")[1].strip(" ") for line in text.splitlines() if line.count("│") > 2)
@@ -154,9 +153,7 @@ def test_long_names_that_begin_alike_are_told_apart_at_80_columns() -> None:
         assert joined.replace(" ", "").count(name.replace(" ", "")) == 5
 
 
-def test_a_folder_with_files_of_others_is_refused_before_anything_is_counted(
-    log: Path, tmp_path: Path
-) -> None:
+def test_a_folder_with_files_of_others_is_refused_before_anything_is_counted(log, tmp_path):
     out = tmp_path / "out"
     out.mkdir()
     (out / "notes.txt").write_text("mine")
@@ -167,7 +164,7 @@ def test_a_folder_with_files_of_others_is_refused_before_anything_is_counted(
 
 
 @pytest.mark.thorough
-def test_fewer_formats_leave_no_older_files(log: Path, tmp_path: Path) -> None:
+def test_fewer_formats_leave_no_older_files(log, tmp_path):
     out = tmp_path / "out"
     options = ["--out", str(out), *QUICK]
     ended(0, "report", str(log), *options, "--format", "md", "--tables", "csv,parquet")
@@ -178,7 +175,7 @@ def test_fewer_formats_leave_no_older_files(log: Path, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("source", ["log.parquet", ".", "*.parquet", "**/*.parquet"])
-def test_a_report_is_not_written_over_its_log(log: Path, source: str) -> None:
+def test_a_report_is_not_written_over_its_log(log, source):
     before = log.read_bytes()
     done = ended(2, "report", str(log.parent / source), "--out", str(log.parent))
     assert "the output lies among the sources, or holds one of them" in done.output
@@ -187,7 +184,7 @@ def test_a_report_is_not_written_over_its_log(log: Path, source: str) -> None:
 
 
 @pytest.mark.thorough
-def test_a_disk_that_fills_up_is_an_error_without_a_traceback(log: Path, tmp_path: Path) -> None:
+def test_a_disk_that_fills_up_is_an_error_without_a_traceback(log, tmp_path):
     """The folder that is checked before counting has room; the report then has not."""
     code = """
 import resource, sys
@@ -208,7 +205,7 @@ main(sys.argv[2:])
 
 
 @pytest.mark.thorough
-def test_one_column_per_model(tmp_path: Path) -> None:
+def test_one_column_per_model(tmp_path):
     pl.DataFrame({"y": ["bad", "ok", "ok"], "f": [0.9, 0.2, 0.3], "g": [0.1, 0.2, 0.3]}).write_parquet(
         tmp_path / "w.parquet"
     )
@@ -224,7 +221,7 @@ def test_one_column_per_model(tmp_path: Path) -> None:
 
 
 @pytest.mark.thorough
-def test_dropped_rows_are_reported(tmp_path: Path) -> None:
+def test_dropped_rows_are_reported(tmp_path):
     log = pl.DataFrame({"model": "a", "label": [1, 0, None], "score": [0.9, 0.1, 0.5]})
     log.write_parquet(tmp_path / "log.parquet")
     options = ["--on-invalid", "drop", "--out", str(tmp_path / "out"), *QUICK]
@@ -233,7 +230,7 @@ def test_dropped_rows_are_reported(tmp_path: Path) -> None:
     assert "log.parquet': 1 (label is null)" in done.output
 
 
-def test_bad_logs_end_with_their_exit_code_and_leave_an_older_report_alone(tmp_path: Path) -> None:
+def test_bad_logs_end_with_their_exit_code_and_leave_an_older_report_alone(tmp_path):
     out = tmp_path / "out"
     with publishing(out) as folder:
         (folder / "report.html").write_text("older")
@@ -255,7 +252,7 @@ def test_bad_logs_end_with_their_exit_code_and_leave_an_older_report_alone(tmp_p
     assert "the output must be a folder" in done.output
 
 
-def test_a_plan_says_how_many_rows_are_needed() -> None:
+def test_a_plan_says_how_many_rows_are_needed():
     done = ended(0, "plan", "--delta", "0.1", "--tpr", "0.6", "--fpr", "0.001")
     assert "required rows, at confidence 0.95 of each rate" in done.output
     (exact,) = (line for line in done.output.splitlines() if "exact" in line)
@@ -265,7 +262,7 @@ def test_a_plan_says_how_many_rows_are_needed() -> None:
     assert "381" in one
 
 
-def test_a_plan_says_what_a_test_set_supports() -> None:
+def test_a_plan_says_what_a_test_set_supports():
     size = ["--positives", "100", "--negatives", "10000", "--tpr", "0.6"]
     done = ended(0, "plan", *size, "--fpr", "0.001")
     assert "lowest prevalence at which the test set supports precision" in done.output
@@ -275,7 +272,7 @@ def test_a_plan_says_what_a_test_set_supports() -> None:
 
 
 @pytest.mark.thorough
-def test_no_name_and_no_path_can_steer_the_terminal(tmp_path: Path) -> None:
+def test_no_name_and_no_path_can_steer_the_terminal(tmp_path):
     evil = "\x1b[2J\u202ex\u200b"
     log = pl.DataFrame({"model": ["\x1b[2J[red]x[/red]"] * 2, "label": [1, 0], "score": [0.9, 0.1]})
     log.write_parquet(tmp_path / "log.parquet")
@@ -288,7 +285,7 @@ def test_no_name_and_no_path_can_steer_the_terminal(tmp_path: Path) -> None:
 
 
 @pytest.mark.thorough
-def test_a_log_with_a_model_without_a_name_is_bad_data(log: Path, tmp_path: Path) -> None:
+def test_a_log_with_a_model_without_a_name_is_bad_data(log, tmp_path):
     frame = pl.read_parquet(log)
     unnamed = pl.when(pl.col("model") != "forest").then("model").alias("model")
     frame.with_columns(unnamed).write_parquet(log)
@@ -301,7 +298,7 @@ def test_a_log_with_a_model_without_a_name_is_bad_data(log: Path, tmp_path: Path
 
 
 @pytest.mark.parametrize("name", ["x" * 4096, "x" * 4096 + "*", "x" * 300 + "/y"])
-def test_names_that_are_too_long(log: Path, tmp_path: Path, name: str) -> None:
+def test_names_that_are_too_long(log, tmp_path, name):
     missing = ended(3, "report", name, "--out", str(tmp_path / "out"))
     assert "no log matched the source" in missing.output
     unwritable = ended(4, "report", str(log), "--out", name)

@@ -56,7 +56,7 @@ def of_interpreter(told: str) -> bool:
 
 @pytest.mark.thorough
 @pytest.mark.parametrize("milliseconds", [0, 20, 50, 100, 150, 200, 250, 400])
-def test_an_interrupt_ends_the_command_cleanly(script: Path, tmp_path: Path, milliseconds: int) -> None:
+def test_an_interrupt_ends_the_command_cleanly(script, tmp_path, milliseconds):
     random_log(2000).write_parquet(tmp_path / "log.parquet")
     for _ in range(20):
         code, told = interrupted(
@@ -74,7 +74,7 @@ def test_an_interrupt_ends_the_command_cleanly(script: Path, tmp_path: Path, mil
     assert sorted(path.name for path in tmp_path.iterdir()) == ["log.parquet", "nci-frames"]
 
 
-def test_the_start_imports_nothing_in_which_an_interrupt_would_be_noticed() -> None:
+def test_the_start_imports_nothing_in_which_an_interrupt_would_be_noticed():
     code = (
         "import sys; before = set(sys.modules); import nci_frames.__main__; print(set(sys.modules) - before)"
     )
@@ -82,7 +82,7 @@ def test_the_start_imports_nothing_in_which_an_interrupt_would_be_noticed() -> N
     assert found == {"nci_frames", "nci_frames.__main__", "nci_frames.base", "nci_frames.base.interrupts"}
 
 
-def test_interrupts_that_are_ignored_stay_ignored() -> None:
+def test_interrupts_that_are_ignored_stay_ignored():
     code = "import signal, sys; signal.signal(signal.SIGINT, signal.SIG_IGN); "
     code += (
         "from nci_frames.base.interrupts import *; leave_when_interrupted(); clean_up_when_interrupted(); "
@@ -92,7 +92,7 @@ def test_interrupts_that_are_ignored_stay_ignored() -> None:
 
 
 @pytest.mark.thorough
-def test_a_full_disk_or_a_reader_that_has_gone_is_no_bug(tmp_path: Path) -> None:
+def test_a_full_disk_or_a_reader_that_has_gone_is_no_bug(tmp_path):
     """Standard output that cannot be written: exit code 4, with a message if somebody may still read it."""
     full = Path("/dev/full")
     if not full.exists():
@@ -118,7 +118,7 @@ def test_a_full_disk_or_a_reader_that_has_gone_is_no_bug(tmp_path: Path) -> None
             assert subprocess.run(command, cwd=ROOT, stderr=lost, check=False).returncode == code
 
 
-def test_an_interrupt_after_the_work_is_told_as_one() -> None:
+def test_an_interrupt_after_the_work_is_told_as_one():
     code = "import atexit, signal; atexit.register(signal.raise_signal, signal.SIGINT); "
     code += "from nci_frames.__main__ import main; main()"
     done = in_python(code, "plan", "--half-width", "0.05")
@@ -134,7 +134,7 @@ def test_an_interrupt_after_the_work_is_told_as_one() -> None:
         ("POLARS_ENGINE_AFFINITY", "gpu", None),
     ],
 )
-def test_an_environment_in_which_nothing_works_is_told(variable: str, value: str, told: str | None) -> None:
+def test_an_environment_in_which_nothing_works_is_told(variable, value, told):
     code = "from nci_frames.__main__ import main; main()"
     done = in_python(code, "plan", "--half-width", "0.05", **{variable: value})
     assert done.returncode == (2 if told else 0), done.stderr

@@ -3,7 +3,6 @@
 import dataclasses
 import json
 import tomllib
-from pathlib import Path
 
 import click
 import polars as pl
@@ -34,10 +33,10 @@ QUESTIONS = (
 
 
 @pytest.mark.parametrize("table", [ReportOptions, SegmentOptions])
-def test_every_setting_is_an_option_and_a_key(table: type) -> None:
+def test_every_setting_is_an_option_and_a_key(table):
     keys = json.loads(job_schema())["$defs"]["Report" if table is ReportOptions else "Segments"]
     for command in ("report", *(["demo"] if table is ReportOptions else [])):
-        options = {param.name: param for param in main.commands[command].params}  # type: ignore[attr-defined]
+        options = {param.name: param for param in main.commands[command].params}
         for field in dataclasses.fields(table):
             if (command, field.name) == ("demo", "title"):
                 continue
@@ -48,7 +47,7 @@ def test_every_setting_is_an_option_and_a_key(table: type) -> None:
 
 
 @pytest.mark.parametrize("asked", QUESTIONS)
-def test_a_job_and_the_command_answer_alike(tmp_path: Path, asked: str) -> None:
+def test_a_job_and_the_command_answer_alike(tmp_path, asked):
     write_nights(tmp_path / "logs", 2)
     text = SMALL.replace("0.25, 0.5", "0.25, 0.35, 0.5")
     job = small_job(tmp_path, text=text.replace("tables = []", 'tables = ["parquet"]') + asked)
@@ -72,7 +71,7 @@ def test_a_job_and_the_command_answer_alike(tmp_path: Path, asked: str) -> None:
 
 
 @pytest.mark.thorough
-def test_what_a_job_writes_besides(tmp_path: Path) -> None:
+def test_what_a_job_writes_besides(tmp_path):
     write_nights(tmp_path / "logs", 1)
     (tmp_path / "field.csv").write_text("country,prevalence,share\nat,0.01,0.4\nde,0.1,0.6\n")
     text = SMALL.replace("[0.01, 0.1]", '"field.csv"').replace('["json"]', '["txt", "json"]')
@@ -88,7 +87,7 @@ def test_what_a_job_writes_besides(tmp_path: Path) -> None:
     assert "forest" in facts["answer"]
 
 
-def test_the_answer_is_told_before_a_file_is_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_answer_is_told_before_a_file_is_written(tmp_path, monkeypatch):
     def full(*_: object, **__: object) -> None:
         raise OutputError("the disk is full")
 

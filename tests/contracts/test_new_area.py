@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import Iterator, Sequence
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -90,7 +89,7 @@ def counts(log: pl.DataFrame) -> pl.DataFrame:
     return nf.count_confusion(log, thresholds="exact")
 
 
-def test_its_values_are_those_of_the_rows_and_within_bounds(log: pl.DataFrame, counts: pl.DataFrame) -> None:
+def test_its_values_are_those_of_the_rows_and_within_bounds(log, counts):
     coarse = nf.count_confusion(log, thresholds=nf.uniform_thresholds(20))
     both = nf.compute_areas(counts, prevalence=ETAS, metrics=["mse", "pr_auc"])
     # What is asked for with it is as without it.
@@ -107,7 +106,7 @@ def test_its_values_are_those_of_the_rows_and_within_bounds(log: pl.DataFrame, c
     assert ranks.rows() == [("a", 1), ("m", 2), ("z", 3)]
 
 
-def test_it_is_resampled_and_compared(log: pl.DataFrame, counts: pl.DataFrame) -> None:
+def test_it_is_resampled_and_compared(log, counts):
     options: dict[str, Any] = {"prevalence": 0.1, "repeats": 100}
     table = nf.bootstrap(counts, metric=["mse", "recall"], threshold=counts["threshold"][0], **options)
     table = table.filter(metric="squared_error")
@@ -126,7 +125,7 @@ def test_it_is_resampled_and_compared(log: pl.DataFrame, counts: pl.DataFrame) -
 
 
 @pytest.mark.thorough
-def test_it_is_a_question_in_every_format(log: pl.DataFrame, counts: pl.DataFrame, tmp_path: Path) -> None:
+def test_it_is_a_question_in_every_format(log, counts, tmp_path):
     question = nf.Question(metric="mse", prevalence=0.1)
     comparison = nf.compare_models(counts, prevalence=ETAS, question=question)
     answer = comparison.answer
@@ -146,7 +145,7 @@ def test_it_is_a_question_in_every_format(log: pl.DataFrame, counts: pl.DataFram
     assert [row["model"] for row in rows] == ["a", "m", "z"]
 
 
-def test_gates_know_in_which_direction_it_is_better(log: pl.DataFrame) -> None:
+def test_gates_know_in_which_direction_it_is_better(log):
     gates: list[dict[str, Any]] = [
         {"name": "value", "prevalence": 0.1, "value_threshold": {"upper": 0.1}},
         {"name": "change", "prevalence": 0.1, "change_threshold": {"absolute": 0.01}},

@@ -78,7 +78,7 @@ CASES = [
 
 
 @pytest.mark.parametrize(("name", "option", "value", "told"), CASES)
-def test_what_no_function_takes(name: str, option: str, value: Any, told: str) -> None:
+def test_what_no_function_takes(name, option, value, told):
     with pytest.raises(nf.NciFramesError, match=f"(?s){told}"):
         with_odd_value(calls()[name], option, value)()
 
@@ -86,7 +86,7 @@ def test_what_no_function_takes(name: str, option: str, value: Any, told: str) -
 @pytest.mark.parametrize(
     "name", [name for name, call in calls().items() if call.kind in {"counts", "rates", "projection"}]
 )
-def test_an_empty_frame_has_the_columns_of_a_full_one(name: str) -> None:
+def test_an_empty_frame_has_the_columns_of_a_full_one(name):
     call = calls()[name]
     first, *others = call.frames
     full = call()

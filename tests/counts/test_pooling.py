@@ -1,7 +1,5 @@
 """Counts that are added: parts of a log, folds and segments, up to the largest sums."""
 
-from collections.abc import Callable
-
 import polars as pl
 import pytest
 from hypothesis import given
@@ -13,7 +11,7 @@ from tests.logs import random_log, small_logs
 
 @pytest.mark.thorough
 @given(log=small_logs())
-def test_pooling_exact_counts_is_counting_the_pool(log: pl.DataFrame) -> None:
+def test_pooling_exact_counts_is_counting_the_pool(log):
     log = log.with_columns(pl.col("score") + 0.0)
     counts = nf.count_confusion(log, thresholds="exact")
     pooled = nf.pool_counts(counts, over=["segment", "day"])
@@ -21,17 +19,17 @@ def test_pooling_exact_counts_is_counting_the_pool(log: pl.DataFrame) -> None:
 
 
 @pytest.mark.parametrize("thresholds", ["exact", [-0.5, 0.0, 0.5]], ids=str)
-def test_merging_parts_is_counting_the_whole(thresholds: object) -> None:
+def test_merging_parts_is_counting_the_whole(thresholds):
     log = random_log(900)
-    parts = [nf.count_confusion(log[part::3], thresholds=thresholds) for part in range(3)]  # type: ignore[arg-type]
-    whole = nf.count_confusion(log, thresholds=thresholds)  # type: ignore[arg-type]
+    parts = [nf.count_confusion(log[part::3], thresholds=thresholds) for part in range(3)]
+    whole = nf.count_confusion(log, thresholds=thresholds)
     assert_frame_equal(nf.merge_counts(*parts), whole)
     assert_frame_equal(
         nf.pool_counts(whole, over="fold"), nf.count_confusion(log, thresholds=thresholds, by="country")
-    )  # type: ignore[arg-type]
+    )
 
 
-def test_counts_of_rows_and_of_weights_add_up() -> None:
+def test_counts_of_rows_and_of_weights_add_up():
     log = random_log(300).drop("country")
     rows = nf.count_confusion(log[:100], thresholds=[0.0, 0.5])
     weights = nf.count_confusion(log[100:].with_columns(weight=pl.lit(1.0)), thresholds=[0.0, 0.5])
@@ -59,14 +57,14 @@ def test_counts_of_rows_and_of_weights_add_up() -> None:
         lambda frame: nf.compare_models(frame, prevalence=0.1, threshold=0.0, repeats=10).areas,
     ],
 )
-def test_rates_are_counts_too(function: Callable[[pl.DataFrame], pl.DataFrame]) -> None:
+def test_rates_are_counts_too(function):
     """What rates add to counts must not be taken for keys, which would part every point from the others."""
     counts = nf.count_confusion(random_log(), thresholds="exact")
     rates = nf.compute_rates(counts, interval="wilson").with_columns(reason=pl.lit(None, pl.String))
     assert_frame_equal(function(rates), function(counts))
 
 
-def test_one_sum_wherever_counts_are_pooled() -> None:
+def test_one_sum_wherever_counts_are_pooled():
     """To the bit, whatever the order of the rows, for pooling, folds and segments."""
     log = random_log(2000).with_columns(weight=pl.Series([0.1, 0.7, 1.3, 0.03] * 500))
     scan = nf.scan_predictions(log, fold="fold", segments=["country"], weight="weight")
@@ -79,7 +77,7 @@ def test_one_sum_wherever_counts_are_pooled() -> None:
         assert rolled["value"].to_list() == folds["pooled"].to_list() == recall
 
 
-def test_exact_and_other_counts_add_up_on_equal_thresholds() -> None:
+def test_exact_and_other_counts_add_up_on_equal_thresholds():
     """A filter by threshold leaves one group with scores below, and another without."""
     log = pl.DataFrame({"model": "a", "fold": ["1"] * 3 + ["2"] * 2, "label": [0, 1, 1, 0, 1]})
     log = log.with_columns(score=pl.Series([0.1, 0.5, 0.8, 0.5, 0.8]))
@@ -95,7 +93,7 @@ def huge(tp: int | float, fn: int | float = 0, **keys: object) -> pl.DataFrame:
 
 
 @pytest.mark.parametrize("resolution", ["grid", "exact"])
-def test_a_sum_of_more_rows_than_a_count_can_hold_is_refused(resolution: str) -> None:
+def test_a_sum_of_more_rows_than_a_count_can_hold_is_refused(resolution):
     most = 2**53
     number = dict.fromkeys(("day", "tp", "fp", "fn", "tn"), pl.Int64)
     half = huge(most // 2, day=1).with_columns(resolution=pl.lit(resolution), tn=0).cast(number)
@@ -108,7 +106,7 @@ def test_a_sum_of_more_rows_than_a_count_can_hold_is_refused(resolution: str) ->
         nf.merge_counts(*(day.drop("day") for day in [*days, days[0]]))
 
 
-def test_large_sums_are_exact() -> None:
+def test_large_sums_are_exact():
     odd = 2**52 - 1
     assert nf.merge_counts(huge(odd), huge(odd + 1))["tp"].to_list() == [2**53 - 1]
 
@@ -120,7 +118,7 @@ GRIDS = {
 
 
 @pytest.mark.parametrize("grid", [*GRIDS.values(), "exact"], ids=[*GRIDS, "exact"])
-def test_counts_are_added_in_any_order(grid: list[float] | str) -> None:
+def test_counts_are_added_in_any_order(grid):
     log = random_log(700)
     counts = nf.count_confusion(log, thresholds=grid)
     for over, by in (("fold", ["country"]), ("country", ["fold"]), (["country", "fold"], [])):
@@ -130,7 +128,7 @@ def test_counts_are_added_in_any_order(grid: list[float] | str) -> None:
 
 
 @pytest.mark.parametrize("words", [["exact", "grid"], ["grid", "exact"], ["exact", "exact"]], ids=str)
-def test_a_sum_is_exact_where_all_counts_are(words: list[str]) -> None:
+def test_a_sum_is_exact_where_all_counts_are(words):
     counts = pl.DataFrame({
         "model": "a", "day": ["1", "1", "2", "2"], "threshold": [0.1, 0.2] * 2, "tp": [6, 2, 8, 1],
         "fp": [3, 1, 4, 2], "fn": [0, 4, 0, 7], "tn": [0, 2, 0, 2], "resolution": [*words, "exact", "grid"],

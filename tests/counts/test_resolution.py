@@ -13,7 +13,7 @@ from tests.logs import exact_counts, random_log, small_logs
 PLAIN = exact_counts([True, False, True, True, False, False], [0.9, 0.8, 0.7, 0.3, 0.2, 0.1])
 
 
-def test_thresholds_below_a_filter_are_unknown() -> None:
+def test_thresholds_below_a_filter_are_unknown():
     """All three positives reach 0.2; the rows left of the counts show only two."""
     upper = PLAIN.filter(pl.col("threshold") >= 0.4)
     assert nf.bootstrap(PLAIN, metric="recall", threshold=0.2, repeats=2)["value"].item() == 1.0
@@ -24,7 +24,7 @@ def test_thresholds_below_a_filter_are_unknown() -> None:
     assert point["reason"].item() == "0.2 is not one of the counted thresholds"
 
 
-def test_each_group_is_known_by_itself() -> None:
+def test_each_group_is_known_by_itself():
     """One model has scores below the filter, the other has not."""
     high = exact_counts([True, False], [0.9, 0.8], model="high")
     both = pl.concat([PLAIN, high]).filter(pl.col("threshold") >= 0.4)
@@ -38,7 +38,7 @@ def test_each_group_is_known_by_itself() -> None:
 @pytest.mark.thorough
 # A threshold of 32 bits is the same number beside scores of Float32 and of Float64.
 @given(log=small_logs(), lowest=st.floats(-1, 1), at=st.floats(-1, 1, width=32))
-def test_filtered_counts_answer_rightly_or_not_at_all(log: pl.DataFrame, lowest: float, at: float) -> None:
+def test_filtered_counts_answer_rightly_or_not_at_all(log, lowest, at):
     log = log.with_columns(pl.col("score") + 0.0)
     counts = nf.count_confusion(log, thresholds="exact", by=[])
     upper = counts.filter(pl.col("threshold") >= lowest)
@@ -64,7 +64,7 @@ def test_filtered_counts_answer_rightly_or_not_at_all(log: pl.DataFrame, lowest:
 @pytest.mark.parametrize(
     "choose", [roc_convex_hull, lambda rates: nf.select_operating_points(rates, tpr=0.3)]
 )
-def test_chosen_rows_do_not_claim_every_score(choose) -> None:  # type: ignore[no-untyped-def]
+def test_chosen_rows_do_not_claim_every_score(choose):
     counts = nf.count_confusion(random_log(), thresholds="exact", by=[])
     chosen = choose(nf.compute_rates(counts))
     assert set(chosen["resolution"]) == {"grid"}
@@ -74,7 +74,7 @@ def test_chosen_rows_do_not_claim_every_score(choose) -> None:  # type: ignore[n
     assert (bounds["upper"] > bounds["lower"]).all()
 
 
-def test_weighted_counts_whose_lowest_row_is_all_rows_but_for_rounding() -> None:
+def test_weighted_counts_whose_lowest_row_is_all_rows_but_for_rounding():
     log = random_log().with_columns(weight=pl.Series([0.1, 0.7] * 250))
     scan = nf.scan_predictions(log, fold="fold", segments=["country"], weight="weight")
     folds = nf.pool_counts(nf.count_confusion(scan, thresholds="exact"), over=["fold", "country"])

@@ -32,9 +32,7 @@ def real(real_logs: Path) -> pl.DataFrame:
 
 
 @pytest.mark.thorough
-def test_every_row_is_predicted_once_in_each_repeat_in_folds_of_all_models(
-    real_logs: Path, real: pl.DataFrame
-) -> None:
+def test_every_row_is_predicted_once_in_each_repeat_in_folds_of_all_models(real_logs, real):
     models = real["model"].unique().to_list()
     assert len(models) >= 8
     paths = {f"dataset={name}/model={model}/part-0.parquet" for name in ROWS for model in models}
@@ -68,7 +66,7 @@ def test_every_row_is_predicted_once_in_each_repeat_in_folds_of_all_models(
         ("wine", datasets.load_wine, 2, lambda data: data.data[:, 0]),
     ],
 )
-def test_labels_and_segments_are_those_of_the_data(real, name, loader, positive, measure) -> None:
+def test_labels_and_segments_are_those_of_the_data(real, name, loader, positive, measure):
     data = loader()
     frame = real.filter(dataset=name)
     unit = frame["unit"].to_numpy()
@@ -88,7 +86,7 @@ def test_labels_and_segments_are_those_of_the_data(real, name, loader, positive,
 
 
 @pytest.mark.thorough
-def test_every_model_ranks_well_and_no_two_are_alike(real: pl.DataFrame) -> None:
+def test_every_model_ranks_well_and_no_two_are_alike(real):
     for name in ROWS:
         scores = {}
         for (model,), frame in real.filter(dataset=name).group_by("model"):
@@ -101,7 +99,7 @@ def test_every_model_ranks_well_and_no_two_are_alike(real: pl.DataFrame) -> None
 
 
 @pytest.mark.thorough
-def test_real_logs_are_repeatable_and_replaced(real: pl.DataFrame, tmp_path: Path) -> None:
+def test_real_logs_are_repeatable_and_replaced(real, tmp_path):
     stale = tmp_path / "dataset=wine" / "model=decision_tree" / "part-0.parquet"
     stale.parent.mkdir(parents=True)
     stale.write_bytes(b"of an earlier run")
@@ -112,7 +110,7 @@ def test_real_logs_are_repeatable_and_replaced(real: pl.DataFrame, tmp_path: Pat
 
 
 @pytest.mark.thorough
-def test_a_file_that_cannot_be_put_in_place_leaves_nothing_behind(tmp_path: Path) -> None:
+def test_a_file_that_cannot_be_put_in_place_leaves_nothing_behind(tmp_path):
     first = tmp_path / "dataset=wine" / "model=logistic_regression" / "part-0.parquet"
     first.mkdir(parents=True)
     with pytest.raises(ParameterError, match=r"part-0\.parquet"):
@@ -120,7 +118,7 @@ def test_a_file_that_cannot_be_put_in_place_leaves_nothing_behind(tmp_path: Path
     assert files_in(tmp_path) == set()
 
 
-def test_without_scikit_learn_the_error_says_what_to_install(tmp_path, monkeypatch) -> None:
+def test_without_scikit_learn_the_error_says_what_to_install(tmp_path, monkeypatch):
     for module in [name for name in sys.modules if name.split(".")[0] == "sklearn"] + ["sklearn"]:
         monkeypatch.setitem(sys.modules, module, None)
     with pytest.raises(MissingPackageError) as caught:
@@ -131,6 +129,6 @@ def test_without_scikit_learn_the_error_says_what_to_install(tmp_path, monkeypat
 
 
 @pytest.mark.thorough
-def test_importing_the_module_imports_no_learning_library() -> None:
+def test_importing_the_module_imports_no_learning_library():
     code = "import sys, nci_frames.demo; print({'sklearn', 'scipy'} & set(sys.modules))"
     assert in_python(code).stdout.strip() == "set()"

@@ -21,7 +21,7 @@ def log(real_logs: Path) -> pl.DataFrame:
     return scan.collect().filter(pl.col("dataset").is_in(DATASETS))
 
 
-def test_areas_equal_scikit_learn_at_every_prevalence(log: pl.DataFrame) -> None:
+def test_areas_equal_scikit_learn_at_every_prevalence(log):
     counts = nf.count_confusion(log, thresholds="exact", by="dataset")
     areas = nf.compute_areas(counts, prevalence=PREVALENCES)
     assert len(areas) == log["model"].n_unique() * len(DATASETS) * (len(PREVALENCES) + 1)
@@ -35,7 +35,7 @@ def test_areas_equal_scikit_learn_at_every_prevalence(log: pl.DataFrame) -> None
             assert row["value"] == pytest.approx(measure(label, score, sample_weight=weight), abs=1e-12)
 
 
-def test_precision_keeps_its_order_and_f1_and_pr_auc_do_not(log: pl.DataFrame) -> None:
+def test_precision_keeps_its_order_and_f1_and_pr_auc_do_not(log):
     counts = nf.count_confusion(log.filter(dataset="digits"), thresholds="exact", by=[])
     comparison = nf.compare_models(counts, prevalence=PREVALENCES)
 

@@ -33,7 +33,7 @@ def density(x: NDArray[np.float64], a: float, b: float) -> NDArray[np.float64]:
     return a * b * x ** (a - 1) * (1 - x**a) ** (b - 1)
 
 
-def test_rates_are_survival_functions_of_the_law() -> None:
+def test_rates_are_survival_functions_of_the_law():
     law = ScoreLaw(positive=(2.0, 3.0), negative=(0.5, 1.5))
     t = np.array([[-1.0, 0.0, 0.25], [0.64, 1.0, 7.0]])
     expected_tpr = [[1, 1, (15 / 16) ** 3], [(1 - 0.64**2) ** 3, 0, 0]]
@@ -45,7 +45,7 @@ def test_rates_are_survival_functions_of_the_law() -> None:
 
 
 @pytest.mark.parametrize("prevalence", [1e-9, 1e-4, 0.1, 0.5, 0.9, 1 - 1e-9])
-def test_pr_auc_has_closed_forms_where_fpr_is_a_power_of_tpr(prevalence: float) -> None:
+def test_pr_auc_has_closed_forms_where_fpr_is_a_power_of_tpr(prevalence):
     odds = prevalence / (1 - prevalence)
     # Precision at recall t is eta t / (eta t + (1-eta) t^k), where k = b- / b+.
     square = ScoreLaw(positive=(1.7, 1.5), negative=(1.7, 3.0))
@@ -59,7 +59,7 @@ def test_pr_auc_has_closed_forms_where_fpr_is_a_power_of_tpr(prevalence: float) 
 
 @pytest.mark.parametrize("prevalence", [1e-4, 0.01, 0.5])
 @pytest.mark.parametrize("model", range(8))
-def test_areas_agree_with_an_integral_over_the_threshold(model: int, prevalence: float) -> None:
+def test_areas_agree_with_an_integral_over_the_threshold(model, prevalence):
     law = synthetic_laws(8)[f"model_{model:02d}"]
     x, w = graded_panels()
     tpr, fpr = law.tpr(x), law.fpr(x)
@@ -71,13 +71,13 @@ def test_areas_agree_with_an_integral_over_the_threshold(model: int, prevalence:
     assert law.pr_auc(prevalence) == pytest.approx(expected, abs=1e-10)
 
 
-def test_pr_auc_has_analytic_limits() -> None:
+def test_pr_auc_has_analytic_limits():
     law = synthetic_laws(1)["model_00"]
     assert law.pr_auc(0) == 0.0
     assert law.pr_auc(1) == 1.0
 
 
-def test_areas_of_extreme_laws_stay_finite() -> None:
+def test_areas_of_extreme_laws_stay_finite():
     nearly_perfect = ScoreLaw(positive=(50.0, 0.02), negative=(0.02, 50.0))
     assert nearly_perfect.roc_auc() == pytest.approx(1.0, abs=1e-12)
     assert nearly_perfect.pr_auc(1e-6) == pytest.approx(1.0, abs=1e-6)
@@ -85,7 +85,7 @@ def test_areas_of_extreme_laws_stay_finite() -> None:
     assert hopeless.roc_auc() == pytest.approx(0.0, abs=1e-12)
 
 
-def test_sample_follows_the_law_and_uses_one_number_for_each_score() -> None:
+def test_sample_follows_the_law_and_uses_one_number_for_each_score():
     law = synthetic_laws(4)["model_03"]
     labels = np.arange(200_000) % 4 == 0
     rng, twin = np.random.default_rng(7), np.random.default_rng(7)
@@ -103,14 +103,14 @@ def test_sample_follows_the_law_and_uses_one_number_for_each_score() -> None:
         assert distance * math.sqrt(drawn.size) < 1.95
 
 
-def test_laws_keep_their_names_and_are_all_distinct() -> None:
+def test_laws_keep_their_names_and_are_all_distinct():
     laws = synthetic_laws(120)
     assert list(laws) == [f"model_{i:02d}" for i in range(120)]
     assert len(set(laws.values())) == 120
     assert list(laws.items())[:3] == list(synthetic_laws(3).items())
 
 
-def test_roc_curves_of_any_two_laws_cross() -> None:
+def test_roc_curves_of_any_two_laws_cross():
     laws = synthetic_laws(20).values()
     fpr = np.concatenate([np.logspace(-12, -1, 200), np.linspace(0.1, 1, 2000, endpoint=False)[1:]])
     late = 1 - np.logspace(-1, -9, 200)
@@ -132,7 +132,7 @@ def synthetic(tmp_path_factory: pytest.TempPathFactory) -> pl.DataFrame:
 
 
 @pytest.mark.thorough
-def test_synthetic_log_has_exactly_the_rows_asked_for(synthetic: pl.DataFrame) -> None:
+def test_synthetic_log_has_exactly_the_rows_asked_for(synthetic):
     assert synthetic.schema == {
         "model": pl.String,
         "fold": pl.String,
@@ -150,7 +150,7 @@ def test_synthetic_log_has_exactly_the_rows_asked_for(synthetic: pl.DataFrame) -
 
 
 @pytest.mark.thorough
-def test_all_models_score_the_same_units(synthetic: pl.DataFrame) -> None:
+def test_all_models_score_the_same_units(synthetic):
     units = synthetic.group_by("unit").agg(
         pl.col("model").n_unique().cast(pl.Int64), pl.col("fold", "segment", "label").n_unique()
     )
@@ -159,7 +159,7 @@ def test_all_models_score_the_same_units(synthetic: pl.DataFrame) -> None:
 
 
 @pytest.mark.thorough
-def test_counted_areas_are_those_of_the_law(synthetic: pl.DataFrame) -> None:
+def test_counted_areas_are_those_of_the_law(synthetic):
     for model, law in synthetic_laws(4).items():
         frame = synthetic.filter(model=model)
         label, score = frame["label"].to_numpy(), frame["score"].to_numpy()
@@ -169,7 +169,7 @@ def test_counted_areas_are_those_of_the_law(synthetic: pl.DataFrame) -> None:
 
 
 @pytest.mark.thorough
-def test_classes_folds_and_segments_are_independent_and_have_their_shares(synthetic: pl.DataFrame) -> None:
+def test_classes_folds_and_segments_are_independent_and_have_their_shares(synthetic):
     units = synthetic.filter(model="model_00")
     n = units.height
     assert abs(units["label"].mean() - 0.2) < 4 * math.sqrt(0.2 * 0.8 / n)
@@ -188,7 +188,7 @@ def test_classes_folds_and_segments_are_independent_and_have_their_shares(synthe
 
 
 @pytest.mark.thorough
-def test_scores_of_two_models_are_independent_given_the_label(synthetic: pl.DataFrame) -> None:
+def test_scores_of_two_models_are_independent_given_the_label(synthetic):
     for is_positive in (True, False):
         wide = (
             synthetic.filter(label=is_positive).pivot(on="model", index="unit", values="score").drop_nulls()
@@ -198,7 +198,7 @@ def test_scores_of_two_models_are_independent_given_the_label(synthetic: pl.Data
         assert (np.abs(off_diagonal) < 4.5 / math.sqrt(wide.height)).all()
 
 
-def test_rows_do_not_depend_on_the_files_and_the_same_seed_repeats_them(tmp_path: Path) -> None:
+def test_rows_do_not_depend_on_the_files_and_the_same_seed_repeats_them(tmp_path):
     options = {"rows": 10_007, "models": 3, "folds": 4, "segments": 5, "seed": 11}
     one = pl.read_parquet(write_synthetic_logs(tmp_path / "one", files=1, **options))
     seven = pl.read_parquet(write_synthetic_logs(tmp_path / "seven", files=7, **options))
@@ -215,13 +215,13 @@ def test_rows_do_not_depend_on_the_files_and_the_same_seed_repeats_them(tmp_path
 
 
 @pytest.mark.thorough
-def test_files_have_some_millions_of_rows_unless_told(tmp_path: Path) -> None:
+def test_files_have_some_millions_of_rows_unless_told(tmp_path):
     write_synthetic_logs(tmp_path, rows=2_600_000, models=2, dtype="float32")
     rows = [pl.scan_parquet(path).select(pl.len()).collect().item() for path in sorted(tmp_path.iterdir())]
     assert rows == [1_300_000] * 2
 
 
-def test_float32_scores_are_the_rounded_float64_scores(tmp_path: Path) -> None:
+def test_float32_scores_are_the_rounded_float64_scores(tmp_path):
     double = pl.read_parquet(write_synthetic_logs(tmp_path / "double", rows=5_000))
     single = pl.read_parquet(write_synthetic_logs(tmp_path / "single", rows=5_000, dtype="float32"))
     assert single.schema["score"] == pl.Float32
@@ -229,14 +229,14 @@ def test_float32_scores_are_the_rounded_float64_scores(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("prevalence", [0, 1])
-def test_a_log_of_one_class_and_of_one_row(tmp_path: Path, prevalence: int) -> None:
+def test_a_log_of_one_class_and_of_one_row(tmp_path, prevalence):
     log = pl.read_parquet(write_synthetic_logs(tmp_path / "class", rows=50_000, prevalence=prevalence))
     assert log["label"].unique().to_list() == [bool(prevalence)]
     row = pl.read_parquet(write_synthetic_logs(tmp_path / "row", rows=1, prevalence=prevalence))
     assert row.select("model", "fold", "unit", "label").rows() == [("model_00", "fold_0", 0, prevalence)]
 
 
-def test_a_folder_with_files_of_another_log_is_refused(tmp_path: Path) -> None:
+def test_a_folder_with_files_of_another_log_is_refused(tmp_path):
     write_synthetic_logs(tmp_path, rows=100, files=3)
     before = {path: path.read_bytes() for path in tmp_path.iterdir()}
     with pytest.raises(ParameterError, match="the folder contains Parquet files of another log") as caught:

@@ -12,15 +12,15 @@ API = runpy.run_path(str(Path(__file__).parents[2] / "docs" / "api.py"))
 STUB = API["STUB"].read_text(encoding="utf-8")
 
 
-def test_the_stub_is_sorted_by_room() -> None:
+def test_the_stub_is_sorted_by_room():
     assert API["sorted_stub"](STUB) == STUB, "run `make api`"
 
 
-def test_the_page_is_what_the_docstrings_say() -> None:
+def test_the_page_is_what_the_docstrings_say():
     assert API["page"](STUB) == API["PAGE"].read_text(encoding="utf-8"), "run `make api`"
 
 
-def test_every_public_name_is_on_the_page_once_with_a_summary() -> None:
+def test_every_public_name_is_on_the_page_once_with_a_summary():
     first, rest = API["page"](STUB).split("## All, by subpackage")
     assert first.count("| `") == len(API["FIRST"])
     rows = [re.split(r"(?<!\\)\|", line) for line in rest.splitlines() if line.startswith("| `")]
@@ -28,12 +28,12 @@ def test_every_public_name_is_on_the_page_once_with_a_summary() -> None:
     assert all(row[2].strip().endswith((".", ":")) for row in rows)
 
 
-def test_a_name_in_the_wrong_place_is_moved_to_its_room() -> None:
+def test_a_name_in_the_wrong_place_is_moved_to_its_room():
     *rest, last = STUB.splitlines()
     assert "errors" in last
     assert API["sorted_stub"]("\n".join([last, *rest])) == STUB
 
 
-def test_a_room_that_is_not_listed_is_named() -> None:
+def test_a_room_that_is_not_listed_is_named():
     with pytest.raises(LookupError, match=r"cellar\.wine has public names: add its room"):
         API["sorted_stub"](STUB + "from .cellar.wine import red as red\n")

@@ -57,7 +57,7 @@ def templates() -> list[re.Pattern[str]]:
     return [re.compile(pattern) for pattern in found]
 
 
-def test_every_claim_of_the_table_is_one_that_the_program_measures() -> None:
+def test_every_claim_of_the_table_is_one_that_the_program_measures():
     known = templates()
     lines = simulated()
     assert len(lines) > 50
@@ -66,7 +66,7 @@ def test_every_claim_of_the_table_is_one_that_the_program_measures() -> None:
     assert all(re.fullmatch(r"-?\d+\.\d{3} ± \d+\.\d{3}", seen) for *_, seen in lines)
 
 
-def test_every_function_that_claims_something_is_simulated() -> None:
+def test_every_function_that_claims_something_is_simulated():
     source = "".join(path.read_text(encoding="utf-8") for path in PROGRAMS.glob("*.py"))
     called = set(re.findall(r"\bnf\.(\w+)\(", source))
     functions = [
@@ -79,7 +79,7 @@ def test_every_function_that_claims_something_is_simulated() -> None:
     assert sorted(set(functions) - called) == []
 
 
-def test_where_the_page_promises_a_number_it_is_reached() -> None:
+def test_where_the_page_promises_a_number_it_is_reached():
     """Within four standard errors, but for the claims of which the page says that they fail."""
     fails = ('"delong', '"newcombe', '"wald', '"logit', "20 + 2")
     wrong = []
@@ -98,7 +98,7 @@ def test_where_the_page_promises_a_number_it_is_reached() -> None:
 
 @pytest.mark.thorough
 @pytest.mark.parametrize("name", ["accuracy", "predictive_values", "planning"])
-def test_the_program_prints_the_lines_of_the_page(name: str, program: SimpleNamespace) -> None:
+def test_the_program_prints_the_lines_of_the_page(name, program):
     (claim,) = [claim for claim in program.CLAIMS if claim.__name__ == name]
     lines = [[cell.strip() for cell in seen.line.strip("| ").split(" | ")] for seen in claim(0.01)]
     page = [line[:3] for line in simulated()]
@@ -106,7 +106,7 @@ def test_the_program_prints_the_lines_of_the_page(name: str, program: SimpleName
     assert [line[:3] for line in lines if line[:3] not in page] == []
 
 
-def test_every_group_of_claims_has_a_name_of_its_own(program: SimpleNamespace) -> None:
+def test_every_group_of_claims_has_a_name_of_its_own(program):
     names = [claim.__name__ for claim in program.CLAIMS]
     assert len(set(names)) == len(names) > 15
     assert program.PAGE == ROOT / "docs" / "honesty.md"

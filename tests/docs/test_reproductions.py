@@ -64,7 +64,7 @@ def check(name: str, made: Reproduction) -> None:
 @pytest.mark.parametrize(
     "name", [*QUICK, *(pytest.param(name, marks=pytest.mark.thorough) for name in EXACT)]
 )
-def test_the_numbers_are_those_of_the_source_and_of_the_page(name: str) -> None:
+def test_the_numbers_are_those_of_the_source_and_of_the_page(name):
     made = reproduce(name)
     check(name, made)
     assert written(PAGE.read_text(encoding="utf-8"), name) == (row(made), section(name, made)), (
@@ -74,12 +74,12 @@ def test_the_numbers_are_those_of_the_source_and_of_the_page(name: str) -> None:
 
 @pytest.mark.thorough
 @pytest.mark.parametrize("name", [*TRAINED, "f_beta_plot_fig2_split"])
-def test_a_small_version_with_trained_models(name: str) -> None:
+def test_a_small_version_with_trained_models(name):
     check(name, reproduce(name, **({"small": True} if name in TRAINED else {})))
 
 
 @pytest.mark.thorough
-def test_sub_sampling_real_logs(real_logs: Path) -> None:
+def test_sub_sampling_real_logs(real_logs):
     made = evaluation_fig6_subsampling.reproduce(real_logs)
     check("evaluation_fig6_subsampling", made)
     # Few positives: the range is several times that of few negatives.
@@ -90,12 +90,12 @@ def test_sub_sampling_real_logs(real_logs: Path) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", [*TRAINED, *WHOLE])
-def test_the_whole_versions(name: str) -> None:
+def test_the_whole_versions(name):
     check(name, reproduce(name))
 
 
 @pytest.mark.slow
-def test_table_2_differs_by_chance_only() -> None:
+def test_table_2_differs_by_chance_only():
     made = reproduce("cost_table2")
     assert made.number("largest difference of LDC, QDC, PARZEN, in deviations") < 2
     assert made.number("largest difference of MOGC, in deviations") < 3
@@ -104,7 +104,7 @@ def test_table_2_differs_by_chance_only() -> None:
     assert made.number("deviations of the table over ours of a fold, median") < 0.3
 
 
-def test_every_example_is_on_the_page_and_is_tested_with_its_pictures() -> None:
+def test_every_example_is_on_the_page_and_is_tested_with_its_pictures():
     sources = {path.stem: path.read_text() for path in FOLDER.glob("*.py")}
     modules = {name for name, source in sources.items() if "def reproduce(" in source}
     assert modules == set(EXAMPLES) == {*QUICK, *EXACT, *TRAINED, *WHOLE}
@@ -115,7 +115,7 @@ def test_every_example_is_on_the_page_and_is_tested_with_its_pictures() -> None:
     assert all(path.stat().st_size < 40_000 for path in PICTURES.glob("*.png"))
 
 
-def test_examples_use_only_the_public_interface() -> None:
+def test_examples_use_only_the_public_interface():
     for path in FOLDER.glob("*.py"):
         imports = re.findall(r"^(?:import|from) nci_frames.*", path.read_text(), re.MULTILINE)
         assert set(imports) <= {"import nci_frames as nf"} | {i for i in imports if ".demo import " in i}, (
@@ -123,7 +123,7 @@ def test_examples_use_only_the_public_interface() -> None:
         )
 
 
-def test_agreement_is_judged_by_the_decimals_that_are_printed() -> None:
+def test_agreement_is_judged_by_the_decimals_that_are_printed():
     agree = [("0.83", 5 / 6), ("1.45e-3", 0.00144855), ("46.08 ± 0.51", 46.084), ("rises", "rises")]
     differ = [
         ("0.83", 0.8351),
@@ -138,7 +138,7 @@ def test_agreement_is_judged_by_the_decimals_that_are_printed() -> None:
     assert about.difference == pytest.approx(-1.08)
 
 
-def test_the_page_says_what_differs() -> None:
+def test_the_page_says_what_differs():
     numbers = [Number("a", "0.5", 0.5), Number("b|c", "0.5", 0.75, "a slip"), Number("d", "1", 3, about=True)]
     made = Reproduction("Title.\n\nSource: x\n\nHere: y\n", "A (2020)", numbers, {})
     assert row(made) == "| Title | 2 | 1 | b\\|c: 0.5, here 0.75 (a slip) |"
@@ -148,13 +148,13 @@ def test_the_page_says_what_differs() -> None:
     assert row(made._replace(numbers=numbers[:1])) == "| Title | 1 | 1 | none |"
 
 
-def test_a_page_is_written_again_from_its_parts() -> None:
+def test_a_page_is_written_again_from_its_parts():
     text = PAGE.read_text(encoding="utf-8")
     assert page([written(text, name) for name in EXAMPLES]) == text
 
 
 @pytest.mark.thorough
-def test_an_example_runs_alone(tmp_path: Path) -> None:
+def test_an_example_runs_alone(tmp_path):
     command = [sys.executable, "-m", "examples.reproductions.evaluation_fig1_p3", str(tmp_path / "charts")]
     printed = subprocess.run(command, cwd=ROOT, check=True, capture_output=True, encoding="utf-8").stdout
     assert "Source: " in printed

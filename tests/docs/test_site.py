@@ -55,7 +55,7 @@ def headings(path: Path) -> set[str]:
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
-def test_every_link_leads_to_a_file_and_a_heading_that_exist(page: Path) -> None:
+def test_every_link_leads_to_a_file_and_a_heading_that_exist(page):
     links = [str(token.attrs.get("href") or token.attrs.get("src") or "") for token in tokens(page)]
     html = " ".join(token.content for token in tokens(page) if token.type.startswith("html"))
     links += re.findall(r"(?:src|srcset)=\"([^\"]+)\"", html)
@@ -72,9 +72,7 @@ def test_every_link_leads_to_a_file_and_a_heading_that_exist(page: Path) -> None
 
 
 @pytest.mark.thorough
-def test_the_command_of_the_first_page_ranks_the_models_of_a_wide_file(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_command_of_the_first_page_ranks_the_models_of_a_wide_file(tmp_path, monkeypatch):
     page = (DOCS / "start.md").read_text(encoding="utf-8")
     (command,) = re.findall(r"^\.venv/bin/nci-frames (.*?[^\\])$", page, re.MULTILINE | re.DOTALL)
     monkeypatch.chdir(tmp_path)
@@ -88,7 +86,7 @@ def test_the_command_of_the_first_page_ranks_the_models_of_a_wide_file(
     assert Path("report/report.html").is_file()
 
 
-def test_every_page_is_in_the_navigation_once() -> None:
+def test_every_page_is_in_the_navigation_once():
     listed = conf.listed_pages((DOCS / "index.md").read_text(encoding="utf-8"))
     pages = [page for part in listed.values() for page in part]
     assert sorted([*pages, "index"]) == sorted(path.stem for path in DOCS.glob("*.md"))
@@ -98,14 +96,14 @@ def test_every_page_is_in_the_navigation_once() -> None:
     assert source[0].count(":caption: ") == len(listed)
 
 
-def test_the_page_of_the_api_leads_to_the_pages_of_the_rooms() -> None:
+def test_the_page_of_the_api_leads_to_the_pages_of_the_rooms():
     source = [(DOCS / "api.md").read_text(encoding="utf-8")]
     conf.add_navigation(None, "api", source)
     assert "| {any}`compute_areas <nci_frames.compute_areas>` |" in source[0]
     assert "reference/evaluation.areas" in source[0].splitlines()
 
 
-def test_every_public_name_is_in_the_reference_once(tmp_path: Path) -> None:
+def test_every_public_name_is_in_the_reference_once(tmp_path):
     reference.write_pages(tmp_path, STUB)
     before = {path: path.stat().st_mtime_ns for path in tmp_path.iterdir()}
     (tmp_path / "cellar.rst").touch()
@@ -119,7 +117,7 @@ def test_every_public_name_is_in_the_reference_once(tmp_path: Path) -> None:
     assert ".. autoclass:: nci_frames.CountsLedger\n   :members:" in text
 
 
-def test_the_table_of_a_docstring_keeps_its_cells() -> None:
+def test_the_table_of_a_docstring_keeps_its_cells():
     made = reference.with_list_tables(RETURNS.splitlines())
     assert made[:5] == RETURNS.splitlines()[:5]
     assert made[-3:] == ["Notes", "-----", "None."]
@@ -131,14 +129,14 @@ def test_the_table_of_a_docstring_keeps_its_cells() -> None:
     ]
 
 
-def test_the_tables_of_every_docstring_keep_to_their_columns() -> None:
+def test_the_tables_of_every_docstring_keep_to_their_columns():
     documented = [(inspect.getdoc(getattr(nf, name)) or "").splitlines() for name in nf.__all__]
     made = [line for lines in documented for line in reference.with_list_tables(lines)]
     assert made.count(".. list-table::") > 40
     assert not any(re.fullmatch("=+( =+)+", line) for line in made)
 
 
-def test_a_table_that_is_drawn_wrongly_is_an_error() -> None:
+def test_a_table_that_is_drawn_wrongly_is_an_error():
     table = ["=== ===", "a   b", "=== ===", "much too", "=== ==="]
     with pytest.raises(ValueError, match="this line of a table leaves its column: much too"):
         reference.with_list_tables(table)

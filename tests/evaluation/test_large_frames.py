@@ -42,7 +42,7 @@ def numpy_peak(function: Callable[[], object]) -> int:
         tracemalloc.stop()
 
 
-def test_rates_are_computed_some_rows_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_rates_are_computed_some_rows_at_a_time(monkeypatch):
     log = random_log(300)
     one_class = log.filter(~pl.col("label")).with_columns(model=pl.lit("no positives"))
     counts = nf.count_confusion(pl.concat([log, one_class]), thresholds="exact").rechunk()
@@ -52,14 +52,14 @@ def test_rates_are_computed_some_rows_at_a_time(monkeypatch: pytest.MonkeyPatch)
     assert_frame_equal(nf.compute_rates(counts), whole, check_exact=True)
 
 
-def test_pooling_takes_little_memory_besides_its_result(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_pooling_takes_little_memory_besides_its_result(monkeypatch):
     monkeypatch.setattr("nci_frames.counts.exact_sums._ROWS_AT_A_TIME", 2_000)
     counts = distinct_scores(16, 2_000)
     result = nf.pool_counts(counts, over="country").height * ROW
     assert numpy_peak(lambda: nf.pool_counts(counts, over="country")) < 1.6 * result
 
 
-def test_histograms_are_made_one_at_a_time() -> None:
+def test_histograms_are_made_one_at_a_time():
     counts = distinct_scores(16, 2_000)
     groups, of_group = histograms(counts)
     assert len(groups) == 32
@@ -73,14 +73,14 @@ def test_histograms_are_made_one_at_a_time() -> None:
 
 
 @pytest.mark.parametrize("thresholds", ["exact", [-0.5, 0.0, 0.5, 2.0]], ids=str)
-def test_rows_near_several_thresholds_are_those_near_each(thresholds: object) -> None:
-    counts = nf.count_confusion(random_log(200), thresholds=thresholds)  # type: ignore[arg-type]
+def test_rows_near_several_thresholds_are_those_near_each(thresholds):
+    counts = nf.count_confusion(random_log(200), thresholds=thresholds)
     both = near_threshold(counts, -0.001, 0.4)
     each = pl.concat([near_threshold(counts, -0.001), near_threshold(counts, 0.4)]).unique()
     assert_frame_equal(both, each, check_row_order=False)
 
 
-def test_rows_that_follow_each_other_are_found_as_others_are() -> None:
+def test_rows_that_follow_each_other_are_found_as_others_are():
     counts = nf.count_confusion(random_log(90), thresholds="exact")
     for condition in (pl.col("model") == "forest", pl.col("tp") > 3, pl.lit(value=False)):
         assert_frame_equal(rows_where(counts, condition), counts.filter(condition))

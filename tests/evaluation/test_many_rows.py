@@ -1,7 +1,5 @@
 """More rows than 32 bits can count. Minutes: run with ``pytest -m slow``."""
 
-from pathlib import Path
-
 import polars as pl
 import pytest
 
@@ -10,7 +8,7 @@ from tests.logs import hard_links
 
 
 @pytest.mark.slow
-def test_more_rows_than_32_bits_can_count(tmp_path: Path) -> None:
+def test_more_rows_than_32_bits_can_count(tmp_path):
     file = tmp_path / "log.parquet"
     rows = 1 << 22
     frame = pl.select(

@@ -3,7 +3,6 @@
 import io
 import json
 import re
-from pathlib import Path
 from xml.etree import ElementTree as ET
 
 import altair as alt
@@ -36,7 +35,7 @@ def texts(svg: bytes) -> list[str]:
 
 
 @pytest.mark.thorough
-def test_an_svg_holds_the_models_and_numbers_its_parts_from_0(tmp_path: Path) -> None:
+def test_an_svg_holds_the_models_and_numbers_its_parts_from_0(tmp_path):
     tables = comparison()
     chart = nf.chart_p3(tables.projection, observed=tables.observed_prevalence)
     path = nf.save_chart(chart, tmp_path / "deep" / "p3.svg")
@@ -57,13 +56,13 @@ def test_an_svg_holds_the_models_and_numbers_its_parts_from_0(tmp_path: Path) ->
 
 
 @pytest.mark.parametrize("kind", ["svg", "png", "json"])
-def test_equal_charts_give_equal_bytes(tmp_path: Path, kind: str) -> None:
+def test_equal_charts_give_equal_bytes(tmp_path, kind):
     files = [nf.save_chart(scatter(), tmp_path / f"{i}.{kind}").read_bytes() for i in range(3)]
     assert files[0] == files[1] == files[2]
     assert files[0] != nf.save_chart(scatter(4), tmp_path / f"other.{kind}").read_bytes()
 
 
-def test_a_png_has_scale_pixels_for_each_unit(tmp_path: Path) -> None:
+def test_a_png_has_scale_pixels_for_each_unit(tmp_path):
     def size(**options: float) -> tuple[int, int]:
         return Image.open(
             io.BytesIO(nf.save_chart(scatter(), tmp_path / "c.PNG", **options).read_bytes())
@@ -75,14 +74,14 @@ def test_a_png_has_scale_pixels_for_each_unit(tmp_path: Path) -> None:
 
 
 @pytest.mark.thorough
-def test_the_json_is_the_specification(tmp_path: Path) -> None:
+def test_the_json_is_the_specification(tmp_path):
     chart = nf.chart_pr_auc_over_prevalence(comparison().areas)
     text = nf.save_chart(chart, tmp_path / "c.json").read_text()
     assert json.loads(text) == chart.to_dict()
     assert alt.Chart.from_json(text).to_dict() == chart.to_dict()
 
 
-def test_a_chart_may_have_more_rows_than_a_notebook_takes(tmp_path: Path) -> None:
+def test_a_chart_may_have_more_rows_than_a_notebook_takes(tmp_path):
     spec = json.loads(nf.save_chart(scatter(6_000), tmp_path / "c.json").read_text())
     (rows,) = spec["datasets"].values()
     assert len(rows) == 6_000
@@ -90,7 +89,7 @@ def test_a_chart_may_have_more_rows_than_a_notebook_takes(tmp_path: Path) -> Non
         scatter(6_000).to_dict()
 
 
-def test_names_from_the_data_stay_text_in_pictures(tmp_path: Path) -> None:
+def test_names_from_the_data_stay_text_in_pictures(tmp_path):
     names = [name for name in NAMES if name.strip()]
     data = pl.DataFrame({"model": names, "place": range(len(names))})
     chart = alt.Chart(data).mark_text(clip=True).encode(y="place:Q", text="model:N", tooltip="model:N")
@@ -100,13 +99,13 @@ def test_names_from_the_data_stay_text_in_pictures(tmp_path: Path) -> None:
     assert {name.strip() for name in names} <= set(texts(svg))
 
 
-def test_a_picture_without_a_pixel_is_refused(tmp_path: Path) -> None:
+def test_a_picture_without_a_pixel_is_refused(tmp_path):
     with pytest.raises(ParameterError, match="the chart cannot be drawn"):
         nf.save_chart(scatter(), tmp_path / "c.png", scale=1e-9)
     assert list(tmp_path.iterdir()) == []
 
 
-def test_nothing_is_loaded_from_a_network_and_the_older_file_stays(tmp_path: Path) -> None:
+def test_nothing_is_loaded_from_a_network_and_the_older_file_stays(tmp_path):
     (tmp_path / "c.svg").write_text("older")
     (tmp_path / "folder.svg").mkdir()
     remote = alt.Chart("https://x.example/rows.csv").mark_point().encode(x="a:Q")
@@ -118,7 +117,7 @@ def test_nothing_is_loaded_from_a_network_and_the_older_file_stays(tmp_path: Pat
     assert sorted(path.name for path in tmp_path.iterdir()) == ["c.svg", "folder.svg"]
 
 
-def test_a_writer_that_fails_leaves_nothing_behind(tmp_path: Path) -> None:
+def test_a_writer_that_fails_leaves_nothing_behind(tmp_path):
     (tmp_path / "x").write_text("older")
     with pytest.raises(ZeroDivisionError), replacing(tmp_path / "x") as file:
         file.write_text(str(1 / 0 if file.write_text("half") else ""))

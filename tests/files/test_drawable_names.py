@@ -5,7 +5,6 @@ import os
 import signal
 import subprocess
 import sys
-from pathlib import Path
 from xml.etree import ElementTree as ET
 
 import altair as alt
@@ -30,7 +29,7 @@ hostile = st.text(st.sampled_from("\x00\x1b\ufffe\uffff⟨⟩01b27e8\ufffd"), ma
 
 
 @given(st.text() | hostile)
-def test_what_is_drawn_is_xml_and_no_property_of_every_object(name: str) -> None:
+def test_what_is_drawn_is_xml_and_no_property_of_every_object(name):
     shown = drawable(name)
     assert all(any(ord(letter) in kind for kind in XML) for letter in shown)
     assert shown not in UNDRAWABLE
@@ -39,12 +38,12 @@ def test_what_is_drawn_is_xml_and_no_property_of_every_object(name: str) -> None
 
 
 @given(st.lists(hostile, unique=True, min_size=2, max_size=30))
-def test_different_names_stay_different(names: list[str]) -> None:
+def test_different_names_stay_different(names):
     assert len({drawable(name) for name in names}) == len(names)
 
 
 @given(st.lists(hostile | st.text(st.characters(exclude_categories=["Cs"])), min_size=1))
-def test_a_frame_or_specification_with_such_names_is_found(names: list[str]) -> None:
+def test_a_frame_or_specification_with_such_names_is_found(names):
     kept = all(drawable(name) == name for name in names)
     assert all_drawable(pl.DataFrame({"n": names, "i": range(len(names))})) == kept
     spec = {"data": {"values": [{"n": name} for name in names]}}
@@ -53,7 +52,7 @@ def test_a_frame_or_specification_with_such_names_is_found(names: list[str]) -> 
 
 
 @pytest.mark.thorough
-def test_characters_of_the_whole_first_plane_can_be_drawn(tmp_path: Path) -> None:
+def test_characters_of_the_whole_first_plane_can_be_drawn(tmp_path):
     """The renderer is asked for all of them at once: it would end at a single bad one.
 
     Of blocks in which all are letters, every seventh.
@@ -67,7 +66,7 @@ def test_characters_of_the_whole_first_plane_can_be_drawn(tmp_path: Path) -> Non
 
 
 @pytest.mark.thorough
-def test_charts_of_such_models_show_every_one(tmp_path: Path) -> None:
+def test_charts_of_such_models_show_every_one(tmp_path):
     models = {name: (0.5 + 0.02 * i, 0.01 * (i + 1)) for i, name in enumerate(UNDRAWABLE)}
     tables = comparison(models, segments=[*UNDRAWABLE[:3], None], prevalence=[0.01, 0.1])
     drawn = {
@@ -83,13 +82,13 @@ def test_charts_of_such_models_show_every_one(tmp_path: Path) -> None:
         assert nf.save_chart(chart, tmp_path / f"{name}.png").read_bytes().startswith(b"\x89PNG")
 
 
-def test_a_chart_of_usual_names_is_left_alone() -> None:
+def test_a_chart_of_usual_names_is_left_alone():
     spec = nf.chart_p3(comparison().projection).to_dict()
     assert drawable_spec(spec) == spec
 
 
 @pytest.mark.thorough
-def test_a_fault_of_the_renderer_is_an_error_and_the_next_picture_is_drawn() -> None:
+def test_a_fault_of_the_renderer_is_an_error_and_the_next_picture_is_drawn():
     spec = {"mark": "point", "data": {"values": [{"a": 1}]}, "encoding": {"x": {"field": "a"}}}
     fault = {**spec, "title": "\x01"}
     before = renderer.draw_picture(spec, "svg")
@@ -97,13 +96,12 @@ def test_a_fault_of_the_renderer_is_an_error_and_the_next_picture_is_drawn() -> 
         renderer.draw_picture(fault, "svg")
     assert renderer.draw_picture(spec, "svg") == before
     process = renderer._RENDERER._process
-    assert process is not None
     os.kill(process.pid, signal.SIGKILL)
     process.wait()
     assert renderer.draw_picture(spec, "svg") == before
 
 
-def test_the_renderer_ends_with_the_program() -> None:
+def test_the_renderer_ends_with_the_program():
     code = """
 import sys
 from nci_frames.files import renderer
@@ -118,18 +116,17 @@ print(renderer._RENDERER._process.pid)
 
 
 @pytest.mark.thorough
-def test_no_name_or_title_can_steer_the_terminal() -> None:
+def test_no_name_or_title_can_steer_the_terminal():
     evil = "\x1b[2J\x9b31m\x07\u202ex"
     console = Console(file=io.StringIO(), width=120, force_terminal=False)
     print_comparison(comparison({evil: (0.5, 0.1)}, segments=[evil], key=evil), console, title=evil)
     print_frame(pl.DataFrame({evil: [evil, None]}), console, title=evil)
-    assert isinstance(console.file, io.StringIO)
     text = console.file.getvalue()
     assert text.count("�[2J�31m��x") >= 6
     assert not {letter for letter in text if not letter.isprintable()} - {"\n"}
 
 
-def test_a_label_is_never_cut_within_a_letter(tmp_path: Path) -> None:
+def test_a_label_is_never_cut_within_a_letter(tmp_path):
     """Vega has 16 bits for a letter, and cut one of 60 rockets in half."""
     areas = pl.DataFrame({"model": ["\N{ROCKET}" * 60, "a"], "value": [0.5, 0.4]})
     chart = alt.Chart(areas).mark_bar().encode(x="value:Q", y=alt.Y("model:N", axis=alt.Axis(labelLimit=101)))

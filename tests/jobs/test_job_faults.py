@@ -41,7 +41,7 @@ def library(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return built
 
 
-def test_an_exchange_of_two_folders_is_a_call_that_can_fail(library: Path, tmp_path: Path) -> None:
+def test_an_exchange_of_two_folders_is_a_call_that_can_fail(library, tmp_path):
     """As the folder of a report takes the place of the old one."""
     (tmp_path / "old").mkdir()
     (tmp_path / "new" / "mark").mkdir(parents=True)
@@ -160,7 +160,7 @@ def calls(whole_run: tuple[int, str]) -> int:
 
 
 @pytest.mark.thorough
-def test_a_run_imports_nothing_slow_that_it_does_not_need(whole_run: tuple[int, str]) -> None:
+def test_a_run_imports_nothing_slow_that_it_does_not_need(whole_run):
     lines = whole_run[1].splitlines()
     imported = {line.rpartition("|")[2].strip() for line in lines if line.startswith("import time:")}
     assert "deltalake.table" in imported
@@ -189,9 +189,7 @@ def failed_at(
 @pytest.mark.thorough
 @pytest.mark.parametrize("step", [200, pytest.param(1, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("kind", ["kill", "full", "fill"])
-def test_a_run_that_fails_at_any_change_of_a_file(
-    scene: Scene, library: Path, calls: int, request: pytest.FixtureRequest, kind: str, step: int
-) -> None:
+def test_a_run_that_fails_at_any_change_of_a_file(scene, library, calls, request, kind, step):
     """Killed; told that the disk is full; and on a tmpfs that something else fills up to the last byte.
 
     The old result is there, byte for byte, until the new one is.
@@ -221,7 +219,7 @@ def small_disk(tmp_path: Path) -> Iterator[Path]:
 
 @pytest.mark.thorough
 @pytest.mark.parametrize("rounds", [2, pytest.param(100, marks=pytest.mark.slow)])
-def test_two_jobs_share_a_ledger(tmp_path: Path, rounds: int) -> None:
+def test_two_jobs_share_a_ledger(tmp_path, rounds):
     """Two jobs with output folders of their own, at once each night: each source is counted once."""
     spawning = get_context("spawn")
     together = spawning.Barrier(3)
@@ -258,7 +256,7 @@ def test_two_jobs_share_a_ledger(tmp_path: Path, rounds: int) -> None:
 
 
 @pytest.mark.slow
-def test_clocks_that_jump_and_summer_time_change_nothing(tmp_path: Path, library: Path) -> None:
+def test_clocks_that_jump_and_summer_time_change_nothing(tmp_path, library):
     """Hours around the change to summer time, some late: whatever the clock says, what a rebuild counts."""
     text = JOB.replace("{date:%Y-%m-%d}", "{date:%Y-%m-%dT%H}") + "[segments]\nkeys = ['country']\n"
     hours = [datetime(2026, 3, 28, 22) + timedelta(hours=hour) for hour in range(8)]

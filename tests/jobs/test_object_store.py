@@ -35,7 +35,7 @@ def server() -> Iterator[str]:
         yield address
 
 
-def test_a_latest_run_whose_files_are_gone_is_damaged(tmp_path: Path) -> None:
+def test_a_latest_run_whose_files_are_gone_is_damaged(tmp_path):
     """A folder of this machine by its URL is an object store, too."""
     write_nights(tmp_path / "logs", 1)
     (tmp_path / "out").mkdir()
@@ -92,7 +92,6 @@ def published(store: ObjectStore) -> set[str]:
 
 def shown(store: ObjectStore) -> dict[str, Any]:
     found = store.read("latest.json")
-    assert found is not None
     return dict(json.loads(found.content))
 
 
@@ -100,24 +99,21 @@ def fetched(store: ObjectStore, path: str, folder: Path) -> Path:
     """A run as a reader finds it."""
     for name in store.names(f"{path}/"):
         found = store.read(name)
-        assert found is not None
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         (folder / name).write_bytes(found.content)
     return folder / path
 
 
-def test_a_file_is_replaced_only_if_it_is_the_one_that_was_read(store: ObjectStore) -> None:
+def test_a_file_is_replaced_only_if_it_is_the_one_that_was_read(store):
     assert store.read("x") is None
     store.write("x", b"1", instead_of=None)
     first = store.read("x")
-    assert first is not None
     with pytest.raises(OvertakenError):
         store.write("x", b"2", instead_of=None)
     store.write("x", b"2", instead_of=first)
     with pytest.raises(OvertakenError):
         store.write("x", b"3", instead_of=first)
     second = store.read("x")
-    assert second is not None
     assert second.content == b"2"
     store.delete(["x"])
     with pytest.raises(OvertakenError):
@@ -125,9 +121,7 @@ def test_a_file_is_replaced_only_if_it_is_the_one_that_was_read(store: ObjectSto
     assert store.names("") == {}
 
 
-def test_runs_are_published_to_an_object_store(
-    tmp_path: Path, remote: Remote, bucket: str, store: ObjectStore
-) -> None:
+def test_runs_are_published_to_an_object_store(tmp_path, remote, bucket, store):
     write_nights(tmp_path / "logs", 1)
     job = remote('metrics_file = "job.prom"\n', keep=1)
     first = ended(0, "run", job, "--run-id", "first")
@@ -151,9 +145,7 @@ def test_runs_are_published_to_an_object_store(
     assert "last_success" in (tmp_path / "job.prom").read_text()
 
 
-def test_an_upload_that_was_not_shown_changes_nothing(
-    tmp_path: Path, remote: Remote, store: ObjectStore
-) -> None:
+def test_an_upload_that_was_not_shown_changes_nothing(tmp_path, remote, store):
     """As a kill leaves it: all files of a run, or some, and the old pointer."""
     write_nights(tmp_path / "logs", 1)
     job = remote()
@@ -161,7 +153,6 @@ def test_an_upload_that_was_not_shown_changes_nothing(
     before = store.read("latest.json")
     ended(0, "run", job, "--run-id", "second")
     after = store.read("latest.json")
-    assert before is not None
     store.write("latest.json", before.content, instead_of=after)
     store.write("runs/third.0/report.json", b"half", instead_of=None)
     ended(0, "run", job, "--run-id", "second")
@@ -183,7 +174,7 @@ def compete(job: Path, name: str, rounds: int, together: Barrier, ended: str) ->
             file.write(f"{name}-{number} {result}\n")
 
 
-def test_a_run_that_was_overtaken_is_a_conflict(tmp_path: Path, remote: Remote, store: ObjectStore) -> None:
+def test_a_run_that_was_overtaken_is_a_conflict(tmp_path, remote, store):
     """While one run counts, another begins and ends."""
     write_nights(tmp_path / "logs", 1)
     job = read_job(remote())
@@ -203,9 +194,7 @@ def test_a_run_that_was_overtaken_is_a_conflict(tmp_path: Path, remote: Remote, 
 
 
 @pytest.mark.slow
-def test_of_two_jobs_at_once_each_run_is_published_or_a_conflict(
-    tmp_path: Path, remote: Remote, store: ObjectStore
-) -> None:
+def test_of_two_jobs_at_once_each_run_is_published_or_a_conflict(tmp_path, remote, store):
     """Each has a ledger of its own, so that they meet at the pointer alone."""
     write_nights(tmp_path / "logs", 1)
     spawning = get_context("spawn")
@@ -237,9 +226,7 @@ def test_of_two_jobs_at_once_each_run_is_published_or_a_conflict(
     assert published(store) == done
 
 
-def test_a_ledger_in_an_object_store(
-    tmp_path: Path, server: str, remote: Remote, bucket: str, store: ObjectStore
-) -> None:
+def test_a_ledger_in_an_object_store(tmp_path, server, remote, bucket, store):
     paths = write_nights(tmp_path / "logs", 2)
     job = remote(f'ledger = "{bucket}/ledger"\n')
     for day in ("2026-03-02", "2026-03-03"):
@@ -251,7 +238,7 @@ def test_a_ledger_in_an_object_store(
     assert {path.name for path in tmp_path.iterdir()} == {"logs", "job.toml"}
 
 
-def test_logs_in_an_object_store(server: str, bucket: str) -> None:
+def test_logs_in_an_object_store(server, bucket):
     def put(name: str, content: bytes | None) -> None:
         method = "DELETE" if content is None else "PUT"
         address = f"{server}/{bucket.removeprefix('s3://')}/{name}"
@@ -282,7 +269,7 @@ def test_logs_in_an_object_store(server: str, bucket: str) -> None:
         nf.scan_predictions(f"{bucket}/drift/", storage_options={**options(server), "AWS_REGION": 3})
 
 
-def test_unknown_kinds_and_unknown_options_of_a_store_are_refused(tmp_path: Path) -> None:
+def test_unknown_kinds_and_unknown_options_of_a_store_are_refused(tmp_path):
     write_nights(tmp_path / "logs", 1)
     job = small_job(tmp_path, text=SMALL + '[output]\nfolder = "nosuch://bucket/out"\n')
     ran = ended(2, "run", job)

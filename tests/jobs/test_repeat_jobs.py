@@ -96,7 +96,7 @@ def ran(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
 
 
 @pytest.mark.thorough
-def test_areas_of_gates_are_means_over_the_repeats(ran: tuple[str, Outcome]) -> None:
+def test_areas_of_gates_are_means_over_the_repeats(ran):
     kind, outcome = ran
     found = outcome.verdicts.filter(gate="area").sort("model")
     by_hand = [float(np.mean(areas_by_hand("roc_auc", model, None))) for model in ("a", "b")]
@@ -110,7 +110,7 @@ def test_areas_of_gates_are_means_over_the_repeats(ran: tuple[str, Outcome]) -> 
 
 
 @pytest.mark.thorough
-def test_repeats_are_no_further_rows(ran: tuple[str, Outcome]) -> None:
+def test_repeats_are_no_further_rows(ran):
     kind, outcome = ran
     positives = int(repeated_log().filter(repeat="r0", model="a")["label"].sum())
     for name, verdict in (("finds", "pass"), ("enough", "undecided")):
@@ -139,7 +139,7 @@ def test_repeats_are_no_further_rows(ran: tuple[str, Outcome]) -> None:
 
 
 @pytest.mark.thorough
-def test_the_report_is_that_of_a_comparison_by_repeats(ran: tuple[str, Outcome]) -> None:
+def test_the_report_is_that_of_a_comparison_by_repeats(ran):
     kind, outcome = ran
     read = nf.scan_predictions(rows(), repeat="again", fold="fold", segments="half", unit="unit")
     keys = ["repeat", "fold", "half"]

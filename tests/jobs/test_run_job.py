@@ -37,9 +37,7 @@ GRID = [0.0, 0.25, 0.5, 0.75]
 
 
 @pytest.mark.parametrize(("windows", "until"), [(None, None), (1, None), (2, None), (1, 3), (None, 3)])
-def test_what_is_said_of_the_data_is_of_the_rows_that_are_reported(
-    tmp_path: Path, windows: int | None, until: int | None
-) -> None:
+def test_what_is_said_of_the_data_is_of_the_rows_that_are_reported(tmp_path, windows, until):
     write_nights(tmp_path / "logs", 3)
     write_night(tmp_path / "undated" / "a.parquet", 50, 0.8, seed=9)
     text = SMALL.replace("path = ", 'path = ["undated", ').replace('parquet"\n', 'parquet"]\n')
@@ -60,7 +58,7 @@ def test_what_is_said_of_the_data_is_of_the_rows_that_are_reported(
 
 
 @pytest.mark.thorough
-def test_init_check_run_with_the_example(tmp_path: Path) -> None:
+def test_init_check_run_with_the_example(tmp_path):
     job = tmp_path / "nightly" / "job.toml"
     ended(0, "init", job.parent, "--example")
     assert len(list(job.parent.glob("logs/*/*.parquet"))) == 5
@@ -88,7 +86,7 @@ def test_init_check_run_with_the_example(tmp_path: Path) -> None:
     assert call("check", job).stdout.startswith("files:    5 (5 known)")
 
 
-def test_init_does_not_replace_what_is_there(tmp_path: Path) -> None:
+def test_init_does_not_replace_what_is_there(tmp_path):
     log = write_nights(tmp_path / "nightly" / "logs", 1)[0]
     before = log.read_bytes()
     refused = ended(2, "init", tmp_path / "nightly", "--example")
@@ -96,7 +94,7 @@ def test_init_does_not_replace_what_is_there(tmp_path: Path) -> None:
     assert log.read_bytes() == before
 
 
-def test_the_counts_of_a_ledger_replace_no_file_that_it_counts(tmp_path: Path) -> None:
+def test_the_counts_of_a_ledger_replace_no_file_that_it_counts(tmp_path):
     (log,) = write_nights(tmp_path / "logs", 1)
     ledger, link = tmp_path / "ledger", tmp_path / "link.parquet"
     ended(0, "ledger", "append", ledger, log, "--thresholds", "0.5")
@@ -112,7 +110,7 @@ def test_the_counts_of_a_ledger_replace_no_file_that_it_counts(tmp_path: Path) -
 
 
 @pytest.mark.thorough
-def test_check_finds_columns_that_are_none_and_changed_files(tmp_path: Path) -> None:
+def test_check_finds_columns_that_are_none_and_changed_files(tmp_path):
     paths = write_nights(tmp_path / "logs", 2)
     job = small_job(tmp_path, '[columns]\nlabel = "truth"\n')
     checked = ended(3, "check", job)
@@ -140,7 +138,7 @@ def test_check_finds_columns_that_are_none_and_changed_files(tmp_path: Path) -> 
 
 
 @pytest.mark.thorough
-def test_a_run_counts_only_what_is_new_and_equals_a_full_count(tmp_path: Path) -> None:
+def test_a_run_counts_only_what_is_new_and_equals_a_full_count(tmp_path):
     paths = write_nights(tmp_path / "logs", 3)
     job = small_job(tmp_path, '[segments]\nkeys = ["country"]\n')
     job.write_text(job.read_text().replace("tables = []", 'tables = ["parquet"]'))
@@ -161,7 +159,7 @@ def test_a_run_counts_only_what_is_new_and_equals_a_full_count(tmp_path: Path) -
 
 
 @pytest.mark.thorough
-def test_the_verdict_sets_the_exit_code_and_what_was_good_is_kept(tmp_path: Path) -> None:
+def test_the_verdict_sets_the_exit_code_and_what_was_good_is_kept(tmp_path):
     write_nights(tmp_path / "logs", 1)
     job = small_job(tmp_path, RECALL + 'window = "last"\nundecided = "fail"\n')
     ended(0, "run", job, "--run-id", "good")
@@ -211,7 +209,7 @@ def test_the_verdict_sets_the_exit_code_and_what_was_good_is_kept(tmp_path: Path
     jsonschema.validate(json.loads((latest(tmp_path) / "verdicts.json").read_text()), schema)
 
 
-def test_changes_are_split_into_class_balance_and_model() -> None:
+def test_changes_are_split_into_class_balance_and_model():
     """The same rates with half of the share of positives: all of the change is class balance."""
     cells = {"model": "forest", "threshold": 0.5, "tp": [40], "fn": [10]}
     good, now = (
@@ -220,7 +218,6 @@ def test_changes_are_split_into_class_balance_and_model() -> None:
     )
     assert changes_since(None, now) is changes_since(good.drop("threshold"), now) is None
     split = changes_since(good, now)
-    assert split is not None
     assert split["metric"].to_list() == ["precision", "f_beta"]
     row = split.row(0, named=True)
     assert (row["reference_value"], row["value"]) == (0.8, pytest.approx(2 / 3))
@@ -228,7 +225,7 @@ def test_changes_are_split_into_class_balance_and_model() -> None:
     assert row["due_to_rates"] == pytest.approx(0, abs=1e-12)
 
 
-def test_a_run_is_published_once_whole_and_one_at_a_time(tmp_path: Path) -> None:
+def test_a_run_is_published_once_whole_and_one_at_a_time(tmp_path):
     write_nights(tmp_path / "logs", 1)
     job = small_job(tmp_path)
     ended(0, "run", job, "--run-id", "a")
@@ -253,7 +250,7 @@ def test_a_run_is_published_once_whole_and_one_at_a_time(tmp_path: Path) -> None
     assert "history.parquet" in ended(3, "run", job).output
 
 
-def test_a_file_in_place_of_the_output_or_of_the_ledger_ends_the_run(tmp_path: Path) -> None:
+def test_a_file_in_place_of_the_output_or_of_the_ledger_ends_the_run(tmp_path):
     write_nights(tmp_path / "logs", 1)
     job = small_job(tmp_path)
     (tmp_path / "out").write_text("a file")
@@ -266,7 +263,7 @@ def test_a_file_in_place_of_the_output_or_of_the_ledger_ends_the_run(tmp_path: P
 
 
 @pytest.mark.thorough
-def test_scenarios_are_reported_for_each_segment(tmp_path: Path) -> None:
+def test_scenarios_are_reported_for_each_segment(tmp_path):
     paths = write_nights(tmp_path / "logs", 2)
     (tmp_path / "markets.csv").write_text("country,prevalence\nde,0.02\nuk,0.05\n")
     extra = (
@@ -299,7 +296,7 @@ def test_scenarios_are_reported_for_each_segment(tmp_path: Path) -> None:
 
 
 @pytest.mark.thorough
-def test_a_history_of_an_earlier_version_is_read(tmp_path: Path) -> None:
+def test_a_history_of_an_earlier_version_is_read(tmp_path):
     write_nights(tmp_path / "logs", 1)
     job = small_job(tmp_path, RECALL)
     ended(0, "run", job)
@@ -334,9 +331,7 @@ def test_a_history_of_an_earlier_version_is_read(tmp_path: Path) -> None:
         ("logs/{date:%Y-%m-%d}/*.parquet", 'folder = "logs"\nledger = "logs/ledger"', None),
     ],
 )
-def test_the_next_run_must_not_find_the_output(
-    tmp_path: Path, source: str, output: str, named: str | None
-) -> None:
+def test_the_next_run_must_not_find_the_output(tmp_path, source, output, named):
     write_nights(tmp_path / "logs", 1)
     text = SMALL.replace("logs/{date:%Y-%m-%d}/*.parquet", source)
     job = small_job(tmp_path, f"\n[output]\n{output}\n", text=text)
@@ -359,7 +354,7 @@ def test_the_next_run_must_not_find_the_output(
         ("job.toml/job.prom", 4, "Not a directory"),
     ],
 )
-def test_metrics_replace_only_metrics(tmp_path: Path, command: str, place: str, code: int, told: str) -> None:
+def test_metrics_replace_only_metrics(tmp_path, command, place, code, told):
     write_nights(tmp_path / "logs", 1)
     job = small_job(tmp_path, f'\n[output]\nmetrics_file = "{place}"\n')
     before = {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()}
@@ -370,7 +365,7 @@ def test_metrics_replace_only_metrics(tmp_path: Path, command: str, place: str, 
 
 
 @pytest.mark.thorough
-def test_logs_and_metrics_for_machines(tmp_path: Path) -> None:
+def test_logs_and_metrics_for_machines(tmp_path):
     write_nights(tmp_path / "logs", 2)
     job = small_job(tmp_path, RECALL + '\n[output]\nmetrics_file = "metrics/job.prom"\n')
     ran = call("run", job, "--log-format", "json")
@@ -405,7 +400,7 @@ def outside(folder: Path) -> set[Path]:
 
 
 @pytest.mark.thorough
-def test_hostile_names_are_text_everywhere(tmp_path: Path) -> None:
+def test_hostile_names_are_text_everywhere(tmp_path):
     names = [*NAMES[:8], "../../escape", "a" * 4096, "\u202eright to left"]
     rows = [
         {"model": name, "label": label, "score": score, "country": name}
@@ -430,7 +425,7 @@ def test_hostile_names_are_text_everywhere(tmp_path: Path) -> None:
     assert set(history["model"]) == set(names)
 
 
-def test_the_ledger_from_the_command_line(tmp_path: Path) -> None:
+def test_the_ledger_from_the_command_line(tmp_path):
     paths = write_nights(tmp_path / "logs", 2)
     ledger, out = tmp_path / "ledger", tmp_path / "counts.parquet"
     grid = ["--thresholds", "0,0.25,0.5,0.75", "--segments", "country"]
@@ -467,7 +462,7 @@ def test_the_ledger_from_the_command_line(tmp_path: Path) -> None:
     assert "it vanished" in ended(3, "ledger", "verify", ledger, "--files").stdout
 
 
-def test_a_ledger_is_not_begun_among_other_files(tmp_path: Path) -> None:
+def test_a_ledger_is_not_begun_among_other_files(tmp_path):
     """As where the ledger and its source are named in the wrong order."""
     (log,) = write_nights(tmp_path / "logs", 1)
     before = sorted((tmp_path / "logs").rglob("*"))
@@ -477,7 +472,7 @@ def test_a_ledger_is_not_begun_among_other_files(tmp_path: Path) -> None:
     ended(0, "ledger", "append", tmp_path / "ledger", log, "--segments", "country")
 
 
-def test_a_ledger_with_nothing_in_it_is_not_damaged(tmp_path: Path) -> None:
+def test_a_ledger_with_nothing_in_it_is_not_damaged(tmp_path):
     log = tmp_path / "bad.parquet"
     pl.DataFrame({"model": ["a"], "label": [1]}).write_parquet(log)
     ended(3, "ledger", "append", tmp_path / "ledger", log)
@@ -486,7 +481,7 @@ def test_a_ledger_with_nothing_in_it_is_not_damaged(tmp_path: Path) -> None:
     assert "the ledger has nothing in it yet" in asked.stderr
 
 
-def test_an_append_that_keeps_going_counts_the_good_files_and_fails(tmp_path: Path) -> None:
+def test_an_append_that_keeps_going_counts_the_good_files_and_fails(tmp_path):
     good, changed, bad = write_nights(tmp_path / "logs", 3)
     append = ["ledger", "append", tmp_path / "ledger", tmp_path / "logs", "--thresholds", "0.5"]
     append += ["--segments", "country", "--keep-going"]
@@ -512,7 +507,7 @@ def test_an_append_that_keeps_going_counts_the_good_files_and_fails(tmp_path: Pa
     assert nf.CountsLedger(tmp_path / "ledger").sources().filter("active")["rows"].to_list() == [200, 9, 200]
 
 
-def test_files_that_came_late_or_again_are_told(tmp_path: Path) -> None:
+def test_files_that_came_late_or_again_are_told(tmp_path):
     """A file of the first night on the second, and one of the second once more, under another name."""
     logs = tmp_path / "logs"
     job = read_job(small_job(tmp_path, RECALL + 'segments = ["country"]\nwindow = "last"\n' + KEYS))

@@ -91,7 +91,7 @@ def direct(folder: Path, by: list[str]) -> tuple[pl.DataFrame, pl.DataFrame]:
 
 
 @pytest.mark.thorough
-def test_the_newest_traffic_is_estimated_overall_and_by_segment(nights: tuple[Path, Outcome]) -> None:
+def test_the_newest_traffic_is_estimated_overall_and_by_segment(nights):
     folder, outcome = nights
     found = pl.read_parquet(outcome.folder / "traffic_prevalence.parquet")
     for by, rows in (([], pl.col("segment").is_null()), (["country"], pl.col("segment").is_not_null())):
@@ -105,7 +105,7 @@ def test_the_newest_traffic_is_estimated_overall_and_by_segment(nights: tuple[Pa
 
 
 @pytest.mark.thorough
-def test_what_follows_from_the_prevalence_is_written(nights: tuple[Path, Outcome]) -> None:
+def test_what_follows_from_the_prevalence_is_written(nights):
     folder, outcome = nights
     found = pl.read_parquet(outcome.folder / "traffic_values.parquet")
     known, seen = direct(folder, ["country"])
@@ -122,7 +122,7 @@ def test_what_follows_from_the_prevalence_is_written(nights: tuple[Path, Outcome
 
 
 @pytest.mark.thorough
-def test_a_misfit_is_told_and_is_no_number(nights: tuple[Path, Outcome]) -> None:
+def test_a_misfit_is_told_and_is_no_number(nights):
     _, outcome = nights
     found = pl.read_parquet(outcome.folder / "traffic_prevalence.parquet")
     refused = found.filter(segment='{"country": "fr"}')
@@ -134,14 +134,13 @@ def test_a_misfit_is_told_and_is_no_number(nights: tuple[Path, Outcome]) -> None
     page = (outcome.folder / "history.html").read_text("utf-8")
     assert re.search(r"prevalence of the traffic</dt><dd>not estimated: the scores are no mixture", page)
     told = re.search(r'<tr><th scope="row">country = fr</th><td>forest</td><td class="number"></td>.*', page)
-    assert told is not None
     assert "no mixture" in told[0]
     report = json.loads((outcome.folder / "report.json").read_text("utf-8"))
     assert "not estimated" in json.dumps(report["facts"])
 
 
 @pytest.mark.thorough
-def test_the_ledger_keeps_both_kinds_apart(nights: tuple[Path, Outcome]) -> None:
+def test_the_ledger_keeps_both_kinds_apart(nights):
     folder, outcome = nights
     ledger = nf.CountsLedger(folder / "ledger")
     known, _ = direct(folder, ["country"])
@@ -158,9 +157,7 @@ def test_the_ledger_keeps_both_kinds_apart(nights: tuple[Path, Outcome]) -> None
 
 
 @pytest.mark.thorough
-def test_check_names_its_files_and_a_run_ends_at_a_bad_one(
-    nights: tuple[Path, Outcome], tmp_path: Path
-) -> None:
+def test_check_names_its_files_and_a_run_ends_at_a_bad_one(nights, tmp_path):
     folder = tmp_path / "job"
     shutil.copytree(nights[0], folder, ignore=shutil.ignore_patterns("ledger", "out"))
     write_traffic(folder, 2, log(3000, FIELD, 5))
@@ -184,7 +181,7 @@ def test_check_names_its_files_and_a_run_ends_at_a_bad_one(
     bad.unlink()
 
 
-def test_what_a_job_file_says_of_traffic() -> None:
+def test_what_a_job_file_says_of_traffic():
     base = {
         "name": "x", "source": {"path": "x"}, "thresholds": [0.25, 0.5], "segments": {"keys": ["country"]},
         "columns": {"model": "m", "score": "s", "label": "y", "positive": "yes", "unit": "user"},
@@ -201,7 +198,7 @@ def test_what_a_job_file_says_of_traffic() -> None:
 
 
 @pytest.mark.thorough
-def test_a_ledger_counts_logs_without_labels(tmp_path: Path) -> None:
+def test_a_ledger_counts_logs_without_labels(tmp_path):
     path = write(tmp_path / "traffic.parquet", log(200, FIELD, 0).drop("label"))
     ledger = nf.CountsLedger(tmp_path / "ledger")
     appended = ledger.append(path, thresholds=[0.25, 0.5], label=None, segments=("country",))

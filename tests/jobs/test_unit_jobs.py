@@ -90,7 +90,7 @@ def direct(paths: list[Path], by: list[str]) -> pl.DataFrame:
 
 
 @pytest.mark.thorough
-def test_a_job_with_a_unit_draws_whole_units(tmp_path: Path) -> None:
+def test_a_job_with_a_unit_draws_whole_units(tmp_path):
     paths = write(tmp_path)
     outcome = run_job(read_job(small_job(tmp_path, text=UNITS)))
     buckets = direct(paths, ["bucket"])
@@ -129,7 +129,7 @@ def paths(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
 
 
 @pytest.mark.parametrize("metric", ["recall", "roc_auc"])
-def test_too_few_buckets_have_no_bounds(paths: list[Path], metric: str) -> None:
+def test_too_few_buckets_have_no_bounds(paths, metric):
     few = direct(paths, ["bucket"]).filter(pl.col("bucket") < 19)
     found = measure(few, [], what(metric))
     assert found["value"].null_count() == 0
@@ -152,10 +152,10 @@ def judged(rows: list[Path], **gate: Any) -> list[dict[str, Any]]:
     return judge_gates(job(**gate), by, None).to_dicts()
 
 
-def test_evidence_of_rows_counts_as_that_of_units(paths: list[Path], tmp_path: Path) -> None:
+def test_evidence_of_rows_counts_as_that_of_units(paths, tmp_path):
     def evidence(rows: list[Path]) -> float:
         told = judged(rows, sequential=True, value_threshold={"lower": 0.5}, models=["forest"])
-        return float(re.search(r"for it ([\d.e-]+)", told[0]["reason"])[1])  # type: ignore[index]
+        return float(re.search(r"for it ([\d.e-]+)", told[0]["reason"])[1])
 
     once = tmp_path / "once.parquet"
     night(0, times=1).write_parquet(once)
@@ -164,7 +164,7 @@ def test_evidence_of_rows_counts_as_that_of_units(paths: list[Path], tmp_path: P
     assert evidence([four]) == pytest.approx(evidence([once]), rel=0.1)
 
 
-def test_segments_and_champions_are_judged_by_units(paths: list[Path]) -> None:
+def test_segments_and_champions_are_judged_by_units(paths):
     rows = judged(paths, segments=["country"], value_threshold={"lower": 0.2})
     buckets = direct(paths, ["country", "bucket"])
     wanted = nf.compute_rates(buckets, interval="wilson", units="bucket").filter(threshold=0.5)
@@ -173,7 +173,7 @@ def test_segments_and_champions_are_judged_by_units(paths: list[Path]) -> None:
     assert lead[0]["lower"] < lead[0]["value"] < lead[0]["upper"]
 
 
-def test_min_positives_of_a_gate_counts_independent_rows(paths: list[Path]) -> None:
+def test_min_positives_of_a_gate_counts_independent_rows(paths):
     """Of each user there are four rows of nearly one score: some 580 positives are worth a quarter."""
     plain = {"value_threshold": {"lower": 0.2}, "models": ["forest"]}
     (row,) = judged(paths, **plain, min_positives=60)
@@ -184,11 +184,10 @@ def test_min_positives_of_a_gate_counts_independent_rows(paths: list[Path]) -> N
     told = re.fullmatch(
         rf"{positives} positives, worth ([\d.]+) independent ones, fewer than .*", row["reason"]
     )
-    assert told is not None
     assert float(told[1]) == pytest.approx(positives / 4, rel=0.5)
 
 
-def test_min_positives_of_segments_count_independent_rows(paths: list[Path]) -> None:
+def test_min_positives_of_segments_count_independent_rows(paths):
     counts = direct(paths, ["country", "bucket"])
     alone = nf.pool_counts(counts, over="bucket")
 
@@ -204,7 +203,7 @@ def test_min_positives_of_segments_count_independent_rows(paths: list[Path]) -> 
         assert not small(rows, 1, by_unit)
 
 
-def test_scenarios_draw_whole_units(paths: list[Path]) -> None:
+def test_scenarios_draw_whole_units(paths):
     prevalence = {"de": 0.1, "at": 0.2}
     settings = job(value_threshold={"lower": 0.1}).model_dump() | {
         "scenarios": {"EU": 0.05, "by": {"by": "country", "prevalence": prevalence}}
@@ -231,7 +230,7 @@ def test_scenarios_draw_whole_units(paths: list[Path]) -> None:
 @pytest.mark.parametrize(
     ("times", "told"), [(4, r"by units a row is worth 0\.[1-4]\d* of one: too narrow"), (1, None)]
 )
-def test_bounds_of_traffic_that_are_too_narrow_are_told(tmp_path: Path, times: int, told: str | None) -> None:
+def test_bounds_of_traffic_that_are_too_narrow_are_told(tmp_path, times, told):
     for place, seed in (("logs", 1), ("traffic", 2)):
         frame = night(seed, times=times)
         (tmp_path / place / "2026-03-01").mkdir(parents=True)
@@ -241,7 +240,6 @@ def test_bounds_of_traffic_that_are_too_narrow_are_told(tmp_path: Path, times: i
     settings = file.job.counting_settings()
     count_files(file, file.job.source, settings, until=None, run="a")
     log = count_traffic(file, lambda *_, **__: None, until=None, run="a")
-    assert log is not None
     facts = dict(traffic_tables(file.job, Reported(ledger_of(file), settings, None, None), log).facts())
     doubt = facts.get("bounds of the prevalence of the traffic")
     if told is None:

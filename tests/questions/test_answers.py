@@ -50,7 +50,7 @@ def cost(row: dict[str, Any], eta: float, missed: float, false: float) -> float:
     return float(eta * (1 - row["tpr"]) * missed + (1 - eta) * row["fpr"] * false)
 
 
-def test_the_cheapest_model_at_a_threshold(ask: Ask) -> None:
+def test_the_cheapest_model_at_a_threshold(ask):
     answer = ask(prevalence=0.01, cost=(200, 1), threshold=0.5)
     costs = {
         row["model"]: cost(row, 0.01, 200, 1) for row in RATES.filter(threshold=0.5).iter_rows(named=True)
@@ -62,7 +62,7 @@ def test_the_cheapest_model_at_a_threshold(ask: Ask) -> None:
     assert (answer.models["value"] <= answer.models["upper"]).all()
 
 
-def test_own_thresholds_are_judged_on_other_rows(ask: Ask, comparison: nf.Comparison) -> None:
+def test_own_thresholds_are_judged_on_other_rows(ask, comparison):
     answer = ask(prevalence=0.01, cost=(50, 1))
     assert own_threshold_words(comparison).endswith("own best threshold, judged on other rows")
     metric = nf.expected_cost(c_fp=1, c_fn=50)
@@ -79,7 +79,7 @@ def test_own_thresholds_are_judged_on_other_rows(ask: Ask, comparison: nf.Compar
 
 
 @pytest.mark.parametrize("options", [{}, {"cost": (50.0, 1.0)}, {"metric": "accuracy"}])
-def test_the_leaders_are_those_of_a_loop(ask: Ask, options: dict[str, Any]) -> None:
+def test_the_leaders_are_those_of_a_loop(ask, options):
     """Also where one prevalence is asked for: the order is searched over all of them."""
     answer = ask(prevalence=0.02, **options)
     metric = nf.expected_cost(c_fp=1, c_fn=50) if "cost" in options else options.get("metric", "f_beta")
@@ -93,7 +93,7 @@ def test_the_leaders_are_those_of_a_loop(ask: Ask, options: dict[str, Any]) -> N
     assert answer.span == (0.001, 0.5)
 
 
-def test_alerts_are_limited_at_every_prevalence(ask: Ask) -> None:
+def test_alerts_are_limited_at_every_prevalence(ask):
     answer = ask(prevalence=0.02, alerts=50, volume=1000)
 
     def within(eta: float) -> dict[str, dict[str, Any]]:
@@ -118,7 +118,7 @@ def test_alerts_are_limited_at_every_prevalence(ask: Ask) -> None:
 
 
 @pytest.mark.thorough
-def test_an_area_is_chosen_by(ask: Ask, comparison: nf.Comparison) -> None:
+def test_an_area_is_chosen_by(ask, comparison):
     answer = ask(prevalence=0.1, metric="pr_auc")
     areas = nf.compute_areas(COUNTS, prevalence=0.1).filter(metric="pr_auc")
     assert dict(answer.models.select("model", "value").iter_rows()) == dict(
@@ -128,7 +128,7 @@ def test_an_area_is_chosen_by(ask: Ask, comparison: nf.Comparison) -> None:
     assert answer.winners.select("start", "model").equals(comparison.area_winners.select("start", "model"))
 
 
-def test_the_best_by_an_area_without_prevalence_is_the_best_everywhere(comparison: nf.Comparison) -> None:
+def test_the_best_by_an_area_without_prevalence_is_the_best_everywhere(comparison):
     """The model with the largest PR-AUC over prevalence may be another one."""
     areas = nf.compute_areas(COUNTS, prevalence=0.1).filter(metric="roc_auc").sort("value")
     other, best = areas["model"]
@@ -139,7 +139,7 @@ def test_the_best_by_an_area_without_prevalence_is_the_best_everywhere(compariso
     assert answer.winners.rows() == [(0.001, 0.5, best, True, None, None)]
 
 
-def test_rivals_are_those_of_compare_best(ask: Ask) -> None:
+def test_rivals_are_those_of_compare_best(ask):
     answer = ask(prevalence=0.1, threshold=0.5)
     points = nf.select_operating_points(RATES, threshold=0.5)
     found = nf.compare_best(points.drop("reason"), metric="f_beta", prevalence=0.1, repeats=200)
@@ -149,13 +149,13 @@ def test_rivals_are_those_of_compare_best(ask: Ask) -> None:
         assert differs == (False if model == best else told[model])
 
 
-def test_without_a_prevalence_it_is_that_of_the_log(ask: Ask) -> None:
+def test_without_a_prevalence_it_is_that_of_the_log(ask):
     answer = ask()
     assert answer.prevalence == LOG["label"].mean()
     assert ", that of the log, by F1, each model at its own best threshold:" in answer_lines(answer)[0]
 
 
-def test_costs_and_alerts_are_told_in_numbers_of_the_user(ask: Ask) -> None:
+def test_costs_and_alerts_are_told_in_numbers_of_the_user(ask):
     answer = ask(prevalence=0.01, cost=(200, 1), volume=2_000_000, threshold=0.5)
     row = answer.models.row(0, named=True)
     text = "\n".join(answer_lines(answer))
@@ -173,7 +173,7 @@ def ask_two(prevalence: list[float], tp: Any, fp: Any, rows: tuple[int, int], **
     return comparison.asking(prevalence=prevalence[0], threshold=0.5, **options).said
 
 
-def test_two_models_that_change_places_are_named() -> None:
+def test_two_models_that_change_places_are_named():
     """By hand: F1 is 2 / (1 + (1 + k fpr) / tpr) with k = (1 - eta) / eta, and so equal at one k."""
     answer = ask_two([0.01, 0.5], [6000, 8000], [100, 2000], (10_000, 100_000))
     k = (1 / 0.6 - 1 / 0.8) / (0.02 / 0.8 - 0.001 / 0.6)
@@ -189,7 +189,7 @@ def test_two_models_that_change_places_are_named() -> None:
 
 
 @pytest.mark.thorough
-def test_the_order_may_be_known_where_the_value_is_not() -> None:
+def test_the_order_may_be_known_where_the_value_is_not():
     """Of 2,000 negatives no more than 1,000 false positives can be told at 1e-5, but 0 against 1,000 can."""
     counts = counts_at([950, 500], [40, 1500], 1000, 2000)
     comparison = nf.compare_models(counts, prevalence=[1e-5, 0.3], repeats=50)
@@ -207,7 +207,7 @@ def test_the_order_may_be_known_where_the_value_is_not() -> None:
     assert [row["distinguishable"] for row in json.loads(render_json(asked))["answer"]] == [False, True]
 
 
-def test_the_lowest_cost_is_the_best_also_where_the_order_is_not_known() -> None:
+def test_the_lowest_cost_is_the_best_also_where_the_order_is_not_known():
     answer = ask_two([1e-5, 0.3], [24, 25], [40, 45], (50, 2000), cost=(100, 1))
     (told,) = [line for line in answer_lines(answer) if "cannot tell the value:" in line]
     assert answer.models["value"].is_sorted()
@@ -215,7 +215,7 @@ def test_the_lowest_cost_is_the_best_also_where_the_order_is_not_known() -> None
     assert told.endswith(said)
 
 
-def test_sums_of_weights_have_no_interval_and_no_test() -> None:
+def test_sums_of_weights_have_no_interval_and_no_test():
     weighted = COUNTS.with_columns(pl.col("tp", "fp", "fn", "tn") * 0.5).drop("resolution", strict=False)
     comparison = nf.compare_models(weighted, prevalence=GRID, threshold=0.5)
     answer = comparison.asking(prevalence=0.1).said
@@ -227,7 +227,7 @@ def test_sums_of_weights_have_no_interval_and_no_test() -> None:
     assert untold in short_answer(known)
 
 
-def test_a_sentence_does_not_say_more_than_the_answer() -> None:
+def test_a_sentence_does_not_say_more_than_the_answer():
     """Too few negatives, and the model that is the best where the log can tell is another one."""
     told = short_answer(ask_two([0.01, 0.005, 0.5], [6, 8], [1, 2], (10, 100)))
     assert told.startswith("At prevalence 0.01: a, in this log F1 ")
@@ -238,7 +238,7 @@ def test_a_sentence_does_not_say_more_than_the_answer() -> None:
 @pytest.mark.parametrize(
     "options", [{}, {"cost": (2.0, 1.0)}, {"alerts": 1.0, "volume": 9.0}, {"metric": "pr_auc"}]
 )
-def test_logs_of_one_class_have_an_answer_too(options: dict[str, Any]) -> None:
+def test_logs_of_one_class_have_an_answer_too(options):
     told = "no model has a defined value"
     for label in (False, True):
         log = LOG.with_columns(label=pl.lit(label))
@@ -250,7 +250,7 @@ def test_logs_of_one_class_have_an_answer_too(options: dict[str, Any]) -> None:
         assert short_answer(answer).endswith(told)
 
 
-def test_a_model_without_a_name_is_refused() -> None:
+def test_a_model_without_a_name_is_refused():
     unnamed = COUNTS.with_columns(model=pl.when(pl.col("model") == "forest").then("model"))
     comparison = nf.compare_models(unnamed, prevalence=GRID, threshold=0.5, repeats=20)
     with pytest.raises(nf.SchemaError, match="a model has no name"):
@@ -258,7 +258,7 @@ def test_a_model_without_a_name_is_refused() -> None:
 
 
 @pytest.mark.parametrize("width", [80, 200])
-def test_lines_fit_the_terminal(comparison: nf.Comparison, width: int) -> None:
+def test_lines_fit_the_terminal(comparison, width):
     asked = [comparison.asking(prevalence=0.02, **more) for more in ({}, {"cost": (200, 1), "volume": 2e6})]
     answers = [each.said for each in asked]
     for each in asked:
@@ -274,7 +274,7 @@ def test_lines_fit_the_terminal(comparison: nf.Comparison, width: int) -> None:
     assert all(len(line) <= width for line in lines)
 
 
-def test_small_segments_become_one() -> None:
+def test_small_segments_become_one():
     log = random_log(600, seed=2).with_columns(
         country=pl.when(pl.int_range(pl.len()) < 20).then(pl.lit("xx")).otherwise("country")
     )
@@ -310,7 +310,7 @@ def report(folder: Path, *options: str) -> str:
 
 
 @pytest.mark.thorough
-def test_the_first_lines_are_the_answer(tmp_path: Path) -> None:
+def test_the_first_lines_are_the_answer(tmp_path):
     text = report(
         tmp_path, "--at", "0.02", "--cost", "200:1", "--volume", "2000000", "--thresholds", "-1,0,0.5,1"
     )
@@ -326,7 +326,7 @@ def test_the_first_lines_are_the_answer(tmp_path: Path) -> None:
 
 
 @pytest.mark.thorough
-def test_alerts_and_small_segments_on_the_command_line(tmp_path: Path) -> None:
+def test_alerts_and_small_segments_on_the_command_line(tmp_path):
     options = ["--segments", "country", "--fold", "fold", "--min-positives", "1000", "-p", "0.01,0.3"]
     text = report(tmp_path, "--at", "0.02", "--alerts", "50", "--volume", "1000", *options)
     assert "by recall with at most 50 alerts among 1,000 rows:" in " ".join(text.split())
@@ -334,7 +334,7 @@ def test_alerts_and_small_segments_on_the_command_line(tmp_path: Path) -> None:
     assert sizes["country"].to_list() == ["other"]
 
 
-def test_of_many_models_those_that_lead_by_what_is_asked_have_bounds() -> None:
+def test_of_many_models_those_that_lead_by_what_is_asked_have_bounds():
     rng, models, edges = np.random.default_rng(0), MOST_RESAMPLED + 2, np.linspace(0.1, 0.9, 9)
     reach = [np.sort(rng.random((models, 9)), axis=1)[:, ::-1] for _ in range(2)]
     tp, fp = (np.round(size * part).astype(int) for size, part in zip((200, 1000), reach, strict=True))

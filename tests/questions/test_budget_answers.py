@@ -19,7 +19,7 @@ def asked(alerts: float, confidence: float | None) -> nf.Comparison:
     return nf.compare_models(COUNTS, prevalence=[1e-3, 0.1], question=question, repeats=20)
 
 
-def test_the_bounds_of_the_alerts_are_those_of_wilson() -> None:
+def test_the_bounds_of_the_alerts_are_those_of_wilson():
     row = asked(5000, None).answer.row(0, named=True)
     point = nf.select_operating_points(
         nf.compute_rates(COUNTS, interval="wilson"), threshold=row["threshold"]
@@ -30,7 +30,7 @@ def test_the_bounds_of_the_alerts_are_those_of_wilson() -> None:
     assert row["pos_fraction"] <= 0.005 < row["pos_fraction_upper"]
 
 
-def test_a_budget_that_may_be_exceeded_is_told_and_one_that_is_kept_is_not_doubted() -> None:
+def test_a_budget_that_may_be_exceeded_is_told_and_one_that_is_kept_is_not_doubted():
     (plain,), (sure,) = (
         [line for line in answer_lines(asked(5000, confidence).said) if "alerts (95 %: " in line]
         for confidence in (None, 0.9)
@@ -40,7 +40,7 @@ def test_a_budget_that_may_be_exceeded_is_told_and_one_that_is_kept_is_not_doubt
     assert "kept with confidence 0.9" in answer_lines(asked(5000, 0.9).said)[0]
 
 
-def test_where_no_threshold_is_known_the_answer_says_so() -> None:
+def test_where_no_threshold_is_known_the_answer_says_so():
     compared = asked(50, 0.95)
     assert compared.answer["threshold"].to_list() == [None]
     assert "is known to have a pos_fraction of at most 5e-05" in compared.answer["reason"][0]

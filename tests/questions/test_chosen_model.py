@@ -19,7 +19,7 @@ def table(values: list[tuple[float, float | None, float | None]]) -> pl.DataFram
     return frame.with_columns(prevalence=0.1, rank=pl.int_range(1, pl.len() + 1))
 
 
-def test_only_rivals_count_and_only_the_worse_side_moves() -> None:
+def test_only_rivals_count_and_only_the_worse_side_moves():
     # The third does not overlap with the first; the fourth was not resampled, and is not near.
     rows = [(0.9, 0.8, 0.95), (0.85, 0.75, 0.92), (0.5, 0.4, 0.6), (0.3, None, None)]
     given = table(rows)
@@ -40,7 +40,7 @@ def test_only_rivals_count_and_only_the_worse_side_moves() -> None:
 
 @pytest.mark.thorough
 @pytest.mark.parametrize(("models", "metric"), [(15, None), (20, "roc_auc"), (10, "recall")])
-def test_the_bounds_of_the_best_of_equal_models_hold(models: int, metric: str | None) -> None:
+def test_the_bounds_of_the_best_of_equal_models_hold(models, metric):
     """In 20 logs the standard error of a share of 0.95 is 0.049."""
     rng, positives, negatives, logs = np.random.default_rng(models), 60, 600, 20
     edges, shift, eta = np.linspace(-2, 4, 41), 2.0, 0.05

@@ -13,7 +13,7 @@ from nci_frames.questions.report_question import shown_models
 from tests.comparisons import MODELS, comparison
 
 
-def test_the_models_shown_are_those_nearest_to_the_top() -> None:
+def test_the_models_shown_are_those_nearest_to_the_top():
     models = {f"m{i:02d}": (0.5, 0.3 - i / 100) for i in range(16)}
     tables = comparison(models, prevalence=[0.01, 0.1], beta=[1.0])
     assert shown_models(tables) == [f"m{i:02d}" for i in range(16 - MOST_MODELS, 16)]
@@ -21,13 +21,13 @@ def test_the_models_shown_are_those_nearest_to_the_top() -> None:
 
 
 @pytest.mark.thorough
-def test_every_chart_holds_at_most_5000_rows() -> None:
+def test_every_chart_holds_at_most_5000_rows():
     models = {f"m{i:02d}": (0.9 - i / 50, 0.3 / 1.2**i) for i in range(16)}
     for name, chart in report_charts(comparison(models, segments=["DE", None])).items():
         assert 0 < sum(map(len, chart.to_dict(validate=False)["datasets"].values())) <= 5_000, name
 
 
-def test_long_curves_keep_their_shape_at_every_prevalence() -> None:
+def test_long_curves_keep_their_shape_at_every_prevalence():
     rng = np.random.default_rng(0)
     label = rng.random(150_000) < 0.1
     score = rng.normal(label * 1.5, 1)
@@ -48,14 +48,14 @@ def test_long_curves_keep_their_shape_at_every_prevalence() -> None:
         assert np.minimum(above, beside).max() < 5e-4  # a quarter of a pixel of the chart
 
 
-def test_short_curves_are_left_as_they_are() -> None:
+def test_short_curves_are_left_as_they_are():
     rates = comparison().rates
     assert report_curves(rates, list(MODELS)).equals(rates)
     assert report_curves(rates, ["forest"]).equals(rates.filter(model="forest"))
 
 
 @pytest.mark.parametrize(("positives", "negatives"), [(174, 1623), (3000, 30_000)])
-def test_fewer_steps_change_no_area_by_much(positives: int, negatives: int) -> None:
+def test_fewer_steps_change_no_area_by_much(positives, negatives):
     rng = np.random.default_rng(positives)
     label = np.repeat([True, False], [positives, negatives])
     logs = [
@@ -74,7 +74,7 @@ def test_fewer_steps_change_no_area_by_much(positives: int, negatives: int) -> N
     assert of_fewer == pytest.approx(of_all, rel=1e-12 if positives <= 192 else 0.003)
 
 
-def test_few_thresholds_stay_as_they_are() -> None:
+def test_few_thresholds_stay_as_they_are():
     log = pl.DataFrame({"model": "a", "label": [0, 1] * 50, "score": np.arange(100.0)})
     counts = nf.count_confusion(log, thresholds="exact")
     assert _fewer_steps(counts).equals(counts)

@@ -1,7 +1,6 @@
 """Comparisons and reports of logs with units: rows of a unit are kept together everywhere."""
 
 import json
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -50,7 +49,7 @@ def counted(thresholds: Any = "exact") -> pl.DataFrame:
 
 
 @pytest.mark.parametrize("thresholds", ["exact", [-0.5, 0.31, 1.0, 2.0]])
-def test_counts_at_thresholds_that_are_no_score_of_a_bucket(thresholds: Any) -> None:
+def test_counts_at_thresholds_that_are_no_score_of_a_bucket(thresholds):
     rows = nf.unit_buckets(log(), buckets=64).collect()
     counts = nf.pool_counts(counted(thresholds), over="country")
     points = pl.DataFrame({"model": ["a", "a", "b"], "threshold": [0.31, 1.0, 2.0]})
@@ -71,7 +70,7 @@ def test_counts_at_thresholds_that_are_no_score_of_a_bucket(thresholds: Any) -> 
     assert_frame_equal(found.sort(order), expected.sort(order))
 
 
-def test_every_table_draws_units() -> None:
+def test_every_table_draws_units():
     counts = counted()
     compared = nf.compare_models(counts, **OPTIONS)
     by_unit = nf.pool_counts(counts, over="country")
@@ -90,17 +89,15 @@ def test_every_table_draws_units() -> None:
     )
     asked = {"prevalence": OPTIONS["prevalence"], "repeats": 50, "units": "bucket"}
     best = nf.probability_best(by_unit, metric="pr_auc", **asked)
-    assert compared.certainty is not None
     assert_frame_equal(compared.certainty.filter(metric="pr_auc"), best)
     at = nf.probability_best(by_unit, metric="f_beta", threshold=1.0, **asked)
     assert_frame_equal(compared.certainty.filter(metric="f_beta"), at, check_row_order=False)
     shifts = nf.check_projection(counts, over="country", units="bucket")
-    assert compared.shifts is not None
     assert_frame_equal(compared.shifts.drop("key"), shifts)
 
 
 @pytest.mark.thorough
-def test_values_are_those_of_all_rows_together() -> None:
+def test_values_are_those_of_all_rows_together():
     compared = nf.compare_models(counted(), **OPTIONS)
     by_rows = nf.compare_models(nf.pool_counts(counted(), over="bucket"), **OPTIONS)
     assert by_rows.buckets is None
@@ -129,7 +126,7 @@ def few() -> Comparison:
 
 
 @pytest.mark.thorough
-def test_few_buckets_have_no_intervals_and_no_tests(tmp_path: Path) -> None:
+def test_few_buckets_have_no_intervals_and_no_tests(tmp_path):
     compared = few()
     assert compared.buckets == 10
     assert compared.points.select("tpr_lower", "fpr_upper").null_count().row(0) == (2, 2)
@@ -144,12 +141,12 @@ def test_few_buckets_have_no_intervals_and_no_tests(tmp_path: Path) -> None:
     assert "have weights" not in page
 
 
-def test_units_are_counted() -> None:
+def test_units_are_counted():
     sizes = unit_sizes(nf.scan_predictions(log(3, 500), unit="unit"))
     assert (sizes.units, sizes.rows, sizes.estimated) == (500, 3.0, False)
 
 
-def test_units_of_a_large_log_are_counted_in_a_sample(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_units_of_a_large_log_are_counted_in_a_sample(monkeypatch):
     monkeypatch.setattr("nci_frames.counting.logs.units._MANY_ROWS", 10)
     sizes = unit_sizes(nf.scan_predictions(log(1, 40_000), unit="unit"))
     assert sizes.units == pytest.approx(40_000, rel=0.15)
@@ -158,9 +155,7 @@ def test_units_of_a_large_log_are_counted_in_a_sample(monkeypatch: pytest.Monkey
 
 @pytest.mark.thorough
 @pytest.mark.parametrize("exact", [True, False])
-def test_a_large_log_is_counted_twice_and_compared_alike(
-    exact: bool, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_large_log_is_counted_twice_and_compared_alike(exact, monkeypatch):
     scan = nf.scan_predictions(log(), unit="unit", segments="country")
     wish = nf.auto_thresholds(also=[1.0])
     once = count_for_comparison(scan, wish, ["country"])
@@ -170,7 +165,6 @@ def test_a_large_log_is_counted_twice_and_compared_alike(
         monkeypatch.setattr("nci_frames.counting.count.EXACT_ROWS", 10)
     twice = count_for_comparison(scan, wish, ["country"])
     assert "bucket" not in twice.tally.counts.columns
-    assert twice.by_unit is not None
     assert set(twice.by_unit.columns) >= {"bucket", "country"}
     one = nf.compare_models(once.tally.counts, **OPTIONS)
     two = nf.compare_models(twice.tally.counts, unit_counts=twice.by_unit, **OPTIONS)
@@ -183,24 +177,22 @@ def test_a_large_log_is_counted_twice_and_compared_alike(
             assert_frame_equal(getattr(one, name).select(columns), getattr(two, name).select(columns))
 
 
-def test_too_many_groups_are_compared_without_segments(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_too_many_groups_are_compared_without_segments(monkeypatch):
     monkeypatch.setattr(counting_units, "EXACT_ROWS", 10)
     scan = nf.scan_predictions(log(), unit="unit", segments="country")
     scores = nf.count_confusion(scan)["threshold"].n_unique()
     monkeypatch.setattr(counting_units, "MOST_COUNTS", 2 * scores * 64 - 1)
     found = count_for_comparison(scan, nf.auto_thresholds(), ["country"])
-    assert found.by_unit is not None
     assert "country" not in found.by_unit.columns
     assert found.by_unit["bucket"].max() < 32
     compared = nf.compare_models(found.tally.counts, unit_counts=found.by_unit, **OPTIONS)
-    assert compared.segment_points is not None
     assert compared.segment_points["tpr_lower"].null_count() == len(compared.segment_points)
     assert compared.points["tpr_lower"].null_count() == 0
     assert compared.shifts is None
 
 
 @pytest.mark.thorough
-def test_the_command_line_keeps_units_together(tmp_path: Path) -> None:
+def test_the_command_line_keeps_units_together(tmp_path):
     file = tmp_path / "log.parquet"
     log().write_parquet(file)
     given = f"report {file} --prevalence 0.01,0.2 --beta 1 --threshold 1 --format md".split()
@@ -218,7 +210,7 @@ def test_the_command_line_keeps_units_together(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("threshold", [-9.0, 0.31, 0.995, 9.0])
 @pytest.mark.parametrize("thresholds", ["exact", [-0.5, 0.31, 1.0, 2.0]])
-def test_rows_near_a_threshold_have_the_points_of_all(thresholds: Any, threshold: float) -> None:
+def test_rows_near_a_threshold_have_the_points_of_all(thresholds, threshold):
     counts = nf.count_confusion(log(), thresholds=thresholds, by=["country"])
     few = near_threshold(counts, threshold)
     assert few.height <= 4 * few.select("model", "country").n_unique() <= counts.height

@@ -26,7 +26,7 @@ def again() -> str:
     return bundle.vega_bundle()
 
 
-def test_the_script_is_made_once(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_script_is_made_once(cache, monkeypatch):
     made = bundle.vega_bundle()
     assert made == "a('<\\/script>', '<\\!--')"
     monkeypatch.setattr(vl_convert, "javascript_bundle", None)
@@ -35,7 +35,7 @@ def test_the_script_is_made_once(cache: Path, monkeypatch: pytest.MonkeyPatch) -
 
 
 @pytest.mark.parametrize("damage", [lambda content: content[:-1], lambda _: b"", lambda _: b"alert()" * 9])
-def test_a_copy_that_is_not_whole_is_made_again(cache: Path, damage) -> None:  # type: ignore[no-untyped-def]
+def test_a_copy_that_is_not_whole_is_made_again(cache, damage):
     made = bundle.vega_bundle()
     (copy,) = cache.iterdir()
     whole = copy.read_bytes()
@@ -44,12 +44,12 @@ def test_a_copy_that_is_not_whole_is_made_again(cache: Path, damage) -> None:  #
     assert copy.read_bytes() == whole
 
 
-def test_without_a_place_for_copies_each_process_makes_its_own(cache: Path) -> None:
+def test_without_a_place_for_copies_each_process_makes_its_own(cache):
     cache.write_text("a file where the folder would be")
     assert bundle.vega_bundle() == again() == "a('<\\/script>', '<\\!--')"
 
 
-def test_another_version_has_another_copy(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_another_version_has_another_copy(cache, monkeypatch):
     bundle.vega_bundle()
     monkeypatch.setattr(bundle, "version", lambda _: "99")
     monkeypatch.setattr(vl_convert, "javascript_bundle", lambda: "b()")

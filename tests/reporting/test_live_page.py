@@ -55,13 +55,6 @@ def visit(browser, tables, tmp_path_factory):
         visit.check_silence()
 
 
-def assert_same(found, expected):
-    if expected is None:
-        assert found is None
-    else:
-        assert found == pytest.approx(expected, abs=1e-9)
-
-
 def shown_rows(visit):
     """Return the texts of the table at the place of the sliders."""
     return visit.page.locator("#table-live tbody tr").evaluate_all(

@@ -193,7 +193,6 @@ def test_the_answer_is_in_plain_words(page):
         "These borders are exact for this log. In brackets: where they are in 95 % of the resampled logs",
         text,
     )
-    assert leads is not None
     assert float(leads[1]) < 0.0163 < float(leads[2])
     assert "boosted trees overtakes forest between 0.0158 and 0.02" in text
     starts = tables.area_winners.unique("model", keep="first", maintain_order=True)

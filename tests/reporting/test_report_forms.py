@@ -66,7 +66,7 @@ def inline(text: str) -> list[tuple[str, Any]]:
     return pieces
 
 
-def test_the_schema_is_one_and_refuses_other_things() -> None:
+def test_the_schema_is_one_and_refuses_other_things():
     jsonschema.Draft202012Validator.check_schema(SCHEMA)
     content = parsed(comparison())
     with pytest.raises(jsonschema.ValidationError):
@@ -78,7 +78,7 @@ def test_the_schema_is_one_and_refuses_other_things() -> None:
         jsonschema.validate(content, SCHEMA)
 
 
-def test_json_says_what_the_frames_say() -> None:
+def test_json_says_what_the_frames_say():
     tables = real()
     content = parsed(tables, title="four", facts=[("rows", "400")])
     assert (content["title"], content["facts"]) == ("four", [{"label": "rows", "value": "400"}])
@@ -91,7 +91,6 @@ def test_json_says_what_the_frames_say() -> None:
     assert [row["value"] for row in content["tables"]["pr_auc"]] == pr_auc["value"].to_list()
     assert len(content["tables"]["roc_auc"]) == len(content["models"]) == len(content["tables"]["points"])
     ranks = tables.segment_ranks
-    assert ranks is not None
     assert [row["segment"]["country"] for row in content["segments"]] == ranks["country"].to_list()
     assert [row["value"] for row in content["segments"]] == ranks["value"].to_list()
     areas = content["questions"]["segment-areas"]["rows"]
@@ -99,7 +98,7 @@ def test_json_says_what_the_frames_say() -> None:
 
 
 @pytest.mark.thorough
-def test_equal_comparisons_give_equal_text_whatever_the_order_of_rows() -> None:
+def test_equal_comparisons_give_equal_text_whatever_the_order_of_rows():
     tables = comparison(segments=["DE", None])
     again = comparison(dict(reversed(MODELS.items())), segments=["DE", None])
     assert render_json(tables) == render_json(again)
@@ -109,7 +108,7 @@ def test_equal_comparisons_give_equal_text_whatever_the_order_of_rows() -> None:
 
 
 @pytest.mark.thorough
-def test_names_in_json_are_names() -> None:
+def test_names_in_json_are_names():
     content = parsed(hostile(), title=NAMES[0])
     assert content["models"] == sorted([*NAMES, "none"])
     values = [
@@ -123,10 +122,9 @@ def test_names_in_json_are_names() -> None:
 
 
 @pytest.mark.thorough
-def test_a_segment_may_be_a_day_and_a_number_infinite_or_none() -> None:
+def test_a_segment_may_be_a_day_and_a_number_infinite_or_none():
     tables = comparison(segments=["x"])
     day = pl.lit(dt.date(2020, 1, 31)).alias("country")
-    assert tables.segment_areas is not None
     odd = altered(
         tables,
         _threshold=-math.inf,
@@ -139,7 +137,7 @@ def test_a_segment_may_be_a_day_and_a_number_infinite_or_none() -> None:
     assert {row["gap"] for row in content["tables"]["pr_auc"]} == {None}
 
 
-def test_markdown_holds_the_answer_and_the_tables() -> None:
+def test_markdown_holds_the_answer_and_the_tables():
     text = render_markdown(comparison(segments=["DE", None]), title="three", facts=[("rows", "3")])
     pieces = inline(text)
     assert [content for block, content in pieces if block.startswith("heading")] == [
@@ -171,7 +169,7 @@ def test_markdown_holds_the_answer_and_the_tables() -> None:
 
 
 @pytest.mark.thorough
-def test_tables_are_whole() -> None:
+def test_tables_are_whole():
     """A blank line within a table would end it, and rows of pipes would be left as text."""
     for tables in (comparison(segments=["DE", None]), hostile(), real(), comparison({"a": (None, None)})):
         for block, content in inline(render_markdown(tables, facts=[("a", "b")])):
@@ -181,7 +179,7 @@ def test_tables_are_whole() -> None:
 
 
 @pytest.mark.thorough
-def test_names_in_markdown_are_text() -> None:
+def test_names_in_markdown_are_text():
     title = NAMES[0]
     pieces = inline(render_markdown(hostile(), title=title, facts=[(name, name) for name in NAMES]))
     assert pieces[0] == ("heading", title)
@@ -191,7 +189,7 @@ def test_names_in_markdown_are_text() -> None:
 
 
 @pytest.mark.thorough
-def test_gates_with_hostile_names_are_text_and_no_formula() -> None:
+def test_gates_with_hostile_names_are_text_and_no_formula():
     verdicts = pl.DataFrame(
         {
             "gate": [NAMES[0], "a|b"],
@@ -239,7 +237,7 @@ def test_gates_with_hostile_names_are_text_and_no_formula() -> None:
 
 
 @pytest.mark.thorough
-def test_what_is_undefined_is_a_dash_and_told() -> None:
+def test_what_is_undefined_is_a_dash_and_told():
     text = render_markdown(comparison({"a": (0.5, 0.1), "b": (None, 0.1)}))
     assert f"| b | {UNDEFINED} | {UNDEFINED} |" in text
     assert "| b | 0 | 98000 | no positives\\: tpr, and what depends on it, is undefined |" in text
@@ -252,14 +250,14 @@ def test_what_is_undefined_is_a_dash_and_told() -> None:
 
 
 @pytest.mark.thorough
-def test_a_tie_and_many_names_are_told_shortly() -> None:
+def test_a_tie_and_many_names_are_told_shortly():
     text = render_markdown(comparison(dict.fromkeys("abcde", (0.5, 0.1))))
     assert "choose a, b, c, d or 1 more" in text
 
 
 @pytest.mark.thorough
 @pytest.mark.parametrize("betas", [(0.0,), (0.0, math.inf), (0.5, 2.0), (0.0, 1.0)])
-def test_the_main_beta_is_one_that_was_compared(betas: tuple[float, ...]) -> None:
+def test_the_main_beta_is_one_that_was_compared(betas):
     tables = comparison(beta=betas)
     assert tables.main_beta in betas
     assert not any(table.rows.is_empty() for table in ranked_tables(tables))
@@ -268,7 +266,7 @@ def test_the_main_beta_is_one_that_was_compared(betas: tuple[float, ...]) -> Non
 
 
 @pytest.mark.thorough
-def test_the_charts_of_a_report() -> None:
+def test_the_charts_of_a_report():
     tables = comparison()
     drawn = report_charts(tables)
     by_segment = set(report_charts(comparison(segments=["DE", None])))
@@ -282,7 +280,7 @@ def test_the_charts_of_a_report() -> None:
 
 
 @pytest.mark.thorough
-def test_bands_of_folds_are_of_few_models() -> None:
+def test_bands_of_folds_are_of_few_models():
     models = {name: (0.3 + 0.1 * i, 0.002 * 2**i) for i, name in enumerate("abcdef")} | {"g": (0.3, 0.3)}
     spec = report_charts(comparison(models, folds=3))["folds"].to_dict()
     assert len({row["model"] for row in rows_of(spec)}) == 4

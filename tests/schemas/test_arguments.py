@@ -6,7 +6,7 @@ import linecache
 from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 import duckdb
 import numpy as np
@@ -25,13 +25,13 @@ RATES = calls()["project_rates"].frames[0]
 
 
 @pytest.mark.thorough
-def test_odd_values_end_in_a_result_or_in_a_clean_error(tmp_path: Path) -> None:
+def test_odd_values_end_in_a_result_or_in_a_clean_error(tmp_path):
     cases = [odd_values.SINGLE.case(0, number) for number in range(1500)]
     assert [(case.label, found) for case in cases if (found := case.run(tmp_path))] == []
 
 
 @pytest.mark.parametrize("name", public_functions())
-def test_every_argument_of_every_public_function_is_checked(name: str) -> None:
+def test_every_argument_of_every_public_function_is_checked(name):
     function, strange = function_of(name), object()
     frames = calls()[name].frames if name in calls() else ()
     parameters = inspect.signature(function).parameters.values()
@@ -44,7 +44,7 @@ def test_every_argument_of_every_public_function_is_checked(name: str) -> None:
         assert caught.value.found == "object"
 
 
-def test_a_checked_function_keeps_its_signature_and_name() -> None:
+def test_a_checked_function_keeps_its_signature_and_name():
     assert list(inspect.signature(nf.project_rates).parameters)[:2] == ["rates", "metrics"]
     assert (nf.project_rates.__name__, nf.project_rates.__module__.split(".")[-1]) == (
         "project_rates",
@@ -52,12 +52,12 @@ def test_a_checked_function_keeps_its_signature_and_name() -> None:
     )
     assert "P(y=1)" in (inspect.getdoc(nf.project_rates) or "")
     with pytest.raises(TypeError, match=r"project_rates\(\) missing .* 'metrics' and 'prevalence'"):
-        nf.project_rates(RATES)  # type: ignore[call-arg]
+        nf.project_rates(RATES)
     with pytest.raises(TypeError, match=r"compute_rates\(\) got an unexpected keyword argument 'levels'"):
-        nf.compute_rates(COUNTS, levels=0.9)  # type: ignore[call-arg]
+        nf.compute_rates(COUNTS, levels=0.9)
 
 
-def test_a_warning_names_the_line_of_the_caller() -> None:
+def test_a_warning_names_the_line_of_the_caller():
     with pytest.warns(nf.OutsideGridWarning) as caught:
         nf.count_confusion(log().drop("unit"), thresholds=[0.0, 0.1, 0.5, 0.9, 1.0])
     (place,) = {(warning.filename, warning.lineno) for warning in caught}
@@ -80,27 +80,27 @@ def of_many_kinds(
     """Take arguments of many kinds."""
 
 
-def test_what_fits_the_annotation_is_taken() -> None:
+def test_what_fits_the_annotation_is_taken():
     for number in (1, np.float32(0.5), float("inf")):
         of_many_kinds(number, "a", "b", whole=np.uint8(3), flag=np.True_, columns={"a": "b"}, word="macro")
     for pair in ([0.1, 1], np.array([0.1, 1]), None):
-        of_many_kinds(pair=pair, word=None)  # type: ignore[arg-type]
+        of_many_kinds(pair=pair, word=None)
     for listed in (range(3), pl.Series([1.0, 2.5]), np.arange(3), (1, np.float64(2))):
-        of_many_kinds(listed=listed)  # type: ignore[arg-type]
+        of_many_kinds(listed=listed)
     for names in ("country", ["country"], np.array(["country"])):
-        of_many_kinds(one_or_several=names)  # type: ignore[arg-type]
+        of_many_kinds(one_or_several=names)
 
 
-def test_predictions_may_be_an_arrow_table_but_no_path() -> None:
+def test_predictions_may_be_an_arrow_table_but_no_path():
     rows = log().drop("unit")
     expected = nf.count_confusion(rows, thresholds=[0.5])
     for table in (rows.lazy(), rows.to_pandas(), duckdb.sql("select * from rows"), rows.to_arrow()):
         assert_frame_equal(nf.count_confusion(table, thresholds=[0.5]), expected)
     for path in (Path("log.parquet"), [rows]):
         with pytest.raises(nf.SchemaError, match=r"open a log with scan_predictions\(source\)"):
-            nf.count_confusion(path)  # type: ignore[arg-type]
+            nf.count_confusion(path)
     with pytest.raises(nf.SchemaError, match=r"turn a relation into a Polars frame with its method pl\(\)"):
-        nf.compute_rates(duckdb.sql("select 1"))  # type: ignore[arg-type]
+        nf.compute_rates(duckdb.sql("select 1"))
 
 
 @pytest.mark.parametrize(
@@ -134,9 +134,7 @@ def test_predictions_may_be_an_arrow_table_but_no_path() -> None:
         ("project_in_parts", {"rows": 10**300}, {"rows": 10**6}),
     ],
 )
-def test_equal_arguments_of_other_types_give_the_same(
-    name: str, options: dict[str, Any], same: dict[str, Any]
-) -> None:
+def test_equal_arguments_of_other_types_give_the_same(name, options, same):
     call = calls()[name]
     fixed = {} if name in ("expected_counts", "required_samples") else call.options
     if name == "expected_counts":
@@ -147,13 +145,13 @@ def test_equal_arguments_of_other_types_give_the_same(
     assert_frame_equal(found, expected)
 
 
-def test_numbers_are_ascending_and_distinct() -> None:
+def test_numbers_are_ascending_and_distinct():
     assert prevalence_values([0.5, 0.1, 0.5]) == [0.1, 0.5]
     assert prevalence_values("observed") is None
-    assert beta_values(np.array([2, 0, np.inf])) == [0.0, 2.0, np.inf]  # type: ignore[arg-type]
+    assert beta_values(np.array([2, 0, np.inf])) == [0.0, 2.0, np.inf]
 
 
-def test_a_round_grid_has_its_ends_and_numbers_of_two_digits() -> None:
+def test_a_round_grid_has_its_ends_and_numbers_of_two_digits():
     grid = grid_numbers("1e-4:0.5:round")
     assert grid[0] == 1e-4
     assert grid[-1] == 0.5

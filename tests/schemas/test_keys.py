@@ -10,7 +10,7 @@ import pytest
 import nci_frames as nf
 from nci_frames.evaluation.imbalance.contingency import surface_path_length
 from nci_frames.questions.segment_table import LABEL, segment_labels
-from tests.fuzz.calls import Call, calls
+from tests.fuzz.calls import calls
 
 TAKE_FRAMES = [call for call in calls().values() if call.kind in ("counts", "rates", "pairs", "increments")]
 
@@ -25,7 +25,7 @@ def log() -> pl.DataFrame:
 
 @pytest.mark.parametrize("name", ["metric", "supported", "__group", "*", "^day$", ""])
 @pytest.mark.parametrize("call", TAKE_FRAMES, ids=lambda call: call.name)
-def test_no_key_has_a_name_that_a_table_needs(call: Call, name: str) -> None:
+def test_no_key_has_a_name_that_a_table_needs(call, name):
     frame = call.frames[0].with_columns(pl.lit("x").alias(name))
     with pytest.raises(nf.SchemaError, match="the key") as error:
         call.function(frame, *call.frames[1:], **call.options)
@@ -33,7 +33,7 @@ def test_no_key_has_a_name_that_a_table_needs(call: Call, name: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["*", "^fold$"])
-def test_values_have_no_such_keys(name: str) -> None:
+def test_values_have_no_such_keys(name):
     """A key was lost."""
     values = calls()["average_over"].frames[0].rename({"fold": name})
     for function in (nf.rank_models, nf.chart_p3):
@@ -42,7 +42,7 @@ def test_values_have_no_such_keys(name: str) -> None:
 
 
 @pytest.mark.parametrize("key", ["len", "rows_", "count", "value_"])
-def test_other_names_are_free(log: pl.DataFrame, key: str) -> None:
+def test_other_names_are_free(log, key):
     pair = pl.concat([log, log.with_columns(model=pl.lit("b"), score=-pl.col("score"))])
     counts = [nf.count_confusion(pair.rename({"day": name}), thresholds="exact") for name in ("day", key)]
     for change in (
@@ -59,7 +59,7 @@ def test_other_names_are_free(log: pl.DataFrame, key: str) -> None:
         surface_path_length(twice, metric="recall", over=key)
 
 
-def test_counts_of_several_ratios_have_a_key_ratio() -> None:
+def test_counts_of_several_ratios_have_a_key_ratio():
     counts = nf.expected_counts(tpr=0.6, fpr=0.1, ratio=[1, 9], size=1000)
     rates = nf.compute_rates(counts)
     assert nf.project_rates(rates, metrics="recall", prevalence=0.1)["ratio"].to_list() == [1, 9]
@@ -76,7 +76,7 @@ def test_counts_of_several_ratios_have_a_key_ratio() -> None:
     ],
     ids=["bytes", "text", "duration"],
 )  # fmt: skip
-def test_keys_of_every_type_have_a_text(log: pl.DataFrame, values: list[object], texts: list[str]) -> None:
+def test_keys_of_every_type_have_a_text(log, values, texts):
     rows = log.with_columns(pl.Series("day", values)[log["day"]])
     rows = rows.with_columns(score=(pl.col("score") / 8 + 0.5).clip(0, 1))
     counts = nf.count_confusion(rows, thresholds="exact")
@@ -90,7 +90,7 @@ def test_keys_of_every_type_have_a_text(log: pl.DataFrame, values: list[object],
 
 
 @pytest.mark.parametrize("kind", ["clock", "nanoseconds"])
-def test_times_that_python_takes_for_equal_are_refused(log: pl.DataFrame, kind: str) -> None:
+def test_times_that_python_takes_for_equal_are_refused(log, kind):
     """One group of two was lost."""
     hours = pl.Series([datetime(2026, 10, 25, 0), datetime(2026, 10, 25, 1)]).dt.replace_time_zone("UTC")
     times = hours.dt.convert_time_zone("Europe/Berlin")
@@ -108,7 +108,7 @@ def test_times_that_python_takes_for_equal_are_refused(log: pl.DataFrame, kind: 
         assert len(nf.bootstrap(told, metric="recall", repeats=20)) == 2
 
 
-def test_a_column_that_makes_polars_panic_is_an_error() -> None:
+def test_a_column_that_makes_polars_panic_is_an_error():
     relation = duckdb.sql("SELECT 'a' AS model, 1 AS label, 0.5 AS score, INTERVAL 1 MONTH AS took")
     with pytest.raises(nf.SourceError, match="Polars cannot read a column"):
         nf.scan_predictions(relation)

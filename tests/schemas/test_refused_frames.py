@@ -6,7 +6,6 @@ import runpy
 from datetime import date
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 import hypothesis.strategies as st
 import numpy as np
@@ -18,15 +17,15 @@ from polars.testing import assert_frame_equal
 import nci_frames as nf
 from nci_frames import schemas
 from nci_frames.schemas import consistency, runs
-from tests.fuzz.calls import NOT_CALLED, Call, calls, public_functions
-from tests.fuzz.corruptions import CELLS, CORRUPTIONS, OF_RATES, Corrupt
+from tests.fuzz.calls import NOT_CALLED, calls, public_functions
+from tests.fuzz.corruptions import CELLS, CORRUPTIONS, OF_RATES
 from tests.fuzz.results import schema_of
 
 TAKE_COUNTS = [call for call in calls().values() if call.kind == "counts"]
 TAKE_RATES = [call for call in calls().values() if call.kind == "rates"]
 
 
-def test_every_public_function_has_a_call() -> None:
+def test_every_public_function_has_a_call():
     assert set(calls()) | NOT_CALLED == set(public_functions())
     for call in calls().values():
         first = next(iter(inspect.signature(call.function).parameters), "")
@@ -35,7 +34,7 @@ def test_every_public_function_has_a_call() -> None:
 
 
 @pytest.mark.parametrize("call", calls().values(), ids=lambda call: call.name)
-def test_the_calls_are_valid(call: Call) -> None:
+def test_the_calls_are_valid(call):
     call()
 
 
@@ -54,7 +53,7 @@ CORRUPTED = [
 
 
 @pytest.mark.parametrize(("call", "change"), CORRUPTED)
-def test_corrupted_frames_are_refused(call: Call, change: Corrupt) -> None:
+def test_corrupted_frames_are_refused(call, change):
     frame = change(call.frames[0])
     with pytest.raises(nf.SchemaError):
         call.function(frame, *call.frames[1:], **call.options)
@@ -71,7 +70,7 @@ TAKE_FRAMES = [
 
 
 @pytest.mark.parametrize("call", TAKE_FRAMES, ids=lambda call: call.name)
-def test_a_column_of_objects_is_refused(call: Call) -> None:
+def test_a_column_of_objects_is_refused(call):
     """Polars can neither sort nor compare it."""
     opaque = pl.Series("opaque", [object()] * len(call.frames[0]), pl.Object)
     with pytest.raises(nf.NciFramesError, match="opaque"):
@@ -79,7 +78,7 @@ def test_a_column_of_objects_is_refused(call: Call) -> None:
 
 
 @pytest.mark.parametrize("call", TAKE_COUNTS, ids=lambda call: call.name)
-def test_a_false_claim_to_be_sorted_changes_nothing(call: Call) -> None:
+def test_a_false_claim_to_be_sorted_changes_nothing(call):
     """Polars believes the flag, which Parquet files may bring, and groups wrongly."""
     frame = call.frames[0].sort(pl.all(), descending=True)
     flagged = frame.with_columns(pl.col("model", "threshold").set_sorted())
@@ -88,7 +87,7 @@ def test_a_false_claim_to_be_sorted_changes_nothing(call: Call) -> None:
         assert_frame_equal(found, expected)
 
 
-def test_operating_points_may_lack_counts() -> None:
+def test_operating_points_may_lack_counts():
     rates = calls()["decision_map"].frames[0]
     points = pl.concat(
         [
@@ -104,7 +103,7 @@ def test_operating_points_may_lack_counts() -> None:
         nf.project_rates(torn, metrics="recall", prevalence=0.1)
 
 
-def test_points_selected_for_several_prevalences_are_groups_of_their_own() -> None:
+def test_points_selected_for_several_prevalences_are_groups_of_their_own():
     rates = calls()["decision_map"].frames[0]
     points = nf.select_operating_points(rates, metric="f_beta", prevalence=[0.3, 0.4, 0.5])
     assert points.select("model", "threshold").is_duplicated().any()
@@ -120,7 +119,7 @@ def test_points_selected_for_several_prevalences_are_groups_of_their_own() -> No
         lambda rates: rates.with_columns(tpr=pl.lit(None, pl.Float64), positives=0),
     ],
 )  # fmt: skip
-def test_counts_may_have_rates_of_their_own(change: Any) -> None:
+def test_counts_may_have_rates_of_their_own(change):
     rates = calls()["decision_map"].frames[0]
     for function in (nf.auc_interval, nf.compute_rates, partial(nf.compute_areas, prevalence=0.1)):
         assert function(change(rates)).equals(function(rates))
@@ -140,7 +139,7 @@ def long_rates() -> pl.DataFrame:
     return nf.compute_rates(pl.concat(groups), interval="wilson")
 
 
-def test_sums_of_weights_may_differ_by_rounding() -> None:
+def test_sums_of_weights_may_differ_by_rounding():
     counts = calls()["compute_rates"].frames[0].with_columns(pl.col(CELLS) * 0.1)
     rough = counts.with_columns(fn=pl.col("fn") * (1 + 1e-13))
     assert nf.compute_areas(rough, prevalence=0.1)["value"].to_list() == pytest.approx(
@@ -148,7 +147,7 @@ def test_sums_of_weights_may_differ_by_rounding() -> None:
     )
 
 
-def test_the_pages_are_those_of_the_schemas() -> None:
+def test_the_pages_are_those_of_the_schemas():
     docs = Path(__file__).parents[2] / "docs"
     page = runpy.run_path(str(docs / "columns.py"))["page"]
     assert (docs / "columns.md").read_text(encoding="utf-8") == page()
@@ -157,7 +156,7 @@ def test_the_pages_are_those_of_the_schemas() -> None:
         assert f"| {frame.name} | `{frame.maker.split('(')[0]}` |" in overview, frame.name
 
 
-def test_every_column_is_named_by_the_function_that_makes_it() -> None:
+def test_every_column_is_named_by_the_function_that_makes_it():
     for frame in schemas.FRAMES:
         if maker := calls().get(frame.maker.split("(")[0]):
             told = re.findall(r"\w+", inspect.getdoc(maker.function) or "")
@@ -165,7 +164,7 @@ def test_every_column_is_named_by_the_function_that_makes_it() -> None:
 
 
 @pytest.mark.thorough
-def test_what_the_functions_give_is_what_their_schemas_say() -> None:
+def test_what_the_functions_give_is_what_their_schemas_say():
     """With values, too: ranges, and no null and NaN where there is none."""
     checked = set()
     for call in calls().values():
@@ -196,7 +195,7 @@ _KEYS = {
 
 
 @given(st.data())
-def test_runs_of_equal_keys_are_those_of_a_loop(data: st.DataObject) -> None:
+def test_runs_of_equal_keys_are_those_of_a_loop(data):
     """Whatever the keys are; nulls may be left out."""
     names = data.draw(st.lists(st.sampled_from(list(_KEYS)), min_size=1, max_size=2, unique=True))
     nulls = [None] if data.draw(st.booleans()) else []
@@ -213,9 +212,7 @@ def test_runs_of_equal_keys_are_those_of_a_loop(data: st.DataObject) -> None:
 
 
 @pytest.mark.parametrize("row", [0, 1, 16_384, 16_385, 19_999, 20_000])
-def test_one_wrong_number_in_a_long_group_is_seen(
-    long_rates: pl.DataFrame, row: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_one_wrong_number_in_a_long_group_is_seen(long_rates, row, monkeypatch):
     def wrong(name: str, value: pl.Expr) -> pl.Expr:
         return pl.when(pl.int_range(pl.len()) == row).then(value).otherwise(name).alias(name)
 
@@ -238,7 +235,7 @@ def test_one_wrong_number_in_a_long_group_is_seen(
                 schemas.RATES.check(rates.with_columns(expressions))
 
 
-def test_columns_of_nulls_need_no_type() -> None:
+def test_columns_of_nulls_need_no_type():
     projection = calls()["rank_models"].frames[0].with_columns(supported=None, reason=None, threshold=None)
     assert projection.schema["supported"] == pl.Null
     typed = projection.cast({"supported": pl.Boolean, "reason": pl.String, "threshold": pl.Float64})

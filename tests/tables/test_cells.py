@@ -57,7 +57,6 @@ def test_every_form_shows_the_same_models_values_and_ranks():
     text = render_markdown(compared)
     console = Console(file=io.StringIO(), width=200)
     print_comparison(compared, console)
-    assert isinstance(console.file, io.StringIO)
     terminal = console.file.getvalue()
     shown_tables = ranked_tables(compared)
     assert {table.measure for table in shown_tables} == {"own", "f_beta", "pr_auc"}

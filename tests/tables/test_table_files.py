@@ -57,15 +57,14 @@ def names_frame() -> pl.DataFrame:
 
 
 @pytest.mark.parametrize("lazy", [False, True])
-def test_parquet_is_the_frame(tmp_path: Path, lazy: bool) -> None:
+def test_parquet_is_the_frame(tmp_path, lazy):
     frame = comparison(segments=["DE", None]).segment_areas
-    assert frame is not None
     path = nf.save_table(frame.lazy() if lazy else frame, tmp_path / "deep" / "areas.parquet")
     assert path == tmp_path / "deep" / "areas.parquet"
     assert_frame_equal(pl.read_parquet(path), frame)
 
 
-def test_no_cell_of_a_csv_is_a_formula_and_every_name_is_there(tmp_path: Path) -> None:
+def test_no_cell_of_a_csv_is_a_formula_and_every_name_is_there(tmp_path):
     text = saved(names_frame().rename({"tpr": "=cmd|' /C calc'!A0"}), tmp_path, "csv")
     header, *rows = rows_of(text)
     assert header == ["model", "'=cmd|' /C calc'!A0"]
@@ -76,25 +75,25 @@ def test_no_cell_of_a_csv_is_a_formula_and_every_name_is_there(tmp_path: Path) -
     assert sum(name.startswith("'") for name in shown) == 6
 
 
-def test_null_and_the_empty_name_differ_in_csv(tmp_path: Path) -> None:
+def test_null_and_the_empty_name_differ_in_csv(tmp_path):
     frame = pl.DataFrame({"model": ["", None], "n": [None, -1]})
     text = saved(frame, tmp_path, "csv")
     assert text == 'model,n\n"",\n,-1\n'
     assert_frame_equal(pl.read_csv(tmp_path / "table.csv"), frame)
 
 
-def test_columns_may_have_equal_names_once_they_are_guarded(tmp_path: Path) -> None:
+def test_columns_may_have_equal_names_once_they_are_guarded(tmp_path):
     assert saved(pl.DataFrame({"=a": [1], "'=a": [2], "": [3]}), tmp_path, "csv") == "'=a,'=a,\"\"\n1,2,3\n"
 
 
-def test_numbers_below_nought_stay_numbers(tmp_path: Path) -> None:
+def test_numbers_below_nought_stay_numbers(tmp_path):
     frame = pl.DataFrame({"a": [-1, 2], "b": [-0.5, 1e-300], "c": [-math.inf, math.nan]})
     assert saved(frame, tmp_path, "csv") == "a,b,c\n-1,-0.5,-inf\n2,1e-300,NaN\n"
     assert cells(saved(frame, tmp_path, "md"))[1:] == [["-1", "-0.5", "-inf"], ["2", "1e-300", "nan"]]
 
 
 @given(st.lists(st.floats() | st.none(), min_size=1))
-def test_a_float_has_all_its_digits_in_csv(tmp_path_factory: pytest.TempPathFactory, values) -> None:
+def test_a_float_has_all_its_digits_in_csv(tmp_path_factory, values):
     folder = tmp_path_factory.getbasetemp()
     frame = pl.DataFrame({"value": values, "row": range(len(values))}, schema_overrides={"value": pl.Float64})
     back = [None if text == "" else float(text) for text, _ in rows_of(saved(frame, folder, "csv"))[1:]]
@@ -113,7 +112,7 @@ names_of_a_spreadsheet = st.lists(
 
 
 @given(names_of_a_spreadsheet)
-def test_reading_a_csv_gives_the_names_back(tmp_path_factory: pytest.TempPathFactory, names) -> None:
+def test_reading_a_csv_gives_the_names_back(tmp_path_factory, names):
     frame = pl.DataFrame({"model": names, "row": range(len(names))}, schema_overrides={"model": pl.String})
     text = saved(frame, tmp_path_factory.getbasetemp(), "csv")
     back = [name for name, _ in rows_of(text)[1:]]
@@ -122,7 +121,7 @@ def test_reading_a_csv_gives_the_names_back(tmp_path_factory: pytest.TempPathFac
 
 @given(names_of_a_spreadsheet)
 @example([" =1+1", "\u200b=1+1", "\ufeff @SUM(1)", "a;=1+1", "a\t=1+1", "a\n=1+1", "a;\u200b\t =1", "\x1c+1"])
-def test_no_spreadsheet_sees_a_formula(tmp_path_factory: pytest.TempPathFactory, names) -> None:
+def test_no_spreadsheet_sees_a_formula(tmp_path_factory, names):
     frame = pl.DataFrame({"row": range(len(names)), "model": names}, schema_overrides={"model": pl.String})
     text = saved(frame, tmp_path_factory.getbasetemp(), "csv")
     read = [name for _, name in rows_of(text)[1:]]
@@ -133,7 +132,7 @@ def test_no_spreadsheet_sees_a_formula(tmp_path_factory: pytest.TempPathFactory,
         assert not seen.startswith(FORMULA), repr(cell)
 
 
-def test_in_markdown_every_name_is_text(tmp_path: Path) -> None:
+def test_in_markdown_every_name_is_text(tmp_path):
     frame = names_frame().rename({"model": "<b>|_x_"})
     header, *rows = cells(saved(frame, tmp_path, "md"))
     assert header == ["<b>|_x_", "tpr"]
@@ -144,7 +143,7 @@ def test_in_markdown_every_name_is_text(tmp_path: Path) -> None:
 
 
 @given(st.text(st.characters(exclude_categories=["Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"])))
-def test_any_name_is_text_in_markdown(name: str) -> None:
+def test_any_name_is_text_in_markdown(name):
     assert cells(markdown_table(pl.DataFrame({f"{name}.": [name], "x": ["x"]}))) == [
         [f"{name}.", "x"],
         [name, "x"],
@@ -155,12 +154,12 @@ def test_any_name_is_text_in_markdown(name: str) -> None:
     assert paragraph[1].children[0].content == f"By F1: x{name}x is best."
 
 
-def test_control_characters_are_shown_as_such() -> None:
+def test_control_characters_are_shown_as_such():
     assert literal("a\x1b[2J\u202eb\0") == "a�\\[2J�b�"
     assert cells(markdown_table(pl.DataFrame({"a": ["x\r\ny\tz"]}))) == [["a"], ["x\r\ny\tz"]]
 
 
-def test_markdown_is_to_be_read(tmp_path: Path) -> None:
+def test_markdown_is_to_be_read(tmp_path):
     frame = pl.DataFrame({"model": ["a"], "value": [1 / 3], "rows": [389_091], "sure": [True]})
     assert saved(frame, tmp_path, "md") == (
         "| model | value | rows | sure |\n| --- | ---: | ---: | --- |\n| a | 0.333333 | 389091 | true |\n"
@@ -168,7 +167,7 @@ def test_markdown_is_to_be_read(tmp_path: Path) -> None:
     assert saved(frame.clear(), tmp_path, "md").count("\n") == 2
 
 
-def test_categories_and_times_are_text(tmp_path: Path) -> None:
+def test_categories_and_times_are_text(tmp_path):
     frame = pl.DataFrame(
         {
             "kind": pl.Series(["=1"], dtype=pl.Categorical),
@@ -190,9 +189,7 @@ def test_categories_and_times_are_text(tmp_path: Path) -> None:
         ("parquet", pl.Series([object()]), "the table to write as Parquet"),
     ],
 )
-def test_columns_that_a_format_cannot_hold(
-    tmp_path: Path, kind: str, column: pl.Series, message: str
-) -> None:
+def test_columns_that_a_format_cannot_hold(tmp_path, kind, column, message):
     (tmp_path / f"t.{kind}").write_text("older")
     with pytest.raises(SchemaError) as caught:
         nf.save_table(pl.DataFrame({"x": column}), tmp_path / f"t.{kind}")
@@ -200,7 +197,7 @@ def test_columns_that_a_format_cannot_hold(
     assert [path.read_text() for path in tmp_path.iterdir()] == ["older"]
 
 
-def test_saved_parquet_has_page_checksums(tmp_path: Path) -> None:
+def test_saved_parquet_has_page_checksums(tmp_path):
     table = pl.DataFrame({"model": ["a", None] * 500, "value": range(1000)})
     file = nf.save_table(table, tmp_path / "table.parquet")
     assert_frame_equal(pl.read_parquet(file), table)
@@ -213,13 +210,13 @@ def test_saved_parquet_has_page_checksums(tmp_path: Path) -> None:
         pq.read_table(file, page_checksum_verification=True)
 
 
-def test_a_column_whose_name_has_a_nul_is_written(tmp_path: Path) -> None:
+def test_a_column_whose_name_has_a_nul_is_written(tmp_path):
     table = pl.DataFrame({"a\x00b": ["x", None], "value": [1.0, 2.0]})
     nf.save_table(table, tmp_path / "table.parquet")
     assert_frame_equal(pl.read_parquet(tmp_path / "table.parquet"), table)
 
 
-def test_a_key_whose_name_has_a_nul_keeps_groups_apart() -> None:
+def test_a_key_whose_name_has_a_nul_keeps_groups_apart():
     name = "a\x00b"
     groups = pl.DataFrame({"model": "a", name: [str(number) for number in range(9)]})
     points = pl.DataFrame({"threshold": pl.int_range(3000, eager=True).cast(pl.Float64)})
@@ -231,7 +228,7 @@ def test_a_key_whose_name_has_a_nul_keeps_groups_apart() -> None:
     assert areas.group_by(name).len()["len"].to_list() == [2] * 9
 
 
-def test_numbers_that_all_differ_take_no_dictionary(tmp_path: Path) -> None:
+def test_numbers_that_all_differ_take_no_dictionary(tmp_path):
     rows = 100_000
     table = pl.DataFrame({"score": np.random.default_rng(0).random(rows), "model": "a name"})
     file = nf.save_table(table, tmp_path / "table.parquet")

@@ -12,7 +12,7 @@ from numpy.testing import assert_allclose
 from polars.testing import assert_frame_equal
 
 import nci_frames as nf
-from nci_frames.evaluation.areas.area import Area, Logs, all_areas
+from nci_frames.evaluation.areas.area import Logs, all_areas
 from nci_frames.evaluation.arrays.histograms import Histogram
 from nci_frames.evaluation.metrics import find_metric
 from nci_frames.evaluation.metrics.registry import all_metrics
@@ -25,7 +25,7 @@ COMPUTED: dict[str, Callable[[pl.DataFrame], pl.DataFrame]] = {
     "partial_roc_auc": lambda counts: nf.compute_areas(counts, prevalence=0.1, fpr_range=(0, 0.2)),
     "mean_pr_auc": lambda counts: nf.mean_pr_auc(counts, prevalence_range=(0.01, 0.1)),
     **{
-        area.name: lambda counts, name=area.name: nf.compute_areas(  # type: ignore[misc]
+        area.name: lambda counts, name=area.name: nf.compute_areas(
             counts, prevalence=[0.01, 0.1], metrics=name
         )
         for area in all_areas()
@@ -34,7 +34,7 @@ COMPUTED: dict[str, Callable[[pl.DataFrame], pl.DataFrame]] = {
 
 
 @pytest.mark.parametrize("name", [known.name for known in CURVES])
-def test_every_area_is_ranked(name: str) -> None:
+def test_every_area_is_ranked(name):
     areas = COMPUTED[name](crossing_models(0, models=3)).filter(metric=name)
     assert len(areas) >= 3
     ranking = nf.rank_models(areas)
@@ -49,7 +49,7 @@ def test_every_area_is_ranked(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", [known.name for known in CURVES])
-def test_an_area_has_no_value_at_an_operating_point(name: str) -> None:
+def test_an_area_has_no_value_at_an_operating_point(name):
     counts = crossing_models(0, models=2)
     rates = nf.compute_rates(counts)
     maker = find_metric(name).computed_by.split("(")[0]
@@ -66,7 +66,7 @@ def test_an_area_has_no_value_at_an_operating_point(name: str) -> None:
 
 @pytest.mark.thorough
 @pytest.mark.parametrize("seed", range(3))
-def test_winners_by_pr_auc_have_the_largest_area(seed: int) -> None:
+def test_winners_by_pr_auc_have_the_largest_area(seed):
     counts = crossing_models(seed)
     ranges = nf.winner_ranges(counts, metric="pr_auc", over="prevalence")
     assert ranges.columns == list(WINNERS.fixed)
@@ -85,7 +85,7 @@ def test_winners_by_pr_auc_have_the_largest_area(seed: int) -> None:
 
 
 @pytest.mark.thorough
-def test_winners_are_cut_from_the_whole_and_found_in_every_segment() -> None:
+def test_winners_are_cut_from_the_whole_and_found_in_every_segment():
     parts = {"at": crossing_models(1), "de": crossing_models(2)}
     counts = pl.concat(part.with_columns(country=pl.lit(name)) for name, part in parts.items())
     whole = nf.winner_ranges(counts, metric="pr_auc", over="prevalence")
@@ -103,7 +103,7 @@ def test_winners_are_cut_from_the_whole_and_found_in_every_segment() -> None:
     assert empty.schema == whole.schema
 
 
-def test_equal_models_share_and_roc_auc_never_crosses() -> None:
+def test_equal_models_share_and_roc_auc_never_crosses():
     counts = crossing_models(1, models=2).filter(model="m00")
     twins = pl.concat([counts, counts.with_columns(model=pl.lit("a"))])
     for metric in ("pr_auc", "roc_auc"):
@@ -126,7 +126,7 @@ logs_of_bins = st.lists(st.tuples(st.integers(0, 3), st.integers(0, 3)), min_siz
 
 @pytest.mark.parametrize("area", all_areas(), ids=lambda area: area.name)
 @given(rows=logs_of_bins, logs=st.integers(1, 3))
-def test_areas_of_many_logs_are_those_of_each(area: Area, rows: list[tuple[int, int]], logs: int) -> None:
+def test_areas_of_many_logs_are_those_of_each(area, rows, logs):
     rng = np.random.default_rng(len(rows))
     positives, negatives = (
         np.stack([rng.permutation(np.array(column)) for _ in range(logs)])

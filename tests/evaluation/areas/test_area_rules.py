@@ -29,14 +29,12 @@ def curve_of(rows: list[tuple[bool, int]]) -> tuple[pl.DataFrame, np.ndarray[Any
 
 
 def pr_auc(counts: pl.DataFrame, eta: float, method: str) -> float:
-    areas = nf.compute_areas(counts, prevalence=eta, method=method)  # type: ignore[arg-type]
+    areas = nf.compute_areas(counts, prevalence=eta, method=method)
     return float(areas.filter(metric="pr_auc")["value"].item())
 
 
 @given(rows=labels_and_scores, eta=st.sampled_from([1e-9, 1e-4, 0.1, 0.5, 0.999]))
-def test_interpolated_areas_equal_quadrature_and_high_precision(
-    rows: list[tuple[bool, int]], eta: float
-) -> None:
+def test_interpolated_areas_equal_quadrature_and_high_precision(rows, eta):
     counts, tpr, fpr = curve_of(rows)
     found = pr_auc(counts, eta, "interpolated")
     mpmath.mp.dps = 50
@@ -61,7 +59,7 @@ def test_interpolated_areas_equal_quadrature_and_high_precision(
 
 
 @given(rows=labels_and_scores, eta=st.sampled_from([1e-4, 0.1, 0.5, 0.999]))
-def test_the_trapezoid_has_no_anchor(rows: list[tuple[bool, int]], eta: float) -> None:
+def test_the_trapezoid_has_no_anchor(rows, eta):
     counts, tpr, fpr = curve_of(rows)
     precision = eta * tpr[1:] / (eta * tpr[1:] + (1 - eta) * fpr[1:])
     expected = auc(tpr[1:], precision) if len(precision) > 1 else 0.0
@@ -75,9 +73,7 @@ def test_the_trapezoid_has_no_anchor(rows: list[tuple[bool, int]], eta: float) -
     thresholds=st.lists(st.integers(-1, 13), min_size=1, max_size=6, unique=True).map(sorted),
     eta=st.sampled_from([1e-6, 1e-3, 0.2, 0.5, 0.999, 1.0]),
 )
-def test_bounds_of_a_grid_hold_for_every_rule_whatever_the_rows_were(
-    method: Any, rows: list[tuple[bool, int]], thresholds: list[int], eta: float
-) -> None:
+def test_bounds_of_a_grid_hold_for_every_rule_whatever_the_rows_were(method, rows, thresholds, eta):
     log = pl.DataFrame({"model": "a", "label": [r[0] for r in rows], "score": [float(r[1]) for r in rows]})
     exact, coarse = (
         nf.compute_areas(
@@ -93,7 +89,7 @@ def test_bounds_of_a_grid_hold_for_every_rule_whatever_the_rows_were(
 
 
 @pytest.mark.parametrize("most", [0.01, 0.2, 1.0])
-def test_partial_areas_equal_scikit_learn(most: float) -> None:
+def test_partial_areas_equal_scikit_learn(most):
     log = random_log(2000, values=500)
     for (model,), group in log.partition_by("model", as_dict=True).items():
         counts = nf.count_confusion(group, thresholds="exact", by=[])
@@ -110,14 +106,14 @@ def test_partial_areas_equal_scikit_learn(most: float) -> None:
         assert halves[0].item() + halves[1].item() == pytest.approx(found, abs=1e-12)
 
 
-def test_the_mean_over_a_range_equals_quadrature() -> None:
+def test_the_mean_over_a_range_equals_quadrature():
     counts = nf.count_confusion(random_log(500), thresholds="exact", by=[])
     low, high = 1e-4, 0.2
     etas = np.geomspace(low, high, 2001)
     for method in METHODS:
         options: dict[str, Any] = {"prevalence_range": (low, high), "method": method}
         mean = nf.mean_pr_auc(counts, **options)
-        areas = nf.compute_areas(counts, prevalence=etas.tolist(), metrics="pr_auc", method=method)  # type: ignore[arg-type]
+        areas = nf.compute_areas(counts, prevalence=etas.tolist(), metrics="pr_auc", method=method)
         for (model,), of_model in areas.group_by("model"):
             numeric = simpson(of_model.sort("prevalence")["value"].to_numpy() * etas, np.log(etas))
             found = mean.filter(model=model)["value"].item()
@@ -129,7 +125,7 @@ def test_the_mean_over_a_range_equals_quadrature() -> None:
 
 
 @given(rows=labels_and_scores, eta=st.sampled_from([0.01, 0.3, 0.5, 0.9]))
-def test_gain_areas_equal_quadrature(rows: list[tuple[bool, int]], eta: float) -> None:
+def test_gain_areas_equal_quadrature(rows, eta):
     counts, tpr, fpr = curve_of(rows)
     found = nf.pr_gain_auc(counts, prevalence=eta)
     odds = eta / (1 - eta)
@@ -157,7 +153,7 @@ points = st.lists(st.tuples(st.integers(0, 20), st.integers(0, 20)), min_size=1,
 
 
 @given(points=points)
-def test_the_hull_has_all_points_below_it_and_no_corner_to_spare(points: list[tuple[int, int]]) -> None:
+def test_the_hull_has_all_points_below_it_and_no_corner_to_spare(points):
     tp, fp = (sorted(cells, reverse=True) for cells in zip(*points, strict=True))
     counts = pl.DataFrame({"model": "a", "threshold": np.arange(len(tp)) / 100, "tp": tp, "fp": fp})
     rates = nf.compute_rates(counts.with_columns(fn=20 - pl.col("tp"), tn=20 - pl.col("fp")))
@@ -174,7 +170,7 @@ def test_the_hull_has_all_points_below_it_and_no_corner_to_spare(points: list[tu
         assert max(best, 0.0, 1 - weight) == pytest.approx((y - weight * x).max())
 
 
-def test_hulls_of_many_groups_and_of_all_models_together() -> None:
+def test_hulls_of_many_groups_and_of_all_models_together():
     rates = nf.compute_rates(nf.count_confusion(random_log(3000), thresholds=[-1.0, 0.0, 0.5, 1.0]))
     whole = roc_convex_hull(rates)
     for part in rates.partition_by("model", "fold", "country"):
@@ -189,7 +185,7 @@ def test_hulls_of_many_groups_and_of_all_models_together() -> None:
 
 @pytest.mark.thorough
 @given(rows=labels_and_scores, shift=st.lists(st.integers(0, 3), min_size=60, max_size=60))
-def test_who_dominates_in_roc_space_does_in_pr_space(rows: list[tuple[bool, int]], shift: list[int]) -> None:
+def test_who_dominates_in_roc_space_does_in_pr_space(rows, shift):
     """Raising positives' scores and lowering negatives' gives a curve that is nowhere lower."""
     better = [
         (label, score + up if label else score - up) for (label, score), up in zip(rows, shift, strict=False)
@@ -212,7 +208,7 @@ def test_who_dominates_in_roc_space_does_in_pr_space(rows: list[tuple[bool, int]
 
 
 @given(tpr=st.floats(0, 1), fpr=st.floats(0, 1))
-def test_the_positive_fraction_tends_to_fpr(tpr: float, fpr: float) -> None:
+def test_the_positive_fraction_tends_to_fpr(tpr, fpr):
     rates = pl.DataFrame({"tpr": [tpr] * 3, "fpr": [fpr] * 3, "prevalence": [1e-3, 1e-6, 0.0]})
     off = (rates.select(nf.pos_fraction().alias("said"))["said"] - fpr).abs().to_list()
     assert off[0] <= 1e-3 + 1e-15
@@ -239,7 +235,7 @@ TABLE_2 = {
 
 
 @pytest.mark.parametrize("experiment", list(TABLE_2))
-def test_the_cost_papers_table_follows_from_its_first_row(experiment: str) -> None:
+def test_the_cost_papers_table_follows_from_its_first_row(experiment):
     (balanced, spread), *others = np.array(TABLE_2[experiment].split(), float).reshape(3, 4, 2).mT
     for eta, (mean, deviation) in zip((0.1, 0.001), others, strict=True):
         # POSfrac at 0.5 gives FPR, and that POSfrac elsewhere. TPR does not vary, so deviations scale by the
@@ -251,14 +247,14 @@ def test_the_cost_papers_table_follows_from_its_first_row(experiment: str) -> No
         assert 2 * (1 - eta) * spread == pytest.approx(deviation, abs=rounding)
 
 
-def test_a_gain_needs_both_classes() -> None:
+def test_a_gain_needs_both_classes():
     one_class = exact_counts([True, True], [0.1, 0.2])
     assert nf.pr_gain_auc(one_class, prevalence=0.5)["value"].to_list() == [None]
     assert nf.pr_gain_auc(one_class.clear(), prevalence=0.5).is_empty()
 
 
 @given(log=small_logs())
-def test_the_highest_thresholds_of_each_tpr_have_all_that_may_be_the_best(log: pl.DataFrame) -> None:
+def test_the_highest_thresholds_of_each_tpr_have_all_that_may_be_the_best(log):
     rates = nf.compute_rates(nf.count_confusion(log, thresholds="exact", by=[]))
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(hull, "_MANY", 0)
@@ -270,7 +266,7 @@ def test_the_highest_thresholds_of_each_tpr_have_all_that_may_be_the_best(log: p
     assert nf.select_operating_points(few, **options).equals(nf.select_operating_points(rates, **options))
 
 
-def test_few_rates_grids_and_sums_of_weights_keep_all_their_points(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_few_rates_grids_and_sums_of_weights_keep_all_their_points(monkeypatch):
     log = random_log(rows=500)
     exact = nf.compute_rates(nf.count_confusion(log, thresholds="exact"))
     assert hull.highest_of_each_tpr(exact) is exact
@@ -281,7 +277,7 @@ def test_few_rates_grids_and_sums_of_weights_keep_all_their_points(monkeypatch: 
         assert hull.highest_of_each_tpr(rates) is rates
 
 
-def test_what_was_thinned_does_not_claim_that_no_score_was_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_was_thinned_does_not_claim_that_no_score_was_left_out(monkeypatch):
     exact = nf.compute_rates(nf.count_confusion(random_log(rows=500), thresholds="exact"))
     monkeypatch.setattr(hull, "_MANY", 0)
     monkeypatch.setattr(drawn_curves, "_MANY_POINTS", 20)

@@ -22,7 +22,7 @@ def reweighted(label: np.ndarray, eta: float) -> np.ndarray:
 @pytest.mark.thorough
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("values", [3, 30, 10_000_000])
-def test_areas_equal_scikit_learn(dtype: type, values: int) -> None:
+def test_areas_equal_scikit_learn(dtype, values):
     log = random_log(3000, dtype=dtype, values=values)
     areas = nf.compute_areas(nf.count_confusion(log, thresholds="exact"), prevalence=PREVALENCES)
     for (model, fold, country), group in log.partition_by("model", "fold", "country", as_dict=True).items():
@@ -44,7 +44,7 @@ def test_areas_equal_scikit_learn(dtype: type, values: int) -> None:
         assert ap == pytest.approx(average_precision_score(label, score), abs=1e-12)
 
 
-def test_bounds_are_reached() -> None:
+def test_bounds_are_reached():
     """One bin, 3 positives and 4 negatives: the best and the worst order of its rows reach the ROC bounds."""
     best = [(True, 2.0)] * 3 + [(False, 1.0)] * 4
     worst = [(label, 3.0 - score) for label, score in best]
@@ -57,7 +57,7 @@ def test_bounds_are_reached() -> None:
     assert upper == 1.0  # all positives first
 
 
-def test_short_steps_do_not_cancel() -> None:
+def test_short_steps_do_not_cancel():
     """The lower bound of a narrow bin at a tiny eta, against the formula with mpmath's 50 digits."""
     mpmath.mp.dps = 50
     counts = counts_at([501, 500], [900, 800], 1000, 1000, model=["a", "a"], threshold=[0.1, 0.2])
@@ -83,9 +83,7 @@ def test_short_steps_do_not_cancel() -> None:
         ([False, False], [0.5, 0.6], None, {0.1: None, 0.5: None}),
     ],
 )
-def test_limits(
-    label: list[bool], score: list[float], roc: float | None, pr: dict[float, float | None]
-) -> None:
+def test_limits(label, score, roc, pr):
     areas = nf.compute_areas(exact_counts(label, score), prevalence=list(pr))
     assert areas.filter(metric="roc_auc")["value"].item() == roc
     found = dict(areas.filter(metric="pr_auc").select("prevalence", "value").rows())
@@ -93,7 +91,7 @@ def test_limits(
     assert areas.filter(pl.col("value").is_null())["lower"].null_count() == areas["value"].null_count()
 
 
-def test_columns_and_order() -> None:
+def test_columns_and_order():
     counts = nf.count_confusion(random_log(), thresholds=[0.0, 0.5])
     areas = nf.compute_areas(counts, prevalence=[0.5, 0.1])
     columns = "model fold country metric method prevalence value lower upper supported reason"
@@ -106,7 +104,7 @@ def test_columns_and_order() -> None:
     assert observed.to_list() == rates["observed_prevalence"].to_list()
 
 
-def test_weights_may_be_subnormal() -> None:
+def test_weights_may_be_subnormal():
     """Quotients of them overflow, which was a warning."""
     counts = calls()["compute_areas"].frames[0]
     tiny = nf.compute_areas(counts.with_columns(pl.col("tp", "fp", "fn", "tn") * 5e-324), prevalence=0.1)

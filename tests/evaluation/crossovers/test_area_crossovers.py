@@ -42,7 +42,7 @@ def brute_force(counts: pl.DataFrame, logits: Floats) -> Floats:
     return np.array(areas)
 
 
-def test_areas_between_the_nodes_have_13_digits() -> None:
+def test_areas_between_the_nodes_have_13_digits():
     rng = np.random.default_rng(4)
     false = np.sort(10 ** rng.uniform(0, 12, (20, 3)))
     counts = counts_of(*([(ALL // 10, int(a)), (ALL // 2, int(b)), (ALL, int(c))] for a, b, c in false))
@@ -55,7 +55,7 @@ def test_areas_between_the_nodes_have_13_digits() -> None:
 
 
 @pytest.mark.parametrize("points", [1, 4, 20])
-def test_all_changes_of_order_that_a_fine_grid_shows_are_found(points: int) -> None:
+def test_all_changes_of_order_that_a_fine_grid_shows_are_found(points):
     counts = random_models(25, points, seed=points)
     found = nf.find_crossovers(counts, metric="pr_auc", over="prevalence")
     logits = np.linspace(-27.6, 27.6, 3_001)
@@ -78,7 +78,7 @@ def test_all_changes_of_order_that_a_fine_grid_shows_are_found(points: int) -> N
     assert seen > 10
 
 
-def test_two_crossings_between_near_neighbours_are_both_found() -> None:
+def test_two_crossings_between_near_neighbours_are_both_found():
     """Model b is above a everywhere, except for a dip, as deep as one number makes it."""
 
     def pair(fp: int) -> pl.DataFrame:
@@ -114,7 +114,7 @@ def test_two_crossings_between_near_neighbours_are_both_found() -> None:
     assert not len(crossings(low - 10**5))
 
 
-def test_twins_and_models_that_differ_in_a_millionth() -> None:
+def test_twins_and_models_that_differ_in_a_millionth():
     points = [(ALL // 4, ALL // 1000), (ALL // 2, ALL // 100), (ALL * 3 // 4, ALL // 10)]
     moved = [(ALL // 4, ALL // 1000 - 1_000), (ALL // 2, ALL // 100 + 10_000), (ALL * 3 // 4, ALL // 10)]
     counts = counts_of(points, points, moved)
@@ -127,7 +127,7 @@ def test_twins_and_models_that_differ_in_a_millionth() -> None:
     assert np.sign(other - same).tolist() == [1, -1]
 
 
-def test_too_many_pairs_are_refused_before_any_is_compared() -> None:
+def test_too_many_pairs_are_refused_before_any_is_compared():
     counts = pl.DataFrame({"model": [f"m{i:05}" for i in range(6_500)]}).with_columns(
         threshold=pl.lit(0.5),
         tp=pl.int_range(pl.len()),

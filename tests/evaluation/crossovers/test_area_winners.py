@@ -25,7 +25,7 @@ def leads(ranges: pl.DataFrame) -> pl.DataFrame:
 
 
 @pytest.mark.parametrize("seed", range(4))
-def test_the_winner_of_a_range_has_the_largest_area_in_it(seed: int) -> None:
+def test_the_winner_of_a_range_has_the_largest_area_in_it(seed):
     counts = crossing_models(seed)
     ranges = winners_of(counts)
     assert ranges["start"][0] == LOW
@@ -43,7 +43,7 @@ def test_the_winner_of_a_range_has_the_largest_area_in_it(seed: int) -> None:
     assert (found["best"] - found["value"]).max() < 1e-10
 
 
-def test_borders_are_those_of_the_crossovers() -> None:
+def test_borders_are_those_of_the_crossovers():
     counts = counts_of({"boosted trees": (0.82, 0.012), "forest": (0.64, 0.004)})
     (crossing,) = nf.find_crossovers(counts, metric="pr_auc", over="prevalence").filter(
         pl.col("prevalence").is_between(LOW, HIGH)
@@ -53,7 +53,7 @@ def test_borders_are_those_of_the_crossovers() -> None:
     assert ranges["start"][1] == pytest.approx(crossing, rel=1e-8)
 
 
-def test_equal_models_and_models_without_an_area() -> None:
+def test_equal_models_and_models_without_an_area():
     counts = counts_of({"a": (0.8, 0.1), "b": (0.8, 0.1), "c": (None, 0.1)})
     ranges = winners_of(counts)
     assert (ranges["start"][0], ranges["end"][-1], ranges["threshold"].null_count()) == (

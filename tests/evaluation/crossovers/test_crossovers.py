@@ -1,6 +1,5 @@
 """Where the order of models changes, against brute force, high precision, and every point of a fine grid."""
 
-from pathlib import Path
 from typing import Any
 
 import hypothesis.strategies as st
@@ -29,7 +28,7 @@ def f_beta(tpr: Any, fpr: Any, eta: Any, beta: Any) -> Any:
 
 
 @given(lines=st.lists(st.tuples(HUNDREDTHS, HUNDREDTHS), min_size=1, max_size=40))
-def test_the_envelope_is_the_least_of_all_lines(lines: list[tuple[float, float]]) -> None:
+def test_the_envelope_is_the_least_of_all_lines(lines):
     intercepts, slopes = np.array(lines).T
     envelope = lower_envelope(intercepts, slopes)
     assert envelope.starts[0] == 0
@@ -41,7 +40,7 @@ def test_the_envelope_is_the_least_of_all_lines(lines: list[tuple[float, float]]
 
 
 @given(points=points)
-def test_the_map_names_the_best_everywhere(points: list[tuple[str, int, int]]) -> None:
+def test_the_map_names_the_best_everywhere(points):
     rates = rates_of(*points)
     table = nf.decision_map(rates)
     assert table["lambda_start"][0] == 0
@@ -57,7 +56,7 @@ def test_the_map_names_the_best_everywhere(points: list[tuple[str, int, int]]) -
 
 
 @given(points=points)
-def test_dominated_points_never_win(points: list[tuple[str, int, int]]) -> None:
+def test_dominated_points_never_win(points):
     rates = rates_of(*points)
     dominated = find_never_best(rates)
     named = rates.select("model", "threshold", "tpr", "fpr").iter_rows()
@@ -79,7 +78,7 @@ def test_dominated_points_never_win(points: list[tuple[str, int, int]]) -> None:
 # Three points that meet in one.
 @example(points=[("a", 18, 9), ("b", 0, 45), ("b", 42, 54), ("b", 48, 0)], beta=0.5)
 @given(points=points, beta=st.sampled_from([0.0, 0.5, 1.0, 3.0, float("inf")]))
-def test_winners_over_prevalence_are_best(points: list[tuple[str, int, int]], beta: float) -> None:
+def test_winners_over_prevalence_are_best(points, beta):
     rates = rates_of(*points)
     for metric in ("f_beta", "accuracy"):
         ranges = nf.winner_ranges(rates, metric=metric, over="prevalence", beta=beta)
@@ -97,9 +96,7 @@ def test_winners_over_prevalence_are_best(points: list[tuple[str, int, int]], be
 
 
 @given(points=points, eta=st.sampled_from([1e-4, 0.1, 0.7]))
-def test_crossovers_over_beta_and_prevalence_are_those_of_lambda(
-    points: list[tuple[str, int, int]], eta: float
-) -> None:
+def test_crossovers_over_beta_and_prevalence_are_those_of_lambda(points, eta):
     rates = rates_of(*points)
     over_beta = nf.find_crossovers(rates, metric="f_beta", over="beta", prevalence=eta)
     over_eta = nf.find_crossovers(rates, metric="f_beta", over="prevalence", beta=2)
@@ -112,7 +109,7 @@ def test_crossovers_over_beta_and_prevalence_are_those_of_lambda(
     )
 
 
-def test_precision_never_crosses_and_one_model_or_twins_have_nothing_to_cross() -> None:
+def test_precision_never_crosses_and_one_model_or_twins_have_nothing_to_cross():
     rates = rates_of(("a", 60, 20), ("b", 30, 5), ("c", 30, 5))
     assert nf.find_crossovers(rates, metric="precision", over="prevalence").is_empty()
     assert nf.find_crossovers(rates, metric="npv", over="prevalence").is_empty()
@@ -120,7 +117,7 @@ def test_precision_never_crosses_and_one_model_or_twins_have_nothing_to_cross() 
     assert nf.find_crossovers(rates.filter(model="a"), metric="f_beta", over="beta").is_empty()
     twins = rates.filter(pl.col("model") != "a")
     for metric, over in (("f_beta", "beta"), ("accuracy", "prevalence")):
-        assert nf.find_crossovers(twins, metric=metric, over=over).is_empty()  # type: ignore[arg-type]
+        assert nf.find_crossovers(twins, metric=metric, over=over).is_empty()
     found = nf.find_crossovers(rates, metric="f_beta", over="prevalence")
     assert found.columns == ["metric", "model_a", "model_b", "prevalence", "beta", "value"]
     assert found.select("model_a", "model_b").rows() == [("b", "a"), ("c", "a")]
@@ -129,7 +126,7 @@ def test_precision_never_crosses_and_one_model_or_twins_have_nothing_to_cross() 
     )
 
 
-def test_metrics_without_a_formula_are_searched() -> None:
+def test_metrics_without_a_formula_are_searched():
     name = "informed_f1"
     nf.register_metric(name, nf.f_beta(beta=1).alias(name) + 0 * pl.col("tpr"), range=(0, 1))
     rates = rates_of(("a", 60, 20), ("b", 30, 5), ("c", 55, 12))
@@ -143,7 +140,7 @@ def test_metrics_without_a_formula_are_searched() -> None:
     assert ranges["end"].to_list() == pytest.approx(expected["end"].to_list(), rel=1e-9)
 
 
-def test_segments_are_compared_apart_and_groups_of_one_class_left_out() -> None:
+def test_segments_are_compared_apart_and_groups_of_one_class_left_out():
     log = random_log(3000, values=300)
     counts = nf.count_confusion(log, thresholds=[0.0, 0.5, 1.0], by="country")
     rates = nf.compute_rates(counts)
@@ -167,7 +164,7 @@ def test_segments_are_compared_apart_and_groups_of_one_class_left_out() -> None:
     assert nf.winner_ranges(lacking, metric="accuracy", over="prevalence").is_empty()
 
 
-def test_a_range_is_cut_from_the_whole() -> None:
+def test_a_range_is_cut_from_the_whole():
     rates = rates_of(("a", 60, 20), ("b", 30, 5))
     whole = nf.winner_ranges(rates, metric="f_beta", over="beta", prevalence=0.1)
     border = whole["end"][0]
@@ -180,7 +177,7 @@ def test_a_range_is_cut_from_the_whole() -> None:
     assert above["model"].to_list() == [whole["model"][1]]
 
 
-def test_models_tested_at_different_prevalences_are_not_compared_over_beta() -> None:
+def test_models_tested_at_different_prevalences_are_not_compared_over_beta():
     rates = pl.concat([rates_of(("a", 60, 20)), rates_of(("b", 30, 5), positives=50)])
     with pytest.raises(nf.ParameterError, match=r"different observed prevalences(.|\n)*0.454545, 0.5"):
         nf.find_crossovers(rates, metric="f_beta", over="beta")
@@ -193,7 +190,7 @@ TWINS = pl.concat(
 
 
 @pytest.mark.parametrize("metric", ["f_beta", "precision", "expected_cost", "pr_auc", "roc_auc", "mcc"])
-def test_equal_models_are_named_together(metric: str) -> None:
+def test_equal_models_are_named_together(metric):
     asked: Any = nf.expected_cost(c_fp=1, c_fn=9) if metric == "expected_cost" else metric
     frame = TWINS if metric.endswith("auc") else nf.compute_rates(TWINS.filter(threshold=0.5))
     ranges = nf.winner_ranges(frame, metric=asked, over="prevalence")
@@ -206,7 +203,7 @@ def test_equal_models_are_named_together(metric: str) -> None:
     assert alone["tied"].list.len().to_list() == [1] * len(alone)
 
 
-def test_a_map_names_equal_models_and_files_hold_them(tmp_path: Path) -> None:
+def test_a_map_names_equal_models_and_files_hold_them(tmp_path):
     whole = nf.decision_map(nf.compute_rates(TWINS.filter(threshold=0.5)))
     assert whole.select("model", "tied").unique(maintain_order=True).rows() == [
         ("c", ["c"]), ("a", ["a", "b"])

@@ -1,7 +1,6 @@
 """Where every two models change places: all pairs at once against one pair at a time, in exact arithmetic."""
 
 import itertools
-from collections.abc import Callable
 from fractions import Fraction
 
 import hypothesis.strategies as st
@@ -62,9 +61,7 @@ def exact_crossings(one: list[Line], other: list[Line], end: int | None) -> list
 @given(data=points)
 @example(data=[("a", 6, 1), ("b", 6, 3)])  # at prevalence 1 they meet, and do not cross
 @example(data=[("a", 6, 2), ("a", 3, 1), ("b", 6, 2), ("b", 9, 6), ("c", 9, 6), ("c", 3, 0)])
-def test_lines_cross_where_exact_arithmetic_says(
-    metric: str, line: Callable[[int, int], Line | None], end: int | None, data: Points
-) -> None:
+def test_lines_cross_where_exact_arithmetic_says(metric, line, end, data):
     rates = rates_of(*data, positives=ROWS, negatives=ROWS)
     found = nf.find_crossovers(rates, metric=metric, over="prevalence")
     lines = {
@@ -74,7 +71,7 @@ def test_lines_cross_where_exact_arithmetic_says(
     expected = []
     for a, b in itertools.combinations(lines, 2):
         if lines[a] and lines[b]:
-            for x, a_was_lower in exact_crossings(lines[a], lines[b], end):  # type: ignore[arg-type]
+            for x, a_was_lower in exact_crossings(lines[a], lines[b], end):
                 # Lambda falls as the prevalence rises, the prevalence is itself.
                 a_below = a_was_lower == (metric == "accuracy")
                 eta = float(x if metric == "accuracy" else 1 / (1 + x))
@@ -87,7 +84,7 @@ def test_lines_cross_where_exact_arithmetic_says(
 
 @pytest.mark.thorough
 @given(data=points)
-def test_curves_cross_where_a_pair_alone_does(data: Points) -> None:
+def test_curves_cross_where_a_pair_alone_does(data):
     """The best points of two models by MCC, place by place, and a root between by another method."""
     rates = rates_of(*data, positives=ROWS, negatives=ROWS)
     found = nf.find_crossovers(rates, metric="mcc", over="prevalence")
@@ -119,7 +116,7 @@ def test_curves_cross_where_a_pair_alone_does(data: Points) -> None:
     assert [eta for *_, eta in rows] == pytest.approx([eta for _, eta in expected], rel=1e-9)
 
 
-def test_many_models_are_compared_in_several_parts(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_many_models_are_compared_in_several_parts(monkeypatch):
     rng = np.random.default_rng(0)
     data = [(f"m{n % 40:02}", int(t), int(f)) for n, (t, f) in enumerate(rng.integers(0, 61, (120, 2)))]
     whole = nf.find_crossovers(rates_of(*data), metric="mcc", over="prevalence")

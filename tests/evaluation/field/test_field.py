@@ -65,7 +65,7 @@ CALLS: dict[str, Callable[[pl.DataFrame, Any], pl.DataFrame]] = {
 
 @pytest.mark.thorough
 @pytest.mark.parametrize("name", CALLS)
-def test_each_segment_is_judged_at_its_prevalence(name: str) -> None:
+def test_each_segment_is_judged_at_its_prevalence(name):
     call = CALLS[name]
     one_by_one = pl.concat(
         call(part, ETAS[value])
@@ -80,7 +80,7 @@ def test_each_segment_is_judged_at_its_prevalence(name: str) -> None:
         assert_frame_equal(call(RATES, given).sort(order), wanted, rel_tol=1e-12, abs_tol=1e-12)
 
 
-def test_a_key_of_another_type_is_matched_as_text() -> None:
+def test_a_key_of_another_type_is_matched_as_text():
     numbered = {value: place for place, value in enumerate(SEGMENTS)}
     rates = RATES.with_columns(pl.col(KEY).replace_strict(numbered, return_dtype=pl.Int32))
     texts = FIELD.with_columns(pl.col(KEY).replace_strict(numbered).cast(pl.String))
@@ -90,7 +90,7 @@ def test_a_key_of_another_type_is_matched_as_text() -> None:
     assert found["value"].to_list() == wanted["value"].to_list()
 
 
-def test_models_may_have_prevalences_of_their_own() -> None:
+def test_models_may_have_prevalences_of_their_own():
     """As ``estimate_prevalence`` returns them, whose further columns play no part."""
     models = RATES["model"].unique().sort()
     given = pl.DataFrame({"model": models, "prevalence": np.linspace(0.1, 0.2, len(models)), "lower": 0.0})
@@ -100,7 +100,7 @@ def test_models_may_have_prevalences_of_their_own() -> None:
         assert_frame_equal(found.filter(model=model), alone)
 
 
-def test_differences_are_split_at_the_prevalences_of_the_field() -> None:
+def test_differences_are_split_at_the_prevalences_of_the_field():
     points = RATES.filter(threshold=0.0)
     found = nf.decompose_difference(points, metric="precision", over=KEY, prevalence=FIELD)
     by_hand = points.join(FIELD.drop("share"), on=KEY, nulls_equal=True)
@@ -132,7 +132,7 @@ def traffic(at: float, model: str, metric: str) -> float:
 
 
 @pytest.mark.parametrize("metric", ["precision", "recall", "f_beta", "accuracy", "pos_fraction"])
-def test_a_roll_up_is_that_of_the_traffic(metric: str) -> None:
+def test_a_roll_up_is_that_of_the_traffic(metric):
     table = nf.roll_up(RATES, over=KEY, metrics=metric, prevalence=FIELD)
     assert len(table) == 2 * 3 * 3  # models, thresholds, averages
     each = nf.project_rates(RATES, metrics=metric, prevalence=FIELD)
@@ -154,7 +154,7 @@ def test_a_roll_up_is_that_of_the_traffic(metric: str) -> None:
         assert row["value"] is None or row["value"] == pytest.approx(wanted, rel=1e-12), row
 
 
-def test_the_log_as_its_own_field_changes_nothing() -> None:
+def test_the_log_as_its_own_field_changes_nothing():
     rates = RATES.filter(pl.col("model") == RATES["model"].min())
     rows = rates.group_by(KEY).agg(
         prevalence=pl.col("observed_prevalence").first(),
@@ -166,13 +166,13 @@ def test_the_log_as_its_own_field_changes_nothing() -> None:
     assert_frame_equal(found, wanted)
 
 
-def test_without_shares_the_traffic_is_unknown() -> None:
+def test_without_shares_the_traffic_is_unknown():
     table = nf.roll_up(RATES, over=KEY, metrics="precision", prevalence=FIELD.drop("share"))
     known = table.group_by("average").agg(pl.col("value").is_not_null().any()).sort("average")
     assert known.rows() == [("macro", True), ("micro", False), ("weighted", False)]
 
 
-def test_a_segment_whose_rates_are_unknown_leaves_the_traffic_unknown() -> None:
+def test_a_segment_whose_rates_are_unknown_leaves_the_traffic_unknown():
     part = RATES.filter(threshold=0.0, model=RATES["model"][0])
     broken = part.with_columns(
         tpr=pl.when(pl.col(KEY) == SEGMENTS[-1]).then(None).otherwise("tpr"),
@@ -187,12 +187,12 @@ def test_a_segment_whose_rates_are_unknown_leaves_the_traffic_unknown() -> None:
 
 
 @pytest.mark.parametrize("name", CALLS)
-def test_a_field_without_one_of_the_segments_is_refused(name: str) -> None:
+def test_a_field_without_one_of_the_segments_is_refused(name):
     with pytest.raises(ParameterError, match="a segment has no prevalence"):
         CALLS[name](RATES, FIELD.head(1))
 
 
-def test_a_roll_up_can_be_ranked() -> None:
+def test_a_roll_up_can_be_ranked():
     table = nf.roll_up(RATES, over=KEY, metrics="precision", prevalence=FIELD)
     ranked = nf.rank_models(table)
     assert len(ranked) == len(table)
@@ -209,7 +209,7 @@ def comparison() -> nf.Comparison:
     )
 
 
-def test_a_comparison_judges_each_segment_at_its_prevalence(comparison: nf.Comparison) -> None:
+def test_a_comparison_judges_each_segment_at_its_prevalence(comparison):
     points = nf.select_operating_points(RATES, threshold=0.0)
     projection = nf.project_rates(
         points,
@@ -234,7 +234,7 @@ def test_a_comparison_judges_each_segment_at_its_prevalence(comparison: nf.Compa
         assert value == pytest.approx(traffic(0.0, model, "f_beta"))
 
 
-def test_a_report_shows_segments_at_their_prevalence(comparison: nf.Comparison) -> None:
+def test_a_report_shows_segments_at_their_prevalence(comparison):
     mixed = segments.traffic(comparison)
     assert mixed is not None
     text = render_markdown(comparison).replace("\\", "")
@@ -249,14 +249,14 @@ def test_a_report_shows_segments_at_their_prevalence(comparison: nf.Comparison) 
 
 
 @pytest.mark.thorough
-def test_a_page_shows_segments_at_their_prevalence(comparison: nf.Comparison) -> None:
+def test_a_page_shows_segments_at_their_prevalence(comparison):
     page = render_report(comparison)
     assert "Each segment is evaluated at its own prevalence in the field." in page
     assert "All traffic" in page
 
 
 @pytest.mark.thorough
-def test_without_shares_a_report_has_no_traffic() -> None:
+def test_without_shares_a_report_has_no_traffic():
     bare = nf.compare_models(COUNTS, prevalence={KEY: ETAS}, threshold=0.0, segments=KEY, repeats=20)
     assert segments.traffic(bare) is None
     assert "All traffic" not in render_markdown(bare)
@@ -279,14 +279,14 @@ def judged_by_file(
 
 @pytest.mark.thorough
 @pytest.mark.parametrize("ending", ["csv", "parquet"])
-def test_a_file_of_prevalences_on_the_command_line(tmp_path: Path, ending: str) -> None:
+def test_a_file_of_prevalences_on_the_command_line(tmp_path, ending):
     given = FIELD.with_columns(pl.col(KEY).fill_null("fr"))
     told = judged_by_file(tmp_path, given, 300, f"field.{ending}")
     assert told == dict(given.select(KEY, "prevalence").iter_rows())
 
 
 @pytest.mark.parametrize("shares", [True, False])
-def test_small_segments_have_a_prevalence_together(shares: bool) -> None:
+def test_small_segments_have_a_prevalence_together(shares):
     """One of two tiers of a country is small; so are both of another country."""
     sizes = {("at", "x"): (400, 50), ("at", "y"): (100, 5), ("de", "x"): (30, 2), ("de", "y"): (70, 4)}
     sizes |= {("fr", "x"): (300, 60), ("fr", "y"): (200, 40)}
@@ -318,7 +318,7 @@ def test_small_segments_have_a_prevalence_together(shares: bool) -> None:
 
 
 @pytest.mark.thorough
-def test_small_segments_and_a_file_of_prevalences_on_the_command_line(tmp_path: Path) -> None:
+def test_small_segments_and_a_file_of_prevalences_on_the_command_line(tmp_path):
     log = random_log(900).with_columns(pl.col("country").fill_null("fr")).drop("fold")
     given = FIELD.with_columns(pl.col(KEY).fill_null("fr"))
     positives = log.filter(label=True).group_by(KEY, "model").len().group_by(KEY).agg(pl.col("len").max())
@@ -343,7 +343,7 @@ def test_small_segments_and_a_file_of_prevalences_on_the_command_line(tmp_path: 
         (None, "cannot be read"),
     ],
 )
-def test_a_bad_file_of_prevalences_is_refused(tmp_path: Path, content: str | None, told: str) -> None:
+def test_a_bad_file_of_prevalences_is_refused(tmp_path, content, told):
     random_log(60).write_parquet(tmp_path / "log.parquet")
     if content is not None:
         (tmp_path / "field.csv").write_text(content)
@@ -355,11 +355,9 @@ def test_a_bad_file_of_prevalences_is_refused(tmp_path: Path, content: str | Non
 
 
 @pytest.mark.thorough
-def test_a_threshold_that_was_not_counted_leaves_points_undefined() -> None:
+def test_a_threshold_that_was_not_counted_leaves_points_undefined():
     found = nf.compare_models(
         COUNTS, prevalence=FIELD, segments=KEY, repeats=20, question=nf.Question(threshold=0.25)
     )
-    assert found.field_projection is not None
     assert found.field_projection["value"].null_count() == len(found.field_projection)
-    assert found.field_areas is not None
     assert found.field_areas["value"].null_count() == 0

@@ -26,7 +26,7 @@ def precision_volume(r: float) -> float:
 
 
 @pytest.mark.parametrize("ratio", [1.5, 4, 49, 999])
-def test_closed_forms(ratio: float) -> None:
+def test_closed_forms(ratio):
     found = nf.imbalance_sensitivity(["accuracy", "precision"], ratios=ratio)["sensitivity"].to_list()
     assert found == pytest.approx([accuracy_volume(ratio), precision_volume(ratio)], abs=1e-6)
     # With the majority on the other side: accuracy is symmetric, and precision gains what 1 - precision lost.
@@ -34,14 +34,14 @@ def test_closed_forms(ratio: float) -> None:
     assert turned == pytest.approx([accuracy_volume(ratio), precision_volume(ratio)], abs=1e-6)
 
 
-def test_growth_saturates() -> None:
+def test_growth_saturates():
     found = nf.imbalance_sensitivity(["accuracy", "precision"], ratios=1e6)["sensitivity"].to_list()
     assert found == pytest.approx([1 / 6, 1 / 2], abs=1e-4)
 
 
 @pytest.mark.thorough
 @pytest.mark.parametrize("ratio", [0.1, 20])
-def test_every_metric_of_finite_range_equals_a_plain_sum(ratio: float) -> None:
+def test_every_metric_of_finite_range_equals_a_plain_sum(ratio):
     side = 1250
     middle = (np.arange(side) + 0.5) / side
     grid = pl.DataFrame({"tpr": np.repeat(middle, side), "fpr": np.tile(middle, side), "beta": 1.0})
@@ -61,7 +61,7 @@ def test_every_metric_of_finite_range_equals_a_plain_sum(ratio: float) -> None:
 
 
 @pytest.mark.thorough
-def test_which_metrics_do_not_depend_on_the_class_balance() -> None:
+def test_which_metrics_do_not_depend_on_the_class_balance():
     points = nf.metrics().filter(kind="point")["name"].to_list()
     verdicts = dict(nf.agnostic_metrics(points).iter_rows())
     agnostic = {name for name, verdict in verdicts.items() if verdict and hasattr(nf, name)}
@@ -79,7 +79,7 @@ def test_which_metrics_do_not_depend_on_the_class_balance() -> None:
     assert values[-2:] == [0, 0]
 
 
-def test_ranges_without_end_and_metrics_of_ones_own() -> None:
+def test_ranges_without_end_and_metrics_of_ones_own():
     found = nf.imbalance_sensitivity(["expected_cost", "lr_plus"], ratios=9)
     assert found["sensitivity"].to_list() == [None, 0]
     # ∫∫ |0.4·(1-TPR) - 0.4·FPR| = 0.4/3
@@ -95,7 +95,7 @@ def test_ranges_without_end_and_metrics_of_ones_own() -> None:
     assert by_log["sensitivity"].item() == pytest.approx(0.4 / 2, abs=1e-6)
 
 
-def test_a_surface_has_the_metric_at_every_place() -> None:
+def test_a_surface_has_the_metric_at_every_place():
     surface = nf.metric_surface("f_beta", ratio=49, resolution=11, beta=2)
     assert surface.columns == ["tpr", "tnr", "value"]
     assert len(surface) == 121
@@ -107,7 +107,7 @@ def test_a_surface_has_the_metric_at_every_place() -> None:
 
 
 @given(tpr=st.floats(0, 1), tnr=st.floats(0, 1), ratio=st.floats(1 / 50, 50), size=st.integers(200, 10**9))
-def test_relatively_identical_matrices(tpr: float, tnr: float, ratio: float, size: int) -> None:
+def test_relatively_identical_matrices(tpr, tnr, ratio, size):
     family = nf.expected_counts(tpr=tpr, fpr=1 - tnr, ratio=[ratio, 1.0], size=size)
     assert family.select("tp", "fp", "fn", "tn").sum_horizontal().to_list() == [size] * len(family)
     rates = nf.compute_rates(family)
@@ -115,10 +115,10 @@ def test_relatively_identical_matrices(tpr: float, tnr: float, ratio: float, siz
     off = pl.max_horizontal((pl.col("tpr") - tpr).abs(), (1 - pl.col("fpr") - tnr).abs())
     assert rates.filter(off > half_a_row).is_empty()
     agnostic = nf.project_rates(rates, metrics="youden_j", prevalence="observed")["value"]
-    assert agnostic.max() - agnostic.min() < 4 / (size / 51 - 1)  # type: ignore[operator]
+    assert agnostic.max() - agnostic.min() < 4 / (size / 51 - 1)
 
 
-def test_the_special_classifiers_of_the_slides() -> None:
+def test_the_special_classifiers_of_the_slides():
     counts = pl.concat(
         nf.expected_counts(tpr=tpr, fpr=1 - tnr, ratio=3, size=400, model=model)
         for model, tpr, tnr in (
@@ -141,7 +141,7 @@ def test_the_special_classifiers_of_the_slides() -> None:
     }
 
 
-def test_the_length_of_a_path() -> None:
+def test_the_length_of_a_path():
     epochs = counts_at(
         [90, 50, 60, 40, 40],
         [20, 50, 20, 10, 10],

@@ -86,13 +86,13 @@ def values_of(tp: float, fp: float, fn: float, tn: float) -> dict[str, float | N
     return dict(table.select("metric", "value").iter_rows())
 
 
-def test_every_metric_is_checked_here() -> None:
+def test_every_metric_is_checked_here():
     assert set(nf.metrics()["name"]) - AREAS == set(BY_COUNTS)
 
 
 @pytest.mark.thorough
 @given(cells=st.tuples(*[st.integers(0, 40)] * 4))
-def test_metrics_equal_their_definition_on_counts(cells: tuple[int, int, int, int]) -> None:
+def test_metrics_equal_their_definition_on_counts(cells):
     tp, fp, fn, tn = cells
     found = values_of(*map(float, cells))
     ranges = {row["name"]: (row["lower"], row["upper"]) for row in nf.metrics().iter_rows(named=True)}
@@ -114,9 +114,7 @@ def test_metrics_equal_their_definition_on_counts(cells: tuple[int, int, int, in
 
 
 @given(tpr=st.floats(1e-6, 1), fpr=st.floats(1e-9, 1), exponent=st.floats(-9, -0.01), flip=st.booleans())
-def test_metrics_are_accurate_at_extreme_prevalence(
-    tpr: float, fpr: float, exponent: float, flip: bool
-) -> None:
+def test_metrics_are_accurate_at_extreme_prevalence(tpr, fpr, exponent, flip):
     eta = 1 - 10**exponent if flip else 10**exponent
     rates = pl.DataFrame({"tpr": [tpr], "fpr": [fpr], "prevalence": [eta], "beta": [2.0]})
     with mpmath.workdps(50):
@@ -133,7 +131,7 @@ def test_metrics_are_accurate_at_extreme_prevalence(
             assert abs(value - expected) <= 1e-10 * max(abs(expected), 1e-6) + lost, name
 
 
-def test_metrics_equal_scikit_learn() -> None:
+def test_metrics_equal_scikit_learn():
     rng = np.random.default_rng(0)
     label = rng.random(300) < 0.4
     said = np.where(rng.random(300) < 0.7, label, ~label)
@@ -189,12 +187,12 @@ LIMITS = [
 
 
 @pytest.mark.parametrize(("name", "tpr", "fpr", "eta", "expected"), LIMITS)
-def test_limits_are_analytic(name: str, tpr: float, fpr: float, eta: float, expected: float | None) -> None:
+def test_limits_are_analytic(name, tpr, fpr, eta, expected):
     rates = pl.DataFrame({"tpr": [tpr], "fpr": [fpr], "prevalence": [eta]})
     assert rates.select(getattr(nf, name)().alias("value"))["value"].item() == expected
 
 
-def test_undefined_is_null_and_never_nan() -> None:
+def test_undefined_is_null_and_never_nan():
     corners = [0.0, 0.5, 1.0]
     grid = pl.DataFrame({"tpr": corners}).join(pl.DataFrame({"fpr": corners}), how="cross")
     grid = grid.join(pl.DataFrame({"prevalence": corners}), how="cross").with_columns(beta=pl.lit(1.0))
@@ -205,7 +203,7 @@ def test_undefined_is_null_and_never_nan() -> None:
 
 @pytest.mark.parametrize("name", ["accuracy", "error_rate", "pos_fraction", "expected_cost", "net_benefit"])
 @given(tpr=st.floats(0, 1), fpr=st.floats(0, 1), eta=st.floats(0, 1))
-def test_linear_metrics_are_linear(name: str, tpr: float, fpr: float, eta: float) -> None:
+def test_linear_metrics_are_linear(name, tpr, fpr, eta):
     assert find_metric(name).linear_in_prevalence
     rates = pl.DataFrame({"tpr": [tpr] * 3, "fpr": [fpr] * 3, "prevalence": [0.0, 1.0, eta]})
     at_0, at_1, between = rates.select(getattr(nf, name)().alias("value"))["value"]
@@ -221,7 +219,7 @@ def test_linear_metrics_are_linear(name: str, tpr: float, fpr: float, eta: float
         ("iba", "index_of_balanced_accuracy"), ("csi", "jaccard"), ("threat_score", "jaccard"),
     ],
 )  # fmt: skip
-def test_aliases(alias: str, name: str) -> None:
+def test_aliases(alias, name):
     counts = counts_at(6, 1, 10, 10)
     table = nf.project_rates(nf.compute_rates(counts), metrics=alias, prevalence=0.1)
     assert table["metric"].item() == name
@@ -234,9 +232,7 @@ def test_aliases(alias: str, name: str) -> None:
     c_fp=st.just(0.0) | st.floats(1e-100, 1e100),
     c_fn=st.just(0.0) | st.floats(1e-100, 1e100),
 )
-def test_normalised_cost_is_the_y_of_a_cost_curve(
-    tpr: float, fpr: float, eta: float, c_fp: float, c_fn: float
-) -> None:
+def test_normalised_cost_is_the_y_of_a_cost_curve(tpr, fpr, eta, c_fp, c_fn):
     """Drummond and Holte (2006): FNR·PC(+) + FPR·(1-PC(+)), with the probability-cost number PC(+)."""
     rates = pl.DataFrame({"tpr": [tpr], "fpr": [fpr]})
     costs = {"c_fp": c_fp, "c_fn": c_fn, "prevalence": eta}
@@ -257,7 +253,7 @@ def test_normalised_cost_is_the_y_of_a_cost_curve(
         assert relative == pytest.approx(value / min(x, 1 - x), rel=1e-6, abs=1e-9)
 
 
-def test_parameters_show_in_the_label() -> None:
+def test_parameters_show_in_the_label():
     counts = counts_at(6, 1, 10, 10)
     rates = nf.compute_rates(counts)
     called = [nf.expected_cost(c_fp=1, c_fn=20), nf.net_benefit(threshold_probability=0.1), "expected_cost"]
@@ -269,7 +265,7 @@ def test_parameters_show_in_the_label() -> None:
     assert nf.rank_models(table)["rank"].to_list() == [1, 1, 1]
 
 
-def test_the_page_lists_every_metric() -> None:
+def test_the_page_lists_every_metric():
     page = (Path(__file__).parents[3] / "docs" / "metrics.md").read_text()
     for row in nf.metrics().filter(pl.col("name").is_in(list(BY_COUNTS))).iter_rows(named=True):
         assert f"| `{row['name']}` | {', '.join(row['aliases'])} | {row['formula']} |" in page
@@ -280,7 +276,7 @@ def test_the_page_lists_every_metric() -> None:
 
 
 @pytest.mark.parametrize("name", OF_ALL_ROWS)
-def test_shares_of_all_rows_are_defined_for_logs_of_one_class(name: str) -> None:
+def test_shares_of_all_rows_are_defined_for_logs_of_one_class(name):
     cells = [(0, 3, 0, 7), (6, 0, 4, 0), (0, 0, 0, 0)]
     counts = pl.DataFrame(
         [(f"m{place}", 0.5, *cell) for place, cell in enumerate(cells)],

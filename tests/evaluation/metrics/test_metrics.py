@@ -16,7 +16,7 @@ def value(metric: pl.Expr, tpr: float | None, fpr: float | None) -> float | None
     rates = pl.DataFrame({"tpr": [tpr], "fpr": [fpr]}, schema={"tpr": pl.Float64, "fpr": pl.Float64})
     found = rates.select(metric).item()
     assert found is None or not math.isnan(found)
-    return found  # type: ignore[no-any-return]
+    return found
 
 
 def ratio(above: float, below: float) -> float | None:
@@ -27,9 +27,7 @@ cells = st.integers(0, 50)
 
 
 @given(tp=cells, fp=cells, fn=cells, tn=cells, beta=st.sampled_from([0.0, 0.25, 0.5, 1.0, 2.0, 10.0, INF]))
-def test_at_the_observed_prevalence_metrics_are_their_count_formulas(
-    tp: int, fp: int, fn: int, tn: int, beta: float
-) -> None:
+def test_at_the_observed_prevalence_metrics_are_their_count_formulas(tp, fp, fn, tn, beta):
     positives, negatives = tp + fn, fp + tn
     if not (positives and negatives):
         return
@@ -80,11 +78,11 @@ LIMITS: list[tuple[pl.Expr, float | None, float | None, float | None]] = [
 
 
 @pytest.mark.parametrize(("metric", "tpr", "fpr", "wanted"), LIMITS, ids=range(len(LIMITS)))
-def test_limits(metric: pl.Expr, tpr: float | None, fpr: float | None, wanted: float | None) -> None:
+def test_limits(metric, tpr, fpr, wanted):
     assert value(metric, tpr, fpr) == (None if wanted is None else pytest.approx(wanted, abs=1e-15))
 
 
-def test_the_columns_prevalence_and_beta_are_read_unless_given() -> None:
+def test_the_columns_prevalence_and_beta_are_read_unless_given():
     frame = pl.DataFrame({"tpr": [0.8], "fpr": [0.1], "prevalence": [0.2], "beta": [2.0], "eta": [0.5]})
     found = frame.select(
         read=nf.f_beta(),

@@ -10,7 +10,7 @@ from nci_frames.evaluation.metrics import Direction, called_metric, find_metric,
 from tests.logs import counts_at
 
 
-def test_the_registry_shows_every_metric() -> None:
+def test_the_registry_shows_every_metric():
     frame = nf.metrics()
     assert set(frame["name"]) >= {"accuracy", "f_beta", "pos_fraction", "precision", "recall"}
     assert frame.filter(name="recall")["aliases"].item().to_list() == ["tpr", "sensitivity", "hit_rate"]
@@ -23,7 +23,7 @@ def test_the_registry_shows_every_metric() -> None:
     assert {known.computed_by.split("(")[0] for known in built_in if known.kind == "curve"} <= set(dir(nf))
 
 
-def test_a_metric_of_ones_own_works_everywhere() -> None:
+def test_a_metric_of_ones_own_works_everywhere():
     nf.register_metric(
         "weighted_error",
         (1 - pl.col("tpr")) * pl.col("prevalence") + pl.col("fpr"),
@@ -39,7 +39,7 @@ def test_a_metric_of_ones_own_works_everywhere() -> None:
         nf.register_metric("we", pl.col("tpr"), range=(0, 1))
 
 
-def test_a_name_may_have_brackets() -> None:
+def test_a_name_may_have_brackets():
     counts = counts_at([6, 9], [1, 5], 10, 10)
     nf.register_metric("f(x)", 1 - pl.col("tpr"), range=(0, 1), direction="minimize")
     nf.register_metric("recall(c=1)", pl.col("tpr"), range=(0, 1))
@@ -49,7 +49,7 @@ def test_a_name_may_have_brackets() -> None:
     ]  # fmt: skip
 
 
-def test_a_metric_registered_again_is_replaced() -> None:
+def test_a_metric_registered_again_is_replaced():
     rates = pl.DataFrame({"tpr": [0.6, 0.9], "fpr": [0.1, 0.2]})
     directions: tuple[Direction, ...] = ("maximize", "minimize")
     for sign, direction in zip((1, -1), directions, strict=True):
@@ -67,7 +67,7 @@ def test_a_metric_registered_again_is_replaced() -> None:
                 nf.register_metric(name, pl.col("fpr"), range=(0, 1), aliases=[taken])
 
 
-def test_a_metric_registered_from_a_call_keeps_what_the_call_fixed() -> None:
+def test_a_metric_registered_from_a_call_keeps_what_the_call_fixed():
     nf.register_metric("f2 in the field", nf.f_beta(beta=2, prevalence=0.01), range=(0, 1))
     counts = counts_at(6, 1, 10, 10)
     table = nf.project_rates(nf.compute_rates(counts), metrics="f2 in the field", prevalence=[0.1, 0.5])
@@ -75,7 +75,7 @@ def test_a_metric_registered_from_a_call_keeps_what_the_call_fixed() -> None:
 
 
 @given(first=st.floats(1e-100, 1e100), second=st.floats(1e-100, 1e100))
-def test_a_label_tells_the_metric_and_its_settings(first: float, second: float) -> None:
+def test_a_label_tells_the_metric_and_its_settings(first, second):
     one, other = nf.expected_cost(c_fn=first), nf.expected_cost(c_fn=second)
     assert (one.label == other.label) == (first == second)
     rates = pl.DataFrame({"tpr": [0.25], "fpr": [0.5], "prevalence": [0.5]})
@@ -85,7 +85,7 @@ def test_a_label_tells_the_metric_and_its_settings(first: float, second: float) 
     assert rates.select(again).item() == rates.select(one).item()
 
 
-def test_the_name_of_a_metric_is_not_given_to_another_expression() -> None:
+def test_the_name_of_a_metric_is_not_given_to_another_expression():
     counts = counts_at(6, 1, 10, 10)
     rates = nf.compute_rates(counts)
     lies = [
@@ -104,7 +104,7 @@ def test_the_name_of_a_metric_is_not_given_to_another_expression() -> None:
     assert free["value"].item() == 0.6
 
 
-def test_an_expression_that_was_registered_is_known_as_such() -> None:
+def test_an_expression_that_was_registered_is_known_as_such():
     expression = (1 - pl.col("tpr")).alias("missed")
     nf.register_metric("missed", expression, range=(0, 1), direction="minimize")
     assert called_metric(expression).metric.direction == "minimize"

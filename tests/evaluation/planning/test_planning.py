@@ -31,7 +31,7 @@ def by_brute_force(rate: float, half_width: float, level: float) -> int:
 @given(
     tpr=st.floats(0.01, 0.99), half_width=st.floats(0.02, 0.3), level=st.sampled_from([0.5, 0.9, 0.95, 0.99])
 )
-def test_exact_sizes_by_brute_force(tpr: float, half_width: float, level: float) -> None:
+def test_exact_sizes_by_brute_force(tpr, half_width, level):
     found = nf.required_samples(
         half_width=half_width, tpr=tpr, fpr=1 - tpr, level=level, method="exact", assurance=None
     )
@@ -43,7 +43,7 @@ def test_exact_sizes_by_brute_force(tpr: float, half_width: float, level: float)
 @pytest.mark.parametrize(
     ("rate", "half_width", "wanted"), [(0.6, 0.06, 266), (0.001, 0.0005, None), (0.5, 0.01, 9699)]
 )
-def test_larger_sizes(rate: float, half_width: float, wanted: int | None) -> None:
+def test_larger_sizes(rate, half_width, wanted):
     found = nf.required_samples(half_width=half_width, tpr=rate, fpr=0.5, method="exact", assurance=None)[
         "positives"
     ].item()
@@ -56,7 +56,7 @@ def test_larger_sizes(rate: float, half_width: float, wanted: int | None) -> Non
         assert found == wanted == by_brute_force(rate, half_width, 0.95)
 
 
-def test_more_rows_than_32_bits_hold() -> None:
+def test_more_rows_than_32_bits_hold():
     """Where so many outcomes fit, the normal distribution tells how many rows are needed."""
     found = nf.required_samples(half_width=(1e-8, 1e-7), tpr=1e-7, fpr=0.5, method="exact", assurance=None)
     z2 = 1.959963984540054**2
@@ -64,7 +64,7 @@ def test_more_rows_than_32_bits_hold() -> None:
     assert found["negatives"].item() == pytest.approx(z2 * 0.25 / 1e-14, rel=1e-6)
 
 
-def test_hoeffding_is_its_formula_and_looser() -> None:
+def test_hoeffding_is_its_formula_and_looser():
     found = nf.required_samples(half_width=(0.05, 0.0005), assurance=None)
     assert found["method"].to_list() == ["exact", "hoeffding"]
     exact, hoeffding = found.select("positives", "negatives").rows()
@@ -79,7 +79,7 @@ rate = st.floats(0.001, 0.9)
 
 
 @given(tpr=rate, fpr=rate, delta=st.floats(0.01, 0.5))
-def test_the_planned_rates_give_the_wanted_delta(tpr: float, fpr: float, delta: float) -> None:
+def test_the_planned_rates_give_the_wanted_delta(tpr, fpr, delta):
     plan = nf.required_samples(delta=delta, tpr=tpr, fpr=fpr, method="hoeffding", assurance=None).row(
         0, named=True
     )
@@ -90,9 +90,7 @@ def test_the_planned_rates_give_the_wanted_delta(tpr: float, fpr: float, delta: 
 
 
 @given(tpr=rate, fpr=rate, wanted=st.floats(0.01, 0.45), eta=st.floats(0.0001, 0.99))
-def test_the_planned_rates_give_the_wanted_half_width(
-    tpr: float, fpr: float, wanted: float, eta: float
-) -> None:
+def test_the_planned_rates_give_the_wanted_half_width(tpr, fpr, wanted, eta):
     plan = nf.required_samples(
         precision_half_width=wanted, prevalence=eta, tpr=tpr, fpr=fpr, method="hoeffding", assurance=None
     ).row(0, named=True)
@@ -104,7 +102,7 @@ def test_the_planned_rates_give_the_wanted_half_width(
     assert (upper / (1 + upper) - lower / (1 + lower)) / 2 == pytest.approx(wanted, rel=1e-6)
 
 
-def test_the_planned_test_set_keeps_its_promise() -> None:
+def test_the_planned_test_set_keeps_its_promise():
     """Exactly: measured rates with the planned half-widths, and the precision band that they make."""
     plan = nf.required_samples(delta=0.3, tpr=0.6, fpr=0.05, method="exact", assurance=None).row(
         0, named=True
@@ -143,12 +141,12 @@ def reached(goal: dict[str, Any], interval: Any, positives: int, negatives: int,
     else:
         widths = [(rates[f"{rate}_upper"] - rates[f"{rate}_lower"]) / 2 for rate in ("tpr", "fpr")]
         held = (widths[0] <= goal["half_width"][0]) & (widths[1] <= goal["half_width"][1])
-    return float(held.mean())  # type: ignore[arg-type]
+    return float(held.mean())
 
 
 @pytest.mark.parametrize("goal", GOALS, ids=lambda goal: next(iter(goal)))
 @pytest.mark.parametrize("assurance", [0.8, 0.95])
-def test_as_many_studies_reach_the_goal_as_assured(goal: dict[str, Any], assurance: float) -> None:
+def test_as_many_studies_reach_the_goal_as_assured(goal, assurance):
     plan = nf.required_samples(**goal, assurance=assurance)
     for row, interval in zip(plan.iter_rows(named=True), ("wilson", "hoeffding"), strict=True):
         rows, studies = np.array([row["positives"], row["negatives"]]), 1500
@@ -159,20 +157,20 @@ def test_as_many_studies_reach_the_goal_as_assured(goal: dict[str, Any], assuran
         assert reached(goal, interval, *rows * 9 // 10, studies) < assurance
 
 
-def test_a_plan_for_the_expected_rates_alone_is_kept_by_chance() -> None:
+def test_a_plan_for_the_expected_rates_alone_is_kept_by_chance():
     goal = GOALS[0]
     row = nf.required_samples(**goal, assurance=None, method="exact").row(0, named=True)
     assert row["assurance"] is None
     assert reached(goal, "wilson", row["positives"], row["negatives"], 4000) < 0.75
 
 
-def test_without_rates_every_study_reaches_the_half_width() -> None:
+def test_without_rates_every_study_reaches_the_half_width():
     row = nf.required_samples(half_width=0.05, method="exact").row(0, named=True)
     assert (row["positives"], row["negatives"], row["assurance"]) == (381, 381, pytest.approx(1))
     assert row["tpr_half_width"] <= 0.05
 
 
-def test_expected_counts_add_up() -> None:
+def test_expected_counts_add_up():
     counts = nf.expected_counts(positives=7, negatives=1000, tpr=0.5, fpr=0.0004)
     assert counts.row(0) == ("planned", 0.5, 4, 0, 3, 1000)
     assert nf.compute_rates(counts, interval="wilson")["fpr_lower"].item() == 0

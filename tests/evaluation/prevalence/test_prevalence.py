@@ -1,6 +1,5 @@
 """The prevalence of traffic: formulas, coverage, and the test of whether it is a mixture."""
 
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -21,11 +20,11 @@ from tests.logs import counts_at
 from tests.traffic import EDGES, law, simulated
 
 
-def test_two_bins_are_the_formula_of_rogan_and_gladen() -> None:
+def test_two_bins_are_the_formula_of_rogan_and_gladen():
     labelled = counts_at(90, 50, 100, 1000)
     traffic = pl.DataFrame({"model": "a", "threshold": [0.5], "above": [1300], "below": [8700]})
     for method in ("em", "adjusted_count", "matching"):
-        found = nf.estimate_prevalence(labelled, traffic, method=method)  # type: ignore[arg-type]
+        found = nf.estimate_prevalence(labelled, traffic, method=method)
         assert found["prevalence"].item() == pytest.approx((0.13 + 0.95 - 1) / (0.9 + 0.95 - 1), abs=1e-9)
 
 
@@ -50,7 +49,7 @@ def estimate(mixture: Mixtures, method: str) -> tuple[float, float, float] | Non
 
 
 @given(bins)
-def test_em_is_the_maximum_of_the_likelihood(rows: list[tuple[int, int, int]]) -> None:
+def test_em_is_the_maximum_of_the_likelihood(rows):
     mixture = mixture_of(rows)
     p, n, t = laws_of(mixture)
     result = estimate(mixture, "em")
@@ -65,7 +64,7 @@ def test_em_is_the_maximum_of_the_likelihood(rows: list[tuple[int, int, int]]) -
 
 
 @given(bins)
-def test_matching_is_the_least_squared_distance(rows: list[tuple[int, int, int]]) -> None:
+def test_matching_is_the_least_squared_distance(rows):
     mixture = mixture_of(rows)
     p, n, t = laws_of(mixture)
     result = estimate(mixture, "matching")
@@ -80,11 +79,10 @@ def test_matching_is_the_least_squared_distance(rows: list[tuple[int, int, int]]
 
 
 @given(bins)
-def test_the_interval_holds_the_estimate_and_narrows_with_rows(rows: list[tuple[int, int, int]]) -> None:
+def test_the_interval_holds_the_estimate_and_narrows_with_rows(rows):
     few, many = (estimate(mixture_of(rows, times), "matching") for times in (1, 100))
     if few is None:
         return
-    assert many is not None
     assert 0 <= few[1] <= few[0] <= few[2] <= 1
     assert many[2] - many[1] <= few[2] - few[1] + 1e-9
     statistic, freedom = misfits(mixture_of(rows))
@@ -94,9 +92,9 @@ def test_the_interval_holds_the_estimate_and_narrows_with_rows(rows: list[tuple[
 
 @pytest.mark.parametrize("method", ["em", "adjusted_count", "matching"])
 @pytest.mark.parametrize(("eta", "rows"), [(1e-3, 10_000), (0.1, 10_000), (0.1, 1_000_000)])
-def test_intervals_cover(method: Any, eta: float, rows: int) -> None:
+def test_intervals_cover(method, eta, rows):
     found = nf.estimate_prevalence(*simulated(eta, rows=rows, repeats=400), method=method)
-    assert found["supported"].mean() > 0.98  # type: ignore[operator]
+    assert found["supported"].mean() > 0.98
     covered = (
         found.filter("supported").select((pl.col("lower") <= eta) & (eta <= pl.col("upper"))).mean().item()
     )
@@ -107,7 +105,7 @@ def test_intervals_cover(method: Any, eta: float, rows: int) -> None:
 
 @pytest.mark.thorough
 @pytest.mark.parametrize("seed", range(4))
-def test_the_fit_statistic_is_the_likelihood_ratio(seed: int) -> None:
+def test_the_fit_statistic_is_the_likelihood_ratio(seed):
     """Against a general optimiser over both laws and the prevalence."""
     rng = np.random.default_rng(seed)
     p, n = np.array([0.1, 0.15, 0.2, 0.25, 0.3]), np.array([0.5, 0.3, 0.15, 0.04, 0.01])
@@ -132,20 +130,20 @@ def test_the_fit_statistic_is_the_likelihood_ratio(seed: int) -> None:
 
 
 @pytest.mark.thorough
-def test_the_fit_test_sees_a_few_positives_that_score_higher() -> None:
+def test_the_fit_test_sees_a_few_positives_that_score_higher():
     """A fifth of 1 % of the rows, 20 of 10,000, score above nearly all of the reference."""
     changed = 0.8 * law(2.0) + 0.2 * law(4.5)
     found = nf.estimate_prevalence(*simulated(0.01, rows=10_000, repeats=150, field=changed), level=1 - 1e-12)
     # With bins at sevenths of the positives alone the test saw 10 % of them.
-    assert (found["fit_p_value"] < 0.05).mean() >= 0.6  # type: ignore[operator]
+    assert (found["fit_p_value"] < 0.05).mean() >= 0.6
     for eta in (1e-4, 0.01):
         same = nf.estimate_prevalence(*simulated(eta, rows=10_000, repeats=300))
-        assert 0.01 <= (same["fit_p_value"] < 0.05).mean() <= 0.09  # type: ignore[operator]
+        assert 0.01 <= (same["fit_p_value"] < 0.05).mean() <= 0.09
 
 
-def test_the_fit_test_is_seldom_wrong_and_sees_other_positives() -> None:
+def test_the_fit_test_is_seldom_wrong_and_sees_other_positives():
     found = nf.estimate_prevalence(*simulated(0.1, rows=100_000, repeats=400))
-    assert 0.02 <= (found["fit_p_value"] < 0.05).mean() <= 0.085  # type: ignore[operator]
+    assert 0.02 <= (found["fit_p_value"] < 0.05).mean() <= 0.085
     changed = 0.8 * law(2.0) + 0.2 * law(4.5)
     found = nf.estimate_prevalence(*simulated(0.1, rows=100_000, repeats=100, field=changed))
     refused = found.filter(~pl.col("supported"))
@@ -154,7 +152,7 @@ def test_the_fit_test_is_seldom_wrong_and_sees_other_positives() -> None:
     assert refused["reason"].str.contains("no mixture").all()
 
 
-def test_keys_that_only_one_side_has() -> None:
+def test_keys_that_only_one_side_has():
     reference, traffic = simulated(0.2, rows=10_000, repeats=3)
     shared = nf.estimate_prevalence(nf.pool_counts(reference, over="segment"), traffic)
     assert shared["segment"].to_list() == [0, 1, 2]
@@ -166,7 +164,7 @@ def test_keys_that_only_one_side_has() -> None:
     assert "the reference has no counts" in lacking["reason"][2]
 
 
-def test_what_cannot_be_estimated_has_a_reason() -> None:
+def test_what_cannot_be_estimated_has_a_reason():
     labelled = counts_at(50, 500, 100, 1000)
     traffic = pl.DataFrame({"model": "a", "threshold": [0.5], "above": [500], "below": [500]})
     found = nf.estimate_prevalence(labelled, traffic)
@@ -184,7 +182,7 @@ def test_what_cannot_be_estimated_has_a_reason() -> None:
         nf.estimate_prevalence(labelled, pl.concat([traffic, traffic]))
 
 
-def test_keys_of_other_types_are_an_error() -> None:
+def test_keys_of_other_types_are_an_error():
     reference, traffic = simulated(0.2, rows=10_000, repeats=3)
     texts = traffic.with_columns(pl.col("segment").cast(pl.String))
     with pytest.raises(nf.SchemaError, match="'segment' must be String"):
@@ -197,7 +195,7 @@ def test_keys_of_other_types_are_an_error() -> None:
         nf.project_traffic(rates, found.with_columns(pl.col("segment").cast(pl.String)), metrics="precision")
 
 
-def test_scores_are_counted_without_labels() -> None:
+def test_scores_are_counted_without_labels():
     rng = np.random.default_rng(3)
     log = pl.DataFrame(
         {"model": rng.choice(["a", "b"], 500), "country": rng.choice(["x", "y"], 500), "p": rng.random(500)}
@@ -215,7 +213,7 @@ def test_scores_are_counted_without_labels() -> None:
     assert nf.count_scores(labelled.drop("label"), thresholds=[0.25, 0.75]).equals(counts)
 
 
-def test_rows_without_labels_are_not_taken_for_negatives() -> None:
+def test_rows_without_labels_are_not_taken_for_negatives():
     log = pl.DataFrame({"model": "a", "score": [0.1, 0.9]})
     scan = nf.scan_predictions(log, label=None)
     with pytest.raises(nf.SchemaError, match="no labels"):
@@ -226,7 +224,7 @@ def test_rows_without_labels_are_not_taken_for_negatives() -> None:
         nf.count_scores(pl.DataFrame({"model": "a", "score": [0.1, None]}), thresholds=[0.5])
 
 
-def test_the_command_estimates_by_segment(tmp_path: Path) -> None:
+def test_the_command_estimates_by_segment(tmp_path):
     rng = np.random.default_rng(5)
     for name, eta in (("labelled", 0.2), ("traffic", 0.05)):
         label = rng.random(20_000) < eta
@@ -248,7 +246,7 @@ def test_the_command_estimates_by_segment(tmp_path: Path) -> None:
     assert "missing column 'label'" in refused.output
 
 
-def test_quapy_estimates_the_same() -> None:
+def test_quapy_estimates_the_same():
     """EM and the adjusted count of QuaPy, from the posteriors and decisions of rows in the same bins."""
     why = "the oracle QuaPy is not installed: pip install quapy"
     aggregative = pytest.importorskip("quapy.method.aggregative", reason=why)

@@ -76,7 +76,7 @@ def f_one(tpr: float, fpr: float) -> Callable[[Any], Any]:
 
 @pytest.mark.thorough
 @pytest.mark.parametrize("name", ["Beta(2, 98)", "Beta(0.3, 30)", "between", "wide"])
-def test_means_are_those_of_mpmath(name: str) -> None:
+def test_means_are_those_of_mpmath(name):
     points = RATES.filter(pl.col("threshold").is_in([0.0, 2.0]), model="forest")
     table = expected_values(points, metric="f_beta", prevalence=LAWS[name])
     for tpr, fpr, value in zip(points["tpr"], points["fpr"], table["value"], strict=True):
@@ -86,7 +86,7 @@ def test_means_are_those_of_mpmath(name: str) -> None:
 
 
 @pytest.mark.parametrize(("a", "b"), [(2, 98), (0.3, 30), (7.5, 9993.5), (1e-2, 3.0), (1e5, 1e8)])
-def test_means_of_metrics_linear_in_the_prevalence_have_a_closed_form(a: float, b: float) -> None:
+def test_means_of_metrics_linear_in_the_prevalence_have_a_closed_form(a, b):
     mean = a / (a + b)
     law = nf.beta_prevalence(a, b)
     assert law.mean == pytest.approx(mean, rel=1e-12)
@@ -95,7 +95,7 @@ def test_means_of_metrics_linear_in_the_prevalence_have_a_closed_form(a: float, 
     assert table["value"].to_list() == pytest.approx(wanted["value"].to_list(), rel=1e-12)
 
 
-def test_the_ends_of_a_range_are_its_quantiles() -> None:
+def test_the_ends_of_a_range_are_its_quantiles():
     law = nf.prevalence_between(0.0002, 0.001, level=0.9)
     assert law.quantile(0.05) == pytest.approx(0.0002, rel=1e-12)
     assert law.quantile(0.95) == pytest.approx(0.001, rel=1e-12)
@@ -110,7 +110,7 @@ def by_hand(rates: pl.DataFrame, etas: np.ndarray) -> dict[tuple[str, float], np
     }
 
 
-def test_a_choice_over_draws_is_that_of_a_loop() -> None:
+def test_a_choice_over_draws_is_that_of_a_loop():
     rng = np.random.default_rng(3)
     etas = rng.beta(0.5, 8, 400)
     values = by_hand(RATES, etas)
@@ -137,7 +137,7 @@ def test_a_choice_over_draws_is_that_of_a_loop() -> None:
 
 
 @pytest.mark.parametrize("name", LAWS)
-def test_masses_and_means_are_those_of_many_draws(name: str) -> None:
+def test_masses_and_means_are_those_of_many_draws(name):
     """2,000 stratified draws: the middle of each quantile."""
     law = LAWS[name]
     drawn = nf.prevalence_draws([law.quantile((place + 0.5) / 2_000) for place in range(2_000)])
@@ -151,7 +151,7 @@ def test_masses_and_means_are_those_of_many_draws(name: str) -> None:
 
 @pytest.mark.thorough
 @pytest.mark.parametrize("name", ["Beta(2, 98)", "between"])
-def test_exact_masses_are_those_of_a_million_draws(name: str) -> None:
+def test_exact_masses_are_those_of_a_million_draws(name):
     law: Any = LAWS[name]
     draws = law._law.ppf(np.random.default_rng(1).random(1_000_000))
     exact = nf.choose_under_uncertainty(RATES, metric="f_beta", prevalence=law)
@@ -182,7 +182,7 @@ point = st.tuples(rate, rate)
     points=st.lists(st.tuples(st.sampled_from("abc"), point), min_size=1, max_size=6),
     ends=st.tuples(st.floats(1e-5, 0.5), st.floats(1.01, 1000)),
 )
-def test_the_largest_regret_is_that_of_a_fine_grid(points: Any, ends: tuple[float, float]) -> None:
+def test_the_largest_regret_is_that_of_a_fine_grid(points, ends):
     start, end = ends[0], min(ends[0] * ends[1], 0.999)
     rows = [(model, float(place), tp, fp, 40 - tp, 40 - fp) for place, (model, (tp, fp)) in enumerate(points)]
     schema = ["model", "threshold", "tp", "fp", "fn", "tn"]
@@ -199,7 +199,7 @@ def test_the_largest_regret_is_that_of_a_fine_grid(points: Any, ends: tuple[floa
         assert row["max_regret"] >= wanted - 1e-12
 
 
-def test_the_safest_threshold_is_that_of_a_loop() -> None:
+def test_the_safest_threshold_is_that_of_a_loop():
     grid = np.exp(np.linspace(np.log(1e-3), np.log(0.3), 20_001))
     values = by_hand(RATES, grid)
     best = np.max(list(values.values()), axis=0)
@@ -214,7 +214,7 @@ def test_the_safest_threshold_is_that_of_a_loop() -> None:
         assert row["prevalence"] == pytest.approx(at, rel=1e-3)
 
 
-def test_the_lowest_cost_is_chosen_where_less_is_better() -> None:
+def test_the_lowest_cost_is_chosen_where_less_is_better():
     law = nf.beta_prevalence(2, 98)
     cost = nf.expected_cost(c_fp=1, c_fn=50)
     table = nf.choose_under_uncertainty(RATES, metric=cost, prevalence=law)
@@ -226,7 +226,7 @@ def test_the_lowest_cost_is_chosen_where_less_is_better() -> None:
 
 
 @pytest.mark.thorough
-def test_segments_are_judged_apart() -> None:
+def test_segments_are_judged_apart():
     log = random_log(600).drop("fold").with_columns(pl.col("country").fill_null("fr"))
     rates = nf.compute_rates(nf.count_confusion(log, thresholds=[-0.5, 0.0, 0.5]))
     law = nf.beta_prevalence(2, 30)
@@ -243,7 +243,7 @@ def test_segments_are_judged_apart() -> None:
         assert len(call(rates.clear())) == 0
 
 
-def test_what_the_log_cannot_tell_is_said() -> None:
+def test_what_the_log_cannot_tell_is_said():
     counts = counts_at(60, 1, 100, 1000)
     rates = nf.compute_rates(counts)
     lowest = nf.lowest_supported_prevalence(counts, metric="precision", threshold=0.5)["prevalence"].item()
@@ -260,7 +260,7 @@ def test_what_the_log_cannot_tell_is_said() -> None:
     ].item()
 
 
-def test_a_value_that_is_undefined_somewhere_has_no_mean() -> None:
+def test_a_value_that_is_undefined_somewhere_has_no_mean():
     counts = counts_at(0, 0, 40, 999)
     rates, law = nf.compute_rates(counts), nf.beta_prevalence(2, 98)
     assert expected_values(rates, metric="precision", prevalence=law)["value"].to_list() == [None]
@@ -271,7 +271,7 @@ def test_a_value_that_is_undefined_somewhere_has_no_mean() -> None:
     assert [worst[name] for name in ("threshold", "rank", "max_regret", "prevalence")] == [None] * 4
 
 
-def test_one_draw_is_one_prevalence() -> None:
+def test_one_draw_is_one_prevalence():
     law = nf.prevalence_draws([0.02])
     table = nf.choose_under_uncertainty(RATES, metric="f_beta", prevalence=law)
     at = nf.select_operating_points(RATES, metric="f_beta", prevalence=0.02)

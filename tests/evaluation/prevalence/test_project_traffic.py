@@ -18,7 +18,7 @@ def f1(tpr: float, fpr: float, eta: float) -> float:
     return 2 * eta * tpr / (eta + eta * tpr + (1 - eta) * fpr)
 
 
-def test_bounds_by_hand() -> None:
+def test_bounds_by_hand():
     reference, traffic = simulated(0.1, rows=5000, repeats=2)
     found = nf.estimate_prevalence(reference, traffic)
     rates = nf.compute_rates(reference.filter(pl.col("threshold") == AT), interval="wilson")
@@ -41,7 +41,7 @@ def test_bounds_by_hand() -> None:
         assert row["upper"] == pytest.approx(value + up + f1(tpr, fpr, estimate["upper"]) - value)
 
 
-def test_all_models_get_one_estimate_the_median() -> None:
+def test_all_models_get_one_estimate_the_median():
     reference, traffic = simulated(0.1, rows=5000, repeats=2)
     twin = reference.with_columns(pl.lit("b").alias("model"))
     rates = nf.compute_rates(
@@ -69,7 +69,7 @@ def test_all_models_get_one_estimate_the_median() -> None:
     assert nf.project_traffic(rates, whole, metrics="precision")["prevalence"].n_unique() == 1
 
 
-def test_without_an_estimate_there_is_a_reason() -> None:
+def test_without_an_estimate_there_is_a_reason():
     reference, traffic = simulated(0.1, rows=5000, repeats=2)
     rates = nf.compute_rates(reference.filter(pl.col("threshold") == AT), interval="wilson")
     found = nf.estimate_prevalence(reference.filter(segment=0), traffic)
@@ -89,7 +89,7 @@ def test_without_an_estimate_there_is_a_reason() -> None:
     assert not len(nf.project_traffic(rates.clear(), found, metrics="precision"))
 
 
-def test_a_metric_that_is_not_monotone_has_no_bounds() -> None:
+def test_a_metric_that_is_not_monotone_has_no_bounds():
     reference, traffic = simulated(0.1, rows=5000, repeats=1)
     rates = nf.compute_rates(reference.filter(pl.col("threshold") == AT), interval="wilson")
     found = nf.estimate_prevalence(reference, traffic)
@@ -102,7 +102,7 @@ def test_a_metric_that_is_not_monotone_has_no_bounds() -> None:
 
 
 @pytest.mark.parametrize("eta", [0.001, 0.01, 0.5])
-def test_bounds_hold(eta: float) -> None:
+def test_bounds_hold(eta):
     reference, traffic = simulated(eta, rows=20_000, repeats=200, seed=2)
     found = nf.estimate_prevalence(reference, traffic)
     rates = nf.compute_rates(reference.filter(pl.col("threshold") == AT), interval="wilson")
@@ -120,7 +120,7 @@ def test_bounds_hold(eta: float) -> None:
 
 
 @pytest.mark.thorough
-def test_the_interval_of_many_models_holds() -> None:
+def test_the_interval_of_many_models_holds():
     """The narrowest of thirty intervals holds the truth in three quarters of the logs."""
     eta, models, logs = 0.02, 30, 40
     rates = nf.compute_rates(counts_at(800, 100, 1000, 1000, threshold=0.0), interval="wilson")

@@ -40,7 +40,7 @@ def compared(*, units: bool = True) -> Comparison:
     return nf.compare_models(counts, repeat="repeat", fold="fold", **OPTIONS)
 
 
-def test_areas_are_taken_within_each_repeat_and_averaged() -> None:
+def test_areas_are_taken_within_each_repeat_and_averaged():
     areas = nf.average_over(nf.compute_areas(counted(["repeat"]), prevalence=ETAS), over="repeat")
     assert len(areas) == 2 * (len(ETAS) + 1)
     for row in areas.iter_rows(named=True):
@@ -50,12 +50,12 @@ def test_areas_are_taken_within_each_repeat_and_averaged() -> None:
         assert (row["repeats"], row["skipped"]) == (3, 0)
     # The scores of the repeats have different scales, so all rows together are another thing.
     together = nf.compute_areas(counted([]), prevalence=ETAS)
-    assert (areas["value"] - together["value"]).abs().min() > 0.01  # type: ignore[operator]
+    assert (areas["value"] - together["value"]).abs().min() > 0.01
 
 
 @pytest.mark.thorough
 @pytest.mark.parametrize("units", [True, False])
-def test_answers_average_over_repeats_like_the_report(units: bool) -> None:
+def test_answers_average_over_repeats_like_the_report(units):
     counted(["repeat", "fold", *(["bucket"] if units else [])])
     tables = compared(units=units)
 
@@ -87,7 +87,7 @@ def test_answers_average_over_repeats_like_the_report(units: bool) -> None:
 
 
 @pytest.mark.thorough
-def test_the_range_in_which_a_model_leads_is_that_of_the_averages() -> None:
+def test_the_range_in_which_a_model_leads_is_that_of_the_averages():
     counted(["repeat", "fold", "bucket"])
     answer = compared().asking(prevalence=0.2).said
     best = compared().best.filter(rank=1, beta=1.0).sort("prevalence")
@@ -96,7 +96,7 @@ def test_the_range_in_which_a_model_leads_is_that_of_the_averages() -> None:
     assert dict(answer.winners.select("start", "model").iter_rows()) == leaders
 
 
-def test_values_that_are_undefined_or_absent_are_skipped_and_counted() -> None:
+def test_values_that_are_undefined_or_absent_are_skipped_and_counted():
     table = pl.DataFrame(
         {
             "model": ["a", "a", "a", "b"], "repeat": ["1", "2", "3", "1"], "threshold": 0.5,
@@ -112,7 +112,7 @@ def test_values_that_are_undefined_or_absent_are_skipped_and_counted() -> None:
     ]
 
 
-def test_thresholds_that_differ_are_refused_unless_there_is_one_of_each() -> None:
+def test_thresholds_that_differ_are_refused_unless_there_is_one_of_each():
     points = nf.project_rates(nf.compute_rates(counted(["repeat"])), metrics="recall", prevalence=0.1)
     with pytest.raises(ParameterError, match="values at different thresholds cannot be averaged"):
         nf.average_over(points, over="repeat")
@@ -132,7 +132,7 @@ def test_thresholds_that_differ_are_refused_unless_there_is_one_of_each() -> Non
 @pytest.mark.parametrize(
     ("metric", "options"), [("pr_auc", {}), ("f_beta", {"threshold": 1.5}), ("roc_auc", {})]
 )
-def test_resampled_logs_draw_units_with_all_their_repeats(metric: str, options: dict[str, Any]) -> None:
+def test_resampled_logs_draw_units_with_all_their_repeats(metric, options):
     counts = counted(["repeat", "bucket"])
     found = nf.probability_best(
         counts, metric=metric, prevalence=0.2, units="bucket", over="repeat", repeats=30, **options
@@ -149,7 +149,7 @@ def test_resampled_logs_draw_units_with_all_their_repeats(metric: str, options: 
     assert "repeat" not in found.columns
 
 
-def test_identical_models_stay_identical_over_repeats() -> None:
+def test_identical_models_stay_identical_over_repeats():
     rows = repeated_log().filter(model="a")
     twins = pl.concat([rows, rows.with_columns(model=pl.lit("twin"))])
     counts = counted(["repeat", "bucket"], rows=twins)
@@ -160,7 +160,7 @@ def test_identical_models_stay_identical_over_repeats() -> None:
     assert not found["distinguishable"].any()
 
 
-def test_values_of_different_thresholds_are_not_averaged() -> None:
+def test_values_of_different_thresholds_are_not_averaged():
     points = nf.select_operating_points(
         nf.compute_rates(counted(["repeat"])), metric="youden_j"
     ).with_columns(bucket=pl.lit(0))
@@ -170,7 +170,7 @@ def test_values_of_different_thresholds_are_not_averaged() -> None:
 
 
 @pytest.mark.thorough
-def test_a_comparison_averages_areas_over_repeats() -> None:
+def test_a_comparison_averages_areas_over_repeats():
     comparison = compared()
     assert comparison.repeat_count == 3
     assert comparison.buckets == counted(["bucket"])["bucket"].n_unique()
@@ -181,7 +181,6 @@ def test_a_comparison_averages_areas_over_repeats() -> None:
         assert row["value"] == pytest.approx(np.mean(each), abs=1e-12)
         assert row["std"] == pytest.approx(np.std(each, ddof=1), abs=1e-12)
     certain = comparison.certainty
-    assert certain is not None
     joined = certain.filter(metric="pr_auc").join(comparison.areas, on=["model", "metric", "prevalence"])
     assert len(joined) > 0
     assert joined["value"].to_list() == pytest.approx(joined["value_right"].to_list(), abs=1e-12)
@@ -192,7 +191,7 @@ def test_a_comparison_averages_areas_over_repeats() -> None:
     assert_frame_equal(comparison.points.select("model", "tpr", "fpr").sort("model"), mean)
 
 
-def test_own_best_thresholds_are_chosen_and_judged_within_each_repeat() -> None:
+def test_own_best_thresholds_are_chosen_and_judged_within_each_repeat():
     best = compared().best
     fitted = nf.cross_fit(counted(["repeat", "bucket"]), prevalence=ETAS, units="bucket")
     wanted = (
@@ -205,7 +204,7 @@ def test_own_best_thresholds_are_chosen_and_judged_within_each_repeat() -> None:
 
 
 @pytest.mark.thorough
-def test_folds_show_their_spread() -> None:
+def test_folds_show_their_spread():
     comparison = compared()
     assert comparison.fold_areas is not None
     assert comparison.folds is not None
@@ -219,7 +218,7 @@ def test_folds_show_their_spread() -> None:
     assert set(comparison.folds["folds"]) == {12}
 
 
-def test_without_units_bounds_are_those_of_one_repeat_and_there_are_no_tests() -> None:
+def test_without_units_bounds_are_those_of_one_repeat_and_there_are_no_tests():
     comparison = compared(units=False)
     assert comparison.certainty is comparison.contenders is comparison.best_certainty is None
     assert len(comparison.points) == 2
@@ -235,7 +234,7 @@ def test_without_units_bounds_are_those_of_one_repeat_and_there_are_no_tests() -
 
 
 @pytest.mark.thorough
-def test_repeats_are_no_further_rows_of_the_log() -> None:
+def test_repeats_are_no_further_rows_of_the_log():
     """A log whose repeats are copies of the first says what the first says."""
     first = repeated_log(1)
     copies = pl.concat([first.with_columns(repeat=pl.lit(f"r{place}")) for place in range(3)])
@@ -248,8 +247,6 @@ def test_repeats_are_no_further_rows_of_the_log() -> None:
         assert_frame_equal(getattr(thrice, name).select(columns), getattr(once, name).select(columns))
     bounds = ["tpr", "tpr_lower", "tpr_upper", "fpr", "fpr_lower", "fpr_upper"]
     assert_frame_equal(thrice.points.select(bounds), once.points.select(bounds))
-    assert once.certainty is not None
-    assert thrice.certainty is not None
     assert_frame_equal(thrice.certainty, once.certainty)
 
 
@@ -265,7 +262,7 @@ def report(folder: Path, *options: str) -> tuple[str, dict[str, Any], str]:
 
 
 @pytest.mark.thorough
-def test_a_report_averages_over_repeats_and_shows_their_spread(tmp_path: Path) -> None:
+def test_a_report_averages_over_repeats_and_shows_their_spread(tmp_path):
     said, content, page = report(tmp_path, "--repeat", "repeat", "--fold", "fold", "--unit", "unit")
     for text in (said, *content["questions"]["independence"]["sentences"], page):
         assert "Rows are scored in 3 repeats" in text
@@ -275,13 +272,12 @@ def test_a_report_averages_over_repeats_and_shows_their_spread(tmp_path: Path) -
         wanted = np.mean(areas_by_hand("pr_auc", row["model"], 0.2))
         assert row["value"] == pytest.approx(wanted, abs=1e-12)
     spread = fold_spread(compared())
-    assert spread is not None
     assert content["questions"]["spread"]["rows"] == spread.to_dicts()
     assert page.count("fold\\_std") == 1
 
 
 @pytest.mark.thorough
-def test_rows_scored_several_times_are_found_without_a_key_of_repeats(tmp_path: Path) -> None:
+def test_rows_scored_several_times_are_found_without_a_key_of_repeats(tmp_path):
     repeated_log().drop("fold").write_parquet(tmp_path / "log.parquet")
     options = ReportOptions(prevalence=(0.2,), beta=(1.0,), threshold=1.5, formats=("json",))
     source, out = str(tmp_path / "log.parquet"), tmp_path / "out"
@@ -293,7 +289,7 @@ def test_rows_scored_several_times_are_found_without_a_key_of_repeats(tmp_path: 
     assert "n is the number of units, not of rows" in said
 
 
-def test_units_with_unequal_rows_or_labels_are_no_repeats() -> None:
+def test_units_with_unequal_rows_or_labels_are_no_repeats():
     one = (pl.col("unit") == 3) & (pl.col("repeat") == "r0")
     other_label = pl.when(one).then(~pl.col("label")).otherwise("label").alias("label")
     for rows, repeated in (
@@ -307,16 +303,13 @@ def test_units_with_unequal_rows_or_labels_are_no_repeats() -> None:
 
 
 @pytest.mark.thorough
-def test_a_large_log_is_counted_by_repeats_and_buckets_in_a_pass_of_its_own(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+def test_a_large_log_is_counted_by_repeats_and_buckets_in_a_pass_of_its_own(monkeypatch, tmp_path):
     repeated_log().write_parquet(tmp_path / "log.parquet")
     monkeypatch.setattr(counting_units, "EXACT_ROWS", 1)
     predictions = nf.scan_predictions(tmp_path / "log.parquet", repeat="repeat", fold="fold", unit="unit")
     found = counting_units.count_for_comparison(
         predictions, nf.auto_thresholds(prevalence=[0.1], also=[1.5]), []
     )
-    assert found.by_unit is not None
     assert {"repeat", "bucket"} <= set(found.by_unit.columns)
     comparison = nf.compare_models(found.tally.counts, unit_counts=found.by_unit, repeat="repeat", **OPTIONS)
     assert comparison.certainty is not None
@@ -324,7 +317,7 @@ def test_a_large_log_is_counted_by_repeats_and_buckets_in_a_pass_of_its_own(
     assert value == pytest.approx(compared().areas.filter(metric="pr_auc")["value"].to_list(), abs=0.02)
 
 
-def test_infinite_values_have_no_spread() -> None:
+def test_infinite_values_have_no_spread():
     rates = nf.compute_rates(counted(["fold"], [1.5])).head(2)
     values = nf.project_rates(rates, metrics="lr_plus", prevalence=0.1).with_columns(model=pl.lit("a"))
     values = values.with_columns(fold=pl.Series(["1", "2"]), value=pl.Series([1.0, np.inf]))

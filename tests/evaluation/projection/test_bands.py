@@ -44,14 +44,14 @@ def boxes(tpr: Any, fpr: Any, of_tpr: Any, of_fpr: Any) -> pl.DataFrame:
     )
 
 
-def test_delta_is_that_of_footnote_4() -> None:
+def test_delta_is_that_of_footnote_4():
     """Brabec et al. (2020), TPR .6 ± .06, FPR .001 ± .0005: Delta 0.313859 at eta 0.00144855, bound 0.5."""
     rates = nf.compute_rates(PAPER, half_width=(0.06, 0.0005))
     row = nf.max_precision_uncertainty(rates).row(0, named=True)
     assert round(row["delta"], 6) == 0.313859
     assert round(row["prevalence"], 8) == 0.00144855
     assert (row["theorem_bound"], row["cv_tpr"], row["cv_fpr"]) == pytest.approx((0.5, 0.1, 0.5))
-    band = nf.precision_band(rates, prevalence=np.geomspace(1e-5, 0.5, 20_001))  # type: ignore[arg-type]
+    band = nf.precision_band(rates, prevalence=np.geomspace(1e-5, 0.5, 20_001))
     width = band["upper"] - band["lower"]
     assert width.max() == pytest.approx(row["delta"], abs=1e-8)
     assert band["prevalence"][width.arg_max()] == pytest.approx(row["prevalence"], rel=1e-3)
@@ -63,7 +63,7 @@ def test_delta_is_that_of_footnote_4() -> None:
     assert found == pytest.approx((0.1, 0.1), rel=1e-12)
 
 
-def test_theorem_1_on_a_hundred_thousand_cases() -> None:
+def test_theorem_1_on_a_hundred_thousand_cases():
     rng = np.random.default_rng(0)
     n = 100_000
     tpr, fpr = rng.random(n) / 2, 10 ** -rng.uniform(0, 6, n) / 2
@@ -87,9 +87,7 @@ def test_theorem_1_on_a_hundred_thousand_cases() -> None:
     cv_tpr=st.floats(0.001, 0.99),
     cv_fpr=st.floats(0.001, 0.99),
 )
-def test_delta_is_the_largest_width_over_all_prevalences(
-    tpr: float, fpr: float, cv_tpr: float, cv_fpr: float
-) -> None:
+def test_delta_is_the_largest_width_over_all_prevalences(tpr, fpr, cv_tpr, cv_fpr):
     row = nf.max_precision_uncertainty(boxes(tpr, fpr, cv_tpr * tpr, cv_fpr * fpr)).row(0, named=True)
     odds = np.geomspace(1e-9, 1e9, 20_001)
     best, worst = tpr * (1 + cv_tpr) / (fpr * (1 - cv_fpr)), tpr * (1 - cv_tpr) / (fpr * (1 + cv_fpr))
@@ -98,7 +96,7 @@ def test_delta_is_the_largest_width_over_all_prevalences(
     assert widths.max() <= row["delta"] * (1 + 1e-12)
 
 
-def test_undefined_uncertainty_says_why() -> None:
+def test_undefined_uncertainty_says_why():
     counts = counts_at([6, 0, 0, 6], [0, 1, 1, 0], [10, 10, 0, 10], [100, 100, 100, 0])
     table = nf.max_precision_uncertainty(nf.compute_rates(counts, interval="wilson"))
     assert table["reason"].to_list() == [
@@ -115,10 +113,10 @@ def test_undefined_uncertainty_says_why() -> None:
         assert nf.max_precision_uncertainty(given)["reason"].item().startswith("the half-width of FPR")
 
 
-def test_operating_points_without_bounds_say_why() -> None:
+def test_operating_points_without_bounds_say_why():
     log = pl.DataFrame({"model": "a", "label": [0, 0, 1, 1], "score": [0.1, 0.4, 0.35, 0.8]})
     for thresholds, reason in (("exact", "tpr has no bounds"), ([0.5], "0.9 is not one of the counted")):
-        counts = nf.count_confusion(log, thresholds=thresholds)  # type: ignore[arg-type]
+        counts = nf.count_confusion(log, thresholds=thresholds)
         point = nf.select_operating_points(nf.compute_rates(counts, interval="wilson"), threshold=0.9)
         table = nf.max_precision_uncertainty(point)
         assert table["prevalence"].item() is None
@@ -126,7 +124,7 @@ def test_operating_points_without_bounds_say_why() -> None:
         assert nf.precision_band(point, prevalence=0.1).select("lower", "upper").row(0) == (None, None)
 
 
-def test_bands_need_bounds() -> None:
+def test_bands_need_bounds():
     bare = nf.compute_rates(COUNTS)
     calls = (
         lambda: nf.precision_band(bare, prevalence=0.1),
@@ -146,7 +144,7 @@ def searched(expression: pl.Expr, row: dict[str, Any], eta: float, beta: float) 
     )
     lattice = pl.DataFrame({"tpr": tpr.ravel(), "fpr": fpr.ravel()}).with_columns(prevalence=eta, beta=beta)
     values = lattice.select(expression.alias("value"))["value"].drop_nulls()
-    return values.min(), values.max()  # type: ignore[return-value]
+    return values.min(), values.max()
 
 
 def registered() -> list[str]:
@@ -154,7 +152,7 @@ def registered() -> list[str]:
 
 
 @pytest.mark.parametrize("name", registered())
-def test_the_band_of_every_monotone_metric_encloses_the_whole_box(name: str) -> None:
+def test_the_band_of_every_monotone_metric_encloses_the_whole_box(name):
     """Whoever registers a metric as monotone that is not, fails here."""
     metric = find_metric(name)
     rng = np.random.default_rng(1)
@@ -170,7 +168,7 @@ def test_the_band_of_every_monotone_metric_encloses_the_whole_box(name: str) -> 
         assert row["upper"] == pytest.approx(upper, rel=1e-9, abs=1e-12)
 
 
-def test_no_band_is_told_of_what_may_turn() -> None:
+def test_no_band_is_told_of_what_may_turn():
     gap = (pl.col("tpr") - pl.col("fpr")).pow(2)
     nf.register_metric("squared_gap", gap, range=(0, 1))
     nf.register_metric("fall_out", 1 - pl.col("fpr"), range=(0, 1), monotone=True)
@@ -186,7 +184,7 @@ def test_no_band_is_told_of_what_may_turn() -> None:
     assert fall_out == [(1 - high, 1 - low) for low, high in RATES.select("fpr_lower", "fpr_upper").rows()]
 
 
-def test_the_band_of_precision_is_the_one_of_the_projection() -> None:
+def test_the_band_of_precision_is_the_one_of_the_projection():
     etas = [0.0, 1e-4, 0.1, 1.0]
     band = nf.precision_band(RATES.lazy(), prevalence=etas)
     numbers = ["model", "threshold", "prevalence", "value", "lower", "upper"]
@@ -200,14 +198,14 @@ def test_the_band_of_precision_is_the_one_of_the_projection() -> None:
     assert band.filter(prevalence=0.0)["lower"].to_list() == [0.0, 0.0]
 
 
-def test_a_classifier_that_never_says_positive() -> None:
+def test_a_classifier_that_never_says_positive():
     """Its precision is 0/0, yet the true rates need not be 0: precision may be anything."""
     counts = counts_at(0, 0, 100, 9)
     never = nf.compute_rates(counts, interval="wilson")
     assert nf.precision_band(never, prevalence=0.1).select("value", "lower", "upper").row(0) == (None, 0, 1)
 
 
-def test_logit_intervals_by_hand() -> None:
+def test_logit_intervals_by_hand():
     """Mercaldo, Lau and Zhou (2007): the delta method on the log odds of both predictive values."""
     rates = RATES.filter(model="a").lazy()
     found = nf.predictive_value_interval(rates, prevalence=0.03, method="logit")
@@ -227,7 +225,7 @@ def test_logit_intervals_by_hand() -> None:
     assert every["value"].to_list() == pytest.approx(precision.to_list())
 
 
-def test_score_intervals_are_those_of_statsmodels() -> None:
+def test_score_intervals_are_those_of_statsmodels():
     counts = counts_at([60, 3, 5], [10, 5, 7], [100, 10, 10], [10_000, 20, 1000])
     found = nf.predictive_value_interval(nf.compute_rates(counts), prevalence=0.03, level=0.9)
     odds = 0.03 / 0.97
@@ -252,7 +250,7 @@ def coverage(method: str, tpr: float, fpr: float, positives: int, negatives: int
     tp, fp = (axis.ravel() for axis in np.meshgrid(np.arange(positives + 1), likely))
     counts = counts_at(tp, fp, positives, negatives, model="a", outcome=np.arange(len(tp)))
     chance = binom.pmf(tp, positives, tpr) * binom.pmf(fp, negatives, fpr)
-    found = nf.predictive_value_interval(nf.compute_rates(counts), prevalence=eta, method=method)  # type: ignore[arg-type]
+    found = nf.predictive_value_interval(nf.compute_rates(counts), prevalence=eta, method=method)
     true = {
         "precision": eta * tpr / (eta * tpr + (1 - eta) * fpr),
         "npv": (1 - eta) * (1 - fpr) / ((1 - eta) * (1 - fpr) + eta * (1 - tpr)),
@@ -265,13 +263,13 @@ def coverage(method: str, tpr: float, fpr: float, positives: int, negatives: int
 
 
 @pytest.mark.parametrize("method", ["score", "logit"])
-def test_intervals_of_predictive_values_cover_as_they_say(method: str) -> None:
+def test_intervals_of_predictive_values_cover_as_they_say(method):
     for covered in coverage(method, 0.7, 0.1, 60, 200).values():
         assert covered == pytest.approx(0.95, abs=0.01)
 
 
 @pytest.mark.parametrize("expected", [1, 2, 5])
-def test_with_hardly_any_false_positive_only_the_score_interval_covers(expected: int) -> None:
+def test_with_hardly_any_false_positive_only_the_score_interval_covers(expected):
     score, logit = (coverage(method, 0.6, expected / 2000, 60, 2000) for method in ("score", "logit"))
     assert 0.94 <= score["precision"] <= 0.98
     # Without a false positive there is no logit interval.
@@ -279,7 +277,7 @@ def test_with_hardly_any_false_positive_only_the_score_interval_covers(expected:
     assert score["npv"] == pytest.approx(0.95, abs=0.015)
 
 
-def test_limits_of_predictive_values() -> None:
+def test_limits_of_predictive_values():
     counts = counts_at([6, 10, 0, 0], [0, 5, 0, 5], [10, 10, 10, 0], 90)
     rates = nf.compute_rates(counts)
     logit = nf.predictive_value_interval(rates, prevalence=[0.0, 0.1, 1.0], method="logit")

@@ -23,7 +23,7 @@ RATES = nf.compute_rates(
 NAMES = ["precision", "recall", "f_beta", "accuracy", "pos_fraction"]
 
 
-def test_columns_order_and_grid() -> None:
+def test_columns_order_and_grid():
     table = nf.project_rates(RATES, metrics=NAMES, prevalence=[0.5, 0.001], beta=[2, 1])
     assert table.schema == {
         "model": pl.String, "fold": pl.String, "threshold": pl.Float64, "metric": pl.String,
@@ -38,7 +38,7 @@ def test_columns_order_and_grid() -> None:
     assert nf.project_rates(RATES.lazy(), metrics=NAMES, prevalence=(0.5, 0.001), beta=(2, 1)).equals(table)
 
 
-def test_the_p3_curve_of_the_paper() -> None:
+def test_the_p3_curve_of_the_paper():
     """Fig. 1: TPR 0.6 and FPR 0.001; precision is eta·TPR / (eta·TPR + (1-eta)·FPR)."""
     row = RATES.filter(model="a", fold="1")
     table = nf.project_rates(row, metrics="ppv", prevalence=[1e-4, 1e-3, 1e-2, 1e-1])
@@ -47,7 +47,7 @@ def test_the_p3_curve_of_the_paper() -> None:
     assert table["metric"].unique().to_list() == ["precision"]
 
 
-def test_at_the_observed_prevalence_the_projection_is_the_count() -> None:
+def test_at_the_observed_prevalence_the_projection_is_the_count():
     table = nf.project_rates(RATES, metrics=["precision", "accuracy"], prevalence="observed")
     precision = table.filter(metric="precision")
     assert precision["value"].to_list() == [pytest.approx(60 / 61), pytest.approx(50 / 52), None]
@@ -56,7 +56,7 @@ def test_at_the_observed_prevalence_the_projection_is_the_count() -> None:
     assert accuracy == pytest.approx([1059 / 1100, 1048 / 1100, 4 / 7])
 
 
-def test_called_metrics_carry_what_they_fix() -> None:
+def test_called_metrics_carry_what_they_fix():
     table = nf.project_rates(
         RATES.filter(model="a", fold="1"),
         metrics=[nf.f_beta(beta=2), nf.precision(prevalence=0.01), nf.recall().alias("found")],
@@ -73,14 +73,14 @@ def test_called_metrics_carry_what_they_fix() -> None:
     assert named["prevalence"].to_list() == [None] * 3
 
 
-def test_numpy_grids() -> None:
-    table = nf.project_rates(RATES, metrics="precision", prevalence=np.array([0.1, 0.2]), beta=np.float32(1))  # type: ignore[arg-type]
+def test_numpy_grids():
+    table = nf.project_rates(RATES, metrics="precision", prevalence=np.array([0.1, 0.2]), beta=np.float32(1))
     assert table["prevalence"].unique().sort().to_list() == [0.1, 0.2]
 
 
 @pytest.mark.thorough
 @pytest.mark.parametrize("rows", [1, 7, 20, 1_000_000])
-def test_parts_are_the_whole_and_keep_to_their_size(rows: int) -> None:
+def test_parts_are_the_whole_and_keep_to_their_size(rows):
     rates = nf.compute_rates(nf.count_confusion(random_log(), thresholds=[-0.5, 0.0, 0.5, 1.0]))
     grid: dict[str, Any] = {"metrics": NAMES, "prevalence": [0.001, 0.1, 0.5], "beta": [0.5, 2]}
     parts = list(
@@ -92,11 +92,11 @@ def test_parts_are_the_whole_and_keep_to_their_size(rows: int) -> None:
     assert len(parts) == math.ceil(len(rates) / max(1, rows // of_one_point))
 
 
-def test_of_no_rates_there_are_no_parts() -> None:
+def test_of_no_rates_there_are_no_parts():
     assert list(nf.project_in_parts(RATES.clear(), metrics="precision", prevalence=0.1)) == []
 
 
-def test_rates_are_sorted_whatever_the_order_of_the_counts() -> None:
+def test_rates_are_sorted_whatever_the_order_of_the_counts():
     counts = nf.count_confusion(random_log(), thresholds=[-0.5, 0.0, 0.5])
     for seed in range(5):
         shuffled = counts.sample(fraction=1, shuffle=True, seed=seed)
@@ -107,7 +107,7 @@ def test_rates_are_sorted_whatever_the_order_of_the_counts() -> None:
     )
 
 
-def test_a_projection_that_would_not_fit_in_memory_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_projection_that_would_not_fit_in_memory_is_refused(monkeypatch):
     rates = nf.compute_rates(nf.count_confusion(random_log(), thresholds="exact"), interval="wilson")
     many = np.linspace(1e-6, 0.9, 100_000).tolist()
     monkeypatch.setattr("nci_frames.base.memory.machine_memory", lambda: 1e9)

@@ -32,9 +32,7 @@ def point_rates(points: list[tuple[int, int]]) -> pl.DataFrame:
     points=st.lists(st.tuples(st.integers(1, 20), st.integers(0, 20)), min_size=2, max_size=8),
     grid=st.lists(st.floats(1e-12, 1 - 1e-12), min_size=1, max_size=3, unique=True),
 )
-def test_precision_ranks_by_the_quotient_of_the_rates(
-    points: list[tuple[int, int]], grid: list[float]
-) -> None:
+def test_precision_ranks_by_the_quotient_of_the_rates(points, grid):
     """At every prevalence the order is that of FPR/TPR, and equal quotients tie."""
     for metric, at in (
         ("precision", points),
@@ -59,9 +57,7 @@ def test_precision_ranks_by_the_quotient_of_the_rates(
 @given(
     hits=st.lists(st.integers(1, 10**6), min_size=2, max_size=6), grid=st.lists(st.floats(0, 1), min_size=1)
 )
-def test_points_on_the_diagonal_have_one_precision_at_every_prevalence(
-    hits: list[int], grid: list[float]
-) -> None:
+def test_points_on_the_diagonal_have_one_precision_at_every_prevalence(hits, grid):
     size = 10**6
     counts = pl.DataFrame({"tp": hits, "fp": hits}).with_columns(
         fn=size - pl.col("tp"), tn=size - pl.col("fp"), model=pl.int_range(pl.len()).cast(pl.String),
@@ -92,9 +88,9 @@ steps = st.lists(st.integers(0, 40), min_size=1, max_size=12)
 
 
 @given(steps=steps, size=st.sampled_from([1.0, 3e-9, -2.0, 1e300]))
-def test_the_best_leads_a_tie_and_no_chain_joins_what_differs(steps: list[int], size: float) -> None:
+def test_the_best_leads_a_tie_and_no_chain_joins_what_differs(steps, size):
     values = [size * (1 + step * EPS) for step in steps]
-    table = nf.rank_models(values_table(values))  # type: ignore[arg-type]
+    table = nf.rank_models(values_table(values))
     expected, leader, rank = {}, None, 0
     for place, value in enumerate(sorted(values, reverse=True), 1):
         if leader is None or leader - value > 8 * EPS * abs(leader):
@@ -106,7 +102,7 @@ def test_the_best_leads_a_tie_and_no_chain_joins_what_differs(steps: list[int], 
         assert gap == (0 if rank == 1 else best - value)
 
 
-def test_infinite_and_undefined_values() -> None:
+def test_infinite_and_undefined_values():
     inf = float("inf")
     assert ranks_of([inf, 3.0, inf, None, 0.0, -inf], "lr_plus") == [1, 3, 1, None, 4, 5]
     table = nf.rank_models(values_table([inf, 3.0, inf], "lr_plus"))
@@ -115,7 +111,7 @@ def test_infinite_and_undefined_values() -> None:
     assert ranks_of([0.0, -0.0, 1e-300], "precision") == [2, 2, 1]
 
 
-def test_differences_of_rates_have_the_rounding_of_the_rates() -> None:
+def test_differences_of_rates_have_the_rounding_of_the_rates():
     """J is 1/10,000 at each point, from other rates: the floats differ by more than 8 ulp."""
     rates = [(9_991, 9_990), (1_001, 1_000), (11, 10)]
     counts = pl.DataFrame(
@@ -126,7 +122,7 @@ def test_differences_of_rates_have_the_rounding_of_the_rates() -> None:
     assert set(nf.rank_models(table)["rank"]) == {1}
 
 
-def test_groups_are_compared_apart() -> None:
+def test_groups_are_compared_apart():
     one = values_table([0.5, 0.5 + EPS, 0.4]).with_columns(country=pl.lit("at"))
     other = values_table([0.5 + 2 * EPS, None, 0.6]).with_columns(country=pl.lit(None, pl.String))
     ranking = nf.rank_models(pl.concat([one, other])).sort("country", "model")
@@ -134,7 +130,7 @@ def test_groups_are_compared_apart() -> None:
     assert nf.rank_models(values_table([])).is_empty()
 
 
-def test_f1_ranks_change_with_prevalence() -> None:
+def test_f1_ranks_change_with_prevalence():
     ranking = nf.rank_models(
         nf.project_rates(point_rates([(10, 1), (19, 8)]), metrics="f_beta", prevalence=[0.01, 0.6])
     )
@@ -146,20 +142,20 @@ def test_f1_ranks_change_with_prevalence() -> None:
     assert ranking["gap"].to_list()[1] == best - second
 
 
-def test_ties_share_the_smaller_rank_and_null_has_none() -> None:
+def test_ties_share_the_smaller_rank_and_null_has_none():
     rates = point_rates([(10, 2), (10, 2), (5, 2), (0, 0)])
     ranking = nf.rank_models(nf.project_rates(rates, metrics="precision", prevalence=0.5))
     assert ranking.select("model", "rank").rows() == [("m00", 1), ("m01", 1), ("m02", 3), ("m03", None)]
     assert ranking["gap"].to_list()[-1] is None
 
 
-def test_a_target_is_not_ranked() -> None:
+def test_a_target_is_not_ranked():
     rates = point_rates([(10, 2), (5, 2)])
     ranking = nf.rank_models(nf.project_rates(rates, metrics="pos_fraction", prevalence=0.5))
     assert ranking["rank"].to_list() == [None, None]
 
 
-def test_shared_thresholds_are_compared_one_by_one() -> None:
+def test_shared_thresholds_are_compared_one_by_one():
     log = pl.DataFrame(
         {
             "model": ["a"] * 4 + ["b"] * 4,
@@ -179,7 +175,7 @@ def test_shared_thresholds_are_compared_one_by_one() -> None:
     assert sorted(together["rank"].to_list()) == [1, 1, 1, 1]
 
 
-def test_areas_are_ranked_and_lists_can_be_ranked_again() -> None:
+def test_areas_are_ranked_and_lists_can_be_ranked_again():
     log = pl.DataFrame({"model": ["a", "a", "b", "b"], "label": [1, 0, 1, 0], "score": [0.9, 0.1, 0.1, 0.9]})
     areas = nf.compute_areas(nf.count_confusion(log, thresholds="exact"), prevalence=[0.1, 0.5])
     ranking = nf.rank_models(areas)
@@ -191,7 +187,7 @@ def test_areas_are_ranked_and_lists_can_be_ranked_again() -> None:
     assert nf.rank_models(areas.lazy()).equals(ranking)
 
 
-def test_a_model_with_two_values_in_one_comparison_is_refused() -> None:
+def test_a_model_with_two_values_in_one_comparison_is_refused():
     counts = counts_at([6, 8], [1, 1], 10, 10)
     one = nf.project_rates(nf.compute_rates(counts), metrics="recall", prevalence=0.1)
     other = one.with_columns(pl.col("value") / 2)

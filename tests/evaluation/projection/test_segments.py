@@ -25,7 +25,7 @@ def cells(*rows: tuple[str, int, int, int, int]) -> pl.DataFrame:
     return nf.compute_rates(counts)
 
 
-def test_the_parts_of_accuracy_by_hand() -> None:
+def test_the_parts_of_accuracy_by_hand():
     """TPR .8, FPR .1 at eta .5 against TPR .6, FPR .2 at eta .2: accuracy is linear, so the mean of the other
     factor multiplies each difference."""
     rates = cells(("at", 40, 5, 10, 45), ("de", 12, 16, 8, 64))
@@ -51,9 +51,7 @@ segment = st.tuples(count, count, count, count).filter(lambda c: c[0] + c[2] > 0
     there=segment,
     metric=st.sampled_from(["precision", "f_beta", "accuracy", "pos_fraction", "recall"]),
 )
-def test_parts_sum_to_the_whole_and_change_sign_with_the_reference(
-    here: tuple[int, int, int, int], there: tuple[int, int, int, int], metric: str
-) -> None:
+def test_parts_sum_to_the_whole_and_change_sign_with_the_reference(here, there, metric):
     rates = cells(("at", *there), ("de", *here))
     parts = ["difference", "due_to_prevalence", "due_to_rates"]
     one = nf.decompose_difference(rates, metric=metric, over="country", reference="at")
@@ -74,7 +72,7 @@ def test_parts_sum_to_the_whole_and_change_sign_with_the_reference(
         assert of_rates is None
 
 
-def test_every_segment_period_and_threshold_is_compared_with_its_like() -> None:
+def test_every_segment_period_and_threshold_is_compared_with_its_like():
     table = nf.decompose_difference(
         RATES.sample(fraction=1, shuffle=True, seed=2).lazy(),
         metric=nf.f_beta(beta=2),
@@ -99,7 +97,7 @@ def test_every_segment_period_and_threshold_is_compared_with_its_like() -> None:
     )
 
 
-def test_operating_points_are_compared_at_the_thresholds_that_they_have() -> None:
+def test_operating_points_are_compared_at_the_thresholds_that_they_have():
     points = cells(("at", 40, 5, 10, 45), ("de", 12, 16, 8, 64)).with_columns(threshold=pl.Series([0.3, 0.7]))
     table = nf.decompose_difference(points, metric="precision", over="country")
     assert table.select("threshold", "reason").rows() == [(0.7, None)]
@@ -113,7 +111,7 @@ def test_operating_points_are_compared_at_the_thresholds_that_they_have() -> Non
         ([("at", 1, 0, 1, 0), ("de", 0, 1, 0, 1)], "the metric is undefined for the rates of one"),
     ],
 )
-def test_reasons(rows: list[tuple[str, int, int, int, int]], reason: str) -> None:
+def test_reasons(rows, reason):
     rates = cells(*rows)
     # A rate that is undefined but not needed for precision at its own prevalence is 0.
     rates = rates.with_columns(pl.col("tpr", "fpr").fill_null(0.0))
@@ -122,7 +120,7 @@ def test_reasons(rows: list[tuple[str, int, int, int, int]], reason: str) -> Non
     assert table.select("due_to_prevalence", "due_to_rates").row(0) == (None, None)
 
 
-def test_an_infinite_metric_has_no_parts() -> None:
+def test_an_infinite_metric_has_no_parts():
     rates = cells(("at", 4, 1, 1, 4), ("de", 4, 0, 1, 5))
     ratio = (pl.col("tpr") / pl.col("fpr")).alias("ratio")
     table = nf.decompose_difference(rates, metric=ratio, over="country")
@@ -130,7 +128,7 @@ def test_an_infinite_metric_has_no_parts() -> None:
     assert table.select("due_to_prevalence", "due_to_rates").row(0) == (None, None)
 
 
-def test_a_segment_without_a_partner() -> None:
+def test_a_segment_without_a_partner():
     rates = RATES.filter((pl.col("country") != "at") | (pl.col("threshold") > 0))
     table = nf.decompose_difference(rates, metric="recall", over="country", reference="at")
     lonely = table.filter(pl.col("reason").is_not_null())
@@ -140,7 +138,7 @@ def test_a_segment_without_a_partner() -> None:
     assert nf.decompose_difference(RATES.clear(), metric="recall", over="country").is_empty()
 
 
-def test_parts_at_prevalences_known_otherwise() -> None:
+def test_parts_at_prevalences_known_otherwise():
     """The column prevalence takes the place of the observed one: TPR .8, FPR .1 and TPR .6, FPR .2."""
     rates = cells(("at", 40, 5, 10, 45), ("de", 12, 16, 8, 64))
     known = rates.with_columns(prevalence=pl.Series([0.1, 0.3]))
@@ -162,7 +160,7 @@ def test_parts_at_prevalences_known_otherwise() -> None:
     assert set(parts["due_to_prevalence"].drop_nulls()) == {0.0}
 
 
-def test_averages_equal_scikit_learn() -> None:
+def test_averages_equal_scikit_learn():
     """Segments as the labels of a multilabel problem: scikit-learn's macro, micro and weighted averages."""
     rng = np.random.default_rng(3)
     truth = rng.random((400, 4)) < [0.5, 0.2, 0.05, 0.3]
@@ -187,7 +185,7 @@ def test_averages_equal_scikit_learn() -> None:
     assert found.filter(pl.col("average") != "micro", metric="precision")["prevalence"].null_count() == 2
 
 
-def test_micro_is_the_pool_and_a_common_prevalence_is_written_down() -> None:
+def test_micro_is_the_pool_and_a_common_prevalence_is_written_down():
     found = nf.roll_up(
         RATES.lazy(), over=["country"], metrics=["precision", "f_beta"], prevalence=[0.01, 0.1], beta=[1, 2]
     )
@@ -203,7 +201,7 @@ def test_micro_is_the_pool_and_a_common_prevalence_is_written_down() -> None:
     assert found.equals(found.sort(found.columns[:6]))
 
 
-def test_undefined_segments_are_skipped_and_counted() -> None:
+def test_undefined_segments_are_skipped_and_counted():
     rates = cells(("at", 40, 5, 10, 45), ("de", 0, 0, 8, 64), ("fr", 0, 3, 0, 7)).with_columns(
         threshold=pl.Series([0.3, 0.5, 0.7])
     )
@@ -220,7 +218,7 @@ def test_undefined_segments_are_skipped_and_counted() -> None:
     assert nf.roll_up(rates.clear(), over="country", metrics="recall").is_empty()
 
 
-def test_averages_of_an_expression_that_hides_the_prevalence_are_not_called_supported() -> None:
+def test_averages_of_an_expression_that_hides_the_prevalence_are_not_called_supported():
     rates = cells(("at", 40, 5, 10, 45), ("de", 8, 8, 8, 64))
     found = nf.roll_up(rates, over="country", metrics=pl.col("tpr").alias("found"))
     assert found["supported"].to_list() == [None] * 3

@@ -20,7 +20,7 @@ def points(**tp: int) -> pl.DataFrame:
     )  # fmt: skip
 
 
-def test_two_binomials() -> None:
+def test_two_binomials():
     """Recalls of 30 and 33 of 50: the probability that one binomial exceeds another, ties as half."""
     table = nf.probability_best(points(a=30, b=33), metric="recall", repeats=20_000)
     a, b = (stats.binom(50, n / 50).pmf(np.arange(51)) for n in (30, 33))
@@ -32,7 +32,7 @@ def test_two_binomials() -> None:
     assert table["repeats"].to_list() == [20_000] * 2
 
 
-def test_pairing_by_units_tells_more_than_rows_apart() -> None:
+def test_pairing_by_units_tells_more_than_rows_apart():
     """The second model is the first with a little noise: on the same units the difference is plain."""
     rng = np.random.default_rng(0)
     label = rng.random(4000) < 0.3
@@ -44,8 +44,8 @@ def test_pairing_by_units_tells_more_than_rows_apart() -> None:
     pooled, threshold = nf.pool_counts(counts, over="bucket"), counts["threshold"].unique().sort()[120]
     for metric, at in (("roc_auc", None), ("pr_auc", None), ("f_beta", threshold)):
         options = {"metric": metric, "threshold": at, "prevalence": 0.1}
-        apart = nf.compare_best(pooled, **options).filter(model="noisy")  # type: ignore[arg-type]
-        paired = nf.compare_best(counts, units="bucket", **options).filter(model="noisy")  # type: ignore[arg-type]
+        apart = nf.compare_best(pooled, **options).filter(model="noisy")
+        paired = nf.compare_best(counts, units="bucket", **options).filter(model="noisy")
         assert apart["value"].to_list() == pytest.approx(paired["value"].to_list())
         width = [table.select(pl.col("upper") - pl.col("lower")).item() for table in (apart, paired)]
         assert width[1] < 0.8 * width[0]
@@ -56,7 +56,7 @@ def test_pairing_by_units_tells_more_than_rows_apart() -> None:
 
 
 @pytest.mark.thorough
-def test_minimised_undefined_and_keys() -> None:
+def test_minimised_undefined_and_keys():
     nf.register_metric("false_alarms", pl.col("fpr"), range=(0, 1), direction="minimize")
     counts = nf.count_confusion(random_log(3000), thresholds=[0.5])
     table = nf.probability_best(counts, metric="false_alarms")
@@ -74,7 +74,7 @@ def test_minimised_undefined_and_keys() -> None:
     assert_frame_equal(empty, nf.probability_best(counts, metric="recall", repeats=2).clear())
 
 
-def test_at_the_observed_prevalence_of_each_model() -> None:
+def test_at_the_observed_prevalence_of_each_model():
     """Where models have different balances no one prevalence can be named."""
     counts = points(a=30, b=33).with_columns(tn=pl.Series([100, 200]))
     assert nf.probability_best(counts, metric="accuracy")["prevalence"].to_list() == [None, None]
@@ -82,7 +82,7 @@ def test_at_the_observed_prevalence_of_each_model() -> None:
     assert same == [1 / 3, 1 / 3]
 
 
-def test_own_thresholds_are_chosen_anew_in_every_resampled_log() -> None:
+def test_own_thresholds_are_chosen_anew_in_every_resampled_log():
     rng = np.random.default_rng(3)
     shape = {"a": ([40, 25, 15, 20], [4, 30, 66, 900]), "b": ([36, 10, 34, 20], [3, 7, 90, 900])}
 
@@ -115,7 +115,7 @@ def test_own_thresholds_are_chosen_anew_in_every_resampled_log() -> None:
     assert_frame_equal(own, given)
 
 
-def test_of_models_that_differ_by_rounding_the_first_is_the_best() -> None:
+def test_of_models_that_differ_by_rounding_the_first_is_the_best():
     """Both are perfect; the area of the first is a sum of 29 steps, and 4e-16 less than 1."""
     scores = {"a": [*range(1, 30)], "b": [1] * 58}
     rows = [

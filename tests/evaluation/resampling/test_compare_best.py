@@ -46,7 +46,7 @@ def slow_set(value: np.ndarray, drawn: np.ndarray) -> list[float]:
 
 
 @pytest.mark.parametrize("seed", range(5))
-def test_the_confidence_set_is_that_of_brute_force(seed: int) -> None:
+def test_the_confidence_set_is_that_of_brute_force(seed):
     rng = np.random.default_rng(seed)
     value = rng.normal(0, 1.5, 6)
     drawn = value[:, None] + rng.multivariate_normal(np.zeros(6), np.eye(6) + 0.5, 400).T
@@ -57,7 +57,7 @@ def test_the_confidence_set_is_that_of_brute_force(seed: int) -> None:
     assert found == pytest.approx(expected)
 
 
-def test_several_cases_at_once_are_one_set() -> None:
+def test_several_cases_at_once_are_one_set():
     """The same models twice are one comparison; further ones make every p-value larger."""
     rng = np.random.default_rng(1)
     value, noise = np.array([0.0, 0.5, 3.0]), rng.normal(size=(3, 500))
@@ -72,7 +72,7 @@ def test_several_cases_at_once_are_one_set() -> None:
     assert wider.min() > alone.min()
 
 
-def test_columns_and_differences() -> None:
+def test_columns_and_differences():
     counts = points([60, 62, 30], [20, 21, 25])
     found = nf.compare_best(counts, prevalence=[0.01, 0.1])
     best = found.filter(prevalence=0.1)
@@ -94,7 +94,7 @@ def test_columns_and_differences() -> None:
     assert (one["p_value"], one["distinguishable"], one["difference"], one["lower"]) == (1, False, None, None)
 
 
-def test_groups_are_compared_for_themselves() -> None:
+def test_groups_are_compared_for_themselves():
     counts = points([60, 62, 30], [20, 21, 25])
     both = pl.concat(
         [
@@ -108,7 +108,7 @@ def test_groups_are_compared_for_themselves() -> None:
     assert found.filter(day="2")["distinguishable"].to_list() == [False] * 3
 
 
-def test_one_positive_tells_nothing() -> None:
+def test_one_positive_tells_nothing():
     counts = points([1, 0], [3, 5], positives=1, negatives=100)
     for metric in ("recall", "f_beta"):
         found = nf.compare_best(counts, metric=metric, prevalence=0.1)
@@ -125,7 +125,7 @@ def test_one_positive_tells_nothing() -> None:
     assert nf.probability_best(counts, metric="fpr")["reason"].to_list() == [None, None]
 
 
-def test_no_false_positive_is_not_no_false_positive_rate() -> None:
+def test_no_false_positive_is_not_no_false_positive_rate():
     """At prevalence 1e-4 precision hangs on a handful of false positives: the log cannot tell 0 from 5."""
     counts = points([60, 60], [0, 5], negatives=10_000)
     found = nf.compare_best(counts, metric="precision", prevalence=1e-4)
@@ -138,14 +138,14 @@ def test_no_false_positive_is_not_no_false_positive_rate() -> None:
     ].to_list() == [False, True]
 
 
-def test_undefined_values() -> None:
+def test_undefined_values():
     found = nf.compare_best(points([60, 0, 50], [20, 0, 20]), metric="precision", prevalence=0.1)
     assert found["reason"].to_list() == [None, "the metric is undefined", None]
     assert found["difference"].null_count() == 1
 
 
 @pytest.mark.parametrize("metric", ["lr_plus", "lr_minus", "diagnostic_odds_ratio"])
-def test_infinite_values(metric: str) -> None:
+def test_infinite_values(metric):
     """A value without a distance to others is compared with none of them, and others are not with it."""
     counts = points([60, 62, 30, 0], [0, 21, 25, 1000])
     found = nf.compare_best(counts, metric=metric, prevalence=0.1)
@@ -162,7 +162,7 @@ def test_infinite_values(metric: str) -> None:
 
 
 @pytest.mark.parametrize("unit", [2.0**-330, 2.0**330])
-def test_the_unit_of_a_cost_changes_nothing_but_the_unit(unit: float) -> None:
+def test_the_unit_of_a_cost_changes_nothing_but_the_unit(unit):
     """The square of a very small or large difference is no longer a number."""
     counts = points([60, 62, 30], [20, 21, 25])
     plain, scaled = (
@@ -174,19 +174,19 @@ def test_the_unit_of_a_cost_changes_nothing_but_the_unit(unit: float) -> None:
         assert (scaled[name] / unit).to_list() == pytest.approx(plain[name].to_list(), rel=1e-9)
 
 
-def test_identical_models_are_not_distinguishable() -> None:
+def test_identical_models_are_not_distinguishable():
     log = correlated(np.random.default_rng(3), [1.5], (300, 900))
     twice = pl.concat([log, log.with_columns(model=pl.lit("twin"))])
     counts = nf.count_confusion(nf.unit_buckets(twice, buckets=50), thresholds=[0.0, 0.5, 1.0])
     for metric, options in (("pr_auc", {}), ("f_beta", {"threshold": 0.5}), ("f_beta", {"threshold": "own"})):
-        found = nf.compare_best(counts, metric=metric, prevalence=[0.01, 0.1], units="bucket", **options)  # type: ignore[arg-type]
+        found = nf.compare_best(counts, metric=metric, prevalence=[0.01, 0.1], units="bucket", **options)
         assert found["distinguishable"].to_list() == [False] * 4
         assert found["difference"].to_list() == [0.0] * 4
-        best = nf.probability_best(counts, metric=metric, prevalence=[0.01, 0.1], units="bucket", **options)  # type: ignore[arg-type]
+        best = nf.probability_best(counts, metric=metric, prevalence=[0.01, 0.1], units="bucket", **options)
         assert set(best["probability"]) == {0.5}
 
 
-def test_own_thresholds_are_those_of_each_model() -> None:
+def test_own_thresholds_are_those_of_each_model():
     log = correlated(np.random.default_rng(5), [1.0, 2.0], (300, 3000))
     counts = nf.count_confusion(log.drop("unit"), thresholds=np.linspace(-3, 5, 60).tolist())
     found = nf.compare_best(counts, metric="f_beta", prevalence=[0.01, 0.1], threshold="own")
@@ -201,7 +201,7 @@ def test_own_thresholds_are_those_of_each_model() -> None:
 
 
 @pytest.mark.thorough
-def test_ten_equal_models() -> None:
+def test_ten_equal_models():
     """Of 24 logs of ten equal models, unpaired: the set holds them all."""
     rng, size = np.random.default_rng(6), 24
     logs = pl.concat(
@@ -210,17 +210,17 @@ def test_ten_equal_models() -> None:
         )
         for log in range(size)
     )
-    found = nf.compare_best(logs, prevalence=[0.01, 0.1], repeats=150)  # type: ignore[arg-type]
+    found = nf.compare_best(logs, prevalence=[0.01, 0.1], repeats=150)
     somebody = found.group_by("log", "prevalence").agg(pl.col("distinguishable").any())
     most = 0.05 + 2.5 * (0.05 * 0.95 / size) ** 0.5
-    assert float(somebody["distinguishable"].mean()) < most  # type: ignore[arg-type]
+    assert float(somebody["distinguishable"].mean()) < most
     together = nf.compare_best(logs, prevalence=[0.01, 0.1], repeats=150, simultaneous=True)
     either = together.group_by("log").agg(pl.col("distinguishable").any())
-    assert float(either["distinguishable"].mean()) < most  # type: ignore[arg-type]
-    assert (together["p_value"] >= found["p_value"]).mean() > 0.95  # type: ignore[operator]
+    assert float(either["distinguishable"].mean()) < most
+    assert (together["p_value"] >= found["p_value"]).mean() > 0.95
 
 
-def test_what_does_not_vary_has_no_width_however_large_the_lead() -> None:
+def test_what_does_not_vary_has_no_width_however_large_the_lead():
     """The normal tail beyond 39 is 0, so Student's quantile there is infinite."""
     error = np.array([[0.0, 0.1], [0.1, 0.0]])
     shape = error.shape
@@ -232,7 +232,7 @@ def test_what_does_not_vary_has_no_width_however_large_the_lead() -> None:
     assert 0.2 < found.half_width(2.0)[0, 1] < 0.3
 
 
-def test_groups_are_led_by_the_best_that_is_left() -> None:
+def test_groups_are_led_by_the_best_that_is_left():
     # Six models far apart but for two pairs.
     tp = {"a": 900, "b": 899, "c": 700, "d": 500, "e": 499, "f": 498}
     counts = points(list(tp.values()), [50] * 6, positives=1000, negatives=10_000)

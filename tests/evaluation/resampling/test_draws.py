@@ -12,7 +12,7 @@ bins = st.lists(st.one_of(st.just(0), st.integers(0, 20), st.integers(0, 10**12)
 
 
 @given(rows=bins, share=st.floats(0, 1), seed=st.integers(0, 9))
-def test_draws_have_the_size_asked_for_and_no_new_rows(rows: list[int], share: float, seed: int) -> None:
+def test_draws_have_the_size_asked_for_and_no_new_rows(rows, share, seed):
     counts, rng = np.array(rows), np.random.default_rng(seed)
     again = draw_with_replacement(rng, counts, 5)
     assert again.shape == (5, len(rows))
@@ -34,7 +34,7 @@ def _same_law(mine: np.ndarray, other: np.ndarray) -> float:
     return float(stats.chi2_contingency(table[:, table.any(axis=0)]).pvalue)
 
 
-def test_draws_have_the_multinomial_and_the_hypergeometric_law() -> None:
+def test_draws_have_the_multinomial_and_the_hypergeometric_law():
     counts, rng = np.array([3, 0, 5, 2, 1]), np.random.default_rng(1)
     again = draw_with_replacement(rng, counts, 30_000)
     assert _same_law(again, rng.multinomial(11, counts / 11, size=30_000)) > 0.001
@@ -42,7 +42,7 @@ def test_draws_have_the_multinomial_and_the_hypergeometric_law() -> None:
     assert _same_law(once, rng.multivariate_hypergeometric(counts, 6, size=4_000)) > 0.001
 
 
-def test_more_rows_than_numpy_takes() -> None:
+def test_more_rows_than_numpy_takes():
     counts = np.array([4_000_000_000, 1_000_000_000])
     with pytest.raises(ValueError, match="1000000000"):
         np.random.default_rng(0).multivariate_hypergeometric(counts, 10)
@@ -54,7 +54,7 @@ def test_more_rows_than_numpy_takes() -> None:
     assert first.std() == pytest.approx(std, rel=0.2)
 
 
-def test_a_stream_depends_on_the_seed_and_the_keys_only() -> None:
+def test_a_stream_depends_on_the_seed_and_the_keys_only():
     first = stream(7, {"model": "a", "fold": None}).integers(2**60)
     assert stream(7, {"fold": None, "model": "a"}).integers(2**60) == first
     others = [stream(8, {"model": "a", "fold": None}), stream(7, {"model": "a", "fold": "None"})]

@@ -9,7 +9,7 @@ from nci_frames.reporting.live import live_numbers
 from tests.logs import in_buckets
 
 
-def test_bounds_of_few_units_are_extended_to_the_band_of_the_rates() -> None:
+def test_bounds_of_few_units_are_extended_to_the_band_of_the_rates():
     tp, size = np.zeros((2, 100), np.int64)
     tp[:8], size[:8] = [15, 11, 9, 14, 6, 12, 13, 10], 20
     counts = in_buckets(tp, size)
@@ -22,7 +22,7 @@ def test_bounds_of_few_units_are_extended_to_the_band_of_the_rates() -> None:
     assert nf.bootstrap(many, metric="recall", units="bucket", repeats=50)["interval"].item() == "percentile"
 
 
-def test_models_are_not_compared_by_one_large_unit() -> None:
+def test_models_are_not_compared_by_one_large_unit():
     size = np.full(40, 1)
     size[7] = 400
     better = in_buckets(np.minimum(size, 390), size)
@@ -46,7 +46,7 @@ def _few_units_of_positives(units: int) -> pl.DataFrame:
     return nf.count_confusion(nf.unit_buckets(pl.concat(parts)), thresholds=[-1.0, 0.0, 1.0, 2.0])
 
 
-def test_resampling_says_nothing_of_a_class_that_is_in_one_bucket() -> None:
+def test_resampling_says_nothing_of_a_class_that_is_in_one_bucket():
     counts, options = _few_units_of_positives(1), {"prevalence": 0.1, "units": "bucket", "repeats": 200}
     why = "fewer than 10 buckets of equal size have rows of a class"
     for metric, threshold in (("f_beta", 1.0), ("f_beta", "own"), ("recall", 1.0), ("roc_auc", None)):
@@ -63,14 +63,14 @@ def test_resampling_says_nothing_of_a_class_that_is_in_one_bucket() -> None:
     assert fpr["reason"].null_count() == 2
 
 
-def test_few_buckets_of_a_class_have_a_probability_and_a_doubt() -> None:
+def test_few_buckets_of_a_class_have_a_probability_and_a_doubt():
     options = {"metric": "f_beta", "threshold": 1.0, "prevalence": 0.1, "units": "bucket", "repeats": 200}
     few, many = (nf.probability_best(_few_units_of_positives(n), **options) for n in (5, 20))
     assert (few["probability"].null_count(), few["reason"].null_count()) == (0, 0)
     assert (many["probability"].null_count(), many["reason"].null_count()) == (0, 2)
 
 
-def test_a_report_without_bounds_shows_none() -> None:
+def test_a_report_without_bounds_shows_none():
     counts = _few_units_of_positives(1)
     comparison = nf.compare_models(counts, prevalence=[0.01, 0.1], threshold=1.0, repeats=50)
     assert comparison.answer.select("lower", "upper").null_count().row(0) == (2, 2)

@@ -1,7 +1,6 @@
 """The bootstrap from counts against the bootstrap of rows, and of units."""
 
 from statistics import NormalDist
-from typing import Any
 
 import hypothesis.strategies as st
 import numpy as np
@@ -24,7 +23,7 @@ PREVALENCES = [0.0, 1e-4, 0.3, 1.0]
 @pytest.mark.thorough
 @given(log=small_logs(), thresholds=st.sampled_from(["exact", [-1.0, 0.3, 0.7]]))
 @settings(max_examples=12)
-def test_values_are_those_of_areas_and_projections(log: pl.DataFrame, thresholds: Any) -> None:
+def test_values_are_those_of_areas_and_projections(log, thresholds):
     counts = nf.count_confusion(log, thresholds=thresholds)
     table = nf.bootstrap(counts, metric=["pr_auc", "roc_auc", "f_beta"], prevalence=PREVALENCES, repeats=2)
     gain = nf.bootstrap(counts, metric="pr_gain_auc", prevalence=[0.1, 0.3], repeats=2)
@@ -42,7 +41,7 @@ def test_values_are_those_of_areas_and_projections(log: pl.DataFrame, thresholds
 
 
 @pytest.mark.thorough
-def test_the_law_is_that_of_the_row_bootstrap() -> None:
+def test_the_law_is_that_of_the_row_bootstrap():
     rng = np.random.default_rng(5)
     label = np.repeat([True, False], [25, 60])
     score = np.round(rng.normal(label, 1), 1)
@@ -63,7 +62,7 @@ def test_the_law_is_that_of_the_row_bootstrap() -> None:
         assert stats.ks_2samp(counted, by_row).pvalue > 0.001
 
 
-def test_bounds_of_pr_auc_are_percentiles_and_what_rows_may_do_that_the_log_lacks() -> None:
+def test_bounds_of_pr_auc_are_percentiles_and_what_rows_may_do_that_the_log_lacks():
     log = random_log(2000)
     counts = nf.count_confusion(log, thresholds="exact", by=[])
     table = nf.bootstrap(counts, metric="pr_auc", prevalence=0.3, repeats=300, seed=3, level=0.8)
@@ -96,7 +95,7 @@ def test_bounds_of_pr_auc_are_percentiles_and_what_rows_may_do_that_the_log_lack
 
 
 @pytest.mark.parametrize("positives", [2, 10, 99, 300])
-def test_bounds_of_roc_auc_reach_beyond_those_of_rows_that_the_log_has(positives: int) -> None:
+def test_bounds_of_roc_auc_reach_beyond_those_of_rows_that_the_log_has(positives):
     rng = np.random.default_rng(positives)
     label = np.arange(positives + 400) < positives
     log = pl.DataFrame({"model": "a", "label": label, "score": rng.normal(1.5 * label)})
@@ -118,9 +117,7 @@ def test_bounds_of_roc_auc_reach_beyond_those_of_rows_that_the_log_has(positives
 
 @pytest.mark.parametrize("negatives_too", [False, True])
 @pytest.mark.parametrize("rare", [pytest.param(0.005, marks=pytest.mark.thorough), 0.02])
-def test_bounds_hold_where_a_few_positives_score_like_negatives_or_below(
-    rare: float, negatives_too: bool
-) -> None:
+def test_bounds_hold_where_a_few_positives_score_like_negatives_or_below(rare, negatives_too):
     """Of 100 logs a share of 0.95 has the standard error 0.022; percentiles hold in 76 to 79 of them."""
     rng, positives, negatives, logs = np.random.default_rng(1), 150, 600, 100
     label = np.tile(np.arange(positives + negatives) < positives, logs)
@@ -139,7 +136,7 @@ def test_bounds_hold_where_a_few_positives_score_like_negatives_or_below(
         assert table.select(pl.lit(truth).is_between("lower", "upper").mean()).item() >= 0.95 - 2 * 0.022
 
 
-def test_the_area_of_few_units_is_that_of_few_rows() -> None:
+def test_the_area_of_few_units_is_that_of_few_rows():
     """Each positive is logged 50 times: its copies say nothing more."""
     rng = np.random.default_rng(3)
     label = np.arange(400) < 6
@@ -162,7 +159,7 @@ def test_the_area_of_few_units_is_that_of_few_rows() -> None:
 
 
 @pytest.mark.thorough
-def test_a_group_does_not_depend_on_the_others_nor_on_the_order() -> None:
+def test_a_group_does_not_depend_on_the_others_nor_on_the_order():
     counts = nf.count_confusion(random_log(), thresholds=[-1.0, 0.0, 1.0])
     whole = nf.bootstrap(counts, metric=["precision", "pr_auc"], repeats=20)
     shuffled = nf.bootstrap(
@@ -175,7 +172,7 @@ def test_a_group_does_not_depend_on_the_others_nor_on_the_order() -> None:
     assert not other["std"].equals(whole["std"])
 
 
-def test_undefined_replicates_are_left_out_and_counted() -> None:
+def test_undefined_replicates_are_left_out_and_counted():
     """One of 10 positives and none of 10 negatives is found: precision is 0/0 in (9/10)^10 of the logs."""
     counts = counts_at(1, 0, 10, 10)
     row = nf.bootstrap(counts, metric="precision", prevalence=0.1).row(0, named=True)
@@ -188,7 +185,7 @@ def test_undefined_replicates_are_left_out_and_counted() -> None:
     assert [row[name] for name in ("value", "lower", "upper", "std", "repeats")] == [None] * 4 + [0]
 
 
-def test_points_at_a_threshold_each() -> None:
+def test_points_at_a_threshold_each():
     """Rates, and exact counts at any number; the rows above it are all that matters."""
     counts = exact_counts([True, False, True, False], [0.9, 0.8, 0.4, 0.1])
     table = nf.bootstrap(nf.compute_rates(counts), metric="recall", threshold=[0.5, 2.0], repeats=50)
@@ -207,7 +204,7 @@ def unit_log(units: int = 400, rows: int = 5, seed: int = 0) -> pl.DataFrame:
     return pl.concat([one] * rows)
 
 
-def test_rows_of_a_unit_stay_together() -> None:
+def test_rows_of_a_unit_stay_together():
     log = unit_log()
     by_rows = nf.bootstrap(nf.count_confusion(log), metric="roc_auc")["std"][0]
     one_row_each = nf.bootstrap(nf.count_confusion(log.unique("unit")), metric="roc_auc")["std"][0]
@@ -222,17 +219,17 @@ def test_rows_of_a_unit_stay_together() -> None:
 
 
 @pytest.mark.thorough
-def test_the_law_is_that_of_the_unit_bootstrap() -> None:
+def test_the_law_is_that_of_the_unit_bootstrap():
     """With one unit in each bucket the two are the same."""
     rng = np.random.default_rng(8)
     log = pl.DataFrame({"model": "a", "bucket": np.arange(90) % 30, "label": rng.random(90) < 0.4})
     log = log.with_columns(score=np.round(rng.normal(log["label"].to_numpy(), 1), 1))
     for thresholds in ("exact", [-0.5, 0.0, 0.5, 1.0]):
-        counts = nf.count_confusion(log, thresholds=thresholds)  # type: ignore[arg-type]
+        counts = nf.count_confusion(log, thresholds=thresholds)
         (mine,) = resample(counts, ["pr_auc", "recall"], Resampling("bucket"), threshold=0.5)
         label, score = log["label"].to_numpy(), log["score"].to_numpy()
         if thresholds != "exact":
-            score = np.digitize(score, thresholds)  # type: ignore[arg-type]
+            score = np.digitize(score, thresholds)
         by_unit = []
         for _ in range(500):
             # Row u and those 30 and 60 rows on are of unit u.
@@ -245,7 +242,7 @@ def test_the_law_is_that_of_the_unit_bootstrap() -> None:
             assert stats.ks_2samp(counted, drawn_units).pvalue > 0.001
 
 
-def test_all_models_get_the_same_buckets() -> None:
+def test_all_models_get_the_same_buckets():
     log = unit_log(rows=1)
     twice = pl.concat([log, log.with_columns(model=pl.lit("b"))])
     counts = nf.count_confusion(nf.unit_buckets(twice, buckets=64), thresholds=[0.0, 1.0])
@@ -253,7 +250,7 @@ def test_all_models_get_the_same_buckets() -> None:
     assert (a.values == b.values).all()
 
 
-def test_the_highest_f_beta_of_resampled_logs_is_that_of_their_projections() -> None:
+def test_the_highest_f_beta_of_resampled_logs_is_that_of_their_projections():
     rng = np.random.default_rng(1)
     bins = rng.integers(0, 6, (2, 30, 9))
     bins[:, 3] = 0  # a log without rows

@@ -18,7 +18,7 @@ def log_of(positives: int, negatives: int, seed: int = 0) -> pl.DataFrame:
     return pl.DataFrame({"model": "a", "label": label, "score": np.round(rng.normal(label * 1.5, 1), 1)})
 
 
-def test_the_law_is_that_of_leaving_out_rows() -> None:
+def test_the_law_is_that_of_leaving_out_rows():
     """Means and quantiles over many sub-samples equal those of sub-sampled rows, with ties, both ways."""
     log = log_of(40, 400)
     counts = nf.count_confusion(log)
@@ -48,7 +48,7 @@ def test_the_law_is_that_of_leaving_out_rows() -> None:
             assert row["repeats"] == 2000
 
 
-def test_the_figure_of_the_paper() -> None:
+def test_the_figure_of_the_paper():
     """50 positives in 50,000 images, to one in a hundred: the adjusted curve lies inside the min-max band."""
     counts = nf.count_confusion(log_of(50, 49_950), thresholds=[1.0, 2.0, 3.0])
     study = nf.subsample_study(counts, prevalence=0.01)
@@ -65,7 +65,7 @@ def test_the_figure_of_the_paper() -> None:
 
 
 @given(st.integers(1, 30), st.integers(1, 30), st.floats(0.05, 0.95))
-def test_all_rows_kept_is_the_log_itself(positives: int, negatives: int, prevalence: float) -> None:
+def test_all_rows_kept_is_the_log_itself(positives, negatives, prevalence):
     counts = nf.count_confusion(log_of(positives, negatives))
     observed = positives / (positives + negatives)
     study = nf.subsample_study(counts, prevalence=observed, repeats=2)
@@ -76,7 +76,7 @@ def test_all_rows_kept_is_the_log_itself(positives: int, negatives: int, prevale
             nf.subsample_study(counts, prevalence=prevalence)
 
 
-def test_undefined_precision_is_counted() -> None:
+def test_undefined_precision_is_counted():
     counts = exact_counts([True] * 5 + [False] * 45, [0.5] * 5 + [0.9] + [0.5] * 44)
     row = nf.subsample_study(counts, prevalence=0.5, repeats=400).row(1, named=True)
     # Of the one row above 0.5, a negative, 5 of 45 sub-samples keep it; in the others nothing is positive.
@@ -89,7 +89,7 @@ def test_undefined_precision_is_counted() -> None:
     ] * 6 + [0]
 
 
-def test_groups_order_and_size() -> None:
+def test_groups_order_and_size():
     counts = nf.count_confusion(random_log(), thresholds=[0.0, 0.5])
     study = nf.subsample_study(counts, prevalence=0.5, seed=4)
     assert study.select("model", "fold", "country", "threshold").rows() == (

@@ -30,7 +30,7 @@ def logs(
 
 @pytest.mark.parametrize("metric", ["recall", "precision", "f_beta", "mcc"])
 @pytest.mark.parametrize("thresholds", ["exact", [0.0, 0.5, 1.0, 1.5, 2.0]])
-def test_the_values_are_those_of_selected_points(metric: str, thresholds: Any) -> None:
+def test_the_values_are_those_of_selected_points(metric, thresholds):
     counts = nf.count_confusion(random_log(3000, values=400).drop("fold", "country"), thresholds=thresholds)
     etas = [0.001, 0.02, 0.3]
     found = nf.compare_best(counts, metric=metric, prevalence=etas, pos_fraction=0.05, repeats=100)
@@ -55,7 +55,7 @@ def significant(found: pl.DataFrame) -> float:
 
 
 @pytest.mark.thorough
-def test_equal_models_seldom_differ_and_others_do() -> None:
+def test_equal_models_seldom_differ_and_others_do():
     """At the thresholds of each log, the luck of a few negatives makes equal models differ."""
     counts = logs(60, 300, 2000, (2.0, 2.0))
     asked: dict[str, Any] = {"metric": "recall", "prevalence": 1e-3, "repeats": 100}
@@ -69,7 +69,7 @@ def test_equal_models_seldom_differ_and_others_do() -> None:
     assert significant(nf.compare_best(better, pos_fraction=BUDGET, **asked)) > 0.8
 
 
-def test_a_budget_below_the_resolution_tells_nothing() -> None:
+def test_a_budget_below_the_resolution_tells_nothing():
     found = nf.compare_best(
         logs(1, 200, 2000, (2.0, 2.0)), metric="recall", prevalence=1e-4, pos_fraction=5e-5, repeats=200
     )
@@ -77,7 +77,7 @@ def test_a_budget_below_the_resolution_tells_nothing() -> None:
     assert found["reason"].str.contains("undefined or infinite in many resampled logs").all()
 
 
-def test_the_answer_compares_models_at_the_budget() -> None:
+def test_the_answer_compares_models_at_the_budget():
     counts = logs(1, 300, 3000, (2.0, 2.5, 2.1)).drop("log")
     question = nf.Question(prevalence=1e-3, alerts=10, volume=1000)
     compared = nf.compare_models(counts, prevalence=[1e-3, 0.1], question=question, repeats=200)

@@ -22,7 +22,7 @@ def pairs_of(*rows: tuple[int, ...]) -> pl.DataFrame:
     return keys.hstack(pl.DataFrame(cells, schema=dict.fromkeys(CELLS, pl.Int64)))
 
 
-def test_precision_equals_the_published_table() -> None:
+def test_precision_equals_the_published_table():
     row = nf.compare_pairs(pairs_of(STUDY), metric="precision").row(0, named=True)
     assert row["value_a"] == pytest.approx(0.82536383, abs=1e-8)
     assert row["value_b"] == pytest.approx(0.86548223, abs=1e-8)
@@ -34,7 +34,7 @@ def test_precision_equals_the_published_table() -> None:
 @pytest.mark.parametrize(
     ("metric", "one", "other"), [("recall", 78, 22), ("fpr", 53, 22), ("specificity", 53, 22)]
 )
-def test_a_metric_of_one_rate_is_mcnemar(metric: str, one: int, other: int) -> None:
+def test_a_metric_of_one_rate_is_mcnemar(metric, one, other):
     row = nf.compare_pairs(pairs_of(STUDY), metric=metric).row(0, named=True)
     exact = binomtest(min(one, other), one + other).pvalue
     at = binomtest(min(one, other) - 1, one + other).pvalue
@@ -43,7 +43,7 @@ def test_a_metric_of_one_rate_is_mcnemar(metric: str, one: int, other: int) -> N
     assert row["p_value"] == pytest.approx((exact + at) / 2, rel=1e-9)
 
 
-def test_units_on_which_both_agree_tell_nothing() -> None:
+def test_units_on_which_both_agree_tell_nothing():
     row = nf.compare_pairs(pairs_of((50, 0, 0, 50, 5, 0, 0, 995)), metric="f_beta").row(0, named=True)
     assert row["difference"] == 0
     assert row["lower"] < 0 < row["upper"]
@@ -52,7 +52,7 @@ def test_units_on_which_both_agree_tell_nothing() -> None:
         assert nf.compare_pairs(pairs_of((50, 0, 0, 50, 5, 0, 0, 995)), metric=metric)["p_value"].item() == 1
 
 
-def test_exchanging_the_models_turns_the_sign() -> None:
+def test_exchanging_the_models_turns_the_sign():
     exchanged = [STUDY[place] for place in (0, 2, 1, 3, 4, 6, 5, 7)]
     one, other = (
         nf.compare_pairs(pairs_of(tuple(cells)), metric="precision", prevalence=0.01).row(0, named=True)
@@ -62,7 +62,7 @@ def test_exchanging_the_models_turns_the_sign() -> None:
     assert one["p_value"] == pytest.approx(other["p_value"], rel=1e-12)
 
 
-def test_the_values_are_those_of_projections() -> None:
+def test_the_values_are_those_of_projections():
     table = nf.compare_pairs(pairs_of(STUDY), metric="f_beta", prevalence=[0.001, 0.5], beta=[0.5, 2])
     assert table.select("prevalence", "beta").rows() == [(0.001, 0.5), (0.001, 2), (0.5, 0.5), (0.5, 2)]
     counts = counts_at([397, 341], [84, 53], 451, 261)
@@ -82,9 +82,7 @@ def test_the_values_are_those_of_projections() -> None:
         ((0, 0, 3, 90, 0, 0, 2, 98), "undefined"),
     ],
 )
-def test_what_the_log_cannot_support_is_null_with_a_reason(
-    cells: tuple[int, ...], reason: str | None
-) -> None:
+def test_what_the_log_cannot_support_is_null_with_a_reason(cells, reason):
     row = nf.compare_pairs(pairs_of(cells), metric="precision").row(0, named=True)
     assert row["supported"] is (reason is None)
     assert (row["lower"] is None) is (reason is not None)
@@ -105,7 +103,7 @@ def simulated(tpr: tuple[float, float], fpr: tuple[float, float], rho: float, lo
 @pytest.mark.slow
 @pytest.mark.parametrize("metric", ["precision", "f_beta", "expected_cost"])
 @pytest.mark.parametrize("prevalence", [1e-4, 1e-2, 0.1])
-def test_intervals_cover_and_tests_keep_their_level(metric: str, prevalence: float) -> None:
+def test_intervals_cover_and_tests_keep_their_level(metric, prevalence):
     logs = 600
     for tpr, fpr in (((0.6, 0.6), (1e-3, 1e-3)), ((0.6, 0.7), (1e-3, 3e-3))):
         options = {"metric": metric, "prevalence": prevalence}
@@ -127,7 +125,7 @@ def test_intervals_cover_and_tests_keep_their_level(metric: str, prevalence: flo
             assert rejected <= 0.07
 
 
-def test_no_pairs_no_rows() -> None:
+def test_no_pairs_no_rows():
     full = nf.compare_pairs(pairs_of(STUDY))
     none = nf.compare_pairs(pairs_of(STUDY).clear())
     assert none.is_empty()

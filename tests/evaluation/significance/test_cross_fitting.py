@@ -42,7 +42,7 @@ def values_of(metric: str, tp: Any, fp: Any, rows: tuple[int, int], eta: float, 
     ("metric", "sign"), [("f_beta", 1), ("youden_j", 1), ("error_rate", -1), ("precision", 1)]
 )
 @pytest.mark.parametrize("units", [None, "bucket"])
-def test_against_brute_force(metric: str, sign: int, units: str | None) -> None:
+def test_against_brute_force(metric, sign, units):
     scan = nf.unit_buckets(log_of_two(), buckets=40)
     counts = nf.count_confusion(scan, by=[] if units is None else "bucket")
     etas, betas = [0.001, 0.2, 1.0], [0.5, 1.0]
@@ -82,7 +82,7 @@ def test_against_brute_force(metric: str, sign: int, units: str | None) -> None:
 
 
 @pytest.mark.parametrize("units", [None, "bucket"])
-def test_halves_are_halves(units: str | None) -> None:
+def test_halves_are_halves(units):
     counts = nf.count_confusion(
         nf.unit_buckets(log_of_two(301), buckets=40), thresholds=[0.0, 1.0], by=units or []
     )
@@ -101,7 +101,7 @@ def test_halves_are_halves(units: str | None) -> None:
             assert (p.sum(), n.sum()) == (q.sum(), m.sum())
 
 
-def test_a_group_does_not_depend_on_the_others() -> None:
+def test_a_group_does_not_depend_on_the_others():
     counts = nf.count_confusion(log_of_two().drop("unit"), thresholds="exact")
     both = nf.cross_fit(counts, prevalence=[0.01, 0.1])
     alone = nf.cross_fit(counts.filter(model="b"), prevalence=[0.01, 0.1])
@@ -109,7 +109,7 @@ def test_a_group_does_not_depend_on_the_others() -> None:
     assert_frame_equal(nf.cross_fit(counts.sample(fraction=1, shuffle=True), prevalence=[0.01, 0.1]), both)
 
 
-def test_rows_that_are_repeated_leak_unless_their_unit_is_known() -> None:
+def test_rows_that_are_repeated_leak_unless_their_unit_is_known():
     """Every row three times: halves of rows have the same rows, halves of units do not."""
     log = random_log(200).select("label", "score").with_row_index("unit").with_columns(model=pl.lit("a"))
     thrice = pl.concat([log] * 3).with_columns(pl.col("unit").cast(pl.Int64))
@@ -123,7 +123,7 @@ def test_rows_that_are_repeated_leak_unless_their_unit_is_known() -> None:
     assert by_row["value"].item() > by_unit["value"].item()
 
 
-def test_too_few_rows_have_a_reason() -> None:
+def test_too_few_rows_have_a_reason():
     log = pl.DataFrame({"model": "a", "label": [1, 0, 0], "score": [0.9, 0.1, 0.2]})
     row = nf.cross_fit(nf.count_confusion(log), prevalence=0.1).row(0, named=True)
     assert (row["value"], row["optimistic"], row["repeats"]) == (None, 1.0, 0)
@@ -133,7 +133,7 @@ def test_too_few_rows_have_a_reason() -> None:
     assert (row["value"], row["optimistic"], row["threshold"]) == (None, None, None)
 
 
-def test_precision_without_a_positive_decision_is_undefined() -> None:
+def test_precision_without_a_positive_decision_is_undefined():
     counts = counts_at(0, 0, 5, 7, threshold=9.0)
     row = nf.cross_fit(counts, metric="precision", prevalence=0.1).row(0, named=True)
     assert (row["value"], row["repeats"]) == (None, 0)
@@ -141,7 +141,7 @@ def test_precision_without_a_positive_decision_is_undefined() -> None:
 
 
 @pytest.mark.thorough
-def test_the_bias_is_small_where_the_optimistic_value_is_not() -> None:
+def test_the_bias_is_small_where_the_optimistic_value_is_not():
     """F1 of 100 positives and 10,000 negatives, normal scores, against the truth at each log's threshold."""
     logs, rng = 150, np.random.default_rng(5)
     label = np.arange(10_100) < 100

@@ -1,7 +1,5 @@
 """Crossovers of F-beta: the curves meet there, and the intervals hold the truth."""
 
-from typing import Any
-
 import numpy as np
 import polars as pl
 import pytest
@@ -15,7 +13,7 @@ def points(tp: list[int], fp: list[int], models: str = "ab") -> pl.DataFrame:
 
 
 @pytest.mark.thorough
-def test_intervals_hold_the_truth_as_often_as_promised() -> None:
+def test_intervals_hold_the_truth_as_often_as_promised():
     """150 logs of two models with TPR .6, .8 and FPR .01, .05: they cross at lambda = 0.2/(.03 - .008)."""
     rng = np.random.default_rng(0)
     truth = 1 / (1 + 0.2 / (0.6 * 0.05 - 0.8 * 0.01))
@@ -31,12 +29,12 @@ def test_intervals_hold_the_truth_as_often_as_promised() -> None:
     assert (found["prevalence"].is_between(found["lower"], found["upper"])).all()
 
 
-def test_own_thresholds_of_one_point_are_that_point() -> None:
+def test_own_thresholds_of_one_point_are_that_point():
     """The same draws, on a grid instead of in closed form."""
     counts = points([60, 80], [10, 50])
     for options in ({"over": "prevalence", "beta": 2.0}, {"over": "beta", "prevalence": 0.1}):
-        exact = nf.crossover_intervals(counts, **options).row(0, named=True)  # type: ignore[arg-type]
-        found = nf.crossover_intervals(counts, threshold="own", **options).row(0, named=True)  # type: ignore[arg-type]
+        exact = nf.crossover_intervals(counts, **options).row(0, named=True)
+        found = nf.crossover_intervals(counts, threshold="own", **options).row(0, named=True)
         assert found.keys() == exact.keys()
         for name, value in exact.items():
             assert found[name] == (
@@ -58,7 +56,7 @@ def crossing_log(rng: np.random.Generator, rows: int) -> pl.DataFrame:
 
 
 @pytest.mark.thorough
-def test_crossovers_of_pr_auc_are_those_of_resampled_rows() -> None:
+def test_crossovers_of_pr_auc_are_those_of_resampled_rows():
     """Rows drawn one by one, and every crossover of 100 such logs found exactly."""
     rng = np.random.default_rng(0)
     log = crossing_log(rng, 2000)
@@ -82,7 +80,7 @@ def test_crossovers_of_pr_auc_are_those_of_resampled_rows() -> None:
     assert bounds == pytest.approx([low, high], abs=0.5 * (high - low) / 2)
 
 
-def test_areas_of_models_on_the_same_units() -> None:
+def test_areas_of_models_on_the_same_units():
     rng = np.random.default_rng(1)
     log = crossing_log(rng, 3000).with_columns(
         unit=pl.int_range(pl.len()).over("model"), day=pl.lit("monday")
@@ -90,7 +88,7 @@ def test_areas_of_models_on_the_same_units() -> None:
     both = pl.concat([log, log.with_columns(day=pl.lit("sunday"))])
     counts = nf.count_confusion(nf.unit_buckets(both, buckets=40), thresholds=np.linspace(-3, 7, 60).tolist())
     for options in ({"metric": "pr_auc"}, {"threshold": "own"}):
-        found = nf.crossover_intervals(counts, units="bucket", repeats=200, **options)  # type: ignore[arg-type]
+        found = nf.crossover_intervals(counts, units="bucket", repeats=200, **options)
         assert found["day"].to_list() == ["monday", "sunday"]
         assert found["prevalence"].n_unique() == 1
         # The same rows, drawn anew.
@@ -101,7 +99,7 @@ def test_areas_of_models_on_the_same_units() -> None:
     assert nf.crossover_intervals(counts.clear(), metric="pr_auc").columns[0] == "day"
 
 
-def test_never_crossing_and_doubtful_crossings() -> None:
+def test_never_crossing_and_doubtful_crossings():
     assert nf.crossover_intervals(points([60, 60], [10, 10])).is_empty()
     assert nf.crossover_intervals(points([60, 70], [10, 5])).is_empty()
     doubtful = nf.crossover_intervals(points([60, 61], [10, 11])).row(0, named=True)
@@ -130,7 +128,7 @@ def units_of(holders: int) -> pl.DataFrame:
 
 
 @pytest.mark.parametrize("options", [{}, {"threshold": "own"}, {"metric": "pr_auc"}])
-def test_a_class_in_few_buckets_shows_too_little_of_how_it_varies(options: dict[str, Any]) -> None:
+def test_a_class_in_few_buckets_shows_too_little_of_how_it_varies(options):
     """In one bucket it is the same in every resampled log: in simulated logs the bounds held it in 27 %."""
     for buckets in (1, 4):
         few = nf.crossover_intervals(units_of(buckets), units="bucket", repeats=50, **options)
@@ -145,7 +143,7 @@ def test_a_class_in_few_buckets_shows_too_little_of_how_it_varies(options: dict[
 
 
 @pytest.mark.parametrize("rows", [1, 4, 5])
-def test_few_rows_of_a_class_show_too_little_either(rows: int) -> None:
+def test_few_rows_of_a_class_show_too_little_either(rows):
     few = points([60, 90], [0, 1]).with_columns(tn=pl.Series([rows, rows - 1]))
     (row,) = nf.crossover_intervals(few, repeats=50).rows(named=True)
     if rows < 5:

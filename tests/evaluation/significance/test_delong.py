@@ -39,7 +39,7 @@ labelled = st.lists(
 
 
 @given(labelled)
-def test_equal_to_the_sums_over_all_pairs(rows: list[tuple[bool, int, int]]) -> None:
+def test_equal_to_the_sums_over_all_pairs(rows):
     label = np.array([row[0] for row in rows])
     scores = np.array([row[1:] for row in rows], float).T
     area, covariance = over_all_pairs(label, scores)
@@ -60,7 +60,7 @@ def test_equal_to_the_sums_over_all_pairs(rows: list[tuple[bool, int, int]]) -> 
     assert row["std_error"] ** 2 == pytest.approx(variance, abs=1e-12)
 
 
-def test_binned_scores_are_those_of_the_bins() -> None:
+def test_binned_scores_are_those_of_the_bins():
     log = random_log(2000)
     thresholds = [-1.0, 0.0, 0.4, 1.5]
     table = nf.auc_interval(nf.count_confusion(log, thresholds=thresholds, by=[]), method="delong")
@@ -72,7 +72,7 @@ def test_binned_scores_are_those_of_the_bins() -> None:
         assert (value, error) == pytest.approx((area[0], np.sqrt(covariance[0, 0])), abs=1e-12)
 
 
-def test_newcombes_interval_solves_his_equation() -> None:
+def test_newcombes_interval_solves_his_equation():
     """Method 5 of Newcombe (2006), by the equation as it is printed."""
     log = random_log(2000)
     table = nf.auc_interval(nf.count_confusion(log, by=[]), method="newcombe", level=0.9)
@@ -89,14 +89,14 @@ def test_newcombes_interval_solves_his_equation() -> None:
         assert row["reason"] is None
 
 
-def test_the_score_interval_takes_the_larger_variance() -> None:
+def test_the_score_interval_takes_the_larger_variance():
     rng = np.random.default_rng(4)
     label = np.repeat([True, False], [200, 4000])
     wide = pl.DataFrame({"model": "wide", "label": label, "score": rng.normal(label, 1 + 2 * label)})
     even = pl.DataFrame({"model": "even", "label": label, "score": rng.normal(label, 1)})
     counts = nf.count_confusion(pl.concat([wide, even]))
     found = {
-        method: nf.auc_interval(counts, method=method).sort("model")  # type: ignore[arg-type]
+        method: nf.auc_interval(counts, method=method).sort("model")
         for method in ("score", "newcombe", "delong", "delong_logit")
     }
     errors = {method: table["std_error"].to_numpy() for method, table in found.items()}
@@ -107,9 +107,9 @@ def test_the_score_interval_takes_the_larger_variance() -> None:
     assert (errors["delong_logit"] == errors["delong"]).all()
 
 
-def test_the_logit_interval_by_hand() -> None:
+def test_the_logit_interval_by_hand():
     counts = nf.count_confusion(random_log(2000), by=[])
-    plain, logit = (nf.auc_interval(counts, method=m) for m in ("delong", "delong_logit"))  # type: ignore[arg-type]
+    plain, logit = (nf.auc_interval(counts, method=m) for m in ("delong", "delong_logit"))
     assert len(plain) == 2
     for one, other in zip(plain.iter_rows(named=True), logit.iter_rows(named=True), strict=True):
         area = one["value"]
@@ -118,10 +118,10 @@ def test_the_logit_interval_by_hand() -> None:
         assert (other["lower"], other["upper"]) == pytest.approx(wanted, rel=1e-12)
 
 
-def test_classes_that_are_separated_entirely() -> None:
+def test_classes_that_are_separated_entirely():
     counts = exact_counts([True] * 60 + [False] * 60, [1.0] * 60 + [0.0] * 60)
     for method in ("score", "newcombe"):
-        row = nf.auc_interval(counts, method=method).row(0, named=True)  # type: ignore[arg-type]
+        row = nf.auc_interval(counts, method=method).row(0, named=True)
         assert (row["value"], row["upper"], row["reason"]) == (1, 1, None)
         assert 0.9 < row["lower"] < 1
     row = nf.auc_interval(counts, method="delong_logit").row(0, named=True)
@@ -137,7 +137,7 @@ def test_classes_that_are_separated_entirely() -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("shift", "spread", "least"), [(3.0, 1, 0.95), (4.74, 2, 0.9), (2.87, 2, 0.88)])
-def test_coverage_with_twenty_positives(shift: float, spread: float, least: float) -> None:
+def test_coverage_with_twenty_positives(shift, spread, least):
     """1,000 logs of 20 positives and 200 negatives with normal scores; AUC 0.983, 0.983, 0.9."""
     rng = np.random.default_rng(11)
     label = np.repeat([True, False], [20, 200])
@@ -154,7 +154,7 @@ def test_coverage_with_twenty_positives(shift: float, spread: float, least: floa
     assert table["reason"].str.starts_with("fewer than 50 positives").all()
 
 
-def test_p_values_of_a_normal_law() -> None:
+def test_p_values_of_a_normal_law():
     rng = np.random.default_rng(0)
     label = rng.random(300) < 0.4
     scores = {name: rng.normal(label * shift, 1) for name, shift in (("a", 1.5), ("b", 1.0), ("c", 0.5))}
@@ -176,14 +176,14 @@ def paired(**columns: Any) -> pl.DataFrame:
     return pl.DataFrame({**base, "score": [0.1, 0.4, 0.35, 0.8, 0.2, 0.3, 0.6, 0.7], **columns})
 
 
-def test_identical_models_are_never_different() -> None:
+def test_identical_models_are_never_different():
     table = nf.compare_auc(paired(score=[0.1, 0.4, 0.35, 0.8] * 2))
     assert table.select("difference", "std_error", "z", "p_value", "lower", "upper").row(0) == (
         0, 0, None, 1, 0, 0,
     )  # fmt: skip
 
 
-def test_groups_and_the_order_of_rows() -> None:
+def test_groups_and_the_order_of_rows():
     log = pl.concat([paired(day=1), paired(day=2, score=np.linspace(0, 1, 8))])
     table = nf.compare_auc(log)
     assert table.columns[:3] == ["day", "model_a", "model_b"]
@@ -200,7 +200,7 @@ def test_groups_and_the_order_of_rows() -> None:
     assert nf.compare_auc(paired().filter(model="a")).is_empty()
 
 
-def test_too_few_rows() -> None:
+def test_too_few_rows():
     counts = exact_counts([True, False, False], [0.3, 0.2, 0.4])
     one = nf.auc_interval(counts, method="delong")
     assert one.select("value", "std_error", "lower", "reason").row(0) == (
@@ -209,7 +209,7 @@ def test_too_few_rows() -> None:
     assert nf.auc_interval(counts)["lower"].item() < 0.1
     none = exact_counts([True, True], [0.3, 0.2])
     for method, reason in (("delong", "fewer than two negatives"), ("score", "no negatives")):
-        row = nf.auc_interval(none, method=method).row(0, named=True)  # type: ignore[arg-type]
+        row = nf.auc_interval(none, method=method).row(0, named=True)
         assert (row["value"], row["lower"], row["reason"]) == (None, None, reason)
     row = nf.compare_auc(paired(label=[1] * 8)).row(0, named=True)
     assert [row[name] for name in ("auc_a", "difference", "std_error", "p_value", "lower")] == [None] * 5

@@ -37,7 +37,7 @@ def f_values(counts: pl.DataFrame, beta: float) -> dict[str, np.ndarray]:
     return {m[0]: part["value"].to_numpy() for m, part in ordered.partition_by("model", as_dict=True).items()}
 
 
-def test_the_paired_test_is_that_of_scipy() -> None:
+def test_the_paired_test_is_that_of_scipy():
     counts = fold_counts()
     for beta in (0.5, 2.0):
         values = f_values(counts, beta)
@@ -59,7 +59,7 @@ def test_the_paired_test_is_that_of_scipy() -> None:
                 assert row["distinguishable"] == (row["p_value"] < 0.05)
 
 
-def test_the_corrected_test_by_hand() -> None:
+def test_the_corrected_test_by_hand():
     counts = fold_counts(models=2)
     a, b = f_values(counts, 1.0).values()
     table = nf.compare_folds(nf.compute_rates(counts), test="corrected_t", test_train_ratio=1 / 9)
@@ -74,7 +74,7 @@ def test_the_corrected_test_by_hand() -> None:
     assert twice == pytest.approx(2 * stats.t.sf(abs(t), 4))
 
 
-def test_the_ratio_of_the_corrected_test_follows_from_the_keys() -> None:
+def test_the_ratio_of_the_corrected_test_follows_from_the_keys():
     rates = nf.compute_rates(fold_counts(models=2))
     by_ratio = {
         k: nf.compare_folds(rates, test_train_ratio=1 / (k - 1))["p_value"].drop_nulls().item()
@@ -91,14 +91,14 @@ def test_the_ratio_of_the_corrected_test_follows_from_the_keys() -> None:
     assert three == wanted
 
 
-def test_equal_differences_have_no_spread_and_no_test() -> None:
+def test_equal_differences_have_no_spread_and_no_test():
     """Every fold says the same, which is no evidence of how folds vary."""
     counts = pl.DataFrame(
         {"model": ["a"] * 10 + ["b"] * 10, "fold": [str(i) for i in range(10)] * 2, "threshold": 0.5,
          "tp": [9] * 10 + [6] * 10, "fp": [1, 2] * 5 * 2, "fn": [1] * 10 + [4] * 10, "tn": [89, 88] * 5 * 2}
     )  # fmt: skip
     for test in ("corrected_t", "paired_t", "bootstrap"):
-        row = nf.compare_folds(nf.compute_rates(counts), metric="recall", test=test).row(1, named=True)  # type: ignore[arg-type]
+        row = nf.compare_folds(nf.compute_rates(counts), metric="recall", test=test).row(1, named=True)
         assert (row["model"], row["p_value"], row["distinguishable"]) == ("b", None, None)
         assert row["reason"] == "it differs from the best by the same amount in every fold"
     # 0.1 + 0.2 and 0.3 are one number here.
@@ -108,7 +108,7 @@ def test_equal_differences_have_no_spread_and_no_test() -> None:
     assert constant.tolist() == [[False, True]]
 
 
-def test_a_bootstrap_of_few_folds_is_refused() -> None:
+def test_a_bootstrap_of_few_folds_is_refused():
     rates = nf.compute_rates(fold_counts(folds=9))
     with pytest.raises(nf.ParameterError, match=r"needs at least 10 folds\n  found: 9 folds"):
         nf.compare_folds(rates, test="bootstrap")
@@ -122,7 +122,7 @@ def test_a_bootstrap_of_few_folds_is_refused() -> None:
 
 
 @pytest.mark.slow
-def test_equal_models_in_repeated_folds_are_seldom_distinguishable() -> None:
+def test_equal_models_in_repeated_folds_are_seldom_distinguishable():
     """Ten models in five folds, repeated twice: any difference in at most 6 % of the logs."""
     rng = np.random.default_rng(1)
     logs, units, models = 500, 600, 10
@@ -156,7 +156,7 @@ def test_equal_models_in_repeated_folds_are_seldom_distinguishable() -> None:
 @given(
     st.lists(st.lists(st.one_of(st.just(float("nan")), st.floats(-1, 1)), min_size=4, max_size=4), min_size=1)
 )
-def test_t_test_skips_folds_as_scipy_does(rows: list[list[float]]) -> None:
+def test_t_test_skips_folds_as_scipy_does(rows):
     differences = np.round(np.array(rows), 3)
     for row, mine in zip(differences, t_test(differences[:, None], 0.0)[:, 0], strict=True):
         kept = row[~np.isnan(row)]
@@ -168,7 +168,7 @@ def test_t_test_skips_folds_as_scipy_does(rows: list[list[float]]) -> None:
             assert np.isnan(mine)
 
 
-def test_identical_models_are_never_told_apart() -> None:
+def test_identical_models_are_never_told_apart():
     counts = fold_counts(models=1)
     twins = pl.concat([counts, counts.with_columns(model=pl.lit("twin"))])
     tests: list[dict[str, Any]] = [
@@ -181,7 +181,7 @@ def test_identical_models_are_never_told_apart() -> None:
         assert not table["distinguishable"].any()
 
 
-def test_error_rates_of_the_tests() -> None:
+def test_error_rates_of_the_tests():
     """Equal models: 5 % of the differences are found, give or take the Monte-Carlo error of 4,000 cases."""
     differences = np.random.default_rng(0).normal(0, 1, (4000, 1, 10))
     error = 4 * np.sqrt(0.05 * 0.95 / 4000)
@@ -192,14 +192,14 @@ def test_error_rates_of_the_tests() -> None:
 
 
 @pytest.mark.thorough
-def test_the_bootstrap_approaches_the_normal_law() -> None:
+def test_the_bootstrap_approaches_the_normal_law():
     differences = np.random.default_rng(1).normal(0.15, 1, (20, 1, 200))
     normal = 2 * stats.norm.sf(np.abs(differences.mean(axis=2) / differences.std(axis=2) * np.sqrt(200)))
     assert bootstrap_test(differences, 20_000, 0) == pytest.approx(normal, abs=0.02)
 
 
 @given(st.lists(st.floats(0, 1), min_size=1, max_size=8))
-def test_holm_is_bonferroni_closed(p_values: list[float]) -> None:
+def test_holm_is_bonferroni_closed(p_values):
     expected = bonferroni_closed(p_values)
     assert holm(np.array(p_values)) == pytest.approx(expected)
     with_gap = holm(np.array([[*p_values, np.nan]]))[0]
@@ -207,7 +207,7 @@ def test_holm_is_bonferroni_closed(p_values: list[float]) -> None:
     assert np.isnan(with_gap[-1])
 
 
-def test_holm_across_models() -> None:
+def test_holm_across_models():
     rates = nf.compute_rates(fold_counts(models=4))
     plain = nf.compare_folds(rates, beta=[0.5, 2], correction="none")
     corrected = nf.compare_folds(rates, beta=[0.5, 2])
@@ -219,7 +219,7 @@ def test_holm_across_models() -> None:
     assert (corrected["distinguishable"] <= plain["distinguishable"]).all()
 
 
-def test_undefined_and_missing_folds_are_counted() -> None:
+def test_undefined_and_missing_folds_are_counted():
     counts = pl.DataFrame(
         {
             "model": ["a"] * 4 + ["b"] * 3 + ["c"] * 4,
@@ -248,7 +248,7 @@ def test_undefined_and_missing_folds_are_counted() -> None:
     )  # fmt: skip
 
 
-def test_pooled_is_the_pool_and_the_mean_the_mean() -> None:
+def test_pooled_is_the_pool_and_the_mean_the_mean():
     counts = fold_counts()
     rates = nf.compute_rates(counts)
     called = nf.precision(prevalence=0.02)
@@ -267,7 +267,7 @@ def test_pooled_is_the_pool_and_the_mean_the_mean() -> None:
     assert f_beta["mean"].to_list() != pytest.approx(f_beta["pooled"].to_list(), rel=1e-6)
 
 
-def test_keys_are_compared_apart_and_minimised_metrics_turned_round() -> None:
+def test_keys_are_compared_apart_and_minimised_metrics_turned_round():
     name = "false_alarms_in_folds"
     nf.register_metric(name, pl.col("fpr"), range=(0, 1), direction="minimize")
     counts = pl.concat([fold_counts(seed=s).with_columns(site=pl.lit(f"s{s}")) for s in (1, 2)])
@@ -285,7 +285,7 @@ def test_keys_are_compared_apart_and_minimised_metrics_turned_round() -> None:
     ).columns  # fmt: skip
 
 
-def test_one_fold_has_no_spread() -> None:
+def test_one_fold_has_no_spread():
     counts = fold_counts()
     one = nf.summarise_folds(nf.compute_rates(counts.filter(fold="0")), metrics="recall")
     assert one["std"].is_null().all()

@@ -23,7 +23,7 @@ def log_with_shift(rows: int, shift: float, seed: int = 0) -> pl.DataFrame:
 
 
 @pytest.mark.thorough
-def test_the_statistic_is_that_of_anderson_and_darling() -> None:
+def test_the_statistic_is_that_of_anderson_and_darling():
     """Scholz and Stephens' statistic of the rows, which their test standardises; and its p-value."""
     log = log_with_shift(3000, 0.1)
     found = nf.check_projection(nf.count_confusion(log), over="month")
@@ -54,7 +54,7 @@ def by_the_rows(samples: list[np.ndarray]) -> float:
     return total / size
 
 
-def test_the_effect_is_the_distance_of_kolmogorov_and_smirnov() -> None:
+def test_the_effect_is_the_distance_of_kolmogorov_and_smirnov():
     log = log_with_shift(3000, 0.5)
     row = nf.check_projection(nf.count_confusion(log), over="month").row(0, named=True)
     negatives = log.filter(~pl.col("label"))
@@ -65,7 +65,7 @@ def test_the_effect_is_the_distance_of_kolmogorov_and_smirnov() -> None:
     assert row["effect"] == pytest.approx(stats.ks_2samp(mine, others).statistic, abs=1e-12)
 
 
-def test_two_cells_are_the_test_of_two_shares() -> None:
+def test_two_cells_are_the_test_of_two_shares():
     counts = counts_at([60, 40], [10, 40], 100, 1000, model="a", site=["x", "y"])
     found = nf.check_projection(counts, over="site")
     tables = ([[10, 990], [40, 960]], [[60, 40], [40, 60]])
@@ -82,7 +82,7 @@ def test_two_cells_are_the_test_of_two_shares() -> None:
 
 @pytest.mark.parametrize("freedom", [2, 4])
 @pytest.mark.parametrize("known", [np.inf, 9.0])
-def test_exceedance_against_imhofs_integral(freedom: int, known: float) -> None:
+def test_exceedance_against_imhofs_integral(freedom, known):
     weights = np.array([1.0, 0.4, 0.2, 0.05])
 
     def exact(value: float) -> float:
@@ -113,7 +113,7 @@ def test_exceedance_against_imhofs_integral(freedom: int, known: float) -> None:
     assert exceedances(np.ones(1), np.zeros(2), freedom, known) == [1]
 
 
-def test_a_shift_is_found_where_it_is() -> None:
+def test_a_shift_is_found_where_it_is():
     log = log_with_shift(20_000, 0.3)
     for thresholds in ("exact", np.linspace(-3, 4, 100).tolist()):
         found = nf.check_projection(nf.count_confusion(log, thresholds=thresholds), over="month")
@@ -154,7 +154,7 @@ def false_alarms(logs: int, *, units: str | None, repeats: int) -> float:
 
 
 @pytest.mark.thorough
-def test_false_alarms_are_as_rare_as_promised() -> None:
+def test_false_alarms_are_as_rare_as_promised():
     assert false_alarms(20, units=None, repeats=1) <= 0.05 + 3 * np.sqrt(0.05 * 0.95 / 20)
     assert false_alarms(20, units="bucket", repeats=3) <= 0.05 + 3 * np.sqrt(0.05 * 0.95 / 20)
     # Repeats that are taken as independent rows are found to differ.
@@ -162,12 +162,12 @@ def test_false_alarms_are_as_rare_as_promised() -> None:
 
 
 @pytest.mark.slow
-def test_the_error_of_the_whole_table_is_below_its_level() -> None:
+def test_the_error_of_the_whole_table_is_below_its_level():
     assert false_alarms(400, units=None, repeats=1) <= 0.06
     assert false_alarms(400, units="bucket", repeats=2) <= 0.06
 
 
-def test_buckets_with_a_shift() -> None:
+def test_buckets_with_a_shift():
     log = repeated(3000, 3, 0).with_columns(score=pl.col("score") + 0.5 * (pl.col("country") == 1))
     counts = nf.count_confusion(nf.unit_buckets(log), thresholds=np.linspace(-2, 4, 40).tolist())
     found = nf.check_projection(nf.pool_counts(counts, over="repeat"), over="country", units="bucket")
@@ -176,7 +176,7 @@ def test_buckets_with_a_shift() -> None:
     ]
 
 
-def test_few_rows_keys_and_order() -> None:
+def test_few_rows_keys_and_order():
     log = random_log(300)
     found = nf.check_projection(nf.count_confusion(log), over="fold")
     assert found.columns[:3] == ["model", "country", "class"]
@@ -193,7 +193,7 @@ def test_few_rows_keys_and_order() -> None:
     assert tied.filter(pl.col("reason").is_null())["p_value"].unique().to_list() == [1.0]
 
 
-def test_logs_of_millions_of_rows_and_of_hardly_any_distance() -> None:
+def test_logs_of_millions_of_rows_and_of_hardly_any_distance():
     counts = counts_at(
         [1_000, 2_000] * 2,
         [19_599_000, 98_000_000, 19_603_000, 98_000_000],

@@ -44,7 +44,7 @@ def lowest_by_hand(tp: Any, fp: Any, positives: int, negatives: int) -> float | 
     bins=st.lists(st.tuples(st.integers(0, 40), st.integers(0, 400)), min_size=1, max_size=12),
     rest=st.integers(1, 300),
 )
-def test_the_lowest_prevalence_of_curves_is_that_of_a_search(bins: list[tuple[int, int]], rest: int) -> None:
+def test_the_lowest_prevalence_of_curves_is_that_of_a_search(bins, rest):
     tp, fp = (np.cumsum(rows) for rows in zip(*bins, strict=True))
     positives, negatives = int(tp[-1]) + 1, int(fp[-1]) + rest
     counts = counts_at(tp, fp, positives, negatives, model="a", threshold=-np.arange(len(bins)) * 1.0)
@@ -81,14 +81,14 @@ def point(tp: int, fp: int, positives: int = 100, negatives: int = 10_000) -> pl
     ("tp", "fp", "lowest"),
     [(60, 0, 25 / 6025), (60, 99, 25 / 6025), (60, 100, 0.0), (100, 3, 25 / 10025), (0, 100, None)],
 )
-def test_the_lowest_prevalence_of_a_point_by_hand(tp: int, fp: int, lowest: float | None) -> None:
+def test_the_lowest_prevalence_of_a_point_by_hand(tp, fp, lowest):
     found = nf.lowest_supported_prevalence(point(tp, fp), metric="precision", threshold=0.5)
     assert found["prevalence"].item() == (None if lowest is None else pytest.approx(lowest))
     assert (found["reason"].item() is None) == (lowest is not None)
 
 
 @given(tp=st.integers(1, 100), fp=st.integers(0, 300), negatives=st.integers(400, 10**7))
-def test_where_a_point_is_supported_precision_is_known_to_a_tenth(tp: int, fp: int, negatives: int) -> None:
+def test_where_a_point_is_supported_precision_is_known_to_a_tenth(tp, fp, negatives):
     """The standard error of precision by chance in the negatives, by the delta method."""
     rates = nf.compute_rates(point(tp, fp, negatives=negatives))
     table = nf.project_rates(rates, metrics="precision", prevalence=ETAS)
@@ -98,7 +98,7 @@ def test_where_a_point_is_supported_precision_is_known_to_a_tenth(tp: int, fp: i
         assert not supported or error <= 0.1 * precision * (1 + 1e-9)
 
 
-def test_flags_agree_with_the_lowest_prevalence_and_are_monotone() -> None:
+def test_flags_agree_with_the_lowest_prevalence_and_are_monotone():
     rng = np.random.default_rng(3)
     label = rng.random(20_000) < 0.05
     log = pl.DataFrame({"model": "a", "label": label, "score": rng.normal(label * 2.0)})
@@ -119,7 +119,7 @@ def test_flags_agree_with_the_lowest_prevalence_and_are_monotone() -> None:
     assert areas.filter(metric="roc_auc")["supported"].to_list() == [True]
 
 
-def test_reasons_say_how_many_negatives_are_needed() -> None:
+def test_reasons_say_how_many_negatives_are_needed():
     rates = nf.compute_rates(point(60, 0))
     table = nf.project_rates(rates, metrics="precision", prevalence=[0.0, 1e-4, 1e-3, 0.1])
     # 25 true positives at TPR 0.6 come with 25/0.6·(1-eta)/eta negatives.
@@ -134,7 +134,7 @@ def test_reasons_say_how_many_negatives_are_needed() -> None:
     assert nf.project_rates(enough, metrics="precision", prevalence=1e-4)["supported"].item()
 
 
-def test_what_does_not_depend_on_prevalence_or_fpr_is_supported_everywhere() -> None:
+def test_what_does_not_depend_on_prevalence_or_fpr_is_supported_everywhere():
     rates = nf.compute_rates(point(60, 0))
     names = ["recall", "specificity", "youden_j", "accuracy", "npv"]
     table = nf.project_rates(rates, metrics=names, prevalence=[1e-6, 0.5])
@@ -155,7 +155,7 @@ def test_what_does_not_depend_on_prevalence_or_fpr_is_supported_everywhere() -> 
         ((0, 0, 9, 10), "this log cannot tell the value: no positive reaches the threshold"),
     ],
 )
-def test_groups_that_support_nothing_say_why(cells: tuple[int, ...], reason: str) -> None:
+def test_groups_that_support_nothing_say_why(cells, reason):
     tp, fp, fn, tn = cells
     counts = pl.DataFrame({"model": "a", "threshold": 0.5, "tp": tp, "fp": fp, "fn": fn, "tn": tn})
     table = nf.project_rates(nf.compute_rates(counts), metrics="precision", prevalence=0.1)
@@ -164,7 +164,7 @@ def test_groups_that_support_nothing_say_why(cells: tuple[int, ...], reason: str
     assert found.select("prevalence", "reason").row(0) == (None, reason)
 
 
-def test_winners_and_maps_are_cut_where_support_ends() -> None:
+def test_winners_and_maps_are_cut_where_support_ends():
     counts = counts_at([60, 80], [1, 20], 100, 10_000)
     rates = nf.compute_rates(counts)
     ranges = nf.winner_ranges(rates, metric="f_beta", over="prevalence")
@@ -181,7 +181,7 @@ def test_winners_and_maps_are_cut_where_support_ends() -> None:
 
 
 @pytest.mark.parametrize("shift", [1.5, 2.33, 3.0])
-def test_supported_areas_are_unbiased_and_others_are_not(shift: float) -> None:
+def test_supported_areas_are_unbiased_and_others_are_not(shift):
     """Normal scores, 174 positives and 1,623 negatives: the mean of PR-AUC over logs, and its truth."""
     rng, logs = np.random.default_rng(int(shift * 10)), 150
     label = np.repeat([True, False], [174, 1623])
@@ -199,17 +199,17 @@ def test_supported_areas_are_unbiased_and_others_are_not(shift: float) -> None:
         found = areas.filter(metric="pr_auc", prevalence=eta)
         supported = found.filter("supported")["value"]
         if len(supported) > logs / 2:
-            assert abs(supported.mean() / truth - 1) < 0.06  # type: ignore[operator]
+            assert abs(supported.mean() / truth - 1) < 0.06
         if eta == 1e-4:
             assert supported.is_empty()
-            assert found["value"].mean() > 1.5 * truth  # type: ignore[operator]
+            assert found["value"].mean() > 1.5 * truth
         if eta >= 0.1:
             assert len(supported) > 0.9 * logs
 
 
 @pytest.mark.thorough
 @pytest.mark.parametrize("expected", [1, 2, 5])
-def test_bounds_of_resampled_precision_hold_with_few_false_positives(expected: int) -> None:
+def test_bounds_of_resampled_precision_hold_with_few_false_positives(expected):
     """TPR 0.6, 100 positives and 10,000 negatives, prevalence 0.001; percentiles cover 63 to 91 %."""
     rng, logs, eta, tpr = np.random.default_rng(expected), 200, 1e-3, 0.6
     tp, fp = rng.binomial(100, tpr, logs), rng.binomial(10_000, expected / 10_000, logs)
@@ -222,7 +222,7 @@ def test_bounds_of_resampled_precision_hold_with_few_false_positives(expected: i
     assert set(enough["interval"]) == {"percentile"}
 
 
-def test_areas_without_support_have_the_bounds_of_the_band() -> None:
+def test_areas_without_support_have_the_bounds_of_the_band():
     counts = small_log()
     metrics = ["pr_auc", "pr_gain_auc", "roc_auc"]
     table = nf.bootstrap(counts, metric=metrics, prevalence=[1e-4, 0.3], repeats=50)
@@ -250,7 +250,7 @@ def small_log() -> pl.DataFrame:
 
 
 @pytest.mark.thorough
-def test_no_form_of_a_report_states_what_the_log_cannot_tell() -> None:
+def test_no_form_of_a_report_states_what_the_log_cannot_tell():
     """The demonstration's size: 174 positives and 1,623 negatives say nothing of one in 10,000."""
     compared = nf.compare_models(small_log(), prevalence=[1e-4, 0.01, 0.1, 0.5], threshold=1.0, repeats=50)
     asked = compared.asking(prevalence=1e-4, metric="pr_auc")
@@ -260,7 +260,7 @@ def test_no_form_of_a_report_states_what_the_log_cannot_tell() -> None:
     console = Console(file=io.StringIO(), width=160)
     print_answer(asked, console)
     print_comparison(compared, console)
-    text = console.file.getvalue()  # type: ignore[attr-defined]
+    text = console.file.getvalue()
     assert asked.answer["reason"][0] in " ".join(text.split())
     assert f"{value:.4f}  ?" in text
     assert f"{value:.4f}  1" not in text
@@ -277,7 +277,7 @@ def test_no_form_of_a_report_states_what_the_log_cannot_tell() -> None:
         assert "Grey with ?: the log cannot tell this value at this prevalence (too few negatives)" in table
 
 
-def test_legends_name_the_reason_that_the_values_have() -> None:
+def test_legends_name_the_reason_that_the_values_have():
     """Eight positives are too few for PR-AUC anywhere; a threshold above all of them finds none."""
     few = "fewer than 10 positives"
     rates = pl.DataFrame(
@@ -296,14 +296,14 @@ def test_legends_name_the_reason_that_the_values_have() -> None:
 
 
 @pytest.mark.thorough
-def test_every_form_of_a_report_names_the_reason_of_its_question_marks() -> None:
+def test_every_form_of_a_report_names_the_reason_of_its_question_marks():
     counts = counts_at([7, 6], [4, 30], 8, 900)
     compared = nf.compare_models(counts, prevalence=[0.1, 0.5], repeats=20)
     why = "fewer than 10 positives"
     console = Console(file=io.StringIO(), width=160)
     print_comparison(compared, console)
     forms = {
-        "terminal": console.file.getvalue(),  # type: ignore[attr-defined]
+        "terminal": console.file.getvalue(),
         "markdown": render_markdown(compared),
         "html": render_report(compared),
         "notebook": compared._repr_html_(),
@@ -314,7 +314,7 @@ def test_every_form_of_a_report_names_the_reason_of_its_question_marks() -> None
         assert "has too few negatives" not in text, form
 
 
-def test_lines_are_dotted_and_ranges_pale_where_the_log_cannot_tell() -> None:
+def test_lines_are_dotted_and_ranges_pale_where_the_log_cannot_tell():
     counts = small_log()
     areas = nf.compute_areas(counts, prevalence=np.geomspace(1e-4, 0.5, 20).tolist())
     spec = nf.chart_pr_auc_over_prevalence(areas).to_dict()
@@ -338,7 +338,7 @@ def test_lines_are_dotted_and_ranges_pale_where_the_log_cannot_tell() -> None:
 @pytest.mark.parametrize(
     ("metric", "threshold"), [("pr_auc", None), ("precision", 2.0), ("pr_gain_auc", None)]
 )
-def test_rows_that_occur_twice_do_not_double_the_resolution(metric: str, threshold: float | None) -> None:
+def test_rows_that_occur_twice_do_not_double_the_resolution(metric, threshold):
     rng = np.random.default_rng(0)
     label = rng.random(3000) < 0.05
     once = pl.DataFrame(
@@ -357,7 +357,7 @@ def test_rows_that_occur_twice_do_not_double_the_resolution(metric: str, thresho
 
 
 @pytest.mark.parametrize(("metric", "threshold"), [("pr_auc", None), ("precision", 2.5)])
-def test_supported_counts_units_in_every_table_that_takes_them(metric: str, threshold: float | None) -> None:
+def test_supported_counts_units_in_every_table_that_takes_them(metric, threshold):
     rng = np.random.default_rng(2)
     label = rng.random(2000) < 0.1
     once = pl.DataFrame(
@@ -367,14 +367,14 @@ def test_supported_counts_units_in_every_table_that_takes_them(metric: str, thre
     pooled, options = nf.pool_counts(counts, over="bucket"), {"metric": metric, "threshold": threshold}
     # Between what a third of the rows supports and what all of them would.
     limits = [
-        nf.lowest_supported_prevalence(frame, units=units, **options)["prevalence"].item()  # type: ignore[arg-type]
+        nf.lowest_supported_prevalence(frame, units=units, **options)["prevalence"].item()
         for frame, units in ((pooled, None), (counts, "bucket"))
     ]
     assert limits[0] < 0.6 * limits[1]
     asked: dict[str, Any] = {"prevalence": float(np.sqrt(limits[0] * limits[1]))}
     for units, frame, wanted in ((None, pooled, True), ("bucket", counts, False)):
         tables = [
-            function(frame, repeats=20, units=units, **options, **asked)  # type: ignore[operator]
+            function(frame, repeats=20, units=units, **options, **asked)
             for function in (nf.bootstrap, nf.probability_best)
         ]
         if threshold is None:

@@ -33,7 +33,7 @@ def refused(tmp_path: Path, text: str) -> str:
     return str(error.value)
 
 
-def test_the_published_schema_is_current_and_takes_the_template() -> None:
+def test_the_published_schema_is_current_and_takes_the_template():
     published = (ROOT / "docs" / "job.schema.json").read_text(encoding="utf-8")
     assert published == job_schema(), "write docs/job.schema.json again, from job_schema()"
     schema = json.loads(published)
@@ -43,10 +43,10 @@ def test_the_published_schema_is_current_and_takes_the_template() -> None:
         jsonschema.validate(tomllib.loads(TEMPLATE) | {"gatess": []}, schema)
 
 
-def test_the_template_is_a_job(tmp_path: Path) -> None:
+def test_the_template_is_a_job(tmp_path):
     job = read_job(small_job(tmp_path, text=TEMPLATE)).job
     assert job.counting_settings().keys == ["model", "country"]
-    assert 0.5 in job.counting_settings().thresholds  # type: ignore[operator]
+    assert 0.5 in job.counting_settings().thresholds
     assert job.gates[0].name == "forest finds most"
 
 
@@ -59,12 +59,12 @@ def test_the_template_is_a_job(tmp_path: Path) -> None:
         ("false_alarm_rate", "negatives"),
     ],
 )
-def test_sequential_gates_take_any_name_of_a_rate(tmp_path: Path, metric: str, of_class: str) -> None:
+def test_sequential_gates_take_any_name_of_a_rate(tmp_path, metric, of_class):
     job = small_job(tmp_path, text=GATE + SHARE + f'metric = "{metric}"\n')
     assert read_job(job).job.gates[0].of_class == of_class
 
 
-def test_a_variable_that_is_not_utf8_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_variable_that_is_not_utf8_is_named(tmp_path, monkeypatch):
     monkeypatch.setenv("TITLE", "\udcff")
     job = small_job(tmp_path, text=SMALL.replace("[report]", '[report]\ntitle = "${TITLE}"'))
     with pytest.raises(nf.ParameterError, match="the variable TITLE of the environment must be a text"):
@@ -74,7 +74,7 @@ def test_a_variable_that_is_not_utf8_is_named(tmp_path: Path, monkeypatch: pytes
 @pytest.mark.parametrize(
     ("text", "told"), [("a\\u0000b", "holds the character NUL"), ("${HOME", "does not end it")]
 )
-def test_texts_that_are_no_paths_are_named(tmp_path: Path, text: str, told: str) -> None:
+def test_texts_that_are_no_paths_are_named(tmp_path, text, told):
     file = tmp_path / "job.toml"
     for key in ("source", "output"):
         words = {"source": "logs", "output": "out"} | {key: text}
@@ -86,7 +86,7 @@ def test_texts_that_are_no_paths_are_named(tmp_path: Path, text: str, told: str)
 
 
 @pytest.mark.parametrize("ending", ["csv", "parquet"])
-def test_prevalences_from_a_table(tmp_path: Path, ending: str) -> None:
+def test_prevalences_from_a_table(tmp_path, ending):
     table = pl.DataFrame({"country": ["01", "de"], "prevalence": [0.001, 0.02], "note": ["x", None]})
     getattr(table, f"write_{ending}")(tmp_path / f"markets.{ending}")
     scenario = KEYS + f'[scenarios]\nm = {{ by = "country", table = "markets.{ending}" }}\n'
@@ -95,7 +95,7 @@ def test_prevalences_from_a_table(tmp_path: Path, ending: str) -> None:
     assert scenarios == {"m": {"by": "country", "prevalence": {"01": 0.001, "de": 0.02}, "table": None}}
 
 
-def test_files_that_cannot_be_read(tmp_path: Path) -> None:
+def test_files_that_cannot_be_read(tmp_path):
     with pytest.raises(nf.ParameterError, match="cannot be read"):
         read_job(tmp_path / "none.toml")
     for text in ("name = ", "a = " + "[" * 5000):
@@ -106,9 +106,7 @@ def test_files_that_cannot_be_read(tmp_path: Path) -> None:
         read_job(tmp_path)
 
 
-def test_variables_of_the_environment_never_end_up_in_messages(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_variables_of_the_environment_never_end_up_in_messages(tmp_path, monkeypatch):
     monkeypatch.setenv("KEY_OF_STORE", "hunter2")
     options = '[output]\nstorage_options = {key = "${KEY_OF_STORE}"}\n'
     file = read_job(small_job(tmp_path, options))
@@ -123,7 +121,7 @@ def test_variables_of_the_environment_never_end_up_in_messages(
 
 
 @pytest.mark.parametrize("mutations", [150, pytest.param(100_000, marks=pytest.mark.slow)])
-def test_mutated_files_are_jobs_or_told_why_not(tmp_path: Path, mutations: int) -> None:
+def test_mutated_files_are_jobs_or_told_why_not(tmp_path, mutations):
     chance = random.Random(0)  # noqa: S311
     jobs = 0
     for _ in range(mutations):
@@ -150,7 +148,7 @@ def test_mutated_files_are_jobs_or_told_why_not(tmp_path: Path, mutations: int) 
     assert 0 < jobs < mutations
 
 
-def test_windows_are_half_open_days_and_hours_in_utc(tmp_path: Path) -> None:
+def test_windows_are_half_open_days_and_hours_in_utc(tmp_path):
     write_nights(tmp_path, 4)
     (tmp_path / "2026-02-31").mkdir()
     found = find_windows([f"{tmp_path}/{{date:%Y-%m-%d}}/*.parquet"])
@@ -175,7 +173,7 @@ def test_windows_are_half_open_days_and_hours_in_utc(tmp_path: Path) -> None:
         find_windows([f"{tmp_path}/{{date:%Y-%m-%d}}"], until=datetime(2026, 3, 1, tzinfo=UTC))
 
 
-def test_dates_beside_globs_and_in_names(tmp_path: Path) -> None:
+def test_dates_beside_globs_and_in_names(tmp_path):
     for name in ("x[1] 2026-03-01 b.parquet", "sub/deep/x[1] 2026-03-02 c.parquet"):
         source = write_nights(tmp_path / "source", 1)[0]
         target = tmp_path / "logs" / name

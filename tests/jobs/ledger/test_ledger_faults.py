@@ -44,7 +44,7 @@ def flip(path: Path, chance: random.Random) -> None:
 
 @pytest.mark.thorough
 @pytest.mark.parametrize("flips", [30, pytest.param(400, marks=pytest.mark.slow)])
-def test_single_bit_flips_are_all_found(tmp_path: Path, flips: int) -> None:
+def test_single_bit_flips_are_all_found(tmp_path, flips):
     paths = write_logs(tmp_path / "logs", 6)
     whole = tmp_path / "whole"
     ledger = nf.CountsLedger(whole)
@@ -80,7 +80,7 @@ def test_single_bit_flips_are_all_found(tmp_path: Path, flips: int) -> None:
 
 @pytest.mark.thorough
 @pytest.mark.parametrize(("files", "writers"), [(8, 2), pytest.param(100, 3, marks=pytest.mark.slow)])
-def test_writers_at_once_lose_and_double_nothing(tmp_path: Path, files: int, writers: int) -> None:
+def test_writers_at_once_lose_and_double_nothing(tmp_path, files, writers):
     paths = write_logs(tmp_path / "logs", files)
     command = [sys.executable, "-m", "tests.ledger_writer", str(tmp_path / "logs"), str(tmp_path / "ledger")]
     running = [
@@ -224,7 +224,7 @@ def test_mutated_files_are_counted_or_refused(tmp_path, mutations):
     assert_frame_equal(ledger.read(), expected)
 
 
-def test_a_store_that_is_out_of_reach_is_not_damaged() -> None:
+def test_a_store_that_is_out_of_reach_is_not_damaged():
     nowhere = {"AWS_ENDPOINT_URL": "http://127.0.0.1:9", "AWS_ALLOW_HTTP": "true", "AWS_REGION": "x"}
     keys = {"AWS_ACCESS_KEY_ID": "x", "AWS_SECRET_ACCESS_KEY": "x", "max_retries": "0"}
     ledger = nf.CountsLedger("s3://bucket/ledger", storage_options=nowhere | keys)
@@ -233,14 +233,14 @@ def test_a_store_that_is_out_of_reach_is_not_damaged() -> None:
             asked()
 
 
-def test_a_name_that_the_system_does_not_take_is_not_damaged(tmp_path: Path) -> None:
+def test_a_name_that_the_system_does_not_take_is_not_damaged(tmp_path):
     ledger = nf.CountsLedger(tmp_path / ("x" * 300))
     for asked in (ledger.verify, ledger.sources):
         with pytest.raises(nf.LedgerError, match=r"cannot be read\n.*\n.*File name too long"):
             asked()
 
 
-def test_a_file_that_another_writer_is_about_to_name_is_not_looked_at(tmp_path: Path) -> None:
+def test_a_file_that_another_writer_is_about_to_name_is_not_looked_at(tmp_path):
     pl.DataFrame({"model": "a", "label": [0, 1], "score": [0.2, 0.8]}).write_parquet(tmp_path / "a.parquet")
     ledger = nf.CountsLedger(tmp_path / "ledger")
     ledger.append(tmp_path / "a.parquet", thresholds=[0.5])
@@ -252,7 +252,7 @@ def test_a_file_that_another_writer_is_about_to_name_is_not_looked_at(tmp_path: 
     assert ledger.verify().is_empty()
 
 
-def test_hashes_that_are_gone_are_damage(tmp_path: Path) -> None:
+def test_hashes_that_are_gone_are_damage(tmp_path):
     """Without them nothing tells whether commits are whole, or whether the last one is there."""
     ledger = nf.CountsLedger(tmp_path / "ledger")
     for name in "ab":
@@ -269,7 +269,7 @@ def test_hashes_that_are_gone_are_damage(tmp_path: Path) -> None:
     assert len(ledger.verify())
 
 
-def test_a_ledger_is_a_folder_outside_of_its_sources(tmp_path: Path) -> None:
+def test_a_ledger_is_a_folder_outside_of_its_sources(tmp_path):
     random_log(40).write_parquet(tmp_path / "log.parquet")
     with pytest.raises(nf.OutputError, match="a new ledger needs a folder of its own"):
         nf.CountsLedger("/dev/null").append(tmp_path / "log.parquet")
