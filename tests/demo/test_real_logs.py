@@ -2,10 +2,8 @@
 
 from pathlib import Path
 
-import numpy as np
 import polars as pl
 import pytest
-from sklearn.metrics import average_precision_score, roc_auc_score
 
 import nci_frames as nf
 
@@ -19,20 +17,6 @@ DATASETS = ["digits", "wine"]
 def log(real_logs: Path) -> pl.DataFrame:
     scan = nf.scan_predictions(real_logs, fold="fold", segments=["dataset", "segment"])
     return scan.collect().filter(pl.col("dataset").is_in(DATASETS))
-
-
-def test_areas_equal_scikit_learn_at_every_prevalence(log):
-    counts = nf.count_confusion(log, thresholds="exact", by="dataset")
-    areas = nf.compute_areas(counts, prevalence=PREVALENCES)
-    assert len(areas) == log["model"].n_unique() * len(DATASETS) * (len(PREVALENCES) + 1)
-    for row in areas.iter_rows(named=True):
-        rows = log.filter(model=row["model"], dataset=row["dataset"])
-        label, score = rows["label"].to_numpy(), rows["score"].to_numpy()
-        etas = PREVALENCES if row["prevalence"] is None else [row["prevalence"]]
-        measure = roc_auc_score if row["metric"] == "roc_auc" else average_precision_score
-        for eta in etas:
-            weight = np.where(label, eta / label.mean(), (1 - eta) / (1 - label.mean()))
-            assert row["value"] == pytest.approx(measure(label, score, sample_weight=weight), abs=1e-12)
 
 
 def test_precision_keeps_its_order_and_f1_and_pr_auc_do_not(log):

@@ -9,7 +9,6 @@ import polars as pl
 import pytest
 from numpy.typing import NDArray
 from polars.testing import assert_frame_equal
-from sklearn.metrics import average_precision_score, roc_auc_score
 
 from nci_frames.base.errors import ParameterError
 from nci_frames.demo import ScoreLaw, synthetic_laws, write_synthetic_logs
@@ -156,16 +155,6 @@ def test_all_models_score_the_same_units(synthetic):
     )
     assert units.select(pl.col("fold", "segment", "label").max()).row(0) == (1, 1, 1)
     assert units.sort("unit")["model"].to_list() == [4] * 250_000 + [3]
-
-
-@pytest.mark.thorough
-def test_counted_areas_are_those_of_the_law(synthetic):
-    for model, law in synthetic_laws(4).items():
-        frame = synthetic.filter(model=model)
-        label, score = frame["label"].to_numpy(), frame["score"].to_numpy()
-        # Hanley and McNeil: sigma is below sqrt(A(1-A)/min(positives, negatives)), here 0.001.
-        assert roc_auc_score(label, score) == pytest.approx(law.roc_auc(), abs=4e-3)
-        assert average_precision_score(label, score) == pytest.approx(law.pr_auc(0.2), abs=8e-3)
 
 
 @pytest.mark.thorough

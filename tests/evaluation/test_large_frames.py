@@ -5,11 +5,9 @@ from collections.abc import Callable
 
 import numpy as np
 import polars as pl
-import pytest
 from polars.testing import assert_frame_equal
 
 import nci_frames as nf
-from nci_frames.evaluation.arrays.few_thresholds import near_threshold
 from nci_frames.evaluation.arrays.histograms import each_histogram, histograms
 from nci_frames.evaluation.rates import rates
 from nci_frames.schemas.runs import rows_where
@@ -70,14 +68,6 @@ def test_histograms_are_made_one_at_a_time():
         assert one.group.equals(other.group)
         for name in ("thresholds", "positives", "negatives"):
             np.testing.assert_array_equal(getattr(one, name), getattr(other, name))
-
-
-@pytest.mark.parametrize("thresholds", ["exact", [-0.5, 0.0, 0.5, 2.0]], ids=str)
-def test_rows_near_several_thresholds_are_those_near_each(thresholds):
-    counts = nf.count_confusion(random_log(200), thresholds=thresholds)
-    both = near_threshold(counts, -0.001, 0.4)
-    each = pl.concat([near_threshold(counts, -0.001), near_threshold(counts, 0.4)]).unique()
-    assert_frame_equal(both, each, check_row_order=False)
 
 
 def test_rows_that_follow_each_other_are_found_as_others_are():

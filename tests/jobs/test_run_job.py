@@ -138,27 +138,6 @@ def test_check_finds_columns_that_are_none_and_changed_files(tmp_path):
 
 
 @pytest.mark.thorough
-def test_a_run_counts_only_what_is_new_and_equals_a_full_count(tmp_path):
-    paths = write_nights(tmp_path / "logs", 3)
-    job = small_job(tmp_path, '[segments]\nkeys = ["country"]\n')
-    job.write_text(job.read_text().replace("tables = []", 'tables = ["parquet"]'))
-    ended(0, "run", job, "--until", "2026-03-03")
-    manifest = json.loads((latest(tmp_path) / "manifest.json").read_text())
-    assert manifest["rows"] == {"rows": 400, "counted": 400, "dropped": 0}
-    # A late file of an old night, and one delivered again.
-    write_night(tmp_path / "logs" / "2026-03-01" / "late.parquet", 100, 0.8, seed=77)
-    shutil.copy(paths[0], tmp_path / "logs" / "2026-03-02" / "again.parquet")
-    ended(0, "run", job)
-    table = pl.read_parquet(latest(tmp_path) / "tables" / "counts.parquet")
-    late = tmp_path / "logs" / "2026-03-01" / "late.parquet"
-    expected = nf.count_confusion(nf.scan_predictions([*paths, late], segments="country"), thresholds=GRID)
-    assert_frame_equal(table, expected, check_exact=True)
-    manifest = json.loads((latest(tmp_path) / "manifest.json").read_text())
-    events = [seen["event"] for seen in manifest["files_seen"]]
-    assert events == ["known", "counted", "known", "known", "counted"]
-
-
-@pytest.mark.thorough
 def test_the_verdict_sets_the_exit_code_and_what_was_good_is_kept(tmp_path):
     write_nights(tmp_path / "logs", 1)
     job = small_job(tmp_path, RECALL + 'window = "last"\nundecided = "fail"\n')

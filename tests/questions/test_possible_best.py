@@ -6,7 +6,7 @@ import pytest
 from polars.testing import assert_frame_equal
 
 import nci_frames as nf
-from tests.logs import random_log
+from tests.logs import counts_at, random_log
 
 # Normal scores are compared at the default threshold.
 pytestmark = pytest.mark.filterwarnings("ignore::nci_frames.base.errors.OutsideGridWarning")
@@ -39,9 +39,8 @@ def test_each_model_is_best_at_its_own_threshold():
 
 
 def test_models_that_share_thresholds_compete_at_different_ones():
-    points = pl.DataFrame({"model": ["a", "a", "b", "b"], "threshold": [0.3, 0.6] * 2})
-    points = points.with_columns(tp=pl.Series([90, 50, 80, 60]), fp=pl.Series([100, 5, 40, 10]))
-    counts = points.with_columns(fn=100 - pl.col("tp"), tn=1000 - pl.col("fp"))
+    points = {"model": ["a", "a", "b", "b"], "threshold": [0.3, 0.6] * 2}
+    counts = counts_at([90, 50, 80, 60], [100, 5, 40, 10], 100, 1000, **points)
     comparison = nf.compare_models(counts, prevalence=[0.001, 0.9], threshold=0.3)
     assert comparison.best.select("prevalence", "model", "threshold", "rank").rows() == [
         (0.001, "a", 0.6, 1),
@@ -78,8 +77,7 @@ def test_probabilities_of_being_best_add_up_for_every_measure():
 @pytest.mark.thorough
 def test_only_models_near_the_top_are_resampled():
     names = [f"model {i:02d}" for i in range(30)]
-    points = pl.DataFrame({"model": names, "tp": range(30, 90, 2), "fp": [30] * 30})
-    counts = points.with_columns(threshold=0.5, fn=100 - pl.col("tp"), tn=10_000 - pl.col("fp"))
+    counts = counts_at(np.arange(30, 90, 2), 30, 100, 10_000, model=names)
     comparison = nf.compare_models(counts, prevalence=[0.01, 0.1], repeats=50)
     assert sorted(comparison.certainty["model"].unique()) == names[10:]
     assert comparison.best["model"].n_unique() == 30

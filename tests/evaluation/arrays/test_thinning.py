@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 import nci_frames as nf
 from nci_frames.charts.parts.selection import MAX_ROWS, fitted
 from nci_frames.evaluation.arrays.thinning import TOLERANCE, thin_curves
-from tests.chart_specs import layer, panel_rows, rows_of
+from tests.chart_specs import layer, rows_of
 
 SIZE = {"width": 520, "height": 300}
 
@@ -206,14 +206,6 @@ def test_points_are_never_left_out():
     projection = nf.project_rates(rates, metrics=["precision", "recall"], prevalence=0.01)
     with pytest.raises(nf.ParameterError, match=r"at most 5,000 rows\n.*models: 10\n.*use fewer thresholds"):
         nf.chart_tpr_ppv(projection, nf.decision_map(rates), prevalence=0.01)
-
-
-def test_panels_are_thinned_as_well():
-    points = median_points().drop("observed_prevalence", "positives", "negatives", "tpr", "fpr")
-    rates = nf.compute_rates(points, interval="wilson")
-    band = nf.precision_band(rates, prevalence=np.geomspace(1e-6, 0.5, 200).tolist())
-    spec = nf.chart_precision_uncertainty(band, nf.max_precision_uncertainty(rates)).to_dict()
-    assert 92 * 3 < len(panel_rows(spec)) <= MAX_ROWS
 
 
 def test_ranks_over_a_fine_grid_keep_their_changes():

@@ -7,6 +7,7 @@ import pytest
 import nci_frames as nf
 from nci_frames.base.typing import Floats
 from nci_frames.evaluation.crossovers.pr_auc_curves import area_curves
+from tests.logs import counts_at
 
 ALL = 10**12
 
@@ -128,13 +129,7 @@ def test_twins_and_models_that_differ_in_a_millionth():
 
 
 def test_too_many_pairs_are_refused_before_any_is_compared():
-    counts = pl.DataFrame({"model": [f"m{i:05}" for i in range(6_500)]}).with_columns(
-        threshold=pl.lit(0.5),
-        tp=pl.int_range(pl.len()),
-        fp=pl.lit(1, pl.Int64),
-        fn=6_500 - pl.int_range(pl.len()),
-        tn=pl.lit(9, pl.Int64),
-    )
+    counts = counts_at(np.arange(6_500), 1, 6_500, 10, model=[f"m{i:05}" for i in range(6_500)])
     for frame, metric in ((counts, "pr_auc"), (nf.compute_rates(counts), "f_beta")):
         with pytest.raises(
             nf.ParameterError, match=r"6,500 models, which are 21,121,750 pairs[\s\S]*winner_ranges"

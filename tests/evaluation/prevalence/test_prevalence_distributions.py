@@ -149,29 +149,6 @@ def test_masses_and_means_are_those_of_many_draws(name):
         assert exact[column].to_list() == pytest.approx(rough[column].to_list(), abs=slack), column
 
 
-@pytest.mark.thorough
-@pytest.mark.parametrize("name", ["Beta(2, 98)", "between"])
-def test_exact_masses_are_those_of_a_million_draws(name):
-    law: Any = LAWS[name]
-    draws = law._law.ppf(np.random.default_rng(1).random(1_000_000))
-    exact = nf.choose_under_uncertainty(RATES, metric="f_beta", prevalence=law)
-    ranges = nf.winner_ranges(RATES, metric="f_beta", over="prevalence")
-    place = np.searchsorted(ranges["start"].to_numpy(), draws, side="right") - 1
-    winners = ranges["model"].to_numpy()[place]
-    best = np.zeros(len(draws))
-    for row in RATES.iter_rows(named=True):
-        best = np.maximum(best, f_one(row["tpr"], row["fpr"])(draws))
-    for row in exact.iter_rows(named=True):
-        p = row["probability_best"]
-        assert (winners == row["model"]).mean() == pytest.approx(
-            p, abs=4.5 * np.sqrt(p * (1 - p) / 1e6) + 1e-9
-        )
-        (point,) = RATES.filter(model=row["model"], threshold=row["threshold"]).iter_rows(named=True)
-        values = f_one(point["tpr"], point["fpr"])(draws)
-        for of, column in ((values, "value"), (best - values, "expected_regret")):
-            assert of.mean() == pytest.approx(row[column], abs=4.5 * of.std() / 1e3 + 1e-12), column
-
-
 rate = st.integers(0, 40)
 point = st.tuples(rate, rate)
 

@@ -114,9 +114,7 @@ def test_infinite_and_undefined_values():
 def test_differences_of_rates_have_the_rounding_of_the_rates():
     """J is 1/10,000 at each point, from other rates: the floats differ by more than 8 ulp."""
     rates = [(9_991, 9_990), (1_001, 1_000), (11, 10)]
-    counts = pl.DataFrame(
-        {"model": list("abc"), "threshold": 0.5, "tp": [t for t, _ in rates], "fp": [f for _, f in rates]}
-    ).with_columns(fn=10_000 - pl.col("tp"), tn=10_000 - pl.col("fp"))
+    counts = counts_at([t for t, _ in rates], [f for _, f in rates], 10_000, 10_000)
     table = nf.project_rates(nf.compute_rates(counts), metrics="youden_j", prevalence=0.5)
     assert table["value"].max() - table["value"].min() > 8 * EPS * 0.0001
     assert set(nf.rank_models(table)["rank"]) == {1}

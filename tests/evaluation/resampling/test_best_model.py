@@ -9,15 +9,12 @@ from polars.testing import assert_frame_equal
 from scipy import stats
 
 import nci_frames as nf
-from tests.logs import random_log
+from tests.logs import counts_at, random_log
 
 
 def points(**tp: int) -> pl.DataFrame:
     """Models with so many of 50 positives found, and no false positive in 100."""
-    return pl.DataFrame(
-        {"model": list(tp), "threshold": 0.5, "tp": list(tp.values()), "fp": [0] * len(tp),
-         "fn": [50 - n for n in tp.values()], "tn": [100] * len(tp)}
-    )  # fmt: skip
+    return counts_at(list(tp.values()), 0, 50, 100, model=list(tp))
 
 
 def test_two_binomials():

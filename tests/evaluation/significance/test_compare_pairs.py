@@ -108,14 +108,7 @@ def test_intervals_cover_and_tests_keep_their_level(metric, prevalence):
     for tpr, fpr in (((0.6, 0.6), (1e-3, 1e-3)), ((0.6, 0.7), (1e-3, 3e-3))):
         options = {"metric": metric, "prevalence": prevalence}
         found = nf.compare_pairs(simulated(tpr, fpr, 0.6, logs), repeats=1000, **options)
-        points = pl.DataFrame(
-            {
-                "model": ["a", "b"],
-                "threshold": 0.5,
-                "tp": [t * 1e6 for t in tpr],
-                "fp": [f * 1e6 for f in fpr],
-            }
-        ).with_columns(fn=1e6 - pl.col("tp"), tn=1e6 - pl.col("fp"))
+        points = counts_at(np.multiply(tpr, 1e6), np.multiply(fpr, 1e6), 1e6, 1e6)
         truth = nf.project_rates(nf.compute_rates(points), metrics=metric, prevalence=prevalence)["value"]
         difference = truth[0] - truth[1]
         covered = found.select(pl.lit(difference).is_between("lower", "upper").mean()).item()

@@ -191,13 +191,6 @@ def test_error_rates_of_the_tests():
     assert 0.05 < np.mean(bootstrap_test(differences, 500, 0) < 0.05) < 0.12
 
 
-@pytest.mark.thorough
-def test_the_bootstrap_approaches_the_normal_law():
-    differences = np.random.default_rng(1).normal(0.15, 1, (20, 1, 200))
-    normal = 2 * stats.norm.sf(np.abs(differences.mean(axis=2) / differences.std(axis=2) * np.sqrt(200)))
-    assert bootstrap_test(differences, 20_000, 0) == pytest.approx(normal, abs=0.02)
-
-
 @given(st.lists(st.floats(0, 1), min_size=1, max_size=8))
 def test_holm_is_bonferroni_closed(p_values):
     expected = bonferroni_closed(p_values)

@@ -71,10 +71,7 @@ def test_the_lowest_prevalence_of_curves_is_that_of_a_search(bins, rest):
 
 
 def point(tp: int, fp: int, positives: int = 100, negatives: int = 10_000) -> pl.DataFrame:
-    return pl.DataFrame(
-        {"model": ["a"], "threshold": [0.5], "tp": [tp], "fp": [fp], "fn": [positives - tp],
-         "tn": [negatives - fp]}
-    )  # fmt: skip
+    return counts_at(tp, fp, positives, negatives)
 
 
 @pytest.mark.parametrize(
@@ -312,27 +309,6 @@ def test_every_form_of_a_report_names_the_reason_of_its_question_marks():
         told = rf"cannot tell (the|this)\s+value( at this prevalence)? \([^()]*{why}[^()]*\)"
         assert re.search(told, text), form
         assert "has too few negatives" not in text, form
-
-
-def test_lines_are_dotted_and_ranges_pale_where_the_log_cannot_tell():
-    counts = small_log()
-    areas = nf.compute_areas(counts, prevalence=np.geomspace(1e-4, 0.5, 20).tolist())
-    spec = nf.chart_pr_auc_over_prevalence(areas).to_dict()
-    solid = pl.DataFrame(rows_of(spec, "lines"))
-    dotted = pl.DataFrame(rows_of(spec, "untold"))
-    assert solid.drop_nulls("value").height == areas.filter("supported", metric="pr_auc").height
-    # The two lines of a model meet in one point.
-    both = solid.join(dotted, on=["model", "prevalence"]).drop_nulls(["value", "value_right"])
-    assert sorted(both["model"]) == ["fair", "good"]
-    assert "dotted: too few negatives" in str(spec["title"])
-    decisions = nf.decision_map(nf.compute_rates(counts))
-    rows = rows_of(nf.chart_decision_map(decisions).to_dict(), "untold")
-    assert {row["lambda_start"] for row in rows} == {
-        decisions.filter(~pl.col("supported"))["lambda_start"].min()
-    }
-    ranges = nf.winner_ranges(nf.compute_rates(counts), metric="f_beta", over="prevalence")
-    (pale,) = rows_of(nf.chart_winner_ranges(ranges).to_dict(), "untold")
-    assert pale["end"] == ranges.filter("supported")["start"].min()
 
 
 @pytest.mark.parametrize(

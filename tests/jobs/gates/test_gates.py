@@ -17,6 +17,7 @@ from nci_frames.jobs.gates.measure import Measurement, measure
 from nci_frames.jobs.gates.sequential import log_martingale
 from nci_frames.jobs.gates.verdicts import chat_line
 from nci_frames.jobs.job_file.model import Job
+from tests.logs import counts_at
 
 
 def counts(*groups: tuple[str, str, int, int, int, int]) -> pl.DataFrame:
@@ -319,26 +320,12 @@ def test_models_of_the_same_units_are_told_apart_as_by_their_pairs(metric, bette
             a, b = ~a, ~b
         bucket = rng.integers(0, 64, (2, rows))
         for name, flagged in (("a", a), ("b", b)):
-            hits, all_rows = (
-                np.stack(
-                    [np.bincount(bucket[c], weights, 64).astype(np.int64) for c, weights in enumerate(w)]
-                )
+            (tp, fp), (positives, negatives) = (
+                [np.bincount(of, weights, 64).astype(np.int64) for of, weights in zip(bucket, w, strict=True)]
                 for w in (flagged, np.ones((2, rows)))
             )
-            cells = dict(zip(("tp", "fp"), hits, strict=True)) | dict(
-                zip(("fn", "tn"), all_rows - hits, strict=True)
-            )
-            tables.append(
-                pl.DataFrame(
-                    {
-                        "model": name,
-                        "country": f"log {log}",
-                        "bucket": np.arange(64),
-                        "threshold": 0.5,
-                        **cells,
-                    }
-                )
-            )
+            keys = {"country": f"log {log}", "bucket": np.arange(64)}
+            tables.append(counts_at(tp, fp, positives, negatives, model=name, **keys))
         joint = {
             f"{hit}_{cell}": [int((x & y).sum())]
             for hit, c in (("tp", 0), ("fp", 1))
