@@ -21,7 +21,7 @@ MARKS ?= spark or engines
 PYTEST := PYTHONDONTWRITEBYTECODE= OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist worksteal
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test quick lint format bench bench-report coverage types gallery api docs wheel snapshots browser constraints clean fuzz pages spark spark-quick faults reproductions mutants
+.PHONY: help demo test quick lint format bench bench-report bench-default coverage types gallery api docs wheel snapshots browser constraints clean fuzz pages spark spark-quick faults reproductions mutants
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -74,6 +74,9 @@ bench: $(VENV)/.dev ## time counting against DuckDB, Polars, NumPy and scikit-le
 
 bench-report: $(VENV)/.dev ## time comparisons and reports, write the table of docs/performance.md (5 minutes, 2 GB)
 	$(BIN)/python benchmarks/report.py --write
+
+bench-default: $(VENV)/.dev ## time "auto", the report and files of other writers, write the tables of docs/performance.md (5 minutes, 3 GB)
+	$(BIN)/python benchmarks/default_path.py --write
 
 mutants: $(VENV)/.dev ## change the package by chance in N places, tell which changes the quick tests miss (1 hour; SEED=1 N=120)
 	$(BIN)/python -m benchmarks.mutants --seed $(SEED) --count $(N)

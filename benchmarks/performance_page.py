@@ -198,8 +198,8 @@ def write_page(results: Results, folder: Path) -> None:
     ]
     page = folder / "performance.md"
     # What comes after is from benchmarks/report.py.
-    _, title, reports = page.read_text(encoding="utf-8").partition("## Comparisons and reports")
-    page.write_text("\n".join([*lines, title + reports]), encoding="utf-8")
+    _, title, rest = page.read_text(encoding="utf-8").partition("## The default path")
+    page.write_text("\n".join([*lines, title + rest]), encoding="utf-8")
     _draw(results, rows, folder / "performance.png")
 
 

@@ -52,18 +52,41 @@ def cut_evenly(positives: Positives, share: float) -> Floats | None:
     None if the thresholds are too many.
     """
     dtype = positives[0].dtype.type
-    most = [max(int(share * len(mine)), 1) for mine in positives]
-    grid = [min(mine[0] for mine in positives)]
+    sizes = np.array([len(mine) for mine in positives])
+    scores, stops = np.concatenate(positives), np.cumsum(sizes)
+    most = np.maximum((share * sizes).astype(np.int64), 1)
+    places = stops - sizes  # of each model, its first positive that reaches the last threshold
+    grid = [scores[places].min()]
     while len(grid) < MOST_THRESHOLDS and np.isfinite(grid[-1]) | (len(grid) == 1):
         at = grid[-1]
-        places = [int(np.searchsorted(mine, at)) + rows for mine, rows in zip(positives, most, strict=True)]
-        ends = [mine[place] for mine, place in zip(positives, places, strict=True) if place < len(mine)]
-        if not ends:
+        near = np.minimum(places + most + 1, stops)
+        places = _first_reaching(scores, places, near, at)
+        # Ties may hold more than a share.
+        far = np.flatnonzero((places == near) & (near < stops))
+        if len(far):
+            places[far] = _first_reaching(scores, places[far], stops[far], at)
+        ends = places + most
+        ends = ends[ends < stops]
+        if not len(ends):
             # Negatives above all positives are apart from the last of these.
-            highest = np.array([max(mine[-1] for mine in positives)])
+            highest = np.array([scores.max()])
             return np.unique(np.append(grid, successors(highest, dtype))).astype(np.float64)
-        grid.append(min(ends) if min(ends) > at else successors(np.array([at]), dtype)[0])
+        end = scores[ends].min()
+        grid.append(end if end > at else successors(np.array([at]), dtype)[0])
     return None if len(grid) >= MOST_THRESHOLDS else np.array(grid, np.float64)
+
+
+def _first_reaching(
+    scores: NDArray[np.floating], low: NDArray[np.int64], high: NDArray[np.int64], at: np.floating
+) -> NDArray[np.int64]:
+    """Return, for each range of ascending scores, the place of the first that reaches *at*, or its end."""
+    low, high = low.copy(), high.copy()
+    while len(left := np.flatnonzero(low < high)):
+        middle = (low[left] + high[left]) >> 1
+        below = scores[middle] < at
+        low[left[below]] = middle[below] + 1
+        high[left[~below]] = middle[~below]
+    return low
 
 
 def cut_wide(grid: Floats, positives: Positives, widths: Floats, tolerance: float) -> Floats:
