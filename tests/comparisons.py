@@ -6,10 +6,12 @@ tpr * precision + (1 - tpr) * prevalence: an oracle in one line.
 
 import copy
 import functools
-from collections.abc import Mapping, Sequence
+import io
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import polars as pl
+from rich.console import Console
 
 from nci_frames.questions.comparison import Comparison, compare_models
 
@@ -35,6 +37,13 @@ def comparison(models: Models = MODELS, **options: Any) -> Comparison:
     """Return what ``make_comparison`` makes, once for equal arguments, as many tests read the same."""
     fixed = {name: value if isinstance(value, str | int) else tuple(value) for name, value in options.items()}
     return _made(tuple(models.items()), **fixed)
+
+
+def printed(show: Callable[..., None], shown: Any, *, width: int = 200, **options: Any) -> str:
+    """Return what a function prints on a terminal of this width."""
+    console = Console(file=io.StringIO(), width=width)
+    show(shown, console, **options)
+    return console.file.getvalue()
 
 
 def altered(comparison: Comparison, **tables: Any) -> Comparison:

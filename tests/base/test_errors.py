@@ -7,13 +7,12 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 import pytest
-from click.testing import CliRunner
 
 import nci_frames as nf
 from nci_frames.base import errors
 from nci_frames.base.errors import NciFramesError
 from nci_frames.base.messages import Call, Option
-from nci_frames.commands.cli import main
+from tests.small_jobs import call, ended
 
 DOCS = Path(__file__).parents[2] / "docs"
 
@@ -33,7 +32,7 @@ def test_every_page_has_the_same_exit_codes():
     meanings |= {5: "conflict with another run", 10: "a gate failed", 11: "a gate is undecided"}
     meanings |= {130: "interrupted"}
     page = (DOCS / "errors.md").read_text()
-    help_text = re.sub(r"\s+", " ", CliRunner().invoke(main, ["--help"]).output)
+    help_text = re.sub(r"\s+", " ", call("--help").output)
     for code, meaning in meanings.items():
         assert f"| {code} | {meaning}" in page
         assert f"{code} {meaning}" in help_text
@@ -118,20 +117,16 @@ def test_messages_name_what_the_caller_has(tmp_path, monkeypatch, arguments, tol
     job = 'name = "x"\nthresholds = [0.5, 0.6]\n[source]\npath = "log.parquet"\n'
     Path("job.toml").write_text(job)
     Path("score.toml").write_text(f'{job}[columns]\nscore = "scor"\n')
-    done = CliRunner().invoke(main, arguments.split())
-    assert done.exit_code == 3
-    assert told in done.output
+    assert told in ended(3, *arguments.split()).output
 
 
 def test_a_command_names_one_thing_in_the_singular(tmp_path):
     ledger, log, out = (str(tmp_path / name) for name in ("ledger", "log.parquet", "counts.csv"))
     pl.DataFrame({"model": ["a"], "label": [True], "score": [0.5]}).write_parquet(log)
-    assert CliRunner().invoke(main, ["ledger", "append", ledger, log, "--thresholds", "0.5"]).exit_code == 0
-    read = CliRunner().invoke(main, ["ledger", "read", ledger, "--out", out])
-    assert read.stdout == f"written: {out} (1 row)\n"
+    ended(0, "ledger", "append", ledger, log, "--thresholds", "0.5")
+    assert call("ledger", "read", ledger, "--out", out).stdout == f"written: {out} (1 row)\n"
     (tmp_path / "job.toml").write_text('name = "x"\nthresholds = [0.5]\n[source]\npath = "log.parquet"\n')
-    checked = CliRunner().invoke(main, ["check", str(tmp_path / "job.toml")])
-    assert "counted:  at 1 threshold, generation" in checked.stdout
+    assert "counted:  at 1 threshold, generation" in call("check", tmp_path / "job.toml").stdout
 
 
 @pytest.mark.parametrize(
@@ -155,9 +150,7 @@ def test_a_warning_is_a_line_of_the_command(tmp_path, command):
     places["TRAFFIC"] = tmp_path / "TRAFFIC.parquet"
     for name, place in places.items():
         command = command.replace(name, str(place))
-    done = CliRunner().invoke(main, command.split())
-    assert done.exit_code == 0, done.output
-    told = done.stderr.splitlines()
+    told = ended(0, *command.split()).stderr.splitlines()
     assert told
     assert [line for line in told if not line.startswith("warning: ")] == []
 
@@ -166,6 +159,4 @@ def test_a_working_directory_that_is_gone_is_an_error(tmp_path, monkeypatch):
     (tmp_path / "gone").mkdir()
     monkeypatch.chdir(tmp_path / "gone")
     (tmp_path / "gone").rmdir()
-    done = CliRunner().invoke(main, ["report", "log.parquet"])
-    assert done.exit_code == 2
-    assert "the working directory is gone" in done.output
+    assert "the working directory is gone" in ended(2, "report", "log.parquet").output

@@ -14,7 +14,6 @@ from pathlib import Path
 
 import polars as pl
 import pytest
-from rich.console import Console
 
 from nci_frames.base.folders import publishing
 from nci_frames.files.save_chart import CHART_KINDS
@@ -23,7 +22,7 @@ from nci_frames.options.report import ReportOptions
 from nci_frames.options.setting import Setting
 from nci_frames.reporting.terminal import print_comparison
 from nci_frames.reporting.write import REPORT_KINDS
-from tests.comparisons import comparison
+from tests.comparisons import comparison, printed
 from tests.hostile import NAMES
 from tests.logs import random_log
 from tests.processes import in_python
@@ -49,13 +48,13 @@ def test_a_report_in_a_process_of_its_own(log, tmp_path):
         "country",
         "--fold",
         "fold",
-        "--out",
-        str(out),
         "--prevalence",
         "1e-4:0.5:log:10",
+        "--beta",
+        "0.25:4:log:5",
     ]
     done = subprocess.run(
-        [*COMMAND, "report", str(log), *options, "--beta", "0.25:4:log:5"],
+        [*COMMAND, "report", str(log), *options, "--beta", "0.25:4:log:5", "--out", str(out)],
         capture_output=True,
         text=True,
         check=True,
@@ -130,9 +129,8 @@ def test_hostile_names_pass_through_every_format_that_is_asked_for(tmp_path):
 
 @pytest.mark.parametrize("width", [40, 80, 200])
 def test_short_names_have_room_in_every_table(width):
-    console = Console(file=io.StringIO(), width=width)
-    print_comparison(comparison({"a": (0.82, 0.012), "b": (0.64, 0.004)}), console, questions=())
-    lines = console.file.getvalue().splitlines()
+    models = {"a": (0.82, 0.012), "b": (0.64, 0.004)}
+    lines = printed(print_comparison, comparison(models), width=width, questions=()).splitlines()
     rows = [line for line in lines if line.startswith("│")]
     assert {line[1:3] for line in rows} == {"a ", "b "}
     assert len(rows) == 2 * sum(line.startswith("┃model") for line in lines) > 0
@@ -142,11 +140,8 @@ def test_short_names_have_room_in_every_table(width):
 @pytest.mark.thorough
 def test_long_names_that_begin_alike_are_told_apart_at_80_columns():
     names = [f"gradient boosted trees, depth 6, learning rate 0.{i}, on all columns" for i in range(3)]
-    console = Console(file=io.StringIO(), width=80)
-    print_comparison(
-        comparison({name: (0.5, 0.01 * (i + 1)) for i, name in enumerate(names)}), console, questions=()
-    )
-    text = console.file.getvalue()
+    models = {name: (0.5, 0.01 * (i + 1)) for i, name in enumerate(names)}
+    text = printed(print_comparison, comparison(models), width=80, questions=())
     assert max(map(len, text.splitlines())) <= 80
     joined = "".join(line.split("│")[1].strip(" ") for line in text.splitlines() if line.count("│") > 2)
     for name in names:

@@ -8,13 +8,12 @@ from pathlib import Path
 
 import polars as pl
 import pytest
-from click.testing import CliRunner
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
 import nci_frames as nf
 from docs import api, conf, reference
-from nci_frames.commands.cli import main
+from tests.small_jobs import ended
 
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
@@ -80,8 +79,7 @@ def test_the_command_of_the_first_page_ranks_the_models_of_a_wide_file(tmp_path,
     pl.DataFrame({**rows, "p_linear": [0.6, 0.7, 0.5] * 50, "id": range(150)}).write_parquet(
         "payments.parquet"
     )
-    done = CliRunner().invoke(main, shlex.split(command.replace("\\\n", " ")))
-    assert done.exit_code == 0, done.output
+    done = ended(0, *shlex.split(command.replace("\\\n", " ")))
     assert "300 predictions counted; report: report/report.html" in done.output
     assert Path("report/report.html").is_file()
 

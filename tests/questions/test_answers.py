@@ -1,6 +1,5 @@
 """Answers to one question, against loops over models, thresholds and prevalences."""
 
-import io
 import json
 from collections.abc import Callable
 from dataclasses import replace
@@ -10,11 +9,8 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
-from click.testing import CliRunner
-from rich.console import Console
 
 import nci_frames as nf
-from nci_frames.commands.cli import main
 from nci_frames.jobs.small_segments import small_segments, with_small_pooled
 from nci_frames.questions.answer import Answer
 from nci_frames.questions.answer_lines import answer_lines, short_answer
@@ -23,8 +19,9 @@ from nci_frames.questions.ranked import own_threshold_words
 from nci_frames.reporting.json import render_json
 from nci_frames.reporting.markdown import render_markdown
 from nci_frames.reporting.terminal import print_answer, print_conclusion
-from tests.comparisons import altered
+from tests.comparisons import altered, printed
 from tests.logs import counts_at, random_log
+from tests.small_jobs import ended
 
 LOG = random_log(1500, seed=4).drop("country", "fold")
 COUNTS = nf.count_confusion(LOG, thresholds=[-1.0, -0.5, 0.0, 0.5, 1.0, 1.5, 2.0])
@@ -253,15 +250,12 @@ def test_lines_fit_the_terminal(comparison, width):
     asked = [comparison.asking(prevalence=0.02, **more) for more in ({}, {"cost": (200, 1), "volume": 2e6})]
     answers = [each.said for each in asked]
     for each in asked:
-        console = Console(width=width, record=True, file=io.StringIO())
-        print_answer(each, console)
-        lines = console.export_text().splitlines()
+        lines = printed(print_answer, each, width=width).splitlines()
         assert all(len(line) <= width for line in lines)
         assert all(line == line.rstrip() for line in lines)
         assert lines[0].startswith("At prevalence 0.02, by ")
-    console = Console(width=width, record=True, file=io.StringIO())
-    print_conclusion({str(place): answer for place, answer in enumerate([*answers, answers[0]])}, console)
-    lines = console.export_text().splitlines()
+    told = {str(place): answer for place, answer in enumerate([*answers, answers[0]])}
+    lines = printed(print_conclusion, told, width=width).splitlines()
     assert all(len(line) <= width for line in lines)
 
 
@@ -295,9 +289,7 @@ def test_small_segments_become_one():
 def report(folder: Path, *options: str) -> str:
     random_log(300).with_columns(pl.col("country").fill_null("fr")).write_parquet(folder / "log.parquet")
     arguments = f"report {folder}/log.parquet --out {folder}/out -b 1 --format json".split()
-    done = CliRunner().invoke(main, [*arguments, *options])
-    assert done.exit_code == 0, done.output
-    return done.output
+    return ended(0, *arguments, *options).output
 
 
 @pytest.mark.thorough

@@ -1,6 +1,5 @@
 """The tables of a comparison are those of the functions, and every report shows what they hold."""
 
-import io
 from typing import Any
 
 import numpy as np
@@ -9,7 +8,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from polars.testing import assert_frame_equal
-from rich.console import Console
 
 import nci_frames as nf
 from nci_frames.questions.how_sure import read_assumption
@@ -17,6 +15,7 @@ from nci_frames.reporting.html import render_report
 from nci_frames.reporting.markdown import render_markdown
 from nci_frames.reporting.terminal import print_comparison
 from nci_frames.tables.markdown import literal
+from tests.comparisons import printed
 from tests.fuzz.calls import calls
 from tests.logs import random_log, small_logs
 
@@ -222,9 +221,7 @@ def test_a_threshold_that_was_not_counted_is_named_with_its_neighbours():
     assert "has no rows" not in page + markdown
     assert f"Check the threshold: {sentence}." in page
     assert f"{literal(sentence)}\\.\n" in markdown
-    console = Console(file=io.StringIO(), width=200)
-    print_comparison(comparison, console)
-    assert " ".join(console.file.getvalue().split()).count(sentence) == 1
+    assert " ".join(printed(print_comparison, comparison).split()).count(sentence) == 1
 
     below = nf.compare_models(counts, prevalence=0.3, threshold=0.05, repeats=2)
     assert "the nearest that were: 0.1. Count" in below.uncounted

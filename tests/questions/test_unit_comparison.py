@@ -6,11 +6,9 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
-from click.testing import CliRunner
 from polars.testing import assert_frame_equal
 
 import nci_frames as nf
-from nci_frames.commands.cli import main as command
 from nci_frames.counting.logs.units import unit_sizes
 from nci_frames.evaluation.arrays.few_thresholds import at_thresholds, near_threshold
 from nci_frames.jobs import counting_units
@@ -19,6 +17,7 @@ from nci_frames.questions.comparison import Comparison
 from nci_frames.reporting.json import render_json
 from nci_frames.reporting.markdown import render_markdown
 from nci_frames.reporting.write import write_report
+from tests.small_jobs import ended
 
 OPTIONS: dict[str, Any] = {
     "prevalence": [0.001, 0.05, 0.5], "beta": [0.5, 1.0], "repeats": 50,
@@ -200,8 +199,7 @@ def test_the_command_line_keeps_units_together(tmp_path):
         ([], "No unit was named, so rows are taken as independent."),
         (["--unit", "unit"], "All rows of a unit are kept together: intervals and tests draw"),
     ):
-        result = CliRunner().invoke(command, [*given, *option, "--out", str(tmp_path / "out")])
-        assert result.exit_code == 0, result.output
+        result = ended(0, *given, *option, "--out", tmp_path / "out")
         assert said in " ".join(result.output.split())
         page = (tmp_path / "out" / "report.md").read_text(encoding="utf-8")
         assert said in page.replace("\\", "")

@@ -1,14 +1,12 @@
 """The cells of a ranked table, and that every form of a report shows the same ones."""
 
 import html
-import io
 import re
 
 import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from rich.console import Console
 
 import nci_frames as nf
 from nci_frames.questions.ranked import ranked_tables
@@ -16,7 +14,7 @@ from nci_frames.reporting.markdown import render_markdown
 from nci_frames.reporting.terminal import print_comparison
 from nci_frames.tables.cells import Cell, pick_evenly, ranked_cells
 from nci_frames.tables.numbers import UNDEFINED, format_group, format_value
-from tests.comparisons import GRID, MODELS, altered, comparison
+from tests.comparisons import GRID, MODELS, altered, comparison, printed
 
 values = st.one_of(st.none(), st.floats(0, 1))
 tables = st.dictionaries(
@@ -55,9 +53,7 @@ def _written(cell):
 def test_every_form_shows_the_same_models_values_and_ranks():
     compared = comparison({**MODELS, "none": (None, 0.1)})
     text = render_markdown(compared)
-    console = Console(file=io.StringIO(), width=200)
-    print_comparison(compared, console)
-    terminal = console.file.getvalue()
+    terminal = printed(print_comparison, compared)
     shown_tables = ranked_tables(compared)
     assert {table.measure for table in shown_tables} == {"own", "f_beta", "pr_auc"}
     for table in shown_tables:

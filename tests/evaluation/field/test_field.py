@@ -9,12 +9,10 @@ import jsonschema
 import numpy as np
 import polars as pl
 import pytest
-from click.testing import CliRunner
 from polars.testing import assert_frame_equal
 
 import nci_frames as nf
 from nci_frames.base.errors import ParameterError
-from nci_frames.commands.cli import main
 from nci_frames.jobs.small_segments import (
     field_with_small_pooled,
     small_segments,
@@ -25,6 +23,7 @@ from nci_frames.reporting.html import render_report
 from nci_frames.reporting.json import render_json
 from nci_frames.reporting.markdown import render_markdown
 from tests.logs import random_log
+from tests.small_jobs import call, ended
 
 COUNTS = nf.pool_counts(nf.count_confusion(random_log(900), thresholds=[-0.5, 0.0, 0.5]), over="fold")
 RATES = nf.compute_rates(COUNTS)
@@ -271,8 +270,7 @@ def judged_by_file(
     random_log(rows).with_columns(pl.col("country").fill_null("fr")).drop("fold").write_parquet(log)
     given.write_csv(file) if file.suffix == ".csv" else given.write_parquet(file)
     arguments = [str(log), "--prevalence", str(file), "--beta", "1", "--threshold", "0", *options]
-    done = CliRunner().invoke(main, ["report", *arguments, "--out", str(folder / "out"), "--format", "json"])
-    assert done.exit_code == 0, done.output
+    ended(0, "report", *arguments, "--out", folder / "out", "--format", "json")
     found = pl.read_parquet(folder / "out" / "tables" / "field_areas.parquet").filter(metric="pr_auc")
     return dict(found.select(KEY, "prevalence").iter_rows())
 
@@ -348,7 +346,7 @@ def test_a_bad_file_of_prevalences_is_refused(tmp_path, content, told):
     if content is not None:
         (tmp_path / "field.csv").write_text(content)
     log, file, out = (str(tmp_path / name) for name in ("log.parquet", "field.csv", "out"))
-    done = CliRunner().invoke(main, ["report", log, "-p", file, "--out", out])
+    done = call("report", log, "-p", file, "--out", out)
     assert done.exit_code in (2, 3)
     assert told in done.output
     assert not (tmp_path / "out").exists()

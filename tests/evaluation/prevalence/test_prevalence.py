@@ -5,7 +5,6 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
-from click.testing import CliRunner
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy.optimize import minimize, minimize_scalar
@@ -13,10 +12,10 @@ from scipy.special import expit, softmax
 from scipy.stats import norm
 
 import nci_frames as nf
-from nci_frames.commands.cli import main
 from nci_frames.evaluation.prevalence.estimates import estimates, misfits
 from nci_frames.evaluation.prevalence.mixtures import Mixtures
 from tests.logs import counts_at
+from tests.small_jobs import ended
 from tests.traffic import EDGES, law, simulated
 
 
@@ -232,18 +231,15 @@ def test_the_command_estimates_by_segment(tmp_path):
         log = pl.DataFrame({"model": "a", "country": "x", "label": label, "score": scores})
         (log if name == "labelled" else log.drop("label")).write_parquet(tmp_path / f"{name}.parquet")
     paths = [str(tmp_path / f"{name}.parquet") for name in ("labelled", "traffic")]
-    told = CliRunner().invoke(main, ["estimate", *paths, "--segments", "country"])
-    assert told.exit_code == 0, told.output
+    told = ended(0, "estimate", *paths, "--segments", "country")
     (row,) = [line for line in told.output.splitlines() if line.startswith("│")]
     prevalence, lower, upper = (float(cell.strip(" │")) for cell in row.split("│")[3:6])
     assert lower < 0.05 < upper
     assert prevalence == pytest.approx(0.05, abs=0.005)
     # Before anything is read.
-    early = CliRunner().invoke(main, ["estimate", "nowhere", "nowhere", "--level", "95"])
-    assert (early.exit_code, "--level must be between 0 and 1" in early.output) == (2, True)
-    refused = CliRunner().invoke(main, ["estimate", *paths[::-1]])
-    assert refused.exit_code == 3
-    assert "missing column 'label'" in refused.output
+    early = ended(2, "estimate", "nowhere", "nowhere", "--level", "95")
+    assert "--level must be between 0 and 1" in early.output
+    assert "missing column 'label'" in ended(3, "estimate", *paths[::-1]).output
 
 
 def test_quapy_estimates_the_same():

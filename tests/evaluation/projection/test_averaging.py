@@ -8,12 +8,10 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
-from click.testing import CliRunner
 from polars.testing import assert_frame_equal
 
 import nci_frames as nf
 from nci_frames.base.errors import ParameterError
-from nci_frames.commands.cli import main as command
 from nci_frames.jobs import counting_units
 from nci_frames.jobs.report import run_report
 from nci_frames.options.report import ReportOptions
@@ -22,6 +20,7 @@ from nci_frames.questions.folds import fold_spread
 from nci_frames.questions.how_sure import read_independence
 from tests.logs import repeated_log
 from tests.oracles import areas_by_hand
+from tests.small_jobs import ended
 
 ETAS = [0.02, 0.2, 0.5]
 
@@ -255,8 +254,7 @@ def report(folder: Path, *options: str) -> tuple[str, dict[str, Any], str]:
     repeated_log().write_parquet(folder / "log.parquet")
     asked = ["report", str(folder / "log.parquet"), "--out", str(folder / "out"), "--format", "md,json",
              "--prevalence", "0.02,0.2,0.5", "--beta", "1", "--threshold", "1.5", *options]  # fmt: skip
-    result = CliRunner().invoke(command, asked)
-    assert result.exit_code == 0, result.output
+    result = ended(0, *asked)
     read = {kind: (folder / f"out/report.{kind}").read_text("utf-8") for kind in ("json", "md")}
     return " ".join(result.output.split()), json.loads(read["json"]), read["md"]
 

@@ -1,13 +1,11 @@
 """Ranks of segments against plain Python, and the rates of their false findings."""
 
-import io
 import json
 from typing import Any
 
 import numpy as np
 import polars as pl
 import pytest
-from rich.console import Console
 from scipy.stats import fisher_exact, norm
 
 import nci_frames as nf
@@ -15,6 +13,7 @@ from nci_frames.evaluation.significance.propagation import p_values, propagated
 from nci_frames.questions.worst_segments import segment_lines, worst_segments
 from nci_frames.reporting.terminal import print_answer
 from nci_frames.tables.numbers import format_value
+from tests.comparisons import printed
 from tests.logs import counts_at, random_log
 
 EDGES = np.linspace(-3, 5, 41)
@@ -236,9 +235,7 @@ def test_a_report_shows_the_worst_segments(tmp_path):
     assert worst.startswith(f"- segment = 3: significantly worse; {told}")
     assert len(others) == 2
     assert all("not significantly worse" in line for line in others)
-    console = Console(width=80, record=True, file=io.StringIO())
-    print_answer(comparison, console)
-    shown = console.export_text()
+    shown = printed(print_answer, comparison, width=80)
     assert "segment = 3: significantly worse" in shown
     assert all(len(line) <= 80 for line in shown.splitlines())
     assert (

@@ -1,6 +1,5 @@
 """Which prevalences a log supports: the rule against brute force, the flags, and simulated logs."""
 
-import io
 import json
 import math
 import re
@@ -11,7 +10,6 @@ import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from rich.console import Console
 from scipy.stats import norm
 
 import nci_frames as nf
@@ -22,6 +20,7 @@ from nci_frames.reporting.json import render_json
 from nci_frames.reporting.markdown import render_markdown
 from nci_frames.reporting.terminal import print_answer, print_comparison
 from tests.chart_specs import rows_of
+from tests.comparisons import printed
 from tests.logs import counts_at
 
 ETAS = np.geomspace(1e-6, 0.9, 60).tolist()
@@ -254,10 +253,7 @@ def test_no_form_of_a_report_states_what_the_log_cannot_tell():
     assert asked.answer["reason"][0].startswith("this log cannot tell the value: about ")
     assert compared.asking(prevalence=0.5, metric="pr_auc").answer["reason"][0] is None
     value = compared.areas.filter(metric="pr_auc", prevalence=1e-4)["value"].max()
-    console = Console(file=io.StringIO(), width=160)
-    print_answer(asked, console)
-    print_comparison(compared, console)
-    text = console.file.getvalue()
+    text = printed(print_answer, asked) + printed(print_comparison, compared)
     assert asked.answer["reason"][0] in " ".join(text.split())
     assert f"{value:.4f}  ?" in text
     assert f"{value:.4f}  1" not in text
@@ -297,10 +293,8 @@ def test_every_form_of_a_report_names_the_reason_of_its_question_marks():
     counts = counts_at([7, 6], [4, 30], 8, 900)
     compared = nf.compare_models(counts, prevalence=[0.1, 0.5], repeats=20)
     why = "fewer than 10 positives"
-    console = Console(file=io.StringIO(), width=160)
-    print_comparison(compared, console)
     forms = {
-        "terminal": console.file.getvalue(),
+        "terminal": printed(print_comparison, compared),
         "markdown": render_markdown(compared),
         "html": render_report(compared),
         "notebook": compared._repr_html_(),
