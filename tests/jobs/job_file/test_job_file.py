@@ -71,6 +71,12 @@ def test_a_variable_that_is_not_utf8_is_named(tmp_path, monkeypatch):
         read_job(job)
 
 
+def test_a_prevalence_is_a_number_and_true_is_none(tmp_path: Path) -> None:
+    (tmp_path / "job.toml").write_text('name = "x"\n[source]\npath = "x"\n[report]\nprevalence = [true]\n')
+    with pytest.raises(nf.ParameterError, match=r"report\.prevalence: input should be a number"):
+        read_job(tmp_path)
+
+
 @pytest.mark.parametrize(
     ("text", "told"), [("a\\u0000b", "holds the character NUL"), ("${HOME", "does not end it")]
 )
