@@ -74,6 +74,22 @@ def repeated_log(repeats: int = 3, units: int = 240, folds: int = 4) -> pl.DataF
     return pl.concat(parts)
 
 
+def paired_log(
+    shifts: Sequence[float], rows: tuple[int, int], seed: Any = 0, shared: float = 0.9
+) -> pl.DataFrame:
+    """Models m0, m1, ... whose scores are correlated on the same units, positives shifted."""
+    rng, size = np.random.default_rng(seed), sum(rows)
+    label = np.repeat([True, False], rows)
+    common = shared**0.5 * rng.normal(size=size)
+    return pl.concat(
+        pl.DataFrame(
+            {"model": f"m{place}", "unit": np.arange(size), "label": label,
+             "score": common + (1 - shared) ** 0.5 * rng.normal(size=size) + shift * label}
+        )
+        for place, shift in enumerate(shifts)
+    )  # fmt: skip
+
+
 def once(log: pl.DataFrame, parts: int = 4) -> pl.LazyFrame:
     """A frame that gives its rows once, and after that none, as a stream does."""
     stream = iter([log[part::parts] for part in range(parts)])

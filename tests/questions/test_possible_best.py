@@ -6,7 +6,7 @@ import pytest
 from polars.testing import assert_frame_equal
 
 import nci_frames as nf
-from tests.logs import counts_at, random_log
+from tests.logs import counts_at, paired_log, random_log
 
 # Normal scores are compared at the default threshold.
 pytestmark = pytest.mark.filterwarnings("ignore::nci_frames.base.errors.OutsideGridWarning")
@@ -86,17 +86,8 @@ def test_only_models_near_the_top_are_resampled():
 @pytest.mark.thorough
 def test_the_models_that_may_be_the_best_are_those_of_compare_best(tmp_path):
     """Paired where the counts have buckets: two models that differ by noise, and one that is far behind."""
-    rng = np.random.default_rng(0)
-    label = np.repeat([True, False], [200, 2000])
-    common = rng.normal(size=2200)
-    log = pl.concat(
-        pl.DataFrame(
-            {"model": model, "unit": np.arange(2200), "label": label,
-             "score": 1 / (1 + np.exp(-(common + 0.3 * rng.normal(size=2200) + shift * label)))}
-        )
-        for model, shift in (("mlp", 1.6), ("rf", 1.6), ("tree", 0.3))
-    )  # fmt: skip
-    by_unit = nf.count_confusion(nf.unit_buckets(log, buckets=50), thresholds=np.linspace(0, 1, 41).tolist())
+    log = paired_log([1.6, 1.6, 0.3], (200, 2000))
+    by_unit = nf.count_confusion(nf.unit_buckets(log, buckets=50), thresholds=np.linspace(-3, 5, 33).tolist())
     pooled = nf.pool_counts(by_unit, over="bucket")
     for counts, units in ((by_unit, "bucket"), (pooled, None)):
         found = nf.compare_models(counts, prevalence=[0.01, 0.1, 0.5])
@@ -112,12 +103,11 @@ def test_the_models_that_may_be_the_best_are_those_of_compare_best(tmp_path):
         )
         assert_frame_equal(held.filter(measure="f_beta").drop("measure"), at)
         own = held.filter(measure="own", prevalence=0.1)
-        assert dict(own.select("model", "distinguishable").iter_rows()) == {
-            "mlp": False, "rf": False, "tree": True
-        }  # fmt: skip
+        told = dict(own.select("model", "distinguishable").iter_rows())
+        assert told == {"m0": False, "m1": False, "m2": True}
         asked = found.asking(prevalence=0.1, metric="pr_auc")
         best, other, _ = asked.answer["model"]
-        assert {best, other} == {"mlp", "rf"}
+        assert {best, other} == {"m0", "m1"}
         told = f"{best} or {other}, which this log cannot tell apart"
         for form in ("html", "md", "json", "txt"):
             assert told in nf.write_report(asked, tmp_path / f"report.{form}").read_text("utf-8"), form

@@ -9,24 +9,11 @@ from polars.testing import assert_frame_equal
 
 import nci_frames as nf
 from nci_frames.evaluation.significance.best_sets import Contenders, confidence_set
-from tests.logs import counts_at
+from tests.logs import counts_at, paired_log
 
 
 def points(tp: list[int], fp: list[int], positives: int = 100, negatives: int = 1000) -> pl.DataFrame:
     return counts_at(tp, fp, positives, negatives, model=list("abcdefghijklmn"[: len(tp)]))
-
-
-def correlated(rng: np.random.Generator, shifts: list[float], rows: tuple[int, int]) -> pl.DataFrame:
-    """Models whose scores are correlated by 0.9 on the same units, positives shifted."""
-    label = np.repeat([True, False], rows)
-    common = rng.normal(size=len(label))
-    return pl.concat(
-        pl.DataFrame(
-            {"model": f"m{place}", "unit": np.arange(len(label)), "label": label,
-             "score": 0.9**0.5 * common + 0.1**0.5 * rng.normal(size=len(label)) + shift * label}
-        )
-        for place, shift in enumerate(shifts)
-    )  # fmt: skip
 
 
 def slow_set(value: np.ndarray, drawn: np.ndarray) -> list[float]:
@@ -175,7 +162,7 @@ def test_the_unit_of_a_cost_changes_nothing_but_the_unit(unit):
 
 
 def test_identical_models_are_not_distinguishable():
-    log = correlated(np.random.default_rng(3), [1.5], (300, 900))
+    log = paired_log([1.5], (300, 900), seed=3)
     twice = pl.concat([log, log.with_columns(model=pl.lit("twin"))])
     counts = nf.count_confusion(nf.unit_buckets(twice, buckets=50), thresholds=[0.0, 0.5, 1.0])
     for metric, options in (("pr_auc", {}), ("f_beta", {"threshold": 0.5}), ("f_beta", {"threshold": "own"})):
@@ -187,7 +174,7 @@ def test_identical_models_are_not_distinguishable():
 
 
 def test_own_thresholds_are_those_of_each_model():
-    log = correlated(np.random.default_rng(5), [1.0, 2.0], (300, 3000))
+    log = paired_log([1.0, 2.0], (300, 3000), seed=5)
     counts = nf.count_confusion(log.drop("unit"), thresholds=np.linspace(-3, 5, 60).tolist())
     found = nf.compare_best(counts, metric="f_beta", prevalence=[0.01, 0.1], threshold="own")
     best = (

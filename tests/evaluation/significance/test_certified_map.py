@@ -10,24 +10,14 @@ import nci_frames as nf
 from nci_frames.base.errors import ParameterError
 from nci_frames.reporting.html import render_report
 from tests.chart_specs import layers, rows_of
-from tests.logs import counts_at
+from tests.logs import counts_at, paired_log
 
 GRID = np.linspace(-2, 5, 60).tolist()
 RANGE = ["lambda_start", "lambda_end"]
 
 
 def units_log(shifts: list[float], rows: tuple[int, int], seed: int = 0) -> pl.DataFrame:
-    """Models that score the same units, positives shifted."""
-    rng = np.random.default_rng(seed)
-    label = np.repeat([True, False], rows)
-    common = rng.normal(size=len(label))
-    return pl.concat(
-        pl.DataFrame(
-            {"model": f"m{place}", "unit": np.arange(len(label)), "label": label,
-             "score": 0.8**0.5 * common + 0.2**0.5 * rng.normal(size=len(label)) + shift * label}
-        )
-        for place, shift in enumerate(shifts)
-    )  # fmt: skip
+    return paired_log(shifts, rows, seed, shared=0.8)
 
 
 def buckets_of(log: pl.DataFrame, thresholds: Any = GRID) -> pl.DataFrame:
