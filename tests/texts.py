@@ -181,6 +181,10 @@ def sources() -> Iterator[None]:
             LOG.with_columns(score=bad).write_parquet("2026-03-01.parquet")
             job = 'name = "x"\nthresholds = [0.5]\n[source]\npath = "{date:%Y-%m-%d}.parquet"\n'
             Path("dated.toml").write_text(job)
+            fields = {"lots": "country,prevalence\nat,lots\n", "empty-cell": "country,prevalence\nat,\n"}
+            fields |= {"eta": "country,eta\nat,0.1\n", "bare": "prevalence\n0.1\n"}
+            for name, text in (fields | {"one": "country,prevalence\nat,0.1\n"}).items():
+                Path(f"{name}.csv").write_text(text)
             yield
         finally:
             os.chdir(before)

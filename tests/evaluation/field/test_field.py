@@ -23,7 +23,7 @@ from nci_frames.reporting.html import render_report
 from nci_frames.reporting.json import render_json
 from nci_frames.reporting.markdown import render_markdown
 from tests.logs import random_log
-from tests.small_jobs import call, ended
+from tests.small_jobs import ended
 
 COUNTS = nf.pool_counts(nf.count_confusion(random_log(900), thresholds=[-0.5, 0.0, 0.5]), over="fold")
 RATES = nf.compute_rates(COUNTS)
@@ -328,28 +328,6 @@ def test_small_segments_and_a_file_of_prevalences_on_the_command_line(tmp_path):
     mean = (pooled["prevalence"] * pooled["share"]).sum() / pooled["share"].sum()
     rest = dict(given.filter(~pl.col(KEY).is_in(few)).select(KEY, "prevalence").iter_rows())
     assert told == {**rest, "other": pytest.approx(mean)}
-
-
-@pytest.mark.parametrize(
-    ("content", "told"),
-    [
-        ("country,prevalence\nat,lots\n", "a prevalence that is no number"),
-        ("country,prevalence\nat,\n", "a prevalence that is no number"),
-        ("country,eta\nat,0.1\n", "lacks the column 'prevalence'"),
-        ("prevalence\n0.1\n", "lacks a column of segments"),
-        ("country,prevalence\nat,0.1\n", "a segment has no prevalence"),
-        (None, "cannot be read"),
-    ],
-)
-def test_a_bad_file_of_prevalences_is_refused(tmp_path, content, told):
-    random_log(60).write_parquet(tmp_path / "log.parquet")
-    if content is not None:
-        (tmp_path / "field.csv").write_text(content)
-    log, file, out = (str(tmp_path / name) for name in ("log.parquet", "field.csv", "out"))
-    done = call("report", log, "-p", file, "--out", out)
-    assert done.exit_code in (2, 3)
-    assert told in done.output
-    assert not (tmp_path / "out").exists()
 
 
 @pytest.mark.thorough
