@@ -33,8 +33,3 @@ def test_the_list_of_commands_cuts_no_line():
     assert len(texts) >= 2
     lines = [line for text in texts for line in text.partition("Commands:")[2].splitlines()]
     assert [line for line in lines if line.endswith("...")] == []
-
-
-def test_every_command_has_a_page_of_help():
-    some = {"nci-frames --help", "nci-frames report --help", "nci-frames ledger append --help"}
-    assert some <= set(pages_of_help())
