@@ -11,7 +11,7 @@ from nci_frames.base.errors import ParameterError
 from nci_frames.evaluation.field.prevalences import Field, is_field, with_prevalence
 from nci_frames.evaluation.projection.grids import require_selected
 from nci_frames.evaluation.projection.projection import project_checked
-from nci_frames.evaluation.projection.segments import require_keys, shared_threshold
+from nci_frames.evaluation.projection.roll_up import shared_threshold
 from nci_frames.schemas import DECOMPOSITION, RATES, collect
 from nci_frames.schemas.checked import checked
 
@@ -99,7 +99,7 @@ def decompose_difference(
     (-0.2571, -0.2571, 0.0)
     """
     frame = collect(rates, RATES)
-    keys = require_keys(frame, [over])
+    keys = RATES.need_keys(frame, [over], "over")
     if is_field(prevalence):
         frame, _ = with_prevalence(frame, prevalence, keys)
         frame = frame.with_columns(observed_prevalence="prevalence")

@@ -11,7 +11,6 @@ from nci_frames.counts.pooling import add_cells
 from nci_frames.evaluation.field.prevalences import Field, field_of, is_field, numbers_of
 from nci_frames.evaluation.projection.grids import Metrics
 from nci_frames.evaluation.projection.projection import project_checked
-from nci_frames.evaluation.projection.segments import require_keys, shared_threshold
 from nci_frames.evaluation.rates.rates import rates_of
 from nci_frames.schemas import RATES, ROLL_UP, collect
 from nci_frames.schemas.checked import checked
@@ -89,7 +88,9 @@ def roll_up(
     own = numbers_of(prevalence) is None
     frame = collect(rates, RATES)
     segments = [over] if isinstance(over, str) else list(over)
-    keys = require_keys(frame, segments)
+    if not segments:
+        raise ParameterError.out_of_range("over", segments, "at least one key")
+    keys = RATES.need_keys(frame, segments, "over")
     groups = ["model", *(key for key in keys if key not in segments)]
     same = shared_threshold(frame, keys)
     _require_equal_thresholds(frame, groups, segments, same)
@@ -136,6 +137,12 @@ def roll_up(
     results = ["value", "segments", "skipped", "supported", "reason"]
     table = pl.concat([part.select(*names, *results) for part in [*averaged, micro]]).sort(names)
     return ROLL_UP.finish(table)
+
+
+def shared_threshold(frame: pl.DataFrame, keys: Sequence[str]) -> list[str]:
+    """Return the threshold if it must be equal; a group's only operating point stands for the group."""
+    several = frame.select(pl.struct("model", *keys).is_duplicated().any()).item()
+    return ["threshold"] if several else []
 
 
 def _means(each: pl.DataFrame, by: list[str]) -> pl.DataFrame:
