@@ -240,9 +240,14 @@ def unflagged(frame: pl.DataFrame) -> pl.DataFrame:
     >>> unflagged(pl.DataFrame({"a": [2, 1]}).with_columns(pl.col("a").set_sorted())).sort("a")["a"].to_list()
     [1, 2]
     """
-    claims = (flags["SORTED_ASC"] or flags["SORTED_DESC"] for flags in frame.flags.values())
-    # A field of a struct has no such flag.
-    return frame.to_struct().struct.unnest() if any(claims) else frame
+    claims = (name for name, flags in frame.flags.items() if flags["SORTED_ASC"] or flags["SORTED_DESC"])
+    return frame.with_columns(_unflagged(frame[name]) for name in claims)
+
+
+def _unflagged(column: pl.Series) -> pl.Series:
+    # A field of a struct has no such flag. Chunk by chunk, nothing is copied.
+    chunks = (chunk.to_frame().to_struct().struct.unnest().to_series() for chunk in column.get_chunks())
+    return pl.concat(chunks, rechunk=False)
 
 
 def lacking(wanted: str, missing: Sequence[str], available: Sequence[str], maker: str) -> SchemaError:
