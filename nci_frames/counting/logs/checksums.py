@@ -1,107 +1,169 @@
 """Is each page of a Parquet file what its writer wrote, by the checksum in its header.
 
-pyarrow would decode every page to compare its checksum, which takes as long as to count the rows. So the
-headers are read here, and only they: a header is a struct in Thrift's compact protocol, which begins with
-the type of the page, its size before and after compression, and the checksum if there is one.
+pyarrow would decode every page to compare its checksum, which takes as long as to count the rows, and some
+damaged footers end its process. So the places of the pages and their headers are read here: both are structs
+in Thrift's compact protocol.
 """
 
+import math
 import os
 from collections.abc import Collection, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
-from threading import Event
+from typing import Any, NamedTuple
 
-import pyarrow as pa
-import pyarrow.parquet as pq
 from zlib_ng import zlib_ng
 
 from nci_frames.base.errors import SourceError
 from nci_frames.base.messages import first_line
 
-#: The first byte of a field: an integer of 32 bits, whose number is the next.
-_NEXT_INTEGER = 0x15
-_BOOLEANS, _INTEGERS, _BINARY, _STRUCT = (1, 2), (4, 5, 6), 8, 12
+#: Types of values in Thrift's compact protocol.
+_BOOLEANS, _BYTE, _INTEGERS, _DOUBLE, _BINARY, _LISTS, _STRUCT = (1, 2), 3, (4, 5, 6), 7, 8, (9, 10), 12
+#: The fields that are read, by their numbers in Parquet's definition: of the footer, a row group, a column
+#: of it, the metadata of the column, and the header of a page.
+_ROW_GROUPS, _COLUMNS, _META_DATA = 4, 1, 3
+_PATH, _VALUES, _SIZE, _DATA_PLACE, _DICTIONARY_PLACE = 3, 5, 7, 9, 11
+_PAGE_SIZE, _CHECKSUM, _DATA_PAGE, _DATA_PAGE_2 = 3, 4, 5, 8
+#: What a damaged struct leads to.
+_DAMAGE = (LookupError, TypeError, AttributeError, ValueError, RecursionError)
 
 
-class _PageError(Exception):
-    """What should be a page is none."""
+class _Chunk(NamedTuple):
+    """A column of a row group: where its pages are, and how many values they hold."""
+
+    start: int
+    size: int
+    values: int
+    name: str
 
 
-def damage(file: str, columns: Collection[str], stop: Event) -> str | None:
-    """Return what is wrong with the pages of some columns of a file; None if nothing is, or it tells nothing.
-
-    The comparison ends early where *stop* is set.
-    """
+def damage(file: str, columns: Collection[str], threads: ThreadPoolExecutor) -> str | None:
+    """Return what is wrong with the pages of some columns of a file; None if it is whole or tells nothing."""
     try:
         with Path(file).open("rb", buffering=0) as opened:
-            for column, start, size in _chunks(file, columns):
-                if size and len(_beginning(os.pread(opened.fileno(), 64, start), 0)[0]) < 4:
-                    return None
-                chunk = b"" if stop.is_set() else os.pread(opened.fileno(), size, start)
-                place = 0
-                while place < len(chunk):
-                    checksum, first, place = _page(chunk, place)
-                    if checksum not in (None, zlib_ng.crc32(memoryview(chunk)[first:place])):
-                        return f"a page of the column {column!r} has another checksum than was written"
-    except (pa.ArrowException, UnicodeError):  # before ValueError, of which both are
+            chunks = _chunks(opened.fileno(), columns)
+            first = next(chunks, None)
+            if first is None or not _has_checksum(opened.fileno(), first.start):
+                return None
+            places = sorted([first, *chunks])
+            found = threads.map(partial(_damaged_page, opened.fileno()), places)
+            return next(filter(None, found), None)
+    except _DAMAGE:
         return "the footer is damaged"
-    except (_PageError, IndexError, ValueError):
-        return "a page header is damaged"
     except OSError as error:
-        return first_line(error) if error.errno else "the footer is damaged"
-    return None
+        return first_line(error)
 
 
-def _chunks(file: str, columns: Collection[str]) -> list[tuple[str, int, int]]:
-    """Return the places and sizes of some columns in every row group, in their order."""
-    footer = pq.read_metadata(file)
-    wanted = [i for i in range(footer.num_columns) if footer.schema.column(i).path in columns]
-    found = [footer.row_group(group).column(i) for group in range(footer.num_row_groups) for i in wanted]
-    chunks = []
-    for chunk in found:
-        # A dictionary comes before the data. Where there is no page, its place is missing or 0.
-        places = (chunk.data_page_offset, chunk.dictionary_page_offset)
-        start = min((place for place in places if place), default=0)
-        if not 0 <= start <= start + chunk.total_compressed_size <= Path(file).stat().st_size:
-            raise pa.ArrowInvalid("a column has bytes that the file has not")
-        chunks.append((chunk.path_in_schema, start, chunk.total_compressed_size))
-    return sorted(chunks, key=lambda chunk: chunk[1])
+def _chunks(file: int, columns: Collection[str]) -> Iterator[_Chunk]:
+    """Yield some columns of every row group, where they have pages."""
+    size = os.fstat(file).st_size
+    end = os.pread(file, 8, max(size - 8, 0))
+    length = int.from_bytes(end[:4], "little")
+    if end[4:] != b"PAR1" or length > size - 8:
+        raise ValueError("no footer")
+    footer = os.pread(file, length, size - 8 - length)
+    _, place = _struct(footer, 0, until=_ROW_GROUPS)
+    groups, _, place = _head_of_list(footer, place)
+    for _ in range(groups):
+        group, place = _struct(footer, place)
+        for chunk in (column[_META_DATA] for column in group[_COLUMNS]):
+            # A dictionary comes before the data. Where there is no page, its place is missing or 0.
+            places = (chunk.get(_DATA_PLACE), chunk.get(_DICTIONARY_PLACE))
+            start = min((place for place in places if place), default=0)
+            if not 0 <= start <= start + chunk[_SIZE] <= size:
+                raise ValueError("a column has bytes that the file has not")
+            name = b".".join(chunk[_PATH]).decode()
+            if name in columns and chunk[_SIZE]:
+                yield _Chunk(start, chunk[_SIZE], chunk[_VALUES], name)
 
 
-def _page(chunk: bytes, place: int) -> tuple[int | None, int, int]:
-    """Return the checksum of the page that begins at a place, and where its data start and end."""
-    (_, _, size, *checksum), place = _beginning(chunk, place)
-    start = _after(chunk, place, _STRUCT)
-    if not start <= start + size <= len(chunk):
-        raise _PageError
-    return checksum[0] & 0xFFFFFFFF if checksum else None, start, start + size
+def _has_checksum(file: int, place: int) -> bool:
+    # Four numbers take less; a header that is damaged here is found where its page is compared.
+    try:
+        return _CHECKSUM in _struct(os.pread(file, 64, place), 0, until=_CHECKSUM + 1)[0]
+    except _DAMAGE:
+        return True
 
 
-def _beginning(chunk: bytes, place: int) -> tuple[list[int], int]:
-    """Return the integers that a header begins with, four with a checksum, and the place after them."""
-    found = []
-    while chunk[place] == _NEXT_INTEGER:
-        number, place = _varint(chunk, place + 1)
-        # The lowest bit is the sign.
-        found.append((number >> 1) ^ -(number & 1))
-    return found, place
+def _damaged_page(file: int, chunk: _Chunk) -> str | None:
+    """Return what is wrong with the pages of a column in a row group."""
+    data = os.pread(file, chunk.size, chunk.start)
+    view = memoryview(data)
+    place = values = 0
+    try:
+        while place < len(data):
+            header, start = _struct(data, place)
+            place = start + header[_PAGE_SIZE]
+            if not start <= place <= len(data):
+                return "a page header is damaged"
+            if _CHECKSUM in header and zlib_ng.crc32(view[start:place]) != header[_CHECKSUM] & 0xFFFFFFFF:
+                return f"a page of the column {chunk.name!r} has another checksum than was written"
+            # No checksum covers the header: a reader takes memory for as many values as it says.
+            values += header.get(_DATA_PAGE, header.get(_DATA_PAGE_2, {1: 0}))[1]
+        return None if values == chunk.values else "a page header is damaged"
+    except _DAMAGE:
+        return "a page header is damaged"
 
 
-def _after(data: bytes, place: int, kind: int) -> int:
-    """Return the place after a value of some type; in the header of a page are no other types."""
+def _struct(data: bytes, place: int, until: float = math.inf) -> tuple[dict[int, Any], int]:
+    """Return the values of a struct by the numbers of their fields, and the place after it.
+
+    It ends early at a field of the number *until* or above; the place is then that of the value.
+    """
+    fields: dict[int, Any] = {}
+    number = 0
+    while head := data[place]:
+        place += 1
+        if step := head >> 4:
+            number += step
+        else:
+            number, place = _integer(data, place)
+        if number >= until:
+            return fields, place
+        fields[number], place = _value(data, place, head & 0x0F)
+    return fields, place + 1
+
+
+def _value(data: bytes, place: int, kind: int) -> tuple[Any, int]:
+    """Return a value of some type, and the place after it. Maps are in no footer and no header."""
     if kind in _INTEGERS:
-        return _varint(data, place)[1]
+        return _integer(data, place)
     if kind == _BINARY:
         length, place = _varint(data, place)
-        return place + length
+        return bytes(data[place : place + length]), place + length
     if kind == _STRUCT:
-        while head := data[place]:
-            place = _after(data, place + 1, head & 0x0F)
-        return place + 1
-    if kind not in _BOOLEANS:
-        raise _PageError
-    return place
+        return _struct(data, place)
+    if kind in _LISTS:
+        size, kind, place = _head_of_list(data, place)
+        values = []
+        for _ in range(size):
+            value, place = _value(data, place, kind)
+            values.append(value)
+        return values, place
+    if kind in _BOOLEANS:
+        return kind, place
+    if kind in (_BYTE, _DOUBLE):
+        return None, place + (1 if kind == _BYTE else 8)
+    raise ValueError("no type of Thrift")
+
+
+def _head_of_list(data: bytes, place: int) -> tuple[int, int, int]:
+    """Return the number of elements of a list, their type, and the place of the first."""
+    size, kind = data[place] >> 4, data[place] & 0x0F
+    size, place = (size, place + 1) if size < 15 else _varint(data, place + 1)
+    if size > len(data):  # each takes a byte at least
+        raise ValueError("a list has more elements than there are bytes")
+    return size, kind, place
+
+
+def _integer(data: bytes, place: int) -> tuple[int, int]:
+    if (number := data[place]) > 0x7F:
+        number, place = _varint(data, place)
+    else:  # most are small
+        place += 1
+    # The lowest bit is the sign.
+    return (number >> 1) ^ -(number & 1), place
 
 
 def _varint(data: bytes, place: int) -> tuple[int, int]:
@@ -112,7 +174,7 @@ def _varint(data: bytes, place: int) -> tuple[int, int]:
         shift += 7
         place += 1
         if shift > 63:
-            raise _PageError
+            raise ValueError("no number of 64 bits")
     return value | byte << shift, place + 1
 
 
@@ -124,44 +186,16 @@ class PageChecksums:
         self._columns = columns
         self._compared = not files
 
-    @contextmanager
-    def compared_meanwhile(self) -> Iterator[None]:
-        """Compare in a thread beside the reading of the files: a pass over them has time to spare.
+    def compare(self) -> None:
+        """Raise SourceError if a page has another checksum than was written with it.
 
-        Raises
-        ------
-        SourceError
-            At the end, or instead of an error of the reading, if a page has another checksum.
+        It is called before the files are read: a reader may end the process at a damaged page.
         """
         if self._compared:
-            yield
             return
-        stop = Event()
-        with ThreadPoolExecutor(1, "checksums") as thread:
-            comparison = thread.submit(self.compare, stop)
-            try:
-                yield
-            except Exception:
-                # Damage is why; what it led to would only puzzle.
-                comparison.result()
-                raise
-            except BaseException:
-                stop.set()
-                raise
-            comparison.result()
-
-    def compare(self, stop: Event | None = None) -> None:
-        """Raise SourceError if a page has another checksum than was written with it; end early at *stop*."""
-        stop = stop or Event()
-        if self._compared:
-            return
-        damaged: dict[str, str] = {}
-        for file in self._files:
-            found = damage(file, self._columns, stop)
-            if stop.is_set():
-                return
-            if found:
-                damaged[file] = found
+        with ThreadPoolExecutor(thread_name_prefix="checksums") as threads:
+            found = {file: damage(file, self._columns, threads) for file in self._files}
+        damaged = {file: told for file, told in found.items() if told}
         if damaged:
             raise SourceError.of_files("are damaged", damaged, "copy or write the files again")
         self._compared = True

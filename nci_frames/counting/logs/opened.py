@@ -142,9 +142,9 @@ class OpenedLog:
             If a file cannot be read, or a page has another checksum than was written with it.
         """
         self.need_same_folder()
+        self.checksums.compare()
         try:
-            with self.checksums.compared_meanwhile():
-                yield
+            yield
         except READ_ERRORS as error:
             if not self.stored:
                 raise

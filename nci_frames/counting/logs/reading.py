@@ -87,8 +87,6 @@ class Scan:
 
     def refuse(self) -> NoReturn:
         """Raise InvalidRowsError, which says how many rows are invalid and why, and in which files."""
-        # Damage is one reason for rows that are not valid.
-        self.source.checksums.compare()
         where = self.source.where
         invalid = self.located.filter(pl.col(REASON) > 0)
         with self.source.reading():
@@ -208,9 +206,6 @@ def _read(
     batch_size: int | None,
 ) -> Iterator[pl.DataFrame]:
     """Yield the valid rows, and say at the end what was dropped; Polars calls this when a plan is run."""
-    scan.source.need_same_folder()
-    # Before the first row: what a plan does with a row cannot be undone.
-    scan.source.checksums.compare()
     rows_by_code: dict[int, int] = {}
     left = n_rows
     try:

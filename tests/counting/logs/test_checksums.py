@@ -1,8 +1,8 @@
 """Damage that can be known is never counted; checksums of pages are compared as a Parquet reader does it."""
 
+from concurrent.futures import ThreadPoolExecutor
 from datetime import date
 from pathlib import Path
-from threading import Event
 
 import numpy as np
 import polars as pl
@@ -101,7 +101,8 @@ def chunks(file: Path | pa.BufferReader) -> list[tuple[str, int, int]]:
 
 
 def found_in(file: Path, columns: list[str] = FLAT) -> str | None:
-    return damage(str(file), columns, Event())
+    with ThreadPoolExecutor(1) as threads:
+        return damage(str(file), columns, threads)
 
 
 @pytest.mark.parametrize("version", ["1.0", "2.0"])
@@ -185,3 +186,22 @@ def test_a_damaged_footer_is_damage_and_never_another_error(tmp_path: Path) -> N
     file.write_bytes(b"PAR1" + whole[-8 - length :])
     assert found_in(file) == "the footer is damaged"
     assert "No such file" in str(found_in(tmp_path / "none"))
+
+
+def test_a_page_of_other_values_is_damage(one_column: tuple[Path, bytes]) -> None:
+    file, whole = one_column
+    ((_, start, _),) = chunks(pa.BufferReader(whole))
+    # The header of the data within that of the page begins with their number; the lowest bit is the sign.
+    place = whole.index(b"\x1c\x15", start) + 2
+    file.write_bytes(flipped(whole, place, 0))
+    assert found_in(file) == "a page header is damaged"
+
+
+def test_no_bit_of_a_footer_ends_the_process(one_column: tuple[Path, bytes]) -> None:
+    file, whole = one_column
+    footer = len(whole) - 8 - int.from_bytes(whole[-8:-4], "little")
+    told = set()
+    for bit in range(8 * footer, 8 * len(whole), 3):
+        file.write_bytes(flipped(whole, bit // 8, bit % 8))
+        told.add(found_in(file, ["number"]))
+    assert told == {None, "the footer is damaged", "a page header is damaged"}
