@@ -98,6 +98,8 @@ NAMES: dict[str, Any] = {
     "increments": pl.DataFrame(
         {"model": ["a", "a"], "threshold": [None, 0.5], "positives": [1, 2], "negatives": [3, 4]}
     ),
+    "scores": nf.count_scores(LOG, thresholds=[0.25, 0.5], by=[]),
+    "by_fold": nf.count_scores(LOG, thresholds=[0.5], by="fold"),
     "bounded": nf.compute_rates(
         nf.count_confusion(LOG, thresholds=[0.25, 0.5], by=[]), interval="clopper_pearson"
     ),

@@ -177,12 +177,6 @@ def test_a_range_is_cut_from_the_whole():
     assert above["model"].to_list() == [whole["model"][1]]
 
 
-def test_models_tested_at_different_prevalences_are_not_compared_over_beta():
-    rates = pl.concat([rates_of(("a", 60, 20)), rates_of(("b", 30, 5), positives=50)])
-    with pytest.raises(nf.ParameterError, match=r"different observed prevalences(.|\n)*0.454545, 0.5"):
-        nf.find_crossovers(rates, metric="f_beta", over="beta")
-
-
 TWINS = pl.concat(
     counts_of({name: rates}).with_columns(model=pl.lit(name))
     for name, rates in {"b": (0.6, 0.01), "a": (0.6, 0.01), "c": (0.8, 0.2), "d": (0.7, 0.2)}.items()

@@ -11,7 +11,6 @@ import pytest
 from polars.testing import assert_frame_equal
 
 import nci_frames as nf
-from nci_frames.base.errors import ParameterError
 from nci_frames.jobs import counting_units
 from nci_frames.jobs.report import run_report
 from nci_frames.options.report import ReportOptions
@@ -111,10 +110,7 @@ def test_values_that_are_undefined_or_absent_are_skipped_and_counted():
     ]
 
 
-def test_thresholds_that_differ_are_refused_unless_there_is_one_of_each():
-    points = nf.project_rates(nf.compute_rates(counted(["repeat"])), metrics="recall", prevalence=0.1)
-    with pytest.raises(ParameterError, match="values at different thresholds cannot be averaged"):
-        nf.average_over(points, over="repeat")
+def test_values_are_averaged_at_each_threshold():
     grid = nf.compute_rates(counted(["repeat"], [0.5, 1.5]))
     each = nf.average_over(nf.project_rates(grid, metrics="recall", prevalence=0.1), over="repeat")
     assert each.select("model", "threshold", "repeats").rows() == [
@@ -157,15 +153,6 @@ def test_identical_models_stay_identical_over_repeats():
     )
     assert found["p_value"].to_list() == [1.0, 1.0]
     assert not found["distinguishable"].any()
-
-
-def test_values_of_different_thresholds_are_not_averaged():
-    points = nf.select_operating_points(
-        nf.compute_rates(counted(["repeat"])), metric="youden_j"
-    ).with_columns(bucket=pl.lit(0))
-    many = pl.concat([points.with_columns(bucket=pl.lit(place)) for place in range(20)])
-    with pytest.raises(ParameterError, match="different thresholds or prevalences"):
-        nf.probability_best(many, prevalence=0.2, units="bucket", over="repeat", repeats=10)
 
 
 @pytest.mark.thorough

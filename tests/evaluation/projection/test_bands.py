@@ -124,18 +124,6 @@ def test_operating_points_without_bounds_say_why():
         assert nf.precision_band(point, prevalence=0.1).select("lower", "upper").row(0) == (None, None)
 
 
-def test_bands_need_bounds():
-    bare = nf.compute_rates(COUNTS)
-    calls = (
-        lambda: nf.precision_band(bare, prevalence=0.1),
-        lambda: nf.max_precision_uncertainty(bare),
-        lambda: nf.project_rates(bare, metrics="precision", prevalence=0.1, band=True),
-    )
-    for call in calls:
-        with pytest.raises(nf.SchemaError, match=r"lacks 'tpr_lower'(.|\n)*interval=\"wilson\""):
-            call()
-
-
 def searched(expression: pl.Expr, row: dict[str, Any], eta: float, beta: float) -> tuple[float, float]:
     """The least and the largest value in a lattice of the box."""
     tpr, fpr = np.meshgrid(

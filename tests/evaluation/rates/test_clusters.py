@@ -122,16 +122,6 @@ def test_intervals_hold_where_few_units_have_the_rows_of_a_class(units: int, siz
     assert held >= 0.9
 
 
-def test_few_buckets_and_no_interval_are_refused() -> None:
-    few = nf.count_confusion(nf.unit_buckets(units_scored(1), buckets=19), thresholds=GRID)
-    with pytest.raises(nf.ParameterError, match="19; 20 are needed"):
-        nf.compute_rates(few, interval="wilson", units="bucket")
-    with pytest.raises(nf.ParameterError, match="units only changes the bounds"):
-        nf.compute_rates(few, units="bucket")
-    with pytest.raises(nf.SchemaError, match="user"):
-        nf.compute_rates(few, interval="wilson", units="user")
-
-
 @pytest.mark.thorough
 def test_intervals_of_units_scored_twice_hold_the_truth() -> None:
     logs, held = 120, np.zeros(2)

@@ -140,36 +140,6 @@ def test_later_functions_take_the_rates() -> None:
     assert nf.compute_areas(rates, prevalence=0.02)["value"].null_count() == 0
     chosen = nf.select_operating_points(rates, tpr=0.4)
     assert chosen["threshold"].to_list() == [2.0, 2.0]
-    for function in (nf.bootstrap, nf.auc_interval):
-        with pytest.raises(nf.ParameterError, match="sums of weights"):
-            function(rates, **{"metric": "pr_auc"} if function is nf.bootstrap else {})  # type: ignore[operator]
     empty = nf.correct_partial_labels(labelled.clear(), scored.clear())
     assert empty.columns == rates.columns
     assert not len(empty)
-
-
-def test_what_is_refused() -> None:
-    labelled, scored = reviewed(2)
-    none = labelled.with_columns(fn=pl.col("tp").first().over("segment") - pl.col("tp"))
-    none = none.with_columns(tn=pl.col("fp").first().over("segment") - pl.col("fp"))
-    with pytest.raises(nf.ParameterError, match=r"no labels, between two(.|\n)*-inf to -1(.|\n)* 0 labels"):
-        nf.correct_partial_labels(none, scored)
-    with pytest.raises(nf.ParameterError, match="more labels than rows"):
-        nf.correct_partial_labels(labelled, scored.with_columns(pl.col("above") * 0, pl.col("below") * 0 + 3))
-    with pytest.raises(nf.ParameterError, match=r"by shares(.|\n)*neither"):
-        nf.correct_partial_labels(labelled)
-    with pytest.raises(nf.ParameterError, match=r"by shares(.|\n)*both"):
-        nf.correct_partial_labels(labelled, scored, shares={-math.inf: 1.0})
-    with pytest.raises(nf.SchemaError, match="different groups or thresholds"):
-        nf.correct_partial_labels(labelled, scored.filter(pl.col("threshold") > 0))
-    with pytest.raises(nf.SchemaError, match="different keys"):
-        nf.correct_partial_labels(labelled.with_columns(day=pl.lit("1")), scored)
-    with pytest.raises(nf.ParameterError, match="sums of weights"):
-        nf.correct_partial_labels(labelled.with_columns(pl.col("tp", "fp", "fn", "tn") / 2), scored)
-    for shares, wanted in (
-        ({2.0: 1.0}, "key -math.inf"),
-        ({-math.inf: 0.0}, r"within \(0, 1\]"),
-        ({-math.inf: 0.1, 2.5: 1.0}, "at thresholds of the counts"),
-    ):
-        with pytest.raises(nf.ParameterError, match=wanted):
-            nf.correct_partial_labels(labelled, shares=shares)

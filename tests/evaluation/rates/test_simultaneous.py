@@ -11,7 +11,6 @@ from hypothesis import given
 from scipy.special import betaincinv, ndtr
 
 import nci_frames as nf
-from nci_frames.base.errors import ParameterError, SchemaError
 from nci_frames.evaluation.rates.simultaneous import _exact_alpha, _probability, local_alpha
 
 BOUNDS = ["tpr_lower", "tpr_upper", "fpr_lower", "fpr_upper"]
@@ -274,21 +273,6 @@ def test_units_widen_the_band_of_rows_that_belong_together() -> None:
     assert found["value"].to_list() == alone["value"].to_list()
     assert (found["lower"] < alone["lower"]).all()
     assert (found["upper"] > alone["upper"]).all()
-
-
-def test_what_has_no_band_is_refused() -> None:
-    counts = normal_counts(1, (5, 20))
-    with pytest.raises(ParameterError, match="trapezoid"):
-        nf.compute_areas(counts, prevalence=0.1, method="trapezoid", interval="simultaneous")
-    with pytest.raises(ParameterError, match="level"):
-        nf.compute_areas(counts, prevalence=0.1, interval="simultaneous", level=1.0)
-    with pytest.raises(ParameterError, match="counts of rows"):
-        nf.compute_areas(
-            counts.with_columns(pl.col("tp", "fp", "fn", "tn") * 0.5), prevalence=0.1, interval="simultaneous"
-        )
-    for interval in (None, "simultaneous"):
-        with pytest.raises(SchemaError, match="bucket"):
-            nf.compute_areas(counts, prevalence=0.1, interval=interval, units="bucket")
 
 
 def test_a_tie_that_spans_thresholds_does_not_leave_the_band() -> None:

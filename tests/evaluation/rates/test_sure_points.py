@@ -101,25 +101,3 @@ def test_a_budget_below_the_resolution_of_the_log_has_no_threshold() -> None:
     assert found["threshold"].null_count() == found["tpr"].null_count() == 3
     reason = "no counted threshold is known to have a pos_fraction of at most 5e-05 with confidence 0.95"
     assert found["reason"].to_list() == [reason] * 3
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        ({"fpr": 0.1, "confidence": 0.5}, "confidence must be between 0.5 and 1"),
-        ({"fpr": 0.1, "confidence": 1.0}, "confidence must be between 0.5 and 1"),
-        ({"threshold": 0.1, "confidence": 0.9}, "'threshold' is no target"),
-        ({"metric": "mcc", "prevalence": 0.1, "confidence": 0.9}, "'metric' is no target"),
-        ({"fpr": 0.1, "interpolate": True, "confidence": 0.9}, "cannot be interpolated"),
-    ],
-)
-def test_what_cannot_hold_with_confidence(arguments: dict[str, Any], message: str) -> None:
-    with pytest.raises(nf.ParameterError, match=message):
-        nf.select_operating_points(rates_of(draws(1, 5, 5)), **arguments)
-
-
-def test_sums_of_weights_have_no_confidence() -> None:
-    log = draws(1, 50, 50).drop("unit").with_columns(weight=pl.lit(0.5))
-    rates = nf.compute_rates(nf.count_confusion(log, thresholds="exact"))
-    with pytest.raises(nf.ParameterError, match="sums of weights"):
-        nf.select_operating_points(rates, fpr=0.1, confidence=0.9)

@@ -376,9 +376,3 @@ def test_comparisons_by_units_rank_segments_by_units():
         counts, segments="segment", threshold=threshold, prevalence=prevalence, units="bucket"
     )
     assert comparison.segment_ranks.equals(expected)
-
-
-def test_ten_buckets_are_too_few():
-    counts = by_users(3, seed=1, users=30, copies=1).filter(pl.col("bucket") < 10)
-    with pytest.raises(nf.ParameterError, match="too few values"):
-        nf.rank_segments(counts, segments="segment", threshold=AT, units="bucket")
