@@ -8,6 +8,7 @@ committed.
 import contextlib
 import os
 import shlex
+import shutil
 import sys
 import tempfile
 import warnings
@@ -52,6 +53,19 @@ def job(text: str, table: str = "") -> JobFile:
     return read_job("wrong.toml")
 
 
+def files(contents: Mapping[str, pl.DataFrame | bytes | str]) -> str:
+    """Make a folder of these files, and of no others."""
+    shutil.rmtree("files", ignore_errors=True)
+    for name, content in contents.items():
+        path = Path("files", name)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        if isinstance(content, pl.DataFrame):
+            content.write_parquet(path)
+        else:
+            path.write_bytes(content.encode("latin-1") if isinstance(content, str) else content)
+    return "files"
+
+
 def call(name: str, change: Callable[[Any], Any] = lambda frame: frame, **options: Any) -> Any:
     """Make a valid call of a public function, but for these options or a change of its first frame."""
     valid = calls()[name]
@@ -64,6 +78,7 @@ NAMES: dict[str, Any] = {
     **vars(demo),
     "nf": nf,
     "call": call,
+    "files": files,
     "job": job,
     "find_windows": find_windows,
     "Path": Path,

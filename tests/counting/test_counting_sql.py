@@ -202,11 +202,3 @@ def test_the_command_prints_the_query(thresholds: str) -> None:
     assert told.exit_code == 0, told.output
     grid = nf.uniform_thresholds(5)
     assert told.output == nf.counting_sql("log", thresholds=grid, dialect="duckdb", segments="country") + "\n"
-
-
-@pytest.mark.parametrize("name", ["MODEL", "Invalid", "POSITIVES", "Threshold"])
-def test_a_key_that_is_another_column_but_for_its_case_is_refused(name: str) -> None:
-    """DuckDB gives it another name, or takes its column for that of the query."""
-    log = pl.DataFrame({"model": "a", name: ["x", "y"], "label": [0, 1], "score": [0.2, 0.8]})
-    with pytest.raises(nf.ParameterError, match="are one name in databases that ignore its case"):
-        asked(log, segments=name)

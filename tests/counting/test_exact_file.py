@@ -138,9 +138,6 @@ def test_keys_of_every_type(target: Path) -> None:
         expected = nf.count_confusion(log, thresholds="exact", by=name)
         nf.sink_exact_counts(log, target, by=name)
         assert_frame_equal(pl.read_parquet(target), expected)
-    wide = log.with_columns(wide=pl.col("integer").cast(pl.Int128))
-    with pytest.raises(nf.SchemaError, match="column 'wide' must be of a type that Parquet has"):
-        nf.sink_exact_counts(wide, target)
     with pytest.warns(nf.NearlyUniqueKeyWarning):
         nf.sink_exact_counts(log.with_columns(row=pl.int_range(240)), target, by="row")
 
@@ -163,8 +160,6 @@ def test_a_log_without_rows(target: Path) -> None:
         assert_frame_equal(pl.read_parquet(target), nf.count_confusion(scan, thresholds="exact"))
     with pytest.raises(nf.SourceError, match="the log has no rows"):
         nf.sink_exact_counts(LOG.clear().lazy(), target)
-    with pytest.raises(nf.InvalidRowsError, match="score is null"):
-        nf.sink_exact_counts(invalid, target)
 
 
 @pytest.mark.usefixtures("tiny")
@@ -333,9 +328,6 @@ def test_limits_that_are_too_small(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     with pytest.raises(nf.ParameterError, match="memory_limit must be at least") as error:
         nf.sink_exact_counts(LOG, file, memory_limit=3.9e8)
     assert f"390,000,000 bytes, and {pl.thread_pool_size()} threads" in str(error.value)
-    for wrong in (0, -1):
-        with pytest.raises(nf.ParameterError, match="memory_limit must be a number of bytes above 0"):
-            nf.sink_exact_counts(LOG, file, memory_limit=wrong)
     monkeypatch.setattr("nci_frames.counting.out_of_memory._GROUP", 10**12)
     with pytest.raises(nf.ParameterError, match="the groups leave too little memory") as error:
         nf.sink_exact_counts(LOG, file)

@@ -75,14 +75,6 @@ def test_keys_are_read_in_one_way(tmp_path: Path, folders: list[str]) -> None:
         assert dict(counts.select("country", "tp").iter_rows()) == expected
 
 
-def test_keys_that_are_not_utf_8_are_refused(tmp_path: Path) -> None:
-    """As Latin-1 writers spell é and è: both would become one value."""
-    for folder in ("country=%E9", "country=%E8"):
-        write(tmp_path / folder / "x.parquet", 1)
-    with pytest.raises(nf.SchemaError, match=r"a key that is not UTF-8\n  where: .*country=%E8"):
-        nf.scan_predictions(tmp_path, segments="country")
-
-
 @pytest.mark.parametrize("ending", ["csv", "parquet"])
 def test_many_folders_of_keys_are_few_scans(tmp_path: Path, ending: str) -> None:
     # Polars hangs with some thousands of scans.
@@ -122,27 +114,7 @@ def test_keys_begin_below_the_source(tmp_path: Path, monkeypatch: pytest.MonkeyP
         assert counts.select("model", "day", "tp").rows() == [("a", "1", 1), ("a", "2", 1)]
     files = [logs / "day=1" / "x.parquet", logs / "day=2" / "x.parquet"]
     assert nf.scan_predictions(files, segments="day").collect()["day"].to_list() == ["1", "2"]
-    # Of a single file nothing lies below; the message says where the key is.
-    with pytest.raises(nf.SchemaError, match="missing column 'day'") as error:
-        nf.scan_predictions(files[0], segments="day")
-    assert "the folder day=... lies above the source" in str(error.value)
     assert rows_of(files[0]) == 1
-
-
-def test_a_key_that_contradicts_the_column_is_an_error(tmp_path: Path) -> None:
-    write(tmp_path / "model=a" / "x.parquet")
-    assert rows_of(tmp_path) == 1
-    write(tmp_path / "model=b" / "x.parquet")
-    with pytest.raises(nf.SchemaError, match="disagree about 'model'") as error:
-        nf.scan_predictions(tmp_path)
-    assert "'b' in the path, 'a' in the file" in str(error.value)
-    assert "model=b/x.parquet" in str(error.value)
-
-
-def test_a_key_that_is_spelt_twice_is_an_error(tmp_path: Path) -> None:
-    write(tmp_path / "day=1" / "day=2" / "x.parquet")
-    with pytest.raises(nf.SchemaError, match="spell the key 'day' twice"):
-        nf.scan_predictions(tmp_path)
 
 
 def sources(folder: Path) -> dict[str, Any]:
@@ -305,12 +277,10 @@ def test_a_thousand_files_are_found_in_the_order_of_their_names(tmp_path: Path) 
     assert found == [file.path for file in find_files([f"{tmp_path}/*/*.parquet"]).files]
 
 
-def test_what_is_no_plain_parquet_file_is_named(tmp_path: Path) -> None:
+def test_a_pipe_is_no_log(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe.parquet")
-    (tmp_path / "secret.parquet").write_bytes(b"PARE" + bytes(100) + b"PARE")
-    for name, told in (("pipe", "a device or a pipe"), ("secret", "an encrypted Parquet file")):
-        with pytest.raises(nf.SourceError, match=told):
-            nf.scan_predictions(tmp_path / f"{name}.parquet")
+    with pytest.raises(nf.SourceError, match="a device or a pipe"):
+        nf.scan_predictions(tmp_path / "pipe.parquet")
 
 
 def test_a_log_that_was_opened_in_another_working_directory(

@@ -123,36 +123,12 @@ def test_labels_of_a_csv(tmp_path: Path, labels: list[str], expected: list[bool]
 
 
 @pytest.mark.parametrize(
-    ("text", "kind", "told"),
-    [
-        ("", nf.SourceError, "an empty file"),
-        ("model,label,score\n", nf.SourceError, "without a row"),
-        ("model,label\na,1\n", nf.SchemaError, "missing column 'score'"),
-        ("model,label,score,score\na,1,0.5,0.5\n", nf.SourceError, "it has two columns 'score'"),
-        ("model,label,score\na,1,high\n", nf.InvalidRowsError, "the score 'high', which is no number"),
-        ("model,label,score\na,1,\n", nf.InvalidRowsError, "1 row: score is null"),
-        ("model,label,score\na,2,0.5\n", nf.InvalidRowsError, "label is neither 0 nor 1"),
-        ("model,label,score\na,1,NaN\n", nf.InvalidRowsError, "score is NaN"),
-        ("model,label,score\na,yes,0.5\n", nf.ParameterError, "which label is the positive one"),
-        ("model,label,score\n\xff,1,0.5\n", nf.SourceError, "cannot be read"),
-        ("model,label,score\n" + 3_000 * "a,1,0.5\n" + "\xff,0,0.5\n", nf.SourceError, "utf-8"),
-        ('model,label,score\na"b,1,0.5\nb,0,0.2\n', nf.SourceError, "cannot be read"),
-        ('model,label,score\na,1,0.5\n"b,0,0.2\nc,0,0.2\n', nf.SourceError, "cannot be read"),
-        ('model,label,score\n"' + 20_000 * "a,1,0.5\n", nf.SourceError, "cannot be read"),
-        ('"model,label,score\n' + 20_000 * "a,1,0.5\n", nf.SourceError, "its header cannot be read"),
-        ('model,label,score,"a""b"\na,1,0.5,0.5\n', nf.SourceError, "a quote in a name"),
-        ("model,label,score\ra,1,0.5\rb,0,0.2\r", nf.SourceError, "lines that end in"),
-        ("model;label;score\na;1;0.5\n", nf.SourceError, "separated by ';'"),
-        ("model\tlabel\tscore\na\t1\t0.5\n", nf.SourceError, "separated by '.t'"),
-        ("model,label,score\na,,0.5\nb,,0.2\n", nf.InvalidRowsError, "2 rows: label is null"),
-    ],
+    "rows", [3_000 * "a,1,0.5\n" + "\xff,0,0.5\n", 'a"b,1,0.5\nb,0,0.2\n', '"' + 20_000 * "a,1,0.5\n"]
 )
-def test_a_bad_csv(tmp_path: Path, text: str, kind: type[Exception], told: str) -> None:
-    (tmp_path / "bad.csv").write_text(text, encoding="latin-1")
-    with pytest.raises(kind, match=told) as error:
+def test_what_polars_says_of_a_bad_csv(tmp_path: Path, rows: str) -> None:
+    (tmp_path / "bad.csv").write_text("model,label,score\n" + rows, encoding="latin-1")
+    with pytest.raises(nf.SourceError, match=r"cannot be read(.|\n)*bad\.csv"):
         nf.count_confusion(nf.scan_predictions(tmp_path), thresholds=[0.5])
-    if kind is not nf.ParameterError:
-        assert "bad.csv" in str(error.value) or "without a row" in told
 
 
 def test_blank_lines_before_a_header(tmp_path: Path) -> None:
@@ -167,6 +143,3 @@ def test_a_csv_may_repeat_the_keys_of_its_folders(tmp_path: Path) -> None:
     part.write_csv(folder / "log.csv")
     found = nf.count_confusion(nf.scan_predictions(tmp_path, **COLUMNS), thresholds=GRID)
     assert found.equals(WHOLE.filter(country="at"))
-    part.with_columns(country=pl.lit("de")).write_csv(folder / "log.csv")
-    with pytest.raises(nf.SchemaError, match="disagree about 'country'"):
-        nf.scan_predictions(tmp_path, **COLUMNS)
