@@ -6,7 +6,6 @@ import polars as pl
 import pytest
 
 import nci_frames as nf
-from nci_frames.base.errors import ParameterError
 from tests.chart_specs import layer, rows_of
 from tests.charts.drawn import apart
 
@@ -72,5 +71,3 @@ def test_curves_can_be_of_few_models_and_the_bars_are_of_all():
     colours = [layer(spec, "lines")["encoding"]["color"]["scale"] for spec in (every, few)]
     named = [dict(zip(scale["domain"], scale["range"], strict=True)) for scale in colours]
     assert named[1].items() < named[0].items()
-    with pytest.raises(ParameterError, match=r"none of the models to draw has a mean\n.*'x'"):
-        nf.chart_f_beta_plot(comparisons, winners, shown=["x"])

@@ -70,8 +70,6 @@ def test_probabilities_of_being_best_add_up_for_every_measure():
         assert sorted(table["prevalence"].unique()) == grid
         assert table["repeats"].unique().to_list() == [100]
     assert set(comparison.certainty["metric"]) == {"pr_auc", "f_beta"}
-    with pytest.raises(nf.ParameterError, match="repeats"):
-        nf.compare_models(counts, prevalence=grid, repeats=1)
 
 
 @pytest.mark.thorough

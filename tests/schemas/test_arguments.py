@@ -5,7 +5,6 @@ import itertools
 import linecache
 from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
-from pathlib import Path
 from typing import Literal
 
 import duckdb
@@ -96,9 +95,6 @@ def test_predictions_may_be_an_arrow_table_but_no_path():
     expected = nf.count_confusion(rows, thresholds=[0.5])
     for table in (rows.lazy(), rows.to_pandas(), duckdb.sql("select * from rows"), rows.to_arrow()):
         assert_frame_equal(nf.count_confusion(table, thresholds=[0.5]), expected)
-    for path in (Path("log.parquet"), [rows]):
-        with pytest.raises(nf.SchemaError, match=r"open a log with scan_predictions\(source\)"):
-            nf.count_confusion(path)
     with pytest.raises(nf.SchemaError, match=r"turn a relation into a Polars frame with its method pl\(\)"):
         nf.compute_rates(duckdb.sql("select 1"))
 

@@ -32,15 +32,6 @@ def test_no_key_has_a_name_that_a_table_needs(call, name):
     assert repr(name) in str(error.value)
 
 
-@pytest.mark.parametrize("name", ["*", "^fold$"])
-def test_values_have_no_such_keys(name):
-    """A key was lost."""
-    values = calls()["average_over"].frames[0].rename({"fold": name})
-    for function in (nf.rank_models, nf.chart_p3):
-        with pytest.raises(nf.SchemaError, match="pattern of names"):
-            function(values)
-
-
 @pytest.mark.parametrize("key", ["len", "rows_", "count", "value_"])
 def test_other_names_are_free(log, key):
     pair = pl.concat([log, log.with_columns(model=pl.lit("b"), score=-pl.col("score"))])
@@ -54,17 +45,12 @@ def test_other_names_are_free(log, key):
         assert other.equals(usual.rename({"day": key}))
     points = nf.compute_rates(counts[1]).filter(threshold=0.5)
     assert surface_path_length(points, metric="recall", over=key)["steps"].to_list() == [1, 1]
-    twice = pl.concat([points, points.with_columns(threshold=0.4)])
-    with pytest.raises(nf.ParameterError, match="several operating points at one step"):
-        surface_path_length(twice, metric="recall", over=key)
 
 
 def test_counts_of_several_ratios_have_a_key_ratio():
     counts = nf.expected_counts(tpr=0.6, fpr=0.1, ratio=[1, 9], size=1000)
     rates = nf.compute_rates(counts)
     assert nf.project_rates(rates, metrics="recall", prevalence=0.1)["ratio"].to_list() == [1, 9]
-    with pytest.raises(nf.SchemaError, match="the key 'ratio' has the name of a column of the paths"):
-        surface_path_length(rates.with_columns(epoch=1), metric="recall", over="epoch")
 
 
 @pytest.mark.parametrize(

@@ -180,20 +180,10 @@ def test_categories_and_times_are_text(tmp_path):
     assert cells(saved(frame, tmp_path, "md"))[1] == ["=1", "-1", "2020-01-31", "PT5M"]
 
 
-@pytest.mark.parametrize(
-    ("kind", "column", "message"),
-    [
-        ("csv", pl.Series([[1]]), "column 'x' must be a text, number, date or Boolean"),
-        ("md", pl.Series([{"a": 1}]), "the table to write as Markdown"),
-        ("md", pl.Series([b"x"]), "found: Binary"),
-        ("parquet", pl.Series([object()]), "the table to write as Parquet"),
-    ],
-)
-def test_columns_that_a_format_cannot_hold(tmp_path, kind, column, message):
-    (tmp_path / f"t.{kind}").write_text("older")
-    with pytest.raises(SchemaError) as caught:
-        nf.save_table(pl.DataFrame({"x": column}), tmp_path / f"t.{kind}")
-    assert message in str(caught.value)
+def test_a_column_that_a_format_cannot_hold_leaves_the_older_file(tmp_path):
+    (tmp_path / "t.csv").write_text("older")
+    with pytest.raises(SchemaError):
+        nf.save_table(pl.DataFrame({"x": [[1]]}), tmp_path / "t.csv")
     assert [path.read_text() for path in tmp_path.iterdir()] == ["older"]
 
 

@@ -71,26 +71,6 @@ def test_a_variable_that_is_not_utf8_is_named(tmp_path, monkeypatch):
         read_job(job)
 
 
-def test_a_prevalence_is_a_number_and_true_is_none(tmp_path: Path) -> None:
-    (tmp_path / "job.toml").write_text('name = "x"\n[source]\npath = "x"\n[report]\nprevalence = [true]\n')
-    with pytest.raises(nf.ParameterError, match=r"report\.prevalence: input should be a number"):
-        read_job(tmp_path)
-
-
-@pytest.mark.parametrize(
-    ("text", "told"), [("a\\u0000b", "holds the character NUL"), ("${HOME", "does not end it")]
-)
-def test_texts_that_are_no_paths_are_named(tmp_path, text, told):
-    file = tmp_path / "job.toml"
-    for key in ("source", "output"):
-        words = {"source": "logs", "output": "out"} | {key: text}
-        file.write_text(
-            f'name = "x"\n[source]\npath = "{words["source"]}"\n[output]\nfolder = "{words["output"]}"\n'
-        )
-        with pytest.raises(nf.ParameterError, match=f"{told}\n  where: {key}"):
-            read_job(file)
-
-
 @pytest.mark.parametrize("ending", ["csv", "parquet"])
 def test_prevalences_from_a_table(tmp_path, ending):
     table = pl.DataFrame({"country": ["01", "de"], "prevalence": [0.001, 0.02], "note": ["x", None]})
@@ -173,10 +153,6 @@ def test_windows_are_half_open_days_and_hours_in_utc(tmp_path):
     assert [Path(file.path).parent.name for file in before] == ["2026-03-01", "2026-03-02"]
     assert check_template("a/{date:%Y/%m/%d/%H}/x") == timedelta(hours=1)
     assert check_template("a/*.parquet") is None
-    with pytest.raises(nf.SourceError, match=r"no log matched(.|\n)*\{date:%Y%m%d\}(.|\n)*matches nothing"):
-        find_windows([f"{tmp_path}/{{date:%Y%m%d}}/*.parquet"])
-    with pytest.raises(nf.SourceError, match=r"no window begins before until(.|\n)*2026-03-01 00:00 UTC"):
-        find_windows([f"{tmp_path}/{{date:%Y-%m-%d}}"], until=datetime(2026, 3, 1, tzinfo=UTC))
 
 
 def test_dates_beside_globs_and_in_names(tmp_path):

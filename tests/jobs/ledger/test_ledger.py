@@ -13,7 +13,6 @@ from hypothesis import given, settings
 from polars.testing import assert_frame_equal
 
 import nci_frames as nf
-from nci_frames.base.errors import InvalidRowsError
 from nci_frames.counts.increments import counts_of
 from nci_frames.jobs.ledger.settings import CountingSettings
 from tests.logs import random_log, small_logs
@@ -289,16 +288,6 @@ def test_types_that_differ_between_files_are_refused(ledger, tmp_path):
     assert ledger.sources().height == 1
 
 
-def test_what_is_not_there_cannot_be_asked(ledger, tmp_path):
-    for options in ({"window": 5}, {"unit": "model", "buckets": 19}, {"weight": "w"}):
-        with pytest.raises(nf.ParameterError):
-            ledger.append(tmp_path / "a.parquet", **options)
-    for name in ("read", "sources", "generations", "verify", "compact", "rebuild"):
-        with pytest.raises(nf.LedgerError, match="there is no ledger here"):
-            getattr(ledger, name)()
-    assert not (tmp_path / "ledger").exists()
-
-
 @pytest.mark.thorough
 def test_too_many_groups_are_refused_before_memory_runs_out(ledger, tmp_path):
     rows = 1_000_000
@@ -395,9 +384,3 @@ def test_units_and_buckets_are_settings(ledger, tmp_path):
     by_repeat = CountingSettings.of(thresholds="exact", repeat="round")
     assert CountingSettings.from_json(by_repeat.to_json()) == by_repeat
     assert by_repeat.keys == ["model", "repeat"]
-
-
-def test_units_that_cannot_be_kept_together_are_refused(ledger, tmp_path):
-    lost = write(tmp_path, "b.parquet", unit_log(2).with_columns(user=pl.lit(None, pl.String)))
-    with pytest.raises(InvalidRowsError, match="rows have no unit"):
-        ledger.append(lost, unit="user")

@@ -267,12 +267,3 @@ def test_hashes_that_are_gone_are_damage(tmp_path):
     assert set(ledger.verify()["found"]) == {"its hash is missing"}
     newest.unlink()
     assert len(ledger.verify())
-
-
-def test_a_ledger_is_a_folder_outside_of_its_sources(tmp_path):
-    random_log(40).write_parquet(tmp_path / "log.parquet")
-    with pytest.raises(nf.OutputError, match="a new ledger needs a folder of its own"):
-        nf.CountsLedger("/dev/null").append(tmp_path / "log.parquet")
-    with pytest.raises(nf.ParameterError, match="the ledger lies among the sources"):
-        nf.CountsLedger(tmp_path / "ledger").append(tmp_path)
-    assert [path.name for path in tmp_path.iterdir()] == ["log.parquet"]
