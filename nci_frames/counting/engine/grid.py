@@ -17,7 +17,9 @@ from nci_frames.counting.engine.groups import GroupNumbers
 from nci_frames.counting.engine.memory import Budget
 from nci_frames.counting.logs.reading import Scan
 
-_CELLS = 1 << 16
+#: Cells into which a digitiser divides the scores: as many as fit the cache of a core, or more if there are
+#: so many thresholds that most rows would otherwise have to be searched.
+_CELLS, _CELLS_OF_A_THRESHOLD, _MOST_CELLS = 1 << 16, 16, 1 << 18
 
 #: Int64 where rows are counted, Float64 where weights are summed.
 Counts = NDArray[np.int64] | NDArray[np.float64]
@@ -38,14 +40,12 @@ class Digitiser:
             edges = thresholds.astype(dtype)
         self.bins = len(edges) + 1
         finite = edges[np.isfinite(edges)]
-        low, high = (finite[0], finite[-1]) if len(finite) else (dtype(0), dtype(0))
-        with np.errstate(over="ignore", divide="ignore"):
-            scale = dtype(_CELLS) / (high - low)
-        # With one finite threshold, or a range that exceeds the precision, all thresholds are in one cell.
-        self._even = bool(np.isfinite(scale) and scale > 0)
-        self._low, self._scale = low, scale
-        cells = self._cell(edges)
-        per_cell = np.bincount(cells, minlength=_CELLS)
+        ends = finite[[0, -1]] if len(finite) else np.zeros(2, dtype)
+        cells = min(max(_CELLS, _CELLS_OF_A_THRESHOLD * len(edges)), _MOST_CELLS)
+        # Whichever leaves fewer thresholds together in a cell.
+        ways = (_Even(ends[0], ends[1], cells), _ByDigits(ends[0], ends[1], cells))
+        found = [(cell, np.bincount(cell(edges), minlength=cells)) for cell in ways]
+        self._cell, per_cell = min(found, key=lambda way: int(way[1][way[1] > 1].sum()))
         below = np.concatenate([[0], np.cumsum(per_cell)[:-1]]).astype(np.intp)
         # The complement of the number, which is negative, marks a cell with several thresholds.
         self._below = np.where(per_cell > 1, ~below, below)
@@ -70,15 +70,55 @@ class Digitiser:
             reached += (scores >= self._edges.take(reached + (step - 1))) * step
         return reached
 
-    def _cell(self, scores: NDArray[np.floating]) -> NDArray[np.intp]:
-        """Return the cell of each score. It must only be monotone in the score."""
+
+class _Even:
+    """Cells of equal width between two numbers. A cell must only be monotone in the score."""
+
+    def __init__(self, low: np.floating, high: np.floating, cells: int) -> None:
+        with np.errstate(over="ignore", divide="ignore"):
+            scale = type(low)(cells) / (high - low)
+        # With one finite threshold, or a range that exceeds the precision, all thresholds are in one cell.
+        self._even = bool(np.isfinite(scale) and scale > 0)
+        self._low, self._scale, self._last = low, scale, cells - 1
+
+    def __call__(self, scores: NDArray[np.floating]) -> NDArray[np.intp]:
+        """Return the cell of each score."""
         if not self._even:
             return np.zeros(len(scores), np.intp)
         with np.errstate(over="ignore"):
             place = scores - self._low
             place *= self._scale
-        np.clip(place, 0, _CELLS - 1, out=place)
+        np.clip(place, 0, self._last, out=place)
         return place.astype(np.intp)
+
+
+class _ByDigits:
+    """Cells of as many numbers of the type each: their widths grow with the magnitude of the score."""
+
+    def __init__(self, low: np.floating, high: np.floating, cells: int) -> None:
+        self._negative = bool(low < 0)
+        first, last = map(int, self._ranks(np.array([low, high])))
+        # One bit at least is shifted out, so that the distance of two ranks is no number beyond the type.
+        self._shift = 1
+        while (last >> self._shift) - (first >> self._shift) >= cells:
+            self._shift += 1
+        self._first, self._last = first >> self._shift, cells - 1
+
+    def __call__(self, scores: NDArray[np.floating]) -> NDArray[np.intp]:
+        """Return the cell of each score."""
+        ranks = self._ranks(scores) >> self._shift
+        ranks -= self._first
+        np.clip(ranks, 0, self._last, out=ranks)
+        return ranks.astype(np.intp)
+
+    def _ranks(self, scores: NDArray[np.floating]) -> NDArray[np.signedinteger]:
+        """Return an integer that rises with the score; below 0 only if cells begin there."""
+        kind: type[np.signedinteger] = np.int32 if scores.dtype == np.float32 else np.int64
+        if not self._negative:  # all below 0, also -0.0, are in the first cell
+            return scores.view(kind)
+        bits = (scores + 0).view(kind)  # -0.0 becomes 0.0
+        bits ^= (bits >> np.iinfo(kind).bits - 1) & np.iinfo(kind).max
+        return bits
 
 
 class CellCounts:

@@ -23,6 +23,8 @@ Positives = list[NDArray[np.floating]]
 #: Positives take at most so large a part of the memory for counts.
 _PART_OF_MEMORY = 8
 _BYTES = 16
+#: Positives that are looked at in each share, if a model has more: bins hold a sixteenth less than they may.
+_PARTS_OF_A_SHARE = 16
 
 
 def read_positives(scan: Scan, budget: Budget) -> Positives | None:
@@ -45,48 +47,45 @@ def read_positives(scan: Scan, budget: Budget) -> Positives | None:
     return [np.sort(rows["score"].to_numpy() + 0) for _, rows in in_order]
 
 
-def cut_evenly(positives: Positives, share: float) -> Floats | None:
+def cut_evenly(positives: Positives, share: float, most: int = MOST_THRESHOLDS) -> Floats | None:
     """Return thresholds from each of which to the next no model has more than a share of its positives.
 
     The only exception are positives with one score, from which to the next number there is a bin of its own.
-    None if the thresholds are too many.
+    None if they are more than *most*.
     """
-    dtype = positives[0].dtype.type
-    sizes = np.array([len(mine) for mine in positives])
-    scores, stops = np.concatenate(positives), np.cumsum(sizes)
-    most = np.maximum((share * sizes).astype(np.int64), 1)
-    places = stops - sizes  # of each model, its first positive that reaches the last threshold
-    grid = [scores[places].min()]
-    while len(grid) < MOST_THRESHOLDS and np.isfinite(grid[-1]) | (len(grid) == 1):
-        at = grid[-1]
-        near = np.minimum(places + most + 1, stops)
-        places = _first_reaching(scores, places, near, at)
-        # Ties may hold more than a share.
-        far = np.flatnonzero((places == near) & (near < stops))
-        if len(far):
-            places[far] = _first_reaching(scores, places[far], stops[far], at)
-        ends = places + most
-        ends = ends[ends < stops]
-        if not len(ends):
-            # Negatives above all positives are apart from the last of these.
-            highest = np.array([scores.max()])
-            return np.unique(np.append(grid, successors(highest, dtype))).astype(np.float64)
-        end = scores[ends].min()
-        grid.append(end if end > at else successors(np.array([at]), dtype)[0])
-    return None if len(grid) >= MOST_THRESHOLDS else np.array(grid, np.float64)
+    thinned, allowed = zip(*(_thinned(mine, share) for mine in positives), strict=True)
+    scores, models = np.concatenate(thinned), np.repeat(np.arange(len(thinned)), [*map(len, thinned)])
+    order = np.argsort(scores, kind="stable")
+    scores = scores[order]
+    lowest, highest = min(mine[0] for mine in positives), max(mine[-1] for mine in positives)
+    # Negatives above all positives are apart from the last of these.
+    grid = [lowest, highest, *successors(np.array([highest]), scores.dtype.type)]
+    first, after = (np.searchsorted(scores, scores, side) for side in ("left", "right"))
+    model_of, place, at = models[order].tolist(), 0, lowest
+    left = list(allowed)
+    while place < len(model_of):
+        model = model_of[place]
+        left[model] -= 1
+        place += 1
+        if left[model] >= 0:
+            continue
+        if len(grid) == most:
+            return None
+        score = scores[place - 1]
+        if score > at:
+            at, place = score, int(first[place - 1])
+        else:  # ties may hold more than a share
+            at, place = successors(np.array([score]), scores.dtype.type)[0], int(after[place - 1])
+        grid.append(at)
+        left = list(allowed)
+    return np.unique(grid).astype(np.float64)
 
 
-def _first_reaching(
-    scores: NDArray[np.floating], low: NDArray[np.int64], high: NDArray[np.int64], at: np.floating
-) -> NDArray[np.int64]:
-    """Return, for each range of ascending scores, the place of the first that reaches *at*, or its end."""
-    low, high = low.copy(), high.copy()
-    while len(left := np.flatnonzero(low < high)):
-        middle = (low[left] + high[left]) >> 1
-        below = scores[middle] < at
-        low[left[below]] = middle[below] + 1
-        high[left[~below]] = middle[~below]
-    return low
+def _thinned(mine: NDArray[np.floating], share: float) -> tuple[NDArray[np.floating], int]:
+    """Return every so-and-so-many-th of ascending scores, and how many of these hold a share at most."""
+    most = max(int(share * len(mine)), 1)
+    step = max(most // _PARTS_OF_A_SHARE, 1)
+    return mine[step - 1 :: step], (most + 1) // step - 1
 
 
 def cut_wide(grid: Floats, positives: Positives, widths: Floats, tolerance: float) -> Floats:
