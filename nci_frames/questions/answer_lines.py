@@ -44,23 +44,17 @@ _Row = dict[str, Any]
 def here_lines(answer: Answer, /) -> list[str]:
     """Return what is said at the prevalence of the answer: all lines but that of the order elsewhere."""
     lines = [f"{_place(answer)}, by {_measure(answer)}:"]
-    best, others = _ranked(answer)
+    best, chosen, doubted, said = _read(answer)
     if not best:
         return [*lines, _nothing(answer)]
     first = best[0]
-    doubt = _doubt(best, others, tested=answer.tested)
-    chosen, rest = (best, others) if doubt else _apart(best, others)
     thresholds = {row["threshold"] for row in best if row["threshold"] is not None}
     at = f", threshold {format_threshold(thresholds.pop())}" if len(thresholds) == 1 else ""
-    here = f"{at}; in this log" if doubt else f"{at}:"
+    here = f"{at}; in this log" if doubted else f"{at}:"
     if len(chosen) > len(best):
         here = f", {_NEAR}: {first['model']}{at}, has"
-    lines.append(f"choose {_any(_names(chosen))}{here} {_value(answer, first)}")
-    if doubt:
-        lines.append(doubt)
-    elif answer.tested and rest:
-        lines.append(_rivals(rest, all_others=rest == others))
-    if doubt:
+    lines += [f"choose {_any(_names(chosen))}{here} {_value(answer, first)}", *([said] if said else [])]
+    if doubted:
         # What depends on the value is as little known.
         first |= {"precision": None}
     return [*lines, *([_work(answer, first)] if first["pos_fraction"] is not None else [])]
@@ -68,28 +62,31 @@ def here_lines(answer: Answer, /) -> list[str]:
 
 def short_answer(answer: Answer, /) -> str:
     """Return the answer as one sentence."""
-    best, others = _ranked(answer)
+    best, chosen, doubted, said = _read(answer)
     if not best:
         return f"{_place(answer)}: {_nothing(answer)}"
-    doubt = _doubt(best, others)
-    chosen, rest = (best, others) if doubt else _apart(best, others)
-    said = doubt or (_rivals(rest, all_others=rest == others) if rest else "")
-    here = "in this log " if doubt else ""
+    here = "in this log " if doubted else ""
     if len(chosen) > len(best):
         here = f"{_NEAR}: {best[0]['model']} has "
-    words = [
-        f"{_place(answer)}: {_any(_names(chosen))}, {here}{_value(answer, best[0])}",
-        said,
-        order_line(answer),
-    ]
-    return "; ".join(filter(None, words))
+    first = f"{_place(answer)}: {_any(_names(chosen))}, {here}{_value(answer, best[0])}"
+    return "; ".join(filter(None, [first, said, order_line(answer)]))
 
 
-def _ranked(answer: Answer) -> tuple[list[_Row], list[_Row]]:
-    """Return the rows of the best models, and those of the others that have a rank."""
+def _read(answer: Answer) -> tuple[list[_Row], list[_Row], bool, str]:
+    """Return the best models, these with those as good, whether the value is doubtful, and a sentence.
+
+    The sentence says why it is, or how the others compare; it is empty where nothing can be said.
+    """
     ranked = [row for row in answer.models.iter_rows(named=True) if row["rank"] is not None]
     best = [row for row in ranked if row["rank"] == 1]
-    return best, ranked[len(best) :]
+    others = ranked[len(best) :]
+    doubt = _doubt(best, others, tested=answer.tested) if best else None
+    if doubt is not None:
+        return best, best, True, doubt
+    near = [row for row in others if row["distinguishable"] is False]
+    rest = [row for row in others if row not in near]
+    said = _rivals(rest, all_others=not near) if answer.tested and rest else ""
+    return best, [*best, *near], False, said
 
 
 def _nothing(answer: Answer) -> str:
@@ -159,21 +156,15 @@ def _percent(share: float) -> str:
     return f"{100 * share:.3g} %"
 
 
-def _apart(best: list[_Row], others: list[_Row]) -> tuple[list[_Row], list[_Row]]:
-    """Return the best models with those that are not distinguishable from them, and those that are left."""
-    near = [row for row in others if row["distinguishable"] is False]
-    return [*best, *near], [row for row in others if row not in near]
-
-
 def _rivals(others: Sequence[_Row], *, all_others: bool) -> str:
     """Say how the models that are not among the chosen ones compare with them."""
     untold = _told(others, distinguishable=None)
     if all_others and len(untold) == len(others):
         return "whether it is significantly better than others, this log cannot tell"
     if untold:
-        return f"too few rows to tell: {_some(untold)}"
+        return f"too few rows to tell: {some_models(untold, _SOME)}"
     if not all_others:
-        return f"significantly worse than the best: {_some(_names(others))}"
+        return f"significantly worse than the best: {some_models(_names(others), _SOME)}"
     whom = "the other model" if len(others) == 1 else f"all {len(others):,} others"
     return f"significantly better than {whom}"
 
@@ -186,7 +177,7 @@ def _any(models: Sequence[str]) -> str:
     return " or ".join([", ".join(shown[:-1]), shown[-1]] if len(shown) > 1 else shown)
 
 
-def _doubt(best: Sequence[_Row], others: Sequence[_Row], *, tested: bool = True) -> str | None:
+def _doubt(best: Sequence[_Row], others: Sequence[_Row], *, tested: bool) -> str | None:
     """Say why the log cannot tell the value of the best, and what it tells of the order; None if it can."""
     reason: str | None = best[0]["reason"]
     if best[0]["supported"] or reason is None or not tested:
@@ -234,7 +225,8 @@ def order_line(answer: Answer, /) -> str:
     known = [lead for lead in leads if lead.models]
     models = list(dict.fromkeys(_any(lead.models) for lead in known))
     unknown = [lead for lead in leads if not lead.models]
-    doubt = f"; the log cannot tell the value {_parts(unknown)}" if unknown else ""
+    spans = " and ".join(f"from {format_grid(lead.start)} to {format_grid(lead.end)}" for lead in unknown[:2])
+    doubt = f"; the log cannot tell the value {spans}" if unknown else ""
     if not known:
         span = f"from {format_grid(low)} to {format_grid(high)}"
         return f"at other prevalences this log cannot tell the value ({span})"
@@ -256,11 +248,3 @@ def _uncertain(after: Lead) -> str:
     if after.start_bounds is None:
         return ""
     return f" (95 %: {format_grid(after.start_bounds[0])} to {format_grid(after.start_bounds[1])})"
-
-
-def _parts(leads: Sequence[Lead]) -> str:
-    return " and ".join(f"from {format_grid(lead.start)} to {format_grid(lead.end)}" for lead in leads[:2])
-
-
-def _some(models: Sequence[str]) -> str:
-    return some_models(models, _SOME)

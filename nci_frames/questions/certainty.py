@@ -1,7 +1,9 @@
 """Counts -> how certain a ranking is, and which models may be the best, for those that could be first."""
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import Literal
 
 import numpy as np
@@ -15,6 +17,7 @@ from nci_frames.evaluation.resampling.probability_best import shares_among, shar
 from nci_frames.evaluation.resampling.replicates import Replicates, resample_models
 from nci_frames.evaluation.resampling.resampling import Resampling
 from nci_frames.evaluation.significance.best import best_among, compare_best
+from nci_frames.evaluation.significance.borders import area_curves_of, border_of, own_curves_of
 from nci_frames.questions.units import Drawn
 from nci_frames.schemas.runs import in_runs, rows_where
 
@@ -164,6 +167,45 @@ def _supported(table: pl.DataFrame, values: pl.DataFrame) -> pl.DataFrame:
     """Add whether the log supports the values, from their own table."""
     told = values.select("model", "supported", "reason", __own="prevalence")
     return with_support(table, told, ["model"])
+
+
+def with_borders(
+    winners: pl.DataFrame, logs: Resampled | None, points: pl.DataFrame | None = None, fixed: float = 1.0
+) -> pl.DataFrame:
+    """Add ``lower`` and ``upper``: where a range starts in 95 % of the resampled logs that have the border.
+
+    They are null where the range does not begin where another model ends, or logs are not resampled.
+
+    Parameters
+    ----------
+    winners
+        Ranges of ``winner_ranges`` or ``area_winners``.
+    logs
+        What to resample; None for sums of weights.
+    points
+        The operating points that compete; None for areas.
+    fixed
+        The beta or the prevalence of the ranges of points.
+    """
+    models = winners["model"].to_list()
+    rows: list[tuple[float | None, float | None]] = [(None, None)] * len(models)
+    if logs is not None and len({*models}) > 1 and 0 < fixed < math.inf:
+        axis = winners["over"][0]
+        draws = Resampling(logs.units, logs.over if points is None else None, repeats=logs.repeats)
+        frame = logs.steps if points is None else logs.at(points)
+        kept = frame.filter(pl.col("model").is_in(models))
+        if points is None:
+            found = area_curves_of(kept, draws).get(())
+        else:
+            found = own_curves_of(kept, draws, axis, fixed).get(())
+        changes = zip(pairwise(models), winners["start"][1:], strict=True)
+        for place, ((before, after), at) in enumerate(changes, 1):
+            inside = before != after and 0 < at < (1 if axis == "prevalence" else math.inf)
+            if inside and found is not None and {before, after} <= found.values.keys():
+                border = border_of(found, {"model_a": before, "model_b": after, axis: at}, draws)
+                rows[place] = (border["lower"], border["upper"])
+    bounds = pl.DataFrame(rows, schema={"lower": pl.Float64, "upper": pl.Float64}, orient="row")
+    return winners.with_columns(bounds.get_columns())
 
 
 def _fewer_steps(counts: pl.DataFrame) -> pl.DataFrame:

@@ -20,8 +20,7 @@ from nci_frames.evaluation.resampling.resampling import Resampling
 from nci_frames.evaluation.significance.certified_map import certified_ranges
 from nci_frames.evaluation.significance.folds import compare_folds
 from nci_frames.questions import places
-from nci_frames.questions.border_intervals import with_intervals
-from nci_frames.questions.certainty import LEAST_REPEATS, Resampled, leading_models
+from nci_frames.questions.certainty import LEAST_REPEATS, Resampled, leading_models, with_borders
 from nci_frames.questions.compared import PROBABLE, Compared, computed
 from nci_frames.questions.drawn_curves import report_curves
 from nci_frames.questions.own_thresholds import OwnPoints, best_values
@@ -98,7 +97,7 @@ class LogTables(Compared):
         """The same over beta at ``middle_prevalence``, at the threshold of the points."""
         middle = self.middle_prevalence
         ranges = winner_ranges(self.points, metric="f_beta", over="beta", prevalence=middle)
-        return with_intervals(ranges, self._logs, self.points, fixed=middle)
+        return with_borders(ranges, self._logs, self.points, middle)
 
     @computed
     def folds(self) -> pl.DataFrame | None:
@@ -150,7 +149,7 @@ class LogTables(Compared):
     def area_winners(self) -> pl.DataFrame:
         """The model with the largest PR-AUC over ``prevalence_range``: the columns of ``winners``."""
         ranges = area_winners(self.area_nodes, self.support, *self.prevalence_range)
-        return with_intervals(ranges, self._logs, None, fixed=None)
+        return with_borders(ranges, self._logs)
 
     @computed
     def support(self) -> pl.DataFrame:
@@ -326,4 +325,4 @@ class LogTables(Compared):
     def _prevalence_winners(self, points: pl.DataFrame) -> pl.DataFrame:
         main = self.main_beta
         ranges = winner_ranges(points, metric="f_beta", over="prevalence", beta=main)
-        return with_intervals(ranges, self._logs, points, fixed=main)
+        return with_borders(ranges, self._logs, points, main)

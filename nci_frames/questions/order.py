@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from itertools import combinations
 
 import polars as pl
 
@@ -41,16 +42,6 @@ class Order:
     #: Whether the borders of the leads are exact; otherwise a lead ends somewhere before the next start.
     exact: bool = False
 
-    @property
-    def known(self) -> tuple[Lead, ...]:
-        """The leads that the log supports."""
-        return tuple(lead for lead in self.leads if lead.models)
-
-    @property
-    def unknown(self) -> tuple[Lead, ...]:
-        """The ranges over which the log cannot tell who leads."""
-        return tuple(lead for lead in self.leads if not lead.models)
-
 
 def read_leads(winners: pl.DataFrame, /, *, low: float, high: float) -> tuple[Lead, ...]:
     """Read from winner ranges over prevalence the exact ranges in which each model leads.
@@ -79,7 +70,7 @@ def read_leads(winners: pl.DataFrame, /, *, low: float, high: float) -> tuple[Le
     return tuple(lead for lead in leads if lead.start < lead.end or low == high)
 
 
-def read_order(ranking: pl.DataFrame, /, *, over: str = "prevalence") -> Order:
+def read_order(ranking: pl.DataFrame, /) -> Order:
     """Read from the rows of one metric where the best model and the order of models change.
 
     A tie at one value of the grid is not a change: two models change places if one is ahead before it and the
@@ -92,11 +83,11 @@ def read_order(ranking: pl.DataFrame, /, *, over: str = "prevalence") -> Order:
     (Overtaking(winner='b', loser='a', before=0.01, after=0.1),)
     """
     told = pl.col("supported") if "supported" in ranking.columns else pl.lit(value=True)
-    table = ranking.select("model", over, "rank", told.alias("supported")).drop_nulls(["model", over, "rank"])
-    apart = table.sort(over, "rank", "model").partition_by(over, as_dict=True, maintain_order=True)
+    table = ranking.select("model", "prevalence", "rank", supported=told)
+    ranked = table.drop_nulls(["model", "prevalence", "rank"]).sort("prevalence", "rank", "model")
     columns = [
         (at, dict(rows.filter("supported").select("model", "rank").iter_rows()))
-        for (at,), rows in apart.items()
+        for (at,), rows in ranked.group_by("prevalence", maintain_order=True)
     ]
     return Order(_leads(columns), _overtakings(columns))
 
@@ -112,19 +103,17 @@ def _leads(columns: Sequence[tuple[float, dict[str, int]]]) -> tuple[Lead, ...]:
 
 def _overtakings(columns: Sequence[tuple[float, dict[str, int]]]) -> tuple[Overtaking, ...]:
     """Follow each pair from left to right, and note where its order reverses the last order without a tie."""
-    last: dict[tuple[str, str], tuple[bool, float]] = {}
+    last: dict[tuple[str, str], tuple[str, float]] = {}
     found: list[Overtaking] = []
     for at, ranks in columns:
-        models = sorted(ranks)
-        for i, a in enumerate(models):
-            for b in models[i + 1 :]:
-                if ranks[a] == ranks[b]:
-                    continue
-                a_leads = ranks[a] < ranks[b]
-                before = last.get((a, b))
-                if before is not None and before[0] != a_leads:
-                    found.append(Overtaking(*((a, b) if a_leads else (b, a)), before[1], at))
-                last[a, b] = (a_leads, at)
+        for a, b in combinations(sorted(ranks), 2):
+            if ranks[a] == ranks[b]:
+                continue
+            first, second = (a, b) if ranks[a] < ranks[b] else (b, a)
+            before, since = last.get((a, b), (first, at))
+            if before != first:
+                found.append(Overtaking(first, second, since, at))
+            last[a, b] = (first, at)
     return tuple(found)
 
 
@@ -138,13 +127,16 @@ def order_lines(by: str, order: Order) -> list[str]:
     """
     if not order.leads:
         return [f"By {by} the models cannot be ordered: none has a defined value."]
-    if not order.known:
+    known = [lead for lead in order.leads if lead.models]
+    if not known:
         return [f"By {by} this log cannot tell the value at any prevalence compared."]
     unknown = "".join(
-        f" {_span(lead).capitalize()} this log cannot tell the value." for lead in order.unknown
+        f" {_span(lead).capitalize()} this log cannot tell the value."
+        for lead in order.leads
+        if not lead.models
     )
-    if not order.overtakings and len(order.known) == 1:
-        leaders = order.known[0].models
+    if not order.overtakings and len(known) == 1:
+        leaders = known[0].models
         are = "is" if len(leaders) == 1 else "are"
         return [
             f"By {by} the order does not change: {some_models(leaders)} {are} ahead in this log, and no two "
@@ -152,10 +144,10 @@ def order_lines(by: str, order: Order) -> list[str]:
         ]
     leads = "; ".join(
         f"{some_models(lead.models)} {'leads' if len(lead.models) == 1 else 'lead'} {_span(lead)}"
-        for lead in order.known
+        for lead in known
     )
-    exact = " These borders are exact for this log." if order.exact and len(order.known) > 1 else ""
-    bounded = any(lead.start_bounds for lead in order.known)
+    exact = " These borders are exact for this log." if order.exact and len(known) > 1 else ""
+    bounded = any(lead.start_bounds for lead in known)
     drawn = " In brackets: where they are in 95 % of the resampled logs that have them." if bounded else ""
     lines = [f"By {by} the order changes: {leads}.{exact}{drawn}{unknown}"]
     lines += [

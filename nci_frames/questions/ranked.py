@@ -14,7 +14,6 @@ from nci_frames.tables.numbers import format_grid
 
 #: What models are ranked by: what was asked, F-beta of each model at its own best threshold, F-beta at the
 #: threshold of the comparison, or the area over all thresholds.
-#: comparison, or the area over all thresholds.
 Measure = Literal["asked", "own", "f_beta", "pr_auc"]
 
 
@@ -64,44 +63,36 @@ def ranked_tables(comparison: Comparison, /) -> tuple[RankedTable, ...]:
     'F1 over prevalence'
     """
     beta, prevalence = comparison.main_beta, comparison.middle_prevalence
-    own, at = own_threshold_words(comparison), f"at threshold {comparison.threshold:g}"
-    over_prevalence = f"F{beta:g} over prevalence"
-    over_beta = f"F-beta over beta at prevalence η = {format_grid(prevalence)}"
-    best, f_beta = comparison.best, comparison.projection.filter(metric="f_beta")
+    at = f"at threshold {comparison.threshold:g}"
+    where = {"asked": "as asked", "own": own_threshold_words(comparison), "f_beta": at}
+    labels = {"own": ", own thresholds", "f_beta": f" {at}"}
+    names = {"pr_auc": "PR-AUC"}
 
-    def over_eta(
-        name: str, measure: Measure, title: str, where: str, label: str, rows: pl.DataFrame
-    ) -> RankedTable:
-        rows = _grouped(rows, comparison, measure)
-        return RankedTable(name, measure, "prevalence", title, where, label, rows)
+    def over_prevalence(name: str, measure: Measure, rows: pl.DataFrame) -> RankedTable:
+        what = names.get(measure, f"F{beta:g}")
+        return RankedTable(
+            name, measure, "prevalence", f"{what} over prevalence", where.get(measure, "all thresholds"),
+            f"{what} over η{labels.get(measure, '')}", _grouped(rows, comparison, measure),
+        )  # fmt: skip
+
+    def over_beta(name: str, measure: Measure, table: pl.DataFrame) -> RankedTable:
+        title = f"F-beta over beta at prevalence η = {format_grid(prevalence)}"
+        label, rows = f"F-beta over β{labels[measure]}", table.filter(prevalence=prevalence)
+        return RankedTable(name, measure, "beta", title, where[measure], label, rows)
 
     asked: list[RankedTable] = []
     if not (comparison.question.own and comparison.question.f_beta) and comparison.question.area is None:
-        name = title_of(comparison.said.metric)
-        rows = comparison.answer_over_prevalence
-        words = "as asked"
-        asked = [over_eta("asked", "asked", f"{name} over prevalence", words, f"{name} over η", rows)]
-    areas = comparison.areas.filter(metric="pr_auc")
+        names["asked"] = title_of(comparison.said.metric)
+        asked = [over_prevalence("asked", "asked", comparison.answer_over_prevalence)]
+    best, f_beta = comparison.best, comparison.projection.filter(metric="f_beta")
     return (
         *asked,
-        over_eta(
-            "own_over_prevalence", "own", over_prevalence, own, f"F{beta:g} over η, own thresholds",
-            best.filter(beta=beta),
-        ),
-        over_eta(
-            "f_beta_over_prevalence", "f_beta", over_prevalence, at, f"F{beta:g} over η {at}",
-            f_beta.filter(beta=beta),
-        ),
-        over_eta("pr_auc", "pr_auc", "PR-AUC over prevalence", "all thresholds", "PR-AUC over η", areas),
-        RankedTable(
-            "own_over_beta", "own", "beta", over_beta, own, "F-beta over β, own thresholds",
-            best.filter(prevalence=prevalence),
-        ),
-        RankedTable(
-            "f_beta_over_beta", "f_beta", "beta", over_beta, at, f"F-beta over β {at}",
-            f_beta.filter(prevalence=prevalence),
-        ),
-    )  # fmt: skip
+        over_prevalence("own_over_prevalence", "own", best.filter(beta=beta)),
+        over_prevalence("f_beta_over_prevalence", "f_beta", f_beta.filter(beta=beta)),
+        over_prevalence("pr_auc", "pr_auc", comparison.areas.filter(metric="pr_auc")),
+        over_beta("own_over_beta", "own", best),
+        over_beta("f_beta_over_beta", "f_beta", f_beta),
+    )
 
 
 def _grouped(rows: pl.DataFrame, comparison: Comparison, measure: Measure) -> pl.DataFrame:
