@@ -85,8 +85,9 @@ def read_batches(
 
 def _arrays(batch: pl.DataFrame, *columns: str) -> Iterator[tuple[NDArray[Any], ...]]:
     """Yield some columns as arrays, piece by piece as they are in memory: one array would be a copy."""
-    found = batch.select(columns)
+    # Not by select, which waits for the threads that read the next rows.
+    found = [batch[column] for column in columns]
     if len({tuple(column.chunk_lengths()) for column in found}) > 1:
-        found = found.rechunk()
+        found = [column.rechunk() for column in found]
     for pieces in zip(*(column.get_chunks() for column in found), strict=True):
         yield tuple(piece.to_numpy() for piece in pieces)
