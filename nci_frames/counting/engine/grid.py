@@ -97,7 +97,7 @@ class _ByDigits:
 
     def __init__(self, low: np.floating, high: np.floating, cells: int) -> None:
         self._negative = bool(low < 0)
-        first, last = map(int, self._ranks(np.array([low, high])))
+        first, last = map(int, self._ranks(np.array([low, high]) + 0))  # -0.0 becomes 0.0
         # One bit at least is shifted out, so that the distance of two ranks is no number beyond the type.
         self._shift = 1
         while (last >> self._shift) - (first >> self._shift) >= cells:

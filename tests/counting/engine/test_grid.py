@@ -11,7 +11,7 @@ import hypothesis.strategies as st
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis.extra.numpy import arrays
 from polars.testing import assert_frame_equal
 
@@ -41,6 +41,7 @@ def scanned(log: pl.DataFrame | Path, **columns: object) -> tuple[pl.LazyFrame, 
     return predictions, scan
 
 
+@example(grid=[0.0, -1e-300], scores=np.zeros(1), dtype=np.float32)  # in single precision -0.0, as low as 0.0
 @given(
     grid=st.lists(st.floats(allow_nan=False), min_size=1, max_size=50, unique=True),
     scores=arrays(np.float64, 40, elements=st.floats(allow_nan=False)),
