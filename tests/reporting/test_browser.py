@@ -11,7 +11,7 @@ from tests.hostile import UNDRAWABLE
 pytestmark = pytest.mark.browser
 
 LINES = ".mark-line path[d*='L']"  # a model without a value has an empty path
-FEW = {"prevalence": GRID[::4], "beta": [0.25, 0.5, 1.0, 2.0, 4.0]}
+FEW = {"prevalence": GRID[::6], "beta": [0.5, 1.0, 2.0]}
 #: The last one is a colour of the theme.
 MODELS = {name: (0.9 - 0.1 * i, 0.2 / 1.8**i) for i, name in enumerate([*HOSTILE, "#1f2328"])}
 

@@ -13,8 +13,8 @@ from tests.page_matrix import MODELS, SEGMENTS, compared, counted
 
 pytestmark = [pytest.mark.browser, pytest.mark.thorough]
 
-#: Models and segments: the fewest and the most of either, of a smaller log. `make pages` looks at all pairs.
-PAIRS = [(2, 2000), (92, 0)]
+#: Models and segments: the fewest of either, and many of the other. `make pages` looks at all pairs.
+PAIRS = [(2, 120), (92, 0)]
 EVERY = [pytest.param((*pair, True), marks=pytest.mark.slow) for pair in itertools.product(MODELS, SEGMENTS)]
 #: A4 within margins of a centimetre.
 SHEET = {"width": 718, "height": 1046}
@@ -126,7 +126,7 @@ def test_on_every_screen_nothing_is_found(opened):
     assert sideways(page) <= 0
     for place in ("nav", "#segment-search", ".csv"):
         assert page.locator(place).first.is_visible() is False
-    if (models, segments) == (92, 0):
+    if not segments:
         assert page.pdf().startswith(b"%PDF")
     page.emulate_media(media="screen")
 

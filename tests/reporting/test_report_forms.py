@@ -99,8 +99,8 @@ def test_json_says_what_the_frames_say():
 
 @pytest.mark.thorough
 def test_equal_comparisons_give_equal_text_whatever_the_order_of_rows():
-    tables = comparison(segments=["DE", None])
-    again = comparison(dict(reversed(MODELS.items())), segments=["DE", None])
+    few: dict[str, Any] = {"segments": ["DE", None], "prevalence": [0.001, 0.01, 0.1], "beta": [0.5, 1.0]}
+    tables, again = comparison(**few), comparison(dict(reversed(MODELS.items())), **few)
     assert render_json(tables) == render_json(again)
     assert render_markdown(tables) == render_markdown(again)
     text = render_json(tables)
@@ -258,7 +258,7 @@ def test_a_tie_and_many_names_are_told_shortly():
 @pytest.mark.thorough
 @pytest.mark.parametrize("betas", [(0.0,), (0.0, math.inf), (0.5, 2.0), (0.0, 1.0)])
 def test_the_main_beta_is_one_that_was_compared(betas):
-    tables = comparison(beta=betas)
+    tables = comparison(beta=betas, prevalence=[0.01, 0.1])
     assert tables.main_beta in betas
     assert not any(table.rows.is_empty() for table in ranked_tables(tables))
     parsed(tables)

@@ -83,6 +83,7 @@ def test_lines_cross_where_exact_arithmetic_says(metric, line, end, data):
 
 
 @pytest.mark.thorough
+@example(data=[("a", 1, 0), ("a", 5, 1), ("b", 0, 2), ("b", 5, 0), ("b", 7, 1)])
 @given(data=points)
 def test_curves_cross_where_a_pair_alone_does(data):
     """The best points of two models by MCC, place by place, and a root between by another method."""
@@ -109,11 +110,15 @@ def test_curves_cross_where_a_pair_alone_does(data):
         for left, right in itertools.pairwise(told):
             if (difference[left] > 0) != (difference[right] > 0):
                 root = brentq(lambda x, a=a, b=b: float(mcc(a, x) - mcc(b, x)), places[left], places[right])
-                expected.append(((a, b) if difference[left] > 0 else (b, a), 1 / (1 + np.exp(-root))))
+                low, eta, high = 1 / (1 + np.exp(-np.array([places[left], root, places[right]])))
+                # Models that are equal over a range change places anywhere in it.
+                width = high - low if right > left + 1 else 0.0
+                expected.append(((a, b) if difference[left] > 0 else (b, a), eta, width))
     expected.sort()
     rows = found.select("model_a", "model_b", "prevalence").rows()
-    assert [(a, b) for a, b, _ in rows] == [pair for pair, _ in expected]
-    assert [eta for *_, eta in rows] == pytest.approx([eta for _, eta in expected], rel=1e-9)
+    assert [(a, b) for a, b, _ in rows] == [pair for pair, _, _ in expected]
+    for (*_, eta), (_, root, width) in zip(rows, expected, strict=True):
+        assert eta == pytest.approx(root, rel=1e-9, abs=width)
 
 
 def test_many_models_are_compared_in_several_parts(monkeypatch):

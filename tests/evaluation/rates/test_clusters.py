@@ -166,7 +166,7 @@ def test_few_units_allow_for_a_common_kind_that_the_log_may_lack(
     units: int, share: float, rate: float
 ) -> None:
     """One host of ten is faulty, and 7 % of logs with 25 hosts have none of them."""
-    rng, logs = np.random.default_rng(units), 400
+    rng, logs = np.random.default_rng(units), 200
     hits = rng.binomial(200, np.where(rng.random((logs, units)) < share, rate, 0.01))
     cells = {"fp": hits.ravel(), "tn": 200 - hits.ravel()}
     names = {
