@@ -7,7 +7,6 @@ from functools import cached_property, partial
 import polars as pl
 
 from nci_frames.evaluation.areas.area import Area
-from nci_frames.evaluation.crossovers.winners import winner_ranges
 from nci_frames.evaluation.metrics import asked_metric, called_metric, pos_fraction, precision
 from nci_frames.evaluation.projection.projection import project_checked
 from nci_frames.evaluation.projection.ranking import rank_models
@@ -89,7 +88,7 @@ class Asked:
         ranked = self._ranked(prevalence)
         told = self._distinguishable(prevalence) if tested else None
         if told is None:
-            told = pl.DataFrame(schema={**ranked.select(_AT).schema, "distinguishable": pl.Boolean})
+            told = ranked.select(*_AT, distinguishable=pl.lit(None, pl.Boolean)).clear()
         ranked = ranked.join(told, on=_AT, how="left", nulls_equal=True)
         # The best cannot be told from itself.
         differs = pl.when(pl.col("rank") == 1).then(statement=False).otherwise("distinguishable")
@@ -133,7 +132,8 @@ class Asked:
     def _values(self, prevalence: Sequence[float]) -> pl.DataFrame:
         points = self._points(prevalence)
         if self.own is not None:
-            table = self._kept_at("own", prevalence, partial(self._own_values, self.own))
+            best = partial(best_values, self.own, self.log)
+            table = self._kept_at("own", prevalence, lambda etas: best(crossed(etas, [self.question.beta])))
         else:
             points = self._bounded(points)
             table = self._projected(points, prevalence)
@@ -158,10 +158,6 @@ class Asked:
             *_AT, *(pl.col(side).alias(f"pos_fraction_{side}") for side in ("lower", "upper") if band)
         )
 
-    def _own_values(self, own: OwnPoints, prevalence: list[float]) -> pl.DataFrame:
-        log, at = self.log, crossed(prevalence, [self.question.beta])
-        return best_values(own, log.judged, at, units=log.drawn.units, over=log.repeat)
-
     def _projected(self, points: pl.DataFrame, prevalence: Sequence[float]) -> pl.DataFrame:
         table = project_checked(
             points,
@@ -176,11 +172,11 @@ class Asked:
             table = points.select(_RATES).join(table, on=["model", "threshold"], nulls_equal=True)
         if not self.question.own or self.log.judged is None:
             return table
-        value = pl.col("__judged")
+        judged, value = self._kept_at("judged", prevalence, self._cross_fitted), pl.col("__judged")
         known = pl.col("lower").is_not_null() & value.is_not_null()
         # The bounds are those of the threshold of the log, widened to hold the value on other rows.
         return (
-            table.join(self._judged(prevalence), on=_AT, how="left", nulls_equal=True)
+            table.join(judged, on=_AT, how="left", nulls_equal=True)
             .with_columns(
                 value=value,
                 lower=pl.when(known).then(pl.min_horizontal("lower", value)),
@@ -197,10 +193,6 @@ class Asked:
         on = ["model", "threshold"]
         return points.join(bounds.select(*on, *added), on=on, how="left", nulls_equal=True)
 
-    def _judged(self, prevalence: Sequence[float]) -> pl.DataFrame:
-        """Return the value of each model at its best threshold, on rows that it was not chosen on."""
-        return self._kept_at("judged", prevalence, self._cross_fitted)
-
     def _kept_at(
         self, name: str, prevalence: Sequence[float], make: Callable[[list[float]], pl.DataFrame]
     ) -> pl.DataFrame:
@@ -212,13 +204,12 @@ class Asked:
         return known.filter(pl.col("prevalence").is_in(list(prevalence)))
 
     def _cross_fitted(self, prevalence: list[float]) -> pl.DataFrame:
-        repeat, units = self.log.repeat, self.log.drawn.units
-        counts = self.log.total if self.log.judged is None else self.log.judged
-        fitted = cross_fit(
-            counts, metric=self._metric, prevalence=prevalence, beta=self.question.beta, units=units
-        )
-        if repeat is not None:
-            fitted = averaged(fitted, repeat)
+        """Return the value of each model at its best threshold, on rows that it was not chosen on."""
+        drawn, beta = self.log.drawn, self.question.beta
+        counts = drawn.by_repeat
+        fitted = cross_fit(counts, metric=self._metric, prevalence=prevalence, beta=beta, units=drawn.units)
+        if drawn.repeat is not None:
+            fitted = averaged(fitted, drawn.repeat)
         return self._everywhere(fitted.select(*_AT, pl.col("value").alias("__judged")), prevalence)
 
     def _areas(self, prevalence: Sequence[float], area: Area) -> pl.DataFrame:
@@ -266,23 +257,17 @@ class Asked:
         if not self.log.resampled:
             return None
         if self._area is not None:
-            steps, over = self._logs.curves(self._area), self._logs.over
-            return self._kept_at("tested", prevalence, lambda etas: self._compared(steps, etas, over=over))
-        if self.question.own:
-            hull = self._logs.at(roc_convex_hull(self.rates if self.own is None else self.own.points))
-            return self._kept_at("tested", prevalence, lambda etas: self._compared(hull, etas))
-        if self.question.alerts is not None:
-            return self._kept_at("tested", prevalence, lambda etas: self._compared(self._logs.by_unit, etas))
-        points = self._points(prevalence).filter(prevalence=prevalence[0]).drop("prevalence")
-        return self._compared(self._logs.at(points), prevalence)
+            counts = self._logs.curves(self._area)
+        elif self.question.own:
+            counts = self._logs.at(roc_convex_hull(self.rates if self.own is None else self.own.points))
+        elif self.question.alerts is not None:
+            counts = self._logs.by_unit
+        else:
+            points = self._points(prevalence).filter(prevalence=prevalence[0]).drop("prevalence")
+            return self._compared(self._logs.at(points), prevalence)
+        return self._kept_at("tested", prevalence, lambda etas: self._compared(counts, etas))
 
-    def _compared(
-        self,
-        counts: pl.DataFrame,
-        prevalence: Sequence[float],
-        *,
-        over: str | None = None,
-    ) -> pl.DataFrame:
+    def _compared(self, counts: pl.DataFrame, prevalence: Sequence[float]) -> pl.DataFrame:
         found = compare_best(
             counts,
             metric=self._metric,
@@ -291,21 +276,10 @@ class Asked:
             threshold="own" if self.question.own else None,
             pos_fraction=self.question.share,
             units=self._logs.units,
-            over=over,
+            over=None if self._area is None else self._logs.over,
             repeats=self.repeats,
         )
         return self._everywhere(found.select(*_AT, "distinguishable"), prevalence)
-
-    def fixed_winners(self, span: tuple[float, float]) -> pl.DataFrame:
-        """Return the best model over prevalence at the threshold that all models have, exactly."""
-        return winner_ranges(
-            select_operating_points(self.rates, threshold=self.question.threshold),
-            metric=self._metric,
-            over="prevalence",
-            beta=self.question.beta,
-            start=span[0],
-            end=span[1],
-        )
 
     @staticmethod
     def leaders(answers: pl.DataFrame) -> pl.DataFrame:

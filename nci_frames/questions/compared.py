@@ -75,7 +75,7 @@ class Compared:
         #: Repeats of a cross-validation, within each of which areas and own best thresholds are taken before
         #: they are averaged; None without a key of repeats.
         self.repeat_count: int | None = None if repeat is None else self._counts[repeat].n_unique()
-        self._repeat, self._draws = repeat, repeats
+        self._draws = repeats
         if math.isnan(self.threshold):
             raise ParameterError.out_of_range("threshold", self.threshold, "a number")
 

@@ -11,6 +11,7 @@ import polars as pl
 from nci_frames.base.errors import OutsideGridWarning, SchemaError
 from nci_frames.evaluation.areas.areas import compute_areas
 from nci_frames.evaluation.areas.pr import PR_AUC
+from nci_frames.evaluation.crossovers.winners import winner_ranges
 from nci_frames.evaluation.field.prevalences import Field
 from nci_frames.evaluation.metrics import f_beta
 from nci_frames.evaluation.projection.decomposition import KeyValue, decompose_difference
@@ -183,7 +184,11 @@ class Comparison(LogTables):
             return self._asked.leaders(self.answer_over_prevalence).with_columns(**none)
         if question.f_beta and question.beta == self.main_beta:
             return self.winners.select(*columns, *none)
-        return self._asked.fixed_winners((start, end)).select(columns).with_columns(**none)
+        points = select_operating_points(self.rates, threshold=question.threshold)
+        fixed = winner_ranges(
+            points, metric=question.asked, over="prevalence", beta=question.beta, start=start, end=end
+        )
+        return fixed.select(columns).with_columns(**none)
 
     @property
     def asked_prevalence(self) -> float:
@@ -287,9 +292,8 @@ class Comparison(LogTables):
         """  # noqa: D205
         if self.segment_points is None or self.field is None:
             return None
-        return rank_models(
-            project_rates(self.segment_points, metrics=METRICS, prevalence=self.field, beta=self.beta)
-        )
+        points, field = self.segment_points, self.field
+        return rank_models(project_rates(points, metrics=METRICS, prevalence=field, beta=self.beta))
 
     @computed
     def field_areas(self) -> pl.DataFrame | None:
@@ -303,14 +307,9 @@ class Comparison(LogTables):
         """Their averages over the segments, ranked; "micro" is the metric of the traffic."""
         if self.segment_points is None or self.field is None:
             return None
+        points, field = self.segment_points, self.field
         return rank_models(
-            roll_up(
-                self.segment_points,
-                over=self.segments,
-                metrics=METRICS,
-                prevalence=self.field,
-                beta=self.beta,
-            )
+            roll_up(points, over=self.segments, metrics=METRICS, prevalence=field, beta=self.beta)
         )
 
     @computed

@@ -42,8 +42,7 @@ def _draw_over_beta(table: pl.DataFrame, comparison: Comparison) -> Chart:
 
 
 def _bands(comparison: Comparison) -> pl.DataFrame | None:
-    bands = comparison.precision_bands
-    return None if bands is None else of_shown(bands, comparison, most=_MOST_PRECISION_BANDS)
+    return of_shown(comparison.precision_bands, comparison, most=_MOST_PRECISION_BANDS)
 
 
 def _draw_bands(table: pl.DataFrame, comparison: Comparison) -> Chart:

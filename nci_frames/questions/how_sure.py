@@ -11,10 +11,8 @@ from nci_frames.questions.report_question import Chart, ReportQuestion, marks, o
 
 def _by_f_beta(comparison: Comparison) -> pl.DataFrame | None:
     """Return how often each model is the best at its own threshold, where that is what was asked."""
-    sure, question = comparison.best_certainty, comparison.question
-    if sure is None or not (question.own and question.f_beta):
-        return None
-    return of_shown(sure, comparison)
+    asked = comparison.question.own and comparison.question.f_beta
+    return of_shown(comparison.best_certainty, comparison) if asked else None
 
 
 def _by_area(comparison: Comparison) -> pl.DataFrame | None:

@@ -57,9 +57,8 @@ class LogCounts:
         keys = COUNTS.keys(counts.columns)
         for option, wanted in (("segments", segments), ("fold", [fold]), ("repeat", [repeat])):
             COUNTS.need_keys(counts, wanted, option)
-        if any(name in counts.columns for name in COUNTS.derived):
-            # What rates add to counts is not additive.
-            counts = counts.drop(COUNTS.derived, strict=False)
+        # What rates add to counts is not additive.
+        counts = counts.drop(COUNTS.derived, strict=False)
         over = [] if repeat is None else [repeat]
         apart = without_keys(counts, [key for key in keys if key not in (*segments, *over)])
         if unit_counts is None:

@@ -301,8 +301,7 @@ class LogTables(Compared):
 
     @computed
     def _own_values(self) -> pl.DataFrame:
-        log = self._log
-        return best_values(self._own, log.judged, self._own_places, units=log.drawn.units, over=self._repeat)
+        return best_values(self._own, self._log, self._own_places)
 
     @computed
     def _logs(self) -> Resampled | None:

@@ -8,6 +8,7 @@ from nci_frames.evaluation.metrics import f_beta
 from nci_frames.evaluation.projection.averaging import average_over
 from nci_frames.evaluation.significance.cross_fitting import cross_fit_f_beta
 from nci_frames.evaluation.support.flags import point_flags
+from nci_frames.questions.log_counts import LogCounts
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,23 +43,16 @@ class OwnPoints:
         )
 
 
-def best_values(
-    own: OwnPoints,
-    counts: pl.DataFrame | None,
-    places: pl.DataFrame,
-    *,
-    units: str | None = None,
-    over: str | None = None,
-) -> pl.DataFrame:
+def best_values(own: OwnPoints, log: LogCounts, places: pl.DataFrame) -> pl.DataFrame:
     """Return F-beta of each model at its best threshold, at pairs of prevalence and beta.
 
-    With *counts* the value is judged on other rows, and bounds are those of the points; without them, as for
-    sums of weights, it is that of the points. If the counts have the key *over*, thresholds are chosen and
-    judged within each of its values, and the values averaged.
+    The value is judged on other rows, and bounds are those of the points. For sums of weights, which cannot
+    be divided, it is that of the points. With repeats, thresholds are chosen and judged within each of them,
+    and the values averaged.
     """
     chosen = own.at(places)
     values: dict[str, pl.Expr | pl.Series] = {"value": f_beta()}
-    if counts is not None:
+    if log.judged is not None:
         # F-beta rises with TPR and falls with FPR.
         for side, tpr, fpr in (("lower", "tpr_lower", "fpr_upper"), ("upper", "tpr_upper", "fpr_lower")):
             bounds = chosen.with_columns(tpr=pl.col(tpr), fpr=pl.col(fpr))
@@ -66,33 +60,26 @@ def best_values(
     best = chosen.with_columns(
         metric=pl.lit("f_beta"), **values, **point_flags(chosen.columns, needs_fpr=True)
     ).select("model", "threshold", "metric", "prevalence", "beta", *values, "supported", "reason")
-    return best if counts is None else _judged_apart(best, counts, places, units, over)
-
-
-def _judged_apart(
-    best: pl.DataFrame,
-    counts: pl.DataFrame,
-    places: pl.DataFrame,
-    units: str | None,
-    over: str | None,
-) -> pl.DataFrame:
-    """Replace each value by that of ``cross_fit``; the value of the log itself becomes ``optimistic``.
-
-    The bounds are those of the threshold of the log; they are widened to hold the value, where needed.
-    """
-    fitted = cross_fit_f_beta(counts, places, units=units)
-    at = ["model", "prevalence", "beta"]
-    if over is None:
+    if log.judged is None:
+        return best
+    fitted = cross_fit_f_beta(log.judged, places, units=log.drawn.units)
+    at, spread = ["model", "prevalence", "beta"], []
+    if log.repeat is None:
         judged = best.rename({"value": "optimistic"})
         found = fitted.select(*at, "value")
     else:
-        judged, found = best.drop("value"), averaged(fitted, over).select(*at, "value", "std", "optimistic")
+        spread = ["std"]
+        judged, found = (
+            best.drop("value"),
+            averaged(fitted, log.repeat).select(*at, "value", "std", "optimistic"),
+        )
     joined = judged.join(found, on=at, how="left", nulls_equal=True, maintain_order="left")
     known = pl.col("value").is_not_null()
+    # The bounds are those of the threshold of the log, widened to hold the value on other rows.
     wide = {"lower": pl.min_horizontal("lower", "value"), "upper": pl.max_horizontal("upper", "value")}
     return joined.with_columns(
         pl.when(known & pl.col(name).is_not_null()).then(bound).alias(name) for name, bound in wide.items()
-    ).select(*best.columns, "optimistic", *(["std"] if over is not None else []))
+    ).select(*best.columns, "optimistic", *spread)
 
 
 def averaged(fitted: pl.DataFrame, over: str) -> pl.DataFrame:

@@ -20,9 +20,7 @@ from nci_frames.questions.report_question import SECTIONS, Chart, ReportQuestion
 
 TITLE = "How the models compare as the class balance changes"
 
-_ROOMS = (
-    which_model, how_sure, where_it_changes, curves, folds, segments, counted,
-)  # fmt: skip
+_ROOMS = (which_model, how_sure, where_it_changes, curves, folds, segments, counted)
 
 
 def report_questions() -> tuple[ReportQuestion, ...]:

@@ -3,7 +3,7 @@
 import inspect
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeVar
 
 import altair as alt
 import polars as pl
@@ -14,6 +14,7 @@ from nci_frames.questions.comparison import Comparison
 from nci_frames.questions.log_tables import MOST_MODELS
 
 Chart = alt.LayerChart | alt.FacetChart
+Rows = TypeVar("Rows", pl.DataFrame, pl.DataFrame | None)
 
 #: Where a question may stand in a report, in their order.
 SECTIONS = ("answer", "order", "charts", "segments", "data")
@@ -125,9 +126,10 @@ def shown_models(comparison: Comparison, /, *, most: int = MOST_MODELS) -> list[
     return sorted(comparison.leading[:most])
 
 
-def of_shown(table: pl.DataFrame, comparison: Comparison, /, *, most: int = MOST_MODELS) -> pl.DataFrame:
-    """Return the rows of these models."""
-    return table.filter(pl.col("model").is_in(shown_models(comparison, most=most), nulls_equal=True))
+def of_shown(table: Rows, comparison: Comparison, /, *, most: int = MOST_MODELS) -> Rows:
+    """Return the rows of these models, if there is a table."""
+    models = shown_models(comparison, most=most)
+    return None if table is None else table.filter(pl.col("model").is_in(models, nulls_equal=True))
 
 
 def marks(comparison: Comparison, /) -> dict[str, Any]:

@@ -74,9 +74,7 @@ def _few(comparison: Comparison) -> bool:
 
 
 def _areas(comparison: Comparison) -> pl.DataFrame | None:
-    if comparison.segment_areas is None or not _few(comparison):
-        return None
-    return of_shown(comparison.segment_areas, comparison)
+    return of_shown(comparison.segment_areas, comparison) if _few(comparison) else None
 
 
 def _draw_areas(table: pl.DataFrame, comparison: Comparison) -> Chart:

@@ -14,12 +14,12 @@ from nci_frames.base.errors import ParameterError
 from nci_frames.charts.parts.theme import DARK, DASHES, model_style
 from nci_frames.questions.comparison import Comparison
 from nci_frames.questions.ranked import RankedTable, doubt_of, ranked_tables
-from nci_frames.questions.report import TITLE, Answered, answered
-from nci_frames.questions.report_question import ReportQuestion, shown_models
+from nci_frames.questions.report import Answered
+from nci_frames.questions.report_question import shown_models
 from nci_frames.questions.segment_table import segment_numbers, why_untested
 from nci_frames.questions.worst_segments import worst_segments
 from nci_frames.reporting.bundle import vega_bundle
-from nci_frames.reporting.gates import RunSummary
+from nci_frames.reporting.content import Content
 from nci_frames.reporting.live import live_numbers
 from nci_frames.reporting.templates import own, template
 from nci_frames.tables import numbers
@@ -44,47 +44,36 @@ _FILTERS: Mapping[str, Callable[[Any], str]] = {
 }
 
 
-def render_report(
-    comparison: Comparison,
-    /,
-    *,
-    title: str = TITLE,
-    facts: Sequence[tuple[str, str]] = (),
-    scenarios: Mapping[str, float] | None = None,
-    questions: Sequence[ReportQuestion] | None = None,
-    gates: RunSummary | None = None,
-) -> str:
-    """Return the page as text; see ``write_report``. *gates* are those of the job that made it."""
+def render_report(comparison: Comparison, /, **more: Any) -> str:
+    """Return the page as text; *more* is other ``Content``."""
+    content = Content(comparison, **more)
     scripts = [vega_bundle(), *map(own, _SCRIPTS)]
     models = sorted(comparison.points["model"].unique())
     drawn = shown_models(comparison)
     segments = segment_numbers(comparison, drawn)
-    asked = _covered(comparison, scenarios or {})
+    offered, first = _offered(comparison, content.scenarios or {})
     tables = ranked_tables(comparison)
     return template("report.html.jinja", **_FILTERS).render(
-        title=title,
+        **vars(content),
         policy=_policy(scripts),
         css=own("report.css"),
         scripts=scripts,
-        comparison=comparison,
         models=models,
         observed=comparison.observed_prevalence,
         judged_apart="optimistic" in comparison.best.columns,
-        scenarios=_scenarios(comparison, asked),
-        gates=gates,
+        offered=offered,
         legend=_legend(drawn),
         tables=_tables(comparison, tables),
         doubt=doubt_of(tables),
         grouped=comparison.contenders is not None,
-        shown=_filling([_shown(each, comparison) for each in answered(comparison, questions)]),
+        shown=_filling([_shown(each, comparison) for each in content.answered]),
         drawn=drawn if len(drawn) < len(models) else None,
-        live=_script_json(live_numbers(comparison, _opening(comparison, asked))),
+        live=_script_json(live_numbers(comparison, [first, *(eta for _, eta in offered)])),
         dark=_script_json(DARK),
         segments=None if segments is None else _script_json(segments),
         untested=why_untested(comparison),
         worst=worst_segments(comparison),
         shifts=_largest_shifts(comparison.shifts),
-        facts=[(str(label), str(value)) for label, value in facts],
         methods=sorted(comparison.areas["method"].drop_nulls().unique()),
         folds=comparison.fold_count,
         repeats=None if comparison.certainty is None else comparison.certainty["repeats"].max(),
@@ -93,24 +82,20 @@ def render_report(
     )
 
 
-def _covered(comparison: Comparison, scenarios: Mapping[str, float]) -> list[tuple[str, float]]:
-    """Return the scenarios whose prevalence the page covers."""
+def _offered(comparison: Comparison, scenarios: Mapping[str, float]) -> tuple[list[tuple[str, float]], float]:
+    """Return the prevalences that the page offers by name, and the one at which it opens.
+
+    Of the scenarios, the powers of ten and the log's own it offers those that it covers.
+    """
     low, high = comparison.prevalence_range
-    return [(name, value) for name, value in scenarios.items() if low <= value <= high]
-
-
-def _opening(comparison: Comparison, asked: Sequence[tuple[str, float]]) -> list[float]:
-    """Return the prevalences of the buttons, before them the one at which the page opens."""
+    own = [] if comparison.observed_prevalence is None else [("observed", comparison.observed_prevalence)]
+    tens = [(numbers.format_one_in(eta), eta) for eta in _TENS]
+    asked, more = (
+        [(name, eta) for name, eta in named if low <= eta <= high]
+        for named in (scenarios.items(), [*tens, *own])
+    )
     first = asked[0][1] if asked and comparison.question.prevalence is None else comparison.asked_prevalence
-    return [first, *(each["prevalence"] for each in _scenarios(comparison, asked))]
-
-
-def _scenarios(comparison: Comparison, asked: Sequence[tuple[str, float]]) -> list[dict[str, Any]]:
-    """Return the prevalences that the page offers by name: those asked for, powers of ten, the log's own."""
-    own = {} if comparison.observed_prevalence is None else {"observed": comparison.observed_prevalence}
-    tens = {numbers.format_one_in(eta): eta for eta in _TENS}
-    offered = [*asked, *_covered(comparison, tens), *_covered(comparison, own)]
-    return [{"name": name, "prevalence": value} for name, value in offered]
+    return [*asked, *more], first
 
 
 def _legend(models: Sequence[str]) -> list[dict[str, str]]:

@@ -11,9 +11,8 @@ import polars as pl
 from nci_frames.questions.comparison import Comparison
 from nci_frames.questions.order import Order
 from nci_frames.questions.ranked import ranked_tables
-from nci_frames.questions.report import TITLE, answered
-from nci_frames.questions.report_question import ReportQuestion
 from nci_frames.questions.where_it_changes import orders
+from nci_frames.reporting.content import Content
 from nci_frames.schemas import SEGMENT_RANKS
 
 #: Raised when a reader of the older form would misread the newer one.
@@ -35,15 +34,8 @@ _KEYS = {
 }
 
 
-def render_json(
-    comparison: Comparison,
-    /,
-    *,
-    title: str = TITLE,
-    facts: Sequence[tuple[str, str]] = (),
-    questions: Sequence[ReportQuestion] | None = None,
-) -> str:
-    """Return the summary as text. Equal arguments give equal text.
+def render_json(comparison: Comparison, /, **more: Any) -> str:
+    """Return the summary as text; *more* is other ``Content``. Equal arguments give equal text.
 
     >>> import nci_frames as nf
     >>> import polars as pl
@@ -52,10 +44,10 @@ def render_json(
     >>> json.loads(render_json(comparison))["answer"][0]["model"]
     'a'
     """
-    ranks = comparison.segment_ranks
-    content = {
+    content, ranks = Content(comparison, **more), comparison.segment_ranks
+    written = {
         "schema": SCHEMA_VERSION,
-        "title": title,
+        "title": content.title,
         "question": dataclasses.asdict(comparison.question),
         "answer": comparison.answer.to_dicts(),
         "prevalence": comparison.prevalence,
@@ -72,7 +64,7 @@ def render_json(
                 "sentences": shown.sentences,
                 "rows": shown.table.to_dicts() if shown.sentences is None else None,
             }
-            for shown in answered(comparison, questions)
+            for shown in content.answered
             if not shown.silent
         },
         "orders": {measure: _order(order) for measure, order in orders(comparison).items()},
@@ -80,9 +72,9 @@ def render_json(
         # All segments as the answer judges them, the worst first.
         "segments": None if ranks is None else _groups(comparison, ranks, tuple(SEGMENT_RANKS.fixed)),
         "undefined": _groups(comparison, comparison.undefined, ("model", "positives", "negatives", "reason")),
-        "facts": [{"label": str(label), "value": str(value)} for label, value in facts],
+        "facts": [{"label": label, "value": value} for label, value in content.facts],
     }
-    return json.dumps(_plain(content), ensure_ascii=False, sort_keys=True, indent=1, allow_nan=False) + "\n"
+    return json.dumps(_plain(written), ensure_ascii=False, sort_keys=True, indent=1, allow_nan=False) + "\n"
 
 
 def _order(order: Order) -> dict[str, Any]:

@@ -1,7 +1,7 @@
 """A comparison -> what the page looks up: the answer at every place of its sliders."""
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from nci_frames.questions.answer_lines import here_lines, order_line
@@ -83,22 +83,22 @@ def _answers(comparison: Comparison, etas: list[float], models: list[str], *, te
 def _variants(comparison: Comparison, rows: int) -> tuple[str, list[tuple[str, Comparison]]]:
     """Return what the second slider changes of the question, and the log with each of these questions."""
     question = comparison.question
-    label = ""
-    changes: Iterator[dict[str, Any]] = iter(())
+    label, changes = "", list[dict[str, Any]]()
     if question.alerts:
-        label, alerts = "Alerts", question.alerts
-        changes = ({"alerts": alerts * factor} for factor in SLIDER)
+        label, changes = "Alerts", [{"alerts": question.alerts * factor} for factor in SLIDER]
     elif question.cost is not None:
-        label, cost = "Cost of a missed positive", question.cost
-        changes = ({"cost": (cost[0] * factor, *cost[1:])} for factor in SLIDER)
+        missed, *others = question.cost
+        label = "Cost of a missed positive"
+        changes = [{"cost": (missed * factor, *others)} for factor in SLIDER]
     elif question.f_beta:
-        label, beta = "\u03b2, the weight of recall", question.beta
-        changes = ({"beta": beta * factor} for factor in SLIDER)
-    found = [(_words(other), other) for other in (comparison.asking(**change) for change in changes)]
-    if not found or len(found) * rows > _MOST_ROWS:
-        return label, [(_words(comparison), comparison)]
+        label = "\u03b2, the weight of recall"
+        changes = [{"beta": question.beta * factor} for factor in SLIDER]
+    own = _words(comparison)
+    if not changes or len(changes) * rows > _MOST_ROWS:
+        return label, [(own, comparison)]
+    found = ((_words(other), other) for other in (comparison.asking(**change) for change in changes))
     # The question itself keeps what it has computed.
-    return label, [(words, comparison if words == _words(comparison) else other) for words, other in found]
+    return label, [(words, comparison if words == own else other) for words, other in found]
 
 
 def _words(comparison: Comparison) -> str:

@@ -1,6 +1,6 @@
 """A comparison -> one Markdown page, to be read on a code host or in a terminal."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 import polars as pl
@@ -8,9 +8,7 @@ from markupsafe import Markup
 
 from nci_frames.questions.comparison import Comparison
 from nci_frames.questions.ranked import doubt_of, ranked_tables
-from nci_frames.questions.report import TITLE, answered
-from nci_frames.questions.report_question import ReportQuestion
-from nci_frames.reporting.gates import RunSummary
+from nci_frames.reporting.content import Content
 from nci_frames.reporting.templates import template
 from nci_frames.tables.markdown import literal, markdown_table
 from nci_frames.tables.numbers import format_count, format_grid, format_group, format_value
@@ -19,16 +17,8 @@ from nci_frames.tables.numbers import format_count, format_grid, format_group, f
 _COLUMNS, _ROWS = 6, 50
 
 
-def render_markdown(
-    comparison: Comparison,
-    /,
-    *,
-    title: str = TITLE,
-    facts: Sequence[tuple[str, str]] = (),
-    gates: RunSummary | None = None,
-    questions: Sequence[ReportQuestion] | None = None,
-) -> str:
-    """Return the page as text; *gates* are those of the job that made it. Equal arguments give equal text.
+def render_markdown(comparison: Comparison, /, **more: Any) -> str:
+    """Return the page as text; *more* is other ``Content``. Equal arguments give equal text.
 
     >>> import nci_frames as nf
     >>> import polars as pl
@@ -37,17 +27,14 @@ def render_markdown(
     >>> render_markdown(comparison, title="four rows").splitlines()[0]
     '# four rows'
     """
-    tables = ranked_tables(comparison)
+    content, tables = Content(comparison, **more), ranked_tables(comparison)
     page = template("report.md.jinja", finalize=_finalized, keep_trailing_newline=True, **_FILTERS)
     return page.render(
-        title=title,
-        comparison=comparison,
-        answered=answered(comparison, questions),
+        **vars(content),
+        answered=content.answered,
         models=comparison.points["model"].unique(),
-        gates=gates,
         tables=[(table, table.cells(_COLUMNS)) for table in tables if table.rows.height],
         doubt=doubt_of(tables),
-        facts=[(str(label), str(value)) for label, value in facts],
         rows=_ROWS,
     )
 

@@ -2,7 +2,7 @@
 
 import io
 from collections.abc import Mapping, Sequence
-from typing import cast
+from typing import Any, cast
 
 import polars as pl
 from rich.console import Console, JustifyMethod
@@ -16,6 +16,7 @@ from nci_frames.questions.ranked import doubt_of, ranked_tables
 from nci_frames.questions.report import answered
 from nci_frames.questions.report_question import ReportQuestion
 from nci_frames.questions.worst_segments import segment_lines
+from nci_frames.reporting.content import Content
 from nci_frames.tables.cells import Cell, RankedCells
 from nci_frames.tables.names import printable
 from nci_frames.tables.numbers import UNDEFINED, format_grid, format_group
@@ -97,20 +98,13 @@ def print_comparison(
             print_frame(shown.table.head(_ROWS), console, title=shown.title)
 
 
-def render_text(
-    comparison: Comparison,
-    /,
-    *,
-    title: str,
-    facts: Sequence[tuple[str, str]] = (),
-    questions: Sequence[ReportQuestion] | None = None,
-) -> str:
-    """Return what a terminal shows as text, for a console of 100 columns."""
-    console = Console(width=100, file=io.StringIO(), highlight=False)
-    console.print(Text(printable(title)))
+def render_text(comparison: Comparison, /, **more: Any) -> str:
+    """Return what a terminal shows as text, for a console of 100 columns; *more* is other ``Content``."""
+    content, console = Content(comparison, **more), Console(width=100, file=io.StringIO(), highlight=False)
+    console.print(Text(printable(content.title)))
     print_answer(comparison, console)
-    print_comparison(comparison, console, questions=questions)
-    for label, value in facts:
+    print_comparison(comparison, console, questions=content.questions)
+    for label, value in content.facts:
         _print_wrapped(console, f"{label}: {value}")
     text = cast("io.StringIO", console.file).getvalue()
     return "".join(f"{line.rstrip()}\n" for line in text.splitlines())

@@ -2,27 +2,24 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 from nci_frames.base.errors import ParameterError, SchemaError
 from nci_frames.base.files import file_kind, replacing
 from nci_frames.questions.comparison import Comparison
 from nci_frames.questions.report import TITLE
 from nci_frames.questions.report_question import ReportQuestion
-from nci_frames.reporting.gates import RunSummary
+from nci_frames.reporting.content import Content
 from nci_frames.reporting.html import render_report
 from nci_frames.reporting.json import render_json
 from nci_frames.reporting.markdown import render_markdown
 from nci_frames.reporting.terminal import render_text
 from nci_frames.schemas.checked import checked
 
-#: How each form is written, and what it shows besides the comparison. Programs find the gates of a job in its
-#: verdicts.json.
-_FORMS: Mapping[str, tuple[Callable[..., str], tuple[str, ...]]] = {
-    "html": (render_report, ("scenarios", "gates")),
-    "md": (render_markdown, ("gates",)),
-    "json": (render_json, ()),
-    "txt": (render_text, ()),
-}
+#: How each form is written.
+_FORMS: Mapping[str, Callable[..., str]] = {
+    "html": render_report, "md": render_markdown, "json": render_json, "txt": render_text,
+}  # fmt: skip
 REPORT_KINDS = tuple(_FORMS)
 
 
@@ -89,31 +86,20 @@ def write_report(
     return write_form(comparison, path, title=title, facts=facts, scenarios=scenarios, questions=questions)
 
 
-def write_form(
-    comparison: Comparison,
-    path: str | Path,
-    *,
-    title: str,
-    facts: Sequence[tuple[str, str]],
-    scenarios: Mapping[str, float] | None,
-    questions: Sequence[ReportQuestion] | None = None,
-    gates: RunSummary | None = None,
-) -> Path:
-    """Write one form of a report as ``write_report`` does, with what the *gates* of a job say."""
-    kind = file_kind(path, REPORT_KINDS, what="report")
-    names = [question.name for question in questions or ()]
+def write_form(comparison: Comparison, path: str | Path, **more: Any) -> Path:
+    """Write one form of a report as ``write_report`` does; *more* is other ``Content``."""
+    kind, content = file_kind(path, REPORT_KINDS, what="report"), Content(comparison, **more)
+    names = [question.name for question in content.questions or ()]
     twice = next((name for name in names if names.count(name) > 1), None)
     if twice is not None:
         raise ParameterError("two questions of the report have one name", found=repr(twice))
     if comparison.points["model"].has_nulls():
         raise SchemaError.unnamed_model()
-    for name, prevalence in (scenarios or {}).items():
+    for name, prevalence in (content.scenarios or {}).items():
         if not 0 <= prevalence <= 1:
             raise ParameterError.out_of_range(f"scenarios[{name!r}]", prevalence, "a prevalence in [0, 1]")
-    render, shown = _FORMS[kind]
-    more = {name: value for name, value in {"scenarios": scenarios, "gates": gates}.items() if name in shown}
     with replacing(path, what="report") as file:
-        content = render(comparison, title=title, facts=facts, questions=questions, **more)
+        text = _FORMS[kind](comparison, **more)
         # A file's name, or an argument of a command, may hold bytes that are no text.
-        file.write_bytes(content.encode("utf-8", errors="backslashreplace"))
+        file.write_bytes(text.encode("utf-8", errors="backslashreplace"))
     return Path(path)
