@@ -40,11 +40,14 @@ _MOST = 8_191
 
 @dataclass(frozen=True, slots=True)
 class ModelCounts:
-    """The rows of every model in every bin of a grid; the first bin lies below all thresholds."""
+    """The rows of every model that reach each threshold of a grid; before these, all rows.
+
+    From each place to before the next is a bin; the first one lies below all thresholds.
+    """
 
     grid: Floats
-    positives: Floats  # model x bin
-    negatives: Floats  # model x bin
+    positives: Floats  # model x (1 + threshold)
+    negatives: Floats  # model x (1 + threshold)
     dtype: type[np.floating]  # of the scores
 
     @property
@@ -54,13 +57,8 @@ class ModelCounts:
 
     def only(self, kept: NDArray[np.intp]) -> "ModelCounts":
         """Return the counts on some of the thresholds, given by their ascending indices."""
-        starts = np.append(0, kept + 1)
-        return ModelCounts(
-            self.grid[kept],
-            np.add.reduceat(self.positives, starts, axis=1),
-            np.add.reduceat(self.negatives, starts, axis=1),
-            self.dtype,
-        )
+        places = np.append(0, kept + 1)
+        return ModelCounts(self.grid[kept], self.positives[:, places], self.negatives[:, places], self.dtype)
 
 
 #: Returns, for each quantity to be made small, how much each bin adds to it.
@@ -97,7 +95,7 @@ def refine_scan(
     dtype, mine = scan.score_type, replace(budget or Budget.of(None), overhead=_REFINING)
 
     def count(grid: Floats) -> ModelCounts:
-        return _in_bins(count_at(scan, ["model"], grid, budget=mine, progress=progress).counts, grid, dtype)
+        return _by_model(count_at(scan, ["model"], grid, budget=mine, progress=progress).counts, grid, dtype)
 
     counts = count(_first_grid(find_scores(scan), dtype))
     for _ in range(_PASSES):
@@ -129,10 +127,8 @@ def fewest(
     quantities are small enough, the thresholds are too many, or no bin can be split.
     """
     last = len(counts.grid) - 1
-    rows = (counts.positives.sum(axis=0) / max(counts.positives.sum(), 1)) + (
-        counts.negatives.sum(axis=0) / max(counts.negatives.sum(), 1)
-    )
-    below = np.cumsum(rows)[:-1]  # rows below each threshold
+    reached = [part.sum(axis=0) for part in (counts.positives, counts.negatives)]
+    below = -sum(rows[1:] / max(rows[0], 1) for rows in reached)  # but for a constant
     kept = np.unique([0, last])
     while True:
         parts = measure(counts.only(kept))
@@ -149,15 +145,14 @@ def fewest(
         kept = np.union1d(kept, np.clip(middle, low + 1, high - 1))
 
 
-def _in_bins(table: pl.DataFrame, grid: Floats, dtype: type[np.floating]) -> ModelCounts:
+def _by_model(table: pl.DataFrame, grid: Floats, dtype: type[np.floating]) -> ModelCounts:
     shape = (len(table) // max(len(grid), 1), len(grid))
 
-    def in_bins(reached: str, below: str) -> Floats:
-        at = table[reached].to_numpy().reshape(shape).astype(np.float64)
-        lowest = table[below].to_numpy().reshape(shape)[:, :1]
-        return np.hstack([lowest, at[:, :-1] - at[:, 1:], at[:, -1:]])
+    def reached(above: str, below: str) -> Floats:
+        at, rest = (table[name].to_numpy().reshape(shape).astype(np.float64) for name in (above, below))
+        return np.hstack([(at + rest).max(axis=1, initial=0, keepdims=True), at])
 
-    return ModelCounts(grid, in_bins("tp", "fn"), in_bins("fp", "tn"), dtype)
+    return ModelCounts(grid, reached("tp", "fn"), reached("fp", "tn"), dtype)
 
 
 def _first_grid(found: Scores, dtype: type[np.floating]) -> Floats:
@@ -271,7 +266,7 @@ def count_to_tolerance(
             # So many groups need fewer thresholds.
             grid = next(cuts, None)
             continue
-        fine = _in_bins(_of_models(counted.counts, len(grid)), grid, dtype)
+        fine = _by_model(_of_models(counted.counts, len(grid)), grid, dtype)
         widths = measure(fine)
         if worst(widths) <= wish.tolerance:
             kept = np.union1d(fewest(fine, measure, wish.tolerance), np.searchsorted(grid, wish.also))
@@ -282,7 +277,7 @@ def count_to_tolerance(
             chosen = Chosen(grid[kept], holds_one_score(grid[kept], dtype), reached, wish.tolerance)
             return chosen, replace(counted, counts=few)
         by_model = widths.reshape(-1, len(fine.positives), widths.shape[1])
-        some = np.flatnonzero(fine.positives.sum(axis=1))
+        some = np.flatnonzero(fine.positives[:, 0])
         if len(some) < len(positives):
             # The positives of a model have no weight.
             break
@@ -327,18 +322,17 @@ def _widths(counts: ModelCounts, *, prevalence: tuple[float, ...]) -> Floats:
     already counted), which avoids a logarithm; the certified bounds are narrower.
     """
     with np.errstate(invalid="ignore", divide="ignore"):
-        # From the highest bin down; a model that lacks a class has no areas.
-        recall = counts.positives[:, ::-1] / counts.positives.sum(axis=1, keepdims=True)
-        false = counts.negatives[:, ::-1] / counts.negatives.sum(axis=1, keepdims=True)
-        tpr1, fpr1 = recall.cumsum(axis=1), false.cumsum(axis=1)
-        tpr0, fpr0 = tpr1 - recall, fpr1 - false
-        widths = [recall * false]
+        # A model that lacks a class has no areas.
+        tpr1, fpr1 = (rows / rows[:, :1] for rows in (counts.positives, counts.negatives))
+        tpr0, fpr0 = (np.pad(rate[:, 1:], ((0, 0), (0, 1))) for rate in (tpr1, fpr1))
+        recall = tpr1 - tpr0
+        widths = [recall * (fpr1 - fpr0)]
         for eta in prevalence:
             k = (1 - eta) / eta
             best = tpr1 / (tpr1 + k * fpr0)
             least = tpr0 / (tpr0 + k * fpr1)
             widths.append(recall * (best - np.where(np.isnan(least), best, least)))
-    stacked = np.nan_to_num(np.vstack(widths)[:, ::-1], nan=0.0)
+    stacked = np.nan_to_num(np.vstack(widths), nan=0.0)
     return np.where(counts.tied, 0.0, np.maximum(stacked, 0.0))
 
 
@@ -382,12 +376,12 @@ def quantile_thresholds(predictions: Predictions, /, n: int, *, progress: bool =
         raise ParameterError.out_of_range("n", n, f"within 2 to {_MOST:,}")
     too_many = functools.partial(_too_many, n=n)
     counts = refine_scan(scan_behind(predictions), too_many, 1 / (4 * n), progress=progress)
-    rows = (counts.positives + counts.negatives).sum(axis=0)
-    below = np.cumsum(rows)[:-1]
-    below = below[below < rows.sum()]  # a threshold that no row reaches splits nothing
+    reached = (counts.positives + counts.negatives).sum(axis=0)
+    rows = reached[0]
+    below = rows - reached[1:][reached[1:] > 0]  # a threshold that no row reaches splits nothing
     if not len(below):
         return []
-    wanted = np.arange(n) / n * rows.sum()
+    wanted = np.arange(n) / n * rows
     after = np.clip(np.searchsorted(below, wanted), 1, max(len(below) - 1, 1))
     before_is_nearer = wanted - below[after - 1] <= below[np.minimum(after, len(below) - 1)] - wanted
     nearest = np.where(before_is_nearer, after - 1, np.minimum(after, len(below) - 1))
@@ -398,6 +392,6 @@ def quantile_thresholds(predictions: Predictions, /, n: int, *, progress: bool =
 
 def _too_many(counts: ModelCounts, *, n: int) -> Floats:
     """Return the share of rows of the bins that hold more than a quarter of a part and can be split."""
-    rows: Floats = (counts.positives + counts.negatives).sum(axis=0)
-    shares = rows / max(float(rows.sum()), 1.0)
+    reached: Floats = (counts.positives + counts.negatives).sum(axis=0)
+    shares = -np.diff(reached, append=0.0) / max(float(reached[0]), 1.0)
     return np.where((shares > 1 / (4 * n)) & ~counts.tied, shares, 0.0)[np.newaxis]

@@ -11,11 +11,12 @@ from numpy.typing import NDArray
 
 from nci_frames.base.arguments import MOST_THRESHOLDS
 from nci_frames.base.typing import Floats
+from nci_frames.counting.engine.batch import one_row_group_ahead
 from nci_frames.counting.engine.batches import BATCH_ROWS
 from nci_frames.counting.engine.grid import successors
 from nci_frames.counting.engine.memory import Budget
 from nci_frames.counting.logs.reading import Scan
-from nci_frames.counting.logs.rows import REASON
+from nci_frames.counting.logs.rows import REASON, score_name
 
 #: The scores of the positives of each model that has any, ascending.
 Positives = list[NDArray[np.floating]]
@@ -30,21 +31,31 @@ _PARTS_OF_A_SHARE = 16
 def read_positives(scan: Scan, budget: Budget) -> Positives | None:
     """Return the scores of the positives; None if there are none, or too many to be kept."""
     most = budget.limit / _PART_OF_MEMORY / _BYTES
+    wide = len(scan.models) > 1
+    log = scan.prepare(scan.source.frame, wide=True) if wide else scan.raw
+    names = [score_name(place) for place in range(len(scan.models))] if wide else ["model", "score"]
     wanted = (pl.col(REASON) == 0) & (pl.col("label").cast(pl.UInt8) == 1)
-    found, rows = [], 0
-    for batch in scan.batches(
-        scan.raw.filter(wanted).select("model", "score"), chunk_size=BATCH_ROWS, maintain_order=False
-    ):
-        found.append(batch)
-        rows += len(batch)
-        if rows > most:
-            return None
-    if not rows:
+    found, scores = [], 0
+    with one_row_group_ahead(local=bool(scan.source.files)):
+        for batch in scan.batches(
+            log.filter(wanted).select(names), chunk_size=BATCH_ROWS, maintain_order=False
+        ):
+            found.append(batch)
+            scores += len(batch) * (len(names) if wide else 1)
+            if scores > most:
+                return None
+    if not scores:
         return None
-    by_model = pl.concat(found).partition_by("model", as_dict=True).items()
+    rows = pl.concat(found)
+    by_model = (
+        dict(zip(scan.models, rows, strict=True))
+        if wide
+        else {key[0]: mine["score"] for key, mine in rows.partition_by("model", as_dict=True).items()}
+    )
     # In the order of counts; adding zero turns -0.0 into 0.0.
-    in_order = sorted(by_model, key=lambda item: (item[0][0] is not None, item[0][0] or ""))
-    return [np.sort(rows["score"].to_numpy() + 0) for _, rows in in_order]
+    in_order = sorted(by_model.items(), key=lambda item: (item[0] is not None, item[0] or ""))
+    known = [mine.drop_nulls().drop_nans().to_numpy() for _, mine in in_order]
+    return [np.sort(mine + 0) for mine in known if len(mine)]
 
 
 def cut_evenly(positives: Positives, share: float, most: int = MOST_THRESHOLDS) -> Floats | None:
