@@ -1,6 +1,6 @@
 """Logs and counts that many tests need, and the plain NumPy count that the kernel is compared with."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from string import ascii_lowercase
 from typing import Any
@@ -74,20 +74,32 @@ def repeated_log(repeats: int = 3, units: int = 240, folds: int = 4) -> pl.DataF
     return pl.concat(parts)
 
 
-def paired_log(
-    shifts: Sequence[float], rows: tuple[int, int], seed: Any = 0, shared: float = 0.9
+def unit_log(
+    shifts: Mapping[str, float],
+    units: int | tuple[int, int],
+    *,
+    share: float = 0.3,
+    times: int = 1,
+    noise: float = 0.0,
+    alike: float = 0.0,
+    digits: int = 9,
+    seed: Any = 0,
 ) -> pl.DataFrame:
-    """Models m0, m1, ... whose scores are correlated on the same units, positives shifted."""
-    rng, size = np.random.default_rng(seed), sum(rows)
-    label = np.repeat([True, False], rows)
-    common = shared**0.5 * rng.normal(size=size)
-    return pl.concat(
-        pl.DataFrame(
-            {"model": f"m{place}", "unit": np.arange(size), "label": label,
-             "score": common + (1 - shared) ** 0.5 * rng.normal(size=size) + shift * label}
-        )
-        for place, shift in enumerate(shifts)
-    )  # fmt: skip
+    """Models that score the same units so many times, with normal scores; those of positives are shifted.
+
+    *units* is how many there are, of which a *share* is positive, or how many of each class. Of the deviation
+    of a score, *noise* is that of the rows of a unit; the scores of two models correlate by *alike*.
+    """
+    rng = np.random.default_rng(seed)
+    label = rng.random(units) < share if isinstance(units, int) else np.repeat([True, False], units)
+    size, common, parts = len(label), rng.normal(size=len(label)), []
+    for model, shift in shifts.items():
+        lasting = alike**0.5 * common + (1 - alike) ** 0.5 * rng.normal(size=size)
+        for _ in range(times):
+            score = shift * label + (1 - noise**2) ** 0.5 * lasting + noise * rng.normal(size=size)
+            rows = {"label": label, "score": np.round(score, digits)}
+            parts.append(pl.DataFrame({"model": model, "unit": np.arange(size), **rows}))
+    return pl.concat(parts)
 
 
 def once(log: pl.DataFrame, parts: int = 4) -> pl.LazyFrame:

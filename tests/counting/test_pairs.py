@@ -7,6 +7,7 @@ import polars as pl
 import pytest
 
 import nci_frames as nf
+from tests.logs import unit_log
 
 THRESHOLDS = {"forest": 0.4, "linear": 0.55, "tree": 0.7}
 
@@ -94,23 +95,6 @@ def test_models_can_be_chosen() -> None:
     assert nf.count_pairs(rows, thresholds={"tree": 0.5, "forest": 0.5}, by=[]).equals(some)
 
 
-def scored(times: int, *, units: int = 200, seed: int = 0) -> pl.DataFrame:
-    """Two equally good models that score each unit once in each of several repeats."""
-    rng = np.random.default_rng(seed)
-    label = rng.random(units) < 0.3
-    parts = []
-    for model in "ab":
-        shared = rng.normal(label * 1.2, 1.0)
-        parts += [
-            pl.DataFrame(
-                {"model": model, "repeat": repeat, "unit": np.arange(units), "label": label,
-                 "score": np.round(shared + rng.normal(0, 0.3, units), 1)}
-            )
-            for repeat in range(times)
-        ]  # fmt: skip
-    return pl.concat(parts)
-
-
 def test_against_the_sums_by_hand() -> None:
     """Units with several rows, some of both classes."""
     rng = np.random.default_rng(1)
@@ -146,9 +130,15 @@ def test_against_the_sums_by_hand() -> None:
     assert found["std_error"] == pytest.approx(np.sqrt(variance))
 
 
+def scored(times: int, *, units: int = 200, seed: int = 0) -> pl.DataFrame:
+    """Two equally good models that score each unit once in each of several repeats."""
+    log = unit_log({"a": 1.2, "b": 1.2}, units, times=times, noise=0.3, digits=1, seed=seed)
+    return log.with_columns(repeat=pl.int_range(pl.len()).over("model", "unit"))
+
+
 def test_rows_that_are_copied_add_nothing() -> None:
     once = nf.compare_auc(scored(1).drop("repeat")).row(0, named=True)
-    copies = pl.concat([scored(1).with_columns(pl.lit(copy).alias("repeat")) for copy in range(3)])
+    copies = pl.concat([scored(1).with_columns(repeat=copy) for copy in range(3)])
     thrice = nf.compare_auc(copies, by=[]).row(0, named=True)
     assert thrice["std_error"] == pytest.approx(once["std_error"])
     assert thrice["p_value"] == pytest.approx(once["p_value"])
@@ -166,7 +156,7 @@ def test_two_units_of_a_class_are_needed() -> None:
 @pytest.mark.thorough
 def test_equal_models_scored_twice_seldom_differ() -> None:
     logs = 300
-    rows = pl.concat(scored(2, seed=seed).with_columns(log=pl.lit(seed)) for seed in range(logs))
+    rows = pl.concat(scored(2, seed=seed).with_columns(log=seed) for seed in range(logs))
     found = nf.compare_auc(rows, by="log")
     assert len(found) == logs
     wrong = (found["p_value"] < 0.05).sum()

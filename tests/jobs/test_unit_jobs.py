@@ -5,7 +5,6 @@ import re
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import polars as pl
 import pytest
 
@@ -20,6 +19,7 @@ from nci_frames.jobs.run import run_job
 from nci_frames.jobs.scenario_values import scenario_values
 from nci_frames.jobs.small_segments import small_segments
 from nci_frames.jobs.traffic import count_traffic, traffic_tables
+from tests.logs import unit_log
 from tests.small_jobs import small_job
 
 UNITS = """
@@ -56,22 +56,16 @@ value_threshold = { lower = 0.1 }
 """
 
 
-def night(seed: int, users: int = 240, times: int = 4) -> pl.DataFrame:
+def night(seed: int, times: int = 4) -> pl.DataFrame:
     """Two models; each user has several rows with nearly one score."""
-    rng = np.random.default_rng(seed)
-    label = rng.random(users) < 0.3
-    parts = []
-    for model, skill in (("forest", 1.6), ("linear", 1.1)):
-        logit = rng.normal(label * skill - 0.5, 1)
-        for _ in range(times):
-            score = 1 / (1 + np.exp(-logit - rng.normal(0, 0.05, users)))
-            parts.append(
-                pl.DataFrame(
-                    {"model": model, "user": [f"u{number}" for number in range(users)], "label": label,
-                     "score": score, "country": np.where(np.arange(users) % 40 == 0, "at", "de")}
-                )
-            )  # fmt: skip
-    return pl.concat(parts)
+    log = unit_log({"forest": 1.6, "linear": 1.1}, 240, times=times, noise=0.05, seed=seed)
+    return log.select(
+        "model",
+        "label",
+        user=pl.format("u{}", "unit"),
+        score=1 / (1 + (0.5 - pl.col("score")).exp()),
+        country=pl.when(pl.col("unit") % 40 == 0).then(pl.lit("at")).otherwise(pl.lit("de")),
+    )
 
 
 def write(folder: Path, nights: int = 2) -> list[Path]:

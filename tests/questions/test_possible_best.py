@@ -6,7 +6,7 @@ import pytest
 from polars.testing import assert_frame_equal
 
 import nci_frames as nf
-from tests.logs import counts_at, paired_log, random_log
+from tests.logs import counts_at, random_log, unit_log
 
 # Normal scores are compared at the default threshold.
 pytestmark = pytest.mark.filterwarnings("ignore::nci_frames.base.errors.OutsideGridWarning")
@@ -84,7 +84,7 @@ def test_only_models_near_the_top_are_resampled():
 @pytest.mark.thorough
 def test_the_models_that_may_be_the_best_are_those_of_compare_best(tmp_path):
     """Paired where the counts have buckets: two models that differ by noise, and one that is far behind."""
-    log = paired_log([1.6, 1.6, 0.3], (200, 2000))
+    log = unit_log({"m0": 1.6, "m1": 1.6, "m2": 0.3}, (200, 2000), alike=0.9)
     by_unit = nf.count_confusion(nf.unit_buckets(log, buckets=50), thresholds=np.linspace(-3, 5, 33).tolist())
     pooled = nf.pool_counts(by_unit, over="bucket")
     for counts, units in ((by_unit, "bucket"), (pooled, None)):

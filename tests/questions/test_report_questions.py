@@ -11,6 +11,7 @@ from nci_frames.questions.log_tables import MOST_MODELS
 from nci_frames.questions.report import report_charts
 from nci_frames.questions.report_question import shown_models
 from tests.comparisons import MODELS, comparison
+from tests.logs import unit_log
 
 
 def test_the_models_shown_are_those_nearest_to_the_top():
@@ -28,11 +29,8 @@ def test_every_chart_holds_at_most_5000_rows():
 
 
 def test_long_curves_keep_their_shape_at_every_prevalence():
-    rng = np.random.default_rng(0)
-    label = rng.random(150_000) < 0.1
-    score = rng.normal(label * 1.5, 1)
-    log = pl.DataFrame({"model": np.where(np.arange(150_000) % 2, "a", "b"), "label": label, "score": score})
-    rates = nf.compute_rates(nf.count_confusion(log, thresholds="exact"))
+    log = unit_log({"a": 1.5, "b": 1.5}, 75_000, share=0.1)
+    rates = nf.compute_rates(nf.count_confusion(log.drop("unit"), thresholds="exact"))
     thinned = report_curves(rates, ["a", "b"])
     assert thinned.height < rates.height / 10
     assert thinned.join(rates, on=["model", "threshold"], how="anti").is_empty()
@@ -56,13 +54,8 @@ def test_short_curves_are_left_as_they_are():
 
 @pytest.mark.parametrize(("positives", "negatives"), [(174, 1623), (3000, 30_000)])
 def test_fewer_steps_change_no_area_by_much(positives, negatives):
-    rng = np.random.default_rng(positives)
-    label = np.repeat([True, False], [positives, negatives])
-    logs = [
-        pl.DataFrame({"model": name, "label": label, "score": rng.normal(label * shift, 1)})
-        for name, shift in (("near", 1.0), ("far", 2.5))
-    ]
-    counts = nf.count_confusion(pl.concat(logs), thresholds="exact")
+    log = unit_log({"near": 1.0, "far": 2.5}, (positives, negatives), seed=positives)
+    counts = nf.count_confusion(log.drop("unit"), thresholds="exact")
     fewer = _fewer_steps(counts)
     assert fewer.height < 2 * min(1200, positives + 2)
     prevalences = [1e-6, 1e-4, 1e-2, 0.5]

@@ -3,7 +3,6 @@
 import json
 from typing import Any
 
-import numpy as np
 import polars as pl
 import pytest
 from polars.testing import assert_frame_equal
@@ -17,6 +16,7 @@ from nci_frames.questions.comparison import Comparison
 from nci_frames.reporting.json import render_json
 from nci_frames.reporting.markdown import render_markdown
 from nci_frames.reporting.write import write_report
+from tests.logs import unit_log
 from tests.small_jobs import ended
 
 OPTIONS: dict[str, Any] = {
@@ -27,20 +27,10 @@ OPTIONS: dict[str, Any] = {
 
 def log(times: int = 2, units: int = 400) -> pl.DataFrame:
     """Two models that score each unit several times, in two countries that say nothing."""
-    rng = np.random.default_rng(4)
-    label = rng.random(units) < 0.3
-    country = np.where(np.arange(units) % 2, "x", "y")
-    parts = []
-    for model, skill in (("a", 1.6), ("b", 1.2)):
-        shared = rng.normal(label * skill, 0.9)
-        parts += [
-            pl.DataFrame(
-                {"model": model, "unit": np.arange(units), "country": country, "label": label,
-                 "score": np.round(shared + rng.normal(0, 0.3, units), 2)}
-            )
-            for _ in range(times)
-        ]  # fmt: skip
-    return pl.concat(parts)
+    rows = unit_log({"a": 1.6, "b": 1.2}, units, times=times, noise=0.3, digits=2, seed=4)
+    return rows.with_columns(
+        country=pl.when(pl.col("unit") % 2 == 1).then(pl.lit("x")).otherwise(pl.lit("y"))
+    )
 
 
 def counted(thresholds: Any = "exact") -> pl.DataFrame:

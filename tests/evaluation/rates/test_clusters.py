@@ -9,23 +9,15 @@ from statsmodels.stats.proportion import proportion_confint
 
 import nci_frames as nf
 from nci_frames.evaluation.rates.clusters import effective_rows
-from tests.logs import in_buckets
+from tests.logs import in_buckets, unit_log
 
 GRID = [-1.0, 0.0, 1.0, 2.0, 2.5, 3.0]
 
 
 def units_scored(times: int, *, units: int = 1000, seed: int = 0) -> pl.DataFrame:
     """Units whose scores in several passes are correlated by 0.9."""
-    rng = np.random.default_rng(seed)
-    label = np.arange(units) < units // 10
-    shared = rng.normal(label * 2.0, np.sqrt(0.9))
-    return pl.concat(
-        pl.DataFrame(
-            {"model": model, "unit": np.arange(units), "label": label,
-             "score": shared + rng.normal(0, np.sqrt(0.1), units)}
-        )
-        for model in ("a", "b") for _ in range(times)
-    )  # fmt: skip
+    sizes = (units // 10, units - units // 10)
+    return unit_log({"a": 2.0, "b": 2.0}, sizes, times=times, noise=0.1**0.5, seed=seed)
 
 
 @pytest.mark.parametrize("thresholds", [GRID, "exact"])

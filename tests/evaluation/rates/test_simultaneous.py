@@ -12,6 +12,7 @@ from scipy.special import betaincinv, ndtr
 
 import nci_frames as nf
 from nci_frames.evaluation.rates.simultaneous import _exact_alpha, _probability, local_alpha
+from tests.logs import unit_log
 
 BOUNDS = ["tpr_lower", "tpr_upper", "fpr_lower", "fpr_upper"]
 
@@ -84,13 +85,8 @@ def test_bounds_are_those_of_clopper_and_pearson_at_the_local_level() -> None:
 @pytest.mark.thorough
 @pytest.mark.parametrize("digits", [9, 0])
 def test_the_band_holds_the_curve_in_95_percent_of_logs(digits: int) -> None:
-    logs, rows, level = 1500, (30, 80), math.sqrt(0.95)
-    rng = np.random.default_rng(3)
-    label = np.tile(np.repeat([True, False], rows), logs)
-    score = np.round(rng.normal(1.0 * label), digits)
-    model = np.repeat([f"{log:05}" for log in range(logs)], sum(rows))
-    log = pl.DataFrame({"model": model, "label": label, "score": score})
-    rates = nf.compute_rates(nf.count_confusion(log), interval="simultaneous", level=level)
+    log = unit_log({f"{place:05}": 1.0 for place in range(1500)}, (30, 80), digits=digits).drop("unit")
+    rates = nf.compute_rates(nf.count_confusion(log), interval="simultaneous", level=math.sqrt(0.95))
     # Rounded scores reach a threshold half a step earlier.
     at = rates["threshold"].to_numpy() - (0.5 if digits == 0 else 0.0)
     true = {"tpr": ndtr(1 - at), "fpr": ndtr(-at)}
@@ -247,15 +243,7 @@ def test_a_group_without_a_class_has_no_bounds() -> None:
 
 
 def test_units_widen_the_band_of_rows_that_belong_together() -> None:
-    rng = np.random.default_rng(5)
-    label = np.repeat([True, False], [100, 400])
-    score = rng.normal(1.5 * label)
-    log = pl.concat(
-        pl.DataFrame(
-            {"model": "a", "unit": np.arange(500), "label": label, "score": score + rng.normal(0, 0.01, 500)}
-        )
-        for _ in range(4)
-    )
+    log = unit_log({"a": 1.5}, (100, 400), times=4, noise=0.01, seed=5)
     counts = nf.count_confusion(nf.unit_buckets(log, buckets=128), thresholds=np.linspace(-2, 4, 30).tolist())
     pooled = nf.pool_counts(counts, over="bucket")
     rates, careless = (

@@ -8,21 +8,14 @@ import pytest
 from scipy.stats import binom, norm
 
 import nci_frames as nf
+from tests.logs import unit_log
 
 ETA, SHIFT = 0.05, 2.0
 
 
-def draws(number: int, positives: int, negatives: int, rows: int = 1, seed: int = 0) -> pl.DataFrame:
+def draws(number: int, positives: int, negatives: int, rows: int = 1) -> pl.DataFrame:
     """Logs of one normal model, told apart by the model's name; each unit has so many equal rows."""
-    rng = np.random.default_rng(seed)
-    size = positives + negatives
-    label = np.tile(np.arange(size) < positives, number)
-    score = rng.normal(np.where(label, SHIFT, 0.0))
-    unit = np.arange(len(label))
-    columns = {"model": np.repeat(np.arange(number), size).astype(str), "label": label, "score": score}
-    return pl.DataFrame({name: np.repeat(column, rows) for name, column in columns.items()}).with_columns(
-        unit=np.repeat(unit, rows)
-    )
+    return unit_log({f"{place}": SHIFT for place in range(number)}, (positives, negatives), times=rows)
 
 
 def rates_of(log: pl.DataFrame) -> pl.DataFrame:

@@ -9,7 +9,7 @@ from polars.testing import assert_frame_equal
 
 import nci_frames as nf
 from nci_frames.evaluation.significance.best_sets import Contenders, confidence_set
-from tests.logs import counts_at, paired_log
+from tests.logs import counts_at, unit_log
 
 
 def points(tp: list[int], fp: list[int], positives: int = 100, negatives: int = 1000) -> pl.DataFrame:
@@ -162,7 +162,7 @@ def test_the_unit_of_a_cost_changes_nothing_but_the_unit(unit):
 
 
 def test_identical_models_are_not_distinguishable():
-    log = paired_log([1.5], (300, 900), seed=3)
+    log = unit_log({"m0": 1.5}, (300, 900), seed=3)
     twice = pl.concat([log, log.with_columns(model=pl.lit("twin"))])
     counts = nf.count_confusion(nf.unit_buckets(twice, buckets=50), thresholds=[0.0, 0.5, 1.0])
     for metric, options in (("pr_auc", {}), ("f_beta", {"threshold": 0.5}), ("f_beta", {"threshold": "own"})):
@@ -174,7 +174,7 @@ def test_identical_models_are_not_distinguishable():
 
 
 def test_own_thresholds_are_those_of_each_model():
-    log = paired_log([1.0, 2.0], (300, 3000), seed=5)
+    log = unit_log({"m0": 1.0, "m1": 2.0}, (300, 3000), alike=0.9, seed=5)
     counts = nf.count_confusion(log.drop("unit"), thresholds=np.linspace(-3, 5, 60).tolist())
     found = nf.compare_best(counts, metric="f_beta", prevalence=[0.01, 0.1], threshold="own")
     best = (

@@ -15,7 +15,7 @@ import nci_frames as nf
 from nci_frames.evaluation.resampling.point_metrics import best_f_beta, has_no_limits
 from nci_frames.evaluation.resampling.replicates import resample
 from nci_frames.evaluation.resampling.resampling import Resampling
-from tests.logs import counts_at, counts_of_bins, exact_counts, random_log, small_logs
+from tests.logs import counts_at, counts_of_bins, exact_counts, random_log, small_logs, unit_log
 
 PREVALENCES = [0.0, 1e-4, 0.3, 1.0]
 
@@ -96,10 +96,8 @@ def test_bounds_of_pr_auc_are_percentiles_and_what_rows_may_do_that_the_log_lack
 
 @pytest.mark.parametrize("positives", [2, 10, 99, 300])
 def test_bounds_of_roc_auc_reach_beyond_those_of_rows_that_the_log_has(positives):
-    rng = np.random.default_rng(positives)
-    label = np.arange(positives + 400) < positives
-    log = pl.DataFrame({"model": "a", "label": label, "score": rng.normal(1.5 * label)})
-    counts = nf.count_confusion(log, thresholds="exact")
+    log = unit_log({"a": 1.5}, (positives, 400), seed=positives)
+    counts = nf.count_confusion(log.drop("unit"), thresholds="exact")
     row = nf.bootstrap(counts, metric="roc_auc", repeats=100).row(0, named=True)
     (found,) = resample(counts, "roc_auc", Resampling(repeats=100))
     low, high = np.percentile(found.values[:, 0], [2.5, 97.5])
@@ -138,12 +136,7 @@ def test_bounds_hold_where_a_few_positives_score_like_negatives_or_below(rare, n
 
 def test_the_area_of_few_units_is_that_of_few_rows():
     """Each positive is logged 50 times: its copies say nothing more."""
-    rng = np.random.default_rng(3)
-    label = np.arange(400) < 6
-    once = pl.DataFrame(
-        {"model": "a", "unit": np.arange(400), "label": label, "score": rng.normal(2 * label)}
-    )
-    often = pl.concat([once] * 50)
+    once, often = (unit_log({"a": 2.0}, (6, 394), times=times, seed=3) for times in (1, 50))
     few, many = (
         nf.bootstrap(
             nf.count_confusion(nf.unit_buckets(log), thresholds="exact"), metric=["roc_auc", "pr_auc"],
@@ -194,18 +187,9 @@ def test_points_at_a_threshold_each():
     assert nf.bootstrap(counts.clear(), metric="recall").columns == table.columns
 
 
-def unit_log(units: int = 400, rows: int = 5, seed: int = 0) -> pl.DataFrame:
-    """A log in which all rows of a unit have one label and one score: it says as much as one row of each."""
-    rng = np.random.default_rng(seed)
-    label = rng.random(units) < 0.5
-    score = np.round(rng.normal(label, 1), 1)
-    unit = [f"user {number}" for number in range(units)]
-    one = pl.DataFrame({"model": "a", "unit": unit, "label": label, "score": score})
-    return pl.concat([one] * rows)
-
-
 def test_rows_of_a_unit_stay_together():
-    log = unit_log()
+    # All rows of a unit have one label and one score: they say as much as one row of each.
+    log = unit_log({"a": 1.0}, 400, share=0.5, times=5, digits=1)
     by_rows = nf.bootstrap(nf.count_confusion(log), metric="roc_auc")["std"][0]
     one_row_each = nf.bootstrap(nf.count_confusion(log.unique("unit")), metric="roc_auc")["std"][0]
     counts = nf.count_confusion(nf.unit_buckets(log, buckets=128))
@@ -243,7 +227,7 @@ def test_the_law_is_that_of_the_unit_bootstrap():
 
 
 def test_all_models_get_the_same_buckets():
-    log = unit_log(rows=1)
+    log = unit_log({"a": 1.0}, 400, share=0.5, digits=1)
     twice = pl.concat([log, log.with_columns(model=pl.lit("b"))])
     counts = nf.count_confusion(nf.unit_buckets(twice, buckets=64), thresholds=[0.0, 1.0])
     a, b = resample(counts, "precision", Resampling("bucket"))

@@ -2,30 +2,25 @@
 
 from typing import Any
 
-import numpy as np
 import polars as pl
 import pytest
-from scipy.stats import norm
 
 import nci_frames as nf
-from tests.logs import random_log
+from tests.logs import random_log, unit_log
 
 BUDGET = 0.01
 
 
-def logs(
-    number: int, positives: int, negatives: int, shifts: tuple[float, ...], seed: int = 0
-) -> pl.DataFrame:
+def logs(number: int, positives: int, negatives: int, shifts: tuple[float, ...]) -> pl.DataFrame:
     """Return counts of independent normal models in many logs, which are told apart by the key "log"."""
-    rng = np.random.default_rng(seed)
-    size = positives + negatives
-    label = np.tile(np.arange(size) < positives, number)
-    each = {"log": np.repeat(np.arange(number), size).astype(str), "label": label}
-    frames = [
-        pl.DataFrame({"model": f"model {place}", "score": norm.cdf(rng.normal(label * shift)), **each})
-        for place, shift in enumerate(shifts)
-    ]
-    return nf.count_confusion(pl.concat(frames), thresholds="exact")
+    models = {f"model {place}": shift for place, shift in enumerate(shifts)}
+    rows = pl.concat(
+        unit_log(models, (positives, negatives), seed=seed).with_columns(log=pl.lit(f"{seed}"))
+        for seed in range(number)
+    )
+    return nf.count_confusion(
+        rows.drop("unit").with_columns(score=1 / (1 + (-pl.col("score")).exp())), thresholds="exact"
+    )
 
 
 @pytest.mark.parametrize("metric", ["recall", "precision", "f_beta", "mcc"])

@@ -10,14 +10,14 @@ import nci_frames as nf
 from nci_frames.base.errors import ParameterError
 from nci_frames.reporting.html import render_report
 from tests.chart_specs import layers, rows_of
-from tests.logs import counts_at, paired_log
+from tests.logs import counts_at, unit_log
 
 GRID = np.linspace(-2, 5, 60).tolist()
 RANGE = ["lambda_start", "lambda_end"]
 
 
 def units_log(shifts: list[float], rows: tuple[int, int], seed: int = 0) -> pl.DataFrame:
-    return paired_log(shifts, rows, seed, shared=0.8)
+    return unit_log({f"m{place}": shift for place, shift in enumerate(shifts)}, rows, alike=0.8, seed=seed)
 
 
 def buckets_of(log: pl.DataFrame, thresholds: Any = GRID) -> pl.DataFrame:

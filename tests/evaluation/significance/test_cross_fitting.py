@@ -13,19 +13,11 @@ from nci_frames.base.typing import Floats
 from nci_frames.evaluation.arrays.histograms import whole_counts
 from nci_frames.evaluation.resampling.resampling import Resampling
 from nci_frames.evaluation.resampling.samplers import samplers_of
-from tests.logs import counts_at, random_log
+from tests.logs import counts_at, random_log, unit_log
 
 
-def log_of_two(rows: int = 300) -> pl.DataFrame:
-    rng = np.random.default_rng(3)
-    label = rng.random(rows) < 0.2
-    return pl.concat(
-        pl.DataFrame(
-            {"model": model, "unit": np.arange(rows) // 2, "label": label,
-             "score": np.round(rng.normal(label * shift), 1)}
-        )
-        for model, shift in (("a", 1.5), ("b", 0.7))
-    )  # fmt: skip
+def log_of_two(units: int = 150) -> pl.DataFrame:
+    return unit_log({"a": 1.5, "b": 0.7}, units, share=0.2, times=2, noise=1.0, digits=1, seed=4)
 
 
 def values_of(metric: str, tp: Any, fp: Any, rows: tuple[int, int], eta: float, beta: float) -> Floats:
@@ -84,7 +76,7 @@ def test_against_brute_force(metric, sign, units):
 @pytest.mark.parametrize("units", [None, "bucket"])
 def test_halves_are_halves(units):
     counts = nf.count_confusion(
-        nf.unit_buckets(log_of_two(301), buckets=40), thresholds=[0.0, 1.0], by=units or []
+        nf.unit_buckets(log_of_two(151), buckets=40), thresholds=[0.0, 1.0], by=units or []
     )
     logs = Resampling(units, repeats=20, seed=1)
     first, second = samplers_of(whole_counts(counts), logs)
@@ -143,12 +135,7 @@ def test_precision_without_a_positive_decision_is_undefined():
 @pytest.mark.thorough
 def test_the_bias_is_small_where_the_optimistic_value_is_not():
     """F1 of 100 positives and 10,000 negatives, normal scores, against the truth at each log's threshold."""
-    logs, rng = 150, np.random.default_rng(5)
-    label = np.arange(10_100) < 100
-    log = pl.concat(
-        pl.DataFrame({"model": f"{n:03}", "label": label, "score": rng.normal(label * 3.0)})
-        for n in range(logs)
-    )
+    log = unit_log({f"{place:03}": 3.0 for place in range(150)}, (100, 10_000), seed=5).drop("unit")
     found = nf.cross_fit(nf.count_confusion(log, thresholds="exact"), prevalence=[1e-4, 1e-3])
     eta = found["prevalence"].to_numpy()
     tpr, fpr = (norm.sf(found["threshold"].to_numpy() - shift) for shift in (3.0, 0.0))

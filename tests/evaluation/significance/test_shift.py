@@ -9,7 +9,7 @@ from scipy import integrate, stats
 
 import nci_frames as nf
 from nci_frames.evaluation.significance.quadratic import exceedances
-from tests.logs import counts_at, random_log
+from tests.logs import counts_at, random_log, unit_log
 from tests.oracles import bonferroni_closed
 
 
@@ -121,21 +121,10 @@ def test_a_shift_is_found_where_it_is():
         assert found.select("class", "distinguishable").rows() == [("negative", True), ("positive", False)]
 
 
-def repeated(rows: int, segments: int, seed: int, repeats: int = 2) -> pl.DataFrame:
+def repeated(rows: int, segments: int, seed: int, times: int = 2) -> pl.DataFrame:
     """Units that are scored several times by two models; their segment says nothing of their scores."""
-    rng = np.random.default_rng(seed)
-    unit = np.arange(rows)
-    label = rng.random(rows) < 0.3
-    hard = rng.normal(label * 1.5, 0.8)
-    parts = [
-        pl.DataFrame(
-            {"model": model, "repeat": repeat, "unit": unit, "label": label,
-             "country": unit % segments,
-             "score": (hard + rng.normal(0, 0.3, rows)).round(2)}
-        )
-        for model in ("a", "b") for repeat in range(repeats)
-    ]  # fmt: skip
-    return pl.concat(parts)
+    log = unit_log({"a": 1.5, "b": 1.5}, rows, times=times, noise=0.3, alike=0.8, digits=2, seed=seed)
+    return log.with_columns(country=pl.col("unit") % segments)
 
 
 def false_alarms(logs: int, *, units: str | None, repeats: int) -> float:
@@ -170,7 +159,7 @@ def test_the_error_of_the_whole_table_is_below_its_level():
 def test_buckets_with_a_shift():
     log = repeated(3000, 3, 0).with_columns(score=pl.col("score") + 0.5 * (pl.col("country") == 1))
     counts = nf.count_confusion(nf.unit_buckets(log), thresholds=np.linspace(-2, 4, 40).tolist())
-    found = nf.check_projection(nf.pool_counts(counts, over="repeat"), over="country", units="bucket")
+    found = nf.check_projection(counts, over="country", units="bucket")
     assert found.select("model", "class", "farthest", "distinguishable").rows() == [
         (model, name, "1", True) for model in ("a", "b") for name in ("negative", "positive")
     ]

@@ -21,7 +21,7 @@ from nci_frames.reporting.markdown import render_markdown
 from nci_frames.reporting.terminal import print_answer, print_comparison
 from tests.chart_specs import rows_of
 from tests.comparisons import printed
-from tests.logs import counts_at
+from tests.logs import counts_at, unit_log
 
 ETAS = np.geomspace(1e-6, 0.9, 60).tolist()
 
@@ -95,10 +95,8 @@ def test_where_a_point_is_supported_precision_is_known_to_a_tenth(tp, fp, negati
 
 
 def test_flags_agree_with_the_lowest_prevalence_and_are_monotone():
-    rng = np.random.default_rng(3)
-    label = rng.random(20_000) < 0.05
-    log = pl.DataFrame({"model": "a", "label": label, "score": rng.normal(label * 2.0)})
-    counts = nf.count_confusion(log, thresholds=[1.0, 2.5])
+    log = unit_log({"a": 2.0}, 20_000, share=0.05, seed=3)
+    counts = nf.count_confusion(log.drop("unit"), thresholds=[1.0, 2.5])
     areas = nf.compute_areas(counts, prevalence=ETAS)
     gain = nf.pr_gain_auc(counts, prevalence=ETAS)
     points = nf.project_rates(nf.compute_rates(counts), metrics=["precision", "npv"], prevalence=ETAS)
@@ -179,13 +177,8 @@ def test_winners_and_maps_are_cut_where_support_ends():
 @pytest.mark.parametrize("shift", [1.5, 2.33, 3.0])
 def test_supported_areas_are_unbiased_and_others_are_not(shift):
     """Normal scores, 174 positives and 1,623 negatives: the mean of PR-AUC over logs, and its truth."""
-    rng, logs = np.random.default_rng(int(shift * 10)), 150
-    label = np.repeat([True, False], [174, 1623])
-    score = rng.normal(size=(logs, len(label))) + shift * label
-    log = pl.DataFrame(
-        {"model": np.repeat([f"{n:03}" for n in range(logs)], len(label)), "label": np.tile(label, logs),
-         "score": score.ravel()}
-    )  # fmt: skip
+    logs = 150
+    log = unit_log({f"{n:03}": shift for n in range(logs)}, (174, 1623)).drop("unit")
     etas = [1e-4, 1e-3, 0.01, 0.03, 0.05, 0.1, 0.2]
     areas = nf.compute_areas(nf.count_confusion(log, thresholds="exact"), prevalence=etas)
     share = (np.arange(100_000) + 0.5) / 100_000
@@ -236,13 +229,8 @@ def test_areas_without_support_have_the_bounds_of_the_band():
 
 
 def small_log() -> pl.DataFrame:
-    rng = np.random.default_rng(0)
-    label = np.repeat([True, False], [174, 1623])
-    logs = [
-        pl.DataFrame({"model": model, "label": label, "score": rng.normal(size=len(label)) + shift * label})
-        for model, shift in (("good", 3.0), ("fair", 2.0))
-    ]
-    return nf.count_confusion(pl.concat(logs), thresholds="exact")
+    log = unit_log({"good": 3.0, "fair": 2.0}, (174, 1623))
+    return nf.count_confusion(log.drop("unit"), thresholds="exact")
 
 
 @pytest.mark.thorough
@@ -309,14 +297,11 @@ def test_every_form_of_a_report_names_the_reason_of_its_question_marks():
     ("metric", "threshold"), [("pr_auc", None), ("precision", 2.0), ("pr_gain_auc", None)]
 )
 def test_rows_that_occur_twice_do_not_double_the_resolution(metric, threshold):
-    rng = np.random.default_rng(0)
-    label = rng.random(3000) < 0.05
-    once = pl.DataFrame(
-        {"model": "a", "unit": np.arange(3000), "label": label, "score": rng.normal(label * 2, 1).round(3)}
-    )
     counts = [
-        nf.count_confusion(nf.unit_buckets(rows), thresholds="exact")
-        for rows in (once, pl.concat([once] * 2))
+        nf.count_confusion(
+            nf.unit_buckets(unit_log({"a": 2.0}, 3000, share=0.05, times=times, digits=3)), thresholds="exact"
+        )
+        for times in (1, 2)
     ]
     asked: dict[str, Any] = {"metric": metric, "threshold": threshold}
     by_units = [nf.lowest_supported_prevalence(frame, **asked, units="bucket") for frame in counts]
@@ -328,12 +313,8 @@ def test_rows_that_occur_twice_do_not_double_the_resolution(metric, threshold):
 
 @pytest.mark.parametrize(("metric", "threshold"), [("pr_auc", None), ("precision", 2.5)])
 def test_supported_counts_units_in_every_table_that_takes_them(metric, threshold):
-    rng = np.random.default_rng(2)
-    label = rng.random(2000) < 0.1
-    once = pl.DataFrame(
-        {"model": "a", "unit": np.arange(2000), "label": label, "score": rng.normal(label * 2, 1).round(2)}
-    )
-    counts = nf.count_confusion(nf.unit_buckets(pl.concat([once] * 3)), thresholds="exact")
+    log = unit_log({"a": 2.0}, 2000, share=0.1, times=3, digits=2, seed=2)
+    counts = nf.count_confusion(nf.unit_buckets(log), thresholds="exact")
     pooled, options = nf.pool_counts(counts, over="bucket"), {"metric": metric, "threshold": threshold}
     # Between what a third of the rows supports and what all of them would.
     limits = [
