@@ -1,5 +1,6 @@
 # counting.logs
 from .counting.logs.scan import scan_predictions as scan_predictions
+from .counting.logs.scan_classes import scan_classes as scan_classes
 from .counting.logs.units import unit_buckets as unit_buckets
 
 # counting.thresholds
@@ -11,12 +12,14 @@ from .counting.thresholds.grids import uniform_thresholds as uniform_thresholds
 # counting
 from .counting.count import count_confusion as count_confusion
 from .counting.count import count_scores as count_scores
+from .counting.count_classes import count_classes as count_classes
 from .counting.exact_file import sink_exact_counts as sink_exact_counts
 from .counting.pairs import compare_auc as compare_auc
 from .counting.pairs import count_pairs as count_pairs
 from .counting.sql import counting_sql as counting_sql
 
 # counts
+from .counts.class_counts import merge_class_counts as merge_class_counts
 from .counts.pooling import merge_counts as merge_counts
 from .counts.pooling import pool_counts as pool_counts
 from .counts.read import read_counts as read_counts

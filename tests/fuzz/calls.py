@@ -78,6 +78,18 @@ def log() -> pl.DataFrame:
 
 
 @cache
+def class_log() -> pl.DataFrame:
+    """Two models that decide among three classes."""
+    rng = np.random.default_rng(1)
+    label = rng.choice(["ant", "bee", "cat"], 120, p=[0.5, 0.3, 0.2])
+    parts = [
+        pl.DataFrame({"model": m, "label": label, "decision": np.where(rng.random(120) < p, label, "ant")})
+        for m, p in (("forest", 0.8), ("linear", 0.6))
+    ]
+    return pl.concat(parts)
+
+
+@cache
 def calls() -> dict[str, Call]:
     """Return a valid call of every public function, by its name."""
     rows = log()
@@ -110,6 +122,7 @@ def calls() -> dict[str, Call]:
     )
     scores = nf.count_scores(rows.drop("unit", "fold"), thresholds=grid)
     estimated = nf.estimate_prevalence(counts, scores)
+    classes = nf.count_classes(class_log())
     by_fold = {"segments": "fold", "prevalence": 0.2}
     found = [
         Call("count_confusion", (rows.drop("unit"),), {"thresholds": grid}, "predictions"),
@@ -118,6 +131,9 @@ def calls() -> dict[str, Call]:
         Call("compare_auc", (rows,), {}, "predictions"),
         Call("count_pairs", (rows,), {"thresholds": 0.5}, "predictions"),
         Call("compare_pairs", (nf.count_pairs(rows, thresholds=0.5),), {"repeats": 100}, "pairs"),
+        Call("scan_classes", (class_log(),), {}, "log"),
+        Call("count_classes", (class_log(),), {}, "predictions"),
+        Call("merge_class_counts", (classes, classes), {}, "class counts"),
         Call("auto_thresholds"),
         Call("logit_thresholds", (), {"n": 5}),
         Call("uniform_thresholds", (), {"n": 5}),

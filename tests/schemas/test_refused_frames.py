@@ -65,7 +65,7 @@ def test_corrupted_frames_are_refused(call, change, lazy):
 TAKE_FRAMES = [
     call
     for call in calls().values()
-    if call.frames and isinstance(call.frames[0], pl.DataFrame) and call.name != "scan_predictions"
+    if call.frames and isinstance(call.frames[0], pl.DataFrame) and call.kind != "log"
 ]
 
 

@@ -31,6 +31,9 @@ REASONS = (
     "score is NaN",
     "weight is not a finite number >= 0",
     "label is NaN",
+    "decision is null",
+    "decision is NaN",
+    "label is a class without a score",
 )
 
 
@@ -110,10 +113,10 @@ def raw_predictions(
     precision = pl.Float32() if single else pl.Float64()
     file = [FILE] if FILE in frame.collect_schema() else []
     named: list[pl.Expr] = [
-        *(_unflagged(column).pipe(_key, schema[column]).alias(key) for key, column in columns.keys.items()),
+        *(unflagged(column).pipe(_key, schema[column]).alias(key) for key, column in columns.keys.items()),
         _labels(columns.label, schema, positive).alias("label"),
-        *([_unflagged(columns.weight).cast(pl.Float64).alias("weight")] if columns.weight else []),
-        *([_unflagged(columns.unit).pipe(_key, schema[columns.unit]).alias("unit")] if columns.unit else []),
+        *([unflagged(columns.weight).cast(pl.Float64).alias("weight")] if columns.weight else []),
+        *([unflagged(columns.unit).pipe(_key, schema[columns.unit]).alias("unit")] if columns.unit else []),
         _label_reason(columns.label, schema, positive).alias(REASON),
         *map(pl.col, file),
     ]
@@ -155,7 +158,7 @@ def _key(key: pl.Expr, dtype: pl.DataType) -> pl.Expr:
     return key.cast(pl.String) if is_text(dtype) else key
 
 
-def _unflagged(column: str) -> pl.Expr:
+def unflagged(column: str) -> pl.Expr:
     """Return a column without the claim to be sorted, which files make and Polars believes, true or not."""
     return pl.struct(column).struct.field(column)
 
@@ -163,7 +166,7 @@ def _unflagged(column: str) -> pl.Expr:
 def _labels(column: str | None, schema: pl.Schema, positive: Positive) -> pl.Expr:
     if column is None:
         return pl.lit(value=False)  # every row is of one class
-    label, dtype = _unflagged(column), schema[column]
+    label, dtype = unflagged(column), schema[column]
     if isinstance(positive, int) and not isinstance(positive, bool) and dtype.is_integer():
         # Compared as 128 bits, so that no label overflows or is rounded.
         return label.cast(pl.Int128) == pl.lit(positive, pl.Int128)
@@ -176,13 +179,13 @@ def _label_reason(label: str | None, schema: pl.Schema, positive: Positive) -> p
     if label is None:
         return pl.lit(0, pl.UInt8)
     dtype = schema[label]
-    value = _unflagged(label)
+    value = unflagged(label)
     cases = [(1, value.is_null())]
     if dtype.is_float():
         cases.append((6, value.is_nan()))
     if positive is None and dtype.is_numeric():
         cases.append((2, (value != 0) & (value != 1)))
-    return _first_reason(cases, otherwise=pl.lit(0, pl.UInt8))
+    return first_reason(cases, otherwise=pl.lit(0, pl.UInt8))
 
 
 def _reason(*, weighted: bool) -> pl.Expr:
@@ -193,11 +196,11 @@ def _reason(*, weighted: bool) -> pl.Expr:
     if weighted:
         valid = pl.col("weight").is_finite() & (pl.col("weight") >= 0)
         cases.append((5, ~valid.fill_null(value=False)))
-    by_value = _first_reason(cases, otherwise=pl.lit(0, pl.UInt8))
+    by_value = first_reason(cases, otherwise=pl.lit(0, pl.UInt8))
     return pl.when(pl.col(REASON) > 0).then(REASON).otherwise(by_value)
 
 
-def _first_reason(cases: list[tuple[int, pl.Expr]], *, otherwise: pl.Expr) -> pl.Expr:
+def first_reason(cases: list[tuple[int, pl.Expr]], *, otherwise: pl.Expr) -> pl.Expr:
     """Return the code of the first case that holds."""
     reason = otherwise
     for code, holds in reversed(cases):

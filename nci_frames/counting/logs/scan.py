@@ -128,7 +128,7 @@ def scan_predictions(
         cut = () if segments is None else segments
         keys = key_columns({"fold": fold, "repeat": repeat}, cut, _RENAME)
         by_model = scores or {"": score}
-        columns = _without_patterns(Roles(None if scores else model, label, by_model, keys, weight, unit))
+        columns = without_patterns(Roles(None if scores else model, label, by_model, keys, weight, unit))
     if frame is None:
         opened = open_source(source, columns.needed(), storage_options)
     else:
@@ -148,6 +148,9 @@ def scan_behind(predictions: Predictions, *, labelled: bool = True) -> Scan:
     """
     scan = scan_of(predictions) if isinstance(predictions, pl.LazyFrame) else None
     if scan is not None:
+        if "decision" in scan.raw.collect_schema():
+            msg = "these are decisions among classes, without a score"
+            raise SchemaError(msg, where=scan.source.where, hint="count them with count_classes")
         if scan.label is None and labelled:
             msg = "the predictions have no labels"
             hint = "name the column with label=; count_scores counts rows without labels"
@@ -161,7 +164,7 @@ def scan_behind(predictions: Predictions, *, labelled: bool = True) -> Scan:
 
 def _scan(opened: OpenedLog, columns: Roles, positive: Positive, on_invalid: OnInvalid) -> Scan:
     schema = opened.schema()
-    _check_types(schema, columns, opened.where)
+    check_types(schema, columns, opened.where)
     seen = None
     if columns.label is not None:
         positive = as_label(positive, schema[columns.label], opened.where)
@@ -189,17 +192,20 @@ def _columns_of_predictions(names: Sequence[str], label: str | None) -> Roles:
     hint = "rename the column, or say which columns are segments: scan_predictions(..., segments=[...])"
     keys = key_columns(alone, [key for key in found if key not in alone], hint)
     weight, unit = (name if name in names else None for name in ("weight", "unit"))
-    return _without_patterns(Roles("model", label, {"": "score"}, keys, weight, unit))
+    return without_patterns(Roles("model", label, {"": "score"}, keys, weight, unit))
 
 
-def _without_patterns(columns: Roles) -> Roles:
+def without_patterns(columns: Roles) -> Roles:
+    """Return the parts that columns play, or raise ParameterError if Polars takes a name for a pattern."""
     for column, role in columns.needed().items():
         if is_pattern(column):
             raise ParameterError(f"the column {column!r} ({role}) {PATTERN}", hint=_RENAME)
     return columns
 
 
-def _check_types(schema: pl.Schema, columns: Roles, where: str) -> None:
+def check_types(schema: pl.Schema, columns: Roles, where: str) -> None:
+    """Raise SchemaError unless each column has a type that fits its part."""
+
     def require(column: str, fits: bool, wanted: str, hint: str | None = None) -> None:
         if not fits and schema[column] != pl.Null:
             raise SchemaError.wrong_type(column, where, str(schema[column]), wanted, hint)

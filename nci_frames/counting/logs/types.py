@@ -35,7 +35,7 @@ def common_types(
         for part, schema in schemas.items():
             if schema.get(column, pl.Null()) != pl.Null:
                 parts.setdefault(schema[column], []).append(part)
-        common = _common(parts, role)
+        common = common_type(parts, role)
         if common is None:
             problems.append(_drift(column, parts))
             continue
@@ -47,7 +47,7 @@ def common_types(
     return types, problems, warned
 
 
-def _common(types: Iterable[pl.DataType], role: str) -> pl.DataType | None:
+def common_type(types: Iterable[pl.DataType], role: str) -> pl.DataType | None:
     """Return the type to which all can be brought without a loss; None if there is none."""
     kinds = list(types)
     if len(kinds) < 2:

@@ -18,6 +18,7 @@ from nci_frames.counting.logs.opening import Predictions
 from nci_frames.counting.logs.reading import predictions_of
 from nci_frames.counting.logs.rows import REASON
 from nci_frames.counting.logs.scan import scan_behind
+from nci_frames.counting.logs.scan_classes import class_scan_behind, is_of_classes
 from nci_frames.schemas.checked import checked
 from nci_frames.schemas.columns import BUCKET
 
@@ -38,8 +39,8 @@ def unit_buckets(predictions: Predictions, /, *, buckets: int = 256) -> pl.LazyF
     Parameters
     ----------
     predictions
-        What ``scan_predictions`` returned with a unit, or a frame or Arrow table with the columns of
-        predictions.
+        What ``scan_predictions`` or ``scan_classes`` returned with a unit, or a frame or Arrow table with the
+        columns of predictions.
     buckets
         How many, from 2 to 1,000,000. The counts grow with them.
 
@@ -76,7 +77,7 @@ def unit_buckets(predictions: Predictions, /, *, buckets: int = 256) -> pl.LazyF
     [56, 56, 64]
     """
     check_whole("buckets", buckets, 2, 1_000_000)
-    scan = scan_behind(predictions)
+    scan = class_scan_behind(predictions) if is_of_classes(predictions) else scan_behind(predictions)
     scan.need_unit()
     if BUCKET in scan.keys:
         raise ParameterError("the predictions already have a key 'bucket'", hint="rename it in the log")

@@ -1,0 +1,201 @@
+"""A log's columns -> the columns of class predictions, and of each row why it is not a valid one."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import polars as pl
+
+from nci_frames.base.errors import ParameterError
+from nci_frames.base.messages import Option
+from nci_frames.counting.logs.opened import FILE
+from nci_frames.counting.logs.rows import REASON, REASONS, first_reason, unflagged
+from nci_frames.counting.logs.types import is_text
+from nci_frames.schemas import CLASS_TYPES
+
+_CODES = {reason: code for code, reason in enumerate(REASONS)}
+
+
+@dataclass(frozen=True, slots=True)
+class ClassRoles:
+    """Which column of a log plays which part."""
+
+    model: str | None
+    label: str | None  # None: the rows have no labels
+    #: Of each model the column with its decisions; a single "" where the model is a column.
+    decisions: Mapping[str, str]
+    #: In place of it, of each model the column with the score of each class.
+    scores: Mapping[str, Mapping[Any, str]]
+    keys: Mapping[str, str]  # column by the name that the key gets
+    weight: str | None
+    unit: str | None
+
+    def needed(self) -> dict[str, str]:
+        """Return every column with its role."""
+        roles = [
+            *((column, "decision") for column in self.decisions.values()),
+            *((column, "scores") for columns in self.scores.values() for column in columns.values()),
+            (self.label, "label"),
+            (self.model, "model"),
+            *((column, k if k == "fold" else "segments") for k, column in self.keys.items()),
+            (self.weight, "weight"),
+            (self.unit, "unit"),
+        ]
+        return {column: role for column, role in roles if column is not None}
+
+
+def raw_classes(
+    frame: pl.LazyFrame,
+    *,
+    schema: pl.Schema,
+    columns: ClassRoles,
+    of_class: pl.DataType,
+    classes: pl.Series,
+    once: bool = False,
+    wide: bool = False,  # noqa: ARG001  (``Scan.prepare`` of binary logs takes it)
+) -> pl.LazyFrame:
+    """Bring a log to the columns of class predictions, and say of each row why it is not valid.
+
+    Parameters
+    ----------
+    frame
+        The log, with such a schema.
+    columns
+        Which column plays which part.
+    of_class
+        The type of the classes.
+    classes
+        Those that have scores, in their order.
+    once
+        Whether the log may be a stream, which is read once.
+    """
+    models = list(columns.decisions or columns.scores)
+    source = frame.cache() if once and len(models) > 1 else frame
+    parts = []
+    for model in models:
+        named = [
+            pl.col(columns.model).cast(pl.String).alias("model")
+            if columns.model is not None
+            else pl.lit(model).alias("model"),
+            *(_plain(column, schema[column]).alias(key) for key, column in columns.keys.items()),
+            pl.lit(value=False).alias("label")
+            if columns.label is None
+            else as_class(columns.label, schema[columns.label], of_class).alias("label"),
+        ]
+        cases = _label_cases(columns.label, schema)
+        if columns.decisions:
+            column = columns.decisions[model]
+            named.append(as_class(column, schema[column], of_class).alias("decision"))
+            cases += [(_CODES["decision is null"], pl.col(column).is_null())]
+            if schema[column].is_float():
+                cases += [(_CODES["decision is NaN"], pl.col(column).is_nan())]
+        else:
+            scores = _scores(columns.scores[model], schema)
+            named += [decided(scores, classes).alias("decision"), _struct(scores, classes).alias("scores")]
+            cases += _score_cases(scores, columns.label, schema, of_class, classes)
+        if columns.weight:
+            weight = unflagged(columns.weight).cast(pl.Float64)
+            valid = (weight.is_finite() & (weight >= 0)).fill_null(value=False)
+            cases += [(_CODES["weight is not a finite number >= 0"], ~valid)]
+            named.append((weight + 0.0).alias("weight"))
+        if columns.unit:
+            named.append(_plain(columns.unit, schema[columns.unit]).alias("unit"))
+        reason = first_reason(cases, otherwise=pl.lit(0, pl.UInt8)).alias(REASON)
+        file = [FILE] if FILE in frame.collect_schema() else []
+        parts.append(source.select(*named, reason, *map(pl.col, file)))
+    return parts[0] if len(parts) == 1 else pl.concat(parts)
+
+
+def _plain(column: str, dtype: pl.DataType) -> pl.Expr:
+    return unflagged(column).cast(pl.String) if is_text(dtype) else unflagged(column)
+
+
+def as_class(column: str, dtype: pl.DataType, of_class: pl.DataType) -> pl.Expr:
+    """Return a column of classes, -0.0 as 0.0, in the type of the classes."""
+    value = _plain(column, dtype).cast(of_class)
+    return value + 0.0 if of_class.is_float() else value
+
+
+def _label_cases(label: str | None, schema: pl.Schema) -> list[tuple[int, pl.Expr]]:
+    if label is None:
+        return []
+    cases = [(_CODES["label is null"], pl.col(label).is_null())]
+    return [*cases, (_CODES["label is NaN"], pl.col(label).is_nan())] if schema[label].is_float() else cases
+
+
+def _scores(columns: Mapping[Any, str], schema: pl.Schema) -> list[pl.Expr]:
+    """Return the scores of the classes in the precision of the log."""
+    single = all(schema[column] == pl.Float32 for column in columns.values())
+    return [pl.col(column).cast(pl.Float32 if single else pl.Float64) for column in columns.values()]
+
+
+def _score_cases(
+    scores: list[pl.Expr], label: str | None, schema: pl.Schema, of_class: pl.DataType, classes: pl.Series
+) -> list[tuple[int, pl.Expr]]:
+    cases = [
+        (_CODES["score is null"], pl.any_horizontal(score.is_null() for score in scores)),
+        (_CODES["score is NaN"], pl.any_horizontal(score.is_nan() for score in scores)),
+    ]
+    if label is not None:
+        known = as_class(label, schema[label], of_class).is_in(classes.implode())
+        cases.append((_CODES["label is a class without a score"], ~known))
+    return cases
+
+
+def _struct(scores: list[pl.Expr], classes: pl.Series) -> pl.Expr:
+    names = field_names(classes)
+    return pl.struct(score.alias(name) for score, name in zip(scores, names, strict=True))
+
+
+def field_names(classes: pl.Series) -> list[str]:
+    """Return the names of the scores of classes.
+
+    >>> field_names(pl.Series([True, False]))
+    ['true', 'false']
+    """
+    return classes.cast(pl.String).to_list()
+
+
+def classes_of_fields(names: list[str], of_class: pl.DataType) -> pl.Series:
+    """Return the classes whose scores have these names.
+
+    >>> classes_of_fields(["true", "false"], pl.Boolean()).to_list()
+    [True, False]
+    """
+    texts = pl.Series(names, dtype=pl.String)
+    if isinstance(of_class, pl.Date | pl.Datetime):
+        return texts.str.strptime(of_class)
+    return texts == "true" if of_class == pl.Boolean else texts.cast(of_class)
+
+
+def decided(scores: list[pl.Expr], classes: pl.Series) -> pl.Expr:
+    """Return the class with the highest score, of equal ones the first."""
+    highest = pl.max_horizontal(scores)
+    place = pl.lit(len(scores) - 1, pl.UInt32)
+    for number in range(len(scores) - 2, -1, -1):
+        place = pl.when(scores[number] == highest).then(pl.lit(number, pl.UInt32)).otherwise(place)
+    return pl.lit(classes).gather(place)
+
+
+def classes_in(given: Iterable[Any], of_class: pl.DataType | None) -> pl.Series:
+    """Return the classes that have scores, in the type of the labels; a command line passes only strings.
+
+    Raises
+    ------
+    ParameterError
+        If one is of another type than the labels, or given twice.
+    """
+    names = list(given)
+    msg = f"the classes of {Option('scores')} are of several types, or of another type than the labels"
+    try:
+        known = pl.Series("decision", names, strict=True)
+        wanted = known.dtype if of_class is None else of_class
+        read = wanted.is_numeric() and (known.dtype.is_numeric() or known.dtype == pl.String)
+        if known.dtype not in (wanted, *CLASS_TYPES) or not (read or known.dtype == wanted):
+            raise ParameterError(msg, found=f"{names!r}; {wanted} labels")
+        found = known.cast(wanted, strict=True)
+    except (pl.exceptions.PolarsError, TypeError, OverflowError) as error:
+        raise ParameterError(msg, found=f"{names!r}; {of_class} labels") from error
+    if found.n_unique() < len(found) or found.null_count():
+        raise ParameterError(f"a class of {Option('scores')} is null, or given twice", found=repr(names))
+    return found

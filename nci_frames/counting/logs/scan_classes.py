@@ -1,0 +1,244 @@
+"""Files, frames, Arrow objects -> one checked LazyFrame of decisions among any number of classes."""
+
+import functools
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import polars as pl
+
+from nci_frames.base.arguments import check_utf8
+from nci_frames.base.errors import ParameterError, SchemaError
+from nci_frames.base.messages import Option
+from nci_frames.counting.logs.class_rows import (
+    ClassRoles,
+    classes_in,
+    classes_of_fields,
+    raw_classes,
+)
+from nci_frames.counting.logs.opened import OpenedLog
+from nci_frames.counting.logs.opening import (
+    Predictions,
+    SourceLike,
+    engine_of,
+    frame_source,
+    need_columns,
+    open_source,
+)
+from nci_frames.counting.logs.reading import OnInvalid, Passes, Scan, predictions_of, scan_of
+from nci_frames.counting.logs.rows import Roles, key_columns, score_name
+from nci_frames.counting.logs.scan import check_types, without_patterns
+from nci_frames.counting.logs.types import common_type
+from nci_frames.schemas import CLASS_PREDICTIONS, CLASS_TYPES
+from nci_frames.schemas.checked import checked
+
+_RENAME = "rename the column in the log, or on a LazyFrame before the scan"
+
+
+@checked
+def scan_classes(
+    source: SourceLike,
+    /,
+    *,
+    model: str = "model",
+    label: str | None = "label",
+    decision: str | Mapping[str, str] | None = None,
+    scores: Mapping[Any, Any] | None = None,
+    segments: str | Sequence[str] = (),
+    fold: str | None = None,
+    weight: str | None = None,
+    unit: str | None = None,
+    on_invalid: OnInvalid = "raise",
+    storage_options: Mapping[str, Any] | None = None,
+) -> pl.LazyFrame:
+    """Open logs of decisions among any number of classes as one lazy frame of checked predictions.
+
+    Files are checked at once, rows when they are read, as by ``scan_predictions``.
+
+    Parameters
+    ----------
+    source
+        Whatever ``scan_predictions`` opens, except what is in Spark.
+    model, label
+        The columns with the model's name and the true class: texts, whole numbers, Booleans, numbers or
+        dates. Of a log without labels, ``label=None``.
+    decision
+        The column with the class decided, or another decision, such as "abstain"; or, of a log with a column
+        for each model, ``{"model name": "column"}``. By default the column ``decision``, unless there are
+        scores.
+    scores
+        In place of it ``{class: "column"}``, a score column for each class: the class with the highest score
+        is decided, of equal ones the first. Or ``{"model name": {class: "column"}}``.
+    segments
+        The columns by which the log can be cut: country, device, month. They keep their names and values.
+    fold
+        The column with the cross-validation fold; it becomes the key ``fold``.
+    weight
+        The column with the weight of each row.
+    unit
+        The column that says who a row belongs to: user, host, patient.
+    on_invalid
+        What to do with a row whose label, decision or score is null or NaN, whose label has no score column,
+        or whose weight is not a finite number >= 0: "raise", or "drop" (counting then reports how many rows
+        were dropped, by reason). An infinite score is valid.
+    storage_options
+        Passed to Polars for URLs of object stores.
+
+    Returns
+    -------
+    A LazyFrame:
+
+    %(columns of class predictions)s
+
+    ``fold``, if asked for, and the segments under their own names are keys, with the types of the log.
+    ``weight``, ``unit`` and ``scores`` are there if asked for, ``label`` unless the log has none. Labels and
+    decisions have one type; -0.0 is 0.0.
+
+    Raises
+    ------
+    SourceError
+        As ``scan_predictions`` does, and if the rows are in Spark.
+    SchemaError
+        If a column is missing, has an unusable type, or types in different files that have none in common; or
+        if decisions are of another type than labels.
+    InvalidRowsError
+        When the frame is read, if a row is not valid and *on_invalid* is "raise".
+    ParameterError
+        If an argument is of the wrong kind, or two contradict each other.
+
+    Examples
+    --------
+    >>> import nci_frames as nf
+    >>> import polars as pl
+    >>> log = pl.DataFrame({"model": "a", "label": ["cat", "dog"], "p_cat": [0.5, 0.1], "p_dog": [0.5, 0.9]})
+    >>> scan = nf.scan_classes(log, scores={"cat": "p_cat", "dog": "p_dog"})
+    >>> scan.collect()["decision"].to_list()
+    ['cat', 'dog']
+    """
+    if decision is not None and scores is not None:
+        raise ParameterError("give a decision or scores, not both", hint="omit one of them")
+    by_column = "decision" if decision is None and scores is None else decision
+    decisions: Mapping[str, str] = {"": by_column} if isinstance(by_column, str) else by_column or {}
+    of_models = _scores_of_models(scores)
+    if not (decisions or of_models):
+        raise ParameterError.out_of_range("decision", decision, "at least one model and its column")
+    for name in (*decisions, *of_models):
+        check_utf8("a model", name)
+    keys = key_columns({"fold": fold}, segments, _RENAME)
+    in_column = "" in (*decisions, *of_models)
+    columns = ClassRoles(model if in_column else None, label, decisions, of_models, keys, weight, unit)
+    opened = open_source(source, columns.needed(), storage_options)
+    return predictions_of(_scan(opened, columns, on_invalid))
+
+
+def _scores_of_models(scores: Mapping[Any, Any] | None) -> dict[str, Mapping[Any, str]]:
+    """Return the score columns of each model, or raise ParameterError."""
+    if scores is None:
+        return {}
+    nested = all(isinstance(value, Mapping) for value in scores.values())
+    found: dict[str, Mapping[Any, str]] = dict(scores) if nested else {"": scores}
+    for model, columns in found.items():
+        if not isinstance(model, str) or len(columns) < 2:
+            msg = "a dict from at least two classes to their columns, or from models to such dicts"
+            raise ParameterError.out_of_range("scores", scores, msg)
+        for column in columns.values():
+            if not isinstance(column, str):
+                raise ParameterError(f"{Option('scores')} must name columns", found=repr(column))
+        if list(columns) != list(next(iter(found.values()))):
+            msg = "all models must have scores of the same classes, in the same order"
+            raise ParameterError(msg, where=f"model {model!r}", found=repr(list(columns)))
+    if not found:
+        raise ParameterError.out_of_range("scores", scores, "at least two classes and their columns")
+    return found
+
+
+def is_of_classes(predictions: Predictions) -> bool:
+    """Return whether predictions have a decision, and no score as those of a binary classifier have."""
+    if engine_of(predictions) is not None:
+        return False
+    names = frame_source(predictions).schema()
+    return "decision" in names and "score" not in names
+
+
+def class_scan_behind(predictions: Predictions, *, labelled: bool = True) -> Scan:
+    """Return the scan behind class predictions; a frame of somebody's own gets the same checks.
+
+    Unless *labelled*, the rows may lack labels.
+
+    Raises
+    ------
+    SchemaError
+        If it lacks a column, or one has an unusable type.
+    """
+    scan = scan_of(predictions) if isinstance(predictions, pl.LazyFrame) else None
+    if scan is not None:
+        if "decision" not in scan.raw.collect_schema():
+            msg, hint = "these are predictions of a binary classifier", "open the log with scan_classes"
+            raise SchemaError(msg, where=scan.source.where, hint=hint)
+        if scan.label is None and labelled:
+            hint = "name the column with label="
+            raise SchemaError("the predictions have no labels", where=scan.source.where, hint=hint)
+        return scan
+    frame = frame_source(predictions)
+    schema = frame.schema()
+    label = "label" if labelled or "label" in schema else None
+    keys = key_columns({}, CLASS_PREDICTIONS.keys(schema.names()), _RENAME)
+    weight, unit = (name if name in schema else None for name in ("weight", "unit"))
+    struct = schema.get("scores")
+    if isinstance(struct, pl.Struct):
+        # The decisions are those of the scores.
+        parts = {field.name: score_name(place) for place, field in enumerate(struct.fields)}
+        of_class = _checked_types(schema, ClassRoles("model", label, {}, {}, keys, None, None), frame.where)
+        names = classes_of_fields(list(parts), of_class or schema.get("decision", pl.String()))
+        scores = {"": dict(zip(names.to_list(), parts.values(), strict=True))}
+        fields = (pl.col("scores").struct.field(name).alias(column) for name, column in parts.items())
+        frame = replace(frame, frame=frame.frame.with_columns(fields))
+        columns = ClassRoles("model", label, {}, scores, keys, weight, unit)
+    else:
+        columns = ClassRoles("model", label, {"": "decision"}, {}, keys, weight, unit)
+    return _scan(need_columns(frame, columns.needed()), columns, "raise")
+
+
+def _scan(opened: OpenedLog, columns: ClassRoles, on_invalid: OnInvalid) -> Scan:
+    if opened.elsewhere is not None:
+        raise opened.elsewhere.refusal()
+    schema = opened.schema()
+    of_class = _checked_types(schema, columns, opened.where)
+    classes = pl.Series([], dtype=pl.Null)
+    if columns.scores:
+        classes = classes_in(next(iter(columns.scores.values())), of_class)
+        of_class = classes.dtype
+    models = tuple(columns.decisions or columns.scores)
+    once = opened.rows is None and (opened.has_frames or not opened.files)
+    prepare = functools.partial(
+        raw_classes,
+        schema=schema,
+        columns=columns,
+        of_class=of_class or pl.Null(),
+        classes=classes,
+        once=once,
+    )
+    rows = None if opened.rows is None else opened.rows * len(models)
+    return Scan(opened, tuple(columns.keys), on_invalid, prepare, rows, columns.label, Passes(), models)
+
+
+def _checked_types(schema: pl.Schema, columns: ClassRoles, where: str) -> pl.DataType | None:
+    """Return the type of labels and decisions, None where none has one; raise what cannot be used."""
+    scores = {column: column for of_model in columns.scores.values() for column in of_model.values()}
+    roles = Roles(columns.model, None, scores, columns.keys, columns.weight, columns.unit)
+    check_types(schema, without_patterns(roles), where)
+    found: dict[pl.DataType, str] = {}
+    for column in (columns.label, *columns.decisions.values()):
+        if column is None or schema.get(column, pl.Null()) == pl.Null:
+            continue
+        dtype = schema[column]
+        if dtype not in (*CLASS_TYPES, pl.Categorical, pl.Enum):
+            wanted = "a text, number, Boolean or date (a class)"
+            raise SchemaError.wrong_type(column, where, str(dtype), wanted)
+        found[pl.String() if dtype in (pl.Categorical, pl.Enum) else dtype] = column
+    common = common_type(found, "label")
+    if common is None:
+        told = ", ".join(f"{column!r} is {dtype}" for dtype, column in found.items())
+        hint = "cast one of them on a LazyFrame before the scan"
+        raise SchemaError("labels and decisions have no common type", where=where, found=told, hint=hint)
+    return common if found else None

@@ -1,0 +1,170 @@
+"""Counts of decisions among classes: every pair, sums of several, and what shares of the classes are."""
+
+import math
+from collections.abc import Mapping
+from typing import Any, Literal
+
+import numpy as np
+import polars as pl
+
+from nci_frames.base.errors import ParameterError, SchemaError
+from nci_frames.base.messages import Option, listed
+from nci_frames.base.typing import Floats
+from nci_frames.counts.sums import check_sums
+from nci_frames.schemas import CLASS_COUNTS, CLASS_PRIORS, collect
+from nci_frames.schemas.checked import checked
+
+#: Shares by class, or such by scenario.
+Priors = Literal["observed", "uniform"] | Mapping[Any, Any] | pl.DataFrame
+
+#: The name of the only scenario, where it has none.
+GIVEN = "given"
+#: Shares may miss 1 by rounding.
+_ROUNDING = 1e-9
+
+
+@checked
+def merge_class_counts(*class_counts: pl.DataFrame | pl.LazyFrame) -> pl.DataFrame:
+    """Add class counts of different rows, such as those of two days, files or machines.
+
+    Parameters
+    ----------
+    *class_counts
+        Class counts with the same columns.
+
+    Returns
+    -------
+    Class counts, with every pair of the classes of all of them, sorted.
+
+    Raises
+    ------
+    ParameterError
+        If no frame is given.
+    SchemaError
+        If a frame is none of class counts, has other columns than the first, or classes of another type.
+
+    Examples
+    --------
+    >>> import nci_frames as nf
+    >>> import polars as pl
+    >>> day = pl.DataFrame({"model": "a", "label": ["cat"], "decision": ["cat"], "rows": [3]})
+    >>> nf.merge_class_counts(day, day).rows()
+    [('a', 'cat', 'cat', 6)]
+    """
+    if not class_counts:
+        raise ParameterError.out_of_range("class_counts", class_counts, "at least one frame of class counts")
+    frames = [collect(frame, CLASS_COUNTS) for frame in class_counts]
+    for frame in frames[1:]:
+        if {**frame.schema} != {**frames[0].schema}:
+            msg = "class counts of different columns, or columns of different types, cannot be added"
+            found = listed(f"{name} {dtype}" for name, dtype in frame.schema.items())
+            raise SchemaError(msg, found=found, hint="count with the same keys, and labels of one type")
+    table = pl.concat([frame.select(frames[0].columns) for frame in frames])
+    group = [name for name in table.columns if name != "rows"]
+    check_sums(table, ["rows"], group)
+    added = table.sort(group).group_by(group, maintain_order=True).agg(pl.col("rows").sum())
+    names = [name for name in ("label", "decision") if name in group]
+    return CLASS_COUNTS.finish(every_pair(added, class_values(*(added[name] for name in names))))
+
+
+def class_values(*values: pl.Series) -> pl.Series:
+    """Return all classes, sorted.
+
+    >>> class_values(pl.Series(["b"]), pl.Series(["a", "b"])).to_list()
+    ['a', 'b']
+    """
+    return pl.concat([one.rename("class") for one in values]).unique().sort()
+
+
+def every_pair(table: pl.DataFrame, classes: pl.Series) -> pl.DataFrame:
+    """Return class counts with a row for each group, class and decision, sorted."""
+    pair = [name for name in ("label", "decision") if name in table.columns]
+    last = [name for name in ("weight", "scenario") if name in table.columns]
+    group = ["model", *CLASS_COUNTS.keys(table.columns), *last]
+    full = table.select(group).unique()
+    for name in pair:
+        full = full.join(classes.alias(name).to_frame(), how="cross")
+    order = [*group, *pair]
+    joined = full.join(table, on=order, how="left", nulls_equal=True)
+    return joined.with_columns(pl.col("rows").fill_null(0)).select(*order, "rows").sort(order)
+
+
+def read_priors(priors: Any, classes: pl.Series, *, observed: Floats | None) -> dict[str, Floats]:
+    """Return the shares of the classes in each scenario.
+
+    Parameters
+    ----------
+    priors
+        As a user gives them.
+    classes
+        All that must have a share.
+    observed
+        Their shares where "observed" is asked for.
+
+    Raises
+    ------
+    ParameterError
+        If a class is missing or unknown, or shares are not numbers from 0 to 1 that add up to 1.
+    """
+    if isinstance(priors, str):
+        if priors == "observed" and observed is not None:
+            return {priors: observed}
+        return {priors: np.full(len(classes), 1 / max(len(classes), 1))}
+    names = classes.to_list()
+    found = {}
+    for scenario, shares in scenarios_of(priors).items():
+        where = None if scenario in ("", GIVEN) else f"scenario {scenario!r}"
+        missing = [name for name in names if name not in shares]
+        unknown = [name for name in shares if name not in names and shares[name] != 0]
+        if missing or unknown:
+            msg = f"{Option('priors')} must have a share of every class, and of no other"
+            told = (
+                f"missing: {listed(map(repr, missing))}"
+                if missing
+                else f"unknown: {listed(map(repr, unknown))}"
+            )
+            hint = f"the classes are {listed(map(repr, names), 20)}; 0 is a share"
+            raise ParameterError(msg, where=where, found=told, hint=hint)
+        found[scenario] = np.array([shares[name] for name in names], np.float64)
+    return found
+
+
+def scenarios_of(priors: Mapping[Any, Any] | pl.DataFrame) -> dict[str, dict[Any, float]]:
+    """Return the shares of each scenario, checked to be shares; one without a name is "given".
+
+    Raises
+    ------
+    ParameterError
+        If there are none, or they are not numbers from 0 to 1 that add up to 1.
+    """
+    nested: Mapping[Any, Any]
+    if isinstance(priors, pl.DataFrame):
+        frame = collect(priors, CLASS_PRIORS)
+        if "scenario" not in frame.columns:
+            frame = frame.with_columns(scenario=pl.lit(GIVEN))
+        if frame.select("scenario", "class").is_duplicated().any():
+            raise SchemaError("a class has two priors in one scenario", hint="give each scenario a name")
+        nested = {
+            str(name): dict(part.select("class", "prior").rows())
+            for (name,), part in frame.group_by("scenario", maintain_order=True)
+        }
+    elif all(isinstance(value, Mapping) for value in priors.values()):
+        nested = priors
+    else:
+        nested = {GIVEN: priors}
+    if not nested:
+        raise ParameterError.out_of_range("priors", priors, "at least one scenario")
+    for scenario, shares in nested.items():
+        if not isinstance(scenario, str) or not isinstance(shares, Mapping):
+            msg = "shares as {class: share}, or scenarios as {name: {class: share}}"
+            raise ParameterError.out_of_range("priors", priors, msg)
+        where = None if scenario in ("", GIVEN) else f"scenario {scenario!r}"
+        for name, value in shares.items():
+            if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 1:
+                msg = f"{Option('priors')} must be numbers within [0, 1]"
+                raise ParameterError(msg, where=where, found=f"{value!r} of class {name!r}")
+        total = math.fsum(shares.values())
+        if abs(total - 1) > _ROUNDING:
+            msg = f"{Option('priors')} must add up to 1"
+            raise ParameterError(msg, where=where, found=f"{total:.12g}", hint="divide them by their sum")
+    return {scenario: dict(shares) for scenario, shares in nested.items()}

@@ -1,0 +1,65 @@
+"""The frames of decisions among more than two classes."""
+
+from functools import partial
+
+import polars as pl
+
+from nci_frames.schemas.columns import *
+from nci_frames.schemas.frame import FINITE, MOST_ROWS, Column, FrameSchema
+
+#: What can name a class.
+CLASS_TYPES: tuple[type[pl.DataType], ...] = (
+    pl.String, pl.Boolean, pl.Int64, pl.Int32, pl.Int16, pl.Int8, pl.UInt64, pl.UInt32, pl.UInt16, pl.UInt8,
+    pl.Float64, pl.Float32, pl.Date, pl.Datetime,
+)  # fmt: skip
+
+#: A class, or another decision, of the type of the log.
+a_class = partial(Column, dtypes=CLASS_TYPES)
+
+CLASS_PREDICTIONS = FrameSchema(
+    "class predictions",
+    "scan_classes(...)",
+    MODEL,
+    a_class("label", "the true class"),
+    a_class("decision", "the class decided, or another decision, such as to abstain"),
+    Column(
+        "scores",
+        "the score of each class, as fields of its name; may be infinite, never NaN",
+        dtypes=(pl.Struct,),
+        required=False,
+    ),
+    number("weight", "weight of the row, finite and >= 0", minimum=0, maximum=FINITE, required=False),
+    Column(
+        "unit",
+        "who the row belongs to: user, host, patient",
+        "the owner is unknown",
+        dtypes=(pl.String, pl.Int64, pl.UInt64, pl.Int32, pl.UInt32),
+        required=False,
+    ),
+)
+SCENARIO = text("scenario", "the priors to which the scores were moved before they decided", required=False)
+CLASS_COUNTS = FrameSchema(
+    "class counts",
+    "count_classes(predictions)",
+    MODEL,
+    number(
+        "weight",
+        "the weight of each of these rows, where there are at most 1,000 weights",
+        minimum=0,
+        maximum=FINITE,
+        required=False,
+    ),
+    SCENARIO,
+    a_class("label", "the true class; without labels the column is not there", required=False),
+    a_class("decision", "the class decided, or another decision"),
+    count("rows", "rows, or the sum of their weights", most=MOST_ROWS),
+    brings_keys=True,
+)
+CLASS_PRIORS = FrameSchema(
+    "class priors",
+    'polars.DataFrame({"scenario": [...], "class": [...], "prior": [...]})',
+    text("scenario", "name of the mix of classes", required=False),
+    a_class("class", "the class"),
+    share("prior", "its share of the rows, in [0, 1]"),
+    derived=("lower", "upper", "fit_p_value", "supported", "reason"),
+)

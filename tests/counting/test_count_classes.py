@@ -1,0 +1,253 @@
+"""Decisions among classes are counted as a plain loop counts them."""
+
+import itertools
+from datetime import date
+
+import numpy as np
+import polars as pl
+import pytest
+
+import nci_frames as nf
+from tests.class_logs import plain_counts, plain_decisions, scored_log
+
+CLASSES = {
+    "text": ["dog", "ant", "cat"],
+    "whole": [7, -1, 300],
+    "number": [0.5, -0.0, 2.0],
+    "truth": [True, False],
+    "date": [date(2024, 1, 2), date(2023, 1, 2)],
+    "many": list(range(25)),
+}
+
+
+def as_dict(counts, *columns):
+    """The counts above 0 by the values of some columns."""
+    rows = counts.group_by(columns).agg(pl.col("rows").sum()).filter(pl.col("rows") > 0)
+    return {row[:-1]: row[-1] for row in rows.select(*columns, "rows").rows()}
+
+
+@pytest.mark.parametrize("classes", CLASSES.values(), ids=CLASSES)
+@pytest.mark.parametrize("lazy", [False, True], ids=["scan", "filtered"])
+def test_scores_are_counted_as_by_a_loop(classes, lazy):
+    log, columns = scored_log(classes)
+    scan = nf.scan_classes(log, scores=columns, segments="country")
+    counts = nf.count_classes(scan.filter(pl.lit(value=True)) if lazy else scan)
+    decided = plain_decisions(log, columns)
+    plain = plain_counts(zip(log["model"], log["country"], log["label"], decided, strict=True))
+    assert as_dict(counts, "model", "country", "label", "decision") == plain
+    groups = log.select("model", "country").unique().height
+    assert counts.height == groups * len(classes) ** 2
+    assert counts["rows"].sum() == len(log)
+    keys = ["model", "country", "label", "decision"]
+    assert counts.columns == [*keys, "rows"]
+    assert counts.equals(counts.sort(keys))
+
+
+@pytest.mark.parametrize("classes", [CLASSES["text"], CLASSES["whole"], CLASSES["truth"]])
+def test_decisions_are_counted_and_merged(classes, tmp_path):
+    log, columns = scored_log(classes)
+    log = log.with_columns(decision=pl.Series(plain_decisions(log, columns)))
+    whole = nf.count_classes(
+        nf.scan_classes(log.drop(columns.values()), segments="country", unit="unit"), by=[]
+    )
+    plain = plain_counts(log.select("model", "label", "decision").rows())
+    assert as_dict(whole, "model", "label", "decision") == plain
+    for number, part in enumerate((log[:100], log[100:])):
+        part.write_parquet(tmp_path / f"{number}.parquet")
+    parts = [nf.count_classes(nf.scan_classes(tmp_path / f"{n}.parquet", segments="country")) for n in (0, 1)]
+    together = nf.count_classes(nf.scan_classes(tmp_path, segments="country"))
+    assert nf.merge_class_counts(*parts).equals(together)
+
+
+def test_every_pair_is_there_also_of_a_decision_that_is_no_class():
+    log = pl.DataFrame(
+        {"model": ["a", "a", "b"], "label": ["x", "y", "x"], "decision": ["x", "abstain", "x"]}
+    )
+    counts = nf.count_classes(log)
+    names = ["abstain", "x", "y"]
+    assert counts.select("model", "label", "decision").rows() == list(itertools.product("ab", names, names))
+    assert as_dict(counts, "model", "label", "decision") == {
+        ("a", "x", "x"): 1, ("a", "y", "abstain"): 1, ("b", "x", "x"): 1,
+    }  # fmt: skip
+
+
+def test_a_few_weights_are_a_key_and_many_are_summed():
+    log, columns = scored_log(["a", "b", "c"])
+    decided = plain_decisions(log, columns)
+    few = nf.count_classes(nf.scan_classes(log, scores=columns, weight="w"))
+    plain = plain_counts(zip(log["model"], log["w"], log["label"], decided, strict=True))
+    assert as_dict(few, "model", "weight", "label", "decision") == plain
+    assert few.schema["rows"] == pl.Int64
+    log = pl.concat([log] * 5).with_columns(w=pl.int_range(1500).cast(pl.Float64) / 8)
+    many = nf.count_classes(nf.scan_classes(log, scores=columns, weight="w"))
+    plain = plain_counts(zip(log["model"], log["label"], decided * 5, strict=True), log["w"])
+    assert as_dict(many, "model", "label", "decision") == plain
+    assert "weight" not in many.columns
+
+
+def test_scores_are_moved_to_several_priors_in_one_pass():
+    log, columns = scored_log(["a", "b", "c"])
+    scan = nf.scan_classes(log, scores=columns)
+    logged = {"a": 0.5, "b": 0.25, "c": 0.25}
+    priors = {"rare": {"a": 0.125, "b": 0.0625, "c": 0.8125}, "without": {"a": 0.5, "b": 0.5, "c": 0.0}}
+    counts = nf.count_classes(scan, priors=priors, logged_priors=logged)
+    assert counts.columns == ["model", "scenario", "label", "decision", "rows"]
+    for scenario, shares in priors.items():
+        factors = [shares[name] / logged[name] for name in "abc"]
+        decided = plain_decisions(log, columns, factors)
+        plain = plain_counts(zip(log["model"], log["label"], decided, strict=True))
+        assert as_dict(counts.filter(scenario=scenario), "model", "label", "decision") == plain
+    shares = dict(log["label"].value_counts(normalize=True).rows())
+    observed = nf.count_classes(scan, priors=priors)
+    assert observed.equals(nf.count_classes(scan, priors=priors, logged_priors=shares))
+    same = nf.count_classes(scan, priors="observed").drop("scenario")
+    assert same.equals(nf.count_classes(scan))
+
+
+def test_equal_scores_zeros_of_both_signs_and_infinities():
+    log = pl.DataFrame(
+        {
+            "model": "m",
+            "label": "a",
+            "p": [0.0, -0.0, np.inf, -np.inf, 0.1],
+            "q": [-0.0, 0.0, np.inf, -np.inf, 0.2],
+        }
+    )
+    assert plain_decisions(log, {"a": "p", "b": "q"}) == ["a", "a", "a", "a", "b"]
+    scan = nf.scan_classes(log, scores={"a": "p", "b": "q"})
+    assert scan.collect()["decision"].to_list() == ["a", "a", "a", "a", "b"]
+    assert as_dict(nf.count_classes(scan), "decision") == {("a",): 4, ("b",): 1}
+
+
+def test_columns_of_each_model_and_logs_without_labels():
+    log, columns = scored_log(["a", "b"])
+    other = {"a": "p1", "b": "p0"}
+    wide = nf.scan_classes(log.drop("model"), scores={"one": columns, "two": other})
+    counts = nf.count_classes(wide)
+    for model, of_model in (("one", columns), ("two", other)):
+        plain = plain_counts(zip(log["label"], plain_decisions(log, of_model), strict=True))
+        assert as_dict(counts.filter(model=model), "label", "decision") == plain
+    decisions = log.select("label", one=pl.Series(plain_decisions(log, columns)),
+                           two=pl.Series(plain_decisions(log, other)))  # fmt: skip
+    for source in (decisions, decisions.lazy()):
+        scan = nf.scan_classes(source, decision={"one": "one", "two": "two"})
+        assert nf.count_classes(scan).equals(counts)
+    unlabelled = nf.scan_classes(log.drop("label"), scores=columns, label=None)
+    traffic = nf.count_classes(unlabelled)
+    assert traffic.columns == ["model", "decision", "rows"]
+    assert as_dict(traffic, "decision") == plain_counts((name,) for name in plain_decisions(log, columns))
+
+
+def test_units_fall_into_the_buckets_of_binary_logs():
+    log, columns = scored_log(["a", "b"])
+    scan = nf.unit_buckets(nf.scan_classes(log, scores=columns, unit="unit"), buckets=8)
+    binary = log.select("model", "unit", label=pl.col("label") == "a", score="p0")
+    buckets = nf.unit_buckets(binary, buckets=8).collect()["bucket"]
+    assert scan.collect()["bucket"].to_list() == buckets.to_list()
+    assert as_dict(nf.count_classes(scan), "bucket") == plain_counts((bucket,) for bucket in buckets)
+
+
+def test_types_that_differ_are_brought_together_or_refused():
+    log = pl.DataFrame({"model": "a", "label": [0, 1, 2], "decision": [0.0, 1.0, 1.0]})
+    assert nf.count_classes(log)["rows"].sum() == 3
+    texts = log.with_columns(pl.col("label").cast(pl.String).cast(pl.Categorical), decision=pl.lit("0"))
+    assert nf.count_classes(texts).schema["label"] == pl.String
+    with pytest.raises(nf.SchemaError, match=r"no common type[^}]*'label' is Int64, 'decision' is String"):
+        nf.scan_classes(log.with_columns(pl.col("decision").cast(pl.String)))
+    named = nf.scan_classes(log.with_columns(p=0.1, q=0.2, r=0.3), scores={"0": "p", "1": "q", "2": "r"})
+    assert named.collect_schema()["decision"] == pl.Int64
+
+
+BAD = {
+    "label is null": {"label": ["a", None]},
+    "score is null": {"p": [0.1, None]},
+    "score is NaN": {"q": [0.1, np.nan]},
+    "label is a class without a score": {"label": ["a", "c"]},
+    "weight is not a finite number >= 0": {"w": [1.0, -1.0]},
+}
+
+
+@pytest.mark.parametrize(("reason", "change"), BAD.items(), ids=BAD)
+def test_invalid_rows_are_refused_or_dropped_and_told(reason, change):
+    good = {"model": ["m", "m"], "label": ["a", "b"], "p": [0.9, 0.4], "q": [0.1, 0.6], "w": [1.0, 2.0]}
+    options = {"scores": {"a": "p", "b": "q"}, "weight": "w"}
+    log = pl.DataFrame(good | change)
+    with pytest.raises(nf.InvalidRowsError, match=f"1 row: {reason}"):
+        nf.count_classes(nf.scan_classes(log, **options))
+    with pytest.warns(nf.InvalidRowsWarning, match=rf"1 \({reason}\)"):
+        assert nf.count_classes(nf.scan_classes(log, on_invalid="drop", **options))["rows"].sum() == 1
+
+
+@pytest.mark.parametrize("values", [["a", None], [1.0, np.nan]])
+def test_decisions_that_are_missing_are_refused(values):
+    log = pl.DataFrame({"model": "m", "label": [values[0]] * 2, "decision": values})
+    with pytest.raises(nf.InvalidRowsError, match=r"1 row: decision is (null|NaN)"):
+        nf.count_classes(log)
+
+
+@pytest.mark.parametrize(
+    ("options", "told"),
+    [
+        ({"decision": "d", "scores": {"a": "p", "b": "q"}}, "a decision or scores, not both"),
+        ({"scores": {"a": "p"}}, "at least two classes"),
+        ({"scores": {}}, "scores must be"),
+        ({"decision": {}}, "at least one model"),
+        ({"scores": {1: "p", "b": "q"}}, "several types"),
+        ({"scores": {1: "p", 2: "q"}}, "another type than the labels"),
+        ({"scores": {"a": "p", None: "q"}}, "null, or given twice"),
+        ({"scores": {"a": 1, "b": 2}}, "must name columns"),
+        ({"scores": {"m": {"a": "p", "b": "q"}, "n": {"a": "p", "c": "q"}}}, "the same classes"),
+    ],
+)
+def test_arguments_that_contradict_each_other_are_refused(options, told):
+    log = pl.DataFrame({"model": "m", "label": ["a", "b"], "p": [0.9, 0.4], "q": [0.1, 0.6], "d": ["a", "b"]})
+    with pytest.raises(nf.ParameterError, match=told):
+        nf.scan_classes(log, **options)
+
+
+@pytest.mark.parametrize(
+    ("priors", "told"),
+    [
+        ({"a": 0.5}, "add up to 1"),
+        ({"a": 1.0}, "missing: 'b'"),
+        ({"a": 0.5, "b": 0.4, "c": 0.1}, "unknown: 'c'"),
+        ({"a": -0.5, "b": 1.5}, r"within \[0, 1\]"),
+        ({"a": np.nan, "b": 1.0}, r"within \[0, 1\]"),
+        ({}, "at least one scenario|add up to 1"),
+        ({"s": {"a": 1.0, "b": 0.0}, "t": 1}, r"within \[0, 1\]|shares as"),
+    ],
+)
+def test_priors_that_are_no_shares_are_refused(priors, told):
+    log = pl.DataFrame({"model": "m", "label": ["a", "b"], "p": [0.9, 0.4], "q": [0.1, 0.6]})
+    with pytest.raises(nf.ParameterError, match=told):
+        nf.count_classes(nf.scan_classes(log, scores={"a": "p", "b": "q"}), priors=priors)
+
+
+def test_priors_need_probabilities_of_classes_that_are_there():
+    log = pl.DataFrame(
+        {"model": "m", "label": ["a", "a"], "decision": "a", "p": [0.9, 0.4], "q": [-0.1, 0.6]}
+    )
+    with pytest.raises(nf.ParameterError, match="decisions without scores"):
+        nf.count_classes(log.drop("p", "q"), priors="uniform")
+    scan = nf.scan_classes(log, scores={"a": "p", "b": "q"})
+    with pytest.raises(nf.ParameterError, match=r"no row of the log has.*\n.*'b'"):
+        nf.count_classes(scan, priors="uniform")
+    with pytest.raises(nf.InvalidRowsError, match="a score is below 0"):
+        nf.count_classes(scan, priors="uniform", logged_priors={"a": 0.5, "b": 0.5})
+    unlabelled = nf.scan_classes(log, scores={"a": "p", "b": "q"}, label=None)
+    with pytest.raises(nf.ParameterError, match="unknown without labels"):
+        nf.count_classes(unlabelled, priors="uniform")
+
+
+def test_binary_and_class_predictions_are_not_mixed_up():
+    log = pl.DataFrame({"model": "m", "label": [0, 1], "score": [0.1, 0.9], "decision": [0, 1]})
+    with pytest.raises(nf.SchemaError, match="of a binary classifier"):
+        nf.count_classes(nf.scan_predictions(log))
+    with pytest.raises(nf.SchemaError, match="decisions among classes"):
+        nf.count_confusion(nf.scan_classes(log))
+    with pytest.raises(nf.SchemaError, match="missing column 'decision'"):
+        nf.count_classes(log.drop("decision", "score"))
+    with pytest.raises(nf.SchemaError, match="different columns"):
+        nf.merge_class_counts(
+            nf.count_classes(log.drop("score")), nf.count_classes(log.drop("score")).drop("label")
+        )
