@@ -18,7 +18,7 @@ _CLASSES = (("tp", "fn", "positives", "tpr"), ("fp", "tn", "negatives", "fpr"))
 _ROUNDING = 1e-9
 
 #: Rows that are checked at a time, which limits the memory for what is computed on the way.
-_AT_A_TIME = 1 << 20
+_AT_A_TIME = 1 << 17
 
 _MERGE = "add counts of different rows with merge_counts, not pl.concat; what makes a group must be a column"
 

@@ -6,6 +6,7 @@ import sys
 from collections.abc import Iterable, Iterator, Sequence
 from contextvars import ContextVar
 from dataclasses import KW_ONLY, dataclass
+from typing import cast
 
 import polars as pl
 
@@ -80,14 +81,19 @@ class Column:
             nan = values.is_nan().fill_null(value=False)
             if nan.any():
                 return nan, "a number or null, not NaN"
-            largest = max(float(values.abs().max() or 0), 1.0)  # type: ignore[arg-type]
-            slack = _ROUNDING * largest if largest <= FINITE else 0.0
         elif self.most is not None:
             high = self.most
+        # The ends first: to compare each value takes memory for each.
+        least, most = cast("float", values.min() or 0), cast("float", values.max() or 0)
+        if values.dtype.is_float():
+            largest = max(abs(least), abs(most), 1.0)
+            slack = _ROUNDING * largest if largest <= FINITE else 0.0
         if slack and high != FINITE:
             high += slack
-        wrong = ((values < self.minimum - slack) | (values > high)).fill_null(value=False)
-        return (wrong, self.allowed) if wrong.any() else None
+        low = self.minimum - slack
+        if values.null_count() == len(values) or (least >= low and most <= high):
+            return None
+        return ((values < low) | (values > high)).fill_null(value=False), self.allowed
 
 
 #: Every kind of frame, in the order of their definition.

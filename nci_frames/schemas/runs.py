@@ -1,6 +1,7 @@
 """Runs of rows with the same keys: where each group of a sorted frame begins."""
 
 import itertools
+from collections.abc import Callable
 
 import numpy as np
 import polars as pl
@@ -12,16 +13,31 @@ def group_starts(frame: pl.DataFrame, keys: list[str]) -> NDArray[np.int64]:
     starts = np.zeros(len(frame), np.bool_)
     starts[:1] = True
     for key in keys:
-        starts[1:] |= frame[key][1:].ne_missing(frame[key][:-1]).to_numpy()
+        starts[1:] |= _with_row_before(frame[key], pl.Series.ne_missing)
     return np.flatnonzero(starts).astype(np.int64)
 
 
 def is_sorted(frame: pl.DataFrame, keys: list[str], first: NDArray[np.int64]) -> bool:
     """Return whether every group is one run of rows with ascending thresholds, as counting leaves them."""
-    thresholds = frame["threshold"].to_numpy()
-    ascending = thresholds[1:] > thresholds[:-1]
+    ascending = _with_row_before(frame["threshold"], pl.Series.__gt__)
     ascending[first[1:] - 1] = True
     return bool(ascending.all()) and is_distinct(frame, keys, first)
+
+
+def _with_row_before(
+    column: pl.Series, compare: Callable[[pl.Series, pl.Series], pl.Series]
+) -> NDArray[np.bool_]:
+    """Compare each row but the first with the one before it.
+
+    Chunk by chunk: of a column of many chunks, Polars would copy all rows to compare it with itself shifted.
+    """
+    found = np.empty(max(len(column) - 1, 0), np.bool_)
+    ends = np.cumsum(column.chunk_lengths())
+    for chunk, end in zip(column.get_chunks(), ends.tolist(), strict=True):
+        found[end - len(chunk) : max(end - 1, 0)] = compare(chunk[1:], chunk[:-1]).to_numpy()
+    between = ends[(ends > 0) & (ends < len(column))]
+    found[between - 1] = compare(column[between], column[between - 1]).to_numpy()
+    return found
 
 
 def in_runs(frame: pl.DataFrame, member: list[str]) -> tuple[pl.DataFrame, NDArray[np.int64]]:
@@ -36,7 +52,8 @@ def in_runs(frame: pl.DataFrame, member: list[str]) -> tuple[pl.DataFrame, NDArr
 
 def is_distinct(frame: pl.DataFrame, keys: list[str], first: NDArray[np.int64]) -> bool:
     """Return whether no two of these rows have the same keys."""
-    return bool(frame.select(keys)[first].is_unique().all())
+    # Not from the frame, which would make one chunk of each column first.
+    return bool(pl.DataFrame([frame[key].gather(first) for key in keys]).is_unique().all())
 
 
 def rows_where(frame: pl.DataFrame, condition: pl.Expr) -> pl.DataFrame:

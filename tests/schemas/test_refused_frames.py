@@ -209,6 +209,12 @@ def test_runs_of_equal_keys_are_those_of_a_loop(data):
     first = runs.group_starts(frame, names)
     assert first.tolist() == expected
     assert runs.is_distinct(frame, names, first) == (len({told[i] for i in expected}) == len(expected))
+    scores = data.draw(st.lists(st.integers(0, 40), min_size=len(rows), max_size=len(rows)))
+    scores = sorted(scores) if data.draw(st.booleans()) else scores
+    frame = frame.with_columns(threshold=pl.Series(scores, dtype=pl.Float64))
+    frame = pl.concat([frame[:cut], frame[cut:]], rechunk=False)
+    rising = all(i in expected or scores[i] > scores[i - 1] for i in range(len(scores)))
+    assert runs.is_sorted(frame, names, first) == (rising and runs.is_distinct(frame, names, first))
 
 
 @pytest.mark.parametrize("row", [0, 1, 16_384, 16_385, 19_999, 20_000])
