@@ -28,6 +28,7 @@ ROOMS = (
     "evaluation.planning",
     "evaluation.imbalance",
     "evaluation.prevalence",
+    "evaluation.probabilities",
     "questions",
     "tables",
     "charts",

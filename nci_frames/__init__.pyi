@@ -126,6 +126,11 @@ from .evaluation.prevalence.distributions import prevalence_draws as prevalence_
 from .evaluation.prevalence.estimate_prevalence import estimate_prevalence as estimate_prevalence
 from .evaluation.prevalence.project_traffic import project_traffic as project_traffic
 
+# evaluation.probabilities
+from .evaluation.probabilities.adjust import adjust_scores as adjust_scores
+from .evaluation.probabilities.decomposition import decompose_scores as decompose_scores
+from .evaluation.probabilities.proper_scores import proper_scores as proper_scores
+
 # questions
 from .questions.comparison import compare_models as compare_models
 from .questions.comparison import Comparison as Comparison

@@ -123,6 +123,8 @@ def calls() -> dict[str, Call]:
     scores = nf.count_scores(rows.drop("unit", "fold"), thresholds=grid)
     estimated = nf.estimate_prevalence(counts, scores)
     classes = nf.count_classes(class_log())
+    logistic = rows.drop("unit", "fold").with_columns(score=1 / (1 + (-pl.col("score")).exp()))
+    chances = nf.count_confusion(logistic, thresholds=[0.1, 0.3, 0.5, 0.9])
     by_fold = {"segments": "fold", "prevalence": 0.2}
     found = [
         Call("count_confusion", (rows.drop("unit"),), {"thresholds": grid}, "predictions"),
@@ -154,6 +156,9 @@ def calls() -> dict[str, Call]:
         Call("pool_counts", (folds,), {"over": "fold"}, "counts"),
         Call("compute_areas", (counts,), {"prevalence": etas}, "counts"),
         Call("mean_pr_auc", (counts,), {"prevalence_range": (0.01, 0.5)}, "counts"),
+        Call("adjust_scores", (), {"score": "score", "prevalence": 0.1, "logged_prevalence": 0.4}),
+        Call("decompose_scores", (chances,), {"prevalence": 0.1}, "counts"),
+        Call("proper_scores", (chances,), {"prevalence": 0.1}, "counts"),
         Call("pr_gain_auc", (counts,), {"prevalence": 0.1}, "counts"),
         Call("compare_models", (counts,), {"prevalence": etas, "threshold": 0.0, **few}, "counts"),
         Call("find_crossovers", (rates,), {"metric": "f_beta", "over": "prevalence"}, "rates"),

@@ -2,7 +2,9 @@
 
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
+from nci_frames.base.typing import Floats
 from nci_frames.counts.resolution import one_score, without_claims
 from nci_frames.schemas import RATES, collect
 from nci_frames.schemas.checked import checked
@@ -10,6 +12,10 @@ from nci_frames.schemas.runs import group_starts
 
 #: Of fewer exact rates nothing is removed: that would take longer than to use them.
 _MANY = 1 << 16
+#: Of a difference of rates, which are rounded quotients.
+_ROUNDING = 2 * np.finfo(np.float64).eps
+
+Places = NDArray[np.int64]
 
 
 @checked
@@ -69,23 +75,38 @@ def roc_convex_hull(rates: pl.DataFrame | pl.LazyFrame, /, *, over: str | None =
     place = np.concatenate([np.arange(len(ordered)), -1 - 0 * groups, -1 - 0 * groups])
     # A counted point comes after an equal corner, so that the corner is dropped and the point is kept.
     line = np.lexsort((place, tpr, fpr, of))
+    line = line[upper_hull(of[line], fpr[line], tpr[line])]
+    corners = np.sort(place[line])
+    on_hull = ordered[corners[corners >= 0]].sort(*keys, "threshold", maintain_order=True)
+    return RATES.finish(without_claims(on_hull))
+
+
+def upper_hull(of: Places, fpr: Floats, tpr: Floats) -> Places:
+    """Return the places of the points that are corners of the convex hull of their group.
+
+    Parameters
+    ----------
+    of
+        The number of the group of each point, ascending.
+    fpr, tpr
+        Of each point, ascending within a group by FPR, then by TPR. Of equal points the last is a corner.
+    """
+    line = np.arange(len(of))
     while True:
         same = of[line[1:]] == of[line[:-1]]
-        equal = same & (fpr[line[1:]] == fpr[line[:-1]]) & (tpr[line[1:]] == tpr[line[:-1]])
-        before, middle, after = line[:-2], line[1:-1], line[2:]
-        turn = (fpr[middle] - fpr[before]) * (tpr[after] - tpr[before])
-        turn -= (tpr[middle] - tpr[before]) * (fpr[after] - fpr[before])
+        across, up = np.diff(fpr[line]), np.diff(tpr[line])
+        equal = same & (across == 0) & (up == 0)
+        turn = across[:-1] * up[1:] - up[:-1] * across[1:]
+        # Each difference of rates is rounded.
+        size = np.abs(across) + np.abs(up)
         # A point without a right turn is on or below the line between its neighbours: drop all such points.
-        under = (of[before] == of[after]) & (turn >= 0)
+        under = same[1:] & same[:-1] & (turn >= -_ROUNDING * (size[:-1] + size[1:]))
         gone = np.append(equal, False)
         if not equal.any():
             gone[1:-1] = under
         if not gone.any():
-            break
+            return line
         line = line[~gone]
-    corners = np.sort(place[line])
-    on_hull = ordered[corners[corners >= 0]].sort(*keys, "threshold", maintain_order=True)
-    return RATES.finish(without_claims(on_hull))
 
 
 def highest_of_each_tpr(rates: pl.DataFrame) -> pl.DataFrame:

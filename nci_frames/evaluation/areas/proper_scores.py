@@ -1,0 +1,141 @@
+"""The Brier score and the log loss: the mean loss of the scores themselves, linear in the prevalence."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+
+import numpy as np
+
+from nci_frames.base.typing import Floats
+from nci_frames.evaluation.areas.area import LACKS, Area, Areas, Etas, Logs, Rows
+from nci_frames.evaluation.arrays.roc_steps import Curves
+from nci_frames.evaluation.arrays.score_bins import ScoreBins, Scores, edges_of
+from nci_frames.evaluation.support.rule import SupportRule
+
+
+@dataclass(frozen=True, slots=True)
+class Loss:
+    """A proper loss of one score."""
+
+    #: Of a positive, which falls with the score; that of a negative is the same of 1 - score.
+    of_positive: Callable[[Scores], Floats]
+    #: The mean loss where every score is the share of positives: it is the lowest of any one score.
+    uncertainty: Callable[[Scores], Floats]
+
+    def of_negative(self, scores: Scores) -> Floats:
+        """Return the loss of negatives with some scores."""
+        return self.of_positive(Scores(scores.q, scores.p))
+
+
+def _minus_log(scores: Scores) -> Floats:
+    with np.errstate(divide="ignore"):
+        # Near 1 the logarithm is exact only in 1 - p.
+        return np.where(scores.p < 0.5, -np.log(scores.p), -np.log1p(-np.minimum(scores.q, 0.5)))
+
+
+def _entropy(scores: Scores) -> Floats:
+    either = (scores, Scores(scores.q, scores.p))
+    return np.asarray(sum(shares(side.p, _minus_log(side)) for side in either))
+
+
+LOSSES = {
+    "brier": Loss(lambda scores: scores.q**2, lambda scores: scores.p * scores.q),
+    "log_loss": Loss(_minus_log, _entropy),
+}
+
+
+def shares(share: float | Floats, loss: Floats) -> Floats:
+    """Return share times loss, 0 where the share is: then no row has the loss, however large it is."""
+    with np.errstate(invalid="ignore"):
+        return np.where((share == 0) & ~np.isnan(loss), 0.0, share * loss)
+
+
+def class_losses(
+    curves: Curves, bins: ScoreBins, edges: Sequence[Scores], loss: Loss
+) -> tuple[tuple[Floats, Floats, Floats], tuple[Floats, Floats, Floats]]:
+    """Return the mean loss of the positives of each group, and of the negatives: value, lower and upper.
+
+    *edges* are the scores of the bins, as ``ScoreBins.edges`` has them, perhaps moved to a prevalence.
+    """
+    of_class = []
+    for part, of_one in ((bins.positives, loss.of_positive), (bins.negatives, loss.of_negative)):
+        value = curves.sum(shares(part, of_one(edges[0])))
+        if bins.exact:
+            of_class.append((value, value, value))
+            continue
+        ends = [curves.sum(shares(part, of_one(edge))) for edge in edges[1:]]
+        # Only rounding can put the value outside.
+        of_class.append((value, np.minimum(value, np.minimum(*ends)), np.maximum(value, np.maximum(*ends))))
+    return of_class[0], of_class[1]
+
+
+def _certified(curves: Curves, etas: Etas, loss: Loss) -> list[Areas]:
+    bins = ScoreBins.of(curves)
+    of_positives, of_negatives = class_losses(curves, bins, bins.edges, loss)
+    return [mixed(of_positives, of_negatives, eta) for eta in etas]
+
+
+def mixed(of_positives: Areas, of_negatives: Areas, eta: float | Floats) -> Areas:
+    """Return the mean losses of all rows at a prevalence, from those of either class."""
+    value, lower, upper = (
+        # Where a class does not occur its loss plays no part, but rows of it are needed.
+        shares(eta, one) + shares(1 - eta, other)
+        for one, other in zip(of_positives, of_negatives, strict=True)
+    )
+    return value, lower, upper
+
+
+def _replicated(logs: Logs, prevalence: Sequence[float], loss: Loss) -> Floats:
+    positives, negatives, histogram = logs
+    low, tied = np.append(histogram.thresholds, -np.inf), np.full(positives.shape[1], histogram.every_score)
+    _, middle, _ = edges_of(low, np.append(np.inf, low[:-1]), tied)
+    of_positives, of_negatives = (
+        _means(rows, of_one(middle))
+        for rows, of_one in ((positives, loss.of_positive), (negatives, loss.of_negative))
+    )
+    etas = np.asarray(prevalence, np.float64)
+    return shares(etas, of_positives[:, np.newaxis]) + shares(1 - etas, of_negatives[:, np.newaxis])
+
+
+def _means(rows: Rows, losses: Floats) -> Floats:
+    """Return the mean loss of the rows of each log; NaN without rows."""
+    finite = np.isfinite(losses)
+    with np.errstate(invalid="ignore"):
+        mean = rows @ np.where(finite, losses, 0.0) / rows.sum(axis=1)
+    return np.where(rows[:, ~finite].any(axis=1), np.inf, mean)
+
+
+def _either_class(curves: Curves, _: object) -> Floats:
+    return np.where((curves.positives > 0) & (curves.negatives > 0), 0.0, np.nan)
+
+
+#: A mean over the rows of each class is known from any prevalence on, if there are rows.
+_SUPPORT = SupportRule(_either_class, "undefined")
+
+BRIER, LOG_LOSS = (
+    Area(
+        name,
+        aliases=aliases,
+        title=title,
+        formula=formula,
+        direction="minimize",
+        upper=upper,
+        undefined_when=LACKS,
+        computed_by=f"proper_scores(counts, prevalence=..., metrics={name!r})",
+        linear_in_prevalence=True,
+        certified=partial(_certified, loss=LOSSES[name]),
+        replicated=partial(_replicated, loss=LOSSES[name]),
+        of_scores=True,
+        support=_SUPPORT,
+    )
+    for name, aliases, title, formula, upper in (
+        ("brier", ("brier_score",), "Brier score", "eta·mean (1-s)² + (1-eta)·mean s²", 1.0),
+        (
+            "log_loss",
+            ("cross_entropy",),
+            "log loss",
+            "-eta·mean log(s) - (1-eta)·mean log(1-s)",
+            float("inf"),
+        ),
+    )
+)

@@ -1,0 +1,129 @@
+"""ROC steps -> bins of scores, if scores are probabilities; and scores moved to another prevalence.
+
+Here, and only here, rows become shares of their class by score: whatever is made from scores begins here.
+"""
+
+from dataclasses import dataclass
+from typing import Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nci_frames.base.errors import ParameterError
+from nci_frames.base.typing import Floats
+from nci_frames.evaluation.arrays.roc_steps import Curves
+
+_HINT = (
+    "count probabilities: of logits l that is 1/(1 + exp(-l)), of any other score the value of a calibration "
+    "map; clip what rounding has put outside"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class ScoreBins:
+    """The steps of some curves as bins of scores in [0, 1]: groups end to end, each from its highest score.
+
+    Scores are pairs (p, 1 - p), since near 1 the second says what the first cannot.
+    """
+
+    #: The shares of the positives, and of the negatives, of the group; NaN without such rows.
+    positives: Floats
+    negatives: Floats
+    #: What the scores of the bin are at least, what stands for them, and what they are at most.
+    low: "Scores"
+    middle: "Scores"
+    high: "Scores"
+
+    @classmethod
+    def of(cls, curves: Curves) -> Self:
+        """Return the bins of curves whose steps all have their scores.
+
+        Raises
+        ------
+        ParameterError
+            If a score lies outside [0, 1].
+        """
+        positives, negatives = curves.tpr1 - curves.tpr0, curves.fpr1 - curves.fpr0
+        low, high = curves.score, np.full_like(curves.score, np.inf)
+        high[1:] = low[:-1]
+        high[curves.start] = np.inf
+        rows = (positives > 0) | (negatives > 0)
+        reached = (curves.tpr1 > 0) | (curves.fpr1 > 0)
+        below = np.where(curves.tied, low < 0, high <= 0) & rows
+        wrong = np.flatnonzero(below | (reached & (low > 1)))
+        if len(wrong):
+            group = curves.groups.row(int(np.searchsorted(curves.start, wrong[0], "right")) - 1, named=True)
+            side = "below 0" if below[wrong[0]] else f"of {low[wrong[0]]:g} or more"
+            raise not_probabilities(", ".join(f"{key} {value!r}" for key, value in group.items()), side)
+        return cls(positives, negatives, *edges_of(low, high, curves.tied))
+
+    @property
+    def edges(self) -> tuple["Scores", "Scores", "Scores"]:
+        """What stands for the scores, and what they are at least and at most."""
+        return self.middle, self.low, self.high
+
+    def moved(self, eta: float | Floats, logged: float | Floats) -> tuple["Scores", "Scores", "Scores"]:
+        """Return the edges moved from the prevalence *logged* of each step to another."""
+        if self.exact:
+            return (self.middle.moved(eta, logged),) * 3
+        middle, low, high = (edge.moved(eta, logged) for edge in self.edges)
+        return middle, low, high
+
+    @property
+    def exact(self) -> bool:
+        """Whether every score is known."""
+        return self.low is self.high
+
+
+@dataclass(frozen=True, slots=True)
+class Scores:
+    """Probabilities p, with q = 1 - p."""
+
+    p: Floats
+    q: Floats
+
+    @classmethod
+    def of(cls, p: Floats) -> Self:
+        """Return probabilities, given as numbers in [0, 1]."""
+        return cls(p, 1 - p)
+
+    def moved(self, eta: float | Floats, logged: float | Floats) -> "Scores":
+        """Return the scores moved from one prevalence to another: their odds times the ratio of the odds.
+
+        What is certain stays certain, also where the other class does not occur.
+        """
+        with np.errstate(invalid="ignore"):
+            up, down = self.p * (eta * (1 - logged)), self.q * ((1 - eta) * logged)
+            total = up + down
+            certain = total == 0
+            return Scores(
+                np.where(certain, self.p.round(), up / total), np.where(certain, self.q.round(), down / total)
+            )
+
+
+def edges_of(low: Floats, high: Floats, tied: NDArray[np.bool_]) -> tuple[Scores, Scores, Scores]:
+    """Return the least, the middle and the greatest score of bins of scores in [0, 1].
+
+    Parameters
+    ----------
+    low, high
+        The threshold of each bin, and the next higher one; infinite where there is none.
+    tied
+        Whether all its rows have the score *low*.
+    """
+    low = np.clip(low, 0, 1)
+    if tied.all():
+        exact = Scores.of(low)
+        return exact, exact, exact
+    high = np.where(tied, low, np.clip(high, 0, 1))
+    middle = Scores.of(np.where(tied, low, (low + high) / 2))
+    # Float32 scores are compared with thresholds in Float32, which may lie beside them.
+    rounded = (edge.astype(np.float32).astype(np.float64) for edge in (low, high))
+    least, most = np.minimum(low, next(rounded)), np.maximum(high, next(rounded))
+    return Scores.of(np.where(tied, low, least)), middle, Scores.of(np.where(tied, low, most))
+
+
+def not_probabilities(where: str, side: str) -> ParameterError:
+    """Return the error for a group with scores outside [0, 1]."""
+    msg = "the scores are not probabilities: some lie outside [0, 1]"
+    return ParameterError(msg, where=where, found=f"scores {side}", hint=_HINT)

@@ -1,0 +1,1 @@
+"""Counts -> what scores are worth as probabilities, at any prevalence."""

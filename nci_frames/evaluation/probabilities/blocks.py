@@ -1,0 +1,67 @@
+"""Scores -> blocks of scores, and the share of positives in each: that of the ROC hull, or of given bins."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nci_frames.base.typing import Floats
+from nci_frames.evaluation.arrays.roc_steps import Curves
+from nci_frames.evaluation.arrays.score_bins import ScoreBins, Scores
+from nci_frames.evaluation.rates.hull import upper_hull
+
+Places = NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True)
+class Blocks:
+    """Blocks of neighbouring steps of curves, from the highest scores of the first group on."""
+
+    #: The first step of each block, and the group that it belongs to.
+    start: Places
+    group: Places
+    #: Of the positives, and of the negatives, of the group.
+    positives: Floats
+    negatives: Floats
+
+    @classmethod
+    def of(cls, curves: Curves, bins: ScoreBins, start: Places) -> "Blocks":
+        """Return the blocks that begin at some steps, one of them the first of each group."""
+        group = np.searchsorted(curves.start, start, "right") - 1
+        if not len(start):
+            return cls(start, group, np.empty(0), np.empty(0))
+        sums = (np.add.reduceat(rows, start) for rows in (bins.positives, bins.negatives))
+        return cls(start, group, next(sums), next(sums))
+
+    def at(self, eta: Floats) -> tuple[Floats, Scores]:
+        """Return the share of all rows in each block, and of positives in it, at a prevalence of each group.
+
+        The latter is NaN where the block has no rows.
+        """
+        true, false = eta[self.group] * self.positives, (1 - eta[self.group]) * self.negatives
+        with np.errstate(invalid="ignore"):
+            return true + false, Scores(true / (true + false), false / (true + false))
+
+    def sum(self, of_blocks: Floats, groups: int) -> Floats:
+        """Return the sum over the blocks of each group."""
+        return np.bincount(self.group, of_blocks, groups).astype(np.float64)
+
+
+def isotonic_blocks(curves: Curves, bins: ScoreBins) -> Blocks:
+    """Return the blocks between the corners of the ROC convex hull.
+
+    Isotonic regression of the labels on the scores, with any weight of either class, has these blocks: they
+    are the same at every prevalence, and only the share of positives in them changes.
+    """
+    groups = len(curves.start)
+    of = np.repeat(np.arange(groups), curves.size + 1)
+    ends = np.arange(len(curves.tpr1)) + np.repeat(np.arange(groups), curves.size) + 1
+    fpr, tpr = np.zeros(len(of)), np.zeros(len(of))
+    # A group that lacks a class has one block.
+    fpr[ends], tpr[ends] = np.nan_to_num(curves.fpr1), np.nan_to_num(curves.tpr1)
+    corners = np.zeros(len(of), np.bool_)
+    corners[upper_hull(of, fpr, tpr)] = True
+    # A block begins after a corner: the first of a group where nothing is predicted positive.
+    begins = np.append(True, corners[ends][:-1]) if len(ends) else np.zeros(0, np.bool_)
+    begins[curves.start] = True
+    return Blocks.of(curves, bins, np.flatnonzero(begins))

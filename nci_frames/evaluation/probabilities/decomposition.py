@@ -1,0 +1,105 @@
+"""Counts -> what calibration loses and what discrimination gains, at any prevalence."""
+
+from typing import Literal
+
+import numpy as np
+import polars as pl
+
+from nci_frames.base.arguments import Prevalences
+from nci_frames.evaluation.areas.proper_scores import LOSSES, class_losses, mixed, shares
+from nci_frames.evaluation.arrays.score_bins import Scores
+from nci_frames.evaluation.field.prevalences import Field
+from nci_frames.evaluation.probabilities.adjust import Logged, check_logged
+from nci_frames.evaluation.probabilities.blocks import isotonic_blocks
+from nci_frames.evaluation.probabilities.parts import Part, of_parts
+from nci_frames.schemas import SCORE_PARTS
+from nci_frames.schemas.checked import checked
+
+
+@checked
+def decompose_scores(
+    counts: pl.DataFrame | pl.LazyFrame,
+    /,
+    *,
+    prevalence: Prevalences | Field,
+    metric: Literal["brier", "log_loss"] = "brier",
+    adjusted: bool = False,
+    logged_prevalence: Logged = "observed",
+) -> pl.DataFrame:
+    """Return the parts of the Brier score or log loss: miscalibration, discrimination and uncertainty.
+
+    Parameters
+    ----------
+    counts, prevalence, adjusted, logged_prevalence
+        As in ``proper_scores``.
+    metric
+        "brier" or "log_loss".
+
+    Returns
+    -------
+    A row per group and prevalence, sorted by model, keys and prevalence:
+
+    %(columns of score parts)s
+
+    Rows between two thresholds of a grid are taken as tied, at the middle of them: then *discrimination* is
+    a little too low, and ``proper_scores`` bounds the value. If the value is infinite, so is the
+    miscalibration.
+
+    Raises
+    ------
+    ParameterError
+        If scores lie outside [0, 1], a prevalence is out of range, or a segment has none or several.
+    SchemaError
+        If *counts* is not a counts frame.
+
+    Notes
+    -----
+    Value = miscalibration - discrimination + uncertainty (CORP). Uncertainty is the loss where every score is
+    the prevalence. Miscalibration is what isotonic regression of the labels on the scores would save, and
+    discrimination what its values save against the constant prevalence. The blocks of the regression are the
+    segments of the ROC convex hull, so they are the same at every prevalence; a block with the share B1 of
+    the positives and B0 of the negatives has the value eta·B1/(eta·B1 + (1-eta)·B0). Only miscalibration
+    differs between scores as logged and *adjusted*.
+
+    References
+    ----------
+    Dimitriadis, Gneiting and Jordan (2021), Stable reliability diagrams for probabilistic classifiers,
+    doi:10.1073/pnas.2016191118; Fawcett and Niculescu-Mizil (2007), PAV and the ROC convex hull,
+    doi:10.1007/s10994-007-5011-0.
+
+    Examples
+    --------
+    >>> import nci_frames as nf
+    >>> import polars as pl
+    >>> log = pl.DataFrame({"model": "a", "label": [0, 0, 1, 1], "score": [0.1, 0.4, 0.35, 0.8]})
+    >>> parts = nf.decompose_scores(nf.count_confusion(log), prevalence=0.5)
+    >>> parts.select(pl.col("value", "miscalibration", "discrimination", "uncertainty").round(4)).row(0)
+    (0.1581, 0.0331, 0.125, 0.25)
+    """
+    check_logged(logged_prevalence)
+    loss = LOSSES[metric]
+
+    def make(part: Part) -> pl.DataFrame:
+        blocks, groups = isotonic_blocks(part.curves, part.bins), len(part.logged)
+        logged = class_losses(part.curves, part.bins, part.bins.edges, loss)
+        tables = []
+        for eta in part.etas:
+            edges = part.bins.moved(part.each_step(eta), part.each_step(part.logged)) if adjusted else None
+            of_class = logged if edges is None else class_losses(part.curves, part.bins, edges, loss)
+            value = mixed(*of_class, eta)[0]
+            share, calibrated = blocks.at(eta)
+            least = blocks.sum(shares(share, np.nan_to_num(loss.uncertainty(calibrated))), groups)
+            uncertainty = np.where(np.isnan(value), np.nan, loss.uncertainty(Scores.of(eta)))
+            # Only rounding can put a part below 0.
+            parts = {
+                "value": value,
+                "miscalibration": np.maximum(value - least, 0),
+                "discrimination": np.maximum(uncertainty - least, 0),
+                "uncertainty": uncertainty,
+            }
+            tables.append(part.labelled(np.arange(groups), eta, **parts))
+        return pl.concat(tables)
+
+    table, keys = of_parts(counts, prevalence, logged_prevalence, make)
+    table = table.with_columns(metric=pl.lit(metric)).sort(*keys, "prevalence", maintain_order=True)
+    return SCORE_PARTS.finish(table)

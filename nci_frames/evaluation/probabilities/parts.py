@@ -1,0 +1,68 @@
+"""Counts -> a table, some groups at a time: what the tables of probabilities have in common."""
+
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import cast
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from nci_frames.base.arguments import Prevalences
+from nci_frames.base.typing import Floats
+from nci_frames.evaluation.arrays.roc_steps import Curves, curve_parts, no_curves
+from nci_frames.evaluation.arrays.score_bins import ScoreBins
+from nci_frames.evaluation.field.prevalences import Field, field_of, is_field, numbers_of, own_prevalence
+from nci_frames.evaluation.probabilities.adjust import Logged
+from nci_frames.schemas import COUNTS, collect
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """Some groups of counts, with the prevalences that are asked for."""
+
+    curves: Curves
+    bins: ScoreBins
+    #: Each is that of all groups, one number each.
+    etas: list[Floats]
+    #: The prevalence that the scores of each group hold at.
+    logged: Floats
+
+    def each_step(self, of_groups: Floats) -> Floats:
+        """Return the number of each step's group."""
+        return self.curves.each_step(of_groups)
+
+    def labelled(self, places: NDArray[np.int64], eta: Floats, **columns: Floats) -> pl.DataFrame:
+        """Return a table with a row for some groups, named by their places: keys, prevalence and columns."""
+        numbers = {"prevalence": eta[places], **columns}
+        return self.curves.groups[places].with_columns(
+            pl.Series(name, values, nan_to_null=True) for name, values in numbers.items()
+        )
+
+
+def of_parts(
+    counts: pl.DataFrame | pl.LazyFrame,
+    prevalence: Prevalences | Field,
+    logged: Logged,
+    make: Callable[[Part], pl.DataFrame],
+) -> tuple[pl.DataFrame, list[str]]:
+    """Return the tables of all groups, one after the other, and the model and the keys."""
+    frame = collect(counts, COUNTS)
+    keys = ["model", *COUNTS.keys(frame.columns)]
+    grid = numbers_of(prevalence)
+    if is_field(prevalence):
+        prevalence = field_of(cast("Field", prevalence), frame, keys[1:])
+
+    def of_curves(curves: Curves) -> pl.DataFrame:
+        observed = curves.observed_prevalence
+        own = own_prevalence(curves.groups, prevalence, observed, keys[1:])
+        etas = [own] if grid is None else [np.full(len(observed), eta) for eta in grid]
+        holds = observed if isinstance(logged, str) else np.full(len(observed), float(logged))
+        return make(Part(curves, ScoreBins.of(curves), etas, holds))
+
+    # NumPy releases the GIL while it computes, and the parts are independent.
+    with ThreadPoolExecutor(pl.thread_pool_size()) as threads:
+        parts = threads.map(lambda part: of_curves(part()), curve_parts(frame, keys, of_scores=True))
+        tables = [of_curves(no_curves(frame, keys)), *parts]
+    return pl.concat(tables), keys

@@ -1,0 +1,135 @@
+"""Counts -> Brier score and log loss at any prevalence."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import partial
+
+import numpy as np
+import polars as pl
+
+from nci_frames.base.arguments import Prevalences
+from nci_frames.base.errors import ParameterError
+from nci_frames.base.typing import Floats
+from nci_frames.evaluation.areas.area import Area, Areas, Etas, area_of
+from nci_frames.evaluation.areas.areas import areas_of
+from nci_frames.evaluation.areas.proper_scores import LOSSES, Loss, class_losses, mixed
+from nci_frames.evaluation.arrays.roc_steps import Curves
+from nci_frames.evaluation.arrays.score_bins import ScoreBins, Scores
+from nci_frames.evaluation.field.prevalences import Field
+from nci_frames.evaluation.probabilities.adjust import Logged, check_logged
+from nci_frames.evaluation.support.rule import PR_SUPPORT
+from nci_frames.schemas import COUNTS, PROPER_SCORES, collect
+from nci_frames.schemas.checked import checked
+
+
+@checked
+def proper_scores(
+    counts: pl.DataFrame | pl.LazyFrame,
+    /,
+    *,
+    prevalence: Prevalences | Field,
+    metrics: str | Sequence[str] = ("brier", "log_loss"),
+    adjusted: bool = False,
+    logged_prevalence: Logged = "observed",
+) -> pl.DataFrame:
+    """Return the Brier score and the log loss of every group of counts, at each prevalence.
+
+    Parameters
+    ----------
+    counts
+        A counts frame of probabilities: scores in [0, 1]. Rows beyond the outermost thresholds, of which
+        counts tell no more, are taken to lie in it.
+    prevalence
+        P(y=1), each in [0, 1]; or "observed": each group's own; or the prevalence of each segment, as in
+        ``project_rates``.
+    metrics
+        "brier", "log_loss", or both.
+    adjusted
+        False takes the scores as logged: what they are worth if nobody changes them. True moves them to each
+        prevalence first, as ``adjust_scores`` does: what they would be worth then.
+    logged_prevalence
+        P(y=1) that the scores hold at, between 0 and 1; or "observed": each group's own. Only *adjusted*
+        needs it.
+
+    Returns
+    -------
+    A row per group, metric and prevalence, sorted by all columns left of ``value``:
+
+    %(columns of proper scores)s
+
+    The value of the rows behind the counts lies between ``lower`` and ``upper``, whatever they were; they
+    equal it where every score is known. As logged, a log with rows of both classes supports every
+    prevalence. Adjusted, the rows with the highest scores decide at a low one, as they do of precision: then
+    ``supported`` is that of PR-AUC.
+
+    Raises
+    ------
+    ParameterError
+        If scores lie outside [0, 1], a prevalence is out of range, a segment has none or several, or a metric
+        is another one.
+    UnknownMetricError
+        If there is no metric of a name.
+    SchemaError
+        If *counts* is not a counts frame.
+
+    Notes
+    -----
+    Brier = eta·mean over positives of (1-s)² + (1-eta)·mean over negatives of s², and the log loss alike with
+    -log(s) and -log(1-s). As logged both are linear in the prevalence. Rows between two thresholds stand at
+    the middle of them for ``value``. A positive with score 0, or a negative with 1, makes the log loss
+    infinite at every prevalence where its class occurs.
+
+    References
+    ----------
+    Brier (1950), doi:10.1175/1520-0493(1950)078<0001:VOFEIT>2.0.CO;2; Gneiting and Raftery (2007), Strictly
+    proper scoring rules, doi:10.1198/016214506000001437.
+
+    Examples
+    --------
+    >>> import nci_frames as nf
+    >>> import polars as pl
+    >>> log = pl.DataFrame({"model": "a", "label": [0, 0, 1, 1], "score": [0.1, 0.4, 0.35, 0.8]})
+    >>> scores = nf.proper_scores(nf.count_confusion(log), prevalence=[0.01, 0.5], metrics="brier")
+    >>> scores.select("prevalence", pl.col("value", "skill").round(4)).rows()
+    [(0.01, 0.0864, -7.73), (0.5, 0.1581, 0.3675)]
+    """
+    check_logged(logged_prevalence)
+    areas = _asked([metrics] if isinstance(metrics, str) else metrics)
+    if adjusted:
+        areas = [adjusted_area(area, logged_prevalence) for area in areas]
+    table = areas_of(collect(counts, COUNTS), prevalence, areas).drop("method")
+    eta = Scores.of(table["prevalence"].fill_null(np.nan).to_numpy())
+    constant = np.full(len(table), np.nan)
+    for area in areas:
+        mine = (table["metric"] == area.name).to_numpy()
+        constant[mine] = LOSSES[area.name].uncertainty(Scores(eta.p[mine], eta.q[mine]))
+    reference = pl.Series(constant, nan_to_null=True)
+    skill = pl.when(reference > 0).then(1 - pl.col("value") / reference)
+    return PROPER_SCORES.finish(table.with_columns(skill=skill))
+
+
+def _asked(metrics: Sequence[str]) -> list[Area]:
+    found = {area.name: area for name in metrics if (area := area_of(name, "computed")) is not None}
+    if not found or len(found) < len(metrics) or not LOSSES.keys() >= found.keys():
+        raise ParameterError.out_of_range("metrics", metrics, '"brier", "log_loss", or both, each once')
+    return list(found.values())
+
+
+def adjusted_area(area: Area, logged: Logged) -> Area:
+    """Return the area of scores that are moved to each prevalence first."""
+    return replace(
+        area,
+        certified=partial(_adjusted, loss=LOSSES[area.name], logged=logged),
+        linear_in_prevalence=False,
+        support=PR_SUPPORT,
+    )
+
+
+def _adjusted(curves: Curves, etas: Etas, loss: Loss, logged: Logged) -> list[Areas]:
+    bins = ScoreBins.of(curves)
+    holds: float | Floats = curves.observed_prevalence if isinstance(logged, str) else logged
+    found = []
+    for eta in etas:
+        moved = bins.moved(curves.each_step(eta), curves.each_step(holds))
+        found.append(mixed(*class_losses(curves, bins, moved, loss), eta))
+    return found

@@ -1,0 +1,95 @@
+"""The parts of a proper score: printed numbers, isotonic regression without rounding, identities."""
+
+from fractions import Fraction
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import given
+from scipy.special import entr
+from sklearn.isotonic import IsotonicRegression
+
+import nci_frames as nf
+from tests.evaluation.probabilities import logs
+
+PARTS = ("value", "miscalibration", "discrimination", "uncertainty")
+
+
+def test_the_six_rows_of_model_diagnostics_and_reliabilitydiag():
+    log = logs.log_of(list(zip([False] * 3 + [True] * 3, [0.4, 0.3, 0.2, 0.1, 0.5, 0.9], strict=True)))
+    (found,) = nf.decompose_scores(logs.exact(log), prevalence="observed").select(PARTS).rows()
+    assert [round(part, 7) for part in found] == [0.2266667, 0.1016667, 0.125, 0.25]
+
+
+@given(logs.rows, logs.prevalences)
+def test_parts_are_those_of_isotonic_regression_without_rounding(rows, eta):
+    log = logs.log_of(rows, 20)
+    found = nf.decompose_scores(logs.exact(log), prevalence=eta).row(0, named=True)
+    # At the ends some rows have no weight, and regression may give them any value.
+    if 0 < eta < 1:
+        values = {score: float(share) for score, share in logs.pooled_adjacent(log, Fraction(eta)).items()}
+        least = logs.mean_loss(log, eta, lambda s, label: (s - label) ** 2, values.__getitem__)
+        assert found["discrimination"] == pytest.approx(eta * (1 - eta) - least, abs=1e-14)
+        assert found["miscalibration"] == pytest.approx(found["value"] - least, abs=1e-14)
+    assert found["uncertainty"] == eta * (1 - eta)
+    total = found["miscalibration"] - found["discrimination"] + found["uncertainty"]
+    assert total == pytest.approx(found["value"], abs=1e-12)
+    assert min(found[part] for part in PARTS) >= 0
+
+
+@pytest.mark.parametrize("metric", ["brier", "log_loss"])
+def test_parts_are_those_of_scikit_learn(metric):
+    log = logs.probability_log().with_columns(pl.col("score").round(3).clip(0.001, 0.999))
+    for adjusted in (False, True):
+        options = {"prevalence": [0.01, 0.25, 0.8], "metric": metric}
+        found = nf.decompose_scores(logs.exact(log), adjusted=adjusted, **options)
+        scores = nf.proper_scores(
+            logs.exact(log), prevalence=options["prevalence"], metrics=metric, adjusted=adjusted
+        )
+        assert found["value"].to_list() == pytest.approx(scores["value"].to_list(), rel=1e-12)
+        for row in found.iter_rows(named=True):
+            rows = log.filter(model=row["model"])
+            label, score = rows["label"].to_numpy(), rows["score"].to_numpy()
+            weights = logs.row_weights(label, row["prevalence"])
+            fitted = IsotonicRegression().fit(score, label, sample_weight=weights).predict(score)
+            fitted = np.clip(fitted, 0, 1)
+            if metric == "brier":
+                least = (weights * (fitted - label) ** 2).sum()
+            else:
+                # Of the rows of a block so many are positive as its value says.
+                least = (weights * (entr(fitted) + entr(1 - fitted))).sum()
+            assert row["miscalibration"] == pytest.approx(row["value"] - least, abs=1e-12)
+            assert row["discrimination"] == pytest.approx(row["uncertainty"] - least, abs=1e-12)
+
+
+def test_an_infinite_log_loss_is_miscalibration():
+    log = logs.log_of([(True, 0.0), (True, 0.5), (False, 0.25), (False, 0.0)])
+    found = nf.decompose_scores(logs.exact(log), prevalence=[0, 0.5], metric="log_loss")
+    assert found["value"].to_list()[1] == found["miscalibration"].to_list()[1] == float("inf")
+    assert np.isfinite(found["discrimination"].to_numpy()).all()
+    assert found["uncertainty"].to_list() == [0.0, pytest.approx(np.log(2))]
+
+
+def test_calibrated_scores_are_not_miscalibrated():
+    log = logs.probability_log()
+    counts = logs.exact(log)
+    (eta,) = log.select(pl.col("label").mean()).row(0)
+    mapped = []
+    for model in ("a", "b"):
+        values = logs.pooled_adjacent(log.filter(model=model), Fraction(eta).limit_denominator(400))
+        mapped += [float(values[score]) for score in log.filter(model=model)["score"]]
+    calibrated = log.with_columns(score=pl.Series(mapped))
+    found = nf.decompose_scores(logs.exact(calibrated), prevalence=[0.01, eta], adjusted=True)
+    assert found["miscalibration"].max() < 1e-15
+    # Calibration changes no order, and so no discrimination.
+    before = nf.decompose_scores(counts, prevalence=[0.01, eta])
+    assert found["discrimination"].to_list() == pytest.approx(before["discrimination"].to_list(), abs=1e-14)
+
+
+def test_a_group_that_lacks_a_class_has_no_parts():
+    one_class = pl.DataFrame(
+        {"model": ["a", "b", "c", "c"], "label": [1, 0, 0, 1], "score": [0.3, 0.4, 0.2, 0.8]}
+    )
+    found = nf.decompose_scores(logs.exact(one_class), prevalence=0.5)
+    assert found["value"].is_null().to_list() == [True, True, False]
+    assert found.select(PARTS[1:])[0].null_count().row(0) == (1, 1, 1)

@@ -1,0 +1,194 @@
+"""Brier score and log loss: against scikit-learn, many digits, every place of the rows of a bin."""
+
+import itertools
+import math
+
+import mpmath
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from sklearn.metrics import brier_score_loss, log_loss
+
+import nci_frames as nf
+from tests.evaluation.probabilities import logs
+
+ETAS = [1e-6, 0.01, 0.25, 0.5, 0.97]
+LOGGED = 0.25
+
+
+def moved(score, eta, logged):
+    odds = score * eta * (1 - logged)
+    return odds / (odds + (1 - score) * (1 - eta) * logged)
+
+
+@pytest.mark.parametrize("adjusted", [False, True])
+@pytest.mark.parametrize("digits", [9, 1])
+def test_values_are_those_of_scikit_learn(adjusted, digits):
+    log = logs.probability_log().with_columns(pl.col("score").round(digits).clip(0.01, 0.99))
+    found = nf.proper_scores(logs.exact(log), prevalence=ETAS, adjusted=adjusted, logged_prevalence=LOGGED)
+    assert found["lower"].equals(found["value"])
+    assert found["upper"].equals(found["value"])
+    for model, metric, eta, value in found.select("model", "metric", "prevalence", "value").rows():
+        rows = log.filter(model=model)
+        label, score = rows["label"].to_numpy(), rows["score"].to_numpy()
+        weights = logs.row_weights(label, eta)
+        peer = {"brier": brier_score_loss, "log_loss": log_loss}[metric]
+        expected = peer(label, moved(score, eta, LOGGED) if adjusted else score, sample_weight=weights)
+        assert value == pytest.approx(expected, rel=1e-12)
+
+
+@pytest.mark.parametrize("adjusted", [False, True])
+def test_50_digits_at_a_prevalence_of_one_in_a_billion(adjusted):
+    log = logs.probability_log(200, models=["a"]).with_columns(pl.col("score") ** 3)
+    eta, logged = 1e-9, log["label"].mean()
+    found = nf.proper_scores(logs.exact(log), prevalence=eta, adjusted=adjusted)["value"].to_list()
+    with mpmath.workdps(50):
+        rows = [(label, mpmath.mpf(score)) for label, score in log.select("label", "score").rows()]
+        if adjusted:
+            rows = [(label, moved(score, mpmath.mpf(eta), mpmath.mpf(logged))) for label, score in rows]
+        positive, negative = ([s for label, s in rows if label == of] for of in (True, False))
+        mean = {
+            "brier": (mpmath.fsum((1 - s) ** 2 for s in positive), mpmath.fsum(s**2 for s in negative)),
+            "log_loss": (
+                -mpmath.fsum(map(mpmath.log, positive)),
+                -mpmath.fsum(mpmath.log(1 - s) for s in negative),
+            ),
+        }
+        for value, metric in zip(found, mean, strict=True):
+            of_positives, of_negatives = mean[metric]
+            exact = eta * of_positives / len(positive) + (1 - mpmath.mpf(eta)) * of_negatives / len(negative)
+            assert abs(value / exact - 1) < 1e-12
+
+
+@given(
+    logs.anywhere,
+    logs.prevalences,
+    st.booleans(),
+    st.sampled_from([[0.5], [0.0, 0.1, 0.3, 0.7, 1.0], nf.logit_thresholds(9)]),
+    st.sampled_from([pl.Float32, pl.Float64]),
+)
+def test_every_log_behind_a_grid_lies_within_the_bounds(rows, eta, adjusted, thresholds, dtype):
+    log = logs.log_of(rows).with_columns(pl.col("score").cast(dtype))
+    options = {"prevalence": eta, "adjusted": adjusted}
+    of_grid = nf.proper_scores(nf.count_confusion(log, thresholds=thresholds), **options)
+    value = nf.proper_scores(logs.exact(log), **options)["value"]
+    assert (of_grid["lower"] <= value * (1 + 1e-12) + 1e-300).all()
+    assert (value <= of_grid["upper"] * (1 + 1e-12) + 1e-300).all()
+    assert (of_grid["lower"] <= of_grid["value"]).all()
+    assert (of_grid["value"] <= of_grid["upper"]).all()
+
+
+def test_the_bounds_are_reached():
+    thresholds, eta = [0.2, 0.6], 0.3
+    log = logs.log_of([(True, 0.1), (True, 0.7), (False, 0.3), (False, 0.9)])
+    grid = nf.proper_scores(nf.count_confusion(log, thresholds=thresholds), prevalence=eta, metrics="brier")
+    ends = {(0, 1): (0.0, 0.2), (1, 2): (0.2, 0.6), (2, 3): (0.6, 1.0)}
+    places = [list(ends.values())[int(np.searchsorted(thresholds, s, "right"))] for s in log["score"]]
+    each = [logs.exact(log.with_columns(score=pl.Series(s))) for s in itertools.product(*places)]
+    values = [nf.proper_scores(one, prevalence=eta, metrics="brier")["value"].item() for one in each]
+    # To a rounding of the thresholds to Float32, which the scores may have been.
+    assert grid["lower"].item() == pytest.approx(min(values), abs=1e-7)
+    assert grid["upper"].item() == pytest.approx(max(values), abs=1e-7)
+
+
+def test_a_thousand_logit_thresholds_bound_the_brier_score_closely():
+    counts = nf.count_confusion(logs.probability_log(4000), thresholds=nf.logit_thresholds(1024))
+    found = nf.proper_scores(counts, prevalence=[0.001, 0.25], metrics="brier")
+    width = found["upper"] - found["lower"]
+    assert 0 < width.max() < 5e-3
+
+
+@given(logs.rows)
+def test_scores_at_their_own_prevalence_stay_when_adjusted(rows):
+    counts = logs.exact(logs.log_of(rows, 20))
+    plain = nf.proper_scores(counts, prevalence="observed")
+    moved_scores = nf.proper_scores(counts, prevalence="observed", adjusted=True)
+    assert moved_scores["value"].to_list() == pytest.approx(plain["value"].to_list(), rel=1e-12)
+    skill = 1 - plain["value"] / plain["prevalence"] / (1 - plain["prevalence"])
+    assert plain["skill"][0] == pytest.approx(skill[0], abs=1e-12)
+
+
+def test_limits_are_analytic():
+    log = logs.log_of([(True, 0.0), (True, 0.5), (False, 0.25), (False, 0.0)])
+    found = nf.proper_scores(logs.exact(log), prevalence=[0, 0.5, 1])
+    rows = {(metric, eta): rest for metric, eta, *rest in found.drop("model", "supported", "reason").rows()}
+    assert rows["brier", 0.0] == [0.03125, 0.03125, 0.03125, None]
+    assert rows["brier", 1.0] == [0.625, 0.625, 0.625, None]
+    # No positive occurs at prevalence 0, and one with score 0 is infinitely surprising elsewhere.
+    assert rows["log_loss", 0.0][0] == pytest.approx(-math.log(0.75) / 2)
+    assert rows["log_loss", 0.5] == [math.inf, math.inf, math.inf, -math.inf]
+    # Certain scores stay certain, whatever they are moved to.
+    certain = logs.exact(logs.log_of([(True, 1.0), (False, 1.0), (False, 0.0), (True, 0.0)]))
+    adjusted = nf.proper_scores(certain, prevalence=[0, 0.1, 1], metrics="brier", adjusted=True)
+    assert adjusted["value"].to_list() == pytest.approx([0.5, 0.5, 0.5])
+
+
+def test_what_is_undefined_is_null_with_a_reason():
+    one_class = pl.DataFrame({"model": ["a", "b"], "label": [True, False], "score": [0.3, 0.4]})
+    for adjusted in (False, True):
+        found = nf.proper_scores(logs.exact(one_class), prevalence=[0.0, 0.1], adjusted=adjusted)
+        assert found["value"].null_count() == found["lower"].null_count() == len(found) == 8
+        assert found["supported"].to_list() == [False] * 8
+        reasons = found.select("model", "reason").unique().sort("model").rows()
+        assert reasons == [("a", "there are no negatives"), ("b", "there are no positives")]
+
+
+@pytest.mark.parametrize(
+    ("scores", "thresholds"),
+    [
+        ([-2.0, 0.1, 0.5, 3.0], "exact"), ([0.1, 0.2, 0.5, 1.25], "exact"), ([-0.1, 0.2, 0.5, 1.0], "exact"),
+        ([-1.0, 0.2, 0.5, 0.9], [0.0, 0.5]), ([0.1, 0.2, 0.5, 3.0], [0.5, 1.1]),
+    ],
+)  # fmt: skip
+def test_scores_that_are_no_probabilities_are_refused(scores, thresholds):
+    log = pl.DataFrame({"model": "a", "label": [True, False] * 2, "score": scores})
+    counts = nf.count_confusion(log, thresholds=thresholds)
+    for call in (nf.proper_scores, nf.decompose_scores):
+        with pytest.raises(nf.ParameterError, match="not probabilities") as error:
+            call(counts, prevalence=0.1)
+        assert "calibration map" in str(error.value)
+
+
+def test_rows_beyond_the_ends_of_a_grid_are_taken_as_probabilities():
+    log = logs.log_of([(True, 0.0), (True, 1.0), (False, 0.0), (False, 1.0)])
+    found = nf.proper_scores(nf.count_confusion(log, thresholds=[0.0, 1.0]), prevalence=0.5, metrics="brier")
+    # Below the threshold 1 a score may be anything in [0, 1), and what reaches it is 1.
+    assert (found["lower"].item(), found["upper"].item()) == (0.25, 0.75)
+
+
+def test_sums_of_weights_are_taken():
+    log = logs.probability_log(300, models=["a"]).with_columns(weight=pl.lit(0.5))
+    weighted = nf.proper_scores(logs.exact(log), prevalence=0.1)
+    plain = nf.proper_scores(logs.exact(log.drop("weight")), prevalence=0.1)
+    assert weighted["value"].to_list() == pytest.approx(plain["value"].to_list(), rel=1e-12)
+
+
+def test_each_segment_has_its_own_prevalence():
+    log = logs.probability_log(models=["a"]).with_columns(country=pl.Series(["at", "de"] * 200))
+    counts = logs.exact(log)
+    found = nf.proper_scores(counts, prevalence={"country": {"at": 0.01, "de": 0.2}}, metrics="brier")
+    assert found.select("country", "prevalence").rows() == [("at", 0.01), ("de", 0.2)]
+    alone = nf.proper_scores(counts.filter(country="de"), prevalence=0.2, metrics="brier")
+    assert found["value"][1] == alone["value"].item()
+
+
+def test_many_groups_are_those_of_each_group_alone():
+    log = pl.concat(
+        logs.probability_log(200, seed, ["a"]).with_columns(day=pl.lit(seed)) for seed in range(300)
+    )
+    counts = nf.count_confusion(log, thresholds=nf.uniform_thresholds(201))
+    found = nf.proper_scores(counts, prevalence=[0.01, "observed"][0])
+    alone = nf.proper_scores(counts.filter(day=173), prevalence=0.01)
+    assert found.filter(day=173).equals(alone)
+
+
+def test_metrics_are_one_of_the_two():
+    counts = logs.exact(logs.probability_log())
+    for metrics in ("roc_auc", [], ["brier", "brier_score"], "precision"):
+        with pytest.raises(nf.ParameterError):
+            nf.proper_scores(counts, prevalence=0.1, metrics=metrics)
+    for logged in (0.0, 1.0, 2.0):
+        with pytest.raises(nf.ParameterError, match="logged_prevalence"):
+            nf.proper_scores(counts, prevalence=0.1, adjusted=True, logged_prevalence=logged)
