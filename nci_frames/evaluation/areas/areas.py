@@ -122,7 +122,7 @@ def compute_areas(
     if fpr_range is not None and not 0 <= fpr_range[0] < fpr_range[1] <= 1:
         raise ParameterError.out_of_range("fpr_range", fpr_range, "(low, high) with 0 <= low < high <= 1")
     check_level(level)
-    areas = _asked([metrics] if isinstance(metrics, str) else metrics, method)
+    areas = asked_areas(metrics, method)
     for area in areas:
         area.check(numbers_of(prevalence))
     areas += [] if fpr_range is None else [partial_area(fpr_range)]
@@ -140,9 +140,10 @@ def compute_areas(
     return areas_of(frame, prevalence, areas, banded=interval is not None, worth=worth)
 
 
-def _asked(metrics: Sequence[str], method: Method) -> list[Area]:
+def asked_areas(metrics: str | Sequence[str], method: Method = "average_precision") -> list[Area]:
+    """Return the areas of some names, PR-AUC by its rule *method*; raise as ``compute_areas`` does."""
     found: dict[str, Area] = {}
-    for name in metrics:
+    for name in [metrics] if isinstance(metrics, str) else metrics:
         area = area_of(name, "computed")
         if area is None:
             msg = f"the metric {name!r} is one of operating points"

@@ -121,7 +121,7 @@ BRIER, LOG_LOSS = (
         direction="minimize",
         upper=upper,
         undefined_when=LACKS,
-        computed_by=f"proper_scores(counts, prevalence=..., metrics={name!r})",
+        computed_by="proper_scores(counts, prevalence=...)",
         linear_in_prevalence=True,
         certified=partial(_certified, loss=LOSSES[name]),
         replicated=partial(_replicated, loss=LOSSES[name]),

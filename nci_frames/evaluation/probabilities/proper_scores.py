@@ -10,8 +10,8 @@ import polars as pl
 from nci_frames.base.arguments import Prevalences
 from nci_frames.base.errors import ParameterError
 from nci_frames.base.typing import Floats
-from nci_frames.evaluation.areas.area import Area, Areas, Etas, area_of
-from nci_frames.evaluation.areas.areas import areas_of
+from nci_frames.evaluation.areas.area import Area, Areas, Etas
+from nci_frames.evaluation.areas.areas import areas_of, asked_areas
 from nci_frames.evaluation.areas.proper_scores import LOSSES, Loss, class_losses, mixed
 from nci_frames.evaluation.arrays.roc_steps import Curves
 from nci_frames.evaluation.arrays.score_bins import ScoreBins, Scores
@@ -94,7 +94,9 @@ def proper_scores(
     [(0.01, 0.0864, -7.73), (0.5, 0.1581, 0.3675)]
     """
     check_logged(logged_prevalence)
-    areas = _asked([metrics] if isinstance(metrics, str) else metrics)
+    areas = asked_areas(metrics)
+    if any(area.name not in LOSSES for area in areas):
+        raise ParameterError.out_of_range("metrics", metrics, '"brier", "log_loss", or both')
     if adjusted:
         areas = [adjusted_area(area, logged_prevalence) for area in areas]
     table = areas_of(collect(counts, COUNTS), prevalence, areas).drop("method")
@@ -106,13 +108,6 @@ def proper_scores(
     reference = pl.Series(constant, nan_to_null=True)
     skill = pl.when(reference > 0).then(1 - pl.col("value") / reference)
     return PROPER_SCORES.finish(table.with_columns(skill=skill))
-
-
-def _asked(metrics: Sequence[str]) -> list[Area]:
-    found = {area.name: area for name in metrics if (area := area_of(name, "computed")) is not None}
-    if not found or len(found) < len(metrics) or not LOSSES.keys() >= found.keys():
-        raise ParameterError.out_of_range("metrics", metrics, '"brier", "log_loss", or both, each once')
-    return list(found.values())
 
 
 def adjusted_area(area: Area, logged: Logged) -> Area:

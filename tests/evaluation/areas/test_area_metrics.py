@@ -35,15 +35,19 @@ COMPUTED: dict[str, Callable[[pl.DataFrame], pl.DataFrame]] = {
 
 @pytest.mark.parametrize("name", [known.name for known in CURVES])
 def test_every_area_is_ranked(name):
-    areas = COMPUTED[name](crossing_models(0, models=3)).filter(metric=name)
+    # The scores are logits: some areas are of probabilities.
+    probabilities = crossing_models(0, models=3).with_columns(
+        threshold=1 / (1 + (-pl.col("threshold")).exp())
+    )
+    areas = COMPUTED[name](probabilities).filter(metric=name)
     assert len(areas) >= 3
     ranking = nf.rank_models(areas)
     assert ranking.group_by("metric", "prevalence").agg(pl.col("rank").sort())["rank"].to_list() == [
         [1, 2, 3]
     ] * (areas.height // 3)
-    for group in ranking.partition_by("prevalence"):
-        assert group.sort("rank")["value"].is_sorted(descending=True)
     known = find_metric(name)
+    for group in ranking.partition_by("prevalence"):
+        assert group.sort("rank")["value"].is_sorted(descending=known.direction == "maximize")
     assert areas["value"].is_between(known.lower, known.upper).all()
     assert known.depends_on_prevalence == (areas["prevalence"].null_count() == 0)
 
@@ -132,7 +136,7 @@ def test_areas_of_many_logs_are_those_of_each(area, rows, logs):
         np.stack([rng.permutation(np.array(column)) for _ in range(logs)])
         for column in zip(*rows, strict=True)
     )
-    edges = np.arange(1.0, len(rows))
+    edges = np.arange(1.0, len(rows)) / 10
     histogram = Histogram(pl.DataFrame(), edges[::-1], positives[0], negatives[0], every_score=False)
     etas = [0.01, 0.5]
     found = area.replicated(Logs(positives, negatives, histogram), etas)
