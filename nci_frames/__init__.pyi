@@ -174,6 +174,8 @@ from .files.save_table import save_table as save_table
 from .reporting.write import write_report as write_report
 
 # jobs
+from .jobs.labelling import expected_half_widths as expected_half_widths
+from .jobs.labelling import plan_labels as plan_labels
 from .jobs.ledger.ledger import CountsLedger as CountsLedger
 
 # base

@@ -12,3 +12,4 @@ from nci_frames.schemas.uncertainty import *
 from nci_frames.schemas.field import *
 from nci_frames.schemas.classes import *
 from nci_frames.schemas.probabilities import *
+from nci_frames.schemas.labelling import *

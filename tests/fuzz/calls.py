@@ -125,6 +125,7 @@ def calls() -> dict[str, Call]:
     classes = nf.count_classes(class_log())
     logistic = rows.drop("unit", "fold").with_columns(score=1 / (1 + (-pl.col("score")).exp()))
     chances = nf.count_confusion(logistic, thresholds=[0.1, 0.3, 0.5, 0.9])
+    labels: dict[str, Any] = {"budget": 40, "metric": "recall", "threshold": 0.5, "model": "forest"}
     by_fold = {"segments": "fold", "prevalence": 0.2}
     found = [
         Call("count_confusion", (rows.drop("unit"),), {"thresholds": grid}, "predictions"),
@@ -142,6 +143,8 @@ def calls() -> dict[str, Call]:
         Call("quantile_thresholds", (rows,), {"n": 5}, "predictions"),
         Call("merge_counts", (counts, counts), {}, "counts"),
         Call("count_scores", (rows.drop("unit", "label"),), {"thresholds": grid}, "predictions"),
+        Call("plan_labels", (scores,), {**labels, "pilot": counts}, "score counts"),
+        Call("expected_half_widths", (scores,), {**labels, "pilot": counts}, "score counts"),
         Call("estimate_prevalence", (counts, scores), {}, "reference"),
         Call("correct_partial_labels", (counts, scores), {}, "counts"),
         Call("beta_prevalence", (), {"a": 2, "b": 98}),

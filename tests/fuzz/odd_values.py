@@ -120,5 +120,5 @@ def _pair(seed: int, number: int) -> Case:
     return _tried(call, {name: draw.choice(list(ODD_VALUES)) for name in chosen})
 
 
-SINGLE = Campaign("odd values", 30_000, 40, _single)
+SINGLE = Campaign("odd values", 32_000, 40, _single)
 PAIR = Campaign("pairs of odd values", 3_000, 20, _pair)

@@ -162,6 +162,24 @@ def scan_behind(predictions: Predictions, *, labelled: bool = True) -> Scan:
     return _scan(need_columns(frame, columns.needed()), columns, None, "raise")
 
 
+def scan_of_rows(log: Predictions) -> Scan:
+    """Return the scan behind a log of which only the scores matter; further columns of a frame are no keys.
+
+    Raises
+    ------
+    SchemaError
+        If it lacks a column, or one has an unusable type.
+    """
+    scan = scan_of(log) if isinstance(log, pl.LazyFrame) else None
+    if scan is not None:
+        return scan
+    frame = frame_source(log)
+    names = frame.schema().names()
+    weight, unit = (name if name in names else None for name in ("weight", "unit"))
+    columns = _without_patterns(Roles("model", None, {"": "score"}, {}, weight, unit))
+    return _scan(need_columns(frame, columns.needed()), columns, None, "raise")
+
+
 def _scan(opened: OpenedLog, columns: Roles, positive: Positive, on_invalid: OnInvalid) -> Scan:
     schema = opened.schema()
     check_types(schema, columns, opened.where)

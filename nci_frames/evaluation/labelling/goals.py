@@ -1,0 +1,79 @@
+"""A metric, or the difference of two models in it -> how much each row moves it."""
+
+from dataclasses import dataclass
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from nci_frames.base.errors import ParameterError
+from nci_frames.base.typing import Floats
+from nci_frames.evaluation.metrics.lookup import called_metric
+
+#: Step of the derivatives, as a share of the smallest cell of the confusion matrix.
+_STEP = 1e-3
+
+
+@dataclass(frozen=True, slots=True)
+class Cells:
+    """Rows that are alike: in one range of scores, or flagged by the same models."""
+
+    #: Rows of each cell.
+    rows: Floats
+    #: The share of positives that is expected among them.
+    positive: Floats
+    #: Of shape (models, cells): whether a model flags them.
+    flagged: NDArray[np.bool_]
+
+
+@dataclass(frozen=True, slots=True)
+class Moves:
+    """How the value changes with what the labels tell."""
+
+    value: float
+    #: Of each cell: by one positive more, where the number of flagged rows is known.
+    positive: Floats
+    #: The same where it is not, and by one row more of the cell.
+    row: Floats
+
+
+def moves(cells: Cells, metric: str | pl.Expr, beta: float) -> Moves:
+    """Return the value that is expected of the cells, and how each row moves it.
+
+    The value is that of the only model, or the difference of the first and the second one. Half a row is
+    added to each cell of the confusion matrix, so that no rate is 0 or 1.
+
+    Raises
+    ------
+    ParameterError
+        If the metric is an area, or undefined here.
+    """
+    expression = called_metric(metric)
+    every = cells.rows.sum() + 2
+    found = cells.rows * cells.positive
+    positives = found.sum() + 1
+    value, of_positives = 0.0, 0.0
+    by_positive, by_row = np.zeros(len(cells.rows)), np.zeros(len(cells.rows))
+    for sign, flagged in zip((1, -1), cells.flagged, strict=False):
+        point = np.array([found[flagged].sum() + 0.5, positives, cells.rows[flagged].sum() + 1])
+        here, slope = _slopes(expression, point, every, beta)
+        value += sign * here
+        by_positive += sign * slope[0] * flagged
+        of_positives += sign * slope[1]
+        by_row += sign * slope[2] * flagged
+    if np.isnan(value):
+        msg = "the metric is undefined at the rates that are expected"
+        raise ParameterError(msg, found=f"{expression.label} of {cells.rows.sum():,.0f} rows")
+    return Moves(value, by_positive + of_positives, by_row)
+
+
+def _slopes(expression: pl.Expr, point: Floats, every: float, beta: float) -> tuple[float, Floats]:
+    """Return the metric, and its derivatives by true positives, positives and flagged rows."""
+    true, positives, flagged = point
+    step = _STEP * min(true, positives - true, flagged - true, every - positives - flagged + true)
+    points = np.vstack([point, point + step * np.eye(3), point - step * np.eye(3)])
+    tp, p, a = points.T
+    table = pl.DataFrame({"tpr": tp / p, "fpr": (a - tp) / (every - p), "prevalence": p / every})
+    values = table.with_columns(beta=pl.lit(float(beta))).select(value=expression)["value"]
+    found = values.cast(pl.Float64).fill_null(np.nan).to_numpy()
+    return float(found[0]), np.asarray((found[1:4] - found[4:]) / (2 * step))

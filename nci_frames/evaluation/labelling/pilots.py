@@ -1,0 +1,85 @@
+"""Counts of a labelled log -> the laws of its positives and negatives, by its rates alone."""
+
+from dataclasses import dataclass
+from typing import Self
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from nci_frames.base.errors import ParameterError
+from nci_frames.base.messages import listed
+from nci_frames.base.typing import Floats
+from nci_frames.counts.pooling import pooled_counts
+from nci_frames.evaluation.rates.hull import roc_convex_hull
+from nci_frames.evaluation.rates.rates import compute_rates
+from nci_frames.schemas import COUNTS, PAIRS, collect
+
+_CELLS = ("both", "a", "b", "none")
+
+
+@dataclass(frozen=True, slots=True)
+class Pilot:
+    """The shares of positives and negatives in cells of traffic."""
+
+    #: Where ranges of scores begin, ascending from -inf on; the ratio of the shares rises with them.
+    begins: Floats
+    positives: Floats
+    negatives: Floats
+
+    @classmethod
+    def of_scores(cls, counts: pl.DataFrame, model: object) -> Self:
+        """Return the laws of the scores of a model: the segments of its ROC hull.
+
+        Raises
+        ------
+        ParameterError
+            If the counts lack the model, or it lacks a class.
+        SchemaError
+            If they are no counts frame.
+        """
+        frame = collect(counts, COUNTS)
+        mine = frame.filter(pl.col("model").eq_missing(pl.lit(model)))
+        if mine.is_empty():
+            known = listed(map(repr, frame["model"].unique().sort().to_list()), 20)
+            raise ParameterError(f"the pilot has no model {model!r}", found=f"models {known}")
+        keys = COUNTS.keys(mine.columns)
+        rates = compute_rates(pooled_counts(mine, over=keys) if keys else mine)
+        hull = roc_convex_hull(rates)
+        if hull.is_empty():
+            msg = "the pilot must have positives and negatives"
+            raise ParameterError(msg, found=str(rates.select("positives", "negatives").row(0, named=True)))
+        tpr, fpr = (np.concatenate([[1.0], hull[name].to_numpy(), [0.0]]) for name in ("tpr", "fpr"))
+        begins = np.append(-np.inf, hull["threshold"].to_numpy())
+        return cls(begins, -np.diff(tpr), -np.diff(fpr))
+
+    @classmethod
+    def of_pairs(cls, pairs: pl.DataFrame, models: tuple[str, str]) -> Self:
+        """Return the laws of the decisions of two models: both, the first, the second, none flag a unit.
+
+        Raises
+        ------
+        ParameterError
+            If the pairs lack the two models, or a class.
+        SchemaError
+            If they are no pairs frame.
+        """
+        frame = collect(pairs, PAIRS)
+        laws = []
+        for kind in ("tp", "fp"):
+            cells = []
+            for first, second, places in ((*models, "ab"), (*models[::-1], "ba")):
+                mine = frame.filter(model_a=first, model_b=second)
+                names = {"a": places[0], "b": places[1]}
+                cells.append([float(mine[f"{kind}_{names.get(cell, cell)}"].sum()) for cell in _CELLS])
+            laws.append(np.sum(cells, axis=0))
+        if not all(law.sum() > 0 for law in laws):
+            msg = "the pilot must have positives and negatives that both models scored"
+            known = frame.select("model_a", "model_b").unique().sort("model_a", "model_b").rows()
+            raise ParameterError(msg, found=f"pairs {listed(map(repr, known), 20)}")
+        positives, negatives = (law / law.sum() for law in laws)
+        return cls(np.empty(0), positives, negatives)
+
+    def cells_of(self, borders: Floats) -> NDArray[np.intp]:
+        """Return in which range of the pilot each range between some borders begins."""
+        return np.searchsorted(self.begins, borders[:-1], side="right") - 1

@@ -1,0 +1,97 @@
+"""A budget and a goal -> ranges of scores, or kinds of decisions, and how many rows of each to label."""
+
+from dataclasses import dataclass
+
+import numpy as np
+import polars as pl
+
+from nci_frames.base.errors import ParameterError
+from nci_frames.base.normal import normal_quantile
+from nci_frames.base.typing import Floats
+from nci_frames.evaluation.labelling.allocation import Rows
+from nci_frames.evaluation.labelling.goals import Cells, Moves, moves
+from nci_frames.evaluation.labelling.positives import prudent
+from nci_frames.evaluation.labelling.ranges import (
+    cut,
+    deviation,
+    joined,
+    labels_of,
+    spread_of,
+    uniform_deviation,
+)
+from nci_frames.schemas import LABEL_GAINS, LABEL_PLAN
+
+
+@dataclass(frozen=True, slots=True)
+class Goal:
+    """What the labels are for."""
+
+    metric: str | pl.Expr
+    beta: float
+    budget: int
+
+    def plan_of_scores(self, borders: Floats, rows: Floats, positive: Floats, threshold: float) -> "Plan":
+        """Return the plan for the rows between borders of scores, which begin with -inf and end with inf."""
+        flagged = borders[None, :-1] >= threshold
+        narrow = Cells(rows, prudent(rows, positive), flagged)
+        if not rows[flagged[0]].any():
+            msg = "no row reaches the threshold, so that there is nothing to label"
+            raise ParameterError(msg, found=f"threshold {threshold:g}")
+        spread = spread_of(narrow, moves(narrow, self.metric, self.beta).positive)
+        first = cut(narrow, spread, self.budget)
+        wide = joined(narrow, first)
+        kept = wide.rows > 0
+        cells = Cells(wide.rows[kept], wide.positive[kept], wide.flagged[:, kept])
+        begins = np.append(-np.inf, borders[first][kept][1:])
+        strata = pl.DataFrame({"score_lower": begins, "score_upper": np.append(begins[1:], np.inf)})
+        return self._plan(cells, strata)
+
+    def plan_of_flags(self, models: dict[str, float], units: Floats, positive: Floats) -> "Plan":
+        """Return the plan for units that both, the first, the second or none of two models flag."""
+        (model_a, threshold_a), (model_b, threshold_b) = models.items()
+        flagged = np.array([[True, True, False, False], [True, False, True, False]])
+        kept = units > 0
+        cells = Cells(units[kept], prudent(units, positive)[kept], flagged[:, kept])
+        names = pl.Series("flagged_by", ["both", model_a, model_b, "none"]).filter(pl.Series(kept))
+        strata = pl.DataFrame({"flagged_by": names}).with_columns(
+            score_lower=pl.lit(-np.inf), score_upper=pl.lit(np.inf), model_a=pl.lit(model_a),
+            model_b=pl.lit(model_b), threshold_a=pl.lit(threshold_a), threshold_b=pl.lit(threshold_b),
+        )  # fmt: skip
+        return self._plan(cells, strata)
+
+    def _plan(self, cells: Cells, strata: pl.DataFrame) -> "Plan":
+        moved = moves(cells, self.metric, self.beta)
+        return Plan(self, cells, moved, labels_of(cells, moved, self.budget), strata)
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """Strata, and how many rows of each are labelled."""
+
+    goal: Goal
+    cells: Cells
+    moved: Moves
+    labels: Rows
+    #: What the strata are.
+    strata: pl.DataFrame
+
+    def table(self) -> pl.DataFrame:
+        """Return the plan as a frame."""
+        rows = pl.Series("rows", self.cells.rows).cast(pl.Int64)
+        counted = self.strata.with_columns(rows, pl.Series("labels", self.labels))
+        return LABEL_PLAN.finish(counted.with_columns(share=pl.col("labels") / pl.col("rows")))
+
+    def expected(self, twice: "Plan", level: float) -> pl.DataFrame:
+        """Return what to expect of this plan, of a uniform sample, and of the plan of twice the budget."""
+        z, labels = normal_quantile(level), int(self.labels.sum())
+        named = (
+            ("plan", labels, deviation(self.cells, self.moved, self.labels)),
+            ("uniform", labels, uniform_deviation(self.cells, self.moved, labels)),
+            (
+                "plan of twice the budget",
+                int(twice.labels.sum()),
+                deviation(twice.cells, twice.moved, twice.labels),
+            ),
+        )
+        found = [(design, size, self.moved.value, z * error) for design, size, error in named]
+        return LABEL_GAINS.finish(pl.DataFrame(found, schema=LABEL_GAINS.dtypes(), orient="row"))

@@ -1,0 +1,86 @@
+"""Many narrow ranges of scores -> a few ranges, of which rows are drawn, and the labels of each."""
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from nci_frames.base.typing import Floats
+from nci_frames.evaluation.labelling.allocation import Rows, allocate
+from nci_frames.evaluation.labelling.goals import Cells, Moves
+
+#: Ranges, and labels for each: with more of them, few labels are left for what the pilot did not know.
+MOST_RANGES, _LABELS_EACH = 24, 10
+#: Labels that each range gets, if it has so many rows: two show how they differ; and this part of the budget.
+LEAST_LABELS, _LEAST_PART = 2, 200
+#: The share of the spread that does not depend on the expected shares of positives, and the highest of these
+#: that is believed. So no range is left nearly without labels, however wrong the expectations are.
+_UNKNOWN, _HIGHEST = 0.1, 0.9
+
+
+def spread_of(cells: Cells, weight: Floats) -> Floats:
+    """Return the rows of each cell times the standard deviation of what one adds to the value.
+
+    *weight* is how much a positive of the cell moves the value.
+    """
+    size = cells.rows * np.abs(weight)
+    believed = np.minimum(cells.positive, _HIGHEST)
+    known = size * np.sqrt(believed * (1 - believed))
+    if not size.any():
+        return size
+    if not known.any():
+        return np.asarray(size / size.sum())
+    return np.asarray((1 - _UNKNOWN) * known / known.sum() + _UNKNOWN * size / size.sum())
+
+
+def cut(cells: Cells, spread: Floats, budget: int) -> NDArray[np.int64]:
+    """Return the first cells of ranges with about equal spread, in which the same rows are flagged.
+
+    A range has rows, unless none is flagged, or all are.
+
+    Notes
+    -----
+    The rule of Dalenius and Hodges for a variable whose deviation is known: ranges of equal rows times
+    deviation get equal labels.
+
+    References
+    ----------
+    Dalenius and Hodges (1959), Minimum variance stratification, doi:10.1080/01621459.1959.10501501.
+    """
+    several = max(1, min(MOST_RANGES, budget // _LABELS_EACH))
+    total = spread.sum()
+    number = np.floor((np.cumsum(spread) - spread / 2) / total * several) if total > 0 else 0 * spread
+    named = pl.DataFrame({"number": np.where(cells.rows > 0, number, np.nan), "flagged": cells.flagged[0]})
+    # Cells without rows belong to their neighbours.
+    filled = pl.col("number").fill_nan(None).backward_fill().forward_fill().over("flagged")
+    runs = named.select(pl.struct(filled, "flagged").rle_id()).to_series().to_numpy()
+    return np.append(0, 1 + np.flatnonzero(np.diff(runs)))
+
+
+def joined(cells: Cells, first: NDArray[np.int64]) -> Cells:
+    """Return cells together, from each of *first* to before the next."""
+    rows = np.add.reduceat(cells.rows, first)
+    found = np.add.reduceat(cells.rows * cells.positive, first)
+    share = np.divide(found, rows, out=np.zeros(len(rows)), where=rows > 0)
+    return Cells(rows, np.minimum(share, 1.0), cells.flagged[:, first])
+
+
+def labels_of(cells: Cells, moved: Moves, budget: int) -> Rows:
+    """Return how many rows of each cell to label."""
+    least = max(LEAST_LABELS, budget // _LEAST_PART)
+    return allocate(spread_of(cells, moved.positive), cells.rows.astype(np.int64), budget, least)
+
+
+def deviation(cells: Cells, moved: Moves, labels: Rows) -> float:
+    """Return the standard error of the value with so many labels of each cell."""
+    variance = cells.positive * (1 - cells.positive) * (cells.rows * moved.positive) ** 2
+    return float(np.sqrt(np.divide(variance, labels, out=np.zeros(len(labels)), where=labels > 0).sum()))
+
+
+def uniform_deviation(cells: Cells, moved: Moves, labels: int) -> float:
+    """Return the standard error with so many labels of rows that are drawn from all alike."""
+    share = cells.rows / cells.rows.sum()
+    # What a row adds, and what it adds besides if it is positive; the sample counts flagged rows, too.
+    row = moved.row
+    mean = (share * (row + moved.positive * cells.positive)).sum()
+    square = (share * ((row + moved.positive) ** 2 * cells.positive + row**2 * (1 - cells.positive))).sum()
+    return float(cells.rows.sum() * np.sqrt(max(square - mean**2, 0.0) / labels))

@@ -1,0 +1,231 @@
+"""What is asked of a plan of labels, and the rows behind it, counted by scores or by pairs of decisions."""
+
+import math
+import warnings
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+import polars as pl
+
+from nci_frames.base.arguments import beta_value, check_whole
+from nci_frames.base.errors import ParameterError
+from nci_frames.base.messages import Option, listed
+from nci_frames.base.typing import Floats
+from nci_frames.counting.count import count_confusion, tally_scan
+from nci_frames.counting.flags import FLAGGED, count_flags
+from nci_frames.counting.logs.opening import Predictions
+from nci_frames.counting.logs.reading import Scan
+from nci_frames.counting.logs.scan import scan_of_rows
+from nci_frames.counting.pairs import count_pairs
+from nci_frames.counting.thresholds.grids import logit_thresholds
+from nci_frames.counts.pooling import pooled_counts
+from nci_frames.counts.score_scale import HIGHEST, LOWEST, no_probabilities, share_off_scale
+from nci_frames.counts.scores_as_counts import counts_as_scores, scores_as_counts
+from nci_frames.evaluation.labelling.pilots import Pilot
+from nci_frames.evaluation.labelling.plan import Goal, Plan
+from nci_frames.evaluation.labelling.positives import by_laws
+from nci_frames.schemas import COUNTS
+from nci_frames.schemas.checked import checked
+
+#: Scores are counted so finely, in log odds, where no pilot says at which scores its rates change; at so many
+#: of the thresholds of a pilot otherwise.
+_FINE = 1001
+_LEAST_BUDGET, _MOST_BUDGET = 4, 10**9
+_GIVE = "give pilot=, the counts of a labelled log: only its rates are used"
+
+
+@dataclass(frozen=True, slots=True)
+class Counted:
+    """The rows of a log, or its units, in narrow cells."""
+
+    rows: Floats
+    #: The share of positives that is expected in each cell.
+    positive: Floats
+    #: Where the cells of scores begin and end; None for pairs of decisions.
+    borders: Floats | None
+    #: The threshold of each model that decides.
+    thresholds: Mapping[str, float]
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """The options of a plan besides its budget."""
+
+    metric: str | pl.Expr
+    threshold: float | Mapping[str, float] | None
+    alerts: int | None
+    beta: float
+    pilot: Predictions | None
+    prevalence: float | None
+    compare: tuple[str, str] | None
+    model: str | None
+
+    def plan(self, counted: Counted, budget: int) -> Plan:
+        """Plan so many labels."""
+        check_whole("budget", budget, _LEAST_BUDGET, _MOST_BUDGET)
+        goal = Goal(self.metric, beta_value(self.beta), budget)
+        if counted.borders is None:
+            return goal.plan_of_flags(dict(counted.thresholds), counted.rows, counted.positive)
+        (threshold,) = counted.thresholds.values()
+        return goal.plan_of_scores(counted.borders, counted.rows, counted.positive, threshold)
+
+    def counted(self, scored: Predictions) -> Counted:
+        """Count the rows of a log, or take those of its score counts.
+
+        Raises
+        ------
+        ParameterError, SchemaError, InvalidRowsError
+            As ``plan_labels`` does.
+        """
+        self._check()
+        is_frame = isinstance(scored, pl.DataFrame | pl.LazyFrame)
+        known = is_frame and {"above", "below"} <= set(scored.collect_schema().names())  # type: ignore[union-attr]
+        if self.compare is not None:
+            if known:
+                msg = "score counts do not tell which of two models flags a row"
+                raise ParameterError(msg, hint="give the rows: scan_predictions(..., label=None, unit=...)")
+            return self._pairs(_unweighted(scored), self.compare)
+        return self._scores(scores_as_counts(scored) if known else _unweighted(scored))  # type: ignore[arg-type]
+
+    def _check(self) -> None:
+        if (self.threshold is None) == (self.alerts is None):
+            msg = f"exactly one of {Option('threshold')} and {Option('alerts')} must be given"
+            raise ParameterError(msg, found="neither" if self.threshold is None else "both")
+        if self.alerts is not None:
+            check_whole("alerts", self.alerts, 1)
+        values = self.threshold.values() if isinstance(self.threshold, Mapping) else [self.threshold or 0.0]
+        for value in values:
+            if math.isnan(value):
+                raise ParameterError.out_of_range("threshold", value, "a number")
+        if self.prevalence is not None and not 0 < self.prevalence < 1:
+            raise ParameterError.out_of_range("prevalence", self.prevalence, "between 0 and 1")
+        if self.prevalence is not None and self.pilot is None:
+            msg = f"{Option('prevalence')} is that of the pilot's classes in the log, and there is no pilot"
+            raise ParameterError(msg, hint=_GIVE)
+
+    def _scores(self, scored: pl.DataFrame | Scan) -> Counted:
+        """Return the ranges between thresholds, and the positives that are expected in each."""
+        model = self._model(scored)
+        known = None if self.pilot is None else _pilot_counts(self.pilot)
+        law = None if known is None else Pilot.of_scores(known, model)
+        if isinstance(scored, Scan):
+            at = self._grid(known, law, model)
+            tally = tally_scan(scored, thresholds=at, by=[])
+            for warning in tally.warnings:
+                warnings.warn(warning, stacklevel=5)
+            scored = tally.counts
+        mine = scored.filter(pl.col("model").eq_missing(pl.lit(model))).drop("resolution", strict=False)
+        keys = COUNTS.keys(mine.columns)
+        counts = (pooled_counts(mine, over=keys) if keys else mine).sort("threshold")
+        scores = counts_as_scores(counts)
+        reached = np.concatenate([[scores["above"][0] + scores["below"][0]], scores["above"], [0]])
+        rows = -np.diff(reached.astype(np.float64))
+        borders = np.concatenate([[-np.inf], scores["threshold"].to_numpy(), [np.inf]])
+        if law is None:
+            off = no_probabilities(share_off_scale(counts, []))
+            if off is not None:
+                raise ParameterError(f"{off}: they do not say how many positives to expect", hint=_GIVE)
+            ends = np.clip(borders, 0, 1)
+            positive = (ends[1:] + ends[:-1]) / 2
+        else:
+            cell = law.cells_of(borders)
+            size = np.bincount(cell, rows, len(law.begins)).astype(np.float64)
+            positive = by_laws(size, law.positives, law.negatives, self.prevalence)[cell]
+        return Counted(rows, positive, borders, {str(model): self._decision(scores)})
+
+    def _model(self, scored: pl.DataFrame | Scan) -> object:
+        if isinstance(scored, Scan):
+            with scored.source.reading():
+                names = scored.raw.select(pl.col("model").unique()).collect(engine="streaming")["model"]
+        else:
+            names = scored["model"].unique()
+        models = names.sort().to_list()
+        if self.model is None and len(models) == 1:
+            return models[0]
+        if self.model not in models or self.model is None:
+            what = "name one of them" if self.model is None else f"there is no model {self.model!r}"
+            msg = f"the plan is by the scores of one model: {what}"
+            raise ParameterError(msg, found=f"models {listed(map(repr, models), 20)}", hint="model=...")
+        return self.model
+
+    def _grid(self, known: pl.DataFrame | None, law: Pilot | None, model: object) -> list[float]:
+        """Return at which thresholds to count the scores."""
+        fixed = [self.threshold] if isinstance(self.threshold, int | float) else []
+        if known is None or law is None:
+            return sorted({LOWEST, *logit_thresholds(_FINE), HIGHEST, *fixed})
+        of_model = known.filter(pl.col("model").eq_missing(pl.lit(model)))
+        there = np.unique(of_model["threshold"].drop_nulls().to_numpy())
+        some = there[np.unique(np.linspace(0, len(there) - 1, _FINE).astype(np.int64))]
+        return sorted({*some.tolist(), *law.begins[1:].tolist(), *fixed})
+
+    def _decision(self, scores: pl.DataFrame) -> float:
+        """Return the threshold of the decision, which must be one that was counted."""
+        if isinstance(self.threshold, Mapping):
+            raise ParameterError("a threshold for each model is for compare=", hint="give one number")
+        if self.threshold is not None:
+            if float(self.threshold) not in scores["threshold"]:
+                hint = "count_scores(predictions, thresholds=[...]) counts at this threshold, too"
+                msg = "the threshold was not counted"
+                raise ParameterError(msg, found=f"{self.threshold!r}", hint=hint)
+            return float(self.threshold)
+        few = scores.filter(pl.col("above") <= self.alerts)["threshold"]
+        if few.is_empty():
+            msg = "at every threshold that was counted more rows are flagged"
+            raise ParameterError(msg, found=f"alerts {self.alerts}", hint="count at higher thresholds, too")
+        return float(few[0])
+
+    def _pairs(self, scan: Scan, models: tuple[str, str]) -> Counted:
+        """Return the units by who flags them, and the positives that are expected of each kind."""
+        limits = self._limits(models)
+        counted = count_flags(scan, limits)
+        found = {row["stratum"]: row for row in counted.iter_rows(named=True)}
+        units = np.array([found[k]["units"] if k in found else 0 for k in range(len(FLAGGED))], np.float64)
+        if self.pilot is not None:
+            law = Pilot.of_pairs(_pilot_pairs(self.pilot, limits), models)
+            positive = by_laws(units, law.positives, law.negatives, self.prevalence)
+        else:
+            if counted["lowest"].min() < LOWEST or counted["highest"].max() > HIGHEST:  # type: ignore[operator]
+                msg = "the scores are no probabilities: they do not say how many positives to expect"
+                raise ParameterError(msg, where=scan.source.where, hint=_GIVE)
+            means = [found[k]["score"] if k in found else 0.0 for k in range(len(FLAGGED))]
+            positive = np.clip(np.array(means), 0, 1)
+        return Counted(units, positive, None, limits)
+
+    def _limits(self, models: tuple[str, str]) -> dict[str, float]:
+        if self.threshold is None:
+            raise ParameterError("compare= needs a threshold of each model", hint="threshold={model: number}")
+        if len(set(models)) < 2 or {"both", "none"} & set(models):
+            allowed = 'two different models, of which none is called "both" or "none"'
+            raise ParameterError.out_of_range("compare", models, allowed)
+        given = (
+            self.threshold if isinstance(self.threshold, Mapping) else dict.fromkeys(models, self.threshold)
+        )
+        for model in models:
+            if model not in given:
+                raise ParameterError(f"threshold has none for the model {model!r}", found=f"{dict(given)}")
+        return {model: float(given[model]) for model in models}
+
+
+def _unweighted(scored: Predictions) -> Scan:
+    scan = scan_of_rows(scored)
+    if scan.weighted:
+        msg = "rows that have weights are a sample already: a plan is for all rows"
+        raise ParameterError(msg, where=scan.source.where, hint=f"omit {Option('weight')}")
+    return scan
+
+
+@checked
+def _pilot_counts(pilot: Predictions) -> pl.DataFrame:
+    is_frame = isinstance(pilot, pl.DataFrame | pl.LazyFrame)
+    if is_frame and {"tp", "fp"} <= set(pilot.collect_schema().names()):  # type: ignore[union-attr]
+        return pilot.lazy().collect()  # type: ignore[union-attr]
+    return count_confusion(pilot, by=[] if isinstance(pilot, pl.LazyFrame) else None)
+
+
+@checked
+def _pilot_pairs(pilot: Predictions, limits: Mapping[str, float]) -> pl.DataFrame:
+    is_frame = isinstance(pilot, pl.DataFrame | pl.LazyFrame)
+    if is_frame and {"tp_both", "fp_both"} <= set(pilot.collect_schema().names()):  # type: ignore[union-attr]
+        return pilot.lazy().collect()  # type: ignore[union-attr]
+    return count_pairs(pilot, thresholds=dict(limits))

@@ -1,0 +1,182 @@
+"""Which rows of a log to label, and what to expect of it."""
+
+from collections.abc import Mapping
+
+import polars as pl
+
+from nci_frames.base.arguments import check_level
+from nci_frames.counting.logs.opening import Predictions
+from nci_frames.jobs.label_plans import Asked
+from nci_frames.schemas.checked import checked
+
+
+@checked
+def plan_labels(
+    scored: Predictions,
+    /,
+    *,
+    budget: int,
+    metric: str | pl.Expr,
+    threshold: float | Mapping[str, float] | None = None,
+    alerts: int | None = None,
+    beta: float = 1.0,
+    pilot: Predictions | None = None,
+    prevalence: float | None = None,
+    compare: tuple[str, str] | None = None,
+    model: str | None = None,
+) -> pl.DataFrame:
+    """Plan which rows of a log to label, so that the interval of a metric is as narrow as the budget allows.
+
+    Where positives are rare, a sample of all rows finds hardly any. The plan divides the rows into ranges of
+    scores, and takes most labels from where they tell most. Each labelled row then stands for ``rows /
+    labels`` rows of its range, whatever was expected of it: a wrong expectation costs precision, and makes no
+    bias. ``draw_labels`` draws the rows.
+
+    Parameters
+    ----------
+    scored
+        A log whose labels are not known or not used, as ``scan_predictions(..., label=None)`` returns it, or
+        a frame with ``model`` and ``score``; or its score counts (``count_scores``), of which the thresholds
+        are the possible ends of ranges. Its keys are summed away.
+    budget
+        How many rows to label, 4 or more. A log with fewer rows is labelled as a whole.
+    metric
+        What the labels are for: the name or alias of a metric of operating points, or a called metric. It is
+        that of the log itself: "precision" is precision at the prevalence of this traffic.
+    threshold
+        Decision threshold of the metric; with *compare* of both models, or {model: threshold}.
+    alerts
+        In place of *threshold*: rows of this log that may be flagged. The threshold is the lowest that flags
+        no more, among those that were counted.
+    beta
+        Weight of recall in [0, inf], for a metric that has one.
+    pilot
+        What is known of the scores of positives and negatives: the counts of a labelled log
+        (``count_confusion``), or predictions; with *compare*, joint counts (``count_pairs``), or predictions
+        with units. Only its rates are used: its balance of classes and its weights do not matter. Without a
+        pilot the scores are taken for probabilities of this log, and must lie in [0, 1].
+    prevalence
+        The expected share of positives in the log, in (0, 1); with a pilot only. None estimates it from the
+        scores.
+    compare
+        Two models that scored the same units: the plan is for the difference of their metrics. Only units
+        that one of the two flags tell them apart. Then *scored* are rows with ``unit``.
+    model
+        The model whose scores are planned by, if *scored* has several.
+
+    Returns
+    -------
+    A row per range, from the lowest scores to the highest; with *compare*, per kind of decision:
+
+    %(columns of label plan)s
+
+    ``labels`` add up to the budget. A range has at least 2 labels, and 0.5 % of the budget, if it has so
+    many rows. The last five columns are there with *compare*. ``expected_half_widths`` says what to expect.
+
+    Raises
+    ------
+    ParameterError
+        If an option is out of range, no row reaches the threshold, the pilot lacks a class or the model, or
+        there is no pilot and the scores are no probabilities.
+    SchemaError
+        If *scored* or *pilot* is a frame of another kind, or lacks a column.
+    InvalidRowsError
+        If a row is not valid, or with *compare* the rows cannot be paired.
+    UnknownMetricError
+        If there is no such metric.
+
+    Notes
+    -----
+    Where a row of a range moves the metric by c if it is positive, and p of its N rows are, the variance of
+    the estimate is the sum of (N·c)²·p(1-p)/n over the ranges, with n labels each. Neyman's allocation makes
+    it the smallest: n in proportion to N·|c|·√(p(1-p)). The numbers c are the derivatives of the metric by
+    true positives and by positives: the flagged rows are known. A tenth of the allocation does not depend on
+    p, and 1 % of the positives are expected anywhere, since no pilot is right about the rarest ones.
+
+    The plan must be fixed before the labels are seen: ``docs/labelling.md`` says how labels in batches are
+    used.
+
+    References
+    ----------
+    Neyman (1934), doi:10.2307/2342192; Cochran (1977), Sampling Techniques, chapters 5 and 5A; Marchant and
+    Rubinstein (2017), In search of an entity resolution OASIS, doi:10.14778/3137628.3137642.
+
+    Examples
+    --------
+    A million rows, of which 800 are alerts: of 1,000 rows drawn like all others, hardly one would be.
+
+    >>> import nci_frames as nf
+    >>> import polars as pl
+    >>> scores = pl.DataFrame({
+    ...     "model": "a", "threshold": [0.001, 0.01, 0.1, 0.5],
+    ...     "above": [200_000, 30_000, 4_000, 800], "below": [800_000, 970_000, 996_000, 999_200],
+    ... })
+    >>> plan = nf.plan_labels(scores, budget=1000, metric="recall", threshold=0.5)
+    >>> plan.select("score_lower", "rows", "labels").rows()
+    [(-inf, 800000, 490), (0.001, 170000, 295), (0.01, 26000, 133), (0.1, 3200, 33), (0.5, 800, 49)]
+    >>> plan["labels"].sum()
+    1000
+    """
+    asked = Asked(metric, threshold, alerts, beta, pilot, prevalence, compare, model)
+    return asked.plan(asked.counted(scored), budget).table()
+
+
+@checked
+def expected_half_widths(
+    scored: Predictions,
+    /,
+    *,
+    budget: int,
+    metric: str | pl.Expr,
+    threshold: float | Mapping[str, float] | None = None,
+    alerts: int | None = None,
+    beta: float = 1.0,
+    pilot: Predictions | None = None,
+    prevalence: float | None = None,
+    compare: tuple[str, str] | None = None,
+    model: str | None = None,
+    level: float = 0.95,
+) -> pl.DataFrame:
+    """Say how narrow an interval to expect of ``plan_labels``, of a uniform sample, and of twice the budget.
+
+    Parameters
+    ----------
+    scored, budget, metric, threshold, alerts, beta, pilot, prevalence, compare, model
+        As in ``plan_labels``.
+    level
+        Confidence of the interval, in (0, 1).
+
+    Returns
+    -------
+    Three rows:
+
+    %(columns of label gains)s
+
+    Raises
+    ------
+    ParameterError, SchemaError, InvalidRowsError, UnknownMetricError
+        As ``plan_labels`` does; or if *level* is outside (0, 1).
+
+    Notes
+    -----
+    The half-width is the normal quantile times the standard error, linearised, at the shares of positives
+    that are expected. The rows are taken for a sample of more traffic: no correction is made for a finite
+    population. A uniform sample that finds one positive or two has no such interval; its half-width, often
+    above 1, then says only that it tells nothing.
+
+    Examples
+    --------
+    >>> import nci_frames as nf
+    >>> import polars as pl
+    >>> scores = pl.DataFrame({
+    ...     "model": "a", "threshold": [0.001, 0.01, 0.1, 0.5],
+    ...     "above": [200_000, 30_000, 4_000, 800], "below": [800_000, 970_000, 996_000, 999_200],
+    ... })
+    >>> found = nf.expected_half_widths(scores, budget=1000, metric="precision", threshold=0.5)
+    >>> found.select("labels", pl.col("value", "half_width").round(3)).rows()
+    [(1000, 0.742, 0.03), (1000, 0.742, 0.957), (2000, 0.742, 0.03)]
+    """
+    check_level(level)
+    asked = Asked(metric, threshold, alerts, beta, pilot, prevalence, compare, model)
+    counted = asked.counted(scored)
+    return asked.plan(counted, budget).expected(asked.plan(counted, 2 * budget), level)

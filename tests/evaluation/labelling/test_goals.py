@@ -1,0 +1,101 @@
+"""How rows move a metric, against formulas and against simulated samples; the shares of a pilot."""
+
+import hypothesis.strategies as st
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import given
+from scipy.optimize import minimize_scalar
+
+import nci_frames as nf
+from nci_frames.evaluation.labelling.goals import Cells, moves
+from nci_frames.evaluation.labelling.pilots import Pilot
+from nci_frames.evaluation.labelling.positives import by_laws, mixed
+from nci_frames.evaluation.labelling.ranges import deviation, uniform_deviation
+
+CELLS = Cells(
+    np.array([900_000.0, 90_000.0, 8_000.0, 2_000.0]),
+    np.array([1e-5, 1e-3, 0.02, 0.4]),
+    np.array([[False, False, True, True]]),
+)
+
+
+def test_moves_are_the_derivatives_of_the_formulas():
+    found = CELLS.rows * CELLS.positive
+    true, positives, flagged = found[2:].sum() + 0.5, found.sum() + 1, 10_001
+    recall, precision = true / positives, true / flagged
+    f_beta = 5 * true / (4 * positives + flagged)
+    above = CELLS.flagged[0]
+    for metric, beta, value, wanted in (
+        ("recall", 1.0, recall, (above - recall) / positives),
+        ("precision", 1.0, precision, above / flagged),
+        ("f_beta", 2.0, f_beta, (5 * above - 4 * f_beta) / (4 * positives + flagged)),
+    ):
+        moved = moves(CELLS, metric, beta)
+        assert moved.value == pytest.approx(value)
+        np.testing.assert_allclose(moved.positive, wanted, rtol=1e-5, atol=1e-12)
+
+
+def test_moves_of_a_difference():
+    """Only units that one of two models flags move the difference of their recalls."""
+    flagged = np.array([[True, True, False, False], [True, False, True, False]])
+    cells = Cells(np.array([300.0, 80.0, 80.0, 10_000.0]), np.array([0.7, 0.3, 0.3, 0.001]), flagged)
+    moved = moves(cells, "recall", 1.0)
+    assert moved.value == pytest.approx(0)
+    positives = (cells.rows * cells.positive).sum() + 1
+    np.testing.assert_allclose(moved.positive * positives, [0, 1, -1, 0], atol=1e-6)
+
+
+@pytest.mark.parametrize("metric", ["recall", "precision", "f_beta"])
+def test_standard_errors_are_those_of_simulated_samples(metric):
+    rng = np.random.default_rng(1)
+    size, labels = CELLS.rows.astype(np.int64), np.array([40_000, 9000, 2000, 1000])
+    moved = moves(CELLS, metric, 1.0)
+    above = CELLS.flagged[0]
+
+    def values(found, rows):
+        true, positives, flagged = found[:, above].sum(1), found.sum(1), rows[:, above].sum(1)
+        return {
+            "recall": true / positives,
+            "precision": true / flagged,
+            "f_beta": 2 * true / (positives + flagged),
+        }[metric]
+
+    drawn = rng.binomial(labels, CELLS.positive, (4000, 4)) * (size / labels)
+    error = values(drawn, np.tile(CELLS.rows, (4000, 1))).std()
+    assert deviation(CELLS, moved, labels) == pytest.approx(error, rel=0.08)
+    uniform = rng.multinomial(900_000, CELLS.rows / CELLS.rows.sum(), 4000)
+    error = values(rng.binomial(uniform, CELLS.positive), uniform).std()
+    assert uniform_deviation(CELLS, moved, 900_000) == pytest.approx(error, rel=0.08)
+
+
+@given(st.integers(0, 1000))
+def test_the_share_of_a_mixture_is_the_most_probable_one(seed):
+    rng = np.random.default_rng(seed)
+    positives, negatives = rng.dirichlet(np.ones(5)), rng.dirichlet(np.ones(5))
+    eta = rng.random()
+    rows = rng.multinomial(5000, eta * positives + (1 - eta) * negatives).astype(np.float64)
+    best = minimize_scalar(
+        lambda share: -(rows * np.log(share * positives + (1 - share) * negatives)).sum(),
+        bounds=(1e-4, 1), method="bounded", options={"xatol": 1e-9},
+    )  # fmt: skip
+    assert mixed(rows, positives, negatives) == pytest.approx(max(best.x, 1 / 5001), abs=2e-4)
+
+
+def test_shares_by_the_laws_of_a_pilot():
+    rows = np.array([9000.0, 900.0, 100.0])
+    found = by_laws(rows, np.array([0.1, 0.3, 0.6]), np.array([0.9, 0.09, 0.01]), 0.01)
+    np.testing.assert_allclose(found, [10 / 9000, 30 / 900, 0.6])
+
+
+def test_a_pilot_is_known_by_its_rates_alone():
+    rng = np.random.default_rng(0)
+    label = rng.random(2000) < 0.3
+    log = pl.DataFrame({"model": "a", "label": label, "score": rng.normal(label).round(1)})
+    counts = nf.count_confusion(log, thresholds="exact")
+    pilot = Pilot.of_scores(counts, "a")
+    few = Pilot.of_scores(counts.with_columns(pl.col("fp", "tn") * 1000), "a")
+    for one, other in ((pilot.begins, few.begins), (pilot.positives, few.positives)):
+        np.testing.assert_allclose(one, other, atol=1e-12)
+    ratio = pilot.positives[:-1] * pilot.negatives[1:] - pilot.positives[1:] * pilot.negatives[:-1]
+    assert (ratio <= 1e-12).all()  # the likelihood ratio rises with the score

@@ -1,0 +1,211 @@
+"""Plans of labels: that they fit the rows, and how much better than a uniform sample they are."""
+
+import numpy as np
+import polars as pl
+import pytest
+from scipy.stats import norm
+
+import nci_frames as nf
+from nci_frames.base.errors import InvalidRowsError, ParameterError, SchemaError
+from nci_frames.evaluation.labelling.allocation import allocate
+
+ROWS = 40_000
+
+
+def scored_log(apart=3.2, rows=ROWS, share=0.005, seed=0):
+    """Rows whose scores are normal, and the labels that nobody knows."""
+    rng = np.random.default_rng(seed)
+    truth = np.arange(rows) < round(share * rows)
+    score = rng.normal(apart * truth)
+    return pl.DataFrame({"model": "a", "score": score, "truth": truth})
+
+
+def pilot_counts(apart=3.2, positives=200, negatives=4000, seed=5):
+    rng = np.random.default_rng(seed)
+    label = np.arange(positives + negatives) < positives
+    log = pl.DataFrame({"model": "a", "label": label, "score": rng.normal(apart * label)})
+    return nf.count_confusion(log, thresholds="exact")
+
+
+@pytest.mark.parametrize("metric", ["recall", "precision", "f_beta"])
+@pytest.mark.parametrize("budget", [4, 7, 100, 1001])
+def test_a_plan_divides_the_rows_of_the_log(metric, budget):
+    log = scored_log()
+    plan = nf.plan_labels(log, budget=budget, metric=metric, threshold=2.5, pilot=pilot_counts())
+    assert plan.columns == ["score_lower", "score_upper", "rows", "labels", "share"]
+    assert plan["labels"].sum() == budget
+    assert plan["labels"].min() >= 2
+    assert plan["score_upper"][:-1].equals(plan["score_lower"][1:], check_names=False)
+    assert (plan["score_lower"][0], plan["score_upper"][-1]) == (-np.inf, np.inf)
+    assert 2.5 in plan["score_lower"]
+    edges = np.append(plan["score_lower"].to_numpy(), np.inf)
+    assert plan["rows"].to_list() == np.histogram(log["score"], edges)[0].tolist()
+    assert plan["share"].to_list() == (plan["labels"] / plan["rows"]).to_list()
+
+
+def test_score_counts_are_planned_like_their_rows():
+    log, pilot = scored_log().drop("truth"), pilot_counts()
+    asked = {"budget": 300, "metric": "recall", "threshold": 2.5, "pilot": pilot}
+    plan = nf.plan_labels(log, **asked)
+    scores = nf.count_scores(log, thresholds=sorted({*pilot["threshold"].unique(), 2.5}))
+    assert nf.plan_labels(scores.lazy(), **asked)["labels"].sum() == plan["labels"].sum()
+    scan = nf.scan_predictions(log, label=None)
+    assert nf.plan_labels(scan, **asked).equals(plan)
+    halves = pl.concat([scores.with_columns(country=pl.lit(name)) for name in ("at", "de")])
+    assert nf.plan_labels(halves, **asked)["rows"].sum() == 2 * ROWS
+
+
+def test_a_pilot_serves_by_its_rates_alone():
+    log, pilot = scored_log(), pilot_counts()
+    asked = {"budget": 500, "metric": "recall", "threshold": 2.5}
+    plan = nf.plan_labels(log, pilot=pilot, **asked)
+    others = pilot.with_columns(pl.col("fp", "tn") * 50)
+    assert nf.plan_labels(log, pilot=others, **asked).equals(plan)
+
+
+def test_probabilities_need_no_pilot():
+    rng = np.random.default_rng(2)
+    score = rng.beta(0.1, 3, ROWS)
+    log = pl.DataFrame({"model": "a", "score": score})
+    plan = nf.plan_labels(log, budget=400, metric="precision", threshold=0.5)
+    alerts = plan.filter(pl.col("score_lower") >= 0.5)
+    assert alerts["rows"].sum() == (score >= 0.5).sum()
+    assert alerts["labels"].sum() >= 0.9 * min(400, alerts["rows"].sum())
+    # The same rows, flagged by a budget of alerts.
+    by_alerts = nf.plan_labels(log, budget=400, metric="precision", alerts=int((score >= 0.5).sum()))
+    assert by_alerts.filter(pl.col("score_lower") >= 0.5)["rows"].sum() == (score >= 0.5).sum()
+
+
+def test_a_small_log_is_labelled_as_a_whole():
+    log = scored_log(rows=200, share=0.1)
+    plan = nf.plan_labels(log, budget=1000, metric="recall", threshold=1.0, pilot=pilot_counts())
+    assert plan["labels"].equals(plan["rows"], check_names=False)
+    assert plan["share"].unique().to_list() == [1.0]
+
+
+def two_models(rows=5000):
+    rng = np.random.default_rng(4)
+    truth = rng.random(rows) < 0.05
+    common = rng.normal(2 * truth)
+    parts = [
+        pl.DataFrame({"unit": np.arange(rows), "model": m, "score": common + rng.normal(0, 0.4, rows)})
+        for m in ("old", "new")
+    ]
+    return pl.concat(parts).with_columns(pl.Series("label", np.tile(truth, 2)))
+
+
+def test_a_comparison_labels_the_units_on_which_the_models_differ():
+    log = two_models()
+    at = {"old": 1.5, "new": 1.4}
+    asked = {"budget": 300, "metric": "recall", "threshold": at, "compare": ("new", "old")}
+    plan = nf.plan_labels(log.drop("label"), pilot=log, **asked)
+    pairs = nf.count_pairs(log, thresholds=at).row(0, named=True)
+    units = {name: pairs[f"tp_{cell}"] + pairs[f"fp_{cell}"] for name, cell in
+             (("both", "both"), ("new", "a"), ("old", "b"), ("none", "none"))}  # fmt: skip
+    assert dict(plan.select("flagged_by", "rows").rows()) == units
+    assert plan["labels"].sum() == 300
+    labels = dict(plan.select("flagged_by", "labels").rows())
+    assert labels["new"] + labels["old"] > 200
+    assert labels["none"] >= 2
+    assert plan["threshold_a"].unique().to_list() == [1.4]
+    gains = nf.expected_half_widths(log.drop("label"), pilot=log, **asked)
+    half, uniform, _ = gains["half_width"]
+    assert half < uniform / 2
+    observed = nf.compare_pairs(nf.count_pairs(log, thresholds=at), metric="recall")["difference"].item()
+    assert gains["value"][0] == pytest.approx(observed, abs=0.02)
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"budget": 3}, "budget"),
+        ({"threshold": None}, "exactly one of threshold and alerts"),
+        ({"alerts": 5}, "exactly one of threshold and alerts"),
+        ({"threshold": 1e9}, "no row reaches"),
+        ({"metric": "roc_auc"}, "area"),
+        ({"pilot": None}, "not probabilities"),
+        ({"model": "b"}, "no model 'b'"),
+        ({"prevalence": 0.0}, "prevalence"),
+        ({"compare": ("a", "a")}, "compare"),
+        ({"threshold": {"a": 2.5}}, "compare="),
+    ],
+)
+def test_what_cannot_be_planned_is_refused(options, words):
+    asked = {"budget": 100, "metric": "recall", "threshold": 2.5, "pilot": pilot_counts(), **options}
+    with pytest.raises(ParameterError, match=words):
+        nf.plan_labels(scored_log(rows=2000), **asked)
+
+
+def test_frames_of_another_kind_are_refused():
+    log = scored_log(rows=2000)
+    asked = {"budget": 100, "metric": "recall", "threshold": 2.5, "pilot": pilot_counts()}
+    with pytest.raises(ParameterError, match="weights"):
+        nf.plan_labels(log.with_columns(weight=pl.lit(2.0)), **asked)
+    with pytest.raises(SchemaError, match="score"):
+        nf.plan_labels(log.drop("score"), **asked)
+    counts = nf.count_scores(log.drop("truth"), thresholds=[0.0])
+    with pytest.raises(ParameterError, match="was not counted"):
+        nf.plan_labels(counts, **asked)
+    with pytest.raises(ParameterError, match="score counts do not tell"):
+        nf.plan_labels(counts, **asked | {"compare": ("a", "b")})
+    pair = two_models(100)
+    with pytest.raises(InvalidRowsError, match="cannot be paired"):
+        nf.plan_labels(pair[1:], **asked | {"compare": ("old", "new"), "pilot": pair})
+
+
+def estimates(log, plan, repeats, seed=0):
+    """Recall and precision at 2.5 by labels of the plan, many times over."""
+    rng = np.random.default_rng(seed)
+    edges = np.append(plan["score_lower"].to_numpy(), np.inf)
+    rows = plan["rows"].to_numpy()
+    found = np.histogram(log.filter("truth")["score"], edges)[0]
+    labels = plan["labels"].to_numpy()
+    drawn = rng.hypergeometric(found, rows - found, labels, (repeats, len(plan))) / plan["share"].to_numpy()
+    above = edges[:-1] >= 2.5
+    true = drawn[:, above].sum(axis=1)
+    return {"recall": true / drawn.sum(axis=1), "precision": true / rows[above].sum()}
+
+
+def by_uniform_sample(log, size, repeats, seed=1):
+    """The same by a uniform sample; what is undefined is estimated by one half."""
+    rng = np.random.default_rng(seed)
+    above = log["score"].to_numpy() >= 2.5
+    truth = log["truth"].to_numpy()
+    cells = [int(n) for n in ((truth & above).sum(), (truth & ~above).sum(), (~truth & above).sum())]
+    drawn = rng.multivariate_hypergeometric([*cells, len(log) - sum(cells)], size, repeats)
+    tp, fn, fp, _ = drawn.T
+    with np.errstate(invalid="ignore"):
+        return {"recall": np.nan_to_num(tp / (tp + fn), nan=0.5),
+                "precision": np.nan_to_num(tp / (tp + fp), nan=0.5)}  # fmt: skip
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize(("apart", "most"), [(3.2, 0.4), (2.0, 0.6)])
+@pytest.mark.parametrize("metric", ["recall", "precision"])
+def test_errors_are_a_fraction_of_those_of_a_uniform_sample(apart, most, metric):
+    """1,000 positives among a million rows, 2,000 labels; also the best division is hardly any better."""
+    log = scored_log(apart, 1_000_000, 0.001)
+    pilot = pilot_counts(apart, 100, 10_000)
+    plan = nf.plan_labels(log, budget=2000, metric=metric, threshold=2.5, pilot=pilot)
+    above = log["score"] >= 2.5
+    found = (above & log["truth"]).sum()
+    truth = {"recall": found / 1000, "precision": found / above.sum()}[metric]
+
+    def error(values):
+        return float(np.sqrt(((values[metric] - truth) ** 2).mean()))
+
+    by_plan = error(estimates(log, plan, 4000))
+    assert by_plan <= most * error(by_uniform_sample(log, 2000, 4000))
+    assert by_plan <= 1.3 * error(estimates(log, best_plan(log, apart, metric, truth), 4000))
+
+
+def best_plan(log, apart, metric, truth):
+    """Neyman's allocation to a hundred ranges, with the rates of the distributions."""
+    edges = np.r_[-np.inf, np.linspace(-1, 2.5, 80), np.linspace(2.55, 4, 30), np.inf]
+    positive, negative = 1000 * np.diff(norm.cdf(edges - apart)), 999_000 * np.diff(norm.cdf(edges))
+    p, above = positive / (positive + negative), edges[:-1] >= 2.5
+    rows = np.histogram(log["score"], edges)[0]
+    weight = above - truth if metric == "recall" else 1.0 * above
+    labels = allocate(rows * np.abs(weight) * np.sqrt(p * (1 - p)), rows, 2000, 1)
+    plan = pl.DataFrame({"score_lower": edges[:-1], "rows": rows, "labels": labels})
+    return plan.with_columns(share=pl.col("labels") / pl.col("rows"))
