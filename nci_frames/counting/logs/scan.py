@@ -176,7 +176,7 @@ def scan_of_rows(log: Predictions) -> Scan:
     frame = frame_source(log)
     names = frame.schema().names()
     weight, unit = (name if name in names else None for name in ("weight", "unit"))
-    columns = _without_patterns(Roles("model", None, {"": "score"}, {}, weight, unit))
+    columns = without_patterns(Roles("model", None, {"": "score"}, {}, weight, unit))
     return _scan(need_columns(frame, columns.needed()), columns, None, "raise")
 
 
