@@ -29,6 +29,7 @@ ROOMS = (
     "evaluation.imbalance",
     "evaluation.prevalence",
     "evaluation.probabilities",
+    "evaluation.classes",
     "questions",
     "tables",
     "charts",

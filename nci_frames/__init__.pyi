@@ -131,6 +131,9 @@ from .evaluation.probabilities.adjust import adjust_scores as adjust_scores
 from .evaluation.probabilities.decomposition import decompose_scores as decompose_scores
 from .evaluation.probabilities.proper_scores import proper_scores as proper_scores
 
+# evaluation.classes
+from .evaluation.classes.project_classes import project_classes as project_classes
+
 # questions
 from .questions.comparison import compare_models as compare_models
 from .questions.comparison import Comparison as Comparison

@@ -6,6 +6,7 @@ import polars as pl
 
 from nci_frames.schemas.columns import *
 from nci_frames.schemas.frame import FINITE, MOST_ROWS, Column, FrameSchema
+from nci_frames.schemas.pipeline import RANKS
 
 #: What can name a class.
 CLASS_TYPES: tuple[type[pl.DataType], ...] = (
@@ -62,4 +63,35 @@ CLASS_PRIORS = FrameSchema(
     a_class("class", "the class"),
     share("prior", "its share of the rows, in [0, 1]"),
     derived=("lower", "upper", "fit_p_value", "supported", "reason"),
+)
+_MIX = text("scenario", "name of the mix of classes")
+_OF_CLASS = a_class("class", "the class", "the metric is one of all classes")
+_TOLD = (
+    flag("supported", "whether the value is defined, and each class that matters has 10 independent rows"),
+    text("reason", "why not, or which classes a mean skips", "all classes tell"),
+)
+CLASS_PROJECTION = FrameSchema(
+    "class projection",
+    "project_classes(class_counts, priors=..., metrics=...)",
+    MODEL,
+    _MIX,
+    METRIC,
+    _OF_CLASS,
+    VALUE,
+    LOWER,
+    UPPER,
+    *_TOLD,
+)
+CLASS_RANKING = FrameSchema(
+    "class ranking",
+    "rank_models(class projection)",
+    MODEL,
+    _MIX,
+    METRIC,
+    _OF_CLASS,
+    VALUE,
+    LOWER,
+    UPPER,
+    *RANKS,
+    *_TOLD,
 )

@@ -114,7 +114,7 @@ AREAS = FrameSchema(
     SUPPORTED,
     REASON,
 )
-_RANKS = (
+RANKS = (
     whole("rank", "1 is best; ties share the smaller rank", "the value is null, or has no order", minimum=1),
     number("gap", "distance to the best value of the comparison, >= 0", "as for rank", minimum=0),
 )
@@ -138,7 +138,7 @@ RANKING = FrameSchema(
     LOWER,
     UPPER,
     *AVERAGED,
-    *_RANKS,
+    *RANKS,
     SUPPORTED,
     REASON,
 )

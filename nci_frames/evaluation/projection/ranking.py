@@ -7,8 +7,18 @@ import polars as pl
 
 from nci_frames.base.errors import SchemaError
 from nci_frames.evaluation.metrics import Direction, find_metric
+from nci_frames.evaluation.metrics.classes import class_metric
 from nci_frames.evaluation.metrics.rounding import rounding, tie_leaders
-from nci_frames.schemas import AREAS, PROJECTION, RANKING, ROLL_UP, FrameSchema, collect
+from nci_frames.schemas import (
+    AREAS,
+    CLASS_PROJECTION,
+    CLASS_RANKING,
+    PROJECTION,
+    RANKING,
+    ROLL_UP,
+    FrameSchema,
+    collect,
+)
 from nci_frames.schemas.checked import checked
 from nci_frames.schemas.runs import group_starts
 
@@ -27,7 +37,8 @@ def rank_models(table: pl.DataFrame | pl.LazyFrame, /, *, by: Sequence[str] | No
     Parameters
     ----------
     table
-        A projection, an areas frame or a roll-up; of the latter without the numbers of segments.
+        A projection, an areas frame, a roll-up, or a projection of classes; of a roll-up without the numbers
+        of segments.
     by
         The columns whose values make one comparison. By default all but the model and the results: metric,
         method, average, prevalence, beta and keys. The threshold is one of them if all models have the same
@@ -39,7 +50,8 @@ def rank_models(table: pl.DataFrame | pl.LazyFrame, /, *, by: Sequence[str] | No
 
     %(columns of ranking: rank, gap)s
 
-    A metric that has no order is a target to aim at, see ``metrics()``.
+    A metric that has no order is a target to aim at, see ``metrics()``. Of classes a comparison has one
+    ``scenario`` and one ``class``.
 
     Raises
     ------
@@ -75,6 +87,8 @@ def rank_models(table: pl.DataFrame | pl.LazyFrame, /, *, by: Sequence[str] | No
     schema: FrameSchema = AREAS if "method" in frame.columns else PROJECTION
     if {"average", "segments", "skipped"} <= set(frame.columns):
         schema = ROLL_UP
+    if {"scenario", "class"} <= set(frame.columns):
+        schema = CLASS_PROJECTION
     frame = collect(frame, schema).drop("rank", "gap", *_SIZES, strict=False)
     comparison = _comparison(frame, schema) if by is None else list(by)
     for column in comparison:
@@ -85,7 +99,8 @@ def rank_models(table: pl.DataFrame | pl.LazyFrame, /, *, by: Sequence[str] | No
     order = [*comparison, "rank", "model", *(["threshold"] if "threshold" in frame.columns else [])]
     order = list(dict.fromkeys(order))
     ranked = _ranked(frame, comparison)
-    return RANKING.finish(ranked.sort(order, nulls_last=[column == "rank" for column in order]))
+    finished = CLASS_RANKING if schema is CLASS_PROJECTION else RANKING
+    return finished.finish(ranked.sort(order, nulls_last=[column == "rank" for column in order]))
 
 
 def _need_each_once(frame: pl.DataFrame) -> None:
@@ -103,7 +118,10 @@ def _need_each_once(frame: pl.DataFrame) -> None:
 
 def _ranked(frame: pl.DataFrame, comparison: list[str]) -> pl.DataFrame:
     """Add rank and gap."""
-    known = {label: find_metric(label) for label in frame["metric"].unique()}
+    names = frame["metric"].unique()
+    known = {
+        label: find_metric(label) if "class" not in frame.columns else class_metric(label) for label in names
+    }
 
     def is_to(direction: Direction) -> pl.Expr:
         return pl.col("metric").is_in([name for name, told in known.items() if told.direction == direction])

@@ -1,0 +1,124 @@
+"""How sure a metric of decisions among classes is: by its slopes, or by resampled logs."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nci_frames.base.normal import normal_quantile
+from nci_frames.base.typing import Floats
+from nci_frames.evaluation.classes.class_log import ClassLog
+from nci_frames.evaluation.classes.values import Mix, rates_of, slopes, value_of
+from nci_frames.evaluation.metrics.classes import CLASS_METRICS
+from nci_frames.evaluation.resampling.draws import draw_with_replacement, stream, times_drawn
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """What a metric depends on besides the rows."""
+
+    priors: Floats
+    classes: NDArray[np.bool_]
+    beta: float
+    cost: Floats
+
+    def value(self, metric: str, rates: Floats) -> Floats:
+        """Return the metric at rates of shape (..., names, names), with an axis for its outputs."""
+        priors = np.broadcast_to(self.priors, rates.shape[:-1])
+        return np.asarray(value_of(metric, Mix.of(priors, rates, self.classes, self.beta, self.cost)))
+
+    def range(self, metric: str) -> tuple[float, float]:
+        """Return the range of the metric."""
+        if metric == "expected_cost":
+            return float(self.cost.min()), float(self.cost.max())
+        return CLASS_METRICS[metric].lower, CLASS_METRICS[metric].upper
+
+
+def influences(log: ClassLog, metric: str, setting: Setting, rates: Floats) -> Floats:
+    """Return by how much one row of weight 1 more moves the metric, of shape (outputs, names, names)."""
+    of_class = log.total.sum(axis=1)
+    slope = slopes(metric, setting.priors, rates, setting.classes, setting.beta, setting.cost)
+    mean = (np.nan_to_num(rates) * slope).sum(axis=2, keepdims=True)
+    each = np.divide(1.0, of_class, out=np.zeros(len(of_class)), where=of_class > 0)
+    return np.asarray((slope - mean) * each[:, None])
+
+
+def stratum_sums(log: ClassLog, influence: Floats) -> Floats:
+    """Return of each output and bucket by how much its rows move the metric."""
+    return np.asarray(np.einsum("ocd,scd->os", influence, log.rows, optimize=True) * log.weights)
+
+
+def _variance(log: ClassLog, influence: Floats) -> Floats:
+    """Return the variance between logs of as many rows in each stratum, or of as many buckets."""
+    sums = stratum_sums(log, influence)
+    if log.in_buckets:
+        buckets = sums.shape[1]
+        return np.asarray(sums.var(axis=1) * buckets * buckets / (buckets - 1))
+    squares = np.einsum("ocd,scd->os", influence**2, log.rows, optimize=True) * log.weights**2
+    rows = np.maximum(log.rows.sum(axis=(1, 2)), 1)
+    return np.asarray((squares - sums**2 / rows).sum(axis=1))
+
+
+def delta_bounds(log: ClassLog, metric: str, setting: Setting, level: float) -> tuple[Floats, Floats]:
+    """Return bounds by the slopes of the metric, on the logit of its range.
+
+    A decision that no row of a class got may still be one of a few in a hundred. So the bounds hold those of
+    the log with one row more of each class, spread over all decisions.
+    """
+    low, high = setting.range(metric)
+    rates, total, z = rates_of(log.total), log.total, normal_quantile(level)
+    lower, upper = np.full((2, len(np.atleast_1d(setting.value(metric, rates)))), np.nan)
+    of_class = total.sum(axis=1)
+    row = np.divide(of_class, log.independent, out=np.zeros(len(of_class)), where=of_class > 0)
+    more = np.repeat((row / len(row))[:, None], len(row), axis=1)
+    for added in (np.zeros_like(more), more):
+        near = rates_of(total + added)
+        value, influence = setting.value(metric, near), influences(log, metric, setting, near)
+        variance = _variance(log, influence)
+        if added.any():
+            variance = variance + (influence**2 * (row**2 / len(row))[:, None]).sum(axis=(1, 2))
+        bounds = _on_logit(value, np.sqrt(np.maximum(variance, 0)) * z, low, high)
+        lower, upper = np.fmin(lower, bounds[0]), np.fmax(upper, bounds[1])
+    return lower, upper
+
+
+def _on_logit(value: Floats, half: Floats, low: float, high: float) -> tuple[Floats, Floats]:
+    """Return the ends of value ± half, taken on the logit of where the value is between low and high."""
+    with np.errstate(all="ignore"):
+        place = (value - low) / (high - low)
+        inside = (place > 0) & (place < 1)
+        odds = place / (1 - place)
+        factor = np.exp(np.minimum(half / (high - low) / (place * (1 - place)), 700))
+        ends = [low + (high - low) * (1 - 1 / (1 + odds * by)) for by in (1 / factor, factor)]
+    return np.where(inside, ends[0], value), np.where(inside, ends[1], value)
+
+
+def resampled(log: ClassLog, repeats: int, seed: int) -> Floats:
+    """Return the rates of resampled logs, of shape (repeats, names, names).
+
+    Rows are drawn within each class, or of several weights within each weight; of buckets whole ones, the
+    same for every model.
+    """
+    size = log.rows.shape[-1]
+    name = {key: value for key, value in log.group.items() if not (log.in_buckets and key == "model")}
+    if log.in_buckets:
+        times = times_drawn(seed, name, len(log.rows), repeats)
+        return rates_of((times @ log.rows.reshape(len(log.rows), -1)).reshape(repeats, size, size))
+    rng, total = stream(seed, name), np.zeros((repeats, size, size))
+    for weight, stratum in zip(log.weights, log.rows.astype(np.int64), strict=True):
+        if len(log.rows) > 1:
+            drawn = draw_with_replacement(rng, stratum.ravel(), repeats).reshape(repeats, size, size)
+        else:
+            drawn = np.stack([draw_with_replacement(rng, of_class, repeats) for of_class in stratum], axis=1)
+        total += weight * drawn
+    return rates_of(total)
+
+
+def bootstrap_bounds(rates: Floats, metric: str, setting: Setting, level: float) -> tuple[Floats, Floats]:
+    """Return percentiles of the metric in resampled logs; NaN where fewer than two have a value."""
+    values = setting.value(metric, rates)
+    lower, upper = np.full((2, values.shape[1]), np.nan)
+    some = (~np.isnan(values)).sum(axis=0) > 1
+    tails = [(1 - level) / 2, (1 + level) / 2]
+    lower[some], upper[some] = np.nanquantile(values[:, some], tails, axis=0)
+    return lower, upper

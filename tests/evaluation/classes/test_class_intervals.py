@@ -1,0 +1,136 @@
+"""Bounds hold the truth, agree with each other, and follow from the slopes and draws that they claim."""
+
+import numpy as np
+import polars as pl
+import pytest
+
+import nci_frames as nf
+from nci_frames.evaluation.classes.values import Mix, rates_of, slopes, value_of
+from nci_frames.evaluation.metrics.classes import CLASS_METRICS
+
+RATES = np.array([[0.8, 0.15, 0.05], [0.1, 0.85, 0.05], [0.02, 0.18, 0.8]])
+FIELD = {0: 0.1, 1: 0.6, 2: 0.3}
+
+
+def counts_of(rows):
+    """Class counts of a matrix of rows."""
+    pairs = [(a, b, int(rows[a, b])) for a in range(len(rows)) for b in range(len(rows))]
+    table = pl.DataFrame(pairs, schema=["label", "decision", "rows"], orient="row")
+    return table.select(pl.lit("m").alias("model"), pl.all())
+
+
+def drawn(rng, sizes, rates=RATES):
+    return np.stack([rng.multinomial(size, of_class) for size, of_class in zip(sizes, rates, strict=True)])
+
+
+@pytest.mark.parametrize("metric", CLASS_METRICS)
+def test_slopes_are_those_of_small_differences(metric):
+    rng = np.random.default_rng(0)
+    rates, priors = rng.dirichlet(np.ones(4), 4), rng.dirichlet(np.ones(4))
+    cost, classes = rng.normal(size=(4, 4)), np.array([True, True, True, False])
+
+    def value(at):
+        return value_of(metric, Mix.of(priors, at, classes, 1.5, cost))
+
+    found = slopes(metric, priors, rates, classes, 1.5, cost)
+    for row in range(4):
+        for column in range(4):
+            step = np.zeros((4, 4))
+            step[row, column] = 1e-6
+            expected = (value(rates + step) - value(rates - step)) / 2e-6
+            assert found[:, row, column] == pytest.approx(expected, abs=1e-8)
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize(("interval", "logs"), [("delta", 150), ("bootstrap", 80)])
+@pytest.mark.parametrize("sizes", [(400, 150, 60), (40, 40, 40)])
+def test_bounds_hold_the_truth_at_a_shifted_mix(interval, logs, sizes):
+    rng = np.random.default_rng(5)
+    metrics = ["accuracy", "macro_f_beta", "precision", "mcc", "expected_cost"]
+    options = {"priors": FIELD, "metrics": metrics, "cost": {(0, 1): 3, (2, 1): 8}}
+    truth = nf.project_classes(counts_of(RATES * 10_000), **options).select("metric", "class", true="value")
+    held = []
+    for seed in range(logs):
+        found = nf.project_classes(
+            counts_of(drawn(rng, sizes)), **options, interval=interval, repeats=200, seed=seed
+        )
+        held.append(
+            found.with_columns(held=pl.col("lower").le(truth["true"]) & pl.col("upper").ge(truth["true"]))
+        )
+    coverage = pl.concat(held).group_by("metric", "class").agg(pl.col("held").mean())
+    assert coverage["held"].min() > 0.92, coverage
+    assert coverage["held"].mean() < 0.985
+
+
+def test_both_bounds_hold_the_value_and_are_repeatable():
+    counts = counts_of(drawn(np.random.default_rng(1), (30, 20, 12)))
+    options = {"priors": FIELD, "metrics": ["accuracy", "precision", "recall", "mcc"]}
+    delta = nf.project_classes(counts, **options, interval="delta")
+    drawn_bounds = nf.project_classes(counts, **options, interval="bootstrap", repeats=300)
+    for table in (delta, drawn_bounds):
+        assert (table["lower"] <= table["value"]).all()
+        assert (table["value"] <= table["upper"]).all()
+    assert (drawn_bounds["lower"] <= delta["lower"]).all()
+    assert drawn_bounds.equals(nf.project_classes(counts, **options, interval="bootstrap", repeats=300))
+    wide = nf.project_classes(counts, **options, interval="delta", level=0.99)
+    assert (wide["upper"] - wide["lower"] > delta["upper"] - delta["lower"]).all()
+
+
+def test_a_decision_that_a_class_never_got_may_be_a_rare_one():
+    counts = counts_of(np.array([[50, 0], [0, 50]]))
+    row = nf.project_classes(counts, priors={0: 0.01, 1: 0.99}, metrics="precision", interval="delta").row(
+        0, named=True
+    )
+    assert row["value"] == row["upper"] == 1
+    assert row["lower"] < 0.5
+
+
+@pytest.mark.parametrize("interval", ["delta", "bootstrap"])
+def test_units_of_alike_rows_are_drawn_whole(interval):
+    """Each unit has ten rows alike: the bounds are those of a log with one row of each unit."""
+    rng = np.random.default_rng(2)
+    label = rng.integers(0, 3, 300)
+    decision = np.array([rng.choice(3, p=RATES[name]) for name in label])
+    log = pl.DataFrame({"model": "m", "unit": range(300), "label": label, "decision": decision})
+    often = nf.unit_buckets(pl.concat([log] * 10), buckets=200)
+    options = {"priors": FIELD, "metrics": ["accuracy", "recall"], "interval": interval}
+    units = nf.project_classes(nf.count_classes(often), **options)
+    alone = nf.project_classes(nf.count_classes(log.drop("unit")), **options)
+    naive = nf.project_classes(nf.count_classes(often, by=[]), **options)
+    assert units["value"].to_list() == pytest.approx(alone["value"].to_list())
+    width, expected, narrow = (
+        (table["upper"] - table["lower"]).to_numpy() for table in (units, alone, naive)
+    )
+    assert width == pytest.approx(expected, rel=0.25)
+    assert (narrow < 0.5 * width).all()
+    few = nf.count_classes(nf.unit_buckets(log, buckets=5))
+    with pytest.raises(nf.ParameterError, match="too few values of 'bucket'"):
+        nf.project_classes(few, **options)
+
+
+def test_weights_are_strata_and_sums_of_many_have_no_bounds():
+    """Of a class that is drawn at two rates, the bounds follow the rows, not the weights."""
+    rng = np.random.default_rng(3)
+    label = rng.integers(0, 2, 400)
+    decision = np.where(rng.random(400) < 0.8, label, 1 - label)
+    log = pl.DataFrame({"model": "m", "label": label, "decision": decision, "weight": 1.0})
+    options = {"priors": {0: 0.3, 1: 0.7}, "metrics": "accuracy"}
+    plain = nf.project_classes(nf.count_classes(log.drop("weight")), **options, interval="delta")
+    for weight in (pl.lit(50.0), pl.lit(1.0)):
+        scaled = nf.project_classes(
+            nf.count_classes(log.with_columns(weight=weight)), **options, interval="delta"
+        )
+        for column in ("value", "lower", "upper"):
+            assert scaled[column].item() == pytest.approx(plain[column].item(), abs=1e-12)
+    mixed = nf.count_classes(log.with_columns(weight=pl.Series(rng.choice([1.0, 20.0], 400))))
+    for interval in ("delta", "bootstrap"):
+        wider = nf.project_classes(mixed, **options, interval=interval)
+        assert (wider["upper"] - wider["lower"]).item() > 1.15 * (plain["upper"] - plain["lower"]).item()
+    many = pl.concat([log] * 3).with_columns(weight=pl.int_range(1200).cast(pl.Float64))
+    sums = nf.project_classes(nf.count_classes(many), **options, interval="delta")
+    assert sums.select("lower", "upper").row(0) == (None, None)
+    assert sums["reason"].item() == "no bounds: rows are sums of more than 1,000 weights"
+
+
+def test_rates_of_a_class_without_rows_are_undefined():
+    assert np.isnan(rates_of(np.zeros((2, 2)))).all()
