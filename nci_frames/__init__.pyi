@@ -161,10 +161,10 @@ from .charts.intervals import chart_subsamples as chart_subsamples
 from .charts.operating_points import chart_pos_fraction as chart_pos_fraction
 from .charts.operating_points import chart_pr as chart_pr
 from .charts.operating_points import chart_roc as chart_roc
-from .charts.operating_points import chart_tpr_ppv as chart_tpr_ppv
 from .charts.parts.theme import dark_chart as dark_chart
 from .charts.segments import chart_decomposition as chart_decomposition
 from .charts.segments import chart_segments as chart_segments
+from .charts.tpr_ppv import chart_tpr_ppv as chart_tpr_ppv
 from .charts.winners import chart_decision_map as chart_decision_map
 from .charts.winners import chart_rank_over_prevalence as chart_rank_over_prevalence
 from .charts.winners import chart_winner_ranges as chart_winner_ranges

@@ -67,7 +67,7 @@ def chart_contingency_space(
     named = corners.encode(text=alt.Text("name:N"))
     left, right = (named.transform_filter(f"datum.tnr == {side}") for side in (0, 1))
     points = alt.Chart(selection.finite(rows)).mark_point(filled=True, size=110, opacity=0.9)
-    colour = canvas.colour(style, legend=canvas.DOTS, title="model")
+    colour = canvas.colour(style, legend=canvas.DOTS)
     numbers = {"threshold": "threshold", "tpr": "TPR", "tnr": "TNR"}
     return canvas.compose(
         [
@@ -249,7 +249,7 @@ def chart_imbalance_sensitivity(sensitivity: pl.DataFrame | pl.LazyFrame, /) -> 
         .encode(
             x=axes.LogAxis.through("ratio", rows["ratio"]).x(),
             y=alt.Y(field="sensitivity", type="quantitative", title=numbers["sensitivity"]),
-            color=canvas.colour(style, field="metric", title="metric"),
+            color=canvas.colour(style, field="metric"),
             tooltip=canvas.tooltip(numbers, names=("metric",)),
         )
     )

@@ -1,4 +1,4 @@
-"""Rates and projections -> operating points: ROC, precision-recall and POSfrac curves, TPR over PPV."""
+"""Rates and projections -> operating points: ROC, precision-recall and POSfrac curves."""
 
 from collections.abc import Sequence
 
@@ -8,8 +8,7 @@ import polars as pl
 
 from nci_frames import schemas
 from nci_frames.base.errors import ParameterError
-from nci_frames.base.messages import quantity
-from nci_frames.charts.parts import axes, canvas, lines, selection, theme
+from nci_frames.charts.parts import axes, canvas, lines, selection, steps, theme
 from nci_frames.schemas.checked import checked
 
 #: Where every ROC curve begins and ends; between them is chance.
@@ -27,8 +26,9 @@ def chart_roc(
     rates
         A rates frame with many thresholds of each model, and one value of each key.
     log_x
-        Whether FPR has a logarithmic axis, which shows the part that matters if positives are rare; points at
-        FPR 0 are then not drawn.
+        Whether FPR has a logarithmic axis, which shows the part that matters if positives are rare. Curves
+        are then steps: a straight line between two points would show recalls that no threshold attains, nor
+        any mixture of two. Of the points at FPR 0, the highest stands at the left edge.
     models
         %(models)s
 
@@ -57,35 +57,39 @@ def chart_roc(
     selection.refuse_doubles(frame.select("model", "threshold", *keys), "model", "threshold")
     points = frame.select("model", "threshold", "fpr", "tpr").drop_nulls(["fpr", "tpr"])
     ends = points.select("model").unique().join(_CHANCE, how="cross")
-    rows = (
-        pl.concat([points, ends], how="diagonal")
-        .filter(pl.col("fpr") > 0 if log_x else pl.lit(True))
-        .sort("model", "fpr", "tpr", "threshold", descending=[False, False, False, True], nulls_last=True)
+    rows = pl.concat([points, ends], how="diagonal").sort(
+        "model", "fpr", "tpr", "threshold", descending=[False, False, False, True], nulls_last=True
     )
-    selection.refuse_empty(rows["threshold"], "point", frame, ", none with both rates")
-    width, height = (theme.WIDTH, theme.HEIGHT) if log_x else (420, 420)
-    rows, note = selection.fitted(rows, "fpr", "tpr", log_x=log_x, size=(width, height))
+    beyond = rows.filter(pl.col("fpr") > 0 if log_x else pl.lit(True))
+    selection.refuse_empty(beyond["threshold"], "point", frame, ", none with both rates")
     style = theme.model_style(frame["model"].unique(), among=models)
-    y = alt.Y(**axes.rate_axis("tpr", "TPR (recall)"))
-    x, chance = alt.X(**axes.rate_axis("fpr", "FPR")), _CHANCE
-    if log_x:
-        low = min(rows["fpr"])
-        x = axes.LogAxis("fpr", low, 1.0).x()
-        # The diagonal is a curve on a logarithmic axis.
-        line = np.geomspace(low, 1, 60)
-        chance = pl.DataFrame({"fpr": line, "tpr": line})
     numbers = {"fpr": "FPR", "tpr": "TPR", "threshold": "threshold"}
+    y, size = alt.Y(**axes.rate_axis("tpr", "TPR (recall)")), (420, 420)
+    x, chance, how, turn = alt.X(**axes.rate_axis("fpr", "FPR")), _CHANCE, "dashed: chance", "linear"
+    if log_x:
+        size = (theme.WIDTH, theme.HEIGHT)
+        axis = axes.LogAxis("fpr", min(beyond["fpr"]) / 2, 1.0)
+        # The diagonal is a curve on a logarithmic axis.
+        line = np.geomspace(axis.low, 1, 60)
+        x, chance = axis.x("place"), pl.DataFrame({"place": line, "tpr": line})
+        # What is found without a false alarm begins at the left edge.
+        rows = rows.with_columns(place=pl.col("fpr").clip(lower_bound=axis.low))
+        rows = rows.filter((pl.col("fpr") > 0) | (pl.col("tpr") > 0) & (pl.col("fpr").shift(-1) > 0))
+        rows, note, turn = steps.stepped(
+            rows, "place", "tpr", recall="tpr", by="model", log_x=True, size=size
+        )
+        how = "logarithmic: steps between attained points, FPR 0 at the left edge"
+    else:
+        rows, note = selection.fitted(rows, "fpr", "tpr", log_x=False, size=size)
     diagonal = alt.Chart(chance).mark_line(**theme.RULE).encode(x=x, y=y).properties(name="chance")
     return canvas.compose(
-        [diagonal, *lines.curves(rows, x, y, style=style, numbers=numbers)],
+        [diagonal, *lines.curves(rows, x, y, style=style, numbers=numbers, interpolate=turn)],
         style=style,
         title="ROC curves",
-        subtitle="true-positive rate over false-positive rate"
-        + (", logarithmic: points at FPR 0 are not drawn" if log_x else "; dashed: chance")
-        + note,
+        subtitle=f"true-positive rate over false-positive rate; {how}{note}",
         says="A curve per model; neither rate depends on the prevalence.",
-        width=width,
-        height=height,
+        width=size[0],
+        height=size[1],
     )
 
 
@@ -138,10 +142,10 @@ def chart_pr(projection: pl.DataFrame | pl.LazyFrame, /, *, models: Sequence[str
     first = rows.group_by(curve, maintain_order=True).first()
     first = first.with_columns(recall=pl.lit(0.0), threshold=pl.lit(None, pl.Float64)).select(rows.columns)
     rows = pl.concat([first, rows]).sort(curve, maintain_order=True)
-    thinned = rows.height > selection.MAX_ROWS
-    rows = _with_corners(rows) if thinned else rows
     size = (theme.WIDTH, lines.SQUARE)
-    rows, note = selection.fitted(rows, "recall", "precision", by=curve, log_x=False, size=size)
+    rows, note, turn = steps.stepped(
+        rows, "recall", "precision", recall="recall", by=curve, log_x=False, size=size
+    )
     return lines.draw_by_prevalence(
         rows,
         alt.X(**axes.rate_axis("recall", "recall (TPR)")),
@@ -150,17 +154,8 @@ def chart_pr(projection: pl.DataFrame | pl.LazyFrame, /, *, models: Sequence[str
         numbers={name: name for name in (*order, "prevalence")},
         title="Precision-recall curves",
         subtitle=f"steps between attained points: the area below is the average precision{note}",
-        # The area below these steps is the average precision.
-        interpolate="linear" if thinned else "step-before",
+        interpolate=turn,
     )
-
-
-def _with_corners(rows: pl.DataFrame) -> pl.DataFrame:
-    """Add the corner of each step, so that straight lines draw the steps."""
-    before = pl.col("recall").shift().over("model", "prevalence")
-    turns = rows.with_columns(recall=before.fill_null(0.0), threshold=pl.lit(None, pl.Float64))
-    numbered = [frame.with_row_index("step") for frame in (turns, rows)]
-    return pl.concat(numbered).sort("step", maintain_order=True).drop("step")
 
 
 @checked
@@ -172,7 +167,7 @@ def chart_pos_fraction(
     log_x: bool = False,
     models: Sequence[str] = (),
 ) -> alt.LayerChart:
-    """Draw the POSfrac operating characteristic: TPR over the share of predicted positives, by prevalence.
+    """Draw recall over the share of rows that are predicted positive (POSfrac), by prevalence.
 
     Parameters
     ----------
@@ -184,7 +179,8 @@ def chart_pos_fraction(
         The required recall, in [0, 1]: on each curve, the point that reaches it with the fewest predicted
         positives is marked; None for no mark.
     log_x
-        Whether the share of predicted positives has a logarithmic axis; points at 0 are then not drawn.
+        Whether the share of predicted positives has a logarithmic axis: points at 0 are then not drawn, and
+        curves are steps, since a straight line would show recalls that no threshold attains.
     models
         %(models)s
 
@@ -232,11 +228,18 @@ def chart_pos_fraction(
     )
     selection.refuse_empty(every["recall"], "point", rows, ", each with a share of predicted positives of 0")
     size = (theme.WIDTH, lines.SQUARE)
-    rows, note = selection.fitted(every, "pos_fraction", "recall", by=curve, log_x=log_x, size=size)
     style = theme.model_style(frame["model"].unique(), among=models)
-    x = alt.X(**axes.rate_axis("pos_fraction", "POSfrac: share of rows predicted positive"))
     if log_x:
-        x = axes.LogAxis("pos_fraction", min(rows["pos_fraction"]), 1.0).x()
+        x = axes.LogAxis("pos_fraction", min(every["pos_fraction"]), 1.0).x()
+        rows, note, turn = steps.stepped(
+            every, "pos_fraction", "recall", recall="recall", by=curve, log_x=True, size=size
+        )
+    else:
+        x, turn = (
+            alt.X(**axes.rate_axis("pos_fraction", "POSfrac: share of rows predicted positive")),
+            "linear",
+        )
+        rows, note = selection.fitted(every, "pos_fraction", "recall", by=curve, log_x=False, size=size)
     y = alt.Y(**axes.rate_axis("recall", "TPR (recall)"))
     below, above, held = [], [], ""
     if tpr is not None:
@@ -255,7 +258,8 @@ def chart_pos_fraction(
         style=style,
         numbers=numbers,
         title="Recall over predicted positives",
-        subtitle=f"POSfrac operating characteristic{held}{note}",
+        subtitle=f"{'steps between' if log_x else 'through'} attained points{held}{note}",
+        interpolate=turn,
         below=below,
         above=above,
     )
@@ -266,98 +270,3 @@ def _fewest(rows: pl.DataFrame, tpr: float) -> pl.DataFrame:
     enough = rows.filter(pl.col("recall") >= tpr).sort("pos_fraction", "recall", descending=[False, True])
     curve = ["model", "prevalence"]
     return enough.group_by(curve, maintain_order=True).first().sort(curve)
-
-
-#: What is drawn of a point, and the order of the points.
-_POINT = ["model", "recall", "precision", "threshold"]
-
-
-@checked
-def chart_tpr_ppv(
-    projection: pl.DataFrame | pl.LazyFrame,
-    winners: pl.DataFrame | pl.LazyFrame,
-    /,
-    *,
-    prevalence: float,
-    models: Sequence[str] = (),
-) -> alt.LayerChart:
-    """Draw every operating point by recall and precision, and highlight those that are best for some beta.
-
-    Parameters
-    ----------
-    projection
-        A projection of all operating points with both metrics:
-        ``project_rates(rates, metrics=["precision", "recall"], prevalence=...)``.
-    winners
-        The decision map of the same rates, with one value of each key: ``decision_map(rates)``.
-    prevalence
-        The prevalence of the precision; it must be in *projection*.
-    models
-        %(models)s
-
-    Returns
-    -------
-    altair.LayerChart
-        All points in pale colours, with the winners ringed; points with an undefined precision are not drawn.
-
-    Raises
-    ------
-    ParameterError
-        If the projection lacks a metric, the prevalence or a defined point, or has several rows for one point
-        or too many rows; or if a winner is not among its points.
-
-    References
-    ----------
-    Wojciechowski, Woźniak (2024), F-beta-plot, https://arxiv.org/abs/2404.08709
-
-    Examples
-    --------
-    >>> import nci_frames as nf
-    >>> import polars as pl
-    >>> log = pl.DataFrame({"model": "a", "label": [0, 0, 1, 1], "score": [0.1, 0.4, 0.35, 0.8]})
-    >>> rates = nf.compute_rates(nf.count_confusion(log, thresholds="exact"))
-    >>> projection = nf.project_rates(rates, metrics=["precision", "recall"], prevalence=0.01)
-    >>> chart = nf.chart_tpr_ppv(projection, nf.decision_map(rates), prevalence=0.01)
-    >>> chart.to_dict()["title"]["text"]
-    'Recall and precision of every point at prevalence η = 0.01'
-    """
-    frame = schemas.collect(projection, schemas.PROJECTION)
-    best = schemas.collect(winners, schemas.DECISION_MAP)
-    rows = selection.pick(selection.with_recall(frame, "precision"), "prevalence", prevalence)
-    rows = rows.select(_POINT).sort(_POINT)
-    selection.check_rows(rows, f"{selection.EACH_POINT}use fewer thresholds, or draw fewer models")
-    point = ["model", "threshold"]
-    strangers = best.join(frame, on=point, how="anti", nulls_equal=True)
-    if not strangers.is_empty():
-        raise ParameterError(
-            "a winner is not among the points",
-            found=", ".join(
-                f"{m!r} at {'no threshold' if t is None else f'{t:g}'}"
-                for m, t in strangers.select(point).sort(point).head(3).rows()
-            ),
-            hint="make the projection and the decision map from the same rates",
-        )
-    ringed = rows.join(best, on=point, how="semi", nulls_equal=True, maintain_order="left")
-    style = theme.model_style(frame["model"].unique(), among=models)
-    chosen = alt.selection_point(name="chosen", fields=["model"], bind="legend")
-    base = alt.Chart().encode(
-        x=alt.X(**axes.rate_axis("recall", "recall (TPR)")),
-        y=alt.Y(**axes.rate_axis("precision", "precision (PPV)")),
-        color=canvas.colour(style, legend=canvas.DOTS),
-        shape=canvas.shape(style),
-        tooltip=canvas.tooltip({name: name for name in ("recall", "precision", "threshold")}),
-    )
-    every = base.properties(data=selection.finite(rows)).mark_point(filled=True, size=22)
-    rings = base.properties(data=selection.finite(ringed))
-    rings = rings.mark_point(filled=True, size=90, stroke=theme.INK, strokeWidth=1.25)
-    return canvas.compose(
-        [
-            canvas.layer("points", every, opacity=canvas.opacity(chosen, 0.35, 0.04)).add_params(chosen),
-            canvas.layer("winners", rings, opacity=canvas.opacity(chosen, 1.0, 0.12)),
-        ],
-        style=style,
-        title=f"Recall and precision of every point at prevalence η = {prevalence:.3g}",
-        subtitle=f"ringed: best F-beta for some β ({ringed.height} of {quantity(rows.height, 'point')})",
-        says="A point per model and threshold.",
-        height=420,
-    )

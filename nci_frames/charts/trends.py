@@ -39,7 +39,7 @@ def chart_trend(history: pl.DataFrame) -> alt.LayerChart:
         title = f"{'lead in ' if history['kind'][0] == 'champion' else ''}{history['metric'][0]}"
     x = alt.X(field="sequence", type="ordinal", title="run", axis=alt.Axis(labelAngle=0, labelOverlap=True))
     y = alt.Y(field="value", type="quantitative", title=title, scale=alt.Scale(zero=False))
-    base = alt.Chart(rows).encode(x=x, color=canvas.colour(style, title="model"))
+    base = alt.Chart(rows).encode(x=x, color=canvas.colour(style))
     known = base.transform_filter("isValid(datum.value)").encode(y=y)
     shapes = alt.Scale(domain=list(_VERDICTS), range=list(_VERDICTS.values()))
     layers = [

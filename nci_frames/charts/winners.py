@@ -92,7 +92,7 @@ def chart_decision_map(
         untold = selection.unsupported_ranges(frame, "lambda_start", "lambda_end")
         cover = [areas(untold, "untold", color=theme.GROUND, opacity=0.7)] if len(untold) else []
         why = selection.why_marked("pale", frame)
-        subtitle = f"the best model at every point; borders are exact; hover for thresholds{why}"
+        subtitle = f"the best model at every point; borders are exact{why}"
     else:
         cover = [
             areas(ranges, verdict, color=color, opacity=opacity)
@@ -244,7 +244,7 @@ def chart_winner_ranges(
         ],
         style=style,
         title=f"Best model over {over}",
-        subtitle=f"by {title_of(metric)}; hover for thresholds{selection.why_marked('pale', rows)}",
+        subtitle=f"by {title_of(metric)}{selection.why_marked('pale', rows)}",
         says="One bar, coloured by model.",
         height=110,
     )

@@ -2,14 +2,18 @@
 
 import math
 
+import hypothesis.strategies as st
+import numpy as np
 import polars as pl
 import pytest
+from hypothesis import given
 from sklearn.metrics import average_precision_score
 
 import nci_frames as nf
+from nci_frames.charts.parts.theme import HEIGHT, WIDTH
 from tests.chart_specs import layer, rows_of
 from tests.charts.drawn import rates as rates_of
-from tests.logs import counts_at
+from tests.logs import counts_at, labels_and_scores
 
 
 def log(models=("a", "b"), rows=60, seed=3):
@@ -40,15 +44,93 @@ def test_roc_runs_from_the_origin_to_the_corner_without_turning_back():
     assert rows["threshold"].drop_nulls().len() >= exact_rates().height - 2  # an infinite one is null in JSON
 
 
-def test_a_logarithmic_roc_leaves_fpr_0_out_and_labels_powers():
-    spec = nf.chart_roc(exact_rates(), log_x=True).to_dict()
+def drawn_at(rows, x, y, places, how):
+    """What a line over a logarithmic axis shows at some places, the highest where it rises."""
+    across, up = rows[x].to_numpy(), rows[y].to_numpy()
+    inside = places[(places >= across[0]) & (places <= across[-1])]
+    last = np.searchsorted(across, inside, side="right") - 1
+    if how == "step-after":
+        return inside, up[last]
+    before, after = last, np.minimum(last + 1, len(up) - 1)
+    width = np.log(across[after] / across[before])
+    along = np.divide(np.log(inside / across[before]), width, out=np.zeros_like(width), where=width > 0)
+    return inside, up[before] + along * (up[after] - up[before])
+
+
+def most_attained(share, recall, places):
+    """The highest recall that a threshold attains with at most so large a share, point by point."""
+    return np.array([recall[share <= place].max(initial=0.0) for place in places])
+
+
+def log_charts(rates, eta):
+    """Both charts on a logarithmic axis, with its fields and its share of every threshold."""
+    table = nf.project_rates(rates, metrics=["pos_fraction", "recall"], prevalence=eta)
+    n1, n0, tp, fp = (rates[name].to_numpy() for name in ("positives", "negatives", "tp", "fp"))
+    flagged = eta * tp / n1 + (1 - eta) * fp / n0
+    return (
+        (nf.chart_roc(rates, log_x=True), "place", "tpr", fp / n0),
+        (nf.chart_pos_fraction(table, log_x=True), "pos_fraction", "recall", flagged),
+    )
+
+
+def check_attained(rates, eta, within=0.0):
+    """Nothing is drawn that no threshold attains, but for some pixels of the logarithmic axis."""
+    for chart, x, y, share in log_charts(rates, eta):
+        spec = chart.to_dict()
+        lines = layer(spec, "lines")
+        low, high = lines["encoding"]["x"]["scale"]["domain"]
+        pixel = (high / low) ** (within / WIDTH)
+        rows, how = pl.DataFrame(rows_of(spec)), lines["mark"]["interpolate"]
+        places, drawn = drawn_at(rows, x, y, np.geomspace(low, high, 800), how)
+        recall = (rates["tp"] / rates["positives"]).to_numpy()
+        assert len(places)
+        assert (
+            drawn <= most_attained(share, recall, places * pixel * (1 + 1e-9)) + within / HEIGHT + 1e-12
+        ).all()
+
+
+@given(labels_and_scores, st.sampled_from([0.001, 0.097, 0.5]))
+def test_a_logarithmic_axis_shows_no_recall_that_no_threshold_attains(rows, eta):
+    labels, scores = zip(*rows, strict=True)
+    log = pl.DataFrame({"model": "a", "label": labels, "score": [float(score) for score in scores]})
+    check_attained(nf.compute_rates(nf.count_confusion(log, thresholds="exact")), eta)
+
+
+def test_few_scores_far_apart_are_steps():
+    """A tree with three leaves, as in the demo: at a share of 0.01 no more than 0.01 / eta can be found."""
+    few = counts_at([60, 97], [3, 120], 100, 900, model="a", threshold=[0.9, 0.2])
+    rates, eta = nf.compute_rates(few), 0.097
+    for chart, x, y, _ in log_charts(rates, eta):
+        spec = chart.to_dict()
+        rows, how = pl.DataFrame(rows_of(spec)), layer(spec, "lines")["mark"]["interpolate"]
+        assert how == "step-after"
+        places, drawn = drawn_at(rows, x, y, np.geomspace(1e-3, 0.99, 300), how)
+        assert set(drawn) <= {0.6, 0.97}
+        if y == "recall":
+            assert (drawn <= places / eta).all()
+
+
+def test_many_points_are_thinned_without_promising_more():
+    positives = np.round(2_000 * (np.arange(1, 12_001) / 12_000) ** 0.3).astype(np.int64)
+    down = np.arange(12_000, 0, -1.0)
+    many = counts_at(positives, np.arange(1, 12_001), 2_000, 12_000, model="a", threshold=down)
+    check_attained(nf.compute_rates(many), 0.02, within=1.0)
+
+
+def test_a_logarithmic_roc_begins_with_what_is_found_without_a_false_alarm():
+    rates = exact_rates()
+    spec = nf.chart_roc(rates, log_x=True).to_dict()
     x = layer(spec, "lines")["encoding"]["x"]
-    least = exact_rates().filter(pl.col("fpr") > 0)["fpr"].min()
-    assert x["scale"] == {"type": "log", "domain": [least, 1.0], "nice": False}
-    assert min(row["fpr"] for row in rows_of(spec)) == least
+    left = rates.filter(pl.col("fpr") > 0)["fpr"].min() / 2
+    assert x["scale"] == {"type": "log", "domain": [left, 1.0], "nice": False}
+    for (model,), curve in pl.DataFrame(rows_of(spec)).group_by("model"):
+        free = rates.filter(pl.col("model") == model, fpr=0)["tpr"].max()
+        first = curve.select("place", "fpr", "tpr").row(0)
+        assert first == (left, 0, free) if free else first[0] > left
+        assert curve.filter(fpr=0).height <= 1
     chance = rows_of(spec, "chance")
     assert len(chance) > 2
-    assert all(row["fpr"] == row["tpr"] for row in chance)
+    assert all(row["place"] == row["tpr"] for row in chance)
 
 
 def test_the_area_below_the_pr_steps_is_the_average_precision():

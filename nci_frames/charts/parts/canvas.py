@@ -10,8 +10,6 @@ from nci_frames.charts.parts.selection import finite
 from nci_frames.charts.parts.theme import DASHES, HEIGHT, WIDTH, ModelStyle, config_for
 from nci_frames.tables.names import all_drawable, drawable, drawable_spec
 
-LEGEND = "model (click to highlight)"
-
 #: Point shapes, and opacities of areas, one for each stroke of ``DASHES``.
 _SHAPES = ("circle", "square", "triangle-up", "diamond", "cross")
 _DEPTHS = (0.85, 0.45, 0.25, 0.65, 0.15)
@@ -27,10 +25,9 @@ def colour(
     *,
     legend: dict[str, Any] | None = LINES,
     field: str = "model",
-    title: str = LEGEND,
 ) -> alt.Color:
     """Colour by model, as in every other chart of these models; panels with names need no legend."""
-    return alt.Color(field=field, type="nominal", title=title, scale=model_scale(style), legend=legend)
+    return alt.Color(field=field, type="nominal", title=field, scale=model_scale(style), legend=legend)
 
 
 def model_scale(style: ModelStyle) -> dict[str, Any]:
@@ -40,7 +37,7 @@ def model_scale(style: ModelStyle) -> dict[str, Any]:
 
 def fills(style: ModelStyle) -> dict[str, Any]:
     """Fill by model; areas of models that share a colour differ in opacity, as lines differ in stroke."""
-    found: dict[str, Any] = {"color": colour(style, legend=SQUARES, title="model")}
+    found: dict[str, Any] = {"color": colour(style, legend=SQUARES)}
     if style.dashed:
         depths = [_DEPTHS[DASHES.index(dash)] for dash in style.dashes]
         # By default Vega-Lite would take the opacities for the ends of a continuous range.
@@ -55,7 +52,7 @@ def shape(style: ModelStyle) -> alt.Shape:
     """Give points of models that share a colour different shapes, as lines have different strokes."""
     shapes = [_SHAPES[DASHES.index(dash)] for dash in style.dashes]
     scale = {"domain": list(style.models), "range": shapes}
-    return alt.Shape(field="model", type="nominal", title=LEGEND, scale=scale, legend=DOTS)
+    return alt.Shape(field="model", type="nominal", title="model", scale=scale, legend=DOTS)
 
 
 def tooltip(numbers: Mapping[str, str], *, names: Sequence[str] = ("model",)) -> list[alt.Tooltip]:

@@ -167,7 +167,7 @@ def _model_strokes(style: ModelStyle) -> alt.StrokeDash | None:
     if not style.dashed:
         return None
     scale = {"domain": list(style.models), "range": [list(dash) for dash in style.dashes]}
-    return alt.StrokeDash(field="model", type="nominal", title=canvas.LEGEND, scale=scale)
+    return alt.StrokeDash(field="model", type="nominal", title="model", scale=scale)
 
 
 def _prevalence_strokes(names: Sequence[str], style: ModelStyle) -> alt.StrokeDash | None:
