@@ -55,7 +55,7 @@ def chart_intervals(
     >>> rates = nf.compute_rates(counts, interval="wilson")
     >>> table = nf.project_rates(rates, metrics="f_beta", prevalence=0.01, band=True)
     >>> nf.chart_intervals(table).to_dict()["title"]["text"]
-    'F1 of each model, with its interval'
+    'F1 of each model at prevalence 0.01, with its interval'
     """
     frame = schemas.collect(table, schemas.PROJECTION)
     rows = selection.pick(frame, "metric", metric)
@@ -93,8 +93,8 @@ def chart_intervals(
     return canvas.compose(
         [*layers, points.properties(name="points")],
         style=style,
-        title=f"{name} of each model, with its interval",
-        subtitle=at + selection.why_marked("hollow", rows),
+        title=f"{name} of each model {at}, with its interval",
+        subtitle="bars: from the lower to the upper bound" + selection.why_marked("hollow", rows),
         says="A line per model, the highest value first.",
         height=_LINE * shown.height + 10,
     )

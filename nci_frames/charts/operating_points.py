@@ -76,7 +76,7 @@ def chart_roc(
         rows = rows.with_columns(place=pl.col("fpr").clip(lower_bound=axis.low))
         rows = rows.filter((pl.col("fpr") > 0) | (pl.col("tpr") > 0) & (pl.col("fpr").shift(-1) > 0))
         rows, note, turn = steps.stepped(
-            rows, "place", "tpr", recall="tpr", by="model", log_x=True, size=size
+            rows, pl.col("place").log(), turn="step-after", recall="tpr", by="model", size=size[::-1]
         )
         how = "logarithmic: steps between attained points, FPR 0 at the left edge"
     else:
@@ -143,9 +143,9 @@ def chart_pr(projection: pl.DataFrame | pl.LazyFrame, /, *, models: Sequence[str
     first = first.with_columns(recall=pl.lit(0.0), threshold=pl.lit(None, pl.Float64)).select(rows.columns)
     rows = pl.concat([first, rows]).sort(curve, maintain_order=True)
     size = (theme.WIDTH, lines.SQUARE)
-    rows, note, turn = steps.stepped(
-        rows, "recall", "precision", recall="recall", by=curve, log_x=False, size=size
-    )
+    right, wrong = pl.col("precision"), 1 - pl.col("precision")
+    seen = (right * odds / (right * odds + wrong) for odds in steps.ODDS)
+    rows, note, turn = steps.stepped(rows, *seen, turn="step-before", recall="recall", by=curve, size=size)
     return lines.draw_by_prevalence(
         rows,
         alt.X(**axes.rate_axis("recall", "recall (TPR)")),
@@ -230,9 +230,13 @@ def chart_pos_fraction(
     size = (theme.WIDTH, lines.SQUARE)
     style = theme.model_style(frame["model"].unique(), among=models)
     if log_x:
-        x = axes.LogAxis("pos_fraction", min(every["pos_fraction"]), 1.0).x()
+        right, wrong = _right_and_wrong(every)
+        seen = ((right * odds + wrong).log() for odds in steps.ODDS)
+        # Where positives are rarer, curves end at the share of alerts that are wrong.
+        least = every.select(pl.min_horizontal(pl.col("pos_fraction").min(), wrong.filter(wrong > 0).min()))
+        x = axes.LogAxis("pos_fraction", least.item(), 1.0).x()
         rows, note, turn = steps.stepped(
-            every, "pos_fraction", "recall", recall="recall", by=curve, log_x=True, size=size
+            every, *seen, turn="step-after", recall="recall", by=curve, size=size[::-1]
         )
     else:
         x, turn = (
@@ -246,7 +250,7 @@ def chart_pos_fraction(
         rule = alt.Chart(pl.DataFrame({"recall": [tpr]})).mark_rule(color=theme.SOFT, strokeDash=[4, 3])
         below = [canvas.layer("fixed", rule, y=alt.Y("recall:Q"))]
         ring = alt.Chart(selection.finite(_fewest(every, tpr))).mark_point(
-            filled=True, shape="circle", size=80, stroke=theme.INK, strokeWidth=1.25, opacity=1
+            filled=True, shape="circle", size=80, stroke=theme.INK, strokeWidth=1.25, opacity=1, clip=log_x
         )
         colour, tooltip = canvas.colour(style), canvas.tooltip(numbers)
         above = [canvas.layer("held", ring, x=x, y=y, color=colour, tooltip=tooltip)]
@@ -260,9 +264,17 @@ def chart_pos_fraction(
         title="Recall over predicted positives",
         subtitle=f"{'steps between' if log_x else 'through'} attained points{held}{note}",
         interpolate=turn,
+        clip=log_x,
         below=below,
         above=above,
     )
+
+
+def _right_and_wrong(rows: pl.DataFrame) -> tuple[pl.Expr, pl.Expr]:
+    """Return the shares of all rows that are alerts and right, and alerts and wrong; all right if unknown."""
+    flagged = pl.col("pos_fraction")
+    precision = pl.col("precision") if "precision" in rows.columns else pl.lit(1.0)
+    return flagged * precision, flagged * (1 - precision)
 
 
 def _fewest(rows: pl.DataFrame, tpr: float) -> pl.DataFrame:

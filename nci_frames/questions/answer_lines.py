@@ -43,7 +43,7 @@ _Row = dict[str, Any]
 
 def here_lines(answer: Answer, /) -> list[str]:
     """Return what is said at the prevalence of the answer: all lines but that of the order elsewhere."""
-    lines = [f"{_place(answer)}, by {_measure(answer)}:"]
+    lines = [f"{_place(answer)}, by {measure_words(answer)}:"]
     best, chosen, doubted, said = _read(answer)
     if not best:
         return [*lines, _nothing(answer)]
@@ -109,7 +109,8 @@ def _place(answer: Answer) -> str:
     return f"At prevalence {format_grid(answer.prevalence)}{own}"
 
 
-def _measure(answer: Answer) -> str:
+def measure_words(answer: Answer, /) -> str:
+    """Return the metric of the answer with its costs, its budget or the threshold of the models."""
     question, name = answer.question, measure_name(answer)
     if question.cost is not None:
         missed, false, *review = question.cost

@@ -127,6 +127,12 @@ class Compared:
         return nearest(grid, grid[len(grid) // 2] if observed is None else observed)
 
     @property
+    def asked_prevalence(self) -> float:
+        """The prevalence of the answer; a log of one class has no prevalence of the field."""
+        etas = (self.question.prevalence, self.observed_prevalence, self.middle_prevalence, 0.5)
+        return next(eta for eta in etas if eta is not None and 0 < eta < 1)
+
+    @property
     def main_prevalences(self) -> tuple[float, ...]:
         """The lowest prevalence, that of the summary, and the highest."""
         return tuple(sorted({self.prevalence[0], self.middle_prevalence, self.prevalence[-1]}))

@@ -191,10 +191,10 @@ class Comparison(LogTables):
         return fixed.select(columns).with_columns(**none)
 
     @property
-    def asked_prevalence(self) -> float:
-        """The prevalence of the answer; a log of one class has no prevalence of the field."""
-        etas = (self.question.prevalence, self.observed_prevalence, self.middle_prevalence, 0.5)
-        return next(eta for eta in etas if eta is not None and 0 < eta < 1)
+    def answer_curve(self) -> pl.DataFrame:
+        """The answer at each of ``answer_prevalences``, without tests: what is drawn."""
+        with within():
+            return self._asked.over(self.answer_prevalences, tested=False)
 
     @property
     def answer_span(self) -> tuple[float, float]:

@@ -8,24 +8,31 @@ from nci_frames.charts.curves import (
     chart_p3,
     chart_pr_auc_over_prevalence,
 )
-from nci_frames.charts.intervals import chart_precision_uncertainty
 from nci_frames.charts.operating_points import chart_pos_fraction, chart_pr, chart_roc
+from nci_frames.evaluation.projection.projection import project_rates
+from nci_frames.evaluation.projection.ranking import rank_models
 from nci_frames.questions.comparison import Comparison
 from nci_frames.questions.report_question import Chart, marks, of_shown, picture, shown_models
+from nci_frames.tables.numbers import format_grid
 
-#: Bands of more models than this overlap too much; and of precision, whose bands are drawn alone.
-_MOST_BANDS, _MOST_PRECISION_BANDS = 4, 6
+#: Bands of more models than this overlap too much.
+_MOST_BANDS = 4
+
+#: Where F-beta is drawn over beta, besides the betas compared.
+_BETAS = tuple(4 ** (step / 16) for step in range(-16, 17))
+
+#: What the page folds these charts under.
+_VALUES = "How do precision, F-beta and PR-AUC change with the prevalence and with β?"
 
 
-def _projection(comparison: Comparison) -> pl.DataFrame:
-    """Return the metrics at the threshold of the points, with their bands if those are few."""
-    table = of_shown(comparison.projection, comparison)
-    few = len(shown_models(comparison)) <= _MOST_BANDS
-    return table if few else table.drop("lower", "upper", strict=False)
-
-
-def _own(comparison: Comparison) -> pl.DataFrame:
-    return of_shown(comparison.best, comparison).drop("lower", "upper", strict=False)
+def _at_threshold(comparison: Comparison) -> pl.DataFrame:
+    """Return precision and F-beta at the threshold of the points, on a grid fine enough for smooth curves."""
+    points, etas = of_shown(comparison.points, comparison), comparison.answer_prevalences
+    few = not comparison.weighted and points["model"].n_unique() <= _MOST_BANDS
+    table = project_rates(
+        points, metrics=["precision", "f_beta"], prevalence=etas, beta=comparison.main_beta, band=few
+    )
+    return rank_models(table)
 
 
 def _f_beta(comparison: Comparison) -> str:
@@ -36,30 +43,27 @@ def _draw_f_beta(table: pl.DataFrame, comparison: Comparison) -> Chart:
     return chart_f_beta_over_prevalence(table, beta=comparison.main_beta, **marks(comparison))
 
 
+def _over_beta(comparison: Comparison) -> pl.DataFrame:
+    betas = sorted({*_BETAS, *(beta for beta in comparison.beta if 0 < beta < float("inf"))})
+    points = of_shown(comparison.points, comparison)
+    return project_rates(points, metrics="f_beta", prevalence=comparison.asked_prevalence, beta=betas)
+
+
 def _draw_over_beta(table: pl.DataFrame, comparison: Comparison) -> Chart:
-    at = comparison.middle_prevalence
-    return chart_f_beta_over_beta(table, prevalence=at, **marks(comparison))
+    return chart_f_beta_over_beta(table, prevalence=comparison.asked_prevalence, **marks(comparison))
 
 
-def _bands(comparison: Comparison) -> pl.DataFrame | None:
-    return of_shown(comparison.precision_bands, comparison, most=_MOST_PRECISION_BANDS)
-
-
-def _draw_bands(table: pl.DataFrame, comparison: Comparison) -> Chart:
-    widest = comparison.precision_uncertainty
-    few = table.clear() if widest is None else of_shown(widest, comparison, most=_MOST_PRECISION_BANDS)
-    return chart_precision_uncertainty(table, few, **marks(comparison))
-
-
-#: Curves of more models than this are drawn at one prevalence.
-_MOST_AT_SEVERAL = 4
+def _areas(comparison: Comparison) -> pl.DataFrame:
+    """Return PR-AUC where it is known exactly: at the places that determine it everywhere between."""
+    place = ("model", "metric", "method", "prevalence")
+    drawn = (*place, "value", "lower", "upper", "supported", "reason")
+    tables = (comparison.areas.filter(metric="pr_auc"), comparison.area_nodes)
+    rows = pl.concat(table.select(drawn) for table in tables)
+    return of_shown(rows.unique(place, keep="first").sort(place), comparison)
 
 
 def _points(comparison: Comparison) -> pl.DataFrame:
-    """Select what is drawn of every point: at the main prevalences, or at one for many models."""
-    table = comparison.curve_projection
-    many = comparison.curves["model"].n_unique() > _MOST_AT_SEVERAL
-    return table.filter(prevalence=comparison.middle_prevalence) if many else table
+    return comparison.curve_projection
 
 
 def _draw_pr(table: pl.DataFrame, comparison: Comparison) -> Chart:
@@ -68,36 +72,60 @@ def _draw_pr(table: pl.DataFrame, comparison: Comparison) -> Chart:
 
 
 def _draw_work(table: pl.DataFrame, comparison: Comparison) -> Chart:
-    rows = table.filter(pl.col("metric").is_in(["pos_fraction", "recall"]))
-    return chart_pos_fraction(rows, log_x=True, models=shown_models(comparison))
+    return chart_pos_fraction(table, log_x=True, models=shown_models(comparison))
+
+
+def _at(title: str, comparison: Comparison) -> str:
+    """Say at which prevalence a chart holds; on the page it follows the slider."""
+    return f"{title} at prevalence {format_grid(comparison.asked_prevalence)}"
 
 
 QUESTIONS = (
     picture(
+        "pr",
+        lambda comparison: _at("Precision and recall", comparison),
+        _points,
+        _draw_pr,
+        recomputed="precision",
+    ),
+    picture(
+        "work",
+        lambda comparison: _at("Recall over the share of alerts", comparison),
+        _points,
+        _draw_work,
+        recomputed="share",
+    ),
+    picture(
         "p3",
         "Precision over prevalence",
-        _projection,
+        _at_threshold,
         lambda table, comparison: chart_p3(table, **marks(comparison)),
+        under=_VALUES,
         rule="prevalence",
     ),
-    picture("f-own", _f_beta, _own, _draw_f_beta, rule="prevalence"),
-    picture("f-prevalence", _f_beta, _projection, _draw_f_beta, rule="prevalence"),
-    picture("f-beta", "F-beta over beta", _projection, _draw_over_beta, recomputed="prevalence"),
+    picture("f-prevalence", _f_beta, _at_threshold, _draw_f_beta, under=_VALUES, rule="prevalence"),
+    picture(
+        "f-beta",
+        lambda comparison: _at("F-beta over beta", comparison),
+        _over_beta,
+        _draw_over_beta,
+        under=_VALUES,
+        recomputed="f_beta",
+    ),
     picture(
         "pr-auc",
         "PR-AUC over prevalence",
-        lambda comparison: of_shown(comparison.areas, comparison),
+        _areas,
         lambda table, comparison: chart_pr_auc_over_prevalence(table, **marks(comparison)),
+        under=_VALUES,
         rule="prevalence",
     ),
-    picture("uncertainty", "Where precision is least certain", _bands, _draw_bands),
     picture(
         "roc",
         "ROC curves, logarithmic FPR",
         lambda comparison: comparison.curves,
         lambda table, comparison: chart_roc(table, log_x=True, models=shown_models(comparison)),
+        under="What do the thresholds attain, whatever the prevalence?",
         points="fpr tpr",
     ),
-    picture("pr", "Precision and recall", _points, _draw_pr),
-    picture("work", "Recall over the share of predicted positives", _points, _draw_work),
 )

@@ -58,6 +58,13 @@ def _spread_title(comparison: Comparison) -> str:
 
 
 QUESTIONS = (
-    picture("folds", _title, lambda comparison: comparison.folds, _draw, rule="beta"),
+    picture(
+        "folds",
+        _title,
+        lambda comparison: comparison.folds,
+        _draw,
+        under="How much do the folds differ?",
+        rule="beta",
+    ),
     ReportQuestion(name="spread", title=_spread_title, section="data", table=fold_spread),
 )

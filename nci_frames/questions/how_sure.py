@@ -5,6 +5,8 @@ import polars as pl
 from nci_frames.base.arguments import LEAST_BUCKETS
 from nci_frames.base.messages import quantity
 from nci_frames.charts.best_model import chart_probability_best
+from nci_frames.charts.intervals import chart_precision_uncertainty
+from nci_frames.evaluation.projection.bands import precision_band
 from nci_frames.questions.comparison import Comparison
 from nci_frames.questions.report_question import Chart, ReportQuestion, marks, of_shown, picture
 
@@ -22,6 +24,26 @@ def _by_area(comparison: Comparison) -> pl.DataFrame | None:
 
 def _draw(table: pl.DataFrame, comparison: Comparison) -> Chart:
     return chart_probability_best(table, **marks(comparison))
+
+
+#: Bands of more models than this are too small to be read.
+_MOST_BANDS = 6
+
+#: What the page folds these charts under.
+_SURE = "How sure is it which model is best, and how precise?"
+
+
+def _bands(comparison: Comparison) -> pl.DataFrame | None:
+    if comparison.weighted:
+        return None
+    points = of_shown(comparison.points, comparison, most=_MOST_BANDS)
+    return precision_band(points, prevalence=comparison.answer_prevalences)
+
+
+def _draw_bands(table: pl.DataFrame, comparison: Comparison) -> Chart:
+    widest = comparison.precision_uncertainty
+    few = table.clear() if widest is None else of_shown(widest, comparison, most=_MOST_BANDS)
+    return chart_precision_uncertainty(table, few, **marks(comparison))
 
 
 def read_independence(comparison: Comparison) -> str:
@@ -85,7 +107,7 @@ QUESTIONS = (
         lambda comparison: f"Who is the best by F{comparison.main_beta:g}, and how sure is that?",
         _by_f_beta,
         _draw,
-        section="answer",
+        under=_SURE,
         rule="prevalence",
     ),
     ReportQuestion(
@@ -95,7 +117,15 @@ QUESTIONS = (
         table=lambda _: pl.DataFrame(),
         say=lambda _, comparison: [read_independence(comparison)],
     ),
-    picture("probability", "Probability of being best by PR-AUC", _by_area, _draw, rule="prevalence"),
+    picture(
+        "probability",
+        "Who is the best by PR-AUC, and how sure is that?",
+        _by_area,
+        _draw,
+        under=_SURE,
+        rule="prevalence",
+    ),
+    picture("uncertainty", "Where precision is least certain", _bands, _draw_bands, under=_SURE),
     ReportQuestion(
         name="assumption",
         title="Is projection valid?",

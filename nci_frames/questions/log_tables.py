@@ -208,11 +208,9 @@ class LogTables(Compared):
 
     @computed
     def curve_projection(self) -> pl.DataFrame:
-        """precision, pos_fraction and recall of the curves at the ``main_prevalences``."""
-        # Where both classes occur.
-        inside = [eta for eta in self.main_prevalences if 0 < eta < 1] or list(self.main_prevalences)
+        """precision, pos_fraction and recall of the curves at the ``asked_prevalence``."""
         metrics = ["precision", "pos_fraction", "recall"]
-        return project_rates(self.curves, metrics=metrics, prevalence=inside)
+        return project_rates(self.curves, metrics=metrics, prevalence=self.asked_prevalence)
 
     @computed
     def precision_bands(self) -> pl.DataFrame | None:

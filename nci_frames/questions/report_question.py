@@ -39,6 +39,8 @@ class ReportQuestion:
         A function of the table that returns sentences. A question without it shows its table.
     draw
         A function of the table that returns an Altair chart. One that raises ParameterError is not drawn.
+    under
+        The heading under which the page folds it away, with others of the same heading; "" leaves it open.
     live
         What the controls of the page do to the chart; for the questions of the library.
 
@@ -72,6 +74,7 @@ class ReportQuestion:
     table: Callable[[Comparison], pl.DataFrame | None]
     say: Callable[..., list[str]] | None = None
     draw: Callable[..., Chart] | None = None
+    under: str = ""
     live: Mapping[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -113,11 +116,19 @@ def picture(
     draw: Callable[..., Chart],
     *,
     section: str = "charts",
+    under: str = "",
     **live: str,
 ) -> ReportQuestion:
     """Return a question that only a chart answers: its table stands elsewhere, and nothing is said."""
     return ReportQuestion(
-        name=name, title=title, section=section, table=table, say=lambda _: [], draw=draw, live=live
+        name=name,
+        title=title,
+        section=section,
+        table=table,
+        say=lambda _: [],
+        draw=draw,
+        under=under,
+        live=live,
     )
 
 

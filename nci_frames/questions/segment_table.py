@@ -64,7 +64,7 @@ def segment_numbers(comparison: Comparison, models: Sequence[str], /) -> dict[st
         "table": packed(table.to_dicts()),
         "models": [names.index(model) for model in models],
         "points": [_points(points.filter(model=model), joined.select(keys)) for model in models],
-        "prevalence": [eta for eta in comparison.prevalence if 0 < eta < 1],
+        "prevalence": comparison.answer_prevalences,
     }
 
 

@@ -3,6 +3,7 @@
 import polars as pl
 
 from nci_frames.charts.segments import chart_decomposition, chart_segments
+from nci_frames.evaluation.projection.projection import project_rates
 from nci_frames.questions.comparison import Comparison
 from nci_frames.questions.report_question import Chart, ReportQuestion, of_shown, picture, shown_models
 from nci_frames.questions.segment_table import CHARTED, LABEL, segment_labels, worst_first
@@ -14,6 +15,9 @@ _MOST_PANELS, _MOST_REASONS = 12, 3
 
 #: Segments and models of each whose areas are listed; the frames contain all.
 _MOST_SEGMENTS, _MOST_MODELS = 24, 5
+
+#: What the page folds charts of all segments under.
+_WHY = "How do the segments differ, and why?"
 
 
 def traffic(comparison: Comparison) -> pl.DataFrame | None:
@@ -47,10 +51,11 @@ def _areas_title(comparison: Comparison) -> str:
 
 def _chosen(comparison: Comparison) -> pl.DataFrame | None:
     """Return F-beta over prevalence in the worst segments; the page draws others that are chosen."""
-    if comparison.segment_projection is None:
+    if comparison.segment_points is None:
         return None
-    rows = comparison.segment_projection.filter(metric="f_beta", beta=comparison.main_beta)
-    return _labelled(rows, comparison)
+    points = _labelled(comparison.segment_points, comparison)
+    etas, beta = comparison.answer_prevalences, comparison.main_beta
+    return project_rates(points, metrics="f_beta", prevalence=etas, beta=beta)
 
 
 def _labelled(table: pl.DataFrame, comparison: Comparison) -> pl.DataFrame:
@@ -124,12 +129,15 @@ QUESTIONS = (
         section="segments",
         chosen="segments",
     ),
-    picture("segments", "PR-AUC over prevalence by segment", _areas, _draw_areas, section="segments"),
+    picture(
+        "segments", "PR-AUC over prevalence by segment", _areas, _draw_areas, section="segments", under=_WHY
+    ),
     picture(
         "differences",
         lambda comparison: f"Why segments differ in F{comparison.main_beta:g}",
         _differences,
         _draw_differences,
         section="segments",
+        under=_WHY,
     ),
 )

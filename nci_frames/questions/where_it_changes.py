@@ -55,13 +55,7 @@ QUESTIONS = (
         "Rank by PR-AUC over prevalence",
         lambda comparison: of_shown(comparison.areas.filter(metric="pr_auc"), comparison),
         lambda table, comparison: chart_rank_over_prevalence(table, **marks(comparison)),
-        rule="prevalence",
-    ),
-    picture(
-        "winners",
-        lambda comparison: f"Best model of this log by F{comparison.main_beta:g} over prevalence",
-        lambda comparison: comparison.best_winners,
-        lambda table, comparison: chart_winner_ranges(table, **marks(comparison)),
+        section="order",
         rule="prevalence",
     ),
     picture(
@@ -69,6 +63,15 @@ QUESTIONS = (
         "Decision map of F-beta",
         lambda comparison: comparison.decisions,
         _decisions,
+        section="order",
         points="odds beta",
+    ),
+    picture(
+        "winners",
+        lambda comparison: f"Best model of this log by F{comparison.main_beta:g} over prevalence",
+        lambda comparison: comparison.best_winners,
+        lambda table, comparison: chart_winner_ranges(table, **marks(comparison)),
+        section="order",
+        rule="prevalence",
     ),
 )

@@ -2,12 +2,16 @@
 
 import polars as pl
 
+from nci_frames.charts.answers import chart_answer
 from nci_frames.charts.intervals import chart_intervals
 from nci_frames.evaluation.metrics import called_metric
-from nci_frames.questions.answer_lines import answer_lines, measure_name
+from nci_frames.questions.answer_lines import answer_lines, measure_name, measure_words
 from nci_frames.questions.comparison import Comparison
-from nci_frames.questions.report_question import Chart, ReportQuestion, of_shown, picture, shown_models
+from nci_frames.questions.report_question import Chart, ReportQuestion, marks, of_shown, picture, shown_models
 from nci_frames.tables.numbers import format_grid
+
+#: Bands of more models than this overlap too much.
+_MOST_BANDS = 4
 
 
 def _values(comparison: Comparison) -> pl.DataFrame:
@@ -28,6 +32,18 @@ def _title(comparison: Comparison) -> str:
     return f"{measure_name(comparison.said)} of each model at prevalence {at}"
 
 
+def _over_prevalence(comparison: Comparison) -> pl.DataFrame:
+    """Return the values at every place of the page's slider, however few prevalences were compared."""
+    rows = of_shown(comparison.answer_curve, comparison)
+    few = rows["model"].n_unique() <= _MOST_BANDS
+    return rows if few and rows["lower"].drop_nulls().len() else rows.drop("lower", "upper")
+
+
+def _draw_over_prevalence(table: pl.DataFrame, comparison: Comparison) -> Chart:
+    said = comparison.said
+    return chart_answer(table, what=measure_name(said), by=measure_words(said), **marks(comparison))
+
+
 QUESTIONS = (
     ReportQuestion(
         name="answer",
@@ -38,4 +54,12 @@ QUESTIONS = (
         live={"looked": "up"},
     ),
     picture("intervals", _title, _values, _draw, section="answer", recomputed="answer"),
+    picture(
+        "value",
+        lambda comparison: f"{measure_name(comparison.said)} over prevalence",
+        _over_prevalence,
+        _draw_over_prevalence,
+        section="answer",
+        rule="prevalence",
+    ),
 )

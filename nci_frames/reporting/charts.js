@@ -66,8 +66,10 @@
     }
   };
 
+  // Folded away, a box has no width: it gets that of the first one, and its own when it is opened.
+  const roomOf = (/** @type {HTMLElement} */ box) => box.clientWidth || boxes[0].clientWidth || WIDTH;
   const prepare = (/** @type {HTMLElement} */ box) => {
-    const room = box.clientWidth || WIDTH;
+    const room = roomOf(box);
     let spec = JSON.parse(document.getElementById(box.dataset.spec).textContent);
     for (const name in spec.datasets) spec.datasets[name] = nci.unpack(spec.datasets[name]);
     // Vega keeps the order of panels, so those chosen are there from the start.
@@ -81,10 +83,8 @@
       spec.columns = Math.max(1, Math.min(spec.columns ?? 3, Math.floor(room / 230)));
       spec.spec.width = Math.min(330, Math.floor((room - 90) / spec.columns - 30));
     }
-    // Its values will be those of another beta or prevalence than the one it was made for.
-    const axis = box.dataset.recomputed === "both" ? "x" : "y";
-    const titled = box.dataset.recomputed ? layers(spec).filter((part) => part.encoding?.[axis]?.title) : [];
-    for (const part of titled) part.encoding[axis].title = "F-beta";
+    // Its heading says of which metric the values are, since another question may be asked.
+    if (box.dataset.recomputed === "answer") for (const part of layers(spec)) if (part.encoding?.x?.title) part.encoding.x.title = null;
     if (document.documentElement.dataset.theme === "dark") spec = recolour(spec);
     const legend = spec.config.legend;
     for (const { encoding: channels } of layers(spec)) {
@@ -100,12 +100,12 @@
 
   const draw = async (/** @type {HTMLElement} */ box) => {
     const spec = prepare(box);
-    const source = [spec, ...layers(spec)].map((part) => part.data?.name).find((name) => spec.datasets?.[name]);
     // Vega marks the rows that it is given, and would take a marked copy for the row itself.
-    const rows = structuredClone(spec.datasets?.[source] ?? []);
+    const rows = new Map(Object.entries(structuredClone(spec.datasets ?? {})));
     const shapes = [spec, ...layers(spec)].filter((part) => spec.datasets?.[part.data?.name] && !/^(text|rule)$/.test(part.mark?.type ?? part.mark));
     const sets = new Map();
     for (const { data, name } of shapes) if (!sets.has(data.name)) sets.set(data.name, name ?? "");
+    const source = [...sets.keys()][0];
     const models = encoding(spec, "color")?.scale?.domain ?? [];
     try {
       const { view } = await vegaEmbed(box, spec, { ast: true, renderer: "svg", actions: false });
@@ -114,7 +114,7 @@
       drawn.get(box)?.view.finalize();
       drawn.set(box, { view, source, sets, models, rows });
       nci.showLive?.(box);
-      box.setAttribute("data-drawn", "yes");
+      box.dataset.drawn = String(box.clientWidth);
     } catch (error) {
       box.textContent = "This chart cannot be drawn here; its numbers are in the tables.";
       console.error(error);
@@ -131,6 +131,11 @@
     }
   };
   nci.drawChart = draw;
+  const opened = (/** @type {Event} */ event) => {
+    const inside = boxes.filter((box) => /** @type {Element} */ (event.target).contains(box));
+    for (const box of inside) if (box.dataset.drawn && Number(box.dataset.drawn) !== box.clientWidth) draw(box);
+  };
+  document.addEventListener("toggle", opened, true);
   nci.chartBoxes = boxes;
   nci.chartOf = (box) => drawn.get(box);
 })();

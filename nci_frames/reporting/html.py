@@ -53,6 +53,7 @@ def render_report(comparison: Comparison, /, **more: Any) -> str:
     segments = segment_numbers(comparison, drawn)
     offered, first = _offered(comparison, content.scenarios or {})
     tables = ranked_tables(comparison)
+    shown = [_shown(each, comparison) for each in content.answered]
     return template("report.html.jinja", **_FILTERS).render(
         **vars(content),
         policy=_policy(scripts),
@@ -66,7 +67,8 @@ def render_report(comparison: Comparison, /, **more: Any) -> str:
         tables=_tables(comparison, tables),
         doubt=doubt_of(tables),
         grouped=comparison.contenders is not None,
-        shown=_filling([_shown(each, comparison) for each in content.answered]),
+        shown=shown,
+        drawn_in=_folded(shown),
         drawn=drawn if len(drawn) < len(models) else None,
         live=_script_json(live_numbers(comparison, [first, *(eta for _, eta in offered)])),
         dark=_script_json(DARK),
@@ -137,7 +139,7 @@ def _shown(found: Answered, comparison: Comparison) -> dict[str, Any]:
     table = found.table.head(_ROWS) if found.sentences is None and question.draw is None else None
     shown = {
         "name": question.name, "title": found.title, "section": question.section, "live": question.live,
-        "sentences": found.sentences or [], "columns": [], "rows": [], "more": 0,
+        "under": question.under, "sentences": found.sentences or [], "columns": [], "rows": [], "more": 0,
         "chart": question.draw is not None, "wide": False, "missing": None,
     }  # fmt: skip
     if table is not None:
@@ -161,7 +163,7 @@ def _specified(spec: dict[str, Any], section: str) -> dict[str, Any]:
     heading = spec.pop("title", {})
     subtitle = heading.get("subtitle", "") if isinstance(heading, dict) else ""
     panels = "layer" not in spec and "mark" not in spec
-    low = section == "charts" and spec.get("height", _HIGH) < _LOW
+    low = section != "answer" and spec.get("height", _HIGH) < _LOW
     if not panels:
         spec["width"] = "container"
         # Two in a row are of one height.
@@ -187,13 +189,24 @@ def _cell(value: object) -> str:
             return str(value)
 
 
-def _filling(figures: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+def _folded(figures: Sequence[dict[str, Any]]) -> dict[str, list[tuple[str, list[dict[str, Any]]]]]:
+    """Return the figures of each section with the heading that they are folded under, the open ones first."""
+    found: dict[str, dict[str, list[dict[str, Any]]]] = {}
+    for figure in figures:
+        if figure["chart"]:
+            found.setdefault(figure["section"], {"": []}).setdefault(figure["under"], []).append(figure)
+    return {
+        section: [(under, _filled(group)) for under, group in groups.items() if group]
+        for section, groups in found.items()
+    }
+
+
+def _filled(figures: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
     """Widen a figure that would stand alone in a row of two."""
     filled: list[dict[str, Any]] = []
-    by_chart = groupby(figures, lambda figure: (figure["section"], figure["chart"], figure["wide"]))
-    for (_, chart, _), group in by_chart:
+    for _, group in groupby(figures, lambda figure: figure["wide"]):
         row = list(group)
-        if chart and len(row) % 2 == 1:
+        if len(row) % 2 == 1:
             row[-1] = {**row[-1], "wide": True}
         filled += row
     return filled

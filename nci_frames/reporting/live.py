@@ -4,7 +4,7 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from nci_frames.questions.answer_lines import here_lines, order_line
+from nci_frames.questions.answer_lines import here_lines, measure_name, order_line
 from nci_frames.questions.comparison import Comparison
 from nci_frames.questions.places import SLIDER
 from nci_frames.tables.names import drawable
@@ -34,8 +34,9 @@ def live_numbers(comparison: Comparison, /, chips: Sequence[float] = ()) -> dict
     prevalence  the places of the slider, ascending, and ``first``, the number of that it opens at
     asked       what the second slider changes, its ``label``, the ``words`` of its places and the number
                 of the ``first``; one place without a slider
-    answers     for each of these and each prevalence the ``lines``; and ``models``, packed rows of the
-                models, the best first, with the number of the prevalence, ``at``
+    answers     for each of these the ``name`` of the metric, and for each prevalence the ``lines``; and
+                ``models``, packed rows of the models, the best first, with the number of the prevalence,
+                ``at``
     order       where the order changes, for the question that was asked
     beta        the beta of the charts of F-beta
     points      of each model ``[tp, fp, positives, negatives]`` at the threshold; null without rates
@@ -72,12 +73,14 @@ def _answers(comparison: Comparison, etas: list[float], models: list[str], *, te
     place = {model: number for number, model in enumerate(models)}
     lines: list[list[str]] = []
     rows: list[dict[str, Any]] = []
+    name = ""
     for at, answer in enumerate(comparison.answers(etas, tested=tested)):
+        name = measure_name(answer)
         lines.append(here_lines(answer))
         found = answer.models.select(_SENT).iter_rows(named=True)
         sent = ({name: _number(value) for name, value in row.items()} for row in found)
         rows.extend(row | {"at": at, "model": place[row["model"]]} for row in sent)
-    return {"lines": lines, "models": packed(rows)}
+    return {"name": name, "lines": lines, "models": packed(rows)}
 
 
 def _variants(comparison: Comparison, rows: int) -> tuple[str, list[tuple[str, Comparison]]]:

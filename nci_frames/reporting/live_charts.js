@@ -5,9 +5,25 @@
   // Charts cannot hold every name as it is.
   const place = new Map(data.drawn.map((name, i) => [name, i]));
   const found = () => new Map(rows().map((row) => [Number(row.model), row]));
+  // Of all rows, those that are alerts and right grow with the prevalence, those that are wrong with its rest.
+  const moved = (/** @type {Row} */ row, /** @type {number} */ right, /** @type {number} */ wrong) => {
+    const before = Number(row.prevalence);
+    return [(right * eta()) / before, (wrong * (1 - eta())) / (1 - before)];
+  };
   /** @type {Record<string, (row: Row) => Row>} */
   const recompute = {
-    prevalence: (row) => ({ ...row, value: fBeta(place.get(String(row.model)), eta(), Number(row.beta)) }),
+    f_beta: (row) => ({ ...row, value: fBeta(place.get(String(row.model)), eta(), Number(row.beta)) }),
+    precision: (row) => {
+      if (row.precision === undefined) return row;
+      const [right, wrong] = moved(row, Number(row.precision), 1 - Number(row.precision));
+      return { ...row, prevalence: eta(), precision: right / (right + wrong) };
+    },
+    share: (row) => {
+      if (row.pos_fraction === undefined) return row;
+      const flagged = Number(row.pos_fraction);
+      const [right, wrong] = moved(row, flagged * Number(row.precision), flagged * (1 - Number(row.precision)));
+      return { ...row, prevalence: eta(), pos_fraction: right + wrong, precision: right / (right + wrong) };
+    },
     answer: (row) => {
       const known = found().get(place.get(String(row.model)));
       if (!known) return row;
@@ -34,9 +50,11 @@
     if (rule) chart.view.data("live", [{ [rule]: rule === "beta" ? data.beta : eta() }]);
     if (at) chart.view.data("live", points[at](chart.models));
     if (recomputed) {
-      chart.view.data(chart.source, chart.rows.map(recompute[recomputed]));
+      for (const name of chart.sets.keys()) chart.view.data(name, chart.rows.get(name).map(recompute[recomputed]));
       const title = document.getElementById(`${spec}-title`);
-      title.textContent = `${title.textContent.replace(/ at prevalence .*$/, "")} at prevalence ${nci.formatGrid(eta())}`;
+      title.dataset.first ??= title.textContent.replace(/ at prevalence .*$/, "");
+      const what = recomputed === "answer" ? title.dataset.first.replace(data.answers[data.asked.first].name, data.answers[nci.state.asked].name) : title.dataset.first;
+      title.textContent = `${what} at prevalence ${nci.formatGrid(eta())}`;
     }
     chart.view.runAsync();
   };

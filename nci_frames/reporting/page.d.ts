@@ -12,7 +12,7 @@ interface LiveData {
   prevalence: number[];
   first: number;
   asked: { label: string; words: string[]; first: number };
-  answers: { lines: string[][]; models: Packed }[];
+  answers: { name: string; lines: string[][]; models: Packed }[];
   order: string;
   beta: number;
   points: number[][];
@@ -42,7 +42,8 @@ interface Chart {
   /** The names of all data that are drawn as shapes, each with that of its layer. */
   sets: Map<string, string>;
   models: string[];
-  rows: Row[];
+  /** The rows of each data set as they were drawn first. */
+  rows: Map<string, Row[]>;
 }
 /** See `packed`, which writes them. */
 type Column = Row[string][] | { values: Row[string][]; places: number[] };

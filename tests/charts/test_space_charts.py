@@ -113,8 +113,8 @@ def test_intervals_are_those_of_the_table_the_highest_value_first():
     expected = table.sort("value", descending=True)
     shown = [(row["model"], row["value"], row["lower"], row["upper"]) for row in rows]
     assert shown == expected.select("model", "value", "lower", "upper").rows()
-    assert spec["title"]["text"] == "F1 of each model, with its interval"
-    assert spec["title"]["subtitle"] == "at prevalence 0.1"
+    assert spec["title"]["text"] == "F1 of each model at prevalence 0.1, with its interval"
+    assert spec["title"]["subtitle"] == "bars: from the lower to the upper bound"
     unsupported = table.with_columns(supported=pl.col("model") != "a")
     (rows,) = nf.chart_intervals(unsupported).to_dict()["datasets"].values()
     assert {row["model"]: row["supported"] for row in rows} == {"a": False, "b": True}

@@ -105,7 +105,9 @@ def test_all_that_a_report_shows_is_among_the_tables():
     assert_frame_equal(curves, comparison.rates)
     assert_frame_equal(
         comparison.curve_projection,
-        nf.project_rates(curves, metrics=["precision", "pos_fraction", "recall"], prevalence=[0.01, 0.3]),
+        nf.project_rates(
+            curves, metrics=["precision", "pos_fraction", "recall"], prevalence=comparison.asked_prevalence
+        ),
     )
     points = comparison.points
     assert_frame_equal(comparison.precision_bands, nf.precision_band(points, prevalence=[0.01, 0.3, 1.0]))

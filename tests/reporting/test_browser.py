@@ -34,7 +34,7 @@ def check_drawings(visit, width):
     sizes = boxes.evaluate_all("all => all.map(svg => [svg.clientWidth, svg.clientHeight])")
     assert min(across for across, _ in sizes) > 250
     assert min(down for _, down in sizes) > 120
-    for chart in ("p3", "f-own", "f-beta", "pr-auc"):
+    for chart in ("p3", "value", "f-beta", "pr-auc"):
         drawn = visit.page.locator(f"[data-spec='spec-{chart}'] svg").locator(LINES).count()
         assert drawn == len(MODELS)
     assert visit.page.evaluate("document.documentElement.scrollWidth") <= width
@@ -80,7 +80,7 @@ def test_a_click_on_the_legend_highlights_one_model(visit):
 def test_the_tooltip_shows_a_hostile_name_as_text(visit):
     tooltip = visit.page.locator("#vg-tooltip-element.visible")
     # Some lie below the head of the page.
-    for target in visit.page.locator("[data-spec='spec-p3'] .mark-symbol path").all():
+    for target in visit.page.locator("[data-spec='spec-value'] .mark-symbol path").all():
         target.hover(force=True)
         if tooltip.count():
             break
@@ -149,7 +149,7 @@ def test_names_that_a_chart_cannot_hold_are_drawn_and_follow_the_sliders(browser
     path = write_report(tables, tmp_path / "r.html", title="\x00\x1b[2J")
     with Visit(browser, path) as visit:
         assert visit.page.locator("[data-drawn]").count() == visit.page.locator("[data-spec]").count()
-        for chart, lines in (("p3", 8), ("f-own", 8), ("pr", 8), ("segments", 8 * 3), ("chosen", 8 * 3)):
+        for chart, lines in (("p3", 8), ("value", 8), ("pr", 8), ("segments", 8 * 3), ("chosen", 8 * 3)):
             assert visit.page.locator(f"[data-spec='spec-{chart}'] svg").locator(LINES).count() == lines
         bars = "[data-spec='spec-differences'] .mark-rect.role-mark path"
         assert visit.page.locator(bars).count() >= 8

@@ -51,6 +51,7 @@ def tables():
 def visit(browser, tables, tmp_path_factory):
     """The page, opened once for all tests here."""
     with Visit(browser, write_report(tables, tmp_path_factory.mktemp("live") / "report.html")) as visit:
+        visit.page.evaluate("document.querySelectorAll('details').forEach(each => each.open = true)")
         yield visit
         visit.check_silence()
 
@@ -195,7 +196,7 @@ def test_the_charts_follow_the_answer(visit, tables):
     settled(visit.page)
     assert here(visit) == pytest.approx(0.01)
     found = {}
-    for name in ("intervals", "f-beta", "p3", "roc"):
+    for name in ("intervals", "f-beta", "p3", "roc", "pr", "work"):
         found[name] = visit.page.evaluate(
             """name => {
                  const chart = nci.chartOf(document.querySelector(`[data-spec='spec-${name}']`));
@@ -209,12 +210,25 @@ def test_the_charts_follow_the_answer(visit, tables):
     for row in found["intervals"]:
         for name in ("value", "lower", "upper"):
             assert row[name] == pytest.approx(answer[row["model"]][name], rel=1e-6)
-    wanted = nf.project_rates(tables.points, metrics="f_beta", prevalence=here(visit), beta=BETAS)
+    betas = sorted({row["beta"] for row in found["f-beta"]})
+    wanted = nf.project_rates(tables.points, metrics="f_beta", prevalence=here(visit), beta=betas)
     for row in found["f-beta"]:
         (value,) = wanted.filter(pl.col("beta").is_between(row["beta"] * 0.999999, row["beta"] * 1.000001),
                                  model=row["model"])["value"]  # fmt: skip
         assert row["value"] == pytest.approx(value, rel=1e-5)
     assert found["p3"] == [{"prevalence": here(visit)}]
+    assert {"at prevalence 0.01"} == {
+        visit.page.locator(f"#spec-{name}-title").inner_text()[-18:] for name in ("intervals", "pr", "work")
+    }
+    moved = nf.project_rates(tables.curves, metrics=["precision", "pos_fraction"], prevalence=here(visit))
+    known = {(m, float(f"{t:.6g}"), name): v for m, t, name, v in
+             moved.select("model", "threshold", "metric", "value").rows() if t is not None}  # fmt: skip
+    for chart, metric in (("pr", "precision"), ("work", "pos_fraction")):
+        compared = [(row, known.get((row["model"], float(f"{row['threshold']:.6g}"), metric)))
+                    for row in found[chart] if row["threshold"] is not None]  # fmt: skip
+        assert len([row for row, value in compared if value is not None]) > 50
+        for row, value in compared:
+            assert value is None or row[metric] == pytest.approx(value, rel=1e-6)
     for row in found["roc"]:
         assert row["tpr"] == pytest.approx(answer[row["model"]]["recall"], rel=1e-6)
 

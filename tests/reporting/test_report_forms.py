@@ -271,11 +271,13 @@ def test_the_charts_of_a_report():
     drawn = report_charts(tables)
     by_segment = set(report_charts(comparison(segments=["DE", None])))
     assert by_segment - set(drawn) == {"segments", "chosen", "differences"}
-    assert (
-        drawn["p3"].to_dict() == nf.chart_p3(tables.projection, observed=0.02, models=list(MODELS)).to_dict()
-    )
+    points, etas = tables.points, tables.answer_prevalences
+    smooth = nf.project_rates(points, metrics="precision", prevalence=etas, band=True)
+    assert drawn["p3"].to_dict() == nf.chart_p3(smooth, observed=0.02, models=list(MODELS)).to_dict()
     assert set(report_charts(comparison(folds=3))) - set(drawn) == {"folds"}
-    without = altered(tables, areas=tables.areas.with_columns(value=pl.lit(None, dtype=pl.Float64)))
+    none = pl.lit(None, dtype=pl.Float64)
+    nodes = tables.area_nodes.with_columns(value=none)
+    without = altered(tables, areas=tables.areas.with_columns(value=none), area_nodes=nodes)
     assert set(drawn) - set(report_charts(without)) == {"pr-auc"}
 
 

@@ -88,6 +88,7 @@ def draw_by_prevalence(
     title: str,
     subtitle: str,
     interpolate: str = "linear",
+    clip: bool = False,
     below: Sequence[alt.Chart] = (),
     above: Sequence[alt.Chart] = (),
 ) -> alt.LayerChart:
@@ -95,7 +96,7 @@ def draw_by_prevalence(
     etas = [f"{eta:.3g}" for eta in rows["prevalence"].unique().sort()]
     named = rows.with_columns(eta=pl.col("prevalence").map_elements("{:.3g}".format, return_dtype=pl.String))
     dash = _prevalence_strokes(etas, style)
-    lines = curves(named, x, y, style=style, numbers=numbers, interpolate=interpolate, dash=dash)
+    lines = curves(named, x, y, style=style, numbers=numbers, interpolate=interpolate, dash=dash, clip=clip)
     return canvas.compose(
         [*below, *lines, *above],
         style=style,
