@@ -13,6 +13,7 @@ from nci_frames.commands.ending import Commands
 _COMMANDS: Mapping[str, str] = MappingProxyType(
     {
         "check": "Say what a run of JOB would do: files, windows, columns, gates.",
+        "compare": "Say what changed between two logs: class balance or model.",
         "demo": "Train classifiers on real data and report on their logs.",
         "estimate": "Estimate the prevalence of a log without labels.",
         "init": "Write a commented job.toml into FOLDER.",

@@ -5,7 +5,7 @@ import os
 import sys
 import warnings
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 import click
 
@@ -28,15 +28,19 @@ class Command(click.Command):
             options = {param.name for param in self.params if isinstance(param, click.Option)}
             # What a job counts is told by its file, and by no option.
             of_job = any(param.name == "job" for param in self.params)
-            told = error.for_job_file() if of_job else error.for_command_line(options)
-            for line in f"error: {told}".split("\n"):
-                tell(line, err=True)
-            ctx.exit(error.exit_code)
+            end(ctx, error.exit_code, error.for_job_file() if of_job else error.for_command_line(options))
         except KeyboardInterrupt:
             click.echo(INTERRUPTED, err=True)
             ctx.exit(130)
         finally:
             leave_when_interrupted()
+
+
+def end(ctx: click.Context, exit_code: int, message: str) -> NoReturn:
+    """End the command with an error."""
+    for line in f"error: {message}".split("\n"):
+        tell(line, err=True)
+    ctx.exit(exit_code)
 
 
 def tell(line: str, *, err: bool = False) -> None:

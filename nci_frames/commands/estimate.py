@@ -5,6 +5,7 @@ from typing import Any, cast
 import click
 
 from nci_frames.commands.ending import Command
+from nci_frames.options.kinds import number
 from nci_frames.options.logs import column_options, thresholds_option
 
 
@@ -20,7 +21,13 @@ from nci_frames.options.logs import column_options, thresholds_option
     help="How the mixture is fitted.",
 )
 @thresholds_option("uniform:1001")
-@click.option("--level", type=float, default=0.95, show_default=True, help="Confidence of the intervals.")
+@click.option(
+    "--level",
+    type=number("between 0 and 1, both excluded", least=0, most=1, open_ends=True),
+    default=0.95,
+    show_default=True,
+    help="Confidence of the intervals.",
+)
 @column_options("model", "label", "score", "positive", "on_invalid")
 def estimate(
     reference: str,

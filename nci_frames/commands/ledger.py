@@ -14,7 +14,7 @@ from nci_frames.base.interrupts import clean_up_when_interrupted
 from nci_frames.base.messages import SHOWN_FILES, Option, listed, quantity
 from nci_frames.base.urls import local_path
 from nci_frames.commands.ending import Commands, tell
-from nci_frames.options.kinds import MOMENT
+from nci_frames.options.kinds import MOMENT, ROWS
 from nci_frames.options.logs import column_options, thresholds_option
 
 if TYPE_CHECKING:
@@ -46,7 +46,7 @@ def ledger() -> None:
 @thresholds_option("logit:501")
 @click.option("--segments", "-s", multiple=True, help="Column counted apart; may be repeated.")
 @column_options("model", "label", "score", "fold", "unit", "positive", "on_invalid")
-@click.option("--buckets", type=int, help="Buckets of units, 20 or more.  [default: 256]")
+@click.option("--buckets", type=ROWS, help="Buckets of units, 20 or more.  [default: 256]")
 @click.option("--run", help="Name of the run, for read --as-of.  [default: the time]")
 @click.option(
     "--on-changed",

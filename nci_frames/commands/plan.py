@@ -6,10 +6,13 @@ from typing import TYPE_CHECKING, Any, cast
 import click
 
 from nci_frames.commands.ending import Command
-from nci_frames.options.kinds import grid
+from nci_frames.options.kinds import ROWS, grid, number
 
 if TYPE_CHECKING:
     import polars as pl
+
+
+_SHARE = number("within [0, 1]", least=0, most=1)
 
 
 @click.command(cls=Command)
@@ -19,18 +22,18 @@ if TYPE_CHECKING:
     help="Required half-width of the rates: one number, or TPR,FPR.",
 )
 @click.option(
-    "--delta", type=float, help="Required maximum width of the precision band over all prevalences."
+    "--delta", type=_SHARE, help="Required maximum width of the precision band over all prevalences."
 )
-@click.option("--precision-half-width", type=float, help="Required half-width of precision at --prevalence.")
-@click.option("--prevalence", "-p", type=float, help="Prevalence for --precision-half-width.")
-@click.option("--tpr", type=float, help="Expected true-positive rate.")
-@click.option("--fpr", type=float, help="Expected false-positive rate.")
-@click.option("--positives", type=int, help="Rows with y=1 in an existing test set.")
-@click.option("--negatives", type=int, help="Rows with y=0 in an existing test set.")
+@click.option("--precision-half-width", type=_SHARE, help="Required half-width of precision at --prevalence.")
+@click.option("--prevalence", "-p", type=_SHARE, help="Prevalence for --precision-half-width.")
+@click.option("--tpr", type=_SHARE, help="Expected true-positive rate.")
+@click.option("--fpr", type=_SHARE, help="Expected false-positive rate.")
+@click.option("--positives", type=ROWS, help="Rows with y=1 in an existing test set.")
+@click.option("--negatives", type=ROWS, help="Rows with y=0 in an existing test set.")
 @click.option(
-    "--level", type=float, default=0.95, show_default=True, help="Confidence of each rate's interval."
+    "--level", type=_SHARE, default=0.95, show_default=True, help="Confidence of each rate's interval."
 )
-@click.option("--assurance", type=float, help="Share of studies that reach the goal.  [default: 0.8]")
+@click.option("--assurance", type=_SHARE, help="Share of studies that reach the goal.  [default: 0.8]")
 def plan(
     half_width: tuple[float, ...] | None,
     tpr: float | None,

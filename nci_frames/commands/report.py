@@ -6,6 +6,7 @@ from typing import Any
 import click
 
 from nci_frames.base.interrupts import clean_up_when_interrupted
+from nci_frames.commands.config import config_option
 from nci_frames.commands.ending import Command
 from nci_frames.options.logs import column_options, out_option, thresholds_option
 from nci_frames.options.report import ReportOptions, SegmentOptions
@@ -14,6 +15,7 @@ from nci_frames.options.setting import options_of, taken
 
 @click.command(cls=Command)
 @click.argument("logs", nargs=-1, required=True)
+@config_option
 @options_of(ReportOptions)
 @thresholds_option(None)
 @click.option(
@@ -35,6 +37,7 @@ def report(
           --prevalence 1e-4:0.5:round --beta 0.25:4:log:33 --out report
       nci-frames report logs/ --at 1/2000 --cost 200:5:8 --volume 2M
       nci-frames report logs/ --at 0.05% --alerts 500 --volume 2M
+      nci-frames report logs/ --config nightly/job.toml --at 1/500
       nci-frames report logs/ --format html,md,json --tables parquet,csv --charts svg
 
     Prints which model and threshold to choose, then the ranked tables; writes the report and the

@@ -40,17 +40,23 @@ class Kind(click.ParamType[Any]):
 
 
 def number(
-    allowed: str, *, least: float = -math.inf, most: float = math.inf, open_ends: bool = False
+    allowed: str,
+    *,
+    least: float = -math.inf,
+    most: float = math.inf,
+    open_ends: bool = False,
+    whole: bool = False,
 ) -> Kind:
     """Return the kind of one number; *allowed* is what the error says of its range."""
     low, high = ("exclusiveMinimum", "exclusiveMaximum") if open_ends else ("minimum", "maximum")
     ends = {key: end for key, end in ((low, least), (high, most)) if math.isfinite(end)}
 
     def read(value: Any) -> float:
-        found = _number(value)
-        if not (least < found < most if open_ends else least <= found <= most):
+        found = as_number(value)
+        within = least < found < most if open_ends else least <= found <= most
+        if not within or (whole and not found.is_integer()):
             raise ValueError(f"{found:.10g} must be {allowed}{_percent(found, most)}")
-        return found
+        return int(found) if whole else found
 
     return Kind("number", read, {"type": ["number", "string"], **ends})
 
@@ -70,7 +76,7 @@ def grid(allowed: str, *, most: float = math.inf, files: bool = False) -> Kind:
                 return Path(value)
             numbers = grid_numbers(value)
         elif isinstance(value, list | tuple):
-            numbers = [_number(item) for item in value]
+            numbers = [as_number(item) for item in value]
         else:
             raise ValueError("input should be a list or a text such as 0.001,0.01 or 1e-4:0.5:round")
         if not numbers:
@@ -107,7 +113,14 @@ def _several(item: Mapping[str, Any], least: int) -> dict[str, Any]:
     return {"type": ["array", "string"], "items": item, "minItems": least}
 
 
-def _number(value: Any) -> float:
+def as_number(value: Any) -> float:
+    """Return a number, or what a text such as ``1/5000``, ``0.02%``, ``2k`` or ``1M`` says.
+
+    Raises
+    ------
+    ValueError
+        If it is none.
+    """
     if isinstance(value, str):
         return number_of(value)
     if isinstance(value, bool) or not isinstance(value, int | float):
@@ -123,7 +136,7 @@ def _costs(value: Any) -> tuple[float, ...]:
     parts = value.split(":") if isinstance(value, str) else value
     if not isinstance(parts, list | tuple) or len(parts) not in (2, 3):
         raise ValueError("write what a miss and a false alarm cost, and perhaps a review: 200:5 or 200:5:8")
-    return tuple(_number(part) for part in parts)
+    return tuple(as_number(part) for part in parts)
 
 
 def _text(value: Any) -> str:
@@ -160,6 +173,7 @@ COSTS = Kind(
     _costs,
     _several({"type": ["number", "string"], "minimum": 0}, 2) | {"maxItems": 3},
 )
+ROWS = number("a whole number >= 0", least=0, whole=True)
 TEXT = Kind("text", _text, {"type": "string"})
 #: The beginning of a day or an hour in UTC.
 MOMENT = Kind("date", _moment, {"type": "string"})

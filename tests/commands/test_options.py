@@ -94,3 +94,23 @@ def test_the_answer_is_told_before_a_file_is_written(tmp_path, monkeypatch):
     monkeypatch.setattr(report, "write_form", full)
     done = ended(4, "report", *write_nights(tmp_path, 1), "-p", "0.1", "-b", "1", "--out", tmp_path / "out")
     assert "choose forest" in done.output
+
+
+def test_a_report_is_asked_by_a_job_file(tmp_path):
+    write_nights(tmp_path / "logs", 1)
+    (tmp_path / "field.csv").write_text("country,prevalence\nat,0.01\nde,0.1\n")
+    (tmp_path / "asked.toml").write_text(
+        'thresholds = [0, "1/4", 0.5, 0.75]\n[columns]\nscores = { other = "score" }\npositive = 1\n'
+        '[segments]\nkeys = ["country"]\n[report]\nalerts = "1/2"\nvolume = "1k"\nthreshold = 0.35\n'
+        'prevalence = "field.csv"\nformats = ["json"]\ntables = []\n'
+    )
+    ended(
+        0, "report", tmp_path / "logs", "--config", tmp_path / "asked.toml", "--alerts", "50",
+        "--out", tmp_path / "report",
+    )  # fmt: skip
+    told = json.loads((tmp_path / "report/report.json").read_text())
+    assert told["question"]["alerts"] == 50  # an option that is given comes before the file
+    assert told["question"]["volume"] == 1000
+    assert {row["model"] for row in told["answer"]} == {"other"}
+    assert {row["segment"]["country"] for row in told["segments"]} == {"at", "de"}
+    assert {file.name for file in (tmp_path / "report").iterdir()} == {"manifest.json", "report.json"}

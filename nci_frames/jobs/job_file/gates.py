@@ -1,15 +1,17 @@
 """Gates of a job file: promises that each run is judged by."""
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Annotated, Literal, TypeVar
+from typing import Annotated, Any, Literal, TypeVar
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, field_validator, model_validator
+from pydantic_core import core_schema
 
 from nci_frames.base.errors import NciFramesError
 from nci_frames.evaluation.areas.area import Area
 from nci_frames.evaluation.metrics import asked_metric, called_metric
+from nci_frames.options.kinds import as_number
 
 
 @contextmanager
@@ -37,12 +39,27 @@ def _no_nan(value: float) -> float:
     return value
 
 
+class _Written:
+    """For a number: it may also be a text such as `1/5000`, `0.02%` or `1M`."""
+
+    def __get_pydantic_core_schema__(self, source: Any, handler: Callable[[Any], Any]) -> Any:
+        return core_schema.no_info_before_validator_function(as_number, handler(source))
+
+    def __get_pydantic_json_schema__(self, core: Any, handler: Callable[[Any], Any]) -> dict[str, Any]:
+        found = handler(core)
+        return {**found, "type": [found["type"], "string"]}
+
+
 #: For a list: no value is in it twice.
 Distinct = AfterValidator(_distinct)
-Probability = Annotated[float, Field(ge=0, le=1)]
+Number = Annotated[float, _Written()]
+Probability = Annotated[float, Field(ge=0, le=1), _Written()]
+Level = Annotated[float, Field(gt=0, lt=1, description="Confidence of the bounds."), _Written()]
 #: At and above it a row is predicted positive; it may be infinite.
-Threshold = Annotated[float, AfterValidator(_no_nan)]
-Finite = Annotated[float, Field(allow_inf_nan=False)]
+Threshold = Annotated[float, AfterValidator(_no_nan), _Written()]
+Finite = Annotated[float, Field(allow_inf_nan=False), _Written()]
+#: What a change may be.
+Change = Annotated[float, Field(allow_inf_nan=False, ge=0), _Written()]
 #: A gate makes one of them.
 _PROMISES = ("value_threshold", "change_threshold", "champion")
 
@@ -71,9 +88,9 @@ class ValueThreshold(Model):
 class ChangeThreshold(Model):
     """The value must not be worse than in the last good run by more than this."""
 
-    absolute: Annotated[Finite, Field(ge=0)] | None = None
+    absolute: Change | None = None
     #: Share of the earlier value.
-    relative: Annotated[Finite, Field(ge=0)] | None = None
+    relative: Change | None = None
     direction: Annotated[
         Literal["higher_is_better", "lower_is_better"] | None,
         Field(description="Which way is worse; that of the metric if absent."),
@@ -112,17 +129,20 @@ class Gate(Model):
     prevalence: Annotated[
         Probability | Literal["observed"], Field(description="P(y=1) at which it is judged.")
     ] = "observed"
-    beta: Annotated[float, Field(ge=0, description="Weight of recall, for metrics that have one.")] = 1.0
+    beta: Annotated[
+        float, Field(ge=0, description="Weight of recall, for metrics that have one."), _Written()
+    ] = 1.0
     threshold: Annotated[
         Threshold | None, Field(description="Decision threshold; that of the report if absent.")
     ] = None
-    level: Annotated[float, Field(gt=0, lt=1, description="Confidence of the bounds.")] = 0.95
+    level: Level = 0.95
     min_positives: Annotated[
         int,
         Field(
             ge=0,
             description="With fewer positives (or negatives), or independent ones by units, it is undecided.",
         ),
+        _Written(),
     ] = 1
     severity: Annotated[
         Literal["block", "warn"], Field(description="Whether a failure ends the run with exit code 10.")

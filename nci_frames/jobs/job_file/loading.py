@@ -7,6 +7,7 @@ import tomllib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import polars as pl
@@ -40,8 +41,15 @@ class JobFile:
         return os.path.join(self.path.parent.absolute(), path)  # noqa: PTH118  # keeps a glob as it is
 
 
-def read_job(path: str | os.PathLike[str]) -> JobFile:
+def read_job(path: str | os.PathLike[str], *, least: Mapping[str, Any] = MappingProxyType({})) -> JobFile:
     """Read a job file.
+
+    Parameters
+    ----------
+    path
+        The file, or the folder of its ``job.toml``.
+    least
+        What stands in place of tables that the file lacks.
 
     Raises
     ------
@@ -65,7 +73,7 @@ def read_job(path: str | os.PathLike[str]) -> JobFile:
         raise ParameterError("the job file is not TOML", where=repr(str(file)), found=str(error)) from error
     replaced = _with_variables(content, file, ())
     try:
-        job = Job.model_validate(replaced)
+        job = Job.model_validate({**least, **replaced})
     except ValidationError as error:
         raise _told(error, content, file) from None
     unread = JobFile(job, file, text)

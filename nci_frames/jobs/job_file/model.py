@@ -9,7 +9,15 @@ from pydantic import AfterValidator, BeforeValidator, Field, field_validator, mo
 from nci_frames.base.arguments import LEAST_BUCKETS
 from nci_frames.counting.logs.rows import check_key
 from nci_frames.counting.thresholds.grids import check_thresholds, named_thresholds
-from nci_frames.jobs.job_file.gates import Distinct, Gate, Model, Probability, as_problem
+from nci_frames.jobs.job_file.gates import (
+    Distinct,
+    Gate,
+    Level,
+    Model,
+    Number,
+    Probability,
+    as_problem,
+)
 from nci_frames.jobs.job_file.windows import check_template
 from nci_frames.jobs.ledger.settings import CountingSettings
 from nci_frames.options.report import ReportOptions, SegmentOptions
@@ -80,7 +88,7 @@ class Traffic(Source):
     method: Annotated[
         Literal["em", "adjusted_count", "matching"], Field(description="How the mixture is fitted.")
     ] = "em"
-    level: Annotated[float, Field(gt=0, lt=1, description="Confidence of the intervals.")] = 0.95
+    level: Level = 0.95
 
 
 def _thresholds(value: Any) -> Any:
@@ -99,8 +107,8 @@ def _ascending(value: Any) -> Any:
 
 
 Thresholds = Annotated[
-    list[float] | Literal["exact"],
-    BeforeValidator(_thresholds, json_schema_input_type=list[float] | str),
+    list[Number] | Literal["exact"],
+    BeforeValidator(_thresholds, json_schema_input_type=list[Number] | str),
     AfterValidator(_ascending),
 ]
 

@@ -71,6 +71,39 @@ def test_a_variable_that_is_not_utf8_is_named(tmp_path, monkeypatch):
         read_job(job)
 
 
+def test_numbers_may_be_written_as_texts(tmp_path):
+    tables = """[scenarios]
+EU = %s
+m = { by = "country", prevalence = { at = %s } }
+[segments]
+keys = ["country"]
+min_positives = %s
+[[gates]]
+name = "a"
+metric = "precision"
+threshold = %s
+beta = %s
+level = %s
+min_positives = %s
+prevalence = %s
+value_threshold = { lower = %s, upper = %s }
+[[gates]]
+name = "b"
+change_threshold = { relative = %s }
+[[gates]]
+name = "c"
+champion = { model = "forest", prevalence = [%s] }
+"""
+    numbers = (0.0002, 0.01, 20, 0.25, 2, 0.9, 2000, 0.0005, 0.1, 0.5, 0.2, 0.001)
+    texts = ("1/5000", "1%", "0.02k", "1/4", "2", "90%", "2k", "0.05%", "1/10", "50%", "20%", "1/1000")
+    read = [
+        read_job(small_job(tmp_path, tables % tuple(each))).job
+        for each in (numbers, [f'"{text}"' for text in texts])
+    ]
+    assert read[0] == read[1]
+    assert isinstance(read[1].gates[0].min_positives, int)
+
+
 @pytest.mark.parametrize("ending", ["csv", "parquet"])
 def test_prevalences_from_a_table(tmp_path, ending):
     table = pl.DataFrame({"country": ["01", "de"], "prevalence": [0.001, 0.02], "note": ["x", None]})

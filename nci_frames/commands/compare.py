@@ -1,0 +1,75 @@
+"""The command that compares two logs, or two runs: arguments only."""
+
+from typing import Any
+
+import click
+
+from nci_frames.base.interrupts import clean_up_when_interrupted
+from nci_frames.commands.ending import Command, tell
+from nci_frames.options.kinds import number
+from nci_frames.options.logs import column_options, thresholds_option
+
+
+@click.command(cls=Command)
+@click.argument("before")
+@click.argument("after")
+@click.option(
+    "--metric",
+    "metrics",
+    multiple=True,
+    default=["precision", "f_beta"],
+    show_default=True,
+    help="Metric to split; may be repeated.",
+)
+@click.option(
+    "--threshold",
+    "-t",
+    type=number("a number"),
+    default=0.5,
+    show_default=True,
+    help="A row is predicted positive if its score is at or above this.",
+)
+@click.option("--segments", "-s", multiple=True, help="Column whose values are split apart; may be repeated.")
+@thresholds_option("logit:501")
+@column_options("model", "label", "score", "scores", "unit", "positive", "on_invalid")
+def compare(
+    before: str,
+    after: str,
+    metrics: tuple[str, ...],
+    threshold: float,
+    segments: tuple[str, ...],
+    thresholds: str,
+    **columns: Any,
+) -> None:
+    """Say what changed from BEFORE to AFTER, and whether the class balance or the model did that.
+
+    Each is a log; a run or report that was published, or the folder of a job, for its latest run; or a
+    Parquet file of counts, as `ledger read` writes it. Rows are taken as independent unless --unit, or
+    counts by buckets, say which belong together.
+
+    \b
+    Example:
+      nci-frames compare logs/2026-03 logs/2026-04 --segments country
+      nci-frames compare nightly/out/runs/000001-20260301T020000Z nightly/out
+    """
+    from rich.console import Console
+
+    from nci_frames.counting.thresholds.grids import named_thresholds
+    from nci_frames.jobs.two_logs import change_lines, change_table, compare_logs
+    from nci_frames.reporting.terminal import print_frame
+
+    clean_up_when_interrupted()
+    grid = named_thresholds(thresholds)
+    changes, *by_segment = compare_logs(
+        before,
+        after,
+        metrics=metrics,
+        threshold=threshold,
+        thresholds=grid if grid == "exact" else sorted({*grid, threshold}),
+        segments=segments,
+        columns=columns,
+    )
+    for line in change_lines(changes):
+        tell(line)
+    for found in by_segment:
+        print_frame(change_table(found), Console(highlight=False), title="by segment")

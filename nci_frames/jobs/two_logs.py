@@ -1,0 +1,187 @@
+"""Two logs, or two runs of a job -> what changed, and whether the class balance or the model did that."""
+
+import contextlib
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from nci_frames.base.errors import ParameterError, SchemaError
+from nci_frames.counting.count import count_confusion
+from nci_frames.counting.logs.scan import scan_predictions
+from nci_frames.counting.logs.units import unit_buckets
+from nci_frames.counting.thresholds.grids import Thresholds
+from nci_frames.counts.pooling import pooled_counts
+from nci_frames.evaluation.projection.decomposition import decompose_difference
+from nci_frames.evaluation.rates.operating_points import select_operating_points
+from nci_frames.evaluation.rates.rates import compute_rates
+from nci_frames.evaluation.significance.shift import check_projection
+from nci_frames.jobs.field_file import read_table
+from nci_frames.jobs.publishing import POINTER
+from nci_frames.schemas import COUNTS, DECOMPOSITION, collect
+from nci_frames.schemas.columns import BUCKET
+from nci_frames.tables.numbers import UNDEFINED, format_value
+
+#: The key that tells the two apart, and its values.
+SIDE, BEFORE, AFTER = "log", "before", "after"
+
+
+@dataclass(frozen=True, slots=True)
+class Changes:
+    """What changed from one log to another, in all rows or by segments."""
+
+    #: As ``decompose_difference`` returns it.
+    parts: pl.DataFrame
+    #: As ``check_projection`` returns it.
+    shifts: pl.DataFrame
+
+
+def compare_logs(
+    before: str,
+    after: str,
+    *,
+    metrics: Sequence[str],
+    threshold: float,
+    thresholds: Thresholds,
+    segments: Sequence[str] = (),
+    columns: Mapping[str, Any],
+) -> list[Changes]:
+    """Split what changed between two logs into class balance and model: in all rows, then by segments.
+
+    Parameters
+    ----------
+    before, after
+        A log; a published run or report, or the folder of a job, which stands for its latest run; or a
+        Parquet file of counts, such as ``nci-frames ledger read`` writes.
+    metrics
+        What is compared, each log at its own prevalence.
+    threshold
+        The decision threshold.
+    thresholds
+        Where logs are counted.
+    segments
+        Keys by whose values the change is split, too.
+    columns
+        Further arguments of ``scan_predictions``.
+
+    Raises
+    ------
+    ParameterError
+        If the two were counted at different thresholds.
+    NciFramesError
+        Whatever reading, counting or evaluating raises.
+    """
+    sides = [_counts(place, thresholds, segments, columns) for place in (before, after)]
+    units = [BUCKET] if all(BUCKET in side.columns for side in sides) else []
+    sides = [_by(side, [*segments, *units]) for side in _alike(sides)]
+    named = zip((BEFORE, AFTER), sides, strict=True)
+    both = pl.concat([side.with_columns(pl.lit(name).alias(SIDE)) for name, side in named], how="diagonal")
+    found = []
+    for keys in ([], segments) if segments else ([],):
+        points = select_operating_points(compute_rates(_by(both, [SIDE, *keys])), threshold=threshold)
+        if points["threshold"].is_null().any():
+            raise ParameterError.out_of_range("threshold", threshold, "one at which both logs were counted")
+        split = [decompose_difference(points, metric=name, over=SIDE, reference=BEFORE) for name in metrics]
+        parts = pl.concat(split).filter(pl.col(SIDE) == AFTER).drop(SIDE)
+        counts = _by(both, [SIDE, *keys, *units])
+        found.append(Changes(parts, check_projection(counts, over=SIDE, units=BUCKET if units else None)))
+    return found
+
+
+def change_lines(changes: Changes) -> Iterator[str]:
+    """Yield what changed in all rows: of each model its prevalence, its metrics, and its scores."""
+    classes = changes.shifts.partition_by("model", as_dict=True)
+    for (model,), rows in changes.parts.partition_by("model", as_dict=True, maintain_order=True).items():
+        first = rows.row(0, named=True)
+        yield f"{model}: prevalence {_moved(first, 'reference_prevalence', 'prevalence')}"
+        for row in rows.to_dicts():
+            balance, rates = row["due_to_prevalence"], row["due_to_rates"]
+            why = row["reason"] or f"{_signed(balance)} by the class balance, {_signed(rates)} by the model"
+            yield f"  {row['metric']} {_moved(row, 'reference_value', 'value')}: {why}"
+        for row in classes[(model,)].sort("class", descending=True).to_dicts():
+            yield f"  scores of {row['class']}s {_shift(row)}"
+
+
+def change_table(changes: Changes) -> pl.DataFrame:
+    """Return what changed in each segment, for people."""
+    parts, keys = changes.parts, DECOMPOSITION.keys(changes.parts.columns)
+    changed = changes.shifts.group_by("model", *keys).agg(
+        pl.col("class").filter("distinguishable").sort(descending=True).str.join(", ")
+    )
+    found = parts.join(changed, on=["model", *keys], how="left", nulls_equal=True, maintain_order="left")
+    return found.select(
+        "model",
+        *keys,
+        "metric",
+        pl.col("reference_value").alias(BEFORE),
+        pl.col("value").alias(AFTER),
+        pl.col("due_to_prevalence").alias("the balance"),
+        pl.col("due_to_rates").alias("the model"),
+        pl.col("class").alias("changed"),
+    )
+
+
+def _shift(row: Mapping[str, Any]) -> str:
+    if row["p_value"] is None:
+        return f"cannot be compared: {row['reason']}"
+    rate = "recall" if row["class"] == "positive" else "FPR"
+    far = f"{rate} differs by {format_value(row['effect'])} at most, p = {row['adjusted']:.2g}"
+    return f"{'changed' if row['distinguishable'] else 'show no change'} ({far})"
+
+
+def _moved(row: Mapping[str, Any], before: str, after: str) -> str:
+    return f"{format_value(row[before])} → {format_value(row[after])}"
+
+
+def _signed(value: float | None) -> str:
+    return UNDEFINED if value is None else f"{'+' if value >= 0 else ''}{format_value(value)}"
+
+
+def _counts(
+    place: str, thresholds: Thresholds, segments: Sequence[str], columns: Mapping[str, Any]
+) -> pl.DataFrame:
+    saved = _saved(Path(place))
+    if saved is None:
+        predictions = scan_predictions(place, segments=segments, **columns)
+        by = list(segments)
+        if columns.get("unit") is not None:
+            predictions, by = unit_buckets(predictions), [*by, BUCKET]
+        return count_confusion(predictions, thresholds=thresholds, by=by)
+    hint = "a run or report has it if its tables are written as Parquet"
+    frame = collect(read_table(str(saved), "the file of counts", where=repr(str(saved)), hint=hint), COUNTS)
+    for key in segments:
+        if key not in frame.columns:
+            raise SchemaError.missing_column(key, "segments", repr(str(saved)), frame.columns)
+    return frame
+
+
+def _saved(path: Path) -> Path | None:
+    """Return the file of counts that a place stands for; None if it is a log."""
+    if path.is_file() and path.suffix == ".parquet":
+        # A file that cannot be read is told of as a log.
+        with contextlib.suppress(pl.exceptions.PolarsError, pl.exceptions.PanicException):
+            return path if {"tp", "fp"} <= {*pl.scan_parquet(path, glob=False).collect_schema()} else None
+    pointer = path / POINTER
+    folder = path / json.loads(pointer.read_text(encoding="utf-8"))["path"] if pointer.is_file() else path
+    return folder / "tables" / "counts.parquet" if (folder / "manifest.json").is_file() else None
+
+
+def _alike(sides: Sequence[pl.DataFrame]) -> list[pl.DataFrame]:
+    """Return counts at the thresholds that both have; those at every score stay as they are."""
+    grids = [set(side["threshold"]) for side in sides]
+    every = [(side.get_column("resolution", default=pl.Series([""])) == "exact").all() for side in sides]
+    if grids[0] == grids[1] or all(every):
+        return list(sides)
+    shared = grids[0] & grids[1]
+    if any(every) or not shared:
+        msg = "the two were counted at different thresholds"
+        raise ParameterError(msg, hint="compare the logs, or count both at the same thresholds")
+    # Which other scores there are is not known any more.
+    return [side.filter(pl.col("threshold").is_in(shared)).drop("resolution", strict=False) for side in sides]
+
+
+def _by(counts: pl.DataFrame, keys: Sequence[str]) -> pl.DataFrame:
+    return pooled_counts(counts, over=[key for key in COUNTS.keys(counts.columns) if key not in keys])

@@ -1,0 +1,81 @@
+"""What changed between two logs: the class balance, the model, or both."""
+
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+
+import nci_frames as nf
+from nci_frames.jobs.two_logs import compare_logs
+from tests.small_jobs import SMALL, ended, small_job, write_nights
+
+GRID = [0.2, 0.4, 0.5, 0.6, 0.8]
+
+
+def written(path: Path, *, prevalence: float, hits: float, seed: int = 0, rows: int = 4000) -> str:
+    """A log in which *hits* of the positives and a tenth of the negatives score above a half."""
+    rng = np.random.default_rng(seed)
+    label = np.arange(rows) < prevalence * rows
+    above = rng.random(rows) < np.where(label, hits, 0.1)
+    score = np.where(above, 0.6, 0.3) + rng.random(rows) / 10
+    frame = pl.DataFrame({"model": "forest", "label": label.astype(int), "score": score})
+    frame.with_columns(user=pl.int_range(rows), country=pl.lit("at")).write_parquet(path)
+    return str(path)
+
+
+def changed(before: str, after: str, **more):
+    how = {"metrics": ["precision"], "threshold": 0.5, "thresholds": GRID, "columns": {}}
+    return compare_logs(before, after, **(how | more))
+
+
+@pytest.mark.parametrize("unit", [None, "user"])
+@pytest.mark.parametrize(
+    ("prevalence", "hits", "moved"), [(0.05, 0.8, []), (0.2, 0.6, ["positive"]), (0.05, 0.6, ["positive"])]
+)
+def test_the_class_balance_and_the_model_are_told_apart(tmp_path, unit, prevalence, hits, moved):
+    before = written(tmp_path / "a.parquet", prevalence=0.2, hits=0.8)
+    after = written(tmp_path / "b.parquet", prevalence=prevalence, hits=hits, seed=1)
+    (found,) = changed(before, after, columns={"unit": unit})
+    row = found.parts.row(0, named=True)
+    told = []
+    for path, name in ((before, "reference_value"), (after, "value")):
+        flagged = pl.read_parquet(path).filter(pl.col("score") >= 0.5)
+        assert row[name] == pytest.approx(flagged["label"].mean())
+        told.append(row[name])
+    assert row["due_to_prevalence"] + row["due_to_rates"] == pytest.approx(told[1] - told[0])
+    assert found.shifts.filter("distinguishable")["class"].to_list() == moved
+    assert abs(row["due_to_prevalence"]) > 0.1 if prevalence < 0.2 else row["due_to_prevalence"] == 0
+
+
+def test_runs_reports_and_counts_stand_for_their_logs(tmp_path):
+    write_nights(tmp_path / "logs", 2)
+    job = small_job(tmp_path, '[segments]\nkeys = ["country"]\n', SMALL.replace("tables = []", ""))
+    ended(0, "run", job, "--until", "2026-03-02", "--run-id", "one")
+    ended(0, "run", job, "--run-id", "two")
+    ended(
+        0, "ledger", "read", tmp_path / "ledger", "--until", "2026-03-02", "-o", tmp_path / "counts.parquet"
+    )
+    first, both = tmp_path / "logs/2026-03-01", tmp_path / "logs"
+    grid = "0,0.25,0.5,0.75"
+    ended(0, "report", first, "--thresholds", grid, "-s", "country", "-o", tmp_path / "report")
+    expected = ended(0, "compare", first, both, "--thresholds", grid, "-s", "country").output
+    assert "forest: prevalence 0.250 → 0.250" in expected
+    for before in (tmp_path / "out/runs/one", tmp_path / "counts.parquet", tmp_path / "report"):
+        assert ended(0, "compare", before, tmp_path / "out", "-s", "country").output == expected
+
+
+def test_counts_on_different_grids_are_compared_where_both_were_counted(tmp_path):
+    before, after = (
+        written(tmp_path / f"{name}.parquet", prevalence=0.2, hits=hits)
+        for name, hits in (("a", 0.8), ("b", 0.6))
+    )
+    paths = []
+    for path, grid in ((before, [0.1, *GRID]), (after, [*GRID, 0.9]), (after, "exact")):
+        paths.append(tmp_path / f"counts{len(paths)}.parquet")
+        nf.count_confusion(nf.scan_predictions(path), thresholds=grid, by=[]).write_parquet(paths[-1])
+    (direct,), (shared,) = changed(before, after), changed(*map(str, paths[:2]))
+    assert shared.parts.equals(direct.parts)
+    assert shared.shifts.equals(direct.shifts)
+    with pytest.raises(nf.ParameterError, match="counted at different thresholds"):
+        changed(str(paths[0]), str(paths[2]))
