@@ -132,6 +132,7 @@ from .evaluation.probabilities.decomposition import decompose_scores as decompos
 from .evaluation.probabilities.proper_scores import proper_scores as proper_scores
 
 # evaluation.classes
+from .evaluation.classes.class_winners import class_winners as class_winners
 from .evaluation.classes.project_classes import project_classes as project_classes
 
 # questions

@@ -95,3 +95,11 @@ CLASS_RANKING = FrameSchema(
     *RANKS,
     *_TOLD,
 )
+CLASS_WINNERS = FrameSchema(
+    "class winners",
+    "class_winners(class_counts, metric=..., start=..., end=...)",
+    share("start", "where the range begins: the share of the way from the first mix to the last"),
+    share("end", "where it ends"),
+    text("model", "the best model in the range", "the metric is defined for none"),
+    texts("tied", "all models that are equal in the whole range, this one too"),
+)

@@ -138,6 +138,7 @@ def calls() -> dict[str, Call]:
         Call("count_classes", (class_log(),), {}, "predictions"),
         Call("merge_class_counts", (classes, classes), {}, "class counts"),
         Call("project_classes", (classes,), {"priors": "uniform", "metrics": "mcc"}, "class counts"),
+        Call("class_winners", (classes,), {"metric": "mcc", "start": "uniform", "end": "uniform"}, "classes"),
         Call("auto_thresholds"),
         Call("logit_thresholds", (), {"n": 5}),
         Call("uniform_thresholds", (), {"n": 5}),

@@ -40,11 +40,14 @@ class Mix:
         cls, priors: Floats, rates: Floats, classes: NDArray[np.bool_], beta: float, cost: Floats
     ) -> "Mix":
         """Return the mix of priors (..., names) and rates (..., names, names), NaN without rows."""
-        with np.errstate(invalid="ignore"):
-            joint = np.where(priors[..., None] > 0, priors[..., None] * rates, 0.0)
-        recall = np.diagonal(rates, axis1=-2, axis2=-1)
-        recall, _ = np.broadcast_arrays(recall, priors)
-        return cls(priors, recall, joint.sum(axis=-2), (joint * cost).sum(axis=(-2, -1)), classes, beta)
+        recall, _ = np.broadcast_arrays(np.diagonal(rates, axis1=-2, axis2=-1), priors)
+        known, told = (
+            np.nan_to_num(rates),
+            np.where((priors > 0) & np.isnan(recall), np.nan, 0.0).sum(axis=-1),
+        )
+        decided = np.einsum("...c,...cd->...d", priors, known) + told[..., None]
+        paid = np.einsum("...c,...c->...", priors, (known * cost).sum(axis=-1)) + told
+        return cls(priors, recall, decided, paid, classes, beta)
 
     @property
     def right(self) -> Numbers:

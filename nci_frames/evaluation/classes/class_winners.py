@@ -1,0 +1,217 @@
+"""Class counts -> the best model along a line between two mixes of the classes."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from nci_frames.base.arguments import beta_value
+from nci_frames.base.errors import ParameterError
+from nci_frames.base.messages import Option
+from nci_frames.base.typing import Floats
+from nci_frames.counts.class_counts import Priors, scenarios_of
+from nci_frames.evaluation.classes.class_log import ClassLog, collected
+from nci_frames.evaluation.classes.project_classes import (
+    Given,
+    classes_of,
+    cost_table,
+    logs_and_priors,
+    mixes_of,
+)
+from nci_frames.evaluation.classes.values import Mix, rates_of, value_of
+from nci_frames.evaluation.crossovers.search import changes_of_best
+from nci_frames.evaluation.metrics.classes import OF_EACH_CLASS, class_metric
+from nci_frames.evaluation.metrics.metric import Metric, better_sign
+from nci_frames.evaluation.metrics.rounding import rounding
+from nci_frames.schemas import CLASS_WINNERS
+from nci_frames.schemas.checked import checked
+
+#: Places at which metrics that are not linear are compared first.
+_GRID = np.linspace(0, 1, 20_001)
+_LINEAR = ("accuracy", "expected_cost", "balanced_accuracy", "macro_recall")
+
+
+@checked
+def class_winners(
+    class_counts: pl.DataFrame | pl.LazyFrame,
+    /,
+    *,
+    metric: str,
+    start: Priors,
+    end: Priors,
+    beta: float = 1.0,
+    cost: Mapping[Any, Any] | None = None,
+) -> pl.DataFrame:
+    """Return the best model in each range of a line between two mixes of the classes.
+
+    Parameters
+    ----------
+    class_counts
+        Class counts of a labelled log, without scenarios.
+    metric
+        A metric of all classes, as in ``project_classes``.
+    start, end
+        The mixes between which the line runs: ``{class: share}``, "uniform", or "observed", if that is the
+        same for all models.
+    beta, cost
+        As in ``project_classes``.
+
+    Returns
+    -------
+    A row per range, sorted by keys and start; the ranges leave no gap:
+
+    %(columns of class winners)s
+
+    Keys are those of *class_counts*, without ``bucket``. Of models that are equal over a whole range the
+    first by name is returned; ``tied`` names all.
+
+    Raises
+    ------
+    ParameterError
+        If the metric is one of each class, a mix lacks a class, or models differ in their observed mix.
+    UnknownMetricError
+        If there is no such metric.
+    SchemaError
+        If *class_counts* are no counts of a labelled log.
+
+    Notes
+    -----
+    Accuracy, cost and mean recall are linear along the line, so their ranges are exact. Of the others a
+    winner that leads only between two of 20,001 places is not seen; ranges end where values cross.
+    Exact for these counts: another log may have other winners.
+
+    Examples
+    --------
+    >>> import nci_frames as nf
+    >>> import polars as pl
+    >>> counts = pl.DataFrame({
+    ...     "model": ["a"] * 4 + ["b"] * 4, "label": ["cat", "cat", "dog", "dog"] * 2,
+    ...     "decision": ["cat", "dog"] * 4, "rows": [90, 10, 30, 70, 60, 40, 10, 90],
+    ... })
+    >>> cats, dogs = {"cat": 1.0, "dog": 0.0}, {"cat": 0.0, "dog": 1.0}
+    >>> nf.class_winners(counts, metric="accuracy", start=cats, end=dogs).with_columns(
+    ...     pl.col("start", "end").round(3)
+    ... ).rows()
+    [(0.0, 0.6, 'a', ['a']), (0.6, 1.0, 'b', ['b'])]
+    """
+    known = class_metric(metric)
+    if known.name in OF_EACH_CLASS:
+        hint = "take one of all classes, such as 'macro_f_beta'"
+        raise ParameterError(f"the metric {known.name!r} is one of each class", hint=hint)
+    beta = beta_value(beta)
+    frame = collected(class_counts)
+    if "scenario" in frame.columns:
+        msg = "the class counts have scenarios"
+        raise ParameterError(msg, hint="keep one of them, and drop the column 'scenario'")
+    asked: dict[str, Any] = {"start": start, "end": end}
+    mixes = {name: _one(name, of) for name, of in asked.items() if not isinstance(of, str)}
+    logs, given = logs_and_priors(frame, mixes or "uniform")
+    classes = classes_of(logs, given)
+    costs = cost_table(cost, logs, needed=known.name == "expected_cost")
+    keys = [key for key in logs.keys if key != "model"]
+    groups: dict[tuple[Any, ...], list[ClassLog]] = {}
+    for log in logs.logs:
+        groups.setdefault(tuple(log.group[key] for key in keys), []).append(log)
+    rows: list[dict[str, Any]] = []
+    for values, models in groups.items():
+        first, last = (
+            given.scenarios[name] if name in mixes else _common_mix(models, asked[name], classes)
+            for name in ("start", "end")
+        )
+        line = _Line(known, models, first, last, classes, beta, costs)
+        rows.extend(dict(zip(keys, values, strict=True)) | row for row in line.ranges())
+    schema = {key: logs.keys[key] for key in keys} | CLASS_WINNERS.dtypes()
+    return CLASS_WINNERS.finish(pl.DataFrame(rows, schema=schema).sort([*keys, "start"]))
+
+
+def _one(name: str, given: Any) -> dict[Any, float]:
+    found = list(scenarios_of(given).values())
+    if len(found) != 1:
+        raise ParameterError(f"{Option(name)} must be one mix", found=f"{len(found)} scenarios")
+    return found[0]
+
+
+def _common_mix(models: list[ClassLog], word: str, classes: NDArray[np.bool_]) -> Floats:
+    """Return the mix of a word, which must be the same for all models."""
+    found = [mixes_of(log, Given(word, {}), classes)[0][1] for log in models]
+    for log, mix in zip(models, found, strict=True):
+        if not np.allclose(mix, found[0], rtol=0, atol=1e-12):
+            msg = "the models have different observed mixes"
+            hint = "give the shares as {class: share}"
+            raise ParameterError(
+                msg, found=f"models {models[0].group['model']!r} and {log.group['model']!r}", hint=hint
+            )
+    return found[0]
+
+
+@dataclass(frozen=True)
+class _Line:
+    """Some models along the line between two mixes."""
+
+    metric: Metric
+    models: list[ClassLog]
+    first: Floats
+    last: Floats
+    classes: NDArray[np.bool_]
+    beta: float
+    cost: Floats
+
+    def values(self, places: Floats) -> Floats:
+        """Return the values, of shape (models, places); higher is better, undefined is -inf."""
+        priors = np.outer(1 - places, self.first) + np.outer(places, self.last)
+        found = [
+            value_of(
+                self.metric.name, Mix.of(priors, rates_of(log.total), self.classes, self.beta, self.cost)
+            )[:, 0]
+            for log in self.models
+        ]
+        values = better_sign(self.metric) * np.array(found)
+        return np.asarray(np.where(np.isnan(values), -np.inf, values))
+
+    def best(self, values: Floats) -> NDArray[np.bool_]:
+        """Return which models are as good as the best at each place, but for rounding."""
+        most = values.max(axis=0)
+        with np.errstate(invalid="ignore"):
+            return np.asarray((values == most) | (most - values <= rounding(self.metric, most)))
+
+    def borders(self) -> Floats:
+        """Return the places where the best model may change."""
+        if self.metric.name in _LINEAR:
+            start, end = self.values(np.array([0.0, 1.0])).T
+            with np.errstate(all="ignore"):
+                gaps = [np.subtract.outer(side, side) for side in (start, end)]
+                places = np.unique(gaps[0] / (gaps[0] - gaps[1]))
+            return np.asarray(places[(places > 0) & (places < 1)])
+        return changes_of_best(lambda places: self.best(self.values(places)).argmax(axis=0), _GRID)
+
+    def ranges(self) -> Iterator[dict[str, Any]]:
+        """Yield the ranges, neighbours with the same best models joined."""
+        ends = np.concatenate([[0.0], self.borders(), [1.0]])
+        low, high = ends[:-1], ends[1:]
+        # Models that are equal in a whole range are so at three places of it.
+        inside = np.stack([self.best(self.values(low + (high - low) * part)) for part in (0.25, 0.5, 0.75)])
+        equal = np.asarray(inside.all(axis=0))
+        defined = np.asarray(np.isfinite(self.values((low + high) / 2)).any(axis=0))
+        names = [log.group["model"] for log in self.models]
+        begin = 0.0
+        for place, stop in enumerate(high):
+            tied = sorted(
+                (name for name, holds in zip(names, equal[:, place], strict=True) if holds), key=_null_first
+            )
+            after = place + 1
+            if (
+                after < len(high)
+                and (equal[:, place] == equal[:, after]).all()
+                and defined[place] == defined[after]
+            ):
+                continue
+            known = tied if defined[place] else []
+            yield {"start": begin, "end": stop, "model": known[0] if known else None, "tied": known}
+            begin = stop
+
+
+def _null_first(name: str | None) -> tuple[bool, str]:
+    return name is not None, name or ""

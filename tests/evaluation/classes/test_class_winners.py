@@ -1,0 +1,128 @@
+"""The winners along a line are those of a brute force at 20,001 mixes."""
+
+import numpy as np
+import polars as pl
+import pytest
+
+import nci_frames as nf
+
+METRICS = ["accuracy", "expected_cost", "balanced_accuracy", "macro_f_beta", "weighted_f_beta",
+           "macro_precision", "kappa", "mcc"]  # fmt: skip
+
+
+def counts_of(models, classes=3, seed=0):
+    """Class counts of models that are good at other classes each."""
+    rng = np.random.default_rng(seed)
+    rows = []
+    for model in models:
+        rates = rng.dirichlet(np.ones(classes), classes) * 0.6 + 0.4 * np.eye(classes)
+        for label in range(classes):
+            drawn = rng.multinomial(rng.integers(20, 200), rates[label])
+            rows += [(model, label, decision, int(n)) for decision, n in enumerate(drawn)]
+    return pl.DataFrame(rows, schema=["model", "label", "decision", "rows"], orient="row")
+
+
+def brute(counts, metric, mixes, cost):
+    """The value of each model at each mix, by one projection: (models, mixes)."""
+    names = [f"{n:05}" for n in range(len(mixes))]
+    priors = {name: dict(enumerate(mix)) for name, mix in zip(names, mixes, strict=True)}
+    table = nf.project_classes(counts, priors=priors, metrics=metric, cost=cost)
+    values = table["value"].to_numpy().reshape(counts["model"].n_unique(), -1)
+    return -values if metric == "expected_cost" else values
+
+
+@pytest.mark.parametrize("metric", METRICS)
+@pytest.mark.parametrize(("models", "classes"), [("ab", 3), ("abcdef", 5)])
+def test_winners_are_those_at_many_mixes(metric, models, classes):
+    rng = np.random.default_rng(7)
+    counts = counts_of(models, classes, seed=3)
+    first, last = rng.dirichlet(np.ones(classes), 2)
+    cost = {(a, b): abs(a - b) for a in range(classes) for b in range(classes)}
+    found = nf.class_winners(
+        counts, metric=metric, start=dict(enumerate(first)), end=dict(enumerate(last)), cost=cost, beta=1.0
+    )
+    assert found["start"][0] == 0
+    assert found["end"][-1] == 1
+    assert found["start"][1:].to_list() == found["end"][:-1].to_list()
+    places = np.linspace(0, 1, 301)
+    values = brute(counts, metric, np.outer(1 - places, first) + np.outer(places, last), cost)
+    row = np.searchsorted(found["end"], places).clip(max=len(found) - 1)
+    names = sorted(models)
+    for place, at, of_models in zip(places, row, values.T, strict=True):
+        mine = of_models[names.index(found["model"][int(at)])]
+        near = np.abs(np.array([*found["start"], *found["end"]]) - place).min() < 1e-9
+        assert mine == pytest.approx(of_models.max(), abs=1e-9 if near else 1e-13)
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("metric", ["accuracy", "macro_f_beta", "mcc"])
+def test_winners_are_those_at_20_001_mixes(metric):
+    models, classes = [f"m{n:02}" for n in range(12)], 4
+    counts = counts_of(models, classes, seed=6)
+    first, last = np.array([0.94, 0.02, 0.02, 0.02]), np.array([0.02, 0.02, 0.02, 0.94])
+    found = nf.class_winners(counts, metric=metric, start=dict(enumerate(first)), end=dict(enumerate(last)))
+    places = np.linspace(0, 1, 20_001)
+    rates = counts["rows"].to_numpy().reshape(len(models), classes, classes)
+    rates = rates / rates.sum(axis=2, keepdims=True)
+    priors = np.outer(1 - places, first) + np.outer(places, last)
+    joint = priors[:, None, :, None] * rates
+    right = np.diagonal(joint, axis1=2, axis2=3)
+    decided = joint.sum(axis=2)
+    if metric == "accuracy":
+        values = right.sum(axis=2)
+    elif metric == "macro_f_beta":
+        values = (2 * right / (decided + priors[:, None])).mean(axis=2)
+    else:
+        chance = (decided * priors[:, None]).sum(axis=2)
+        spread = (1 - (decided**2).sum(axis=2)) * (1 - (priors**2).sum(axis=1))[:, None]
+        values = (right.sum(axis=2) - chance) / np.sqrt(spread)
+    best = values.argmax(axis=1)
+    mine = [models.index(name) for name in found["model"]]
+    assert (np.array(mine)[np.searchsorted(found["end"], places).clip(max=len(mine) - 1)] == best).all()
+    assert found["model"].n_unique() > 1
+
+
+def test_equal_models_are_tied_and_the_first_is_named():
+    counts = counts_of("a")
+    same = pl.concat([counts.with_columns(model=pl.lit(name)) for name in "cab"])
+    found = nf.class_winners(same, metric="macro_f_beta", start="uniform", end="observed")
+    assert found.rows() == [(0.0, 1.0, "a", ["a", "b", "c"])]
+    other = pl.concat([same, counts_of("z", seed=9)])
+    for metric in ("accuracy", "mcc"):
+        ends = {"start": {0: 1.0, 1: 0.0, 2: 0.0}, "end": {0: 0.0, 1: 0.5, 2: 0.5}}
+        tied = nf.class_winners(other, metric=metric, **ends)["tied"].to_list()
+        assert all(each in (["a", "b", "c"], ["z"]) for each in tied)
+
+
+def test_groups_are_compared_each_for_itself_and_undefined_is_nobody():
+    counts = counts_of("ab").with_columns(country=pl.lit("at"))
+    lacking = counts.with_columns(
+        pl.when(pl.col("label") == 2).then(0).otherwise("rows").alias("rows"), country=pl.lit("de")
+    )
+    uniform = dict.fromkeys(range(3), 1 / 3)
+    found = nf.class_winners(
+        pl.concat([counts, lacking]), metric="accuracy", start={0: 0.5, 1: 0.5, 2: 0.0}, end=uniform
+    )
+    assert found.columns == ["country", "start", "end", "model", "tied"]
+    alone = nf.class_winners(
+        counts.drop("country"), metric="accuracy", start={0: 0.5, 1: 0.5, 2: 0.0}, end=uniform
+    )
+    assert found.filter(country="at").drop("country").rows() == alone.rows()
+    nobody = found.filter(country="de").drop("country").rows()
+    assert nobody == [(0.0, 1.0, None, [])]
+
+
+@pytest.mark.parametrize(
+    ("options", "told"),
+    [
+        ({"metric": "precision"}, "one of each class"),
+        ({"metric": "macro"}, "unknown metric"),
+        ({"start": {0: 1.0}}, "missing: 1, 2"),
+        ({"end": {"s": {0: 1.0, 1: 0.0, 2: 0.0}, "t": {0: 1.0, 1: 0.0, 2: 0.0}}}, "must be one mix"),
+        ({"start": "observed"}, "different observed mixes"),
+        ({"metric": "expected_cost"}, "needs costs"),
+    ],
+)
+def test_what_has_no_line_is_refused(options, told):
+    with pytest.raises(nf.ParameterError, match=told):
+        nf.class_winners(counts_of("ab"), **{"metric": "mcc", "start": "uniform", "end": "uniform"} | options)
