@@ -13,6 +13,7 @@ from .counting.thresholds.grids import uniform_thresholds as uniform_thresholds
 from .counting.count import count_confusion as count_confusion
 from .counting.count import count_scores as count_scores
 from .counting.count_classes import count_classes as count_classes
+from .counting.drawing.draw_labels import draw_labels as draw_labels
 from .counting.exact_file import sink_exact_counts as sink_exact_counts
 from .counting.pairs import compare_auc as compare_auc
 from .counting.pairs import count_pairs as count_pairs

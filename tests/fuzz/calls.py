@@ -146,6 +146,7 @@ def calls() -> dict[str, Call]:
         Call("merge_counts", (counts, counts), {}, "counts"),
         Call("count_scores", (rows.drop("unit", "label"),), {"thresholds": grid}, "predictions"),
         Call("plan_labels", (scores,), {**labels, "pilot": counts}, "score counts"),
+        Call("draw_labels", (rows, nf.plan_labels(scores, pilot=counts, **labels)), {"model": "forest"}),
         Call("expected_half_widths", (scores,), {**labels, "pilot": counts}, "score counts"),
         Call("estimate_prevalence", (counts, scores), {}, "reference"),
         Call("correct_partial_labels", (counts, scores), {}, "counts"),

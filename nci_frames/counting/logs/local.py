@@ -241,6 +241,9 @@ def open_files(found: Found, where: str, needed: Mapping[str, str]) -> OpenedLog
         frame = _scan(files, schemas, types, needed)
     except pl.exceptions.PolarsError as error:  # a decimal of more digits than Polars has
         raise SourceError.unreadable(dict.fromkeys(footers, first_line(error))) from error
+    of_all = set.intersection(*(set(footers[file.path].schema) for file in files))
+    shared = [column for column in footers[files[0].path].schema if column in of_all]
+    every = {**needed, **{column: "column" for column in (*shared, *files[0].keys) if column not in needed}}
     return OpenedLog(
         frame,
         where,
@@ -252,6 +255,7 @@ def open_files(found: Found, where: str, needed: Mapping[str, str]) -> OpenedLog
         folder=None if all(Path(file.path).is_absolute() for file in files) else str(Path.cwd()),
         warnings=tuple(warned),
         checksums=PageChecksums([file.path for file in files if not is_csv(file.path)], list(inside)),
+        whole=None if len(every) == len(needed) else partial(open_files, found, where, every),
     )
 
 

@@ -74,6 +74,8 @@ class OpenedLog:
     warnings: tuple[UserWarning, ...] = ()
     #: Whether the pages of the files are those that were written is known after the first reading.
     checksums: PageChecksums = field(default_factory=PageChecksums)
+    #: Opens the same files with all columns that they share, where only some were opened.
+    whole: Callable[[], "OpenedLog"] | None = None
     #: The rows, if another engine has them; ``frame`` then has only their columns.
     elsewhere: Elsewhere | None = None
 

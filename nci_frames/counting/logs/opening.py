@@ -151,6 +151,7 @@ def _open_list(
         rows=sum(r for r in rows if r is not None) if None not in rows else None,
         stored={name: scan for part in parts for name, scan in part.stored.items()},
         has_frames=bool(frames),
+        whole=None,
         warnings=(*(told for part in parts for told in part.warnings), *warned),
     )
 

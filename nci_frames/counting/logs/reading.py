@@ -66,6 +66,11 @@ class Scan:
         object.__setattr__(self, "located", self.prepare(self.source.frame))
         object.__setattr__(self, "raw", self.located.drop(FILE, strict=False))
 
+    def whole(self) -> pl.LazyFrame:
+        """Return ``raw`` with all columns of the log; without labels, a column ``label`` is its own."""
+        source = self.source if self.source.whole is None else self.source.whole()
+        return self.prepare(source.frame, schema=source.schema(), whole=True).drop(FILE, strict=False)
+
     @property
     def weighted(self) -> bool:
         """Whether each row has a weight."""

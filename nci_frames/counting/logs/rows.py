@@ -94,6 +94,11 @@ class Roles:
         return {column: role for column, role in roles if column is not None}
 
 
+def other_columns(schema: pl.Schema, columns: Roles) -> list[str]:
+    """Return the columns of a log that play no part."""
+    return [name for name in schema if name not in columns.needed() and name != FILE]
+
+
 def raw_predictions(
     frame: pl.LazyFrame,
     schema: pl.Schema,
@@ -102,23 +107,30 @@ def raw_predictions(
     *,
     once: bool = False,
     wide: bool = False,
+    whole: bool = False,
 ) -> pl.LazyFrame:
     """Bring a log to the columns of predictions, and say of each row why it is not valid.
 
     If *once*, the log is scanned once, whatever memory that takes: it may be a stream. If *wide*, the scores
-    of each model stay a column, ``score_name`` of its place, and only labels are looked at.
+    of each model stay a column, ``score_name`` of its place, and only labels are looked at. If *whole*, all
+    columns of the log are kept that play no part.
     """
     # The precision of the log, in which scores and thresholds are compared.
     single = all(schema[column] == pl.Float32 for column in columns.scores.values())
     precision = pl.Float32() if single else pl.Float64()
     file = [FILE] if FILE in frame.collect_schema() else []
+    others = other_columns(schema, columns) if whole else []
+    # Without labels, a column of that name is one of the others.
+    labels = (
+        [] if whole and columns.label is None else [_labels(columns.label, schema, positive).alias("label")]
+    )
     named: list[pl.Expr] = [
         *(unflagged(column).pipe(_key, schema[column]).alias(key) for key, column in columns.keys.items()),
-        _labels(columns.label, schema, positive).alias("label"),
+        *labels,
         *([unflagged(columns.weight).cast(pl.Float64).alias("weight")] if columns.weight else []),
         *([unflagged(columns.unit).pipe(_key, schema[columns.unit]).alias("unit")] if columns.unit else []),
         _label_reason(columns.label, schema, positive).alias(REASON),
-        *map(pl.col, file),
+        *map(pl.col, (*file, *others)),
     ]
     if wide:
         scores = enumerate(columns.scores.values())
@@ -136,7 +148,7 @@ def raw_predictions(
         size = len(models) if once else _SCORES_AT_ONCE
         parts = [models[place : place + size] for place in range(0, len(models), size)]
         long = pl.concat([_long(frame, named, precision, dict(part)) for part in parts])
-    names = ("model", *columns.keys, "label", "score", "weight", "unit", REASON, FILE)
+    names = dict.fromkeys(("model", *columns.keys, "label", "score", "weight", "unit", *others, REASON, FILE))
     there = long.collect_schema()
     reason = _reason(weighted=columns.weight is not None).alias(REASON)
     return long.with_columns(reason).select(name for name in names if name in there)

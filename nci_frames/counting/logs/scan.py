@@ -172,6 +172,9 @@ def scan_of_rows(log: Predictions) -> Scan:
     """
     scan = scan_of(log) if isinstance(log, pl.LazyFrame) else None
     if scan is not None:
+        there = [name for name in scan.raw.collect_schema() if not name.startswith("__")]
+        if "score" not in there:
+            raise SchemaError.missing_column("score", "score", scan.source.where, there)
         return scan
     frame = frame_source(log)
     names = frame.schema().names()

@@ -7,6 +7,7 @@ of a text, or a whole number as it is, then the finaliser of SplitMix64.
 import functools
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -16,6 +17,7 @@ from nci_frames.base.arguments import check_whole
 from nci_frames.base.errors import ParameterError
 from nci_frames.counting.logs.opening import Predictions
 from nci_frames.counting.logs.reading import predictions_of
+from nci_frames.counting.logs.row_hashes import mixed
 from nci_frames.counting.logs.rows import REASON
 from nci_frames.counting.logs.scan import scan_behind
 from nci_frames.counting.logs.scan_classes import class_scan_behind, is_of_classes
@@ -86,12 +88,12 @@ def unit_buckets(predictions: Predictions, /, *, buckets: int = 256) -> pl.LazyF
 
 
 def _with_bucket(
-    frame: pl.LazyFrame, *, prepare: Callable[..., pl.LazyFrame], buckets: int, wide: bool = False
+    frame: pl.LazyFrame, *, prepare: Callable[..., pl.LazyFrame], buckets: int, **options: Any
 ) -> pl.LazyFrame:
     bucket = pl.col("unit").map_batches(
         functools.partial(bucket_of_units, buckets=buckets), return_dtype=pl.Int64, is_elementwise=True
     )
-    return prepare(frame, wide=wide).with_columns(bucket=bucket)
+    return prepare(frame, **options).with_columns(bucket=bucket)
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,7 +131,7 @@ def unit_sizes(predictions: Predictions) -> UnitSizes:
 
 def bucket_of_units(units: pl.Series, buckets: int) -> pl.Series:
     """Return the bucket of each unit; null stays null."""
-    hashed = _mixed(_fnv1a(units) if units.dtype == pl.String else _as_64_bits(units))
+    hashed = mixed(_fnv1a(units) if units.dtype == pl.String else _as_64_bits(units))
     numbers = pl.Series((hashed % np.uint64(buckets)).astype(np.int64))
     return pl.select(pl.when(units.is_not_null()).then(numbers)).to_series().rename(units.name)
 
@@ -154,10 +156,3 @@ def _fnv1a(texts: pl.Series) -> NDArray[np.uint64]:
             return hashes
         hashes[going] = (hashes[going] ^ letters[place]) * _FNV_PRIME
         place = place + 1
-
-
-def _mixed(values: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    """Spread every bit of the input over all bits of the output."""
-    values = (values ^ (values >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    values = (values ^ (values >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return values ^ (values >> np.uint64(31))

@@ -1,0 +1,1 @@
+"""Plans of labels -> the rows to label."""

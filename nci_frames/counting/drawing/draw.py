@@ -1,0 +1,49 @@
+"""What is drawn from which rows."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from nci_frames.base.errors import ParameterError
+from nci_frames.counting.logs.reading import Scan
+from nci_frames.counting.logs.rows import REASON
+
+Rows = NDArray[np.int64]
+
+BATCH_ROWS = 1 << 17
+
+
+@dataclass(frozen=True, slots=True)
+class Draw:
+    """What to draw from which rows."""
+
+    scan: Scan
+    #: All columns, also of invalid rows.
+    rows: pl.LazyFrame
+    plan: pl.DataFrame
+    seed: int
+    model: str | None
+
+    def batches(self, rows_by_code: dict[int, int], columns: list[str]) -> Iterator[pl.DataFrame]:
+        """Read some columns of the valid rows; count all rows by the code of their validity."""
+        rows = self.rows.select(*columns, REASON)
+        for batch in self.scan.batches(rows, chunk_size=BATCH_ROWS, maintain_order=False):
+            yield self.scan.valid(batch, rows_by_code).drop(REASON)
+        self.scan.need_all_rows(rows_by_code)
+
+    def need_rows(self, counted: Rows) -> None:
+        """Raise ParameterError unless the strata have the rows that the plan says."""
+        planned = self.plan["rows"].to_numpy()
+        if (counted != planned).any():
+            place = int((counted != planned).argmax())
+            msg = "the plan is that of another log: its ranges have other rows"
+            found = f"{counted[place]:,} rows in range {place}, and {planned[place]:,} in the plan"
+            hint = "plan again, for the log to draw from, with its scan and model"
+            raise ParameterError(msg, where=self.scan.source.where, found=found, hint=hint)
+
+    def stream(self, stratum: int) -> np.random.Generator:
+        """Return the random stream of a stratum."""
+        return np.random.Generator(np.random.PCG64(np.random.SeedSequence([self.seed, stratum])))

@@ -1,0 +1,142 @@
+"""Rows of strata of scores, drawn in bounded memory: the same for the same rows in any files.
+
+The rows of a stratum have an order that depends on their contents alone: that of their hashes. Which places
+in it are drawn depends on the seed. A first pass counts the rows of each stratum by the first bits of a hash,
+in cells; of the cells in which a drawn place lies, a second pass keeps the rows, which are then put in order.
+The hash of the cells is that of numbers, which is quick. Where too many rows have the same numbers, it is
+that of all columns.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from nci_frames.base.errors import ParameterError, SourceError
+from nci_frames.base.messages import listed
+from nci_frames.counting.drawing.draw import Draw, Rows
+from nci_frames.counting.logs.row_hashes import hash_rows, is_quick
+from nci_frames.counting.logs.rows import REASON
+
+#: Cells of all strata together: about as many as rows, within these limits; and of one stratum.
+_FEWEST_CELLS, _CELLS, _MOST_CELLS = 1 << 12, 1 << 22, 1 << 18
+#: More rows of the cells of drawn places are not kept, unless all columns have been looked at.
+_MOST_KEPT = 1 << 18
+
+
+def drawn_rows(draw: Draw, told: dict[int, int]) -> pl.DataFrame:
+    """Return the rows that are drawn; the rows of the log are counted in *told* by their validity."""
+    first = np.concatenate([[0], draw.plan["rows"].to_numpy().cumsum()])
+    schema = draw.rows.collect_schema()
+    columns = [name for name in schema if name not in ("model", REASON)]
+    quick = [name for name in columns if is_quick(schema[name])]
+    cells = _Cells(draw, quick, told)
+    draw.need_rows(cells.of_strata)
+    places = np.concatenate(
+        [
+            first[k] + draw.stream(k).choice(rows, labels, replace=False)
+            for k, (rows, labels) in enumerate(draw.plan.select("rows", "labels").iter_rows())
+        ]
+    )
+    if cells.rows_beside(places) > max(_MOST_KEPT, 8 * len(places)) and len(quick) < len(columns):
+        cells = _Cells(draw, columns, {})
+    return cells.rows_at(places)
+
+
+@dataclass(frozen=True)
+class _Cells:
+    """The rows of all strata, counted by the first bits of the hash of some columns."""
+
+    draw: Draw
+    hashed: list[str]
+    told: dict[int, int]
+
+    @cached_property
+    def bits(self) -> int:
+        """So many bits of the hash number the cells of a stratum."""
+        wanted = min(_CELLS, max(_FEWEST_CELLS, int(self.draw.plan["rows"].sum())))
+        return max(min(wanted // len(self.draw.plan), _MOST_CELLS).bit_length() - 1, 1)
+
+    @cached_property
+    def counts(self) -> Rows:
+        """The rows of each cell."""
+        counts = np.zeros(len(self.draw.plan) << self.bits, np.int64)
+        columns = list(dict.fromkeys(["model", "score", *self.hashed]))
+        for _, cell in self._batches(columns, self.told):
+            np.add.at(counts, cell, 1)
+        return counts
+
+    @cached_property
+    def ends(self) -> Rows:
+        """The rows of each cell and all before it."""
+        found: Rows = self.counts.cumsum()
+        return found
+
+    @property
+    def of_strata(self) -> Rows:
+        """The rows of each stratum."""
+        found: Rows = self.counts.reshape(len(self.draw.plan), -1).sum(axis=1)
+        return found
+
+    def rows_beside(self, places: Rows) -> int:
+        """Return how many rows are in the cells of some places."""
+        return int(self.counts[np.unique(np.searchsorted(self.ends, places, side="right"))].sum())
+
+    def rows_at(self, places: Rows) -> pl.DataFrame:
+        """Return the rows at some places in the order of their cells and hashes, with the stratum of each."""
+        chosen = np.zeros(len(self.counts), np.bool_)
+        cells = np.searchsorted(self.ends, places, side="right")
+        chosen[cells] = True
+        kept = []
+        columns = [name for name in self.draw.rows.collect_schema() if name != REASON]
+        for rows, cell in self._batches(columns, {}):
+            mine = chosen[cell]
+            if mine.any():
+                some = rows.filter(pl.Series(mine))
+                kept.append(
+                    _once(
+                        some.with_columns(
+                            __cell=cell[mine], __hash=hash_rows(some), __copies=pl.lit(1, pl.Int64)
+                        )
+                    )
+                )
+        found = _once(pl.concat(kept)).sort("__cell", "__hash")
+        # Equal rows are kept once, with their number.
+        here = found["__copies"].to_numpy().cumsum()
+        wanted = np.flatnonzero(chosen)
+        before = np.concatenate([[0], self.counts[wanted].cumsum()])
+        if here[-1] != before[-1]:
+            msg = "the source gives other rows when it is read again"
+            hint = "collect what can be read only once"
+            raise SourceError(msg, where=self.draw.scan.source.where, hint=hint)
+        offset = before[np.searchsorted(wanted, cells)] + places - (self.ends - self.counts)[cells]
+        drawn: pl.DataFrame = found[np.searchsorted(here, offset, side="right")]
+        stratum = pl.col("__cell") // (1 << self.bits)
+        return drawn.select(pl.exclude("__cell", "__hash", "__copies"), stratum=stratum.cast(pl.Int64))
+
+    def _batches(self, columns: list[str], told: dict[int, int]) -> Iterator[tuple[pl.DataFrame, Rows]]:
+        """Yield some columns of the rows of the model, and the cell of each row."""
+        lower = self.draw.plan["score_lower"].to_numpy()
+        models: set[object] = set()
+        for batch in self.draw.batches(told, columns):
+            rows = batch
+            if self.draw.model is not None:
+                rows = batch.filter(pl.col("model") == self.draw.model)
+            else:
+                models.update(batch["model"].unique())
+                if len(models) > 1:
+                    msg = "the log has several models: say by whose scores it was planned"
+                    raise ParameterError(msg, found=listed(map(repr, models), 20), hint="model=...")
+            score = rows["score"].to_numpy()
+            # Compared in the precision of the score, as everywhere.
+            stratum = np.searchsorted(lower.astype(score.dtype), score, side="right") - 1
+            hashes: NDArray[np.uint64] = hash_rows(rows.select(self.hashed))
+            yield rows, (stratum << self.bits) + (hashes >> np.uint64(64 - self.bits)).astype(np.int64)
+
+
+def _once(rows: pl.DataFrame) -> pl.DataFrame:
+    copies = pl.col("__copies").sum()
+    return rows.group_by("__cell", "__hash").agg(pl.exclude("__copies").first(), copies).select(rows.columns)
