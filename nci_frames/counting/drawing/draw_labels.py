@@ -127,7 +127,11 @@ def _checked_plan(plan: pl.DataFrame) -> pl.DataFrame:
 def _whole(scan: Scan) -> pl.LazyFrame:
     """Return all columns of the log, beside those of predictions."""
     rows = scan.whole()
-    names = list(rows.collect_schema())
+    names = rows.collect_schema()
+    for name, dtype in names.items():
+        if dtype == pl.Object:
+            wanted = "of a type that Polars can compare"
+            raise SchemaError.wrong_type(name, scan.source.where, "Object", wanted)
     for name in _ADDED:
         if name in names:
             hint = "rename the column in the log"
