@@ -21,9 +21,8 @@ LABEL = "segment"
 
 #: What the table shows of ``segment_ranks``.
 _SHOWN = (
-    "positives", "value", "lower", "upper", "supported", "observed_prevalence", "own_value",
-    "difference", "due_to_prevalence", "due_to_rates", "due_to_rates_lower", "due_to_rates_upper", "adjusted",
-    "effect", "verdict",
+    "positives", "value", "lower", "upper", "supported", "observed_prevalence", "difference", "due_to_rates",
+    "due_to_rates_lower", "due_to_rates_upper", "adjusted", "verdict",
 )  # fmt: skip
 
 
@@ -37,7 +36,7 @@ def segment_numbers(comparison: Comparison, models: Sequence[str], /) -> dict[st
     names       of each key its value in every segment as text; null where it is missing
     labels      how charts name the segments
     table       the columns of ``rank_segments`` that are shown, those of the segments not tested null, and
-                ``verdict``, ``best`` (the best model there) and ``field`` (the prevalence in the field)
+                ``verdict`` and ``field`` (the prevalence in the field)
     models      the models that charts show, by their place among all
     points      of each of these ``[tp, fp, positives, negatives]``, each a list over the segments
     prevalence  the prevalences of the charts
@@ -48,22 +47,18 @@ def segment_numbers(comparison: Comparison, models: Sequence[str], /) -> dict[st
         return None
     keys = list(comparison.segments)
     rows = worst_first(comparison)
-    best = _best(comparison)
-    joined = rows.join(best, on=keys, how="left", nulls_equal=True, maintain_order="left")
     if comparison.field is not None:
         field = comparison.field.select(*keys, field="prevalence")
-        joined = joined.join(field, on=keys, how="left", nulls_equal=True, maintain_order="left")
+        rows = rows.join(field, on=keys, how="left", nulls_equal=True, maintain_order="left")
     names = sorted(comparison.points["model"].unique())
-    shown = [name for name in _SHOWN if name in joined.columns]
-    more = [name for name in ("best", "field") if name in joined.columns]
-    table = finite(joined.select(*shown, *more))
+    table = finite(rows.select(name for name in (*_SHOWN, "field") if name in rows.columns))
     return {
         "keys": keys,
-        "names": [[None if value is None else str(value) for value in joined[key].to_list()] for key in keys],
-        "labels": [drawable(label) for label in joined.select(segment_labels(joined, keys))[LABEL]],
+        "names": [[None if value is None else str(value) for value in rows[key].to_list()] for key in keys],
+        "labels": [drawable(label) for label in rows.select(segment_labels(rows, keys))[LABEL]],
         "table": packed(table.to_dicts()),
         "models": [names.index(model) for model in models],
-        "points": [_points(points.filter(model=model), joined.select(keys)) for model in models],
+        "points": [_points(points.filter(model=model), rows.select(keys)) for model in models],
         "prevalence": comparison.answer_prevalences,
     }
 
@@ -78,8 +73,8 @@ def worst_first(comparison: Comparison, /) -> pl.DataFrame:
         if points is None:
             return rows.with_columns(verdict=pl.lit("not tested"))
         classes = points.group_by(keys).agg(pl.col("positives", "observed_prevalence").max())
-        joined = rows.join(classes, on=keys, how="left", nulls_equal=True, maintain_order="left")
-        return joined.with_columns(verdict=pl.lit("not tested"))
+        rows = rows.join(classes, on=keys, how="left", nulls_equal=True, maintain_order="left")
+        return rows.with_columns(verdict=pl.lit("not tested"))
     worse = is_worse(comparison)
     return ranks.with_columns(
         verdict=pl.when(pl.col("value").is_null())
@@ -122,22 +117,6 @@ def segment_labels(frame: pl.DataFrame, keys: Sequence[str], /) -> pl.Expr:
         text = text.str.replace_all("·", "··") if len(keys) > 1 else text
         texts.append(text.fill_null(missing_name(frame[key])))
     return pl.concat_str(texts, separator=" · ").alias(LABEL)
-
-
-def _best(comparison: Comparison) -> pl.DataFrame:
-    """Return the best model of each segment at the threshold: at the prevalence of the table, or its own."""
-    keys = list(comparison.segments)
-    own = comparison.field_projection
-    ranked = own if own is not None else comparison.segment_projection
-    if ranked is None:
-        return pl.DataFrame(schema={**dict.fromkeys(keys, pl.String), "best": pl.String})
-    rows = ranked.filter(metric="f_beta", beta=comparison.main_beta, rank=1)
-    if own is None:
-        rows = rows.filter(prevalence=comparison.middle_prevalence)
-    if "supported" in rows.columns:
-        rows = rows.filter("supported")
-    tied = pl.when(pl.len() > 1).then(pl.format("{} (a tie of {})", pl.col("model").min(), pl.len()))
-    return rows.group_by(keys).agg(best=tied.otherwise(pl.col("model").min()))
 
 
 def _points(points: pl.DataFrame, segments: pl.DataFrame) -> list[list[float | None]]:

@@ -17,10 +17,12 @@
     }
     nci.chartBoxes.forEach((box) => nci.showLive(box));
   };
-  /** @type {(name: Axis, place: number) => void} */
-  const set = (name, place) => {
+  /** @type {(name: Axis, place: number, written?: number) => void} */
+  const set = (name, place, written = 0) => {
     state[name] = place;
-    const words = name === "prevalence" ? inWords(eta()) : data.asked.words[place];
+    const moved = written > 0 && Math.abs(written / eta() - 1) > 1e-5;
+    const there = inWords(eta()) + (moved ? `, the computed place nearest to ${written}` : "");
+    const words = name === "prevalence" ? there : data.asked.words[place];
     const slider = $(`${name}-slider`);
     slider.value = String(place);
     slider.setAttribute("aria-valuetext", words);
@@ -44,7 +46,7 @@
   }
   $("prevalence-number").addEventListener("change", (event) => {
     const value = Number(/** @type {HTMLInputElement} */ (event.target).value);
-    set("prevalence", value > 0 ? nearest(value) : state.prevalence);
+    set("prevalence", value > 0 ? nearest(value) : state.prevalence, value);
   });
   for (const chip of chips) chip.addEventListener("click", () => set("prevalence", nearest(Number(chip.dataset.prevalence))));
   nci.startControls = () => {

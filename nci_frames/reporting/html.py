@@ -87,7 +87,8 @@ def render_report(comparison: Comparison, /, **more: Any) -> str:
 def _offered(comparison: Comparison, scenarios: Mapping[str, float]) -> tuple[list[tuple[str, float]], float]:
     """Return the prevalences that the page offers by name, and the one at which it opens.
 
-    Of the scenarios, the powers of ten and the log's own it offers those that it covers.
+    Of the scenarios, the powers of ten and the log's own it offers those that it covers. It opens at what was
+    asked, at the first scenario of which the log can tell the value, or at the log's own.
     """
     low, high = comparison.prevalence_range
     own = [] if comparison.observed_prevalence is None else [("observed", comparison.observed_prevalence)]
@@ -96,8 +97,17 @@ def _offered(comparison: Comparison, scenarios: Mapping[str, float]) -> tuple[li
         [(name, eta) for name, eta in named if low <= eta <= high]
         for named in (scenarios.items(), [*tens, *own])
     )
-    first = asked[0][1] if asked and comparison.question.prevalence is None else comparison.asked_prevalence
+    first = comparison.asked_prevalence
+    if asked and comparison.question.prevalence is None:
+        told = (eta for _, eta in asked if _tells(comparison, eta))
+        first = next(told, asked[0][1])
     return [*asked, *more], first
+
+
+def _tells(comparison: Comparison, prevalence: float) -> bool:
+    """Return whether the log can tell the value of the best model there."""
+    (answer,) = comparison.answers([prevalence], tested=False)
+    return bool(answer.models["supported"][0])
 
 
 def _legend(models: Sequence[str]) -> list[dict[str, str]]:

@@ -35,15 +35,11 @@
     ["verdict", "verdict", plain("verdict")],
     ["positives", "positives", plain("positives", (value) => value.toLocaleString("en"))],
     ["value", table.dataset.value, (i) => value(i) + doubt(i)],
-    ["best", "best there", plain("best")],
     ["observed_prevalence", "own prevalence", plain("observed_prevalence", nci.formatGrid)],
     ["field", "prevalence in the field", plain("field", nci.formatGrid)],
-    ["own_value", table.dataset.own, plain("own_value", nci.formatValue)],
     ["difference", "difference from the rest", plain("difference", part)],
-    ["due_to_prevalence", "due to class balance", plain("due_to_prevalence", part)],
     ["due_to_rates", "due to the model", range("due_to_rates", "due_to_rates_", part)],
     ["adjusted", "adjusted p", plain("adjusted", short)],
-    ["effect", "distance of scores", plain("effect", nci.formatValue)],
   ];
   const shown = wanted.filter(([name]) => values[name]);
   const keys = data.keys.map((key, place) => {
@@ -54,7 +50,7 @@
   });
   const all = [...keys, ...shown];
   const numeric = (/** @type {string} */ name) => values[name].some((value) => typeof value === "number");
-  const text = values[keys[0][0]].map((_, i) => [...keys, ["verdict", "", plain("verdict")], ["best", "", plain("best")]]
+  const text = values[keys[0][0]].map((_, i) => [...keys, ["verdict", "", plain("verdict")]]
     .map(([name, , write]) => (values[String(name)] && typeof write === "function" ? write(i) : "")).join("\n").toLowerCase());
 
   let order = Array.from({ length: count }, (_, i) => i);
@@ -119,7 +115,7 @@
       button.className = "sort";
       button.append(title);
       button.addEventListener("click", () => {
-        const first = numeric(name) && !["value", "own_value", "difference", "due_to_rates", "due_to_prevalence"].includes(name) ? -1 : 1;
+        const first = numeric(name) && !["value", "difference", "due_to_rates"].includes(name) ? -1 : 1;
         sorted = { name, sign: sorted?.name === name ? -sorted.sign : first };
         for (const cell of row.cells) cell.removeAttribute("aria-sort");
         head.setAttribute("aria-sort", sorted.sign > 0 ? "ascending" : "descending");

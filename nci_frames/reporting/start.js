@@ -6,7 +6,7 @@
   const system = matchMedia("(prefers-color-scheme: dark)");
   const setTheme = (/** @type {string} */ theme) => {
     root.dataset.theme = theme;
-    button.setAttribute("aria-pressed", String(theme === "dark"));
+    button.textContent = theme === "dark" ? "Light page" : "Dark page";
     nci.paintLegend(theme === "dark");
   };
   setTheme(system.matches ? "dark" : "light");

@@ -57,14 +57,6 @@ def test_of_each_segment_only_what_is_shown_is_projected(tables):
     assert_frame_equal(found.select(expected.columns), expected, check_row_order=False)
 
 
-def test_the_best_model_there_is_that_of_a_ranking(tables, numbers):
-    best = tables.segment_projection.filter(
-        metric="f_beta", beta=1.0, prevalence=tables.middle_prevalence, rank=1
-    )
-    for name, row in zip(numbers["names"][0], unpacked(numbers["table"]), strict=True):
-        assert [row["best"]] == best.filter(pl.col("country").eq_missing(pl.lit(name)))["model"].to_list()
-
-
 def test_the_counts_are_those_of_the_segments(tables, numbers):
     models = sorted(tables.points["model"])
     assert [models[place] for place in numbers["models"]] == ["forest", "logistic"]

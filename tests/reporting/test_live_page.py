@@ -114,6 +114,12 @@ def test_a_number_may_be_written(visit, tables):
     go_to(visit, 0.0123)  # the nearest place at which the answer is known
     assert here(visit) == min(places(visit), key=lambda eta: abs(math.log(eta / 0.0123)))
     assert float(visit.page.input_value("#prevalence-number")) == pytest.approx(here(visit), rel=1e-5)
+    assert visit.page.inner_text("#prevalence-words").endswith("nearest to 0.0123")
+    go_to(visit, 0.000005)
+    assert here(visit) == places(visit)[0]
+    assert "nearest to 0.000005" in visit.page.inner_text("#prevalence-words")
+    go_to(visit, places(visit)[3])
+    assert "nearest" not in visit.page.inner_text("#prevalence-words")
     go_to(visit, 7)  # more than the range: its end is taken
     assert here(visit) == places(visit)[-1]
     go_to(visit, -1)  # no prevalence at all: nothing changes
