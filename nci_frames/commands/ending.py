@@ -4,6 +4,7 @@ import io
 import os
 import sys
 import warnings
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -59,6 +60,9 @@ def _need_environment() -> None:
     if not (threads.isdecimal() and int(threads) > 0):
         msg = "the variable POLARS_MAX_THREADS of the environment must be a whole number above 0"
         raise ParameterError(msg, found=repr(threads))
+    if os.environ.get("POLARS_ENGINE_AFFINITY") == "gpu" and find_spec("cudf_polars") is None:
+        msg = "the variable POLARS_ENGINE_AFFINITY asks for an engine that is not installed"
+        raise ParameterError(msg, found="'gpu', without cudf_polars", hint="unset it")
     try:
         Path.cwd()
     except OSError as error:

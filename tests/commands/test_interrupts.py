@@ -131,7 +131,8 @@ def test_an_interrupt_after_the_work_is_told_as_one():
         ("POLARS_MAX_THREADS", "0", "POLARS_MAX_THREADS of the environment must be a whole number above 0"),
         ("POLARS_MAX_THREADS", "many", "found: 'many'"),
         ("PYTHONOPTIMIZE", "2", "runs without docstrings, which Altair needs"),
-        ("POLARS_ENGINE_AFFINITY", "gpu", None),
+        ("POLARS_ENGINE_AFFINITY", "gpu", "asks for an engine that is not installed"),
+        ("POLARS_ENGINE_AFFINITY", "streaming", None),
     ],
 )
 def test_an_environment_in_which_nothing_works_is_told(variable, value, told):

@@ -40,10 +40,12 @@ _ODD = {
 def _case(seed: int, number: int) -> Case:
     draw = random.Random(f"{seed} environment {number}")
     odd = {name: draw.choice(_ODD[name]) for name in draw.sample(sorted(_ODD), draw.choice([1, 2]))}
+    log = draw.choice(["log.parquet", "log.csv"])
 
     def run(folder: Path) -> str | None:
-        random_log(200).write_parquet(folder / "log.parquet")
-        command = [sys.executable, "-m", "nci_frames", "report", "log.parquet", "-p", "0.1", "-o", "out"]
+        rows = random_log(200)
+        (rows.write_csv if log.endswith("csv") else rows.write_parquet)(folder / log)
+        command = [sys.executable, "-m", "nci_frames", "report", log, "-p", "0.1", "-o", "out"]
         environment = os.environ | {"PYTHONPATH": str(Path(__file__).parents[2])} | odd
         done = subprocess.run(
             [*command, "-s", "country", "--format", "md"],
@@ -56,7 +58,7 @@ def _case(seed: int, number: int) -> Case:
             None if there == (done.returncode == 0) else f"exit code {done.returncode}, and a report: {there}"
         )
 
-    return Case(", ".join(f"{name}={value!r}" for name, value in odd.items()), run)
+    return Case(f"{log}, {', '.join(f'{name}={value!r}' for name, value in odd.items())}", run)
 
 
 CAMPAIGN = Campaign("odd environments", 60, 3, _case, memory=None)
