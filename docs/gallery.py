@@ -175,6 +175,29 @@ PICTURES: dict[str, tuple[str, Callable[[Demo], alt.TopLevelMixin]]] = {
             observed=d.observed,
         ),
     ),
+    "calibration": (
+        "How often scores come true at prevalence 0.1, by isotonic blocks; on the diagonal they hold.",
+        lambda d: nf.chart_calibration(
+            nf.calibration_curve(d.counts, prevalence=0.1).filter(pl.col("model").is_in(MODELS[2:])),
+            models=MODELS,
+        ),
+    ),
+    "decision_curve": (
+        "The net benefit of acting on scores, moved to prevalence 0.01, from a probability on.",
+        lambda d: nf.chart_decision_curve(
+            nf.decision_curve(
+                d.counts,
+                prevalence=0.01,
+                threshold_probabilities=[place / 100 for place in range(100)],
+                adjusted=True,
+            ),
+            models=MODELS,
+        ),
+    ),
+    "cost_curve": (
+        "What decisions by the scores cost at prevalence 0.01, and what the best thresholds would cost.",
+        lambda d: nf.chart_cost_curve(nf.cost_curve(d.counts, prevalence=0.01), models=MODELS),
+    ),
     "segments": (
         "F1 over prevalence in each segment; the observed prevalence is marked.",
         lambda d: nf.chart_segments(

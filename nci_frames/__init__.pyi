@@ -129,6 +129,9 @@ from .evaluation.prevalence.project_traffic import project_traffic as project_tr
 
 # evaluation.probabilities
 from .evaluation.probabilities.adjust import adjust_scores as adjust_scores
+from .evaluation.probabilities.calibration import calibration_curve as calibration_curve
+from .evaluation.probabilities.decisions import cost_curve as cost_curve
+from .evaluation.probabilities.decisions import decision_curve as decision_curve
 from .evaluation.probabilities.decomposition import decompose_scores as decompose_scores
 from .evaluation.probabilities.proper_scores import proper_scores as proper_scores
 
@@ -164,6 +167,9 @@ from .charts.operating_points import chart_pos_fraction as chart_pos_fraction
 from .charts.operating_points import chart_pr as chart_pr
 from .charts.operating_points import chart_roc as chart_roc
 from .charts.parts.theme import dark_chart as dark_chart
+from .charts.probabilities import chart_calibration as chart_calibration
+from .charts.probabilities import chart_cost_curve as chart_cost_curve
+from .charts.probabilities import chart_decision_curve as chart_decision_curve
 from .charts.segments import chart_decomposition as chart_decomposition
 from .charts.segments import chart_segments as chart_segments
 from .charts.tpr_ppv import chart_tpr_ppv as chart_tpr_ppv

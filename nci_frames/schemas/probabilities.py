@@ -38,3 +38,43 @@ SCORE_PARTS = FrameSchema(
     ),
     number("uncertainty", "the loss where every score is the prevalence", _LACKS, minimum=0),
 )
+_WEIGHTED = "the counts are sums of weights"
+CALIBRATION = FrameSchema(
+    "calibration",
+    "calibration_curve(counts, prevalence=...)",
+    MODEL,
+    share("prevalence", "P(y=1) of the rows, in [0, 1]"),
+    share("score_lower", "lowest score of the bin, as logged; on a grid its lowest threshold"),
+    share("score_upper", "highest score of the bin, as logged; on a grid the threshold above it"),
+    share("predicted", "mean score of the rows of the bin at the prevalence"),
+    share("observed", "share of positives among the rows of the bin at the prevalence"),
+    share("share", "share of all rows that the bin has at the prevalence"),
+    share("lower", "the share of positives is at least this, at the level", _WEIGHTED),
+    share("upper", "the share of positives is at most this, at the level", _WEIGHTED),
+)
+DECISIONS = FrameSchema(
+    "decision curve",
+    "decision_curve(counts, prevalence=..., threshold_probabilities=...)",
+    MODEL,
+    _AT,
+    share("threshold_probability", "a row is treated if its score reaches it, in [0, 1)"),
+    number("net_benefit", "eta·TPR - (1-eta)·FPR·t/(1-t), per row", _LACKS),
+    number("treat_all", "the same where every row is treated; where none is, it is 0", _LACKS),
+    number(
+        "interventions_avoided",
+        "(net benefit - treat_all)·(1-t)/t: treatments per row that are saved for the same benefit",
+        f"t is 0, or {_LACKS}",
+    ),
+    number("lower", "the net benefit is at least this, whatever rows lie between thresholds", _LACKS),
+    number("upper", "the net benefit is at most this, whatever rows lie between thresholds", _LACKS),
+)
+COST_CURVE = FrameSchema(
+    "cost curve",
+    "cost_curve(counts, prevalence=...)",
+    MODEL,
+    _AT,
+    share("probability_cost", "eta·c_fn/(eta·c_fn + (1-eta)·c_fp): the share of cost that positives hold"),
+    share("threshold_probability", "c_fp/(c_fp + c_fn): where calibrated scores are to be cut"),
+    share("actual", "normalised cost of cutting the scores there", _LACKS),
+    share("achievable", "normalised cost at the best of all counted thresholds", _LACKS),
+)

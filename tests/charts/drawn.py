@@ -97,6 +97,13 @@ def draw_all(models: tuple[str, ...] = MODELS, among: tuple[str, ...] = ()) -> d
         "pos_fraction": nf.chart_pos_fraction(one, tpr=0.7, log_x=True, **options),
         "tpr_ppv": nf.chart_tpr_ppv(curves, decisions, prevalence=0.01, **options),
         "cost": nf.chart_cost(costs, observed=0.02, **options),
+        "calibration": nf.chart_calibration(nf.calibration_curve(every, prevalence=0.01), **options),
+        "decision_curve": nf.chart_decision_curve(
+            nf.decision_curve(every, prevalence=0.1, threshold_probabilities=[0.0, 0.1, 0.2, 0.6]), **options
+        ),
+        "cost_curve": nf.chart_cost_curve(
+            nf.cost_curve(every, prevalence=0.01, probability_costs=[0.1, 0.5, 0.9]), **options
+        ),
         "uncertainty": nf.chart_precision_uncertainty(
             nf.precision_band(points, prevalence=GRID),
             nf.max_precision_uncertainty(points),

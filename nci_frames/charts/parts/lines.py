@@ -143,7 +143,7 @@ def curves(
         pl.col("lower") < pl.col("upper")
     ).is_empty():
         shade = base.encode(opacity=canvas.opacity(chosen, 0.15, 0.03))
-        band = [canvas.area(shade, "lower", "upper", "band")]
+        band = [canvas.area(shade, "lower", "upper", "band", **({"clip": True} if clip else {}))]
     told, untold = _by_support(rows, str(y["field"]))
     faded = []
     if untold is not None:

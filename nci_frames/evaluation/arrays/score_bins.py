@@ -44,9 +44,7 @@ class ScoreBins:
             If a score lies outside [0, 1].
         """
         positives, negatives = curves.tpr1 - curves.tpr0, curves.fpr1 - curves.fpr0
-        low, high = curves.score, np.full_like(curves.score, np.inf)
-        high[1:] = low[:-1]
-        high[curves.start] = np.inf
+        low, high = thresholds_of(curves)
         rows = (positives > 0) | (negatives > 0)
         reached = (curves.tpr1 > 0) | (curves.fpr1 > 0)
         below = np.where(curves.tied, low < 0, high <= 0) & rows
@@ -99,6 +97,14 @@ class Scores:
             return Scores(
                 np.where(certain, self.p.round(), up / total), np.where(certain, self.q.round(), down / total)
             )
+
+
+def thresholds_of(curves: Curves) -> tuple[Floats, Floats]:
+    """Return the threshold of each step, and the next higher one; infinite where there is none."""
+    high = np.full_like(curves.score, np.inf)
+    high[1:] = curves.score[:-1]
+    high[curves.start] = np.inf
+    return curves.score, high
 
 
 def edges_of(low: Floats, high: Floats, tied: NDArray[np.bool_]) -> tuple[Scores, Scores, Scores]:

@@ -1,6 +1,6 @@
 """Scores -> blocks of scores, and the share of positives in each: that of the ROC hull, or of given bins."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,14 +24,29 @@ class Blocks:
     positives: Floats
     negatives: Floats
 
+    #: One more than the last step of each block.
+    stop: Places
+
     @classmethod
     def of(cls, curves: Curves, bins: ScoreBins, start: Places) -> "Blocks":
         """Return the blocks that begin at some steps, one of them the first of each group."""
-        group = np.searchsorted(curves.start, start, "right") - 1
-        if not len(start):
-            return cls(start, group, np.empty(0), np.empty(0))
-        sums = (np.add.reduceat(rows, start) for rows in (bins.positives, bins.negatives))
-        return cls(start, group, next(sums), next(sums))
+        group, none = np.searchsorted(curves.start, start, "right") - 1, np.empty(0)
+        stop = np.append(start[1:], len(curves.tpr1))[: len(start)]
+        found = cls(start, group, none, none, stop)
+        sums = (found.reduce(np.add, rows) for rows in (bins.positives, bins.negatives))
+        return replace(found, positives=next(sums), negatives=next(sums))
+
+    def only(self, kept: Places) -> "Blocks":
+        """Return some of the blocks."""
+        return Blocks(*(getattr(self, name)[kept] for name in self.__slots__))
+
+    def reduce(self, by: np.ufunc, of_steps: Floats) -> Floats:
+        """Return the sum, the minimum or the maximum of what the steps of each block have."""
+        if not len(self.start):
+            return np.empty(0)
+        # Between two starts, and every other one is that of no block.
+        ends = np.column_stack([self.start, self.stop]).ravel()
+        return np.asarray(by.reduceat(np.append(of_steps, of_steps[-1:]), ends)[::2])
 
     def at(self, eta: Floats) -> tuple[Floats, Scores]:
         """Return the share of all rows in each block, and of positives in it, at a prevalence of each group.

@@ -84,8 +84,8 @@ def decompose_scores(
         logged = class_losses(part.curves, part.bins, part.bins.edges, loss)
         tables = []
         for eta in part.etas:
-            edges = part.bins.moved(part.each_step(eta), part.each_step(part.logged)) if adjusted else None
-            of_class = logged if edges is None else class_losses(part.curves, part.bins, edges, loss)
+            moved = part.edges(eta, adjusted=True) if adjusted else None
+            of_class = logged if moved is None else class_losses(part.curves, part.bins, moved, loss)
             value = mixed(*of_class, eta)[0]
             share, calibrated = blocks.at(eta)
             least = blocks.sum(shares(share, np.nan_to_num(loss.uncertainty(calibrated))), groups)

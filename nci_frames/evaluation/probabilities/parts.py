@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from nci_frames.base.arguments import Prevalences
 from nci_frames.base.typing import Floats
 from nci_frames.evaluation.arrays.roc_steps import Curves, curve_parts, no_curves
-from nci_frames.evaluation.arrays.score_bins import ScoreBins
+from nci_frames.evaluation.arrays.score_bins import ScoreBins, Scores
 from nci_frames.evaluation.field.prevalences import Field, field_of, is_field, numbers_of, own_prevalence
 from nci_frames.evaluation.probabilities.adjust import Logged
 from nci_frames.schemas import COUNTS, collect
@@ -28,10 +28,23 @@ class Part:
     etas: list[Floats]
     #: The prevalence that the scores of each group hold at.
     logged: Floats
+    #: Whether the counts are rows, not sums of weights.
+    whole: bool
 
     def each_step(self, of_groups: Floats) -> Floats:
         """Return the number of each step's group."""
         return self.curves.each_step(of_groups)
+
+    def edges(self, eta: Floats, *, adjusted: bool) -> tuple[Scores, Scores, Scores]:
+        """Return what stands for the scores, and what they are at least and at most; moved if *adjusted*."""
+        if not adjusted:
+            return self.bins.edges
+        return self.bins.moved(self.each_step(eta), self.each_step(self.logged))
+
+    def shares(self, eta: Floats) -> Floats:
+        """Return the share of all rows that each step has at a prevalence."""
+        of_step = self.each_step(eta)
+        return of_step * self.bins.positives + (1 - of_step) * self.bins.negatives
 
     def labelled(self, places: NDArray[np.int64], eta: Floats, **columns: Floats) -> pl.DataFrame:
         """Return a table with a row for some groups, named by their places: keys, prevalence and columns."""
@@ -50,7 +63,7 @@ def of_parts(
     """Return the tables of all groups, one after the other, and the model and the keys."""
     frame = collect(counts, COUNTS)
     keys = ["model", *COUNTS.keys(frame.columns)]
-    grid = numbers_of(prevalence)
+    grid, whole = numbers_of(prevalence), frame.schema["tp"].is_integer()
     if is_field(prevalence):
         prevalence = field_of(cast("Field", prevalence), frame, keys[1:])
 
@@ -59,7 +72,7 @@ def of_parts(
         own = own_prevalence(curves.groups, prevalence, observed, keys[1:])
         etas = [own] if grid is None else [np.full(len(observed), eta) for eta in grid]
         holds = observed if isinstance(logged, str) else np.full(len(observed), float(logged))
-        return make(Part(curves, ScoreBins.of(curves), etas, holds))
+        return make(Part(curves, ScoreBins.of(curves), etas, holds, whole))
 
     # NumPy releases the GIL while it computes, and the parts are independent.
     with ThreadPoolExecutor(pl.thread_pool_size()) as threads:

@@ -1,0 +1,239 @@
+"""Scores as probabilities: calibration, and what decisions by them are worth and cost."""
+
+from collections.abc import Sequence
+
+import altair as alt
+import polars as pl
+
+from nci_frames import schemas
+from nci_frames.charts.parts import canvas, lines, selection
+from nci_frames.charts.parts.axes import rate_axis
+from nci_frames.charts.parts.theme import RULE, model_style
+from nci_frames.evaluation.probabilities.decisions import cost_curve
+from nci_frames.schemas.checked import checked
+
+
+@checked
+def chart_calibration(
+    calibration: pl.DataFrame | pl.LazyFrame,
+    /,
+    *,
+    prevalence: float | None = None,
+    models: Sequence[str] = (),
+) -> alt.LayerChart:
+    """Draw a reliability diagram: the share of positives over the score, a line per model.
+
+    Parameters
+    ----------
+    calibration
+        What ``calibration_curve`` returned.
+    prevalence
+        The prevalence to draw; required if the frame has several.
+    models
+        %(models)s
+
+    Returns
+    -------
+    altair.LayerChart
+        A point for each bin, at its mean score and its share of positives, with the bounds of the share. On
+        the dashed diagonal scores are what they say.
+
+    Raises
+    ------
+    ParameterError
+        If the frame has no bins, several prevalences and none is selected, several groups of one model, or
+        too many rows.
+
+    References
+    ----------
+    Dimitriadis, Gneiting and Jordan (2021), doi:10.1073/pnas.2016191118.
+
+    Examples
+    --------
+    >>> import nci_frames as nf
+    >>> import polars as pl
+    >>> log = pl.DataFrame({"model": "a", "label": [0, 0, 1, 1], "score": [0.1, 0.4, 0.35, 0.8]})
+    >>> curve = nf.calibration_curve(nf.count_confusion(log), prevalence=0.01)
+    >>> nf.chart_calibration(curve).to_dict()["title"]["text"]
+    'Calibration at prevalence η = 0.01'
+    """
+    frame = schemas.collect(calibration, schemas.CALIBRATION)
+    rows = selection.pick(frame, "prevalence", prevalence)
+    selection.refuse_doubles(rows, "model", "score_lower")
+    rows, note = selection.fitted(
+        rows.sort("model", "score_lower"), "predicted", ["observed", "lower", "upper"], log_x=False
+    )
+    numbers = ("predicted", "observed", "lower", "upper", "score_lower", "score_upper", "share")
+    x, y = rate_axis("predicted", "score (mean of the bin)"), rate_axis("observed", "share of positives")
+    ends = alt.Chart(pl.DataFrame({"predicted": [0.0, 1.0], "observed": [0.0, 1.0]}))
+    diagonal = canvas.layer("diagonal", ends.mark_line(**RULE), x=alt.X(**x), y=alt.Y(**y))
+    style = model_style(rows["model"].unique(), among=models)
+    drawn = lines.curves(
+        rows, alt.X(**x), alt.Y(**y), style=style, numbers={name: name.replace("_", " ") for name in numbers},
+        dots=True,
+    )  # fmt: skip
+    return canvas.compose(
+        [diagonal, *drawn],
+        style=style,
+        title=f"Calibration at prevalence η = {rows['prevalence'][0]:.3g}",
+        subtitle=f"shaded: bounds of the share of positives; dashed: scores are what they say{note}",
+        says="The share of positives on the vertical axis, the score on the horizontal; a line per model.",
+        height=lines.SQUARE,
+    )
+
+
+@checked
+def chart_decision_curve(
+    decisions: pl.DataFrame | pl.LazyFrame,
+    /,
+    *,
+    prevalence: float | None = None,
+    models: Sequence[str] = (),
+) -> alt.LayerChart:
+    """Draw a decision curve: net benefit over the threshold probability, a line per model.
+
+    Parameters
+    ----------
+    decisions
+        What ``decision_curve`` returned.
+    prevalence
+        The prevalence to draw; required if the frame has several.
+    models
+        %(models)s
+
+    Returns
+    -------
+    altair.LayerChart
+        The curves, with certified bounds where a grid leaves them open. Dashed lines are treating all rows,
+        and none; what lies far below 0 is cut off.
+        %(thinning)s
+
+    Raises
+    ------
+    ParameterError
+        If the frame has nothing to draw, several prevalences and none is selected, several groups of one
+        model, or too many rows.
+
+    References
+    ----------
+    Vickers and Elkin (2006), doi:10.1177/0272989X06295361.
+
+    Examples
+    --------
+    >>> import nci_frames as nf
+    >>> import polars as pl
+    >>> log = pl.DataFrame({"model": "a", "label": [0, 0, 1, 1], "score": [0.1, 0.4, 0.35, 0.8]})
+    >>> curve = nf.decision_curve(
+    ...     nf.count_confusion(log), prevalence=0.1, threshold_probabilities=[0.0, 0.1, 0.2, 0.5]
+    ... )
+    >>> nf.chart_decision_curve(curve).to_dict()["title"]["text"]
+    'Decision curve at prevalence η = 0.1'
+    """
+    frame = schemas.collect(decisions, schemas.DECISIONS)
+    t = "threshold_probability"
+    rows = selection.pick(frame, "prevalence", prevalence).sort("model", t)
+    selection.refuse_doubles(rows, "model", t)
+    selection.refuse_empty(rows["net_benefit"], "net benefit", rows)
+    top = max(float(rows["net_benefit"].max() or 0), float(rows["treat_all"].max() or 0), 1e-12)  # type: ignore[arg-type]
+    x = alt.X(field=t, type="quantitative", title="threshold probability", axis=alt.Axis(format="~g"))
+    y = alt.Y(
+        field="net_benefit",
+        type="quantitative",
+        title="net benefit per row",
+        scale=alt.Scale(domain=[-top / 4, top], nice=False),
+        axis=alt.Axis(tickCount=5, format="~g"),
+    )
+    others = rows.drop_nulls("treat_all").unique(t, keep="first").sort(t)
+    every = alt.Chart(selection.finite(others.select(t, net_benefit="treat_all")))
+    nobody = alt.Chart(pl.DataFrame({"net_benefit": [0.0]}))
+    numbers = (t, "net_benefit", "lower", "upper", "treat_all", "interventions_avoided")
+    drawn, note = selection.fitted(rows, t, ["net_benefit", "lower", "upper"], log_x=False)
+    style = model_style(rows["model"].unique(), among=models)
+    curves = lines.curves(
+        drawn, x, y, style=style, numbers={name: name.replace("_", " ") for name in numbers}, clip=True,
+        reach=220,
+    )  # fmt: skip
+    return canvas.compose(
+        [
+            canvas.layer("treat_all", every.mark_line(order=False, clip=True, **RULE), x=x, y=y),
+            canvas.layer("treat_none", nobody.mark_rule(**RULE), y=y),
+            *curves,
+        ],
+        style=style,
+        title=f"Decision curve at prevalence η = {rows['prevalence'][0]:.3g}",
+        subtitle=f"net benefit of treating from a score on; dashed: treating all rows, and none{note}",
+        says="Net benefit on the vertical axis, the threshold probability on the horizontal.",
+    )
+
+
+@checked
+def chart_cost_curve(
+    costs: pl.DataFrame | pl.LazyFrame,
+    /,
+    *,
+    prevalence: float | None = None,
+    models: Sequence[str] = (),
+) -> alt.LayerChart:
+    """Draw cost curves: what decisions by the scores cost, and what is achievable, a line per model.
+
+    Parameters
+    ----------
+    costs
+        What ``cost_curve`` returned; or counts, whose cost curve is drawn.
+    prevalence
+        The prevalence to draw; required if the frame has several. Of counts it is the observed one by
+        default.
+    models
+        %(models)s
+
+    Returns
+    -------
+    altair.LayerChart
+        The cost of the scores at their word, and dotted the cost at the best of all thresholds: the shade
+        between them is what calibration loses. Dashed: the better of always and never positive.
+
+    Raises
+    ------
+    ParameterError
+        If the frame has nothing to draw, several prevalences and none is selected, several groups of one
+        model, or too many rows.
+
+    References
+    ----------
+    Drummond and Holte (2006), Cost curves, doi:10.1007/s10994-006-8199-5.
+
+    Examples
+    --------
+    >>> import nci_frames as nf
+    >>> import polars as pl
+    >>> log = pl.DataFrame({"model": "a", "label": [0, 0, 1, 1], "score": [0.1, 0.4, 0.35, 0.8]})
+    >>> nf.chart_cost_curve(nf.cost_curve(nf.count_confusion(log), prevalence=0.1)).to_dict()["title"]["text"]
+    'Cost curve at prevalence η = 0.1'
+    """
+    if "achievable" not in costs.collect_schema().names():
+        costs = cost_curve(costs, prevalence="observed" if prevalence is None else prevalence)
+    frame = schemas.collect(costs, schemas.COST_CURVE)
+    rows = selection.pick(frame, "prevalence", prevalence).sort("model", "probability_cost")
+    selection.refuse_doubles(rows, "model", "probability_cost")
+    selection.refuse_empty(rows["actual"], "cost", rows)
+    rows = rows.with_columns(lower="achievable", upper="actual")
+    rows, note = selection.fitted(rows, "probability_cost", ["actual", "achievable"], log_x=False)
+    x = alt.X(**rate_axis("probability_cost", "probability cost: the positives' share of the worst cost"))
+    highest = max(0.5, float(rows["actual"].max() or 0))  # type: ignore[arg-type]
+    y = alt.Y(field="actual", type="quantitative", title="normalised cost", axis=alt.Axis(tickCount=5, format="~g"),
+              scale=alt.Scale(domain=[0, highest]))  # fmt: skip
+    trivial = alt.Chart(pl.DataFrame({"probability_cost": [0.0, 0.5, 1.0], "actual": [0.0, 0.5, 0.0]}))
+    numbers = ("probability_cost", "threshold_probability", "actual", "achievable")
+    style = model_style(rows["model"].unique(), among=models)
+    curves = lines.curves(
+        rows, x, y, style=style, numbers={name: name.replace("_", " ") for name in numbers}, reach=220
+    )
+    best = alt.Chart(selection.finite(rows)).mark_line(order=False, strokeDash=[2, 3])
+    achievable = canvas.layer("achievable", best, x=x, y=alt.Y("achievable:Q"), color=canvas.colour(style))
+    return canvas.compose(
+        [canvas.layer("trivial", trivial.mark_line(order=False, **RULE), x=x, y=y), achievable, *curves],
+        style=style,
+        title=f"Cost curve at prevalence η = {rows['prevalence'][0]:.3g}",
+        subtitle=f"lines: scores at their word; dotted: the best thresholds; dashed: always or never{note}",
+        says="Normalised cost on the vertical axis, the probability cost on the horizontal.",
+    )

@@ -1,0 +1,125 @@
+"""Decision curves and cost curves: printed net benefits, definitions, the integral that is the Brier score."""
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import nci_frames as nf
+from tests.evaluation.probabilities import logs
+from tests.logs import counts_at
+
+
+def test_net_benefits_of_a_family_history_as_printed_by_dcurves():
+    # 750 patients, 105 cancers; of 115 with a family history 24 have cancer.
+    log = logs.log_of([(True, 1.0)] * 24 + [(False, 1.0)] * 91 + [(True, 0.0)] * 81 + [(False, 0.0)] * 554)
+    found = nf.decision_curve(
+        logs.exact(log), prevalence="observed", threshold_probabilities=[0.05, 0.1, 0.15, 0.2]
+    )
+    printed = {
+        "net_benefit": [0.0256140350877192, 0.0185185185185185, 0.0105882352941176, 0.0016666666666666],
+        "treat_all": [0.0947368421052631, 0.0444444444444444, -0.0117647058823529, -0.0749999999999999],
+        "interventions_avoided": [-1.3133333333333337, -0.2333333333333334, 0.1266666666666665, 0.3066666666666666],
+    }  # fmt: skip
+    for name, values in printed.items():
+        assert found[name].to_list() == pytest.approx(values, abs=1e-14)
+
+
+@given(logs.rows, logs.prevalences, st.integers(0, 19), st.booleans())
+def test_net_benefit_is_what_the_rows_say(rows, eta, place, adjusted):
+    log, t = logs.log_of(rows, 20), place / 20
+    options = {
+        "prevalence": eta,
+        "threshold_probabilities": t,
+        "adjusted": adjusted,
+        "logged_prevalence": 0.4,
+    }
+    found = nf.decision_curve(logs.exact(log), **options).row(0, named=True)
+    score = log["score"]
+    if adjusted:
+        score = log.select(nf.adjust_scores("score", prevalence=eta, logged_prevalence=0.4))["score"]
+        # Moved there and back, a score that equals t may miss it by rounding.
+        if (0 < (score - t).abs()).any() and ((score - t).abs() < 1e-12).any():
+            return
+    treated = (score >= t).to_numpy()
+    weights, label = logs.row_weights(log["label"].to_numpy(), eta), log["label"].to_numpy()
+    benefit = weights[label & treated].sum() - weights[~label & treated].sum() * t / (1 - t)
+    assert found["net_benefit"] == pytest.approx(benefit, abs=1e-12)
+    assert found["lower"] == found["upper"] == found["net_benefit"]
+    assert found["treat_all"] == pytest.approx(eta - (1 - eta) * t / (1 - t), abs=1e-12)
+    avoided = found["interventions_avoided"]
+    assert (avoided is None) == (t == 0)
+    if t:
+        assert avoided == pytest.approx((benefit - found["treat_all"]) * (1 - t) / t, abs=1e-12)
+
+
+@given(logs.anywhere, logs.prevalences, st.floats(0, 0.99), st.booleans())
+def test_bounds_of_a_grid_enclose_the_net_benefit(rows, eta, t, adjusted):
+    log = logs.log_of(rows)
+    options = {"prevalence": eta, "threshold_probabilities": t, "adjusted": adjusted}
+    exact = nf.decision_curve(logs.exact(log), **options).row(0, named=True)
+    grid = nf.count_confusion(log, thresholds=[0.1, 0.3, 0.6, 0.95])
+    found = nf.decision_curve(grid, **options).row(0, named=True)
+    assert found["lower"] - 1e-12 <= exact["net_benefit"] <= found["upper"] + 1e-12
+    assert found["lower"] - 1e-12 <= found["net_benefit"] <= found["upper"] + 1e-12
+    at_threshold = nf.decision_curve(grid, prevalence=eta, threshold_probabilities=[0.3])
+    assert at_threshold["lower"].equals(at_threshold["upper"])
+
+
+def test_a_float32_score_reaches_the_threshold_that_it_was_logged_as():
+    log = logs.log_of([(True, 0.7), (False, 0.2)] * 3).with_columns(pl.col("score").cast(pl.Float32))
+    found = nf.decision_curve(logs.exact(log), prevalence=0.5, threshold_probabilities=0.7)
+    assert found["net_benefit"].item() == 0.5
+
+
+@given(logs.rows)
+def test_the_brier_score_is_twice_the_mean_expected_cost(rows):
+    log, eta = logs.log_of(rows, 20), 0.3
+    # Between two scores the decision stays, so the cost is linear in t: the middle is the mean.
+    t = (np.arange(20) + 0.5) / 20
+    pc = eta * (1 - t) / (eta * (1 - t) + (1 - eta) * t)
+    found = nf.cost_curve(logs.exact(log), prevalence=eta, probability_costs=pc.tolist())
+    t = found["threshold_probability"]
+    expected = found["actual"] * (eta * (1 - t) + (1 - eta) * t)
+    brier = nf.proper_scores(logs.exact(log), prevalence=eta, metrics="brier")["value"].item()
+    assert 2 * expected.mean() == pytest.approx(brier, abs=1e-12)
+
+
+def test_achievable_costs_are_the_lowest_of_all_thresholds():
+    log = logs.probability_log(200, models=["a"])
+    counts = logs.exact(log)
+    found = nf.cost_curve(counts, prevalence=0.02)
+    rates = nf.compute_rates(counts)
+    for pc, achievable, actual in found.select("probability_cost", "achievable", "actual").rows():
+        costs = pc * (1 - rates["tpr"]) + (1 - pc) * rates["fpr"]
+        assert achievable == pytest.approx(min(costs.min(), pc), abs=1e-12)
+        assert achievable <= actual + 1e-12
+    assert len(found) == 99
+    # Moved scores are cut where the logged ones were: their cost curve is the same at every prevalence.
+    moved = [nf.cost_curve(counts, prevalence=eta, adjusted=True)["actual"] for eta in (0.001, 0.6)]
+    assert moved[0].to_list() == pytest.approx(moved[1].to_list(), abs=0.02)
+
+
+def test_what_lacks_a_class_is_null_and_what_is_out_of_range_refused():
+    alone = logs.exact(pl.DataFrame({"model": "a", "label": [True], "score": [0.5]}))
+    for call in (
+        lambda counts: nf.decision_curve(counts, prevalence=0.1, threshold_probabilities=[0.2, 0.7]),
+        lambda counts: nf.cost_curve(counts, prevalence=0.1, probability_costs=[0.2, 0.7]),
+    ):
+        found = call(alone)
+        assert (
+            found.select(pl.all().exclude("model", "prevalence", "^.*probab.*$"))
+            .null_count()
+            .unique()
+            .rows()[0][0]
+            == 2
+        )
+        with pytest.raises(nf.ParameterError, match="not probabilities"):
+            call(counts_at(6, 1, 10, 10).with_columns(threshold=2.0))
+    for wrong in ([], 1.0, -0.1, [0.5, 2]):
+        with pytest.raises(nf.ParameterError, match="threshold_probabilities"):
+            nf.decision_curve(alone, prevalence=0.1, threshold_probabilities=wrong)
+    for wrong in ([], 1.1, -0.1):
+        with pytest.raises(nf.ParameterError, match="probability_costs"):
+            nf.cost_curve(alone, prevalence=0.1, probability_costs=wrong)
