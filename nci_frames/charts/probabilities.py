@@ -220,8 +220,13 @@ def chart_cost_curve(
     rows, note = selection.fitted(rows, "probability_cost", ["actual", "achievable"], log_x=False)
     x = alt.X(**rate_axis("probability_cost", "probability cost: the positives' share of the worst cost"))
     highest = max(0.5, float(rows["actual"].max() or 0))  # type: ignore[arg-type]
-    y = alt.Y(field="actual", type="quantitative", title="normalised cost", axis=alt.Axis(tickCount=5, format="~g"),
-              scale=alt.Scale(domain=[0, highest]))  # fmt: skip
+    y = alt.Y(
+        field="actual",
+        type="quantitative",
+        title="normalised cost",
+        axis=alt.Axis(tickCount=5, format="~g"),
+        scale=alt.Scale(domain=[0, highest]),
+    )
     trivial = alt.Chart(pl.DataFrame({"probability_cost": [0.0, 0.5, 1.0], "actual": [0.0, 0.5, 0.0]}))
     numbers = ("probability_cost", "threshold_probability", "actual", "achievable")
     style = model_style(rows["model"].unique(), among=models)

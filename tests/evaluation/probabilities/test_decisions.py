@@ -1,4 +1,4 @@
-"""Decision curves and cost curves: printed net benefits, definitions, the integral that is the Brier score."""
+"""Decision and cost curves: printed net benefits, definitions, the integral that is the Brier score."""
 
 import numpy as np
 import polars as pl
@@ -20,7 +20,9 @@ def test_net_benefits_of_a_family_history_as_printed_by_dcurves():
     printed = {
         "net_benefit": [0.0256140350877192, 0.0185185185185185, 0.0105882352941176, 0.0016666666666666],
         "treat_all": [0.0947368421052631, 0.0444444444444444, -0.0117647058823529, -0.0749999999999999],
-        "interventions_avoided": [-1.3133333333333337, -0.2333333333333334, 0.1266666666666665, 0.3066666666666666],
+        "interventions_avoided": [
+            -1.3133333333333337, -0.2333333333333334, 0.1266666666666665, 0.3066666666666666
+        ],
     }  # fmt: skip
     for name, values in printed.items():
         assert found[name].to_list() == pytest.approx(values, abs=1e-14)
@@ -40,7 +42,7 @@ def test_net_benefit_is_what_the_rows_say(rows, eta, place, adjusted):
     if adjusted:
         score = log.select(nf.adjust_scores("score", prevalence=eta, logged_prevalence=0.4))["score"]
         # Moved there and back, a score that equals t may miss it by rounding.
-        if (0 < (score - t).abs()).any() and ((score - t).abs() < 1e-12).any():
+        if ((score - t).abs() > 0).any() and ((score - t).abs() < 1e-12).any():
             return
     treated = (score >= t).to_numpy()
     weights, label = logs.row_weights(log["label"].to_numpy(), eta), log["label"].to_numpy()
