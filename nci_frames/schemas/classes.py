@@ -103,3 +103,17 @@ CLASS_WINNERS = FrameSchema(
     text("model", "the best model in the range", "the metric is defined for none"),
     texts("tied", "all models that are equal in the whole range, this one too"),
 )
+_NONE = "there is no estimate: reason says why"
+ESTIMATED_PRIORS = FrameSchema(
+    "estimated class priors",
+    "estimate_class_priors(reference, traffic)",
+    a_class("class", "the class: one of those with rows in the reference"),
+    share("prior", "its share of the traffic", _NONE),
+    share("lower", "the share is at least this, at the confidence asked for", _NONE),
+    share("upper", "the share is at most this, at the confidence asked for", _NONE),
+    share(
+        "fit_p_value", "probability of such decisions if they are a mixture of the classes", "too few rows"
+    ),
+    flag("supported", "whether there is an estimate"),
+    text("reason", "why there is no estimate", "there is one"),
+)

@@ -123,6 +123,7 @@ def calls() -> dict[str, Call]:
     scores = nf.count_scores(rows.drop("unit", "fold"), thresholds=grid)
     estimated = nf.estimate_prevalence(counts, scores)
     classes = nf.count_classes(class_log())
+    decided = nf.count_classes(class_log().drop("label"))
     logistic = rows.drop("unit", "fold").with_columns(score=1 / (1 + (-pl.col("score")).exp()))
     chances = nf.count_confusion(logistic, thresholds=[0.1, 0.3, 0.5, 0.9])
     labels: dict[str, Any] = {"budget": 40, "metric": "recall", "threshold": 0.5, "model": "forest"}
@@ -139,6 +140,7 @@ def calls() -> dict[str, Call]:
         Call("merge_class_counts", (classes, classes), {}, "class counts"),
         Call("project_classes", (classes,), {"priors": "uniform", "metrics": "mcc"}, "class counts"),
         Call("class_winners", (classes,), {"metric": "mcc", "start": "uniform", "end": "uniform"}, "classes"),
+        Call("estimate_class_priors", (classes, decided), {}, "reference"),
         Call("auto_thresholds"),
         Call("logit_thresholds", (), {"n": 5}),
         Call("uniform_thresholds", (), {"n": 5}),

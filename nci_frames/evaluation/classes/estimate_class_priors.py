@@ -1,0 +1,262 @@
+"""Class counts of a labelled log, and decisions in traffic without labels -> the mix of the traffic."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from nci_frames.base.arguments import check_level
+from nci_frames.base.errors import ParameterError, SchemaError
+from nci_frames.base.messages import listed
+from nci_frames.base.normal import normal_quantile
+from nci_frames.base.typing import Floats
+from nci_frames.evaluation.classes.class_log import ClassLog, class_logs, collected
+from nci_frames.evaluation.classes.project_classes import LEAST_ROWS
+from nci_frames.evaluation.classes.values import rates_of
+from nci_frames.schemas import CLASS_COUNTS, ESTIMATED_PRIORS, collect
+from nci_frames.schemas.checked import checked
+from nci_frames.schemas.columns import BUCKET
+
+#: Steps of the likelihood, and the change of a share below which they end.
+_STEPS, _STILL = 20_000, 1e-10
+#: Laws of decisions whose mixture is less determined than this cannot be told apart.
+_DETERMINED = 1e-6
+_MISFIT = (
+    "the decisions are no mixture of the classes of the reference: "
+    "some class is decided otherwise there, or is a new one"
+)
+
+
+@checked
+def estimate_class_priors(
+    reference: pl.DataFrame | pl.LazyFrame,
+    traffic: pl.DataFrame | pl.LazyFrame,
+    /,
+    *,
+    level: float = 0.95,
+) -> pl.DataFrame:
+    """Estimate the mix of the classes in traffic whose labels are unknown, from the decisions made there.
+
+    The decisions are taken as a mixture of those that each class gets in a labelled log.
+
+    Parameters
+    ----------
+    reference
+        Class counts of the labelled log, of whole rows. Their keys are pooled, but for those that the traffic
+        has, too.
+    traffic
+        What ``count_classes`` returns of a log without labels: of the same models, whole rows.
+    level
+        Confidence of the interval; a mixture does not fit if its p-value is below 1 - level.
+
+    Returns
+    -------
+    A row per class and keys of the traffic, sorted:
+
+    %(columns of estimated class priors)s
+
+    ``project_classes`` takes the frame as its priors.
+
+    Raises
+    ------
+    ParameterError
+        If *level* is not in (0, 1), or rows are sums of weights.
+    SchemaError
+        If a frame is of another kind, or the two have no model in common.
+
+    Notes
+    -----
+    It is assumed that a class gets each decision as often in the field as in the reference; only the mix
+    differs. The estimate is the mix of the largest likelihood of both logs together, within the simplex: the
+    rates of the reference, too, are estimates. Several models count as one that decides by a draw among
+    them, as if they had decided about as many rows together: rows that they share tell nothing twice.
+
+    The interval is that of the mix that solves the equations of the decisions, without the bounds of the
+    simplex, cut to [0, 1]. It counts the noise of both logs; errors of several models add up as if they were
+    the same.
+
+    ``fit_p_value`` is of the likelihood ratio of the mixture, of each model by Bonferroni's inequality. As
+    many decisions as classes can be explained by some mix as a rule, so that a misfit shows only where none
+    within the simplex does; further decisions and further models add freedom.
+
+    References
+    ----------
+    Saerens, Latinne and Decaestecker (2002), doi:10.1162/089976602753284446; Rogan and Gladen (1978),
+    doi:10.1093/oxfordjournals.aje.a112510; Dempster, Laird and Rubin (1977),
+    doi:10.1111/j.2517-6161.1977.tb01600.x.
+
+    Examples
+    --------
+    >>> import nci_frames as nf
+    >>> import polars as pl
+    >>> labelled = pl.DataFrame({
+    ...     "model": "a", "label": ["cat", "cat", "dog", "dog"], "decision": ["cat", "dog"] * 2,
+    ...     "rows": [900, 100, 200, 800],
+    ... })
+    >>> traffic = pl.DataFrame({"model": "a", "decision": ["cat", "dog"], "rows": [4100, 5900]})
+    >>> found = nf.estimate_class_priors(labelled, traffic)
+    >>> found.select("class", pl.col("prior", "lower", "upper").round(3)).rows()
+    [('cat', 0.3, 0.271, 0.329), ('dog', 0.7, 0.671, 0.729)]
+    """
+    check_level(level)
+    labelled, field = collected(reference), collect(traffic, CLASS_COUNTS)
+    if "label" in field.columns:
+        field = _added(field, [name for name in field.columns if name not in ("label", "rows")])
+    for frame in (labelled, field):
+        if not frame.schema["rows"].is_integer() or "weight" in frame.columns or "scenario" in frame.columns:
+            msg = "the mix of traffic is estimated from whole rows, decided in one way"
+            raise ParameterError(msg, found="weights or scenarios", hint="count without weights and priors")
+    keys = [key for key in CLASS_COUNTS.keys(field.columns) if key != BUCKET]
+    shared = [key for key in keys if key in labelled.columns]
+    models = sorted(set(labelled["model"].to_list()) & set(field["model"].to_list()), key=str)
+    if not models:
+        names = [listed(map(repr, frame["model"].unique().sort())) for frame in (labelled, field)]
+        raise SchemaError("the reference and the traffic have no model in common", found="; ".join(names))
+    labelled = _added(labelled, ["model", *shared, "label", "decision"])
+    field = _added(field, ["model", *keys, "decision"]).filter(
+        pl.col("model").is_in(models, nulls_equal=True)
+    )
+    logs = class_logs(labelled, field.filter(pl.col("rows") > 0)["decision"].unique().to_list())
+    place = {name: number for number, name in enumerate(logs.names.to_list())}
+    known = {tuple(log.group[key] for key in ("model", *shared)): log for log in logs.logs}
+    tables = []
+    for values, part in field.group_by(keys, maintain_order=True) if keys else [((), field)]:
+        group = dict(zip(keys, values, strict=True))
+        decided, references = [], []
+        for (model,), of_model in part.group_by("model", maintain_order=True):
+            log = known.get((model, *(group[key] for key in shared)))
+            if log is not None:
+                rows = np.zeros(len(place))
+                rows[[place[name] for name in of_model["decision"].to_list()]] = of_model["rows"].to_numpy()
+                decided.append(rows)
+                references.append(log)
+        found = _estimate(references, decided, logs.seen, level).told(logs.names)
+        columns = (pl.lit(value, field.schema[key]).alias(key) for key, value in group.items())
+        tables.append(found.with_columns(columns))
+    return ESTIMATED_PRIORS.finish(pl.concat(tables).sort([*keys, "class"]))
+
+
+def _added(frame: pl.DataFrame, by: list[str]) -> pl.DataFrame:
+    return frame.group_by(by).agg(pl.col("rows").sum()).sort(by)
+
+
+@dataclass(frozen=True, slots=True)
+class _Estimate:
+    """The mix of the traffic over all names, of which some are classes; or why there is none."""
+
+    classes: Any
+    reason: str | None = None
+    mix: Floats | None = None
+    lower: Floats | None = None
+    upper: Floats | None = None
+    p_value: float | None = None
+
+    def told(self, names: pl.Series) -> pl.DataFrame:
+        known = {"prior": self.mix, "lower": self.lower, "upper": self.upper}
+        size = int(self.classes.sum())
+        numbers = {
+            name: pl.Series(name, [None] * size if values is None else values[self.classes], dtype=pl.Float64)
+            for name, values in known.items()
+        }
+        return pl.DataFrame({"class": names.filter(pl.Series(self.classes)), **numbers}).with_columns(
+            fit_p_value=pl.lit(self.p_value, pl.Float64),
+            supported=pl.lit(self.reason is None),
+            reason=pl.lit(self.reason, pl.String),
+        )
+
+
+def _estimate(logs: Sequence[ClassLog], decided: Sequence[Floats], classes: Any, level: float) -> _Estimate:
+    """Estimate the mix from the decisions of some models, of which there are as many as logs."""
+    if not logs:
+        return _Estimate(classes, "the reference has no counts for this group")
+    rows = np.stack([log.total for log in logs])[:, classes]
+    traffic = np.stack(decided)
+    if (rows.sum(axis=2) < LEAST_ROWS).any():
+        return _Estimate(classes, f"fewer than {LEAST_ROWS} rows of a class in the reference")
+    if (traffic.sum(axis=1) < LEAST_ROWS).any():
+        return _Estimate(classes, f"fewer than {LEAST_ROWS} rows in the traffic")
+    laws = rates_of(rows)
+    stacked = np.concatenate(list(laws), axis=1)
+    if np.linalg.svd(stacked, compute_uv=False)[-1] < _DETERMINED:
+        return _Estimate(classes, "the decisions do not separate the classes of the reference")
+    mix, fitted = _likeliest(rows, traffic)
+    p_value = _fit(rows, traffic, mix, fitted)
+    if p_value < 1 - level:
+        return _Estimate(classes, _MISFIT, p_value=p_value)
+    center, error = _free(rows, traffic, laws, mix)
+    half = normal_quantile(level) * error
+    bounds = np.minimum(center - half, mix), np.maximum(center + half, mix)
+    every = np.zeros((3, len(classes)))
+    every[:, classes] = mix, *np.clip(bounds, 0, 1)
+    return _Estimate(classes, None, every[0], every[1], every[2], p_value)
+
+
+def _likeliest(rows: Floats, traffic: Floats) -> tuple[Floats, Floats]:
+    """Return the mix, and the laws of the decisions, of the largest likelihood of both logs together.
+
+    Each step shares out every decision of the traffic among the classes that may have got it (EM).
+    """
+    mix = np.full(rows.shape[1], 1 / rows.shape[1])
+    # A decision that a class never got may be a rare one.
+    laws = rates_of(rows + 0.5 / rows.shape[2])
+    for _ in range(_STEPS):
+        joint = mix[:, None] * laws
+        below = joint.sum(axis=1, keepdims=True)
+        shared = joint * np.divide(traffic[:, None], below, out=np.zeros_like(below), where=below > 0)
+        step = shared.sum(axis=(0, 2))
+        step /= step.sum()
+        moved = np.abs(step - mix).max()
+        mix, laws = step, rates_of(rows + shared)
+        if moved < _STILL:
+            break
+    return mix, laws
+
+
+def _fit(rows: Floats, traffic: Floats, mix: Floats, laws: Floats) -> float:
+    """Return the p-value of the decisions of each model being a mixture of the laws of the classes."""
+    from scipy.special import chdtrc, xlogy  # noqa: PLC0415  (SciPy is slow to import, and seldom needed)
+
+    free = (rows, rates_of(rows)), (traffic, rates_of(traffic))
+    bound = (rows, laws), (traffic, np.einsum("c,mcd->md", mix, laws))
+    axes = (1, 2), (1,)
+    gained = [xlogy(n, p).sum(axis=axis) for (n, p), axis in zip(free, axes, strict=True)]
+    lost = [xlogy(n, p).sum(axis=axis) for (n, p), axis in zip(bound, axes, strict=True)]
+    statistic = np.maximum(2 * (sum(gained) - sum(lost)), 0)
+    met = (rows.sum(axis=1) + traffic > 0).sum(axis=1)
+    # One model has as many free equations as decisions, less the classes of the mix.
+    freedom = met - (mix > _STILL).sum() if len(rows) == 1 else met - 1
+    p_values = np.where(freedom > 0, chdtrc(np.maximum(freedom, 1), statistic), 1.0)
+    return float(min(1.0, len(rows) * p_values.min()))
+
+
+def _free(rows: Floats, traffic: Floats, laws: Floats, mix: Floats) -> tuple[Floats, Floats]:
+    """Return the mix that solves the equations of all decisions, and its standard errors.
+
+    Least squares with the weights of the likelihood, the shares adding up to 1 but not bound to be above 0.
+    """
+    shares = rates_of(traffic)
+    models, size, decisions = laws.shape
+    expected = np.einsum("c,mcd->md", mix, laws)
+    weight = np.divide(1.0, expected, out=np.zeros_like(expected), where=expected > 0)
+    basis = np.vstack([np.eye(size - 1), -np.ones(size - 1)])  # directions in which the shares add up to 0
+    design = np.einsum("mcd,ck->mdk", laws, basis).reshape(models * decisions, size - 1)
+    scaled = design * weight.reshape(-1, 1)
+    solve = basis @ np.linalg.pinv(scaled.T @ design) @ scaled.T
+    center = mix + solve @ (shares - expected).ravel()
+    error = np.zeros(size)
+    # As in projections, a decision that a class never got may be a rare one.
+    likely = rates_of(rows + 1 / decisions)
+    for model in range(models):
+        part = solve[:, model * decisions : (model + 1) * decisions]
+        spread = _covariance(shares[model]) / traffic[model].sum()
+        for of_class, number, share in zip(likely[model], rows[model].sum(axis=1), center, strict=True):
+            spread = spread + share**2 * _covariance(of_class) / number
+        # Errors of several models add up as if they were the same.
+        error += np.sqrt(np.maximum(np.einsum("cd,de,ce->c", part, spread, part), 0))
+    return center, error
+
+
+def _covariance(law: Floats) -> Floats:
+    return np.asarray(np.diag(law) - np.outer(law, law))

@@ -1,0 +1,159 @@
+"""The mix of unlabelled traffic is found from its decisions, with bounds that hold it."""
+
+import numpy as np
+import polars as pl
+import pytest
+from scipy.optimize import minimize
+from scipy.special import xlogy
+
+import nci_frames as nf
+
+RATES = np.array([[0.8, 0.15, 0.05], [0.1, 0.85, 0.05], [0.02, 0.18, 0.8]])
+FIELD = np.array([0.1, 0.6, 0.3])
+
+
+def labelled(rows, model="m"):
+    pairs = [(model, a, b, int(n)) for a, of_class in enumerate(rows) for b, n in enumerate(of_class)]
+    return pl.DataFrame(pairs, schema=["model", "label", "decision", "rows"], orient="row")
+
+
+def unlabelled(rows, model="m"):
+    return pl.DataFrame({"model": model, "decision": range(len(rows)), "rows": [int(n) for n in rows]})
+
+
+def drawn(rng, sizes=(300, 300, 300), size=2000, field=FIELD, rates=RATES):
+    reference = np.stack([rng.multinomial(n, of_class) for n, of_class in zip(sizes, rates, strict=True)])
+    return reference, rng.multinomial(size, field @ rates)
+
+
+def test_the_mix_solves_the_equations_where_it_is_within_the_simplex():
+    reference, traffic = drawn(np.random.default_rng(0))
+    rates = reference / reference.sum(axis=1, keepdims=True)
+    found = nf.estimate_class_priors(labelled(reference), unlabelled(traffic))
+    assert found["prior"].to_list() == pytest.approx(
+        np.linalg.solve(rates.T, traffic / traffic.sum()), abs=1e-7
+    )
+    assert found["prior"].sum() == pytest.approx(1)
+    assert found["fit_p_value"].to_list() == [1.0] * 3
+    assert found["supported"].all()
+    projected = nf.project_classes(labelled(reference), priors=found, metrics="accuracy")
+    assert projected["value"].item() == pytest.approx(float(found["prior"].to_numpy() @ np.diag(rates)))
+
+
+def test_the_mix_is_the_likeliest_where_it_ends_at_a_border():
+    """Against a general optimiser of the likelihood of both logs, over the mix and all rates."""
+    reference = np.array([[80, 15, 5], [10, 85, 5], [2, 18, 80]])
+    traffic = np.array([205, 755, 30])
+
+    def likelihood(free):
+        mix, rates = np.exp(free[:3]), np.exp(free[3:].reshape(3, 3))
+        mix, rates = mix / mix.sum(), rates / rates.sum(axis=1, keepdims=True)
+        return -(xlogy(reference, rates).sum() + xlogy(traffic, mix @ rates).sum())
+
+    best = minimize(
+        likelihood, np.zeros(12) + 0.1, method="L-BFGS-B", options={"maxiter": 5000, "ftol": 1e-15}
+    )
+    mix = np.exp(best.x[:3]) / np.exp(best.x[:3]).sum()
+    found = nf.estimate_class_priors(labelled(reference), unlabelled(traffic), level=0.999)
+    assert found["prior"].to_list() == pytest.approx(mix, abs=1e-4)
+    assert found["prior"].min() < 1e-6
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("field", [FIELD, np.array([0.0, 0.5, 0.5])], ids=["inside", "border"])
+def test_bounds_hold_the_mix(field):
+    rng = np.random.default_rng(3)
+    held, refused = [], 0
+    for _ in range(120):
+        reference, traffic = drawn(rng, (150, 100, 60), 500, field)
+        found = nf.estimate_class_priors(labelled(reference), unlabelled(traffic))
+        if not found["supported"].all():
+            refused += 1
+            continue
+        held.append((found["lower"].to_numpy() <= field + 1e-9) & (field - 1e-9 <= found["upper"].to_numpy()))
+    assert np.mean(held, axis=0).min() > 0.92
+    assert refused <= 0.06 * 120
+
+
+@pytest.mark.thorough
+def test_models_that_decide_alike_tell_nothing_twice():
+    """Bounds of five copies of a model are those of one; of independent errors they hold as well."""
+    rng = np.random.default_rng(4)
+    reference, traffic = drawn(rng)
+    one = nf.estimate_class_priors(labelled(reference), unlabelled(traffic))
+    several = nf.estimate_class_priors(
+        pl.concat([labelled(reference, name) for name in "abcde"]),
+        pl.concat([unlabelled(traffic, name) for name in "abcde"]),
+    )
+    for column in ("prior", "lower", "upper"):
+        assert several[column].to_list() == pytest.approx(one[column].to_list(), abs=1e-6)
+    held = []
+    for _ in range(100):
+        found = [drawn(rng, (150, 100, 60), 500) for _ in range(3)]
+        both = nf.estimate_class_priors(
+            pl.concat([labelled(each[0], name) for each, name in zip(found, "abc", strict=True)]),
+            pl.concat([unlabelled(each[1], name) for each, name in zip(found, "abc", strict=True)]),
+        )
+        assert both["supported"].all()
+        held.append(both["lower"].le(FIELD).to_numpy() & both["upper"].ge(FIELD).to_numpy())
+    assert np.mean(held, axis=0).min() > 0.94
+
+
+def test_what_no_mix_explains_is_refused():
+    reference, _ = drawn(np.random.default_rng(5))
+    found = nf.estimate_class_priors(labelled(reference), unlabelled([1500, 10, 10]))
+    assert found["prior"].null_count() == 3
+    assert found["fit_p_value"].max() < 1e-6
+    assert found["reason"].unique().to_list() == [
+        "the decisions are no mixture of the classes of the reference: "
+        "some class is decided otherwise there, or is a new one"
+    ]
+    # Another model of the same reference contradicts the first one.
+    both = pl.concat([labelled(reference, "a"), labelled(reference, "b")])
+    traffic = pl.concat([unlabelled(FIELD @ RATES * 900, "a"), unlabelled(FIELD[::-1] @ RATES * 900, "b")])
+    assert not nf.estimate_class_priors(both, traffic)["supported"].any()
+
+
+def test_abstaining_is_a_decision_like_others():
+    rows = np.array([[70, 20, 0, 10], [10, 80, 0, 10], [0, 0, 60, 40]])
+    pairs = [("m", a, b, int(rows["abc".index(a), "abcx".index(b)])) for a in "abc" for b in "abcx"]
+    reference = pl.DataFrame(pairs, schema=["model", "label", "decision", "rows"], orient="row")
+    mix = np.array([0.2, 0.2, 0.6])
+    traffic = pl.DataFrame({"model": "m", "decision": list("abcx"), "rows": (mix @ (rows * 50)).astype(int)})
+    found = nf.estimate_class_priors(reference, traffic)
+    assert found["class"].to_list() == ["a", "b", "c"]
+    assert found["prior"].to_list() == pytest.approx(mix, abs=1e-3)
+    assert found["fit_p_value"].min() > 0.9
+
+
+def test_keys_of_the_traffic_are_kept_and_those_of_the_reference_pooled():
+    reference, _ = drawn(np.random.default_rng(6))
+    parts = [labelled(reference).with_columns(fold=pl.lit(fold)) for fold in (1, 2)]
+    days = {"mon": FIELD, "tue": FIELD[::-1]}
+    traffic = pl.concat(
+        [unlabelled(mix @ RATES * 10_000).with_columns(day=pl.lit(day)) for day, mix in days.items()]
+    )
+    found = nf.estimate_class_priors(pl.concat(parts), traffic)
+    assert found.columns[:2] == ["day", "class"]
+    for day in days:
+        alone = nf.estimate_class_priors(labelled(2 * reference), traffic.filter(day=day).drop("day"))
+        assert found.filter(day=day).drop("day").equals(alone)
+
+
+def test_too_little_is_told_and_wrong_frames_are_refused():
+    reference, traffic = drawn(np.random.default_rng(7))
+    few = nf.estimate_class_priors(labelled([[9, 0, 0], *reference[1:]]), unlabelled(traffic))
+    assert few["reason"][0] == "fewer than 10 rows of a class in the reference"
+    alike = nf.estimate_class_priors(
+        labelled([reference[0], reference[0], reference[2]]), unlabelled(traffic)
+    )
+    assert alike["reason"][0] == "the decisions do not separate the classes of the reference"
+    assert nf.estimate_class_priors(labelled(reference), unlabelled([1, 2, 3]))["reason"][0].startswith(
+        "fewer"
+    )
+    with pytest.raises(nf.SchemaError, match="no model in common"):
+        nf.estimate_class_priors(labelled(reference), unlabelled(traffic, "other"))
+    with pytest.raises(nf.ParameterError, match="whole rows"):
+        nf.estimate_class_priors(labelled(reference), unlabelled(traffic).with_columns(weight=2.0))
+    with pytest.raises(nf.SchemaError, match="no labels"):
+        nf.estimate_class_priors(unlabelled(traffic), unlabelled(traffic))
