@@ -13,6 +13,7 @@ from nci_frames.base.errors import NearlyUniqueKeyWarning, OutsideGridWarning, S
 from nci_frames.base.typing import Floats
 from nci_frames.counting.engine.exact import TooManyRowsError
 from nci_frames.counting.engine.grid import Counted
+from nci_frames.counting.engine.groups import TooManyWeightsError
 from nci_frames.counting.engine.memory import Budget
 from nci_frames.counting.engine.passes import count_at
 from nci_frames.counting.logs.opening import Predictions
@@ -24,7 +25,7 @@ from nci_frames.counts.score_scale import HIGHEST, LOWEST, named_models, no_prob
 from nci_frames.counts.scores_as_counts import counts_as_scores
 from nci_frames.schemas import COUNTS
 from nci_frames.schemas.checked import checked
-from nci_frames.schemas.columns import BUCKET
+from nci_frames.schemas.columns import BUCKET, WEIGHT
 
 #: A key with fewer values than this is not taken for a row number or a timestamp.
 _MANY_VALUES = 20
@@ -76,8 +77,12 @@ def count_confusion(
 
     %(columns of counts)s
 
-    Keys are those of the predictions; null is a key of its own. Counting makes no other nulls. Counts are
-    Float64 sums if there is a weight. Of exact counts the thresholds are the scores.
+    Keys are those of the predictions; null is a key of its own. Counting makes no other nulls. Of exact
+    counts the thresholds are the scores.
+
+    If there are weights, the rows of one weight are a stratum: ``weight`` is a key, the counts are whole
+    rows, and whatever takes counts multiplies by it. Of more than 1,000 different weights, and of rows in
+    Spark, the counts are Float64 sums of weights instead, which have no intervals and no tests.
 
     Raises
     ------
@@ -172,7 +177,9 @@ def count_scores(
     [('a', 0.3, 3, 1), ('a', 0.5, 1, 3)]
     """
     scan = scan_behind(predictions, labelled=False)
-    tally = tally_scan(scan, thresholds=thresholds, by=by, memory_limit=memory_limit, progress=progress)
+    tally = tally_scan(
+        scan, thresholds=thresholds, by=by, memory_limit=memory_limit, progress=progress, strata=False
+    )
     return counts_as_scores(_told(tally).counts)
 
 
@@ -210,8 +217,12 @@ def tally_scan(
     by: str | Sequence[str] | None = None,
     memory_limit: float | None = None,
     progress: bool = False,
+    strata: bool = True,
 ) -> Tally:
     """Count an opened log; without labels, every row is a negative.
+
+    With *strata*, rows are counted by their weight if there are no more than 1,000 weights; else weights are
+    summed.
 
     Raises
     ------
@@ -219,7 +230,9 @@ def tally_scan(
         As ``count_confusion`` does.
     """
     group = ["model", *kept_keys(scan.keys, by)]
-    chosen, counted_rows = _counted(scan, group, thresholds, Budget.of(memory_limit), progress)
+    chosen, counted_rows = _by_weight(
+        scan, group, thresholds, Budget.of(memory_limit), progress, strata=strata
+    )
     counts, rows_by_code = counted_rows.counts, counted_rows.rows_by_code
     need_whole_log(scan, rows_by_code)
     counted = rows_by_code.get(0, 0)
@@ -252,6 +265,16 @@ def need_whole_log(scan: Scan, rows_by_code: Mapping[int, int]) -> None:
     scan.need_two_classes(rows_by_code)
 
 
+def _by_weight(
+    scan: Scan, group: list[str], thresholds: Thresholds, budget: Budget, progress: bool, *, strata: bool
+) -> tuple[Chosen, Counted]:
+    """Count the rows of each weight, where they are strata, or sum the weights."""
+    if strata and scan.weighted and scan.source.elsewhere is None:
+        with contextlib.suppress(TooManyWeightsError):
+            return _counted(scan, [*group, WEIGHT], thresholds, budget, progress)
+    return _counted(scan, group, thresholds, budget, progress)
+
+
 def _counted(
     scan: Scan, group: list[str], thresholds: Thresholds, budget: Budget, progress: bool
 ) -> tuple[Chosen, Counted]:
@@ -263,7 +286,7 @@ def _counted(
     if not isinstance(thresholds, AutoThresholds):
         grid = check_thresholds(thresholds)
         return Chosen(grid), count_at(scan, group, grid, marks(grid), budget=budget, progress=progress)
-    most_rows = min(EXACT_ROWS, budget.most_rows(len(group), weighted=scan.weighted))
+    most_rows = min(EXACT_ROWS, budget.most_rows(len(group), weighted=scan.weighted and WEIGHT not in group))
     if scan.rows is None or scan.rows <= most_rows:
         with contextlib.suppress(TooManyRowsError):
             return Chosen(None, None, 0.0, thresholds.tolerance), count_at(
@@ -288,7 +311,7 @@ def _tolerance_missed(chosen: Chosen, where: str) -> ToleranceWarning | None:
 
 def nearly_unique(groups: pl.DataFrame, rows: int, where: str) -> NearlyUniqueKeyWarning | None:
     """Return the keys with more than half as many values as a model has rows, unless the rows are few."""
-    keys = [key for key in groups.columns if key not in ("model", BUCKET)]
+    keys = [key for key in groups.columns if key not in ("model", BUCKET, WEIGHT)]
     values = groups.select(pl.col(keys).n_unique()) if keys else pl.DataFrame()
     per_model = rows / max(groups["model"].n_unique(), 1)
     named = [

@@ -9,9 +9,11 @@ from nci_frames.base.errors import ParameterError, SchemaError
 from nci_frames.base.messages import listed
 from nci_frames.counts.exact_sums import add_exact
 from nci_frames.counts.resolution import one_score, runs_with_every_score
+from nci_frames.counts.strata import weighted_sums
 from nci_frames.counts.sums import check_sums
 from nci_frames.schemas import COUNTS, collect
 from nci_frames.schemas.checked import checked
+from nci_frames.schemas.columns import WEIGHT
 from nci_frames.schemas.runs import in_runs
 
 _CELLS = ("tp", "fp", "fn", "tn")
@@ -51,7 +53,7 @@ def merge_counts(*counts: pl.DataFrame | pl.LazyFrame) -> pl.DataFrame:
     """
     if not counts:
         raise ParameterError.out_of_range("counts", counts, "at least one counts frame")
-    frames = [_alone(collect(frame, COUNTS)) for frame in counts]
+    frames = [_alone(collect(frame, COUNTS, strata=True)) for frame in counts]
     columns = frames[0].columns
     for frame in frames[1:]:
         if sorted(frame.columns) != sorted(columns):
@@ -98,7 +100,8 @@ def pool_counts(counts: pl.DataFrame | pl.LazyFrame, /, *, over: str | Sequence[
     counts
         A counts frame.
     over
-        The key or keys to sum away.
+        The key or keys to sum away. ``weight``, which says what each row of a group stands for, gives sums of
+        weights.
 
     Returns
     -------
@@ -123,13 +126,17 @@ def pool_counts(counts: pl.DataFrame | pl.LazyFrame, /, *, over: str | Sequence[
     >>> nf.pool_counts(folds, over="fold").row(0)
     ('a', 0.5, 110, 3, 90, 1997)
     """
-    return pooled_counts(collect(counts, COUNTS), over=over)
+    return pooled_counts(collect(counts, COUNTS, strata=True), over=over)
 
 
 def pooled_counts(counts: pl.DataFrame, *, over: str | Sequence[str]) -> pl.DataFrame:
     """Sum a key away, as ``pool_counts`` does, of counts that were checked."""
     dropped = list(dict.fromkeys([over] if isinstance(over, str) else over))
     keys = COUNTS.need_keys(counts, dropped, "over")
+    if WEIGHT in dropped:
+        # Last, since whole rows are added exactly.
+        rest = [key for key in dropped if key != WEIGHT]
+        return weighted_sums(pooled_counts(counts, over=rest) if rest else _alone(counts))
     return _add(_alone(counts), ["model", *(key for key in keys if key not in dropped)], dropped)
 
 

@@ -9,6 +9,7 @@ import polars as pl
 
 from nci_frames.base.arguments import beta_values, check_repeats, nearest
 from nci_frames.base.errors import ParameterError
+from nci_frames.counts.strata import weighted_sums
 from nci_frames.evaluation.arrays.few_thresholds import near_threshold
 from nci_frames.evaluation.field.prevalences import Field
 from nci_frames.questions import places
@@ -54,7 +55,8 @@ class Compared:
         unit_rows: int | None = None,
     ) -> None:
         check_repeats(repeats, 2)
-        self._counts = collect(counts, COUNTS)
+        # Of strata the sums: their pictures and tables have no intervals.
+        self._counts = weighted_sums(collect(counts, COUNTS, strata=True))
         segments = [segments] if isinstance(segments, str) else list(segments)
         self._log = LogCounts.of(self._counts, unit_counts, segments=segments, fold=fold, repeat=repeat)
         #: The prevalence of each segment in the field, and perhaps its share of the traffic; None where all

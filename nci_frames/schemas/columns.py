@@ -10,6 +10,9 @@ from nci_frames.schemas.frame import FINITE, MOST_WEIGHT, Column
 #: The key of buckets of units, which ``unit_buckets`` adds.
 BUCKET = "bucket"
 
+#: The key of strata: the weight of each row of a group of counts.
+WEIGHT = "weight"
+
 
 #: Numbers.
 number = partial(Column, dtypes=(pl.Float64,))

@@ -11,7 +11,7 @@ from typing import cast
 import polars as pl
 
 from nci_frames.base.docstrings import COLUMNS
-from nci_frames.base.errors import SchemaError
+from nci_frames.base.errors import ParameterError, SchemaError
 from nci_frames.base.messages import listed, quantity
 from nci_frames.schemas.consistency import check_cells, place_of
 from nci_frames.schemas.keys import PATTERN, RESERVED, check_keys, check_times, is_pattern, wrong_key
@@ -111,6 +111,7 @@ class FrameSchema:
         derived: Sequence[str] = (),
         counted: bool = False,
         brings_keys: bool = False,
+        strata: Column | None = None,
     ) -> None:
         self.name, self.maker, self.columns = name, maker, columns
         #: Further names that are no keys: what a later step adds to a frame of this kind.
@@ -119,6 +120,8 @@ class FrameSchema:
         self.counted = counted
         #: Whether keys come from frames of this kind into others, in which their names must be free.
         self.brings_keys = brings_keys
+        #: The key that says what each row of a group weighs, if frames of this kind may have it.
+        self.strata = strata
         #: The names that are not keys.
         self.fixed = tuple(column.name for column in columns)
         RESERVED.update(self.fixed)
@@ -158,9 +161,7 @@ class FrameSchema:
         keys = self.keys(frame.columns)
         if self.brings_keys:
             check_times(frame, keys, self.name)
-        for column in self.columns:
-            if column.name not in frame.columns:
-                continue
+        for column in self._present(frame):
             if column.nullable and frame.schema[column.name] == pl.String:
                 # Any text will do. One that stands for all rows, as the resolution, would be repeated here.
                 continue
@@ -175,19 +176,25 @@ class FrameSchema:
         if self.counted:
             check_cells(frame, self.name, ["model", *keys], rates="tpr" in self.fixed)
 
+    def _present(self, frame: pl.DataFrame) -> list[Column]:
+        """Return the columns of the schema that a frame has."""
+        return [column for column in (*self.columns, self.strata) if column and column.name in frame.columns]
+
     def check_types(self, frame: pl.DataFrame) -> None:
         """Raise SchemaError unless *frame* has the required columns with admissible types."""
         schema = frame.schema
         missing = [column.name for column in self.columns if column.required and column.name not in schema]
         if missing:
             raise lacking(self.name, missing, list(schema), self.maker)
-        for column in self.columns:
-            dtype = schema.get(column.name)
-            if dtype is not None and dtype not in (*column.dtypes, pl.Null):
+        for column in self._present(frame):
+            dtype = schema[column.name]
+            if dtype not in (*column.dtypes, pl.Null):
                 wanted = " or ".join(str(d) for d in column.dtypes)
                 raise SchemaError.wrong_type(column.name, f"a {self.name} frame", str(dtype), wanted)
         if self.brings_keys:
-            check_keys(frame, self.keys(schema), self.name)
+            weighed = [] if self.strata is None else [self.strata.name]
+            check_keys(frame, [key for key in self.keys(schema) if key not in weighed], self.name)
+            self._check_whole(frame)
         opaque = next((name for name, dtype in schema.items() if dtype == pl.Object), None)
         if opaque is not None:
             wanted = "of a type that Polars can compare"
@@ -195,6 +202,16 @@ class FrameSchema:
         pattern = next(filter(is_pattern, schema), None)
         if pattern is not None:
             raise wrong_key(pattern, f"a {self.name} frame", PATTERN)
+
+    def _check_whole(self, frame: pl.DataFrame) -> None:
+        """Raise SchemaError if counts of strata, which say what a row weighs, are sums of weights already."""
+        if self.strata is None or self.strata.name not in frame.columns:
+            return
+        for column in self.columns:
+            if column.maximum == MOST_WEIGHT and frame.schema.get(column.name) == pl.Float64:
+                where = f"a {self.name} frame with the key {self.strata.name!r}"
+                hint = "sum the weights away: pool_counts(counts, over='weight')"
+                raise SchemaError.wrong_type(column.name, where, "Float64", "Int64 (rows)", hint)
 
     def finish(self, table: pl.DataFrame) -> pl.DataFrame:
         """Return a table that the library made, with its types checked and its columns in order.
@@ -222,14 +239,17 @@ def within() -> Iterator[None]:
         _DEPTH.reset(token)
 
 
-def collect(frame: pl.DataFrame | pl.LazyFrame, schema: FrameSchema) -> pl.DataFrame:
+def collect(frame: pl.DataFrame | pl.LazyFrame, schema: FrameSchema, *, strata: bool = False) -> pl.DataFrame:
     """Return *frame* as a DataFrame of the kind that *schema* describes.
 
     Its values are checked where the user called. A public function that another one calls trusts them, since
-    to look at all rows again would take longer than most tables; names and types are checked always.
+    to look at all rows again would take longer than most tables; names and types are checked always. Counts
+    of *strata*, whose rows weigh differently, are refused unless the caller says that it multiplies by it.
     """
     collected = frame.collect() if isinstance(frame, pl.LazyFrame) else frame
     schema.check_types(collected)
+    if schema.strata is not None and schema.strata.name in collected.columns and not strata:
+        raise no_strata()
     if _DEPTH.get() <= 1:
         collected = unflagged(collected)
         schema.check(collected)
@@ -254,6 +274,15 @@ def _unflagged(column: pl.Series) -> pl.Series:
     # A field of a struct has no such flag. Chunk by chunk, nothing is copied.
     chunks = (chunk.to_frame().to_struct().struct.unnest().to_series() for chunk in column.get_chunks())
     return pl.concat(chunks, rechunk=False)
+
+
+def no_strata() -> ParameterError:
+    """Return the error for counts with the key ``weight`` where a function cannot tell what rows weigh."""
+    return ParameterError(
+        "this needs counts whose rows all weigh the same",
+        found="the key 'weight'",
+        hint="count without weights, or take sums: pool_counts(counts, over='weight')",
+    )
 
 
 def lacking(wanted: str, missing: Sequence[str], available: Sequence[str], maker: str) -> SchemaError:

@@ -20,6 +20,8 @@ PREDICTIONS = FrameSchema(
         required=False,
     ),
 )
+#: What each row of a group of counts stands for: the groups of a log are strata then.
+_STRATUM = number(WEIGHT, "what each row of the group weighs", minimum=0, maximum=FINITE)
 _CHOSEN = "an operating point that is interpolated, or was not attained"
 
 
@@ -52,7 +54,7 @@ _RATE_COLUMNS = (
     *(
         number(
             f"effective_{of_class}",
-            f"independent rows that the {of_class} are worth, where rows belong to units",
+            f"independent rows that the {of_class} are worth, where rows belong to units or have weights",
             "an operating point was not attained",
             minimum=0,
             maximum=2 * MOST_ROWS,
@@ -71,6 +73,7 @@ COUNTS = FrameSchema(
     derived=tuple(column.name for column in _RATE_COLUMNS),
     counted=True,
     brings_keys=True,
+    strata=_STRATUM,
 )
 INCREMENTS = FrameSchema(
     "increments",
@@ -81,6 +84,7 @@ INCREMENTS = FrameSchema(
     count("negatives", "negatives: rows, or sum of weights"),
     whole("invalid", "rows without a valid label, score or weight", required=False),
     brings_keys=True,
+    strata=_STRATUM,
 )
 RATES = FrameSchema(
     "rates", "compute_rates(counts)", *_COUNT_COLUMNS, *_RATE_COLUMNS, counted=True, brings_keys=True

@@ -9,7 +9,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from nci_frames.counting.engine.batch import SLICE_ROWS, Batch, endless_weights, one_row_group_ahead
-from nci_frames.counting.engine.groups import GroupNumbers
+from nci_frames.counting.engine.groups import GroupNumbers, TooManyWeightsError
 from nci_frames.counting.engine.progress import rows_shown
 from nci_frames.counting.engine.wide import read_wide
 from nci_frames.counting.logs.reading import Scan
@@ -46,10 +46,21 @@ def read_batches(
     InvalidRowsError
         At the first batch with an invalid row, if the scan is not told to drop such rows; or if the weights
         add up to more than Float64 holds.
+    TooManyWeightsError
+        As soon as the key ``weight``, if it is kept, has more than 1,000 values.
     """
-    if len(scan.models) > 1:
-        yield from read_wide(scan, groups, rows_by_code, progress=progress)
-        return
+    read = read_wide if len(scan.models) > 1 else _read_long
+    try:
+        yield from read(scan, groups, rows_by_code, progress=progress)
+    except TooManyWeightsError:
+        # Another pass must meet these rows again.
+        scan.passes.least = max(scan.passes.least, sum(rows_by_code.values()))
+        raise
+
+
+def _read_long(
+    scan: Scan, groups: GroupNumbers, rows_by_code: dict[int, int], *, progress: bool
+) -> Iterator[Batch]:
     weighted = scan.weighted
     weight = ["weight"] if weighted else []
     label = pl.col("label").cast(pl.UInt8)

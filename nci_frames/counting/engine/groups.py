@@ -15,6 +15,10 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from nci_frames.schemas.columns import WEIGHT
+
+#: The most values of the key ``weight``.
+MOST_STRATA = 1000
 _EMPTY = -1
 #: The least and the usual size of the table. Up to the usual size it has much room: a row whose slot is
 #: another group's costs ten times as much as one whose slot is its own.
@@ -24,6 +28,10 @@ _Result = TypeVar("_Result")
 
 class HashCollisionError(Exception):
     """Two groups have the same hash: count again with another seed."""
+
+
+class TooManyWeightsError(Exception):
+    """The rows have more different weights than strata are made of: sum the weights."""
 
 
 class GroupNumbers:
@@ -37,6 +45,7 @@ class GroupNumbers:
         #: Keys of groups as often as they have rows, by key and value; and rows of keys that share nothing.
         self._runs: dict[tuple[str, object], pl.Series] = {}
         self._gathered = 0
+        self._weights: set[object] = set()
         self._make_table()
 
     def __len__(self) -> int:
@@ -100,6 +109,8 @@ class GroupNumbers:
         ------
         HashCollisionError
             If two groups have the same hash.
+        TooManyWeightsError
+            If the key ``weight`` has more than 1,000 values.
         """
         numbers, unknown = self._look_up(hashes)
         if len(unknown):
@@ -112,6 +123,10 @@ class GroupNumbers:
         values = new["__hash"].to_numpy()
         if len(np.unique(values)) < len(values):
             raise HashCollisionError
+        if WEIGHT in self.keys:
+            self._weights.update(new[WEIGHT])
+            if len(self._weights) > MOST_STRATA:
+                raise TooManyWeightsError
         self._found.append(new.drop("__hash"))
         first = len(self)
         self._hashes = np.concatenate([self._hashes, values])

@@ -1,6 +1,6 @@
 """One pass over a scan, in this process or where its rows are."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Protocol, cast
 
 import numpy as np
@@ -16,6 +16,7 @@ from nci_frames.counting.engine.memory import Budget
 from nci_frames.counting.logs.opened import Elsewhere
 from nci_frames.counting.logs.reading import Scan
 from nci_frames.counting.logs.rows import REASON
+from nci_frames.schemas.columns import WEIGHT
 
 #: A log with at most this many distinct scores gets a threshold at each.
 FEW_SCORES = 16_384
@@ -73,7 +74,8 @@ def count_at(
     scan
         What to count.
     group
-        The model and the keys to keep.
+        The model and the keys to keep. With ``weight`` among them, rows are counted by it; else weights are
+        summed.
     grid
         Thresholds, strictly ascending; None stands for every distinct score.
     also
@@ -93,7 +95,11 @@ def count_at(
         If the counts take more memory than the budget has.
     TooManyRowsError
         If there are more rows than *most_rows*.
+    TooManyWeightsError
+        If ``weight`` is kept, and has more than 1,000 values.
     """
+    if WEIGHT in group:
+        scan = replace(scan, sums_weights=False)
     engine = _engine(scan)
     if engine is not None:
         return engine.count(scan, group, grid, also, budget)

@@ -62,7 +62,9 @@ def read_wide(
     scan: Scan, groups: GroupNumbers, rows_by_code: dict[int, int], *, progress: bool
 ) -> Iterator[Batch]:
     """Yield the valid predictions of a log with a score column per model, as ``read_batches`` does."""
-    of_models, weight = _Groups(scan, groups), ["weight"] if scan.weighted else []
+    of_models = _Groups(scan, groups)
+    # Weights that are a key are among the keys; they must be valid, too.
+    weight = ["weight"] if scan.weighted else []
     names = [score_name(place) for place in range(len(scan.models))]
     columns = [*of_models.keys, of_models.hash.alias("__hash"), "label", REASON, *weight, *names]
     rows = scan.prepare(scan.source.frame, wide=True).select(columns)
@@ -75,7 +77,7 @@ def read_wide(
                 alike, labels = of_models.alike(batch), batch["label"].fill_null(value=False).to_numpy()
                 weights = batch["weight"].to_numpy() if weight else None
                 codes = batch[REASON].to_numpy()
-                bad_weights = None if weights is None else ~(np.isfinite(weights) & (weights >= 0))
+                bad_weights = _bad(batch["weight"].to_numpy()) if "weight" in batch.columns else None
                 for place, name in enumerate(names):
                     scores = batch[name].to_numpy()
                     mine = _codes(codes, batch[name], scores, bad_weights)
@@ -92,6 +94,10 @@ def read_wide(
                     )
             advance(len(whole) * len(names))
     scan.need_same_rows(sum(rows_by_code.values()))
+
+
+def _bad(weights: NDArray[np.float64]) -> NDArray[np.bool_]:
+    return ~(np.isfinite(weights) & (weights >= 0))
 
 
 def _codes(

@@ -23,6 +23,7 @@ from nci_frames.counting.logs.opened import FILE, OpenedLog, count_rows
 from nci_frames.counting.logs.paths import is_csv
 from nci_frames.counting.logs.rows import NEITHER, REASON, REASONS
 from nci_frames.counting.logs.texts import not_a_number
+from nci_frames.schemas.columns import WEIGHT
 
 OnInvalid = Literal["raise", "drop"]
 
@@ -57,6 +58,8 @@ class Scan:
     passes: Passes = field(default_factory=Passes)
     #: The models whose scores are columns: a row of the log has a prediction of each.
     models: tuple[str, ...] = ()
+    #: Whether weights are summed; else they are a key, and rows are counted.
+    sums_weights: bool = True
     #: The predictions, also the invalid ones, and the column ``REASON``.
     raw: pl.LazyFrame = field(init=False)
     #: The same with the file that each row is from, where there are files.
@@ -73,8 +76,13 @@ class Scan:
 
     @property
     def weighted(self) -> bool:
+        """Whether each row has a weight that is summed."""
+        return self.sums_weights and self.has_weights
+
+    @property
+    def has_weights(self) -> bool:
         """Whether each row has a weight."""
-        return "weight" in self.raw.collect_schema()
+        return WEIGHT in self.raw.collect_schema()
 
     @property
     def score_type(self) -> type[np.floating]:

@@ -24,6 +24,7 @@ from nci_frames.counting.logs.scan import scan_behind
 from nci_frames.counting.thresholds.grids import AutoThresholds
 from nci_frames.counting.thresholds.recall import Positives, cut_evenly, cut_wide, read_positives
 from nci_frames.schemas.checked import checked
+from nci_frames.schemas.columns import WEIGHT
 
 _PASSES = 8
 #: Passes on thresholds that cut the positives, before a grid is refined instead.
@@ -305,11 +306,14 @@ def _cuts(positives: Positives, tolerance: float) -> Iterator[Floats]:
 
 
 def _of_models(counts: pl.DataFrame, thresholds: int) -> pl.DataFrame:
-    """Add the counts of all groups of a model, which have the same thresholds."""
+    """Add the counts of all groups of a model, or their weights, at their common thresholds."""
     models = counts["model"].gather_every(thresholds)
     first = np.flatnonzero(models.rle_id().diff().fill_null(1).to_numpy())
+    worth = counts[WEIGHT].to_numpy() if WEIGHT in counts.columns else 1
     cells = {
-        name: np.add.reduceat(counts[name].to_numpy().reshape(-1, thresholds), first, axis=0).ravel()
+        name: np.add.reduceat(
+            (counts[name].to_numpy() * worth).reshape(-1, thresholds), first, axis=0
+        ).ravel()
         for name in ("tp", "fp", "fn", "tn")
     }
     return pl.DataFrame(cells)

@@ -20,6 +20,7 @@ from nci_frames.evaluation.arrays.roc_steps import Curves, curve_parts, no_curve
 from nci_frames.evaluation.field.prevalences import Field, field_of, is_field, numbers_of, own_prevalence
 from nci_frames.evaluation.rates.clusters import class_worth
 from nci_frames.evaluation.rates.rates import compute_rates
+from nci_frames.evaluation.rates.strata import collect_counts
 from nci_frames.evaluation.support.flags import with_curve_flags, with_curve_support
 from nci_frames.schemas import AREAS, COUNTS, RATES, collect
 from nci_frames.schemas.checked import checked
@@ -128,7 +129,8 @@ def compute_areas(
     areas += [] if fpr_range is None else [partial_area(fpr_range)]
     if interval is not None:
         _check_bands(areas)
-    frame = collect(counts, COUNTS)
+    # A band and units need whole rows.
+    frame = collect_counts(counts) if interval is None and units is None else collect(counts, COUNTS)
     whole = frame if units is None else whole_counts(frame)
     worth = None if units is None else class_worth(whole, units)
     if interval is not None:

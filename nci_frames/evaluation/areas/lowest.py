@@ -11,7 +11,9 @@ from nci_frames.evaluation.arrays.roc_steps import curve_parts, no_curves
 from nci_frames.evaluation.metrics import called_metric, curve_asked
 from nci_frames.evaluation.rates.clusters import class_worth
 from nci_frames.evaluation.rates.operating_points import select_operating_points
-from nci_frames.evaluation.rates.rates import rates_of, with_worth
+from nci_frames.evaluation.rates.quotients import rates_of
+from nci_frames.evaluation.rates.rates import with_worth
+from nci_frames.evaluation.rates.strata import collect_counts
 from nci_frames.evaluation.support.flags import with_curve_support
 from nci_frames.evaluation.support.reasons import reason_text
 from nci_frames.evaluation.support.rule import PR_SUPPORT, class_reason, point_reason, point_support
@@ -97,11 +99,12 @@ def lowest_supported_prevalence(
     0.0041
     """
     given = counts.collect() if isinstance(counts, pl.LazyFrame) else counts
-    frame = collect(given, RATES if "tpr" in given.columns else COUNTS)
-    worth = None
+    rates, worth = "tpr" in given.columns, None
     if units is not None:
-        frame, worth = whole_counts(frame), class_worth(whole_counts(frame), units)
-        frame = pooled_counts(frame, over=units)
+        frame = whole_counts(collect(given, RATES if rates else COUNTS))
+        frame, worth = pooled_counts(frame, over=units), class_worth(frame, units)
+    else:
+        frame = collect(given, RATES) if rates else collect_counts(given)
     return supported_from(frame, metric, threshold=threshold, worth=worth)
 
 

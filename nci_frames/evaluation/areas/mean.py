@@ -8,7 +8,8 @@ from nci_frames.evaluation.areas.area import LACKS
 from nci_frames.evaluation.areas.areas import compute_areas
 from nci_frames.evaluation.areas.pr import Method
 from nci_frames.evaluation.metrics import Metric
-from nci_frames.schemas import AREAS, COUNTS, collect
+from nci_frames.evaluation.rates.strata import collect_counts
+from nci_frames.schemas import AREAS
 from nci_frames.schemas.checked import checked
 
 MEAN_PR_AUC = Metric(
@@ -84,7 +85,7 @@ def mean_pr_auc(
     half = np.log(high / low) / 2
     eta = np.exp(np.log(low) + half * (nodes + 1))
     weight = pl.DataFrame({"prevalence": eta, "__weight": weights * half * eta / (high - low)})
-    etas, frame = [low, *eta.tolist()], collect(counts, COUNTS)
+    etas, frame = [low, *eta.tolist()], collect_counts(counts)
     areas = compute_areas(frame, prevalence=etas, metrics="pr_auc", method=method)
     keys = ["model", *AREAS.keys(areas.columns)]
     numbers = ("value", "lower", "upper")

@@ -11,8 +11,8 @@ from nci_frames.base.typing import Floats
 from nci_frames.evaluation.areas.area import CELLS_IN_CACHE, LACKS, Area, Areas, Logs, enclosed
 from nci_frames.evaluation.areas.areas import compute_areas
 from nci_frames.evaluation.arrays.roc_steps import Curves
+from nci_frames.evaluation.rates.strata import collect_counts
 from nci_frames.evaluation.support.rule import GAIN_SUPPORT
-from nci_frames.schemas import COUNTS, collect
 from nci_frames.schemas.checked import checked
 
 
@@ -60,7 +60,7 @@ def pr_gain_auc(counts: pl.DataFrame | pl.LazyFrame, /, *, prevalence: Prevalenc
     >>> nf.pr_gain_auc(nf.count_confusion(log), prevalence=0.5)["value"].item()
     0.25
     """
-    return compute_areas(collect(counts, COUNTS), prevalence=prevalence, metrics="pr_gain_auc")
+    return compute_areas(collect_counts(counts), prevalence=prevalence, metrics="pr_gain_auc")
 
 
 def _check(grid: Sequence[float] | None) -> None:

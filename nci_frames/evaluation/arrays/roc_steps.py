@@ -13,6 +13,8 @@ from nci_frames.base.typing import Floats
 from nci_frames.counts.resolution import no_score_below, one_score
 from nci_frames.schemas.runs import group_starts, is_sorted, runs_together
 
+_WORTH = ["effective_positives", "effective_negatives"]
+
 #: Rows of a part, unless a group has more. With more rows each array is a piece of memory of its own, which
 #: the system clears anew each time: that may take longer than to compute it.
 _ROWS_AT_A_TIME = 1 << 15
@@ -39,6 +41,8 @@ class Curves:
     tied: NDArray[np.bool_]  # of each step: its rows have one score
     positives: Floats  # of each group
     negatives: Floats  # of each group
+    #: How many independent positives and negatives know the rates at the end of each step, if counts say so.
+    worth: tuple[Floats, Floats] | None = None
     #: The lowest score of each step, -inf of the last one, where no step is left out; otherwise empty.
     score: Floats = field(default_factory=lambda: np.empty(0))
 
@@ -66,7 +70,8 @@ class Curves:
         start = np.searchsorted(kept, self.start)
         size = np.diff(start, append=len(kept))
         steps = {name: getattr(self, name)[kept] for name in ("tpr0", "tpr1", "fpr0", "fpr1", "tied")}
-        return replace(self, start=start, size=size, **steps)
+        worth = None if self.worth is None else (self.worth[0][kept], self.worth[1][kept])
+        return replace(self, start=start, size=size, worth=worth, **steps)
 
 
 def no_curves(frame: pl.DataFrame, keys: list[str]) -> Curves:
@@ -122,7 +127,15 @@ def _steps(ascending: pl.DataFrame, first: NDArray[np.int64], keys: list[str], *
     tpr0[start] = fpr0[start] = 0.0
     tied = np.insert(tied, end, complete[end - 1])
     score = np.insert(ascending["threshold"].to_numpy()[::-1], end, -np.inf) if of_scores else np.empty(0)
-    return Curves(heads, start, size, tpr0, tpr, fpr0, fpr, tied, positives, negatives, score)
+    worth = _worth(ascending, kept, end) if _WORTH[0] in ascending.columns else None
+    return Curves(heads, start, size, tpr0, tpr, fpr0, fpr, tied, positives, negatives, worth, score)
+
+
+def _worth(ascending: pl.DataFrame, kept: NDArray[np.int64], end: NDArray[np.int64]) -> tuple[Floats, Floats]:
+    """Return what the rows are worth at each step; at the last of a group as much as before it."""
+    known = ascending.select(_WORTH).fill_null(0.0)[kept[::-1]]
+    positives, negatives = (np.insert(rows, end, rows[end - 1]) for rows in known.to_numpy().T)
+    return positives, negatives
 
 
 def _corners(

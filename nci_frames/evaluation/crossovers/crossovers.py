@@ -25,6 +25,7 @@ from nci_frames.evaluation.crossovers.meetings import Meetings, curve_meetings, 
 from nci_frames.evaluation.crossovers.pr_auc_curves import AreaCurves, area_curves
 from nci_frames.evaluation.crossovers.search import places_along
 from nci_frames.evaluation.metrics import Metric, curve_asked
+from nci_frames.evaluation.rates.strata import collect_counts
 from nci_frames.schemas import COUNTS, CROSSOVERS, RATES, collect
 from nci_frames.schemas.checked import checked
 
@@ -112,7 +113,7 @@ def find_crossovers(
     curve = curve_asked(metric)
     if curve is not None:
         check_curve(curve, over)
-        frame = collect(rates, COUNTS)
+        frame = collect_counts(rates)
         return _table(frame, _of_areas(frame, curve))
     frame = collect(rates, RATES)
     found = [

@@ -28,10 +28,11 @@ from nci_frames.evaluation.crossovers.supported_ranges import (
     supported_prevalences,
 )
 from nci_frames.evaluation.metrics import curve_asked
+from nci_frames.evaluation.rates.strata import collect_counts
 from nci_frames.evaluation.support.flags import point_flags
 from nci_frames.evaluation.support.reasons import reason_text
 from nci_frames.evaluation.support.rule import class_reason, point_reason, point_support
-from nci_frames.schemas import COUNTS, RATES, WINNERS, collect
+from nci_frames.schemas import RATES, WINNERS, collect
 from nci_frames.schemas.checked import checked
 
 _ENDS = {"prevalence": 1.0, "beta": np.inf}
@@ -117,7 +118,7 @@ def winner_ranges(
     """
     begin, stop = _range(over, start, end)
     curve = curve_asked(metric)
-    frame = collect(rates, RATES if curve is None else COUNTS)
+    frame = collect(rates, RATES) if curve is None else collect_counts(rates)
     keys = RATES.keys(frame.columns)
     schema = {key: frame.schema[key] for key in keys} | WINNERS.dtypes()
     tables = [pl.DataFrame(schema=schema)]

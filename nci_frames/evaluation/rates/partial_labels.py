@@ -15,7 +15,7 @@ from nci_frames.base.normal import normal_quantile, two_sided_p_values
 from nci_frames.base.typing import Floats
 from nci_frames.counts.scores_as_counts import scores_as_counts
 from nci_frames.evaluation.arrays.histograms import whole_counts
-from nci_frames.evaluation.rates.rates import rates_of
+from nci_frames.evaluation.rates.quotients import rates_of
 from nci_frames.schemas import COUNTS, RATES
 from nci_frames.schemas.checked import checked
 from nci_frames.schemas.runs import group_starts

@@ -2,23 +2,22 @@
 
 from typing import Literal
 
-import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
 from nci_frames.base.arguments import check_level
 from nci_frames.base.errors import ParameterError
 from nci_frames.counts.pooling import pooled_counts
+from nci_frames.counts.strata import has_strata
 from nci_frames.evaluation.arrays.buckets import bucket_counts
 from nci_frames.evaluation.rates.clusters import class_worth, effective_rows
 from nci_frames.evaluation.rates.intervals import Interval, rate_interval, require_row_counts
+from nci_frames.evaluation.rates.quotients import rates_of
 from nci_frames.evaluation.rates.simultaneous import local_alpha, simultaneous_interval
+from nci_frames.evaluation.rates.strata import rates_of_strata
 from nci_frames.schemas import COUNTS, RATES, collect
 from nci_frames.schemas.checked import checked
+from nci_frames.schemas.frame import no_strata
 from nci_frames.schemas.runs import in_runs
-
-#: Of more rows the rates are computed part by part.
-_ROWS_AT_A_TIME = 1 << 18
 
 RateInterval = Interval | Literal["simultaneous"]
 
@@ -136,7 +135,7 @@ def compute_rates(
     >>> [round(bound, 4) for bound in rates.select("tpr_lower", "tpr_upper", "fpr_lower", "fpr_upper").row(0)]
     [0.4423, 0.7443, 0.0, 0.0099]
     """
-    frame = collect(counts, COUNTS)
+    frame = collect(counts, COUNTS, strata=True)
     older = [name for name in _OF_OLDER_RATES if name in frame.columns]
     # Without a copy, what is known of the groups of a large frame stays known.
     frame = frame.drop(older) if older else frame
@@ -145,7 +144,11 @@ def compute_rates(
         msg = "interval and half_width cannot be combined"
         raise ParameterError(msg, found=f"{interval!r} and {half_width!r}", hint="pass only one of them")
     if units is not None:
+        if has_strata(frame):
+            raise no_strata()
         return _clustered(frame, units, interval, level)
+    if has_strata(frame):
+        return _of_strata(frame, interval, level, half_width)
     rates = rates_of(_in_order(frame))
     if half_width is not None:
         return RATES.finish(rates.with_columns(**_given(*half_width)))
@@ -153,6 +156,20 @@ def compute_rates(
         return RATES.finish(rates)
     require_row_counts(frame)
     return RATES.finish(rates.with_columns(**_bounds(interval, level, "positives", "negatives")))
+
+
+def _of_strata(
+    frame: pl.DataFrame, interval: RateInterval | None, level: float, half_width: tuple[float, float] | None
+) -> pl.DataFrame:
+    """Return the rates of strata, with bounds as rates of as many rows as they are worth."""
+    rates = rates_of_strata(frame)
+    if half_width is not None:
+        return RATES.finish(rates.with_columns(**_given(*half_width)))
+    if interval is None:
+        return RATES.finish(rates)
+    if interval == "simultaneous":
+        raise no_strata()
+    return with_bounds(RATES.finish(rates), interval=interval, level=level)
 
 
 def clustered_bounds(
@@ -170,7 +187,8 @@ def clustered_bounds(
 
 def with_bounds(rates: pl.DataFrame, *, interval: Interval, level: float) -> pl.DataFrame:
     """Add bounds to rates of whole rows; of the rows that they are worth, where the rates say so."""
-    require_row_counts(rates)
+    if "effective_positives" not in rates.columns:
+        require_row_counts(rates)
     worth = [
         name if f"effective_{name}" not in rates.columns else f"effective_{name}"
         for name in ("positives", "negatives")
@@ -239,42 +257,6 @@ def _in_order(counts: pl.DataFrame) -> pl.DataFrame:
     if "reason" in counts.columns:
         return counts
     return in_runs(counts, ["model", *COUNTS.keys(counts.columns)])[0]
-
-
-def rates_of(counts: pl.DataFrame) -> pl.DataFrame:
-    """Add the rates to counts that were checked, or that the library made."""
-    shares = _shares()
-    cells = counts.select("tp", "fp", "fn", "tn")
-    if len(counts) <= _ROWS_AT_A_TIME or counts.n_chunks() > 1 or any(cells.null_count().row(0)):
-        return counts.with_columns(**shares)
-    # What is computed on the way takes as much memory as the rates: some rows at a time.
-    columns: dict[str, NDArray[np.generic]] = {}
-    undefined = set()
-    for begin in range(0, len(cells), _ROWS_AT_A_TIME):
-        part = cells.slice(begin, _ROWS_AT_A_TIME).select(**shares)
-        for share in part:
-            values = share.to_numpy()
-            columns.setdefault(share.name, np.empty(len(cells), values.dtype))[begin : begin + len(part)] = (
-                values
-            )
-            undefined |= {share.name} if share.has_nulls() else set()
-    return counts.with_columns(
-        pl.Series(name, values, nan_to_null=name in undefined) for name, values in columns.items()
-    )
-
-
-def _shares() -> dict[str, pl.Expr]:
-    """Return what rates add to counts."""
-    positives = pl.col("tp") + pl.col("fn")
-    negatives = pl.col("fp") + pl.col("tn")
-    rows = positives + negatives
-    return {
-        "positives": positives,
-        "negatives": negatives,
-        "observed_prevalence": pl.when(rows > 0).then(positives / rows),
-        "tpr": pl.when(positives > 0).then(pl.col("tp") / positives),
-        "fpr": pl.when(negatives > 0).then(pl.col("fp") / negatives),
-    }
 
 
 def _given(of_tpr: float, of_fpr: float) -> dict[str, pl.Expr]:

@@ -11,7 +11,7 @@ from nci_frames.base.typing import Floats
 from nci_frames.evaluation.arrays.histograms import Histogram
 from nci_frames.evaluation.projection.grids import MetricGrid, metric_grids
 from nci_frames.evaluation.projection.projection import points_on_grids
-from nci_frames.evaluation.rates.rates import rates_of
+from nci_frames.evaluation.rates.quotients import rates_of
 
 Rows = NDArray[np.int64] | Floats
 #: Of each log: true and false positives at some thresholds, and in all one column of either class.

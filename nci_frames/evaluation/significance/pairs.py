@@ -8,7 +8,7 @@ import polars as pl
 from nci_frames.base.arguments import Prevalences, check_level, check_repeats, check_seed
 from nci_frames.base.typing import Floats
 from nci_frames.evaluation.projection.projection import project_checked
-from nci_frames.evaluation.rates.rates import rates_of
+from nci_frames.evaluation.rates.quotients import rates_of
 from nci_frames.evaluation.resampling.draws import stream
 from nci_frames.schemas import PAIR_COMPARISONS, PAIRS, collect
 from nci_frames.schemas.checked import checked

@@ -96,7 +96,9 @@ def with_curve_support(
     shares = None if worth is None else _shares(curves.groups, worth)
     lowest = rule.lowest(curves, shares)
     positives, negatives = pl.Series(curves.positives), pl.Series(curves.negatives)
-    if shares is not None:
+    if curves.worth is not None and len(curves.start):
+        negatives = pl.Series(np.maximum.reduceat(curves.worth[1], curves.start))
+    elif shares is not None:
         negatives = negatives * pl.Series(shares[1])
     return curves.groups.with_columns(
         pl.Series("__lowest", lowest, nan_to_null=True),

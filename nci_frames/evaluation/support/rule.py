@@ -93,19 +93,18 @@ def _pr_support(curves: Curves, worth: tuple[Floats, Floats] | None) -> Floats:
     with fewer than 25 false positives or 10 true positives could not add a tenth to it, even if precision
     were 1 there.
     """
-    start, size = curves.start, curves.size
-    each = np.repeat(np.arange(len(size)), size)
+    start = curves.start
     positives, negatives = _independent(curves, worth)
     with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
-        true, false = curves.tpr1 * positives[each], curves.fpr1 * negatives[each]
+        true, false = curves.tpr1 * positives, curves.fpr1 * negatives
         enough = true >= LEAST_POSITIVES * (1 - 1e-9)
         # The odds at which precision is one half and 25 positives are found.
-        odds = np.where(enough, np.maximum(false, LEAST_FOUND) / (negatives[each] * curves.tpr1), np.inf)
+        odds = np.where(enough, np.maximum(false, LEAST_FOUND) / (negatives * curves.tpr1), np.inf)
         lowest = _reduced(np.minimum, odds, start)
         # Steps with enough rows of both classes above them; those of one score, up to and with them.
         begins = (
-            np.where(curves.tied, true, curves.tpr0 * positives[each]),
-            np.where(curves.tied, false, curves.fpr0 * negatives[each]),
+            np.where(curves.tied, true, curves.tpr0 * positives),
+            np.where(curves.tied, false, curves.fpr0 * negatives),
         )
         solid = (begins[0] >= LEAST_POSITIVES * (1 - 1e-9)) & (begins[1] >= LEAST_FOUND * (1 - 1e-9))
         first = 1 - _reduced(np.add, np.where(solid, curves.tpr1 - curves.tpr0, 0.0), start)
@@ -113,7 +112,8 @@ def _pr_support(curves: Curves, worth: tuple[Floats, Floats] | None) -> Floats:
         slope = np.where(solid, (curves.tpr1 - curves.tpr0) * curves.tpr1 / curves.fpr1, 0.0)
         weak = 2 * first / LARGEST_FIRST / _reduced(np.add, slope, start)
         lowest = np.minimum(lowest, np.where(np.isnan(weak), np.inf, weak))
-        known = (positives >= LEAST_POSITIVES) & (negatives > 0) & np.isfinite(lowest)
+        most, some = (_reduced(np.maximum, rows, start) for rows in (positives, negatives))
+        known = (most >= LEAST_POSITIVES) & (some > 0) & np.isfinite(lowest)
         return np.where(known, lowest / (1 + lowest), np.nan)
 
 
@@ -122,7 +122,7 @@ def _gain_support(curves: Curves, worth: tuple[Floats, Floats] | None) -> Floats
 
     There the gain curve begins.
     """
-    rows = np.minimum(*_independent(curves, worth))
+    rows = np.minimum(*(_reduced(np.maximum, rows, curves.start) for rows in _independent(curves, worth)))
     with np.errstate(divide="ignore"):
         return np.where(rows >= LEAST_FOUND, LEAST_FOUND / rows, np.nan)
 
@@ -132,8 +132,14 @@ GAIN_SUPPORT = SupportRule(_gain_support, "few_for_gain")
 
 
 def _independent(curves: Curves, worth: tuple[Floats, Floats] | None) -> tuple[Floats, Floats]:
-    positives, negatives = curves.positives, curves.negatives
-    return (positives, negatives) if worth is None else (positives * worth[0], negatives * worth[1])
+    """Return how many independent positives and negatives know the rates at each step."""
+    if curves.worth is not None:
+        return curves.worth
+    each = np.repeat(np.arange(len(curves.size)), curves.size)
+    positives, negatives = curves.positives[each], curves.negatives[each]
+    return (
+        (positives, negatives) if worth is None else (positives * worth[0][each], negatives * worth[1][each])
+    )
 
 
 def _reduced(by: np.ufunc, steps: Floats, start: NDArray[np.int64]) -> Floats:

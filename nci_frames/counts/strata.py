@@ -1,0 +1,185 @@
+"""Counts of strata -> sums of weights: the key ``weight`` says what each row of a group stands for.
+
+A log of rare events is often down-sampled: every positive, and one in a hundred negatives with weight 100.
+Rows of one weight are one stratum. Its counts are whole rows, which are added in any order; sums of weights
+are made of them last.
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from nci_frames.base.errors import ParameterError
+from nci_frames.base.typing import Floats
+from nci_frames.counts.resolution import runs_with_every_score
+from nci_frames.counts.sums import check_sums
+from nci_frames.schemas import COUNTS
+from nci_frames.schemas.columns import WEIGHT
+from nci_frames.schemas.runs import group_starts, in_runs
+
+Rows = NDArray[np.int64]
+#: In extended precision, in which sums of weights miss by no more than their rounding.
+Wide = NDArray[np.longdouble]
+
+_CELLS = ("tp", "fp", "fn", "tn")
+
+#: The share of a sum that Float64 does not resolve.
+_NOTHING = 1e-16
+
+
+def has_strata(counts: pl.DataFrame) -> bool:
+    """Return whether the groups of counts are strata, whose rows have a weight."""
+    return WEIGHT in counts.columns
+
+
+def weighted_sums(counts: pl.DataFrame) -> pl.DataFrame:
+    """Return counts without the key ``weight``: sums of weights, if they have it.
+
+    Each sum is rounded once.
+
+    Raises
+    ------
+    ParameterError
+        If the strata of a group have different thresholds of a grid.
+    """
+    return Strata.of(counts).sums() if has_strata(counts) else counts
+
+
+@dataclass(frozen=True, slots=True)
+class Strata:
+    """Counts of strata, sorted, and the thresholds of each group of them together."""
+
+    #: By group, weight and threshold, without what rates add.
+    counts: pl.DataFrame
+    #: The first row of each stratum; the first stratum of each group.
+    first: Rows
+    begins: Rows
+    #: The rows of the counts by group and threshold; the first of these at each threshold.
+    order: Rows
+    steps: Rows
+    #: The model and keys of each group.
+    groups: pl.DataFrame
+    #: The number of the group at each of its thresholds, and the first place of each.
+    group: Rows
+    lowest: Rows
+
+    @classmethod
+    def of(cls, counts: pl.DataFrame) -> "Strata":
+        """Sort checked counts that have the key ``weight``.
+
+        Raises
+        ------
+        ParameterError
+            If the strata of a group have different thresholds of a grid.
+        """
+        keys = ["model", *(key for key in COUNTS.keys(counts.columns) if key != WEIGHT)]
+        frame, first = in_runs(counts.drop(COUNTS.derived, strict=False).rechunk(), [*keys, WEIGHT])
+        heads = frame[first].select(keys)
+        begins = group_starts(heads, keys)
+        starts = first[begins]
+        group_of = np.repeat(np.arange(len(begins)), np.diff(starts, append=len(frame)))
+        threshold = frame["threshold"].to_numpy()
+        order = np.lexsort((threshold, group_of))
+        at, of = threshold[order], group_of[order]
+        new = np.ones(len(frame), np.bool_)
+        new[1:] = (at[1:] != at[:-1]) | (of[1:] != of[:-1])
+        steps = np.flatnonzero(new)
+        group = of[steps]
+        lowest = np.flatnonzero(np.diff(group, prepend=-1))
+        found = cls(frame, first, begins, order, steps, heads[begins], group, lowest)
+        found._need_same_thresholds()
+        return found
+
+    def _need_same_thresholds(self) -> None:
+        if not len(self.begins):
+            return
+        exact = np.logical_and.reduceat(runs_with_every_score(self.counts, self.first), self.begins)
+        thresholds = np.bincount(self.group, minlength=len(self.begins))
+        each = np.diff(self.first, append=len(self.counts)) == np.repeat(thresholds, self.sizes)
+        wrong = np.flatnonzero(~exact & ~np.logical_and.reduceat(each, self.begins))
+        if len(wrong):
+            named = self.groups.row(int(wrong[0]), named=True)
+            raise ParameterError(
+                "the weights of a group have different thresholds",
+                where=", ".join(f"{key} {value!r}" for key, value in named.items()),
+                hint='count with the same thresholds, or with thresholds="exact"',
+            )
+
+    @property
+    def sizes(self) -> Rows:
+        """How many strata each group has."""
+        return np.diff(self.begins, append=len(self.first))
+
+    @property
+    def weight(self) -> Floats:
+        """The weight of each stratum."""
+        return self.counts[WEIGHT].gather(self.first).to_numpy()
+
+    @property
+    def rows(self) -> tuple[Rows, Rows]:
+        """The positives and the negatives of each stratum."""
+        cells = {cell: self.counts[cell].gather(self.first).to_numpy() for cell in _CELLS}
+        return cells["tp"] + cells["fn"], cells["fp"] + cells["tn"]
+
+    def each_row(self, of_stratum: NDArray[Any]) -> NDArray[Any]:
+        """Return a value of every stratum for each row of the counts."""
+        return np.repeat(of_stratum, np.diff(self.first, append=len(self.counts)))
+
+    def added(self, reached: NDArray[Any]) -> Wide:
+        """Return the sums over the strata of a group, at each of its thresholds.
+
+        Parameters
+        ----------
+        reached
+            For each row of the counts, what the scores from its threshold up add to: 0 above all of them.
+        """
+        # From the highest score down: the difference of two sums would be rounded.
+        high = reached.astype(np.longdouble)
+        ends = np.append(self.first[1:], len(high)) - 1
+        above = np.append(high[1:], 0)
+        above[ends] = 0
+        moved = np.add.reduceat((high - above)[self.order], self.steps) if len(high) else high
+        for begin, end in zip(self.lowest, np.append(self.lowest[1:], len(moved)), strict=True):
+            moved[begin:end] = np.cumsum(moved[begin:end][::-1])[::-1]
+        return moved
+
+    def total(self, of_stratum: NDArray[Any]) -> Wide:
+        """Return the sums over the strata of a group, at each of its thresholds, of what does not vary."""
+        wide = of_stratum.astype(np.longdouble)
+        return np.asarray(np.add.reduceat(wide, self.begins) if len(wide) else wide)[self.group]
+
+    def rest(self, reached: Wide, total: Wide) -> Wide:
+        """Return what is left of sums; less than Float64 resolves of a sum is rounding."""
+        rest = total - reached
+        return np.asarray(np.where(rest > total * _NOTHING, rest, 0))
+
+    def hits(self, cell: str) -> Wide:
+        """Return tp or fp of each row of the counts, in the precision of sums."""
+        return self.counts[cell].to_numpy().astype(np.longdouble)
+
+    def sums(self) -> pl.DataFrame:
+        """Return the counts without ``weight``, as sums of weights."""
+        weight, columns = self.weight.astype(np.longdouble), {}
+        for hit, missed, rows in zip(("tp", "fp"), ("fn", "tn"), self.rows, strict=True):
+            reached, total = self.added(self.each_row(weight) * self.hits(hit)), self.total(weight * rows)
+            columns[hit] = reached.astype(np.float64)
+            columns[missed] = self.rest(reached, total).astype(np.float64)
+        threshold = self.counts["threshold"].gather(self.order[self.steps])
+        table = self.groups[self.group].with_columns(
+            threshold=threshold, **{c: pl.Series(columns[c]) for c in _CELLS}
+        )
+        if "resolution" in self.counts.columns:
+            table = table.with_columns(resolution=self._resolution())
+        names = [name for name in self.counts.columns if name != WEIGHT]
+        summed = COUNTS.finish(table.select(names))
+        check_sums(summed, _CELLS, ["model", *COUNTS.keys(summed.columns), "threshold"])
+        return summed
+
+    def _resolution(self) -> pl.Series:
+        words = self.counts["resolution"].gather(self.order).rename("word")
+        number = np.repeat(np.arange(len(self.steps)), np.diff(self.steps, append=len(words)))
+        by_threshold = pl.DataFrame({"number": number, "word": words}).group_by("number")
+        return by_threshold.agg(pl.col("word").max()).sort("number")["word"]  # "grid" > "exact"

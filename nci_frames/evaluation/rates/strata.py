@@ -1,0 +1,175 @@
+"""Counts of strata -> how many rows of one weight would know each rate as well: by linearisation.
+
+The rows of one weight w are one sample of n rows of both classes. TPR is a quotient of weighted sums,
+R = A/P, with A of hits and P of positives. To first order its error is that of the sum of w·(hit - R) over
+positives, and the variance of this is the sum over the strata of
+
+    w²·(a·(1-R)² + (p-a)·R²) - w²·(a - R·p)²/n
+
+with a hits among p positives of a stratum; the second part is what a fixed number of rows saves. Rates of
+independent rows have the variance R·(1-R)/m: the rows are worth that m, which any interval of a rate takes.
+
+Where hits are few, those of heavy rows may be missing by chance. So m is that of the log with one more hit,
+or one more miss, of the heaviest row that may be one, whichever is less. If all positives weigh the same, and
+all negatives, m is their number: no row of the class can weigh more.
+"""
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from nci_frames.base.typing import Floats
+from nci_frames.counts.strata import Strata, Wide, has_strata
+from nci_frames.evaluation.rates.quotients import rates_of
+from nci_frames.schemas import COUNTS, collect
+
+#: In strata of fewer rows nothing is saved by their fixed number, as if each row were drawn by itself.
+_FEW_ROWS = 20
+#: Strata of so many rows whose scores do not overlap were made by score.
+_APART = 10
+
+
+def collect_counts(counts: pl.DataFrame | pl.LazyFrame) -> pl.DataFrame:
+    """Return checked counts; of strata their rates, which are counts of weights and know what rows are worth.
+
+    Raises
+    ------
+    ParameterError
+        If the strata of a group have different thresholds of a grid.
+    SchemaError
+        If *counts* is not a counts frame.
+    """
+    frame = collect(counts, COUNTS, strata=True)
+    return rates_of_strata(frame) if has_strata(frame) else frame
+
+
+def rates_of_strata(counts: pl.DataFrame) -> pl.DataFrame:
+    """Return the rates of counts with the key ``weight``, and how many independent rows each is worth.
+
+    Parameters
+    ----------
+    counts
+        Checked counts.
+
+    Returns
+    -------
+    A row per group and threshold, sorted: rates with ``effective_positives`` and ``effective_negatives``,
+    which are null without rows of the class.
+
+    Raises
+    ------
+    ParameterError
+        If the strata of a group have different thresholds of a grid.
+    """
+    strata = Strata.of(counts)
+    worth = {
+        f"effective_{name}": pl.Series(_effective(strata, place), nan_to_null=True)
+        for place, name in enumerate(("positives", "negatives"))
+    }
+    return rates_of(strata.sums()).with_columns(**worth)
+
+
+def _effective(strata: Strata, of_class: int) -> Floats:
+    """Return how many rows of one weight each rate of a class is worth; NaN without rows."""
+    cell, rows, weight = ("tp", "fp")[of_class], strata.rows[of_class], strata.weight.astype(np.longdouble)
+    hits = strata.hits(cell)
+    reached = strata.added(strata.each_row(weight) * hits)
+    squares = strata.added(strata.each_row(weight**2) * hits)
+    size = strata.total(weight * rows)
+    missed, missed_squares = strata.rest(reached, size), strata.total(weight**2 * rows) - squares
+    with np.errstate(invalid="ignore", divide="ignore"):
+        rate = reached / size
+        variance = squares * (1 - rate) ** 2 + missed_squares * rate**2 - _saved(strata, hits, rows, rate)
+        variance = np.maximum(variance, 0)
+        worth = []
+        for few, many, more in (
+            (reached, missed, _heaviest(strata, hit=True)),
+            (missed, reached, _heaviest(strata, hit=False)),
+        ):
+            # With one row more on the side of the few.
+            share = (few + more) / (size + more)
+            spread = variance + more**2 * (many / size) * (1 - share)
+            own = (few + more) * many * size / ((size + more) * spread)
+            worth.append(np.where(many > 0, own, np.nan))
+        found = np.fmin(*worth).astype(np.float64)
+    same = _same_within_classes(strata)
+    return np.where(
+        same[strata.group], strata.total(np.where(strata.weight > 0, rows, 0)).astype(np.float64), found
+    )
+
+
+def _saved(strata: Strata, hits: Wide, rows: NDArray[np.int64], rate: Wide) -> Wide:
+    """Return the part of the variance that a fixed number of rows in each stratum saves."""
+    drawn = strata.rows[0] + strata.rows[1]
+    per_row = np.where(drawn >= _FEW_ROWS, strata.weight.astype(np.longdouble) ** 2 / np.maximum(drawn, 1), 0)
+    return np.asarray(
+        strata.added(strata.each_row(per_row) * hits**2)
+        - 2 * rate * strata.added(strata.each_row(per_row * rows) * hits)
+        + rate**2 * strata.total(per_row * rows.astype(np.longdouble) ** 2)
+    )
+
+
+def _same_within_classes(strata: Strata) -> NDArray[np.bool_]:
+    """Return for each group whether all positives weigh the same, and all negatives."""
+    same = np.ones(len(strata.begins), np.bool_)
+    for rows in strata.rows:
+        weighing = (rows > 0) & (strata.weight > 0)
+        if len(weighing):
+            same &= np.add.reduceat(weighing.astype(np.int64), strata.begins) <= 1
+    return same
+
+
+def _heaviest(strata: Strata, *, hit: bool) -> Floats:
+    """Return, at each threshold of each group, the heaviest row of which one more may be a hit, or a miss.
+
+    A row of any stratum may be of either class. But if the strata were made by score, none of a lower stratum
+    reaches the scores of a higher one.
+    """
+    found = np.zeros(len(strata.steps))
+    threshold = strata.counts["threshold"].to_numpy()
+    ends = np.append(strata.first[1:], len(threshold))
+    cells = {cell: strata.counts[cell].to_numpy() for cell in ("tp", "fp", "fn", "tn")}
+    at = threshold[strata.order[strata.steps]]
+    last = np.append(strata.lowest[1:], len(at))
+    for group, (begin, many) in enumerate(zip(strata.begins.tolist(), strata.sizes.tolist(), strict=True)):
+        mine = np.arange(begin, begin + many)
+        drawn = strata.rows[0][mine] + strata.rows[1][mine]
+        some = drawn > 0
+        place = slice(strata.lowest[group], last[group])
+        first = strata.first[mine]
+        low = np.where(cells["fn"][first] + cells["tn"][first] > 0, -np.inf, threshold[first])
+        high = np.array([
+            _highest(threshold[start:end], cells["tp"][start:end] + cells["fp"][start:end])
+            for start, end in zip(first, ends[mine], strict=True)
+        ])  # fmt: skip
+        found[place] = _reaching(
+            at[place], strata.weight[mine][some], low[some], high[some], drawn[some], hit=hit
+        )
+    return found
+
+
+def _highest(threshold: Floats, reached: NDArray[np.int64]) -> float:
+    """Return the highest threshold that a score reaches; minus infinity where none reaches any."""
+    some = int(np.count_nonzero(reached > 0))
+    return float(threshold[some - 1]) if some else -np.inf
+
+
+def _reaching(
+    at: Floats, weight: Floats, low: Floats, high: Floats, drawn: NDArray[np.int64], *, hit: bool
+) -> Floats:
+    """Return the heaviest weight of which a row may lie above each threshold, or below it.
+
+    The scores of each stratum lie from *low* to *high*.
+    """
+    many = drawn >= _APART
+    # Whether the stratum of a column lies above that of a row.
+    above = (low >= high[:, None]) & np.isfinite(low) & many & many[:, None] & ~np.eye(len(low), dtype=bool)
+    heaviest = np.zeros(len(at) + 1)
+    if hit:
+        limit = np.where(above, low, np.inf).min(axis=1, initial=np.inf)
+        end = np.maximum(np.searchsorted(at, limit, "left"), np.searchsorted(at, high, "right"))
+        np.maximum.at(heaviest, np.maximum(end - 1, 0), np.where(end > 0, weight, 0.0))
+        return np.maximum.accumulate(heaviest[:-1][::-1])[::-1]
+    floor = np.where(above, high[:, None], -np.inf).max(axis=0, initial=-np.inf)
+    np.maximum.at(heaviest, np.searchsorted(at, floor, "right"), weight)
+    return np.maximum.accumulate(heaviest[:-1])

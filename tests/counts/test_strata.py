@@ -1,0 +1,208 @@
+"""Weights with few values are strata: whole rows by weight, added in any order, and multiplied last."""
+
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+from polars.testing import assert_frame_equal
+from sklearn.metrics import average_precision_score, roc_auc_score
+
+import nci_frames as nf
+
+CELLS = ["tp", "fp", "fn", "tn"]
+
+
+def weighted_log(
+    seed: int, rows: int = 300, weights: tuple[float, ...] = (0.3, 1.0, 7.7, 100.0)
+) -> pl.DataFrame:
+    rng = np.random.default_rng(seed)
+    score = rng.random(rows).round(int(rng.integers(1, 4)))
+    return pl.DataFrame({
+        "model": rng.choice(["a", "b"], rows), "country": rng.choice(["at", "de"], rows), "score": score,
+        "label": rng.random(rows) < score, "weight": rng.choice(weights, rows),
+    })  # fmt: skip
+
+
+def brute_force(log: pl.DataFrame, threshold: float) -> tuple[float, ...]:
+    """Return tp, fp, fn, tn as sums of weights."""
+    hit, label = (log["score"] >= threshold).to_numpy(), log["label"].to_numpy()
+    weight = log["weight"].to_numpy()
+    return tuple(
+        float(weight[mask].sum()) for mask in (hit & label, hit & ~label, ~hit & label, ~hit & ~label)
+    )
+
+
+@pytest.mark.parametrize("thresholds", ["exact", [0.2, 0.5, 0.9], "auto"])
+def test_counts_are_whole_rows_of_each_weight(thresholds: Any) -> None:
+    log = weighted_log(0)
+    counts = nf.count_confusion(log, thresholds=thresholds)
+    assert counts.columns[:3] == ["model", "country", "weight"]
+    assert counts.schema["weight"] == pl.Float64
+    assert all(counts.schema[cell] == pl.Int64 for cell in CELLS)
+    for (weight,), own in log.partition_by("weight", as_dict=True).items():
+        alone = nf.count_confusion(
+            own.drop("weight"), thresholds="exact" if thresholds == "auto" else thresholds
+        )
+        assert_frame_equal(counts.filter(weight=weight).drop("weight"), alone)
+
+
+@given(seed=st.integers(0, 10**6), exact=st.booleans())
+def test_sums_and_rates_are_those_of_the_rows(seed: int, exact: bool) -> None:
+    log = weighted_log(seed)
+    counts = nf.count_confusion(log, thresholds="exact" if exact else [0.0, 0.25, 0.5, 2.0], by=[])
+    rates = nf.compute_rates(counts)
+    assert "weight" not in rates.columns
+    assert_frame_equal(
+        rates.select(nf.pool_counts(counts, over="weight").columns), nf.pool_counts(counts, over="weight")
+    )
+    for row in rates.iter_rows(named=True):
+        tp, fp, fn, tn = brute_force(log.filter(model=row["model"]), row["threshold"])
+        assert [row[cell] for cell in CELLS] == pytest.approx([tp, fp, fn, tn], rel=1e-12, abs=1e-300)
+        assert (row["tpr"], row["fpr"]) == pytest.approx((tp / (tp + fn), fp / (fp + tn)), rel=1e-12)
+        assert row["observed_prevalence"] == pytest.approx((tp + fn) / (tp + fp + fn + tn), rel=1e-12)
+
+
+@given(seed=st.integers(0, 10**6))
+def test_areas_are_those_of_the_rows(seed: int) -> None:
+    log = weighted_log(seed)
+    counts = nf.count_confusion(log, thresholds="exact", by=[])
+    areas = nf.compute_areas(counts, prevalence=[0.01, 0.4])
+    for row in areas.iter_rows(named=True):
+        own = log.filter(model=row["model"])
+        label, score, weight = (own[name].to_numpy() for name in ("label", "score", "weight"))
+        if row["metric"] == "roc_auc":
+            expected = roc_auc_score(label, score, sample_weight=weight)
+        else:
+            moved = np.where(
+                label,
+                weight * row["prevalence"] / weight[label].sum(),
+                weight * (1 - row["prevalence"]) / weight[~label].sum(),
+            )
+            expected = average_precision_score(label, score, sample_weight=moved)
+        assert row["value"] == pytest.approx(expected, rel=1e-12)
+        assert row["lower"] == row["value"] == row["upper"]
+
+
+@given(seed=st.integers(0, 10**6), parts=st.integers(2, 5))
+def test_counts_of_parts_merge_in_any_order(seed: int, parts: int) -> None:
+    log = weighted_log(seed)
+    cuts = [0, *sorted(np.random.default_rng(seed).integers(0, len(log), parts - 1).tolist()), len(log)]
+    each = [nf.count_confusion(log[a:b], thresholds="exact") for a, b in pairwise(cuts) if b > a]
+    whole = nf.count_confusion(log, thresholds="exact")
+    assert_frame_equal(nf.merge_counts(*each), whole)
+    assert_frame_equal(nf.merge_counts(*reversed(each)), whole)
+    assert_frame_equal(
+        nf.pool_counts(whole, over="country"), nf.count_confusion(log, thresholds="exact", by=[])
+    )
+
+
+@pytest.mark.parametrize("thresholds", ["exact", [0.3, 0.5]])
+def test_a_log_with_a_score_column_for_each_model_has_the_same_strata(thresholds: Any) -> None:
+    log = weighted_log(3).drop("model").with_columns(other=1 - pl.col("score"))
+    wide = nf.scan_predictions(log, scores={"a": "score", "b": "other"}, weight="weight", segments="country")
+    long = pl.concat([
+        log.with_columns(model=pl.lit("a")).drop("other"),
+        log.with_columns(model=pl.lit("b"), score="other").drop("other"),
+    ])  # fmt: skip
+    found = nf.count_confusion(wide, thresholds=thresholds)
+    assert_frame_equal(found, nf.count_confusion(long, thresholds=thresholds))
+
+
+def test_rows_without_a_valid_weight_are_not_counted() -> None:
+    log = weighted_log(4, rows=20)
+    for bad in (None, float("nan"), float("inf"), -1.0):
+        spoilt = pl.concat([log, log[:1].with_columns(weight=pl.lit(bad, pl.Float64))])
+        with pytest.raises(nf.InvalidRowsError, match="weight is not a finite number"):
+            nf.count_confusion(spoilt, thresholds="exact")
+        with pytest.warns(nf.InvalidRowsWarning):
+            found = nf.count_confusion(
+                nf.scan_predictions(spoilt, weight="weight", segments="country", on_invalid="drop"),
+                thresholds="exact",
+            )
+        assert_frame_equal(found, nf.count_confusion(log, thresholds="exact"))
+
+
+def test_zero_is_one_weight() -> None:
+    log = pl.DataFrame({"model": "a", "label": [0, 1], "score": [0.1, 0.2], "weight": [-0.0, 0.0]})
+    counts = nf.count_confusion(log, thresholds=[0.2])
+    assert counts.select("weight", *CELLS).rows() == [(0.0, 1, 0, 0, 1)]
+
+
+def test_more_than_a_thousand_weights_are_summed() -> None:
+    log = weighted_log(5, rows=1002).with_columns(weight=1.0 + pl.int_range(pl.len()), model=pl.lit("a"))
+    few = log.with_columns(weight=pl.col("weight").clip(upper_bound=1000.0))
+    assert nf.count_confusion(few, thresholds=[0.5], by=[])["weight"].n_unique() == 1000
+    many = nf.count_confusion(log, thresholds=[0.5], by=[])
+    assert "weight" not in many.columns
+    assert many.select(CELLS).row(0) == pytest.approx(brute_force(log, 0.5), rel=1e-12)
+    with pytest.raises(nf.ParameterError, match="sums of weights"):
+        nf.compute_rates(many, interval="wilson")
+
+
+def test_a_source_that_is_read_once_is_not_summed_in_part() -> None:
+    log = weighted_log(5, rows=200_000).with_columns(weight=1.0 + pl.int_range(pl.len()))
+    given: list[pl.DataFrame] = list(log.iter_slices(50_000))
+    once = pl.defer(lambda: given.pop(0) if given else log.clear(), schema=log.schema)
+    with pytest.raises(nf.SourceError):
+        nf.count_confusion(nf.scan_predictions(once, weight="weight"), thresholds=[0.5])
+
+
+def test_counts_of_strata_are_whole_and_have_valid_weights() -> None:
+    counts = nf.count_confusion(weighted_log(6), thresholds=[0.5])
+    with pytest.raises(nf.SchemaError, match="must be Int64"):
+        nf.pool_counts(counts.with_columns(pl.col("tp").cast(pl.Float64)), over="country")
+    for bad in (-1.0, None, float("nan"), float("inf")):
+        spoilt = counts.with_columns(weight=pl.when(pl.int_range(pl.len()) > 0).then("weight").otherwise(bad))
+        with pytest.raises(nf.SchemaError, match="column 'weight'"):
+            nf.compute_rates(spoilt)
+    with pytest.raises(nf.SchemaError, match="column 'weight'"):
+        nf.compute_rates(counts.with_columns(weight=pl.lit("1")))
+
+
+def test_strata_on_different_grids_are_refused() -> None:
+    counts = nf.count_confusion(weighted_log(6), thresholds=[0.2, 0.5], by=[])
+    lacking = counts.filter((pl.col("weight") > 1) | (pl.col("threshold") > 0.3))
+    for take in (lambda c: nf.pool_counts(c, over="weight"), nf.compute_rates):
+        with pytest.raises(nf.ParameterError, match="different thresholds"):
+            take(lacking)
+
+
+def curve(values: pl.DataFrame, column: str) -> NDArray[np.float64]:
+    return values[column].to_numpy()
+
+
+def test_projections_winners_and_crossovers_are_those_of_sums() -> None:
+    counts = nf.count_confusion(weighted_log(7, rows=2000), thresholds="exact", by=[])
+    rates, sums = nf.compute_rates(counts), nf.compute_rates(nf.pool_counts(counts, over="weight"))
+    options: dict[str, Any] = {"metric": "f_beta", "over": "prevalence"}
+    assert_frame_equal(nf.winner_ranges(rates, **options).drop("supported", "reason", strict=False),
+                       nf.winner_ranges(sums, **options).drop("supported", "reason", strict=False))  # fmt: skip
+    assert_frame_equal(nf.find_crossovers(rates, **options), nf.find_crossovers(sums, **options))
+    assert_frame_equal(
+        nf.find_crossovers(counts, metric="pr_auc", over="prevalence"),
+        nf.find_crossovers(nf.pool_counts(counts, over="weight"), metric="pr_auc", over="prevalence"),
+    )
+    asked: dict[str, Any] = {"metrics": ["precision", "f_beta"], "prevalence": [0.01, 0.3]}
+    mine, theirs = nf.project_rates(rates, **asked), nf.project_rates(sums, **asked)
+    assert curve(mine, "value") == pytest.approx(curve(theirs, "value"), rel=1e-12, nan_ok=True)
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda c: nf.cross_fit(c, metric="f_beta", prevalence=0.1),
+        lambda c: nf.subsample_study(c, prevalence=0.1),
+        lambda c: nf.check_projection(c, over="country"),
+        lambda c: nf.compute_areas(c, prevalence=0.1, interval="simultaneous"),
+        lambda c: nf.compute_rates(c, interval="simultaneous"),
+    ],
+)
+def test_what_cannot_weigh_rows_refuses_strata(function: Any) -> None:
+    counts = nf.count_confusion(weighted_log(8), thresholds=[0.2, 0.5])
+    with pytest.raises(nf.ParameterError, match="the key 'weight'"):
+        function(counts)

@@ -1,0 +1,123 @@
+"""What rows of strata are worth, against linearisation row by row, and the coverage of intervals."""
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from polars.testing import assert_frame_equal
+from scipy.stats import norm, truncnorm
+
+import nci_frames as nf
+from nci_frames.evaluation.rates.intervals import wilson_bounds
+
+BOUNDS = ["tpr_lower", "tpr_upper", "fpr_lower", "fpr_upper"]
+
+
+def mixed_log(seed: int, rows: int = 4000) -> pl.DataFrame:
+    rng = np.random.default_rng(seed)
+    label = rng.random(rows) < 0.4
+    return pl.DataFrame({
+        "model": "a", "label": label, "score": (rng.normal(label, 1) * 10).round(), "weight": rng.choice([1.0, 2.0, 3.5], rows)
+    })  # fmt: skip
+
+
+def linearised(log: pl.DataFrame, threshold: float, of_class: bool) -> tuple[float, float]:
+    """Return a rate and its variance: of each stratum the sum of squares about the mean of its rows."""
+    hit = (log["score"] >= threshold).to_numpy()
+    mine, weight = (log["label"] == of_class).to_numpy(), log["weight"].to_numpy()
+    rate = (weight * (hit & mine)).sum() / (weight * mine).sum()
+    moved = weight * mine * (hit - rate) / (weight * mine).sum()
+    variance = sum(((moved[weight == w] - moved[weight == w].mean()) ** 2).sum() for w in np.unique(weight))
+    return rate, float(variance)
+
+
+@given(seed=st.integers(0, 10**6))
+def test_with_many_rows_intervals_are_those_of_the_linearised_variance(seed: int) -> None:
+    log = mixed_log(seed)
+    rates = nf.compute_rates(nf.count_confusion(log, thresholds=[-5.0, 5.0, 10.0]), interval="wilson")
+    for row in rates.iter_rows(named=True):
+        for name, of_class in (("tpr", True), ("fpr", False)):
+            rate, variance = linearised(log, row["threshold"], of_class)
+            assert row[name] == pytest.approx(rate, rel=1e-12)
+            worth = row["effective_positives" if of_class else "effective_negatives"]
+            # One row more of the heaviest changes little.
+            assert worth == pytest.approx(rate * (1 - rate) / variance, rel=0.02)
+            bounds = wilson_bounds(np.array([rate]), np.array([worth]), norm.isf(0.025))
+            assert (row[f"{name}_lower"], row[f"{name}_upper"]) == pytest.approx(
+                (bounds[0].item(), bounds[1].item()), rel=1e-9
+            )
+
+
+@pytest.mark.parametrize(("of_positives", "of_negatives"), [(1.0, 100.0), (0.37, 0.37), (3.0, 0.1)])
+@pytest.mark.parametrize("interval", ["wilson", "clopper_pearson", "jeffreys"])
+def test_weights_that_are_constant_within_classes_change_nothing(
+    of_positives: float, of_negatives: float, interval: nf.Interval
+) -> None:
+    log = mixed_log(1, rows=500).drop("weight")
+    weight = pl.when("label").then(of_positives).otherwise(of_negatives)
+    plain = nf.count_confusion(log, thresholds="exact")
+    weighted = nf.count_confusion(log.with_columns(weight=weight), thresholds="exact")
+    columns = ["threshold", "tpr", "fpr", *BOUNDS]
+    assert_frame_equal(
+        nf.compute_rates(weighted, interval=interval).select(columns),
+        nf.compute_rates(plain, interval=interval).select(columns),
+        rel_tol=1e-12,
+    )
+
+
+def test_no_hit_says_as_little_as_the_heaviest_rows_can_hide() -> None:
+    """Of 50 rows of weight 1 and 50 of weight 9, none is flagged: 500 in all, of 9 each at worst."""
+    log = pl.DataFrame({"model": "a", "label": [True] * 100 + [False] * 20, "score": [0.1, 0.2] * 60})
+    log = log.with_columns(weight=pl.when(pl.int_range(pl.len()) % 4 < 2).then(1.0).otherwise(9.0))
+    rates = nf.compute_rates(nf.count_confusion(log, thresholds=[0.5]), interval="wilson")
+    assert rates["effective_positives"].item() == pytest.approx(500 / 9)
+    z2 = norm.isf(0.025) ** 2
+    assert rates["tpr_upper"].item() == pytest.approx(z2 / (500 / 9 + z2))
+
+
+def test_strata_made_by_score_have_no_rows_in_the_scores_of_others() -> None:
+    """All 500 false positives are of weight 1; no row of weight 100, which all score lower, can be one."""
+    score = np.append(np.linspace(0.5, 1.0, 1000), np.linspace(0.0, 0.49, 1000))
+    log = pl.DataFrame({"model": "a", "score": score, "label": np.arange(2000) % 100 == 99,
+                        "weight": np.repeat([1.0, 100.0], 1000)})  # fmt: skip
+    apart = nf.compute_rates(nf.count_confusion(log, thresholds=[0.75]))["effective_negatives"].item()
+    overlapping = log.with_columns(score=pl.when(pl.int_range(pl.len()) == 1000).then(0.6).otherwise("score"))
+    mixed = nf.compute_rates(nf.count_confusion(overlapping, thresholds=[0.75]))["effective_negatives"].item()
+    assert mixed < apart / 5
+
+
+def stratified(
+    rng: np.random.Generator, rows: int, eta: float, distance: float, shares: list[float]
+) -> pl.DataFrame:
+    """Draw as many rows of each stratum of scores as its share of a population says."""
+    ends, parts = np.array([-np.inf, 1.0, 2.5, np.inf]), []
+    for share, low, high in zip(shares, ends[:-1], ends[1:], strict=True):
+        positive = eta * (norm.cdf(high - distance) - norm.cdf(low - distance))
+        negative = (1 - eta) * (norm.cdf(high) - norm.cdf(low))
+        size = round(share * rows * (positive + negative))
+        true = rng.binomial(size, positive / (positive + negative))
+        parts.append(pl.DataFrame({
+            "model": "a", "label": np.arange(size) < true, "weight": 1 / share,
+            "score": np.append(
+                distance + truncnorm.rvs(low - distance, high - distance, size=true, random_state=rng),
+                truncnorm.rvs(low, high, size=size - true, random_state=rng),
+            ),
+        }))  # fmt: skip
+    return pl.concat(parts)
+
+
+@pytest.mark.thorough
+def test_intervals_hold_where_strata_are_made_by_score() -> None:
+    rng, repeats, at, distance = np.random.default_rng(0), 250, np.array([1.5, 2.7, 3.5]), 3.0
+    truth = {"tpr": norm.sf(at - distance), "fpr": norm.sf(at)}
+    held = dict.fromkeys(truth, np.zeros(3))
+    for _ in range(repeats):
+        log = stratified(rng, 50_000, 0.02, distance, [0.01, 0.1, 1.0])
+        rates = nf.compute_rates(nf.count_confusion(log, thresholds=at.tolist()), interval="wilson")
+        for name, true in truth.items():
+            inside = (rates[f"{name}_lower"].to_numpy() <= true) & (true <= rates[f"{name}_upper"].to_numpy())
+            held[name] = held[name] + inside
+    for counted in held.values():
+        # 0.93, less two standard errors of 250 draws.
+        assert (counted / repeats > 0.93 - 2 * (0.93 * 0.07 / repeats) ** 0.5).all()
