@@ -14,6 +14,7 @@ from nci_frames.counts.sums import check_sums
 from nci_frames.schemas import COUNTS, collect
 from nci_frames.schemas.checked import checked
 from nci_frames.schemas.columns import WEIGHT
+from nci_frames.schemas.frame import unflagged
 from nci_frames.schemas.runs import in_runs
 
 _CELLS = ("tp", "fp", "fn", "tn")
@@ -158,7 +159,8 @@ def add_cells(frame: pl.DataFrame, by: Sequence[str], *also: pl.Expr) -> pl.Data
         return frame.group_by(by).agg(sums).sort(by)
     keys = [key for key in COUNTS.keys(frame.columns) if key not in by]
     ordered = frame.sort(*by, *(name for name in ("model", *keys, "threshold", *_CELLS) if name not in by))
-    return ordered.group_by(by, maintain_order=True).agg(sums)
+    # Polars adds the rows of a column that claims to be sorted in another order.
+    return unflagged(ordered).group_by(by, maintain_order=True).agg(sums)
 
 
 def _alone(counts: pl.DataFrame) -> pl.DataFrame:

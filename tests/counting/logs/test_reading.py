@@ -115,7 +115,7 @@ def test_a_scan_that_is_gone_is_never_taken_for_another() -> None:
 def test_a_frame_counted_directly_is_predictions_with_keys() -> None:
     frame = VALID.with_columns(fold=pl.Series([1, 2] * (len(VALID) // 2)), weight=2.0, unit=pl.lit("ann"))
     direct = nf.count_confusion(frame, thresholds=[0.5])
-    assert direct.columns[:4] == ["model", "fold", "country", "threshold"]
+    assert direct.columns[:5] == ["model", "fold", "country", "weight", "threshold"]
     for same in (frame, frame.lazy(), frame.to_arrow()):
         assert_frame_equal(nf.count_confusion(same, thresholds=[0.5]), direct)  # type: ignore[arg-type]
     scan = nf.scan_predictions(frame, fold="fold", segments="country", weight="weight", unit="unit")
