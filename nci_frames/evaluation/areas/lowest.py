@@ -102,7 +102,8 @@ def lowest_supported_prevalence(
     rates, worth = "tpr" in given.columns, None
     if units is not None:
         frame = whole_counts(collect(given, RATES if rates else COUNTS))
-        frame, worth = pooled_counts(frame, over=units), class_worth(frame, units)
+        worth = class_worth(frame, units)
+        frame = pooled_counts(frame, over=units)
     else:
         frame = collect(given, RATES) if rates else collect_counts(given)
     return supported_from(frame, metric, threshold=threshold, worth=worth)
