@@ -1,4 +1,4 @@
-"""The frames of plans: which rows to label, and what to expect of it."""
+"""The frames of plans: which rows to label, what to expect of it, and what tells two models apart."""
 
 from nci_frames.schemas.columns import number, share, text, whole
 from nci_frames.schemas.frame import FrameSchema
@@ -24,4 +24,17 @@ LABEL_GAINS = FrameSchema(
     whole("labels", "rows that are labelled"),
     number("value", "the value that the rates of positives promise"),
     number("half_width", "half-width of its interval that is expected", minimum=0),
+)
+_UNKNOWN = "each model has rows of its own, or areas are compared"
+COMPARISON_SAMPLES = FrameSchema(
+    "comparison samples",
+    "required_samples(compare=..., tpr=..., fpr=...)",
+    text("method", '"paired": both models score the same rows; "unpaired": each has rows of its own'),
+    whole("positives", "rows with y=1 that are needed; where unpaired, of each model"),
+    whole("negatives", "rows with y=0 that are needed; where unpaired, of each model"),
+    number(
+        "discordant_positives", "positives on which the models are expected to differ", _UNKNOWN, minimum=0
+    ),
+    number("discordant_negatives", "negatives on which they are expected to differ", _UNKNOWN, minimum=0),
+    share("power", "probability that so many rows show the difference"),
 )

@@ -1,16 +1,17 @@
 """The size of a test set that limits the uncertainty as required."""
 
-import bisect
 import math
 from collections.abc import Sequence
-from typing import Literal
+from typing import Literal, cast
 
 import polars as pl
 
-from nci_frames.base.arguments import check_level, number_list
+from nci_frames.base.arguments import beta_value, check_level, number_list
 from nci_frames.base.errors import ParameterError
 from nci_frames.base.messages import Option
 from nci_frames.evaluation.planning.assurance import Promise, assured_rows, half_width_at
+from nci_frames.evaluation.planning.fixed_sizes import exact_rows, hoeffding_rows
+from nci_frames.evaluation.planning.two_models import Comparison
 from nci_frames.evaluation.rates.intervals import Interval
 from nci_frames.schemas import SAMPLES
 from nci_frames.schemas.checked import checked
@@ -19,8 +20,6 @@ PlanningMethod = Literal["hoeffding", "exact"]
 
 #: By Hoeffding's inequality, smaller half-widths need more rows than Int64 holds.
 _NARROWEST = 2e-9
-#: Tolerance for rounding, by which n·(rate - half_width) may miss a whole number.
-_ROUNDING = 1e-9
 
 
 @checked
@@ -30,15 +29,23 @@ def required_samples(
     delta: float | None = None,
     precision_half_width: float | None = None,
     prevalence: float | None = None,
-    tpr: float | None = None,
-    fpr: float | None = None,
+    tpr: float | tuple[float, float] | None = None,
+    fpr: float | tuple[float, float] | None = None,
     level: float = 0.95,
     assurance: float | None = 0.8,
     method: PlanningMethod | Sequence[PlanningMethod] = ("exact", "hoeffding"),
+    compare: str | pl.Expr | None = None,
+    power: float = 0.8,
+    correlation: float | tuple[float, float] | None = None,
+    pairs: pl.DataFrame | pl.LazyFrame | None = None,
+    auc: float | tuple[float, float] | None = None,
+    ratio: float | None = None,
+    beta: float = 1.0,
 ) -> pl.DataFrame:
     """Return how many positives and negatives a test set needs.
 
-    Give the goal in one of three ways: *half_width*, *delta*, or *precision_half_width* at a *prevalence*.
+    Give the goal in one of four ways: *half_width*, *delta*, *precision_half_width* at a *prevalence*, or
+    *compare*, to tell two models apart.
 
     Parameters
     ----------
@@ -50,13 +57,14 @@ def required_samples(
     precision_half_width
         Required half-width of the precision band at *prevalence*, in (0, 0.5); needs *tpr* and *fpr*.
     prevalence
-        P(y=1) in (0, 1), for *precision_half_width* only.
+        P(y=1) in (0, 1), for *precision_half_width*; with *compare* where the metric is judged.
     tpr, fpr
         Expected rates, in (0, 1). They are optional with *half_width*: the default is 0.5, the rate that
-        needs the most rows.
+        needs the most rows. With *compare* a pair, of the first and of the second model; those that the
+        metric does not need may be missing.
     level
         Confidence of each rate's interval, in (0, 1). Both hold together, and so does the precision band,
-        with probability level² or more.
+        with probability level² or more. With *compare* of the test, which is two-sided.
     assurance
         Share of the studies of this size whose measured intervals reach the goal, in (0, 1). With None the
         goal is that of a study that measures the expected rates, as in the paper; of all such studies, only
@@ -66,13 +74,36 @@ def required_samples(
         rates; "hoeffding" for that of Hoeffding's inequality, which holds for any rate. Without *assurance*,
         "exact" makes the measured rate lie within the half-width with probability *level* or more.
 
+    compare
+        The metric in which two models are to be told apart: a name, alias or called metric of operating
+        points, or "roc_auc".
+    power
+        With *compare*: the probability that the test finds the difference, in (0, 1).
+    correlation
+        With *compare*: how alike the models decide about the same rows: phi among the positives, or a pair
+        (among the positives, among the negatives); of areas the correlation of the two estimates. None: each
+        model has rows of its own.
+    pairs
+        With *compare*: joint counts of a pilot (``count_pairs``), one row, in place of the rates and their
+        correlation.
+    auc
+        With ``compare="roc_auc"``: the expected areas of both models; or that of one, which is told apart
+        from 0.5.
+    ratio
+        With *compare*: negatives for each positive in the test set. None: those of the *prevalence*; without
+        either, a metric of one class needs rows of that class alone.
+    beta
+        With *compare*: weight of recall, for a metric that has one.
+
     Returns
     -------
     A row per method, sorted by it:
 
     %(columns of samples)s
 
-    ``assurance`` is that of so many rows: at least as asked for.
+    ``assurance`` is that of so many rows: at least as asked for. With *compare* it is one row:
+
+    %(columns of comparison samples)s
 
     Raises
     ------
@@ -92,8 +123,17 @@ def required_samples(
     o, with s = o·TPR/FPR and a half-width w of precision, the half-widths are c times the rates with c =
     (g-1)/(g+1), where g is the larger root of s(1-2w)·g² - 2w(1+s²)·g - s(1+2w) = 0.
 
+    With *compare*, the rows n are those where (z·√V₀ + z'·√V)/√n is the difference, with the normal quantiles
+    z of the level and z' of the power, and V the variance of the difference for one row, linearised in the
+    rates (delta method). V₀ is that without a difference: for a rate, of McNemar's test the share of rows on
+    which the models differ, of two samples that at the mean rate; for other metrics V itself; for areas
+    Obuchowski's, as in pROC.
+
     References
     ----------
+    Connor (1987), Sample size for testing differences in proportions for the paired-sample design,
+    doi:10.2307/2531961; Obuchowski, Lieber and Wians (2004), doi:10.1373/clinchem.2004.031823.
+
     Brabec et al. (2020), section 5, doi:10.1007/978-3-030-50423-6_6; Kupper and Hafner (1989), How
     appropriate are popular sample size formulas?, doi:10.1080/00031305.1989.10475628; Hoeffding (1963),
     doi:10.1080/01621459.1963.10500830.
@@ -104,15 +144,28 @@ def required_samples(
     the paper, by half-widths of 0.06 and 0.0001.
 
     >>> import nci_frames as nf
+    >>> import polars as pl
     >>> wanted = {"delta": 0.1, "tpr": 0.6, "fpr": 0.001}
     >>> nf.required_samples(**wanted).select("method", "positives", "negatives").rows()
     [('exact', 269, 402778), ('hoeffding', 529, 190080001)]
     >>> nf.required_samples(**wanted, assurance=None).select("method", "positives", "negatives").rows()
     [('exact', 266, 389091), ('hoeffding', 513, 184443973)]
+
+    Two models find 80 and 70 % of the positives, and mostly the same ones.
+
+    >>> two = nf.required_samples(compare="recall", tpr=(0.8, 0.7), correlation=0.5, power=0.8)
+    >>> two.select("positives", "negatives", pl.col("discordant_positives", "power").round(2)).row(0)
+    (153, 0, 30.09, 0.8)
     """
     check_level(level)
+    if compare is not None:
+        _need_alone("compare", half_width, delta, precision_half_width)
+        asked = Comparison(compare, tpr, fpr, auc, prevalence, ratio, correlation, pairs, beta_value(beta))
+        return asked.samples(level, power)
+    _need_compare(tpr=tpr, fpr=fpr, correlation=correlation, pairs=pairs, auc=auc, ratio=ratio)
     methods = sorted({method} if isinstance(method, str) else set(method))
-    promise, *widths = _goal(half_width, delta, precision_half_width, prevalence, tpr, fpr)
+    rates = cast("tuple[float | None, float | None]", (tpr, fpr))
+    promise, *widths = _goal(half_width, delta, precision_half_width, prevalence, *rates)
     if assurance is not None:
         _require_within("assurance", assurance, 1)
     table = pl.DataFrame(
@@ -121,6 +174,23 @@ def required_samples(
         orient="row",
     )
     return SAMPLES.finish(table)
+
+
+def _need_alone(name: str, *goals: object) -> None:
+    """Raise ParameterError if there are goals beside one."""
+    if any(goal is not None for goal in goals):
+        raise ParameterError(
+            f"{Option(name)} is a goal of its own", found="two goals", hint="omit the other one"
+        )
+
+
+def _need_compare(**options: object) -> None:
+    """Raise ParameterError if an option is given that only a comparison takes."""
+    for name, value in options.items():
+        if value is None or (name in ("tpr", "fpr") and isinstance(value, int | float)):
+            continue
+        what = "a rate of each of two models" if name in ("tpr", "fpr") else str(Option(name))
+        raise ParameterError(f"{what} is for {Option('compare')} only", found=f"{value!r}"[:80])
 
 
 def _planned(
@@ -136,7 +206,7 @@ def _planned(
         raise ParameterError(msg, found=f"{min(widths):g}")
     if assurance is None:
         positives, negatives = (
-            _exact(rate, width, level) if method == "exact" else _hoeffding(width, level)
+            exact_rows(rate, width, level) if method == "exact" else hoeffding_rows(width, level)
             for rate, width in zip((promise.tpr, promise.fpr), widths, strict=True)
         )
         return positives, negatives, *widths, None
@@ -204,62 +274,3 @@ def _coefficient_of_variation(half_width: float, odds: float) -> float:
     # g - 1 = (middle + root - odds·(1-2w)) / (odds·(1-2w)) for the root g of the quadratic equation.
     one = odds * (1 - 2 * half_width)
     return (middle + root - one) / (middle + root + one)
-
-
-def _hoeffding(half_width: float, level: float) -> int:
-    """Return the rows that suffice whatever the rate is."""
-    return math.ceil(math.log(2 / (1 - level)) / (2 * half_width**2) - _ROUNDING)
-
-
-def _exact(rate: float, half_width: float, level: float) -> int:
-    """Return the smallest number of rows at or above which the half-width is always met.
-
-    The probability of missing it is not monotone in the number of rows: it jumps wherever one more outcome
-    fits. A smooth bound gives a number that suffices; the last number that fails is searched downwards from
-    there.
-    """
-    tail = 1 - level
-    rate = min(rate, 1 - rate)  # symmetric: 1 - rate is missed as often
-
-    def suffice(rows: int) -> bool:
-        # One outcome less on each side: a bound that holds however the limits round to whole numbers.
-        fewest = rows * (rate - half_width) + 1 if rate > half_width else 0.0
-        return _missed(rate, fewest, rows * (rate + half_width) - 1, rows, rows) <= tail
-
-    end = 1 + bisect.bisect_left(range(1, _hoeffding(half_width, level)), x=True, key=suffice)
-    # With so many outcomes one more hardly matters: the bound is less than 1 in 100,000 too high.
-    return end if rate > 1e5 * half_width else _last_failure(rate, half_width, tail, end) + 1
-
-
-def _last_failure(rate: float, half_width: float, tail: float, end: int) -> int:
-    """Return the largest number of rows below *end* that misses the rate too often; 0 if there is none."""
-    block = 1
-    while end > 1:
-        block = min(block, end - 1)
-        first, last = end - block, end - 1
-        fewest = math.ceil(last * (rate - half_width) - _ROUNDING)
-        most = math.floor(first * (rate + half_width) + _ROUNDING)
-        if _missed(rate, fewest, most, first, last) <= tail:
-            end -= block
-            block *= 2
-        elif block > 1:
-            block //= 2
-        else:
-            return last
-    return 0
-
-
-def _missed(rate: float, fewest: float, most: float, first: int, last: int) -> float:
-    """Bound the probability of fewer than *fewest* or more than *most* hits in *first* to *last* rows.
-
-    Hits grow with the rows: too few are most probable in the fewest rows, too many in the most rows. For a
-    single number of rows this is the probability itself, by the beta function: SciPy's binomial distribution
-    ends at 2**31 rows.
-    """
-    from scipy.special import betainc, betaincc  # noqa: PLC0415  (slow to import, and seldom needed)
-
-    below = (
-        float(betaincc(fewest, first - fewest + 1, rate)) if 0 < fewest <= first else float(fewest > first)
-    )
-    above = float(betainc(most + 1, last - most, rate)) if most < last else 0.0
-    return below + above

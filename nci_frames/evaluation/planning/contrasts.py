@@ -1,0 +1,228 @@
+"""Expected rates of two models, and how often they decide alike -> a difference and its variances."""
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+import polars as pl
+
+from nci_frames.base.errors import ParameterError
+from nci_frames.base.messages import Option
+from nci_frames.base.normal import normal_quantile
+from nci_frames.base.typing import Floats
+from nci_frames.evaluation.metrics.lookup import called_metric
+from nci_frames.schemas import PAIRS, collect
+
+Pair = tuple[float, float]
+
+_STEP = 1e-6
+_ROUNDING = 1e-9
+#: Rows that Int64 holds with ease.
+_MOST_ROWS = 10**15
+
+
+@dataclass(frozen=True, slots=True)
+class Decisions:
+    """What is expected of two models in one class."""
+
+    rates: Pair
+    #: Phi of their decisions; None where each model has rows of its own.
+    correlation: float | None
+
+    @classmethod
+    def of(cls, rates: Pair, correlation: float | None, name: str) -> "Decisions":
+        """Check what is expected.
+
+        Raises
+        ------
+        ParameterError
+            If a rate is outside [0, 1], or no joint decisions have this correlation.
+        """
+        for rate in rates:
+            if not 0 <= rate <= 1:
+                raise ParameterError.out_of_range(name, rate, "within [0, 1]")
+        found = cls(rates, correlation)
+        if correlation is not None:
+            a, b = rates
+            most = min(a, b) - a * b
+            least = max(0.0, a + b - 1) - a * b
+            if not least - _ROUNDING <= found.covariance <= most + _ROUNDING:
+                spread = math.sqrt(a * (1 - a) * b * (1 - b))
+                allowed = f"within [{least / spread:.3g}, {most / spread:.3g}] at the rates {a:g} and {b:g}"
+                raise ParameterError.out_of_range("correlation", correlation, allowed)
+        return found
+
+    @property
+    def covariance(self) -> float:
+        """The covariance of the two decisions about one row."""
+        a, b = self.rates
+        return (self.correlation or 0.0) * math.sqrt(a * (1 - a) * b * (1 - b))
+
+    @property
+    def discordant(self) -> float | None:
+        """The share of rows on which they differ."""
+        a, b = self.rates
+        return None if self.correlation is None else a + b - 2 * (a * b + self.covariance)
+
+    def variance(self, slopes: Floats) -> float:
+        """Return the variance of a sum of the two decisions, weighted by slopes."""
+        a, b = self.rates
+        return float(
+            slopes[0] ** 2 * a * (1 - a)
+            + slopes[1] ** 2 * b * (1 - b)
+            + 2 * slopes[0] * slopes[1] * self.covariance
+        )
+
+    def variance_if_equal(self, slopes: Floats) -> float:
+        """Return the variance of the difference of the two rates under the hypothesis that they are equal."""
+        mean = sum(self.rates) / 2
+        share = 2 * mean * (1 - mean) if self.discordant is None else self.discordant
+        return float(slopes[0] ** 2) * share
+
+
+@dataclass(frozen=True, slots=True)
+class Contrast:
+    """A difference to be seen, and its variances for one positive and one negative."""
+
+    difference: float
+    #: Of a positive and of a negative, if the difference is as expected, and if there is none.
+    expected: Pair
+    equal: Pair
+
+    def rows(self, ratio: float | None, level: float, power: float) -> tuple[int, int]:
+        """Return the rows of each class, *ratio* negatives for each positive."""
+        if not self.difference:
+            raise ParameterError("the two models are expected to be equal: no rows tell them apart")
+        from scipy.special import ndtri  # noqa: PLC0415  (slow to import, and seldom needed)
+
+        z = normal_quantile(level), float(ndtri(power))
+        only = next(
+            (k for k in (0, 1) if ratio is None and not self.expected[1 - k] + self.equal[1 - k]), None
+        )
+        if ratio is None and only is None:
+            msg = f"{Option('compare')} needs {Option('prevalence')}, at which the metric is judged"
+            raise ParameterError(msg, found="None")
+        shares = (1.0, ratio) if ratio is not None else (1.0, math.inf) if only == 0 else (math.inf, 1.0)
+        equal, expected = (
+            math.sqrt(sum(v / n for v, n in zip(of, shares, strict=True)))
+            for of in (self.equal, self.expected)
+        )
+        rows = ((z[0] * equal + z[1] * expected) / self.difference) ** 2
+        if not rows < _MOST_ROWS:
+            msg = "a difference this small needs more rows than can be counted"
+            raise ParameterError(msg, found=f"{self.difference:g}")
+        first = max(1, math.ceil(rows - _ROUNDING))
+        if ratio is None:
+            return (first, 0) if only == 0 else (0, first)
+        return first, max(1, math.ceil(first * ratio - _ROUNDING * max(1.0, ratio * first)))
+
+    def power(self, positives: int, negatives: int, level: float) -> float:
+        """Return the probability that so many rows show the difference."""
+        from scipy.special import ndtr  # noqa: PLC0415  (slow to import, and seldom needed)
+
+        equal, expected = (
+            math.sqrt(sum(v / n for v, n in zip(of, (positives, negatives), strict=True) if n))
+            for of in (self.equal, self.expected)
+        )
+        distance = abs(self.difference) - normal_quantile(level) * equal
+        return float(ndtr(distance / expected)) if expected else 1.0
+
+
+def contrast_of(
+    metric: str | pl.Expr, positives: Decisions, negatives: Decisions, prevalence: float | None, beta: float
+) -> Contrast:
+    """Return the difference of a metric of decisions, linearised in the four rates.
+
+    Raises
+    ------
+    ParameterError
+        If the metric is undefined at the expected rates.
+    """
+    expression = called_metric(metric)
+    values, slopes = [], np.zeros((2, 2))
+    for model, sign in ((0, 1.0), (1, -1.0)):
+        point = np.array([positives.rates[model], negatives.rates[model]])
+        steps = np.array([_STEP if rate < 0.5 else -_STEP for rate in point])
+        points = np.vstack([point, point + np.diag(steps)])
+        # A metric of one rate has no prevalence.
+        table = pl.DataFrame({"tpr": points[:, 0], "fpr": points[:, 1]}).with_columns(
+            prevalence=pl.lit(0.5 if prevalence is None else prevalence), beta=pl.lit(float(beta))
+        )
+        found = table.select(value=expression)["value"].cast(pl.Float64).fill_null(np.nan).to_numpy()
+        values.append(float(found[0]))
+        slopes[:, model] = sign * (found[1:] - found[0]) / steps
+    if not np.isfinite([*values, *slopes.ravel()]).all():
+        raise ParameterError("the metric is undefined at the expected rates", found=expression.label)
+    slopes[np.abs(slopes) < _STEP] = 0.0
+    if prevalence is None and slopes.any(axis=1).all():
+        msg = f"this metric needs {Option('prevalence')}, at which it is judged"
+        raise ParameterError(msg, found=expression.label)
+    expected = positives.variance(slopes[0]), negatives.variance(slopes[1])
+    alone = not slopes.any(axis=1).all() and np.allclose(np.abs(slopes[:, 0]), np.abs(slopes[:, 1]))
+    equal = (
+        (positives.variance_if_equal(slopes[0]), negatives.variance_if_equal(slopes[1]))
+        if alone
+        else expected
+    )
+    return Contrast(values[0] - values[1], expected, equal)
+
+
+def contrast_of_areas(area: float | Pair, correlation: float | None, ratio: float) -> Contrast:
+    """Return the difference of two ROC areas, or that of one from one half, with its variance for a positive.
+
+    Notes
+    -----
+    The variance of an area A for m positives and κm negatives is V/m with V = 0.0099·exp(-a²/2)·((5a² + 8) +
+    (a² + 8)/κ) and a = 1.414·Φ⁻¹(A).
+
+    References
+    ----------
+    Obuchowski, Lieber and Wians (2004), doi:10.1373/clinchem.2004.031823; Obuchowski and McClish (1997),
+    doi:10.1002/(SICI)1097-0258(19970715)16:13<1529::AID-SIM565>3.0.CO;2-H.
+    """
+    from scipy.special import ndtri  # noqa: PLC0415  (slow to import, and seldom needed)
+
+    def variance(value: float) -> float:
+        a2 = (float(ndtri(value)) * 1.414) ** 2
+        return 0.0099 * math.exp(-a2 / 2) * ((5 * a2 + 8) + (a2 + 8) / ratio)
+
+    areas = (area,) if isinstance(area, int | float) else tuple(area)
+    for value in areas:
+        if not 0 < value < 1:
+            raise ParameterError.out_of_range("auc", value, "between 0 and 1")
+    if len(areas) == 1:
+        return Contrast(areas[0] - 0.5, (variance(areas[0]), 0.0), (variance(0.5), 0.0))
+    if correlation is not None and not -1 < correlation < 1:
+        raise ParameterError.out_of_range("correlation", correlation, "between -1 and 1")
+    shared = correlation or 0.0
+    of_each = [variance(value) for value in areas]
+    expected = sum(of_each) - 2 * shared * math.sqrt(of_each[0] * of_each[1])
+    equal = 2 * variance(sum(areas) / 2) * (1 - shared)
+    return Contrast(areas[0] - areas[1], (expected, 0.0), (equal, 0.0))
+
+
+def decisions_of_pairs(pairs: pl.DataFrame | pl.LazyFrame) -> tuple[Decisions, Decisions]:
+    """Return what joint counts say of positives and negatives.
+
+    Raises
+    ------
+    ParameterError
+        If there is more than one row, or a class has no units.
+    SchemaError
+        If it is no pairs frame.
+    """
+    frame = collect(pairs, PAIRS)
+    if len(frame) != 1:
+        msg = "the joint counts must be of one pair of models"
+        raise ParameterError(msg, found=f"{len(frame)} rows", hint="filter the frame to one of them")
+    found = []
+    for kind in ("tp", "fp"):
+        both, a, b, none = (float(frame[f"{kind}_{cell}"].item()) for cell in ("both", "a", "b", "none"))
+        units = both + a + b + none
+        if not units:
+            raise ParameterError("the joint counts must have positives and negatives", found=f"no {kind}_*")
+        rates = (both + a) / units, (both + b) / units
+        spread = math.sqrt(math.prod(rate * (1 - rate) for rate in rates))
+        covariance = both / units - rates[0] * rates[1]
+        found.append(Decisions(rates, covariance / spread if spread else 0.0))
+    return found[0], found[1]
