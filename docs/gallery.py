@@ -14,6 +14,10 @@ import numpy as np
 import polars as pl
 import vl_convert
 from PIL import Image
+from sklearn.datasets import load_digits
+from sklearn.model_selection import cross_val_predict
+from sklearn.naive_bayes import GaussianNB
+from sklearn.tree import DecisionTreeClassifier
 
 import nci_frames as nf
 from nci_frames.demo.real import write_demo_logs
@@ -22,6 +26,11 @@ HERE = Path(__file__).parent
 GRID = [float(x) for x in np.logspace(-4, math.log10(0.5), 60)]
 BETAS = [float(x) for x in np.logspace(-1, 1, 41)]
 MODELS = ("decision_tree", "k_nearest_neighbours", "logistic_regression", "random_forest")
+
+
+def mostly(digit: int) -> dict[int, float]:
+    """Return a mix in which four in five are one digit."""
+    return {other: 0.8 if other == digit else 0.2 / 9 for other in range(10)}
 
 
 @dataclass(frozen=True)
@@ -55,6 +64,20 @@ class Demo:
         return nf.project_rates(
             self.points, metrics=["precision", "f_beta"], prevalence=GRID, beta=[1.0, 2.0], band=True
         )
+
+    @cached_property
+    def classes(self) -> pl.DataFrame:
+        """Return decisions of two models among all ten digits, each digit held out once."""
+        digits = load_digits()
+        models = {
+            "decision_tree": DecisionTreeClassifier(max_depth=8, random_state=0),
+            "naive_bayes": GaussianNB(),
+        }
+        decided = {
+            name: cross_val_predict(model, digits.data, digits.target, cv=5) for name, model in models.items()
+        }
+        log = pl.DataFrame({"label": digits.target, **decided})
+        return nf.count_classes(nf.scan_classes(log, decision={name: name for name in models}))
 
     @cached_property
     def segments(self) -> pl.DataFrame:
@@ -253,6 +276,16 @@ PICTURES: dict[str, tuple[str, Callable[[Demo], alt.TopLevelMixin]]] = {
                 for ratio in (1.0, 49.0)
             ),
             metric="f_beta",
+        ),
+    ),
+    "class_matrix": (
+        "Decisions of a tree among all ten digits, where four in five are a 1.",
+        lambda d: nf.chart_class_matrix(d.classes.filter(model="decision_tree"), priors=mostly(1)),
+    ),
+    "class_winners": (
+        "The best model by macro F1, from mostly 1 to mostly 9.",
+        lambda d: nf.chart_class_winners(
+            nf.class_winners(d.classes, metric="macro_f_beta", start=mostly(1), end=mostly(9))
         ),
     ),
     "imbalance_sensitivity": (

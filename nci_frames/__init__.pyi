@@ -152,6 +152,8 @@ from .tables.great_tables import ranked_table as ranked_table
 
 # charts
 from .charts.best_model import chart_probability_best as chart_probability_best
+from .charts.classes import chart_class_matrix as chart_class_matrix
+from .charts.classes import chart_class_winners as chart_class_winners
 from .charts.contingency import chart_contingency_space as chart_contingency_space
 from .charts.contingency import chart_imbalance_sensitivity as chart_imbalance_sensitivity
 from .charts.contingency import chart_metric_surface as chart_metric_surface

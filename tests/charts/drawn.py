@@ -41,6 +41,19 @@ def apart(models: tuple[str, ...], key: str, values: tuple[str | None, ...]) -> 
     return nf.compute_rates(frame.with_columns(tn=1000 - pl.col("fp")))
 
 
+def class_counts(models: tuple[str, ...]) -> pl.DataFrame:
+    """Decisions of each model between two classes, or none; each is good at another class."""
+    rows = [
+        (model, label, decision, rows)
+        for k, model in enumerate(models)
+        for label, right in (("x", 50 + 40 * k // len(models)), ("y", 90 - 30 * k // len(models)))
+        for decision, rows in ((label, right), ("none", 100 - right))
+    ]
+    return nf.merge_class_counts(
+        pl.DataFrame(rows, schema=["model", "label", "decision", "rows"], orient="row")
+    )
+
+
 def surfaces(resolution: int = 11) -> pl.DataFrame:
     """Surfaces of precision at three ratios, not in their order."""
     return pl.concat(
@@ -81,6 +94,8 @@ def draw_all(models: tuple[str, ...] = MODELS, among: tuple[str, ...] = ()) -> d
         },
         max=(1.1 * pl.col("adjusted")).clip(upper_bound=1),
     )
+    classes = class_counts(models)
+    ends = {"start": {"x": 0.9, "y": 0.1}, "end": {"x": 0.1, "y": 0.9}}
     return {
         "p3": nf.chart_p3(values, observed=0.02, **options),
         "f_beta": nf.chart_f_beta_over_beta(values, prevalence=0.01, observed=0.02, **options),
@@ -128,6 +143,10 @@ def draw_all(models: tuple[str, ...] = MODELS, among: tuple[str, ...] = ()) -> d
         ),
         "imbalance": nf.chart_imbalance_sensitivity(
             nf.imbalance_sensitivity(["precision", "f_beta"], ratios=[1, 10, 100])
+        ),
+        "class_matrix": nf.chart_class_matrix(classes, priors={"x": 0.2, "y": 0.8}),
+        "class_winners": nf.chart_class_winners(
+            nf.class_winners(classes, metric="accuracy", **ends), **options
         ),
     }
 

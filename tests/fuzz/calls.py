@@ -124,6 +124,7 @@ def calls() -> dict[str, Call]:
     estimated = nf.estimate_prevalence(counts, scores)
     classes = nf.count_classes(class_log())
     decided = nf.count_classes(class_log().drop("label"))
+    ends: dict[str, Any] = {"start": "uniform", "end": "observed"}
     logistic = rows.drop("unit", "fold").with_columns(score=1 / (1 + (-pl.col("score")).exp()))
     chances = nf.count_confusion(logistic, thresholds=[0.1, 0.3, 0.5, 0.9])
     labels: dict[str, Any] = {"budget": 40, "metric": "recall", "threshold": 0.5, "model": "forest"}
@@ -139,7 +140,7 @@ def calls() -> dict[str, Call]:
         Call("count_classes", (class_log(),), {}, "predictions"),
         Call("merge_class_counts", (classes, classes), {}, "class counts"),
         Call("project_classes", (classes,), {"priors": "uniform", "metrics": "mcc"}, "class counts"),
-        Call("class_winners", (classes,), {"metric": "mcc", "start": "uniform", "end": "uniform"}, "classes"),
+        Call("class_winners", (classes,), {"metric": "mcc", **ends}, "classes"),
         Call("estimate_class_priors", (classes, decided), {}, "reference"),
         Call("auto_thresholds"),
         Call("logit_thresholds", (), {"n": 5}),
@@ -240,6 +241,8 @@ def calls() -> dict[str, Call]:
         Call("chart_subsamples", (nf.subsample_study(counts, prevalence=0.3, repeats=5),)),
         Call("chart_tpr_ppv", (projection, nf.decision_map(points)), {"prevalence": 0.01}),
         Call("chart_winner_ranges", (winners,)),
+        Call("chart_class_matrix", (classes,), {"priors": "uniform"}, "class counts"),
+        Call("chart_class_winners", (nf.class_winners(classes, metric="mcc", **ends),)),
         Call("dark_chart", (nf.chart_roc(rates),)),  # type: ignore[arg-type]
         Call("metrics"),
         Call("report_questions"),

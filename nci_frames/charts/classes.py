@@ -1,0 +1,171 @@
+"""Class counts and their winners -> the matrix of decisions at a mix, and the best model along a line."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import altair as alt
+import polars as pl
+
+from nci_frames import schemas
+from nci_frames.base.errors import ParameterError
+from nci_frames.charts.parts import canvas, selection, theme
+from nci_frames.counts.class_counts import Priors
+from nci_frames.evaluation.classes.matrix import matrix_at
+from nci_frames.schemas.checked import checked
+
+#: In narrower cells, numbers would overlap; pixels.
+_CELL = 30
+#: Height of the bar, and the least distance of two labels along it.
+_BAR, _APART = 44, 0.06
+
+
+@checked
+def chart_class_matrix(
+    class_counts: pl.DataFrame | pl.LazyFrame, /, *, priors: Priors = "observed"
+) -> alt.FacetChart:
+    """Draw how often each class gets each decision, at a mix of the classes.
+
+    Parameters
+    ----------
+    class_counts
+        Class counts of a labelled log, without keys.
+    priors
+        The mix, as in ``project_classes``: one.
+
+    Returns
+    -------
+    altair.FacetChart
+        A panel per model with a row per class and a column per decision. The colour is the share of the
+        decision among the rows of the class, which no mix changes; the number is the share of the cell in the
+        mix, in percent. Hover for rows.
+
+    Raises
+    ------
+    ParameterError
+        If the counts have keys or scenarios, if there are several mixes, or too many cells.
+
+    Examples
+    --------
+    >>> import nci_frames as nf
+    >>> import polars as pl
+    >>> log = pl.DataFrame({"model": "a", "label": ["cat", "cat", "dog"], "decision": ["cat", "dog", "dog"]})
+    >>> nf.chart_class_matrix(nf.count_classes(log)).to_dict()["title"]["text"]
+    'Decisions by class'
+    """
+    table = matrix_at(class_counts, priors)
+    if table.is_empty():
+        raise ParameterError("there are no classes to draw", hint="count a log that has rows")
+    selection.check_rows(table)
+    base = alt.Chart().encode(x=_names("decision"), y=_names("label"))
+    scale = {"domain": [0, 1], "range": [theme.GROUND, theme.PALETTE[0]], "interpolate": "rgb"}
+    legend = {"format": ".0%", "orient": "bottom", "gradientLength": 160, "title": "share of the class"}
+    colour = alt.Color(field="rate", type="quantitative", scale=scale, legend=legend)
+    numbers = {"rows": "rows", "rate": "share of the class", "share": "share of the mix"}
+    shown = canvas.tooltip(numbers, names=("model", "label", "decision"))
+    cells = base.mark_rect(stroke=theme.LINE, strokeWidth=1)
+    layers = [canvas.layer("cells", cells, color=colour, tooltip=shown)]
+    width = min(420, canvas.panel_size(table["model"].n_unique())[0])
+    told = "colour: share among the rows of a class"
+    if width >= _CELL * max(table["label"].n_unique(), table["decision"].n_unique()):
+        ink = alt.ColorValue(theme.INK, condition={"test": "datum.rate > 0.5", "value": theme.GROUND})
+        text = alt.Text(field="percent", type="nominal")
+        told = f"{told}; numbers: percent of the mix, {priors if isinstance(priors, str) else 'as given'}"
+        layers.append(canvas.layer("shares", base.mark_text(fontSize=11), text=text, color=ink))
+    tenths = (1000 * pl.col("share")).round().cast(pl.Int64)
+    percent = pl.when(tenths > 0).then(pl.format("{}.{}", tenths // 10, tenths % 10)).otherwise(pl.lit(""))
+    return canvas.facet(
+        table.with_columns(percent=percent),
+        layers,
+        style=theme.model_style(table["model"]),
+        title="Decisions by class",
+        subtitle=told,
+        says="A matrix of true classes and decisions for each model.",
+        square=True,
+    )
+
+
+def _names(field: str) -> Any:
+    """Place the values of a field in the order of the classes."""
+    kind = alt.X if field == "decision" else alt.Y
+    sort = alt.EncodingSortField(field=f"{field}_place", op="min")
+    axis: dict[str, Any] = {"domain": False, "ticks": False, "labelAngle": -45 if field == "decision" else 0}
+    return kind(
+        field=field,
+        type="nominal",
+        title="decision" if field == "decision" else "true class",
+        sort=sort,
+        axis=axis,
+    )
+
+
+@checked
+def chart_class_winners(
+    winners: pl.DataFrame | pl.LazyFrame, /, *, models: Sequence[str] = ()
+) -> alt.LayerChart:
+    """Draw the ranges of a line between two mixes of classes in which each model is best, as a bar.
+
+    Parameters
+    ----------
+    winners
+        The result of ``class_winners``, for one value of each key.
+    models
+        %(models)s
+
+    Returns
+    -------
+    altair.LayerChart
+        The ranges, coloured by model, borders labelled. Hover for the models that are equal.
+
+    Raises
+    ------
+    ParameterError
+        If the frame has keys, names no model, or has too many rows.
+
+    Examples
+    --------
+    >>> import nci_frames as nf
+    >>> import polars as pl
+    >>> log = pl.DataFrame({"model": "a", "label": ["cat", "cat", "dog"], "decision": ["cat", "dog", "dog"]})
+    >>> mixes = {"start": {"cat": 1.0, "dog": 0.0}, "end": {"cat": 0.0, "dog": 1.0}}
+    >>> winners = nf.class_winners(nf.count_classes(log), metric="accuracy", **mixes)
+    >>> nf.chart_class_winners(winners).to_dict()["title"]["text"]
+    'Best model between two mixes of the classes'
+    """
+    frame = schemas.collect(winners, schemas.CLASS_WINNERS).sort("start")
+    selection.one_comparison(frame, schemas.CLASS_WINNERS)
+    rows = frame.filter(pl.col("model").is_not_null()).with_columns(equal=pl.col("tied").list.join(", "))
+    if rows.is_empty():
+        raise ParameterError(
+            "there is no winner to draw", hint="check that all classes of the mixes have rows"
+        )
+    selection.check_rows(rows)
+    style = theme.model_style(rows["model"], among=models)
+    axis = {"title": "share of the way from the first mix to the last", "format": ".0%", "tickCount": 5}
+    place: dict[str, Any] = {"type": "quantitative", "scale": {"domain": [0, 1]}, "axis": axis}
+    base = alt.Chart(selection.finite(rows)).encode(x=alt.X(field="start", **place), x2=alt.X2("end"))
+    bars = base.mark_bar(height=_BAR, stroke=theme.GROUND, strokeWidth=1)
+    kept = [0.0]
+    for start in rows["start"][1:].to_list():
+        if start - kept[-1] >= _APART:
+            kept.append(start)
+    borders = alt.Chart(selection.finite(rows.filter(pl.col("start").is_in(kept[1:])))).mark_text(
+        dy=-32, **theme.NOTE
+    )
+    numbers = {"start": "from", "end": "to"}
+    shown = canvas.tooltip(numbers, names=("model", "equal"))
+    return canvas.compose(
+        [
+            canvas.layer("bars", bars, **canvas.fills(style), tooltip=shown),
+            canvas.layer(
+                "borders",
+                borders,
+                x=alt.X(field="start", **place),
+                text=alt.Text(field="start", type="quantitative", format=".3~p"),
+            ),
+        ],
+        style=style,
+        title="Best model between two mixes of the classes",
+        subtitle="exact for these counts; a border is where two models are equal",
+        says="One bar, coloured by model.",
+        height=110,
+    )

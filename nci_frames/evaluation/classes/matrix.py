@@ -1,0 +1,44 @@
+"""Class counts -> the matrix of decisions at a mix of the classes, as a table."""
+
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from nci_frames.base.errors import ParameterError
+from nci_frames.evaluation.classes.project_classes import classes_of, logs_and_priors, mixes_of
+from nci_frames.evaluation.classes.values import rates_of
+
+
+def matrix_at(class_counts: pl.DataFrame | pl.LazyFrame, priors: Any) -> pl.DataFrame:
+    """Return for each model, class and decision the rows, their share of the class, and that of the mix.
+
+    Raises
+    ------
+    ParameterError
+        If the counts have keys or scenarios, or there are several mixes.
+    """
+    logs, given = logs_and_priors(class_counts, priors)
+    known = classes_of(logs, given)
+    more = [key for key in logs.keys if key != "model"]
+    if more or len(given.scenarios) > 1:
+        msg = "the matrix is one of each model, at one mix"
+        found = f"keys {more}" if more else f"{len(given.scenarios)} scenarios"
+        raise ParameterError(
+            msg, found=found, hint="count with by=[], or keep one value of each key and drop it"
+        )
+    names = logs.names.cast(pl.String).to_list()
+    rows = []
+    for log in logs.logs:
+        ((_, shares),) = mixes_of(log, given, known)
+        total, rates = log.total, rates_of(log.total)
+        decided = np.flatnonzero(known | (total.sum(axis=0) > 0))
+        for one in np.flatnonzero(known):
+            for other in decided:
+                rate = float(rates[one, other])
+                rows.append((log.group["model"], names[one], names[other], int(one), int(other),
+                             float(total[one, other]), rate, float(shares[one]) * rate))  # fmt: skip
+    columns = ["model", "label", "decision", "label_place", "decision_place", "rows", "rate", "share"]
+    return pl.DataFrame(rows, schema=columns, orient="row").with_columns(
+        pl.col("rate", "share").fill_nan(None)
+    )
