@@ -15,7 +15,7 @@ from nci_frames.base.typing import Floats
 from nci_frames.counting.count import nearly_unique, need_whole_log
 from nci_frames.counting.engine.batch import SLICE_ROWS, endless_weights, one_row_group_ahead
 from nci_frames.counting.engine.batches import BATCH_ROWS
-from nci_frames.counting.engine.groups import GroupNumbers, with_group_numbers
+from nci_frames.counting.engine.groups import GroupNumbers, TooManyWeightsError, with_group_numbers
 from nci_frames.counting.engine.memory import Budget
 from nci_frames.counting.engine.progress import rows_shown
 from nci_frames.counting.logs.class_rows import classes_of_fields
@@ -26,9 +26,6 @@ from nci_frames.counting.logs.scan_classes import class_scan_behind
 from nci_frames.counts.class_counts import Priors, class_values, every_pair, read_priors
 from nci_frames.schemas import CLASS_COUNTS
 from nci_frames.schemas.checked import checked
-
-#: With more weights than these, their sums are counted.
-_MOST_WEIGHTS = 1_000
 
 
 @checked
@@ -210,10 +207,6 @@ class _Counted:
     groups: pl.DataFrame
 
 
-class _ManyWeightsError(Exception):
-    """There are more weights than can be a key."""
-
-
 def _counted(scan: Scan, keys: list[str], ways: _Ways, budget: Budget, *, progress: bool) -> _Counted:
     """Count with the weight as a key, or the sums of weights if they are many."""
     schema = scan.raw.collect_schema()
@@ -227,7 +220,7 @@ def _counted(scan: Scan, keys: list[str], ways: _Ways, budget: Budget, *, progre
 
         try:
             found = with_group_numbers(group, count)
-        except _ManyWeightsError:
+        except TooManyWeightsError:
             continue
         return _Counted(found.table, found.rows_by_code, found.groups.select(keys).unique())
     raise AssertionError  # sums have no limit
@@ -252,7 +245,6 @@ def _one_pass(
             for batch in valid.iter_slices(SLICE_ROWS):
                 numbers = groups.numbers(batch["__hash"].to_numpy(), batch)
                 if len(groups) > len(cells):
-                    _need_few_weights(groups)
                     budget.need_cells(groups, ways.decisions)
                     more = np.zeros(
                         (max(len(groups), 2 * len(cells)) - len(cells), ways.decisions), cells.dtype
@@ -272,14 +264,8 @@ def _one_pass(
                     add = np.bincount(codes, weights, len(groups) * ways.decisions)
                     cells[: len(groups)] += add.astype(cells.dtype).reshape(len(groups), -1)
             advance(len(whole))
-    _need_few_weights(groups)
     scan.need_same_rows(sum(rows_by_code.values()))
     return _Counted(_table(groups, ways, cells[: len(groups)]), rows_by_code, groups.frame())
-
-
-def _need_few_weights(groups: GroupNumbers) -> None:
-    if "weight" in groups.keys and groups.frame()["weight"].n_unique() > _MOST_WEIGHTS:
-        raise _ManyWeightsError
 
 
 def _table(groups: GroupNumbers, ways: _Ways, cells: NDArray[Any]) -> pl.DataFrame:
