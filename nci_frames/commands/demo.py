@@ -7,7 +7,7 @@ import click
 
 from nci_frames.base.interrupts import clean_up_when_interrupted
 from nci_frames.commands.ending import Command
-from nci_frames.options.logs import out_option
+from nci_frames.options.logs import out_option, verbose_option
 from nci_frames.options.report import ReportOptions
 from nci_frames.options.setting import options_of, taken
 
@@ -15,8 +15,9 @@ from nci_frames.options.setting import options_of, taken
 @click.command(cls=Command)
 @options_of(ReportOptions, "title")
 @out_option("demo-output", "Folder for the logs and the reports")
+@verbose_option
 @click.option("--seed", type=int, default=0, show_default=True, help="Seed of the cross-validation.")
-def demo(out: Path, seed: int, **given: Any) -> None:
+def demo(out: Path, seed: int, *, verbose: bool, **given: Any) -> None:
     """Train real classifiers on real data, log their predictions, and report on the logs.
 
     Needs scikit-learn: pip install 'nci_frames[demo]'.
@@ -45,5 +46,6 @@ def demo(out: Path, seed: int, **given: Any) -> None:
             taken(ReportOptions, {**given, "title": title}),
             segments=("segment",),
             columns={"fold": "fold", "repeat": "repeat", "unit": "unit"},
+            show="tables" if verbose else "nothing",
         ).said
     print_conclusion(answers, Console(highlight=False))

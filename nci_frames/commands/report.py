@@ -8,7 +8,7 @@ import click
 from nci_frames.base.interrupts import clean_up_when_interrupted
 from nci_frames.commands.config import config_option
 from nci_frames.commands.ending import Command
-from nci_frames.options.logs import column_options, out_option, thresholds_option
+from nci_frames.options.logs import column_options, out_option, thresholds_option, verbose_option
 from nci_frames.options.report import ReportOptions, SegmentOptions
 from nci_frames.options.setting import options_of, taken
 
@@ -23,11 +23,18 @@ from nci_frames.options.setting import options_of, taken
 )
 @options_of(SegmentOptions)
 @out_option("nci-report", "Folder for the report, tables and charts")
+@verbose_option
 @column_options(
     "model", "label", "score", "scores", "fold", "repeat", "unit", "weight", "positive", "on_invalid"
 )
 def report(
-    logs: tuple[str, ...], thresholds: str | None, segments: tuple[str, ...], out: Path, **given: Any
+    logs: tuple[str, ...],
+    thresholds: str | None,
+    segments: tuple[str, ...],
+    out: Path,
+    *,
+    verbose: bool,
+    **given: Any,
 ) -> None:
     """Rank the models of prediction LOGS (Parquet files, folders, globs or URLs) and write a report.
 
@@ -40,7 +47,7 @@ def report(
       nci-frames report logs/ --config nightly/job.toml --at 1/500
       nci-frames report logs/ --format html,md,json --tables parquet,csv --charts svg
 
-    Prints which model and threshold to choose, then the ranked tables; writes the report and the
+    Prints which model and threshold to choose, and what that rests on; writes the report and the
     tables behind it into a folder, which is replaced as a whole.
     """
     from nci_frames.commands.reporting import reported
@@ -55,4 +62,5 @@ def report(
         segments=segments,
         small=taken(SegmentOptions, given),
         columns=given,
+        show="tables" if verbose else "answer",
     )

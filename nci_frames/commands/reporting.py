@@ -1,8 +1,8 @@
-"""What a terminal shows of a report: the answer as soon as it is known, and then the tables."""
+"""What a terminal shows of a report: the answer as soon as it is known, and what it rests on."""
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from rich.console import Console
 
@@ -11,16 +11,29 @@ from nci_frames.commands.ending import tell
 from nci_frames.jobs.report import run_report
 from nci_frames.options.report import ReportOptions
 from nci_frames.questions.comparison import Comparison
-from nci_frames.reporting.terminal import print_answer, print_comparison
+from nci_frames.reporting.terminal import print_answer, print_basis, print_comparison
 
 
-def reported(source: str | Sequence[str], out: Path, options: ReportOptions, **how: Any) -> Comparison:
-    """Report as ``run_report`` does, and show it."""
+def reported(
+    source: str | Sequence[str],
+    out: Path,
+    options: ReportOptions,
+    *,
+    show: Literal["nothing", "answer", "tables"] = "answer",
+    **how: Any,
+) -> Comparison:
+    """Report as ``run_report`` does, and show the answer with what it rests on, or with all tables."""
     console = Console(highlight=False)
-    comparison, tally = run_report(
-        source, out, options, answered=lambda found: print_answer(found, console), **how
-    )
-    print_comparison(comparison, console, title=options.title or "")
+
+    def answered(comparison: Comparison) -> None:
+        if show != "nothing":
+            print_answer(comparison, console)
+
+    comparison, tally = run_report(source, out, options, answered=answered, **how)
+    if show == "tables":
+        print_comparison(comparison, console, title=options.title or "")
+    elif show == "answer":
+        print_basis(comparison, console)
     for warning in tally.warnings:
         tell(f"warning: {warning}", err=True)
     told = f"{quantity(tally.counted, 'prediction')} counted; report: {out / f'report.{options.formats[0]}'}"

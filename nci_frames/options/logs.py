@@ -77,6 +77,9 @@ def column_options(*names: str) -> Callable[[C], C]:
     return added
 
 
+verbose_option = click.option("--verbose", "-v", is_flag=True, help="Print the ranked tables, too.")
+
+
 def out_option(default: str, what: str) -> Callable[[C], C]:
     """Return the option for the folder that a command writes; *what* begins its help."""
     return click.option(

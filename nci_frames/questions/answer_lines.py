@@ -28,10 +28,10 @@ def answer_lines(answer: Answer, /) -> list[str]:
     >>> for line in answer_lines(comparison.said):
     ...     print(line)
     At prevalence 0.01, by F1 at threshold 0.5:
-    choose a, threshold 0.5: F1 0.706 (95 %: 0.650 to 0.748)
+    choose a at threshold 0.5: F1 0.706 (95 %: 0.650 to 0.748)
     significantly better than the other model
-    it finds 60 % of the positives; 0.699 % of all rows are alerts, 85.8 % of them right
-    in this log the order changes with the prevalence: a up to 0.053 (95 %: 0.0416 to 0.0671), then b
+    it finds 60 % of the positives; 0.699 % of all rows are alerts, and 85.8 % of these are right
+    in this log the best model changes with the prevalence: a up to 0.053 (95 %: 0.0416 to 0.0671), then b
     """
     ranked = answer.models["rank"].null_count() < len(answer.models)
     return [*here_lines(answer), *([order_line(answer)] if ranked else [])]
@@ -49,10 +49,10 @@ def here_lines(answer: Answer, /) -> list[str]:
         return [*lines, _nothing(answer)]
     first = best[0]
     thresholds = {row["threshold"] for row in best if row["threshold"] is not None}
-    at = f", threshold {format_threshold(thresholds.pop())}" if len(thresholds) == 1 else ""
+    at = f" at threshold {format_threshold(thresholds.pop())}" if len(thresholds) == 1 else ""
     here = f"{at}; in this log" if doubted else f"{at}:"
     if len(chosen) > len(best):
-        here = f", {_NEAR}: {first['model']}{at}, has"
+        here = f", {_NEAR}: {first['model']}{at} has"
     lines += [f"choose {_any(_names(chosen))}{here} {_value(answer, first)}", *([said] if said else [])]
     if doubted:
         # What depends on the value is as little known.
@@ -198,7 +198,7 @@ def _work(answer: Answer, row: _Row) -> str:
     recall, precision, flagged = (row[name] or 0.0 for name in ("recall", "precision", "pos_fraction"))
     rows = answer.question.volume
     if rows is None:
-        right = "" if row["precision"] is None else f", {_percent(precision)} of them right"
+        right = "" if row["precision"] is None else f", and {_percent(precision)} of these are right"
         found = f"it finds {_percent(recall)} of the positives"
         return f"{found}; {_percent(flagged)} of all rows are alerts{right}"
     positives = rows * answer.prevalence
@@ -239,9 +239,11 @@ def order_line(answer: Answer, /) -> str:
         _any(lead.models) + ("" if after is None else f" up to {format_grid(lead.end)}{_uncertain(after)}")
         for lead, after in zip_longest(known, known[1:])
     ]
+    shown = ", then ".join(steps)
     if len(steps) > _SOME:
-        steps = [*steps[: _SOME - 1], f"{len(steps) - _SOME:,} more", steps[-1]]
-    return f"in this log the order changes with the prevalence: {', then '.join(steps)}{doubt}"
+        last = f"from {format_grid(known[-1].start)} on {steps[-1]}"
+        shown = f"{', then '.join(steps[: _SOME - 1])}; {last}; {len(steps) - 1:,} changes in all"
+    return f"in this log the best model changes with the prevalence: {shown}{doubt}"
 
 
 def _uncertain(after: Lead) -> str:

@@ -1,5 +1,7 @@
 """How sure is it which model is the best, and on what does that rest?"""
 
+from collections.abc import Sequence
+
 import polars as pl
 
 from nci_frames.base.arguments import LEAST_BUCKETS
@@ -73,32 +75,35 @@ def _resampled(buckets: int | None, *, weighted: bool) -> str:
     if buckets is None:
         return (
             "No unit was named, so rows are taken as independent. If a user, host or patient has several "
-            "rows, intervals are too narrow and tests find too much."
+            "rows, the intervals are too narrow, and the tests call too many differences significant."
         )
     if buckets < LEAST_BUCKETS:
-        there = f"There {'is' if buckets == 1 else 'are'} {quantity(buckets, 'bucket')} of units."
+        there = f"There {'is' if buckets == 1 else 'are'} {quantity(buckets, 'group')} of units."
         return (
             f"{there} Intervals and tests need {LEAST_BUCKETS}, so there are none, and"
-            " each own best threshold is judged on the rows that it was chosen on."
+            " the value at each own best threshold is that of the rows that chose it."
         )
-    return f"All rows of a unit are kept together: intervals and tests draw {buckets:,} buckets of units."
+    return f"Intervals and tests resample whole units, never single rows: {buckets:,} groups of units."
 
 
-def read_assumption(shifts: pl.DataFrame | None) -> str:
+def read_assumption(shifts: pl.DataFrame | None, segments: Sequence[str] = ()) -> str:
     """Return a sentence on whether the tests support the assumption behind every projected number."""
-    same = "each class has the same score distribution in all segments"
+    same = "that each class has the same score distribution in all segments"
+    assumed = f"Values at other prevalences assume {same}."
     if shifts is None:
-        return f"Projection assumes that {same}; this was not tested, since there are no segments."
+        why = "no segments were named" if not segments else "these segments allow no test"
+        return f"{assumed} This was not tested: {why}."
     tested = shifts.filter(pl.col("distinguishable").is_not_null())
     if tested.is_empty():
-        return f"Projection assumes that {same}; this was not tested, since the segments have too few rows."
+        return f"{assumed} This was not tested: the segments have too few rows."
     differing = tested.filter("distinguishable")
     if differing.is_empty():
         # A test that finds nothing is no proof that there is nothing.
-        return f"No test speaks against projection: none of {len(tested):,} rejects that {same}."
-    reject = f"of {quantity(len(tested), 'test')} {'rejects' if len(differing) == 1 else 'reject'}"
-    size = f"the largest distance is {max(differing['effect'].to_list()):.2g}"
-    return f"Projection is in doubt: {len(differing):,} {reject} that {same}; {size}."
+        return f"{assumed} None of {quantity(len(tested), 'test')} speaks against it."
+    size = f"the largest distance between two distributions is {max(differing['effect'].to_list()):.2g}"
+    reject = "rejects" if len(differing) == 1 else "reject"
+    told = f"{len(differing):,} of {quantity(len(tested), 'test')} {reject} it"
+    return f"{assumed} This is in doubt: {told}; {size}."
 
 
 QUESTIONS = (
@@ -131,6 +136,6 @@ QUESTIONS = (
         title="Is projection valid?",
         section="answer",
         table=lambda comparison: pl.DataFrame() if comparison.shifts is None else comparison.shifts,
-        say=lambda _, comparison: [read_assumption(comparison.shifts)],
+        say=lambda _, comparison: [read_assumption(comparison.shifts, comparison.segments)],
     ),
 )

@@ -150,13 +150,14 @@ def order_lines(by: str, order: Order) -> list[str]:
     bounded = any(lead.start_bounds for lead in known)
     drawn = " In brackets: where they are in 95 % of the resampled logs that have them." if bounded else ""
     lines = [f"By {by} the order changes: {leads}.{exact}{drawn}{unknown}"]
-    lines += [
-        f"By {by} {change.winner} overtakes {change.loser} between {format_grid(change.before)} and "
-        f"{format_grid(change.after)}."
+    changes = [
+        f"{change.winner} overtakes {change.loser} between {format_grid(change.before)} and "
+        f"{format_grid(change.after)}"
         for change in order.overtakings[:_OVERTAKINGS]
     ]
     more = len(order.overtakings) - _OVERTAKINGS
-    return [*lines, *([f"By {by} there are {more:,} more changes of order."] if more > 0 else [])]
+    rest = [f"and {more:,} more"] if more > 0 else []
+    return [*lines, *([f"All changes of place, by {by}: {'; '.join([*changes, *rest])}."] if changes else [])]
 
 
 def _span(lead: Lead) -> str:
@@ -204,11 +205,11 @@ def known_order(
     Examples
     --------
     >>> known_order(["a"], worse=["b", "c"])
-    'it can tell the order: a is significantly better than all 2 others'
+    'still, it shows that a is significantly better than all 2 others'
     >>> known_order(["a"], worse=["b"], equal=["c"])
-    'of the order it can tell: a is significantly better than 1 of 2 others; not distinguishable from it: c'
+    'still, it shows that a is significantly better than 1 of 2 others; not distinguishable from it: c'
     >>> known_order(["a"], equal=["b"])
-    'nor can it tell the order: the best in this log is a; not distinguishable from it: b'
+    'nor does it show which model is best: the best in this log is a; not distinguishable from it: b'
     >>> known_order(["a"])
     'the best in this log is a'
     """
@@ -219,11 +220,11 @@ def known_order(
     if untold:
         doubts.append(f"too few rows to tell: {some_models(untold, most)}")
     if not worse:
-        begin = "nor can it tell the order: " if doubts else ""
+        begin = "nor does it show which model is best: " if doubts else ""
         return "; ".join([f"{begin}the best in this log {'is' if one else 'are'} {names}", *doubts])
     others = len(worse) + len(equal) + len(untold)
     whom = "the other model" if others == 1 else f"all {others:,} others"
     if doubts:
         whom = f"{len(worse):,} of {others:,} others"
-    begin = "of the order it can tell" if doubts else "it can tell the order"
-    return "; ".join([f"{begin}: {names} {'is' if one else 'are'} significantly better than {whom}", *doubts])
+    are = "is" if one else "are"
+    return "; ".join([f"still, it shows that {names} {are} significantly better than {whom}", *doubts])

@@ -30,6 +30,8 @@ class RankedTable:
     where: str
     label: str
     rows: pl.DataFrame
+    #: The prevalence or beta of the question, or the one compared that is nearest.
+    asked: float
 
     @property
     def metric(self) -> str:
@@ -38,7 +40,7 @@ class RankedTable:
 
     def cells(self, shown: int) -> RankedCells:
         """Return the values and ranks at a few prevalences or betas."""
-        return ranked_cells(self.rows, over=self.over, shown=shown)
+        return ranked_cells(self.rows, over=self.over, shown=shown, asked=self.asked)
 
 
 def doubt_of(tables: Iterable[RankedTable], /) -> str | None:
@@ -49,8 +51,9 @@ def doubt_of(tables: Iterable[RankedTable], /) -> str | None:
 
 def own_threshold_words(comparison: Comparison, /) -> str:
     """Return at which threshold each model is, and on which rows it is judged there."""
-    judged = "other" if "optimistic" in comparison.best.columns else "the same"
-    return f"each model at its own best threshold, judged on {judged} rows"
+    apart = "optimistic" in comparison.best.columns
+    rows = "rows that did not choose it" if apart else "the rows that chose it"
+    return f"each model at its own best threshold, evaluated on {rows}"
 
 
 def ranked_tables(comparison: Comparison, /) -> tuple[RankedTable, ...]:
@@ -73,12 +76,13 @@ def ranked_tables(comparison: Comparison, /) -> tuple[RankedTable, ...]:
         return RankedTable(
             name, measure, "prevalence", f"{what} over prevalence", where.get(measure, "all thresholds"),
             f"{what} over η{labels.get(measure, '')}", _grouped(rows, comparison, measure),
+            prevalence,
         )  # fmt: skip
 
     def over_beta(name: str, measure: Measure, table: pl.DataFrame) -> RankedTable:
         title = f"F-beta over beta at prevalence η = {format_grid(prevalence)}"
         label, rows = f"F-beta over β{labels[measure]}", table.filter(prevalence=prevalence)
-        return RankedTable(name, measure, "beta", title, where[measure], label, rows)
+        return RankedTable(name, measure, "beta", title, where[measure], label, rows, beta)
 
     asked: list[RankedTable] = []
     if not (comparison.question.own and comparison.question.f_beta) and comparison.question.area is None:

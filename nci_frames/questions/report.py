@@ -20,7 +20,7 @@ from nci_frames.questions.report_question import SECTIONS, Chart, ReportQuestion
 
 TITLE = "How the models compare as the class balance changes"
 
-_ROOMS = (which_model, how_sure, where_it_changes, curves, folds, segments, counted)
+_ROOMS = (which_model, counted, how_sure, where_it_changes, curves, folds, segments)
 
 
 def report_questions() -> tuple[ReportQuestion, ...]:

@@ -120,5 +120,5 @@ def off_scale(counts: pl.DataFrame) -> str | None:
     told = no_probabilities(share_off_scale(ends, COUNTS.keys(counts.columns)))
     if told is None:
         return None
-    advice = "compare at the threshold that is in use"
-    return f"{told}, so decisions at 0.5 may not be those that are made: {advice}"
+    advice = "compare at the one that is"
+    return f"{told}, so 0.5 is hardly the threshold in use: {advice}"

@@ -13,7 +13,7 @@ from nci_frames.questions.answer import Answer
 from nci_frames.questions.answer_lines import answer_lines, short_answer
 from nci_frames.questions.comparison import Comparison
 from nci_frames.questions.ranked import doubt_of, ranked_tables
-from nci_frames.questions.report import answered
+from nci_frames.questions.report import Answered, answered
 from nci_frames.questions.report_question import ReportQuestion
 from nci_frames.questions.worst_segments import segment_lines
 from nci_frames.reporting.content import Content
@@ -29,6 +29,9 @@ _MODEL, _BORDERS = "model", 3
 #: Rows of a table that a question has instead of sentences.
 _ROWS = 20
 
+#: Lines of an answer, and of what it rests on: with the line of the report they fit a screen.
+_ANSWER, _BASIS = 13, 8
+
 
 def print_answer(comparison: Comparison, console: Console) -> None:
     """Print the answer: what to choose, who is as good, where the order changes, which segments are worse.
@@ -42,8 +45,14 @@ def print_answer(comparison: Comparison, console: Console) -> None:
     """
     first, *rest = answer_lines(comparison.said) + segment_lines(comparison)
     _print_wrapped(console, first, indent="", style="bold")
-    for line in rest:
-        _print_wrapped(console, line)
+    _print_lines(console, rest, most=_ANSWER)
+
+
+def print_basis(comparison: Comparison, console: Console) -> None:
+    """Print what the answer rests on: what intervals draw, and whether projection is valid."""
+    found = [shown for shown in answered(comparison) if shown.question.section == "answer"]
+    lines = [line for shown in found if not _said_above(shown) for line in shown.sentences or []]
+    _print_lines(console, lines, most=_BASIS)
 
 
 def print_conclusion(answers: Mapping[str, Answer], console: Console) -> None:
@@ -87,8 +96,7 @@ def print_comparison(
         console.print(Text(printable(title), style="bold"))
     found = [shown for shown in answered(comparison, questions) if not shown.silent]
     for shown in found:
-        # The answer and its segments stand above.
-        if shown.question.live.get("looked") or shown.question.section == "segments":
+        if _said_above(shown):
             continue
         for line in shown.sentences or []:
             _print_wrapped(console, line)
@@ -110,6 +118,11 @@ def render_text(comparison: Comparison, /, **more: Any) -> str:
     return "".join(f"{line.rstrip()}\n" for line in text.splitlines())
 
 
+def _said_above(shown: Answered) -> bool:
+    """Return whether the answer has it: itself, and its segments."""
+    return bool(shown.question.live.get("looked")) or shown.question.section == "segments"
+
+
 def _print_ranked(comparison: Comparison, console: Console) -> None:
     observed = comparison.observed_prevalence
     if observed is not None:
@@ -129,10 +142,25 @@ def _print_ranked(comparison: Comparison, console: Console) -> None:
             _print(console, table.cells(columns), f"{table.title}, {table.where}", names)
 
 
+def _print_lines(console: Console, lines: Sequence[str], *, most: int) -> None:
+    """Print the first of some lines, as many as fit."""
+    parts = [part for line in lines for part in _wrapped(console, line)]
+    for part in parts[: most if len(parts) <= most else most - 1]:
+        console.print(part)
+    if len(parts) > most:
+        console.print(Text("  ... and more in the report", style="dim"))
+
+
 def _print_wrapped(console: Console, line: str, *, indent: str = "  ", style: str = "") -> None:
-    for part in Text(printable(line), style=style).wrap(console, console.width - len(indent)):
+    for part in _wrapped(console, line, indent=indent, style=style):
+        console.print(part)
+
+
+def _wrapped(console: Console, line: str, *, indent: str = "  ", style: str = "") -> list[Text]:
+    parts = Text(printable(line), style=style).wrap(console, console.width - len(indent))
+    for part in parts:
         part.rstrip()
-        console.print(Text.assemble(indent, part))
+    return [Text.assemble(indent, part) for part in parts]
 
 
 def print_frame(frame: pl.DataFrame, console: Console, *, title: str = "") -> None:

@@ -43,7 +43,9 @@ class RankedCells:
         return tuple(model for model, _ in self.rows)
 
 
-def ranked_cells(ranking: pl.DataFrame, /, *, over: str, shown: int) -> RankedCells:
+def ranked_cells(
+    ranking: pl.DataFrame, /, *, over: str, shown: int, asked: float | None = None
+) -> RankedCells:
     """Return the cells of one metric over "prevalence" or "beta".
 
     Parameters
@@ -54,6 +56,8 @@ def ranked_cells(ranking: pl.DataFrame, /, *, over: str, shown: int) -> RankedCe
         The column whose values have a column each.
     shown
         Maximum number of columns, taken from the grid at even steps with both of its ends.
+    asked
+        A value that has a column if the grid has it.
 
     Examples
     --------
@@ -64,7 +68,7 @@ def ranked_cells(ranking: pl.DataFrame, /, *, over: str, shown: int) -> RankedCe
     (('b', (Cell(value=0.9, rank=1, supported=True, group=None),)),
     ('a', (Cell(value=0.7, rank=2, supported=True, group=None),)))
     """
-    grid = pick_evenly(ranking[over].drop_nulls().unique().sort().to_list(), shown)
+    grid = pick_evenly(ranking[over].drop_nulls().unique().sort().to_list(), shown, asked)
     said = "supported" if "supported" in ranking.columns else pl.lit(value=True).alias("supported")
     group = "group" if "group" in ranking.columns else pl.lit(None).alias("group")
     rows = ranking.filter(pl.col(over).is_in(grid)).select("model", over, "value", "rank", said, group)
@@ -87,14 +91,21 @@ def ranked_cells(ranking: pl.DataFrame, /, *, over: str, shown: int) -> RankedCe
     )
 
 
-def pick_evenly(values: Sequence[float], shown: int) -> list[float]:
-    """Select at most *shown* of the values at even steps, both ends included.
+def pick_evenly(values: Sequence[float], shown: int, asked: float | None = None) -> list[float]:
+    """Select at most *shown* of the values at even steps, both ends included, and the one that is asked for.
 
     >>> pick_evenly([1, 2, 3, 4, 5, 6, 7], 3)
     [1, 4, 7]
+    >>> pick_evenly([1, 2, 3, 4, 5, 6, 7], 3, 6)
+    [1, 6, 7]
     """
     if len(values) <= shown:
         return list(values)
     if shown < 2:
         raise ParameterError.out_of_range("shown", shown, "2 or more, to hold both ends of the grid")
-    return [values[round(i * (len(values) - 1) / (shown - 1))] for i in range(shown)]
+    places = [round(i * (len(values) - 1) / (shown - 1)) for i in range(shown)]
+    if asked in values and (place := values.index(asked)) not in places:
+        # It takes the column that is nearest, of those between the ends if there are any.
+        inner = range(1, shown - 1) if shown > 2 else range(shown)
+        places[min(inner, key=lambda i: abs(places[i] - place))] = place
+    return [values[place] for place in places]

@@ -54,7 +54,7 @@ def test_a_report_in_a_process_of_its_own(log, tmp_path):
         "0.25:4:log:5",
     ]
     done = subprocess.run(
-        [*COMMAND, "report", str(log), *options, "--beta", "0.25:4:log:5", "--out", str(out)],
+        [*COMMAND, "report", str(log), *options, "--beta", "0.25:4:log:5", "--verbose", "--out", str(out)],
         capture_output=True,
         text=True,
         check=True,
@@ -207,7 +207,7 @@ def test_one_column_per_model(tmp_path):
     # Without a name of its own a model has that of its column.
     done = call(
         "report", str(tmp_path / "w.parquet"), "--label", "y", "--positive", "bad", "--scores", "forest=f",
-        "--scores", "g", "--out", str(tmp_path / "out"), *QUICK,
+        "--scores", "g", "--verbose", "--out", str(tmp_path / "out"), *QUICK,
     )  # fmt: skip
     assert done.exit_code == 0, done.output
     assert re.search(r"\bforest\b", done.output)
@@ -271,7 +271,7 @@ def test_no_name_and_no_path_can_steer_the_terminal(tmp_path):
     evil = "\x1b[2J\u202ex\u200b"
     log = pl.DataFrame({"model": ["\x1b[2J[red]x[/red]"] * 2, "label": [1, 0], "score": [0.9, 0.1]})
     log.write_parquet(tmp_path / "log.parquet")
-    done = ended(0, "report", tmp_path / "log.parquet", "--out", tmp_path / evil, *QUICK)
+    done = ended(0, "report", tmp_path / "log.parquet", "-v", "--out", tmp_path / evil, *QUICK)
     assert "[red]x[/red]" in done.output
     assert "\ufffd[2J\ufffdx\ufffd/report.json" in done.output.replace("\n", "")
     failed = ended(3, "report", tmp_path / "log.parquet", "--score", evil, "--out", tmp_path / "out")

@@ -102,7 +102,8 @@ def test_a_job_with_a_unit_draws_whole_units(tmp_path):
     # The report: the tables of a comparison by buckets, small segments put together there, too.
     content = json.loads((outcome.folder / "report.json").read_text("utf-8"))
     assert (
-        "intervals and tests draw 40 buckets of units" in content["questions"]["independence"]["sentences"][0]
+        "Intervals and tests resample whole units, never single rows: 40 groups of units"
+        in content["questions"]["independence"]["sentences"][0]
     )
     compared = nf.compare_models(direct(paths, ["bucket"]), prevalence=[0.05, 0.3], beta=[1.0], threshold=0.5)
     tables = {
@@ -149,7 +150,7 @@ def judged(rows: list[Path], **gate: Any) -> list[dict[str, Any]]:
 def test_evidence_of_rows_counts_as_that_of_units(paths, tmp_path):
     def evidence(rows: list[Path]) -> float:
         told = judged(rows, sequential=True, value_threshold={"lower": 0.5}, models=["forest"])
-        return float(re.search(r"for it ([\d.e-]+)", told[0]["reason"])[1])
+        return float(re.search(r"for the promise 10\^([\d.]+)", told[0]["reason"])[1])
 
     once = tmp_path / "once.parquet"
     night(0, times=1).write_parquet(once)

@@ -13,13 +13,14 @@ import pytest
 import nci_frames as nf
 from nci_frames.jobs.small_segments import small_segments, with_small_pooled
 from nci_frames.questions.answer import Answer
-from nci_frames.questions.answer_lines import answer_lines, short_answer
+from nci_frames.questions.answer_lines import answer_lines, order_line, short_answer
 from nci_frames.questions.certainty import MOST_RESAMPLED
 from nci_frames.questions.ranked import own_threshold_words
 from nci_frames.reporting.json import render_json
 from nci_frames.reporting.markdown import render_markdown
-from nci_frames.reporting.terminal import print_answer, print_conclusion
+from nci_frames.reporting.terminal import print_answer, print_basis, print_conclusion
 from tests.comparisons import altered, printed
+from tests.comparisons import comparison as compare_many
 from tests.logs import counts_at, random_log
 from tests.small_jobs import ended
 
@@ -61,7 +62,9 @@ def test_the_cheapest_model_at_a_threshold(ask):
 
 def test_own_thresholds_are_judged_on_other_rows(ask, comparison):
     answer = ask(prevalence=0.01, cost=(50, 1))
-    assert own_threshold_words(comparison).endswith("own best threshold, judged on other rows")
+    assert own_threshold_words(comparison).endswith(
+        "own best threshold, evaluated on rows that did not choose it"
+    )
     metric = nf.expected_cost(c_fp=1, c_fn=50)
     fitted = nf.cross_fit(COUNTS, metric=metric, prevalence=0.01)
     judged = dict(fitted.select("model", "value").iter_rows())
@@ -173,10 +176,10 @@ def test_two_models_that_change_places_are_named():
     answer = ask_two([0.01, 0.5], [6000, 8000], [100, 2000], (10_000, 100_000))
     k = (1 / 0.6 - 1 / 0.8) / (0.02 / 0.8 - 0.001 / 0.6)
     lines = answer_lines(answer)
-    assert lines[1].startswith("choose a, threshold 0.5: F1 ")
+    assert lines[1].startswith("choose a at threshold 0.5: F1 ")
     assert lines[2] == "significantly better than the other model"
     until = f"a up to {1 / (1 + k):.3g} (95 %: "
-    assert lines[-1].startswith(f"in this log the order changes with the prevalence: {until}")
+    assert lines[-1].startswith(f"in this log the best model changes with the prevalence: {until}")
     assert lines[-1].endswith("), then b")
     assert short_answer(answer).startswith("At prevalence 0.01: a, F1 ")
     always = ask_two([0.01, 0.5], [800, 600], [1000, 2000], (1000, 10_000))
@@ -190,11 +193,11 @@ def test_the_order_may_be_known_where_the_value_is_not():
     comparison = nf.compare_models(counts, prevalence=[1e-5, 0.3], repeats=50)
     answer = comparison.asking(prevalence=1e-5, threshold=0.5).said
     lines = answer_lines(answer)
-    assert lines[1].startswith("choose a, threshold 0.5; in this log F1 ")
+    assert lines[1].startswith("choose a at threshold 0.5; in this log F1 ")
     assert lines[3].startswith("it finds 95 % of the positives; ")
     assert "right" not in lines[3]
     (told,) = [line for line in lines if "cannot tell the value:" in line]
-    assert told.endswith("; it can tell the order: a is significantly better than the other model")
+    assert told.endswith("; still, it shows that a is significantly better than the other model")
     assert "significantly better than the other model" not in lines
     assert f"; {told}; " in short_answer(answer)
     asked = comparison.asking(prevalence=1e-5, threshold=0.5)
@@ -206,7 +209,7 @@ def test_the_lowest_cost_is_the_best_also_where_the_order_is_not_known():
     answer = ask_two([1e-5, 0.3], [24, 25], [40, 45], (50, 2000), cost=(100, 1))
     (told,) = [line for line in answer_lines(answer) if "cannot tell the value:" in line]
     assert answer.models["value"].is_sorted()
-    said = "nor can it tell the order: the best in this log is a; not distinguishable from it: b"
+    said = "nor does it show which model is best: the best in this log is a; not distinguishable from it: b"
     assert told.endswith(said)
 
 
@@ -214,7 +217,7 @@ def test_sums_of_weights_have_no_interval_and_no_test():
     weighted = COUNTS.with_columns(pl.col("tp", "fp", "fn", "tn") * 0.5).drop("resolution", strict=False)
     comparison = nf.compare_models(weighted, prevalence=GRID, threshold=0.5)
     answer = comparison.asking(prevalence=0.1).said
-    assert own_threshold_words(comparison).endswith("own best threshold, judged on the same rows")
+    assert own_threshold_words(comparison).endswith("own best threshold, evaluated on the rows that chose it")
     assert answer.models["lower"].null_count() == 2
     untold = "whether it is significantly better than others, this log cannot tell"
     assert untold in answer_lines(answer)
@@ -227,7 +230,10 @@ def test_a_sentence_does_not_say_more_than_the_answer():
     told = short_answer(ask_two([0.01, 0.005, 0.5], [6, 8], [1, 2], (10, 100)))
     assert told.startswith("At prevalence 0.01: a, in this log F1 ")
     assert "; this log cannot tell the value: about " in told
-    assert "; nor can it tell the order: the best in this log is a; not distinguishable from it: b; " in told
+    assert (
+        "; nor does it show which model is best: the best in this log is a; not distinguishable from it: b; "
+        in told
+    )
 
 
 @pytest.mark.parametrize(
@@ -257,6 +263,30 @@ def test_lines_fit_the_terminal(comparison, width):
     told = {str(place): answer for place, answer in enumerate([*answers, answers[0]])}
     lines = printed(print_conclusion, told, width=width).splitlines()
     assert all(len(line) <= width for line in lines)
+
+
+@pytest.mark.thorough
+def test_the_answer_and_what_it_rests_on_fit_a_screen():
+    models = {f"gradient_boosting_with_a_long_name_{i:02d}": (0.9 - i / 50, 0.3 / 1.2**i) for i in range(14)}
+    tables = compare_many(models, segments=[f"shop {i}" for i in range(5)])
+    said = printed(print_answer, tables, width=80) + printed(print_basis, tables, width=80)
+    lines = said.splitlines()
+    assert 8 < len(lines) <= 24
+    assert "which this log cannot tell apart" in said or "choose" in said
+    assert "Values at other prevalences assume" in " ".join(said.split())
+    assert not any(line.startswith(("┃", "│")) for line in lines)
+
+
+def test_many_changes_of_the_best_model_are_told_shortly():
+    starts = [0.001 * 2**i for i in range(10)]
+    leads = pl.DataFrame({"start": starts[:-1], "end": starts[1:], "model": [f"m{i}" for i in range(9)]})
+    leads = leads.with_columns(supported=True)
+    models = pl.DataFrame({"model": ["m0"], "rank": [1]})
+    answer = Answer(nf.Question(), 0.01, False, models, leads, (0.001, 0.512), True)
+    assert order_line(answer) == (
+        "in this log the best model changes with the prevalence: m0 up to 0.002, then m1 up to 0.004, "
+        "then m2 up to 0.008; from 0.256 on m8; 8 changes in all"
+    )
 
 
 def test_small_segments_become_one():

@@ -246,20 +246,21 @@ def test_what_projection_assumes_is_tested_over_the_segments():
         expected = nf.check_projection(counts, over="country")
         assert comparison.shifts["adjusted"].to_list() == expected["adjusted"].to_list()
         assert comparison.shifts["segments"].to_list() == [2, 2]
-        sentences.append(read_assumption(comparison.shifts))
-    same = "each class has the same score distribution in all segments"
-    assert sentences[0] == f"No test speaks against projection: none of 2 rejects that {same}."
-    assert sentences[1].startswith(
-        f"Projection is in doubt: 2 of 2 tests reject that {same}; the largest distance is 0.1"
-    )
+        sentences.append(read_assumption(comparison.shifts, comparison.segments))
+    same = "that each class has the same score distribution in all segments"
+    assumed = f"Values at other prevalences assume {same}."
+    assert sentences[0] == f"{assumed} None of 2 tests speaks against it."
+    doubt = "This is in doubt: 2 of 2 tests reject it; the largest distance between two distributions is 0.1"
+    assert sentences[1].startswith(f"{assumed} {doubt}")
     page = render_report(comparison)
-    assert page.count("2 of 2 tests reject that") == 1  # beside the answer
+    assert page.count("2 of 2 tests reject it") == 1  # beside the answer
     text = render_markdown(comparison)
-    assert "2 of 2 tests reject that" in text
+    assert "2 of 2 tests reject it" in text
     assert "The largest differences between segments" in page
     pooled = nf.compare_models(counts, prevalence=0.1)
     assert pooled.shifts is None
-    assert "was not tested, since there are no segments." in read_assumption(pooled.shifts)
+    assert read_assumption(None) == f"{assumed} This was not tested: no segments were named."
+    assert read_assumption(None, ["country"]).endswith("not tested: these segments allow no test.")
 
 
 def test_counts_without_a_row_have_tables_without_a_row():

@@ -121,7 +121,7 @@ def test_few_buckets_have_no_intervals_and_no_tests(tmp_path):
     assert compared.points.select("tpr_lower", "fpr_upper").null_count().row(0) == (2, 2)
     assert compared.certainty is compared.best_certainty is compared.shifts is None
     assert "optimistic" not in compared.best.columns
-    said = "There are 10 buckets of units. Intervals and tests need 20"
+    said = "There are 10 groups of units. Intervals and tests need 20"
     assert said in render_markdown(compared).replace("\\", "")
     assert said in json.loads(render_json(compared))["questions"]["independence"]["sentences"][0]
     page = write_report(compared, tmp_path / "report.html").read_text(encoding="utf-8")
@@ -187,7 +187,7 @@ def test_the_command_line_keeps_units_together(tmp_path):
     given = f"report {file} --prevalence 0.01,0.2 --beta 1 --threshold 1 --format md".split()
     for option, said in (
         ([], "No unit was named, so rows are taken as independent."),
-        (["--unit", "unit"], "All rows of a unit are kept together: intervals and tests draw"),
+        (["--unit", "unit"], "Intervals and tests resample whole units, never single rows:"),
     ):
         result = ended(0, *given, *option, "--out", tmp_path / "out")
         assert said in " ".join(result.output.split())

@@ -98,9 +98,9 @@ def unanswered(page, tables):
     best = tables.asking(prevalence=0.1).answer.row(0, named=True)
     low, high = (format_value(best[side]) for side in ("lower", "upper"))
     answers = {
-        "which": [f"{best['model']}, threshold {best['threshold']:g}"],
+        "which": [f"{best['model']} at threshold {best['threshold']:g}"],
         "how sure": [f"F1 {format_value(best['value'])} (95 %: {low} to {high})"],
-        "from where": ["the order changes with the prevalence", "leads in this log at every prevalence"],
+        "from where": ["the best model changes with the prevalence", "leads in this log at every prevalence"],
     }
     return [question for question, words in answers.items() if not any(word in text for word in words)]
 

@@ -185,7 +185,7 @@ def test_the_answer_is_in_plain_words(page):
     assert "The prevalence of the log itself is 0.02 (1 in 50)." in text
     for line in answer_lines(tables.said):
         assert line in text
-    assert "choose boosted trees, threshold 0.5: F1 0.713 (95 %: 0.699 to 0.724)" in text
+    assert "choose boosted trees at threshold 0.5: F1 0.713 (95 %: 0.699 to 0.724)" in text
     leads = re.search(
         r"By F1 at threshold 0.5 the order changes: forest leads from 10⁻⁴ to 0.0163; boosted trees leads "
         r"from 0.0163 \((0.01\d+) to (0.01\d+)\) to 0.246; logistic leads from 0.246 \(0.2\d+ to 0.\d+\) "
@@ -402,6 +402,12 @@ def test_the_columns_are_picked_evenly_with_both_ends():
     assert pick_evenly([0.1, 0.2], 6) == [0.1, 0.2]
     with pytest.raises(ParameterError, match="shown must be 2 or more"):
         pick_evenly(GRID, 1)
+
+
+@pytest.mark.parametrize(("shown", "columns"), [(6, [0, 2, 4, 7, 8, 10]), (3, [0, 7, 10]), (2, [0, 7])])
+def test_what_is_asked_has_a_column(shown, columns):
+    assert pick_evenly(range(11), shown, 7) == columns
+    assert pick_evenly(range(11), shown, 99) == pick_evenly(range(11), shown)
 
 
 def test_undefined_values_have_a_note_and_tables_over_beta_need_a_prevalence():

@@ -148,17 +148,18 @@ def test_markdown_holds_the_answer_and_the_tables():
         "PR-AUC by segment at prevalence 0.02",
         "Counts at threshold 0.5, all segments pooled",
         "Ranked tables",
-        "F1 over prevalence, each model at its own best threshold, judged on other rows",
+        "F1 over prevalence, each model at its own best threshold, evaluated on rows that did not choose it",
         "F1 over prevalence, at threshold 0.5",
         "PR-AUC over prevalence, all thresholds",
-        "F-beta over beta at prevalence η = 0.02, each model at its own best threshold, judged on other rows",
+        "F-beta over beta at prevalence η = 0.02, each model at its own best threshold, evaluated on rows "
+        "that did not choose it",
         "F-beta over beta at prevalence η = 0.02, at threshold 0.5",
         "Data",
     ]
     tables = comparison(segments=["DE", None])
     said = text.replace("\\", "").replace("&#45;", "-")
     assert all(f"\n- {line}\n" in said for line in answer_lines(tables.said))
-    assert "boosted trees, threshold 0.5, has F1 0.706 (95 %: 0.690 to 0.720)" in said
+    assert "boosted trees at threshold 0.5 has F1 0.706 (95 %: 0.690 to 0.720)" in said
     assert "By F1 at threshold 0.5 the order changes: forest leads from 10⁻⁴ to 0.0189; " in said
     assert "logistic overtakes boosted trees between 0.251 and 0.316" in said
     assert "| forest | **0.0126** (1a) | **0.0583** (1a) |" in text

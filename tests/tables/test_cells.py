@@ -67,6 +67,8 @@ def test_every_form_shows_the_same_models_values_and_ranks():
         for model, row in cells.rows:
             line = [_written(cell) for cell in row]
             assert f"| {model} | {' | '.join(line)} |" in text
+        alone = ranked_cells(table.rows, over=table.over, shown=6)
+        for _, row in alone.rows:
             for cell in row:
                 if cell.value is not None:
                     assert f'<data value="{cell.value!r}">{format_value(cell.value)}</data>' in page

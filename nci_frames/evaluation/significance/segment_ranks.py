@@ -178,7 +178,7 @@ def rank_segments(
     columns = compared_values(point, against.ordinary, worth, called, prevalence=eta, beta=beta, level=level)
     few = f"fewer than {quantity(min_positives, 'positive')}"
     if units is not None:
-        few = f"the positives are worth fewer than {min_positives} independent ones"
+        few = f"fewer than {min_positives} independent positives"
     table = _joined(point, values, keys, columns | {"__known": known, "__enough": enough}, against)
     return SEGMENT_RANKS.finish(_ordered(_withheld(table, few, level), sign, keys))
 

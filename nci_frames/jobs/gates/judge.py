@@ -181,9 +181,10 @@ def _sequential(gate: Gate, promise: ValueThreshold, row: Mapping[str, Any]) -> 
     against = float(log_martingale(hits, rest, float(limit or 0.0), below=least))
     in_favour = float(log_martingale(hits, rest, float(limit or 0.0), below=not least))
     verdict: Verdict = "fail" if against >= enough else "pass" if in_favour >= enough else "undecided"
-    told = f"against the promise {_evidence(against)}, for it {_evidence(in_favour)}"
-    return {"verdict": verdict, "reason": f"log evidence {told}; {enough:.2f} decides"}
+    told = f"for the promise {_evidence(in_favour)}, against it {_evidence(against)}"
+    return {"verdict": verdict, "reason": f"evidence {told}; {_evidence(enough)} decides"}
 
 
 def _evidence(log_evidence: float) -> str:
-    return "none" if log_evidence <= 0 else f"{log_evidence:.3g}"
+    """Return how many times as likely the counts are without the limit, as a power of ten."""
+    return "none" if log_evidence <= 0 else f"10^{log_evidence / math.log(10):.2f}"

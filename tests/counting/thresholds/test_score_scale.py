@@ -178,7 +178,7 @@ def test_a_scheduled_job_says_that_it_judges_off_the_scale(tmp_path: Path) -> No
         if extra:
             assert told is None
         else:
-            assert "so decisions at 0.5 may not be those that are made" in told
+            assert "so 0.5 is hardly the threshold in use" in told
             assert ("doubtful threshold", {"why": told}) in events
             events.clear()
     assert "doubtful threshold" not in [event for event, _ in events]

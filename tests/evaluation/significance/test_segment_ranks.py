@@ -359,7 +359,7 @@ def test_whole_units_are_counted():
     # Of about 75 positives, each four times, are too few where 120 are asked for, which 300 rows are not.
     few = nf.rank_segments(once.with_columns(cells * 4), units="bucket", min_positives=120, **asked)
     assert few["value"].null_count() == 4
-    assert set(few["reason"]) == {"the positives are worth fewer than 120 independent ones"}
+    assert set(few["reason"]) == {"fewer than 120 independent positives"}
     assert (
         nf.rank_segments(once.with_columns(cells * 4), min_positives=120, **asked)["value"].null_count() == 0
     )
