@@ -13,6 +13,8 @@ if TYPE_CHECKING:
 
 
 _SHARE = number("within [0, 1]", least=0, most=1)
+_PHI = number("within [-1, 1]", least=-1, most=1)
+_RATES = grid("within [0, 1]", most=1)
 
 
 @click.command(cls=Command)
@@ -25,9 +27,14 @@ _SHARE = number("within [0, 1]", least=0, most=1)
     "--delta", type=_SHARE, help="Required maximum width of the precision band over all prevalences."
 )
 @click.option("--precision-half-width", type=_SHARE, help="Required half-width of precision at --prevalence.")
-@click.option("--prevalence", "-p", type=_SHARE, help="Prevalence for --precision-half-width.")
-@click.option("--tpr", type=_SHARE, help="Expected true-positive rate.")
-@click.option("--fpr", type=_SHARE, help="Expected false-positive rate.")
+@click.option(
+    "--prevalence", "-p", type=_SHARE, help="Prevalence for --precision-half-width, or for --compare."
+)
+@click.option("--tpr", type=_RATES, help="Expected true-positive rate; with --compare one of each model.")
+@click.option("--fpr", type=_RATES, help="Expected false-positive rate; with --compare one of each model.")
+@click.option("--compare", help="Metric in which two models are to be told apart, e.g. recall.")
+@click.option("--power", type=_SHARE, default=0.8, show_default=True, help="Power of --compare.")
+@click.option("--correlation", type=_PHI, help="Phi of the decisions of two models that score the same rows.")
 @click.option("--positives", type=ROWS, help="Rows with y=1 in an existing test set.")
 @click.option("--negatives", type=ROWS, help="Rows with y=0 in an existing test set.")
 @click.option(
@@ -36,12 +43,13 @@ _SHARE = number("within [0, 1]", least=0, most=1)
 @click.option("--assurance", type=_SHARE, help="Share of studies that reach the goal.  [default: 0.8]")
 def plan(
     half_width: tuple[float, ...] | None,
-    tpr: float | None,
-    fpr: float | None,
+    tpr: tuple[float, ...] | None,
+    fpr: tuple[float, ...] | None,
     positives: int | None,
     negatives: int | None,
     level: float,
     assurance: float | None,
+    compare: str | None,
     **wanted: Any,
 ) -> None:
     """Show how large a test set must be, or what a test set of a given size can support.
@@ -51,6 +59,7 @@ def plan(
       nci-frames plan --delta 0.1 --tpr 0.6 --fpr 0.001
       nci-frames plan --precision-half-width 0.1 --prevalence 0.001 --tpr 0.6 --fpr 0.001
       nci-frames plan --half-width 0.05,0.0005
+      nci-frames plan --compare recall --tpr 0.8,0.7 --correlation 0.5
       nci-frames plan --positives 100 --negatives 100000 --tpr 0.6 --fpr 0.001
     """
     from rich.console import Console
@@ -65,20 +74,34 @@ def plan(
         widths = cast("Any", half_width[0] if half_width and len(half_width) == 1 else half_width)
         samples = required_samples(
             half_width=widths,
-            tpr=tpr,
-            fpr=fpr,
+            tpr=_rates(tpr),
+            fpr=_rates(fpr),
             level=level,
             assurance=0.8 if assurance is None else assurance,
+            compare=compare,
             **wanted,
         )
-        print_frame(samples, console, title=f"required rows, at confidence {level:g} of each rate")
+        of_each = "of the test" if compare else "of each rate"
+        print_frame(samples, console, title=f"required rows, at confidence {level:g} {of_each}")
         return
+    one, other = (_rates(rates) for rates in (tpr, fpr))
+    del wanted["power"]  # it has a default
     if any(value is not None for value in (half_width, assurance, *wanted.values())):
         raise click.UsageError("Give either a goal or --positives and --negatives, not both.")
-    if positives is None or negatives is None or tpr is None or fpr is None:
+    if compare is not None:
+        raise click.UsageError("--compare takes no --positives and --negatives: it says how many are needed.")
+    if positives is None or negatives is None or not (isinstance(one, float) and isinstance(other, float)):
         raise click.UsageError("A test set needs --positives, --negatives, --tpr and --fpr.")
-    for title, table in _support(positives, negatives, tpr, fpr, level):
+    for title, table in _support(positives, negatives, one, other, level):
         print_frame(table.drop("model", "threshold", strict=False), console, title=title)
+
+
+def _rates(given: tuple[float, ...] | None) -> float | tuple[float, float] | None:
+    if given is None or len(given) == 1:
+        return given and given[0]
+    if len(given) > 2:
+        raise click.UsageError("A rate is one number, or with --compare one of each model: 0.8,0.7.")
+    return given[0], given[1]
 
 
 def _support(

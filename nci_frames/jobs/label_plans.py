@@ -146,7 +146,11 @@ class Asked:
         if self.model not in models or self.model is None:
             what = "name one of them" if self.model is None else f"there is no model {self.model!r}"
             msg = f"the plan is by the scores of one model: {what}"
-            raise ParameterError(msg, found=f"models {listed(map(repr, models), 20)}", hint="model=...")
+            raise ParameterError(
+                msg,
+                found=f"models {listed(map(repr, models), 20)}",
+                hint="model=... in Python, --by-model on the command line",
+            )
         return self.model
 
     def _grid(self, known: pl.DataFrame | None, law: Pilot | None, model: object) -> list[float]:

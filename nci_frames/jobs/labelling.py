@@ -1,13 +1,23 @@
 """Which rows of a log to label, and what to expect of it."""
 
 from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
 
 import polars as pl
 
 from nci_frames.base.arguments import check_level
+from nci_frames.base.errors import ParameterError
+from nci_frames.base.files import file_kind
+from nci_frames.counting.drawing.draw_labels import draw_labels
 from nci_frames.counting.logs.opening import Predictions
+from nci_frames.files.save_table import save_table
+from nci_frames.jobs.field_file import read_table
 from nci_frames.jobs.label_plans import Asked
+from nci_frames.schemas import LABEL_PLAN
 from nci_frames.schemas.checked import checked
+
+_KINDS = ("csv", "parquet")
 
 
 @checked
@@ -180,3 +190,39 @@ def expected_half_widths(
     asked = Asked(metric, threshold, alerts, beta, pilot, prevalence, compare, model)
     counted = asked.counted(scored)
     return asked.plan(counted, budget).expected(asked.plan(counted, 2 * budget), level)
+
+
+def planned_files(
+    scored: pl.LazyFrame, out: Path, *, budget: int, level: float, **options: Any
+) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """Plan which rows to label, write the plan, and return it with what to expect of it."""
+    check_level(level)
+    file_kind(out, _KINDS, what="plan")
+    asked = Asked(**options)
+    counted = asked.counted(scored)
+    plan = asked.plan(counted, budget)
+    gains = plan.expected(asked.plan(counted, 2 * budget), level)
+    save_table(plan.table(), out)
+    return plan.table(), gains
+
+
+def drawn_file(log: pl.LazyFrame, plan: str, out: Path, *, seed: int, model: str | None) -> int:
+    """Write the rows that a plan in a file says to label, and return how many they are.
+
+    Raises
+    ------
+    ParameterError
+        If the plan cannot be read, or the file to write has another ending than .csv and .parquet.
+    """
+    file_kind(out, _KINDS, what="sample")
+    hint = "nci-frames plan-labels writes one"
+    table = read_table(plan, "the plan", where=repr(plan), hint=hint)
+    try:
+        numbers = {name: dtype for name, dtype in LABEL_PLAN.dtypes().items() if name in table.columns}
+        read = table.cast(numbers)  # type: ignore[arg-type]
+    except pl.exceptions.PolarsError as error:
+        msg = "the plan has a column that is no number"
+        raise ParameterError(msg, where=repr(plan), found=str(error).splitlines()[0], hint=hint) from error
+    rows = draw_labels(log, read, seed=seed, model=model).collect()
+    save_table(rows, out)
+    return len(rows)

@@ -129,7 +129,11 @@ class _Cells:
                 models.update(batch["model"].unique())
                 if len(models) > 1:
                     msg = "the log has several models: say by whose scores it was planned"
-                    raise ParameterError(msg, found=listed(map(repr, models), 20), hint="model=...")
+                    raise ParameterError(
+                        msg,
+                        found=listed(map(repr, models), 20),
+                        hint="model=... in Python, --by-model on the command line",
+                    )
             score = rows["score"].to_numpy()
             # Compared in the precision of the score, as everywhere.
             stratum = np.searchsorted(lower.astype(score.dtype), score, side="right") - 1

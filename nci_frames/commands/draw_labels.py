@@ -1,0 +1,42 @@
+"""The command that draws the rows to label: arguments only."""
+
+from pathlib import Path
+from typing import Any, cast
+
+import click
+
+from nci_frames.commands.ending import Command, tell
+from nci_frames.options.labelling import by_model_option
+from nci_frames.options.logs import column_options
+
+
+@click.command(cls=Command)
+@click.argument("log")
+@click.argument("plan")
+@click.option("--seed", type=int, default=0, show_default=True, help="Fixes which rows are drawn.")
+@by_model_option
+@click.option(
+    "--out",
+    "-o",
+    type=click.Path(path_type=Path),
+    default="to-label.csv",
+    show_default=True,
+    help="File for the rows, .csv or .parquet.",
+)
+@column_options("model", "score", "scores", "unit", "on_invalid")
+def draw_labels(log: str, plan: str, seed: int, by_model: str | None, out: Path, **columns: Any) -> None:
+    """Draw the rows of LOG that PLAN says to label, with their weights.
+
+    Whoever labels them adds a column "label". Then a report takes the file with --weight weight.
+
+    \b
+    Example:
+      nci-frames draw-labels traffic/ labels-plan.csv --out to-label.csv
+      nci-frames report labelled.csv --weight weight --prevalence 0.001
+    """
+    from nci_frames.counting.logs.scan import scan_predictions
+    from nci_frames.jobs.labelling import drawn_file
+
+    scan = scan_predictions(log, label=None, **cast("Any", columns))
+    rows = drawn_file(scan, plan, out, seed=seed, model=by_model)
+    tell(f"{rows:,} rows to label: {out}")

@@ -1,0 +1,68 @@
+"""The command that plans which rows of a log to label: arguments only."""
+
+from pathlib import Path
+from typing import Any, cast
+
+import click
+
+from nci_frames.commands.ending import Command
+from nci_frames.options.kinds import ROWS, number
+from nci_frames.options.labelling import THRESHOLD, by_model_option, compare_option
+from nci_frames.options.logs import column_options
+
+_SHARE = number("between 0 and 1", least=0, most=1, open_ends=True)
+
+
+@click.command(cls=Command)
+@click.argument("log")
+@click.option("--budget", "-n", type=ROWS, required=True, help="How many rows to label.")
+@click.option("--metric", required=True, help="Metric of the log that the labels are for.")
+@click.option("--threshold", type=THRESHOLD, help="Decision threshold; for two models new=0.5,old=0.4.")
+@click.option("--alerts", type=ROWS, help="In place of --threshold: rows of the log that may be flagged.")
+@click.option("--beta", type=float, default=1.0, show_default=True, help="Weight of recall in F-beta.")
+@click.option("--pilot", help="Labelled log by whose rates is planned; else scores are probabilities.")
+@click.option("--prevalence", "-p", type=_SHARE, help="Expected share of positives, with --pilot.")
+@compare_option
+@by_model_option
+@click.option("--level", type=_SHARE, default=0.95, show_default=True, help="Confidence of the intervals.")
+@click.option(
+    "--out",
+    "-o",
+    type=click.Path(path_type=Path),
+    default="labels-plan.csv",
+    show_default=True,
+    help="File for the plan, .csv or .parquet.",
+)
+@column_options("model", "label", "score", "scores", "unit", "positive", "on_invalid")
+def plan_labels(
+    log: str,
+    level: float,
+    out: Path,
+    pilot: str | None,
+    by_model: str | None,
+    label: str,
+    positive: str | None,
+    **options: Any,
+) -> None:
+    """Plan which rows of LOG to label, so that the interval of a metric is as narrow as can be.
+
+    \b
+    Example:
+      nci-frames plan-labels traffic/ --budget 500 --metric recall --threshold 0.9 --pilot labelled/
+      nci-frames draw-labels traffic/ labels-plan.csv --out to-label.csv
+      nci-frames report labelled.csv --weight weight --prevalence 0.001
+    """
+    from rich.console import Console
+
+    from nci_frames.counting.logs.scan import scan_predictions
+    from nci_frames.jobs.labelling import planned_files
+    from nci_frames.reporting.terminal import print_frame
+
+    names = ("model", "score", "scores", "unit", "on_invalid")
+    columns = cast("Any", {name: options.pop(name) for name in names})
+    known = None if pilot is None else scan_predictions(pilot, label=label, positive=positive, **columns)
+    scored = scan_predictions(log, label=None, **columns)
+    plan, gains = planned_files(scored, out, level=level, model=by_model, pilot=known, **options)
+    console = Console(highlight=False)
+    print_frame(plan.drop("model_a", "model_b", strict=False), console, title=f"which rows to label: {out}")
+    print_frame(gains, console, title=f"what to expect, at confidence {level:g}")

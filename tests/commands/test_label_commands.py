@@ -1,0 +1,120 @@
+"""From a log to rows to label to a report, as docs/labelling.md says."""
+
+import json
+import re
+import shlex
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+
+import nci_frames as nf
+from tests.small_jobs import call, ended
+
+PAGE = Path(__file__).parents[2] / "docs" / "labelling.md"
+
+
+@pytest.fixture
+def logs(tmp_path, monkeypatch):
+    """A log without labels, the labels that somebody would give, and an old test set."""
+    monkeypatch.chdir(tmp_path)
+    rng = np.random.default_rng(0)
+    truth = rng.random(40_000) < 0.01
+    rows = pl.DataFrame({"model": "a", "score": rng.normal(3 * truth), "unit": np.arange(40_000)})
+    rows.write_parquet("traffic.parquet")
+    known = np.arange(4000) < 300
+    old = pl.DataFrame({"model": "a", "score": rng.normal(3 * known), "label": known})
+    old.write_parquet("labelled.parquet")
+    return rows.with_columns(label=truth)
+
+
+def commands():
+    lines = re.findall(r"^\$ (nci-frames .*)$", PAGE.read_text(), re.MULTILINE)
+    return [shlex.split(line)[1:] for line in lines]
+
+
+def test_the_commands_of_the_page(logs):
+    plan, draw, report = commands()
+    told = ended(0, *plan).output
+    assert "plan of twice the budget" in told
+    drawn = ended(0, *draw).output
+    assert "400 rows to label" in drawn
+    rows = pl.read_csv("to-label.csv")
+    assert rows.columns == ["model", "score", "unit", "stratum", "weight"]
+    in_python = nf.draw_labels(
+        nf.scan_predictions("traffic.parquet", label=None), read_plan("labels-plan.csv"), seed=7
+    )
+    assert rows.equals(in_python.collect())
+    labelled = rows.join(logs.select("unit", "label"), on="unit", maintain_order="left")
+    labelled.write_csv("labelled.csv")
+    ended(0, *report)
+    told = json.loads(Path("nci-report/report.json").read_text())
+    recall = sum_of(labelled, "tp") / (sum_of(labelled, "tp") + sum_of(labelled, "fn"))
+    assert 0 < recall < 1
+    assert told["answer"]
+    # Flagged rows are known by design; found positives and all positives are estimated without bias.
+    flagged = sum_of(labelled, "tp") + sum_of(labelled, "fp")
+    assert flagged == pytest.approx((logs["score"] >= 2.5).sum())
+    assert recall == pytest.approx(
+        logs.filter("label").select((pl.col("score") >= 2.5).mean()).item(), abs=0.25
+    )
+
+
+def sum_of(rows, cell):
+    """The weights of a cell of the confusion matrix at the threshold of the page."""
+    right = {"tp": (True, True), "fp": (True, False), "fn": (False, True)}[cell]
+    flagged, positive = pl.col("score") >= 2.5, pl.col("label")
+    mine = (flagged if right[0] else ~flagged) & (positive if right[1] else ~positive)
+    return rows.filter(mine)["weight"].sum()
+
+
+def read_plan(path):
+    return pl.read_csv(path)
+
+
+def test_two_models(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    rng = np.random.default_rng(1)
+    score = rng.random(2000)
+    noise = rng.normal(0, 0.1, (2, 2000))
+    parts = [
+        pl.DataFrame({"model": name, "unit": np.arange(2000), "score": np.clip(score + mine, 0, 1)})
+        for name, mine in zip(("new", "old"), noise, strict=True)
+    ]
+    pl.concat(parts).write_parquet("log.parquet")
+    told = ended(0, "plan-labels", "log.parquet", "-n", "50", "--metric", "recall", "--compare", "new,old",
+                "--threshold", "new=0.6,old=0.5", "--unit", "unit", "-o", "plan.parquet").output  # fmt: skip
+    assert "both" in told
+    draw = ("draw-labels", "log.parquet", "plan.parquet", "--unit", "unit", "-o", "rows.parquet")
+    assert "100 rows" in ended(0, *draw).output
+    drawn = pl.read_parquet("rows.parquet")
+    assert drawn.group_by("unit").len()["len"].unique().to_list() == [2]
+
+
+def test_plan_compares():
+    told = ended(0, "plan", "--compare", "recall", "--tpr", "0.8,0.7", "--correlation", "0.5").output
+    assert re.search(r"paired\W+153\W", told)
+
+
+PLAN = ("plan-labels", "traffic.parquet", "-n", "50", "--metric", "recall")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["draw-labels", "traffic.parquet", "nowhere.csv"], "the plan cannot be read"),
+        (["draw-labels", "traffic.parquet", "labelled.parquet"], "not a label plan"),
+        (["draw-labels", "traffic.parquet", "nowhere.csv", "-o", "rows.txt"], "must end in one of"),
+        ([*PLAN], "--threshold and --alerts"),
+        ([*PLAN, "--threshold", "a="], "not a number"),
+        ([*PLAN, "--compare", "a"], "not two models"),
+        ([*PLAN, "--threshold", "1"], "probabilities"),
+        (["plan", "--compare", "recall", "--positives", "5"], "--compare takes no"),
+        (["plan", "--compare", "recall", "--tpr", "0.5,0.6,0.7"], "one of each model"),
+    ],
+)
+def test_what_cannot_be_done_is_told(logs, arguments, words):
+    done = call(*arguments)
+    assert words in done.output
+    assert done.exit_code in (2, 3)
