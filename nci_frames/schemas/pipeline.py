@@ -141,6 +141,7 @@ RANKING = FrameSchema(
     ),
     LOWER,
     UPPER,
+    number("skill", "as in the proper scores", "as in the proper scores", required=False),
     *AVERAGED,
     *RANKS,
     SUPPORTED,

@@ -14,6 +14,7 @@ from nci_frames.base.typing import Floats
 from nci_frames.evaluation.areas.pr import PR_AUC
 from nci_frames.evaluation.areas.roc import ROC_AUC
 from nci_frames.evaluation.crossovers.envelope import Places
+from nci_frames.evaluation.crossovers.linear_areas import is_linear
 from nci_frames.evaluation.metrics import CalledMetric, Metric, called_metric
 from nci_frames.evaluation.metrics.metric import better_sign
 from nci_frames.evaluation.metrics.rounding import rounding
@@ -169,7 +170,7 @@ def check_curve(metric: Metric, over: Over) -> None:
     if over == "beta":
         msg = f"the metric {metric.name!r} does not depend on beta"
         raise ParameterError(msg, found="over='beta'", hint="use over='prevalence'")
-    if metric not in (PR_AUC, ROC_AUC):
+    if metric not in (PR_AUC, ROC_AUC) and not is_linear(metric):
         why = f"it belongs to {metric.needs}" if metric.needs else "there is no search for its crossovers"
         raise ParameterError(
             f"the crossovers of {metric.name!r} cannot be found: {why}",

@@ -20,12 +20,14 @@ from nci_frames.evaluation.crossovers.contest import (
     repeated_keys,
 )
 from nci_frames.evaluation.crossovers.envelope import Places
+from nci_frames.evaluation.crossovers.linear_areas import is_linear, linear_areas
 from nci_frames.evaluation.crossovers.lines import has_lines
 from nci_frames.evaluation.crossovers.meetings import Meetings, curve_meetings, line_meetings, point_meetings
 from nci_frames.evaluation.crossovers.pr_auc_curves import AreaCurves, area_curves
 from nci_frames.evaluation.crossovers.search import places_along
 from nci_frames.evaluation.metrics import Metric, curve_asked
 from nci_frames.evaluation.rates.strata import collect_counts
+from nci_frames.evaluation.metrics.metric import better_sign
 from nci_frames.schemas import COUNTS, CROSSOVERS, RATES, collect
 from nci_frames.schemas.checked import checked
 
@@ -53,7 +55,7 @@ def find_crossovers(
         A rates frame: operating points, one or more of each model. For an area, a counts frame.
     metric
         Name or alias of a metric, a called metric such as ``nci_frames.expected_cost(c_fn=20)``, "pr_auc"
-        (average precision), or "roc_auc" (which never crosses).
+        (average precision), "brier", "log_loss", or "roc_auc" (which never crosses).
     over
         "prevalence", at each *beta*; or "beta", at each *prevalence*.
     prevalence
@@ -84,10 +86,11 @@ def find_crossovers(
 
     Notes
     -----
-    F-beta is ordered by lines in lambda = (1-eta)/(eta·beta²), and a metric that is linear in eta by lines in
-    eta: their crossovers are exact. Precision never crosses. For other metrics and "pr_auc" every change of
-    sign between the 4,001 points of a grid, even in logit eta, is found, within 1e-12 <= eta <= 1 - 1e-12
-    (beta: 1e-6 to 1e6); two changes between the same neighbours, 0.014 apart in the logit, are missed.
+    F-beta is ordered by lines in lambda = (1-eta)/(eta·beta²), and a metric that is linear in eta, as "brier"
+    and "log_loss" are, by lines in eta: their crossovers are exact. Precision never crosses. For other
+    metrics and "pr_auc" every change of sign between the 4,001 points of a grid, even in logit eta, is found,
+    within 1e-12 <= eta <= 1 - 1e-12 (beta: 1e-6 to 1e6); two changes between the same neighbours, 0.014 apart
+    in the logit, are missed.
 
     Every two models are compared: 1,000 of them, half a million pairs, take a minute or two. To find
     only the best model at each point takes far less: ``winner_ranges`` compares with the best model only.
@@ -151,6 +154,11 @@ def _of_areas(counts: pl.DataFrame, metric: Metric) -> Iterator[pl.DataFrame]:
     models = counts.select("model", *COUNTS.keys(counts.columns)).unique()
     groups = models.group_by(pl.exclude("model")).len("__models") if models.width > 1 else None
     check_pairs(len(models) if groups is None else max(groups["__models"], default=0))
+    if is_linear(metric):
+        for keys, lines in linear_areas(counts, metric):
+            found = lines.crossovers().with_columns(-better_sign(metric) * pl.col("value"))
+            yield repeated_keys(found.with_columns(metric=pl.lit(metric.name)), keys)
+        return
     for keys, curves in area_curves(counts):
         if len(curves.models) > 1:
             yield repeated_keys(_of_curves(curves, metric), keys)

@@ -13,6 +13,7 @@ from nci_frames.evaluation.areas.nodes import TOLERANCE
 from nci_frames.evaluation.areas.pr import PR_AUC
 from nci_frames.evaluation.areas.roc import ROC_AUC
 from nci_frames.evaluation.crossovers.contest import repeated_keys
+from nci_frames.evaluation.crossovers.linear_areas import is_linear, linear_areas
 from nci_frames.evaluation.crossovers.pr_auc_curves import AreaCurves, area_curves
 from nci_frames.evaluation.crossovers.search import axis_value
 from nci_frames.evaluation.crossovers.supported_ranges import (
@@ -29,9 +30,9 @@ _PLACES = 4_001
 
 
 def curve_winners(counts: pl.DataFrame, metric: Metric, start: float, end: float) -> Iterator[pl.DataFrame]:
-    """Yield the ranges between two prevalences in which one model has the largest area, group by group."""
+    """Yield the ranges between two prevalences in which one model has the best area, group by group."""
     support = area_support(lowest_supported_prevalence(counts, metric=metric.name))
-    for keys, models, tied, borders in _constant(counts) if metric is ROC_AUC else _changing(counts):
+    for keys, models, tied, borders in _led(counts, metric):
         ends, kept = borders_within(borders, start, end)
         yield _ranges(keys, metric, models[kept], tied[kept], ends, support)
 
@@ -82,6 +83,14 @@ def _ranges(
 
 #: The keys, the models that lead one after the other, all that are equal to each, and where they change.
 _Led = tuple[pl.DataFrame, pl.Series, pl.Series, Floats]
+
+
+def _led(counts: pl.DataFrame, metric: Metric) -> Iterator[_Led]:
+    if metric is ROC_AUC:
+        return _constant(counts)
+    if is_linear(metric):
+        return ((keys, *lines.leaders()) for keys, lines in linear_areas(counts, metric))
+    return _changing(counts)
 
 
 def _constant(counts: pl.DataFrame) -> Iterator[_Led]:

@@ -58,7 +58,8 @@ def winner_ranges(
         A rates frame with the operating points to compare, any number for each model. For an area, a counts
         frame.
     metric
-        Name or alias of a metric, a called metric, "pr_auc" (average precision) or "roc_auc".
+        Name or alias of a metric, a called metric, "pr_auc" (average precision), "roc_auc", "brier" or
+        "log_loss".
     over
         "prevalence", at one *beta*; or "beta", at one *prevalence*.
     prevalence
@@ -92,7 +93,8 @@ def winner_ranges(
 
     Notes
     -----
-    Exact for F-beta and for metrics that are linear in the prevalence (``find_crossovers`` says how);
+    Exact for F-beta and for metrics that are linear in the prevalence, as "brier" and "log_loss" are
+    (``find_crossovers`` says how);
     "roc_auc" has one range. For the others and "pr_auc", a winner that leads only between two of 4,001 places
     along the axis is not seen; those of "pr_auc" are within 1e-12 <= eta <= 1 - 1e-12.
 

@@ -14,6 +14,7 @@ from nci_frames.schemas import (
     CLASS_PROJECTION,
     CLASS_RANKING,
     PROJECTION,
+    PROPER_SCORES,
     RANKING,
     ROLL_UP,
     FrameSchema,
@@ -25,7 +26,7 @@ from nci_frames.schemas.runs import group_starts
 #: Of a roll-up.
 _SIZES = ("segments", "skipped")
 _RESULTS = (
-    "value", "optimistic", "lower", "upper", "std", "repeats", "skipped", "rank", "gap", "supported",
+    "value", "skill", "optimistic", "lower", "upper", "std", "repeats", "skipped", "rank", "gap", "supported",
     "reason",
 )  # fmt: skip
 
@@ -37,8 +38,8 @@ def rank_models(table: pl.DataFrame | pl.LazyFrame, /, *, by: Sequence[str] | No
     Parameters
     ----------
     table
-        A projection, an areas frame, a roll-up, or a projection of classes; of a roll-up without the numbers
-        of segments.
+        A projection, an areas frame, proper scores, a roll-up, or a projection of classes; of a roll-up
+        without the numbers of segments.
     by
         The columns whose values make one comparison. By default all but the model and the results: metric,
         method, average, prevalence, beta and keys. The threshold is one of them if all models have the same
@@ -85,6 +86,8 @@ def rank_models(table: pl.DataFrame | pl.LazyFrame, /, *, by: Sequence[str] | No
     """
     frame = table.collect() if isinstance(table, pl.LazyFrame) else table
     schema: FrameSchema = AREAS if "method" in frame.columns else PROJECTION
+    if "skill" in frame.columns:
+        schema = PROPER_SCORES
     if {"average", "segments", "skipped"} <= set(frame.columns):
         schema = ROLL_UP
     if {"scenario", "class"} <= set(frame.columns):

@@ -216,7 +216,8 @@ def _with_unseen(
 ) -> pl.DataFrame:
     """Widen the bounds of areas by what rows may do of which the log has none; see ``with_unseen``.
 
-    So large a part of a class is taken from its rows, evenly, and put above or below all others.
+    So large a part of a class is taken from its rows, evenly, and put above or below all others; where the
+    scores themselves matter, into the bin of the highest or the lowest of them.
     """
     keys = [name for name in at if name not in ("metric", "prevalence")]
     shares = table.unique(keys).select(
@@ -226,15 +227,22 @@ def _with_unseen(
     counts = pooled.join(shares, on=keys, nulls_equal=True, maintain_order="left")
     value, lower, upper = (table[name].cast(pl.Float64).to_numpy() for name in ("value", "lower", "upper"))
     down, up = (value - lower) ** 2, (upper - value) ** 2
+    # No score reaches such a threshold, or all do.
+    beyond = (pl.col("tp") + pl.col("fp") == 0) | (pl.col("fn") + pl.col("tn") == 0)
     for hit, miss, name in (("tp", "fn", "__positives"), ("fp", "tn", "__negatives")):
         rows, unseen = pl.col(hit) + pl.col(miss), pl.col(name)
         changes = []
         for above in (0.0, 1.0):
             hits = (pl.col(hit) * (1 - unseen) + rows * unseen * above).round().cast(pl.Int64)
-            shifted = counts.with_columns(hits.alias(hit), (rows - hits).alias(miss)).drop(_SIZES)
-            moved = areas_of(shifted, prevalence, areas).select(*at, __moved="value")
-            found = table.join(moved, on=at, how="left", nulls_equal=True, maintain_order="left")
-            changes.append(np.nan_to_num(found["__moved"].cast(pl.Float64).to_numpy() - value))
+            parts = []
+            for of_scores in {area.of_scores for area in areas}:
+                found = pl.when(beyond).then(hit).otherwise(hits) if of_scores else hits
+                shifted = counts.with_columns(found.alias(hit), (rows - found).alias(miss)).drop(_SIZES)
+                some = [area for area in areas if area.of_scores == of_scores]
+                parts.append(areas_of(shifted, prevalence, some).select(*at, __moved="value"))
+            moved = pl.concat(parts)
+            beside = table.join(moved, on=at, how="left", nulls_equal=True, maintain_order="left")
+            changes.append(np.nan_to_num(beside["__moved"].cast(pl.Float64).to_numpy() - value))
         down += np.minimum(np.minimum(*changes), 0.0) ** 2
         up += np.maximum(np.maximum(*changes), 0.0) ** 2
     wider = {"lower": pl.Series(value - np.sqrt(down)), "upper": pl.Series(value + np.sqrt(up))}

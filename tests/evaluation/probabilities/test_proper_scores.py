@@ -192,3 +192,24 @@ def test_metrics_are_one_of_the_two():
     for logged in (0.0, 1.0, 2.0):
         with pytest.raises(nf.ParameterError, match="logged_prevalence"):
             nf.proper_scores(counts, prevalence=0.1, adjusted=True, logged_prevalence=logged)
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("units", [None, "bucket"])
+def test_simulated_coverage_of_intervals(units):
+    rng, eta = np.random.default_rng(5), 0.1
+    truth = nf.proper_scores(logs.exact(logs.probability_log(200_000, 9, ["a"])), prevalence=eta)["value"]
+    # Each log has 300 units, of which each has its rows in it three times if units are named.
+    parts = []
+    for day in range(80):
+        log = logs.probability_log(300, int(rng.integers(1 << 30)), ["a"]).with_columns(day=pl.lit(day))
+        part = log.with_row_index("unit").select("model", "day", "label", "score", bucket="unit")
+        parts += [part.with_columns(pl.col("bucket") % 60)] * 3 if units else [part.drop("bucket")]
+    counts = nf.count_confusion(pl.concat(parts), thresholds=nf.uniform_thresholds(201))
+    found = nf.bootstrap(counts, metric=["brier", "log_loss"], prevalence=eta, repeats=200, units=units)
+    both = pl.DataFrame({"metric": ["brier", "log_loss"], "truth": truth})
+    held = found.join(both, on="metric").select(
+        (pl.col("lower") <= pl.col("truth")) & (pl.col("truth") <= pl.col("upper"))
+    )
+    assert len(held) == 160
+    assert held.to_series().mean() >= 0.93
