@@ -15,7 +15,8 @@ from nci_frames.evaluation.arrays.roc_steps import Curves, curve_parts, no_curve
 from nci_frames.evaluation.arrays.score_bins import ScoreBins, Scores
 from nci_frames.evaluation.field.prevalences import Field, field_of, is_field, numbers_of, own_prevalence
 from nci_frames.evaluation.probabilities.adjust import Logged
-from nci_frames.schemas import COUNTS, collect
+from nci_frames.evaluation.rates.strata import collect_counts
+from nci_frames.schemas import COUNTS
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +62,7 @@ def of_parts(
     make: Callable[[Part], pl.DataFrame],
 ) -> tuple[pl.DataFrame, list[str]]:
     """Return the tables of all groups, one after the other, and the model and the keys."""
-    frame = collect(counts, COUNTS)
+    frame = collect_counts(counts)
     keys = ["model", *COUNTS.keys(frame.columns)]
     grid, whole = numbers_of(prevalence), frame.schema["tp"].is_integer()
     if is_field(prevalence):

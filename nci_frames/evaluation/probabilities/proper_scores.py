@@ -17,8 +17,9 @@ from nci_frames.evaluation.arrays.roc_steps import Curves
 from nci_frames.evaluation.arrays.score_bins import ScoreBins, Scores
 from nci_frames.evaluation.field.prevalences import Field
 from nci_frames.evaluation.probabilities.adjust import Logged, check_logged
+from nci_frames.evaluation.rates.strata import collect_counts
 from nci_frames.evaluation.support.rule import PR_SUPPORT
-from nci_frames.schemas import COUNTS, PROPER_SCORES, collect
+from nci_frames.schemas import PROPER_SCORES
 from nci_frames.schemas.checked import checked
 
 
@@ -99,7 +100,7 @@ def proper_scores(
         raise ParameterError.out_of_range("metrics", metrics, '"brier", "log_loss", or both')
     if adjusted:
         areas = [adjusted_area(area, logged_prevalence) for area in areas]
-    table = areas_of(collect(counts, COUNTS), prevalence, areas).drop("method")
+    table = areas_of(collect_counts(counts), prevalence, areas).drop("method")
     eta = Scores.of(table["prevalence"].fill_null(np.nan).to_numpy())
     constant = np.full(len(table), np.nan)
     for area in areas:

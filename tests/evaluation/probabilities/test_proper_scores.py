@@ -158,11 +158,24 @@ def test_rows_beyond_the_ends_of_a_grid_are_taken_as_probabilities():
     assert (found["lower"].item(), found["upper"].item()) == (0.25, 0.75)
 
 
-def test_sums_of_weights_are_taken():
-    log = logs.probability_log(300, models=["a"]).with_columns(weight=pl.lit(0.5))
-    weighted = nf.proper_scores(logs.exact(log), prevalence=0.1)
-    plain = nf.proper_scores(logs.exact(log.drop("weight")), prevalence=0.1)
-    assert weighted["value"].to_list() == pytest.approx(plain["value"].to_list(), rel=1e-12)
+@pytest.mark.parametrize("many", [False, True])
+def test_weights_are_those_of_scikit_learn(many):
+    """Few values are strata of counts, and many are sums."""
+    log = logs.probability_log(1500, models=["a"])
+    rng = np.random.default_rng(4)
+    weight = rng.random(1500) + 0.1 if many else rng.choice([1.0, 2.5, 40.0], 1500)
+    counts = logs.exact(log.with_columns(weight=weight))
+    assert ("weight" in counts.columns) != many
+    found = nf.proper_scores(counts, prevalence=[0.02, 0.6]).sort("prevalence", "metric")
+    label, score = log["label"].to_numpy(), log["score"].to_numpy()
+    expected = []
+    for eta in (0.02, 0.6):
+        of_class = np.where(label, eta / weight[label].sum(), (1 - eta) / weight[~label].sum())
+        rows = {"y_true": label, "y_proba": score, "sample_weight": weight * of_class}
+        expected += [brier_score_loss(**rows), log_loss(label, score, sample_weight=rows["sample_weight"])]
+    assert found["value"].to_list() == pytest.approx(expected, rel=1e-12)
+    parts = nf.decompose_scores(counts, prevalence=0.02)
+    assert parts["value"].item() == pytest.approx(expected[0], rel=1e-12)
 
 
 def test_each_segment_has_its_own_prevalence():
