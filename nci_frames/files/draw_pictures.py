@@ -14,6 +14,8 @@ import vl_convert
 def _draw(kind: str, spec: dict[str, object], options: dict[str, object]) -> bytes:
     if kind == "svg":
         return vl_convert.vegalite_to_svg(spec, **options).encode()  # type: ignore[arg-type]
+    if kind == "pdf":
+        return vl_convert.svg_to_pdf(spec["svg"])  # type: ignore[arg-type]
     return vl_convert.vegalite_to_png(spec, **options)  # type: ignore[arg-type]
 
 

@@ -81,7 +81,7 @@ def _start() -> subprocess.Popen[bytes]:
 
 
 def draw_picture(spec: Mapping[str, Any], kind: str, /, **options: Any) -> bytes:
-    """Draw a specification as "svg" or "png".
+    """Draw a specification as "svg", "png" or "pdf".
 
     Raises
     ------

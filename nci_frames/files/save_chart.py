@@ -14,7 +14,7 @@ from nci_frames.files.renderer import draw_picture
 from nci_frames.schemas.checked import checked
 from nci_frames.tables.names import drawable_spec, is_drawable, pictured_spec
 
-CHART_KINDS = ("svg", "png", "json")
+CHART_KINDS = ("svg", "png", "pdf", "json")
 #: A picture that does not fit into memory would kill the process instead of raising an error.
 _MAX_SCALE = 10
 #: Vega numbers clips and gradients through the life of a process; attributes are the only place of them.
@@ -24,18 +24,19 @@ _NUMBERED = re.compile(r'((?: id|href)="#?|="url\(#)(clip|gradient_)(\d+)(?=\)?"
 
 @checked
 def save_chart(chart: ChartType, /, path: str | Path, *, scale: float = 2.0) -> Path:
-    """Write a chart as a picture (SVG, PNG) or as its Vega-Lite specification (JSON).
+    """Write a chart as a picture (SVG, PNG, PDF) or as its Vega-Lite specification (JSON).
 
     The file is written beside its target and then moved over it, so a failure leaves an older file as it
-    was. Nothing is loaded from a network. Equal charts give equal bytes.
+    was. Nothing is loaded from a network. Equal charts give equal bytes, but for a PDF,
+    whose parts have no order.
 
     Parameters
     ----------
     chart
         Any Altair chart, with its rows inside.
     path
-        The file to write; its ending, ``.svg``, ``.png`` or ``.json``, gives the format. Folders above it are
-        created if missing.
+        The file to write; its ending, ``.svg``, ``.png``, ``.pdf`` or ``.json``, gives the format. Folders
+        above it are created if missing.
     scale
         Pixels of a PNG per unit of the chart, above 0 and at most 10: at 2 a chart 520 wide has 1,040
         pixels. The other formats have none.
@@ -84,9 +85,10 @@ def chart_bytes(chart: ChartType, kind: str, *, scale: float = 2.0) -> bytes:
         "vl_version": alt.SCHEMA_VERSION.removeprefix("v").rpartition(".")[0],
         "allowed_base_urls": [],
     }
-    if kind == "svg":
-        return _renumbered(draw_picture(spec, kind, **options).decode()).encode()
-    return draw_picture(spec, kind, scale=scale, **options)
+    if kind == "png":
+        return draw_picture(spec, kind, scale=scale, **options)
+    svg = _renumbered(draw_picture(spec, "svg", **options).decode())
+    return svg.encode() if kind == "svg" else draw_picture({"svg": svg}, "pdf")
 
 
 def _renumbered(svg: str) -> str:

@@ -91,7 +91,7 @@ class ReportOptions:
     charts: Annotated[
         tuple[str, ...],
         Setting(
-            words("svg", "png", "json"),
+            words("svg", "png", "pdf", "json"),
             "Also write each chart to a file, in the folder charts; json is Vega-Lite.",
         ),
     ] = ()

@@ -390,6 +390,11 @@ class Comparison(LogTables):
             return None
         return self._log.segment_rates(self._answer_thresholds)
 
+    def _repr_html_(self) -> str | None:
+        from nci_frames.questions.notebook import notebook_html  # noqa: PLC0415  (only a notebook needs it)
+
+        return notebook_html(self)
+
     def _rankings(self) -> list[pl.DataFrame]:
         by_default = self.question.own and self.question.f_beta
         return [*super()._rankings(), *([] if by_default else [self.answer])]

@@ -25,7 +25,6 @@ from nci_frames.questions.compared import PROBABLE, Compared, computed
 from nci_frames.questions.drawn_curves import report_curves
 from nci_frames.questions.own_thresholds import OwnPoints, best_values
 from nci_frames.questions.undefined import off_scale, uncounted
-from nci_frames.tables.numbers import format_grid
 
 #: Curves are drawn of at most so many models: more cannot be distinguished by colour and stroke.
 MOST_MODELS = 12
@@ -263,17 +262,6 @@ class LogTables(Compared):
         """The number of folds; None if they are not compared."""
         folds = self.folds
         return None if folds is None else folds.select((pl.col("folds") + pl.col("skipped")).max()).item()
-
-    def _repr_html_(self) -> str | None:
-        """Show in a notebook the values and ranks of the models over prevalence, by PR-AUC."""
-        from nci_frames.tables.great_tables import ranked_table  # noqa: PLC0415  (only a notebook needs it)
-
-        if self.areas.is_empty():
-            return None
-        observed = self.observed_prevalence
-        seen = "" if observed is None else f"; the log's own prevalence is {format_grid(observed)}"
-        title = f"PR-AUC and rank over prevalence{seen}"
-        return ranked_table(self.areas, metric="pr_auc", title=title).as_raw_html()
 
     def _rankings(self) -> list[pl.DataFrame]:
         at_beta = (pl.col("metric") == "f_beta") & (pl.col("beta") == self.main_beta)

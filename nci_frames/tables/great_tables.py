@@ -5,7 +5,8 @@ which Great Tables escapes.
 """
 
 import html
-from collections.abc import Iterator
+import warnings
+from collections.abc import Iterator, Mapping
 
 import polars as pl
 from great_tables import GT, from_column, loc, style
@@ -16,16 +17,33 @@ from nci_frames.base.errors import ParameterError
 from nci_frames.base.messages import quantity
 from nci_frames.schemas.checked import checked
 from nci_frames.tables.cells import Cell, RankedCells, pick_evenly, ranked_cells
+from nci_frames.tables.latex import latex_signs
 from nci_frames.tables.numbers import UNDEFINED, format_grid, format_group, format_value
 
 #: Columns of a table that a page has room for.
 COLUMNS = 6
 
 _SPANNERS = {"prevalence": "prevalence η", "beta": "β"}
-_NOTE = "Small number: rank, 1 is best. Bold: best. Shading: value from 0 to 1."
+_NOTE, _SHADED = "Small number: rank, 1 is best. Bold: best.", " Shading: value from 0 to 1."
 _NOTE_GROUPED = "Letter: a may be the best of all, b the best of those that are left, and so on."
 _NOTE_DOUBTFUL = "Grey with ?: the log cannot tell this value at this prevalence ({})."
 _NOTE_UNDEFINED = f"{UNDEFINED} undefined: the rates behind it, or its own denominator, are empty."
+
+
+class _Table(GT):
+    """A table that has no HTML and no shades in LaTeX, and no signs that pdfLaTeX lacks."""
+
+    #: What the cells of some columns are in LaTeX, and the columns.
+    in_latex: tuple[Mapping[str, str], list[str]]
+
+    def as_latex(self, use_longtable: bool = False, tbl_pos: str | None = None) -> str:
+        """Return a table for a document with the packages booktabs and caption (and longtable)."""
+        texts, columns = self.in_latex
+        plain = self.fmt(texts.__getitem__, columns=columns)
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", "Styles are not yet supported")
+            text = GT.as_latex(plain, use_longtable, tbl_pos)
+        return latex_signs(text.replace(_SHADED, "").replace("Grey with ?", "With ?"))
 
 
 @checked
@@ -101,7 +119,7 @@ def cells_table(cells: RankedCells, /, *, metric: str, over: str, noted: bool = 
     )
     columns = [f"c{i}" for i in range(len(grid))]
     table = (
-        GT(data, rowname_col="model", id=f"nci-{metric.replace('_', '-')}-{over}")
+        _Table(data, rowname_col="model", id=f"nci-{metric.replace('_', '-')}-{over}")
         .tab_stubhead("model")
         .tab_spanner(_SPANNERS[over], columns=columns)
         .cols_label({c: format_grid(at) for c, at in zip(columns, grid, strict=True)})
@@ -109,11 +127,12 @@ def cells_table(cells: RankedCells, /, *, metric: str, over: str, noted: bool = 
         .cols_hide([f"fill{i}" for i in range(len(grid))])
         .fmt(str, columns=columns)
     )
+    every = [cell for _, row in cells.rows for cell in row]
+    table.in_latex = {dict(_cell(cell, 0))["c0"]: _latex_cell(cell) for cell in every}, columns
     for i, column in enumerate(columns):
         table = table.tab_style(style.fill(from_column(f"fill{i}")), loc.body(columns=column))
-    every = [cell for _, row in cells.rows for cell in row]
     notes = {
-        _NOTE: True,
+        _NOTE + _SHADED: True,
         _NOTE_GROUPED: any(cell.group is not None for cell in every),
         _NOTE_DOUBTFUL.format(cells.doubt): cells.doubt is not None,
         _NOTE_UNDEFINED: any(cell.value is None for cell in every),
@@ -195,6 +214,16 @@ def _cell(cell: Cell, column: int) -> Iterator[tuple[str, str]]:
     yield f"c{column}", text + rank
     shade = 0.0 if cell.value is None else min(max(cell.value, 0.0), 1.0) * 0.42
     yield f"fill{column}", f"rgba(0, 114, 178, {shade:.3f})"
+
+
+def _latex_cell(cell: Cell) -> str:
+    """Return the text of one cell as LaTeX."""
+    number = format_value(cell.value)
+    if cell.doubtful:
+        return f"{number} ?"
+    rank = "" if cell.rank is None else rf"\,{{\scriptsize {cell.rank}}}"
+    group = "" if cell.group is None else rf"\textsuperscript{{{format_group(cell.group)}}}"
+    return (rf"\textbf{{{number}}}" if cell.rank == 1 else number) + rank + group
 
 
 def _number(value: float | None) -> str:

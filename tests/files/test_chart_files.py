@@ -55,6 +55,16 @@ def test_an_svg_holds_the_models_and_numbers_its_parts_from_0(tmp_path):
     assert sorted(re.sub(r"\D", "", name) for name in ids) == ["0", "1"]
 
 
+def test_a_pdf_has_one_page_of_the_size_of_the_chart(tmp_path):
+    content = nf.save_chart(scatter(padding=0), tmp_path / "1.pdf").read_bytes()
+    assert content.startswith(b"%PDF-")
+    assert content.rstrip().endswith(b"%%EOF")
+    assert len(re.findall(rb"/Type /Page\b", content)) == 1
+    (width, height) = map(float, re.search(rb"/MediaBox \[0 0 ([\d.]+) ([\d.]+)\]", content).groups())
+    svg = ET.fromstring(nf.save_chart(scatter(padding=0), tmp_path / "1.svg").read_bytes())  # noqa: S314
+    assert (width, height) == (float(svg.get("width")), float(svg.get("height")))
+
+
 @pytest.mark.parametrize("kind", ["svg", "png", "json"])
 def test_equal_charts_give_equal_bytes(tmp_path, kind):
     files = [nf.save_chart(scatter(), tmp_path / f"{i}.{kind}").read_bytes() for i in range(3)]

@@ -1,5 +1,6 @@
 """The cells of a ranked table, and that every form of a report shows the same ones."""
 
+import base64
 import html
 import re
 
@@ -9,10 +10,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import nci_frames as nf
+from nci_frames.questions.answer_lines import answer_lines
 from nci_frames.questions.ranked import ranked_tables
 from nci_frames.reporting.markdown import render_markdown
 from nci_frames.reporting.terminal import print_comparison
 from nci_frames.tables.cells import Cell, pick_evenly, ranked_cells
+from nci_frames.tables.latex import latex_signs
 from nci_frames.tables.numbers import UNDEFINED, format_group, format_value
 from tests.comparisons import GRID, MODELS, altered, comparison, printed
 
@@ -85,4 +88,32 @@ def test_a_notebook_shows_the_ranked_table_of_areas_with_names_as_text():
     drawn = re.findall(r'<th[^>]*class="gt_row gt_left gt_stub"[^>]*>(.*?)</th>', notebook)
     assert drawn == [html.escape(name) for name in ranked_cells(areas, over="prevalence", shown=6).models]
     assert "PR-AUC and rank over prevalence; the log&#x27;s own prevalence is 0.0161" in notebook
+    for line in answer_lines(compared.said):
+        assert html.escape(line) in notebook
+    (picture,) = re.findall(r'src="data:image/svg\+xml;base64,([^"]+)"', notebook)
+    assert "F1 over prevalence" in base64.b64decode(picture).decode()
     assert altered(compared, areas=compared.areas.clear())._repr_html_() is None
+
+
+def test_latex_holds_every_cell_and_no_html():
+    models = {"a_b & {x} <b>": (0.5, 0.2), "η": (0.5, 0.1), "none": (None, 0.1)}
+    compared = comparison(models, prevalence=[1e-4, 0.1], beta=[1.0])
+    areas = compared.areas.filter(metric="pr_auc")
+    table = nf.ranked_table(areas, metric="pr_auc", title="100 % of {a}")
+    text = table.as_latex()
+    assert text.isascii()
+    assert not re.search(r"<|data value|[^\\]%", text)
+    # Groups are closed, and rows have as many cells as there are columns.
+    bare = re.sub(r"\\[{}&]", "", text)
+    assert bare.count("{") == bare.count("}")
+    body = text.split(r"\addlinespace[2.5pt]")[1].split(r"\bottomrule")[0].strip().splitlines()
+    cells = ranked_cells(areas, over="prevalence", shown=6)
+    assert len(body) == len(cells.rows)
+    for line, (_, row) in zip(body, cells.rows, strict=True):
+        _, *written = line.removesuffix(r" \\").replace(r"\&", "").split(" & ")
+        for cell, told in zip(row, written, strict=True):
+            assert latex_signs(format_value(cell.value)) in told
+            assert told.startswith(r"\textbf") == (cell.rank == 1 and not cell.doubtful)
+            assert told.endswith(" ?") == cell.doubtful
+    assert "Shading" not in text
+    assert "<strong>" in table.as_raw_html()

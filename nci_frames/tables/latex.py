@@ -1,0 +1,27 @@
+"""What a table says -> LaTeX that any engine compiles with the packages booktabs and caption."""
+
+import re
+
+#: Signs for which pdfLaTeX has no letter.
+_SIGNS = str.maketrans(
+    {
+        "\N{GREEK SMALL LETTER ETA}": r"\ensuremath{\eta}",
+        "\N{GREEK SMALL LETTER BETA}": r"\ensuremath{\beta}",
+        "\N{MULTIPLICATION SIGN}": r"\ensuremath{\times}",
+        "\N{MINUS SIGN}": r"\ensuremath{-}",
+        "\N{EN DASH}": "--",
+        "\N{INFINITY}": r"\ensuremath{\infty}",
+    }
+)
+_POWER = re.compile("[⁻⁰¹²³⁴⁵⁶⁷⁸⁹]+")
+_DIGITS = str.maketrans("⁻⁰¹²³⁴⁵⁶⁷⁸⁹", "-0123456789")
+
+
+def latex_signs(text: str) -> str:
+    r"""Write the signs of our numbers as LaTeX; what is LaTeX already stays.
+
+    >>> latex_signs("6.42 × 10⁻⁵ at η")
+    '6.42 \\ensuremath{\\times} 10\\textsuperscript{-5} at \\ensuremath{\\eta}'
+    """
+    raised = _POWER.sub(lambda power: rf"\textsuperscript{{{power[0].translate(_DIGITS)}}}", text)
+    return raised.translate(_SIGNS)
