@@ -92,8 +92,21 @@ def plan(
         raise click.UsageError("--compare takes no --positives and --negatives: it says how many are needed.")
     if positives is None or negatives is None or not (isinstance(one, float) and isinstance(other, float)):
         raise click.UsageError("A test set needs --positives, --negatives, --tpr and --fpr.")
+    table = None
     for title, table in _support(positives, negatives, one, other, level):
         print_frame(table.drop("model", "threshold", strict=False), console, title=title)
+    lowest = None if table is None else table["prevalence"].item()
+    if lowest:
+        console.print(_below(lowest / 10, one, other))
+
+
+def _below(prevalence: float, tpr: float, fpr: float) -> str:
+    """Say how many labels tell precision at a prevalence that is too low for the test set."""
+    from nci_frames.evaluation.labelling.cheapest import labels_in_words, labels_that_tell
+
+    found = labels_that_tell("precision", recall=tpr, fpr=fpr, prevalence=prevalence)
+    words = labels_in_words(found) or "no false positive is expected: labels of alerts would do"
+    return f"below it, as at {prevalence:.2g}, the test set cannot tell; {words}"
 
 
 def _rates(given: tuple[float, ...] | None) -> float | tuple[float, float] | None:

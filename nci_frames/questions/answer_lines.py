@@ -5,6 +5,7 @@ from itertools import zip_longest
 from typing import Any
 
 from nci_frames.base.messages import quantity
+from nci_frames.evaluation.labelling.cheapest import labels_in_words, labels_that_tell
 from nci_frames.evaluation.metrics import title_of
 from nci_frames.questions.answer import Answer
 from nci_frames.questions.order import Lead, known_order, read_leads, some_models
@@ -80,7 +81,7 @@ def _read(answer: Answer) -> tuple[list[_Row], list[_Row], bool, str]:
     ranked = [row for row in answer.models.iter_rows(named=True) if row["rank"] is not None]
     best = [row for row in ranked if row["rank"] == 1]
     others = ranked[len(best) :]
-    doubt = _doubt(best, others, tested=answer.tested) if best else None
+    doubt = _doubt(answer, best, others) if best else None
     if doubt is not None:
         return best, best, True, doubt
     near = [row for row in others if row["distinguishable"] is False]
@@ -178,11 +179,15 @@ def _any(models: Sequence[str]) -> str:
     return " or ".join([", ".join(shown[:-1]), shown[-1]] if len(shown) > 1 else shown)
 
 
-def _doubt(best: Sequence[_Row], others: Sequence[_Row], *, tested: bool) -> str | None:
+def _doubt(answer: Answer, best: Sequence[_Row], others: Sequence[_Row]) -> str | None:
     """Say why the log cannot tell the value of the best, and what it tells of the order; None if it can."""
     reason: str | None = best[0]["reason"]
-    if best[0]["supported"] or reason is None or not tested:
-        return None if best[0]["supported"] else reason
+    if best[0]["supported"]:
+        return None
+    if reason is not None:
+        reason = "; ".join(filter(None, [reason, _cheapest(answer, best[0])]))
+    if reason is None or not answer.tested:
+        return reason
     order = known_order(
         _names(best),
         worse=_told(others, distinguishable=True),
@@ -191,6 +196,18 @@ def _doubt(best: Sequence[_Row], others: Sequence[_Row], *, tested: bool) -> str
         most=_SOME,
     )
     return f"{reason}; {order}"
+
+
+def _cheapest(answer: Answer, row: _Row) -> str:
+    """Say how many labels of other rows would tell the value of a model."""
+    question, eta = answer.question, answer.prevalence
+    recall, flagged = row["recall"], row["pos_fraction"]
+    if question.area is not None or recall is None or flagged is None or not 0 < eta < 1:
+        return ""
+    fpr = (flagged - eta * recall) / (1 - eta)
+    beta = question.beta if question.f_beta else 1.0
+    found = labels_that_tell(question.asked, recall=recall, fpr=fpr, prevalence=eta, beta=beta)
+    return labels_in_words(found)
 
 
 def _work(answer: Answer, row: _Row) -> str:
