@@ -12,6 +12,7 @@ from .counting.thresholds.grids import uniform_thresholds as uniform_thresholds
 # counting
 from .counting.count import count_confusion as count_confusion
 from .counting.count import count_scores as count_scores
+from .counting.count_class_scores import count_class_scores as count_class_scores
 from .counting.count_classes import count_classes as count_classes
 from .counting.drawing.draw_labels import draw_labels as draw_labels
 from .counting.exact_file import sink_exact_counts as sink_exact_counts
@@ -21,6 +22,7 @@ from .counting.sql import counting_sql as counting_sql
 
 # counts
 from .counts.class_counts import merge_class_counts as merge_class_counts
+from .counts.class_mix import counts_at_mix as counts_at_mix
 from .counts.pooling import merge_counts as merge_counts
 from .counts.pooling import pool_counts as pool_counts
 from .counts.read import read_counts as read_counts
