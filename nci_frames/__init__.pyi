@@ -164,6 +164,7 @@ from .charts.curves import chart_f_beta_over_beta as chart_f_beta_over_beta
 from .charts.curves import chart_f_beta_over_prevalence as chart_f_beta_over_prevalence
 from .charts.curves import chart_p3 as chart_p3
 from .charts.curves import chart_pr_auc_over_prevalence as chart_pr_auc_over_prevalence
+from .charts.decision_map import chart_decision_map as chart_decision_map
 from .charts.f_beta_plot import chart_f_beta_plot as chart_f_beta_plot
 from .charts.intervals import chart_intervals as chart_intervals
 from .charts.intervals import chart_precision_uncertainty as chart_precision_uncertainty
@@ -178,7 +179,6 @@ from .charts.probabilities import chart_decision_curve as chart_decision_curve
 from .charts.segments import chart_decomposition as chart_decomposition
 from .charts.segments import chart_segments as chart_segments
 from .charts.tpr_ppv import chart_tpr_ppv as chart_tpr_ppv
-from .charts.winners import chart_decision_map as chart_decision_map
 from .charts.winners import chart_rank_over_prevalence as chart_rank_over_prevalence
 from .charts.winners import chart_winner_ranges as chart_winner_ranges
 

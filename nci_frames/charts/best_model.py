@@ -2,12 +2,13 @@
 
 import math
 from collections.abc import Sequence
+from itertools import pairwise
 
 import altair as alt
 import polars as pl
 
 from nci_frames import schemas
-from nci_frames.charts.parts import axes, canvas, selection, theme
+from nci_frames.charts.parts import axes, canvas, hatching, selection, theme
 from nci_frames.schemas.checked import checked
 
 #: An area is named where its probability is at least this.
@@ -41,7 +42,7 @@ def chart_probability_best(
     -------
     altair.LayerChart
         Stacked areas, coloured by model, over a logarithmic axis; names stand in the areas that have room.
-        Areas are pale where the log cannot tell the value of a model that may be the best.
+        Areas are pale and hatched where the log cannot tell the value of a model that may be the best.
 
     Raises
     ------
@@ -87,6 +88,10 @@ def chart_probability_best(
     beside = pale | pale.shift(1, fill_value=False) | pale.shift(-1, fill_value=False)
     cover = alt.Chart(places.with_columns(to=pl.when(beside).then(1.0)))
     cover = cover.mark_area(color=theme.GROUND, opacity=0.7)
+    strips = _strips(places.filter(beside)["prevalence"].to_list(), places["prevalence"].to_list(), axis)
+    lines = hatching.hatched(strips, height=theme.HEIGHT).with_columns(
+        pl.col(end).map_elements(axis.place, return_dtype=pl.Float64) for end in ("across", "across_end")
+    )
     told = rows.filter(~pl.col("prevalence").is_in(untold.implode()))
     return canvas.compose(
         [
@@ -100,15 +105,32 @@ def chart_probability_best(
                 **canvas.fills(style),
             ),
             *([canvas.layer("untold", cover, x=axis.x(), y=height)] if len(untold) else []),
-            *_names(_widest(told, axis), axis),
+            *(
+                [hatching.hatching(lines, axis.at("across"), "across_end", alt.Y("up:Q"), "up_end")]
+                if len(lines)
+                else []
+            ),
+            *canvas.named(_widest(told, axis), axis.x(), alt.Y("middle:Q"), letters=_LETTERS),
             *axis.observed(observed),
         ],
         style=style,
         title="Probability of being the best",
         subtitle="share of resampled logs in which a model is the best"
-        + selection.why_marked("pale", doubtful),
+        + selection.why_marked("hatched", doubtful),
         says="Stacked areas, one per model.",
     )
+
+
+def _strips(covered: list[float], every: list[float], axis: axes.LogAxis) -> list[tuple[float, float]]:
+    """Return the parts of the axis between neighbours that are both covered."""
+    pairs = [(one, other) for one, other in pairwise(every) if one in covered and other in covered]
+    strips: list[tuple[float, float]] = []
+    for start, end in (
+        (axis.pixels(one) / theme.WIDTH, axis.pixels(other) / theme.WIDTH) for one, other in pairs
+    ):
+        begin = strips.pop()[0] if strips and strips[-1][1] == start else start
+        strips.append((begin, end))
+    return strips
 
 
 def _widest(rows: pl.DataFrame, axis: axes.LogAxis) -> pl.DataFrame:
@@ -129,16 +151,3 @@ def _widest(rows: pl.DataFrame, axis: axes.LogAxis) -> pl.DataFrame:
         .filter(pl.col("probability") >= _LEAST_NAMED)
         .select(inside.alias("prevalence"), name="model", middle=(pl.col("from") + pl.col("to")) / 2)
     )
-
-
-def _names(places: pl.DataFrame, axis: axes.LogAxis) -> list[alt.Chart]:
-    """Write names with an outline, so that they are legible on any colour."""
-    if places.is_empty():
-        return []
-    base = alt.Chart(places).encode(x=axis.x(), y=alt.Y("middle:Q"), text=alt.Text("name:N"))
-    limit = _LETTERS * theme.LETTER
-    outlines = base.mark_text(
-        limit=limit, fontSize=12, stroke=theme.GROUND, strokeWidth=3.5, strokeJoin="round"
-    )
-    names = base.mark_text(limit=limit, fontSize=12, color=theme.INK)
-    return [outlines.properties(name="outlines"), names.properties(name="names")]

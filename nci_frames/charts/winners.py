@@ -1,163 +1,25 @@
-"""Decision maps, winner ranges and rankings -> the best model at every prevalence and beta, and all ranks."""
+"""Winner ranges and rankings -> the best model over prevalence or beta, and all ranks."""
 
 import math
 from collections.abc import Sequence
-from typing import Any
 
 import altair as alt
 import polars as pl
 
 from nci_frames import schemas
 from nci_frames.base.errors import ParameterError
-from nci_frames.charts.parts import axes, canvas, lines, selection, theme
+from nci_frames.charts.parts import axes, canvas, hatching, lines, selection, theme
 from nci_frames.evaluation.metrics import title_of
 from nci_frames.schemas.checked import checked
-
-_ODDS, _BETA = axes.LogAxis("odds", 1e-6, 1.0), axes.LogAxis("beta", 0.1, 10.0)
-
-
-@checked
-def chart_decision_map(
-    decisions: pl.DataFrame | pl.LazyFrame,
-    /,
-    *,
-    certified: pl.DataFrame | pl.LazyFrame | None = None,
-    models: Sequence[str] = (),
-    observed: float | None = None,
-) -> alt.LayerChart:
-    """Draw which model has the highest F-beta at every prevalence and beta.
-
-    Parameters
-    ----------
-    decisions
-        The result of ``decision_map``, for one value of each key.
-    certified
-        The result of ``certify_decision_map`` for the same counts: colours are full only where one model is
-        certified, and grey hides them where nobody knows.
-    models
-        %(models)s
-    observed
-        The prevalence of the log, marked by a vertical line if it is on the map, which ends at 1/2.
-
-    Returns
-    -------
-    altair.LayerChart
-        Bands, coloured by model, over the odds of the prevalence and beta, both logarithmic: on these axes
-        the borders are exactly straight. Pale bands are those of a model that the log does not support; with
-        *certified*, those where several may be the best. Hover for the model and the threshold.
-
-    Raises
-    ------
-    ParameterError
-        If the frame has keys or too many rows, or *observed* is outside [0, 1].
-
-    Examples
-    --------
-    >>> import nci_frames as nf
-    >>> import polars as pl
-    >>> counts = pl.DataFrame({
-    ...     "model": ["a", "b"], "threshold": [0.5, 0.5],
-    ...     "tp": [60, 80], "fp": [1, 20], "fn": [40, 20], "tn": [999, 980],
-    ... })
-    >>> decisions = nf.decision_map(nf.compute_rates(counts))
-    >>> nf.chart_decision_map(decisions).to_dict()["title"]["text"]
-    'Decision map of F-beta'
-    """
-    frame = schemas.collect(decisions, schemas.DECISION_MAP)
-    observed = selection.checked_observed(observed)
-    on_map = observed is not None and _ODDS.low <= observed <= 0.5
-    selection.one_comparison(frame, schemas.DECISION_MAP)
-    told = None if certified is None else _verdicts(schemas.collect(certified, schemas.CERTIFIED_MAP))
-    rows = _placed(frame if told is None else _cut(frame, told))
-    selection.check_rows(rows)
-    beta = alt.Axis(values=[0.1, 0.2, 0.5, 1, 2, 5, 10], format="~g")
-    base = alt.Chart(selection.finite(rows)).encode(
-        x=_ODDS.x(),
-        y=alt.Y(field="beta_low", type="quantitative", title="β, log scale", scale=_BETA.scale, axis=beta),
-        y2=alt.Y2("beta_high"),
-        detail=alt.Detail("range:N"),
-    )
-
-    def areas(ranges: pl.DataFrame, name: str, **mark: Any) -> alt.Chart:
-        """Draw the areas of other ranges."""
-        marks = base.properties(data=selection.finite(_placed(ranges)))
-        return canvas.layer(name, marks.mark_area(clip=True, **mark))
-
-    merged = selection.merged_ranges(frame, "lambda_start", "lambda_end")
-    style = theme.model_style(frame["model"], among=models)
-    bands = areas(merged, "bands", opacity=0.75, stroke=theme.GROUND, strokeWidth=0.7)
-    # The thresholds of one model change too often to be drawn; the tooltips show them.
-    numbers = {"threshold": "threshold", "lambda_start": "λ from", "lambda_end": "λ to"}
-    if told is None:
-        untold = selection.unsupported_ranges(frame, "lambda_start", "lambda_end")
-        cover = [areas(untold, "untold", color=theme.GROUND, opacity=0.7)] if len(untold) else []
-        why = selection.why_marked("pale", frame)
-        subtitle = f"the best model at every point; borders are exact{why}"
-    else:
-        cover = [
-            areas(ranges, verdict, color=color, opacity=opacity)
-            for verdict, color, opacity in (("several", theme.GROUND, 0.6), ("unknown", theme.LINE, 1.0))
-            if len(ranges := told.filter(verdict=verdict).select("lambda_start", "lambda_end"))
-        ]
-        subtitle = "the best model of this log; solid: certified; pale: one of several; grey: nobody knows"
-    names = ("model",) if told is None else ("model", "verdict", "may be best")
-    targets = base.mark_area(clip=True, opacity=0)
-    shown = canvas.tooltip(numbers, names=names)
-    rule = _ODDS.observed(observed if on_map else None)
-    return canvas.compose(
-        [bands.encode(**canvas.fills(style)), *cover, canvas.layer("targets", targets, tooltip=shown), *rule],
-        style=style,
-        title="Decision map of F-beta",
-        subtitle=subtitle,
-        says="Bands over the odds of the prevalence and beta, both logarithmic.",
-        height=380,
-    )
-
-
-def _placed(ranges: pl.DataFrame) -> pl.DataFrame:
-    """Return the lower and the upper beta of each range of lambda, at both ends of the odds."""
-    ends = pl.DataFrame({"odds": [_ODDS.low, _ODDS.high]})
-    # lambda = 1/(odds·beta²): at fixed odds, a range of lambda is a range of log beta.
-    high, low = (-(pl.col(f"lambda_{end}").log() + pl.col("odds").log()) / 2 for end in ("start", "end"))
-    beyond = 20  # far outside the axis, and finite
-    return (
-        ranges.with_row_index("range")
-        .join(ends, how="cross")
-        .with_columns(
-            beta_high=high.clip(upper_bound=math.log(_BETA.high) + beyond).exp(),
-            beta_low=low.clip(math.log(_BETA.low) - beyond).exp(),
-        )
-    )
-
-
-def _verdicts(certified: pl.DataFrame) -> pl.DataFrame:
-    """Return a row per range, with all models that may be the best there."""
-    selection.one_comparison(certified, schemas.CERTIFIED_MAP)
-    named = pl.col("model").fill_null("null").str.join(", ")
-    return certified.group_by("lambda_start", "lambda_end", "verdict", maintain_order=True).agg(
-        pl.when(pl.col("verdict").first() != "unknown").then(named).alias("may be best")
-    )
-
-
-def _cut(frame: pl.DataFrame, told: pl.DataFrame) -> pl.DataFrame:
-    """Cut the ranges of a decision map where the verdict changes."""
-    inside = frame.join_where(
-        told.rename({"lambda_start": "from", "lambda_end": "to"}),
-        pl.col("lambda_start") < pl.col("to"),
-        pl.col("from") < pl.col("lambda_end"),
-    )
-    parts = inside.with_columns(
-        lambda_start=pl.max_horizontal("lambda_start", "from"),
-        lambda_end=pl.min_horizontal("lambda_end", "to"),
-    )
-    return parts.drop("from", "to").sort("lambda_start")
-
 
 #: The axis covers at least this range.
 _LEAST, _MOST = {"prevalence": 1e-5, "beta": 0.1}, {"prevalence": 1.0, "beta": 10.0}
 
-#: Height of the bar, and width of the label of a border, in pixels.
-_BAR, _LABEL = 44, 46
+#: Height of the bar and of the chart, and width of the label of a border, in pixels.
+_BAR, _ROOM, _LABEL = 44, 110, 46
+
+#: Letters of a name in the bar.
+_LETTERS = 24
 
 
 @checked
@@ -182,7 +44,8 @@ def chart_winner_ranges(
     Returns
     -------
     altair.LayerChart
-        The ranges over a logarithmic axis, coloured by model, borders labelled.
+        The ranges over a logarithmic axis, coloured by model, borders and wide ranges labelled. Ranges that
+        the log does not support are pale and hatched.
 
     Raises
     ------
@@ -234,19 +97,36 @@ def chart_winner_ranges(
     pale = selection.unsupported_ranges(rows, "start", "end")
     untold = base.properties(data=selection.finite(pale), name="untold")
     untold = untold.mark_bar(height=_BAR, color=theme.GROUND, opacity=0.7)
+    ends = pale.select("start", "end").rows()
+    strips = [(axis.pixels(start) / theme.WIDTH, axis.pixels(end) / theme.WIDTH) for start, end in ends]
+    lines = hatching.hatched(strips, height=_BAR).select(
+        start=pl.col("across").map_elements(axis.place, return_dtype=pl.Float64),
+        end=pl.col("across_end").map_elements(axis.place, return_dtype=pl.Float64),
+        bottom=(_ROOM - _BAR) / 2 / _ROOM + pl.col("up") * _BAR / _ROOM,
+        top=(_ROOM - _BAR) / 2 / _ROOM + pl.col("up_end") * _BAR / _ROOM,
+    )
+    up = alt.Y(field="bottom", type="quantitative", axis=None, scale={"domain": [0, 1]})
+    known = selection.merged_ranges(rows.filter(selection.supported(rows)), "start", "end")
+    width = (pl.col("end") / pl.col("start")).log() / math.log(high / low) * theme.WIDTH
+    letters = pl.col("model").str.len_chars().clip(upper_bound=_LETTERS)
+    places = known.filter(width > letters * theme.LETTER).select(
+        name="model", middle=(pl.col("start") * pl.col("end")).sqrt(), bottom=0.5
+    )
     return canvas.compose(
         [
             canvas.layer("bars", bars, **canvas.fills(style)),
             *([untold] if len(pale) else []),
+            *([hatching.hatching(lines, axis.at("start"), "end", up, "top")] if len(lines) else []),
+            *canvas.named(places, axis.at("middle"), up, letters=_LETTERS),
             canvas.layer("targets", targets, tooltip=canvas.tooltip(numbers)),
             canvas.layer("borders", borders, x=axis.x("start"), text=text),
             *axis.observed(seen),
         ],
         style=style,
         title=f"Best model over {over}",
-        subtitle=f"by {title_of(metric)}{selection.why_marked('pale', rows)}",
+        subtitle=f"by {title_of(metric)}{selection.why_marked('hatched', rows)}",
         says="One bar, coloured by model.",
-        height=110,
+        height=_ROOM,
     )
 
 

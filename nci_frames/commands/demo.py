@@ -20,6 +20,8 @@ from nci_frames.options.setting import options_of, taken
 def demo(out: Path, seed: int, *, verbose: bool, **given: Any) -> None:
     """Train real classifiers on real data, log their predictions, and report on the logs.
 
+    A fourth, synthetic log has a rare event: 1 row in 200, of 100,000.
+
     Needs scikit-learn: pip install 'nci_frames[demo]'.
 
     \b
@@ -29,23 +31,27 @@ def demo(out: Path, seed: int, *, verbose: bool, **given: Any) -> None:
     from rich.console import Console
 
     from nci_frames.commands.reporting import reported
-    from nci_frames.demo import write_demo_logs
+    from nci_frames.demo import write_demo_logs, write_synthetic_logs
     from nci_frames.reporting.terminal import print_conclusion
 
     clean_up_when_interrupted()
     click.echo("training ten classifiers by 2 x 5-fold cross-validation ...", err=True)
     logs = write_demo_logs(out / "logs", seed=seed)
+    # The logs of scikit-learn are small: whatever is rarer than 1 in 50, they cannot tell.
+    rare = logs / "dataset=rare_event"
+    rare.mkdir(exist_ok=True)
+    write_synthetic_logs(rare, rows=400_000, models=4, segments=4, prevalence=0.005, seed=seed)
     answers = {}
     for dataset in sorted(path for path in logs.iterdir() if path.is_dir()):
         name = dataset.name.removeprefix("dataset=")
         words = name.replace("_", " ")
-        title = f"{words}: ten classifiers as the class balance changes"
+        models, more = ("four models", {}) if dataset == rare else ("ten classifiers", {"repeat": "repeat"})
         answers[words] = reported(
             str(dataset),
             out / "reports" / name,
-            taken(ReportOptions, {**given, "title": title}),
+            taken(ReportOptions, {**given, "title": f"{words}: {models} as the class balance changes"}),
             segments=("segment",),
-            columns={"fold": "fold", "repeat": "repeat", "unit": "unit"},
+            columns={"fold": "fold", "unit": "unit", **more},
             show="tables" if verbose else "nothing",
         ).said
     print_conclusion(answers, Console(highlight=False))

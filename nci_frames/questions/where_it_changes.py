@@ -5,7 +5,8 @@ from dataclasses import replace
 
 import polars as pl
 
-from nci_frames.charts.winners import chart_decision_map, chart_rank_over_prevalence, chart_winner_ranges
+from nci_frames.charts.decision_map import chart_decision_map
+from nci_frames.charts.winners import chart_rank_over_prevalence, chart_winner_ranges
 from nci_frames.questions.comparison import Comparison
 from nci_frames.questions.order import Order, order_lines, read_leads, read_order
 from nci_frames.questions.ranked import Measure, measure_names, ranked_tables

@@ -1,12 +1,17 @@
 """Charts of spaces, surfaces and contests: what their specifications draw, and that names stay data."""
 
+import hypothesis.strategies as st
 import polars as pl
 import pytest
+from hypothesis import given
 
 import nci_frames as nf
+from nci_frames.charts.parts.hatching import hatched
+from nci_frames.charts.parts.theme import WIDTH
 from nci_frames.evaluation.support.reasons import too_few
 from tests.chart_specs import layers, panel_rows, rows_of
 from tests.charts.drawn import rates, surfaces
+from tests.logs import random_log
 
 
 def ranking(rates: pl.DataFrame) -> pl.DataFrame:
@@ -92,7 +97,7 @@ def test_areas_are_the_probabilities_and_pale_where_the_log_cannot_tell():
     spec = nf.chart_probability_best(best).to_dict()
     # What is pale reaches the next prevalence, as dotted lines do; a name stands where the log can tell.
     assert [row["to"] for row in rows_of(spec, "untold")] == [1.0, 1.0, None, None]
-    assert spec["title"]["subtitle"].endswith("; pale: too few negatives")
+    assert spec["title"]["subtitle"].endswith("; hatched: too few negatives")
     assert {row["name"]: row["middle"] for row in rows_of(spec, "names")} == {
         "a": pytest.approx(0.45),
         "b": pytest.approx(0.55),
@@ -140,3 +145,43 @@ def test_one_of_several_is_named_or_what_a_frame_without_names_is_of():
     plain = nf.metric_surface("precision", ratio=9, resolution=11)
     spec = nf.chart_metric_surface(plain, metric="precision", ratio=9).to_dict()
     assert {row["surface"] for row in panel_rows(spec)} == {"precision at 9 : 1"}
+
+
+@given(
+    st.floats(-1, 11),
+    st.floats(0.3, 6),
+    st.sampled_from([(1.0, 0.0), (6.0, 4.0)]),
+    st.sampled_from([44, 380]),
+)
+def test_hatching_fills_its_region_and_nothing_else(low, width, leaning, height):
+    across, up = leaning
+    region = (low / 11 * (across + up), (low / 11 + width / 6) * (across + up))
+    lines = hatched([region], height=height, across=across, up=up)
+    for x, y in (("across", "up"), ("across_end", "up_end")):
+        where = across * lines[x] + up * lines[y]
+        assert where.is_between(region[0] - 1e-9, region[1] + 1e-9).all()
+        assert lines[x].is_between(0, 1).all()
+        assert lines[y].is_between(-1e-9, 1 + 1e-9).all()
+    # Along the middle, where it is far enough from the ends of the region, there is a line every few pixels.
+    ends = sorted(min(max((edge - up / 2) / across, 0.0), 1.0) for edge in region)
+    crossing = lines.filter(pl.col("up") <= 0.5, pl.col("up_end") >= 0.5)
+    assert abs(len(crossing) - (ends[1] - ends[0]) * WIDTH / 9) <= 2
+
+
+@pytest.mark.thorough
+def test_what_nobody_knows_is_hatched_and_named_by_no_model():
+    counts = nf.count_confusion(random_log(600), thresholds="exact", by=[])
+    decisions = nf.decision_map(nf.compute_rates(counts))
+    certified = nf.certify_decision_map(counts, repeats=200)
+    spec = nf.chart_decision_map(decisions, certified=certified).to_dict()
+    unknown = certified.filter(verdict="unknown").select("lambda_start", "lambda_end").unique().rows()
+    assert unknown
+    lines = pl.DataFrame(rows_of(spec, "hatching"))
+    for odds, beta in (("odds", "beta"), ("odds_end", "beta_end")):
+        for place in (1 / (lines[odds] * lines[beta] ** 2)).to_list():
+            assert any(start * (1 - 1e-6) <= place <= end * (1 + 1e-6) for start, end in unknown)
+    for row in rows_of(spec, "names") if "names" in layers(spec) else []:
+        place = 1 / (row["odds"] * row["beta"] ** 2)
+        assert not any(start < place < end for start, end in unknown)
+        there = decisions.filter(pl.col("lambda_start") <= place, pl.col("lambda_end") > place)
+        assert there["model"].to_list() == [row["name"]]

@@ -83,9 +83,17 @@ class LogAxis:
         """Encode another field by its place on the axis, without labels."""
         return alt.X(field=field, type="quantitative", scale=self.scale)
 
+    def y(self, field: str) -> alt.Y:
+        """Encode a field by its height on such an axis, without labels."""
+        return alt.Y(field=field, type="quantitative", scale=self.scale)
+
     def pixels(self, value: float) -> float:
         """Return the distance of a value from the left, on a chart of the usual width."""
         return WIDTH * math.log(value / self.low) / math.log(self.high / self.low)
+
+    def place(self, part: float) -> float:
+        """Return the value at a part of the axis: 0 is its beginning, 1 its end."""
+        return float(self.low * (self.high / self.low) ** part)
 
     def apart(self, values: Iterable[float], width: int) -> list[float]:
         """Return those of ascending values whose labels, so many pixels wide, do not overlap others."""

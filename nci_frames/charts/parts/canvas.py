@@ -7,7 +7,7 @@ import altair as alt
 import polars as pl
 
 from nci_frames.charts.parts.selection import finite
-from nci_frames.charts.parts.theme import DASHES, HEIGHT, WIDTH, ModelStyle, config_for
+from nci_frames.charts.parts.theme import DASHES, GROUND, HEIGHT, INK, LETTER, WIDTH, ModelStyle, config_for
 from nci_frames.tables.names import all_drawable, drawable, drawable_spec
 
 #: Point shapes, and opacities of areas, one for each stroke of ``DASHES``.
@@ -93,6 +93,16 @@ def targets(
 def area(base: alt.Chart, lower: str, upper: str, name: str, **mark: Any) -> alt.Chart:
     """Shade the area between two fields."""
     return layer(name, base.mark_area(**mark), y=alt.Y(f"{lower}:Q"), y2=alt.Y2(upper))
+
+
+def named(places: pl.DataFrame, x: alt.X, y: alt.Y, *, letters: int) -> list[alt.Chart]:
+    """Write the ``name`` of each place with an outline, so that it is legible on any colour."""
+    if places.is_empty():
+        return []
+    base = alt.Chart(places).encode(x=x, y=y, text=alt.Text("name:N"))
+    look: dict[str, Any] = {"limit": letters * LETTER, "fontSize": 12}
+    outline = base.mark_text(stroke=GROUND, strokeWidth=3.5, strokeJoin="round", **look)
+    return [outline.properties(name="outlines"), base.mark_text(color=INK, **look).properties(name="names")]
 
 
 def opacity(parameter: alt.Parameter, chosen: float, others: float) -> alt.OpacityValue:

@@ -1,0 +1,205 @@
+"""Decision maps -> the best model at every prevalence and beta."""
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import altair as alt
+import polars as pl
+
+from nci_frames import schemas
+from nci_frames.charts.parts import axes, canvas, hatching, selection, theme
+from nci_frames.schemas.checked import checked
+
+#: Height of the map in pixels, and letters of a name in it.
+_TALL, _LETTERS = 380, 24
+
+_ODDS, _BETA = axes.LogAxis("odds", 1e-6, 1.0), axes.LogAxis("beta", 0.1, 10.0)
+
+
+@checked
+def chart_decision_map(
+    decisions: pl.DataFrame | pl.LazyFrame,
+    /,
+    *,
+    certified: pl.DataFrame | pl.LazyFrame | None = None,
+    models: Sequence[str] = (),
+    observed: float | None = None,
+) -> alt.LayerChart:
+    """Draw which model has the highest F-beta at every prevalence and beta.
+
+    Parameters
+    ----------
+    decisions
+        The result of ``decision_map``, for one value of each key.
+    certified
+        The result of ``certify_decision_map`` for the same counts: colours are full only where one model is
+        certified, and hatching hides them where nobody knows.
+    models
+        %(models)s
+    observed
+        The prevalence of the log, marked by a vertical line if it is on the map, which ends at 1/2.
+
+    Returns
+    -------
+    altair.LayerChart
+        Bands, coloured by model, over the odds of the prevalence and beta, both logarithmic: on these axes
+        the borders are exactly straight. Hatched bands are those that the log does not support; with
+        *certified*, pale ones are those where several may be the best. Bands with room have the name of their
+        model. Hover for the model and the threshold.
+
+    Raises
+    ------
+    ParameterError
+        If the frame has keys or too many rows, or *observed* is outside [0, 1].
+
+    Examples
+    --------
+    >>> import nci_frames as nf
+    >>> import polars as pl
+    >>> counts = pl.DataFrame({
+    ...     "model": ["a", "b"], "threshold": [0.5, 0.5],
+    ...     "tp": [60, 80], "fp": [1, 20], "fn": [40, 20], "tn": [999, 980],
+    ... })
+    >>> decisions = nf.decision_map(nf.compute_rates(counts))
+    >>> nf.chart_decision_map(decisions).to_dict()["title"]["text"]
+    'Decision map of F-beta'
+    """
+    frame = schemas.collect(decisions, schemas.DECISION_MAP)
+    observed = selection.checked_observed(observed)
+    on_map = observed is not None and _ODDS.low <= observed <= 0.5
+    selection.one_comparison(frame, schemas.DECISION_MAP)
+    told = None if certified is None else _verdicts(schemas.collect(certified, schemas.CERTIFIED_MAP))
+    rows = _placed(frame if told is None else _cut(frame, told))
+    selection.check_rows(rows)
+    beta = alt.Axis(values=[0.1, 0.2, 0.5, 1, 2, 5, 10], format="~g")
+    base = alt.Chart(selection.finite(rows)).encode(
+        x=_ODDS.x(),
+        y=alt.Y(field="beta_low", type="quantitative", title="β, log scale", scale=_BETA.scale, axis=beta),
+        y2=alt.Y2("beta_high"),
+        detail=alt.Detail("range:N"),
+    )
+
+    def areas(ranges: pl.DataFrame, name: str, **mark: Any) -> alt.Chart:
+        """Draw the areas of other ranges."""
+        marks = base.properties(data=selection.finite(_placed(ranges)))
+        return canvas.layer(name, marks.mark_area(clip=True, **mark))
+
+    merged = selection.merged_ranges(frame, "lambda_start", "lambda_end")
+    style = theme.model_style(frame["model"], among=models)
+    bands = areas(merged, "bands", opacity=0.75, stroke=theme.GROUND, strokeWidth=0.7)
+    # The thresholds of one model change too often to be drawn; the tooltips show them.
+    numbers = {"threshold": "threshold", "lambda_start": "λ from", "lambda_end": "λ to"}
+    if told is None:
+        untold = selection.unsupported_ranges(frame, "lambda_start", "lambda_end")
+        cover = [areas(untold, "untold", color=theme.GROUND, opacity=0.7)] if len(untold) else []
+        unknown, known = untold, frame.filter(selection.supported(frame))
+        why = selection.why_marked("hatched", frame)
+        subtitle = f"the best model at every point; borders are exact{why}"
+    else:
+        cover = [
+            areas(ranges, verdict, color=theme.GROUND, opacity=opacity)
+            for verdict, opacity in (("several", 0.6), ("unknown", 1.0))
+            if len(ranges := told.filter(verdict=verdict).select("lambda_start", "lambda_end"))
+        ]
+        unknown = told.filter(verdict="unknown").select("lambda_start", "lambda_end")
+        known = _cut(frame, told.filter(pl.col("verdict") != "unknown"))
+        subtitle = "the best model of this log; solid: certified; pale: one of several; hatched: nobody knows"
+    names = ("model",) if told is None else ("model", "verdict", "may be best")
+    targets = base.mark_area(clip=True, opacity=0)
+    shown = canvas.tooltip(numbers, names=names)
+    rule = _ODDS.observed(observed if on_map else None)
+    return canvas.compose(
+        [
+            bands.encode(**canvas.fills(style)),
+            *cover,
+            *_hatching(unknown),
+            canvas.layer("targets", targets, tooltip=shown),
+            *canvas.named(_labels(known), _ODDS.at("odds"), _BETA.y("beta"), letters=_LETTERS),
+            *rule,
+        ],
+        style=style,
+        title="Decision map of F-beta",
+        subtitle=subtitle,
+        says="Bands over the odds of the prevalence and beta, both logarithmic.",
+        height=_TALL,
+    )
+
+
+def _leaning(edge: float) -> float:
+    """Return where the border of a band at this lambda lies: at 6 times the width plus 4 times the height."""
+    # Six decades of odds and two of beta, in which lambda is 1/(odds·beta²); far outside, and finite.
+    return min(max(8 - math.log10(edge) if edge else math.inf, -1.0), 11.0)
+
+
+def _hatching(ranges: pl.DataFrame) -> list[alt.Chart]:
+    """Hatch the bands of which nothing is known."""
+    strips = [
+        (_leaning(end), _leaning(start))
+        for start, end in ranges.select("lambda_start", "lambda_end").iter_rows()
+    ]
+    lines = hatching.hatched(strips, height=_TALL, across=6, up=4)
+    if lines.is_empty():
+        return []
+    ends = {"odds": "across", "odds_end": "across_end", "beta": "up", "beta_end": "up_end"}
+    placed = lines.select(
+        pl.col(part)
+        .map_elements((_ODDS if name.startswith("odds") else _BETA).place, return_dtype=pl.Float64)
+        .alias(name)
+        for name, part in ends.items()
+    )
+    return [hatching.hatching(placed, _ODDS.at("odds"), "odds_end", _BETA.y("beta"), "beta_end")]
+
+
+def _labels(ranges: pl.DataFrame) -> pl.DataFrame:
+    """Return the names of the bands that have room for one, and where the middle of each is."""
+    places = []
+    for model, start, end in selection.merged_ranges(ranges, "lambda_start", "lambda_end").iter_rows():
+        low, high = max(_leaning(end), 0.0), min(_leaning(start), 10.0)
+        if (high - low) / 6 * theme.WIDTH < min(len(model), _LETTERS) * theme.LETTER:
+            continue
+        middle = (low + high) / 2
+        across = (max(0.0, (middle - 4) / 6) + min(1.0, middle / 6)) / 2
+        places.append((model, _ODDS.place(across), _BETA.place((middle - 6 * across) / 4)))
+    return pl.DataFrame(
+        places, schema={"name": pl.String, "odds": pl.Float64, "beta": pl.Float64}, orient="row"
+    )
+
+
+def _placed(ranges: pl.DataFrame) -> pl.DataFrame:
+    """Return the lower and the upper beta of each range of lambda, at both ends of the odds."""
+    ends = pl.DataFrame({"odds": [_ODDS.low, _ODDS.high]})
+    # lambda = 1/(odds·beta²): at fixed odds, a range of lambda is a range of log beta.
+    high, low = (-(pl.col(f"lambda_{end}").log() + pl.col("odds").log()) / 2 for end in ("start", "end"))
+    beyond = 20  # far outside the axis, and finite
+    return (
+        ranges.with_row_index("range")
+        .join(ends, how="cross")
+        .with_columns(
+            beta_high=high.clip(upper_bound=math.log(_BETA.high) + beyond).exp(),
+            beta_low=low.clip(math.log(_BETA.low) - beyond).exp(),
+        )
+    )
+
+
+def _verdicts(certified: pl.DataFrame) -> pl.DataFrame:
+    """Return a row per range, with all models that may be the best there."""
+    selection.one_comparison(certified, schemas.CERTIFIED_MAP)
+    named = pl.col("model").fill_null("null").str.join(", ")
+    return certified.group_by("lambda_start", "lambda_end", "verdict", maintain_order=True).agg(
+        pl.when(pl.col("verdict").first() != "unknown").then(named).alias("may be best")
+    )
+
+
+def _cut(frame: pl.DataFrame, told: pl.DataFrame) -> pl.DataFrame:
+    """Cut the ranges of a decision map where the verdict changes."""
+    inside = frame.join_where(
+        told.rename({"lambda_start": "from", "lambda_end": "to"}),
+        pl.col("lambda_start") < pl.col("to"),
+        pl.col("from") < pl.col("lambda_end"),
+    )
+    parts = inside.with_columns(
+        lambda_start=pl.max_horizontal("lambda_start", "from"),
+        lambda_end=pl.min_horizontal("lambda_end", "to"),
+    )
+    return parts.drop("from", "to").sort("lambda_start")
