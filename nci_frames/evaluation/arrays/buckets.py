@@ -69,8 +69,10 @@ def even_buckets(rows: Floats) -> Floats:
     return even
 
 
-def bucket_counts(counts: pl.DataFrame, units: str) -> list[BucketCounts]:
+def bucket_counts(counts: pl.DataFrame, units: str, *, least: int = LEAST_BUCKETS) -> list[BucketCounts]:
     """Return the rows of all groups of whole counts by the values of a key, in the order of the keys.
+
+    The key needs at least so many values.
 
     Raises
     ------
@@ -79,7 +81,7 @@ def bucket_counts(counts: pl.DataFrame, units: str) -> list[BucketCounts]:
     SchemaError
         If the counts lack the key.
     """
-    buckets = _buckets(counts, units)
+    buckets = _buckets(counts, units, least)
     group = ["model", *(key for key in COUNTS.keys(counts.columns) if key != units)]
     counts, first = in_runs(counts, [*group, units])
     heads = counts[first].select(*group, units)
@@ -119,17 +121,17 @@ def bucket_counts(counts: pl.DataFrame, units: str) -> list[BucketCounts]:
     return found
 
 
-def _buckets(counts: pl.DataFrame, units: str) -> pl.Series:
+def _buckets(counts: pl.DataFrame, units: str, least: int) -> pl.Series:
     """Return the buckets, ascending; raise as ``bucket_counts`` does."""
     COUNTS.need_keys(counts, [units], "units")
     if counts[units].null_count():
         msg = f"rows without a {units} cannot be resampled by it"
         raise ParameterError(msg, hint="remove the rows that belong to no unit before counting")
     buckets = counts[units].unique().sort()
-    if len(counts) and len(buckets) < LEAST_BUCKETS:
+    if len(counts) and len(buckets) < least:
         raise ParameterError(
             f"there are too few values of {units!r} to see how they differ",
-            found=f"{len(buckets)}; {LEAST_BUCKETS} are needed",
+            found=f"{len(buckets)}; {least} are needed",
             hint="count by more, e.g. by unit_buckets(predictions, buckets=256)",
         )
     return buckets

@@ -41,7 +41,8 @@ class Histogram:
     @property
     def sizes(self) -> tuple[int, int]:
         """The rows of all bins: positives, and negatives."""
-        return int(self.positives.sum()), int(self.negatives.sum())
+        # Of strata they are sums of weights.
+        return self.positives.sum().item(), self.negatives.sum().item()
 
     @property
     def classes(self) -> tuple[Rows, Rows]:
@@ -103,8 +104,10 @@ class Histogram:
         return Histogram(self.group, descending, positives, negatives, every_score=False)
 
 
-def whole_counts(counts: pl.DataFrame | pl.LazyFrame) -> pl.DataFrame:
+def whole_counts(counts: pl.DataFrame | pl.LazyFrame, *, strata: bool = False) -> pl.DataFrame:
     """Return checked counts of rows, without the columns that rates add to counts.
+
+    Their groups may be *strata*, with the key ``weight``, if the caller multiplies by it.
 
     Raises
     ------
@@ -113,7 +116,7 @@ def whole_counts(counts: pl.DataFrame | pl.LazyFrame) -> pl.DataFrame:
     SchemaError
         If *counts* is not a counts frame.
     """
-    frame = collect(counts, COUNTS)
+    frame = collect(counts, COUNTS, strata=strata)
     keys = RATES.keys(frame.columns)
     frame = frame.select("model", *keys, "threshold", "tp", "fp", "fn", "tn", pl.col("^resolution$"))
     cells = frame.select("tp", "fp", "fn", "tn")

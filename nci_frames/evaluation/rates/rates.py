@@ -13,7 +13,7 @@ from nci_frames.evaluation.rates.clusters import class_worth, effective_rows
 from nci_frames.evaluation.rates.intervals import Interval, rate_interval, require_row_counts
 from nci_frames.evaluation.rates.quotients import rates_of
 from nci_frames.evaluation.rates.simultaneous import local_alpha, simultaneous_interval
-from nci_frames.evaluation.rates.strata import rates_of_strata
+from nci_frames.evaluation.rates.strata import WORTH, classes_of_strata, rates_of_strata
 from nci_frames.schemas import COUNTS, RATES, collect
 from nci_frames.schemas.checked import checked
 from nci_frames.schemas.frame import no_strata
@@ -167,9 +167,15 @@ def _of_strata(
         return RATES.finish(rates.with_columns(**_given(*half_width)))
     if interval is None:
         return RATES.finish(rates)
-    if interval == "simultaneous":
-        raise no_strata()
-    return with_bounds(RATES.finish(rates), interval=interval, level=level)
+    if interval != "simultaneous":
+        return with_bounds(RATES.finish(rates), interval=interval, level=level)
+    keys = ["model", *RATES.keys(rates.columns)]
+    # So many intervals hold at once as there are rows, whatever they weigh.
+    drawn = classes_of_strata(frame).select(*keys, pl.col("^__drawn_.*$"))
+    known = rates.join(drawn, on=keys, how="left", nulls_equal=True, maintain_order="left")
+    bounds = _bounds(interval, level, *WORTH, rows=("__drawn_positives", "__drawn_negatives"))
+    bounded = known.with_columns(**bounds).drop("__drawn_positives", "__drawn_negatives")
+    return RATES.finish(bounded.with_columns(**_monotone(bounded)))
 
 
 def clustered_bounds(
@@ -234,18 +240,25 @@ def _clustered(frame: pl.DataFrame, units: str, interval: RateInterval | None, l
     return clustered_bounds(rates, effective, interval=interval, level=level)
 
 
-def _bounds(interval: RateInterval, level: float, positives: str, negatives: str) -> dict[str, pl.Expr]:
-    """Return the bounds of TPR and FPR as rates of so many independent rows."""
+def _bounds(
+    interval: RateInterval,
+    level: float,
+    positives: str,
+    negatives: str,
+    *,
+    rows: tuple[str, str] = ("positives", "negatives"),
+) -> dict[str, pl.Expr]:
+    """Return the bounds of TPR and FPR as rates of so many independent rows, of so many rows there are."""
     bounds: dict[str, pl.Expr] = {}
-    for rate, hits, rows, worth in (
-        ("tpr", "tp", "positives", positives),
-        ("fpr", "fp", "negatives", negatives),
+    for rate, hits, size, worth in (
+        ("tpr", "tp", rows[0], positives),
+        ("fpr", "fp", rows[1], negatives),
     ):
         trials = pl.col(worth)
         # Whole numbers stay whole.
-        independent = pl.col(hits) if worth == rows else pl.col(rate) * trials
+        independent = pl.col(hits) if worth == size else pl.col(rate) * trials
         if interval == "simultaneous":
-            sides = simultaneous_interval(independent, trials, pl.col(rows), level=level)
+            sides = simultaneous_interval(independent, trials, pl.col(size), level=level)
         else:
             sides = rate_interval(interval, independent, trials, level=level)
         bounds |= dict(zip((f"{rate}_lower", f"{rate}_upper"), sides, strict=True))

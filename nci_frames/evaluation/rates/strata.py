@@ -22,9 +22,13 @@ from nci_frames.base.typing import Floats
 from nci_frames.counts.strata import Strata, Wide, has_strata
 from nci_frames.evaluation.rates.quotients import rates_of
 from nci_frames.schemas import COUNTS, collect
+from nci_frames.schemas.columns import WEIGHT
+
+#: The columns of rates that say how many independent rows of each class know them.
+WORTH = ("effective_positives", "effective_negatives")
 
 #: In strata of fewer rows nothing is saved by their fixed number, as if each row were drawn by itself.
-_FEW_ROWS = 20
+FEW_ROWS = 20
 #: Strata of so many rows whose scores do not overlap were made by score.
 _APART = 10
 
@@ -62,11 +66,30 @@ def rates_of_strata(counts: pl.DataFrame) -> pl.DataFrame:
         If the strata of a group have different thresholds of a grid.
     """
     strata = Strata.of(counts)
-    worth = {
-        f"effective_{name}": pl.Series(_effective(strata, place), nan_to_null=True)
-        for place, name in enumerate(("positives", "negatives"))
-    }
+    worth = {name: pl.Series(_effective(strata, place), nan_to_null=True) for place, name in enumerate(WORTH)}
     return rates_of(strata.sums()).with_columns(**worth)
+
+
+def classes_of_strata(counts: pl.DataFrame) -> pl.DataFrame:
+    """Return what is known of each class of strata, at whatever threshold.
+
+    Returns
+    -------
+    model, keys, ``__positives`` and ``__negatives``: how many rows of one weight know as much, (Σw)²/Σw²
+    (Kish), null without rows; ``__drawn_positives`` and ``__drawn_negatives``, the rows. A row for a group.
+    """
+    keys = ["model", *(key for key in COUNTS.keys(counts.columns) if key != WEIGHT)]
+    strata = counts.group_by(*keys, WEIGHT).agg(pl.col("tp", "fp", "fn", "tn").first())
+    weight = pl.col(WEIGHT)
+    columns: dict[str, pl.Expr] = {}
+    for name, rows in (
+        ("positives", pl.col("tp") + pl.col("fn")),
+        ("negatives", pl.col("fp") + pl.col("tn")),
+    ):
+        total, squares = (weight * rows).sum(), (weight**2 * rows).sum()
+        columns[f"__{name}"] = pl.when(squares > 0).then(total**2 / squares)
+        columns[f"__drawn_{name}"] = rows.sum()
+    return strata.sort(*keys, WEIGHT).group_by(keys, maintain_order=True).agg(**columns)
 
 
 def _effective(strata: Strata, of_class: int) -> Floats:
@@ -101,7 +124,7 @@ def _effective(strata: Strata, of_class: int) -> Floats:
 def _saved(strata: Strata, hits: Wide, rows: NDArray[np.int64], rate: Wide) -> Wide:
     """Return the part of the variance that a fixed number of rows in each stratum saves."""
     drawn = strata.rows[0] + strata.rows[1]
-    per_row = np.where(drawn >= _FEW_ROWS, strata.weight.astype(np.longdouble) ** 2 / np.maximum(drawn, 1), 0)
+    per_row = np.where(drawn >= FEW_ROWS, strata.weight.astype(np.longdouble) ** 2 / np.maximum(drawn, 1), 0)
     return np.asarray(
         strata.added(strata.each_row(per_row) * hits**2)
         - 2 * rate * strata.added(strata.each_row(per_row * rows) * hits)

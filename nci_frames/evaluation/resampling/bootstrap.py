@@ -54,7 +54,8 @@ def bootstrap(
     seed
         Seed of the draws. Those of a group depend on its keys and not on the other groups.
     units
-        None resamples rows, separately for positives and negatives. A key, such as the ``bucket`` of
+        None resamples rows, separately for positives and negatives; those of counts with the key ``weight``
+        stratum by stratum. A key, such as the ``bucket`` of
         ``unit_buckets``, resamples whole values of it, so that rows that belong together stay together; all
         models get the same draws. It needs at least 20 values.
     level
@@ -115,7 +116,7 @@ def bootstrap(
     (0.38, 0.07, 1.0)
     """
     logs = Resampling(units, repeats=repeats, seed=seed, level=level)
-    frame = whole_counts(counts)
+    frame = whole_counts(counts, strata=True)
     found = resample(frame, metric, logs, prevalence=prevalence, beta=beta, threshold=threshold)
     # Group by group: the replicates of all groups would take too much memory.
     tables = [_summary(replicates, logs.tails) for replicates in found]

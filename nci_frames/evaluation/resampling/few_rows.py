@@ -18,7 +18,9 @@ _SINGLE = 192
 FEW_THRESHOLDS = 1024
 
 
-def one_row_apart(histogram: Histogram, *, unseen: bool) -> tuple[Rows, Rows]:
+def one_row_apart(
+    histogram: Histogram, *, unseen: bool, row: tuple[float, float] = (1, 1)
+) -> tuple[Rows, Rows]:
     """Return the logs that have one row more or less than a log, at the highest or at the lowest scores.
 
     Parameters
@@ -43,18 +45,23 @@ def one_row_apart(histogram: Histogram, *, unseen: bool) -> tuple[Rows, Rows]:
         changes = [*((end, 1) for end in (whole if unseen else ends)), *((end, -1) for end in ends)]
         for place, change in changes:
             log = [histogram.positives.copy(), histogram.negatives.copy()]
-            log[of_class][place] = max(log[of_class][place] + change, 0)
+            log[of_class][place] = max(log[of_class][place] + change * row[of_class], 0)
             logs.append(log)
     positives, negatives = (np.stack(column) for column in zip(*logs, strict=True))
     return positives, negatives
 
 
-def with_prior(drawn: Iterator[tuple[Rows, Rows]], rng: np.random.Generator) -> Iterator[tuple[Rows, Rows]]:
-    """Add half a row, on average, to the highest and to the lowest bin of each class of each log."""
+def with_prior(
+    drawn: Iterator[tuple[Rows, Rows]], rng: np.random.Generator, row: tuple[float, float] = (1, 1)
+) -> Iterator[tuple[Rows, Rows]]:
+    """Add half a row, on average, to the highest and to the lowest bin of each class of each log.
+
+    A *row* is a positive, or a negative, and weighs so much.
+    """
     for classes in drawn:
         more = [rows.astype(np.float64) for rows in classes]
-        for rows in more:
-            rows[:, [0, -1]] += rng.gamma(_PRIOR, size=(len(rows), 2))
+        for rows, weight in zip(more, row, strict=True):
+            rows[:, [0, -1]] += weight * rng.gamma(_PRIOR, size=(len(rows), 2))
         yield more[0], more[1]  # type: ignore[misc]
 
 

@@ -14,6 +14,7 @@ import numpy as np
 import polars as pl
 
 from nci_frames.base.arguments import Prevalences
+from nci_frames.counts.strata import has_strata
 from nci_frames.evaluation.areas.area import Area, all_areas
 from nci_frames.evaluation.areas.areas import areas_of, compute_areas
 from nci_frames.evaluation.areas.roc import unseen_share
@@ -23,19 +24,28 @@ from nci_frames.evaluation.metrics import curve_asked
 from nci_frames.evaluation.projection.projection import project_checked
 from nci_frames.evaluation.rates.clusters import class_worth, effective_rows, known_share
 from nci_frames.evaluation.rates.operating_points import select_operating_points
-from nci_frames.evaluation.rates.rates import clustered_bounds, compute_rates, with_worth
+from nci_frames.evaluation.rates.rates import clustered_bounds, compute_rates, with_bounds, with_worth
+from nci_frames.evaluation.rates.strata import WORTH, classes_of_strata
 from nci_frames.evaluation.resampling.resampling import Resampling
 from nci_frames.schemas import RATES
 
 #: With fewer rows in one of the four counts, or rows of a class in fewer buckets, percentiles are extended.
 _ENOUGH = 20
 _CELLS = ("tp", "fp", "fn", "tn")
+#: The rows that the four counts of strata are worth.
+_WORTH_OF_STRATA = [
+    pl.col(rows) * share
+    for rate, rows in (("tpr", WORTH[0]), ("fpr", WORTH[1]))
+    for share in (pl.col(rate), 1 - pl.col(rate))
+]
 _FLAGS = ["supported", "reason"]
 #: The bounds, and what extends them to others.
 _SIDES = {"lower": pl.min_horizontal, "upper": pl.max_horizontal}
 #: How many independent positives and negatives there are. Beside them is ``__rarer``: how many rows of the
 #: rarer class, or buckets of equal size that have them.
 _SIZES = ["__positives", "__negatives"]
+#: Of strata, how many independent rows know that none lies below or above all others.
+_ENDS = [f"{name}_{end}" for name in _SIZES for end in ("below", "above")]
 
 
 def with_honest_bounds(
@@ -68,36 +78,47 @@ def with_honest_bounds(
         of_areas = table.filter(pl.col("threshold").is_null())
         parts.append(_areas(of_areas, counts, pooled, sizes, worth, logs, prevalence))
     if point_metrics:
-        rates = compute_rates(pooled) if worth is None else with_worth(compute_rates(pooled), worth)
+        rates = pooled if has_strata(counts) else compute_rates(pooled)
+        rates = rates if worth is None else with_worth(rates, worth)
         if thresholds is not None:
             chosen = (select_operating_points(rates, threshold=at).drop("reason") for at in thresholds)
             rates = pl.concat(chosen)
         each = rates.unique([*keys, "threshold"])
         # Of both rates together.
         level = math.sqrt(logs.level)
-        bounded = (
-            compute_rates(each, interval="wilson", level=level)
-            if logs.units is None
-            else clustered_bounds(
-                each,
-                effective_rows(counts, logs.units, level=level),
-                interval="wilson",
-                level=level,
-            )
-        )
+        if logs.units is not None:
+            known = effective_rows(counts, logs.units, level=level)
+            bounded = clustered_bounds(each, known, interval="wilson", level=level)
+        else:
+            bounded = with_bounds(each, interval="wilson", level=level)
         band = project_checked(bounded, metrics=point_metrics, prevalence=prevalence, beta=beta, band=True)
         of_points = table.filter(pl.col("threshold").is_not_null())
-        parts.append(_points(of_points, bounded, band, None if worth is None else sizes))
+        parts.append(
+            _points(
+                of_points,
+                bounded,
+                band,
+                None if worth is None else sizes,
+                _WORTH_OF_STRATA if has_strata(counts) else [pl.col(cell) for cell in _CELLS],
+            )
+        )
     order = [*keys, "threshold", "metric", "method", "prevalence", "beta"]
     return pl.concat(parts).sort(order, maintain_order=True)
 
 
 def _points(
-    table: pl.DataFrame, bounded: pl.DataFrame, band: pl.DataFrame, sizes: pl.DataFrame | None
+    table: pl.DataFrame,
+    bounded: pl.DataFrame,
+    band: pl.DataFrame,
+    sizes: pl.DataFrame | None,
+    cells: Sequence[pl.Expr],
 ) -> pl.DataFrame:
-    """Correct the bounds of metrics of *bounded* rates; *band* has their values over the box of the rates."""
+    """Correct the bounds of metrics of *bounded* rates; *band* has their values over the box of the rates.
+
+    The *cells* say how many rows know each of the four counts.
+    """
     keys = ["model", *RATES.keys(bounded.columns)]
-    few = pl.any_horizontal(pl.col(cell) < _ENOUGH for cell in _CELLS)
+    few = pl.any_horizontal(cell < _ENOUGH for cell in cells)
     if sizes is not None:
         bounded = bounded.join(sizes.select(*keys, "__rarer"), on=keys, how="left", nulls_equal=True)
         few |= (pl.col("__rarer") < _ENOUGH).fill_null(value=False)
@@ -124,6 +145,8 @@ def _sizes(
 ) -> tuple[pl.DataFrame, pl.DataFrame | None]:
     """Return ``_SIZES`` and ``__rarer`` of each group, and what a row is worth where units are drawn."""
     keys = ["model", *logs.keys(counts)]
+    if has_strata(counts):
+        return _sizes_of_strata(counts, pooled, keys), None
     if logs.units is None or counts.is_empty():
         both = zip(_SIZES, (pl.col("tp") + pl.col("fn"), pl.col("fp") + pl.col("tn")), strict=True)
         sizes = pooled.group_by(keys).agg(rows.first().cast(pl.Float64).alias(name) for name, rows in both)
@@ -136,6 +159,18 @@ def _sizes(
         for name, share, rows in zip(_SIZES, worth.columns[-2:], zip(*known, strict=True), strict=True)
     }
     return worth.select(*keys, **columns, __rarer=pl.Series([min(group.sizes) for group in groups])), worth
+
+
+def _sizes_of_strata(counts: pl.DataFrame, pooled: pl.DataFrame, keys: list[str]) -> pl.DataFrame:
+    """Return ``_SIZES`` of strata, and ``_ENDS``: what the rows are worth above all scores, and below."""
+    ends = {
+        f"{name}_{end}": pl.col(worth).filter(pl.col("threshold") == at).first().fill_null(0.0)
+        for name, worth in zip(_SIZES, WORTH, strict=True)
+        for end, at in (("below", pl.col("threshold").min()), ("above", pl.col("threshold").max()))
+    }
+    known = classes_of_strata(counts).select(*keys, pl.col(_SIZES).fill_null(0.0))
+    sizes = known.join(pooled.group_by(keys).agg(**ends), on=keys, how="left", nulls_equal=True)
+    return sizes.with_columns(__rarer=pl.min_horizontal(_SIZES))
 
 
 def _areas_in(table: pl.DataFrame) -> list[Area]:
@@ -220,9 +255,9 @@ def _with_unseen(
     scores themselves matter, into the bin of the highest or the lowest of them.
     """
     keys = [name for name in at if name not in ("metric", "prevalence")]
+    ends = _ENDS if _ENDS[0] in table.columns else _SIZES
     shares = table.unique(keys).select(
-        *keys,
-        *(pl.col(name).map_batches(lambda rows: unseen_share(rows.to_numpy(), level)) for name in _SIZES),
+        *keys, *(pl.col(name).map_batches(lambda rows: unseen_share(rows.to_numpy(), level)) for name in ends)
     )
     counts = pooled.join(shares, on=keys, nulls_equal=True, maintain_order="left")
     value, lower, upper = (table[name].cast(pl.Float64).to_numpy() for name in ("value", "lower", "upper"))
@@ -230,18 +265,20 @@ def _with_unseen(
     # No score reaches such a threshold, or all do.
     beyond = (pl.col("tp") + pl.col("fp") == 0) | (pl.col("fn") + pl.col("tn") == 0)
     for hit, miss, name in (("tp", "fn", "__positives"), ("fp", "tn", "__negatives")):
-        rows, unseen = pl.col(hit) + pl.col(miss), pl.col(name)
-        changes = []
-        for above in (0.0, 1.0):
-            hits = (pl.col(hit) * (1 - unseen) + rows * unseen * above).round().cast(pl.Int64)
+        rows, changes = pl.col(hit) + pl.col(miss), []
+        for above, end in ((0.0, "below"), (1.0, "above")):
+            unseen = pl.col(f"{name}_{end}" if ends is _ENDS else name)
+            hits = pl.col(hit) * (1 - unseen) + rows * unseen * above
+            if pooled.schema[hit].is_integer():
+                hits = hits.round().cast(pl.Int64)
             parts = []
             for of_scores in {area.of_scores for area in areas}:
                 found = pl.when(beyond).then(hit).otherwise(hits) if of_scores else hits
-                shifted = counts.with_columns(found.alias(hit), (rows - found).alias(miss)).drop(_SIZES)
+                shifted = counts.with_columns(found.alias(hit), (rows - found).alias(miss))
                 some = [area for area in areas if area.of_scores == of_scores]
-                parts.append(areas_of(shifted, prevalence, some).select(*at, __moved="value"))
-            moved = pl.concat(parts)
-            beside = table.join(moved, on=at, how="left", nulls_equal=True, maintain_order="left")
+                moved = areas_of(shifted.drop(*ends, *WORTH, strict=False), prevalence, some)
+                parts.append(moved.select(*at, __moved="value"))
+            beside = table.join(pl.concat(parts), on=at, how="left", nulls_equal=True, maintain_order="left")
             changes.append(np.nan_to_num(beside["__moved"].cast(pl.Float64).to_numpy() - value))
         down += np.minimum(np.minimum(*changes), 0.0) ** 2
         up += np.maximum(np.maximum(*changes), 0.0) ** 2

@@ -7,6 +7,7 @@ import numpy as np
 import polars as pl
 
 from nci_frames.base.arguments import Prevalences
+from nci_frames.counts.strata import has_strata
 from nci_frames.evaluation.areas.area import area_of
 from nci_frames.evaluation.areas.areas import areas_of
 from nci_frames.evaluation.areas.pr import PR_AUC
@@ -127,7 +128,7 @@ def probability_best(
     [(0.01, 'a', 0.71, 1.0), (0.01, 'b', 0.42, 0.0), (0.5, 'a', 0.75, 0.0), (0.5, 'b', 0.88, 1.0)]
     """
     logs = Resampling(units, over, repeats=repeats, seed=seed)
-    frame = whole_counts(counts)
+    frame = whole_counts(counts, strata=True)
     table = shares_of_best(frame, logs, metric=metric, prevalence=prevalence, beta=beta, threshold=threshold)
     if table.is_empty():
         return BEST_MODELS.finish(table.drop("__own").with_columns(supported=pl.lit(None, pl.Boolean)))
@@ -233,7 +234,9 @@ def _told(
         area, prevalence = PR_AUC, prevalence if called.prevalence is None else called.prevalence
     if area is not None:
         return areas_of(pooled, prevalence, [area], worth=worth).with_columns(own)
-    rates = compute_rates(pooled) if worth is None else with_worth(compute_rates(pooled), worth)
+    # Of strata they are rates, which know what the rows are worth.
+    rates = pooled if has_strata(counts) else compute_rates(pooled)
+    rates = rates if worth is None else with_worth(rates, worth)
     if threshold is not None and not isinstance(threshold, str):
         rates = select_operating_points(rates, threshold=threshold)
     return project_checked(rates, metrics=[metric], prevalence=prevalence, beta=beta).with_columns(own)

@@ -134,7 +134,7 @@ def resample(
         drawn = sampler.draws(logs)
         if prior and not areas:
             group = sampler.histogram.group.row(0, named=True)
-            drawn = with_prior(drawn, stream(logs.seed, {"prior": True, **group}))
+            drawn = with_prior(drawn, stream(logs.seed, {"prior": True, **group}), sampler.row)
         at_points: PointMetrics | WithinBudget | None = None
         if metrics and pos_fraction is not None:
             at_points = WithinBudget.of(
@@ -222,7 +222,7 @@ def _evaluated(
         values = [area.replicated(logs, etas) for area in areas]
         return np.hstack(values if points is None else [*values, points.values(positives, negatives)])
 
-    near = one_row_apart(histogram, unseen=not areas)
+    near = one_row_apart(histogram, unseen=not areas, row=sampler.row)
     # The log itself and those that are a row apart are evaluated with the first resampled ones.
     known = [np.concatenate([rows[None], apart]) for rows, apart in zip(histogram.classes, near, strict=True)]
     first = (np.concatenate(rows) for rows in zip(known, next(drawn), strict=True))

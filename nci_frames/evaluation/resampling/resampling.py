@@ -6,7 +6,10 @@ import polars as pl
 
 from nci_frames.base.arguments import check_level, check_repeats, check_seed
 from nci_frames.counts.pooling import pooled_counts
+from nci_frames.counts.strata import has_strata
+from nci_frames.evaluation.rates.strata import rates_of_strata
 from nci_frames.schemas import COUNTS
+from nci_frames.schemas.columns import WEIGHT
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,8 +52,10 @@ class Resampling:
         """
         COUNTS.need_keys(counts, [self.over], "over")
         keys = COUNTS.need_keys(counts, [self.units], "units")
-        return [key for key in keys if key not in (self.units, self.over)]
+        return [key for key in keys if key not in (self.units, self.over, WEIGHT)]
 
     def without_units(self, counts: pl.DataFrame) -> pl.DataFrame:
-        """Return the counts with the rows of all units added."""
+        """Return the counts with the rows of all units added, and of strata the rates of their sums."""
+        if has_strata(counts):
+            return rates_of_strata(counts)
         return counts if self.units is None else pooled_counts(counts, over=self.units)

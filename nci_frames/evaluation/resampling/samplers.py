@@ -9,8 +9,10 @@ import polars as pl
 from numpy.typing import NDArray
 
 from nci_frames.base.errors import ParameterError
+from nci_frames.counts.strata import has_strata
 from nci_frames.evaluation.arrays.buckets import BucketCounts, bucket_counts
 from nci_frames.evaluation.arrays.histograms import Histogram, each_histogram
+from nci_frames.evaluation.arrays.strata import StrataCounts, strata_counts
 from nci_frames.evaluation.resampling.draws import (
     draw_with_replacement,
     draw_without_replacement,
@@ -18,6 +20,7 @@ from nci_frames.evaluation.resampling.draws import (
     times_drawn,
 )
 from nci_frames.evaluation.resampling.resampling import Resampling
+from nci_frames.schemas.frame import no_strata
 
 Rows = NDArray[np.int64]
 
@@ -26,9 +29,9 @@ _CELLS_AT_A_TIME = 1 << 21
 
 @dataclass(frozen=True, slots=True)
 class Sampler:
-    """Resamples the rows of a group, class by class, or whole buckets of them."""
+    """Resamples the rows of a group, class by class, stratum by stratum, or whole buckets of them."""
 
-    counts: Histogram | BucketCounts
+    counts: Histogram | BucketCounts | StrataCounts
 
     @property
     def histogram(self) -> Histogram:
@@ -39,6 +42,11 @@ class Sampler:
     def sizes(self) -> tuple[float, float]:
         """How many positives and negatives are drawn from, or buckets of equal size that have them."""
         return self.counts.sizes
+
+    @property
+    def row(self) -> tuple[float, float]:
+        """What the heaviest positive weighs, and the heaviest negative; 1 where rows are counted."""
+        return self.counts.heaviest if isinstance(self.counts, StrataCounts) else (1, 1)
 
     def coarser(self, thresholds: Sequence[float]) -> "Sampler":
         """Return the sampler of bins between these thresholds."""
@@ -51,8 +59,8 @@ class Sampler:
     def draws(self, logs: Resampling) -> Iterator[tuple[Rows, Rows]]:
         """Yield positives and negatives of some resampled logs at a time, of shape (logs, bins).
 
-        Rows are drawn with replacement, separately for positives and negatives; of buckets the same ones for
-        every model.
+        Rows are drawn with replacement, separately for positives and negatives; those of a stratum together;
+        of buckets the same ones for every model.
         """
         counts = self.counts
         if isinstance(counts, Histogram):
@@ -60,6 +68,9 @@ class Sampler:
             for some in _blocks(logs.repeats, len(counts.positives)):
                 positives = draw_with_replacement(rng, counts.positives, some)
                 yield positives, draw_with_replacement(rng, counts.negatives, some)
+            return
+        if isinstance(counts, StrataCounts):
+            yield from _within_strata(counts, logs)
             return
         # All at once: the blocks depend on the bins, which may differ between models, but the draws must not.
         times = times_drawn(logs.seed, self._name_of_units, counts.buckets, logs.repeats)
@@ -85,6 +96,8 @@ class Sampler:
                 )
                 yield positives, negatives
             return
+        if isinstance(counts, StrataCounts):
+            raise no_strata()
         half = (np.arange(counts.buckets) < counts.buckets // 2).astype(np.float64)
         for _ in range(logs.repeats):
             drawn = rng.permutation(half)
@@ -106,11 +119,37 @@ def samplers_of(frame: pl.DataFrame, logs: Resampling) -> Iterator[Sampler]:
     ParameterError
         If there are too few buckets, or rows without one; if there is ``over`` without ``units``.
     """
+    if has_strata(frame):
+        if logs.units is not None or logs.over is not None:
+            raise no_strata()
+        return map(Sampler, strata_counts(frame))
     if logs.over is not None:
         return _of_repeats(frame, logs.units, logs.over)
     if logs.units is None:
         return map(Sampler, each_histogram(frame))
     return map(Sampler, bucket_counts(frame, logs.units))
+
+
+def _within_strata(counts: StrataCounts, logs: Resampling) -> Iterator[tuple[Any, Any]]:
+    """Yield sums of weights in each bin of some resampled logs at a time.
+
+    Each stratum has as many rows as in the log, of whichever class. If weights are constant within classes,
+    the rows of a class are drawn by themselves, as they are without weights.
+    """
+    rng = stream(logs.seed, counts.histogram.group.row(0, named=True))
+    bins = len(counts.histogram.positives)
+    strata = list(counts.strata())
+    for some in _blocks(logs.repeats, bins):
+        drawn = np.zeros((2, some, bins))
+        if counts.same_within_classes:
+            for of_class in (0, 1):
+                for weight, *classes in strata:
+                    drawn[of_class] += weight * draw_with_replacement(rng, classes[of_class], some)
+        else:
+            for weight, positives, negatives in strata:
+                rows = draw_with_replacement(rng, np.append(positives, negatives), some)
+                drawn += weight * np.moveaxis(rows.reshape(some, 2, bins), 1, 0)
+        yield drawn[0], drawn[1]
 
 
 def _of_repeats(frame: pl.DataFrame, units: str | None, over: str) -> Iterator[Sampler]:

@@ -163,7 +163,7 @@ def compare_best(
     logs = Resampling(units, over, repeats=repeats, seed=seed, level=level, least_repeats=100)
     if pos_fraction is not None:
         _check_budget(pos_fraction, threshold, asked_metric(metric), beta_values(beta))
-    frame = whole_counts(counts)
+    frame = whole_counts(counts, strata=True)
     groups = resample_models(
         frame,
         metric,

@@ -8,10 +8,14 @@ import polars as pl
 from nci_frames.base.arguments import check_level
 from nci_frames.base.normal import normal_quantile
 from nci_frames.base.typing import Floats
+from nci_frames.counts.strata import has_strata
 from nci_frames.evaluation.areas.roc import newcombe_variance, score_bounds, with_unseen
 from nci_frames.evaluation.arrays.histograms import Histogram, histograms, whole_counts
+from nci_frames.evaluation.arrays.strata import StrataCounts, strata_counts
+from nci_frames.evaluation.rates.strata import FEW_ROWS
 from nci_frames.schemas import AUC_INTERVALS, COUNTS
 from nci_frames.schemas.checked import checked
+from nci_frames.schemas.columns import WEIGHT
 
 Method = Literal["score", "newcombe", "delong", "delong_logit"]
 
@@ -93,11 +97,17 @@ def auc_interval(
     (0.75, 0.081, 0.518, 0.878)
     """
     check_level(level)
-    frame = whole_counts(counts)
-    groups, of_group = histograms(frame)
-    if groups.is_empty():
-        return AUC_INTERVALS.empty(frame.select("model", *COUNTS.keys(frame.columns)))
-    found = [(*_delong(of_each), of_each.sizes) for of_each in map(of_group, range(len(groups)))]
+    frame = whole_counts(counts, strata=True)
+    if frame.is_empty():
+        keys = [key for key in COUNTS.keys(frame.columns) if key != WEIGHT]
+        return AUC_INTERVALS.empty(frame.select("model", *keys))
+    if has_strata(frame):
+        strata = list(strata_counts(frame))
+        groups = pl.concat(each.histogram.group for each in strata)
+        found = [(*_delong_of_strata(each), each.sizes) for each in strata]
+    else:
+        groups, of_group = histograms(frame)
+        found = [(*_delong(each), each.sizes) for each in map(of_group, range(len(groups)))]
     value, error = np.array([areas for *areas, _ in found]).T
     rows = [sizes for *_, sizes in found]
     m, n = np.array(rows, np.float64).T
@@ -129,7 +139,7 @@ def auc_interval(
     return AUC_INTERVALS.finish(table)
 
 
-def _reason(rows: tuple[int, int], least: int, *, separated: bool, certain: bool) -> str | None:
+def _reason(rows: tuple[float, float], least: int, *, separated: bool, certain: bool) -> str | None:
     """Return why there is no interval, or why it is doubtful."""
     for fewest, meaning in ((least, ""), (_FEW, ": the interval may cover less than its level")):
         for number, name in zip(rows, ("positives", "negatives"), strict=True):
@@ -166,3 +176,27 @@ def _delong(histogram: Histogram) -> tuple[float, float]:
     variance = (positives @ (of_positives - area) ** 2) / (m - 1) / m
     variance += (negatives @ (of_negatives - area) ** 2) / (n - 1) / n
     return area, float(np.sqrt(variance))
+
+
+def _delong_of_strata(strata: StrataCounts) -> tuple[float, float]:
+    """Return the area of weighted rows and its standard error, by linearisation; NaN where undefined."""
+    histogram, drawn = strata.histogram, [rows.sum() for rows in strata.rows.rows]
+    positives, negatives = histogram.positives, histogram.negatives
+    m, n = histogram.sizes
+    if not (m and n):
+        return float("nan"), float("nan")
+    of_positives = 1 - (negatives.cumsum() - negatives / 2) / n
+    of_negatives = (positives.cumsum() - positives / 2) / m
+    area = float(negatives @ of_negatives / n)
+    if min(drawn) < 2:
+        return area, float("nan")
+    variance = 0.0
+    for weight, mine, others in strata.strata():
+        moved = weight * (of_positives - area) / m, weight * (of_negatives - area) / n
+        for rows, of_row, size in zip((mine, others), moved, drawn, strict=True):
+            variance += float(rows @ of_row**2) * size / (size - 1)
+        size = mine.sum() + others.sum()
+        if size >= FEW_ROWS:
+            # A stratum has a fixed number of rows.
+            variance -= float(mine @ moved[0] + others @ moved[1]) ** 2 / size
+    return area, float(np.sqrt(max(variance, 0.0)))

@@ -8,10 +8,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from polars.testing import assert_frame_equal
-from scipy.stats import norm, truncnorm
+from scipy.stats import norm
 
 import nci_frames as nf
 from nci_frames.evaluation.rates.intervals import wilson_bounds
+from tests.stratified import stratified_log
 
 BOUNDS = ["tpr_lower", "tpr_upper", "fpr_lower", "fpr_upper"]
 
@@ -93,33 +94,13 @@ def worth(log: pl.DataFrame, threshold: float) -> float:
     return float(point["effective_negatives"][0])
 
 
-def stratified(
-    rng: np.random.Generator, rows: int, eta: float, distance: float, shares: list[float]
-) -> pl.DataFrame:
-    """Draw as many rows of each stratum of scores as its share of a population says."""
-    ends, parts = np.array([-np.inf, 1.0, 2.5, np.inf]), []
-    for share, low, high in zip(shares, ends[:-1], ends[1:], strict=True):
-        positive = eta * (norm.cdf(high - distance) - norm.cdf(low - distance))
-        negative = (1 - eta) * (norm.cdf(high) - norm.cdf(low))
-        size = round(share * rows * (positive + negative))
-        true = rng.binomial(size, positive / (positive + negative))
-        parts.append(pl.DataFrame({
-            "model": "a", "label": np.arange(size) < true, "weight": 1 / share,
-            "score": np.append(
-                distance + truncnorm.rvs(low - distance, high - distance, size=true, random_state=rng),
-                truncnorm.rvs(low, high, size=size - true, random_state=rng),
-            ),
-        }))  # fmt: skip
-    return pl.concat(parts)
-
-
 @pytest.mark.thorough
 def test_intervals_hold_where_strata_are_made_by_score() -> None:
-    rng, repeats, at, distance = np.random.default_rng(0), 110, np.array([1.5, 2.7, 3.5]), 3.0
+    rng, repeats, at, distance = np.random.default_rng(0), 60, np.array([1.5, 2.7, 3.5]), 3.0
     truth = {"tpr": norm.sf(at - distance), "fpr": norm.sf(at)}
     held = dict.fromkeys(truth, np.zeros(3))
     for _ in range(repeats):
-        log = stratified(rng, 50_000, 0.02, distance, [0.01, 0.1, 1.0])
+        log = stratified_log(rng, 50_000, 0.02, distance, [0.01, 0.1, 1.0])
         rates = nf.compute_rates(nf.count_confusion(log, thresholds=at.tolist()), interval="wilson")
         for name, true in truth.items():
             inside = (rates[f"{name}_lower"].to_numpy() <= true) & (true <= rates[f"{name}_upper"].to_numpy())

@@ -1,0 +1,89 @@
+"""Counts by weight -> the rows of each stratum in each bin, and their weighted sums."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from nci_frames.base.typing import Floats
+from nci_frames.evaluation.arrays.buckets import BucketCounts, bucket_counts
+from nci_frames.evaluation.arrays.histograms import Histogram
+from nci_frames.schemas.columns import WEIGHT
+
+
+@dataclass(frozen=True, slots=True)
+class StrataCounts:
+    """The rows of one group, by class, weight and bin, highest scores first."""
+
+    #: A bucket for each weight; not weighted.
+    rows: BucketCounts
+    #: Of each bucket.
+    weights: Floats
+    #: The sums of weights.
+    histogram: Histogram = field(init=False)
+
+    def __post_init__(self) -> None:
+        positives: Any
+        negatives: Any
+        positives, negatives = (np.asarray(of_class.T @ self.weights) for of_class in self.classes)
+        summed = replace(self.rows.histogram, positives=positives, negatives=negatives)
+        object.__setattr__(self, "histogram", summed)
+
+    @property
+    def classes(self) -> tuple[Any, Any]:
+        """The positives and the negatives, of shape (strata, bins)."""
+        return self.rows.positives, self.rows.negatives
+
+    @property
+    def same_within_classes(self) -> bool:
+        """Whether all positives weigh the same, and all negatives."""
+        return all(np.count_nonzero(rows * (self.weights > 0)) <= 1 for rows in self.rows.rows)
+
+    @property
+    def sizes(self) -> tuple[float, float]:
+        """How many rows of one weight know as much of each class: (Σw)²/Σw² (Kish)."""
+        positives, negatives = (self._even(rows) for rows in self.rows.rows)
+        return positives, negatives
+
+    def _even(self, rows: Floats) -> float:
+        total, squares = float(self.weights @ rows), float(self.weights**2 @ rows)
+        return total**2 / squares if squares > 0 else 0.0
+
+    @property
+    def heaviest(self) -> tuple[float, float]:
+        """The highest weight of a positive, and of a negative; 0 without any."""
+        positives, negatives = (float(np.max(self.weights[rows > 0], initial=0.0)) for rows in self.rows.rows)
+        return positives, negatives
+
+    def coarser(self, thresholds: Sequence[float]) -> "StrataCounts":
+        """Return the counts of bins between these thresholds; see ``Histogram.coarser``."""
+        return StrataCounts(self.rows.coarser(thresholds), self.weights)
+
+    def condensed(self) -> "StrataCounts":
+        """Merge neighbouring bins without positives, as ``Histogram.condensed`` does."""
+        return StrataCounts(self.rows.condensed(), self.weights)
+
+    def strata(self) -> Iterator[tuple[float, NDArray[np.int64], NDArray[np.int64]]]:
+        """Yield the weight, the positives and the negatives in each bin of each stratum that weighs."""
+        for place, weight in enumerate(self.weights.tolist()):
+            if weight > 0:
+                positives, negatives = (
+                    np.asarray(of_class[[place]].toarray()[0], np.int64) for of_class in self.classes
+                )
+                yield weight, positives, negatives
+
+
+def strata_counts(counts: pl.DataFrame) -> Iterator[StrataCounts]:
+    """Yield the rows by weight of all groups of counts with the key ``weight``, in the order of the keys.
+
+    Raises
+    ------
+    ParameterError
+        If the strata of a group have different thresholds of a grid.
+    """
+    weights = counts[WEIGHT].unique().sort().to_numpy()
+    for rows in bucket_counts(counts, WEIGHT, least=1):
+        yield StrataCounts(rows, weights)

@@ -1,0 +1,119 @@
+"""Logs of strata are resampled stratum by stratum; constant weights within classes change nothing."""
+
+from collections.abc import Callable
+
+import numpy as np
+import polars as pl
+import pytest
+from polars.testing import assert_frame_equal
+from scipy.integrate import quad
+from scipy.stats import norm
+
+import nci_frames as nf
+from nci_frames.evaluation.arrays.strata import strata_counts
+from nci_frames.evaluation.resampling.resampling import Resampling
+from nci_frames.evaluation.resampling.samplers import Sampler
+from tests.stratified import stratified_log
+
+
+def two_models(seed: int = 0, rows: int = 1500) -> pl.DataFrame:
+    rng = np.random.default_rng(seed)
+    label = rng.random(rows) < 0.2
+    return pl.concat(
+        pl.DataFrame({"model": model, "label": label, "score": rng.normal(label * distance, 1).round(1)})
+        for model, distance in (("a", 1.5), ("b", 1.8))
+    )
+
+
+ASKED: dict[str, Callable[[pl.DataFrame], pl.DataFrame]] = {
+    "areas": lambda c: nf.bootstrap(c, metric=["pr_auc", "roc_auc"], prevalence=0.02, repeats=30),
+    "points": lambda c: nf.bootstrap(
+        c, metric=["precision", "recall"], prevalence=0.02, threshold=1.0, repeats=30
+    ),
+    "own": lambda c: nf.compare_best(c, metric="f_beta", prevalence=0.02, threshold="own", repeats=100),
+    "tests": lambda c: nf.compare_best(c, metric="recall", prevalence=0.02, threshold=1.0, repeats=100),
+    "shares": lambda c: nf.probability_best(c, metric="pr_auc", prevalence=0.02, repeats=50),
+    "crossings": lambda c: nf.crossover_intervals(c, metric="pr_auc", repeats=50),
+    "score": nf.auc_interval,
+    "delong": lambda c: nf.auc_interval(c, method="delong"),
+    "band": lambda c: nf.compute_areas(c, prevalence=0.02, interval="simultaneous"),
+    "support": lambda c: nf.lowest_supported_prevalence(c, metric="pr_auc"),
+}
+
+
+@pytest.mark.parametrize("asked", ASKED)
+def test_weights_that_are_constant_within_classes_change_nothing(asked: str) -> None:
+    log = two_models()
+    weighted = log.with_columns(weight=pl.when("label").then(0.2).otherwise(7.0))
+    plain, strata = (nf.count_confusion(rows, thresholds="exact") for rows in (log, weighted))
+    assert_frame_equal(ASKED[asked](strata), ASKED[asked](plain), rel_tol=1e-9)
+
+
+def test_every_stratum_keeps_its_rows() -> None:
+    """Weights of 1 and 1,000: how often rows of each are drawn can be read from the sums."""
+    log = two_models(rows=300).filter(model="a").with_columns(weight=pl.Series([1.0, 1000.0] * 150))
+    (strata,) = strata_counts(nf.count_confusion(log, thresholds="exact"))
+    for positives, negatives in Sampler(strata).draws(Resampling(repeats=50)):
+        assert ((positives + negatives).sum(axis=1) == 150 + 150 * 1000).all()
+        assert positives.sum(axis=1).std() > 0
+
+
+def test_the_bootstrap_varies_as_the_linearised_rates() -> None:
+    log = stratified_log(
+        np.random.default_rng(2), rows=400_000, eta=0.1, distance=2.0, shares=[0.01, 0.1, 1.0]
+    )
+    counts = nf.count_confusion(log, thresholds=[1.5, 2.0])
+    found = nf.bootstrap(counts, metric=["recall", "fpr"], threshold=1.5, repeats=1000)
+    point = nf.compute_rates(counts).filter(threshold=1.5).row(0, named=True)
+    for row, rate, worth in zip(
+        found.sort("metric").iter_rows(named=True), ("fpr", "tpr"), ("negatives", "positives"), strict=True
+    ):
+        expected = (point[rate] * (1 - point[rate]) / point[f"effective_{worth}"]) ** 0.5
+        # One heavy row more is allowed for in the rates.
+        assert expected * 0.8 < row["std"] <= expected * 1.1
+
+
+def test_the_area_under_the_curve_varies_as_its_resampled_values() -> None:
+    log = two_models(rows=4000).filter(model="a")
+    log = log.with_columns(weight=pl.when(pl.col("score") > 1).then(1.0).otherwise(pl.lit(4.0)))
+    counts = nf.count_confusion(log, thresholds="exact")
+    error = nf.auc_interval(counts, method="delong")["std_error"].item()
+    drawn = nf.bootstrap(counts, metric="roc_auc", repeats=800)["std"].item()
+    assert error == pytest.approx(drawn, rel=0.1)
+
+
+def test_units_within_strata_are_refused() -> None:
+    log = two_models().with_columns(weight=1.0, bucket=pl.int_range(pl.len()) % 32)
+    counts = nf.count_confusion(log, thresholds=[1.0])
+    for ask in (
+        lambda: nf.bootstrap(counts, metric="recall", units="bucket"),
+        lambda: nf.compute_rates(counts, interval="wilson", units="bucket"),
+        lambda: nf.compute_areas(counts, prevalence=0.1, units="bucket"),
+    ):
+        with pytest.raises(nf.ParameterError, match="the key 'weight'"):
+            ask()
+
+
+@pytest.mark.thorough
+def test_resampled_intervals_hold_where_strata_are_made_by_score() -> None:
+    eta, distance, at, repeats = 0.02, 3.0, 2.7, 25
+
+    def precision(threshold: float) -> float:
+        true = eta * norm.sf(threshold - distance)
+        return float(true / (true + (1 - eta) * norm.sf(threshold)))
+
+    truth = {
+        "pr_auc": quad(lambda t: norm.pdf(t - distance) * precision(t), -6, 10)[0],
+        "precision": precision(at),
+    }
+    held = dict.fromkeys(truth, 0)
+    rng, grid = np.random.default_rng(5), sorted([at, *np.linspace(-3, 7, 60).tolist()])
+    for _ in range(repeats):
+        log = stratified_log(rng, 50_000, eta, distance, [0.01, 0.1, 1.0])
+        counts = nf.count_confusion(log, thresholds=grid)
+        table = pl.concat(
+            nf.bootstrap(counts, metric=metric, threshold=at, prevalence=eta, repeats=100) for metric in truth
+        )
+        for row in table.iter_rows(named=True):
+            held[row["metric"]] += row["lower"] <= truth[row["metric"]] <= row["upper"]
+    assert min(held.values()) / repeats > 0.93 - 2 * (0.93 * 0.07 / repeats) ** 0.5
