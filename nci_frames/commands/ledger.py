@@ -45,7 +45,7 @@ def ledger() -> None:
 @click.argument("source", nargs=-1, required=True)
 @thresholds_option("logit:501")
 @click.option("--segments", "-s", multiple=True, help="Column counted apart; may be repeated.")
-@column_options("model", "label", "score", "fold", "unit", "positive", "on_invalid")
+@column_options("model", "label", "score", "fold", "unit", "weight", "positive", "on_invalid")
 @click.option("--buckets", type=ROWS, help="Buckets of units, 20 or more.  [default: 256]")
 @click.option("--run", help="Name of the run, for read --as-of.  [default: the time]")
 @click.option(

@@ -20,8 +20,8 @@ from nci_frames.jobs.field_file import read_table
 from nci_frames.jobs.job_file.model import Job, SegmentScenario
 
 _WEIGHTS = (
-    "columns.weight: a job cannot take weighted logs, since sums of floats depend on the order in which "
-    "files come; count_confusion counts them, all files at once"
+    "columns.weight: a job cannot take weighted logs, since its gates judge rows that weigh the same; "
+    "a ledger counts them by weight"
 )
 _VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
 

@@ -28,6 +28,7 @@ from nci_frames.counting.thresholds.grids import Thresholds
 from nci_frames.counts.increments import check_size, increments_of
 from nci_frames.jobs.ledger.files import SourceFile, identify, keys_of_path, unreadable
 from nci_frames.jobs.ledger.settings import CountingSettings
+from nci_frames.schemas.columns import WEIGHT
 
 _READ_ERRORS = (
     OSError,
@@ -66,7 +67,7 @@ def count_file(file: SourceFile, identity: str, settings: CountingSettings) -> S
     SchemaError, InvalidRowsError
         If its columns or rows are not those of predictions.
     ParameterError
-        If it has too many groups.
+        If it has too many groups, or too many weights.
     """
     named = file.frame is not None
     if named and settings.unit is not None:
@@ -90,6 +91,12 @@ def count_file(file: SourceFile, identity: str, settings: CountingSettings) -> S
                 check_size(groups, len(settings.thresholds), scan.source.where)
         thresholds: Thresholds = settings.thresholds or "exact"
         tally = tally_scan(scan, thresholds=thresholds, by=None, memory_limit=None, progress=False)
+        if settings.weight is not None and WEIGHT not in tally.counts.columns:
+            msg = (
+                "a ledger keeps rows of up to 1,000 weights: sums of floats depend on the order of the files"
+            )
+            found = f"{settings.weight!r} has more, or the rows are in Spark"
+            raise ParameterError(msg, found=found, hint="round the weights, or count all files at once")
     if not named and identify(file, settings) != identity:
         msg, hint = (
             "a file of the source changed while it was read",

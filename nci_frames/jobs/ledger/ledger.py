@@ -100,7 +100,8 @@ class CountsLedger:
             Options of ``scan_predictions``: ``model``, ``label``, ``score``, ``fold``, ``repeat``,
             ``segments``, ``scores``, ``positive``, ``on_invalid``, and ``unit``: rows are then counted by the
             ``bucket`` of ``unit_buckets`` as well, of which there are ``buckets``, 256 by default and 20 at
-            least. Of logs without labels, ``label=None``: their scores are counted, as ``count_scores`` does.
+            least; and ``weight``: rows are counted by what they weigh, up to 1,000 weights in a file. Of logs
+            without labels, ``label=None``: their scores are counted, as ``count_scores`` does.
 
         Returns
         -------

@@ -13,14 +13,14 @@ from nci_frames.counting.logs.rows import Roles
 from nci_frames.counting.thresholds.grids import check_thresholds
 from nci_frames.jobs.ledger.storage import content_hash
 from nci_frames.schemas.checked import checked
-from nci_frames.schemas.columns import BUCKET
+from nci_frames.schemas.columns import BUCKET, WEIGHT
 
 #: How many buckets units are divided into, unless another number is asked for.
 BUCKETS = 256
 #: Settings that name a column.
-_COLUMNS = ("model", "label", "score", "fold", "repeat", "unit")
+_COLUMNS = ("model", "label", "score", "fold", "repeat", "unit", "weight")
 #: Settings that were added later: without them a generation keeps its name.
-_NEWER = ("repeat", "unit", "buckets")
+_NEWER = ("repeat", "unit", "buckets", "weight")
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +43,8 @@ class CountingSettings:
     #: counts rows alone.
     unit: str | None = None
     buckets: int | None = None
+    #: The column with what each row weighs, a further key; None takes all rows for alike.
+    weight: str | None = None
 
     @classmethod
     @checked
@@ -60,15 +62,10 @@ class CountingSettings:
         ------
         ParameterError
             If the thresholds depend on the log, as "auto" does, there is no such option, or buckets are named
-            without a unit, or are not 20 to 1,000,000.
+            without a unit, or are not 20 to 1,000,000; or if logs without labels have weights.
         """
         known = {field.name for field in dataclasses.fields(cls)}
         for name, value in columns.items():
-            if name == "weight":
-                msg = "a ledger cannot keep weighted counts"
-                found = "weight: sums of floats depend on the order in which files come"
-                hint = "count_confusion counts weighted logs, all files at once; or repeat each row as often"
-                raise ParameterError(msg, found=found, hint=hint)
             if name not in known:
                 raise ParameterError.unknown_choice("the option of a ledger", name, sorted(known))
             if name in _COLUMNS and not isinstance(value, str | None):
@@ -84,6 +81,9 @@ class CountingSettings:
             msg = "buckets divide units, and no unit is named"
             found, hint = str(Option("buckets", columns["buckets"])), f"name the column with {Option('unit')}"
             raise ParameterError(msg, found=found, hint=hint)
+        if columns.get("weight") is not None and columns.get("label", "") is None:
+            msg = "a ledger of scores cannot keep weights: sums of floats depend on the order of the files"
+            raise ParameterError(msg, hint="count_scores counts weighted logs, all files at once")
         grid = None if isinstance(thresholds, str) else tuple(check_thresholds(thresholds).tolist())
         return cls(
             thresholds=grid,
@@ -120,18 +120,19 @@ class CountingSettings:
 
     @property
     def keys(self) -> list[str]:
-        """The columns that make a group: model, fold, repeat, segments, bucket."""
+        """The columns that make a group: model, fold, repeat, segments, bucket, weight."""
         first = [name for name in ("fold", "repeat") if getattr(self, name)]
-        return ["model", *first, *self.segments, *([BUCKET] if self.unit else [])]
+        last = [*([BUCKET] if self.unit else []), *([WEIGHT] if self.weight else [])]
+        return ["model", *first, *self.segments, *last]
 
     def roles(self) -> dict[str, str]:
         """Return the columns of a log that are read, each with its role."""
         keys = {name: column for name in ("fold", "repeat") if (column := getattr(self, name))}
         keys |= {segment: segment for segment in self.segments}
         scores, model = dict(self.scores) or {"": self.score}, None if self.scores else self.model
-        return Roles(model, self.label, scores, keys, weight=None, unit=self.unit).needed()
+        return Roles(model, self.label, scores, keys, self.weight, self.unit).needed()
 
     def scan_options(self) -> dict[str, Any]:
         """Return the options of ``scan_predictions``."""
-        names = ("model", "label", "score", "fold", "segments", "positive", "on_invalid", "repeat", "unit")
-        return {name: getattr(self, name) for name in names} | {"scores": dict(self.scores) or None}
+        columns = {name: getattr(self, name) for name in (*_COLUMNS, "segments", "positive", "on_invalid")}
+        return columns | {"scores": dict(self.scores) or None}

@@ -35,6 +35,7 @@ from deltalake.transaction import AddAction, RemoveAction
 from nci_frames.base.errors import LedgerError, OutputError, SchemaError
 from nci_frames.base.messages import Call
 from nci_frames.jobs.ledger.storage import Storage, content_hash, store_problem
+from nci_frames.schemas.columns import WEIGHT
 
 PARTITION = ("ledger_part", "ledger_generation")
 COLUMNS = {
@@ -325,7 +326,8 @@ def stored_type(dtype: pl.DataType, key: str) -> pl.DataType:
     SchemaError
         If there is none.
     """
-    if isinstance(dtype, _KEPT):
+    # A weight is the same number in every file, or another weight.
+    if isinstance(dtype, _KEPT) or (key == WEIGHT and dtype == pl.Float64):
         return dtype
     if dtype in (pl.UInt8, pl.UInt16, pl.UInt32) or dtype.is_temporal():
         return pl.Int64()

@@ -16,6 +16,7 @@ from nci_frames.counts.scores_as_counts import counts_as_scores
 from nci_frames.jobs.ledger.files import SourceFile, Window
 from nci_frames.jobs.ledger.settings import CountingSettings
 from nci_frames.jobs.ledger.table import LedgerTable, Snapshot, dtype_of
+from nci_frames.schemas.columns import WEIGHT
 
 _SOURCES: dict[str, Any] = {
     **dict.fromkeys(("source", "path"), pl.String),
@@ -229,6 +230,9 @@ class View:
 
     def _counts(self, by: str | Sequence[str] | None, states: Iterable[SourceState]) -> pl.DataFrame:
         keys = ["model", *kept_keys(self.settings.keys[1:], by)]
+        if self.settings.weight is not None and WEIGHT not in keys:
+            # What rows weigh is summed away by what takes the counts.
+            keys.append(WEIGHT)
         typed = [pl.col(key).cast(self.made.dtypes[key]) for key in keys]
         cells = self.cells(states).select(*typed, "threshold", "positives", "negatives")
         counts = counts_of(cells, keys, self.settings.thresholds)
