@@ -66,11 +66,15 @@ class _Handler(BaseHTTPRequestHandler):
                 return self._error(412, "PreconditionFailed")
             if "/" in name:
                 self.server.files[name] = body, formatdate(usegmt=True)
+            else:
+                self.server.buckets.add(name)
         return self._answer(200, ETag=_tag(body))
 
     def do_GET(self) -> None:
         name, query = self._place()
         if "list-type" in query:
+            if name.rstrip("/") not in self.server.buckets:
+                return self._error(404, "NoSuchBucket")
             return self._list(
                 name.rstrip("/"), query.get("prefix", [""])[0], query.get("start-after", [""])[0]
             )
@@ -140,6 +144,7 @@ class _Server(ThreadingHTTPServer):
         self.files: dict[str, tuple[bytes, str]] = {}
         #: Parts of files that are not complete, by upload and number.
         self.parts: dict[tuple[str, int], bytes] = {}
+        self.buckets: set[str] = set()
         self.lock = threading.Lock()
 
 

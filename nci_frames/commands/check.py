@@ -33,7 +33,7 @@ def check(ctx: click.Context, job: Path, until: datetime | None) -> None:
     """
     file = opened(job)
     from nci_frames.jobs.gates.verdicts import gate_text
-    from nci_frames.jobs.run import plan_job
+    from nci_frames.jobs.run import plan_job, try_store
     from nci_frames.jobs.scenario_values import scenario_facts
 
     metrics_file_of(file)
@@ -51,6 +51,7 @@ def check(ctx: click.Context, job: Path, until: datetime | None) -> None:
     for gate in file.job.gates:
         tell(f"gate:     {gate.name!r}: {gate_text(gate)}")
     output = file.job.output
+    try_store(file)
     tell(f"output:   {file.resolve(output.folder)}, ledger {file.resolve(output.ledger)}")
     if stops:
         ctx.exit(SourceError.exit_code)

@@ -5,6 +5,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
+import polars as pl
 from prometheus_client import CollectorRegistry, Gauge
 from prometheus_client.openmetrics.exposition import generate_latest
 
@@ -69,6 +70,12 @@ def write_metrics(path: Path, job: str, outcome: Outcome) -> None:
     put("files", told, files["event"].value_counts().rows(), "event")
     put("rows_counted", "Predictions that the last run counted.", [(int(files["counted"].sum()),)])
     put("verdicts", "Verdicts of the last run.", verdicts.rows(), "gate", "verdict")
+    judged = outcome.verdicts.with_columns(pl.col("model", "segment").fill_null(""))
+    where = ("gate", "model", "segment", "metric", "prevalence")
+    places = [judged[name].cast(pl.String).fill_null("") for name in where]
+    for name, of in (("value", "Value"), ("lower", "Lower bound of the value"), ("upper", "Upper bound")):
+        samples = pl.DataFrame([*places, judged[name].alias("number")]).drop_nulls("number")
+        put(f"gate_{name}", f"{of} that a gate of the last run judged.", samples.rows(), *where)
     with replacing(path, what="metrics file") as beside:
         beside.write_bytes(generate_latest(registry))  # type: ignore[no-untyped-call]
 

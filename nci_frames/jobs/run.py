@@ -20,9 +20,11 @@ from nci_frames.jobs.field_file import read_field
 from nci_frames.jobs.gates.judge import Reference, Verdict, judge_gates, overall
 from nci_frames.jobs.gates.verdicts import chat_line, verdicts_json
 from nci_frames.jobs.history import History, arrivals, changes_since
+from nci_frames.jobs.incidents import incidents, summary_json, summary_text
 from nci_frames.jobs.job_file.loading import JobFile
 from nci_frames.jobs.ledger.storage import content_hash
 from nci_frames.jobs.logging import Tell, tell_rows
+from nci_frames.jobs.object_store import ObjectStore
 from nci_frames.jobs.publishing import Shelf, published_before
 from nci_frames.jobs.remote import RemoteShelf
 from nci_frames.jobs.repeats import REPEAT
@@ -73,6 +75,19 @@ def plan_job(file: JobFile, *, until: datetime | None = None) -> list[Planned]:
     if job.traffic is not None:
         planned.append(plan_files(file, job.traffic, job.traffic_settings(), until=until))
     return planned
+
+
+def try_store(file: JobFile) -> None:
+    """List the runs in the store where they are published, if it is one; nothing is written.
+
+    Raises
+    ------
+    OutputError
+        If it cannot be read: a wrong address, bucket or key.
+    """
+    folder = file.resolve(file.job.output.folder)
+    if "://" in folder:
+        ObjectStore(folder, file.job.output.storage_options).names("runs/")
 
 
 def run_job(
@@ -186,8 +201,13 @@ class _Run:
         points = self._points()
         scenarios = scenario_values(self.job, lambda keys: self.counts.by(keys, "all"))
         (folder / "verdicts.json").write_text(verdicts_json(self.name, self.verdicts), encoding="utf-8")
+        found = incidents(history.table, self.name, self.job.gates)
+        told = {"job": self.job.name, "run": self.name, "verdict": self.verdict, "report": self._link()}
+        (folder / "summary.json").write_text(summary_json(self._line(), told, found), encoding="utf-8")
+        (folder / "summary.txt").write_text(summary_text(self._line(), found), encoding="utf-8")
         tables = {
             "points": points,
+            "incidents": found,
             "verdicts": self.verdicts,
             "history": history.table,
             "runs": history.runs,
@@ -273,7 +293,12 @@ class _Run:
         spare = {name} | ({self.last_good["run"]} if self.last_good else set())
         for gone in shelf.retire(self.job.output.keep, spare):
             self.tell("run deleted", run=gone)
-        link = shelf.link(name, f"report.{self.job.report.formats[0]}")
-        line = chat_line(self.job.name, name, self.verdicts, self.arrived, link)
         self.tell("run published", run=name, verdict=verdict, path=shelf.link(name, "").rstrip("/"))
-        return Outcome(name, shelf, verdict, self.verdicts, line, self.files, self.arrived)
+        return Outcome(name, shelf, verdict, self.verdicts, self._line(), self.files, self.arrived)
+
+    def _link(self) -> str:
+        return self.shelf.link(self.name, f"report.{self.job.report.formats[0]}")
+
+    def _line(self) -> str:
+        """Return the line for a chat."""
+        return chat_line(self.job.name, self.name, self.verdicts, self.arrived, self._link())

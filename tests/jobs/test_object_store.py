@@ -124,6 +124,13 @@ def test_a_file_is_replaced_only_if_it_is_the_one_that_was_read(store):
 def test_runs_are_published_to_an_object_store(tmp_path, remote, bucket, store):
     write_nights(tmp_path / "logs", 1)
     job = remote('metrics_file = "job.prom"\n', keep=1)
+    ended(0, "check", job)
+    assert store.names("") == {}
+    # A bucket that is not there, before a night finds it.
+    text = job.read_text()
+    job.write_text(text.replace(bucket, f"{bucket}-gone"))
+    assert "the object store cannot be read" in ended(4, "check", job).output
+    job.write_text(text)
     first = ended(0, "run", job, "--run-id", "first")
     assert "hunter2" not in first.output
     assert first.stdout.rstrip().endswith("/report.json")

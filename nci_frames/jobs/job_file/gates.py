@@ -156,6 +156,8 @@ class Gate(Model):
     sequential: Annotated[
         bool, Field(description="Judge by a test that stays valid when looked at every night.")
     ] = False
+    owner: Annotated[str | None, Field(description="Whom an incident is told to, in the summary.")] = None
+    tags: Annotated[tuple[str, ...], Distinct, Field(description="Words that incidents carry.")] = ()
     value_threshold: ValueThreshold | None = None
     change_threshold: ChangeThreshold | None = None
     champion: Champion | None = None

@@ -1,0 +1,95 @@
+"""The history of a job's gates -> incidents: what fails since which run, and what does not any more."""
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import polars as pl
+
+from nci_frames.jobs.gates.verdicts import limit_text
+from nci_frames.jobs.job_file.gates import Gate
+from nci_frames.reporting.gates import bounded, segment_name
+from nci_frames.tables.names import printable
+
+#: Grows when a field of the summary changes its meaning or goes away.
+SUMMARY_VERSION = 1
+_PLACE = ("gate", "model", "segment")
+INCIDENTS: dict[str, Any] = {
+    **dict.fromkeys(("state", *_PLACE, "metric"), pl.String),
+    **dict.fromkeys(("prevalence", "value", "lower", "upper"), pl.Float64),
+    **dict.fromkeys(("promise", "since_run", "run", "severity", "owner"), pl.String),
+    "tags": pl.List(pl.String),
+}
+
+
+def incidents(history: pl.DataFrame, run: str, gates: Sequence[Gate]) -> pl.DataFrame:
+    """Return what fails as of a run, and what that run resolved.
+
+    A run that cannot decide neither begins nor resolves an incident.
+
+    Parameters
+    ----------
+    history
+        A row for each run, gate, model and segment, to the run itself.
+    run
+        The run.
+    gates
+        The gates of the job; an incident of one that is gone is left out.
+
+    Returns
+    -------
+    The columns of ``INCIDENTS``: ``state`` is "failing" or "resolved", ``since_run`` the run that failed
+    first, ``run`` the last one that decided, whose value this is. The failing come first.
+    """
+    known = {gate.name: gate for gate in gates}
+    # A champion is judged at several prevalences, each a promise of its own.
+    apart = pl.when(pl.col("kind") == "champion").then("prevalence").alias("__apart")
+    decided = history.filter(pl.col("verdict").is_in(["pass", "fail"]), pl.col("gate").is_in(list(known)))
+    places = decided.with_columns(apart).sort("sequence", maintain_order=True)
+    found = []
+    for rows in places.partition_by(*_PLACE, "__apart", maintain_order=True):
+        failed = (rows["verdict"] == "fail").to_list()
+        last = rows.row(-1, named=True)
+        resolved = not failed[-1] and last["run"] == run
+        if not failed[-1] and not (resolved and failed[-2:-1] == [True]):
+            continue
+        # The failures in a row that end with the last row, or before it.
+        end = len(failed) - resolved
+        first = next((at + 1 for at in reversed(range(end)) if not failed[at]), 0)
+        gate = known[last["gate"]]
+        found.append(
+            last
+            | {"state": "resolved" if resolved else "failing", "promise": limit_text(last)}
+            | {"since_run": rows["run"][first], "owner": gate.owner, "tags": list(gate.tags)}
+        )
+    table = pl.DataFrame([{name: row[name] for name in INCIDENTS} for row in found], schema=INCIDENTS)
+    return table.sort("state", maintain_order=True)
+
+
+def summary_json(line: str, facts: Mapping[str, Any], table: pl.DataFrame) -> str:
+    """Return what a webhook is sent: the line for a chat, facts of the run, and its incidents."""
+    rows = [
+        {**row, "segment": None if row["segment"] is None else json.loads(row["segment"])}
+        for row in table.to_dicts()
+    ]
+    content = {"version": SUMMARY_VERSION, "line": line, **facts, "incidents": rows}
+    return json.dumps(content, indent=2, ensure_ascii=False) + "\n"
+
+
+def summary_text(line: str, table: pl.DataFrame) -> str:
+    """Return what a mail says: the line for a chat, and one for each incident."""
+    return "\n".join([line, *_lines(table)]) + "\n"
+
+
+def _lines(table: pl.DataFrame) -> Iterator[str]:
+    for row in table.to_dicts():
+        when = f"since run {row['since_run']}"
+        state = (
+            f"FAILING {when}" if row["state"] == "failing" else f"RESOLVED in run {row['run']}, failed {when}"
+        )
+        where = f"{row['gate']}: {row['model']}, {segment_name(row['segment'])}"
+        at = "" if row["prevalence"] is None else f" at prevalence {row['prevalence']:.3g}"
+        told = f"{row['metric']} {bounded(row)}{at}, promised {row['promise']}"
+        owner = f"; owner {row['owner']}" if row["owner"] else ""
+        tags = f" [{', '.join(row['tags'])}]" if row["tags"] else ""
+        yield printable(f"{state}: {where}: {told}{owner}{tags}")
