@@ -8,6 +8,7 @@ from collections.abc import Sequence
 import polars as pl
 
 from nci_frames.base.messages import listed, short
+from nci_frames.counts.resolution import one_score
 
 #: Rounding may push a probability past 0 or 1, but not past these. Rows outside are known if both are
 #: thresholds.
@@ -75,3 +76,32 @@ def no_probabilities(shares: pl.DataFrame, where: str = "") -> str | None:
 def named_models(shares: pl.DataFrame) -> str:
     """Return the names of the models."""
     return f"{'models' if len(shares) > 1 else 'model'} {listed(map(short, shares['model']))}"
+
+
+def are_probabilities(counts: pl.DataFrame) -> bool:
+    """Say whether all scores of counts without keys lie in [0, 1], as far as counts can tell.
+
+    Rows below a threshold of 0 or less lie outside, and those that reach one above 1. Of the rows below the
+    lowest threshold, and of those that reach the highest, counts tell no more: of either class they must be
+    fewer than 1 %, unless the highest threshold is a score.
+
+    Parameters
+    ----------
+    counts
+        A counts frame, with no key but the model.
+    """
+    threshold = pl.col("threshold")
+    below, above = (pl.col("fn"), pl.col("tn")), (pl.col("tp"), pl.col("fp"))
+    outside = ((threshold <= 0) & (below[0] + below[1] > 0)) | ((threshold > 1) & (above[0] + above[1] > 0))
+    ends = (
+        (below, (threshold == threshold.min().over("model")) & (threshold > 0)),
+        (above, (threshold == threshold.max().over("model")) & (threshold <= 1) & ~one_score(counts.columns)),
+    )
+    unknown = [
+        end & (rows / all_rows >= _NOTABLE)
+        for both, end in ends
+        for rows, all_rows in zip(
+            both, (pl.col("tp") + pl.col("fn"), pl.col("fp") + pl.col("tn")), strict=True
+        )
+    ]
+    return not counts.select(pl.any_horizontal(outside, *unknown).any()).item()

@@ -11,6 +11,7 @@ from nci_frames.questions import (
     curves,
     folds,
     how_sure,
+    probabilities,
     segments,
     where_it_changes,
     which_model,
@@ -20,7 +21,7 @@ from nci_frames.questions.report_question import SECTIONS, Chart, ReportQuestion
 
 TITLE = "How the models compare as the class balance changes"
 
-_ROOMS = (which_model, counted, how_sure, where_it_changes, curves, folds, segments)
+_ROOMS = (which_model, counted, how_sure, where_it_changes, curves, probabilities, folds, segments)
 
 
 def report_questions() -> tuple[ReportQuestion, ...]:

@@ -24,6 +24,22 @@
       const [right, wrong] = moved(row, flagged * Number(row.precision), flagged * (1 - Number(row.precision)));
       return { ...row, prevalence: eta(), pos_fraction: right + wrong, precision: right / (right + wrong) };
     },
+    calibration: (row) => {
+      if (row.share === undefined) return row;
+      const of = (/** @type {number} */ share, /** @type {number} */ all) => moved(row, all * share, all * (1 - share));
+      const bound = (/** @type {unknown} */ side) => {
+        if (side === null || side === undefined) return null;
+        const [right, wrong] = of(Number(side), 1);
+        return right / (right + wrong);
+      };
+      const [right, wrong] = of(Number(row.observed), Number(row.share));
+      const mean = right * Number(row.mean_of_positives) + wrong * Number(row.mean_of_negatives);
+      const share = right + wrong;
+      return {
+        ...row, prevalence: eta(), share, observed: right / share, predicted: mean / share,
+        lower: bound(row.lower), upper: bound(row.upper),
+      };
+    },
     answer: (row) => {
       const known = found().get(place.get(String(row.model)));
       if (!known) return row;

@@ -144,6 +144,7 @@ def test_markdown_holds_the_answer_and_the_tables():
         "three",
         "Which model is best?",
         "Does the order of the models change with the prevalence?",
+        "Do the probabilities hold at your prevalence?",
         "In which segments is the best model worse than in the rest?",
         "PR-AUC by segment at prevalence 0.02",
         "Counts at threshold 0.5, all segments pooled",

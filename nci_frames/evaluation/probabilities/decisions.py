@@ -1,10 +1,9 @@
 """Counts -> what decisions by the scores are worth: decision curves and cost curves."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
 from nci_frames.base.arguments import Prevalences, number_list
 from nci_frames.base.errors import ParameterError
@@ -17,8 +16,8 @@ from nci_frames.evaluation.probabilities.parts import Part, of_parts
 from nci_frames.schemas import COST_CURVE, DECISIONS
 from nci_frames.schemas.checked import checked
 
-#: Share of positives and of negatives that are treated: by what stands for the scores, at least and at most.
-_Treated = tuple[tuple[Floats, Floats], tuple[Floats, Floats], tuple[Floats, Floats]]
+#: TPR and FPR.
+_Rates = tuple[Floats, Floats]
 
 
 @checked
@@ -83,27 +82,26 @@ def decision_curve(
         raise ParameterError.out_of_range("threshold_probabilities", threshold_probabilities, allowed)
 
     def make(part: Part) -> pl.DataFrame:
-        groups, tables = np.arange(len(part.logged)), []
-        for eta in part.etas:
-            for t in places:
-                odds = t / (1 - t)
-                asked = np.full(len(groups), t)
-                asked = _moved_back(asked, eta, part.logged) if adjusted else asked
-                value, least, most = _treated(part, asked)
-                benefit = [
-                    eta * tpr - (1 - eta) * fpr * odds
-                    for tpr, fpr in (value, (least[0], most[1]), (most[0], least[1]))
-                ]
-                everyone = np.where(np.isnan(benefit[0]), np.nan, eta - (1 - eta) * odds)
-                columns = {
-                    "threshold_probability": np.full(len(groups), t),
-                    "net_benefit": benefit[0],
-                    "treat_all": everyone,
-                    "interventions_avoided": (benefit[0] - everyone) / odds if t else benefit[0] * np.nan,
-                    "lower": benefit[1],
-                    "upper": benefit[2],
-                }
-                tables.append(part.labelled(groups, eta, **columns))
+        tables = []
+        for each in part.etas:
+            eta, t = each[:, np.newaxis], np.broadcast_to(places, (len(each), len(places)))
+            odds = t / (1 - t)
+            asked = _moved_back(t, eta, part.logged[:, np.newaxis]) if adjusted else t
+            benefit, lower, upper = (
+                eta * tpr - (1 - eta) * fpr * odds for tpr, fpr in _chosen(*_treated(part, asked))
+            )
+            everyone = np.where(np.isnan(benefit), np.nan, eta - (1 - eta) * odds)
+            with np.errstate(invalid="ignore", divide="ignore"):
+                avoided = np.where(t > 0, (benefit - everyone) / odds, np.nan)
+            columns = {
+                "threshold_probability": t,
+                "net_benefit": benefit,
+                "treat_all": everyone,
+                "interventions_avoided": avoided,
+                "lower": lower,
+                "upper": upper,
+            }
+            tables.append(_flat(part, each, columns))
         return pl.concat(tables)
 
     table, keys = of_parts(counts, prevalence, logged_prevalence, make)
@@ -175,24 +173,26 @@ def cost_curve(
         raise ParameterError.out_of_range("probability_costs", probability_costs, allowed)
 
     def make(part: Part) -> pl.DataFrame:
-        groups, tables, curves = np.arange(len(part.logged)), [], part.curves
-        for eta in part.etas:
-            for pc in places:
-                up, down = eta * (1 - pc), (1 - eta) * pc
-                with np.errstate(invalid="ignore"):
-                    t = np.where(up + down > 0, up / (up + down), 1 - pc)
-                asked = _moved_back(t, eta, part.logged) if adjusted else t
-                tpr, fpr = _treated(part, asked)[0]
-                costs = pc * (1 - curves.tpr1) + (1 - pc) * curves.fpr1
-                best = np.minimum.reduceat(costs, curves.start) if len(curves.start) else costs
-                columns = {
-                    "probability_cost": np.full(len(groups), pc),
-                    "threshold_probability": t,
-                    "actual": pc * (1 - tpr) + (1 - pc) * fpr,
-                    # Nothing need be positive, either.
-                    "achievable": np.minimum(best, pc),
-                }
-                tables.append(part.labelled(groups, eta, **columns))
+        tables, curves = [], part.curves
+        for each in part.etas:
+            eta, pc = each[:, np.newaxis], np.broadcast_to(places, (len(each), len(places)))
+            up, down = eta * (1 - pc), (1 - eta) * pc
+            with np.errstate(invalid="ignore"):
+                t = np.where(up + down > 0, up / (up + down), 1 - pc)
+            asked = _moved_back(t, eta, part.logged[:, np.newaxis]) if adjusted else t
+            tpr, fpr = _treated(part, asked)[0]
+            best = [
+                np.minimum.reduceat(costs, curves.start) if len(curves.start) else costs
+                for costs in (one * (1 - curves.tpr1) + (1 - one) * curves.fpr1 for one in places)
+            ]
+            columns = {
+                "probability_cost": pc,
+                "threshold_probability": t,
+                "actual": pc * (1 - tpr) + (1 - pc) * fpr,
+                # Nothing need be positive, either.
+                "achievable": np.minimum(np.column_stack(best), pc),
+            }
+            tables.append(_flat(part, each, columns))
         return pl.concat(tables)
 
     table, keys = of_parts(counts, prevalence, logged_prevalence, make)
@@ -206,25 +206,39 @@ def _moved_back(t: Floats, eta: Floats, logged: Floats) -> Floats:
         return np.where(up + down > 0, up / (up + down), t)
 
 
-def _treated(part: Part, t: Floats) -> _Treated:
-    """Return which share of each class has scores that reach the t of the group."""
-    curves, each = part.curves, part.each_step(t)
+def _treated(part: Part, t: Floats) -> list[tuple[Floats, Floats]]:
+    """Return which share of each class has scores that reach each t of its group (row).
+
+    First by what stands for the scores, then at least, then at most.
+    """
+    curves = part.curves
     low, high = thresholds_of(curves)
     if part.bins.exact:
-        asked = in_precision_of(low[np.isfinite(low)], each)
-        reached = [low >= asked] * 3
+        t, scores = in_precision_of(low[np.isfinite(low)], t), [low]
     else:
-        surely = low >= each
-        reached = [part.bins.middle.p >= each, surely, np.where(curves.tied, surely, high > each)]
-    value, least, most = (_reached(part, those) for those in reached)
-    return value, least, most
+        # A score below the end of a bin reaches t if t lies below the end.
+        most = np.where(curves.tied, low, np.nextafter(high, -np.inf))
+        scores = [part.bins.middle.p, low, most]
+    found = []
+    for score in scores:
+        number = np.zeros(t.shape, np.int64)
+        for group, (start, size) in enumerate(zip(curves.start, curves.size, strict=True)):
+            ascending = score[start : start + size][::-1]
+            number[group] = size - np.searchsorted(ascending, t[group])
+        last = curves.start[:, np.newaxis] + np.maximum(number - 1, 0)
+        # A group that lacks a class keeps its NaN.
+        tpr, fpr = (np.where(number > 0, rate[last], 0 * rate[last]) for rate in (curves.tpr1, curves.fpr1))
+        found.append((tpr, fpr))
+    return found if len(found) > 1 else found * 3
 
 
-def _reached(part: Part, steps: NDArray[np.bool_]) -> tuple[Floats, Floats]:
-    """Return TPR and FPR of the steps that are reached, the first of each group."""
-    curves = part.curves
-    number = np.add.reduceat(steps.astype(np.int64), curves.start) if len(curves.start) else curves.start
-    last = curves.start + np.maximum(number - 1, 0)
-    # A group that lacks a class keeps its NaN.
-    tpr, fpr = (np.where(number > 0, rate[last], 0 * rate[last]) for rate in (curves.tpr1, curves.fpr1))
-    return tpr, fpr
+def _chosen(value: _Rates, least: _Rates, most: _Rates) -> tuple[_Rates, _Rates, _Rates]:
+    """Return TPR and FPR as they stand, at worst, and at best."""
+    return value, (least[0], most[1]), (most[0], least[1])
+
+
+def _flat(part: Part, eta: Floats, columns: Mapping[str, Floats]) -> pl.DataFrame:
+    """Return a table of columns that have a row for each group."""
+    wide = len(next(iter(columns.values()))[0]) if len(eta) else 0
+    flat = {name: values.ravel() for name, values in columns.items()}
+    return part.labelled(np.repeat(np.arange(len(eta)), wide), eta, **flat)

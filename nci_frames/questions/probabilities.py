@@ -1,0 +1,169 @@
+"""Do the scores hold as probabilities at the prevalence that is asked for?"""
+
+from typing import Any
+
+import polars as pl
+
+from nci_frames.charts.probabilities import chart_calibration, chart_decision_curve
+from nci_frames.counts.score_scale import are_probabilities
+from nci_frames.evaluation.probabilities.calibration import calibration_curve
+from nci_frames.evaluation.probabilities.decisions import decision_curve
+from nci_frames.evaluation.probabilities.proper_scores import proper_scores
+from nci_frames.questions.comparison import Comparison
+from nci_frames.questions.report_question import Chart, ReportQuestion, picture, shown_models
+from nci_frames.tables.numbers import format_grid
+
+#: Curves of more models than this overlap too much.
+_MOST_CURVES = 4
+
+#: The score of the alarms that a sentence speaks of, or the nearest that there is.
+_ALARM = 0.8
+
+#: What the page folds the charts under.
+_HOLD = "Do the probabilities hold at your prevalence?"
+
+#: Prevalences that differ by a smaller share are not told apart in a sentence.
+_SAME = 0.01
+
+#: Threshold probabilities of the decision curve, besides those up to twice the prevalence.
+_EVEN = tuple(place / 100 for place in range(100))
+
+
+def _counts(comparison: Comparison) -> pl.DataFrame | None:
+    """Return the counts of the models that charts show; None unless their scores are probabilities."""
+    rows = comparison.rates.drop_nulls(["tpr", "fpr"])
+    if rows.is_empty() or not are_probabilities(rows):
+        return None
+    models = shown_models(comparison, most=_MOST_CURVES)
+    return rows.filter(pl.col("model").is_in(models, nulls_equal=True))
+
+
+def _scores(comparison: Comparison) -> pl.DataFrame | None:
+    """Return the Brier score of each model as logged and adjusted, and how often its alarms come true."""
+    counts = _counts(comparison)
+    if counts is None or counts.is_empty():
+        return None
+    at = comparison.asked_prevalence
+    columns = [
+        proper_scores(counts, prevalence=at, metrics="brier", adjusted=adjusted)
+        .select("model", pl.col("value").alias(f"brier{name}"), pl.col("skill").alias(f"skill{name}"))
+        .join(
+            _alarms(_curve(comparison, counts, adjusted=adjusted), name),
+            on="model",
+            how="left",
+            nulls_equal=True,
+        )
+        for adjusted, name in ((False, ""), (True, "_adjusted"))
+    ]
+    return columns[0].join(columns[1], on="model", how="left", nulls_equal=True).sort("model")
+
+
+def _curve(comparison: Comparison, counts: pl.DataFrame, *, adjusted: bool) -> pl.DataFrame:
+    curve = calibration_curve(counts, prevalence=comparison.asked_prevalence, adjusted=adjusted)
+    if comparison.buckets is None and comparison.repeat_count is None:
+        return curve
+    # The rows of a unit depend on each other, and bounds would take them as independent.
+    return curve.with_columns(pl.lit(None, pl.Float64).alias(side) for side in ("lower", "upper"))
+
+
+def _alarms(curve: pl.DataFrame, name: str) -> pl.DataFrame:
+    """Return of each model the block of scores that is nearest to an alarm's, with rows of both classes."""
+    mixed = curve.filter(pl.col("observed").is_between(0, 1, closed="none"))
+    nearest = mixed.sort((pl.col("predicted") - _ALARM).abs(), "predicted").unique("model", keep="first")
+    return nearest.select("model", pl.col("predicted", "observed", "lower", "upper").name.suffix(name))
+
+
+def _say(table: pl.DataFrame, comparison: Comparison) -> list[str]:
+    best = table.filter(pl.col("model").eq_missing(comparison.answer["model"][0]))
+    row = (best if len(best) else table).row(0, named=True)
+    at, observed = comparison.asked_prevalence, comparison.observed_prevalence
+    there, elsewhere = format_grid(at), observed is None or abs(at / observed - 1) > _SAME
+    alarms = [_come_true(row, name) for name in ("", "_adjusted")[: 1 + elsewhere]]
+    brier = f"Its Brier score is {row['brier']:.3g}, and that of always saying {there} is {at * (1 - at):.3g}"
+    if elsewhere:
+        brier += f"; adjusted it is {row['brier_adjusted']:.3g}"
+    if None in alarms:
+        return [f"{brier}."]
+    scored = f"At prevalence {there}, rows that {row['model']} scores about "
+    return [
+        f"{scored}{'; adjusted to this prevalence, those at about '.join(filter(None, alarms))}.",
+        f"{brier}.",
+    ]
+
+
+def _come_true(row: dict[str, Any], name: str) -> str | None:
+    predicted, observed, lower, upper = (
+        row[f"{column}{name}"] for column in ("predicted", "observed", "lower", "upper")
+    )
+    if predicted is None:
+        return None
+    bounds = "" if lower is None else f" (95 %: {lower:.2g} to {upper:.2g})"
+    return f"{predicted:.2g} are positive in {observed:.2g} of cases{bounds}"
+
+
+def _calibration(comparison: Comparison) -> pl.DataFrame | None:
+    """Return the calibration curve, with the mean score of the positives and the negatives of each block."""
+    counts = _counts(comparison)
+    if counts is None or counts.is_empty():
+        return None
+    curve = _curve(comparison, counts, adjusted=False)
+    ends = calibration_curve(counts, prevalence=[0.0, 1.0])
+    for eta, name in ((1.0, "mean_of_positives"), (0.0, "mean_of_negatives")):
+        # At these prevalences all rows are of one class, and a block has no others.
+        means = ends.filter(prevalence=eta).select("model", "score_lower", pl.col("predicted").alias(name))
+        curve = curve.sort("score_lower").join_asof(
+            means.sort("score_lower"),
+            on="score_lower",
+            by="model",
+            strategy="forward",
+            check_sortedness=False,
+        )
+        # One without such rows takes nothing from their mean.
+        curve = curve.with_columns(pl.col(name).fill_null(pl.col("predicted")))
+    return curve.sort("model", "score_lower")
+
+
+def _draw_calibration(table: pl.DataFrame, comparison: Comparison) -> Chart:
+    return chart_calibration(table, models=shown_models(comparison))
+
+
+def _decisions(comparison: Comparison) -> pl.DataFrame | None:
+    counts, eta = _counts(comparison), comparison.asked_prevalence
+    if counts is None or counts.is_empty():
+        return None
+    places = sorted({*_EVEN, *(eta * place / 10 for place in range(20) if eta * place < 10)})
+    return decision_curve(counts, prevalence=eta, threshold_probabilities=places)
+
+
+def _draw_decisions(table: pl.DataFrame, comparison: Comparison) -> Chart:
+    return chart_decision_curve(table, models=shown_models(comparison))
+
+
+def _at(title: str, comparison: Comparison) -> str:
+    return f"{title} at prevalence {format_grid(comparison.asked_prevalence)}"
+
+
+QUESTIONS = (
+    ReportQuestion(
+        name="probabilities",
+        title=_HOLD,
+        section="charts",
+        table=_scores,
+        say=_say,
+    ),
+    picture(
+        "calibration",
+        lambda comparison: _at("Calibration", comparison),
+        _calibration,
+        _draw_calibration,
+        under=_HOLD,
+        recomputed="calibration",
+    ),
+    picture(
+        "decision_curve",
+        lambda comparison: _at("Decision curve", comparison),
+        _decisions,
+        _draw_decisions,
+        under=_HOLD,
+    ),
+)

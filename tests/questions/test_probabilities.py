@@ -1,0 +1,104 @@
+"""Do the probabilities hold: where it is asked, what is said, and what is drawn."""
+
+import warnings
+
+import polars as pl
+import pytest
+
+import nci_frames as nf
+from nci_frames.counts.score_scale import are_probabilities
+from nci_frames.questions.report import answered, report_charts
+from tests.evaluation.probabilities import logs
+
+NAMES = ("probabilities", "calibration", "decision_curve")
+
+
+def compared(counts, eta=0.01, **options):
+    return nf.compare_models(counts, prevalence=[0.01, 0.25], question=nf.Question(prevalence=eta), **options)
+
+
+def shown(comparison):
+    return {each.question.name: each for each in answered(comparison) if each.question.name in NAMES}
+
+
+def test_the_sentences_are_those_of_the_tables():
+    counts = logs.exact(logs.probability_log(2000))
+    comparison = compared(counts)
+    found = shown(comparison)
+    assert set(found) == set(NAMES)
+    alarms, brier = found["probabilities"].sentences
+    best = comparison.answer["model"][0]
+    counts = counts.filter(model=best)
+    for adjusted in (False, True):
+        curve = nf.calibration_curve(counts, prevalence=0.01, adjusted=adjusted)
+        mixed = curve.filter(pl.col("observed").is_between(0, 1, closed="none"))
+        row = mixed.sort((pl.col("predicted") - 0.8).abs()).row(0, named=True)
+        told = (
+            f"about {row['predicted']:.2g} are positive in {row['observed']:.2g} of cases "
+            f"(95 %: {row['lower']:.2g} to {row['upper']:.2g})"
+        )
+        assert told in alarms
+    values = [
+        nf.proper_scores(counts, prevalence=0.01, metrics="brier", adjusted=adjusted)["value"].item()
+        for adjusted in (False, True)
+    ]
+    assert brier == (
+        f"Its Brier score is {values[0]:.3g}, and that of always saying 0.01 is 0.0099; adjusted it is "
+        f"{values[1]:.3g}."
+    )
+    charts = report_charts(comparison)
+    assert charts["calibration"].to_dict()["title"]["text"] == "Calibration at prevalence η = 0.01"
+    assert charts["decision_curve"].to_dict()["title"]["text"] == "Decision curve at prevalence η = 0.01"
+
+
+def test_at_the_prevalence_of_the_log_nothing_is_adjusted():
+    log = logs.probability_log(800)
+    lines = shown(compared(logs.exact(log), log["label"].mean()))["probabilities"].sentences
+    assert not any("adjusted" in line for line in lines)
+
+
+def test_the_page_has_what_its_slider_needs():
+    """The mean score of a block at any prevalence follows from those of its positives and negatives."""
+    counts = logs.exact(logs.probability_log(800))
+    table = shown(compared(counts))["calibration"].table
+    for eta in (0.001, 0.4):
+        expected = nf.calibration_curve(counts, prevalence=eta).sort("model", "score_lower")
+        right = table["share"] * table["observed"] * eta / 0.01
+        wrong = table["share"] * (1 - table["observed"]) * (1 - eta) / 0.99
+        mean = (right * table["mean_of_positives"] + wrong * table["mean_of_negatives"]) / (right + wrong)
+        assert mean.to_list() == pytest.approx(expected["predicted"].to_list(), rel=1e-9)
+        assert (right / (right + wrong)).to_list() == pytest.approx(expected["observed"].to_list(), rel=1e-9)
+
+
+def test_units_have_no_bounds_of_rows():
+    log = logs.probability_log(900).with_columns(bucket=pl.int_range(pl.len()) % 30)
+    found = shown(compared(logs.exact(log)))
+    assert found["calibration"].table["lower"].null_count() == len(found["calibration"].table) > 0
+    assert not any("95 %" in line for line in found["probabilities"].sentences)
+
+
+@pytest.mark.parametrize(
+    ("move", "thresholds", "asked"),
+    [
+        (lambda s: s, "exact", True),
+        (lambda s: s, nf.uniform_thresholds(101), True),
+        (lambda s: s * 2, "exact", False),
+        (lambda s: s - 0.5, "exact", False),
+        (lambda s: s - 0.5, nf.uniform_thresholds(101), False),
+        (lambda s: (s / (1 - s)).log(), nf.logit_thresholds(101), False),
+        (lambda s: s * 2, [0.0, 0.5, 1.0], False),
+        (lambda s: s, [0.5], False),
+        (lambda s: s, [0.0, 0.5, 1.001], True),
+        # Of rows beyond the last thresholds counts tell nothing, unless there are few.
+        (lambda s: s.clip(0.2, 0.8), [0.1, 0.5, 0.9], True),
+    ],
+)
+def test_it_is_asked_only_of_scores_that_are_probabilities(move, thresholds, asked):
+    log = logs.probability_log(500).with_columns(move(pl.col("score")).alias("score"))
+    with warnings.catch_warnings():
+        # What is wrong here is that the scores are no probabilities.
+        warnings.simplefilter("ignore", nf.OutsideGridWarning)
+        counts = nf.count_confusion(log, thresholds=thresholds)
+        comparison = compared(counts)
+    assert are_probabilities(counts) is asked
+    assert set(shown(comparison)) == (set(NAMES) if asked else set())
