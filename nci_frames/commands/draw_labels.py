@@ -6,7 +6,7 @@ from typing import Any, cast
 import click
 
 from nci_frames.commands.ending import Command, tell
-from nci_frames.options.labelling import by_model_option
+from nci_frames.options.labelling import by_model_option, units_option
 from nci_frames.options.logs import column_options
 
 
@@ -15,6 +15,7 @@ from nci_frames.options.logs import column_options
 @click.argument("plan")
 @click.option("--seed", type=int, default=0, show_default=True, help="Fixes which rows are drawn.")
 @by_model_option
+@units_option
 @click.option(
     "--out",
     "-o",
@@ -24,7 +25,9 @@ from nci_frames.options.logs import column_options
     help="File for the rows, .csv or .parquet.",
 )
 @column_options("model", "score", "scores", "unit", "on_invalid")
-def draw_labels(log: str, plan: str, seed: int, by_model: str | None, out: Path, **columns: Any) -> None:
+def draw_labels(
+    log: str, plan: str, seed: int, by_model: str | None, units: bool, out: Path, **columns: Any
+) -> None:
     """Draw the rows of LOG that PLAN says to label, with their weights.
 
     Whoever labels them adds a column "label". Then a report takes the file with --weight weight.
@@ -38,5 +41,5 @@ def draw_labels(log: str, plan: str, seed: int, by_model: str | None, out: Path,
     from nci_frames.jobs.labelling import drawn_file
 
     scan = scan_predictions(log, label=None, **cast("Any", columns))
-    rows = drawn_file(scan, plan, out, seed=seed, model=by_model)
+    rows = drawn_file(scan, plan, out, seed=seed, model=by_model, units=units)
     tell(f"{rows:,} rows to label: {out}")

@@ -7,7 +7,7 @@ import click
 
 from nci_frames.commands.ending import Command
 from nci_frames.options.kinds import ROWS, number
-from nci_frames.options.labelling import THRESHOLD, by_model_option, compare_option
+from nci_frames.options.labelling import THRESHOLD, by_model_option, compare_option, units_option
 from nci_frames.options.logs import column_options
 
 _SHARE = number("between 0 and 1", least=0, most=1, open_ends=True)
@@ -24,6 +24,7 @@ _SHARE = number("between 0 and 1", least=0, most=1, open_ends=True)
 @click.option("--prevalence", "-p", type=_SHARE, help="Expected share of positives, with --pilot.")
 @compare_option
 @by_model_option
+@units_option
 @click.option("--level", type=_SHARE, default=0.95, show_default=True, help="Confidence of the intervals.")
 @click.option(
     "--out",

@@ -47,6 +47,22 @@ def flagged_units(scan: Scan, limits: Mapping[str, float]) -> pl.LazyFrame:
     )
 
 
+def best_scores(scan: Scan, model: object) -> pl.LazyFrame:
+    """Return the units that a model scored, each with its highest score."""
+    scan.need_unit()
+    mine = predictions_of(scan).filter(pl.col("model").eq_missing(pl.lit(model, pl.String)))
+    return mine.group_by("unit").agg(pl.col("score").max())
+
+
+def need_units(units: pl.Series, where: str) -> None:
+    """Raise InvalidRowsError if a row belongs to no unit."""
+    if units.null_count():
+        hint = "draw rows, not whole units, or give each row without a unit a name of its own"
+        raise InvalidRowsError(
+            "a row belongs to no unit, so that it cannot be drawn with one", where=where, hint=hint
+        )
+
+
 def count_flags(scan: Scan, limits: Mapping[str, float]) -> pl.DataFrame:
     """Count the units of each stratum: ``stratum``, ``units``, the mean ``score``, and its ends.
 

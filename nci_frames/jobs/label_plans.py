@@ -13,7 +13,7 @@ from nci_frames.base.errors import ParameterError
 from nci_frames.base.messages import Option, listed
 from nci_frames.base.typing import Floats
 from nci_frames.counting.count import count_confusion, tally_scan
-from nci_frames.counting.flags import FLAGGED, count_flags
+from nci_frames.counting.flags import FLAGGED, best_scores, count_flags, need_units
 from nci_frames.counting.logs.opening import Predictions
 from nci_frames.counting.logs.reading import Scan
 from nci_frames.counting.logs.scan import scan_of_rows
@@ -60,6 +60,7 @@ class Asked:
     prevalence: float | None
     compare: tuple[str, str] | None
     model: str | None
+    units: bool = False
 
     def plan(self, counted: Counted, budget: int) -> Plan:
         """Plan so many labels."""
@@ -81,6 +82,13 @@ class Asked:
         self._check()
         is_frame = isinstance(scored, pl.DataFrame | pl.LazyFrame)
         known = is_frame and {"above", "below"} <= set(scored.collect_schema().names())  # type: ignore[union-attr]
+        if known:
+            schema = scored.collect_schema()  # type: ignore[union-attr]
+            if "weight" in schema or not schema["above"].is_integer():
+                raise _weighted("the score counts")
+        if self.units and (known or self.compare is not None):
+            msg = "whole units are those of rows; a comparison counts units anyway"
+            raise ParameterError(msg, hint=f"omit {Option('units')}, or give the rows")
         if self.compare is not None:
             if known:
                 msg = "score counts do not tell which of two models flags a row"
@@ -111,7 +119,7 @@ class Asked:
         law = None if known is None else Pilot.of_scores(known, model)
         if isinstance(scored, Scan):
             at = self._grid(known, law, model)
-            tally = tally_scan(scored, thresholds=at, by=[])
+            tally = tally_scan(_whole_units(scored, model) if self.units else scored, thresholds=at, by=[])
             for warning in tally.warnings:
                 warnings.warn(warning, stacklevel=5)
             scored = tally.counts
@@ -211,12 +219,23 @@ class Asked:
         return {model: float(given[model]) for model in models}
 
 
+def _whole_units(scan: Scan, model: object) -> Scan:
+    """Return the scan of a row for each unit, with its highest score."""
+    found = best_scores(scan, model).collect(engine="streaming")
+    need_units(found["unit"], scan.source.where)
+    return scan_of_rows(found.select("score", model=pl.lit(model, pl.String)))
+
+
 def _unweighted(scored: Predictions) -> Scan:
     scan = scan_of_rows(scored)
     if scan.weighted:
-        msg = "rows that have weights are a sample already: a plan is for all rows"
-        raise ParameterError(msg, where=scan.source.where, hint=f"omit {Option('weight')}")
+        raise _weighted(scan.source.where)
     return scan
+
+
+def _weighted(where: str) -> ParameterError:
+    msg = "rows that have weights are a sample already: a plan is for all rows"
+    return ParameterError(msg, where=where, hint=f"omit {Option('weight')}")
 
 
 @checked

@@ -34,6 +34,7 @@ def plan_labels(
     prevalence: float | None = None,
     compare: tuple[str, str] | None = None,
     model: str | None = None,
+    units: bool = False,
 ) -> pl.DataFrame:
     """Plan which rows of a log to label, so that the interval of a metric is as narrow as the budget allows.
 
@@ -73,6 +74,9 @@ def plan_labels(
         that one of the two flags tell them apart. Then *scored* are rows with ``unit``.
     model
         The model whose scores are planned by, if *scored* has several.
+    units
+        Whether units (users, hosts, patients) are labelled whole: the range of a unit is that of its highest
+        score, and rows and labels count units. ``draw_labels(..., units=True)`` draws their rows.
 
     Returns
     -------
@@ -127,7 +131,7 @@ def plan_labels(
     >>> plan["labels"].sum()
     1000
     """
-    asked = Asked(metric, threshold, alerts, beta, pilot, prevalence, compare, model)
+    asked = Asked(metric, threshold, alerts, beta, pilot, prevalence, compare, model, units)
     return asked.plan(asked.counted(scored), budget).table()
 
 
@@ -145,13 +149,14 @@ def expected_half_widths(
     prevalence: float | None = None,
     compare: tuple[str, str] | None = None,
     model: str | None = None,
+    units: bool = False,
     level: float = 0.95,
 ) -> pl.DataFrame:
     """Say how narrow an interval to expect of ``plan_labels``, of a uniform sample, and of twice the budget.
 
     Parameters
     ----------
-    scored, budget, metric, threshold, alerts, beta, pilot, prevalence, compare, model
+    scored, budget, metric, threshold, alerts, beta, pilot, prevalence, compare, model, units
         As in ``plan_labels``.
     level
         Confidence of the interval, in (0, 1).
@@ -187,7 +192,7 @@ def expected_half_widths(
     [(1000, 0.742, 0.03), (1000, 0.742, 0.957), (2000, 0.742, 0.03)]
     """
     check_level(level)
-    asked = Asked(metric, threshold, alerts, beta, pilot, prevalence, compare, model)
+    asked = Asked(metric, threshold, alerts, beta, pilot, prevalence, compare, model, units)
     counted = asked.counted(scored)
     return asked.plan(counted, budget).expected(asked.plan(counted, 2 * budget), level)
 
@@ -206,7 +211,7 @@ def planned_files(
     return plan.table(), gains
 
 
-def drawn_file(log: pl.LazyFrame, plan: str, out: Path, *, seed: int, model: str | None) -> int:
+def drawn_file(log: pl.LazyFrame, plan: str, out: Path, *, seed: int, **options: Any) -> int:
     """Write the rows that a plan in a file says to label, and return how many they are.
 
     Raises
@@ -223,6 +228,6 @@ def drawn_file(log: pl.LazyFrame, plan: str, out: Path, *, seed: int, model: str
     except pl.exceptions.PolarsError as error:
         msg = "the plan has a column that is no number"
         raise ParameterError(msg, where=repr(plan), found=str(error).splitlines()[0], hint=hint) from error
-    rows = draw_labels(log, read, seed=seed, model=model).collect()
+    rows = draw_labels(log, read, seed=seed, **options).collect()
     save_table(rows, out)
     return len(rows)

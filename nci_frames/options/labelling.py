@@ -36,6 +36,7 @@ compare_option = click.option(
     callback=_two,
     help="Plan for the difference of two models that scored the same --unit.",
 )
+units_option = click.option("--units", is_flag=True, help="Label whole units, whose column --unit names.")
 by_model_option = click.option(
     "--by-model", help="Model whose scores are planned by, if the log has several."
 )

@@ -61,6 +61,12 @@ def test_a_pilot_serves_by_its_rates_alone():
     plan = nf.plan_labels(log, pilot=pilot, **asked)
     others = pilot.with_columns(pl.col("fp", "tn") * 50)
     assert nf.plan_labels(log, pilot=others, **asked).equals(plan)
+    # Nor does it matter that its negatives are a sample, with weights.
+    weighted = pl.concat([
+        pilot.with_columns(pl.col("fp", "tn") * 0, weight=pl.lit(1.0)),
+        pilot.with_columns(pl.col("tp", "fn") * 0, weight=pl.lit(20.0)),
+    ])  # fmt: skip
+    assert nf.plan_labels(log, pilot=weighted, **asked).equals(plan)
 
 
 def test_probabilities_need_no_pilot():
@@ -141,6 +147,9 @@ def test_frames_of_another_kind_are_refused():
     asked = {"budget": 100, "metric": "recall", "threshold": 2.5, "pilot": pilot_counts()}
     with pytest.raises(ParameterError, match="weights"):
         nf.plan_labels(log.with_columns(weight=pl.lit(2.0)), **asked)
+    scan = nf.scan_predictions(log.with_columns(weight=pl.lit(2.5)), label=None, weight="weight")
+    with pytest.raises(ParameterError, match="weights"):
+        nf.plan_labels(nf.count_scores(scan, thresholds=[2.5]), **asked)
     with pytest.raises(SchemaError, match="score"):
         nf.plan_labels(log.drop("score"), **asked)
     counts = nf.count_scores(log.drop("truth"), thresholds=[0.0])

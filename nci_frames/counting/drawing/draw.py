@@ -1,6 +1,6 @@
 """What is drawn from which rows."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -8,6 +8,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from nci_frames.base.errors import ParameterError
+from nci_frames.base.messages import listed
 from nci_frames.counting.logs.reading import Scan
 from nci_frames.counting.logs.rows import REASON
 
@@ -26,6 +27,8 @@ class Draw:
     plan: pl.DataFrame
     seed: int
     model: str | None
+    #: Whether all rows of a unit are drawn together.
+    whole_units: bool
 
     def batches(self, rows_by_code: dict[int, int], columns: list[str]) -> Iterator[pl.DataFrame]:
         """Read some columns of the valid rows; count all rows by the code of their validity."""
@@ -43,6 +46,23 @@ class Draw:
             found = f"{counted[place]:,} rows in range {place}, and {planned[place]:,} in the plan"
             hint = "plan again, for the log to draw from, with its scan and model"
             raise ParameterError(msg, where=self.scan.source.where, found=found, hint=hint)
+
+    def the_model(self, models: Iterable[object]) -> object:
+        """Return the model whose scores were planned by, of those that the log has.
+
+        Raises
+        ------
+        ParameterError
+            If there are several, and none of them is named.
+        """
+        there = list(models)
+        if self.model is not None:
+            return self.model
+        if len(there) > 1:
+            msg = "the log has several models: say by whose scores it was planned"
+            hint = "model=... in Python, --by-model on the command line"
+            raise ParameterError(msg, found=listed(map(repr, there), 20), hint=hint)
+        return there[0]
 
     def stream(self, stratum: int) -> np.random.Generator:
         """Return the random stream of a stratum."""

@@ -33,6 +33,7 @@ def draw_labels(
     *,
     seed: int = 0,
     model: str | None = None,
+    units: bool = False,
 ) -> pl.LazyFrame:
     """Draw the rows that a plan says to label.
 
@@ -48,6 +49,9 @@ def draw_labels(
         order these are.
     model
         The model whose scores were planned by, if the log has several.
+    units
+        Whether the plan is of whole units, ``plan_labels(..., units=True)``: all rows of a drawn unit are
+        drawn, under every model.
 
     Returns
     -------
@@ -98,7 +102,7 @@ def draw_labels(
     if scan.source.elsewhere is not None:
         raise scan.source.elsewhere.refusal()
     rows = _whole(scan)
-    draw = Draw(scan, rows, strata, seed, model)
+    draw = Draw(scan, rows, strata, seed, model, units or "flagged_by" in strata.columns)
     schema = rows.drop(REASON).collect_schema() | _ADDED
     return register_io_source(
         functools.partial(_read, draw), schema=schema, explain_name=f"labels drawn from {scan.source.where}"
@@ -151,7 +155,7 @@ def _read(
 ) -> Iterator[pl.DataFrame]:
     """Yield the drawn rows; Polars calls this when a plan is run."""
     told: dict[int, int] = {}
-    drawn = drawn_units(draw, told) if "flagged_by" in draw.plan.columns else drawn_rows(draw, told)
+    drawn = drawn_units(draw, told) if draw.whole_units else drawn_rows(draw, told)
     dropped = draw.scan.dropped(told)
     for warning in (*draw.scan.source.warnings, *([dropped] if dropped else [])):
         warnings.warn(warning, stacklevel=2)

@@ -15,8 +15,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from nci_frames.base.errors import ParameterError, SourceError
-from nci_frames.base.messages import listed
+from nci_frames.base.errors import SourceError
 from nci_frames.counting.drawing.draw import Draw, Rows
 from nci_frames.counting.logs.row_hashes import hash_rows, is_quick
 from nci_frames.counting.logs.rows import REASON
@@ -122,18 +121,9 @@ class _Cells:
         lower = self.draw.plan["score_lower"].to_numpy()
         models: set[object] = set()
         for batch in self.draw.batches(told, columns):
-            rows = batch
-            if self.draw.model is not None:
-                rows = batch.filter(pl.col("model") == self.draw.model)
-            else:
-                models.update(batch["model"].unique())
-                if len(models) > 1:
-                    msg = "the log has several models: say by whose scores it was planned"
-                    raise ParameterError(
-                        msg,
-                        found=listed(map(repr, models), 20),
-                        hint="model=... in Python, --by-model on the command line",
-                    )
+            models.update(batch["model"].unique())
+            model = self.draw.the_model(models) if models else None
+            rows = batch.filter(pl.col("model").eq_missing(pl.lit(model, pl.String)))
             score = rows["score"].to_numpy()
             # Compared in the precision of the score, as everywhere.
             stratum = np.searchsorted(lower.astype(score.dtype), score, side="right") - 1

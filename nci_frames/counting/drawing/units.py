@@ -1,46 +1,67 @@
-"""Units of strata of decisions, drawn in bounded memory, with their rows under both models.
+"""Whole units, by their decisions or their highest scores, drawn in bounded memory.
 
 Each unit has a place in a random order: a hash of its name and of the seed. The first ones of each stratum
 are drawn.
 """
 
+from collections.abc import Iterator
+
 import numpy as np
 import polars as pl
 
 from nci_frames.base.errors import ParameterError
-from nci_frames.counting.drawing.draw import BATCH_ROWS, Draw
-from nci_frames.counting.flags import flagged_units
+from nci_frames.counting.drawing.draw import BATCH_ROWS, Draw, Rows
+from nci_frames.counting.flags import best_scores, flagged_units, need_units
 from nci_frames.counting.logs.row_hashes import hash_rows, mixed
 from nci_frames.counting.logs.rows import REASON
 
 
 def drawn_units(draw: Draw, told: dict[int, int]) -> pl.DataFrame:
-    """Return the rows of the units that are drawn, under both models."""
-    one = draw.plan.row(0, named=True)
-    limits = {one["model_a"]: one["threshold_a"], one["model_b"]: one["threshold_b"]}
-    names = ["both", one["model_a"], one["model_b"], "none"]
-    place = {names.index(name): k for k, name in enumerate(draw.plan["flagged_by"])}
+    """Return the rows of the units that are drawn: of a comparison, those of both models."""
+    paired = "flagged_by" in draw.plan.columns
     labels = draw.plan["labels"].to_list()
     best = pl.DataFrame()
     counted = np.zeros(len(draw.plan), np.int64)
     salt = mixed(np.array([draw.seed], np.uint64))
-    units = flagged_units(draw.scan, limits).select("unit", "stratum", "paired")
     with draw.scan.source.reading():
-        for batch in units.collect_batches(chunk_size=BATCH_ROWS, maintain_order=False):
-            stratum = batch["stratum"].replace_strict(place, default=-1, return_dtype=pl.Int64)
-            if not batch["paired"].all() or stratum.min() == -1:
-                msg = "the plan is that of another log: its units are flagged by others"
-                raise ParameterError(msg, where=draw.scan.source.where, hint="plan again, for this log")
-            counted += np.bincount(stratum.to_numpy(), minlength=len(labels))
-            order = mixed(hash_rows(batch.select("unit")) ^ salt)
-            mine = batch.select("unit").with_columns(stratum, pl.Series("__order", order))
+        for units, stratum in _paired(draw) if paired else _ranged(draw):
+            counted += np.bincount(stratum, minlength=len(labels))
+            order = mixed(hash_rows(units) ^ salt)
+            mine = units.with_columns(pl.Series("stratum", stratum), pl.Series("__order", order))
             best = _first(pl.concat([best, mine] if len(best) else [mine]), labels)
     draw.need_rows(counted)
-    of_two = pl.col("model").is_in(list(limits))
+    two = draw.plan.select("model_a", "model_b").row(0) if paired else ()
+    wanted = pl.col("model").is_in(two) if paired else pl.lit(value=True)
     columns = [name for name in draw.rows.collect_schema() if name != REASON]
-    kept = [rows.filter(of_two).join(best, on="unit", how="inner") for rows in draw.batches(told, columns)]
-    drawn = pl.concat(kept).sort("stratum", "__order", "unit", "model")
+    kept = [rows.filter(wanted).join(best, on="unit", how="inner") for rows in draw.batches(told, columns)]
+    drawn = pl.concat(kept).sort("stratum", "__order", "unit", "model", maintain_order=True)
     return drawn.drop("__order")
+
+
+def _paired(draw: Draw) -> Iterator[tuple[pl.DataFrame, Rows]]:
+    """Yield units, and by which of two models each is flagged."""
+    one = draw.plan.row(0, named=True)
+    limits = {one["model_a"]: one["threshold_a"], one["model_b"]: one["threshold_b"]}
+    names = ["both", one["model_a"], one["model_b"], "none"]
+    place = {names.index(name): k for k, name in enumerate(draw.plan["flagged_by"])}
+    units = flagged_units(draw.scan, limits).select("unit", "stratum", "paired")
+    for batch in units.collect_batches(chunk_size=BATCH_ROWS, maintain_order=False):
+        stratum = batch["stratum"].replace_strict(place, default=-1, return_dtype=pl.Int64)
+        if not batch["paired"].all() or stratum.min() == -1:
+            msg = "the plan is that of another log: its units are flagged by others"
+            raise ParameterError(msg, where=draw.scan.source.where, hint="plan again, for this log")
+        yield batch.select("unit"), stratum.to_numpy()
+
+
+def _ranged(draw: Draw) -> Iterator[tuple[pl.DataFrame, Rows]]:
+    """Yield units, and the range of the highest score of each."""
+    lower = draw.plan["score_lower"].to_numpy()
+    models = draw.scan.raw.select(pl.col("model").unique()).collect(engine="streaming")["model"].to_list()
+    model = draw.the_model(models)
+    for batch in best_scores(draw.scan, model).collect_batches(chunk_size=BATCH_ROWS, maintain_order=False):
+        need_units(batch["unit"], draw.scan.source.where)
+        score = batch["score"].to_numpy()
+        yield batch.select("unit"), np.searchsorted(lower.astype(score.dtype), score, side="right") - 1
 
 
 def _first(units: pl.DataFrame, labels: list[int]) -> pl.DataFrame:

@@ -38,12 +38,13 @@ class Pilot:
         SchemaError
             If they are no counts frame.
         """
-        frame = collect(counts, COUNTS)
+        frame = collect(counts, COUNTS, strata=True)
         mine = frame.filter(pl.col("model").eq_missing(pl.lit(model)))
         if mine.is_empty():
             known = listed(map(repr, frame["model"].unique().sort().to_list()), 20)
             raise ParameterError(f"the pilot has no model {model!r}", found=f"models {known}")
-        keys = COUNTS.keys(mine.columns)
+        # Rates of a sample with weights are those of the sums.
+        keys = [*COUNTS.keys(mine.columns), *({"weight"} & set(mine.columns))]
         rates = compute_rates(pooled_counts(mine, over=keys) if keys else mine)
         hull = roc_convex_hull(rates)
         if hull.is_empty():

@@ -119,9 +119,9 @@ def test_weights_make_estimates_without_bias(engine):
     for seed in range(25):
         drawn = nf.draw_labels(log, plan, seed=seed).collect(engine=engine)
         labelled = nf.scan_predictions(drawn.rename({"truth": "label"}), weight="weight")
-        found.append(
-            nf.count_confusion(labelled, thresholds=[1.5]).select(pl.col("tp", "fn", "fp").sum()).row(0)
-        )
+        counts = nf.count_confusion(labelled, thresholds=[1.5])
+        weighted = pl.col("tp", "fn", "fp") * pl.col("weight")
+        found.append(counts.select(weighted.sum()).row(0))
     above = log["score"] >= 1.5
     positives, true = truth.sum(), (truth & above.to_numpy()).sum()
     sums = np.array(found)
@@ -163,6 +163,33 @@ def test_a_comparison_draws_both_models_of_a_unit(tmp_path):
     log.sample(fraction=1, shuffle=True, seed=3).write_parquet(tmp_path / "log.parquet")
     scan = nf.scan_predictions(tmp_path / "log.parquet", label=None, unit="unit")
     assert_frame_equal(nf.draw_labels(scan, plan, seed=3).collect(), drawn)
+
+
+def test_units_are_drawn_whole():
+    rng = np.random.default_rng(6)
+    log = pl.DataFrame({"model": "a", "unit": rng.integers(0, 700, 4000), "score": rng.beta(0.3, 5, 4000)})
+    asked = {"budget": 60, "metric": "recall", "threshold": 0.4}
+    plan = nf.plan_labels(log, units=True, **asked)
+    assert plan["rows"].sum() == log["unit"].n_unique()
+    drawn = nf.draw_labels(log, plan, units=True, seed=1).collect()
+    units = drawn.group_by("unit").agg(pl.len(), pl.col("stratum").unique(), best=pl.col("score").max())
+    assert len(units) == 60
+    every = log.group_by("unit").len().join(units, on="unit")
+    assert every["len"].equals(every["len_right"], check_names=False)
+    lower = plan["score_lower"].to_numpy()
+    assert (np.searchsorted(lower, units["best"], "right") - 1).tolist() == units[
+        "stratum"
+    ].explode().to_list()
+    assert_frame_equal(
+        nf.draw_labels(log.reverse(), plan, units=True, seed=1).collect(), drawn, check_row_order=False
+    )
+    with pytest.raises(nf.ParameterError, match="another log"):
+        nf.draw_labels(log, plan).collect()
+    anonymous = log.with_columns(unit=pl.when(pl.col("unit") > 0).then("unit"))
+    with pytest.raises(nf.InvalidRowsError, match="no unit"):
+        nf.plan_labels(anonymous, units=True, **asked)
+    with pytest.raises(nf.SchemaError, match="unit"):
+        nf.plan_labels(log.drop("unit"), units=True, **asked)
 
 
 def test_a_log_with_a_column_for_each_model():
