@@ -117,3 +117,20 @@ ESTIMATED_PRIORS = FrameSchema(
     flag("supported", "whether there is an estimate"),
     text("reason", "why there is no estimate", "there is one"),
 )
+_UNTESTED = "reason says why"
+CLASS_COMPARISONS = FrameSchema(
+    "class comparisons",
+    "compare_class_models(class_counts, metric=..., priors=...)",
+    text("scenario", "name of the mix of classes"),
+    METRIC,
+    text("model_a", "the first model", "a model of its own"),
+    text("model_b", "the second one"),
+    number("difference", "the value of model_a less that of model_b", "undefined"),
+    number("lower", "lower bound of the difference", _UNTESTED),
+    number("upper", "upper bound of the difference", _UNTESTED),
+    share("p_value", "of the difference being 0, this pair alone", _UNTESTED),
+    share("adjusted", "Holm's, over all pairs of the mix", _UNTESTED),
+    flag("distinguishable", "whether the models differ: adjusted is below 1 - level", _UNTESTED),
+    flag("supported", "whether the log can tell"),
+    text("reason", "why it cannot", "it can"),
+)

@@ -127,6 +127,8 @@ def calls() -> dict[str, Call]:
     place = pl.int_range(pl.len()) % 7 / 10
     scored = class_log().select("model", "label", a=place, b=0.9 - place, c=pl.lit(0.1))
     scored = nf.scan_classes(scored, scores={"ant": "a", "bee": "b", "cat": "c"}).collect()
+    units = class_log().with_columns(unit=pl.int_range(pl.len()) % 120)
+    in_buckets = nf.count_classes(nf.unit_buckets(units, buckets=24))
     ends: dict[str, Any] = {"start": "uniform", "end": "observed"}
     logistic = rows.drop("unit", "fold").with_columns(score=1 / (1 + (-pl.col("score")).exp()))
     chances = nf.count_confusion(logistic, thresholds=[0.1, 0.3, 0.5, 0.9])
@@ -147,6 +149,7 @@ def calls() -> dict[str, Call]:
         Call("estimate_class_priors", (classes, decided), {}, "reference"),
         Call("count_class_scores", (scored,), {"of": "ant", "thresholds": [0.2, 0.5]}, "predictions"),
         Call("counts_at_mix", (nf.count_class_scores(scored, of="ant"),), {"priors": "uniform"}, "by class"),
+        Call("compare_class_models", (in_buckets,), {"metric": "mcc", "priors": "uniform"}, "classes"),
         Call("auto_thresholds"),
         Call("logit_thresholds", (), {"n": 5}),
         Call("uniform_thresholds", (), {"n": 5}),

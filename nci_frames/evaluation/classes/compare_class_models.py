@@ -1,0 +1,174 @@
+"""Class counts by buckets of units -> which models differ at a mix: they decided about the same units."""
+
+import itertools
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from nci_frames.base.arguments import beta_value, check_level
+from nci_frames.base.errors import ParameterError
+from nci_frames.base.typing import Floats
+from nci_frames.counts.class_counts import Priors
+from nci_frames.evaluation.classes.class_log import ClassLog, check_buckets
+from nci_frames.evaluation.classes.intervals import Setting, influences, stratum_sums
+from nci_frames.evaluation.classes.project_classes import (
+    LEAST_ROWS,
+    classes_of,
+    cost_table,
+    logs_and_priors,
+    mixes_of,
+)
+from nci_frames.evaluation.classes.values import rates_of
+from nci_frames.evaluation.metrics.classes import OF_EACH_CLASS, class_metric
+from nci_frames.evaluation.significance.corrections import holm
+from nci_frames.schemas import CLASS_COMPARISONS
+from nci_frames.schemas.checked import checked
+
+
+@checked
+def compare_class_models(
+    class_counts: pl.DataFrame | pl.LazyFrame,
+    /,
+    *,
+    metric: str,
+    priors: Priors,
+    beta: float = 1.0,
+    cost: Mapping[Any, Any] | None = None,
+    level: float = 0.95,
+) -> pl.DataFrame:
+    """Test, for every two models, whether they differ by a metric of all classes at a mix.
+
+    Parameters
+    ----------
+    class_counts
+        Class counts of a labelled log with the key ``bucket`` of ``unit_buckets``: the models decided about
+        the same units, and a bucket holds the rows of its units under every model.
+    metric
+        A metric of all classes, as in ``project_classes``.
+    priors, beta, cost
+        As in ``project_classes``.
+    level
+        Confidence of the interval; models are told apart if the adjusted p-value is below 1 - level.
+
+    Returns
+    -------
+    A row per scenario, two models and other keys, sorted:
+
+    %(columns of class comparisons)s
+
+    Keys are those of *class_counts*, without ``bucket``.
+
+    Raises
+    ------
+    ParameterError
+        If there is no key ``bucket``, or fewer than 20 of them; if rows are sums of many weights; if the
+        metric is one of each class, or another option is out of range.
+    UnknownMetricError
+        If there is no such metric.
+    SchemaError
+        If *class_counts* are no counts of a labelled log.
+
+    Notes
+    -----
+    The difference varies as the sum over buckets of what their rows add to it, by the slopes of the metric;
+    what both models decide alike cancels. The distribution is Student's t with one degree of freedom less
+    than there are buckets. p-values are adjusted by Holm's method over all pairs of models of a mix.
+
+    References
+    ----------
+    Efron and Tibshirani (1993), doi:10.1201/9780429246593; Holm (1979), https://www.jstor.org/stable/4615733.
+
+    Examples
+    --------
+    >>> import nci_frames as nf
+    >>> import polars as pl
+    >>> label = [0, 1, 2, 1] * 50
+    >>> log = pl.DataFrame({"unit": range(200), "label": label, "good": label, "poor": [0, 1, 1, 1] * 50})
+    >>> scan = nf.scan_classes(log, decision={"good": "good", "poor": "poor"}, unit="unit")
+    >>> counts = nf.count_classes(nf.unit_buckets(scan, buckets=50))
+    >>> found = nf.compare_class_models(counts, metric="accuracy", priors={0: 0.1, 1: 0.8, 2: 0.1})
+    >>> found.select("model_a", "model_b", pl.col("difference").round(3)).row(0)
+    ('good', 'poor', 0.1)
+    """
+    check_level(level)
+    known = class_metric(metric)
+    if known.name in OF_EACH_CLASS:
+        raise ParameterError(
+            f"the metric {known.name!r} is one of each class", hint="take one of all classes"
+        )
+    beta = beta_value(beta)
+    logs, given = logs_and_priors(class_counts, priors)
+    if not all(log.in_buckets for log in logs.logs):
+        hint = "count by unit_buckets(predictions), so that the rows of a unit are compared"
+        raise ParameterError("models are compared on the same units", found="no key 'bucket'", hint=hint)
+    if not logs.whole:
+        raise ParameterError("models are compared by rows", found="sums of more than 1,000 weights")
+    check_buckets(logs)
+    classes = classes_of(logs, given)
+    costs = cost_table(cost, logs, needed=known.name == "expected_cost")
+    keys = [key for key in logs.keys if key not in ("model", "scenario")]
+    groups: dict[tuple[Any, ...], list[tuple[ClassLog, Setting]]] = {}
+    for log in logs.logs:
+        for scenario, shares in mixes_of(log, given, classes):
+            place = (*(log.group[key] for key in keys), scenario)
+            groups.setdefault(place, []).append((log, Setting(shares, classes, beta, costs)))
+    rows = [
+        dict(zip((*keys, "scenario"), place, strict=True)) | row
+        for place, models in groups.items()
+        for row in _pairs(known.name, models, level)
+    ]
+    schema = {key: logs.keys[key] for key in keys} | CLASS_COMPARISONS.dtypes()
+    table = pl.DataFrame(rows, schema=schema).with_columns(pl.lit(known.name).alias("metric"))
+    return CLASS_COMPARISONS.finish(table.sort([*keys, "scenario", "model_a", "model_b"]))
+
+
+def _pairs(metric: str, models: list[tuple[ClassLog, Setting]], level: float) -> list[dict[str, Any]]:
+    """Return a row for every two models of one mix."""
+    from scipy.special import stdtr, stdtrit  # noqa: PLC0415  (SciPy is slow to import, and seldom needed)
+
+    found: list[tuple[float, Floats, str | None]] = []
+    for log, setting in models:
+        rates = rates_of(log.total)
+        moved = stratum_sums(log, influences(log, metric, setting, rates))[0]
+        found.append((float(setting.value(metric, rates)[0]), moved, _why_not(log, setting)))
+    rows = []
+    for (one, (log_a, _)), (other, (log_b, _)) in itertools.combinations(enumerate(models), 2):
+        (value_a, moved_a, why_a), (value_b, moved_b, why_b) = found[one], found[other]
+        buckets = len(moved_a)
+        error = float(np.sqrt(np.var(moved_a - moved_b, ddof=1) * buckets))
+        difference, reason = value_a - value_b, why_a or why_b
+        if np.isnan(difference):
+            reason = reason or "the metric is undefined for one of the models"
+        tested = reason is None
+        half = float(stdtrit(buckets - 1, (1 + level) / 2)) * error
+        equal = error == 0 and abs(difference) < 1e-12
+        p_value = 1.0 if equal else 2 * float(stdtr(buckets - 1, -abs(difference) / error)) if error else 0.0
+        rows.append(
+            {
+                "model_a": log_a.group["model"],
+                "model_b": log_b.group["model"],
+                "difference": None if np.isnan(difference) else difference,
+                "lower": difference - half if tested else None,
+                "upper": difference + half if tested else None,
+                "p_value": p_value if tested else None,
+                "supported": tested,
+                "reason": reason,
+            }
+        )
+    adjusted = holm(np.array([np.nan if row["p_value"] is None else row["p_value"] for row in rows]))
+    for row, value in zip(rows, adjusted.tolist(), strict=True):
+        row["adjusted"] = value if row["supported"] else None
+        row["distinguishable"] = value < 1 - level if row["supported"] else None
+    return rows
+
+
+def _why_not(log: ClassLog, setting: Setting) -> str | None:
+    """Say why the log of a model cannot tell; None if it can."""
+    few = (setting.priors > 0) & (log.independent < LEAST_ROWS)
+    return (
+        f"a class of the mix has fewer than {LEAST_ROWS} rows, or buckets of equal size"
+        if few.any()
+        else None
+    )

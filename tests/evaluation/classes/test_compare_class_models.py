@@ -1,0 +1,88 @@
+"""Two models on the same units: what they decide alike cancels, and equal models are seldom told apart."""
+
+import numpy as np
+import polars as pl
+import pytest
+from scipy.stats import ttest_1samp
+
+import nci_frames as nf
+
+
+def log_of(rng, units=400, right=(0.8, 0.8), alike=0.7):
+    """Labels of three classes, and decisions of two models that err together on some units."""
+    label = rng.integers(0, 3, units)
+    luck = rng.random(units)
+    columns = {}
+    for name, share in zip("ab", right, strict=True):
+        own = np.where(rng.random(units) < alike, luck, rng.random(units))
+        columns[name] = np.where(own < share, label, (label + 1) % 3)
+    return pl.DataFrame({"unit": range(units), "label": label, **columns})
+
+
+def counts_of(log, buckets=400):
+    scan = nf.scan_classes(log, decision={"a": "a", "b": "b"}, unit="unit")
+    return nf.count_classes(nf.unit_buckets(scan, buckets=buckets))
+
+
+def test_accuracy_at_the_observed_mix_is_a_paired_t_test_of_buckets():
+    log = log_of(np.random.default_rng(0), right=(0.85, 0.8))
+    counts = counts_of(log, 40)
+    found = nf.compare_class_models(counts, metric="accuracy", priors="observed").row(0, named=True)
+    right = (
+        counts.filter(pl.col("label") == pl.col("decision"))
+        .group_by("model", "bucket")
+        .agg(pl.col("rows").sum())
+    )
+    a, b = (right.filter(model=name).sort("bucket")["rows"].to_numpy() for name in "ab")
+    expected = ttest_1samp((a - b) / len(log) * len(a), 0)
+    bounds = expected.confidence_interval(0.95)
+    assert found["difference"] == pytest.approx((a - b).sum() / len(log))
+    # The shares of the classes are held fixed, so that buckets with more rows of one count no more.
+    assert found["p_value"] == pytest.approx(expected.pvalue, abs=0.03)
+    assert (found["lower"], found["upper"]) == pytest.approx(tuple(bounds), abs=0.004)
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("metric", ["accuracy", "macro_f_beta"])
+def test_equal_models_are_told_apart_as_often_as_the_level_says(metric):
+    rng = np.random.default_rng(1)
+    mix = {0: 0.1, 1: 0.2, 2: 0.7}
+    told = [
+        nf.compare_class_models(counts_of(log_of(rng, 300), 60), metric=metric, priors=mix)[
+            "distinguishable"
+        ].item()
+        for _ in range(80)
+    ]
+    assert 0.01 < np.mean(told) < 0.09
+    better = counts_of(log_of(rng, 600, (0.9, 0.8)), 60)
+    found = nf.compare_class_models(better, metric=metric, priors=mix).row(0, named=True)
+    assert found["distinguishable"]
+    assert found["lower"] > 0
+
+
+def test_identical_models_do_not_differ_and_scenarios_are_apart():
+    log = log_of(np.random.default_rng(2)).with_columns(b="a")
+    mixes = {"x": {0: 0.5, 1: 0.25, 2: 0.25}, "y": {0: 0.0, 1: 0.5, 2: 0.5}}
+    found = nf.compare_class_models(counts_of(log, 30), metric="mcc", priors=mixes)
+    assert found.select("scenario", "difference", "p_value", "distinguishable").rows() == [
+        ("x", 0.0, 1.0, False),
+        ("y", 0.0, 1.0, False),
+    ]
+
+
+def test_what_cannot_be_compared_is_refused_or_told():
+    log = log_of(np.random.default_rng(3))
+    counts = counts_of(log, 30)
+    options = {"metric": "accuracy", "priors": "uniform"}
+    with pytest.raises(nf.ParameterError, match="same units"):
+        nf.compare_class_models(
+            nf.count_classes(nf.scan_classes(log, decision={"a": "a", "b": "b"})), **options
+        )
+    with pytest.raises(nf.ParameterError, match="too few values of 'bucket'"):
+        nf.compare_class_models(counts_of(log, 5), **options)
+    with pytest.raises(nf.ParameterError, match="one of each class"):
+        nf.compare_class_models(counts, **options | {"metric": "recall"})
+    few = counts.filter((pl.col("label") < 2) | (pl.col("bucket") < 5))
+    told = nf.compare_class_models(few, **options).row(0, named=True)
+    assert (told["supported"], told["lower"], told["distinguishable"]) == (False, None, None)
+    assert told["reason"].startswith("a class of the mix has fewer than 10 rows")
