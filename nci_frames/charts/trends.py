@@ -7,6 +7,7 @@ from nci_frames.charts.parts import canvas, theme
 
 #: The ring around what failed.
 FAILED = "#cf222e"
+_ARRIVALS = {"in time": "circle", "late": "triangle-up", "corrected": "square"}
 _VERDICTS = {"pass": "circle", "undecided": "diamond", "fail": "cross"}
 #: What no picture can hold; drawing it would end the process.
 _CONTROL = r"[\x00-\x1f\x7f-\x9f\u{2028}\u{2029}\u{202a}-\u{202e}\u{2066}-\u{2069}\u{fffe}\u{ffff}]"
@@ -64,3 +65,40 @@ def chart_trend(history: pl.DataFrame) -> alt.LayerChart:
     ]
     config = alt.Config(**theme.config_for(style))
     return alt.LayerChart(layer=layers, width=330, height=160, config=config)
+
+
+def chart_by_date(dated: pl.DataFrame, *, rate: str) -> alt.LayerChart:
+    """Draw a rate of the windows of a job at their dates.
+
+    Parameters
+    ----------
+    dated
+        A row for each window and model: ``window_start``, ``model``, the rates with bounds, ``arrival``.
+    rate
+        "tpr" or "fpr".
+    """
+    rows = dated.select(
+        pl.col("model").fill_null("").str.replace_all(_CONTROL, "\ufffd"),
+        pl.col("window_start").dt.replace_time_zone(None).alias("date"),
+        pl.col("arrival").fill_null("in time"),
+        *(
+            pl.col(rate + end).alias(name)
+            for end, name in (("", "value"), ("_lower", "lower"), ("_upper", "upper"))
+        ),
+    )
+    style = theme.model_style(rows["model"].unique())
+    x = alt.X(field="date", type="temporal", title="date (UTC)", scale=alt.Scale(type="utc"))
+    y = alt.Y(field="value", type="quantitative", title=rate.upper(), scale=alt.Scale(zero=False))
+    base = alt.Chart(rows).encode(x=x, color=canvas.colour(style))
+    known = base.transform_filter("isValid(datum.value)").encode(y=y)
+    shapes = alt.Scale(domain=list(_ARRIVALS), range=list(_ARRIVALS.values()))
+    layers = [
+        base.transform_filter("isValid(datum.lower)")
+        .mark_rule(opacity=0.5)
+        .encode(y=alt.Y("lower:Q"), y2=alt.Y2("upper")),
+        known.mark_line(),
+        known.mark_point(filled=True, size=60, opacity=1).encode(
+            shape=alt.Shape(field="arrival", type="nominal", scale=shapes, legend=None)
+        ),
+    ]
+    return alt.LayerChart(layer=layers, width=330, height=160, config=alt.Config(**theme.config_for(style)))

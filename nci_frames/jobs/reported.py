@@ -38,7 +38,8 @@ class Reported:
         dated = (
             sources.drop_nulls("window_start").select("window_start", "window_end").unique().sort(pl.all())
         )
-        #: The beginnings of the windows that have rows.
+        #: The windows that have rows, and their beginnings.
+        self.windows: list[Window] = dated.rows()
         self.starts = dated["window_start"].to_list()
         self.last_window: Window | None = dated.row(-1) if self.starts else None
         ever = None if until is None or not self.starts else (self.starts[0], until)
@@ -53,6 +54,10 @@ class Reported:
     def by(self, keys: Sequence[str], scope: Scope) -> pl.DataFrame:
         """Return the counts of a scope by keys."""
         return self._ledger.counts(by=list(keys), window=self._windows[scope])
+
+    def of_window(self, window: Window) -> pl.DataFrame:
+        """Return the counts of one window."""
+        return self._ledger.counts(by=[], window=window)
 
     def by_unit(self, segments: Sequence[str], table: pl.DataFrame) -> pl.DataFrame | None:
         """Return the counts by buckets of units, and by segments unless those would be too many.

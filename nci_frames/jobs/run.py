@@ -15,6 +15,7 @@ from nci_frames.base.folders import publishing
 from nci_frames.evaluation.rates.operating_points import select_operating_points
 from nci_frames.evaluation.rates.rates import compute_rates
 from nci_frames.files.save_table import save_table
+from nci_frames.jobs.by_date import by_date
 from nci_frames.jobs.counted_files import Planned, check_output_apart, count_files, ledger_of, plan_files
 from nci_frames.jobs.field_file import read_field
 from nci_frames.jobs.gates.judge import Reference, Verdict, judge_gates, overall
@@ -202,12 +203,14 @@ class _Run:
         scenarios = scenario_values(self.job, lambda keys: self.counts.by(keys, "all"))
         (folder / "verdicts.json").write_text(verdicts_json(self.name, self.verdicts), encoding="utf-8")
         found = incidents(history.table, self.name, self.job.gates)
+        dated = by_date(self.job, self.counts, history.unusual)
         told = {"job": self.job.name, "run": self.name, "verdict": self.verdict, "report": self._link()}
         (folder / "summary.json").write_text(summary_json(self._line(), told, found), encoding="utf-8")
         (folder / "summary.txt").write_text(summary_text(self._line(), found), encoding="utf-8")
         tables = {
             "points": points,
             "incidents": found,
+            "by_date": dated,
             "verdicts": self.verdicts,
             "history": history.table,
             "runs": history.runs,
@@ -226,6 +229,7 @@ class _Run:
             summary=summary,
             changes=changes_since(history.good_points, points),
             scenarios=scenarios,
+            dated=dated,
             traffic=self.traffic and (self.traffic.prevalence, self.traffic.values),
             facts=facts,
         )

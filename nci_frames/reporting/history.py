@@ -1,5 +1,6 @@
 """The history of a job -> one page: verdicts, trends with limits, what changed since the last good run."""
 
+import base64
 from collections.abc import Sequence
 from datetime import datetime
 from pathlib import Path
@@ -8,6 +9,8 @@ from typing import Any
 import polars as pl
 
 from nci_frames.base.files import replacing
+from nci_frames.charts.trends import chart_by_date
+from nci_frames.files.save_chart import chart_bytes
 from nci_frames.reporting.gates import RunSummary, bounded, segment_name, written
 from nci_frames.reporting.templates import own, template
 
@@ -35,6 +38,7 @@ def render_history(
     summary: RunSummary,
     changes: pl.DataFrame | None,
     scenarios: pl.DataFrame,
+    dated: pl.DataFrame,
     traffic: tuple[pl.DataFrame, pl.DataFrame] | None = None,
     facts: Sequence[tuple[str, str]] = (),
 ) -> str:
@@ -56,6 +60,8 @@ def render_history(
         What changed since the last good run, as ``decompose_difference`` splits it; None if there is none.
     scenarios
         A row for each scenario, segment, model and metric.
+    dated
+        A row for each window and model.
     traffic
         The prevalence of logs without labels, a row for each segment and model; and the values there, a row
         for each segment, model and metric. None if the job has no such logs.
@@ -78,6 +84,7 @@ def render_history(
         hidden_files=max(0, len(shown) - _ROWS),
         keys=[] if changes is None else _keys(changes),
         changes=[] if changes is None else changes.head(_ROWS).to_dicts(),
+        dated=_dated(dated),
         scenarios=_grouped(scenarios.head(_VALUES), "scenario", "segment", "model"),
         scenario_metrics=scenarios["metric"].unique(maintain_order=True).to_list(),
         hidden_values=max(0, len(scenarios) - _VALUES),
@@ -86,6 +93,19 @@ def render_history(
         traffic_metrics=[] if traffic is None else traffic[1]["metric"].unique(maintain_order=True).to_list(),
         hidden_traffic=max(0, len(traffic[0]) - _ROWS) if traffic else 0,
     )
+
+
+def _dated(dated: pl.DataFrame) -> list[dict[str, str]]:
+    """Return the pictures of the windows by date; one window has none."""
+    if dated["window_start"].n_unique() < 2:
+        return []
+    return [
+        {
+            "name": name,
+            "picture": base64.b64encode(chart_bytes(chart_by_date(dated, rate=rate), "svg")).decode(),
+        }
+        for rate, name in (("tpr", "recall"), ("fpr", "FPR"))
+    ]
 
 
 def _kinds(runs: pl.DataFrame) -> list[str]:

@@ -514,3 +514,21 @@ def test_files_that_came_late_or_again_are_told(tmp_path):
         assert re.search(row, page)
     manifest = json.loads((folder / "manifest.json").read_text())
     assert (manifest["rows"]["counted"], manifest["last_good"]["run"]) == (640, "night-2")
+
+
+@pytest.mark.thorough
+def test_windows_stand_at_their_dates_also_those_that_come_late_or_are_corrected(tmp_path):
+    first, second, third = (tmp_path / f"logs/2026-03-0{night}/a.parquet" for night in (1, 2, 3))
+    job = small_job(tmp_path, text=SMALL.replace('parquet"\n', 'parquet"\non_changed = "recount"\n', 1))
+    for run, (path, hits) in enumerate(((second, 0.8), (third, 0.6), (first, 0.9), (second, 0.5))):
+        write_night(path, 400, hits, seed=run)
+        ended(0, "run", job)
+    found = pl.read_parquet(latest(tmp_path) / "by_date.parquet")
+    assert found["window_start"].dt.day().to_list() == [1, 2, 3]
+    assert found["arrival"].to_list() == ["late", "corrected", None]
+    for path, row in zip((first, second, third), found.iter_rows(named=True), strict=True):
+        log = pl.read_parquet(path).filter(label=1)
+        assert row["tpr"] == pytest.approx((log["score"] >= 0.5).mean())
+        assert row["tpr_lower"] < row["tpr"] < row["tpr_upper"]
+    page = (latest(tmp_path) / "history.html").read_text()
+    assert page.count('by date"') == 2

@@ -1,0 +1,52 @@
+"""The windows of a job by date: recall and FPR of each, wherever its rows came in the order of the runs."""
+
+from typing import Any
+
+import polars as pl
+
+from nci_frames.evaluation.rates.operating_points import select_operating_points
+from nci_frames.evaluation.rates.rates import compute_rates
+from nci_frames.jobs.job_file.model import Job
+from nci_frames.jobs.reported import Reported
+
+#: Windows that are shown, the newest.
+_SHOWN = 90
+#: What is said of a window, the strongest last: rows came after newer ones, or in place of others.
+_LATE, _CORRECTED = "late", "corrected"
+BY_DATE: dict[str, Any] = {
+    "window_start": pl.Datetime("us", "UTC"),
+    "model": pl.String,
+    **dict.fromkeys(("threshold", "observed_prevalence"), pl.Float64),
+    **dict.fromkeys(("positives", "negatives"), pl.Int64),
+    **dict.fromkeys(("tpr", "tpr_lower", "tpr_upper", "fpr", "fpr_lower", "fpr_upper"), pl.Float64),
+    "arrival": pl.String,
+}
+
+
+def by_date(job: Job, counts: Reported, unusual: pl.DataFrame) -> pl.DataFrame:
+    """Return the rates of each window as it is counted now, at the threshold of the report.
+
+    Parameters
+    ----------
+    job, counts
+        The job, and what it reports.
+    unusual
+        The files of the last runs that came late, or in place of others.
+
+    Returns
+    -------
+    The columns of ``BY_DATE``, a row for each window and model. Bounds are those of Wilson at 95 %; null
+    where rows belong to units or repeats, of which a window has few. ``arrival``: null, "late", "corrected".
+    """
+    together = job.columns.unit is not None or job.columns.repeat is not None
+    tables = []
+    for window in counts.windows[-_SHOWN:]:
+        rates = compute_rates(counts.of_window(window), interval=None if together else "wilson")
+        points = select_operating_points(rates, threshold=job.report.decided_at)
+        tables.append(points.with_columns(window_start=pl.lit(window[0], BY_DATE["window_start"])))
+    found = pl.concat([pl.DataFrame(schema=BY_DATE), *tables], how="diagonal_relaxed")
+    kinds = {_LATE: pl.col("arrival") == "late", _CORRECTED: pl.col("arrival") == "recounted"}
+    said = pl.coalesce(pl.when(kinds[name].any()).then(pl.lit(name)) for name in (_CORRECTED, _LATE))
+    arrived = unusual.drop_nulls("window_start").group_by("window_start").agg(said.alias("arrival"))
+    told = found.drop("arrival").join(arrived, on="window_start", how="left")
+    return told.select(*BY_DATE).sort("window_start", "model")
