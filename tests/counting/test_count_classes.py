@@ -138,6 +138,19 @@ def test_columns_of_each_model_and_logs_without_labels():
     assert as_dict(traffic, "decision") == plain_counts((name,) for name in plain_decisions(log, columns))
 
 
+@pytest.mark.parametrize("classes", [CLASSES["text"], CLASSES["whole"], CLASSES["truth"], CLASSES["number"]])
+def test_texts_of_csv_files_are_read_as_classes_and_scores(classes, tmp_path):
+    log, columns = scored_log(classes)
+    log = log.with_columns(decision=pl.Series(plain_decisions(log, columns)))
+    log.write_csv(tmp_path / "log.csv")
+    for options in ({}, {"scores": columns}):
+        expected = nf.count_classes(nf.scan_classes(log, **options))
+        assert nf.count_classes(nf.scan_classes(tmp_path / "log.csv", **options)).equals(expected)
+    named = log.with_columns(decision=pl.lit("none"))
+    named.write_csv(tmp_path / "log.csv")
+    assert nf.count_classes(nf.scan_classes(tmp_path / "log.csv")).schema["label"] == pl.String
+
+
 def test_units_fall_into_the_buckets_of_binary_logs():
     log, columns = scored_log(["a", "b"])
     scan = nf.unit_buckets(nf.scan_classes(log, scores=columns, unit="unit"), buckets=8)

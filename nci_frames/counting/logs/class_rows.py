@@ -34,7 +34,7 @@ class ClassRoles:
         """Return every column with its role."""
         roles = [
             *((column, "decision") for column in self.decisions.values()),
-            *((column, "scores") for columns in self.scores.values() for column in columns.values()),
+            *((column, "score") for columns in self.scores.values() for column in columns.values()),
             (self.label, "label"),
             (self.model, "model"),
             *((column, k if k == "fold" else "segments") for k, column in self.keys.items()),

@@ -31,7 +31,7 @@ from nci_frames.counting.logs.paths import (
     spelled_keys,
 )
 from nci_frames.counting.logs.texts import why_unreadable
-from nci_frames.counting.logs.types import common_types
+from nci_frames.counting.logs.types import CLASSES, common_types
 
 #: The roles of columns that hold numbers.
 _NUMBERS = ("score", "weight")
@@ -220,11 +220,14 @@ def open_files(found: Found, where: str, needed: Mapping[str, str]) -> OpenedLog
         problems += _missing(column, role, files, footers)
     schemas = {file.path: _typed(footers[file.path].schema, file.path, needed) for file in files}
     texts = [file.path for file in files if is_csv(file.path)]
-    label = next((column for column, role in inside.items() if role == "label"), None)
-    if texts and label is not None and not problems:
-        dtype = _label_type(texts, label)
+    classes = [column for column, role in inside.items() if role in CLASSES]
+    if texts and not problems:
+        found_types = {column: _label_type(texts, column) for column in classes}
+        # Labels and decisions among which some are no numbers are texts, all of them.
+        mixed = pl.String() in found_types.values()
         for path in texts:
-            schemas[path][label] = dtype
+            for column, dtype in found_types.items():
+                schemas[path][column] = pl.String() if mixed and dtype != pl.Null else dtype
     types, drifted, warned = common_types(schemas, inside)
     problems += drifted
     if not problems:

@@ -7,6 +7,9 @@ import polars as pl
 from nci_frames.base.errors import MixedTypesWarning, SchemaError
 from nci_frames.base.messages import listed, quantity
 
+#: The roles of columns that hold classes.
+CLASSES = ("label", "decision")
+
 _EXACT_IN_FLOAT64 = (pl.Int8, pl.Int16, pl.Int32, pl.UInt8, pl.UInt16, pl.UInt32)
 
 
@@ -60,7 +63,7 @@ def common_type(types: Iterable[pl.DataType], role: str) -> pl.DataType | None:
         return pl.Int64()
     numbers = all(dtype.is_float() or dtype in _EXACT_IN_FLOAT64 for dtype in kinds)
     # Of labels only two values matter, and "positive" is refused where Float64 does not tell it from others.
-    labels = role == "label" and all(dtype.is_float() or dtype.is_integer() for dtype in kinds)
+    labels = role in CLASSES and all(dtype.is_float() or dtype.is_integer() for dtype in kinds)
     return pl.Float64() if labels or (numbers and role in ("score", "weight")) else None
 
 
