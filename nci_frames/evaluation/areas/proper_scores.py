@@ -46,6 +46,8 @@ LOSSES = {
 
 def shares(share: float | Floats, loss: Floats) -> Floats:
     """Return share times loss, 0 where the share is: then no row has the loss, however large it is."""
+    if np.isfinite(loss).all():
+        return np.asarray(share * loss)
     with np.errstate(invalid="ignore"):
         return np.where((share == 0) & ~np.isnan(loss), 0.0, share * loss)
 

@@ -1,6 +1,6 @@
 """Counts -> Brier score and log loss at any prevalence."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
 
@@ -12,7 +12,7 @@ from nci_frames.base.errors import ParameterError
 from nci_frames.base.typing import Floats
 from nci_frames.evaluation.areas.area import Area, Areas, Etas
 from nci_frames.evaluation.areas.areas import areas_of, asked_areas
-from nci_frames.evaluation.areas.proper_scores import LOSSES, Loss, class_losses, mixed
+from nci_frames.evaluation.areas.proper_scores import LOSSES, mixed, shares
 from nci_frames.evaluation.arrays.roc_steps import Curves
 from nci_frames.evaluation.arrays.score_bins import ScoreBins, Scores
 from nci_frames.evaluation.field.prevalences import Field
@@ -115,17 +115,56 @@ def adjusted_area(area: Area, logged: Logged) -> Area:
     """Return the area of scores that are moved to each prevalence first."""
     return replace(
         area,
-        certified=partial(_adjusted, loss=LOSSES[area.name], logged=logged),
+        certified=partial(_adjusted, losses=_OF_LOGITS[area.name], logged=logged),
         linear_in_prevalence=False,
         support=PR_SUPPORT,
     )
 
 
-def _adjusted(curves: Curves, etas: Etas, loss: Loss, logged: Logged) -> list[Areas]:
+def _brier(logit: Floats) -> tuple[Floats, Floats]:
+    """Return the losses of positives and of negatives with some logits of scores."""
+    small = np.exp(-np.abs(logit))
+    large = 1 / (1 + small)
+    small *= large
+    up = logit >= 0
+    return np.where(up, small, large) ** 2, np.where(up, large, small) ** 2
+
+
+def _log_loss(logit: Floats) -> tuple[Floats, Floats]:
+    rest = np.log1p(np.exp(-np.abs(logit)))
+    return np.maximum(-logit, 0) + rest, np.maximum(logit, 0) + rest
+
+
+#: To move scores is to shift their logits; losses of these take one exponential.
+_OF_LOGITS: dict[str, Callable[[Floats], tuple[Floats, Floats]]] = {"brier": _brier, "log_loss": _log_loss}
+
+
+def _adjusted(
+    curves: Curves, etas: Etas, losses: Callable[[Floats], tuple[Floats, Floats]], logged: Logged
+) -> list[Areas]:
     bins = ScoreBins.of(curves)
-    holds: float | Floats = curves.observed_prevalence if isinstance(logged, str) else logged
+    holds = np.asarray(curves.observed_prevalence if isinstance(logged, str) else float(logged))
+    with np.errstate(divide="ignore", invalid="ignore"):
+        edges = [np.log(edge.p) - np.log(edge.q) for edge in (bins.edges[:1] if bins.exact else bins.edges)]
+        before = np.log(holds) - np.log1p(-holds)
+        shifts = [np.log(eta) - np.log1p(-np.asarray(eta)) - before for eta in etas]
+    certain = any(np.isinf(edge).any() for edge in edges) or any(np.isinf(shift).any() for shift in shifts)
     found = []
-    for eta in etas:
-        moved = bins.moved(curves.each_step(eta), curves.each_step(holds))
-        found.append(mixed(*class_losses(curves, bins, moved, loss), eta))
+    for eta, shift in zip(etas, shifts, strict=True):
+        of_step = curves.each_step(np.broadcast_to(shift, curves.start.shape))
+        ends = []
+        for edge in edges:
+            with np.errstate(invalid="ignore"):
+                logit = edge + of_step
+                # What is certain stays certain.
+                logit = np.where(np.isinf(edge), edge, logit) if certain else logit
+                both = zip((bins.positives, bins.negatives), losses(logit), strict=True)
+                ends.append([curves.sum(shares(rows, loss)) for rows, loss in both])
+        # The value is the first of them, and only rounding can put it outside.
+        of_class = [(ends[0][k], *_span([end[k] for end in ends])) for k in (0, 1)]
+        found.append(mixed(of_class[0], of_class[1], eta))
     return found
+
+
+def _span(values: Sequence[Floats]) -> tuple[Floats, Floats]:
+    return np.minimum.reduce(values), np.maximum.reduce(values)
