@@ -82,6 +82,8 @@ def truth(parts: list[list[Row]], narrow: bool, weighted: bool) -> Counter[tuple
 
 
 def _found(counts: pl.DataFrame) -> Counter[tuple[Any, ...]]:
+    if "weight" in counts.columns:
+        counts = nf.pool_counts(counts, over="weight")
     cells = counts.unpivot(["tp", "fp", "fn", "tn"], index=["model", "fold", "threshold"])
     return Counter({tuple(place): rows for *place, rows in cells.rows() if rows})
 

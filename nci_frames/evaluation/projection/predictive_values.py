@@ -9,6 +9,7 @@ from nci_frames.base.arguments import Prevalences, check_level, prevalence_value
 from nci_frames.base.normal import normal_quantile
 from nci_frames.base.typing import Floats
 from nci_frames.evaluation.rates.intervals import require_row_counts
+from nci_frames.evaluation.rates.strata import of_strata, worth_of_strata
 from nci_frames.evaluation.support.flags import point_flags
 from nci_frames.schemas import PROJECTION, RATES, collect
 from nci_frames.schemas.checked import checked
@@ -88,7 +89,8 @@ def predictive_value_interval(
     """
     check_level(level)
     frame = collect(rates, RATES)
-    require_row_counts(frame)
+    if not of_strata(frame):
+        require_row_counts(frame)
     grid = prevalence_values(prevalence)
     identity = ["model", *RATES.keys(frame.columns), "threshold"]
     bounded = _with_ratios(frame, method, level)
@@ -126,7 +128,11 @@ def predictive_value_interval(
 
 def _with_ratios(frame: pl.DataFrame, method: Method, level: float) -> pl.DataFrame:
     """Add the bounds of TPR/FPR and of TNR/FNR; null where there are none."""
-    tp, fp, fn, tn = (frame[cell].cast(pl.Float64).to_numpy() for cell in ("tp", "fp", "fn", "tn"))
+    cells = (
+        worth_of_strata() if of_strata(frame) else {cell: pl.col(cell) for cell in ("tp", "fp", "fn", "tn")}
+    )
+    counts = frame.select(cell.cast(pl.Float64).alias(name) for name, cell in cells.items())
+    tp, fp, fn, tn = (counts[cell].to_numpy() for cell in ("tp", "fp", "fn", "tn"))
     bounds = _ratio_interval if method == "score" else _logit
     columns = {}
     for metric, (right, rights, wrong, wrongs) in {

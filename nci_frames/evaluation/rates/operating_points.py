@@ -15,6 +15,7 @@ from nci_frames.evaluation.rates.criteria import SURE_FPR, SURE_TPR, Wish, wish_
 from nci_frames.evaluation.rates.intervals import rate_interval, require_row_counts
 from nci_frames.evaluation.rates.selection import Runs, interpolated_points, picked_points
 from nci_frames.evaluation.rates.simultaneous import simultaneous_interval
+from nci_frames.evaluation.rates.strata import of_strata
 from nci_frames.schemas import RATES, collect
 from nci_frames.schemas.checked import checked
 
@@ -215,7 +216,8 @@ def _with_sure_rates(rates: pl.DataFrame, wish: Wish) -> pl.DataFrame:
     """
     if wish.confidence is None:
         return rates
-    require_row_counts(rates)
+    if not of_strata(rates):
+        require_row_counts(rates)
     sides = _HARDEST[wish.name]
     target = cast("float", wish.target)
     # What misses the target in the log itself is not known to meet it: its bounds, which are slow, are left

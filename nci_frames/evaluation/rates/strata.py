@@ -33,6 +33,22 @@ FEW_ROWS = 20
 _APART = 10
 
 
+def of_strata(rates: pl.DataFrame) -> bool:
+    """Return whether rates are those of strata: sums of weights that say what their rows are worth."""
+    return WORTH[0] in rates.columns and not rates.schema["tp"].is_integer()
+
+
+def worth_of_strata() -> dict[str, pl.Expr]:
+    """Return how many independent rows of one weight know each of the four counts of rates of strata."""
+    positives, negatives = map(pl.col, WORTH)
+    return {
+        "tp": positives * pl.col("tpr"),
+        "fp": negatives * pl.col("fpr"),
+        "fn": positives * (1 - pl.col("tpr")),
+        "tn": negatives * (1 - pl.col("fpr")),
+    }
+
+
 def collect_counts(counts: pl.DataFrame | pl.LazyFrame) -> pl.DataFrame:
     """Return checked counts; of strata their rates, which are counts of weights and know what rows are worth.
 

@@ -25,19 +25,13 @@ from nci_frames.evaluation.projection.projection import project_checked
 from nci_frames.evaluation.rates.clusters import class_worth, effective_rows, known_share
 from nci_frames.evaluation.rates.operating_points import select_operating_points
 from nci_frames.evaluation.rates.rates import clustered_bounds, compute_rates, with_bounds, with_worth
-from nci_frames.evaluation.rates.strata import WORTH, classes_of_strata
+from nci_frames.evaluation.rates.strata import WORTH, classes_of_strata, worth_of_strata
 from nci_frames.evaluation.resampling.resampling import Resampling
 from nci_frames.schemas import RATES
 
 #: With fewer rows in one of the four counts, or rows of a class in fewer buckets, percentiles are extended.
 _ENOUGH = 20
 _CELLS = ("tp", "fp", "fn", "tn")
-#: The rows that the four counts of strata are worth.
-_WORTH_OF_STRATA = [
-    pl.col(rows) * share
-    for rate, rows in (("tpr", WORTH[0]), ("fpr", WORTH[1]))
-    for share in (pl.col(rate), 1 - pl.col(rate))
-]
 _FLAGS = ["supported", "reason"]
 #: The bounds, and what extends them to others.
 _SIDES = {"lower": pl.min_horizontal, "upper": pl.max_horizontal}
@@ -99,7 +93,7 @@ def with_honest_bounds(
                 bounded,
                 band,
                 None if worth is None else sizes,
-                _WORTH_OF_STRATA if has_strata(counts) else [pl.col(cell) for cell in _CELLS],
+                list(worth_of_strata().values()) if has_strata(counts) else [pl.col(cell) for cell in _CELLS],
             )
         )
     order = [*keys, "threshold", "metric", "method", "prevalence", "beta"]

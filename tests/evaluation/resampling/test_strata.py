@@ -37,6 +37,10 @@ ASKED: dict[str, Callable[[pl.DataFrame], pl.DataFrame]] = {
     "score": nf.auc_interval,
     "delong": lambda c: nf.auc_interval(c, method="delong"),
     "band": lambda c: nf.compute_areas(c, prevalence=0.02, interval="simultaneous"),
+    "predictive values": lambda c: nf.predictive_value_interval(nf.compute_rates(c), prevalence=0.02),
+    "confidence": lambda c: nf.select_operating_points(nf.compute_rates(c), tpr=0.7, confidence=0.9).select(
+        "model", "threshold", "tpr", "fpr", "reason"
+    ),
     "support": lambda c: nf.lowest_supported_prevalence(c, metric="pr_auc"),
 }
 
