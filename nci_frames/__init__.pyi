@@ -102,6 +102,7 @@ from .evaluation.significance.best import compare_best as compare_best
 from .evaluation.significance.certified_map import certify_decision_map as certify_decision_map
 from .evaluation.significance.cross_fitting import cross_fit as cross_fit
 from .evaluation.significance.crossover_intervals import crossover_intervals as crossover_intervals
+from .evaluation.significance.data_sets import compare_data_sets as compare_data_sets
 from .evaluation.significance.delong import auc_interval as auc_interval
 from .evaluation.significance.folds import compare_folds as compare_folds
 from .evaluation.significance.folds import summarise_folds as summarise_folds

@@ -57,6 +57,17 @@ NEVER_BEST = FrameSchema(
     text("dominating_model", "model of a point at least as good in both rates", "none"),
     number("dominating_threshold", "threshold of that point", "there is none, or it is interpolated"),
 )
+MEAN_RANKS = FrameSchema(
+    "mean ranks",
+    "compare_data_sets(ranking, over=...)",
+    MODEL,
+    number("mean_rank", "mean of the ranks over the data sets; 1 is best", minimum=1),
+    whole("data_sets", "number of data sets"),
+    number("statistic", "Friedman's chi-squared, corrected for ties", "all values are equal", minimum=0),
+    share("p_value", "of the statistic, if no model is better than another", "all values are equal"),
+    number("critical_difference", "of two mean ranks that differ at the level", minimum=0),
+    flag("distinguishable", "whether the mean rank is so much worse than the best one"),
+)
 SURFACE = FrameSchema(
     "metric surface",
     "metric_surface(metric)",

@@ -107,6 +107,7 @@ def calls() -> dict[str, Call]:
         points, metrics=["f_beta", "precision", "pos_fraction", "recall"], prevalence=etas
     )
     fold_values = nf.project_rates(fold_points, metrics=["f_beta", "recall"], prevalence=etas)
+    fold_ranks = nf.rank_models(fold_values.filter(pl.col("prevalence") == etas[0], metric="f_beta"))
     winners = nf.winner_ranges(rates, metric="f_beta", over="prevalence")
     over_beta = nf.winner_ranges(points, metric="f_beta", over="beta", prevalence=0.4)
     summary = nf.compare_folds(fold_points, beta=[0.5, 1.0, 2.0], prevalence=0.4)
@@ -207,6 +208,7 @@ def calls() -> dict[str, Call]:
         Call("project_rates", (rates,), {"metrics": "f_beta", "prevalence": etas}, "rates"),
         Call("ranked_table", (nf.rank_models(projection),), {"metric": "f_beta"}),
         Call("rank_models", (projection,), {}, "projection"),
+        Call("compare_data_sets", (fold_ranks,), {"over": "fold"}),
         Call("average_over", (fold_values,), {"over": "fold"}, "projection"),
         Call("decompose_difference", (fold_rates,), {"metric": "precision", "over": "fold"}, "rates"),
         Call("roll_up", (fold_rates,), {"over": "fold", "metrics": "precision"}, "rates"),
