@@ -40,7 +40,7 @@ def chart_answer(
     y = alt.Y(**axes.rate_axis("value", what))
     if not known.is_between(0, 1).all() or what == "expected cost":
         y = alt.Y(field="value", type="quantitative", title=what, axis=alt.Axis(tickCount=5, format="~g"))
-    bands = " and the 95 % bounds of each" if "lower" in rows.columns else ""
+    bands = "; shaded: the 95 % bounds" if "lower" in rows.columns else ""
     return lines.draw_lines(
         rows,
         "prevalence",

@@ -117,7 +117,7 @@ QUESTIONS = (
     ),
     ReportQuestion(
         name="independence",
-        title="What do intervals and tests draw?",
+        title="What do intervals and tests resample?",
         section="answer",
         table=lambda _: pl.DataFrame(),
         say=lambda _, comparison: [read_independence(comparison)],
@@ -133,7 +133,7 @@ QUESTIONS = (
     picture("uncertainty", "Where precision is least certain", _bands, _draw_bands, under=_SURE),
     ReportQuestion(
         name="assumption",
-        title="Is projection valid?",
+        title="Do values at other prevalences hold?",
         section="answer",
         table=lambda comparison: pl.DataFrame() if comparison.shifts is None else comparison.shifts,
         say=lambda _, comparison: [read_assumption(comparison.shifts, comparison.segments)],

@@ -157,7 +157,10 @@ def order_lines(by: str, order: Order) -> list[str]:
     ]
     more = len(order.overtakings) - _OVERTAKINGS
     rest = [f"and {more:,} more"] if more > 0 else []
-    return [*lines, *([f"All changes of place, by {by}: {'; '.join([*changes, *rest])}."] if changes else [])]
+    return [
+        *lines,
+        *([f"All changes of place by {by.rstrip(',')}: {'; '.join([*changes, *rest])}."] if changes else []),
+    ]
 
 
 def _span(lead: Lead) -> str:

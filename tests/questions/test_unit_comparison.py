@@ -126,7 +126,7 @@ def test_few_buckets_have_no_intervals_and_no_tests(tmp_path):
     assert said in json.loads(render_json(compared))["questions"]["independence"]["sentences"][0]
     page = write_report(compared, tmp_path / "report.html").read_text(encoding="utf-8")
     assert said in page.replace("\\", "")
-    assert "judged on the same rows" in page
+    assert "evaluated on the rows that chose it" in page
     assert "have weights" not in page
 
 
