@@ -58,7 +58,7 @@ CLASS_COUNTS = FrameSchema(
 )
 CLASS_PRIORS = FrameSchema(
     "class priors",
-    'polars.DataFrame({"scenario": [...], "class": [...], "prior": [...]})',
+    "vary_class_share(class_counts, of=..., shares=...)",
     text("scenario", "name of the mix of classes", required=False),
     a_class("class", "the class"),
     share("prior", "its share of the rows, in [0, 1]"),

@@ -151,6 +151,7 @@ def calls() -> dict[str, Call]:
         Call("count_class_scores", (scored,), {"of": "ant", "thresholds": [0.2, 0.5]}, "predictions"),
         Call("counts_at_mix", (nf.count_class_scores(scored, of="ant"),), {"priors": "uniform"}, "by class"),
         Call("compare_class_models", (in_buckets,), {"metric": "mcc", "priors": "uniform"}, "classes"),
+        Call("vary_class_share", (classes,), {"of": "ant", "shares": [0.1, 0.5]}, "classes"),
         Call("auto_thresholds"),
         Call("logit_thresholds", (), {"n": 5}),
         Call("uniform_thresholds", (), {"n": 5}),

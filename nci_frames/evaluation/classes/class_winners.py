@@ -14,13 +14,7 @@ from nci_frames.base.messages import Option
 from nci_frames.base.typing import Floats
 from nci_frames.counts.class_counts import Priors, scenarios_of
 from nci_frames.evaluation.classes.class_log import ClassLog, collected
-from nci_frames.evaluation.classes.project_classes import (
-    Given,
-    classes_of,
-    cost_table,
-    logs_and_priors,
-    mixes_of,
-)
+from nci_frames.evaluation.classes.mixes import Given, classes_of, cost_table, logs_and_priors, mixes_of
 from nci_frames.evaluation.classes.values import Mix, rates_of, value_of
 from nci_frames.evaluation.crossovers.search import changes_of_best
 from nci_frames.evaluation.metrics.classes import OF_EACH_CLASS, class_metric

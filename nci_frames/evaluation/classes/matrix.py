@@ -6,7 +6,7 @@ import numpy as np
 import polars as pl
 
 from nci_frames.base.errors import ParameterError
-from nci_frames.evaluation.classes.project_classes import classes_of, logs_and_priors, mixes_of
+from nci_frames.evaluation.classes.mixes import classes_of, logs_and_priors, mixes_of
 from nci_frames.evaluation.classes.values import rates_of
 
 

@@ -8,18 +8,16 @@ import polars as pl
 from numpy.typing import NDArray
 
 from nci_frames.base.arguments import beta_value, check_level, check_repeats, check_seed
-from nci_frames.base.errors import ParameterError
-from nci_frames.base.messages import Option, listed
+from nci_frames.base.messages import listed
 from nci_frames.base.typing import Floats
-from nci_frames.counts.class_counts import Priors, scenarios_of
-from nci_frames.evaluation.classes.class_log import ClassLog, ClassLogs, check_buckets, class_logs, collected
+from nci_frames.counts.class_counts import Priors
+from nci_frames.evaluation.classes.class_log import ClassLog, ClassLogs, check_buckets
 from nci_frames.evaluation.classes.intervals import Setting, bootstrap_bounds, delta_bounds, resampled
+from nci_frames.evaluation.classes.mixes import classes_of, cost_table, logs_and_priors, mixes_of
 from nci_frames.evaluation.classes.values import Mix, rates_of, value_of
 from nci_frames.evaluation.metrics.classes import OF_EACH_CLASS, class_metrics_asked
 from nci_frames.schemas import CLASS_PROJECTION
 from nci_frames.schemas.checked import checked
-
-Costs = Mapping[tuple[Any, Any], float]
 
 #: A class with fewer rows tells too little.
 LEAST_ROWS = 10
@@ -156,96 +154,6 @@ def project_classes(
                 summed = interval is not None and not logs.whole
                 parts.extend(_rows(_Told(log, logs, metric, scenario, setting, summed), value, bounds))
     return _table(parts, logs, with_bounds=interval is not None)
-
-
-class Given(NamedTuple):
-    """The priors that are asked for."""
-
-    #: The word, or the scenarios.
-    word: str | None
-    scenarios: dict[str, Floats]
-
-
-def logs_and_priors(class_counts: pl.DataFrame | pl.LazyFrame, priors: Any) -> tuple[ClassLogs, Given]:
-    """Return the groups of class counts, and the priors that are asked for, over the same classes.
-
-    Raises
-    ------
-    ParameterError
-        If a class has no prior, or priors are no shares.
-    """
-    frame = collected(class_counts)
-    if isinstance(priors, str):
-        return class_logs(frame), Given(priors, {})
-    scenarios = scenarios_of(priors)
-    seen = frame.filter(pl.col("rows") > 0)["label"].unique().sort().to_list()
-    for scenario, shares in scenarios.items():
-        missing = [name for name in seen if name not in shares]
-        if missing:
-            msg = f"{Option('priors')} must have a share of every class"
-            found = f"missing: {listed(map(repr, missing))}"
-            raise ParameterError(msg, where=f"scenario {scenario!r}", found=found, hint="0 is a share")
-    more = {name: None for shares in scenarios.values() for name in shares}
-    logs = class_logs(frame, list(more))
-    names = logs.names.to_list()
-    given = {
-        scenario: np.array([shares.get(name, 0.0) for name in names], np.float64)
-        for scenario, shares in scenarios.items()
-    }
-    return logs, Given(None, given)
-
-
-def classes_of(logs: ClassLogs, given: Given) -> NDArray[np.bool_]:
-    """Return which names are classes: they have rows, or a prior."""
-    return np.asarray(
-        logs.seen | np.any([shares > 0 for shares in given.scenarios.values()] or [logs.seen], axis=0)
-    )
-
-
-def mixes_of(log: ClassLog, given: Given, classes: NDArray[np.bool_]) -> list[tuple[str, Floats]]:
-    """Return the name and the priors of each mix of a group."""
-    own = log.group.get("scenario")
-    if given.word is not None:
-        shares = log.shares if given.word == "observed" else classes / max(classes.sum(), 1)
-        return [(given.word if own is None else own, shares)]
-    if own is None:
-        return list(given.scenarios.items())
-    if len(given.scenarios) == 1:
-        return [(own, next(iter(given.scenarios.values())))]
-    if own not in given.scenarios:
-        msg = f"{Option('priors')} must be one mix, or have those of the counts"
-        found = f"the counts have the scenario {own!r}, the priors {listed(map(repr, given.scenarios))}"
-        raise ParameterError(msg, found=found)
-    return [(own, given.scenarios[own])]
-
-
-def cost_table(cost: Mapping[Any, Any] | None, logs: ClassLogs, *, needed: bool) -> Floats:
-    """Return the cost of each decision for each class.
-
-    Raises
-    ------
-    ParameterError
-        If costs are needed and not given, are no finite numbers, or name what the counts do not have.
-    """
-    names = logs.names.to_list()
-    table = np.zeros((len(names), len(names)))
-    if cost is None:
-        if needed:
-            hint = f"give {Option('cost')}={{(label, decision): cost}}"
-            raise ParameterError("'expected_cost' needs costs", hint=hint)
-        return table
-    for pair, value in cost.items():
-        if not (isinstance(pair, tuple) and len(pair) == 2):
-            raise ParameterError(f"{Option('cost')} must be {{(label, decision): cost}}", found=repr(pair))
-        if isinstance(value, bool) or not isinstance(value, int | float) or not np.isfinite(value):
-            raise ParameterError(f"{Option('cost')} must be finite numbers", found=f"{value!r} of {pair!r}")
-        for name in pair:
-            if name not in names:
-                known = listed(map(repr, names), 20)
-                raise ParameterError(f"{Option('cost')} names an unknown class or decision", found=repr(name),
-                                     hint=f"known are {known}")  # fmt: skip
-        table[names.index(pair[0]), names.index(pair[1])] = value
-    return table
 
 
 class _Told(NamedTuple):

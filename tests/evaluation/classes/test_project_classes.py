@@ -244,3 +244,16 @@ def test_models_are_ranked_within_each_mix_metric_and_class():
     assert ranked.filter(metric="expected_cost")["model"].to_list() == ["good", "same", "poor"]
     assert ranked.filter(metric="recall").group_by("class").len()["len"].to_list() == [3] * 3
     assert ranked.filter(metric="pos_fraction")["rank"].null_count() == 9
+
+
+def test_the_share_of_one_class_varies_and_the_others_keep_their_proportions():
+    counts = counts_of([0] * 10 + [1] * 30 + [2] * 60, [0] * 100)
+    mixes = nf.vary_class_share(counts, of=1, shares=[0.0, 0.3, 1.0])
+    assert mixes["scenario"].to_list() == ["0"] * 3 + ["0.3"] * 3 + ["1"] * 3
+    expected = [1 / 7, 0, 6 / 7, 0.1, 0.3, 0.6, 0, 1, 0]
+    assert mixes["prior"].to_list() == pytest.approx(expected)
+    values = nf.project_classes(counts, priors=mixes, metrics="accuracy")["value"]
+    assert values.to_list() == pytest.approx([1 / 7, 0.1, 0])
+    for options in ({"of": 7, "shares": 0.5}, {"of": 1, "shares": 1.5}, {"of": 1, "shares": []}):
+        with pytest.raises(nf.ParameterError):
+            nf.vary_class_share(counts, **options)

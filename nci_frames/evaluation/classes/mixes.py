@@ -1,0 +1,172 @@
+"""The mixes of the classes at which counts are evaluated, and the costs of decisions."""
+
+from collections.abc import Mapping, Sequence
+from datetime import date
+from typing import Any, NamedTuple
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from nci_frames.base.arguments import number_list
+from nci_frames.base.errors import ParameterError
+from nci_frames.base.messages import Option, listed
+from nci_frames.base.typing import Floats
+from nci_frames.counts.class_counts import scenarios_of
+from nci_frames.evaluation.classes.class_log import ClassLog, ClassLogs, class_logs, collected
+from nci_frames.schemas import CLASS_PRIORS
+from nci_frames.schemas.checked import checked
+
+
+class Given(NamedTuple):
+    """The priors that are asked for."""
+
+    #: The word, or the scenarios.
+    word: str | None
+    scenarios: dict[str, Floats]
+
+
+def logs_and_priors(class_counts: pl.DataFrame | pl.LazyFrame, priors: Any) -> tuple[ClassLogs, Given]:
+    """Return the groups of class counts, and the priors that are asked for, over the same classes.
+
+    Raises
+    ------
+    ParameterError
+        If a class has no prior, or priors are no shares.
+    """
+    frame = collected(class_counts)
+    if isinstance(priors, str):
+        return class_logs(frame), Given(priors, {})
+    scenarios = scenarios_of(priors)
+    seen = frame.filter(pl.col("rows") > 0)["label"].unique().sort().to_list()
+    for scenario, shares in scenarios.items():
+        missing = [name for name in seen if name not in shares]
+        if missing:
+            msg = f"{Option('priors')} must have a share of every class"
+            found = f"missing: {listed(map(repr, missing))}"
+            raise ParameterError(msg, where=f"scenario {scenario!r}", found=found, hint="0 is a share")
+    more = {name: None for shares in scenarios.values() for name in shares}
+    logs = class_logs(frame, list(more))
+    names = logs.names.to_list()
+    given = {
+        scenario: np.array([shares.get(name, 0.0) for name in names], np.float64)
+        for scenario, shares in scenarios.items()
+    }
+    return logs, Given(None, given)
+
+
+def classes_of(logs: ClassLogs, given: Given) -> NDArray[np.bool_]:
+    """Return which names are classes: they have rows, or a prior."""
+    return np.asarray(
+        logs.seen | np.any([shares > 0 for shares in given.scenarios.values()] or [logs.seen], axis=0)
+    )
+
+
+def mixes_of(log: ClassLog, given: Given, classes: NDArray[np.bool_]) -> list[tuple[str, Floats]]:
+    """Return the name and the priors of each mix of a group."""
+    own = log.group.get("scenario")
+    if given.word is not None:
+        shares = log.shares if given.word == "observed" else classes / max(classes.sum(), 1)
+        return [(given.word if own is None else own, shares)]
+    if own is None:
+        return list(given.scenarios.items())
+    if len(given.scenarios) == 1:
+        return [(own, next(iter(given.scenarios.values())))]
+    if own not in given.scenarios:
+        msg = f"{Option('priors')} must be one mix, or have those of the counts"
+        found = f"the counts have the scenario {own!r}, the priors {listed(map(repr, given.scenarios))}"
+        raise ParameterError(msg, found=found)
+    return [(own, given.scenarios[own])]
+
+
+def cost_table(cost: Mapping[Any, Any] | None, logs: ClassLogs, *, needed: bool) -> Floats:
+    """Return the cost of each decision for each class.
+
+    Raises
+    ------
+    ParameterError
+        If costs are needed and not given, are no finite numbers, or name what the counts do not have.
+    """
+    names = logs.names.to_list()
+    table = np.zeros((len(names), len(names)))
+    if cost is None:
+        if needed:
+            hint = f"give {Option('cost')}={{(label, decision): cost}}"
+            raise ParameterError("'expected_cost' needs costs", hint=hint)
+        return table
+    for pair, value in cost.items():
+        if not (isinstance(pair, tuple) and len(pair) == 2):
+            raise ParameterError(f"{Option('cost')} must be {{(label, decision): cost}}", found=repr(pair))
+        if isinstance(value, bool) or not isinstance(value, int | float) or not np.isfinite(value):
+            raise ParameterError(f"{Option('cost')} must be finite numbers", found=f"{value!r} of {pair!r}")
+        for name in pair:
+            if name not in names:
+                known = listed(map(repr, names), 20)
+                raise ParameterError(f"{Option('cost')} names an unknown class or decision", found=repr(name),
+                                     hint=f"known are {known}")  # fmt: skip
+        table[names.index(pair[0]), names.index(pair[1])] = value
+    return table
+
+
+@checked
+def vary_class_share(
+    class_counts: pl.DataFrame | pl.LazyFrame,
+    /,
+    *,
+    of: str | float | bool | date,
+    shares: float | Sequence[float],
+) -> pl.DataFrame:
+    """Return mixes in which one class has given shares, and the others keep their proportions.
+
+    Parameters
+    ----------
+    class_counts
+        Class counts of a labelled log, whose rows, or weights, give the proportions.
+    of
+        The class whose share varies.
+    shares
+        Its shares, each in [0, 1].
+
+    Returns
+    -------
+    Priors for ``project_classes``, a scenario for each share, named after it:
+
+    %(columns of class priors)s
+
+    Raises
+    ------
+    ParameterError
+        If there are no rows of the class, or of no other; or a share is outside [0, 1].
+    SchemaError
+        If *class_counts* are no counts of a labelled log.
+
+    Examples
+    --------
+    >>> import nci_frames as nf
+    >>> import polars as pl
+    >>> log = pl.DataFrame({"model": "a", "label": [0, 1, 1, 1, 2], "decision": [0, 1, 1, 2, 2]})
+    >>> nf.vary_class_share(nf.count_classes(log), of=0, shares=0.6).rows()
+    [('0.6', 0, 0.6), ('0.6', 1, 0.30000000000000004), ('0.6', 2, 0.1)]
+    """
+    logs = class_logs(collected(class_counts))
+    names = logs.names.filter(pl.Series(logs.seen))
+    rows = np.sum([log.total.sum(axis=1) for log in logs.logs] or [np.zeros(len(logs.names))], axis=0)[
+        logs.seen
+    ]
+    mine = np.array([name == of for name in names.to_list()], np.bool_)
+    if not mine.any() or mine.all():
+        msg = f"{Option('of')} must be one of several classes with rows"
+        raise ParameterError(msg, found=f"{of!r}; the classes are {listed(map(repr, names), 20)}")
+    parts = []
+    for share in number_list(shares):
+        if not 0 <= share <= 1:
+            raise ParameterError.out_of_range("shares", share, "within [0, 1]")
+        prior = np.where(mine, share, (1 - share) * rows / rows[~mine].sum())
+        parts.append(
+            names.alias("class")
+            .to_frame()
+            .with_columns(pl.lit(f"{share:.12g}").alias("scenario"), prior=prior)
+        )
+    if not parts:
+        raise ParameterError.out_of_range("shares", shares, "at least one number")
+    return CLASS_PRIORS.finish(pl.concat(parts).unique(maintain_order=True))
