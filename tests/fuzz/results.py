@@ -28,6 +28,7 @@ _OTHERS: dict[str, FrameSchema] = {
     **dict.fromkeys(("roc_convex_hull", "select_operating_points"), schemas.RATES),
     **dict.fromkeys(("mean_pr_auc", "pr_gain_auc"), schemas.AREAS),
     "predictive_value_interval": schemas.PROJECTION,
+    "rank_models": schemas.RANKING,
     "required_samples": schemas.SAMPLES,
 }
 

@@ -11,6 +11,7 @@ from polars.testing import assert_frame_equal
 from scipy.stats import norm
 
 import nci_frames as nf
+from nci_frames.schemas import COMPARISON_SAMPLES
 
 
 def pairs_of(rng, positives, negatives, joint, studies):
@@ -96,6 +97,7 @@ def test_joint_counts_say_what_to_expect():
     })  # fmt: skip
     phi = (0.6 - 0.56) / math.sqrt(0.16 * 0.21)
     of_pairs = nf.required_samples(compare="recall", pairs=pairs, ratio=10)
+    COMPARISON_SAMPLES.check(of_pairs)
     by_hand = nf.required_samples(compare="recall", tpr=(0.8, 0.7), correlation=phi, ratio=10)
     columns = ["positives", "negatives", "discordant_positives", "power"]
     assert_frame_equal(of_pairs.select(columns), by_hand.select(columns))
