@@ -94,7 +94,8 @@ def test_weights_are_summed() -> None:
     # Quarters add up without rounding, in any order.
     log = LOG.with_columns(weight=pl.Series(np.random.default_rng(2).integers(0, 9, len(LOG)) / 4))
     scan = nf.scan_predictions(log, segments="country", weight="weight")
-    check(log, nf.count_confusion(scan, thresholds=GRID), weight="weight")
+    sums = nf.pool_counts(nf.count_confusion(scan, thresholds=GRID), over="weight")
+    check(log, sums, weight="weight")
 
 
 @pytest.mark.parametrize(

@@ -129,7 +129,8 @@ def test_weights_add_up_and_a_weight_of_zero_is_a_row(grid: list[float] | None) 
     counts, rows = added(
         nf.scan_predictions(log, fold="fold", segments="country", weight="weight"), log, [7, 200], grid
     )
-    expected = nf.count_confusion(log, thresholds="exact" if grid is None else grid).drop("resolution")
+    strata = nf.count_confusion(log, thresholds="exact" if grid is None else grid)
+    expected = nf.pool_counts(strata, over="weight").drop("resolution")
     assert_frame_equal(counts, expected, rel_tol=1e-12, abs_tol=1e-12)
     assert counts.select(pl.min_horizontal(pl.col("tp", "fp", "fn", "tn").min())).item() >= 0
     assert rows == {0: 300}
