@@ -90,7 +90,7 @@ def test_dark_colours_are_as_many_and_are_exchanged_once():
     assert not set(DARK) & set(DARK.values())
 
 
-OF_METRICS = ("surface", "imbalance", "decomposition")
+OF_METRICS = ("surface", "imbalance", "decomposition", "class_matrix")
 OF_MODELS = tuple(name for name in json.loads(FILE.read_text(encoding="utf-8")) if name not in OF_METRICS)
 
 
@@ -150,7 +150,12 @@ def test_charts_of_ones_own_can_be_dark():
     }
 
 
-NO_MODELS = {"chart_metric_surface", "chart_imbalance_sensitivity", "chart_decomposition"}
+NO_MODELS = {
+    "chart_metric_surface",
+    "chart_imbalance_sensitivity",
+    "chart_decomposition",
+    "chart_class_matrix",
+}
 
 
 def test_every_chart_of_models_takes_the_models_of_the_comparison():

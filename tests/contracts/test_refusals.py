@@ -46,7 +46,7 @@ REFUSED: dict[str, list[tuple[Any, str]]] = {
     "thresholds": [(math.nan, "thresholds must be"), ([], "thresholds must be")],
     "by": [(["week"], MISSING.format("by"))],
     "over": [("week", f"{MISSING.format('over')}|over must be one of 'prevalence', 'beta'")],
-    "units": [("week", MISSING.format("units"))],
+    "units": [("week", f"{MISSING.format('units')}|units must be True or False")],
     "observed": [(value, "observed must be a prevalence") for value in (-0.1, 1.5, math.nan)],
     "segments": [("week", MISSING.format("segments"))],
 }

@@ -9,7 +9,7 @@ from polars.testing import assert_frame_equal
 
 import nci_frames as nf
 from nci_frames.evaluation.arrays.histograms import each_histogram, histograms
-from nci_frames.evaluation.rates import rates
+from nci_frames.evaluation.rates import quotients
 from nci_frames.schemas.runs import rows_where
 from tests.logs import random_log
 
@@ -46,7 +46,7 @@ def test_rates_are_computed_some_rows_at_a_time(monkeypatch):
     counts = nf.count_confusion(pl.concat([log, one_class]), thresholds="exact").rechunk()
     whole = nf.compute_rates(counts)
     assert whole["tpr"].null_count()
-    monkeypatch.setattr(rates, "_ROWS_AT_A_TIME", 7)
+    monkeypatch.setattr(quotients, "_ROWS_AT_A_TIME", 7)
     assert_frame_equal(nf.compute_rates(counts), whole, check_exact=True)
 
 

@@ -158,9 +158,10 @@ def required_samples(
     (153, 0, 30.09, 0.8)
     """
     check_level(level)
+    weight_of_recall = beta_value(beta)
     if compare is not None:
         _need_alone("compare", half_width, delta, precision_half_width)
-        asked = Comparison(compare, tpr, fpr, auc, prevalence, ratio, correlation, pairs, beta_value(beta))
+        asked = Comparison(compare, tpr, fpr, auc, prevalence, ratio, correlation, pairs, weight_of_recall)
         return asked.samples(level, power)
     _need_compare(tpr=tpr, fpr=fpr, correlation=correlation, pairs=pairs, auc=auc, ratio=ratio)
     methods = sorted({method} if isinstance(method, str) else set(method))

@@ -92,7 +92,7 @@ def proper_scores(
     >>> log = pl.DataFrame({"model": "a", "label": [0, 0, 1, 1], "score": [0.1, 0.4, 0.35, 0.8]})
     >>> scores = nf.proper_scores(nf.count_confusion(log), prevalence=[0.01, 0.5], metrics="brier")
     >>> scores.select("prevalence", pl.col("value", "skill").round(4)).rows()
-    [(0.01, 0.0864, -7.73), (0.5, 0.1581, 0.3675)]
+    [(0.01, 0.0865, -7.7336), (0.5, 0.1581, 0.3675)]
     """
     check_logged(logged_prevalence)
     areas = asked_areas(metrics)

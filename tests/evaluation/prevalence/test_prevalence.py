@@ -211,7 +211,7 @@ def test_the_command_estimates_by_segment(tmp_path):
     assert prevalence == pytest.approx(0.05, abs=0.005)
     # Before anything is read.
     early = ended(2, "estimate", "nowhere", "nowhere", "--level", "95")
-    assert "--level must be between 0 and 1" in early.output
+    assert "'--level': 95 must be between 0 and 1" in early.output
     assert "missing column 'label'" in ended(3, "estimate", *paths[::-1]).output
 
 
