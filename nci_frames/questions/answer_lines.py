@@ -259,7 +259,7 @@ def order_line(answer: Answer, /) -> str:
     shown = ", then ".join(steps)
     if len(steps) > _SOME:
         last = f"from {format_grid(known[-1].start)} on {steps[-1]}"
-        shown = f"{', then '.join(steps[: _SOME - 1])}; {last}; {len(steps) - 1:,} changes in all"
+        shown = f"{', then '.join(steps[:2])}; {last}; {len(steps) - 1:,} changes in all"
     return f"in this log the best model changes with the prevalence: {shown}{doubt}"
 
 
