@@ -99,7 +99,7 @@ class Cluster:
         return session
 
     def settings(self) -> dict[str, str]:
-        """The settings of a session: docs/spark.md says what each is for."""
+        """The settings of a session: docs/scale.md says what each is for."""
         return {
             "spark.driver.host": _LOCAL,
             "spark.driver.bindAddress": _LOCAL,

@@ -31,7 +31,7 @@ def test_every_page_has_the_same_exit_codes():
     }
     meanings |= {5: "conflict with another run", 10: "a gate failed", 11: "a gate is undecided"}
     meanings |= {130: "interrupted"}
-    page = (DOCS / "errors.md").read_text()
+    page = (DOCS / "frames.md").read_text()
     help_text = re.sub(r"\s+", " ", call("--help").output)
     for code, meaning in meanings.items():
         assert f"| {code} | {meaning}" in page
