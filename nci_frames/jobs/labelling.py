@@ -103,7 +103,7 @@ def plan_labels(
     -----
     Where a row of a range moves the metric by c if it is positive, and p of its N rows are, the variance of
     the estimate is the sum of (N·c)²·p(1-p)/n over the ranges, with n labels each. Neyman's allocation makes
-    it the smallest: n in proportion to N·|c|·√(p(1-p)). The numbers c are the derivatives of the metric by
+    it the smallest: n in proportion to N·abs(c)·√(p(1-p)). The numbers c are the derivatives of the metric by
     true positives and by positives: the flagged rows are known. A tenth of the allocation does not depend on
     p, and 1 % of the positives are expected anywhere, since no pilot is right about the rarest ones.
 
