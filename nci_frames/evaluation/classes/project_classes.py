@@ -67,7 +67,7 @@ def project_classes(
         For "expected_cost", the cost of a decision about a row of a class: ``{(label, decision): cost}``.
         Others cost 0.
     interval
-        None: no bounds. "delta": by the slopes of the metric. "bootstrap": from resampled logs; whole buckets
+        None: bounds are null. "delta": by the slopes of the metric. "bootstrap": from resampled logs; whole buckets
         if the counts have a key ``bucket`` (``unit_buckets``).
     level
         Confidence of the interval, in (0, 1).
@@ -153,7 +153,7 @@ def project_classes(
                     bounds = np.array([np.fmin(bounds[0], wider[0]), np.fmax(bounds[1], wider[1])])
                 summed = interval is not None and not logs.whole
                 parts.extend(_rows(_Told(log, logs, metric, scenario, setting, summed), value, bounds))
-    return _table(parts, logs, with_bounds=interval is not None)
+    return _table(parts, logs)
 
 
 class _Told(NamedTuple):
@@ -222,11 +222,11 @@ def _listed(names: list[Any], places: NDArray[np.intp]) -> str:
     return listed(repr(names[place]) for place in places)
 
 
-def _table(parts: list[dict[str, Any]], logs: ClassLogs, *, with_bounds: bool) -> pl.DataFrame:
+def _table(parts: list[dict[str, Any]], logs: ClassLogs) -> pl.DataFrame:
     dtypes = CLASS_PROJECTION.dtypes() | {"class": logs.names.dtype}
     columns = [*logs.keys, *(name for name in CLASS_PROJECTION.fixed if name not in logs.keys)]
     schema = {name: logs.keys.get(name, dtypes.get(name)) for name in columns}
     table = pl.DataFrame(parts, schema=schema).with_columns(pl.col("value", "lower", "upper").fill_nan(None))
     keys = [key for key in logs.keys if key != "scenario"]
     table = table.sort([*keys, "scenario", "metric", "class"])
-    return CLASS_PROJECTION.finish(table if with_bounds else table.drop("lower", "upper"))
+    return CLASS_PROJECTION.finish(table)
