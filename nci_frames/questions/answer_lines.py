@@ -31,7 +31,7 @@ def answer_lines(answer: Answer, /) -> list[str]:
     At prevalence 0.01, by F1 at threshold 0.5:
     choose a at threshold 0.5: F1 0.706 (95 %: 0.650 to 0.748)
     significantly better than the other model
-    it finds 60 % of the positives; 0.699 % of all rows are alerts, and 85.8 % of these are right
+    it finds 60 % of the positives; 0.699 % of all rows are alerts, 85.8 % of them right
     in this log the best model changes with the prevalence: a up to 0.053 (95 %: 0.0416 to 0.0671), then b
     """
     ranked = answer.models["rank"].null_count() < len(answer.models)
@@ -215,7 +215,7 @@ def _work(answer: Answer, row: _Row) -> str:
     recall, precision, flagged = (row[name] or 0.0 for name in ("recall", "precision", "pos_fraction"))
     rows = answer.question.volume
     if rows is None:
-        right = "" if row["precision"] is None else f", and {_percent(precision)} of these are right"
+        right = "" if row["precision"] is None else f", {_percent(precision)} of them right"
         found = f"it finds {_percent(recall)} of the positives"
         return f"{found}; {_percent(flagged)} of all rows are alerts{right}"
     positives = rows * answer.prevalence

@@ -67,8 +67,8 @@ def project_classes(
         For "expected_cost", the cost of a decision about a row of a class: ``{(label, decision): cost}``.
         Others cost 0.
     interval
-        None: bounds are null. "delta": by the slopes of the metric. "bootstrap": from resampled logs; whole buckets
-        if the counts have a key ``bucket`` (``unit_buckets``).
+        None: bounds are null. "delta": by the slopes of the metric. "bootstrap": from resampled logs; whole
+        buckets if the counts have a key ``bucket`` (``unit_buckets``).
     level
         Confidence of the interval, in (0, 1).
     repeats, seed

@@ -12,7 +12,7 @@ from nci_frames.base.errors import ParameterError
 from nci_frames.base.typing import Floats
 from nci_frames.evaluation.areas.area import Area, Areas, Etas
 from nci_frames.evaluation.areas.areas import areas_of, asked_areas
-from nci_frames.evaluation.areas.proper_scores import LOSSES, mixed, shares
+from nci_frames.evaluation.areas.proper_scores import LOG_LOSS, LOSSES, mixed, shares
 from nci_frames.evaluation.arrays.roc_steps import Curves
 from nci_frames.evaluation.arrays.score_bins import ScoreBins, Scores
 from nci_frames.evaluation.field.prevalences import Field
@@ -78,7 +78,7 @@ def proper_scores(
     Brier = eta·mean over positives of (1-s)² + (1-eta)·mean over negatives of s², and the log loss alike with
     -log(s) and -log(1-s). As logged both are linear in the prevalence. Rows between two thresholds stand at
     the middle of them for ``value``. A positive with score 0, or a negative with 1, makes the log loss
-    infinite at every prevalence where its class occurs.
+    infinite at every prevalence where its class occurs; ``reason`` says which.
 
     References
     ----------
@@ -100,7 +100,8 @@ def proper_scores(
         raise ParameterError.out_of_range("metrics", metrics, '"brier", "log_loss", or both')
     if adjusted:
         areas = [adjusted_area(area, logged_prevalence) for area in areas]
-    table = areas_of(collect_counts(counts), prevalence, areas).drop("method")
+    frame = collect_counts(counts)
+    table = areas_of(frame, prevalence, areas).drop("method")
     eta = Scores.of(table["prevalence"].fill_null(np.nan).to_numpy())
     constant = np.full(len(table), np.nan)
     for area in areas:
@@ -108,7 +109,24 @@ def proper_scores(
         constant[mine] = LOSSES[area.name].uncertainty(Scores(eta.p[mine], eta.q[mine]))
     reference = pl.Series(constant, nan_to_null=True)
     skill = pl.when(reference > 0).then(1 - pl.col("value") / reference)
-    return PROPER_SCORES.finish(table.with_columns(skill=skill))
+    return PROPER_SCORES.finish(_endless(frame, table.with_columns(skill=skill)))
+
+
+def _endless(counts: pl.DataFrame, table: pl.DataFrame) -> pl.DataFrame:
+    """Say which rows make values infinite: no adjustment moves a score of 0 or 1."""
+    if not table["value"].is_infinite().any():
+        return table
+    keys = ["model", *PROPER_SCORES.keys(table.columns)]
+    of_class = areas_of(counts, [0.0, 1.0], [LOG_LOSS]).filter(pl.col("value").is_infinite())
+    rows = (
+        pl.when(prevalence=1.0)
+        .then(pl.lit("positives with score 0"))
+        .otherwise(pl.lit("negatives with score 1"))
+    )
+    told = of_class.group_by(keys).agg(__rows=rows.sort(descending=True).str.join(" and "))
+    why = pl.when(pl.col("value").is_infinite()).then(pl.format("{} have an infinite loss", "__rows"))
+    joined = table.join(told, on=keys, how="left", nulls_equal=True, maintain_order="left")
+    return joined.with_columns(reason=pl.coalesce(why, "reason")).drop("__rows")
 
 
 def adjusted_area(area: Area, logged: Logged) -> Area:

@@ -119,10 +119,14 @@ def test_limits_are_analytic():
     # No positive occurs at prevalence 0, and one with score 0 is infinitely surprising elsewhere.
     assert rows["log_loss", 0.0][0] == pytest.approx(-math.log(0.75) / 2)
     assert rows["log_loss", 0.5] == [math.inf, math.inf, math.inf, -math.inf]
+    positives = "positives with score 0 have an infinite loss"
+    assert found.filter(metric="log_loss")["reason"].to_list() == [None, positives, positives]
     # Certain scores stay certain, whatever they are moved to.
     certain = logs.exact(logs.log_of([(True, 1.0), (False, 1.0), (False, 0.0), (True, 0.0)]))
     adjusted = nf.proper_scores(certain, prevalence=[0, 0.1, 1], metrics="brier", adjusted=True)
     assert adjusted["value"].to_list() == pytest.approx([0.5, 0.5, 0.5])
+    (both,) = nf.proper_scores(certain, prevalence=0.5, metrics="log_loss")["reason"]
+    assert both == "positives with score 0 and negatives with score 1 have an infinite loss"
 
 
 def test_what_is_undefined_is_null_with_a_reason():
