@@ -63,7 +63,7 @@ def compare_data_sets(
     >>> import polars as pl
     >>> counts = pl.DataFrame({
     ...     "model": ["a", "b"] * 3, "data": ["x", "x", "y", "y", "z", "z"], "threshold": 0.5,
-    ...     "tp": [8, 7, 5, 4, 9, 3], "fp": 10, "fn": [2, 3, 5, 6, 1, 7], "tn": 90,
+    ...     "tp": [8, 7, 5, 4, 9, 3], "fp": [10] * 6, "fn": [2, 3, 5, 6, 1, 7], "tn": [90] * 6,
     ... })
     >>> recall = nf.project_rates(nf.compute_rates(counts), metrics="recall", prevalence=0.1)
     >>> found = nf.compare_data_sets(nf.rank_models(recall), over="data")
