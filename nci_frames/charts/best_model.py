@@ -92,6 +92,7 @@ def chart_probability_best(
     lines = hatching.hatched(strips, height=theme.HEIGHT).with_columns(
         pl.col(end).map_elements(axis.place, return_dtype=pl.Float64) for end in ("across", "across_end")
     )
+    ends = ("across_end", alt.Y("up:Q"), "up_end")
     told = rows.filter(~pl.col("prevalence").is_in(untold.implode()))
     return canvas.compose(
         [
@@ -105,11 +106,7 @@ def chart_probability_best(
                 **canvas.fills(style),
             ),
             *([canvas.layer("untold", cover, x=axis.x(), y=height)] if len(untold) else []),
-            *(
-                [hatching.hatching(lines, axis.at("across"), "across_end", alt.Y("up:Q"), "up_end")]
-                if len(lines)
-                else []
-            ),
+            *([] if lines.is_empty() else [hatching.hatching(lines, axis.at("across"), *ends)]),
             *canvas.named(_widest(told, axis), axis.x(), alt.Y("middle:Q"), letters=_LETTERS),
             *axis.observed(observed),
         ],

@@ -91,10 +91,9 @@ def chart_decision_map(
     # The thresholds of one model change too often to be drawn; the tooltips show them.
     numbers = {"threshold": "threshold", "lambda_start": "λ from", "lambda_end": "λ to"}
     if told is None:
-        untold = selection.unsupported_ranges(frame, "lambda_start", "lambda_end")
-        cover = [areas(untold, "untold", color=theme.GROUND, opacity=0.7)] if len(untold) else []
-        unknown, known = untold, frame.filter(selection.supported(frame))
-        why = selection.why_marked("hatched", frame)
+        unknown = selection.unsupported_ranges(frame, "lambda_start", "lambda_end")
+        cover = [areas(unknown, "untold", color=theme.GROUND, opacity=0.7)] if len(unknown) else []
+        known, why = frame.filter(selection.supported(frame)), selection.why_marked("hatched", frame)
         subtitle = f"the best model at every point; borders are exact{why}"
     else:
         cover = [
@@ -106,17 +105,15 @@ def chart_decision_map(
         known = _cut(frame, told.filter(pl.col("verdict") != "unknown"))
         subtitle = "the best model of this log; solid: certified; pale: one of several; hatched: nobody knows"
     names = ("model",) if told is None else ("model", "verdict", "may be best")
-    targets = base.mark_area(clip=True, opacity=0)
-    shown = canvas.tooltip(numbers, names=names)
-    rule = _ODDS.observed(observed if on_map else None)
+    targets = base.mark_area(clip=True, opacity=0).encode(tooltip=canvas.tooltip(numbers, names=names))
     return canvas.compose(
         [
             bands.encode(**canvas.fills(style)),
             *cover,
             *_hatching(unknown),
-            canvas.layer("targets", targets, tooltip=shown),
+            canvas.layer("targets", targets),
             *canvas.named(_labels(known), _ODDS.at("odds"), _BETA.y("beta"), letters=_LETTERS),
-            *rule,
+            *_ODDS.observed(observed if on_map else None),
         ],
         style=style,
         title="Decision map of F-beta",

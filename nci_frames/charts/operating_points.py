@@ -1,6 +1,7 @@
 """Rates and projections -> operating points: ROC, precision-recall and POSfrac curves."""
 
 from collections.abc import Sequence
+from typing import Any
 
 import altair as alt
 import numpy as np
@@ -217,10 +218,10 @@ def chart_pos_fraction(
     rows = selection.with_recall(frame, "pos_fraction")
     titles = {"recall": "TPR", "pos_fraction": "predicted positive", "precision": "purity (precision)"}
     numbers = {name: titles.get(name, name) for name in ("recall", "pos_fraction", "threshold", "prevalence")}
-    if "precision" in frame["metric"].unique():
+    purity = frame.filter(metric="precision")
+    if len(purity):
         place = ["model", "threshold", "prevalence"]
-        purity = frame.filter(pl.col("metric") == "precision").select(*place, precision="value")
-        rows = rows.join(purity, on=place, how="left", nulls_equal=True)
+        rows = rows.join(purity.select(*place, precision="value"), on=place, how="left", nulls_equal=True)
         numbers["precision"] = titles["precision"]
     curve = ["model", "prevalence"]
     every = rows.filter(pl.col("pos_fraction") > 0 if log_x else pl.lit(True)).sort(
@@ -235,26 +236,17 @@ def chart_pos_fraction(
         # Where positives are rarer, curves end at the share of alerts that are wrong.
         least = every.select(pl.min_horizontal(pl.col("pos_fraction").min(), wrong.filter(wrong > 0).min()))
         x = axes.LogAxis("pos_fraction", least.item(), 1.0).x()
+        tall = size[::-1]
         rows, note, turn = steps.stepped(
-            every, *seen, turn="step-after", recall="recall", by=curve, size=size[::-1]
+            every, *seen, turn="step-after", recall="recall", by=curve, size=tall
         )
     else:
-        x, turn = (
-            alt.X(**axes.rate_axis("pos_fraction", "POSfrac: share of rows predicted positive")),
-            "linear",
-        )
+        turn = "linear"
+        x = alt.X(**axes.rate_axis("pos_fraction", "POSfrac: share of rows predicted positive"))
         rows, note = selection.fitted(every, "pos_fraction", "recall", by=curve, log_x=False, size=size)
     y = alt.Y(**axes.rate_axis("recall", "TPR (recall)"))
-    below, above, held = [], [], ""
-    if tpr is not None:
-        rule = alt.Chart(pl.DataFrame({"recall": [tpr]})).mark_rule(color=theme.SOFT, strokeDash=[4, 3])
-        below = [canvas.layer("fixed", rule, y=alt.Y("recall:Q"))]
-        ring = alt.Chart(selection.finite(_fewest(every, tpr))).mark_point(
-            filled=True, shape="circle", size=80, stroke=theme.INK, strokeWidth=1.25, opacity=1, clip=log_x
-        )
-        colour, tooltip = canvas.colour(style), canvas.tooltip(numbers)
-        above = [canvas.layer("held", ring, x=x, y=y, color=colour, tooltip=tooltip)]
-        held = f"; ringed: the fewest that reach a TPR of {tpr:g}"
+    shown = {"x": x, "y": y, "color": canvas.colour(style), "tooltip": canvas.tooltip(numbers)}
+    below, above, held = ([], [], "") if tpr is None else _at_tpr(every, tpr, shown, clip=log_x)
     return lines.draw_by_prevalence(
         rows,
         x,
@@ -268,6 +260,18 @@ def chart_pos_fraction(
         below=below,
         above=above,
     )
+
+
+def _at_tpr(
+    rows: pl.DataFrame, tpr: float, shown: dict[str, Any], *, clip: bool
+) -> tuple[list[alt.Chart], list[alt.Chart], str]:
+    """Draw a line at a TPR, and a ring at the fewest predicted positives that reach it; say so."""
+    rule = alt.Chart(pl.DataFrame({"recall": [tpr]})).mark_rule(color=theme.SOFT, strokeDash=[4, 3])
+    ring = alt.Chart(selection.finite(_fewest(rows, tpr))).mark_point(
+        filled=True, shape="circle", size=80, stroke=theme.INK, strokeWidth=1.25, opacity=1, clip=clip
+    )
+    below, above = canvas.layer("fixed", rule, y=alt.Y("recall:Q")), canvas.layer("held", ring, **shown)
+    return [below], [above], f"; ringed: the fewest that reach a TPR of {tpr:g}"
 
 
 def _right_and_wrong(rows: pl.DataFrame) -> tuple[pl.Expr, pl.Expr]:

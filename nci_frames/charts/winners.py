@@ -68,16 +68,13 @@ def chart_winner_ranges(
     observed = selection.checked_observed(observed)
     selection.one_comparison(frame, schemas.WINNERS)
     if frame.is_empty():
-        raise ParameterError(
-            "there is no winner to draw", hint="check that both rates of each model are defined"
-        )
+        hint = "check that both rates of each model are defined"
+        raise ParameterError("there is no winner to draw", hint=hint)
     over, metric = frame.select("over", "metric").row(0)
     if over not in _LEAST:
         raise ParameterError.unknown_choice("over", over, tuple(_LEAST))
-    inner = [place for place in frame["start"][1:] if place > 0]
     seen = observed if over == "prevalence" else None
-    low = min(_LEAST[over], *(place / 2 for place in inner), seen or 1.0)
-    high = _MOST[over] if over == "prevalence" else max(_MOST[over], *(2 * place for place in inner), 0.0)
+    low, high = _range(frame, over, seen)
     axis = axes.LogAxis(over, low, high)
     rows = frame.with_columns(pl.col("start").clip(low), pl.col("end").clip(upper_bound=high))
     rows = rows.filter(pl.col("start") < pl.col("end"))
@@ -97,14 +94,6 @@ def chart_winner_ranges(
     pale = selection.unsupported_ranges(rows, "start", "end")
     untold = base.properties(data=selection.finite(pale), name="untold")
     untold = untold.mark_bar(height=_BAR, color=theme.GROUND, opacity=0.7)
-    ends = pale.select("start", "end").rows()
-    strips = [(axis.pixels(start) / theme.WIDTH, axis.pixels(end) / theme.WIDTH) for start, end in ends]
-    lines = hatching.hatched(strips, height=_BAR).select(
-        start=pl.col("across").map_elements(axis.place, return_dtype=pl.Float64),
-        end=pl.col("across_end").map_elements(axis.place, return_dtype=pl.Float64),
-        bottom=(_ROOM - _BAR) / 2 / _ROOM + pl.col("up") * _BAR / _ROOM,
-        top=(_ROOM - _BAR) / 2 / _ROOM + pl.col("up_end") * _BAR / _ROOM,
-    )
     up = alt.Y(field="bottom", type="quantitative", axis=None, scale={"domain": [0, 1]})
     known = selection.merged_ranges(rows.filter(selection.supported(rows)), "start", "end")
     width = (pl.col("end") / pl.col("start")).log() / math.log(high / low) * theme.WIDTH
@@ -116,7 +105,7 @@ def chart_winner_ranges(
         [
             canvas.layer("bars", bars, **canvas.fills(style)),
             *([untold] if len(pale) else []),
-            *([hatching.hatching(lines, axis.at("start"), "end", up, "top")] if len(lines) else []),
+            *_hatching(pale, axis, up),
             *canvas.named(places, axis.at("middle"), up, letters=_LETTERS),
             canvas.layer("targets", targets, tooltip=canvas.tooltip(numbers)),
             canvas.layer("borders", borders, x=axis.x("start"), text=text),
@@ -128,6 +117,27 @@ def chart_winner_ranges(
         says="One bar, coloured by model.",
         height=_ROOM,
     )
+
+
+def _range(winners: pl.DataFrame, over: str, observed: float | None) -> tuple[float, float]:
+    """Return the ends of an axis on which all borders are seen."""
+    inner = [place for place in winners["start"][1:] if place > 0]
+    low = min(_LEAST[over], *(place / 2 for place in inner), observed or 1.0)
+    high = _MOST[over] if over == "prevalence" else max(_MOST[over], *(2 * place for place in inner), 0.0)
+    return low, high
+
+
+def _hatching(ranges: pl.DataFrame, axis: axes.LogAxis, up: alt.Y) -> list[alt.Chart]:
+    """Hatch the ranges of which nothing is known."""
+    ends = ranges.select("start", "end").rows()
+    strips = [(axis.pixels(start) / theme.WIDTH, axis.pixels(end) / theme.WIDTH) for start, end in ends]
+    lines = hatching.hatched(strips, height=_BAR).select(
+        start=pl.col("across").map_elements(axis.place, return_dtype=pl.Float64),
+        end=pl.col("across_end").map_elements(axis.place, return_dtype=pl.Float64),
+        bottom=(_ROOM - _BAR) / 2 / _ROOM + pl.col("up") * _BAR / _ROOM,
+        top=(_ROOM - _BAR) / 2 / _ROOM + pl.col("up_end") * _BAR / _ROOM,
+    )
+    return [hatching.hatching(lines, axis.at("start"), "end", up, "top")] if len(lines) else []
 
 
 @checked

@@ -1,7 +1,6 @@
 """Thresholds that are found by counting: as fine as certified areas need, or between equal numbers of rows.
 
-A fine grid is refined where it matters. Nothing here depends on the order of rows or files, and the memory is
-that of the grid.
+A fine grid is refined where it matters. The order of rows changes nothing; the memory is that of the grid.
 """
 
 import functools
