@@ -171,6 +171,6 @@ def test_a_comparison_has_the_certified_map_of_its_log_and_a_report_draws_it():
         found = nf.compare_models(given, prevalence=[0.01, 0.1], repeats=200, threshold=GRID[30])
         assert found.certified.equals(nf.certify_decision_map(given, units=units, repeats=200))
     report = render_report(found)
-    assert "solid: certified; pale: one of several; grey: nobody knows" in report
+    assert "solid: certified; pale: one of several; hatched: nobody knows" in report
     weighted = pooled.with_columns(pl.col("tp", "fp", "fn", "tn") * 0.5)
     assert nf.compare_models(weighted, prevalence=[0.01, 0.1], threshold=GRID[30]).certified is None
