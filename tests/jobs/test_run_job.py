@@ -155,7 +155,7 @@ def test_the_verdict_sets_the_exit_code_and_what_was_good_is_kept(tmp_path):
     assert history["window_start"].dt.day().to_list() == [1, 2, 3]
     page = (latest(tmp_path) / "history.html").read_text()
     assert "What changed since the last good run" in page
-    assert page.count("data:image/svg+xml") == 1
+    assert page.count("data:image/svg+xml") == 3  # the trend of the gate; recall and FPR by date
     # The page of the report has the verdicts and the trend as well, and leads to the rest.
     folder = latest(tmp_path)
     frames = {name: pl.read_parquet(folder / f"{name}.parquet") for name in ("history", "runs", "verdicts")}
