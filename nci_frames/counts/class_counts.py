@@ -129,7 +129,7 @@ def read_priors(priors: Any, classes: pl.Series, *, observed: Floats | None) -> 
     return found
 
 
-def scenarios_of(priors: Mapping[Any, Any] | pl.DataFrame) -> dict[str, dict[Any, float]]:
+def scenarios_of(priors: Mapping[Any, Any] | pl.DataFrame | pl.LazyFrame) -> dict[str, dict[Any, float]]:
     """Return the shares of each scenario, checked to be shares; one without a name is "given".
 
     Raises
@@ -138,7 +138,7 @@ def scenarios_of(priors: Mapping[Any, Any] | pl.DataFrame) -> dict[str, dict[Any
         If there are none, or they are not numbers from 0 to 1 that add up to 1.
     """
     nested: Mapping[Any, Any]
-    if isinstance(priors, pl.DataFrame):
+    if isinstance(priors, pl.DataFrame | pl.LazyFrame):
         frame = collect(priors, CLASS_PRIORS)
         if "scenario" not in frame.columns:
             frame = frame.with_columns(scenario=pl.lit(GIVEN))

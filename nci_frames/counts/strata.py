@@ -141,7 +141,9 @@ class Strata:
         ends = np.append(self.first[1:], len(high)) - 1
         above = np.append(high[1:], 0)
         above[ends] = 0
-        moved = np.add.reduceat((high - above)[self.order], self.steps) if len(high) else high
+        if not len(high):
+            return high
+        moved = np.add.reduceat((high - above)[self.order], self.steps)
         for begin, end in zip(self.lowest, np.append(self.lowest[1:], len(moved)), strict=True):
             moved[begin:end] = np.cumsum(moved[begin:end][::-1])[::-1]
         return moved

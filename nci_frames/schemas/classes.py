@@ -21,7 +21,7 @@ CLASS_PREDICTIONS = FrameSchema(
     "class predictions",
     "scan_classes(...)",
     MODEL,
-    a_class("label", "the true class"),
+    a_class("label", "the true class; without labels the column is not there", required=False),
     a_class("decision", "the class decided, or another decision, such as to abstain"),
     Column(
         "scores",

@@ -204,3 +204,9 @@ def test_what_cannot_weigh_rows_refuses_strata(function: Any) -> None:
     counts = nf.count_confusion(weighted_log(8), thresholds=[0.2, 0.5])
     with pytest.raises(nf.ParameterError, match="the key 'weight'"):
         function(counts)
+
+
+def test_no_rows_have_no_sums() -> None:
+    counts = nf.count_confusion(weighted_log(0), thresholds=[0.5]).clear()
+    assert nf.pool_counts(counts, over="weight").is_empty()
+    assert nf.compute_rates(counts).is_empty()

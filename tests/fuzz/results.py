@@ -44,7 +44,9 @@ def computed(result: Any) -> Any:
     if isinstance(result, pl.LazyFrame):
         return result.collect()
     if isinstance(result, pl.Expr):
-        return _POINTS.select(value=result)
+        # The scores that an expression moves may have any name.
+        others = sorted({*result.meta.root_names()} - {*_POINTS.columns})
+        return _POINTS.with_columns(pl.lit(0.5).alias(name) for name in others).select(value=result)
     if isinstance(result, alt.TopLevelMixin):
         return result.to_dict()
     if inspect.isgenerator(result) or isinstance(result, map):

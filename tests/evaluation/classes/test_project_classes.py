@@ -257,3 +257,13 @@ def test_the_share_of_one_class_varies_and_the_others_keep_their_proportions():
     for options in ({"of": 7, "shares": 0.5}, {"of": 1, "shares": 1.5}, {"of": 1, "shares": []}):
         with pytest.raises(nf.ParameterError):
             nf.vary_class_share(counts, **options)
+
+
+def test_a_lazy_frame_of_priors_is_read() -> None:
+    counts = pl.DataFrame({"model": "a", "label": ["x", "y"], "decision": ["x", "x"], "rows": [12, 30]})
+    priors = pl.DataFrame({"class": ["x", "y"], "prior": [0.25, 0.75]})
+    lazy, eager = (
+        nf.project_classes(counts, priors=frame, metrics="accuracy") for frame in (priors.lazy(), priors)
+    )
+    assert lazy.equals(eager)
+    assert lazy["value"].to_list() == [0.25]
