@@ -14,6 +14,14 @@ def pytest_collection_finish():
     gc.set_threshold(50_000)
 
 
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items):
+    """Leave the pages of the documentation out of the quick tests: their examples are long."""
+    for item in items:
+        if item.path.suffix == ".md":
+            item.add_marker(pytest.mark.thorough)
+
+
 @pytest.fixture(autouse=True)
 def own_registry(monkeypatch):
     """Forget the metrics that a test registered, so that no test sees another's."""

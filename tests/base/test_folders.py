@@ -193,6 +193,7 @@ def hindered(out: Path, hindrance: str) -> str:
     return in_python(HINDERED.format(hindrance=hindrance), out).stdout
 
 
+@pytest.mark.thorough
 def test_a_disk_without_room_is_noticed_before_anything_is_done(tmp_path):
     limit = "resource.setrlimit(resource.RLIMIT_FSIZE, (1 << 20, 1 << 20))"
     assert hindered(tmp_path / "out", limit) == "4 File too large\n"
@@ -208,6 +209,7 @@ def test_a_name_that_is_too_long_cannot_be_written(tmp_path):
     check_apart([str(tmp_path / long), f"{tmp_path}/{long}*"], tmp_path / "out")
 
 
+@pytest.mark.thorough
 def test_a_folder_without_permission_is_noticed_before_anything_is_done(public_path):
     public_path.chmod(0o555)
     nobody = "if os.getuid() == 0: os.setuid(65534)"  # root may write everywhere

@@ -127,6 +127,7 @@ def test_every_colour_is_exchanged(name):
     assert json.loads(text) == before == chart.to_dict(validate=False)
 
 
+@pytest.mark.thorough
 def test_models_called_like_colours_keep_their_names():
     names = [GROUND, INK, PALETTE[0]]
     tables = comparison({name: (0.5, 0.01 * (i + 1)) for i, name in enumerate(names)})

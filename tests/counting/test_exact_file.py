@@ -115,6 +115,7 @@ def test_what_fits_needs_no_disk(monkeypatch: pytest.MonkeyPatch, target: Path) 
     assert_frame_equal(pl.read_parquet(target), nf.count_confusion(LOG, thresholds="exact"))
 
 
+@pytest.mark.thorough
 @pytest.mark.usefixtures("tiny")
 def test_keys_of_every_type(target: Path) -> None:
     keys = {
@@ -195,6 +196,7 @@ def unfinished(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) 
         monkeypatch.setattr("nci_frames.base.files._open_nameless", lambda _: None)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("place", "name"), [(Spill, "write"), (Spill, "totals"), (exact_file, "_table")], ids=str
 )

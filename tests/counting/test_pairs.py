@@ -78,6 +78,7 @@ def test_margins_are_the_counts_of_each_model() -> None:
             assert (mine[f"{kind}_both"] + mine[f"{kind}_{side}"] == mine[kind]).all()
 
 
+@pytest.mark.thorough
 def test_as_many_models_as_a_code_holds() -> None:
     tree = log().filter(model="tree")
     most = nf.count_pairs(

@@ -57,6 +57,7 @@ def templates() -> list[re.Pattern[str]]:
     return [re.compile(pattern) for pattern in found]
 
 
+@pytest.mark.thorough
 def test_every_claim_of_the_table_is_one_that_the_program_measures():
     known = templates()
     lines = simulated()

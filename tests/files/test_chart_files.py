@@ -65,6 +65,7 @@ def test_a_pdf_has_one_page_of_the_size_of_the_chart(tmp_path):
     assert (width, height) == (float(svg.get("width")), float(svg.get("height")))
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("kind", ["svg", "png", "json"])
 def test_equal_charts_give_equal_bytes(tmp_path, kind):
     files = [nf.save_chart(scatter(), tmp_path / f"{i}.{kind}").read_bytes() for i in range(3)]

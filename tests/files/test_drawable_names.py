@@ -101,6 +101,7 @@ def test_a_fault_of_the_renderer_is_an_error_and_the_next_picture_is_drawn():
     assert renderer.draw_picture(spec, "svg") == before
 
 
+@pytest.mark.thorough
 def test_the_renderer_ends_with_the_program():
     code = """
 import sys

@@ -41,6 +41,7 @@ def library(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return built
 
 
+@pytest.mark.thorough
 def test_an_exchange_of_two_folders_is_a_call_that_can_fail(library, tmp_path):
     """As the folder of a report takes the place of the old one."""
     (tmp_path / "old").mkdir()

@@ -476,6 +476,7 @@ def test_an_append_that_keeps_going_counts_the_good_files_and_fails(tmp_path):
     assert nf.CountsLedger(tmp_path / "ledger").sources().filter("active")["rows"].to_list() == [200, 9, 200]
 
 
+@pytest.mark.thorough
 def test_files_that_came_late_or_again_are_told(tmp_path):
     """A file of the first night on the second, and one of the second once more, under another name."""
     logs = tmp_path / "logs"

@@ -159,6 +159,7 @@ def test_evidence_of_rows_counts_as_that_of_units(paths, tmp_path):
     assert evidence([four]) == pytest.approx(evidence([once]), rel=0.1)
 
 
+@pytest.mark.thorough
 def test_segments_and_champions_are_judged_by_units(paths):
     rows = judged(paths, segments=["country"], value_threshold={"lower": 0.2})
     buckets = direct(paths, ["country", "bucket"])
@@ -198,6 +199,7 @@ def test_min_positives_of_segments_count_independent_rows(paths):
         assert not small(rows, 1, by_unit)
 
 
+@pytest.mark.thorough
 def test_scenarios_draw_whole_units(paths):
     prevalence = {"de": 0.1, "at": 0.2}
     settings = job(value_threshold={"lower": 0.1}).model_dump() | {
@@ -222,6 +224,7 @@ def test_scenarios_draw_whole_units(paths):
     assert set(known["reason"]) == {"fewer than 20 buckets of units have rows"}
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("times", "told"), [(4, r"by units a row is worth 0\.[1-4]\d* of one: too narrow"), (1, None)]
 )

@@ -60,6 +60,7 @@ def test_the_cheapest_model_at_a_threshold(ask):
     assert (answer.models["value"] <= answer.models["upper"]).all()
 
 
+@pytest.mark.thorough
 def test_own_thresholds_are_judged_on_other_rows(ask, comparison):
     answer = ask(prevalence=0.01, cost=(50, 1))
     assert own_threshold_words(comparison).endswith(
@@ -251,6 +252,7 @@ def test_logs_of_one_class_have_an_answer_too(options):
         assert short_answer(answer).endswith(told)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("width", [80, 200])
 def test_lines_fit_the_terminal(comparison, width):
     asked = [comparison.asking(prevalence=0.02, **more) for more in ({}, {"cost": (200, 1), "volume": 2e6})]
@@ -347,6 +349,7 @@ def test_alerts_and_small_segments_on_the_command_line(tmp_path):
     assert sizes["country"].to_list() == ["other"]
 
 
+@pytest.mark.thorough
 def test_of_many_models_those_that_lead_by_what_is_asked_have_bounds():
     rng, models, edges = np.random.default_rng(0), MOST_RESAMPLED + 2, np.linspace(0.1, 0.9, 9)
     reach = [np.sort(rng.random((models, 9)), axis=1)[:, ::-1] for _ in range(2)]

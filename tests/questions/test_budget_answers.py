@@ -30,6 +30,7 @@ def test_the_bounds_of_the_alerts_are_those_of_wilson():
     assert row["pos_fraction"] <= 0.005 < row["pos_fraction_upper"]
 
 
+@pytest.mark.thorough
 def test_a_budget_that_may_be_exceeded_is_told_and_one_that_is_kept_is_not_doubted():
     (plain,), (sure,) = (
         [line for line in answer_lines(asked(5000, confidence).said) if "alerts (95 %: " in line]

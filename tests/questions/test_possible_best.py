@@ -112,6 +112,7 @@ def test_the_models_that_may_be_the_best_are_those_of_compare_best(tmp_path):
     assert "contenders" in found.tables
 
 
+@pytest.mark.thorough
 def test_every_border_has_the_interval_of_its_crossover():
     rng = np.random.default_rng(3)
     label = np.arange(3000) < 300

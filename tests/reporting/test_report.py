@@ -268,11 +268,13 @@ def test_folds_are_explained_where_there_are_some(page):
     assert "over the folds" not in page.text
 
 
+@pytest.mark.thorough
 def test_undefined_groups_are_listed_with_their_reason(hostile_page):
     assert "Groups whose rates are undefined" in hostile_page.text
     assert "no positives: tpr, and what depends on it, is undefined" in hostile_page.text
 
 
+@pytest.mark.thorough
 def test_hostile_names_are_text_and_nothing_else(hostile_page):
     for name in HOSTILE:
         assert hostile_page.text.count(name) >= 3  # a model, a fact's label and its value
@@ -286,6 +288,7 @@ def test_hostile_names_are_text_and_nothing_else(hostile_page):
     assert "49" not in re.findall(r"\d+", hostile_page.text.replace("{{7*7}}", ""))
 
 
+@pytest.mark.thorough
 def test_hostile_names_do_not_occur_raw(hostile_page):
     for name in HOSTILE:
         if re.search(r"[<>]", name):
@@ -313,6 +316,7 @@ def test_equal_arguments_give_equal_bytes(tmp_path):
     assert [p.name for p in tmp_path.iterdir() if p.is_file()] == ["a.html"]
 
 
+@pytest.mark.thorough
 def test_a_failure_leaves_the_older_page(tmp_path, monkeypatch):
     page, text = (tmp_path / f"report.{form}" for form in ("html", "md"))
     for older in (page, text):
@@ -352,6 +356,7 @@ def test_a_comparison_from_counts_is_shown_with_its_limits():
     assert "∞" in text
 
 
+@pytest.mark.thorough
 def test_a_log_without_rows_still_gives_a_page():
     tables = comparison({"a": (None, None)})
     text = " ".join(Page(render_report(altered(tables, observed_prevalence=None))).text.split())

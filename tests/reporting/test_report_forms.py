@@ -137,6 +137,7 @@ def test_a_segment_may_be_a_day_and_a_number_infinite_or_none():
     assert {row["gap"] for row in content["tables"]["pr_auc"]} == {None}
 
 
+@pytest.mark.thorough
 def test_markdown_holds_the_answer_and_the_tables():
     text = render_markdown(comparison(segments=["DE", None]), title="three", facts=[("rows", "3")])
     pieces = inline(text)

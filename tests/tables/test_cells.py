@@ -79,6 +79,7 @@ def test_every_form_shows_the_same_models_values_and_ranks():
         assert drawn == list(cells.models)
 
 
+@pytest.mark.thorough
 def test_a_notebook_shows_the_ranked_table_of_areas_with_names_as_text():
     models = {**MODELS, "<b>": (0.5, 0.2), "none": (None, 0.1)}
     compared = comparison(models, prevalence=[0.01, 0.1], beta=[1.0])

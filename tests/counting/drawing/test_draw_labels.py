@@ -78,6 +78,7 @@ def test_files_and_order_do_not_matter(tmp_path):
     assert_frame_equal(some, drawn.filter(pl.col("stratum") == 1).select("id", "weight"))
 
 
+@pytest.mark.thorough
 def test_equal_rows_are_drawn_each_on_its_own():
     """Of 3,000 rows of two contents, a sample of one in ten has both in their shares."""
     log = pl.DataFrame({"model": "a", "score": np.repeat([0.1, 0.2, 0.9], [1000, 2000, 10])})
@@ -88,6 +89,7 @@ def test_equal_rows_are_drawn_each_on_its_own():
     assert np.std(counts) == pytest.approx(np.sqrt(300 / 9 * 2 * 0.9), rel=0.4)
 
 
+@pytest.mark.thorough
 def test_every_row_is_drawn_as_often():
     log = pl.DataFrame({"model": "a", "score": np.linspace(0, 1, 200), "id": range(200)})
     plan = pl.DataFrame({"score_lower": [-np.inf, 0.5], "score_upper": [0.5, np.inf], "rows": [100, 100],
@@ -108,6 +110,7 @@ def test_every_row_is_drawn_as_often():
     assert first.n_unique() > 30
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("engine", ["streaming", "in-memory"])
 def test_weights_make_estimates_without_bias(engine):
     rng = np.random.default_rng(3)

@@ -232,6 +232,7 @@ def test_an_interrupt_stops_the_count(tmp_path: Path, thresholds: str) -> None:
     assert "KeyboardInterrupt" in errors.splitlines()
 
 
+@pytest.mark.thorough
 def test_an_interrupt_while_the_counting_thread_begins_does_not_hang() -> None:
     code = """
 import threading

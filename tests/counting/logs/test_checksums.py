@@ -135,6 +135,7 @@ def test_every_page_of_a_writer_is_found(
         file.write_bytes(whole)
 
 
+@pytest.mark.thorough
 def test_damage_is_where_a_reader_finds_it(tmp_path: Path) -> None:
     file = tmp_path / "log.parquet"
     table = TABLE.select(FLAT)
@@ -197,6 +198,7 @@ def test_a_page_of_other_values_is_damage(one_column: tuple[Path, bytes]) -> Non
     assert found_in(file) == "a page header is damaged"
 
 
+@pytest.mark.thorough
 def test_no_bit_of_a_footer_ends_the_process(one_column: tuple[Path, bytes]) -> None:
     file, whole = one_column
     footer = len(whole) - 8 - int.from_bytes(whole[-8:-4], "little")

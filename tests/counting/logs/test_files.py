@@ -75,6 +75,7 @@ def test_keys_are_read_in_one_way(tmp_path: Path, folders: list[str]) -> None:
         assert dict(counts.select("country", "tp").iter_rows()) == expected
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("ending", ["csv", "parquet"])
 def test_many_folders_of_keys_are_few_scans(tmp_path: Path, ending: str) -> None:
     # Polars hangs with some thousands of scans.
@@ -182,6 +183,7 @@ def test_links_to_themselves_and_a_working_directory_that_is_gone(
             nf.scan_predictions(source)
 
 
+@pytest.mark.thorough
 def test_what_may_not_be_read_is_an_error(public_path: Path) -> None:
     write(public_path / "open.parquet")
     write(public_path / "closed" / "b.parquet")
@@ -267,6 +269,7 @@ def test_pages_that_cannot_be_decoded_name_their_file(tmp_path: Path, thresholds
         scan.collect()
 
 
+@pytest.mark.thorough
 def test_a_thousand_files_are_found_in_the_order_of_their_names(tmp_path: Path) -> None:
     for place in range(1000):
         (tmp_path / f"{place % 7}").mkdir(exist_ok=True)

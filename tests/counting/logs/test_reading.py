@@ -100,6 +100,7 @@ def test_a_frame_without_invalid_rows_says_nothing(tmp_path: Path) -> None:
     assert counts.select(pl.sum_horizontal(COUNTS).sum()).item() == (VALID["country"] == "de").sum()
 
 
+@pytest.mark.thorough
 def test_a_scan_that_is_gone_is_never_taken_for_another() -> None:
     # The frames are made at the address of the one before, which is gone.
     for place in range(50):

@@ -55,6 +55,7 @@ def test_areas_between_the_nodes_have_13_digits():
     assert curves.at(model, logits) == pytest.approx(areas[model, np.arange(len(logits))], rel=1e-13, abs=0)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("points", [1, 4, 20])
 def test_all_changes_of_order_that_a_fine_grid_shows_are_found(points):
     counts = random_models(25, points, seed=points)

@@ -233,6 +233,7 @@ def test_a_comparison_judges_each_segment_at_its_prevalence(comparison):
         assert value == pytest.approx(traffic(0.0, model, "f_beta"))
 
 
+@pytest.mark.thorough
 def test_a_report_shows_segments_at_their_prevalence(comparison):
     mixed = segments.traffic(comparison)
     assert mixed is not None

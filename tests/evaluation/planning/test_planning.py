@@ -144,8 +144,9 @@ def reached(goal: dict[str, Any], interval: Any, positives: int, negatives: int,
     return float(held.mean())
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("goal", GOALS, ids=lambda goal: next(iter(goal)))
-@pytest.mark.parametrize("assurance", [0.8, pytest.param(0.95, marks=pytest.mark.thorough)])
+@pytest.mark.parametrize("assurance", [0.8, 0.95])
 def test_as_many_studies_reach_the_goal_as_assured(goal, assurance):
     plan = nf.required_samples(**goal, assurance=assurance)
     for row, interval in zip(plan.iter_rows(named=True), ("wilson", "hoeffding"), strict=True):

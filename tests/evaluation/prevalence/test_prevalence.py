@@ -89,6 +89,7 @@ def test_the_interval_holds_the_estimate_and_narrows_with_rows(rows):
     assert freedom[0] in (len(rows) - 2, len(rows) - 1)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("method", ["em", "adjusted_count", "matching"])
 @pytest.mark.parametrize(("eta", "rows"), [(1e-3, 10_000), (0.1, 10_000), (0.1, 1_000_000)])
 def test_intervals_cover(method, eta, rows):
@@ -140,6 +141,7 @@ def test_the_fit_test_sees_a_few_positives_that_score_higher():
         assert 0.01 <= (same["fit_p_value"] < 0.05).mean() <= 0.09
 
 
+@pytest.mark.thorough
 def test_the_fit_test_is_seldom_wrong_and_sees_other_positives():
     found = nf.estimate_prevalence(*simulated(0.1, rows=100_000, repeats=400))
     assert 0.02 <= (found["fit_p_value"] < 0.05).mean() <= 0.085

@@ -136,6 +136,7 @@ def test_a_choice_over_draws_is_that_of_a_loop():
     )
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("name", LAWS)
 def test_masses_and_means_are_those_of_many_draws(name):
     """2,000 stratified draws: the middle of each quantile."""

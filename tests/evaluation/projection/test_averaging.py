@@ -124,6 +124,7 @@ def test_values_are_averaged_at_each_threshold():
     assert chosen["threshold"].to_list() == [None, None]
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("metric", "options"), [("pr_auc", {}), ("f_beta", {"threshold": 1.5}), ("roc_auc", {})]
 )

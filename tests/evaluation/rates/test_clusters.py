@@ -99,6 +99,7 @@ def test_positives_that_are_all_in_one_bucket_are_worth_one_row() -> None:
     assert row["fpr_lower"] is not None
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(("units", "sizes"), [(4, "equal"), (40, "unequal")])
 def test_intervals_hold_where_few_units_have_the_rows_of_a_class(units: int, sizes: str) -> None:
     """With the variance between all 100 buckets, and its degrees of freedom, 81 to 83 % hold."""
@@ -153,6 +154,7 @@ def test_rare_units_with_most_of_the_false_positives_are_allowed_for() -> None:
     assert held >= 0.95 - 3 * np.sqrt(0.95 * 0.05 / 100)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(("units", "share", "rate"), [(25, 0.1, 0.5), (25, 0.1, 0.9), (40, 0.06, 0.5)])
 def test_few_units_allow_for_a_common_kind_that_the_log_may_lack(
     units: int, share: float, rate: float

@@ -177,6 +177,7 @@ def test_clopper_pearson_is_never_below_its_level(n: int) -> None:
     assert coverage.min() < 0.93  # type: ignore[operator]
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("n", [50, 200, 2000])
 @pytest.mark.parametrize("level", [0.9, 0.95])
 def test_wilson_is_near_its_level_on_average(n: int, level: float) -> None:

@@ -106,6 +106,7 @@ def test_bounds_of_equal_weights_are_the_exact_ones_of_poisson() -> None:
     assert poisson.cdf(7, upper * 1e12) == pytest.approx(0.025, rel=1e-4)
 
 
+@pytest.mark.thorough
 def test_bias_under_the_right_and_under_a_wrong_assumption() -> None:
     at = pl.col("threshold") == 2.0
     for found, low, high in ((1.0, 0.49, 0.51), (2.0, 0.30, 0.37), (0.5, 0.63, 0.70)):
@@ -116,6 +117,7 @@ def test_bias_under_the_right_and_under_a_wrong_assumption() -> None:
         assert naive["tpr"].mean() > 0.9  # type: ignore[operator]
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("by_design", [False, True])
 def test_intervals_cover(by_design: bool) -> None:
     labelled, scored = reviewed(300, seed=1)

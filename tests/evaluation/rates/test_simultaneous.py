@@ -242,6 +242,7 @@ def test_a_group_without_a_class_has_no_bounds() -> None:
     assert 0 <= known["lower"].item() < known["value"].item() < known["upper"].item() <= 1
 
 
+@pytest.mark.thorough
 def test_units_widen_the_band_of_rows_that_belong_together() -> None:
     log = unit_log({"a": 1.5}, (100, 400), times=4, noise=0.01, seed=5)
     counts = nf.count_confusion(nf.unit_buckets(log, buckets=128), thresholds=np.linspace(-2, 4, 30).tolist())

@@ -34,6 +34,7 @@ def linearised(log: pl.DataFrame, threshold: float, of_class: bool) -> tuple[flo
     return rate, float(variance)
 
 
+@pytest.mark.thorough
 @given(seed=st.integers(0, 10**6))
 def test_with_many_rows_intervals_are_those_of_the_linearised_variance(seed: int) -> None:
     log = mixed_log(seed)

@@ -63,6 +63,7 @@ def test_each_threshold_is_a_binomial_test(name: str, rate: str, hits: str, rows
         assert point[rate] == group.filter(threshold=best)[rate].item()
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("name", "target"), [("fpr", 0.02), ("tpr", 0.8), ("pos_fraction", 0.04), ("precision", 0.4)]
 )
@@ -77,6 +78,7 @@ def test_a_target_with_confidence_is_seldom_missed(name: str, target: float) -> 
     assert all(f"is known to have a {name} of" in reason and "confidence 0.95" in reason for reason in told)
 
 
+@pytest.mark.thorough
 def test_equal_rows_of_a_unit_count_once() -> None:
     log = draws(100, 40, 300, rows=20)
     counts = nf.count_confusion(nf.unit_buckets(log, buckets=64), thresholds="exact", by="bucket")

@@ -29,6 +29,7 @@ def test_two_binomials():
     assert table["repeats"].to_list() == [20_000] * 2
 
 
+@pytest.mark.thorough
 def test_pairing_by_units_tells_more_than_rows_apart():
     """The second model is the first with a little noise: on the same units the difference is plain."""
     rng = np.random.default_rng(0)

@@ -34,6 +34,7 @@ def _same_law(mine: np.ndarray, other: np.ndarray) -> float:
     return float(stats.chi2_contingency(table[:, table.any(axis=0)]).pvalue)
 
 
+@pytest.mark.thorough
 def test_draws_have_the_multinomial_and_the_hypergeometric_law():
     counts, rng = np.array([3, 0, 5, 2, 1]), np.random.default_rng(1)
     again = draw_with_replacement(rng, counts, 30_000)
@@ -42,6 +43,7 @@ def test_draws_have_the_multinomial_and_the_hypergeometric_law():
     assert _same_law(once, rng.multivariate_hypergeometric(counts, 6, size=4_000)) > 0.001
 
 
+@pytest.mark.thorough
 def test_more_rows_than_numpy_takes():
     counts = np.array([4_000_000_000, 1_000_000_000])
     with pytest.raises(ValueError, match="1000000000"):

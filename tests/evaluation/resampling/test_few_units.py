@@ -2,6 +2,7 @@
 
 import numpy as np
 import polars as pl
+import pytest
 
 import nci_frames as nf
 from nci_frames.questions.answer_lines import answer_lines
@@ -70,6 +71,7 @@ def test_few_buckets_of_a_class_have_a_probability_and_a_doubt():
     assert (many["probability"].null_count(), many["reason"].null_count()) == (0, 2)
 
 
+@pytest.mark.thorough
 def test_a_report_without_bounds_shows_none():
     counts = _few_units_of_positives(1)
     comparison = nf.compare_models(counts, prevalence=[0.01, 0.1], threshold=1.0, repeats=50)

@@ -18,6 +18,7 @@ def log_of(positives: int, negatives: int, seed: int = 0) -> pl.DataFrame:
     return pl.DataFrame({"model": "a", "label": label, "score": np.round(rng.normal(label * 1.5, 1), 1)})
 
 
+@pytest.mark.thorough
 def test_the_law_is_that_of_leaving_out_rows():
     """Means and quantiles over many sub-samples equal those of sub-sampled rows, with ties, both ways."""
     log = log_of(40, 400)

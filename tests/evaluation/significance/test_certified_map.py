@@ -117,6 +117,7 @@ def test_exact_counts_of_buckets_and_groups_of_keys():
         assert mine[-1][1] == np.inf
 
 
+@pytest.mark.thorough
 def test_the_same_call_gives_the_same_map_and_an_empty_frame_an_empty_one():
     counts = buckets_of(units_log([1.2, 1.5], (200, 3000)))
     options: dict[str, Any] = {"units": "bucket", "repeats": 100}
@@ -139,6 +140,7 @@ def test_equal_models_are_certified_in_few_logs():
     assert wrong <= 3
 
 
+@pytest.mark.thorough
 def test_the_chart_is_solid_where_a_model_is_certified_and_hides_what_nobody_knows():
     counts = buckets_of(units_log([1.2, 1.5, 1.8], (300, 4000), seed=3))
     certified = nf.certify_decision_map(counts, units="bucket", repeats=200)

@@ -101,6 +101,7 @@ def test_a_group_does_not_depend_on_the_others():
     assert_frame_equal(nf.cross_fit(counts.sample(fraction=1, shuffle=True), prevalence=[0.01, 0.1]), both)
 
 
+@pytest.mark.thorough
 def test_rows_that_are_repeated_leak_unless_their_unit_is_known():
     """Every row three times: halves of rows have the same rows, halves of units do not."""
     log = random_log(200).select("label", "score").with_row_index("unit").with_columns(model=pl.lit("a"))

@@ -128,6 +128,7 @@ def test_segments_with_few_positives_are_listed_without_numbers():
     assert shown["value"].null_count() == 0
 
 
+@pytest.mark.thorough
 def test_bad_segments_do_not_flag_the_others():
     """Four of forty: if the rest held them, the other segments would differ from it."""
     bad = (3, 5, 8, 11)

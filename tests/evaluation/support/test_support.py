@@ -83,6 +83,7 @@ def test_the_lowest_prevalence_of_a_point_by_hand(tp, fp, lowest):
     assert (found["reason"].item() is None) == (lowest is not None)
 
 
+@pytest.mark.thorough
 @given(tp=st.integers(1, 100), fp=st.integers(0, 300), negatives=st.integers(400, 10**7))
 def test_where_a_point_is_supported_precision_is_known_to_a_tenth(tp, fp, negatives):
     """The standard error of precision by chance in the negatives, by the delta method."""
@@ -174,6 +175,7 @@ def test_winners_and_maps_are_cut_where_support_ends():
     assert nf.winner_ranges(rates, metric="accuracy", over="prevalence")["supported"].all()
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("shift", [1.5, 2.33, 3.0])
 def test_supported_areas_are_unbiased_and_others_are_not(shift):
     """Normal scores, 174 positives and 1,623 negatives: the mean of PR-AUC over logs, and its truth."""

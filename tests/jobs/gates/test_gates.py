@@ -222,6 +222,7 @@ def as_counts(bins: np.ndarray) -> pl.DataFrame:
     return pl.DataFrame({"model": "a", "country": "de", "threshold": EDGES, "resolution": "grid"} | cells)
 
 
+@pytest.mark.thorough
 def test_a_change_of_areas_of_windows_that_share_rows_has_narrower_bounds():
     rng = np.random.default_rng(0)
     old, new = normal_log(rng, 900, 9000), normal_log(rng, 100, 1000)
@@ -406,6 +407,7 @@ def test_the_martingale_is_the_mixture_that_it_says(hits, rest, limit):
     assert other == pytest.approx(math.log(expected), abs=1e-6)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("logs", [300, pytest.param(4000, marks=pytest.mark.slow)])
 def test_looking_every_night_raises_false_alarms_of_the_ordinary_test_alone(logs):
     """The promise is just kept: recall 0.8, 50 positives a night, 200 nights, at confidence 0.95."""

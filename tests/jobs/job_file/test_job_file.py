@@ -139,6 +139,7 @@ def test_variables_of_the_environment_never_end_up_in_messages(tmp_path, monkeyp
     assert "output.folder" in told
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("mutations", [150, pytest.param(100_000, marks=pytest.mark.slow)])
 def test_mutated_files_are_jobs_or_told_why_not(tmp_path, mutations):
     chance = random.Random(0)  # noqa: S311

@@ -119,6 +119,7 @@ def test_changed_content_is_reported_kept_or_recounted(ledger, tmp_path):
     assert ledger.verify().is_empty()
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("on_changed", ["raise", "keep", "recount"])
 def test_rotated_logs_are_each_counted_once(ledger, tmp_path, on_changed):
     """Each night ``log`` becomes ``log.1``: what was counted moved, and what has its place is new."""
@@ -315,6 +316,7 @@ def test_sums_that_int64_cannot_hold_are_refused(ledger, tmp_path, monkeypatch):
         ledger.read(by=[])
 
 
+@pytest.mark.thorough
 def test_the_table_is_open_to_others(ledger, tmp_path):
     """One line in Polars, DuckDB, pandas and pyarrow gives the same totals."""
     ledger.append(write(tmp_path, "a.parquet", random_log(200)), **COLUMNS)

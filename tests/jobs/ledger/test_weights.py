@@ -18,6 +18,7 @@ def weighted_log(rows: int = 600) -> pl.DataFrame:
     return pl.DataFrame({"model": "a", "country": country, "label": label, "score": score, "w": weight})
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("thresholds", ["exact", [0.25, 0.5, 0.75]])
 def test_files_in_any_order_give_the_counts_of_the_whole_log(
     tmp_path: Path, thresholds: str | list[float]
