@@ -2,9 +2,9 @@
 
 import contextlib
 import warnings
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Literal
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Literal, TypeVar
 
 import numpy as np
 import polars as pl
@@ -26,6 +26,8 @@ from nci_frames.counts.scores_as_counts import counts_as_scores
 from nci_frames.schemas import COUNTS
 from nci_frames.schemas.checked import checked
 from nci_frames.schemas.columns import BUCKET, WEIGHT
+
+_Result = TypeVar("_Result")
 
 #: A key with fewer values than this is not taken for a row number or a timestamp.
 _MANY_VALUES = 20
@@ -230,30 +232,35 @@ def tally_scan(
         As ``count_confusion`` does.
     """
     group = ["model", *kept_keys(scan.keys, by)]
-    chosen, counted_rows = _by_weight(
-        scan, group, thresholds, Budget.of(memory_limit), progress, strata=strata
+    budget = Budget.of(memory_limit)
+    chosen, found = by_weight(
+        scan, group, lambda scan, group: _counted(scan, group, thresholds, budget, progress), strata=strata
     )
-    counts, rows_by_code = counted_rows.counts, counted_rows.rows_by_code
+    counts, rows_by_code = found.counts, found.rows_by_code
     need_whole_log(scan, rows_by_code)
-    counted = rows_by_code.get(0, 0)
     warned = (
-        *scan.source.warnings,
-        scan.dropped(rows_by_code),
+        *warnings_of(scan, rows_by_code, found.groups),
         _tolerance_missed(chosen, scan.source.where),
-        off_scale(counted_rows.also, chosen.grid, scan.source.where),
-        nearly_unique(counted_rows.groups, counted, scan.source.where),
+        off_scale(found.also, chosen.grid, scan.source.where),
     )
     return Tally(
         counts=COUNTS.finish(counts.with_columns(_resolution(chosen, len(counts)))),
         where=scan.source.where,
         files=len(scan.source.files),
         rows_are=scan.rows_are,
-        counted=counted,
+        counted=rows_by_code.get(0, 0),
         dropped=scan.reasons(rows_by_code),
         warnings=tuple(warning for warning in warned if warning is not None),
         tolerance=chosen.tolerance,
         reached=chosen.reached,
     )
+
+
+def warnings_of(scan: Scan, rows_by_code: Mapping[int, int], groups: pl.DataFrame) -> list[UserWarning]:
+    """Return what a user should be told of a log that was counted: rows dropped, keys of too many values."""
+    where = scan.source.where
+    found = (scan.dropped(rows_by_code), nearly_unique(groups, rows_by_code.get(0, 0), where))
+    return [*scan.source.warnings, *(warning for warning in found if warning is not None)]
 
 
 def need_whole_log(scan: Scan, rows_by_code: Mapping[int, int]) -> None:
@@ -265,14 +272,14 @@ def need_whole_log(scan: Scan, rows_by_code: Mapping[int, int]) -> None:
     scan.need_two_classes(rows_by_code)
 
 
-def _by_weight(
-    scan: Scan, group: list[str], thresholds: Thresholds, budget: Budget, progress: bool, *, strata: bool
-) -> tuple[Chosen, Counted]:
+def by_weight(
+    scan: Scan, group: list[str], count: Callable[[Scan, list[str]], _Result], *, strata: bool = True
+) -> _Result:
     """Count the rows of each weight, where they are strata, or sum the weights."""
     if strata and scan.weighted and scan.source.elsewhere is None:
         with contextlib.suppress(TooManyWeightsError):
-            return _counted(scan, [*group, WEIGHT], thresholds, budget, progress)
-    return _counted(scan, group, thresholds, budget, progress)
+            return count(replace(scan, sums_weights=False), [*group, WEIGHT])
+    return count(scan, group)
 
 
 def _counted(

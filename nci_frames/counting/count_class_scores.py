@@ -5,7 +5,7 @@ from datetime import date
 
 import polars as pl
 
-from nci_frames.base.errors import ParameterError
+from nci_frames.base.errors import ParameterError, SchemaError
 from nci_frames.base.messages import Option, listed
 from nci_frames.counting.count import count_confusion
 from nci_frames.counting.logs.class_rows import classes_of_fields, field_names
@@ -13,8 +13,8 @@ from nci_frames.counting.logs.opening import Predictions
 from nci_frames.counting.logs.reading import kept_keys, predictions_of
 from nci_frames.counting.logs.scan_classes import class_scan_behind
 from nci_frames.counting.thresholds.grids import Thresholds
-from nci_frames.counts.class_mix import TRUE_CLASS
 from nci_frames.schemas.checked import checked
+from nci_frames.schemas.columns import TRUE_CLASS
 
 
 @checked
@@ -71,6 +71,9 @@ def count_class_scores(
     [('cat', 1, 0, 0, 0), ('dog', 0, 1, 0, 0), ('owl', 0, 0, 0, 1)]
     """
     scan = class_scan_behind(predictions)
+    if scan.label is None:
+        hint = "name the column with label="
+        raise SchemaError("the predictions have no labels", where=scan.source.where, hint=hint)
     schema = scan.raw.collect_schema()
     struct = schema.get("scores")
     if not isinstance(struct, pl.Struct):

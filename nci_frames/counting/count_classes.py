@@ -1,8 +1,7 @@
 """Class predictions -> how many rows of each class got each decision: one lazy pass, exact."""
 
-import math
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -12,12 +11,11 @@ from numpy.typing import NDArray
 
 from nci_frames.base.errors import InvalidRowsError, ParameterError
 from nci_frames.base.typing import Floats
-from nci_frames.counting.count import nearly_unique, need_whole_log
-from nci_frames.counting.engine.batch import SLICE_ROWS, endless_weights, one_row_group_ahead
-from nci_frames.counting.engine.batches import BATCH_ROWS
-from nci_frames.counting.engine.groups import GroupNumbers, TooManyWeightsError, with_group_numbers
+from nci_frames.counting.count import by_weight, need_whole_log, warnings_of
+from nci_frames.counting.engine.batches import read_columns
+from nci_frames.counting.engine.grid import Codes, Counted, count_codes
+from nci_frames.counting.engine.groups import GroupNumbers, with_group_numbers
 from nci_frames.counting.engine.memory import Budget
-from nci_frames.counting.engine.progress import rows_shown
 from nci_frames.counting.logs.class_rows import classes_of_fields
 from nci_frames.counting.logs.opening import Predictions
 from nci_frames.counting.logs.reading import Scan, kept_keys
@@ -107,23 +105,19 @@ def count_classes(
     >>> nf.count_classes(nf.scan_classes(log)).rows()
     [('a', 'cat', 'cat', 1), ('a', 'cat', 'dog', 1), ('a', 'dog', 'cat', 0), ('a', 'dog', 'dog', 1)]
     """
-    scan = class_scan_behind(predictions, labelled=False)
+    scan = class_scan_behind(predictions)
     keys = ["model", *kept_keys(scan.keys, by)]
     budget = Budget.of(memory_limit)
     ways = _Ways.of(scan, priors, logged_priors)
-    counted = _counted(scan, keys, ways, budget, progress=progress)
-    need_whole_log(scan, counted.rows_by_code)
-    warned = (
-        *scan.source.warnings,
-        scan.dropped(counted.rows_by_code),
-        nearly_unique(counted.groups, counted.rows_by_code.get(0, 0), scan.source.where),
+    counted = by_weight(
+        scan, keys, lambda scan, group: _counted(scan, group, ways, budget, progress=progress)
     )
-    for warning in warned:
-        if warning is not None:
-            warnings.warn(warning, stacklevel=3)
-    labels = counted.table["label"] if "label" in counted.table.columns else None
-    known = [values for values in (labels, counted.table["decision"], ways.classes) if values is not None]
-    return CLASS_COUNTS.finish(every_pair(counted.table, class_values(*known)))
+    need_whole_log(scan, counted.rows_by_code)
+    for warning in warnings_of(scan, counted.rows_by_code, counted.groups.select(keys).unique()):
+        warnings.warn(warning, stacklevel=3)
+    labels = counted.counts["label"] if "label" in counted.counts.columns else None
+    known = [values for values in (labels, counted.counts["decision"], ways.classes) if values is not None]
+    return CLASS_COUNTS.finish(every_pair(counted.counts, class_values(*known)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,7 +160,15 @@ class _Ways:
             factors[scenario] = np.where(shares > 0, ratio, -1.0)
         return cls(classes, factors)
 
-    def decided(self, scores: list[NDArray[np.floating]], scenario: str | None) -> NDArray[np.int64]:
+    def places(self, scores: list[NDArray[np.floating]]) -> Iterator[NDArray[np.int64] | int]:
+        """Yield the place of each row's decision among the cells of a group, in each scenario."""
+        if self.classes is None:
+            yield 0
+            return
+        for number, scenario in enumerate(self.factors or [None]):
+            yield number * len(scores) + self._decided(scores, scenario)
+
+    def _decided(self, scores: list[NDArray[np.floating]], scenario: str | None) -> NDArray[np.int64]:
         """Return the place of the class that each row is decided for."""
         factors = None if scenario is None else self.factors[scenario]
         place = np.zeros(len(scores[0]), np.int64)
@@ -200,72 +202,30 @@ def _observed(scan: Scan, classes: pl.Series) -> dict[str, dict[Any, float]]:
     return {"": {name: shares.get(name, 0.0) for name in classes.to_list()}}
 
 
-@dataclass(frozen=True, slots=True)
-class _Counted:
-    table: pl.DataFrame
-    rows_by_code: dict[int, int]
-    groups: pl.DataFrame
-
-
-def _counted(scan: Scan, keys: list[str], ways: _Ways, budget: Budget, *, progress: bool) -> _Counted:
-    """Count with the weight as a key, or the sums of weights if they are many."""
+def _counted(scan: Scan, keys: list[str], ways: _Ways, budget: Budget, *, progress: bool) -> Counted:
+    """Count the rows of each label and decision, or sum their weights."""
     schema = scan.raw.collect_schema()
-    pairs = [*(["label"] if scan.label is not None else []), *(["decision"] if ways.classes is None else [])]
-    for sums in (False, True):
-        stratum = ["weight"] if scan.weighted and not sums else []
-        group = {key: schema[key] for key in (*keys, *stratum, *pairs)}
+    label = ["label"] if scan.label is not None else []
+    decision = ["decision"] if ways.classes is None else []
+    classes = () if ways.classes is None else range(len(ways.classes))
+    scores = [pl.col("scores").struct[place] for place in classes]
 
-        def count(groups: GroupNumbers, sums: bool = sums) -> _Counted:
-            return _one_pass(scan, groups, ways, budget, sums=scan.weighted and sums, progress=progress)
+    def count(groups: GroupNumbers) -> Counted:
+        rows_by_code: dict[int, int] = {}
 
-        try:
-            found = with_group_numbers(group, count)
-        except TooManyWeightsError:
-            continue
-        return _Counted(found.table, found.rows_by_code, found.groups.select(keys).unique())
-    raise AssertionError  # sums have no limit
-
-
-def _one_pass(
-    scan: Scan, groups: GroupNumbers, ways: _Ways, budget: Budget, *, sums: bool, progress: bool
-) -> _Counted:
-    weight = ["weight"] if sums else []
-    scored = ways.classes is not None
-    names = [] if ways.classes is None else [f"__score_{place}" for place in range(len(ways.classes))]
-    fields = [pl.col("scores").struct[place].alias(name) for place, name in enumerate(names)]
-    rows = scan.raw.select(*groups.keys, groups.hash.alias("__hash"), REASON, *weight, *fields)
-    cells: NDArray[Any] = np.zeros((0, ways.decisions), np.float64 if sums else np.int64)
-    scenarios: list[str | None] = list(ways.factors) or [None]
-    rows_by_code: dict[int, int] = {}
-    total = 0.0
-    shown = rows_shown(scan.rows, len(scan.source.files), show=progress)
-    with shown as advance, one_row_group_ahead(local=bool(scan.source.files)):
-        for whole in scan.batches(rows, chunk_size=BATCH_ROWS, maintain_order=scan.weighted):
-            valid = scan.valid(whole, rows_by_code)
-            for batch in valid.iter_slices(SLICE_ROWS):
-                numbers = groups.numbers(batch["__hash"].to_numpy(), batch)
-                if len(groups) > len(cells):
-                    budget.need_cells(groups, ways.decisions)
-                    more = np.zeros(
-                        (max(len(groups), 2 * len(cells)) - len(cells), ways.decisions), cells.dtype
-                    )
-                    cells = np.vstack([cells, more])
-                weights = batch["weight"].to_numpy() if sums else None
-                if weights is not None and (total := total + float(weights.sum())) == math.inf:
-                    raise endless_weights(scan.source.where)
-                scores = [batch[name].to_numpy() for name in names]
-                if ways.factors and min(score.min() for score in scores) < 0:
+        def codes() -> Iterator[Codes]:
+            rows = read_columns(scan, groups, rows_by_code, scores, progress=progress)
+            for numbers, found, weights in rows:
+                if ways.factors and min(score.min() for score in found) < 0:
                     msg = "a score is below 0: no probability, which could be moved to other priors"
                     raise InvalidRowsError(msg, where=scan.source.where)
-                for number, scenario in enumerate(scenarios):
-                    codes = numbers * ways.decisions
-                    if scored:
-                        codes = codes + number * len(names) + ways.decided(scores, scenario)
-                    add = np.bincount(codes, weights, len(groups) * ways.decisions)
-                    cells[: len(groups)] += add.astype(cells.dtype).reshape(len(groups), -1)
-            advance(len(whole))
-    scan.need_same_rows(sum(rows_by_code.values()))
-    return _Counted(_table(groups, ways, cells[: len(groups)]), rows_by_code, groups.frame())
+                for places in ways.places(found):
+                    yield numbers * ways.decisions + places, weights
+
+        cells = count_codes(codes(), groups, ways.decisions, 1, weighted=scan.weighted, budget=budget)
+        return Counted(_table(groups, ways, cells[..., 0]), rows_by_code, groups.frame())
+
+    return with_group_numbers({key: schema[key] for key in (*keys, *label, *decision)}, count)
 
 
 def _table(groups: GroupNumbers, ways: _Ways, cells: NDArray[Any]) -> pl.DataFrame:

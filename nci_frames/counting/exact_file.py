@@ -21,7 +21,7 @@ import polars as pl
 from nci_frames.base.errors import OutputError, ParameterError, SchemaError
 from nci_frames.base.files import ROWS_OF_A_GROUP, file_kind, row_groups, scratch_beside, writing
 from nci_frames.base.memory import gigabytes
-from nci_frames.counting.count import nearly_unique, need_whole_log
+from nci_frames.counting.count import need_whole_log, warnings_of
 from nci_frames.counting.engine.batches import read_batches
 from nci_frames.counting.engine.exact import (
     Block,
@@ -146,14 +146,8 @@ def sink_exact_counts(
         need_whole_log(scan, held.rows_by_code)
         with writing(target) as file, closing(counted_parts(held, room)) as parts:
             write_counts(file, parts, held.groups, progress=progress)
-    warned = (
-        *scan.source.warnings,
-        scan.dropped(held.rows_by_code),
-        nearly_unique(held.groups.frame(), held.rows_by_code.get(0, 0), scan.source.where),
-    )
-    for warning in warned:
-        if warning is not None:
-            warnings.warn(warning, stacklevel=3)  # whoever called the checked function
+    for warning in warnings_of(scan, held.rows_by_code, held.groups.frame()):
+        warnings.warn(warning, stacklevel=3)  # whoever called the checked function
 
 
 @dataclass(frozen=True, slots=True)

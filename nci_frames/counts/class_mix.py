@@ -11,10 +11,7 @@ from nci_frames.counts.class_counts import Priors, read_priors
 from nci_frames.counts.pooling import pool_counts
 from nci_frames.schemas import COUNTS, collect
 from nci_frames.schemas.checked import checked
-from nci_frames.schemas.columns import WEIGHT
-
-#: The key of the true class.
-TRUE_CLASS = "true_class"
+from nci_frames.schemas.columns import TRUE_CLASS, WEIGHT
 
 
 @checked

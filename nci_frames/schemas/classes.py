@@ -6,6 +6,7 @@ import polars as pl
 
 from nci_frames.schemas.columns import *
 from nci_frames.schemas.frame import FINITE, MOST_ROWS, Column, FrameSchema
+from nci_frames.schemas.keys import RESERVED
 from nci_frames.schemas.pipeline import RANKS
 
 #: What can name a class.
@@ -14,10 +15,15 @@ CLASS_TYPES: tuple[type[pl.DataType], ...] = (
     pl.Float64, pl.Float32, pl.Date, pl.Datetime,
 )  # fmt: skip
 
+#: A frame into which the keys of such a log come.
+_frame = partial(FrameSchema, family="classes")
+# What tells a log of two classes from them, and what comes into their counts.
+RESERVED["classes"].update(("score", TRUE_CLASS))
+
 #: A class, or another decision, of the type of the log.
 a_class = partial(Column, dtypes=CLASS_TYPES)
 
-CLASS_PREDICTIONS = FrameSchema(
+CLASS_PREDICTIONS = _frame(
     "class predictions",
     "scan_classes(...)",
     MODEL,
@@ -39,7 +45,7 @@ CLASS_PREDICTIONS = FrameSchema(
     ),
 )
 SCENARIO = text("scenario", "the priors to which the scores were moved before they decided", required=False)
-CLASS_COUNTS = FrameSchema(
+CLASS_COUNTS = _frame(
     "class counts",
     "count_classes(predictions)",
     MODEL,
@@ -56,7 +62,7 @@ CLASS_COUNTS = FrameSchema(
     count("rows", "rows, or the sum of their weights", most=MOST_ROWS),
     brings_keys=True,
 )
-CLASS_PRIORS = FrameSchema(
+CLASS_PRIORS = _frame(
     "class priors",
     "vary_class_share(class_counts, of=..., shares=...)",
     text("scenario", "name of the mix of classes", required=False),
@@ -70,7 +76,7 @@ _TOLD = (
     flag("supported", "whether the value is defined, and each class that matters has 10 independent rows"),
     text("reason", "why not, or which classes a mean skips", "all classes tell"),
 )
-CLASS_PROJECTION = FrameSchema(
+CLASS_PROJECTION = _frame(
     "class projection",
     "project_classes(class_counts, priors=..., metrics=...)",
     MODEL,
@@ -82,7 +88,7 @@ CLASS_PROJECTION = FrameSchema(
     UPPER,
     *_TOLD,
 )
-CLASS_RANKING = FrameSchema(
+CLASS_RANKING = _frame(
     "class ranking",
     "rank_models(class projection)",
     MODEL,
@@ -95,7 +101,7 @@ CLASS_RANKING = FrameSchema(
     *RANKS,
     *_TOLD,
 )
-CLASS_WINNERS = FrameSchema(
+CLASS_WINNERS = _frame(
     "class winners",
     "class_winners(class_counts, metric=..., start=..., end=...)",
     share("start", "where the range begins: the share of the way from the first mix to the last"),
@@ -104,7 +110,7 @@ CLASS_WINNERS = FrameSchema(
     texts("tied", "all models that are equal in the whole range, this one too"),
 )
 _NONE = "there is no estimate: reason says why"
-ESTIMATED_PRIORS = FrameSchema(
+ESTIMATED_PRIORS = _frame(
     "estimated class priors",
     "estimate_class_priors(reference, traffic)",
     a_class("class", "the class: one of those with rows in the reference"),
@@ -118,7 +124,7 @@ ESTIMATED_PRIORS = FrameSchema(
     text("reason", "why there is no estimate", "there is one"),
 )
 _UNTESTED = "reason says why"
-CLASS_COMPARISONS = FrameSchema(
+CLASS_COMPARISONS = _frame(
     "class comparisons",
     "compare_class_models(class_counts, metric=..., priors=...)",
     text("scenario", "name of the mix of classes"),

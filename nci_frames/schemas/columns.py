@@ -13,6 +13,9 @@ BUCKET = "bucket"
 #: The key of strata: the weight of each row of a group of counts.
 WEIGHT = "weight"
 
+#: The key of the true class, in counts of the scores of one class.
+TRUE_CLASS = "true_class"
+
 
 #: Numbers.
 number = partial(Column, dtypes=(pl.Float64,))

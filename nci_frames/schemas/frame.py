@@ -14,7 +14,15 @@ from nci_frames.base.docstrings import COLUMNS
 from nci_frames.base.errors import ParameterError, SchemaError
 from nci_frames.base.messages import listed, quantity
 from nci_frames.schemas.consistency import check_cells, place_of
-from nci_frames.schemas.keys import PATTERN, RESERVED, check_keys, check_times, is_pattern, wrong_key
+from nci_frames.schemas.keys import (
+    PATTERN,
+    RESERVED,
+    Family,
+    check_keys,
+    check_times,
+    is_pattern,
+    wrong_key,
+)
 
 #: The most rows that a count may stand for: Float64 has all whole numbers up to it, and no sum of some
 #: hundreds of counts wraps around in Int64.
@@ -112,8 +120,9 @@ class FrameSchema:
         counted: bool = False,
         brings_keys: bool = False,
         strata: Column | None = None,
+        family: Family = "binary",
     ) -> None:
-        self.name, self.maker, self.columns = name, maker, columns
+        self.name, self.maker, self.columns, self.family = name, maker, columns, family
         #: Further names that are no keys: what a later step adds to a frame of this kind.
         self.derived = derived
         #: Whether the rows hold counts of groups at thresholds, which must agree with each other.
@@ -124,7 +133,7 @@ class FrameSchema:
         self.strata = strata
         #: The names that are not keys.
         self.fixed = tuple(column.name for column in columns)
-        RESERVED.update(self.fixed)
+        RESERVED[family].update(self.fixed)
         FRAMES.append(self)
         COLUMNS[name] = [(c.name, str(c.dtypes[0]), c.meaning, c.null) for c in columns]
 
@@ -193,7 +202,8 @@ class FrameSchema:
                 raise SchemaError.wrong_type(column.name, f"a {self.name} frame", str(dtype), wanted)
         if self.brings_keys:
             weighed = [] if self.strata is None else [self.strata.name]
-            check_keys(frame, [key for key in self.keys(schema) if key not in weighed], self.name)
+            keys = [key for key in self.keys(schema) if key not in weighed]
+            check_keys(frame, keys, self.name, self.family)
             self._check_whole(frame)
         opaque = next((name for name, dtype in schema.items() if dtype == pl.Object), None)
         if opaque is not None:

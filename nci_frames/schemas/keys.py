@@ -1,13 +1,17 @@
 """Which columns can be keys: none whose name the tables need, and none whose values cannot be told apart."""
 
 from collections.abc import Iterable
+from typing import Literal, get_args
 
 import polars as pl
 
 from nci_frames.base.errors import SchemaError
 
-#: Names that a key cannot have, because some frame uses them. Each schema adds the names of its columns.
-RESERVED: set[str] = set()
+#: Frames into which the same keys come: of two classes, of any number of classes, and plans, which have none.
+Family = Literal["binary", "classes", "plans"]
+
+#: Names that a key cannot have, because some frame of its family uses them. Each schema adds its columns.
+RESERVED: dict[Family, set[str]] = {family: set() for family in get_args(Family)}
 
 #: What is wrong with such a name: ``polars.col`` takes other columns by it.
 PATTERN = "has a name that Polars takes for a pattern of names"
@@ -16,7 +20,7 @@ PATTERN = "has a name that Polars takes for a pattern of names"
 _RATIO = "ratio"
 
 
-def name_problem(name: str) -> str | None:
+def name_problem(name: str, family: Family = "binary") -> str | None:
     """Return what is wrong with the name of a key; None if nothing is.
 
     >>> name_problem("country")
@@ -25,7 +29,7 @@ def name_problem(name: str) -> str | None:
     """
     if not name:
         return "is a column without a name"
-    if name in RESERVED or name.startswith("__"):
+    if name in RESERVED[family] or name.startswith("__"):
         return "has a name that the tables need for themselves"
     return PATTERN if is_pattern(name) else None
 
@@ -39,13 +43,13 @@ def is_pattern(name: str) -> bool:
     return name == "*" or (name.startswith("^") and name.endswith("$"))
 
 
-def check_keys(frame: pl.DataFrame, keys: Iterable[str], kind: str) -> None:
+def check_keys(frame: pl.DataFrame, keys: Iterable[str], kind: str, family: Family = "binary") -> None:
     """Raise SchemaError unless columns of a frame, of some *kind*, can be keys.
 
     >>> check_keys(pl.DataFrame({"country": ["at"]}), ["country"], "counts")
     """
     for key in keys:
-        problem = None if key == _RATIO else name_problem(key)
+        problem = None if key == _RATIO else name_problem(key, family)
         if problem is not None:
             raise wrong_key(key, f"a {kind} frame", problem)
         dtype = frame.schema[key]

@@ -1,9 +1,13 @@
 """The frames of plans: which rows to label, what to expect of it, and what tells two models apart."""
 
+from functools import partial
+
 from nci_frames.schemas.columns import number, share, text, whole
 from nci_frames.schemas.frame import FrameSchema
 
-LABEL_PLAN = FrameSchema(
+_plan = partial(FrameSchema, family="plans")
+
+LABEL_PLAN = _plan(
     "label plan",
     "plan_labels(scored, budget=..., metric=..., threshold=...)",
     number("score_lower", "the range begins here: score >= score_lower; -inf in the first"),
@@ -17,7 +21,7 @@ LABEL_PLAN = FrameSchema(
     number("threshold_a", "the threshold of model_a", required=False),
     number("threshold_b", "the threshold of model_b", required=False),
 )
-LABEL_GAINS = FrameSchema(
+LABEL_GAINS = _plan(
     "label gains",
     "expected_half_widths(scored, budget=..., metric=..., threshold=...)",
     text("design", '"plan", "uniform" (rows drawn from all alike), or "plan of twice the budget"'),
@@ -26,7 +30,7 @@ LABEL_GAINS = FrameSchema(
     number("half_width", "half-width of its interval that is expected", minimum=0),
 )
 _UNKNOWN = "each model has rows of its own, or areas are compared"
-COMPARISON_SAMPLES = FrameSchema(
+COMPARISON_SAMPLES = _plan(
     "comparison samples",
     "required_samples(compare=..., tpr=..., fpr=...)",
     text("method", '"paired": both models score the same rows; "unpaired": each has rows of its own'),

@@ -47,6 +47,29 @@ def test_other_names_are_free(log, key):
     assert surface_path_length(points, metric="recall", over=key)["steps"].to_list() == [1, 1]
 
 
+@pytest.mark.parametrize("name", ["decision", "scenario", "prior", "scores", "true_class", "labels"])
+def test_names_that_only_frames_of_classes_or_plans_need_are_free_for_two_classes(log, name):
+    named = log.rename({"day": name})
+    counts = nf.count_confusion(nf.scan_predictions(named, segments=name), thresholds="exact")
+    assert counts.equals(nf.count_confusion(log, thresholds="exact").rename({"day": name}))
+    projected = nf.project_rates(nf.compute_rates(counts), metrics="recall", prevalence=0.1)
+    ranked = nf.rank_models(projected, by=[name])
+    assert ranked[name].dtype == pl.Int64
+    pooled = nf.pool_counts(counts, over=name)
+    assert pooled.equals(nf.count_confusion(log.drop("day"), thresholds="exact"))
+
+
+@pytest.mark.parametrize("name", ["rows", "scenario", "prior", "class", "true_class", "score", "metric"])
+def test_names_that_frames_of_classes_need_are_no_keys_of_theirs(name):
+    log = pl.DataFrame({"model": "a", "label": ["x", "y"], "decision": ["x", "x"], name: ["k", "k"]})
+    with pytest.raises(nf.ParameterError, match=f"{name!r} has a name that the tables need"):
+        nf.scan_classes(log, segments=name)
+    counts = pl.DataFrame({"model": "a", "label": ["x"], "decision": ["x"], "rows": [3]})
+    if name not in ("rows", "scenario"):
+        with pytest.raises(nf.SchemaError, match=f"key {name!r} has a name that the tables need"):
+            nf.merge_class_counts(counts.with_columns(pl.lit("k").alias(name)))
+
+
 def test_counts_of_several_ratios_have_a_key_ratio():
     counts = nf.expected_counts(tpr=0.6, fpr=0.1, ratio=[1, 9], size=1000)
     rates = nf.compute_rates(counts)

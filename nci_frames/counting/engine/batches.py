@@ -1,7 +1,7 @@
 """A scan -> batches of NumPy arrays: group numbers, scores and labels of the valid rows."""
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -9,11 +9,12 @@ import polars as pl
 from numpy.typing import NDArray
 
 from nci_frames.counting.engine.batch import SLICE_ROWS, Batch, endless_weights, one_row_group_ahead
-from nci_frames.counting.engine.groups import GroupNumbers, TooManyWeightsError
+from nci_frames.counting.engine.groups import GroupNumbers
 from nci_frames.counting.engine.progress import rows_shown
 from nci_frames.counting.engine.wide import read_wide
 from nci_frames.counting.logs.reading import Scan
 from nci_frames.counting.logs.rows import REASON
+from nci_frames.schemas.columns import WEIGHT
 
 #: Rows that are read at a time: as many as Polars gives without being asked, so that it copies none.
 BATCH_ROWS = 1 << 18
@@ -49,48 +50,59 @@ def read_batches(
     TooManyWeightsError
         As soon as the key ``weight``, if it is kept, has more than 1,000 values.
     """
-    read = read_wide if len(scan.models) > 1 else _read_long
-    try:
-        yield from read(scan, groups, rows_by_code, progress=progress)
-    except TooManyWeightsError:
-        # Another pass must meet these rows again.
-        scan.passes.least = max(scan.passes.least, sum(rows_by_code.values()))
-        raise
+    wide = len(scan.models) > 1
+    yield from (read_wide if wide else _read_long)(scan, groups, rows_by_code, progress=progress)
 
 
 def _read_long(
     scan: Scan, groups: GroupNumbers, rows_by_code: dict[int, int], *, progress: bool
 ) -> Iterator[Batch]:
+    columns = [pl.col("score"), pl.col("label").cast(pl.UInt8)]
+    for numbers, (scores, labels), weights in read_columns(
+        scan, groups, rows_by_code, columns, progress=progress
+    ):
+        yield Batch(numbers, scores, labels.view(np.bool_), weights)
+
+
+def read_columns(
+    scan: Scan,
+    groups: GroupNumbers,
+    rows_by_code: dict[int, int],
+    columns: Sequence[pl.Expr],
+    *,
+    progress: bool,
+) -> Iterator[tuple[NDArray[np.int64], list[NDArray[Any]], NDArray[np.float64] | None]]:
+    """Yield of the valid rows the numbers of their groups, some columns, and the weights if they are summed.
+
+    Otherwise as ``read_batches``.
+    """
     weighted = scan.weighted
-    weight = ["weight"] if weighted else []
-    label = pl.col("label").cast(pl.UInt8)
-    rows = scan.raw.select(*groups.keys, groups.hash.alias("__hash"), "score", label, REASON, *weight)
+    weight = [pl.col(WEIGHT)] if weighted else []
+    names = [f"__{place}" for place in range(len(columns) + len(weight))]
+    read = [column.alias(name) for name, column in zip(names, [*columns, *weight], strict=True)]
+    rows = scan.raw.select(*groups.keys, groups.hash.alias("__hash"), REASON, *read)
     total = 0.0
     shown = rows_shown(scan.rows, len(scan.source.files), show=progress)
     with shown as advance, one_row_group_ahead(local=bool(scan.source.files)):
         # Sums of weights depend on the order of the rows; counts do not, and need not wait for it.
         for whole in scan.batches(rows, chunk_size=BATCH_ROWS, maintain_order=weighted):
-            read = len(whole)
             # A step for every chunk takes longer than a copy where files have few rows.
-            batch = scan.valid(
-                whole.rechunk() if read < whole.n_chunks() * _FEW_ROWS else whole, rows_by_code
-            )
+            few = len(whole) < whole.n_chunks() * _FEW_ROWS
+            batch = scan.valid(whole.rechunk() if few else whole, rows_by_code)
+            scan.met(rows_by_code)
             if weighted:
-                total += float(batch["weight"].sum())
+                total += float(batch[names[-1]].sum())
                 if total == math.inf:
                     raise endless_weights(scan.source.where)
             first = 0
-            for hashes, scores, labels, *weights in _arrays(batch, "__hash", "score", "label", *weight):
+            for hashes, *arrays in _arrays(batch, "__hash", *names):
                 for start in range(0, len(hashes), SLICE_ROWS):
                     part = slice(start, start + SLICE_ROWS)
-                    yield Batch(
-                        groups.numbers(hashes[part], batch, first + start),
-                        scores[part],
-                        labels[part].view(np.bool_),
-                        weights[0][part] if weights else None,
-                    )
+                    found = [array[part] for array in arrays]
+                    weights = found.pop() if weighted else None
+                    yield groups.numbers(hashes[part], batch, first + start), found, weights
                 first += len(hashes)
-            advance(read)
+            advance(len(whole))
     scan.need_same_rows(sum(rows_by_code.values()))
 
 

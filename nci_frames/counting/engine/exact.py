@@ -267,7 +267,7 @@ def count_exact(
         budget.need_rows(scan.rows, weighted=weighted)
     rows_by_code: dict[int, int] = {}
     batches = read_batches(scan, groups, rows_by_code, progress=progress)
-    kept = _at_most(scan, batches, most_rows, budget)
+    kept = _at_most(batches, most_rows, budget)
     blocks = list(blocks_of(kept, groups))
     parts = parts_in_order(blocks, groups.order())
     counted: list[Part] = []
@@ -313,12 +313,11 @@ def _table(
     return pl.concat(table, rechunk=sum(map(len, table)) < _IN_CHUNKS)
 
 
-def _at_most(scan: Scan, batches: Iterable[Batch], rows: int | None, budget: Budget) -> Iterator[Batch]:
+def _at_most(batches: Iterable[Batch], rows: int | None, budget: Budget) -> Iterator[Batch]:
     seen = 0
     for batch in batches:
         seen += len(batch.scores)
         budget.need_rows(seen, weighted=batch.weights is not None)
         if rows is not None and seen > rows:
-            scan.passes.least = max(scan.passes.least, seen)
             raise TooManyRowsError
         yield batch

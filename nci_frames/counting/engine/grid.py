@@ -4,6 +4,7 @@ A cell is a group, a bin between two thresholds, and a class. Polars reads the r
 NumPy turns each batch into cell codes and counts them. The memory is that of the cells, not of the rows.
 """
 
+from collections.abc import Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 
@@ -28,6 +29,8 @@ Counts = NDArray[np.int64] | NDArray[np.float64]
 _FEW_CELLS = 1 << 25
 #: Codes collected before they are counted together, so that a pass over the cells costs little per row.
 _WAITING = 1 << 23
+#: The numbers of the cells of some rows, and their weights if these are summed.
+Codes = tuple[NDArray[np.int64], NDArray[np.float64] | None]
 #: Codes, and their weights if they have any, that wait to be counted.
 _Block = tuple[NDArray[np.int64], NDArray[np.float64]]
 
@@ -228,22 +231,40 @@ def count_cells(
     ParameterError
         If the counts take more memory than the budget has.
     """
-    known = 0
     digitise = Digitiser(grid, scan.score_type)
-    cells = CellCounts(weighted=scan.weighted)
     rows_by_code: dict[int, int] = {}
-    for batch in read_batches(scan, groups, rows_by_code, progress=progress):
+
+    def codes() -> Iterator[Codes]:
+        for batch in read_batches(scan, groups, rows_by_code, progress=progress):
+            found = batch.numbers
+            found *= digitise.bins
+            found += digitise(batch.scores)
+            found *= 2
+            found += batch.labels
+            yield found, batch.weights
+
+    counted = count_codes(codes(), groups, digitise.bins, 2, weighted=scan.weighted, budget=budget)
+    return counted, rows_by_code
+
+
+def count_codes(
+    codes: Iterable[Codes], groups: GroupNumbers, bins: int, classes: int, *, weighted: bool, budget: Budget
+) -> Counts:
+    """Return the cells (group, bin, class) as an array, given batches of codes that number them.
+
+    Raises
+    ------
+    ParameterError
+        If the counts take more memory than the budget has.
+    """
+    known = 0
+    cells = CellCounts(weighted=weighted)
+    for found, weights in codes:
         if len(groups) > known:
             known = len(groups)
-            budget.need_cells(groups, digitise.bins)
-        codes = batch.numbers
-        codes *= digitise.bins
-        codes += digitise(batch.scores)
-        codes *= 2
-        codes += batch.labels
-        cells.add(codes, batch.weights)
-    counted = cells.take(2 * digitise.bins * len(groups)).reshape(len(groups), digitise.bins, 2)
-    return counted, rows_by_code
+            budget.need_cells(groups, bins)
+        cells.add(found, weights)
+    return cells.take(len(groups) * bins * classes).reshape(len(groups), bins, classes)
 
 
 def holds_one_score(grid: Floats, dtype: type[np.floating]) -> NDArray[np.bool_]:

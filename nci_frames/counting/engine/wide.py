@@ -82,6 +82,7 @@ def read_wide(
                     scores = batch[name].to_numpy()
                     mine = _codes(codes, batch[name], scores, bad_weights)
                     valid = _valid(scan, mine, rows_by_code, len(batch))
+                    scan.met(rows_by_code)
                     if weights is not None:
                         total += float(weights[valid].sum())
                         if total == math.inf:

@@ -1,7 +1,6 @@
 """A log's columns -> the columns of class predictions, and of each row why it is not a valid one."""
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import polars as pl
@@ -9,46 +8,18 @@ import polars as pl
 from nci_frames.base.errors import ParameterError
 from nci_frames.base.messages import Option
 from nci_frames.counting.logs.opened import FILE
-from nci_frames.counting.logs.rows import REASON, REASONS, first_reason, unflagged
+from nci_frames.counting.logs.rows import REASON, REASONS, Roles, first_reason, unflagged
 from nci_frames.counting.logs.types import is_text
 from nci_frames.schemas import CLASS_TYPES
 
 _CODES = {reason: code for code, reason in enumerate(REASONS)}
 
 
-@dataclass(frozen=True, slots=True)
-class ClassRoles:
-    """Which column of a log plays which part."""
-
-    model: str | None
-    label: str | None  # None: the rows have no labels
-    #: Of each model the column with its decisions; a single "" where the model is a column.
-    decisions: Mapping[str, str]
-    #: In place of it, of each model the column with the score of each class.
-    scores: Mapping[str, Mapping[Any, str]]
-    keys: Mapping[str, str]  # column by the name that the key gets
-    weight: str | None
-    unit: str | None
-
-    def needed(self) -> dict[str, str]:
-        """Return every column with its role."""
-        roles = [
-            *((column, "decision") for column in self.decisions.values()),
-            *((column, "score") for columns in self.scores.values() for column in columns.values()),
-            (self.label, "label"),
-            (self.model, "model"),
-            *((column, k if k == "fold" else "segments") for k, column in self.keys.items()),
-            (self.weight, "weight"),
-            (self.unit, "unit"),
-        ]
-        return {column: role for column, role in roles if column is not None}
-
-
 def raw_classes(
     frame: pl.LazyFrame,
     *,
     schema: pl.Schema,
-    columns: ClassRoles,
+    columns: Roles,
     of_class: pl.DataType,
     classes: pl.Series,
     once: bool = False,
@@ -69,7 +40,7 @@ def raw_classes(
     once
         Whether the log may be a stream, which is read once.
     """
-    models = list(columns.decisions or columns.scores)
+    models = models_of(columns)
     source = frame.cache() if once and len(models) > 1 else frame
     parts = []
     for model in models:
@@ -90,7 +61,7 @@ def raw_classes(
             if schema[column].is_float():
                 cases += [(_CODES["decision is NaN"], pl.col(column).is_nan())]
         else:
-            scores = _scores(columns.scores[model], schema)
+            scores = _scores([one for (of, _), one in columns.scores.items() if of == model], schema)
             named += [decided(scores, classes).alias("decision"), _struct(scores, classes).alias("scores")]
             cases += _score_cases(scores, columns.label, schema, of_class, classes)
         if columns.weight:
@@ -104,6 +75,11 @@ def raw_classes(
         file = [FILE] if FILE in frame.collect_schema() else []
         parts.append(source.select(*named, reason, *map(pl.col, file)))
     return parts[0] if len(parts) == 1 else pl.concat(parts)
+
+
+def models_of(columns: Roles) -> list[str]:
+    """Return the models whose decisions or scores are columns; a single "" where the model is a column."""
+    return list(columns.decisions or dict.fromkeys(model for model, _ in columns.scores))
 
 
 def _plain(column: str, dtype: pl.DataType) -> pl.Expr:
@@ -123,10 +99,10 @@ def _label_cases(label: str | None, schema: pl.Schema) -> list[tuple[int, pl.Exp
     return [*cases, (_CODES["label is NaN"], pl.col(label).is_nan())] if schema[label].is_float() else cases
 
 
-def _scores(columns: Mapping[Any, str], schema: pl.Schema) -> list[pl.Expr]:
+def _scores(columns: Sequence[str], schema: pl.Schema) -> list[pl.Expr]:
     """Return the scores of the classes in the precision of the log."""
-    single = all(schema[column] == pl.Float32 for column in columns.values())
-    return [pl.col(column).cast(pl.Float32 if single else pl.Float64) for column in columns.values()]
+    single = all(schema[column] == pl.Float32 for column in columns)
+    return [pl.col(column).cast(pl.Float32 if single else pl.Float64) for column in columns]
 
 
 def _score_cases(

@@ -164,6 +164,10 @@ class Scan:
             )
         self.source.need_unchanged()
 
+    def met(self, rows_by_code: Mapping[int, int]) -> None:
+        """Remember that a pass, which may be given up, met so many rows: another one must meet them again."""
+        self.passes.least = max(self.passes.least, sum(rows_by_code.values()))
+
     def need_same_rows(self, rows: int) -> None:
         """Raise SourceError if a whole pass over the rows met others than an earlier one."""
         earlier = self.passes.least if self.passes.exactly is None else self.passes.exactly
@@ -193,9 +197,9 @@ class Scan:
         return InvalidRowsWarning(f"{self.rows_are}s dropped from {self.source.where}: {told}{read}{each}")
 
 
-def scan_of(predictions: pl.LazyFrame) -> Scan | None:
+def scan_of(predictions: object) -> Scan | None:
     """Return the scan behind what ``scan_predictions`` returned; None if it was changed since then."""
-    return getattr(predictions, _SCAN, None)
+    return getattr(predictions, _SCAN, None) if isinstance(predictions, pl.LazyFrame) else None
 
 
 def predictions_of(scan: Scan) -> pl.LazyFrame:

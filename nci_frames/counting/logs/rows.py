@@ -1,7 +1,8 @@
 """A log's columns -> the columns of predictions, and of each row why it is not a valid one."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
 
 import polars as pl
 
@@ -9,7 +10,7 @@ from nci_frames.base.errors import ParameterError
 from nci_frames.base.messages import Option
 from nci_frames.counting.logs.opened import FILE
 from nci_frames.counting.logs.types import is_text
-from nci_frames.schemas import name_problem
+from nci_frames.schemas import Family, name_problem
 
 Positive = str | int | float | bool | None
 
@@ -42,17 +43,23 @@ def score_name(place: int) -> str:
     return f"__score_{place}"
 
 
-def check_key(name: str, hint: str) -> None:
+def check_key(name: str, hint: str, *, family: Family = "binary") -> None:
     """Raise ParameterError unless a column can be a key of the tables under its name; *hint* says what to do.
 
     >>> check_key("country", "rename it")
     """
-    problem = name_problem(name)
+    problem = name_problem(name, family)
     if problem is not None:
         raise ParameterError(f"the segment {name!r} {problem}", hint=hint)
 
 
-def key_columns(named: Mapping[str, str | None], segments: str | Sequence[str], hint: str) -> dict[str, str]:
+def key_columns(
+    named: Mapping[str, str | None],
+    segments: str | Sequence[str],
+    hint: str,
+    *,
+    family: Family = "binary",
+) -> dict[str, str]:
     """Return the column of each key: those that have an option of their own, and segments.
 
     Raises
@@ -62,7 +69,7 @@ def key_columns(named: Mapping[str, str | None], segments: str | Sequence[str], 
     """
     keys = {key: column for key, column in named.items() if column is not None}
     for segment in [segments] if isinstance(segments, str) else segments:
-        check_key(segment, hint)
+        check_key(segment, hint, family=family)
         if segment in keys:
             where = f", as {Option(segment)} or among {Option('segments')}" if segment in named else ""
             raise ParameterError(f"the key {segment!r} is asked for twice", hint=f"name it once{where}")
@@ -76,15 +83,19 @@ class Roles:
 
     model: str | None
     label: str | None  # None: the rows have no labels
-    scores: Mapping[str, str]  # score column by model; a single "" where the model is a column
+    #: Score column by model, a single "" where the model is a column; among classes by model and class.
+    scores: Mapping[Any, str]
     keys: Mapping[str, str]  # column by the name that the key gets
-    weight: str | None
-    unit: str | None
+    weight: str | None = None
+    unit: str | None = None
+    #: In place of scores, the column with the class that each model decides for.
+    decisions: Mapping[str, str] = field(default_factory=dict)
 
     def needed(self) -> dict[str, str]:
         """Return every column with its role."""
         roles = [
             (self.label, "label"),
+            *((column, "decision") for column in self.decisions.values()),
             *((column, "score") for column in self.scores.values()),
             (self.model, "model"),
             *((column, k if k in ("fold", "repeat") else "segments") for k, column in self.keys.items()),
@@ -92,6 +103,11 @@ class Roles:
             (self.unit, "unit"),
         ]
         return {column: role for column, role in roles if column is not None}
+
+
+def is_of_classes(names: Collection[str]) -> bool:
+    """Return whether predictions with such columns are decisions among classes: they have no score."""
+    return "decision" in names and "score" not in names
 
 
 def other_columns(schema: pl.Schema, columns: Roles) -> list[str]:

@@ -13,12 +13,12 @@ from nci_frames.counting.logs.labels import as_label, check_labels
 from nci_frames.counting.logs.opened import OpenedLog
 from nci_frames.counting.logs.opening import Predictions, SourceLike, frame_source, need_columns, open_source
 from nci_frames.counting.logs.reading import OnInvalid, Passes, Scan, predictions_of, scan_of
-from nci_frames.counting.logs.rows import Positive, Roles, key_columns, raw_predictions
+from nci_frames.counting.logs.rows import Positive, Roles, is_of_classes, key_columns, raw_predictions
 from nci_frames.counting.logs.types import is_text
-from nci_frames.schemas import PATTERN, PREDICTIONS, is_pattern
+from nci_frames.schemas import PATTERN, PREDICTIONS, FrameSchema, is_pattern
 from nci_frames.schemas.checked import checked
 
-_RENAME = "rename the column in the log, or on a LazyFrame before the scan"
+RENAME = "rename the column in the log, or on a LazyFrame before the scan"
 
 
 @checked
@@ -118,15 +118,15 @@ def scan_predictions(
     named = any(option is not None for option in (fold, repeat, segments, weight, unit, scores))
     frame = frame_source(source) if isinstance(source, Predictions) else None
     named = named or (model, label, score) != ("model", "label", "score")
-    if frame is not None and not named and isinstance(source, pl.LazyFrame) and scan_of(source) is not None:
-        columns = _columns_of_predictions(frame.schema().names(), "label")
+    if frame is not None and not named and scan_of(source) is not None:
+        columns = replace(roles_by_name(PREDICTIONS, frame.schema().names(), "label"), scores={"": score})
     else:
         if scores is not None and not scores:
             raise ParameterError.out_of_range("scores", scores, "at least one model and its score column")
         for name in scores or ():
             check_utf8("a model of scores", name)
         cut = () if segments is None else segments
-        keys = key_columns({"fold": fold, "repeat": repeat}, cut, _RENAME)
+        keys = key_columns({"fold": fold, "repeat": repeat}, cut, RENAME)
         by_model = scores or {"": score}
         columns = without_patterns(Roles(None if scores else model, label, by_model, keys, weight, unit))
     if frame is None:
@@ -146,9 +146,9 @@ def scan_behind(predictions: Predictions, *, labelled: bool = True) -> Scan:
     SchemaError
         If it lacks a column, or one has an unusable type.
     """
-    scan = scan_of(predictions) if isinstance(predictions, pl.LazyFrame) else None
+    scan = scan_of(predictions)
     if scan is not None:
-        if "decision" in scan.raw.collect_schema():
+        if is_of_classes(scan.raw.collect_schema()):
             msg = "these are decisions among classes, without a score"
             raise SchemaError(msg, where=scan.source.where, hint="count them with count_classes")
         if scan.label is None and labelled:
@@ -158,7 +158,8 @@ def scan_behind(predictions: Predictions, *, labelled: bool = True) -> Scan:
         return scan
     frame = frame_source(predictions)
     names = frame.schema().names()
-    columns = _columns_of_predictions(names, "label" if labelled or "label" in names else None)
+    label = "label" if labelled or "label" in names else None
+    columns = replace(roles_by_name(PREDICTIONS, names, label), scores={"": "score"})
     return _scan(need_columns(frame, columns.needed()), columns, None, "raise")
 
 
@@ -170,7 +171,7 @@ def scan_of_rows(log: Predictions) -> Scan:
     SchemaError
         If it lacks a column, or one has an unusable type.
     """
-    scan = scan_of(log) if isinstance(log, pl.LazyFrame) else None
+    scan = scan_of(log)
     if scan is not None:
         there = [name for name in scan.raw.collect_schema() if not name.startswith("__")]
         if "score" not in there:
@@ -179,7 +180,7 @@ def scan_of_rows(log: Predictions) -> Scan:
     frame = frame_source(log)
     names = frame.schema().names()
     weight, unit = (name if name in names else None for name in ("weight", "unit"))
-    columns = without_patterns(Roles("model", None, {"": "score"}, {}, weight, unit))
+    columns = Roles("model", None, {"": "score"}, {}, weight, unit)
     return _scan(need_columns(frame, columns.needed()), columns, None, "raise")
 
 
@@ -206,21 +207,22 @@ def _scan(opened: OpenedLog, columns: Roles, positive: Positive, on_invalid: OnI
     )
 
 
-def _columns_of_predictions(names: Sequence[str], label: str | None) -> Roles:
-    """Return the parts that columns play by their names alone."""
-    found = PREDICTIONS.keys(names)
+def roles_by_name(schema: FrameSchema, names: Sequence[str], label: str | None) -> Roles:
+    """Return the parts that columns play by their names alone, but for scores and decisions."""
+    found = schema.keys(names)
     alone = {key: key if key in found else None for key in ("fold", "repeat")}
-    hint = "rename the column, or say which columns are segments: scan_predictions(..., segments=[...])"
-    keys = key_columns(alone, [key for key in found if key not in alone], hint)
+    scan = schema.maker.removesuffix(")")
+    hint = f"rename the column, or say which columns are segments: {scan}, segments=[...])"
+    keys = key_columns(alone, [key for key in found if key not in alone], hint, family=schema.family)
     weight, unit = (name if name in names else None for name in ("weight", "unit"))
-    return without_patterns(Roles("model", label, {"": "score"}, keys, weight, unit))
+    return without_patterns(Roles("model", label, {}, keys, weight, unit))
 
 
 def without_patterns(columns: Roles) -> Roles:
     """Return the parts that columns play, or raise ParameterError if Polars takes a name for a pattern."""
     for column, role in columns.needed().items():
         if is_pattern(column):
-            raise ParameterError(f"the column {column!r} ({role}) {PATTERN}", hint=_RENAME)
+            raise ParameterError(f"the column {column!r} ({role}) {PATTERN}", hint=RENAME)
     return columns
 
 

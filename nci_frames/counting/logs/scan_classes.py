@@ -11,28 +11,25 @@ from nci_frames.base.arguments import check_utf8
 from nci_frames.base.errors import ParameterError, SchemaError
 from nci_frames.base.messages import Option
 from nci_frames.counting.logs.class_rows import (
-    ClassRoles,
     classes_in,
     classes_of_fields,
+    models_of,
     raw_classes,
 )
 from nci_frames.counting.logs.opened import OpenedLog
 from nci_frames.counting.logs.opening import (
     Predictions,
     SourceLike,
-    engine_of,
     frame_source,
     need_columns,
     open_source,
 )
 from nci_frames.counting.logs.reading import OnInvalid, Passes, Scan, predictions_of, scan_of
-from nci_frames.counting.logs.rows import Roles, key_columns, score_name
-from nci_frames.counting.logs.scan import check_types, without_patterns
+from nci_frames.counting.logs.rows import Roles, is_of_classes, key_columns, score_name
+from nci_frames.counting.logs.scan import RENAME, check_types, roles_by_name, without_patterns
 from nci_frames.counting.logs.types import common_type
 from nci_frames.schemas import CLASS_PREDICTIONS, CLASS_TYPES
 from nci_frames.schemas.checked import checked
-
-_RENAME = "rename the column in the log, or on a LazyFrame before the scan"
 
 
 @checked
@@ -119,20 +116,21 @@ def scan_classes(
         raise ParameterError("give a decision or scores, not both", hint="omit one of them")
     by_column = "decision" if decision is None and scores is None else decision
     decisions: Mapping[str, str] = {"": by_column} if isinstance(by_column, str) else by_column or {}
-    of_models = _scores_of_models(scores)
-    if not (decisions or of_models):
+    of_classes = _scores_of_classes(scores)
+    if not (decisions or of_classes):
         raise ParameterError.out_of_range("decision", decision, "at least one model and its column")
-    for name in (*decisions, *of_models):
+    keys = key_columns({"fold": fold}, segments, RENAME, family="classes")
+    columns = Roles(None, label, of_classes, keys, weight, unit, decisions)
+    models = models_of(columns)
+    for name in models:
         check_utf8("a model", name)
-    keys = key_columns({"fold": fold}, segments, _RENAME)
-    in_column = "" in (*decisions, *of_models)
-    columns = ClassRoles(model if in_column else None, label, decisions, of_models, keys, weight, unit)
+    columns = replace(columns, model=model if "" in models else None)
     opened = open_source(source, columns.needed(), storage_options)
     return predictions_of(_scan(opened, columns, on_invalid))
 
 
-def _scores_of_models(scores: Mapping[Any, Any] | None) -> dict[str, Mapping[Any, str]]:
-    """Return the score columns of each model, or raise ParameterError."""
+def _scores_of_classes(scores: Mapping[Any, Any] | None) -> dict[tuple[str, Any], str]:
+    """Return the score column of each model and class, or raise ParameterError."""
     if scores is None:
         return {}
     nested = all(isinstance(value, Mapping) for value in scores.values())
@@ -149,66 +147,53 @@ def _scores_of_models(scores: Mapping[Any, Any] | None) -> dict[str, Mapping[Any
             raise ParameterError(msg, where=f"model {model!r}", found=repr(list(columns)))
     if not found:
         raise ParameterError.out_of_range("scores", scores, "at least two classes and their columns")
-    return found
+    return {(model, name): column for model, columns in found.items() for name, column in columns.items()}
 
 
-def is_of_classes(predictions: Predictions) -> bool:
-    """Return whether predictions have a decision, and no score as those of a binary classifier have."""
-    if engine_of(predictions) is not None:
-        return False
-    names = frame_source(predictions).schema()
-    return "decision" in names and "score" not in names
-
-
-def class_scan_behind(predictions: Predictions, *, labelled: bool = True) -> Scan:
+def class_scan_behind(predictions: Predictions) -> Scan:
     """Return the scan behind class predictions; a frame of somebody's own gets the same checks.
 
-    Unless *labelled*, the rows may lack labels.
+    The rows may lack labels.
 
     Raises
     ------
     SchemaError
         If it lacks a column, or one has an unusable type.
     """
-    scan = scan_of(predictions) if isinstance(predictions, pl.LazyFrame) else None
+    scan = scan_of(predictions)
     if scan is not None:
-        if "decision" not in scan.raw.collect_schema():
+        if not is_of_classes(scan.raw.collect_schema()):
             msg, hint = "these are predictions of a binary classifier", "open the log with scan_classes"
             raise SchemaError(msg, where=scan.source.where, hint=hint)
-        if scan.label is None and labelled:
-            hint = "name the column with label="
-            raise SchemaError("the predictions have no labels", where=scan.source.where, hint=hint)
         return scan
     frame = frame_source(predictions)
     schema = frame.schema()
-    label = "label" if labelled or "label" in schema else None
-    keys = key_columns({}, CLASS_PREDICTIONS.keys(schema.names()), _RENAME)
-    weight, unit = (name if name in schema else None for name in ("weight", "unit"))
+    columns = roles_by_name(CLASS_PREDICTIONS, schema.names(), "label" if "label" in schema else None)
     struct = schema.get("scores")
     if isinstance(struct, pl.Struct):
         # The decisions are those of the scores.
         parts = {field.name: score_name(place) for place, field in enumerate(struct.fields)}
-        of_class = _checked_types(schema, ClassRoles("model", label, {}, {}, keys, None, None), frame.where)
+        of_class = _checked_types(schema, columns, frame.where)
         names = classes_of_fields(list(parts), of_class or schema.get("decision", pl.String()))
-        scores = {"": dict(zip(names.to_list(), parts.values(), strict=True))}
+        of_classes = {("", name): column for name, column in zip(names, parts.values(), strict=True)}
         fields = (pl.col("scores").struct.field(name).alias(column) for name, column in parts.items())
         frame = replace(frame, frame=frame.frame.with_columns(fields))
-        columns = ClassRoles("model", label, {}, scores, keys, weight, unit)
+        columns = replace(columns, scores=of_classes)
     else:
-        columns = ClassRoles("model", label, {"": "decision"}, {}, keys, weight, unit)
+        columns = replace(columns, decisions={"": "decision"})
     return _scan(need_columns(frame, columns.needed()), columns, "raise")
 
 
-def _scan(opened: OpenedLog, columns: ClassRoles, on_invalid: OnInvalid) -> Scan:
+def _scan(opened: OpenedLog, columns: Roles, on_invalid: OnInvalid) -> Scan:
     if opened.elsewhere is not None:
         raise opened.elsewhere.refusal()
     schema = opened.schema()
     of_class = _checked_types(schema, columns, opened.where)
     classes = pl.Series([], dtype=pl.Null)
     if columns.scores:
-        classes = classes_in(next(iter(columns.scores.values())), of_class)
+        classes = classes_in(dict.fromkeys(name for _, name in columns.scores), of_class)
         of_class = classes.dtype
-    models = tuple(columns.decisions or columns.scores)
+    models = tuple(models_of(columns))
     once = opened.rows is None and (opened.has_frames or not opened.files)
     prepare = functools.partial(
         raw_classes,
@@ -222,11 +207,9 @@ def _scan(opened: OpenedLog, columns: ClassRoles, on_invalid: OnInvalid) -> Scan
     return Scan(opened, tuple(columns.keys), on_invalid, prepare, rows, columns.label, Passes(), models)
 
 
-def _checked_types(schema: pl.Schema, columns: ClassRoles, where: str) -> pl.DataType | None:
+def _checked_types(schema: pl.Schema, columns: Roles, where: str) -> pl.DataType | None:
     """Return the type of labels and decisions, None where none has one; raise what cannot be used."""
-    scores = {column: column for of_model in columns.scores.values() for column in of_model.values()}
-    roles = Roles(columns.model, None, scores, columns.keys, columns.weight, columns.unit)
-    check_types(schema, without_patterns(roles), where)
+    check_types(schema, replace(without_patterns(columns), label=None), where)
     found: dict[pl.DataType, str] = {}
     for column in (columns.label, *columns.decisions.values()):
         if column is None or schema.get(column, pl.Null()) == pl.Null:

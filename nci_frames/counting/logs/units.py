@@ -15,12 +15,12 @@ from numpy.typing import NDArray
 
 from nci_frames.base.arguments import check_whole
 from nci_frames.base.errors import ParameterError
-from nci_frames.counting.logs.opening import Predictions
+from nci_frames.counting.logs.opening import Predictions, engine_of, frame_source
 from nci_frames.counting.logs.reading import predictions_of
 from nci_frames.counting.logs.row_hashes import mixed
-from nci_frames.counting.logs.rows import REASON
+from nci_frames.counting.logs.rows import REASON, is_of_classes
 from nci_frames.counting.logs.scan import scan_behind
-from nci_frames.counting.logs.scan_classes import class_scan_behind, is_of_classes
+from nci_frames.counting.logs.scan_classes import class_scan_behind
 from nci_frames.schemas.checked import checked
 from nci_frames.schemas.columns import BUCKET
 
@@ -79,7 +79,8 @@ def unit_buckets(predictions: Predictions, /, *, buckets: int = 256) -> pl.LazyF
     [56, 56, 64]
     """
     check_whole("buckets", buckets, 2, 1_000_000)
-    scan = class_scan_behind(predictions) if is_of_classes(predictions) else scan_behind(predictions)
+    classes = engine_of(predictions) is None and is_of_classes(frame_source(predictions).schema())
+    scan = class_scan_behind(predictions) if classes else scan_behind(predictions)
     scan.need_unit()
     if BUCKET in scan.keys:
         raise ParameterError("the predictions already have a key 'bucket'", hint="rename it in the log")
