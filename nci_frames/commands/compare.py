@@ -5,7 +5,7 @@ from typing import Any
 import click
 
 from nci_frames.base.interrupts import clean_up_when_interrupted
-from nci_frames.commands.ending import Command, tell
+from nci_frames.commands.ending import Command, show, tell
 from nci_frames.options.kinds import number
 from nci_frames.options.logs import column_options, thresholds_option
 
@@ -52,11 +52,8 @@ def compare(
       nci-frames compare logs/2026-03 logs/2026-04 --segments country
       nci-frames compare nightly/out/runs/000001-20260301T020000Z nightly/out
     """
-    from rich.console import Console
-
     from nci_frames.counting.thresholds.grids import named_thresholds
     from nci_frames.jobs.two_logs import change_lines, change_table, compare_logs
-    from nci_frames.reporting.terminal import print_frame
 
     clean_up_when_interrupted()
     grid = named_thresholds(thresholds)
@@ -72,4 +69,4 @@ def compare(
     for line in change_lines(changes):
         tell(line)
     for found in by_segment:
-        print_frame(change_table(found), Console(highlight=False), title="by segment")
+        show(change_table(found), "by segment")

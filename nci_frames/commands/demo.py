@@ -14,7 +14,7 @@ from nci_frames.options.setting import options_of, taken
 
 @click.command(cls=Command)
 @options_of(ReportOptions, "title")
-@out_option("demo-output", "Folder for the logs and the reports")
+@out_option("demo-output", "Folder for the logs and the reports; created if missing.")
 @verbose_option
 @click.option("--seed", type=int, default=0, show_default=True, help="Seed of the cross-validation.")
 def demo(out: Path, seed: int, *, verbose: bool, **given: Any) -> None:

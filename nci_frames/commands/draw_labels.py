@@ -7,7 +7,7 @@ import click
 
 from nci_frames.commands.ending import Command, tell
 from nci_frames.options.labelling import by_model_option, units_option
-from nci_frames.options.logs import column_options
+from nci_frames.options.logs import column_options, out_option
 
 
 @click.command(cls=Command)
@@ -16,14 +16,7 @@ from nci_frames.options.logs import column_options
 @click.option("--seed", type=int, default=0, show_default=True, help="Fixes which rows are drawn.")
 @by_model_option
 @units_option
-@click.option(
-    "--out",
-    "-o",
-    type=click.Path(path_type=Path),
-    default="to-label.csv",
-    show_default=True,
-    help="File for the rows, .csv or .parquet.",
-)
+@out_option("to-label.csv", "File for the rows, .csv or .parquet.")
 @column_options("model", "score", "scores", "unit", "on_invalid")
 def draw_labels(
     log: str, plan: str, seed: int, by_model: str | None, units: bool, out: Path, **columns: Any

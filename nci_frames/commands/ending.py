@@ -6,12 +6,15 @@ import sys
 import warnings
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
 
 from nci_frames.base.errors import NciFramesError, OutputError, ParameterError
 from nci_frames.base.interrupts import INTERRUPTED, leave_when_interrupted
+
+if TYPE_CHECKING:
+    import polars as pl
 
 
 class Command(click.Command):
@@ -49,6 +52,15 @@ def tell(line: str, *, err: bool = False) -> None:
     from nci_frames.tables.names import printable
 
     click.echo(printable(line), err=err)
+
+
+def show(frame: "pl.DataFrame", title: str) -> None:
+    """Print a table."""
+    from rich.console import Console
+
+    from nci_frames.reporting.terminal import print_frame
+
+    print_frame(frame, Console(highlight=False), title=title)
 
 
 def _need_environment() -> None:

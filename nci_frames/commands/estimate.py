@@ -4,8 +4,8 @@ from typing import Any, cast
 
 import click
 
-from nci_frames.commands.ending import Command
-from nci_frames.options.kinds import number
+from nci_frames.commands.ending import Command, show
+from nci_frames.options.kinds import INSIDE
 from nci_frames.options.logs import column_options, thresholds_option
 
 
@@ -21,13 +21,7 @@ from nci_frames.options.logs import column_options, thresholds_option
     help="How the mixture is fitted.",
 )
 @thresholds_option("uniform:1001")
-@click.option(
-    "--level",
-    type=number("between 0 and 1, both excluded", least=0, most=1, open_ends=True),
-    default=0.95,
-    show_default=True,
-    help="Confidence of the intervals.",
-)
+@click.option("--level", type=INSIDE, default=0.95, show_default=True, help="Confidence of the intervals.")
 @column_options("model", "label", "score", "positive", "on_invalid")
 def estimate(
     reference: str,
@@ -49,14 +43,11 @@ def estimate(
     Example:
       nci-frames estimate labelled/ traffic/ --segments country
     """
-    from rich.console import Console
-
     from nci_frames.base.arguments import check_level
     from nci_frames.counting.count import count_confusion, count_scores
     from nci_frames.counting.logs.scan import scan_predictions
     from nci_frames.counting.thresholds.grids import named_thresholds
     from nci_frames.evaluation.prevalence.estimate_prevalence import estimate_prevalence
-    from nci_frames.reporting.terminal import print_frame
 
     grid = named_thresholds(thresholds)
     check_level(level)
@@ -70,6 +61,5 @@ def estimate(
         level=level,
     )
     # What is null in every row would only take width.
-    reasons = ["reason"] if found["reason"].count() else []
-    shown = found.drop("fit_statistic", "supported", "reason").hstack(found.select(reasons))
-    print_frame(shown, Console(highlight=False), title=f"prevalence, with intervals of confidence {level:g}")
+    shown = found if found["reason"].count() else found.drop("reason")
+    show(shown.drop("fit_statistic", "supported"), f"prevalence, with intervals of confidence {level:g}")

@@ -13,7 +13,7 @@ from nci_frames.base.extras import require_jobs
 from nci_frames.base.interrupts import clean_up_when_interrupted
 from nci_frames.base.messages import SHOWN_FILES, Option, listed, quantity
 from nci_frames.base.urls import local_path
-from nci_frames.commands.ending import Commands, tell
+from nci_frames.commands.ending import Commands, show, tell
 from nci_frames.options.kinds import MOMENT, ROWS
 from nci_frames.options.logs import column_options, thresholds_option
 
@@ -93,7 +93,7 @@ def append(
         keep_going=keep_going,
         told=lambda error: error.for_command_line(options),
     )
-    _print(appended.select("event", "rows", "counted", "dropped", "path"), "files")
+    show(appended.select("event", "rows", "counted", "dropped", "path"), "files")
     _warn(appended)
     bad = refused(appended, on_changed)
     if len(bad):
@@ -164,7 +164,7 @@ def generations(path: str) -> None:
     """
     known = _ledger(path).generations()
     settings = known["settings"].map_elements(_settings, known["settings"].dtype)
-    _print(known.with_columns(settings), "generations")
+    show(known.with_columns(settings), "generations")
 
 
 @ledger.command()
@@ -179,7 +179,7 @@ def sources(path: str, generation: str | None) -> None:
     """
     known = _ledger(path).sources(generation=generation)
     shown = known.with_columns(known["source"].str.head(_DIGITS))
-    _print(shown.select("source", "event", "counted", "dropped", "run", "path"), "sources")
+    show(shown.select("source", "event", "counted", "dropped", "run", "path"), "sources")
 
 
 @ledger.command()
@@ -197,7 +197,7 @@ def verify(ctx: click.Context, path: str, files: bool) -> None:
     if damage.is_empty():
         tell("nothing is damaged")
         return
-    _print(damage, "damage")
+    show(damage, "damage")
     ctx.exit(3)
 
 
@@ -281,11 +281,3 @@ def _warn(appended: Any) -> None:
             tell(f"  {line}", err=True)
     for told in appended["warning"].drop_nulls():
         tell(f"warning: {told}", err=True)
-
-
-def _print(frame: Any, title: str) -> None:
-    from rich.console import Console
-
-    from nci_frames.reporting.terminal import print_frame
-
-    print_frame(frame, Console(highlight=False), title=title)

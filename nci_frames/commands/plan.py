@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 import click
 
-from nci_frames.commands.ending import Command
+from nci_frames.commands.ending import Command, show
 from nci_frames.options.kinds import ROWS, grid, number
 
 if TYPE_CHECKING:
@@ -65,9 +65,7 @@ def plan(
     from rich.console import Console
 
     from nci_frames.evaluation.planning.planning import required_samples
-    from nci_frames.reporting.terminal import print_frame
 
-    console = Console(highlight=False)
     if positives is None and negatives is None:
         if half_width is not None and len(half_width) > 2:
             raise click.UsageError("--half-width is one number, or TPR,FPR.")
@@ -82,7 +80,7 @@ def plan(
             **wanted,
         )
         of_each = "of the test" if compare else "of each rate"
-        print_frame(samples, console, title=f"required rows, at confidence {level:g} {of_each}")
+        show(samples, f"required rows, at confidence {level:g} {of_each}")
         return
     one, other = (_rates(rates) for rates in (tpr, fpr))
     del wanted["power"]  # it has a default
@@ -94,10 +92,10 @@ def plan(
         raise click.UsageError("A test set needs --positives, --negatives, --tpr and --fpr.")
     table = None
     for title, table in _support(positives, negatives, one, other, level):
-        print_frame(table.drop("model", "threshold", strict=False), console, title=title)
+        show(table.drop("model", "threshold", strict=False), title)
     lowest = None if table is None else table["prevalence"].item()
     if lowest:
-        console.print(_below(lowest / 10, one, other))
+        Console(highlight=False).print(_below(lowest / 10, one, other))
 
 
 def _below(prevalence: float, tpr: float, fpr: float) -> str:

@@ -5,12 +5,10 @@ from typing import Any, cast
 
 import click
 
-from nci_frames.commands.ending import Command
-from nci_frames.options.kinds import ROWS, number
+from nci_frames.commands.ending import Command, show
+from nci_frames.options.kinds import INSIDE, ROWS
 from nci_frames.options.labelling import THRESHOLD, by_model_option, compare_option, units_option
-from nci_frames.options.logs import column_options
-
-_SHARE = number("between 0 and 1", least=0, most=1, open_ends=True)
+from nci_frames.options.logs import column_options, out_option
 
 
 @click.command(cls=Command)
@@ -21,19 +19,12 @@ _SHARE = number("between 0 and 1", least=0, most=1, open_ends=True)
 @click.option("--alerts", type=ROWS, help="In place of --threshold: rows of the log that may be flagged.")
 @click.option("--beta", type=float, default=1.0, show_default=True, help="Weight of recall in F-beta.")
 @click.option("--pilot", help="Labelled log by whose rates is planned; else scores are probabilities.")
-@click.option("--prevalence", "-p", type=_SHARE, help="Expected share of positives, with --pilot.")
+@click.option("--prevalence", "-p", type=INSIDE, help="Expected share of positives, with --pilot.")
 @compare_option
 @by_model_option
 @units_option
-@click.option("--level", type=_SHARE, default=0.95, show_default=True, help="Confidence of the intervals.")
-@click.option(
-    "--out",
-    "-o",
-    type=click.Path(path_type=Path),
-    default="labels-plan.csv",
-    show_default=True,
-    help="File for the plan, .csv or .parquet.",
-)
+@click.option("--level", type=INSIDE, default=0.95, show_default=True, help="Confidence of the intervals.")
+@out_option("labels-plan.csv", "File for the plan, .csv or .parquet.")
 @column_options("model", "label", "score", "scores", "unit", "positive", "on_invalid")
 def plan_labels(
     log: str,
@@ -53,17 +44,13 @@ def plan_labels(
       nci-frames draw-labels traffic/ labels-plan.csv --out to-label.csv
       nci-frames report labelled.csv --weight weight --prevalence 0.001
     """
-    from rich.console import Console
-
     from nci_frames.counting.logs.scan import scan_predictions
     from nci_frames.jobs.labelling import planned_files
-    from nci_frames.reporting.terminal import print_frame
 
     names = ("model", "score", "scores", "unit", "on_invalid")
     columns = cast("Any", {name: options.pop(name) for name in names})
     known = None if pilot is None else scan_predictions(pilot, label=label, positive=positive, **columns)
     scored = scan_predictions(log, label=None, **columns)
     plan, gains = planned_files(scored, out, level=level, model=by_model, pilot=known, **options)
-    console = Console(highlight=False)
-    print_frame(plan.drop("model_a", "model_b", strict=False), console, title=f"which rows to label: {out}")
-    print_frame(gains, console, title=f"what to expect, at confidence {level:g}")
+    show(plan.drop("model_a", "model_b", strict=False), f"which rows to label: {out}")
+    show(gains, f"what to expect, at confidence {level:g}")

@@ -22,7 +22,7 @@ from nci_frames.options.setting import options_of, taken
     "--segments", "-s", multiple=True, help="Column whose values are reported separately; may be repeated."
 )
 @options_of(SegmentOptions)
-@out_option("nci-report", "Folder for the report, tables and charts")
+@out_option("nci-report", "Folder for the report, tables and charts; created if missing.")
 @verbose_option
 @column_options(
     "model", "label", "score", "scores", "fold", "repeat", "unit", "weight", "positive", "on_invalid"

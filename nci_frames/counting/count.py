@@ -286,9 +286,9 @@ def _counted(
     scan: Scan, group: list[str], thresholds: Thresholds, budget: Budget, progress: bool
 ) -> tuple[Chosen, Counted]:
     """Count at the requested thresholds; a small log is read only once."""
-    if isinstance(thresholds, str) and thresholds == "exact":
-        return Chosen(None), count_at(scan, group, None, budget=budget, progress=progress)
-    if isinstance(thresholds, str) and thresholds == "auto":
+    if isinstance(thresholds, str):
+        if thresholds == "exact":
+            return Chosen(None), count_at(scan, group, None, budget=budget, progress=progress)
         thresholds = auto_thresholds()
     if not isinstance(thresholds, AutoThresholds):
         grid = check_thresholds(thresholds)

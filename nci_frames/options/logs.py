@@ -80,13 +80,13 @@ def column_options(*names: str) -> Callable[[C], C]:
 verbose_option = click.option("--verbose", "-v", is_flag=True, help="Print the ranked tables, too.")
 
 
-def out_option(default: str, what: str) -> Callable[[C], C]:
-    """Return the option for the folder that a command writes; *what* begins its help."""
+def out_option(default: str, told: str) -> Callable[[C], C]:
+    """Return the option for the folder or file that a command writes; *told* is its help."""
     return click.option(
         "--out",
         "-o",
         type=click.Path(path_type=Path),
         default=default,
         show_default=True,
-        help=f"{what}; created if missing.",
+        help=told,
     )

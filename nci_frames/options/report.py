@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, ClassVar
 
-from nci_frames.options.kinds import COSTS, TEXT, grid, number, words
+from nci_frames.options.kinds import COSTS, INSIDE, TEXT, grid, number, words
 from nci_frames.options.setting import Setting
 
 if TYPE_CHECKING:
@@ -18,7 +18,7 @@ class ReportOptions:
     at: Annotated[
         float | None,
         Setting(
-            number("between 0 and 1, both excluded", least=0, most=1, open_ends=True),
+            INSIDE,
             "The prevalence of the field, at which a model is to be chosen.  [default: that of the log]",
         ),
     ] = None

@@ -35,14 +35,8 @@ CLASS_PREDICTIONS = _frame(
         dtypes=(pl.Struct,),
         required=False,
     ),
-    number("weight", "weight of the row, finite and >= 0", minimum=0, maximum=FINITE, required=False),
-    Column(
-        "unit",
-        "who the row belongs to: user, host, patient",
-        "the owner is unknown",
-        dtypes=(pl.String, pl.Int64, pl.UInt64, pl.Int32, pl.UInt32),
-        required=False,
-    ),
+    ROW_WEIGHT,
+    UNIT,
 )
 SCENARIO = text("scenario", "the priors to which the scores were moved before they decided", required=False)
 CLASS_COUNTS = _frame(
@@ -76,31 +70,11 @@ _TOLD = (
     flag("supported", "whether the value is defined, and each class that matters has 10 independent rows"),
     text("reason", "why not, or which classes a mean skips", "all classes tell"),
 )
+_PROJECTED = (MODEL, _MIX, METRIC, _OF_CLASS, VALUE, LOWER, UPPER)
 CLASS_PROJECTION = _frame(
-    "class projection",
-    "project_classes(class_counts, priors=..., metrics=...)",
-    MODEL,
-    _MIX,
-    METRIC,
-    _OF_CLASS,
-    VALUE,
-    LOWER,
-    UPPER,
-    *_TOLD,
+    "class projection", "project_classes(class_counts, priors=..., metrics=...)", *_PROJECTED, *_TOLD
 )
-CLASS_RANKING = _frame(
-    "class ranking",
-    "rank_models(class projection)",
-    MODEL,
-    _MIX,
-    METRIC,
-    _OF_CLASS,
-    VALUE,
-    LOWER,
-    UPPER,
-    *RANKS,
-    *_TOLD,
-)
+CLASS_RANKING = _frame("class ranking", "rank_models(class projection)", *_PROJECTED, *RANKS, *_TOLD)
 CLASS_WINNERS = _frame(
     "class winners",
     "class_winners(class_counts, metric=..., start=..., end=...)",

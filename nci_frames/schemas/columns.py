@@ -32,6 +32,15 @@ texts = partial(Column, dtypes=(pl.List(pl.String),))
 #: What is true or false.
 flag = partial(Column, dtypes=(pl.Boolean,))
 
+ROW_WEIGHT = number(WEIGHT, "weight of the row, finite and >= 0", minimum=0, maximum=FINITE, required=False)
+UNIT = Column(
+    "unit",
+    "who the row belongs to: user, host, patient",
+    "the owner is unknown",
+    dtypes=(pl.String, pl.Int64, pl.UInt64, pl.Int32, pl.UInt32),
+    required=False,
+)
+
 MODEL = text("model", "name of the model", "a model of its own")
 THRESHOLD = number("threshold", "a row is a positive decision if score >= threshold, as given")
 POINT = number(

@@ -11,14 +11,8 @@ PREDICTIONS = FrameSchema(
     MODEL,
     flag("label", "true class: is the row a positive?"),
     Column("score", "higher is more positive; may be infinite, never NaN", dtypes=(pl.Float32, pl.Float64)),
-    number("weight", "weight of the row, finite and >= 0", minimum=0, maximum=FINITE, required=False),
-    Column(
-        "unit",
-        "who the row belongs to: user, host, patient",
-        "the owner is unknown",
-        dtypes=(pl.String, pl.Int64, pl.UInt64, pl.Int32, pl.UInt32),
-        required=False,
-    ),
+    ROW_WEIGHT,
+    UNIT,
 )
 #: What each row of a group of counts stands for: the groups of a log are strata then.
 _STRATUM = number(WEIGHT, "what each row of the group weighs", minimum=0, maximum=FINITE)

@@ -138,21 +138,15 @@ def _number(n: int) -> int:
     return int(n)
 
 
-def check_thresholds(thresholds: Sequence[float] | AutoThresholds | str) -> NDArray[np.float64]:
+def check_thresholds(thresholds: Sequence[float]) -> NDArray[np.float64]:
     """Return the thresholds as an array, or raise what is wrong with them.
 
     Raises
     ------
     ParameterError
-        If there are none or too many, or they are not numbers, NaN, or not strictly ascending.
+        If there are none or too many, or they are NaN, or not strictly ascending.
     """
-    try:
-        grid = np.asarray(thresholds, dtype=np.float64)
-    except (TypeError, ValueError):
-        grid = np.empty((0, 0))
-    if grid.ndim != 1:
-        raise ParameterError.out_of_range("thresholds", thresholds, 'a list of numbers, "exact" or "auto"')
-    return threshold_grid(grid, '"exact" takes every distinct score')
+    return threshold_grid(thresholds, '"exact" takes every distinct score')
 
 
 def named_thresholds(text: str) -> list[float] | Literal["exact"]:
