@@ -146,9 +146,12 @@ from .evaluation.classes.mixes import vary_class_share as vary_class_share
 from .evaluation.classes.project_classes import project_classes as project_classes
 
 # questions
+from .questions.class_comparison import ClassComparison as ClassComparison
+from .questions.class_comparison import compare_classes as compare_classes
 from .questions.comparison import compare_models as compare_models
 from .questions.comparison import Comparison as Comparison
 from .questions.question import Question as Question
+from .questions.report import class_report_questions as class_report_questions
 from .questions.report import report_questions as report_questions
 from .questions.report_question import ReportQuestion as ReportQuestion
 

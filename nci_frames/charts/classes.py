@@ -17,6 +17,8 @@ from nci_frames.schemas.checked import checked
 _CELL = 30
 #: Height of the bar, and the least distance of two labels along it.
 _BAR, _APART = 44, 0.06
+#: Height of each of several bars.
+_LINE = 26
 
 
 @checked
@@ -102,12 +104,13 @@ def _names(field: str) -> Any:
 def chart_class_winners(
     winners: pl.DataFrame | pl.LazyFrame, /, *, models: Sequence[str] = ()
 ) -> alt.LayerChart:
-    """Draw the ranges of a line between two mixes of classes in which each model is best, as a bar.
+    """Draw the ranges of lines between two mixes of classes in which each model is best, a bar for each line.
 
     Parameters
     ----------
     winners
-        The result of ``class_winners``, for one value of each key.
+        The result of ``class_winners``, with at most one key: a bar is drawn for each of its values, in their
+        order.
     models
         %(models)s
 
@@ -119,7 +122,7 @@ def chart_class_winners(
     Raises
     ------
     ParameterError
-        If the frame has keys, names no model, or has too many rows.
+        If the frame has several keys, names no model, or has too many rows.
 
     Examples
     --------
@@ -131,34 +134,44 @@ def chart_class_winners(
     >>> nf.chart_class_winners(winners).to_dict()["title"]["text"]
     'Best model between two mixes of the classes'
     """
-    frame = schemas.collect(winners, schemas.CLASS_WINNERS).sort("start")
-    selection.one_comparison(frame, schemas.CLASS_WINNERS)
+    frame = schemas.collect(winners, schemas.CLASS_WINNERS)
+    keys = schemas.CLASS_WINNERS.keys(frame.columns)
+    selection.one_comparison(frame.drop(keys[:1]), schemas.CLASS_WINNERS)
     rows = frame.filter(pl.col("model").is_not_null()).with_columns(equal=pl.col("tied").list.join(", "))
     if rows.is_empty():
         raise ParameterError(
             "there is no winner to draw", hint="check that all classes of the mixes have rows"
         )
+    rows = rows.sort(*keys, "start") if keys else rows.sort("start")
     selection.check_rows(rows)
     style = theme.model_style(rows["model"], among=models)
-    axis = {"title": "share of the way from the first mix to the last", "format": ".0%", "tickCount": 5}
+    title = "share of the way from the first mix to the last" if keys != ["class"] else "share of the class"
+    axis = {"title": title, "format": ".0%", "tickCount": 5}
     place: dict[str, Any] = {"type": "quantitative", "scale": {"domain": [0, 1]}, "axis": axis}
-    base = alt.Chart(selection.finite(rows)).encode(x=alt.X(field="start", **place), x2=alt.X2("end"))
-    bars = base.mark_bar(height=_BAR, stroke=theme.GROUND, strokeWidth=1)
-    kept = [0.0]
-    for start in rows["start"][1:].to_list():
-        if start - kept[-1] >= _APART:
-            kept.append(start)
-    borders = alt.Chart(selection.finite(rows.filter(pl.col("start").is_in(kept[1:])))).mark_text(
-        dy=-32, **theme.NOTE
+    up: dict[str, Any] = {}
+    if keys:
+        lines = rows[keys[0]].cast(pl.String).fill_null("missing")
+        rows = rows.with_columns(lines.alias(keys[0]))
+        order = lines.unique(maintain_order=True).to_list()
+        up["y"] = alt.Y(field=keys[0], type="nominal", sort=order, axis={"domain": False, "ticks": False})
+    height = _LINE if keys else _BAR
+    base = alt.Chart(selection.finite(rows)).encode(x=alt.X(field="start", **place), x2=alt.X2("end"), **up)
+    bars = base.mark_bar(height=height - 4, stroke=theme.GROUND, strokeWidth=1)
+    first = pl.col("start") == 0
+    starts = rows.filter(_apart(rows["start"].to_list()))
+    borders = alt.Chart(selection.finite(starts.filter(~first))).encode(**up)
+    note = (
+        {**theme.NOTE, "align": "left", "dx": 3, "color": theme.GROUND} if keys else {"dy": -32, **theme.NOTE}
     )
     numbers = {"start": "from", "end": "to"}
-    shown = canvas.tooltip(numbers, names=("model", "equal"))
+    shown = canvas.tooltip(numbers, names=(*keys, "model", "equal"))
+    several = "One bar for each line" if keys else "One bar"
     return canvas.compose(
         [
             canvas.layer("bars", bars, **canvas.fills(style), tooltip=shown),
             canvas.layer(
                 "borders",
-                borders,
+                borders.mark_text(**note),
                 x=alt.X(field="start", **place),
                 text=alt.Text(field="start", type="quantitative", format=".3~p"),
             ),
@@ -166,6 +179,17 @@ def chart_class_winners(
         style=style,
         title="Best model between two mixes of the classes",
         subtitle="exact for these counts; a border is where two models are equal",
-        says="One bar, coloured by model.",
-        height=110,
+        says=f"{several}, coloured by model.",
+        height=height * rows[keys[0]].n_unique() + 10 if keys else 110,
     )
+
+
+def _apart(starts: Sequence[float]) -> pl.Series:
+    """Say which borders are labelled: those far enough from the last one of their bar."""
+    kept, last = [], 0.0
+    for start in starts:
+        last = min(last, start)
+        told = start == 0 or start - last >= _APART
+        last = start if told else last
+        kept.append(told)
+    return pl.Series(kept, dtype=pl.Boolean)

@@ -62,13 +62,20 @@ def chart_intervals(
     selection.refuse_doubles(rows, "model", "metric")
     selection.refuse_empty(rows["value"], "value", frame)
     rows = rows.drop_nulls("value").sort("value", "model", descending=[True, False])
+    betas, prevalence = (rows[name].drop_nulls().unique() for name in ("beta", "prevalence"))
+    name = f"F{betas[0]:g}" if metric == "f_beta" and len(betas) == 1 else title_of(metric)
+    one = len(prevalence) == 1
+    at = f"at prevalence {format_grid(prevalence[0])}" if one else "each at its own prevalence"
+    return draw_forest(rows, name=name, title=f"{name} of each model {at}, with its interval", models=models)
+
+
+def draw_forest(rows: pl.DataFrame, *, name: str, title: str, models: Sequence[str]) -> alt.LayerChart:
+    """Draw a line per model in the order of the rows; *name* is what the values are called."""
     selection.check_rows(rows)
     bounds = [name for name in ("lower", "upper") if name in rows.columns]
     shown = rows.select("model", "value", *bounds, supported=selection.supported(rows))
     style = theme.model_style(shown["model"], among=models)
     order = alt.EncodingSortField(field="value", op="max", order="descending")
-    betas, prevalence = (rows[name].drop_nulls().unique() for name in ("beta", "prevalence"))
-    name = f"F{betas[0]:g}" if metric == "f_beta" and len(betas) == 1 else title_of(metric)
     base = alt.Chart(selection.finite(shown)).encode(
         y=alt.Y(field="model", type="nominal", title=None, sort=order, axis=alt.Axis(labelLimit=240)),
         color=canvas.colour(style, legend=None),
@@ -88,12 +95,10 @@ def chart_intervals(
         stroke=alt.Stroke(field="model", type="nominal", legend=None, scale=canvas.model_scale(style)),
         strokeWidth=alt.StrokeWidthValue(2),
     )
-    one = len(prevalence) == 1
-    at = f"at prevalence {format_grid(prevalence[0])}" if one else "each at its own prevalence"
     return canvas.compose(
         [*layers, points.properties(name="points")],
         style=style,
-        title=f"{name} of each model {at}, with its interval",
+        title=title,
         subtitle="bars: from the lower to the upper bound" + selection.why_marked("hollow", rows),
         says="A line per model, the highest value first.",
         height=_LINE * shown.height + 10,

@@ -54,7 +54,7 @@ def here_lines(answer: Answer, /) -> list[str]:
     here = f"{at}; in this log" if doubted else f"{at}:"
     if len(chosen) > len(best):
         here = f", {_NEAR}: {first['model']}{at} has"
-    lines += [f"choose {_any(_names(chosen))}{here} {_value(answer, first)}", *([said] if said else [])]
+    lines += [f"choose {any_of(_names(chosen))}{here} {_value(answer, first)}", *([said] if said else [])]
     if doubted:
         # What depends on the value is as little known.
         first |= {"precision": None}
@@ -69,7 +69,7 @@ def short_answer(answer: Answer, /) -> str:
     here = "in this log " if doubted else ""
     if len(chosen) > len(best):
         here = f"{_NEAR}: {best[0]['model']} has "
-    first = f"{_place(answer)}: {_any(_names(chosen))}, {here}{_value(answer, best[0])}"
+    first = f"{_place(answer)}: {any_of(_names(chosen))}, {here}{_value(answer, best[0])}"
     return "; ".join(filter(None, [first, said, order_line(answer)]))
 
 
@@ -86,7 +86,7 @@ def _read(answer: Answer) -> tuple[list[_Row], list[_Row], bool, str]:
         return best, best, True, doubt
     near = [row for row in others if row["distinguishable"] is False]
     rest = [row for row in others if row not in near]
-    said = _rivals(rest, all_others=not near) if answer.tested and rest else ""
+    said = rivals(rest, all_others=not near) if answer.tested and rest else ""
     return best, [*best, *near], False, said
 
 
@@ -154,11 +154,12 @@ def _amount(value: float | None) -> str:
     return f"{value:.3g}" if value < 100 else f"{value:,.0f}"
 
 
-def _percent(share: float) -> str:
+def percent(share: float) -> str:
+    """Write a share in percent."""
     return f"{100 * share:.3g} %"
 
 
-def _rivals(others: Sequence[_Row], *, all_others: bool) -> str:
+def rivals(others: Sequence[_Row], *, all_others: bool) -> str:
     """Say how the models that are not among the chosen ones compare with them."""
     untold = _told(others, distinguishable=None)
     if all_others and len(untold) == len(others):
@@ -171,7 +172,7 @@ def _rivals(others: Sequence[_Row], *, all_others: bool) -> str:
     return f"significantly better than {whom}"
 
 
-def _any(models: Sequence[str]) -> str:
+def any_of(models: Sequence[str]) -> str:
     """Name models of which any will do."""
     shown = list(models[:_SOME])
     if len(models) > _SOME:
@@ -215,9 +216,9 @@ def _work(answer: Answer, row: _Row) -> str:
     recall, precision, flagged = (row[name] or 0.0 for name in ("recall", "precision", "pos_fraction"))
     rows = answer.question.volume
     if rows is None:
-        right = "" if row["precision"] is None else f", {_percent(precision)} of them right"
-        found = f"it finds {_percent(recall)} of the positives"
-        return f"{found}; {_percent(flagged)} of all rows are alerts{right}"
+        right = "" if row["precision"] is None else f", {percent(precision)} of them right"
+        found = f"it finds {percent(recall)} of the positives"
+        return f"{found}; {percent(flagged)} of all rows are alerts{right}"
     positives = rows * answer.prevalence
     right = f"{_amount(positives * recall)} of {_amount(positives)} positives found"
     return f"of {quantity(rows, 'row')}: {_amount(rows * flagged)} alerts{_alerts(answer, row)}, {right}"
@@ -241,7 +242,7 @@ def order_line(answer: Answer, /) -> str:
     low, high = answer.span
     leads = read_leads(answer.winners, low=low, high=high)
     known = [lead for lead in leads if lead.models]
-    models = list(dict.fromkeys(_any(lead.models) for lead in known))
+    models = list(dict.fromkeys(any_of(lead.models) for lead in known))
     unknown = [lead for lead in leads if not lead.models]
     spans = " and ".join(f"from {format_grid(lead.start)} to {format_grid(lead.end)}" for lead in unknown[:2])
     doubt = f"; the log cannot tell the value {spans}" if unknown else ""
@@ -252,15 +253,19 @@ def order_line(answer: Answer, /) -> str:
         span = f"from {format_grid(known[0].start)} to {format_grid(known[-1].end)}"
         verb = "leads" if len(known[0].models) == 1 else "lead"
         return f"{models[0]} {verb} in this log at every prevalence {span}{doubt}"
+    return f"in this log the best model changes with the prevalence: {leads_in_words(known)}{doubt}"
+
+
+def leads_in_words(leads: Sequence[Lead], /) -> str:
+    """Say which model leads up to where: a up to 0.05, then b."""
     steps = [
-        _any(lead.models) + ("" if after is None else f" up to {format_grid(lead.end)}{_uncertain(after)}")
-        for lead, after in zip_longest(known, known[1:])
+        any_of(lead.models) + ("" if after is None else f" up to {format_grid(lead.end)}{_uncertain(after)}")
+        for lead, after in zip_longest(leads, leads[1:])
     ]
-    shown = ", then ".join(steps)
-    if len(steps) > _SOME:
-        last = f"from {format_grid(known[-1].start)} on {steps[-1]}"
-        shown = f"{', then '.join(steps[:2])}; {last}; {len(steps) - 1:,} changes in all"
-    return f"in this log the best model changes with the prevalence: {shown}{doubt}"
+    if len(steps) <= _SOME:
+        return ", then ".join(steps)
+    last = f"from {format_grid(leads[-1].start)} on {steps[-1]}"
+    return f"{', then '.join(steps[:2])}; {last}; {len(steps) - 1:,} changes in all"
 
 
 def _uncertain(after: Lead) -> str:

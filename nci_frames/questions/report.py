@@ -7,6 +7,7 @@ import polars as pl
 
 from nci_frames.base.errors import ParameterError
 from nci_frames.questions import (
+    classes,
     counted,
     curves,
     folds,
@@ -16,10 +17,11 @@ from nci_frames.questions import (
     where_it_changes,
     which_model,
 )
-from nci_frames.questions.comparison import Comparison
-from nci_frames.questions.report_question import SECTIONS, Chart, ReportQuestion
+from nci_frames.questions.class_comparison import ClassComparison
+from nci_frames.questions.report_question import SECTIONS, AnyComparison, Chart, ReportQuestion
 
 TITLE = "How the models compare as the class balance changes"
+CLASS_TITLE = "How the models compare as the mix of the classes changes"
 
 _ROOMS = (which_model, counted, how_sure, where_it_changes, curves, probabilities, folds, segments)
 
@@ -42,6 +44,29 @@ def report_questions() -> tuple[ReportQuestion, ...]:
     return tuple(question for room in _ROOMS for question in room.QUESTIONS)
 
 
+def class_report_questions() -> tuple[ReportQuestion, ...]:
+    """Return the questions that a report on decisions among classes answers, in their order.
+
+    ``write_report`` takes them as *questions*: some of them, or some more.
+
+    Returns
+    -------
+    A tuple of ReportQuestion.
+
+    Examples
+    --------
+    >>> import nci_frames as nf
+    >>> [question.name for question in nf.class_report_questions()][:3]
+    ['answer', 'intervals', 'share']
+    """
+    return classes.QUESTIONS
+
+
+def questions_of(comparison: AnyComparison) -> tuple[ReportQuestion, ...]:
+    """Return the questions of the library for a comparison."""
+    return classes.QUESTIONS if isinstance(comparison, ClassComparison) else report_questions()
+
+
 @dataclass(frozen=True, slots=True)
 class Answered:
     """A question of a report with what answers it in one comparison."""
@@ -58,10 +83,12 @@ class Answered:
         return self.sentences == []
 
 
-def answered(comparison: Comparison, /, questions: Sequence[ReportQuestion] | None = None) -> list[Answered]:
+def answered(
+    comparison: AnyComparison, /, questions: Sequence[ReportQuestion] | None = None
+) -> list[Answered]:
     """Return the questions that the log has an answer to, in the order of their sections."""
     found = []
-    asked = report_questions() if questions is None else questions
+    asked = questions_of(comparison) if questions is None else questions
     for question in sorted(asked, key=lambda question: SECTIONS.index(question.section)):
         table = question.table(comparison)
         if table is not None:
@@ -71,7 +98,7 @@ def answered(comparison: Comparison, /, questions: Sequence[ReportQuestion] | No
 
 
 def report_charts(
-    comparison: Comparison, /, questions: Sequence[ReportQuestion] | None = None
+    comparison: AnyComparison, /, questions: Sequence[ReportQuestion] | None = None
 ) -> dict[str, Chart]:
     """Draw the charts of a report by their names, without those that cannot be drawn."""
     found = {}

@@ -10,10 +10,12 @@ import polars as pl
 
 from nci_frames.base.arguments import check_utf8
 from nci_frames.base.errors import ParameterError
+from nci_frames.questions.class_comparison import ClassComparison
 from nci_frames.questions.comparison import Comparison
 from nci_frames.questions.log_tables import MOST_MODELS
 
 Chart = alt.LayerChart | alt.FacetChart
+AnyComparison = Comparison | ClassComparison
 Rows = TypeVar("Rows", pl.DataFrame, pl.DataFrame | None)
 
 #: Where a question may stand in a report, in their order.
@@ -33,8 +35,8 @@ class ReportQuestion:
     section
         Where it stands: "answer", "order", "charts", "segments" or "data".
     table
-        A function of the comparison that returns the frame that answers it; None where the log has no answer,
-        and the question is left out.
+        A function of the comparison (``Comparison`` or ``ClassComparison``) that returns the frame that
+        answers it; None where the log has no answer, and the question is left out.
     say
         A function of the table that returns sentences. A question without it shows its table.
     draw
@@ -69,9 +71,9 @@ class ReportQuestion:
     """
 
     name: str
-    title: str | Callable[[Comparison], str]
+    title: str | Callable[[Any], str]
     section: str
-    table: Callable[[Comparison], pl.DataFrame | None]
+    table: Callable[[Any], pl.DataFrame | None]
     say: Callable[..., list[str]] | None = None
     draw: Callable[..., Chart] | None = None
     under: str = ""
@@ -87,20 +89,20 @@ class ReportQuestion:
             msg = f"a question stands in one of the sections {', '.join(map(repr, SECTIONS))}"
             raise ParameterError(msg, where=f"question {self.name!r}", found=repr(self.section))
 
-    def heading(self, comparison: Comparison) -> str:
+    def heading(self, comparison: AnyComparison) -> str:
         """Return the question."""
         return self.title if isinstance(self.title, str) else self.title(comparison)
 
-    def sentences(self, table: pl.DataFrame, comparison: Comparison) -> list[str] | None:
+    def sentences(self, table: pl.DataFrame, comparison: AnyComparison) -> list[str] | None:
         """Return what is said; None where the table is to be shown."""
         return None if self.say is None else _call(self.say, table, comparison)
 
-    def chart(self, table: pl.DataFrame, comparison: Comparison) -> Chart | None:
+    def chart(self, table: pl.DataFrame, comparison: AnyComparison) -> Chart | None:
         """Return what is drawn."""
         return None if self.draw is None else _call(self.draw, table, comparison)
 
 
-def _call(function: Callable[..., Any], table: pl.DataFrame, comparison: Comparison) -> Any:
+def _call(function: Callable[..., Any], table: pl.DataFrame, comparison: AnyComparison) -> Any:
     """Call with the comparison, too, if the function takes two arguments."""
     try:
         inspect.signature(function).bind(table, comparison)
@@ -111,8 +113,8 @@ def _call(function: Callable[..., Any], table: pl.DataFrame, comparison: Compari
 
 def picture(
     name: str,
-    title: str | Callable[[Comparison], str],
-    table: Callable[[Comparison], pl.DataFrame | None],
+    title: str | Callable[[Any], str],
+    table: Callable[[Any], pl.DataFrame | None],
     draw: Callable[..., Chart],
     *,
     section: str = "charts",

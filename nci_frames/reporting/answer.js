@@ -13,6 +13,6 @@ nci.say = () => {
   const main = paragraph(`${first} `);
   main.append(nci.strong(second));
   if (asked && data.order) rest.push(data.order);
-  if (!asked) rest.push("Differences between models are tested for the question that was asked.");
+  if (!asked && !data.own) rest.push("Differences between models are tested for the question that was asked.");
   document.getElementById("live-answer").replaceChildren(main, ...rest.map(paragraph));
 };

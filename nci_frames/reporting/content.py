@@ -3,9 +3,8 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from nci_frames.questions.comparison import Comparison
 from nci_frames.questions.report import TITLE, Answered, answered
-from nci_frames.questions.report_question import ReportQuestion
+from nci_frames.questions.report_question import AnyComparison, ReportQuestion
 from nci_frames.reporting.gates import RunSummary
 
 
@@ -17,7 +16,7 @@ class Content:
     gates of a job in its verdicts.json.
     """
 
-    comparison: Comparison
+    comparison: AnyComparison
     title: str = TITLE
     facts: Sequence[tuple[str, str]] = ()
     scenarios: Mapping[str, float] | None = None

@@ -33,7 +33,7 @@
   };
   // The answer is known at the places of the slider: a number is moved to the nearest of them.
   const nearest = (/** @type {number} */ value) => {
-    const far = data.prevalence.map((at) => Math.abs(Math.log(at / value)));
+    const far = data.prevalence.map((at) => Math.abs(data.own ? at - value : Math.log(at / value)));
     return far.indexOf(Math.min(...far));
   };
   const several = data.asked.words.length > 1;
@@ -42,7 +42,11 @@
   for (const [name, places] of axes) {
     const slider = $(`${name}-slider`);
     slider.max = String(places - 1);
-    slider.addEventListener("input", () => set(name, Number(slider.value)));
+    slider.addEventListener("input", () => {
+      set(name, Number(slider.value));
+      // Of another class the page first shows the mix that was asked for.
+      if (data.own && name === "asked") set("prevalence", data.own[state.asked]);
+    });
   }
   $("prevalence-number").addEventListener("change", (event) => {
     const value = Number(/** @type {HTMLInputElement} */ (event.target).value);

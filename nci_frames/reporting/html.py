@@ -47,31 +47,24 @@ _FILTERS: Mapping[str, Callable[[Any], str]] = {
 def render_report(comparison: Comparison, /, **more: Any) -> str:
     """Return the page as text; *more* is other ``Content``."""
     content = Content(comparison, **more)
-    scripts = [vega_bundle(), *map(own, _SCRIPTS)]
     models = sorted(comparison.points["model"].unique())
     drawn = shown_models(comparison)
     segments = segment_numbers(comparison, drawn)
     offered, first = _offered(comparison, content.scenarios or {})
     tables = ranked_tables(comparison)
-    shown = [_shown(each, comparison) for each in content.answered]
-    return template("report.html.jinja", **_FILTERS).render(
-        **vars(content),
-        policy=_policy(scripts),
-        css=own("report.css"),
-        scripts=scripts,
+    return render_page(
+        "report.html.jinja",
+        content,
+        drawn,
+        live_numbers(comparison, [first, *(eta for _, eta in offered)]),
         models=models,
         observed=comparison.observed_prevalence,
         judged_apart="optimistic" in comparison.best.columns,
         offered=offered,
-        legend=_legend(drawn),
         tables=_tables(comparison, tables),
         doubt=doubt_of(tables),
         grouped=comparison.contenders is not None,
-        shown=shown,
-        drawn_in=_folded(shown),
         drawn=drawn if len(drawn) < len(models) else None,
-        live=_script_json(live_numbers(comparison, [first, *(eta for _, eta in offered)])),
-        dark=_script_json(DARK),
         segments=None if segments is None else _script_json(segments),
         untested=why_untested(comparison),
         worst=worst_segments(comparison),
@@ -81,6 +74,26 @@ def render_report(comparison: Comparison, /, **more: Any) -> str:
         repeats=None if comparison.certainty is None else comparison.certainty["repeats"].max(),
         f_name=f"F{comparison.main_beta:g}",
         middle=comparison.middle_prevalence,
+    )
+
+
+def render_page(
+    name: str, content: Content, drawn: Sequence[str], live: Mapping[str, Any], **more: Any
+) -> str:
+    """Return a page of a template: the questions, charts of some models, scripts, and what these look up."""
+    scripts = [vega_bundle(), *map(own, _SCRIPTS)]
+    shown = [_shown(each, content.comparison) for each in content.answered]
+    return template(name, **_FILTERS).render(
+        **vars(content),
+        policy=_policy(scripts),
+        css=own("report.css"),
+        scripts=scripts,
+        legend=_legend(drawn),
+        shown=shown,
+        drawn_in=_folded(shown),
+        live=_script_json(live),
+        dark=_script_json(DARK),
+        **more,
     )
 
 

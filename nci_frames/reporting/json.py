@@ -8,6 +8,7 @@ from typing import Any
 
 import polars as pl
 
+from nci_frames.questions.class_comparison import ClassComparison
 from nci_frames.questions.comparison import Comparison
 from nci_frames.questions.order import Order
 from nci_frames.questions.ranked import ranked_tables
@@ -57,23 +58,61 @@ def render_json(comparison: Comparison, /, **more: Any) -> str:
         "observed_prevalence": comparison.observed_prevalence,
         "segment_keys": comparison.segments,
         "models": sorted(comparison.points["model"].unique()),
-        "questions": {
-            shown.question.name: {
-                "title": shown.title,
-                "section": shown.question.section,
-                "sentences": shown.sentences,
-                "rows": shown.table.to_dicts() if shown.sentences is None else None,
-            }
-            for shown in content.answered
-            if not shown.silent
-        },
+        "questions": _questions(content),
         "orders": {measure: _order(order) for measure, order in orders(comparison).items()},
         "tables": _tables(comparison),
         # All segments as the answer judges them, the worst first.
         "segments": None if ranks is None else _groups(comparison, ranks, tuple(SEGMENT_RANKS.fixed)),
         "undefined": _groups(comparison, comparison.undefined, ("model", "positives", "negatives", "reason")),
-        "facts": [{"label": label, "value": value} for label, value in content.facts],
+        "facts": _facts(content),
     }
+    return _text(written)
+
+
+def render_class_json(comparison: ClassComparison, /, **more: Any) -> str:
+    """Return the summary of a comparison of decisions among classes as text."""
+    content = Content(comparison, **more)
+    costs = [{"label": a, "decision": b, "cost": cost} for (a, b), cost in (comparison.cost or {}).items()]
+    written = {
+        "schema": SCHEMA_VERSION,
+        "kind": "classes",
+        "title": content.title,
+        "question": {
+            "metric": comparison.metric,
+            "beta": comparison.beta,
+            "cost": costs,
+            "scenario": comparison.scenario,
+        },
+        "classes": comparison.names.filter(pl.Series(comparison.known)).to_list(),
+        "mixes": {name: shares[comparison.known].tolist() for name, shares in comparison.mixes.items()},
+        "models": comparison.models,
+        "questions": _questions(content),
+        "tables": {name: table.to_dicts() for name, table in comparison.tables.items() if name != "curves"},
+        "answer": comparison.answer.to_dicts(),
+        "facts": _facts(content),
+    }  # fmt: skip
+    return _text(written)
+
+
+def _questions(content: Content) -> dict[str, Any]:
+    """Return what is said, or the rows that are shown, of each question that is not only drawn."""
+    return {
+        shown.question.name: {
+            "title": shown.title,
+            "section": shown.question.section,
+            "sentences": shown.sentences,
+            "rows": shown.table.to_dicts() if shown.sentences is None else None,
+        }
+        for shown in content.answered
+        if not shown.silent
+    }
+
+
+def _facts(content: Content) -> list[dict[str, str]]:
+    return [{"label": label, "value": value} for label, value in content.facts]
+
+
+def _text(written: Mapping[str, Any]) -> str:
     return json.dumps(_plain(written), ensure_ascii=False, sort_keys=True, indent=1, allow_nan=False) + "\n"
 
 

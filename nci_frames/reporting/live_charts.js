@@ -1,7 +1,7 @@
 "use strict";
 // What the sliders do to the charts: marks at the prevalence, values looked up or projected to it.
 (() => {
-  const { data, eta, rows, fBeta } = nci.values;
+  const { data, eta, rows, along, inWords, fBeta } = nci.values;
   // Charts cannot hold every name as it is.
   const place = new Map(data.drawn.map((name, i) => [name, i]));
   const found = () => new Map(rows().map((row) => [Number(row.model), row]));
@@ -66,11 +66,13 @@
     if (rule) chart.view.data("live", [{ [rule]: rule === "beta" ? data.beta : eta() }]);
     if (at) chart.view.data("live", points[at](chart.models));
     if (recomputed) {
-      for (const name of chart.sets.keys()) chart.view.data(name, chart.rows.get(name).map(recompute[recomputed]));
+      const of = (/** @type {string} */ name) => (recomputed === "share" ? along() : chart.rows.get(name).map(recompute[recomputed]));
+      for (const name of chart.sets.keys()) chart.view.data(name, of(name));
       const title = document.getElementById(`${spec}-title`);
       title.dataset.first ??= title.textContent.replace(/ at prevalence .*$/, "");
       const what = recomputed === "answer" ? title.dataset.first.replace(data.answers[data.asked.first].name, data.answers[nci.state.asked].name) : title.dataset.first;
-      title.textContent = `${what} at prevalence ${nci.formatGrid(eta())}`;
+      const place = data.own ? inWords(eta()) : `prevalence ${nci.formatGrid(eta())}`;
+      title.textContent = recomputed === "share" ? `${what}: ${data.asked.words[nci.state.asked]}` : `${what} at ${place}`;
     }
     chart.view.runAsync();
   };

@@ -6,8 +6,9 @@ from typing import Any
 import polars as pl
 from markupsafe import Markup
 
-from nci_frames.questions.comparison import Comparison
+from nci_frames.questions.class_comparison import ClassComparison
 from nci_frames.questions.ranked import doubt_of, ranked_tables
+from nci_frames.questions.report_question import AnyComparison
 from nci_frames.reporting.content import Content
 from nci_frames.reporting.templates import template
 from nci_frames.tables.markdown import literal, markdown_table
@@ -17,7 +18,7 @@ from nci_frames.tables.numbers import format_count, format_grid, format_group, f
 _COLUMNS, _ROWS = 6, 50
 
 
-def render_markdown(comparison: Comparison, /, **more: Any) -> str:
+def render_markdown(comparison: AnyComparison, /, **more: Any) -> str:
     """Return the page as text; *more* is other ``Content``. Equal arguments give equal text.
 
     >>> import nci_frames as nf
@@ -27,7 +28,11 @@ def render_markdown(comparison: Comparison, /, **more: Any) -> str:
     >>> render_markdown(comparison, title="four rows").splitlines()[0]
     '# four rows'
     """
-    content, tables = Content(comparison, **more), ranked_tables(comparison)
+    content = Content(comparison, **more)
+    if isinstance(comparison, ClassComparison):
+        page = template("classes.md.jinja", finalize=_finalized, keep_trailing_newline=True, **_FILTERS)
+        return page.render(**vars(content), answered=content.answered, models=comparison.models, rows=_ROWS)
+    tables = ranked_tables(comparison)
     page = template("report.md.jinja", finalize=_finalized, keep_trailing_newline=True, **_FILTERS)
     return page.render(
         **vars(content),

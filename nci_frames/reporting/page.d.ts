@@ -16,6 +16,8 @@ interface LiveData {
   order: string;
   beta: number;
   points: number[][];
+  /** Of a page on classes: the number of the place of each class's share in the mix. */
+  own?: number[];
 }
 /** See `segment_numbers`, which writes it. */
 interface SegmentData {
@@ -81,6 +83,7 @@ interface Nci {
     eta(): number;
     lines(): string[];
     rows(): Row[];
+    along(): Row[];
     fBeta(model: number, prevalence: number, beta: number): number;
     inWords(prevalence: number): string;
   };

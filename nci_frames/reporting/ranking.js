@@ -1,16 +1,26 @@
 "use strict";
-// The ranked table at the place of the sliders.
+// The ranked table at the place of the sliders: its head names the fields.
 (() => {
   const { data, rows } = nci.values;
   const table = /** @type {PageTable} */ (document.getElementById("table-live"));
+  const fields = [...table.tHead.rows[0].cells].slice(1).map((head) => head.dataset.field);
   /** @type {(row: Row) => string} */
   const against = (row) => {
     if (row.rank === 1) return "best in this log";
     if (row.rank === null) return nci.UNDEFINED;
-    if (row.distinguishable === null) return nci.state.asked === data.asked.first ? "cannot be told" : "not tested";
+    if (row.distinguishable === null) return nci.state.asked === data.asked.first && !data.own ? "cannot be told" : "not tested";
     return row.distinguishable ? "significantly worse" : "not distinguishable";
   };
   const share = (/** @type {Row[string]} */ value) => nci.formatValue(/** @type {number} */ (value));
+  const doubt = (/** @type {Row} */ row) => (row.value !== null && row.supported === false ? " ?" : "");
+  /** @type {Record<string, (row: Row) => string>} */
+  const forms = {
+    rank: (row) => String(row.rank ?? nci.UNDEFINED),
+    threshold: (row) => (row.threshold === null ? nci.UNDEFINED : nci.formatThreshold(Number(row.threshold))),
+    value: (row) => share(row.value) + doubt(row),
+    lower: (row) => (row.lower === null ? nci.UNDEFINED : `${share(row.lower)} to ${share(row.upper)}`),
+    precision: (row) => share(row.precision) + (row.precision === null ? "" : doubt(row)),
+  };
   nci.fillRanking = () => {
     table.tBodies[0].replaceChildren(
       ...rows().map((row) => {
@@ -19,20 +29,13 @@
         head.scope = "row";
         head.textContent = data.models[Number(row.model)] ?? "null";
         line.append(head);
-        const bounds = row.lower === null ? nci.UNDEFINED : `${share(row.lower)} to ${share(row.upper)}`;
-        const doubt = row.value !== null && row.supported === false ? " ?" : "";
-        /** @type {[string, Row[string]][]} */
-        const cells = [
-          [String(row.rank ?? nci.UNDEFINED), row.rank],
-          [row.threshold === null ? nci.UNDEFINED : nci.formatThreshold(Number(row.threshold)), row.threshold],
-          [share(row.value) + doubt, row.value],
-          [bounds, row.lower],
-          [share(row.precision) + (row.precision === null ? "" : doubt), row.precision],
-          [share(row.recall), row.recall],
-          [share(row.pos_fraction), row.pos_fraction],
-        ];
-        for (const [text, value] of cells) {
+        for (const field of fields) {
           const cell = line.insertCell();
+          if (field === "distinguishable") {
+            cell.textContent = against(row);
+            continue;
+          }
+          const [text, value] = [forms[field]?.(row) ?? share(row[field]), row[field]];
           cell.className = "number";
           if (value === null) cell.textContent = text;
           else {
@@ -41,9 +44,8 @@
             data.textContent = text;
             cell.append(data);
           }
+          if (field === "value") cell.style.fontWeight = row.rank === 1 ? "bold" : "";
         }
-        line.cells[3].style.fontWeight = row.rank === 1 ? "bold" : "";
-        line.insertCell().textContent = against(row);
         return line;
       }),
     );

@@ -10,12 +10,11 @@ from rich.table import Table
 from rich.text import Text
 
 from nci_frames.questions.answer import Answer
-from nci_frames.questions.answer_lines import answer_lines, short_answer
+from nci_frames.questions.answer_lines import short_answer
 from nci_frames.questions.comparison import Comparison
 from nci_frames.questions.ranked import doubt_of, ranked_tables
-from nci_frames.questions.report import Answered, answered
-from nci_frames.questions.report_question import ReportQuestion
-from nci_frames.questions.worst_segments import segment_lines
+from nci_frames.questions.report import answered, questions_of
+from nci_frames.questions.report_question import AnyComparison, ReportQuestion
 from nci_frames.reporting.content import Content
 from nci_frames.tables.cells import Cell, RankedCells
 from nci_frames.tables.names import printable
@@ -33,7 +32,7 @@ _ROWS = 20
 _ANSWER, _BASIS = 13, 8
 
 
-def print_answer(comparison: Comparison, console: Console) -> None:
+def print_answer(comparison: AnyComparison, console: Console) -> None:
     """Print the answer: what to choose, who is as good, where the order changes, which segments are worse.
 
     Parameters
@@ -43,15 +42,17 @@ def print_answer(comparison: Comparison, console: Console) -> None:
     console
         Where to.
     """
-    first, *rest = answer_lines(comparison.said) + segment_lines(comparison)
+    above = [question for question in questions_of(comparison) if _above(question) and question.draw is None]
+    said = [shown.sentences or [] for shown in answered(comparison, [one for one in above if one.say])]
+    first, *rest = [line for lines in said for line in lines]
     _print_wrapped(console, first, indent="", style="bold")
     _print_lines(console, rest, most=_ANSWER)
 
 
-def print_basis(comparison: Comparison, console: Console) -> None:
+def print_basis(comparison: AnyComparison, console: Console) -> None:
     """Print what the answer rests on: what intervals draw, and whether projection is valid."""
     found = [shown for shown in answered(comparison) if shown.question.section == "answer"]
-    lines = [line for shown in found if not _said_above(shown) for line in shown.sentences or []]
+    lines = [line for shown in found if not _above(shown.question) for line in shown.sentences or []]
     _print_lines(console, lines, most=_BASIS)
 
 
@@ -63,7 +64,7 @@ def print_conclusion(answers: Mapping[str, Answer], console: Console) -> None:
 
 
 def print_comparison(
-    comparison: Comparison,
+    comparison: AnyComparison,
     console: Console,
     *,
     title: str = "",
@@ -80,7 +81,7 @@ def print_comparison(
     title
         Printed above the tables.
     questions
-        The questions of the report; None stands for those of ``report_questions``.
+        The questions of the report; None stands for those of the library.
 
     Examples
     --------
@@ -96,17 +97,18 @@ def print_comparison(
         console.print(Text(printable(title), style="bold"))
     found = [shown for shown in answered(comparison, questions) if not shown.silent]
     for shown in found:
-        if _said_above(shown):
+        if _above(shown.question):
             continue
         for line in shown.sentences or []:
             _print_wrapped(console, line)
-    _print_ranked(comparison, console)
+    if isinstance(comparison, Comparison):
+        _print_ranked(comparison, console)
     for shown in found:
         if shown.sentences is None:
             print_frame(shown.table.head(_ROWS), console, title=shown.title)
 
 
-def render_text(comparison: Comparison, /, **more: Any) -> str:
+def render_text(comparison: AnyComparison, /, **more: Any) -> str:
     """Return what a terminal shows as text, for a console of 100 columns; *more* is other ``Content``."""
     content, console = Content(comparison, **more), Console(width=100, file=io.StringIO(), highlight=False)
     console.print(Text(printable(content.title)))
@@ -118,9 +120,9 @@ def render_text(comparison: Comparison, /, **more: Any) -> str:
     return "".join(f"{line.rstrip()}\n" for line in text.splitlines())
 
 
-def _said_above(shown: Answered) -> bool:
-    """Return whether the answer has it: itself, and its segments."""
-    return bool(shown.question.live.get("looked")) or shown.question.section == "segments"
+def _above(question: ReportQuestion) -> bool:
+    """Return whether the answer says it: itself, and its segments."""
+    return bool(question.live.get("looked")) or question.section == "segments"
 
 
 def _print_ranked(comparison: Comparison, console: Console) -> None:

@@ -18,10 +18,12 @@
     eta,
     lines: () => data.answers[state.asked].lines[state.prevalence],
     rows: () => rows[state.asked][state.prevalence],
+    along: () => rows[state.asked].flatMap((models, place) =>
+      models.map((row) => ({ ...row, model: data.drawn[Number(row.model)], share: data.prevalence[place] }))),
     fBeta: (i, prevalence, beta) => {
       const point = data.points[i];
       return point && point[2] && point[3] ? nci.fBeta(point[0] / point[2], point[1] / point[3], prevalence, beta) : null;
     },
-    inWords: (at) => (at < 0.4 ? `${nci.oneIn(at)} (\u03b7 = ${nci.formatGrid(at)})` : `\u03b7 = ${nci.formatGrid(at)}`),
+    inWords: (at) => data.own ? `${nci.formatGrid(100 * at)} % ${data.asked.words[state.asked]}` : (at < 0.4 ? `${nci.oneIn(at)} (\u03b7 = ${nci.formatGrid(at)})` : `\u03b7 = ${nci.formatGrid(at)}`),
   };
 })();

@@ -6,12 +6,14 @@ from typing import Any
 
 from nci_frames.base.errors import ParameterError, SchemaError
 from nci_frames.base.files import file_kind, replacing
+from nci_frames.questions.class_comparison import ClassComparison
 from nci_frames.questions.comparison import Comparison
-from nci_frames.questions.report import TITLE
+from nci_frames.questions.report import CLASS_TITLE, TITLE
 from nci_frames.questions.report_question import ReportQuestion
+from nci_frames.reporting.class_page import render_class_page
 from nci_frames.reporting.content import Content
 from nci_frames.reporting.html import render_report
-from nci_frames.reporting.json import render_json
+from nci_frames.reporting.json import render_class_json, render_json
 from nci_frames.reporting.markdown import render_markdown
 from nci_frames.reporting.terminal import render_text
 from nci_frames.schemas.checked import checked
@@ -20,16 +22,17 @@ from nci_frames.schemas.checked import checked
 _FORMS: Mapping[str, Callable[..., str]] = {
     "html": render_report, "md": render_markdown, "json": render_json, "txt": render_text,
 }  # fmt: skip
+_OF_CLASSES = {**_FORMS, "html": render_class_page, "json": render_class_json}
 REPORT_KINDS = tuple(_FORMS)
 
 
 @checked
 def write_report(
-    comparison: Comparison,
+    comparison: Comparison | ClassComparison,
     /,
     path: str | Path,
     *,
-    title: str = TITLE,
+    title: str | None = None,
     facts: Sequence[tuple[str, str]] = (),
     scenarios: Mapping[str, float] | None = None,
     questions: Sequence[ReportQuestion] | None = None,
@@ -42,21 +45,22 @@ def write_report(
     Parameters
     ----------
     comparison
-        The tables to show.
+        The tables to show: of ``compare_models``, or of ``compare_classes``.
     path
         The file to write; its ending gives the format: ``.html`` is the page with charts and sliders, ``.md``
         the answer and the ranked tables, ``.json`` a summary for programs, ``.txt`` what a terminal shows.
         Folders above it are created if missing.
     title
-        Title of the report.
+        Title of the report; by default one that says what changes.
     facts
         Pairs of label and value about the data, e.g. files read and rows dropped.
     scenarios
         Prevalences by name, each in [0, 1]: the page has a button for each of those that it covers, before
-        the powers of ten and the log's own, and opens at the first of them.
+        the powers of ten and the log's own, and opens at the first of them. Not of classes, whose mixes are
+        those of the comparison.
     questions
         The questions that the report answers, in their order within each section; None stands for those of
-        ``report_questions``. Each has a name of its own.
+        ``report_questions``, or of ``class_report_questions``. Each has a name of its own.
 
     Returns
     -------
@@ -66,7 +70,7 @@ def write_report(
     Raises
     ------
     ParameterError
-        The path is a folder, or has another ending; or a scenario is not a prevalence.
+        The path is a folder, or has another ending; or a scenario is not a prevalence, or given of classes.
     SchemaError
         The name of a model is null.
 
@@ -86,20 +90,28 @@ def write_report(
     return write_form(comparison, path, title=title, facts=facts, scenarios=scenarios, questions=questions)
 
 
-def write_form(comparison: Comparison, path: str | Path, **more: Any) -> Path:
+def write_form(
+    comparison: Comparison | ClassComparison, path: str | Path, *, title: str | None = None, **more: Any
+) -> Path:
     """Write one form of a report as ``write_report`` does; *more* is other ``Content``."""
+    of_classes = isinstance(comparison, ClassComparison)
+    more["title"] = title or (CLASS_TITLE if of_classes else TITLE)
     kind, content = file_kind(path, REPORT_KINDS, what="report"), Content(comparison, **more)
     names = [question.name for question in content.questions or ()]
     twice = next((name for name in names if names.count(name) > 1), None)
     if twice is not None:
         raise ParameterError("two questions of the report have one name", found=repr(twice))
-    if comparison.points["model"].has_nulls():
+    if isinstance(comparison, ClassComparison):
+        if content.scenarios:
+            hint = "give them as priors of compare_classes"
+            raise ParameterError("scenarios are prevalences, and classes have none", hint=hint)
+    elif comparison.points["model"].has_nulls():
         raise SchemaError.unnamed_model()
     for name, prevalence in (content.scenarios or {}).items():
         if not 0 <= prevalence <= 1:
             raise ParameterError.out_of_range(f"scenarios[{name!r}]", prevalence, "a prevalence in [0, 1]")
     with replacing(path, what="report") as file:
-        text = _FORMS[kind](comparison, **more)
+        text = (_OF_CLASSES if of_classes else _FORMS)[kind](comparison, **more)
         # A file's name, or an argument of a command, may hold bytes that are no text.
         file.write_bytes(text.encode("utf-8", errors="backslashreplace"))
     return Path(path)

@@ -1,0 +1,295 @@
+"""A question to the class counts of a log, and every table that answers it, computed when it is asked for."""
+
+from collections.abc import Mapping
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from nci_frames.base.arguments import LEAST_BUCKETS, beta_value
+from nci_frames.base.errors import ParameterError, SchemaError
+from nci_frames.base.typing import Floats
+from nci_frames.counts.class_counts import Priors
+from nci_frames.evaluation.classes.class_log import collected
+from nci_frames.evaluation.classes.class_winners import class_winners
+from nci_frames.evaluation.classes.compare_class_models import compare_class_models
+from nci_frames.evaluation.classes.matrix import matrix_at
+from nci_frames.evaluation.classes.mixes import classes_of, logs_and_priors
+from nci_frames.evaluation.classes.project_classes import project_classes
+from nci_frames.evaluation.metrics.classes import OF_EACH_CLASS, class_metric
+from nci_frames.evaluation.projection.ranking import rank_models
+from nci_frames.questions.compared import computed
+from nci_frames.schemas import CLASS_COUNTS
+from nci_frames.schemas.checked import checked
+from nci_frames.schemas.columns import BUCKET
+
+#: Values along the shares of all classes, at most; and steps along each, where these are fewer.
+_MOST_VALUES, _STEPS = 12_000, 50
+#: The metrics of each class that a report shows.
+_OF_CLASS = ("precision", "recall", "f_beta")
+
+
+@checked
+def compare_classes(
+    class_counts: pl.DataFrame | pl.LazyFrame,
+    /,
+    *,
+    priors: Priors = "observed",
+    metric: str | None = None,
+    beta: float = 1.0,
+    cost: Mapping[Any, Any] | None = None,
+) -> "ClassComparison":
+    """Compare the models of a log of decisions among classes at a mix, for a report.
+
+    Parameters
+    ----------
+    class_counts
+        Class counts of a labelled log. With the key ``bucket`` of ``unit_buckets`` the models are compared on
+        the same units, and whole units vary in intervals; all other keys are added up.
+    priors
+        The mix, as in ``project_classes``: "observed" is that of the rows of all models together. Of several
+        scenarios the first is asked for, and the others are compared as well.
+    metric
+        A metric of all classes that models are ranked by. By default "macro_f_beta", or "expected_cost" where
+        costs are given.
+    beta, cost
+        As in ``project_classes``.
+
+    Returns
+    -------
+    A ClassComparison, which ``write_report`` takes. Each of its tables is computed when first asked for.
+
+    Raises
+    ------
+    ParameterError
+        If the metric is one of each class, a mix lacks a class, or an option is out of range.
+    UnknownMetricError
+        If there is no such metric.
+    SchemaError
+        If *class_counts* are no counts of a labelled log, have no rows, or the name of a model is null.
+
+    Examples
+    --------
+    >>> import nci_frames as nf
+    >>> import polars as pl
+    >>> counts = pl.DataFrame({
+    ...     "model": ["a"] * 4 + ["b"] * 4, "label": ["cat", "cat", "dog", "dog"] * 2,
+    ...     "decision": ["cat", "dog"] * 4, "rows": [90, 10, 30, 70, 60, 40, 10, 90],
+    ... })
+    >>> comparison = nf.compare_classes(counts, priors={"cat": 0.1, "dog": 0.9}, metric="accuracy")
+    >>> comparison.answer.select("model", pl.col("value").round(2), "rank").rows()
+    [('b', 0.87, 1), ('a', 0.72, 2)]
+    >>> comparison.winners.filter({"class": "cat"}).select("end", "model").rows()
+    [(0.4, 'b'), (1.0, 'a')]
+    """
+    return ClassComparison(class_counts, priors=priors, metric=metric, beta=beta, cost=cost)
+
+
+class ClassComparison:
+    """The class counts of a log, the question, and every table of a report, each an attribute.
+
+    ``compare_classes`` makes it. Each table is computed once, when it is asked for; ``tables`` has them all.
+    """
+
+    def __init__(
+        self,
+        class_counts: pl.DataFrame | pl.LazyFrame,
+        *,
+        priors: Priors,
+        metric: str | None,
+        beta: float,
+        cost: Mapping[Any, Any] | None,
+    ) -> None:
+        known = class_metric(metric or ("macro_f_beta" if cost is None else "expected_cost"))
+        if known.name in OF_EACH_CLASS:
+            hint = "take one of all classes, such as 'macro_f_beta'"
+            raise ParameterError(
+                f"models are not ranked by {known.name!r}, a metric of each class", hint=hint
+            )
+        #: What is asked.
+        self.metric, self.beta, self.cost = known.name, beta_value(beta), cost
+        frame = collected(class_counts)
+        if "scenario" in frame.columns:
+            hint = "keep one of them, and drop the column 'scenario'"
+            raise ParameterError("the class counts have scenarios", hint=hint)
+        if frame["model"].has_nulls():
+            raise SchemaError.unnamed_model()
+        units = [BUCKET] if BUCKET in frame.columns else []
+        #: The counts, by buckets of units where there are some.
+        self.by_unit = _added(frame, units)
+        #: The counts of each model, weight, class and decision.
+        self.counts = _added(frame, [])
+        #: Buckets of units; None where rows are taken as independent.
+        self.buckets: int | None = frame[BUCKET].n_unique() if units else None
+        self.models: list[str] = frame["model"].unique().sort().to_list()
+        logs, given = logs_and_priors(self.counts, "observed" if isinstance(priors, str) else priors)
+        rows = np.sum([log.total.sum(axis=1) for log in logs.logs] or [np.zeros(len(logs.names))], axis=0)
+        if not rows.sum():
+            raise SchemaError("there are no rows to compare", hint="count a log that has rows")
+        own = {"observed": rows / rows.sum(), "uniform": logs.seen / logs.seen.sum()}
+        #: Every class and other decision, sorted.
+        self.names: pl.Series = logs.names
+        #: Which of these are classes.
+        self.known = classes_of(logs, given)
+        asked = {priors: own[priors]} if isinstance(priors, str) else given.scenarios
+        #: The mixes compared by name, the asked one first, as shares of ``names``.
+        self.mixes: dict[str, Floats] = asked | {name: mix for name, mix in own.items() if name not in asked}
+        #: Which of them is asked for.
+        self.scenario: str = next(iter(asked))
+
+    @property
+    def classes(self) -> list[str]:
+        """The names of the classes as text, sorted as the classes are."""
+        return self.names.filter(pl.Series(self.known)).cast(pl.String).to_list()
+
+    @property
+    def mix(self) -> Floats:
+        """The shares of the classes in the mix that is asked for."""
+        return self.mixes[self.scenario][self.known]
+
+    @property
+    def asked(self) -> dict[str, Any]:
+        """The metric with its options, as ``project_classes`` takes them."""
+        return {"beta": self.beta, "cost": self.cost}
+
+    def priors(self, shares: Floats) -> dict[Any, float]:
+        """Return shares of ``names`` as priors of the classes."""
+        each = zip(self.names.to_list(), shares.tolist(), self.known.tolist(), strict=True)
+        return {name: share for name, share, is_class in each if is_class}
+
+    @computed
+    def answer(self) -> pl.DataFrame:
+        """The models at the mix, the best first.
+
+        ``model``, ``metric``, ``value``, ``lower``, ``upper``, ``rank``, ``gap``, ``distinguishable`` (from
+        the best; null where the log cannot tell, or no unit was named), ``supported``, ``reason``.
+        """
+        found = self.ranked({self.scenario: self.mixes[self.scenario]}, interval="delta")
+        order = found["model"].to_list()
+        told: dict[str, bool | None] = {}
+        if self.tested:
+            priors = self.priors(self.mixes[self.scenario])
+            pairs = compare_class_models(self.by_unit, metric=self.metric, priors=priors, **self.asked)
+            for one, other, apart in pairs.select("model_a", "model_b", "distinguishable").rows():
+                told |= {name: apart for name in (one, other) if order[0] in (one, other)}
+        told |= {name: None for name, rank in found.select("model", "rank").rows() if rank in (1, None)}
+        apart = pl.Series("distinguishable", [told.get(name) for name in order], dtype=pl.Boolean)
+        results = ["model", "metric", "value", "lower", "upper", "rank", "gap"]
+        return found.select(*results, apart, "supported", "reason")
+
+    @property
+    def tested(self) -> bool:
+        """Whether the models are compared on the same units."""
+        return (
+            self.buckets is not None
+            and self.buckets >= LEAST_BUCKETS
+            and len(self.models) > 1
+            and self.counts.schema["rows"].is_integer()
+        )
+
+    @computed
+    def other_mixes(self) -> pl.DataFrame:
+        """The models at every mix, ranked: that of the question, other scenarios, the log's own, uniform."""
+        order = {name: place for place, name in enumerate(self.mixes)}
+        found = self.ranked(self.mixes).sort(
+            pl.col("scenario").replace_strict(order), "rank", "model", nulls_last=True
+        )
+        return found.select("scenario", "model", "value", "rank", "gap", "supported", "reason")
+
+    @computed
+    def of_each_class(self) -> pl.DataFrame:
+        """Precision, recall and F-beta of each class at the mix, with bounds, as of ``project_classes``."""
+        priors = self.priors(self.mixes[self.scenario])
+        return project_classes(
+            self._varying, priors=priors, metrics=_OF_CLASS, beta=self.beta, interval="delta"
+        )
+
+    @computed
+    def matrix(self) -> pl.DataFrame:
+        """The rows of each class and decision, their share of the class, and that of the mix."""
+        found = matrix_at(self.counts, self.priors(self.mixes[self.scenario]))
+        return found.drop("label_place", "decision_place")
+
+    @computed
+    def winners(self) -> pl.DataFrame:
+        """Where the best model changes with the share of a class, the others in proportion: exact ranges.
+
+        ``class`` (as text), ``start``, ``end``, ``model``, ``tied``; none for the only class of a mix.
+        """
+        tables = []
+        for name, ends in self._lines.items():
+            found = class_winners(self.counts, metric=self.metric, start=ends[0], end=ends[1], **self.asked)
+            tables.append(found.with_columns(pl.lit(name).alias("class")))
+        if not tables:
+            hint = "a mix of one class has no proportions of the others"
+            raise ParameterError("no class has a share that can vary", hint=hint)
+        return pl.concat(tables).select("class", "start", "end", "model", "tied")
+
+    @cached_property
+    def _lines(self) -> dict[str, tuple[dict[Any, float], dict[Any, float]]]:
+        """Of each class the mixes between which its share goes from 0 to 1."""
+        shares, found = self.mixes[self.scenario], {}
+        for place in np.flatnonzero(self.known):
+            alone = np.arange(len(shares)) == place
+            rest = np.where(alone, 0.0, shares)
+            if rest.sum() > 0:
+                name = self.names.cast(pl.String)[int(place)]
+                found[name] = (self.priors(rest / rest.sum()), self.priors(alone * 1.0))
+        return found
+
+    @cached_property
+    def places(self) -> list[float]:
+        """The shares of a class at which a page can be asked: even steps, and those of the mix."""
+        most = _MOST_VALUES // max(1, len(self._lines) * len(self.models))
+        steps = max(10, min(_STEPS, most - len(self._lines)))
+        own = dict(zip(self.classes, self.mix.tolist(), strict=True))
+        return sorted({*np.linspace(0, 1, steps + 1).tolist(), *(own[name] for name in self._lines)})
+
+    @computed
+    def curves(self) -> pl.DataFrame:
+        """The models at ``places`` of the share of each class, the others in proportion, ranked.
+
+        ``class`` (as text), ``share``, ``model``, ``value``, ``lower``, ``upper``, ``rank``, ``supported``,
+        ``reason``.
+        """
+        mixes, where = {}, []
+        for name, (start, end) in self._lines.items():
+            for share in self.places:
+                scenario = str(len(where))
+                mixes[scenario] = {one: (1 - share) * start[one] + share * end[one] for one in start}
+                where.append((scenario, name, share))
+        found = self.ranked(mixes, interval="delta")
+        keys = pl.DataFrame(where, schema=["scenario", "of", "share"], orient="row")
+        columns = ["share", "model", "value", "lower", "upper", "rank", "supported", "reason"]
+        joined = found.drop("class").join(keys, on="scenario").rename({"of": "class"})
+        return joined.select("class", *columns).sort("class", "share", "rank", "model", nulls_last=True)
+
+    @property
+    def tables(self) -> dict[str, pl.DataFrame]:
+        """Every table by its name."""
+        names = ("answer", "other_mixes", "of_each_class", "matrix", "winners", "curves")
+        return {name: getattr(self, name) for name in names}
+
+    @property
+    def _varying(self) -> pl.DataFrame:
+        """The counts of which intervals are made: by units, if there are enough buckets."""
+        enough = self.buckets is not None and self.buckets >= LEAST_BUCKETS
+        return self.by_unit if enough else self.counts
+
+    def ranked(self, mixes: Mapping[str, Any], **interval: Any) -> pl.DataFrame:
+        """Return the models at mixes, ranked."""
+        priors = {
+            name: self.priors(shares) if isinstance(shares, np.ndarray) else shares
+            for name, shares in mixes.items()
+        }
+        counts = self._varying if interval else self.counts
+        return rank_models(
+            project_classes(counts, priors=priors, metrics=self.metric, **self.asked, **interval)
+        )
+
+
+def _added(frame: pl.DataFrame, keys: list[str]) -> pl.DataFrame:
+    weight = ["weight"] if "weight" in frame.columns else []
+    by = ["model", *keys, *weight, "label", "decision"]
+    return CLASS_COUNTS.finish(frame.group_by(by).agg(pl.col("rows").sum()).sort(by))

@@ -1,0 +1,174 @@
+"""The questions of a report on decisions among classes."""
+
+import polars as pl
+
+from nci_frames.base.arguments import LEAST_BUCKETS
+from nci_frames.base.messages import quantity
+from nci_frames.charts.answers import chart_share_answer
+from nci_frames.charts.classes import chart_class_matrix, chart_class_winners
+from nci_frames.charts.intervals import draw_forest
+from nci_frames.questions.class_answer import class_answer_lines, leads_of, measure_of, mix_in_words
+from nci_frames.questions.class_comparison import ClassComparison
+from nci_frames.questions.log_tables import MOST_MODELS
+from nci_frames.questions.report_question import Chart, ReportQuestion, picture
+from nci_frames.tables.numbers import format_value
+
+
+def drawn_models(comparison: ClassComparison) -> list[str]:
+    """Return the models that charts show: those that rank highest at the mix, sorted."""
+    return sorted(comparison.answer["model"].head(MOST_MODELS))
+
+
+def _few(table: pl.DataFrame, comparison: ClassComparison) -> pl.DataFrame:
+    return table.filter(pl.col("model").is_in(drawn_models(comparison)))
+
+
+def _draw_values(table: pl.DataFrame, comparison: ClassComparison) -> Chart:
+    name = measure_of(comparison)
+    rows = _few(table, comparison).drop_nulls("value").sort("value", "model", descending=[True, False])
+    title = f"{name} of each model at {mix_in_words(comparison)}, with its interval"
+    return draw_forest(rows, name=name, title=title, models=drawn_models(comparison))
+
+
+def opening_class(comparison: ClassComparison) -> str:
+    """Return the class whose share the page shows first: one that changes the best model, if there is one."""
+    names = comparison.winners["class"].unique(maintain_order=True).to_list()
+    return max(names, key=lambda name: len(leads_of(comparison, name)) > 1)
+
+
+def _one_share(comparison: ClassComparison) -> pl.DataFrame:
+    return comparison.curves.filter(pl.col("class") == opening_class(comparison))
+
+
+def _draw_share(table: pl.DataFrame, comparison: ClassComparison) -> Chart:
+    shown, models = _few(table, comparison), drawn_models(comparison)
+    return chart_share_answer(shown, what=measure_of(comparison), models=models)
+
+
+def _draw_winners(table: pl.DataFrame, comparison: ClassComparison) -> Chart:
+    return chart_class_winners(table, models=drawn_models(comparison))
+
+
+def _mistakes(comparison: ClassComparison) -> pl.DataFrame:
+    """Return the wrong decisions, those with the largest share of the mix first."""
+    wrong = comparison.matrix.filter(pl.col("label") != pl.col("decision"), pl.col("rows") > 0)
+    return wrong.sort("share", "model", "label", "decision", descending=[True, False, False, False])
+
+
+def _draw_matrix(_: pl.DataFrame, comparison: ClassComparison) -> Chart:
+    mix = comparison.priors(comparison.mixes[comparison.scenario])
+    return chart_class_matrix(_few(comparison.counts, comparison), priors=mix)
+
+
+def _each_class(comparison: ClassComparison) -> pl.DataFrame:
+    """Return each metric of each class and model with its bounds, as text."""
+    bounded = pl.when(pl.col("lower").is_not_null()).then(
+        pl.struct("value", "lower", "upper").map_elements(_bounded, return_dtype=pl.String)
+    )
+    plain = pl.col("value").map_elements(format_value, return_dtype=pl.String)
+    doubt = (
+        pl.when(~pl.col("supported") & pl.col("value").is_not_null()).then(pl.lit(" ?")).otherwise(pl.lit(""))
+    )
+    told = comparison.of_each_class.with_columns(shown=bounded.otherwise(plain) + doubt)
+    wide = told.pivot("metric", index=["model", "class"], values="shown")
+    rows = comparison.counts.group_by("model", "label").agg(pl.col("rows").sum())
+    shares = pl.DataFrame({"class": comparison.names.filter(comparison.known), "share": comparison.mix})
+    wide = wide.join(rows, left_on=["model", "class"], right_on=["model", "label"], how="left")
+    return (
+        wide.join(shares, on="class", how="left")
+        .sort("class", "model")
+        .select("class", "model", "rows", "share", "precision", "recall", "f_beta")
+    )
+
+
+def _bounded(row: dict[str, float]) -> str:
+    value, lower, upper = (format_value(row[name]) for name in ("value", "lower", "upper"))
+    return f"{value} ({lower} to {upper})"
+
+
+def read_class_independence(comparison: ClassComparison) -> str:
+    """Return a sentence on what intervals and tests draw."""
+    if not comparison.counts.schema["rows"].is_integer():
+        return "The rows have more than 1,000 weights, so there are no intervals and tests."
+    if comparison.buckets is None:
+        return (
+            "No unit was named, so rows are taken as independent in intervals, and models are not compared: "
+            "that needs the rows that they decided about."
+        )
+    if comparison.buckets < LEAST_BUCKETS:
+        there = quantity(comparison.buckets, "group")
+        return f"There are {there} of units, and tests need {LEAST_BUCKETS}: rows are taken as independent."
+    groups = f"{comparison.buckets:,} groups of units"
+    return f"Intervals and tests resample whole units, never single rows: {groups}."
+
+
+QUESTIONS = (
+    ReportQuestion(
+        name="answer",
+        title="Which model is best?",
+        section="answer",
+        table=lambda comparison: comparison.answer,
+        say=lambda _, comparison: class_answer_lines(comparison),
+        live={"looked": "up"},
+    ),
+    picture(
+        "intervals",
+        lambda comparison: f"{measure_of(comparison)} of each model",
+        lambda comparison: comparison.answer,
+        _draw_values,
+        section="answer",
+        recomputed="answer",
+    ),
+    picture(
+        "share",
+        lambda comparison: f"{measure_of(comparison)} over the share of a class",
+        _one_share,
+        _draw_share,
+        section="answer",
+        rule="share",
+        recomputed="share",
+    ),
+    ReportQuestion(
+        name="independence",
+        title="What do intervals and tests resample?",
+        section="answer",
+        table=lambda _: pl.DataFrame(),
+        say=lambda _, comparison: [read_class_independence(comparison)],
+    ),
+    ReportQuestion(
+        name="assumption",
+        title="Do values at other mixes hold?",
+        section="answer",
+        table=lambda _: pl.DataFrame(),
+        say=lambda _: [
+            "Values at other mixes assume that each class gets its decisions as in this log. "
+            "This was not tested."
+        ],
+    ),
+    picture(
+        "winners",
+        lambda comparison: f"Best model by {measure_of(comparison)} over the share of each class",
+        lambda comparison: comparison.winners,
+        _draw_winners,
+        section="order",
+    ),
+    ReportQuestion(
+        name="mixes",
+        title="Which model is best at other mixes?",
+        section="order",
+        table=lambda comparison: comparison.other_mixes,
+    ),
+    ReportQuestion(
+        name="classes",
+        title=lambda comparison: f"How well is each class decided, at {mix_in_words(comparison)}?",
+        section="segments",
+        table=_each_class,
+    ),
+    ReportQuestion(
+        name="matrix",
+        title=lambda comparison: f"Which decisions are wrong most often, at {mix_in_words(comparison)}?",
+        section="charts",
+        table=_mistakes,
+        draw=_draw_matrix,
+    ),
+)

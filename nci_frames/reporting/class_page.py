@@ -1,0 +1,78 @@
+"""A comparison of decisions among classes -> one HTML page that needs nothing but itself."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from nci_frames.questions.answer_lines import leads_in_words
+from nci_frames.questions.class_answer import leads_of, lines_at, measure_of, mix_in_words
+from nci_frames.questions.class_comparison import ClassComparison
+from nci_frames.questions.classes import drawn_models, opening_class
+from nci_frames.reporting.content import Content
+from nci_frames.reporting.html import render_page
+from nci_frames.tables.names import drawable
+from nci_frames.tables.numbers import format_grid
+from nci_frames.tables.packed import packed
+
+#: What the page looks up of a model.
+_SENT = ("model", "rank", "value", "lower", "upper", "distinguishable", "supported")
+
+
+def render_class_page(comparison: ClassComparison, /, **more: Any) -> str:
+    """Return the page as text; *more* is other ``Content``."""
+    content = Content(comparison, **more)
+    live = _looked_up(comparison)
+    return render_page(
+        "classes.html.jinja",
+        content,
+        drawn_models(comparison),
+        live,
+        measure=measure_of(comparison),
+        mix=mix_in_words(comparison),
+        varied=live["asked"]["words"],
+    )
+
+
+def _looked_up(comparison: ClassComparison) -> dict[str, Any]:
+    """Return what the page looks up, in the form of ``live_numbers``: the axis is the share of a class."""
+    curves = comparison.curves.partition_by("class", maintain_order=True, as_dict=True)
+    by_name = {str(name): rows for (name,), rows in curves.items()}
+    names = [name for name in comparison.classes if name in by_name]
+    own = dict(zip(comparison.classes, comparison.mix.tolist(), strict=True))
+    places, models = comparison.places, comparison.models
+    first = names.index(opening_class(comparison))
+    at_mix = [places.index(own[name]) for name in names]
+    return {
+        "models": models,
+        "drawn": [drawable(model) for model in models],
+        "prevalence": places,
+        "first": at_mix[first],
+        "own": at_mix,
+        "asked": {"label": "Class", "words": names, "first": first},
+        "answers": [_along(comparison, name, by_name[name], own[name]) for name in names],
+        "order": "",
+        "threshold": None,
+        "beta": comparison.beta if comparison.beta < float("inf") else None,
+        "points": [],
+    }
+
+
+def _along(comparison: ClassComparison, name: str, curves: Any, own: float) -> dict[str, Any]:
+    """Return the answer at each share of a class."""
+    number = {model: place for place, model in enumerate(comparison.models)}
+    leads = (
+        f"with the share of {name}, the others in proportion: {leads_in_words(leads_of(comparison, name))}"
+    )
+    lines, sent = [], []
+    for place, part in enumerate(curves.partition_by("share", maintain_order=True)):
+        share = part["share"][0]
+        rows = (comparison.answer if share == own else part).to_dicts()
+        where = f"At {format_grid(100 * share)} % {name}, the other classes in proportion"
+        if share == own:
+            where = f"At {mix_in_words(comparison)}"
+        lines.append([*lines_at(where, comparison, rows), leads])
+        sent += [_sent(row) | {"at": place, "model": number[row["model"]]} for row in rows]
+    return {"name": measure_of(comparison), "lines": lines, "models": packed(sent)}
+
+
+def _sent(row: Mapping[str, Any]) -> dict[str, Any]:
+    return {key: row.get(key) for key in _SENT}
