@@ -154,9 +154,9 @@ def chart_class_winners(
         rows = rows.with_columns(lines.alias(keys[0]))
         order = lines.unique(maintain_order=True).to_list()
         up["y"] = alt.Y(field=keys[0], type="nominal", sort=order, axis={"domain": False, "ticks": False})
-    height = _LINE if keys else _BAR
+    thick = _LINE - 4 if keys else _BAR
     base = alt.Chart(selection.finite(rows)).encode(x=alt.X(field="start", **place), x2=alt.X2("end"), **up)
-    bars = base.mark_bar(height=height - 4, stroke=theme.GROUND, strokeWidth=1)
+    bars = base.mark_bar(height=thick, stroke=theme.GROUND, strokeWidth=1)
     first = pl.col("start") == 0
     starts = rows.filter(_apart(rows["start"].to_list()))
     borders = alt.Chart(selection.finite(starts.filter(~first))).encode(**up)
@@ -180,7 +180,7 @@ def chart_class_winners(
         title="Best model between two mixes of the classes",
         subtitle="exact for these counts; a border is where two models are equal",
         says=f"{several}, coloured by model.",
-        height=height * rows[keys[0]].n_unique() + 10 if keys else 110,
+        height=_LINE * rows[keys[0]].n_unique() + 10 if keys else 110,
     )
 
 

@@ -4,13 +4,34 @@ from pathlib import Path
 from typing import Any
 
 import click
+from click.core import ParameterSource
 
+from nci_frames.base.errors import ParameterError
 from nci_frames.base.interrupts import clean_up_when_interrupted
 from nci_frames.commands.config import config_option
 from nci_frames.commands.ending import Command
+from nci_frames.options.classes import ClassOptions
 from nci_frames.options.logs import column_options, out_option, thresholds_option, verbose_option
 from nci_frames.options.report import ReportOptions, SegmentOptions
 from nci_frames.options.setting import options_of, taken
+
+#: Columns that a log of decisions among classes may have.
+_COLUMNS = ("model", "label", "decision", "scores", "unit", "weight", "on_invalid")
+#: Options of reports on two classes, and of those on more.
+_OF_TWO = (
+    "at", "cost", "alerts", "volume", "confidence", "threshold", "prevalence", "thresholds", "segments",
+    "min_positives", "min_negatives", "score", "fold", "repeat", "positive", "config",
+)  # fmt: skip
+_OF_CLASSES = ("priors", "class_cost", "decision")
+
+
+def _need_kind(ctx: click.Context, *, classes: bool) -> None:
+    """Raise ParameterError if an option is given that belongs to the other kind of report."""
+    for name in _OF_TWO if classes else _OF_CLASSES:
+        if ctx.get_parameter_source(name) in (ParameterSource.COMMANDLINE, ParameterSource.DEFAULT_MAP):
+            kind, change = ("two", "omit") if classes else ("several", "give")
+            msg = f"--{name.replace('_', '-')} is an option of reports on {kind} classes"
+            raise ParameterError(msg, hint=f"omit it, or {change} --classes")
 
 
 @click.command(cls=Command)
@@ -22,18 +43,34 @@ from nci_frames.options.setting import options_of, taken
     "--segments", "-s", multiple=True, help="Column whose values are reported separately; may be repeated."
 )
 @options_of(SegmentOptions)
+@click.option("--classes", is_flag=True, help="The log has decisions among more than two classes.")
+@options_of(ClassOptions)
 @out_option("nci-report", "Folder for the report, tables and charts; created if missing.")
 @verbose_option
+@click.pass_context
 @column_options(
-    "model", "label", "score", "scores", "fold", "repeat", "unit", "weight", "positive", "on_invalid"
+    "model",
+    "label",
+    "score",
+    "scores",
+    "decision",
+    "fold",
+    "repeat",
+    "unit",
+    "weight",
+    "positive",
+    "on_invalid",
 )
 def report(
+    ctx: click.Context,
+    /,
     logs: tuple[str, ...],
     thresholds: str | None,
     segments: tuple[str, ...],
     out: Path,
     *,
     verbose: bool,
+    classes: bool,
     **given: Any,
 ) -> None:
     """Rank the models of prediction LOGS (Parquet files, folders, globs or URLs) and write a report.
@@ -46,18 +83,27 @@ def report(
       nci-frames report logs/ --at 0.05% --alerts 500 --volume 2M
       nci-frames report logs/ --config nightly/job.toml --at 1/500
       nci-frames report logs/ --format html,md,json --tables parquet,csv --charts svg
+      nci-frames report logs/ --classes --decision decided --priors cat=0.1,dog=0.9 --metric accuracy
 
     Prints which model and threshold to choose, and what that rests on; writes the report and the
     tables behind it into a folder, which is replaced as a whole.
     """
-    from nci_frames.commands.reporting import reported
+    from nci_frames.commands.reporting import reported, reported_classes
     from nci_frames.counting.thresholds.grids import named_thresholds
 
     clean_up_when_interrupted()
+    source = logs[0] if len(logs) == 1 else list(logs)
+    _need_kind(ctx, classes=classes)
+    options, of_classes = taken(ReportOptions, given), taken(ClassOptions, given)
+    if classes:
+        columns = {name: given[name] for name in _COLUMNS if given[name] is not None}
+        reported_classes(source, out, options, of_classes, columns=columns, verbose=verbose)
+        return
+    given.pop("decision")
     reported(
-        logs[0] if len(logs) == 1 else list(logs),
+        source,
         out,
-        taken(ReportOptions, given),
+        options,
         thresholds=None if thresholds is None else named_thresholds(thresholds),
         segments=segments,
         small=taken(SegmentOptions, given),

@@ -38,6 +38,13 @@ def _score_columns(
     return scores or None
 
 
+def _decision_columns(
+    ctx: click.Context, param: click.Parameter, value: tuple[str, ...]
+) -> str | dict[str, str] | None:
+    """Read the column of the decision, or those by model."""
+    return value[0] if len(value) == 1 and "=" not in value[0] else _score_columns(ctx, param, value)
+
+
 #: What a command may ask about the columns of a log.
 _COLUMNS: dict[str, dict[str, Any]] = {
     "model": {"default": "model", "show_default": True, "help": "Column with the model's name."},
@@ -48,7 +55,14 @@ _COLUMNS: dict[str, dict[str, Any]] = {
         "metavar": "[MODEL=]COLUMN",
         "callback": _score_columns,
         "help": "Score column of one model, for logs with a column per model; may be repeated. "
-        "Without MODEL= the model has the name of its column.",
+        "Without MODEL= the model has the name of its column. With --classes, CLASS=COLUMN.",
+    },
+    "decision": {
+        "multiple": True,
+        "metavar": "[MODEL=]COLUMN",
+        "callback": _decision_columns,
+        "help": "With --classes, the column with the class decided; or one for each model, repeated.  "
+        "[default: decision, unless --scores are given]",
     },
     "fold": {"help": "Column with the cross-validation fold."},
     "repeat": {"help": "Column with the repeat of the cross-validation; areas are averaged over repeats."},

@@ -33,7 +33,7 @@ def mix_in_words(comparison: ClassComparison) -> str:
     """Name the mix that is asked for, with its largest shares."""
     name = comparison.scenario
     each = sorted(zip(comparison.mix.tolist(), comparison.classes, strict=True), key=lambda pair: -pair[0])
-    shown = ", ".join(f"{percent(share)} {of_class}" for share, of_class in each[:_NAMED])
+    shown = ", ".join(f"{of_class}: {percent(share)}" for share, of_class in each[:_NAMED])
     more = len(each) - _NAMED
     rest = f" and {more:,} more" if more > 0 else ""
     called = _MIXES.get(name, f"the mix {name!r}")

@@ -253,7 +253,8 @@ class ClassComparison:
         ``class`` (as text), ``share``, ``model``, ``value``, ``lower``, ``upper``, ``rank``, ``supported``,
         ``reason``.
         """
-        mixes, where = {}, []
+        mixes: dict[str, dict[Any, float]] = {}
+        where: list[tuple[str, str, float]] = []
         for name, (start, end) in self._lines.items():
             for share in self.places:
                 scenario = str(len(where))

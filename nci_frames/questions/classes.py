@@ -32,7 +32,7 @@ def _draw_values(table: pl.DataFrame, comparison: ClassComparison) -> Chart:
 
 def opening_class(comparison: ClassComparison) -> str:
     """Return the class whose share the page shows first: one that changes the best model, if there is one."""
-    names = comparison.winners["class"].unique(maintain_order=True).to_list()
+    names: list[str] = comparison.winners["class"].unique(maintain_order=True).to_list()
     return max(names, key=lambda name: len(leads_of(comparison, name)) > 1)
 
 
@@ -77,7 +77,7 @@ def _each_class(comparison: ClassComparison) -> pl.DataFrame:
     return (
         wide.join(shares, on="class", how="left")
         .sort("class", "model")
-        .select("class", "model", "rows", "share", "precision", "recall", "f_beta")
+        .select(pl.col("class").cast(pl.String), "model", "rows", "share", "precision", "recall", "f_beta")
     )
 
 

@@ -66,7 +66,7 @@ def _along(comparison: ClassComparison, name: str, curves: Any, own: float) -> d
     for place, part in enumerate(curves.partition_by("share", maintain_order=True)):
         share = part["share"][0]
         rows = (comparison.answer if share == own else part).to_dicts()
-        where = f"At {format_grid(100 * share)} % {name}, the other classes in proportion"
+        where = f"Where {format_grid(100 * share)} % are {name}, the others in proportion"
         if share == own:
             where = f"At {mix_in_words(comparison)}"
         lines.append([*lines_at(where, comparison, rows), leads])

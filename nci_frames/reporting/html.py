@@ -15,7 +15,7 @@ from nci_frames.charts.parts.theme import DARK, DASHES, model_style
 from nci_frames.questions.comparison import Comparison
 from nci_frames.questions.ranked import RankedTable, doubt_of, ranked_tables
 from nci_frames.questions.report import Answered
-from nci_frames.questions.report_question import shown_models
+from nci_frames.questions.report_question import AnyComparison, shown_models
 from nci_frames.questions.segment_table import segment_numbers, why_untested
 from nci_frames.questions.worst_segments import worst_segments
 from nci_frames.reporting.bundle import vega_bundle
@@ -78,7 +78,7 @@ def render_report(comparison: Comparison, /, **more: Any) -> str:
 
 
 def render_page(
-    name: str, content: Content, drawn: Sequence[str], live: Mapping[str, Any], **more: Any
+    name: str, content: Content, charted: Sequence[str], live: Mapping[str, Any], **more: Any
 ) -> str:
     """Return a page of a template: the questions, charts of some models, scripts, and what these look up."""
     scripts = [vega_bundle(), *map(own, _SCRIPTS)]
@@ -88,7 +88,7 @@ def render_page(
         policy=_policy(scripts),
         css=own("report.css"),
         scripts=scripts,
-        legend=_legend(drawn),
+        legend=_legend(charted),
         shown=shown,
         drawn_in=_folded(shown),
         live=_script_json(live),
@@ -156,7 +156,7 @@ def _tables(comparison: Comparison, tables: Sequence[RankedTable]) -> list[dict[
     return found
 
 
-def _shown(found: Answered, comparison: Comparison) -> dict[str, Any]:
+def _shown(found: Answered, comparison: AnyComparison) -> dict[str, Any]:
     """Return a question with its sentences, its table as cells, and its chart as harmless JSON."""
     question = found.question
     table = found.table.head(_ROWS) if found.sentences is None and question.draw is None else None

@@ -71,8 +71,8 @@
       const title = document.getElementById(`${spec}-title`);
       title.dataset.first ??= title.textContent.replace(/ at prevalence .*$/, "");
       const what = recomputed === "answer" ? title.dataset.first.replace(data.answers[data.asked.first].name, data.answers[nci.state.asked].name) : title.dataset.first;
-      const place = data.own ? inWords(eta()) : `prevalence ${nci.formatGrid(eta())}`;
-      title.textContent = recomputed === "share" ? `${what}: ${data.asked.words[nci.state.asked]}` : `${what} at ${place}`;
+      const place = data.own ? `where ${inWords(eta())}` : `at prevalence ${nci.formatGrid(eta())}`;
+      title.textContent = recomputed === "share" ? `${what}: ${data.asked.words[nci.state.asked]}` : `${what} ${place}`;
     }
     chart.view.runAsync();
   };

@@ -22,7 +22,11 @@ from nci_frames.schemas.checked import checked
 _FORMS: Mapping[str, Callable[..., str]] = {
     "html": render_report, "md": render_markdown, "json": render_json, "txt": render_text,
 }  # fmt: skip
-_OF_CLASSES = {**_FORMS, "html": render_class_page, "json": render_class_json}
+_OF_CLASSES: Mapping[str, Callable[..., str]] = {
+    **_FORMS,
+    "html": render_class_page,
+    "json": render_class_json,
+}
 REPORT_KINDS = tuple(_FORMS)
 
 
@@ -111,7 +115,8 @@ def write_form(
         if not 0 <= prevalence <= 1:
             raise ParameterError.out_of_range(f"scenarios[{name!r}]", prevalence, "a prevalence in [0, 1]")
     with replacing(path, what="report") as file:
-        text = (_OF_CLASSES if of_classes else _FORMS)[kind](comparison, **more)
+        forms: Mapping[str, Callable[..., str]] = _OF_CLASSES if of_classes else _FORMS
+        text = forms[kind](comparison, **more)
         # A file's name, or an argument of a command, may hold bytes that are no text.
         file.write_bytes(text.encode("utf-8", errors="backslashreplace"))
     return Path(path)

@@ -16,6 +16,7 @@ import nci_frames as nf
 NOT_CALLED = {
     "register_metric",
     "report_questions",
+    "class_report_questions",
     "save_chart",
     "save_table",
     "sink_exact_counts",
@@ -188,6 +189,7 @@ def calls() -> dict[str, Call]:
         Call("decompose_scores", (chances,), {"prevalence": 0.1}, "counts"),
         Call("proper_scores", (chances,), {"prevalence": 0.1}, "counts"),
         Call("pr_gain_auc", (counts,), {"prevalence": 0.1}, "counts"),
+        Call("compare_classes", (classes,), {"priors": "uniform", "metric": "mcc"}, "class counts"),
         Call("compare_models", (counts,), {"prevalence": etas, "threshold": 0.0, **few}, "counts"),
         Call("find_crossovers", (rates,), {"metric": "f_beta", "over": "prevalence"}, "rates"),
         Call("decision_map", (rates,), {}, "rates"),
@@ -257,6 +259,7 @@ def calls() -> dict[str, Call]:
         Call("dark_chart", (nf.chart_roc(rates),)),  # type: ignore[arg-type]
         Call("metrics"),
         Call("report_questions"),
+        Call("class_report_questions"),
         # A metric is a function without a frame: its options are numbers or expressions.
         *(Call(name) for name in nf.metrics().filter(kind="point")["name"]),
         Call("net_benefit", (), {"threshold_probability": 0.1}),

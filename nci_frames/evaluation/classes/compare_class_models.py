@@ -126,7 +126,7 @@ def _pairs(metric: str, models: list[tuple[ClassLog, Setting]], level: float) ->
     found: list[tuple[float, Floats, str | None]] = []
     for log, setting in models:
         rates = rates_of(log.total)
-        moved = stratum_sums(log, influences(log, metric, setting, rates))[0]
+        moved = stratum_sums(log, influences(log, metric, setting, rates))[0, 0]
         found.append((float(setting.value(metric, rates)[0]), moved, _why_not(log, setting)))
     rows = []
     for (one, (log_a, _)), (other, (log_b, _)) in itertools.combinations(enumerate(models), 2):

@@ -17,6 +17,7 @@ from nci_frames.evaluation.resampling.draws import draw_with_replacement, stream
 class Setting:
     """What a metric depends on besides the rows."""
 
+    #: Those of one mix; or of shape (mixes, names).
     priors: Floats
     classes: NDArray[np.bool_]
     beta: float
@@ -24,7 +25,8 @@ class Setting:
 
     def value(self, metric: str, rates: Floats) -> Floats:
         """Return the metric at rates of shape (..., names, names), with an axis for its outputs."""
-        priors = np.broadcast_to(self.priors, rates.shape[:-1])
+        shape = np.broadcast_shapes(self.priors.shape, rates.shape[:-1])
+        priors = np.broadcast_to(self.priors, shape)
         return np.asarray(value_of(metric, Mix.of(priors, rates, self.classes, self.beta, self.cost)))
 
     def range(self, metric: str) -> tuple[float, float]:
@@ -35,39 +37,39 @@ class Setting:
 
 
 def influences(log: ClassLog, metric: str, setting: Setting, rates: Floats) -> Floats:
-    """Return by how much one row of weight 1 more moves the metric, of shape (outputs, names, names)."""
+    """Return by how much one row of weight 1 more moves the metric: (mixes, outputs, names, names)."""
     of_class = log.total.sum(axis=1)
-    slope = slopes(metric, setting.priors, rates, setting.classes, setting.beta, setting.cost)
-    mean = (np.nan_to_num(rates) * slope).sum(axis=2, keepdims=True)
+    slope = slopes(metric, np.atleast_2d(setting.priors), rates, setting.classes, setting.beta, setting.cost)
+    mean = (np.nan_to_num(rates) * slope).sum(axis=-1, keepdims=True)
     each = np.divide(1.0, of_class, out=np.zeros(len(of_class)), where=of_class > 0)
     return np.asarray((slope - mean) * each[:, None])
 
 
 def stratum_sums(log: ClassLog, influence: Floats) -> Floats:
-    """Return of each output and bucket by how much its rows move the metric."""
-    return np.asarray(np.einsum("ocd,scd->os", influence, log.rows, optimize=True) * log.weights)
+    """Return of each mix, output and bucket by how much its rows move the metric."""
+    return np.asarray(np.einsum("mocd,scd->mos", influence, log.rows, optimize=True) * log.weights)
 
 
 def _variance(log: ClassLog, influence: Floats) -> Floats:
     """Return the variance between logs of as many rows in each stratum, or of as many buckets."""
     sums = stratum_sums(log, influence)
     if log.in_buckets:
-        buckets = sums.shape[1]
-        return np.asarray(sums.var(axis=1) * buckets * buckets / (buckets - 1))
-    squares = np.einsum("ocd,scd->os", influence**2, log.rows, optimize=True) * log.weights**2
+        buckets = sums.shape[-1]
+        return np.asarray(sums.var(axis=-1) * buckets * buckets / (buckets - 1))
+    squares = np.einsum("mocd,scd->mos", influence**2, log.rows, optimize=True) * log.weights**2
     rows = np.maximum(log.rows.sum(axis=(1, 2)), 1)
-    return np.asarray((squares - sums**2 / rows).sum(axis=1))
+    return np.asarray((squares - sums**2 / rows).sum(axis=-1))
 
 
 def delta_bounds(log: ClassLog, metric: str, setting: Setting, level: float) -> tuple[Floats, Floats]:
-    """Return bounds by the slopes of the metric, on the logit of its range.
+    """Return bounds by the slopes of the metric, on the logit of its range, of shape (mixes, outputs).
 
     A decision that no row of a class got may still be one of a few in a hundred. So the bounds hold those of
     the log with one row more of each class, spread over all decisions.
     """
     low, high = setting.range(metric)
     rates, total, z = rates_of(log.total), log.total, normal_quantile(level)
-    lower, upper = np.full((2, len(np.atleast_1d(setting.value(metric, rates)))), np.nan)
+    lower, upper = np.full((2, *setting.value(metric, rates).shape), np.nan)
     of_class = total.sum(axis=1)
     row = np.divide(of_class, log.independent, out=np.zeros(len(of_class)), where=of_class > 0)
     more = np.repeat((row / len(row))[:, None], len(row), axis=1)
@@ -76,7 +78,7 @@ def delta_bounds(log: ClassLog, metric: str, setting: Setting, level: float) -> 
         value, influence = setting.value(metric, near), influences(log, metric, setting, near)
         variance = _variance(log, influence)
         if added.any():
-            variance = variance + (influence**2 * (row**2 / len(row))[:, None]).sum(axis=(1, 2))
+            variance = variance + (influence**2 * (row**2 / len(row))[:, None]).sum(axis=(-1, -2))
         bounds = _on_logit(value, np.sqrt(np.maximum(variance, 0)) * z, low, high)
         lower, upper = np.fmin(lower, bounds[0]), np.fmax(upper, bounds[1])
     return lower, upper

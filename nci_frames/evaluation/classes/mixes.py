@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from nci_frames.base.arguments import number_list
 from nci_frames.base.errors import ParameterError
-from nci_frames.base.messages import Option, listed
+from nci_frames.base.messages import Call, Option, listed
 from nci_frames.base.typing import Floats
 from nci_frames.counts.class_counts import scenarios_of
 from nci_frames.evaluation.classes.class_log import ClassLog, ClassLogs, class_logs, collected
@@ -91,18 +91,18 @@ def cost_table(cost: Mapping[Any, Any] | None, logs: ClassLogs, *, needed: bool)
     table = np.zeros((len(names), len(names)))
     if cost is None:
         if needed:
-            hint = f"give {Option('cost')}={{(label, decision): cost}}"
+            hint = f"give {Call('cost={(label, decision): cost}', '--class-cost LABEL:DECISION=COST')}"
             raise ParameterError("'expected_cost' needs costs", hint=hint)
         return table
     for pair, value in cost.items():
         if not (isinstance(pair, tuple) and len(pair) == 2):
-            raise ParameterError(f"{Option('cost')} must be {{(label, decision): cost}}", found=repr(pair))
+            raise ParameterError("cost must be {(label, decision): cost}", found=repr(pair))
         if isinstance(value, bool) or not isinstance(value, int | float) or not np.isfinite(value):
-            raise ParameterError(f"{Option('cost')} must be finite numbers", found=f"{value!r} of {pair!r}")
+            raise ParameterError("costs must be finite numbers", found=f"{value!r} of {pair!r}")
         for name in pair:
             if name not in names:
                 known = listed(map(repr, names), 20)
-                raise ParameterError(f"{Option('cost')} names an unknown class or decision", found=repr(name),
+                raise ParameterError("a cost names an unknown class or decision", found=repr(name),
                                      hint=f"known are {known}")  # fmt: skip
         table[names.index(pair[0]), names.index(pair[1])] = value
     return table

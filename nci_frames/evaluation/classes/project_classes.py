@@ -21,6 +21,8 @@ from nci_frames.schemas.checked import checked
 
 #: A class with fewer rows tells too little.
 LEAST_ROWS = 10
+#: Slopes of several mixes that are held at once.
+_MOST_SLOPES = 1 << 21
 #: What is averaged over the classes.
 _MEANS = {
     "macro_precision": "precision",
@@ -141,13 +143,18 @@ def project_classes(
         for metric in asked:
             stacked = np.stack([priors for _, priors in mixes])
             values = value_of(metric, Mix.of(stacked, rates, known, beta, costs))
-            for (scenario, shares), value in zip(mixes, values, strict=True):
-                setting = Setting(shares, known, beta, costs)
+            every = np.full((2, *values.shape), np.nan)
+            if interval is not None and logs.whole:
+                some = max(1, _MOST_SLOPES // (rates.size * values.shape[1]))
+                for begin in range(0, len(mixes), some):
+                    few = slice(begin, begin + some)
+                    every[:, few] = delta_bounds(
+                        log, metric, Setting(stacked[few], known, beta, costs), level
+                    )
+            for place, (scenario, shares) in enumerate(mixes):
+                setting, value, bounds = Setting(shares, known, beta, costs), values[place], every[:, place]
                 if np.isnan(shares).any():
                     value.fill(np.nan)
-                bounds = np.full((2, len(value)), np.nan)
-                if interval is not None and logs.whole:
-                    bounds = np.array(delta_bounds(log, metric, setting, level))
                 if drawn is not None:
                     wider = bootstrap_bounds(drawn, metric, setting, level)
                     bounds = np.array([np.fmin(bounds[0], wider[0]), np.fmax(bounds[1], wider[1])])

@@ -142,21 +142,24 @@ def rates_of(total: Floats) -> Floats:
 def slopes(
     metric: str, priors: Floats, rates: Floats, classes: NDArray[np.bool_], beta: float, cost: Floats
 ) -> Floats:
-    """Return how a metric changes with the rates, of shape (outputs, names, names).
+    """Return how a metric changes with the rates, of shape (mixes, outputs, names, names).
+
+    *priors* are those of several mixes, of shape (mixes, names).
 
     By a complex step: f(x + ih) = f(x) + ih·f'(x), without a difference of near numbers.
     """
-    size = len(priors)
+    size = priors.shape[-1]
     mix = Mix.of(priors, rates, classes, beta, cost)
+    recall, decided = mix.recall[:, None], mix.decided[:, None]
     step = 1j * _STEP * np.eye(size)
     known = np.zeros((size, size))
-    tilted = [(mix.recall + step, mix.decided + known), (mix.recall + known, mix.decided + step)]
+    paid = mix.cost[:, None] + np.zeros(size)
     of_recall, of_decided = (
-        value_of(metric, Mix(priors, recall, decided, mix.cost + np.zeros(size), classes, beta)).imag / _STEP
-        for recall, decided in tilted
+        value_of(metric, Mix(priors[:, None], right, others, paid, classes, beta)).imag / _STEP
+        for right, others in ((recall + step, decided + known), (recall + known, decided + step))
     )
-    found = np.einsum("do,c->ocd", of_decided, priors)
-    found[:, range(size), range(size)] += of_recall.T
+    found = np.einsum("mdo,mc->mocd", of_decided, priors)
+    found[..., range(size), range(size)] += of_recall.swapaxes(1, 2)
     if metric == "expected_cost":
-        found = (priors[:, None] * cost)[None]
+        found = (priors[:, :, None] * cost)[:, None]
     return np.asarray(np.nan_to_num(found))

@@ -32,7 +32,7 @@ def test_slopes_are_those_of_small_differences(metric):
     def value(at):
         return value_of(metric, Mix.of(priors, at, classes, 1.5, cost))
 
-    found = slopes(metric, priors, rates, classes, 1.5, cost)
+    (found,) = slopes(metric, priors[None], rates, classes, 1.5, cost)
     for row in range(4):
         for column in range(4):
             step = np.zeros((4, 4))

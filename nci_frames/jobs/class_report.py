@@ -1,0 +1,138 @@
+"""A report on a log of decisions among classes: rows -> counts -> an answer, reports, tables and charts."""
+
+import warnings
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from nci_frames.base.errors import ParameterError, SchemaError
+from nci_frames.base.folders import check_apart, publishing
+from nci_frames.base.messages import Option, listed
+from nci_frames.counting.count_classes import count_classes
+from nci_frames.counting.logs.scan_classes import scan_classes
+from nci_frames.counting.logs.units import unit_buckets
+from nci_frames.files.save_chart import save_chart
+from nci_frames.files.save_table import save_table
+from nci_frames.jobs.field_file import read_table
+from nci_frames.options.classes import ClassOptions
+from nci_frames.options.report import ReportOptions
+from nci_frames.questions.class_comparison import ClassComparison
+from nci_frames.questions.places import main_beta
+from nci_frames.questions.report import report_charts
+from nci_frames.reporting.write import write_form
+
+
+def run_class_report(
+    source: str | Sequence[str],
+    out: Path,
+    options: ReportOptions,
+    asked: ClassOptions,
+    *,
+    columns: Mapping[str, Any],
+    answered: Callable[[ClassComparison], None] = lambda _: None,
+) -> ClassComparison:
+    """Count a log of decisions among classes, and report on it into a folder, which is replaced as a whole.
+
+    Parameters
+    ----------
+    source
+        The log.
+    out
+        The folder.
+    options
+        The metric and beta, and what is written.
+    asked
+        The mix, and what decisions cost; names of classes may be texts, whatever the type of the labels.
+    columns
+        Further arguments of ``scan_classes``: which column plays which part.
+    answered
+        Called when the answer is known, before files are written.
+
+    Raises
+    ------
+    NciFramesError
+        Whatever scanning, counting or evaluating raises, or as ``run_report`` does for *out*.
+    """
+    check_apart([source] if isinstance(source, str) else source, out)
+    with publishing(out) as folder:
+        scan = scan_classes(source, **columns)
+        units = columns.get("unit") is not None
+        with warnings.catch_warnings(record=True) as told:
+            warnings.simplefilter("always")
+            counts = count_classes(
+                unit_buckets(scan) if units else scan, by=["bucket"] if units else [], progress=True
+            )
+        for warning in told:
+            warnings.warn(warning.message, stacklevel=2)
+        labels = counts.schema["label"]
+        comparison = ClassComparison(
+            counts,
+            priors=_priors(asked.priors, labels),
+            metric=options.metric,
+            beta=main_beta(options.beta),
+            cost=_costs(asked.class_cost, labels),
+        )
+        answered(comparison)
+        facts = [
+            ("source", repr(source)),
+            ("rows counted", f"{int(counts['rows'].sum()):,}"),
+            *(("warning", str(warning.message)) for warning in told),
+        ]
+        _write(comparison, options, folder, facts)
+    return comparison
+
+
+def _write(
+    comparison: ClassComparison, options: ReportOptions, folder: Path, facts: Sequence[tuple[str, str]]
+) -> None:
+    for kind in options.formats:
+        write_form(comparison, folder / f"report.{kind}", title=options.title, facts=facts)
+    for kind in options.tables:
+        for name, table in {"counts": comparison.counts, **comparison.tables}.items():
+            save_table(table, folder / "tables" / f"{name}.{kind}")
+    for name, chart in (report_charts(comparison) if options.charts else {}).items():
+        for kind in options.charts:
+            save_chart(chart, folder / "charts" / f"{name}.{kind}")
+
+
+def _priors(given: Any, labels: pl.DataType) -> Any:
+    """Return the mix with classes of the type of the labels."""
+    if isinstance(given, str):
+        return given
+    if isinstance(given, Mapping):
+        return dict(zip(_as_labels(list(given), labels), given.values(), strict=True))
+    where, hint = repr(str(given)), "a CSV or Parquet file has the columns class, prior and perhaps scenario"
+    table = read_table(str(given), "the file of priors", where=where, hint=hint)
+    missing = [name for name in ("class", "prior") if name not in table.columns]
+    if missing:
+        msg = f"the file of priors lacks the column {missing[0]!r}"
+        found = f"columns {listed(map(repr, table.columns), 20)}"
+        raise SchemaError(msg, where=where, found=found, hint=hint)
+    numbers = table["prior"].cast(pl.Float64, strict=False)
+    if numbers.has_nulls():
+        wrong = table["prior"].filter(numbers.is_null())[0]
+        raise ParameterError(
+            "the file of priors has a prior that is no number", where=where, found=repr(wrong)
+        )
+    classes = table["class"]
+    if classes.dtype == pl.String:
+        classes = pl.Series("class", _as_labels(classes.to_list(), labels), labels)
+    return table.with_columns(classes, numbers)
+
+
+def _costs(given: Any, labels: pl.DataType) -> Any:
+    """Return the costs with classes of the type of the labels."""
+    if given is None:
+        return None
+    names = _as_labels([name for pair in given for name in pair], labels)
+    return dict(zip(zip(names[::2], names[1::2], strict=True), given.values(), strict=True))
+
+
+def _as_labels(names: Sequence[Any], labels: pl.DataType) -> list[Any]:
+    try:
+        return pl.Series(names, dtype=pl.String).cast(labels, strict=True).to_list()
+    except pl.exceptions.PolarsError as error:
+        msg = f"a class of {Option('priors')} or of the costs is of another type than the labels"
+        raise ParameterError(msg, found=f"{listed(map(repr, names))}; {labels} labels") from error

@@ -1,0 +1,64 @@
+"""What can be asked of a report on decisions among more than two classes."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any
+
+from nci_frames.options.kinds import Kind, as_number
+from nci_frames.options.setting import Setting
+
+
+def _priors(value: Any) -> Any:
+    if not isinstance(value, str) or value in ("observed", "uniform"):
+        return value
+    if value.lower().endswith((".csv", ".parquet")):
+        return Path(value)
+    return dict(_pairs(value, "CLASS=SHARE,CLASS=SHARE"))
+
+
+def _costs(value: Any) -> Any:
+    if not isinstance(value, str):
+        return value
+    form = "LABEL:DECISION=COST,LABEL:DECISION=COST"
+    found = {}
+    for pair, cost in _pairs(value, form):
+        label, separator, decision = pair.partition(":")
+        if not separator:
+            raise ValueError(f"{pair!r} names no label and decision: write {form}")
+        found[label, decision] = cost
+    return found
+
+
+def _pairs(text: str, form: str) -> list[tuple[str, float]]:
+    found: dict[str, float] = {}
+    for part in text.split(","):
+        name, separator, number = part.rpartition("=")
+        if not separator:
+            raise ValueError(f"{part!r} is no name with a number: write {form}")
+        if name.strip() in found:
+            raise ValueError(f"{name.strip()!r} is given twice")
+        found[name.strip()] = as_number(number)
+    return list(found.items())
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClassOptions:
+    """At which mix of the classes models are compared, and what decisions cost."""
+
+    priors: Annotated[
+        Any,
+        Setting(
+            Kind("mix or file", _priors, {}),
+            "With --classes, the mix: observed, uniform, shares such as cat=0.1,dog=0.9, or a CSV or Parquet "
+            "file with the columns class, prior and perhaps scenario, whose first one is asked for.  "
+            "[default: observed]",
+        ),
+    ] = "observed"
+    class_cost: Annotated[
+        Any,
+        Setting(
+            Kind("label:decision=cost", _costs, {}),
+            "With --classes, choose by expected cost: what decisions cost, e.g. cat:dog=5,dog:cat=1; others "
+            "cost nothing.",
+        ),
+    ] = None

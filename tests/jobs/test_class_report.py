@@ -1,0 +1,162 @@
+"""``report --classes``: every form says what Python says, and what is wrong ends with its exit code."""
+
+import json
+import warnings
+
+import numpy as np
+import polars as pl
+import pytest
+from click.testing import CliRunner
+
+import nci_frames as nf
+from nci_frames.commands.cli import main
+from nci_frames.reporting.write import write_report
+from tests.browsing import Visit, settled
+from tests.comparisons import HOSTILE
+
+FIELD = {1: 0.1, 2: 0.2, 3: 0.7}
+
+
+def log(models=("a", "b")):
+    """Models that decide among three classes, or abstain, about the same units."""
+    rng = np.random.default_rng(3)
+    label = rng.integers(1, 4, 300)
+    found = {"unit": np.arange(300) % 100, "label": label}
+    for place, model in enumerate(models):
+        right = rng.random(300) < np.where(label == place + 1, 0.95, 0.55)
+        found[model] = np.where(right, label, rng.integers(0, 4, 300))
+    return pl.DataFrame(found)
+
+
+def counts(models=("a", "b")):
+    scan = nf.scan_classes(log(models), decision={name: name for name in models}, unit="unit")
+    return nf.count_classes(nf.unit_buckets(scan), by="bucket")
+
+
+def report(folder, *arguments):
+    log().write_parquet(folder / "log.parquet")
+    words = ["report", str(folder / "log.parquet"), "-o", str(folder / "out"), *arguments]
+    return CliRunner().invoke(main, words)
+
+
+OF_MODELS = ("--classes", "--decision", "a=a", "--decision", "b")
+
+
+@pytest.mark.thorough
+def test_the_command_writes_what_python_says(tmp_path):
+    done = report(tmp_path, *OF_MODELS, "--unit", "unit", "--priors", "1=0.1,2=20%,3=0.7", "--beta", "2",
+                  "--format", "html,md,json,txt", "--tables", "csv", "--charts", "svg")  # fmt: skip
+    assert done.exit_code == 0, done.output
+    known = nf.compare_classes(counts(), priors=FIELD, beta=2)
+    best = known.answer["model"][0]
+    assert f"choose {best}" in done.output
+    summary = json.loads((tmp_path / "out" / "report.json").read_text())
+    assert [row["value"] for row in summary["answer"]] == pytest.approx(known.answer["value"].to_list())
+    assert summary["kind"] == "classes"
+    assert summary["classes"] == [1, 2, 3]
+    assert summary["tables"]["winners"] == known.winners.to_dicts()
+    for kind in ("md", "txt", "html"):
+        text = (tmp_path / "out" / f"report.{kind}").read_text().replace("\\", "")
+        assert "At the mix given (3: 70 %, 2: 20 %, 1: 10 %), by macro F2" in text.replace("&#58;", ":")
+        assert f"{known.answer['value'][0]:.3f}" in text
+    winners = pl.read_csv(tmp_path / "out" / "tables" / "winners.csv")
+    assert winners["model"].to_list() == known.winners["model"].to_list()
+    assert {path.name for path in (tmp_path / "out" / "charts").iterdir()} == {
+        "intervals.svg", "matrix.svg", "share.svg", "winners.svg",
+    }  # fmt: skip
+
+
+def test_a_file_has_several_mixes_and_costs_have_classes_of_the_labels(tmp_path):
+    mixes = [("day", one, share) for one, share in FIELD.items()] + [("night", one, 1 / 3) for one in FIELD]
+    pl.DataFrame(mixes, schema=["scenario", "class", "prior"], orient="row").write_csv(tmp_path / "mix.csv")
+    done = report(tmp_path, *OF_MODELS, "--priors", str(tmp_path / "mix.csv"),
+                  "--class-cost", "1:2=5,3:0=1", "--format", "json", "--tables", "md")  # fmt: skip
+    assert done.exit_code == 0, done.output
+    summary = json.loads((tmp_path / "out" / "report.json").read_text())
+    assert summary["question"]["scenario"] == "day"
+    assert list(summary["mixes"]) == ["day", "night", "observed", "uniform"]
+    known = nf.compare_classes(counts(), priors=FIELD, cost={(1, 2): 5, (3, 0): 1}).answer
+    assert [row["value"] for row in summary["answer"]] == pytest.approx(known["value"].to_list())
+
+
+def test_score_columns_decide_and_dropped_rows_are_told(tmp_path):
+    scored = log().select("label", p1=pl.col("a") == 1, p2=pl.col("a") == 2, p3=pl.col("a") == 3)
+    scored = scored.cast({"p1": pl.Float64, "p2": pl.Float64, "p3": pl.Float64}).with_columns(
+        model=pl.lit("a")
+    )
+    scored = scored.with_columns(label=pl.when(pl.int_range(pl.len()) > 0).then("label"))
+    scored.write_parquet(tmp_path / "scored.parquet")
+    names = [word for name in FIELD for word in ("--scores", f"{name}=p{name}")]
+    with warnings.catch_warnings():
+        warnings.simplefilter("default")
+        done = CliRunner().invoke(
+            main,
+            ["report", str(tmp_path / "scored.parquet"), "--classes", *names, "--on-invalid", "drop",
+             "--format", "json", "-o", str(tmp_path / "out"), "--metric", "accuracy"],
+        )  # fmt: skip
+    assert done.exit_code == 0, done.output
+    summary = json.loads((tmp_path / "out" / "report.json").read_text())
+    right = scored.drop_nulls().select(
+        pl.when(pl.col("p2") == 1).then(2).when(pl.col("p3") == 1).then(3).otherwise(1) == pl.col("label")
+    )
+    assert summary["answer"][0]["value"] == pytest.approx(right.to_series().mean())
+    assert "warning: rows dropped" in done.output
+    (warning,) = [fact["value"] for fact in summary["facts"] if fact["label"] == "warning"]
+    assert "1 row" in warning
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "told"),
+    [
+        ((*OF_MODELS, "--at", "0.1"), 2, "--at is an option of reports on two classes"),
+        (("--priors", "uniform"), 2, "--priors is an option of reports on several classes"),
+        ((*OF_MODELS, "--priors", "1=0.5,2=0.5"), 2, "--priors must have a share of every class"),
+        ((*OF_MODELS, "--priors", "ant=1"), 2, "of another type than the labels"),
+        ((*OF_MODELS, "--priors", "1:0.5"), 2, "is no name with a number"),
+        ((*OF_MODELS, "--priors", "nowhere.csv"), 2, "the file of priors cannot be read"),
+        ((*OF_MODELS, "--class-cost", "1=5"), 2, "names no label and decision"),
+        ((*OF_MODELS, "--metric", "expected_cost"), 2, "--class-cost LABEL:DECISION=COST"),
+        ((*OF_MODELS, "--metric", "recall"), 2, "a metric of each class"),
+        (("--classes",), 3, "missing column 'decision'"),
+    ],
+)
+def test_what_is_wrong_ends_with_an_exit_code(tmp_path, arguments, code, told):
+    done = report(tmp_path, *arguments)
+    assert done.exit_code == code, done.output
+    assert told in done.output.replace("\n", " ")
+    assert not (tmp_path / "out").exists()
+
+
+def test_scenarios_are_prevalences(tmp_path):
+    with pytest.raises(nf.ParameterError, match="classes have none"):
+        write_report(nf.compare_classes(counts()), tmp_path / "r.md", scenarios={"a": 0.1})
+
+
+@pytest.mark.browser
+@pytest.mark.parametrize("viewport", [{"width": 1280, "height": 800}, {"width": 400, "height": 800}])
+def test_the_page_says_at_every_share_what_python_says(browser, tmp_path, viewport):
+    known = nf.compare_classes(counts(("a", "b", HOSTILE[1])), priors=FIELD)
+    path = write_report(known, tmp_path / "report.html")
+    with Visit(browser, path, viewport=viewport) as visit:
+        page = visit.page
+        for number, name in enumerate(("1", "2", "3")):
+            page.select_option("#asked-slider", index=number)
+            settled(page)
+            assert page.locator("#live-answer").inner_text().startswith("At the mix given (3: 70 %")
+            for share in (0.3, 0.9):
+                page.fill("#prevalence-number", str(share))
+                page.keyboard.press("Enter")
+                settled(page)
+                rows = known.curves.filter(pl.col("class") == name, pl.col("share") == share)
+                text = page.locator("#live-answer").inner_text()
+                assert text.startswith(f"Where {100 * share:g} % are {name}, the others in proportion")
+                cells = page.locator("#table-live tbody tr").evaluate_all(
+                    "rows => rows.map(row => [row.cells[0].textContent, row.cells[2].textContent])"
+                )
+                assert cells == [[row["model"], f"{row['value']:.3f}"] for row in rows.iter_rows(named=True)]
+        drawn = page.evaluate(
+            "nci.chartOf(document.querySelector('[data-rule=share]')).view.data('live').map(row => row.share)"
+        )
+        assert drawn == [0.9]
+        assert page.evaluate("document.documentElement.scrollWidth") <= viewport["width"]
+        visit.check_silence()

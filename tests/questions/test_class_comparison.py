@@ -1,0 +1,140 @@
+"""A comparison of decisions among classes: its tables are those of the public functions, at every mix."""
+
+import numpy as np
+import polars as pl
+import pytest
+
+import nci_frames as nf
+from nci_frames.questions.class_answer import class_answer_lines, measure_of, order_in_words
+from nci_frames.questions.classes import QUESTIONS, read_class_independence
+
+FIELD = {"ant": 0.2, "bee": 0.1, "cat": 0.7}
+
+
+def log(rows=240, seed=1):
+    """Three models, each good at another class, that decide about the same units."""
+    rng = np.random.default_rng(seed)
+    names = np.array(["ant", "bee", "cat"])
+    label = names[rng.integers(0, 3, rows)]
+    columns = {}
+    for place, model in enumerate(("a", "b", "c")):
+        right = rng.random(rows) < np.where(label == names[place], 0.9, 0.6)
+        columns[model] = np.where(right, label, names[rng.integers(0, 3, rows)])
+    return pl.DataFrame({"unit": np.arange(rows) % 120, "label": label, **columns})
+
+
+def counts(units=True, **options):
+    scan = nf.scan_classes(log(**options), decision={name: name for name in "abc"}, unit="unit")
+    return nf.count_classes(
+        nf.unit_buckets(scan, buckets=60) if units else scan, by=["bucket"] if units else []
+    )
+
+
+def test_the_answer_is_that_of_the_public_functions():
+    found = nf.compare_classes(counts(), priors=FIELD, metric="accuracy")
+    values = nf.project_classes(counts(), priors=FIELD, metrics="accuracy", interval="delta")
+    for row in found.answer.iter_rows(named=True):
+        (expected,) = values.filter(model=row["model"]).iter_rows(named=True)
+        assert [row[name] for name in ("value", "lower", "upper")] == pytest.approx(
+            [expected[name] for name in ("value", "lower", "upper")], abs=1e-15
+        )
+    first, *others = found.answer["model"].to_list()
+    pairs = nf.compare_class_models(counts(), metric="accuracy", priors=FIELD)
+    for other in others:
+        pair = pairs.filter(pl.col("model_a").is_in([first, other]), pl.col("model_b").is_in([first, other]))
+        told = found.answer.filter(model=other)["distinguishable"].item()
+        assert told == pair["distinguishable"].item()
+    assert found.answer["distinguishable"][0] is None
+
+
+@pytest.mark.parametrize("metric", ["accuracy", "macro_f_beta", "mcc"])
+def test_the_ranges_are_those_in_which_the_curves_lead(metric):
+    found = nf.compare_classes(counts(units=False), priors=FIELD, metric=metric)
+    own = found.curves.filter(pl.col("class") == "cat", share=0.7)
+    assert own.sort("model")["value"].to_list() == pytest.approx(
+        found.answer.sort("model")["value"].to_list(), abs=1e-12
+    )
+    for name in FIELD:
+        ranges = found.winners.filter(pl.col("class") == name)
+        # With one class alone, several metrics are equal for all models.
+        inside = found.curves.filter(pl.col("class") == name, pl.col("share").is_between(0, 1, closed="none"))
+        best = inside.filter(rank=1).group_by("share").agg("model")
+        for share, models in best.rows():
+            here = ranges.filter(pl.col("start") - 1e-9 <= share, pl.col("end") + 1e-9 >= share)
+            assert set(models) <= {model for tied in here["tied"] for model in tied}
+    assert found.winners["model"].n_unique() > 1
+
+
+def test_the_others_keep_their_proportions():
+    found = nf.compare_classes(counts(units=False), priors=FIELD, metric="macro_f_beta")
+    row = found.curves.filter(pl.col("class") == "cat", share=0.4, model="b").row(0, named=True)
+    mix = {"ant": 0.6 * 2 / 3, "bee": 0.6 / 3, "cat": 0.4}
+    expected = nf.project_classes(counts(units=False), priors=mix, metrics="macro_f_beta", interval="delta")
+    for name in ("value", "lower", "upper"):
+        assert row[name] == pytest.approx(expected.filter(model="b")[name].item(), abs=1e-12)
+
+
+def test_every_mix_is_compared_and_the_first_is_asked_for():
+    mixes = {"day": FIELD, "night": {"ant": 1.0, "bee": 0.0, "cat": 0.0}}
+    found = nf.compare_classes(counts(units=False), priors=mixes, metric="accuracy")
+    assert found.other_mixes["scenario"].unique(maintain_order=True).to_list() == [
+        "day", "night", "observed", "uniform",
+    ]  # fmt: skip
+    assert found.scenario == "day"
+    assert found.other_mixes.filter(scenario="day")["value"].to_list() == found.answer["value"].to_list()
+    shares = dict(zip(found.classes, found.mixes["observed"], strict=True))
+    known = log()["label"].value_counts(normalize=True)
+    assert shares == pytest.approx(dict(known.rows()))
+
+
+def test_what_is_said_names_the_mix_the_model_and_the_nearest_change():
+    found = nf.compare_classes(counts(), priors=FIELD, metric="macro_f_beta", beta=2)
+    first, second, *_ = class_answer_lines(found)
+    assert first == "At the mix given (cat: 70 %, ant: 20 %, bee: 10 %), by macro F2:"
+    assert second.startswith("choose ")
+    assert f"macro F2 {found.answer['value'][0]:.3f}" in second
+    assert "the best model changes with the share of" in order_in_words(found)
+    assert "groups of units" in read_class_independence(found)
+    alone = nf.compare_classes(counts(units=False), metric="mcc")
+    assert measure_of(alone) == "MCC"
+    assert alone.answer["distinguishable"].null_count() == 3
+    assert "No unit was named" in read_class_independence(alone)
+
+
+def test_costs_choose_the_metric_and_the_lowest_is_best():
+    found = nf.compare_classes(counts(units=False), priors=FIELD, cost={("cat", "ant"): 5, ("ant", "cat"): 1})
+    assert found.metric == "expected_cost"
+    assert found.answer["value"].is_sorted()
+    assert found.answer["rank"].to_list() == [1, 2, 3]
+
+
+def test_a_mix_of_one_class_varies_only_the_others():
+    found = nf.compare_classes(counts(units=False), priors={"ant": 1.0, "bee": 0.0, "cat": 0.0})
+    assert set(found.winners["class"]) == {"bee", "cat"}
+
+
+def test_every_question_has_an_answer_and_a_chart_if_it_draws_one():
+    found = nf.compare_classes(counts(), priors=FIELD)
+    for question in QUESTIONS:
+        table = question.table(found)
+        assert question.sentences(table, found) is not None or table.height
+        if question.draw is not None:
+            assert question.chart(table, found).to_dict()["description"]
+
+
+@pytest.mark.parametrize(
+    ("change", "options", "told"),
+    [
+        (lambda frame: frame, {"metric": "recall"}, "a metric of each class"),
+        (lambda frame: frame, {"metric": "macro"}, "unknown metric"),
+        (lambda frame: frame, {"priors": {"ant": 1.0}}, "a share of every class"),
+        (lambda frame: frame, {"metric": "expected_cost"}, "needs costs"),
+        (lambda frame: frame.with_columns(rows=pl.lit(0, pl.Int64)), {}, "no rows to compare"),
+        (lambda frame: frame.clear(), {}, "no rows to compare"),
+        (lambda frame: frame.with_columns(scenario=pl.lit("s")), {}, "have scenarios"),
+        (lambda frame: frame.with_columns(model=pl.lit(None, pl.String)), {}, "model"),
+    ],
+)
+def test_what_cannot_be_compared_is_refused(change, options, told):
+    with pytest.raises(nf.NciFramesError, match=told):
+        _ = nf.compare_classes(change(counts(units=False)), **options).answer
