@@ -43,7 +43,11 @@ def _need_kind(ctx: click.Context, *, classes: bool) -> None:
     "--segments", "-s", multiple=True, help="Column whose values are reported separately; may be repeated."
 )
 @options_of(SegmentOptions)
-@click.option("--classes", is_flag=True, help="The log has decisions among more than two classes.")
+@click.option(
+    "--classes",
+    is_flag=True,
+    help="The log has decisions among more than two classes; --scores are then CLASS=COLUMN.",
+)
 @options_of(ClassOptions)
 @out_option("nci-report", "Folder for the report, tables and charts; created if missing.")
 @verbose_option

@@ -50,8 +50,7 @@ class ClassOptions:
         Setting(
             Kind("mix or file", _priors, {}),
             "With --classes, the mix: observed, uniform, shares such as cat=0.1,dog=0.9, or a CSV or Parquet "
-            "file with the columns class, prior and perhaps scenario, whose first one is asked for.  "
-            "[default: observed]",
+            "file with the columns class, prior and perhaps scenario, whose first one is asked for.",
         ),
     ] = "observed"
     class_cost: Annotated[

@@ -55,7 +55,7 @@ _COLUMNS: dict[str, dict[str, Any]] = {
         "metavar": "[MODEL=]COLUMN",
         "callback": _score_columns,
         "help": "Score column of one model, for logs with a column per model; may be repeated. "
-        "Without MODEL= the model has the name of its column. With --classes, CLASS=COLUMN.",
+        "Without MODEL= the model has the name of its column.",
     },
     "decision": {
         "multiple": True,
