@@ -6,17 +6,15 @@ from typing import NamedTuple
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
 from nci_frames.base.errors import ParameterError
-from nci_frames.base.typing import Floats
+from nci_frames.base.typing import Flags, Floats, Rows
 from nci_frames.evaluation.arrays.histograms import Histogram
 from nci_frames.evaluation.arrays.roc_steps import Curves
 from nci_frames.evaluation.metrics import Kind, Metric, curve_asked
 from nci_frames.evaluation.metrics.registry import all_metrics
 from nci_frames.evaluation.support.rule import SupportRule
 
-Rows = NDArray[np.int64]
 #: The value of each group, and its certified lower and upper bound.
 Areas = tuple[Floats, Floats, Floats]
 #: Prevalences: each a number, or that of each group.
@@ -69,9 +67,9 @@ class Area(Metric):
     band_if_unsure: bool = False
     #: Takes value, standard deviation, independent positives and negatives, and the level; returns bounds
     #: that percentiles are extended to, and where.
-    score_bounds: (
-        Callable[[Floats, Floats, Floats, Floats, float], tuple[Floats, Floats, NDArray[np.bool_]]] | None
-    ) = None
+    score_bounds: Callable[[Floats, Floats, Floats, Floats, float], tuple[Floats, Floats, Flags]] | None = (
+        None
+    )
 
 
 def area_of(asked: str | pl.Expr, done: str) -> Area | None:

@@ -10,9 +10,8 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
-from nci_frames.base.typing import Floats
+from nci_frames.base.typing import Floats, Rows
 from nci_frames.evaluation.areas.area import CELLS_IN_CACHE, LACKS, Area, Areas, Etas, Logs, enclosed
 from nci_frames.evaluation.arrays.roc_steps import Curves
 from nci_frames.evaluation.support.rule import PR_SUPPORT
@@ -38,7 +37,7 @@ class Steps:
     true1: Floats
     false0: Floats
     false1: Floats
-    origin: NDArray[np.int64]  # the steps that begin where nothing is predicted positive
+    origin: Rows  # the steps that begin where nothing is predicted positive
 
 
 def _average_precision(steps: Steps) -> Areas:

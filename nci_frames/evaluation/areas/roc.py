@@ -4,10 +4,9 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
-from numpy.typing import NDArray
 
 from nci_frames.base.normal import normal_quantile
-from nci_frames.base.typing import Floats
+from nci_frames.base.typing import Flags, Floats
 from nci_frames.evaluation.areas.area import LACKS, Area, Areas, Logs, enclosed
 from nci_frames.evaluation.arrays.roc_steps import Curves
 from nci_frames.evaluation.metrics import Metric
@@ -38,9 +37,7 @@ def _areas_of_logs(logs: Logs, _: Sequence[float]) -> Floats:
     return np.asarray(areas)[:, np.newaxis]
 
 
-def _newcombe(
-    value: Floats, std: Floats, m: Floats, n: Floats, level: float
-) -> tuple[Floats, Floats, NDArray[np.bool_]]:
+def _newcombe(value: Floats, std: Floats, m: Floats, n: Floats, level: float) -> tuple[Floats, Floats, Flags]:
     """Return the "score" interval of auc_interval, and where it is known."""
     with np.errstate(invalid="ignore", divide="ignore"):
         spread = np.fmax(1.0, std**2 / newcombe_variance(value, m, n))

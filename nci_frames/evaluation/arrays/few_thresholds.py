@@ -4,13 +4,10 @@ from collections.abc import Mapping
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
 from nci_frames.counts.resolution import in_precision_of, one_score
 from nci_frames.schemas import COUNTS
 from nci_frames.schemas.runs import in_runs
-
-Rows = NDArray[np.int64]
 
 _CELLS = ("tp", "fp", "fn", "tn")
 

@@ -5,15 +5,12 @@ from dataclasses import dataclass
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
 from nci_frames.base.errors import ParameterError
-from nci_frames.base.typing import Floats
+from nci_frames.base.typing import Floats, Rows
 from nci_frames.counts.resolution import in_precision_of, runs_with_every_score
 from nci_frames.schemas import COUNTS, RATES, collect
 from nci_frames.schemas.runs import in_runs
-
-Rows = NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +56,7 @@ class Histogram:
         positives, negatives = self.sizes
         return positives / (positives + negatives) if positives + negatives else float("nan")
 
-    def reached(self, thresholds: Sequence[float] | Floats) -> NDArray[np.int64]:
+    def reached(self, thresholds: Sequence[float] | Floats) -> Rows:
         """Return, for each threshold asked for, how many bins are positive decisions at it.
 
         Raises
@@ -77,7 +74,7 @@ class Histogram:
         lower = np.searchsorted(self.thresholds[::-1], at, side="left")
         return np.asarray(len(self.thresholds) - lower)
 
-    def places_in(self, pooled: "Histogram") -> NDArray[np.int64]:
+    def places_in(self, pooled: "Histogram") -> Rows:
         """Return the bin of *pooled*, which has all thresholds of this one, that each bin belongs to."""
         if len(self.thresholds) == len(pooled.thresholds):
             return np.arange(len(self.thresholds) + 1)

@@ -9,7 +9,7 @@ import polars as pl
 import polars.selectors as cs
 from numpy.typing import NDArray
 
-from nci_frames.base.typing import Floats
+from nci_frames.base.typing import Flags, Floats, Rows
 from nci_frames.counts.resolution import no_score_below, one_score
 from nci_frames.schemas.runs import group_starts, is_sorted, runs_together
 
@@ -32,13 +32,13 @@ class Curves:
     """
 
     groups: pl.DataFrame  # model and keys
-    start: NDArray[np.int64]  # first step of each group
-    size: NDArray[np.int64]  # number of steps of each group
+    start: Rows  # first step of each group
+    size: Rows  # number of steps of each group
     tpr0: Floats
     tpr1: Floats
     fpr0: Floats
     fpr1: Floats
-    tied: NDArray[np.bool_]  # of each step: its rows have one score
+    tied: Flags  # of each step: its rows have one score
     positives: Floats  # of each group
     negatives: Floats  # of each group
     #: How many independent positives and negatives know the rates at the end of each step, if counts say so.
@@ -100,7 +100,7 @@ def curve_parts(
         yield partial(_steps, frame[int(mine[0]) : int(last)], mine - mine[0], keys, of_scores=of_scores)
 
 
-def _steps(ascending: pl.DataFrame, first: NDArray[np.int64], keys: list[str], *, of_scores: bool) -> Curves:
+def _steps(ascending: pl.DataFrame, first: Rows, keys: list[str], *, of_scores: bool) -> Curves:
     """Return the curves of groups whose thresholds ascend from each first row on."""
     heads = ascending[first[::-1]].select(keys)
     kept = np.arange(len(ascending))
@@ -131,16 +131,14 @@ def _steps(ascending: pl.DataFrame, first: NDArray[np.int64], keys: list[str], *
     return Curves(heads, start, size, tpr0, tpr, fpr0, fpr, tied, positives, negatives, worth, score)
 
 
-def _worth(ascending: pl.DataFrame, kept: NDArray[np.int64], end: NDArray[np.int64]) -> tuple[Floats, Floats]:
+def _worth(ascending: pl.DataFrame, kept: Rows, end: Rows) -> tuple[Floats, Floats]:
     """Return what the rows are worth at each step; at the last of a group as much as before it."""
     known = ascending.select(_WORTH).fill_null(0.0)[kept[::-1]]
     positives, negatives = (np.insert(rows, end, rows[end - 1]) for rows in known.to_numpy().T)
     return positives, negatives
 
 
-def _corners(
-    tp: NDArray[np.generic], first: NDArray[np.int64]
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def _corners(tp: NDArray[np.generic], first: Rows) -> tuple[Rows, Rows]:
     """Return the rows at which TP changes or a group ends, and which of them is the first of each group.
 
     A log has few positives, so most of its scores only add a false positive.

@@ -7,10 +7,9 @@ from dataclasses import dataclass
 from typing import Self
 
 import numpy as np
-from numpy.typing import NDArray
 
 from nci_frames.base.errors import ParameterError
-from nci_frames.base.typing import Floats
+from nci_frames.base.typing import Flags, Floats
 from nci_frames.evaluation.arrays.roc_steps import Curves
 
 _HINT = (
@@ -107,7 +106,7 @@ def thresholds_of(curves: Curves) -> tuple[Floats, Floats]:
     return curves.score, high
 
 
-def edges_of(low: Floats, high: Floats, tied: NDArray[np.bool_]) -> tuple[Scores, Scores, Scores]:
+def edges_of(low: Floats, high: Floats, tied: Flags) -> tuple[Scores, Scores, Scores]:
     """Return the least, the middle and the greatest score of bins of scores in [0, 1].
 
     Parameters

@@ -6,9 +6,8 @@ from typing import Any
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
-from nci_frames.base.typing import Floats
+from nci_frames.base.typing import Floats, Rows
 from nci_frames.evaluation.arrays.buckets import BucketCounts, bucket_counts
 from nci_frames.evaluation.arrays.histograms import Histogram
 from nci_frames.schemas.columns import WEIGHT
@@ -66,7 +65,7 @@ class StrataCounts:
         """Merge neighbouring bins without positives, as ``Histogram.condensed`` does."""
         return StrataCounts(self.rows.condensed(), self.weights)
 
-    def strata(self) -> Iterator[tuple[float, NDArray[np.int64], NDArray[np.int64]]]:
+    def strata(self) -> Iterator[tuple[float, Rows, Rows]]:
         """Yield the weight, the positives and the negatives in each bin of each stratum that weighs."""
         for place, weight in enumerate(self.weights.tolist()):
             if weight > 0:

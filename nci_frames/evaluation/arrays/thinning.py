@@ -6,15 +6,13 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from nci_frames.base.typing import Floats
+from nci_frames.base.typing import Flags, Floats, Rows
 
 #: Largest distance of a removed point from the drawn line, in pixels.
 TOLERANCE = 0.5
 
 #: A sawtooth curve gains only one point per pass. After this many passes its lines are halved as well.
 _PATIENCE = 40
-
-_Flags = NDArray[np.bool_]
 
 
 def thin_curves(
@@ -52,9 +50,9 @@ def _pixels(values: pl.Series, size: int) -> Floats:
     return np.asarray((places - low) / (high - low if high > low else 1.0) * size)
 
 
-def _corners(x: Floats, y: Floats, curve: NDArray[np.uint32], tolerance: float) -> _Flags:
+def _corners(x: Floats, y: Floats, curve: NDArray[np.uint32], tolerance: float) -> Flags:
     change = curve[1:] != curve[:-1]
-    kept: _Flags = np.r_[True, change] | np.r_[change, True]
+    kept: Flags = np.r_[True, change] | np.r_[change, True]
     turns = 0
     while True:
         anchors = np.flatnonzero(kept)
@@ -72,7 +70,7 @@ def _corners(x: Floats, y: Floats, curve: NDArray[np.uint32], tolerance: float) 
             kept[(start[split] + end[split]) // 2] = True
 
 
-def _distance(x: Floats, y: Floats, start: NDArray[np.int64], end: NDArray[np.int64]) -> Floats:
+def _distance(x: Floats, y: Floats, start: Rows, end: Rows) -> Floats:
     """Return how far each point is, in each y, from the line segment between two others."""
     dx, dy = x[end] - x[start], y[:, end] - y[:, start]
     length = dx * dx + dy * dy

@@ -10,10 +10,9 @@ import polars as pl
 from nci_frames.base.arguments import Prevalences, beta_values, prevalence_values
 from nci_frames.base.errors import ParameterError
 from nci_frames.base.messages import listed
-from nci_frames.base.typing import Floats
+from nci_frames.base.typing import Floats, Places
 from nci_frames.evaluation.areas.pr import PR_AUC
 from nci_frames.evaluation.areas.roc import ROC_AUC
-from nci_frames.evaluation.crossovers.envelope import Places
 from nci_frames.evaluation.crossovers.linear_areas import is_linear
 from nci_frames.evaluation.metrics import CalledMetric, Metric, called_metric
 from nci_frames.evaluation.metrics.metric import better_sign

@@ -7,7 +7,7 @@ import numpy as np
 import polars as pl
 
 from nci_frames.base.arguments import Prevalences
-from nci_frames.base.typing import Floats
+from nci_frames.base.typing import Floats, Places
 from nci_frames.evaluation.areas.roc import ROC_AUC
 from nci_frames.evaluation.crossovers.contest import (
     Contest,
@@ -19,7 +19,6 @@ from nci_frames.evaluation.crossovers.contest import (
     points_of,
     repeated_keys,
 )
-from nci_frames.evaluation.crossovers.envelope import Places
 from nci_frames.evaluation.crossovers.linear_areas import is_linear, linear_areas
 from nci_frames.evaluation.crossovers.lines import has_lines
 from nci_frames.evaluation.crossovers.meetings import Meetings, curve_meetings, line_meetings, point_meetings

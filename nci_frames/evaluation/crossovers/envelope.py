@@ -3,11 +3,8 @@
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
-from nci_frames.base.typing import Floats
-
-Places = NDArray[np.intp]
+from nci_frames.base.typing import Flags, Floats, Places
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +54,7 @@ class Crossings:
     x: Floats
     first: Places  # line of the first envelope there
     second: Places  # line of the second
-    first_was_lower: NDArray[np.bool_]
+    first_was_lower: Flags
 
 
 def crossings(one: Envelope, other: Envelope, end: float) -> Crossings:

@@ -5,9 +5,9 @@ from typing import Self
 
 import numpy as np
 
-from nci_frames.base.typing import Floats
+from nci_frames.base.typing import Floats, Places
 from nci_frames.evaluation.crossovers.contest import Contest, Points
-from nci_frames.evaluation.crossovers.envelope import Crossings, Envelope, Places, lower_envelope
+from nci_frames.evaluation.crossovers.envelope import Crossings, Envelope, lower_envelope
 
 
 def f_beta_envelope(tpr: Floats, fpr: Floats) -> Envelope:

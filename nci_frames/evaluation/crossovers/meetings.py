@@ -7,9 +7,9 @@ from typing import Self
 
 import numpy as np
 
-from nci_frames.base.typing import Floats
+from nci_frames.base.typing import Floats, Places
 from nci_frames.evaluation.crossovers.contest import Contest, Over, Points
-from nci_frames.evaluation.crossovers.envelope import Places, crossings
+from nci_frames.evaluation.crossovers.envelope import crossings
 from nci_frames.evaluation.crossovers.lines import LineContest
 from nci_frames.evaluation.crossovers.search import axis_value, places_along, roots, sign_changes
 

@@ -8,10 +8,9 @@ import numpy as np
 import polars as pl
 from numpy.polynomial.chebyshev import chebval, chebvander
 
-from nci_frames.base.typing import Floats
+from nci_frames.base.typing import Floats, Places
 from nci_frames.evaluation.areas.areas import areas_of
 from nci_frames.evaluation.areas.pr import PR_AUC
-from nci_frames.evaluation.crossovers.envelope import Places
 from nci_frames.evaluation.crossovers.search import axis_value, places_along
 from nci_frames.schemas import COUNTS
 

@@ -5,9 +5,8 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
-from nci_frames.base.typing import Floats
+from nci_frames.base.typing import Floats, Places
 from nci_frames.evaluation.crossovers.contest import Over
-from nci_frames.evaluation.crossovers.envelope import Places
 
 #: Number of grid points, in logit eta or in log beta.
 _PLACES = 4_001

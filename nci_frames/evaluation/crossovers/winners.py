@@ -7,7 +7,7 @@ import polars as pl
 
 from nci_frames.base.arguments import Prevalences
 from nci_frames.base.errors import ParameterError
-from nci_frames.base.typing import Floats
+from nci_frames.base.typing import Floats, Places
 from nci_frames.evaluation.crossovers.contest import (
     Contest,
     Over,
@@ -17,7 +17,6 @@ from nci_frames.evaluation.crossovers.contest import (
     points_of,
     tied_models,
 )
-from nci_frames.evaluation.crossovers.envelope import Places
 from nci_frames.evaluation.crossovers.lines import LineContest, has_lines
 from nci_frames.evaluation.crossovers.pr_auc_winners import curve_winners
 from nci_frames.evaluation.crossovers.search import axis_value, changes_of_best, places_along

@@ -28,8 +28,8 @@ __all__ = [
 
 
 @metric(
-    formula="eta·TPR + (1-eta)·(1-FPR)",
-    undefined_when="there are no positives, unless eta is 0, or no negatives, unless eta is 1",
+    "eta·TPR + (1-eta)·(1-FPR)",
+    "there are no positives, unless eta is 0, or no negatives, unless eta is 1",
     linear_in_prevalence=True,
     needs_fpr=False,
 )
@@ -64,8 +64,8 @@ def accuracy(*, prevalence: Parameter = None) -> pl.Expr:
 
 
 @metric(
-    formula="eta·(1-TPR) + (1-eta)·FPR",
-    undefined_when="there are no positives, unless eta is 0, or no negatives, unless eta is 1",
+    "eta·(1-TPR) + (1-eta)·FPR",
+    "there are no positives, unless eta is 0, or no negatives, unless eta is 1",
     direction="minimize",
     linear_in_prevalence=True,
 )
@@ -101,9 +101,9 @@ def error_rate(*, prevalence: Parameter = None) -> pl.Expr:
 
 
 @metric(
+    "2·eta·(1-eta)·(TPR-FPR) / (eta·NEGfrac + (1-eta)·POSfrac)",
+    "all rows are of one class and all are predicted to be",
     aliases=("cohen_kappa",),
-    formula="2·eta·(1-eta)·(TPR-FPR) / (eta·NEGfrac + (1-eta)·POSfrac)",
-    undefined_when="all rows are of one class and all are predicted to be",
     lower=-1.0,
 )
 def hss(*, prevalence: Parameter = None) -> pl.Expr:
@@ -147,9 +147,9 @@ def hss(*, prevalence: Parameter = None) -> pl.Expr:
 
 
 @metric(
+    "eta·(1-eta)·(TPR-FPR) / ((1-eta)·POSfrac + eta·(1-TPR))",
+    "no row is positive or predicted positive, or all rows are positive and predicted to be",
     aliases=("gilbert_skill_score",),
-    formula="eta·(1-eta)·(TPR-FPR) / ((1-eta)·POSfrac + eta·(1-TPR))",
-    undefined_when="no row is positive or predicted positive, or all rows are positive and predicted to be",
     lower=-1 / 3,
 )
 def gilbert(*, prevalence: Parameter = None) -> pl.Expr:
@@ -192,9 +192,9 @@ def gilbert(*, prevalence: Parameter = None) -> pl.Expr:
 
 
 @metric(
+    "(TPR-FPR)·√(eta·(1-eta) / (POSfrac·(1-POSfrac)))",
+    "all rows are predicted alike",
     title="MCC",
-    formula="(TPR-FPR)·√(eta·(1-eta) / (POSfrac·(1-POSfrac)))",
-    undefined_when="all rows are predicted alike",
     lower=-1.0,
 )
 def mcc(*, prevalence: Parameter = None) -> pl.Expr:
@@ -232,11 +232,7 @@ def mcc(*, prevalence: Parameter = None) -> pl.Expr:
     return (TPR - FPR) * ratio(eta * (1 - eta), positives_said(eta) * negatives_said(eta)).sqrt()
 
 
-@metric(
-    formula="MCC²",
-    undefined_when="all rows are predicted alike",
-    monotone=False,
-)
+@metric("MCC²", "all rows are predicted alike", monotone=False)
 def doolittle(*, prevalence: Parameter = None) -> pl.Expr:
     """Doolittle's index: the square of the Matthews correlation.
 
@@ -268,9 +264,9 @@ def doolittle(*, prevalence: Parameter = None) -> pl.Expr:
 
 
 @metric(
+    "eta·TPR / (eta + (1-eta)·FPR)",
+    "no row is positive or predicted positive",
     aliases=("csi", "threat_score"),
-    formula="eta·TPR / (eta + (1-eta)·FPR)",
-    undefined_when="no row is positive or predicted positive",
 )
 def jaccard(*, prevalence: Parameter = None) -> pl.Expr:
     """Critical success index: true positives among all rows that are positive or predicted positive.
@@ -303,10 +299,7 @@ def jaccard(*, prevalence: Parameter = None) -> pl.Expr:
     return ratio(eta * TPR, eta + (1 - eta) * FPR)
 
 
-@metric(
-    formula="√(precision·TPR)",
-    undefined_when="no row is predicted positive",
-)
+@metric("√(precision·TPR)", "no row is predicted positive")
 def fowlkes_mallows(*, prevalence: Parameter = None) -> pl.Expr:
     """Geometric mean of precision and recall.
 
@@ -342,11 +335,7 @@ def fowlkes_mallows(*, prevalence: Parameter = None) -> pl.Expr:
     return TPR * ratio(eta, positives_said(eta)).sqrt()
 
 
-@metric(
-    formula="precision + NPV - 1",
-    undefined_when="all rows are predicted alike",
-    lower=-1.0,
-)
+@metric("precision + NPV - 1", "all rows are predicted alike", lower=-1.0)
 def markedness(*, prevalence: Parameter = None) -> pl.Expr:
     """Youden's J with decision and class exchanged: precision + NPV - 1.
 

@@ -8,17 +8,12 @@ from nci_frames.evaluation.metrics.metric import Parameter
 from nci_frames.evaluation.metrics.registry import metric
 from nci_frames.evaluation.metrics.terms import FPR, TPR, eta_of, ratio, share_of
 
-__all__ = [
-    "expected_cost",
-    "net_benefit",
-    "normalised_cost",
-    "relative_cost",
-]
+__all__ = ["expected_cost", "net_benefit", "normalised_cost", "relative_cost"]
 
 
 @metric(
-    formula="eta·(1-TPR)·c_fn + (1-eta)·FPR·c_fp + (eta·TPR + (1-eta)·FPR)·c_alert",
-    undefined_when="there are no positives, unless eta is 0, or no negatives, unless eta is 1",
+    "eta·(1-TPR)·c_fn + (1-eta)·FPR·c_fp + (eta·TPR + (1-eta)·FPR)·c_alert",
+    "there are no positives, unless eta is 0, or no negatives, unless eta is 1",
     direction="minimize",
     upper=float("inf"),
     linear_in_prevalence=True,
@@ -72,8 +67,8 @@ def expected_cost(
 
 
 @metric(
-    formula="expected cost / (eta·c_fn + (1-eta)·c_fp)",
-    undefined_when="no decision can cost anything: eta·c_fn + (1-eta)·c_fp = 0",
+    "expected cost / (eta·c_fn + (1-eta)·c_fp)",
+    "no decision can cost anything: eta·c_fn + (1-eta)·c_fp = 0",
     direction="minimize",
 )
 def normalised_cost(*, c_fp: float = 1, c_fn: float = 1, prevalence: Parameter = None) -> pl.Expr:
@@ -120,12 +115,7 @@ def normalised_cost(*, c_fp: float = 1, c_fn: float = 1, prevalence: Parameter =
     return ratio(expected_cost(c_fp=c_fp, c_fn=c_fn, prevalence=prevalence), eta * c_fn + (1 - eta) * c_fp)
 
 
-@metric(
-    formula="expected cost / min(eta·c_fn, (1-eta)·c_fp)",
-    undefined_when="it is 0/0",
-    direction="minimize",
-    upper=float("inf"),
-)
+@metric("expected cost / min(eta·c_fn, (1-eta)·c_fp)", "it is 0/0", direction="minimize", upper=float("inf"))
 def relative_cost(*, c_fp: float = 1, c_fn: float = 1, prevalence: Parameter = None) -> pl.Expr:
     """Cost as a share of what the better of the two trivial classifiers costs: never and always positive.
 
@@ -169,8 +159,8 @@ def relative_cost(*, c_fp: float = 1, c_fn: float = 1, prevalence: Parameter = N
 
 
 @metric(
-    formula="eta·TPR - (1-eta)·FPR·t/(1-t)",
-    undefined_when="there are no positives, unless eta is 0, or no negatives, unless eta is 1",
+    "eta·TPR - (1-eta)·FPR·t/(1-t)",
+    "there are no positives, unless eta is 0, or no negatives, unless eta is 1",
     lower=float("-inf"),
     linear_in_prevalence=True,
 )

@@ -18,9 +18,9 @@ __all__ = [
 
 
 @metric(
+    "eta·TPR / (eta·TPR + (1-eta)·FPR)",
+    "no row is predicted positive: eta·TPR + (1-eta)·FPR = 0",
     aliases=("ppv", "purity"),
-    formula="eta·TPR / (eta·TPR + (1-eta)·FPR)",
-    undefined_when="no row is predicted positive: eta·TPR + (1-eta)·FPR = 0",
 )
 def precision(*, prevalence: Parameter = None) -> pl.Expr:
     """Positive predictive value: P(y=1 | predicted positive).
@@ -60,11 +60,7 @@ def precision(*, prevalence: Parameter = None) -> pl.Expr:
     return (1 / (1 + (1 - eta) * (FPR / TPR / eta))).fill_nan(None)
 
 
-@metric(
-    formula="(1-eta)·(1-FPR) / ((1-eta)·(1-FPR) + eta·(1-TPR))",
-    undefined_when="no row is predicted negative",
-    needs_fpr=False,
-)
+@metric("(1-eta)·(1-FPR) / ((1-eta)·(1-FPR) + eta·(1-TPR))", "no row is predicted negative", needs_fpr=False)
 def npv(*, prevalence: Parameter = None) -> pl.Expr:
     """Negative predictive value: P(y=0 | predicted negative).
 
@@ -97,9 +93,9 @@ def npv(*, prevalence: Parameter = None) -> pl.Expr:
 
 
 @metric(
+    "(1+beta²)·eta·TPR / (beta²·eta + eta·TPR + (1-eta)·FPR)",
+    "there are no positives and none is predicted; at beta = 0 as precision",
     title="F-beta",
-    formula="(1+beta²)·eta·TPR / (beta²·eta + eta·TPR + (1-eta)·FPR)",
-    undefined_when="there are no positives and none is predicted; at beta = 0 as precision",
 )
 def f_beta(*, beta: Parameter = None, prevalence: Parameter = None) -> pl.Expr:
     """Weighted harmonic mean of precision and recall, recall counting beta times as much.
@@ -148,9 +144,9 @@ def f_beta(*, beta: Parameter = None, prevalence: Parameter = None) -> pl.Expr:
 
 
 @metric(
+    "eta·TPR + (1-eta)·FPR",
+    "there are no positives, unless eta is 0, or no negatives, unless eta is 1",
     aliases=("posfrac",),
-    formula="eta·TPR + (1-eta)·FPR",
-    undefined_when="there are no positives, unless eta is 0, or no negatives, unless eta is 1",
     direction="target",
     linear_in_prevalence=True,
 )
@@ -191,10 +187,7 @@ def pos_fraction(*, prevalence: Parameter = None) -> pl.Expr:
     return positives_said(eta)
 
 
-@metric(
-    formula="precision at a reference prevalence",
-    undefined_when="no row is predicted positive",
-)
+@metric("precision at a reference prevalence", "no row is predicted positive")
 def calibrated_precision(*, reference: float = 0.5) -> pl.Expr:
     """Precision at a reference prevalence, so that logs of different class balance can be compared.
 
@@ -230,8 +223,8 @@ def calibrated_precision(*, reference: float = 0.5) -> pl.Expr:
 
 
 @metric(
-    formula="(precision-eta) / ((1-eta)·precision) = 1 - FPR/TPR",
-    undefined_when="neither class has a predicted positive: TPR = FPR = 0",
+    "(precision-eta) / ((1-eta)·precision) = 1 - FPR/TPR",
+    "neither class has a predicted positive: TPR = FPR = 0",
     scale=1.0,
     lower=float("-inf"),
 )
@@ -264,12 +257,7 @@ def precision_gain() -> pl.Expr:
     return pl.when((TPR > 0) | (FPR > 0)).then(1 - FPR / TPR)
 
 
-@metric(
-    formula="(TPR-eta) / ((1-eta)·TPR)",
-    undefined_when="0/0: TPR and eta are 0, or both are 1",
-    scale=1.0,
-    lower=float("-inf"),
-)
+@metric("(TPR-eta) / ((1-eta)·TPR)", "0/0: TPR and eta are 0, or both are 1", scale=1.0, lower=float("-inf"))
 def recall_gain(*, prevalence: Parameter = None) -> pl.Expr:
     """Recall on a harmonic scale: 0 at TPR = eta, 1 for the best.
 

@@ -21,11 +21,7 @@ __all__ = [
 ]
 
 
-@metric(
-    aliases=("tpr", "sensitivity", "hit_rate"),
-    formula="TPR",
-    undefined_when="there are no positives",
-)
+@metric("TPR", "there are no positives", aliases=("tpr", "sensitivity", "hit_rate"))
 def recall() -> pl.Expr:
     """True-positive rate: P(predicted positive | y=1). It does not depend on the prevalence.
 
@@ -43,11 +39,7 @@ def recall() -> pl.Expr:
     return TPR
 
 
-@metric(
-    aliases=("tnr",),
-    formula="1 - FPR",
-    undefined_when="there are no negatives",
-)
+@metric("1 - FPR", "there are no negatives", aliases=("tnr",))
 def specificity() -> pl.Expr:
     """True-negative rate: P(predicted negative | y=0).
 
@@ -68,12 +60,7 @@ def specificity() -> pl.Expr:
     return 1 - FPR
 
 
-@metric(
-    aliases=("false_alarm_rate",),
-    formula="FPR",
-    undefined_when="there are no negatives",
-    direction="minimize",
-)
+@metric("FPR", "there are no negatives", aliases=("false_alarm_rate",), direction="minimize")
 def fpr() -> pl.Expr:
     """False-positive rate: P(predicted positive | y=0).
 
@@ -94,11 +81,7 @@ def fpr() -> pl.Expr:
     return FPR
 
 
-@metric(
-    formula="1 - TPR",
-    undefined_when="there are no positives",
-    direction="minimize",
-)
+@metric("1 - TPR", "there are no positives", direction="minimize")
 def fnr() -> pl.Expr:
     """False-negative rate: P(predicted negative | y=1).
 
@@ -120,10 +103,10 @@ def fnr() -> pl.Expr:
 
 
 @metric(
+    "TPR - FPR",
+    "there are no positives or no negatives",
     aliases=("tss", "informedness"),
-    formula="TPR - FPR",
     scale=1.0,
-    undefined_when="there are no positives or no negatives",
     lower=-1.0,
 )
 def youden_j() -> pl.Expr:
@@ -150,10 +133,7 @@ def youden_j() -> pl.Expr:
     return TPR - FPR
 
 
-@metric(
-    formula="(TPR + 1 - FPR) / 2",
-    undefined_when="there are no positives or no negatives",
-)
+@metric("(TPR + 1 - FPR) / 2", "there are no positives or no negatives")
 def balanced_accuracy() -> pl.Expr:
     """Mean of recall and specificity: the accuracy at prevalence 1/2.
 
@@ -174,10 +154,7 @@ def balanced_accuracy() -> pl.Expr:
     return (TPR + (1 - FPR)) / 2
 
 
-@metric(
-    formula="√(TPR·(1-FPR))",
-    undefined_when="there are no positives or no negatives",
-)
+@metric("√(TPR·(1-FPR))", "there are no positives or no negatives")
 def g_mean() -> pl.Expr:
     """Geometric mean of recall and specificity.
 
@@ -199,9 +176,9 @@ def g_mean() -> pl.Expr:
 
 
 @metric(
+    "(1 + alpha·(TPR - (1-FPR)))·TPR·(1-FPR)",
+    "there are no positives or no negatives",
     aliases=("iba",),
-    formula="(1 + alpha·(TPR - (1-FPR)))·TPR·(1-FPR)",
-    undefined_when="there are no positives or no negatives",
     monotone=False,
 )
 def index_of_balanced_accuracy(*, alpha: float = 0.1) -> pl.Expr:
@@ -240,11 +217,7 @@ def index_of_balanced_accuracy(*, alpha: float = 0.1) -> pl.Expr:
     return (1 + alpha * (TPR - (1 - FPR))) * TPR * (1 - FPR)
 
 
-@metric(
-    formula="TPR / FPR",
-    undefined_when="TPR and FPR are 0",
-    upper=float("inf"),
-)
+@metric("TPR / FPR", "TPR and FPR are 0", upper=float("inf"))
 def lr_plus() -> pl.Expr:
     """Positive likelihood ratio: by which factor a positive decision multiplies the odds of y=1.
 
@@ -265,12 +238,7 @@ def lr_plus() -> pl.Expr:
     return pl.when((TPR > 0) | (FPR > 0)).then(TPR / FPR)
 
 
-@metric(
-    formula="(1-TPR) / (1-FPR)",
-    undefined_when="TPR and FPR are 1",
-    direction="minimize",
-    upper=float("inf"),
-)
+@metric("(1-TPR) / (1-FPR)", "TPR and FPR are 1", direction="minimize", upper=float("inf"))
 def lr_minus() -> pl.Expr:
     """Negative likelihood ratio: by which factor a negative decision multiplies the odds of y=1.
 
@@ -291,11 +259,7 @@ def lr_minus() -> pl.Expr:
     return pl.when((TPR < 1) | (FPR < 1)).then((1 - TPR) / (1 - FPR))
 
 
-@metric(
-    formula="TPR·(1-FPR) / (FPR·(1-TPR))",
-    undefined_when="it is 0/0",
-    upper=float("inf"),
-)
+@metric("TPR·(1-FPR) / (FPR·(1-TPR))", "it is 0/0", upper=float("inf"))
 def diagnostic_odds_ratio() -> pl.Expr:
     """Ratio of the two likelihood ratios.
 

@@ -58,9 +58,9 @@ def add(new: Metric) -> None:
 
 
 def metric(
-    *,
     formula: str,
     undefined_when: str,
+    *,
     aliases: tuple[str, ...] = (),
     direction: Direction = "maximize",
     lower: float = 0.0,

@@ -1,9 +1,8 @@
 """Which values of a metric are equal but for rounding."""
 
 import numpy as np
-from numpy.typing import NDArray
 
-from nci_frames.base.typing import Floats
+from nci_frames.base.typing import Floats, Places
 from nci_frames.evaluation.metrics.metric import Metric
 
 _EPSILON = float(np.finfo(np.float64).eps)
@@ -21,7 +20,7 @@ def rounding(metric: Metric, values: Floats) -> Floats:
     return np.asarray(_RELATIVE[metric.kind] * size)
 
 
-def tie_leaders(values: Floats, moved: Floats, starts: NDArray[np.intp]) -> NDArray[np.intp]:
+def tie_leaders(values: Floats, moved: Floats, starts: Places) -> Places:
     """Return, for each value, the place of the value that leads its tie: the largest one.
 
     A value ties with a leader if it is less by no more than rounding may have moved the leader; the first

@@ -8,9 +8,8 @@ import polars as pl
 
 from nci_frames.base.arguments import check_level
 from nci_frames.base.errors import ParameterError
-from nci_frames.base.typing import Floats
+from nci_frames.base.typing import Floats, Places
 from nci_frames.evaluation.crossovers.contest import Contest, Points
-from nci_frames.evaluation.crossovers.envelope import Places
 from nci_frames.evaluation.crossovers.winners import best_rows
 from nci_frames.evaluation.metrics.rounding import tie_leaders
 from nci_frames.evaluation.prevalence.distributions import PrevalenceDistribution

@@ -8,13 +8,11 @@ from typing import NamedTuple, Self
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
 from nci_frames.base.errors import SchemaError
-from nci_frames.base.typing import Floats
+from nci_frames.base.typing import Flags, Floats, Rows
 from nci_frames.schemas.runs import in_runs
 
-Rows = NDArray[np.int64]
 #: Of positives, negatives and traffic.
 Triple = tuple[Rows, Rows, Rows]
 
@@ -62,7 +60,7 @@ class Mixtures:
         return cls(*padded)
 
     @cached_property
-    def used(self) -> NDArray[np.bool_]:
+    def used(self) -> Flags:
         """Which bins a group has."""
         return (self.positives + self.negatives + self.traffic) > 0
 

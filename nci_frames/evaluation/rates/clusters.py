@@ -5,15 +5,12 @@ from typing import Any
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
 from nci_frames.base.normal import normal_quantile
-from nci_frames.base.typing import Floats
+from nci_frames.base.typing import Floats, Rows
 from nci_frames.evaluation.arrays.buckets import BucketCounts, bucket_counts, even_buckets
 from nci_frames.evaluation.rates.intervals import wilson_bounds
 from nci_frames.schemas import COUNTS
-
-Rows = NDArray[np.int64]
 
 _EFFECTIVE = ("__positives", "__negatives")
 _WORTH = ("positives_worth", "negatives_worth")

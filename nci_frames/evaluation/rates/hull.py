@@ -2,9 +2,8 @@
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
-from nci_frames.base.typing import Floats
+from nci_frames.base.typing import Floats, Rows
 from nci_frames.counts.resolution import one_score, without_claims
 from nci_frames.schemas import RATES, collect
 from nci_frames.schemas.checked import checked
@@ -14,8 +13,6 @@ from nci_frames.schemas.runs import group_starts
 _MANY = 1 << 16
 #: Of a difference of rates, which are rounded quotients.
 _ROUNDING = 2 * np.finfo(np.float64).eps
-
-Places = NDArray[np.int64]
 
 
 @checked
@@ -81,7 +78,7 @@ def roc_convex_hull(rates: pl.DataFrame | pl.LazyFrame, /, *, over: str | None =
     return RATES.finish(without_claims(on_hull))
 
 
-def upper_hull(of: Places, fpr: Floats, tpr: Floats) -> Places:
+def upper_hull(of: Rows, fpr: Floats, tpr: Floats) -> Rows:
     """Return the places of the points that are corners of the convex hull of their group.
 
     Parameters

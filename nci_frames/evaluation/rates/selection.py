@@ -4,15 +4,12 @@ from dataclasses import dataclass
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
-from nci_frames.base.typing import Floats
+from nci_frames.base.typing import Flags, Floats, Rows
 from nci_frames.counts.resolution import in_precision_of, runs_with_every_score
 from nci_frames.evaluation.rates.criteria import Wish
 from nci_frames.schemas import RATES
 from nci_frames.schemas.runs import group_starts, is_sorted
-
-Places = NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,8 +18,8 @@ class Runs:
 
     frame: pl.DataFrame
     keys: list[str]
-    start: Places  # first row of each group
-    size: Places
+    start: Rows  # first row of each group
+    size: Rows
     #: The threshold that is asked for of each group, if one is; and the same in the precision of its scores.
     asked: Floats | None = None
     at: Floats | None = None
@@ -63,21 +60,21 @@ class Runs:
         found: Floats = self.frame.lazy().with_columns(**axes).select(value).collect()["value"].to_numpy()
         return found
 
-    def last(self, holds: NDArray[np.bool_]) -> Places:
+    def last(self, holds: Flags) -> Rows:
         """Return the last row of each group that meets a condition; -1 if there is none."""
         return self._one_each(np.flatnonzero(holds))
 
-    def first(self, holds: NDArray[np.bool_]) -> Places:
+    def first(self, holds: Flags) -> Rows:
         """Return the first row of each group that meets a condition; -1 if there is none."""
         return self._one_each(np.flatnonzero(holds)[::-1])
 
-    def _one_each(self, rows: Places) -> Places:
+    def _one_each(self, rows: Rows) -> Rows:
         found = np.full(len(self.start), -1)
         # If a group has several such rows, the one written last stays.
         found[np.searchsorted(self.start, rows, side="right") - 1] = rows
         return found
 
-    def laid_out(self, rows: Places, reason: str | pl.Series) -> pl.DataFrame:
+    def laid_out(self, rows: Rows, reason: str | pl.Series) -> pl.DataFrame:
         """Return the given row of each group, or nulls and a reason if it is -1."""
         found = pl.Series(rows >= 0)
         lacking = [c for c in self.frame.columns if c not in (*self.keys, "__exact")]
@@ -162,7 +159,7 @@ def interpolated_points(runs: Runs, wish: Wish, eta: pl.Expr | None) -> pl.DataF
     return found.with_columns(nothing).with_columns(**rates)
 
 
-def _near(rates: pl.DataFrame, start: Places, at: Floats) -> tuple[pl.DataFrame, Places]:
+def _near(rates: pl.DataFrame, start: Rows, at: Floats) -> tuple[pl.DataFrame, Rows]:
     """Return the first row of each group, and the one with the lowest threshold from that of *at* on."""
     of_each = np.repeat(at, np.diff(start, append=len(rates)))
     reaching = np.append(np.flatnonzero(rates["threshold"].to_numpy() >= of_each), len(rates))

@@ -16,9 +16,8 @@ all negatives, m is their number: no row of the class can weigh more.
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
-from nci_frames.base.typing import Floats
+from nci_frames.base.typing import Flags, Floats, Rows
 from nci_frames.counts.strata import Strata, Wide, has_strata
 from nci_frames.evaluation.rates.quotients import rates_of
 from nci_frames.schemas import COUNTS, collect
@@ -137,7 +136,7 @@ def _effective(strata: Strata, of_class: int) -> Floats:
     )
 
 
-def _saved(strata: Strata, hits: Wide, rows: NDArray[np.int64], rate: Wide) -> Wide:
+def _saved(strata: Strata, hits: Wide, rows: Rows, rate: Wide) -> Wide:
     """Return the part of the variance that a fixed number of rows in each stratum saves."""
     drawn = strata.rows[0] + strata.rows[1]
     per_row = np.where(drawn >= FEW_ROWS, strata.weight.astype(np.longdouble) ** 2 / np.maximum(drawn, 1), 0)
@@ -148,7 +147,7 @@ def _saved(strata: Strata, hits: Wide, rows: NDArray[np.int64], rate: Wide) -> W
     )
 
 
-def _same_within_classes(strata: Strata) -> NDArray[np.bool_]:
+def _same_within_classes(strata: Strata) -> Flags:
     """Return for each group whether all positives weigh the same, and all negatives."""
     same = np.ones(len(strata.begins), np.bool_)
     for rows in strata.rows:
@@ -187,15 +186,13 @@ def _heaviest(strata: Strata, *, hit: bool) -> Floats:
     return found
 
 
-def _highest(threshold: Floats, reached: NDArray[np.int64]) -> float:
+def _highest(threshold: Floats, reached: Rows) -> float:
     """Return the highest threshold that a score reaches; minus infinity where none reaches any."""
     some = int(np.count_nonzero(reached > 0))
     return float(threshold[some - 1]) if some else -np.inf
 
 
-def _reaching(
-    at: Floats, weight: Floats, low: Floats, high: Floats, drawn: NDArray[np.int64], *, hit: bool
-) -> Floats:
+def _reaching(at: Floats, weight: Floats, low: Floats, high: Floats, drawn: Rows, *, hit: bool) -> Floats:
     """Return the heaviest weight of which a row may lie above each threshold, or below it.
 
     The scores of each stratum lie from *low* to *high*.

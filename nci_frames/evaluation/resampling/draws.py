@@ -5,11 +5,8 @@ from collections.abc import Mapping
 from functools import lru_cache
 
 import numpy as np
-from numpy.typing import NDArray
 
-from nci_frames.base.typing import Floats
-
-Rows = NDArray[np.int64]
+from nci_frames.base.typing import Floats, Rows
 
 #: Larger tables of draws would keep too much memory.
 _MOST_KEPT = 1 << 20

@@ -3,12 +3,9 @@
 from collections.abc import Iterator
 
 import numpy as np
-from numpy.typing import NDArray
 
-from nci_frames.base.typing import Floats
+from nci_frames.base.typing import Floats, Rows
 from nci_frames.evaluation.arrays.histograms import Histogram
-
-Rows = NDArray[np.int64]
 
 #: Jeffreys' prior of a rate: half a row on either side of the threshold.
 _PRIOR = 0.5

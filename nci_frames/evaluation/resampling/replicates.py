@@ -12,11 +12,10 @@ from typing import Literal, cast
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
 from nci_frames.base.arguments import Prevalences, beta_values
 from nci_frames.base.errors import ParameterError
-from nci_frames.base.typing import Floats
+from nci_frames.base.typing import Floats, Rows
 from nci_frames.evaluation.areas.area import Area, Logs, area_of
 from nci_frames.evaluation.arrays.histograms import Histogram
 from nci_frames.evaluation.field.prevalences import Field, field_of, is_field, numbers_of, own_prevalence
@@ -29,7 +28,6 @@ from nci_frames.evaluation.resampling.resampling import Resampling
 from nci_frames.evaluation.resampling.samplers import Sampler, samplers_of
 from nci_frames.evaluation.resampling.within_budget import WithinBudget, near_budget
 
-Rows = NDArray[np.int64]
 Metrics = str | pl.Expr | Sequence[str | pl.Expr]
 
 

@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
 from nci_frames.base.errors import ParameterError
+from nci_frames.base.typing import Rows
 from nci_frames.counts.strata import has_strata
 from nci_frames.evaluation.arrays.buckets import BucketCounts, bucket_counts
 from nci_frames.evaluation.arrays.histograms import Histogram, each_histogram
@@ -21,8 +21,6 @@ from nci_frames.evaluation.resampling.draws import (
 )
 from nci_frames.evaluation.resampling.resampling import Resampling
 from nci_frames.schemas.frame import no_strata
-
-Rows = NDArray[np.int64]
 
 _CELLS_AT_A_TIME = 1 << 21
 

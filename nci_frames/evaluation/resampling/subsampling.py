@@ -2,17 +2,15 @@
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
 from nci_frames.base.arguments import check_repeats, check_seed
 from nci_frames.base.errors import ParameterError
 from nci_frames.base.messages import quantity
+from nci_frames.base.typing import Rows
 from nci_frames.evaluation.arrays.histograms import Histogram, each_histogram, whole_counts
 from nci_frames.evaluation.resampling.draws import draw_without_replacement, stream
 from nci_frames.schemas import COUNTS, SUBSAMPLES
 from nci_frames.schemas.checked import checked
-
-Rows = NDArray[np.int64]
 
 _SPREAD = ("mean", "min", "q25", "q75", "max")
 

@@ -4,7 +4,6 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
 from nci_frames.base.typing import Floats
 from nci_frames.evaluation.arrays.histograms import Histogram
@@ -35,7 +34,7 @@ def near_budget(histogram: Histogram, share: float, etas: list[float]) -> list[f
 class WithinBudget:
     """A metric of a group, at the lowest threshold that keeps a share of positive decisions."""
 
-    reached: NDArray[np.int64]
+    reached: Rows
     share: float
     etas: list[float]
     beta: float

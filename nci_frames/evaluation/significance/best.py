@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from nci_frames.base.arguments import Prevalences, beta_values
 from nci_frames.base.errors import ParameterError
-from nci_frames.base.typing import Floats
+from nci_frames.base.typing import Flags, Floats
 from nci_frames.evaluation.arrays.histograms import whole_counts
 from nci_frames.evaluation.metrics import Metric, asked_metric
 from nci_frames.evaluation.metrics.metric import better_sign
@@ -26,8 +26,6 @@ from nci_frames.evaluation.significance.best_sets import (
 )
 from nci_frames.schemas import BEST_COMPARISONS
 from nci_frames.schemas.checked import checked
-
-Flags = NDArray[np.bool_]
 
 _UNDEFINED = "the metric is undefined"
 _INFINITE = "the metric is infinite"

@@ -4,12 +4,8 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 
-from nci_frames.base.typing import Floats
-
-Flags = NDArray[np.bool_]
-Models = NDArray[np.intp]
+from nci_frames.base.typing import Flags, Floats, Places, Rows
 
 #: A difference whose standard error is not at least this many times what one row moves rests on too few rows.
 _ROWS = 2.0
@@ -111,7 +107,7 @@ class Contenders:
             width = np.asarray(wider * self.error)
         return np.where(self.error > 0, width, 0.0)
 
-    def leads_drawn(self, one: int, others: Models) -> Floats:
+    def leads_drawn(self, one: int, others: Places) -> Floats:
         """Return the leads of one model in resampled logs if all were equal, of shape (others, logs)."""
         error = self.error[one, others][:, None]
         apart = self.deviation[one] - self.deviation[others]
@@ -185,7 +181,7 @@ def limit_of_one(case: Contenders, one: int, level: float) -> float:
     return float(np.quantile(drawn, level))
 
 
-def ranked_groups(case: Contenders, first: Flags, limit: float) -> NDArray[np.int64]:
+def ranked_groups(case: Contenders, first: Flags, limit: float) -> Rows:
     """Return the group of each model: 1 for those of *first*, then by the best that is left.
 
     A later group holds the models that are not behind its best by more than *limit* standard errors.

@@ -5,10 +5,9 @@ from dataclasses import dataclass
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
 from nci_frames.base.arguments import Prevalences, beta_values, prevalence_values
-from nci_frames.base.typing import Floats
+from nci_frames.base.typing import Floats, Places, Rows
 from nci_frames.evaluation.arrays.histograms import Histogram, whole_counts
 from nci_frames.evaluation.crossovers.lines import f_beta_envelope
 from nci_frames.evaluation.metrics import CalledMetric, called_metric
@@ -19,9 +18,6 @@ from nci_frames.evaluation.resampling.resampling import Resampling
 from nci_frames.evaluation.resampling.samplers import Sampler, samplers_of
 from nci_frames.schemas import CROSS_FITS
 from nci_frames.schemas.checked import checked
-
-Rows = NDArray[np.int64]
-Places = NDArray[np.intp]
 
 _TOO_FEW = "a class has fewer than two rows"
 _UNDEFINED = "undefined in every half"

@@ -5,11 +5,10 @@ from dataclasses import dataclass
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
 from nci_frames.base.arguments import Prevalences, prevalence_values
 from nci_frames.base.errors import ParameterError
-from nci_frames.base.typing import Floats
+from nci_frames.base.typing import Flags, Floats, Rows
 from nci_frames.counts.pooling import add_cells
 from nci_frames.evaluation.metrics import CalledMetric
 from nci_frames.evaluation.projection.projection import project_rates
@@ -18,7 +17,6 @@ from nci_frames.evaluation.resampling.draws import draw_with_replacement, stream
 from nci_frames.schemas import RATES, collect
 
 Metrics = str | pl.Expr | Sequence[str | pl.Expr]
-Flags = NDArray[np.bool_]
 
 #: Differences are computed from doubles: so much of the values is rounding.
 _ROUNDING = 1e-12
@@ -127,7 +125,7 @@ def _project(
     return projected.with_columns(prevalence=pl.when(pl.col("metric").is_in(fixed)).then("prevalence"))
 
 
-def moments(values: Floats) -> tuple[NDArray[np.int64], Floats, Floats]:
+def moments(values: Floats) -> tuple[Rows, Floats, Floats]:
     """Return how many values along the last axis are defined, their mean and their squared deviations."""
     defined = ~np.isnan(values)
     n = defined.sum(axis=2)

@@ -6,18 +6,14 @@ from typing import Any, Literal
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
-from nci_frames.base.typing import Floats
+from nci_frames.base.typing import Flags, Floats, Rows
 from nci_frames.evaluation.arrays.buckets import BucketCounts, even_buckets
 from nci_frames.evaluation.arrays.histograms import Histogram, each_histogram
 from nci_frames.evaluation.rates.clusters import jackknife_weights
 from nci_frames.evaluation.significance.corrections import benjamini_hochberg
 from nci_frames.evaluation.significance.quadratic import exceedances
 from nci_frames.evaluation.significance.shift import LEAST_ROWS, joined_cells
-
-Flags = NDArray[np.bool_]
-Rows = NDArray[np.int64]
 
 #: The rest is found in so many rounds at most, of each kind.
 _ROUNDS = 50

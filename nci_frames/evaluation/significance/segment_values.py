@@ -5,11 +5,10 @@ from typing import Self
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
 from nci_frames.base.arguments import beta_value
 from nci_frames.base.normal import normal_quantile
-from nci_frames.base.typing import Floats
+from nci_frames.base.typing import Flags, Floats
 from nci_frames.evaluation.arrays.few_thresholds import at_thresholds
 from nci_frames.evaluation.metrics.metric import CalledMetric
 from nci_frames.evaluation.rates.clusters import FEW_HITS, jackknife_weights, known_share
@@ -76,7 +75,7 @@ class SegmentWorth:
             return np.ones((3, self.of_class.shape[1]))
         return _effects(self.cells, self.of_class, level)
 
-    def effects_of_rest(self, ordinary: NDArray[np.bool_], level: float) -> Floats:
+    def effects_of_rest(self, ordinary: Flags, level: float) -> Floats:
         """Return those in the rest of each segment: the other ordinary segments together."""
         if self.cells is None:
             return np.ones((3, self.of_class.shape[1]))
@@ -86,7 +85,7 @@ class SegmentWorth:
         return _effects(_rest(self.cells, ordinary), of_class, level)
 
 
-def _rest(of_segments: Floats, ordinary: NDArray[np.bool_]) -> Floats:
+def _rest(of_segments: Floats, ordinary: Flags) -> Floats:
     """Return the sums over the other ordinary segments; segments are the second axis."""
     mine = ordinary.reshape(-1, *[1] * (of_segments.ndim - 2))
     together = of_segments[:, ordinary].sum(axis=1, keepdims=True)
@@ -129,7 +128,7 @@ def _values_of(called: CalledMetric, beta: float) -> Function:
 
 def compared_values(
     point: pl.DataFrame,
-    ordinary: NDArray[np.bool_],
+    ordinary: Flags,
     worth: SegmentWorth,
     called: CalledMetric,
     *,

@@ -8,11 +8,10 @@ from collections.abc import Callable
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
 from nci_frames.base.arguments import check_level
 from nci_frames.base.errors import ParameterError
-from nci_frames.base.typing import Floats
+from nci_frames.base.typing import Floats, Rows
 from nci_frames.counts.pooling import pooled_counts
 from nci_frames.evaluation.arrays.buckets import BucketCounts, bucket_counts
 from nci_frames.evaluation.arrays.histograms import Histogram, each_histogram, histograms, whole_counts
@@ -20,8 +19,6 @@ from nci_frames.evaluation.significance.corrections import holm
 from nci_frames.evaluation.significance.quadratic import exceedance
 from nci_frames.schemas import COUNTS, SHIFTS, key_text
 from nci_frames.schemas.checked import checked
-
-Rows = NDArray[np.int64]
 
 #: Of a class in a segment that is compared.
 LEAST_ROWS = 10

@@ -12,9 +12,8 @@ from typing import Literal
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
-from nci_frames.base.typing import Floats
+from nci_frames.base.typing import Floats, Rows
 from nci_frames.evaluation.arrays.roc_steps import Curves
 from nci_frames.evaluation.support.reasons import number_of
 
@@ -142,5 +141,5 @@ def _independent(curves: Curves, worth: tuple[Floats, Floats] | None) -> tuple[F
     )
 
 
-def _reduced(by: np.ufunc, steps: Floats, start: NDArray[np.int64]) -> Floats:
+def _reduced(by: np.ufunc, steps: Floats, start: Rows) -> Floats:
     return np.asarray(by.reduceat(steps, start)) if len(start) else np.empty(0)
