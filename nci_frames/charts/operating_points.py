@@ -221,7 +221,7 @@ def chart_pos_fraction(
     purity = frame.filter(metric="precision")
     if len(purity):
         place = ["model", "threshold", "prevalence"]
-        rows = rows.join(purity.select(*place, precision="value"), on=place, how="left", nulls_equal=True)
+        rows = schemas.beside(rows, purity.select(*place, precision="value"), place)
         numbers["precision"] = titles["precision"]
     curve = ["model", "prevalence"]
     every = rows.filter(pl.col("pos_fraction") > 0 if log_x else pl.lit(True)).sort(

@@ -21,6 +21,7 @@ from nci_frames.questions.log_counts import LogCounts
 from nci_frames.questions.own_thresholds import OwnPoints, averaged, best_values
 from nci_frames.questions.places import crossed
 from nci_frames.questions.question import Question
+from nci_frames.schemas import beside
 
 _AT = ["model", "prevalence"]
 _RATES = ("model", "prevalence", "threshold")
@@ -89,7 +90,7 @@ class Asked:
         told = self._distinguishable(prevalence) if tested else None
         if told is None:
             told = ranked.select(*_AT, distinguishable=pl.lit(None, pl.Boolean)).clear()
-        ranked = ranked.join(told, on=_AT, how="left", nulls_equal=True)
+        ranked = beside(ranked, told, _AT)
         # The best cannot be told from itself.
         differs = pl.when(pl.col("rank") == 1).then(statement=False).otherwise("distinguishable")
         columns = _COLUMNS if self.question.alerts is None else (*_COLUMNS[:-2], *_BUDGET, *_COLUMNS[-2:])
@@ -140,10 +141,10 @@ class Asked:
         besides = points.select(*_AT, recall="tpr", precision=precision(), pos_fraction=pos_fraction())
         if self.question.alerts is not None:
             why = points.select(*_AT, __unattained="reason")
-            table = table.join(why, on=_AT, how="left", nulls_equal=True)
+            table = beside(table, why, _AT)
             table = table.with_columns(reason=pl.coalesce("__unattained", "reason")).drop("__unattained")
             besides = besides.join(self._budget(points), on=_AT, nulls_equal=True)
-        return table.join(besides, on=_AT, how="left", nulls_equal=True)
+        return beside(table, besides, _AT)
 
     def _budget(self, points: pl.DataFrame) -> pl.DataFrame:
         """Return how many alerts there may be in the field, as shares of all rows.
@@ -176,7 +177,7 @@ class Asked:
         known = pl.col("lower").is_not_null() & value.is_not_null()
         # The bounds are those of the threshold of the log, widened to hold the value on other rows.
         return (
-            table.join(judged, on=_AT, how="left", nulls_equal=True)
+            beside(table, judged, _AT)
             .with_columns(
                 value=value,
                 lower=pl.when(known).then(pl.min_horizontal("lower", value)),
@@ -191,7 +192,7 @@ class Asked:
         bounds = self.log.bounded(own.sort("model", "threshold"))
         added = [name for name in bounds.columns if name not in points.columns]
         on = ["model", "threshold"]
-        return points.join(bounds.select(*on, *added), on=on, how="left", nulls_equal=True)
+        return beside(points, bounds.select(*on, *added), on)
 
     def _kept_at(
         self, name: str, prevalence: Sequence[float], make: Callable[[list[float]], pl.DataFrame]
@@ -232,7 +233,7 @@ class Asked:
                 pl.when(pl.col(side).null_count() == 0).then(pl.col(side).mean()).alias(side)
                 for side in ("lower", "upper")
             )
-            bounded = table.join(bounds, on=_AT, how="left", nulls_equal=True)
+            bounded = beside(table, bounds, _AT)
         return self._everywhere(bounded, prevalence)
 
     def _everywhere(self, table: pl.DataFrame, prevalence: Sequence[float]) -> pl.DataFrame:

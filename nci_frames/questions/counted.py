@@ -4,6 +4,7 @@ import polars as pl
 
 from nci_frames.questions.comparison import Comparison
 from nci_frames.questions.report_question import ReportQuestion
+from nci_frames.schemas import beside
 from nci_frames.tables.numbers import format_threshold
 
 
@@ -11,9 +12,7 @@ def _points(comparison: Comparison) -> pl.DataFrame:
     """Return the counts of each model, and the error bound of its PR-AUC."""
     columns = ("model", "positives", "negatives", "tp", "fp", "tpr", "fpr")
     errors = comparison.area_errors.rename({"error": "pr_auc_error"})
-    return (
-        comparison.points.select(columns).join(errors, on="model", how="left", nulls_equal=True).sort("model")
-    )
+    return beside(comparison.points.select(columns), errors, "model").sort("model")
 
 
 def _title(comparison: Comparison) -> str:

@@ -5,6 +5,7 @@ import polars as pl
 from nci_frames.charts.f_beta_plot import chart_f_beta_plot
 from nci_frames.questions.comparison import Comparison
 from nci_frames.questions.report_question import Chart, ReportQuestion, picture, shown_models
+from nci_frames.schemas import beside
 from nci_frames.tables.numbers import format_grid
 
 #: Bands of more models than this overlap too much.
@@ -31,7 +32,7 @@ def fold_spread(comparison: Comparison, /) -> pl.DataFrame | None:
         )
     else:
         within = folds.filter(**at).select("model", fold_value="value", fold_std="std")
-    return shown.join(within, on="model", how="left", nulls_equal=True, maintain_order="left")
+    return beside(shown, within, "model")
 
 
 def _title(comparison: Comparison) -> str:

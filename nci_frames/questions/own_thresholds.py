@@ -9,6 +9,7 @@ from nci_frames.evaluation.projection.averaging import average_over
 from nci_frames.evaluation.significance.cross_fitting import cross_fit_f_beta
 from nci_frames.evaluation.support.flags import point_flags
 from nci_frames.questions.log_counts import LogCounts
+from nci_frames.schemas import beside
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +74,7 @@ def best_values(own: OwnPoints, log: LogCounts, places: pl.DataFrame) -> pl.Data
             best.drop("value"),
             averaged(fitted, log.repeat).select(*at, "value", "std", "optimistic"),
         )
-    joined = judged.join(found, on=at, how="left", nulls_equal=True, maintain_order="left")
+    joined = beside(judged, found, at)
     known = pl.col("value").is_not_null()
     # The bounds are those of the threshold of the log, widened to hold the value on other rows.
     wide = {"lower": pl.min_horizontal("lower", "value"), "upper": pl.max_horizontal("upper", "value")}

@@ -11,6 +11,7 @@ from nci_frames.evaluation.probabilities.decisions import decision_curve
 from nci_frames.evaluation.probabilities.proper_scores import proper_scores
 from nci_frames.questions.comparison import Comparison
 from nci_frames.questions.report_question import Chart, ReportQuestion, picture, shown_models
+from nci_frames.schemas import beside
 from nci_frames.tables.numbers import format_grid
 
 #: Curves of more models than this overlap too much.
@@ -47,15 +48,10 @@ def _scores(comparison: Comparison) -> pl.DataFrame | None:
     columns = [
         proper_scores(counts, prevalence=at, metrics="brier", adjusted=adjusted)
         .select("model", pl.col("value").alias(f"brier{name}"), pl.col("skill").alias(f"skill{name}"))
-        .join(
-            _alarms(_curve(comparison, counts, adjusted=adjusted), name),
-            on="model",
-            how="left",
-            nulls_equal=True,
-        )
+        .pipe(beside, _alarms(_curve(comparison, counts, adjusted=adjusted), name), "model")
         for adjusted, name in ((False, ""), (True, "_adjusted"))
     ]
-    return columns[0].join(columns[1], on="model", how="left", nulls_equal=True).sort("model")
+    return beside(columns[0], columns[1], "model").sort("model")
 
 
 def _curve(comparison: Comparison, counts: pl.DataFrame, *, adjusted: bool) -> pl.DataFrame:

@@ -8,7 +8,7 @@ import polars as pl
 from nci_frames.charts.parts.selection import finite
 from nci_frames.questions.comparison import Comparison
 from nci_frames.questions.worst_segments import is_worse
-from nci_frames.schemas import key_text, missing_name
+from nci_frames.schemas import beside, key_text, missing_name
 from nci_frames.tables.names import drawable
 from nci_frames.tables.numbers import format_threshold
 from nci_frames.tables.packed import packed
@@ -49,7 +49,7 @@ def segment_numbers(comparison: Comparison, models: Sequence[str], /) -> dict[st
     rows = worst_first(comparison)
     if comparison.field is not None:
         field = comparison.field.select(*keys, field="prevalence")
-        rows = rows.join(field, on=keys, how="left", nulls_equal=True, maintain_order="left")
+        rows = beside(rows, field, keys)
     names = sorted(comparison.points["model"].unique())
     table = finite(rows.select(name for name in (*_SHOWN, "field") if name in rows.columns))
     return {
@@ -73,7 +73,7 @@ def worst_first(comparison: Comparison, /) -> pl.DataFrame:
         if points is None:
             return rows.with_columns(verdict=pl.lit("not tested"))
         classes = points.group_by(keys).agg(pl.col("positives", "observed_prevalence").max())
-        rows = rows.join(classes, on=keys, how="left", nulls_equal=True, maintain_order="left")
+        rows = beside(rows, classes, keys)
         return rows.with_columns(verdict=pl.lit("not tested"))
     worse = is_worse(comparison)
     return ranks.with_columns(
@@ -122,11 +122,5 @@ def segment_labels(frame: pl.DataFrame, keys: Sequence[str], /) -> pl.Expr:
 def _points(points: pl.DataFrame, segments: pl.DataFrame) -> list[list[float | None]]:
     """Return the counts of one model in each segment; null where there are none."""
     columns = ["tp", "fp", "positives", "negatives"]
-    rows = segments.join(
-        points.select(*segments.columns, *columns),
-        on=segments.columns,
-        how="left",
-        nulls_equal=True,
-        maintain_order="left",
-    )
+    rows = beside(segments, points.select(*segments.columns, *columns), segments.columns)
     return [column.to_list() for column in finite(rows.select(columns))]

@@ -6,7 +6,7 @@ import polars as pl
 
 from nci_frames.counts.score_scale import HIGHEST, LOWEST, no_probabilities, share_off_scale
 from nci_frames.evaluation.arrays.few_thresholds import near_threshold
-from nci_frames.schemas import COUNTS
+from nci_frames.schemas import COUNTS, beside
 
 
 def observed_prevalence(rates: pl.DataFrame) -> float | None:
@@ -59,7 +59,7 @@ def undefined_groups(points: pl.DataFrame, rates: pl.DataFrame, segments: Sequen
     """
     keys = ["model", *segments]
     told = points.select(*keys, "threshold", "reason")
-    known = told.join(_totals(rates, segments), on=keys, how="left", nulls_equal=True, maintain_order="left")
+    known = beside(told, _totals(rates, segments), keys)
     positives, negatives = pl.col("positives"), pl.col("negatives")
     why = (
         pl.when((positives == 0) & (negatives == 0))
@@ -72,7 +72,7 @@ def undefined_groups(points: pl.DataFrame, rates: pl.DataFrame, segments: Sequen
         .then(_not_counted())
     )
     near = _neighbours(told, rates, keys)
-    reasons = known.join(near, on=keys, how="left", nulls_equal=True, maintain_order="left")
+    reasons = beside(known, near, keys)
     return reasons.select(*keys, "positives", "negatives", reason=why).filter(pl.col("reason").is_not_null())
 
 
@@ -95,7 +95,7 @@ def _neighbours(told: pl.DataFrame, rates: pl.DataFrame, keys: list[str]) -> pl.
     at, threshold = pl.col("__at"), pl.col("threshold")
     wanted = told.select(*keys, __at="threshold")
     return (
-        rates.join(wanted, on=keys, how="left", nulls_equal=True)
+        beside(rates, wanted, keys)
         .group_by(keys)
         .agg(below=threshold.filter(threshold < at).max(), above=threshold.filter(threshold > at).min())
     )

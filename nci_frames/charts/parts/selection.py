@@ -11,7 +11,7 @@ from nci_frames.base.messages import quantity
 from nci_frames.charts.parts.theme import HEIGHT, WIDTH
 from nci_frames.evaluation.arrays.thinning import TOLERANCE, thin_curves
 from nci_frames.evaluation.support.reasons import why_doubtful
-from nci_frames.schemas import FrameSchema
+from nci_frames.schemas import FrameSchema, beside
 
 #: More rows than this make a page slow to open and to scroll.
 MAX_ROWS = 5_000
@@ -91,7 +91,7 @@ def with_recall(frame: pl.DataFrame, metric: str) -> pl.DataFrame:
     refuse_doubles(recall, "model", "threshold")
     rows = (
         shown.select(*place, metric)
-        .join(recall, on=["model", "threshold"], how="left", nulls_equal=True)
+        .pipe(beside, recall, ["model", "threshold"])
         .drop_nulls([metric, "recall", "prevalence"])
     )
     refuse_empty(rows[metric], "point", shown, ", none with both metrics")

@@ -23,7 +23,7 @@ from nci_frames.evaluation.crossovers.supported_ranges import (
 )
 from nci_frames.evaluation.metrics import Metric
 from nci_frames.evaluation.metrics.rounding import rounding
-from nci_frames.schemas import COUNTS, WINNERS
+from nci_frames.schemas import COUNTS, WINNERS, beside
 
 #: Places at which the best is looked up; a model that leads only between two of them is missed.
 _PLACES = 4_001
@@ -76,9 +76,7 @@ def _ranges(
         metric=pl.lit(metric.name), over=pl.lit("prevalence"), threshold=pl.lit(None, pl.Float64)
     )
     on = ["model", *keys.columns]
-    return supported_prevalences(
-        repeated_keys(table, keys).join(support, on=on, how="left", nulls_equal=True, maintain_order="left")
-    )
+    return supported_prevalences(beside(repeated_keys(table, keys), support, on))
 
 
 #: The keys, the models that lead one after the other, all that are equal to each, and where they change.

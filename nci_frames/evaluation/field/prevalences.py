@@ -9,7 +9,7 @@ from nci_frames.base.arguments import Prevalences, prevalence_values
 from nci_frames.base.errors import ParameterError, SchemaError
 from nci_frames.base.messages import listed
 from nci_frames.base.typing import Floats
-from nci_frames.schemas import FIELD, key_text
+from nci_frames.schemas import FIELD, beside, key_text
 
 #: The prevalence of each segment: ``{"country": {"at": 0.01, "de": 0.002}}``, or a frame.
 Field = Mapping[str, Mapping[Any, float]] | pl.DataFrame | pl.LazyFrame
@@ -58,7 +58,7 @@ def with_prevalence(
     field = field_of(prevalence, frame, keys).drop("share", strict=False)  # type: ignore[arg-type]
     on = [name for name in field.columns if name != "prevalence"]
     bare = frame.drop("prevalence", strict=False)
-    return bare.join(field, on=on, how="left", nulls_equal=True, maintain_order="left"), "selected"
+    return beside(bare, field, on), "selected"
 
 
 def own_prevalence(
@@ -80,8 +80,8 @@ def own_prevalence(
     if not isinstance(prevalence, pl.DataFrame):
         return observed
     on = [name for name in prevalence.columns if name in ("model", *keys)]
-    beside = groups.select(on).join(prevalence, on=on, how="left", nulls_equal=True, maintain_order="left")
-    found: Floats = beside["prevalence"].to_numpy()
+    own = beside(groups.select(on), prevalence, on)
+    found: Floats = own["prevalence"].to_numpy()
     return found
 
 
@@ -148,7 +148,7 @@ def field_of(prevalence: Field, frame: pl.DataFrame, keys: Sequence[str]) -> pl.
             found=_named(extra, on),
             hint=f"remove it; the segments are {_named(segments.sort(on), on)}",
         )
-    found = left.join(right.drop(texts), on=at, how="left", nulls_equal=True, maintain_order="left")
+    found = beside(left, right.drop(texts), at)
     missing = found.filter(pl.col("prevalence").is_null())
     if len(missing):
         hint = "give each segment a prevalence, or keep only the rows of those that have one"

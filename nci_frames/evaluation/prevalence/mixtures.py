@@ -11,6 +11,7 @@ import polars as pl
 
 from nci_frames.base.errors import SchemaError
 from nci_frames.base.typing import Flags, Floats, Rows
+from nci_frames.schemas import beside
 from nci_frames.schemas.runs import in_runs
 
 #: Of positives, negatives and traffic.
@@ -145,10 +146,7 @@ def common_bins(
     """
     labelled, known = _Group.each(reference, ["model", *shared])
     groups, field = _Group.each(traffic, ["model", *kept])
-    places = groups.join(
-        labelled.with_row_index("__place"),
-        on=["model", *shared], how="left", nulls_equal=True, maintain_order="left",
-    )["__place"]  # fmt: skip
+    places = beside(groups, labelled.with_row_index("__place"), ["model", *shared])["__place"]
     found = [
         "the reference has no counts for this group" if place is None else _bins(known[place], group)
         for place, group in zip(places, field, strict=True)

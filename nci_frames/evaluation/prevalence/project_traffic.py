@@ -12,7 +12,7 @@ from nci_frames.evaluation.prevalence.mixtures import check_key_types
 from nci_frames.evaluation.projection.grids import Metrics, labelled_metrics, require_bounds
 from nci_frames.evaluation.projection.projection import project_checked
 from nci_frames.evaluation.significance.propagation import changes_of
-from nci_frames.schemas import PREVALENCES, PROJECTION, RATES, collect
+from nci_frames.schemas import PREVALENCES, PROJECTION, RATES, beside, collect
 from nci_frames.schemas.checked import checked
 
 _NO_ESTIMATE = "the prevalence of the traffic was not estimated"
@@ -116,7 +116,7 @@ def project_traffic(
     columns = {"lower": np.clip(value - down, least, most), "upper": np.clip(value + up, least, most)}
     estimated = points.select(*_identity(points), __known="__reason")
     bounded = table.with_columns(pl.Series(name, side, nan_to_null=True) for name, side in columns.items())
-    told = bounded.join(estimated, on=_identity(points), how="left", nulls_equal=True, maintain_order="left")
+    told = beside(bounded, estimated, _identity(points))
     unknown = pl.col("__known").is_not_null()
     supported = pl.when(unknown).then(pl.lit(value=False)).otherwise("supported")
     found = told.with_columns(supported=supported, reason=pl.coalesce("__known", "reason"))

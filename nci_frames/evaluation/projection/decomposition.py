@@ -12,7 +12,7 @@ from nci_frames.evaluation.field.prevalences import Field, is_field, with_preval
 from nci_frames.evaluation.projection.grids import require_selected
 from nci_frames.evaluation.projection.projection import project_checked
 from nci_frames.evaluation.projection.roll_up import shared_threshold
-from nci_frames.schemas import DECOMPOSITION, RATES, collect
+from nci_frames.schemas import DECOMPOSITION, RATES, beside, collect
 from nci_frames.schemas.checked import checked
 
 KeyValue = str | bytes | float | bool | Decimal | date | time | timedelta
@@ -123,7 +123,7 @@ def decompose_difference(
         frame.drop("reason", strict=False)
         .filter(~in_base)
         .sort("model", *keys, "threshold")
-        .join(base, on=same, how="left", nulls_equal=True, maintain_order="left")
+        .pipe(beside, base, same)
         .with_row_index("__pair")
     )
     parts = pairs.join(_mixed(pairs, metric, beta), on="__pair", how="left", maintain_order="left")

@@ -12,7 +12,7 @@ from nci_frames.evaluation.field.prevalences import Field, field_of, is_field, n
 from nci_frames.evaluation.projection.grids import Metrics
 from nci_frames.evaluation.projection.projection import project_checked
 from nci_frames.evaluation.rates.quotients import rates_of
-from nci_frames.schemas import RATES, ROLL_UP, collect
+from nci_frames.schemas import RATES, ROLL_UP, beside, collect
 from nci_frames.schemas.checked import checked
 
 
@@ -121,7 +121,7 @@ def roll_up(
         pooled = _mixed_rates(frame, [*groups, *same], threshold=None if same else _common("threshold"))
         whole = project(pooled.drop("segments", "skipped")).drop(told)
         on = [*groups, *same, "metric", "beta"]
-        whole = whole.join(means.select(*on, *told), on=on, how="left", nulls_equal=True)
+        whole = beside(whole, means.select(*on, *told), on)
     else:
         pooled = add_cells(
             frame,
@@ -167,7 +167,7 @@ def _beside(frame: pl.DataFrame, field: pl.DataFrame) -> pl.DataFrame:
         field = field.with_columns(share=pl.lit(None, pl.Float64))
     on = [name for name in field.columns if name not in ("prevalence", "share")]
     bare = frame.drop("prevalence", strict=False)
-    return bare.join(field, on=on, how="left", nulls_equal=True, maintain_order="left")
+    return beside(bare, field, on)
 
 
 def _common(name: str) -> pl.Expr:

@@ -14,7 +14,7 @@ from nci_frames.evaluation.rates.intervals import Interval, rate_interval, requi
 from nci_frames.evaluation.rates.quotients import rates_of
 from nci_frames.evaluation.rates.simultaneous import local_alpha, simultaneous_interval
 from nci_frames.evaluation.rates.strata import WORTH, classes_of_strata, rates_of_strata
-from nci_frames.schemas import COUNTS, RATES, collect
+from nci_frames.schemas import COUNTS, RATES, beside, collect
 from nci_frames.schemas.checked import checked
 from nci_frames.schemas.frame import no_strata
 from nci_frames.schemas.runs import in_runs
@@ -172,7 +172,7 @@ def _of_strata(
     keys = ["model", *RATES.keys(rates.columns)]
     # So many intervals hold at once as there are rows, whatever they weigh.
     drawn = classes_of_strata(frame).select(*keys, pl.col("^__drawn_.*$"))
-    known = rates.join(drawn, on=keys, how="left", nulls_equal=True, maintain_order="left")
+    known = beside(rates, drawn, keys)
     bounds = _bounds(interval, level, *WORTH, rows=("__drawn_positives", "__drawn_negatives"))
     bounded = known.with_columns(**bounds).drop("__drawn_positives", "__drawn_negatives")
     return RATES.finish(bounded.with_columns(**_monotone(bounded)))
@@ -183,7 +183,7 @@ def clustered_bounds(
 ) -> pl.DataFrame:
     """Add bounds to rates, such as operating points, by the ``effective_rows`` of the same log."""
     group = [name for name in effective.columns if not name.startswith("__")]
-    joined = rates.join(effective, on=group, how="left", nulls_equal=True, maintain_order="left")
+    joined = beside(rates, effective, group)
     bounds = _bounds(interval, level, "__positives", "__negatives")
     bounded = joined.with_columns(**bounds).drop("__positives", "__negatives")
     if interval == "simultaneous":
@@ -205,7 +205,7 @@ def with_bounds(rates: pl.DataFrame, *, interval: Interval, level: float) -> pl.
 def with_worth(rates: pl.DataFrame, worth: pl.DataFrame) -> pl.DataFrame:
     """Add to rates how many independent rows each class has, by a table of ``class_worth``."""
     keys = ["model", *RATES.keys(rates.columns)]
-    joined = rates.join(worth, on=keys, how="left", nulls_equal=True, maintain_order="left")
+    joined = beside(rates, worth, keys)
     effective = {
         f"effective_{name}": pl.col(name) * pl.col(f"{name}_worth") for name in ("positives", "negatives")
     }

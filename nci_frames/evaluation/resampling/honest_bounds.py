@@ -27,7 +27,7 @@ from nci_frames.evaluation.rates.operating_points import select_operating_points
 from nci_frames.evaluation.rates.rates import clustered_bounds, compute_rates, with_bounds, with_worth
 from nci_frames.evaluation.rates.strata import WORTH, classes_of_strata, worth_of_strata
 from nci_frames.evaluation.resampling.resampling import Resampling
-from nci_frames.schemas import RATES
+from nci_frames.schemas import RATES, beside
 
 #: With fewer rows in one of the four counts, or rows of a class in fewer buckets, percentiles are extended.
 _ENOUGH = 20
@@ -114,16 +114,13 @@ def _points(
     keys = ["model", *RATES.keys(bounded.columns)]
     few = pl.any_horizontal(cell < _ENOUGH for cell in cells)
     if sizes is not None:
-        bounded = bounded.join(sizes.select(*keys, "__rarer"), on=keys, how="left", nulls_equal=True)
+        bounded = beside(bounded, sizes.select(*keys, "__rarer"), keys)
         few |= (pl.col("__rarer") < _ENOUGH).fill_null(value=False)
     lone = pl.any_horizontal(pl.col("tpr_lower", "fpr_lower").is_null())
     doubts = bounded.select(*keys, "threshold", few.alias("__few"), lone.alias("__lone"))
     band = band.join(doubts, on=[*keys, "threshold"], nulls_equal=True)
     at = [*keys, "threshold", "metric", "prevalence", "beta"]
-    found = table.join(
-        band.select(*at, *_SIDES, "__few", "__lone", *_FLAGS), on=at, how="left", nulls_equal=True,
-        maintain_order="left", suffix="_band",
-    )  # fmt: skip
+    found = beside(table, band.select(*at, *_SIDES, "__few", "__lone", *_FLAGS), at, suffix="_band")
     extended = pl.col("__few") & pl.col("lower_band").is_not_null()
     # Rows that are all in one bucket are the same in every resampled log.
     told = ~pl.col("__lone") | pl.col("lower_band").is_not_null()
@@ -163,7 +160,7 @@ def _sizes_of_strata(counts: pl.DataFrame, pooled: pl.DataFrame, keys: list[str]
         for end, at in (("below", pl.col("threshold").min()), ("above", pl.col("threshold").max()))
     }
     known = classes_of_strata(counts).select(*keys, pl.col(_SIZES).fill_null(0.0))
-    sizes = known.join(pooled.group_by(keys).agg(**ends), on=keys, how="left", nulls_equal=True)
+    sizes = beside(known, pooled.group_by(keys).agg(**ends), keys)
     return sizes.with_columns(__rarer=pl.min_horizontal(_SIZES))
 
 
@@ -186,9 +183,7 @@ def _areas(
     areas = _areas_in(table)
     at = [*keys, "metric", "prevalence"]
     flags = areas_of(pooled, prevalence, areas, worth=worth).select(*at, *_FLAGS)
-    told = table.join(flags, on=at, how="left", nulls_equal=True, maintain_order="left").join(
-        sizes, on=keys, how="left", nulls_equal=True, maintain_order="left"
-    )
+    told = beside(table, flags, at).pipe(beside, sizes, keys)
     known = pl.col("supported")
     if worth is not None:
         # Where nearly all rows of a class are in one bucket, resampling hardly moves it.
@@ -214,9 +209,7 @@ def _areas(
             counts, prevalence=prevalence, metrics=banded, interval="simultaneous", level=logs.level,
             units=logs.units,
         )  # fmt: skip
-    found = told.join(
-        band.select(*at, *_SIDES), on=at, how="left", nulls_equal=True, maintain_order="left", suffix="_band"
-    )
+    found = beside(told, band.select(*at, *_SIDES), at, suffix="_band")
     widened = pl.col("__few") | pl.col("metric").is_in([area.name for area in others])
     extended = widened & pl.col("lower").is_not_null()
     wide = unsure & pl.col("lower_band").is_not_null()
@@ -270,10 +263,10 @@ def _with_unseen(
                 found = pl.when(beyond).then(hit).otherwise(hits) if of_scores else hits
                 shifted = counts.with_columns(found.alias(hit), (rows - found).alias(miss))
                 some = [area for area in areas if area.of_scores == of_scores]
-                moved = areas_of(shifted.drop(*ends, *WORTH, strict=False), prevalence, some)
-                parts.append(moved.select(*at, __moved="value"))
-            beside = table.join(pl.concat(parts), on=at, how="left", nulls_equal=True, maintain_order="left")
-            changes.append(np.nan_to_num(beside["__moved"].cast(pl.Float64).to_numpy() - value))
+                areas_there = areas_of(shifted.drop(*ends, *WORTH, strict=False), prevalence, some)
+                parts.append(areas_there.select(*at, __moved="value"))
+            moved = beside(table, pl.concat(parts), at)["__moved"].cast(pl.Float64).to_numpy()
+            changes.append(np.nan_to_num(moved - value))
         down += np.minimum(np.minimum(*changes), 0.0) ** 2
         up += np.maximum(np.maximum(*changes), 0.0) ** 2
     wider = {"lower": pl.Series(value - np.sqrt(down)), "upper": pl.Series(value + np.sqrt(up))}

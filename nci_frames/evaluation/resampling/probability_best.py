@@ -26,7 +26,7 @@ from nci_frames.evaluation.resampling.replicates import (
 )
 from nci_frames.evaluation.resampling.resampling import Resampling
 from nci_frames.evaluation.support.flags import defined_flags
-from nci_frames.schemas import BEST_MODELS, COUNTS
+from nci_frames.schemas import BEST_MODELS, COUNTS, beside
 from nci_frames.schemas.checked import checked
 
 #: Rows, or buckets of equal size, that a class needs. Rows are drawn one by one, so that two already differ;
@@ -174,7 +174,7 @@ def with_support(table: pl.DataFrame, told: pl.DataFrame, keys: Sequence[str]) -
     flags = told.group_by(at, maintain_order=True).agg(
         pl.col("supported").all(ignore_nulls=False), why=pl.col("reason").drop_nulls().first()
     )
-    found = table.join(flags, on=at, how="left", nulls_equal=True, maintain_order="left")
+    found = beside(table, flags, at)
     return BEST_MODELS.finish(found.with_columns(reason=pl.coalesce("reason", "why")).drop("why", "__own"))
 
 

@@ -14,7 +14,7 @@ from nci_frames.evaluation.metrics import CalledMetric
 from nci_frames.evaluation.projection.projection import project_rates
 from nci_frames.evaluation.rates.rates import compute_rates
 from nci_frames.evaluation.resampling.draws import draw_with_replacement, stream
-from nci_frames.schemas import RATES, collect
+from nci_frames.schemas import RATES, beside, collect
 
 Metrics = str | pl.Expr | Sequence[str | pl.Expr]
 
@@ -83,13 +83,7 @@ class FoldValues:
         )
         shape = (len(cases), len(models), len(folds))
         place = tuple(
-            projected.join(
-                axis.with_row_index("__place"),
-                on=axis.columns,
-                how="left",
-                nulls_equal=True,
-                maintain_order="left",
-            )["__place"].to_numpy()
+            beside(projected, axis.with_row_index("__place"), axis.columns)["__place"].to_numpy()
             for axis in (cases, models, folds)
         )
         values, exists = np.full(shape, np.nan), np.zeros(shape, np.bool_)

@@ -22,7 +22,7 @@ from nci_frames.evaluation.significance.fold_values import (
     t_test,
     without_spread,
 )
-from nci_frames.schemas import FOLD_COMPARISONS, FOLD_SUMMARIES
+from nci_frames.schemas import FOLD_COMPARISONS, FOLD_SUMMARIES, beside
 from nci_frames.schemas.checked import checked
 
 Test = Literal["paired_t", "corrected_t", "bootstrap"]
@@ -108,7 +108,7 @@ def summarise_folds(
     group = [*values.keys, "model"]
     table = values.table(ddof).filter(values.exists.any(axis=2).ravel()).select(*group, *CASE, *SUMMARY)
     pooled = values.pooled.rename({"value": "pooled"})
-    joined = table.join(pooled, on=[*group, *CASE], how="left", nulls_equal=True)
+    joined = beside(table, pooled, [*group, *CASE])
     first = ["model", *values.keys, *CASE]
     return FOLD_SUMMARIES.finish(joined.sort(first))
 

@@ -25,7 +25,7 @@ from nci_frames.evaluation.rates.rates import compute_rates, with_worth
 from nci_frames.evaluation.significance.corrections import benjamini_hochberg
 from nci_frames.evaluation.significance.rest import AgainstRest, compare_with_rest
 from nci_frames.evaluation.significance.segment_values import SegmentWorth, compared_values
-from nci_frames.schemas import COUNTS, SEGMENT_RANKS
+from nci_frames.schemas import COUNTS, SEGMENT_RANKS, beside
 from nci_frames.schemas.checked import checked
 from nci_frames.schemas.runs import in_runs, rows_where
 
@@ -221,7 +221,7 @@ def _joined(
     ranked = values.select(*group, *_OF_VALUES)
     return (
         point.select(*group, "threshold", "positives", "negatives", "observed_prevalence")
-        .join(ranked, on=group, how="left", nulls_equal=True, maintain_order="left")
+        .pipe(beside, ranked, group)
         .with_columns(pl.Series(name, column, nan_to_null=True) for name, column in found.items())
         .with_columns(pl.Series("class", np.where(against.positives, "positive", "negative")))
     )

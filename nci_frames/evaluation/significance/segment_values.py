@@ -13,7 +13,7 @@ from nci_frames.evaluation.arrays.few_thresholds import at_thresholds
 from nci_frames.evaluation.metrics.metric import CalledMetric
 from nci_frames.evaluation.rates.clusters import FEW_HITS, jackknife_weights, known_share
 from nci_frames.evaluation.significance.propagation import Function, p_values, propagated
-from nci_frames.schemas import COUNTS
+from nci_frames.schemas import COUNTS, beside
 
 _CELLS = ("tp", "fp", "fn", "tn")
 
@@ -48,9 +48,7 @@ class SegmentWorth:
             The key of the buckets.
         """
         keys = [key for key in COUNTS.keys(by_unit.columns) if key != units]
-        worth = point.select("model", *keys).join(
-            of_class, on=["model", *keys], how="left", nulls_equal=True, maintain_order="left"
-        )
+        worth = point.select("model", *keys).pipe(beside, of_class, ["model", *keys])
         effects = 1 / worth.select("positives_worth", "negatives_worth").to_numpy().T
         place = point.select(*keys).with_row_index("__segment")
         buckets = by_unit.select(pl.col(units).unique().sort()).with_row_index("__bucket")

@@ -15,6 +15,7 @@ from nci_frames.evaluation.support.rule import (
     point_reason,
     point_support,
 )
+from nci_frames.schemas import beside
 
 Flags = dict[str, pl.Expr]
 
@@ -114,7 +115,7 @@ def with_curve_support(
 
 
 def _shares(groups: pl.DataFrame, worth: pl.DataFrame) -> tuple[Floats, Floats]:
-    known = groups.join(worth, on=groups.columns, how="left", nulls_equal=True, maintain_order="left")
+    known = beside(groups, worth, groups.columns)
     positives, negatives = (
         known[name].fill_null(1.0).to_numpy() for name in ("positives_worth", "negatives_worth")
     )
