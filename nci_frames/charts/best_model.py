@@ -89,10 +89,7 @@ def chart_probability_best(
     cover = alt.Chart(places.with_columns(to=pl.when(beside).then(1.0)))
     cover = cover.mark_area(color=theme.GROUND, opacity=0.7)
     strips = _strips(places.filter(beside)["prevalence"].to_list(), places["prevalence"].to_list(), axis)
-    lines = hatching.hatched(strips, height=theme.HEIGHT).with_columns(
-        pl.col(end).map_elements(axis.place, return_dtype=pl.Float64) for end in ("across", "across_end")
-    )
-    ends = ("across_end", alt.Y("up:Q"), "up_end")
+    ends = ("across", "up", "across_end", "up_end")
     told = rows.filter(~pl.col("prevalence").is_in(untold.implode()))
     return canvas.compose(
         [
@@ -106,7 +103,7 @@ def chart_probability_best(
                 **canvas.fills(style),
             ),
             *([canvas.layer("untold", cover, x=axis.x(), y=height)] if len(untold) else []),
-            *([] if lines.is_empty() else [hatching.hatching(lines, axis.at("across"), *ends)]),
+            *hatching.hatching(strips, axis, alt.Y("up:Q"), ends, height=theme.HEIGHT),
             *canvas.named(_widest(told, axis), axis.x(), alt.Y("middle:Q"), letters=_LETTERS),
             *axis.observed(observed),
         ],
@@ -122,9 +119,7 @@ def _strips(covered: list[float], every: list[float], axis: axes.LogAxis) -> lis
     """Return the parts of the axis between neighbours that are both covered."""
     pairs = [(one, other) for one, other in pairwise(every) if one in covered and other in covered]
     strips: list[tuple[float, float]] = []
-    for start, end in (
-        (axis.pixels(one) / theme.WIDTH, axis.pixels(other) / theme.WIDTH) for one, other in pairs
-    ):
+    for start, end in ((axis.part(one), axis.part(other)) for one, other in pairs):
         begin = strips.pop()[0] if strips and strips[-1][1] == start else start
         strips.append((begin, end))
     return strips

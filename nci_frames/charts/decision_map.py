@@ -14,6 +14,7 @@ from nci_frames.schemas.checked import checked
 #: Height of the map in pixels, and letters of a name in it.
 _TALL, _LETTERS = 380, 24
 
+_ENDS = ("lambda_start", "lambda_end")
 _ODDS, _BETA = axes.LogAxis("odds", 1e-6, 1.0), axes.LogAxis("beta", 0.1, 10.0)
 
 
@@ -85,13 +86,13 @@ def chart_decision_map(
         marks = base.properties(data=selection.finite(_placed(ranges)))
         return canvas.layer(name, marks.mark_area(clip=True, **mark))
 
-    merged = selection.merged_ranges(frame, "lambda_start", "lambda_end")
+    merged = selection.merged_ranges(frame, *_ENDS)
     style = theme.model_style(frame["model"], among=models)
     bands = areas(merged, "bands", opacity=0.75, stroke=theme.GROUND, strokeWidth=0.7)
     # The thresholds of one model change too often to be drawn; the tooltips show them.
     numbers = {"threshold": "threshold", "lambda_start": "λ from", "lambda_end": "λ to"}
     if told is None:
-        unknown = selection.unsupported_ranges(frame, "lambda_start", "lambda_end")
+        unknown = selection.unsupported_ranges(frame, *_ENDS)
         cover = [areas(unknown, "untold", color=theme.GROUND, opacity=0.7)] if len(unknown) else []
         known, why = frame.filter(selection.supported(frame)), selection.why_marked("hatched", frame)
         subtitle = f"the best model at every point; borders are exact{why}"
@@ -99,18 +100,21 @@ def chart_decision_map(
         cover = [
             areas(ranges, verdict, color=theme.GROUND, opacity=opacity)
             for verdict, opacity in (("several", 0.6), ("unknown", 1.0))
-            if len(ranges := told.filter(verdict=verdict).select("lambda_start", "lambda_end"))
+            if len(ranges := told.filter(verdict=verdict).select(_ENDS))
         ]
-        unknown = told.filter(verdict="unknown").select("lambda_start", "lambda_end")
+        unknown = told.filter(verdict="unknown").select(_ENDS)
         known = _cut(frame, told.filter(pl.col("verdict") != "unknown"))
         subtitle = "the best model of this log; solid: certified; pale: one of several; hatched: nobody knows"
+    strips = [(_leaning(end), _leaning(start)) for start, end in unknown.select(_ENDS).iter_rows()]
+    up, ends = _BETA.y("beta"), ("odds", "beta", "odds_end", "beta_end")
+    lines = hatching.hatching(strips, _ODDS, up, ends, height=_TALL, rise=_BETA.place, leaning=(6, 4))
     names = ("model",) if told is None else ("model", "verdict", "may be best")
     targets = base.mark_area(clip=True, opacity=0).encode(tooltip=canvas.tooltip(numbers, names=names))
     return canvas.compose(
         [
             bands.encode(**canvas.fills(style)),
             *cover,
-            *_hatching(unknown),
+            *lines,
             canvas.layer("targets", targets),
             *canvas.named(_labels(known), _ODDS.at("odds"), _BETA.y("beta"), letters=_LETTERS),
             *_ODDS.observed(observed if on_map else None),
@@ -129,29 +133,10 @@ def _leaning(edge: float) -> float:
     return min(max(8 - math.log10(edge) if edge else math.inf, -1.0), 11.0)
 
 
-def _hatching(ranges: pl.DataFrame) -> list[alt.Chart]:
-    """Hatch the bands of which nothing is known."""
-    strips = [
-        (_leaning(end), _leaning(start))
-        for start, end in ranges.select("lambda_start", "lambda_end").iter_rows()
-    ]
-    lines = hatching.hatched(strips, height=_TALL, across=6, up=4)
-    if lines.is_empty():
-        return []
-    ends = {"odds": "across", "odds_end": "across_end", "beta": "up", "beta_end": "up_end"}
-    placed = lines.select(
-        pl.col(part)
-        .map_elements((_ODDS if name.startswith("odds") else _BETA).place, return_dtype=pl.Float64)
-        .alias(name)
-        for name, part in ends.items()
-    )
-    return [hatching.hatching(placed, _ODDS.at("odds"), "odds_end", _BETA.y("beta"), "beta_end")]
-
-
 def _labels(ranges: pl.DataFrame) -> pl.DataFrame:
     """Return the names of the bands that have room for one, and where the middle of each is."""
     places = []
-    for model, start, end in selection.merged_ranges(ranges, "lambda_start", "lambda_end").iter_rows():
+    for model, start, end in selection.merged_ranges(ranges, *_ENDS).iter_rows():
         low, high = max(_leaning(end), 0.0), min(_leaning(start), 10.0)
         if (high - low) / 6 * theme.WIDTH < min(len(model), _LETTERS) * theme.LETTER:
             continue
@@ -183,7 +168,7 @@ def _verdicts(certified: pl.DataFrame) -> pl.DataFrame:
     """Return a row per range, with all models that may be the best there."""
     selection.one_comparison(certified, schemas.CERTIFIED_MAP)
     named = pl.col("model").fill_null("null").str.join(", ")
-    return certified.group_by("lambda_start", "lambda_end", "verdict", maintain_order=True).agg(
+    return certified.group_by(*_ENDS, "verdict", maintain_order=True).agg(
         pl.when(pl.col("verdict").first() != "unknown").then(named).alias("may be best")
     )
 

@@ -94,6 +94,8 @@ def chart_winner_ranges(
     pale = selection.unsupported_ranges(rows, "start", "end")
     untold = base.properties(data=selection.finite(pale), name="untold")
     untold = untold.mark_bar(height=_BAR, color=theme.GROUND, opacity=0.7)
+    strips = [(axis.part(start), axis.part(end)) for start, end in pale.select("start", "end").rows()]
+    ends = ("start", "bottom", "end", "top")
     up = alt.Y(field="bottom", type="quantitative", axis=None, scale={"domain": [0, 1]})
     known = selection.merged_ranges(rows.filter(selection.supported(rows)), "start", "end")
     width = (pl.col("end") / pl.col("start")).log() / math.log(high / low) * theme.WIDTH
@@ -105,7 +107,7 @@ def chart_winner_ranges(
         [
             canvas.layer("bars", bars, **canvas.fills(style)),
             *([untold] if len(pale) else []),
-            *_hatching(pale, axis, up),
+            *hatching.hatching(strips, axis, up, ends, height=_BAR, rise=_height),
             *canvas.named(places, axis.at("middle"), up, letters=_LETTERS),
             canvas.layer("targets", targets, tooltip=canvas.tooltip(numbers)),
             canvas.layer("borders", borders, x=axis.x("start"), text=text),
@@ -127,17 +129,9 @@ def _range(winners: pl.DataFrame, over: str, observed: float | None) -> tuple[fl
     return low, high
 
 
-def _hatching(ranges: pl.DataFrame, axis: axes.LogAxis, up: alt.Y) -> list[alt.Chart]:
-    """Hatch the ranges of which nothing is known."""
-    ends = ranges.select("start", "end").rows()
-    strips = [(axis.pixels(start) / theme.WIDTH, axis.pixels(end) / theme.WIDTH) for start, end in ends]
-    lines = hatching.hatched(strips, height=_BAR).select(
-        start=pl.col("across").map_elements(axis.place, return_dtype=pl.Float64),
-        end=pl.col("across_end").map_elements(axis.place, return_dtype=pl.Float64),
-        bottom=(_ROOM - _BAR) / 2 / _ROOM + pl.col("up") * _BAR / _ROOM,
-        top=(_ROOM - _BAR) / 2 / _ROOM + pl.col("up_end") * _BAR / _ROOM,
-    )
-    return [hatching.hatching(lines, axis.at("start"), "end", up, "top")] if len(lines) else []
+def _height(part: float) -> float:
+    """Return the height in the chart of a part of the bar."""
+    return (_ROOM - _BAR) / 2 / _ROOM + part * _BAR / _ROOM
 
 
 @checked

@@ -154,12 +154,18 @@ class FrameSchema:
                 raise SchemaError.missing_column(key, option, f"the keys of the {self.name} frame", keys)
         return keys
 
-    def empty(self, keys: pl.DataFrame) -> pl.DataFrame:
+    def empty(self, keys: pl.DataFrame, *, optional: bool = False) -> pl.DataFrame:
         """Return a frame of this kind without rows, whose model and keys are those of *keys*."""
-        results = {c.name: c.dtypes[0] for c in self.columns if c.name not in keys.columns and c.required}
+        columns = (c for c in self.columns if c.name not in keys.columns and (c.required or optional))
         return self.finish(
-            keys.clear().with_columns(pl.lit(None, dtype).alias(name) for name, dtype in results.items())
+            keys.clear().with_columns(pl.lit(None, c.dtypes[0]).alias(c.name) for c in columns)
         )
+
+    def joined(self, tables: Iterable[pl.DataFrame], keys: pl.DataFrame) -> pl.DataFrame:
+        """Return tables, without what is no column of this kind, as one; without any, one with these keys."""
+        names = dict.fromkeys([*keys.columns, *self.fixed])
+        found = [table.select(name for name in names if name in table.columns) for table in tables]
+        return self.finish(pl.concat(found)) if found else self.empty(keys, optional=True)
 
     def check(self, frame: pl.DataFrame) -> None:
         """Raise SchemaError unless *frame* has the required columns, with admissible types and values.

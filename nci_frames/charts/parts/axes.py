@@ -91,6 +91,10 @@ class LogAxis:
         """Return the distance of a value from the left, on a chart of the usual width."""
         return WIDTH * math.log(value / self.low) / math.log(self.high / self.low)
 
+    def part(self, value: float) -> float:
+        """Return the part of the axis at which a value lies; the inverse of ``place``."""
+        return self.pixels(value) / WIDTH
+
     def place(self, part: float) -> float:
         """Return the value at a part of the axis: 0 is its beginning, 1 its end."""
         return float(self.low * (self.high / self.low) ** part)
@@ -105,7 +109,7 @@ class LogAxis:
 
     def mark(self, value: float, label: str) -> list[alt.Chart]:
         """Mark a value, with a label above the plot, clear of all lines."""
-        place = self.pixels(value) / WIDTH
+        place = self.part(value)
         align: Any = "left" if place < 0.15 else "right" if place > 0.85 else "center"
         rows = pl.DataFrame({self.variable: [value], "label": [label]})
         base = alt.Chart(rows).encode(x=self.at(self.variable))

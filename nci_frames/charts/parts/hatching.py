@@ -1,10 +1,11 @@
 """Hatching of what a log cannot tell: lines that are data, so that every form of a chart has them."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 import altair as alt
 import polars as pl
 
+from nci_frames.charts.parts.axes import LogAxis
 from nci_frames.charts.parts.theme import SOFT, WIDTH
 
 #: Distance of the lines along the horizontal axis, in pixels.
@@ -37,8 +38,25 @@ def hatched(
     return pl.DataFrame(lines, schema=dict.fromkeys(_ENDS, pl.Float64), orient="row")
 
 
-def hatching(rows: pl.DataFrame, x: alt.X, x2: str, y: alt.Y, y2: str) -> alt.Chart:
-    """Draw such lines, with fields for their ends."""
+def hatching(
+    regions: Iterable[tuple[float, float]],
+    axis: LogAxis,
+    y: alt.Y,
+    ends: tuple[str, str, str, str],
+    *,
+    height: int,
+    rise: Callable[[float], float] = float,
+    leaning: tuple[float, float] = (1, 0),
+) -> list[alt.Chart]:
+    """Hatch some regions, as ``hatched`` takes them, along an axis.
+
+    *ends* are the fields of both ends of a line, *rise* returns the value of *y* at a part of the height.
+    """
+    lines = hatched(regions, height=height, across=leaning[0], up=leaning[1])
+    if lines.is_empty():
+        return []
+    places = zip(_ENDS, ends, (axis.place, rise) * 2, strict=True)
+    rows = lines.select(pl.col(end).map_elements(at, pl.Float64).alias(name) for end, name, at in places)
     marks = alt.Chart(rows).mark_rule(color=SOFT, strokeWidth=0.8, clip=True)
-    lines: alt.Chart = marks.encode(x=x, x2=alt.X2(x2), y=y, y2=alt.Y2(y2)).properties(name="hatching")
-    return lines
+    x, _, x2, y2 = ends
+    return [marks.encode(x=axis.at(x), x2=alt.X2(x2), y=y, y2=alt.Y2(y2)).properties(name="hatching")]

@@ -12,7 +12,6 @@ from nci_frames.base.errors import ParameterError
 from nci_frames.base.messages import listed
 from nci_frames.base.typing import Floats, Places
 from nci_frames.evaluation.areas.pr import PR_AUC
-from nci_frames.evaluation.areas.roc import ROC_AUC
 from nci_frames.evaluation.crossovers.linear_areas import is_linear
 from nci_frames.evaluation.metrics import CalledMetric, Metric, called_metric
 from nci_frames.evaluation.metrics.metric import better_sign
@@ -169,7 +168,7 @@ def check_curve(metric: Metric, over: Over) -> None:
     if over == "beta":
         msg = f"the metric {metric.name!r} does not depend on beta"
         raise ParameterError(msg, found="over='beta'", hint="use over='prevalence'")
-    if metric not in (PR_AUC, ROC_AUC) and not is_linear(metric):
+    if metric is not PR_AUC and not is_linear(metric):
         why = f"it belongs to {metric.needs}" if metric.needs else "there is no search for its crossovers"
         raise ParameterError(
             f"the crossovers of {metric.name!r} cannot be found: {why}",

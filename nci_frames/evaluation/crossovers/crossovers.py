@@ -8,7 +8,6 @@ import polars as pl
 
 from nci_frames.base.arguments import Prevalences
 from nci_frames.base.typing import Floats, Places
-from nci_frames.evaluation.areas.roc import ROC_AUC
 from nci_frames.evaluation.crossovers.contest import (
     Contest,
     Over,
@@ -148,8 +147,6 @@ def _found(points: Points, contest: Contest) -> pl.DataFrame:
 
 def _of_areas(counts: pl.DataFrame, metric: Metric) -> Iterator[pl.DataFrame]:
     """Yield the columns of ``find_crossovers``, group by group."""
-    if metric is ROC_AUC:
-        return
     models = counts.select("model", *COUNTS.keys(counts.columns)).unique()
     groups = models.group_by(pl.exclude("model")).len("__models") if models.width > 1 else None
     check_pairs(len(models) if groups is None else max(groups["__models"], default=0))
@@ -159,8 +156,7 @@ def _of_areas(counts: pl.DataFrame, metric: Metric) -> Iterator[pl.DataFrame]:
             yield repeated_keys(found.with_columns(metric=pl.lit(metric.name)), keys)
         return
     for keys, curves in area_curves(counts):
-        if len(curves.models) > 1:
-            yield repeated_keys(_of_curves(curves, metric), keys)
+        yield repeated_keys(_of_curves(curves, metric), keys)
 
 
 def _of_curves(curves: AreaCurves, metric: Metric) -> pl.DataFrame:
@@ -185,6 +181,5 @@ def _of_curves(curves: AreaCurves, metric: Metric) -> pl.DataFrame:
 def _table(frame: pl.DataFrame, found: Iterable[pl.DataFrame]) -> pl.DataFrame:
     """Concatenate the crossovers of all comparisons."""
     keys = RATES.keys(frame.columns)
-    schema = {key: frame.schema[key] for key in keys} | CROSSOVERS.dtypes()
-    table = pl.concat([pl.DataFrame(schema=schema), *(part.select(list(schema)) for part in found)])
-    return CROSSOVERS.finish(table.sort(*keys, "metric", "model_a", "model_b", "prevalence", "beta"))
+    table = CROSSOVERS.joined(found, frame.select(keys))
+    return table.sort(*keys, "metric", "model_a", "model_b", "prevalence", "beta")

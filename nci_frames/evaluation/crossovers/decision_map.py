@@ -88,9 +88,7 @@ def decision_map(rates: pl.DataFrame | pl.LazyFrame, /, *, metric: str = "f_beta
         msg = f"a decision map of {metric!r} is not possible: its order does not depend on lambda alone"
         raise ParameterError(msg, hint="use metric='f_beta', or winner_ranges for other metrics")
     frame = collect(rates, RATES)
-    keys = RATES.keys(frame.columns)
-    schema = {key: frame.schema[key] for key in keys} | DECISION_MAP.dtypes()
-    maps = [pl.DataFrame(schema=schema)]
+    maps = []
     for points in points_of(frame):
         envelope = f_beta_envelope(points.tpr, points.fpr)
         winners = points.frame[envelope.lines].with_columns(
@@ -100,8 +98,8 @@ def decision_map(rates: pl.DataFrame | pl.LazyFrame, /, *, metric: str = "f_beta
             lambda_start=pl.Series(envelope.starts),
             lambda_end=pl.Series(np.append(envelope.starts[1:], np.inf)),
         )
-        maps.append(supported_lambdas(winners).select(list(schema)))
-    return DECISION_MAP.finish(pl.concat(maps))
+        maps.append(supported_lambdas(winners))
+    return DECISION_MAP.joined(maps, frame.select(RATES.keys(frame.columns)))
 
 
 def own_maps(rates: pl.DataFrame) -> pl.DataFrame:
@@ -152,9 +150,7 @@ def find_never_best(rates: pl.DataFrame | pl.LazyFrame, /) -> pl.DataFrame:
     [('b', 'a')]
     """
     frame = collect(rates, RATES)
-    keys = RATES.keys(frame.columns)
-    schema = {key: frame.schema[key] for key in keys} | NEVER_BEST.dtypes()
-    tables = [pl.DataFrame(schema=schema)]
+    tables = []
     for points in points_of(frame):
         best = f_beta_envelope(points.tpr, points.fpr).lines
         # In order of FPR: each point is compared with the point of the highest TPR before it.
@@ -169,5 +165,5 @@ def find_never_best(rates: pl.DataFrame | pl.LazyFrame, /) -> pl.DataFrame:
             pl.when(pl.Series(better)).then("model").alias("dominating_model"),
             pl.when(pl.Series(better)).then("threshold").alias("dominating_threshold"),
         )
-        tables.append(points.frame.hstack(by).filter(~pl.Series(same)).select(list(schema)))
-    return NEVER_BEST.finish(pl.concat(tables))
+        tables.append(points.frame.hstack(by).filter(~pl.Series(same)))
+    return NEVER_BEST.joined(tables, frame.select(RATES.keys(frame.columns)))

@@ -18,8 +18,8 @@ from nci_frames.schemas import COUNTS
 
 
 def is_linear(metric: Metric) -> TypeGuard[Area]:
-    """Say whether a metric is an area that is linear in the prevalence."""
-    return isinstance(metric, Area) and metric.linear_in_prevalence
+    """Say whether a metric is an area that is linear in the prevalence, or does not depend on it."""
+    return isinstance(metric, Area) and (metric.linear_in_prevalence or not metric.depends_on_prevalence)
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +81,8 @@ def linear_areas(counts: pl.DataFrame, area: Area) -> Iterator[tuple[pl.DataFram
     for group in known.partition_by(keys, maintain_order=True) if keys else [known]:
         if len(group):
             ordered = group.sort("model", "prevalence", maintain_order=True)
-            ends = ordered["value"].to_numpy().reshape(-1, 2)
-            moved = rounding(area, ends).max(axis=1)
             models = ordered["model"].unique(maintain_order=True)
-            yield group[:1].select(keys), LinearAreas(models, -sign * ends[:, 0], -sign * ends[:, 1], moved)
+            # One value at both ends, or one that does not depend on the prevalence.
+            ends = ordered["value"].to_numpy().reshape(len(models), -1)
+            moved = rounding(area, ends).max(axis=1)
+            yield group[:1].select(keys), LinearAreas(models, -sign * ends[:, 0], -sign * ends[:, -1], moved)

@@ -17,6 +17,8 @@ from nci_frames.schemas import COUNTS
 #: Chebyshev's points of the whole range of prevalences: of its logarithm the area has 13 digits between them.
 _NODES = 320
 _ROUNDING = 1e-13
+#: Places at which the best is looked up; a model that leads only between two of them is missed.
+_PLACES = 4_001
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +67,47 @@ class AreaCurves:
         """Return the area of one model at each place."""
         return np.asarray(np.exp(chebval(self._within(place), self.series[model].T, tensor=False)))
 
+    def leaders(self) -> tuple[pl.Series, pl.Series, Floats]:
+        """Return the models that lead one after the other, their equals, and where they change."""
+        places = np.linspace(self.low, self.high, _PLACES)
+        areas = self.everywhere(places)
+        # At the first place models may be equal except for rounding; the next one decides.
+        best = np.arange(len(areas))
+        for column in areas.T:
+            best = best[column[best] >= column[best].max() * (1 - self.rounding)]
+            if len(best) == 1:
+                break
+        leaders, borders = [int(best[0])], [self.low]
+        for before, place, column in zip(places, places[1:], areas.T[1:], strict=False):
+            # More than one model may have led since the place before.
+            while len(rivals := np.flatnonzero(column * (1 - self.rounding) > column[leaders[-1]])):
+                since = max(before, borders[-1])
+                met = [self._overtaking(leaders[-1], rival, since, place) for rival in rivals.tolist()]
+                # Of models that draw level at the same point, the one that is farthest ahead.
+                first = np.lexsort((-column[rivals], met))[0]
+                leaders.append(int(rivals[first]))
+                borders.append(met[first])
+        tied = []
+        for leader, since, until in zip(leaders, borders, [*borders[1:], self.high], strict=True):
+            here = areas[:, (places >= since) & (places <= until)]
+            apart = np.abs(here - here[leader]) > self.rounding * here[leader]
+            equal = ~apart.any(axis=1) if here.size else np.arange(len(areas)) == leader
+            tied.append(self.models.filter(pl.Series(equal)).sort())
+        names = pl.Series(tied, dtype=pl.List(pl.String))
+        return self.models[leaders], names, axis_value("prevalence", np.array(borders[1:]))
+
+    def _overtaking(self, leader: int, rival: int, low: float, high: float) -> float:
+        """Return where a rival that is ahead at *high* has overtaken the leader."""
+        from scipy.optimize import brentq  # noqa: PLC0415  (slow to import, and seldom needed)
+
+        ends = np.array([self.low, self.high])
+        lead = self.series[leader] - self.series[rival]
+
+        def ahead(place: float) -> float:
+            return float(chebval((2 * place - ends.sum()) / np.diff(ends)[0], lead))
+
+        return low if ahead(low) <= 0 else float(brentq(ahead, low, high, xtol=1e-14, rtol=1e-15))
+
 
 def area_curves(counts: pl.DataFrame) -> Iterator[tuple[pl.DataFrame, AreaCurves]]:
     """Yield the keys, one row, and the curves of each of their values; models that lack a class have none."""
@@ -74,4 +117,6 @@ def area_curves(counts: pl.DataFrame) -> Iterator[tuple[pl.DataFrame, AreaCurves
     nodes: list[float] = axis_value("prevalence", -high * np.cos(angles)).tolist()
     areas = areas_of(counts, nodes, [PR_AUC])
     for group in areas.partition_by(keys, maintain_order=True) if keys else [areas]:
-        yield group[:1].select(keys), AreaCurves.through(group, low, high, _ROUNDING)
+        curves = AreaCurves.through(group, low, high, _ROUNDING)
+        if len(curves.models):
+            yield group[:1].select(keys), curves

@@ -120,13 +120,10 @@ def winner_ranges(
     begin, stop = _range(over, start, end)
     curve = curve_asked(metric)
     frame = collect(rates, RATES) if curve is None else collect_counts(rates)
-    keys = RATES.keys(frame.columns)
-    schema = {key: frame.schema[key] for key in keys} | WINNERS.dtypes()
-    tables = [pl.DataFrame(schema=schema)]
+    keys, tables = frame.select(RATES.keys(frame.columns)), []
     if curve is not None:
         check_curve(curve, over)
-        found = curve_winners(frame, curve, begin, stop)
-        return WINNERS.finish(pl.concat([*tables, *(part.select(list(schema)) for part in found)]))
+        return WINNERS.joined(curve_winners(frame, curve, begin, stop), keys)
     for points in points_of(frame):
         asked = contests(points, metric, over, prevalence, beta)
         if len(asked) > 1:
@@ -142,8 +139,8 @@ def winner_ranges(
             start=pl.Series(ends[:-1]),
             end=pl.Series(ends[1:]),
         )
-        tables.append(_with_support(ranges, asked[0]).select(list(schema)))
-    return WINNERS.finish(pl.concat(tables))
+        tables.append(_with_support(ranges, asked[0]))
+    return WINNERS.joined(tables, keys)
 
 
 def _range(over: Over, start: float | None, end: float | None) -> tuple[float, float]:

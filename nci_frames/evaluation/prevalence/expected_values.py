@@ -111,9 +111,7 @@ def by_group(
     for points in points_of(frame):
         (contest,) = contests(points, metric, "prevalence", "observed", beta)
         tables.append(repeated_keys(table_of(points, contest), points.keys))
-    if not tables:
-        return schema.empty(frame.select("model", *RATES.keys(frame.columns)))
-    return schema.finish(pl.concat(tables))
+    return schema.joined(tables, frame.select("model", *RATES.keys(frame.columns)))
 
 
 def mean_values(points: Points, contest: Contest, nodes: Floats, weights: Floats) -> Floats:

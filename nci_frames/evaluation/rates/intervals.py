@@ -56,8 +56,18 @@ def rate_interval(method: Interval, hits: pl.Expr, trials: pl.Expr, *, level: fl
 def _bounds(method: AccuracyMethod, hits: pl.Expr, trials: pl.Expr, level: float) -> Bounds:
     check_level(level)
     hits, trials = hits.cast(pl.Float64), trials.cast(pl.Float64)
-    lower, upper = _INTERVALS[method](hits, trials, level)
-    return tuple(pl.when(trials > 0).then(bound.clip(0, 1)) for bound in (lower, upper))  # type: ignore[return-value]
+    return _known(_INTERVALS[method](hits, trials, level), trials)
+
+
+def _known(bounds: Bounds, trials: pl.Expr) -> Bounds:
+    lower, upper = (pl.when(trials > 0).then(bound.clip(0, 1)) for bound in bounds)
+    return lower, upper
+
+
+def exact_interval(hits: pl.Expr, trials: pl.Expr, tail: pl.Expr) -> Bounds:
+    """Return Clopper and Pearson's bounds, each with so much probability beyond it; null without trials."""
+    hits, trials = hits.cast(pl.Float64), trials.cast(pl.Float64)
+    return _known(_beta_quantiles(hits, trials - hits, tail, prior=0.0), trials)
 
 
 def _wald(hits: pl.Expr, trials: pl.Expr, level: float) -> Bounds:
@@ -100,16 +110,15 @@ def _hoeffding(hits: pl.Expr, trials: pl.Expr, level: float) -> Bounds:
 
 
 def _clopper_pearson(hits: pl.Expr, trials: pl.Expr, level: float) -> Bounds:
-    return _beta_quantiles(hits, trials - hits, level, prior=0.0)
+    return _beta_quantiles(hits, trials - hits, pl.lit((1 - level) / 2), prior=0.0)
 
 
 def _jeffreys(hits: pl.Expr, trials: pl.Expr, level: float) -> Bounds:
-    return _beta_quantiles(hits, trials - hits, level, prior=0.5)
+    return _beta_quantiles(hits, trials - hits, pl.lit((1 - level) / 2), prior=0.5)
 
 
-def _beta_quantiles(hits: pl.Expr, misses: pl.Expr, level: float, *, prior: float) -> Bounds:
+def _beta_quantiles(hits: pl.Expr, misses: pl.Expr, tail: pl.Expr, *, prior: float) -> Bounds:
     """Return the quantiles of the posterior; with prior 0, the exact (Clopper-Pearson) bounds."""
-    tail = (1 - level) / 2
     outward = 1.0 if prior == 0 else prior
     lower = _from_scipy("betaincinv", hits + prior, misses + outward, tail)
     upper = _from_scipy("betainccinv", hits + outward, misses + prior, tail)
@@ -117,17 +126,17 @@ def _beta_quantiles(hits: pl.Expr, misses: pl.Expr, level: float, *, prior: floa
     return pl.when(hits > 0).then(lower).otherwise(0.0), pl.when(misses > 0).then(upper).otherwise(1.0)
 
 
-def _from_scipy(name: str, a: pl.Expr, b: pl.Expr, tail: float) -> pl.Expr:
+def _from_scipy(name: str, a: pl.Expr, b: pl.Expr, tail: pl.Expr) -> pl.Expr:
     def quantile(columns: list[pl.Series]) -> pl.Series:
         import scipy.special  # noqa: PLC0415  (slow to import, and seldom needed)
 
-        left, right = (column.cast(pl.Float64).fill_null(math.nan).to_numpy() for column in columns)
-        found = getattr(scipy.special, name)(left, right, tail)
+        numbers = (column.cast(pl.Float64).fill_null(math.nan).to_numpy() for column in columns)
+        found = getattr(scipy.special, name)(*numbers)
         return pl.Series(cast("NDArray[np.float64]", found), nan_to_null=True)
 
     # A parameter is 0 only if the bound is known (above); 1 avoids an error of SciPy.
     positive = [pl.when(value > 0).then(value).otherwise(1.0) for value in (a, b)]
-    return pl.map_batches(positive, cast("Any", quantile), return_dtype=pl.Float64)
+    return pl.map_batches([*positive, tail], cast("Any", quantile), return_dtype=pl.Float64)
 
 
 _INTERVALS: dict[str, Callable[[pl.Expr, pl.Expr, float], Bounds]] = {

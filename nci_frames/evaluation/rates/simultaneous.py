@@ -8,12 +8,12 @@ thresholds only leave out some of the intervals, so the band holds there as well
 
 import math
 from functools import lru_cache
-from typing import Any, cast
 
 import numpy as np
 import polars as pl
 
 from nci_frames.base.typing import Floats
+from nci_frames.evaluation.rates.intervals import Bounds, exact_interval
 
 #: Up to so many rows the local level is exact; of more rows, where their number is a power of 2, up to 1024.
 _EXACT = 64
@@ -24,9 +24,7 @@ _CERTAIN = 1 - 1e-8
 _LEAST = 1e-16
 
 
-def simultaneous_interval(
-    hits: pl.Expr, trials: pl.Expr, rows: pl.Expr, *, level: float
-) -> tuple[pl.Expr, pl.Expr]:
+def simultaneous_interval(hits: pl.Expr, trials: pl.Expr, rows: pl.Expr, *, level: float) -> Bounds:
     """Return the bounds of a rate at every threshold as expressions; null where there are no trials.
 
     Parameters
@@ -39,32 +37,11 @@ def simultaneous_interval(
         Confidence of all intervals together, in (0, 1).
     """
 
-    def bound(columns: list[pl.Series], *, upper: bool) -> pl.Series:
-        from scipy.special import betainccinv, betaincinv  # noqa: PLC0415  (slow to import, and seldom needed)
+    def tails(sizes: pl.Series) -> pl.Series:
+        known = {size: local_alpha(int(size), level) / 2 for size in sizes.unique() if (size or 0) >= 1}
+        return sizes.replace_strict(known, default=None, return_dtype=pl.Float64)
 
-        hit, of, size = (column.cast(pl.Float64).fill_null(math.nan).to_numpy() for column in columns)
-        sizes, place = np.unique(size, return_inverse=True)
-        tail = np.array([local_alpha(int(n), level) / 2 if n >= 1 else math.nan for n in sizes])[place]
-        known = of > 0
-        with np.errstate(invalid="ignore"):
-            miss = of - hit
-            # A parameter is 0 only where the bound is known.
-            if upper:
-                found = betainccinv(hit + 1, np.where(miss > 0, miss, 1.0), tail)
-                found = np.where(miss > 0, found, 1.0)
-            else:
-                found = betaincinv(np.where(hit > 0, hit, 1.0), miss + 1, tail)
-                found = np.where(hit > 0, found, 0.0)
-        return pl.Series(np.where(known, found, math.nan), nan_to_null=True)
-
-    def side(*, upper: bool) -> pl.Expr:
-        return pl.map_batches(
-            [hits, trials, rows],
-            cast("Any", lambda columns: bound(columns, upper=upper)),
-            return_dtype=pl.Float64,
-        )
-
-    return side(upper=False), side(upper=True)
+    return exact_interval(hits, trials, rows.map_batches(tails, return_dtype=pl.Float64))
 
 
 @lru_cache(maxsize=4096)

@@ -89,11 +89,9 @@ def subsample_study(
     check_repeats(repeats, 1)
     check_seed(seed)
     frame = whole_counts(counts)
-    tables = [_study(histogram, prevalence, repeats, seed) for histogram in each_histogram(frame)]
-    if not tables:
-        return SUBSAMPLES.empty(frame.select("model", *COUNTS.keys(frame.columns)))
     # Within a group the rows are descending as its histogram is.
-    return SUBSAMPLES.finish(pl.concat(table.reverse() for table in tables))
+    tables = (_study(each, prevalence, repeats, seed).reverse() for each in each_histogram(frame))
+    return SUBSAMPLES.joined(tables, frame.select("model", *COUNTS.keys(frame.columns)))
 
 
 def _study(histogram: Histogram, prevalence: float, repeats: int, seed: int) -> pl.DataFrame:

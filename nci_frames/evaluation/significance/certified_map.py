@@ -149,13 +149,12 @@ def certified_ranges(
         level=logs.level, simultaneous=True, repeats=logs.repeats, seed=logs.seed,
     )  # fmt: skip
     known = found.join(support, on=["model", *keys], nulls_equal=True, maintain_order="left")
-    schema = {key: total.schema[key] for key in keys} | CERTIFIED_MAP.dtypes()
-    tables = [pl.DataFrame(schema=schema)]
+    tables = []
     for group in known.partition_by(keys) if keys else [known]:
         places = [_place(group.filter(prevalence=eta), at) for eta, at in zip(etas, tested, strict=True)]
         ranges = _merged(places, tested.tolist())
         tables.append(group.head(1).select(keys).join(ranges, how="cross") if keys else ranges)
-    return CERTIFIED_MAP.finish(pl.concat(tables).sort(*keys, "lambda_start", "model"))
+    return CERTIFIED_MAP.joined(tables, total.select(keys)).sort(*keys, "lambda_start", "model")
 
 
 def _tested(decisions: pl.DataFrame, reach: pl.Series) -> Floats:

@@ -131,9 +131,7 @@ def _tables(frame: pl.DataFrame, wanted_of: Callable[[float], "_Wanted"], logs: 
         few = few.coarser(steps_of_recall(few.histogram))
         tables.append(_fitted(few, wanted, logs))
     keys = logs.keys(frame)
-    if not tables:
-        return CROSS_FITS.empty(frame.select("model", *keys))
-    return CROSS_FITS.finish(pl.concat(tables).sort("model", *keys, "prevalence", "beta"))
+    return CROSS_FITS.joined(tables, frame.select("model", *keys)).sort("model", *keys, "prevalence", "beta")
 
 
 @dataclass(frozen=True, slots=True)
