@@ -3,7 +3,11 @@
 from typing import Literal
 
 import numpy as np
+import polars as pl
 from numpy.typing import NDArray
+
+#: What public functions take: a table, or one that is computed when it is needed.
+Frame = pl.DataFrame | pl.LazyFrame
 
 Floats = NDArray[np.float64]
 #: Whether something holds of each.

@@ -8,6 +8,7 @@ import altair as alt
 import polars as pl
 
 from nci_frames import schemas
+from nci_frames.base.typing import Frame
 from nci_frames.charts.parts import axes, canvas, hatching, selection, theme
 from nci_frames.schemas.checked import checked
 
@@ -21,11 +22,7 @@ _LETTERS, _NARROW = 24, 240
 
 @checked
 def chart_probability_best(
-    best: pl.DataFrame | pl.LazyFrame,
-    /,
-    *,
-    observed: float | None = None,
-    models: Sequence[str] = (),
+    best: Frame, /, *, observed: float | None = None, models: Sequence[str] = ()
 ) -> alt.LayerChart:
     """Draw the probability that each model is the best, over prevalence.
 

@@ -9,6 +9,7 @@ import polars as pl
 
 from nci_frames import schemas
 from nci_frames.base.errors import ParameterError
+from nci_frames.base.typing import Frame
 from nci_frames.charts.parts import axes, canvas, selection, theme
 from nci_frames.schemas.checked import checked
 
@@ -23,9 +24,7 @@ _SCALE = alt.Scale(domain=[-0.02, 1.02])
 
 
 @checked
-def chart_contingency_space(
-    rates: pl.DataFrame | pl.LazyFrame, /, *, models: Sequence[str] = ()
-) -> alt.LayerChart:
+def chart_contingency_space(rates: Frame, /, *, models: Sequence[str] = ()) -> alt.LayerChart:
     """Draw the base contingency space: models as points of TPR over TNR, and the no-skill line.
 
     Parameters
@@ -93,7 +92,7 @@ _UNIT: dict[str, Any] = {
 
 @checked
 def chart_metric_surface(
-    surface: pl.DataFrame | pl.LazyFrame, /, *, metric: str | None = None, ratio: float | None = None
+    surface: Frame, /, *, metric: str | None = None, ratio: float | None = None
 ) -> alt.FacetChart:
     """Draw the surface of a metric over contingency space as a heat map; several share one colour scale.
 
@@ -207,7 +206,7 @@ def _named(rows: pl.DataFrame, metric: str | None, ratio: float | None) -> pl.Da
 
 
 @checked
-def chart_imbalance_sensitivity(sensitivity: pl.DataFrame | pl.LazyFrame, /) -> alt.LayerChart:
+def chart_imbalance_sensitivity(sensitivity: Frame, /) -> alt.LayerChart:
     """Draw how sensitive metrics are to the ratio of the classes, a line per metric.
 
     Parameters

@@ -7,6 +7,7 @@ import polars as pl
 
 from nci_frames import schemas
 from nci_frames.base.errors import ParameterError
+from nci_frames.base.typing import Frame
 from nci_frames.charts.parts import lines, selection
 from nci_frames.charts.parts.theme import RULE
 from nci_frames.evaluation.metrics.registry import resolve
@@ -15,7 +16,7 @@ from nci_frames.schemas.checked import checked
 
 @checked
 def chart_p3(
-    projection: pl.DataFrame | pl.LazyFrame, /, *, observed: float | None = None, models: Sequence[str] = ()
+    projection: Frame, /, *, observed: float | None = None, models: Sequence[str] = ()
 ) -> alt.LayerChart:
     """Draw the positive-prevalence precision (P3) curves: precision over prevalence, a line per model.
 
@@ -74,12 +75,7 @@ def chart_p3(
 
 @checked
 def chart_f_beta_over_prevalence(
-    projection: pl.DataFrame | pl.LazyFrame,
-    /,
-    *,
-    beta: float = 1.0,
-    observed: float | None = None,
-    models: Sequence[str] = (),
+    projection: Frame, /, *, beta: float = 1.0, observed: float | None = None, models: Sequence[str] = ()
 ) -> alt.LayerChart:
     """Draw F-beta over prevalence for one beta, a line per model.
 
@@ -131,12 +127,7 @@ def chart_f_beta_over_prevalence(
 
 @checked
 def chart_f_beta_over_beta(
-    projection: pl.DataFrame | pl.LazyFrame,
-    /,
-    *,
-    prevalence: float,
-    observed: float | None = None,
-    models: Sequence[str] = (),
+    projection: Frame, /, *, prevalence: float, observed: float | None = None, models: Sequence[str] = ()
 ) -> alt.LayerChart:
     """Draw the F-beta plot: F-beta over beta at one prevalence, a line per model.
 
@@ -199,12 +190,7 @@ _METHODS = {
 
 @checked
 def chart_pr_auc_over_prevalence(
-    areas: pl.DataFrame | pl.LazyFrame,
-    /,
-    *,
-    method: str | None = None,
-    observed: float | None = None,
-    models: Sequence[str] = (),
+    areas: Frame, /, *, method: str | None = None, observed: float | None = None, models: Sequence[str] = ()
 ) -> alt.LayerChart:
     """Draw the area under the precision-recall curve over prevalence, a line per model.
 
@@ -266,7 +252,7 @@ _WORST = 2.0
 
 @checked
 def chart_cost(
-    projection: pl.DataFrame | pl.LazyFrame,
+    projection: Frame,
     /,
     *,
     metric: str | None = None,

@@ -8,6 +8,7 @@ import altair as alt
 import polars as pl
 
 from nci_frames import schemas
+from nci_frames.base.typing import Frame
 from nci_frames.charts.parts import axes, canvas, hatching, selection, theme
 from nci_frames.schemas.checked import checked
 
@@ -20,10 +21,10 @@ _ODDS, _BETA = axes.LogAxis("odds", 1e-6, 1.0), axes.LogAxis("beta", 0.1, 10.0)
 
 @checked
 def chart_decision_map(
-    decisions: pl.DataFrame | pl.LazyFrame,
+    decisions: Frame,
     /,
     *,
-    certified: pl.DataFrame | pl.LazyFrame | None = None,
+    certified: Frame | None = None,
     models: Sequence[str] = (),
     observed: float | None = None,
 ) -> alt.LayerChart:

@@ -7,6 +7,7 @@ import polars as pl
 
 from nci_frames import schemas
 from nci_frames.base.errors import ParameterError
+from nci_frames.base.typing import Frame
 from nci_frames.charts.parts import axes, canvas, lines, selection, theme
 from nci_frames.schemas.checked import checked
 
@@ -21,8 +22,8 @@ _BARS = 42
 
 @checked
 def chart_f_beta_plot(
-    comparisons: pl.DataFrame | pl.LazyFrame,
-    winners: pl.DataFrame | pl.LazyFrame,
+    comparisons: Frame,
+    winners: Frame,
     /,
     *,
     prevalence: float | None = None,

@@ -6,6 +6,7 @@ import altair as alt
 import polars as pl
 
 from nci_frames import schemas
+from nci_frames.base.typing import Frame
 from nci_frames.charts.parts import canvas, lines, selection
 from nci_frames.charts.parts.axes import rate_axis
 from nci_frames.charts.parts.theme import RULE, model_style
@@ -15,11 +16,7 @@ from nci_frames.schemas.checked import checked
 
 @checked
 def chart_calibration(
-    calibration: pl.DataFrame | pl.LazyFrame,
-    /,
-    *,
-    prevalence: float | None = None,
-    models: Sequence[str] = (),
+    calibration: Frame, /, *, prevalence: float | None = None, models: Sequence[str] = ()
 ) -> alt.LayerChart:
     """Draw a reliability diagram: the share of positives over the score, a line per model.
 
@@ -84,11 +81,7 @@ def chart_calibration(
 
 @checked
 def chart_decision_curve(
-    decisions: pl.DataFrame | pl.LazyFrame,
-    /,
-    *,
-    prevalence: float | None = None,
-    models: Sequence[str] = (),
+    decisions: Frame, /, *, prevalence: float | None = None, models: Sequence[str] = ()
 ) -> alt.LayerChart:
     """Draw a decision curve: net benefit over the threshold probability, a line per model.
 
@@ -168,11 +161,7 @@ def chart_decision_curve(
 
 @checked
 def chart_cost_curve(
-    costs: pl.DataFrame | pl.LazyFrame,
-    /,
-    *,
-    prevalence: float | None = None,
-    models: Sequence[str] = (),
+    costs: Frame, /, *, prevalence: float | None = None, models: Sequence[str] = ()
 ) -> alt.LayerChart:
     """Draw cost curves: what decisions by the scores cost, and what is achievable, a line per model.
 

@@ -8,6 +8,7 @@ import polars as pl
 from nci_frames import schemas
 from nci_frames.base.errors import ParameterError
 from nci_frames.base.messages import quantity
+from nci_frames.base.typing import Frame
 from nci_frames.charts.parts import axes, canvas, lines, selection, theme
 from nci_frames.evaluation.metrics import title_of
 from nci_frames.schemas.checked import checked
@@ -18,12 +19,12 @@ _PANELS = 12
 
 @checked
 def chart_segments(
-    values: pl.DataFrame | pl.LazyFrame,
+    values: Frame,
     /,
     *,
     segments: str,
     metric: str | None = None,
-    observed: pl.DataFrame | pl.LazyFrame | None = None,
+    observed: Frame | None = None,
     models: Sequence[str] = (),
 ) -> alt.FacetChart:
     """Draw a metric over prevalence in a panel for each segment, a line per model.
@@ -122,7 +123,7 @@ def _where(rows: pl.DataFrame) -> str:
     return f" at {selection.operating_point(rows)}" + (f", β = {betas[0]:g}" if len(betas) == 1 else "")
 
 
-def _observed(rates: pl.DataFrame | pl.LazyFrame | None, segment: str, places: pl.DataFrame) -> pl.DataFrame:
+def _observed(rates: Frame | None, segment: str, places: pl.DataFrame) -> pl.DataFrame:
     """Return the prevalence of each segment; there are several if its models have separate logs."""
     if rates is None:
         return pl.DataFrame(schema={"segment": pl.String, "place": pl.Int64, "observed": pl.Float64})
@@ -156,9 +157,7 @@ _NUMBERS = {
 
 
 @checked
-def chart_decomposition(
-    decomposition: pl.DataFrame | pl.LazyFrame, /, *, over: str | None = None
-) -> alt.FacetChart:
+def chart_decomposition(decomposition: Frame, /, *, over: str | None = None) -> alt.FacetChart:
     """Draw how much of each segment's difference is due to its class balance and how much to the model.
 
     Parameters

@@ -3,11 +3,11 @@
 from collections.abc import Sequence
 
 import altair as alt
-import polars as pl
 
 from nci_frames import schemas
 from nci_frames.base.errors import ParameterError
 from nci_frames.base.messages import quantity
+from nci_frames.base.typing import Frame
 from nci_frames.charts.parts import axes, canvas, selection, theme
 from nci_frames.schemas.checked import checked
 
@@ -17,12 +17,7 @@ _POINT = ["model", "recall", "precision", "threshold"]
 
 @checked
 def chart_tpr_ppv(
-    projection: pl.DataFrame | pl.LazyFrame,
-    winners: pl.DataFrame | pl.LazyFrame,
-    /,
-    *,
-    prevalence: float,
-    models: Sequence[str] = (),
+    projection: Frame, winners: Frame, /, *, prevalence: float, models: Sequence[str] = ()
 ) -> alt.LayerChart:
     """Draw every operating point by recall and precision, and highlight those that are best for some beta.
 

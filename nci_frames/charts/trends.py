@@ -1,5 +1,7 @@
 """The history of a gate -> its values over the runs, with bounds and limits."""
 
+from collections.abc import Mapping, Sequence
+
 import altair as alt
 import polars as pl
 
@@ -33,38 +35,51 @@ def chart_trend(history: pl.DataFrame) -> alt.LayerChart:
         # A change is limited relative to the last good run; the value itself has no fixed limit.
         pl.when(pl.col("kind").ne_missing("change_threshold")).then(pl.col(limits)),
     ).select("run", "sequence", "model", "value", "lower", "upper", *limits, "verdict")
-    style = theme.model_style(rows["model"].unique())
-    numbers = {"value": "value", "lower": "lower", "upper": "upper"}
     title = ""
     if len(history):
         title = f"{'lead in ' if history['kind'][0] == 'champion' else ''}{history['metric'][0]}"
     x = alt.X(field="sequence", type="ordinal", title="run", axis=alt.Axis(labelAngle=0, labelOverlap=True))
-    y = alt.Y(field="value", type="quantitative", title=title, scale=alt.Scale(zero=False))
+    ring = alt.Chart(rows).transform_filter("isValid(datum.value) && datum.verdict == 'fail'")
+    ring = ring.mark_point(filled=False, size=220, shape="circle", color=FAILED, strokeWidth=2, opacity=1)
+    dashed = (
+        alt.Chart(rows)
+        .transform_filter(f"isValid(datum.{limit})")
+        .mark_line(strokeDash=[4, 3], color=theme.INK, order=False)
+        .encode(x=x, y=alt.Y(field=limit, type="quantitative"))
+        for limit in limits
+    )
+    below = [ring.encode(x=x, y=_height(title), color=alt.value(FAILED))]
+    return _trend(rows, x, title, "verdict", _VERDICTS, below=below, above=tuple(dashed))
+
+
+def _height(title: str) -> alt.Y:
+    return alt.Y(field="value", type="quantitative", title=title, scale=alt.Scale(zero=False))
+
+
+def _trend(
+    rows: pl.DataFrame,
+    x: alt.X,
+    title: str,
+    told: str,
+    symbols: Mapping[str, str],
+    *,
+    below: Sequence[alt.Chart] = (),
+    above: Sequence[alt.Chart] = (),
+) -> alt.LayerChart:
+    """Draw the values of each model in the order of the rows, with bounds and a symbol for what is told."""
+    style = theme.model_style(rows["model"].unique())
     base = alt.Chart(rows).encode(x=x, color=canvas.colour(style))
-    known = base.transform_filter("isValid(datum.value)").encode(y=y)
-    shapes = alt.Scale(domain=list(_VERDICTS), range=list(_VERDICTS.values()))
-    layers = [
-        base.transform_filter("isValid(datum.lower)")
-        .mark_rule(opacity=0.5)
-        .encode(y=alt.Y("lower:Q"), y2=alt.Y2("upper")),
-        known.mark_line(order=False),
-        known.transform_filter("datum.verdict == 'fail'")
-        .mark_point(filled=False, size=220, shape="circle", color=FAILED, strokeWidth=2, opacity=1)
-        .encode(color=alt.value(FAILED)),
-        known.mark_point(filled=True, size=60, opacity=1).encode(
-            shape=alt.Shape(field="verdict", type="nominal", scale=shapes, legend=None),
-            tooltip=canvas.tooltip(numbers, names=("run", "model", "verdict")),
-        ),
-        *(
-            alt.Chart(rows)
-            .transform_filter(f"isValid(datum.{limit})")
-            .mark_line(strokeDash=[4, 3], color=theme.INK, order=False)
-            .encode(x=x, y=alt.Y(field=limit, type="quantitative"))
-            for limit in limits
-        ),
-    ]
+    known = base.transform_filter("isValid(datum.value)").encode(y=_height(title))
+    bars = base.transform_filter("isValid(datum.lower)").mark_rule(opacity=0.5)
+    shapes = alt.Scale(domain=list(symbols), range=list(symbols.values()))
+    names = [name for name in ("run", "model", told) if name in rows.columns]
+    points = known.mark_point(filled=True, size=60, opacity=1).encode(
+        shape=alt.Shape(field=told, type="nominal", scale=shapes, legend=None),
+        tooltip=canvas.tooltip({name: name for name in ("value", "lower", "upper")}, names=names),
+    )
+    lines = [bars.encode(y=alt.Y("lower:Q"), y2=alt.Y2("upper")), known.mark_line(order=False)]
     config = alt.Config(**theme.config_for(style))
-    return alt.LayerChart(layer=layers, width=330, height=160, config=config)
+    return alt.LayerChart(layer=[*lines, *below, points, *above], width=330, height=160, config=config)
 
 
 def chart_by_date(dated: pl.DataFrame, *, rate: str) -> alt.LayerChart:
@@ -86,19 +101,5 @@ def chart_by_date(dated: pl.DataFrame, *, rate: str) -> alt.LayerChart:
             for end, name in (("", "value"), ("_lower", "lower"), ("_upper", "upper"))
         ),
     )
-    style = theme.model_style(rows["model"].unique())
     x = alt.X(field="date", type="temporal", title="date (UTC)", scale=alt.Scale(type="utc"))
-    y = alt.Y(field="value", type="quantitative", title=rate.upper(), scale=alt.Scale(zero=False))
-    base = alt.Chart(rows).encode(x=x, color=canvas.colour(style))
-    known = base.transform_filter("isValid(datum.value)").encode(y=y)
-    shapes = alt.Scale(domain=list(_ARRIVALS), range=list(_ARRIVALS.values()))
-    layers = [
-        base.transform_filter("isValid(datum.lower)")
-        .mark_rule(opacity=0.5)
-        .encode(y=alt.Y("lower:Q"), y2=alt.Y2("upper")),
-        known.mark_line(),
-        known.mark_point(filled=True, size=60, opacity=1).encode(
-            shape=alt.Shape(field="arrival", type="nominal", scale=shapes, legend=None)
-        ),
-    ]
-    return alt.LayerChart(layer=layers, width=330, height=160, config=alt.Config(**theme.config_for(style)))
+    return _trend(rows.sort("model", "date"), x, rate.upper(), "arrival", _ARRIVALS)

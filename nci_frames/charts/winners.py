@@ -8,6 +8,7 @@ import polars as pl
 
 from nci_frames import schemas
 from nci_frames.base.errors import ParameterError
+from nci_frames.base.typing import Frame
 from nci_frames.charts.parts import axes, canvas, hatching, lines, selection, theme
 from nci_frames.evaluation.metrics import title_of
 from nci_frames.schemas.checked import checked
@@ -24,11 +25,7 @@ _LETTERS = 24
 
 @checked
 def chart_winner_ranges(
-    winners: pl.DataFrame | pl.LazyFrame,
-    /,
-    *,
-    models: Sequence[str] = (),
-    observed: float | None = None,
+    winners: Frame, /, *, models: Sequence[str] = (), observed: float | None = None
 ) -> alt.LayerChart:
     """Draw the ranges of prevalence or beta in which each model is best, as a bar.
 
@@ -136,7 +133,7 @@ def _height(part: float) -> float:
 
 @checked
 def chart_rank_over_prevalence(
-    ranking: pl.DataFrame | pl.LazyFrame, /, *, observed: float | None = None, models: Sequence[str] = ()
+    ranking: Frame, /, *, observed: float | None = None, models: Sequence[str] = ()
 ) -> alt.LayerChart:
     """Draw the rank of every model over prevalence: a bump chart.
 

@@ -4,6 +4,7 @@ import numpy as np
 import polars as pl
 
 from nci_frames.base.errors import ParameterError
+from nci_frames.base.typing import Frame
 from nci_frames.evaluation.areas.area import LACKS
 from nci_frames.evaluation.areas.areas import compute_areas
 from nci_frames.evaluation.areas.pr import Method
@@ -26,11 +27,7 @@ MEAN_PR_AUC = Metric(
 
 @checked
 def mean_pr_auc(
-    counts: pl.DataFrame | pl.LazyFrame,
-    /,
-    *,
-    prevalence_range: tuple[float, float],
-    method: Method = "average_precision",
+    counts: Frame, /, *, prevalence_range: tuple[float, float], method: Method = "average_precision"
 ) -> pl.DataFrame:
     """Return the mean PR-AUC over a range of prevalences: the volume under the P-ROC surface, per unit.
 

@@ -7,7 +7,7 @@ import polars as pl
 
 from nci_frames.base.arguments import Prevalences
 from nci_frames.base.errors import ParameterError
-from nci_frames.base.typing import Floats
+from nci_frames.base.typing import Floats, Frame
 from nci_frames.evaluation.areas.area import CELLS_IN_CACHE, LACKS, Area, Areas, Logs, enclosed
 from nci_frames.evaluation.areas.areas import compute_areas
 from nci_frames.evaluation.arrays.roc_steps import Curves
@@ -17,7 +17,7 @@ from nci_frames.schemas.checked import checked
 
 
 @checked
-def pr_gain_auc(counts: pl.DataFrame | pl.LazyFrame, /, *, prevalence: Prevalences) -> pl.DataFrame:
+def pr_gain_auc(counts: Frame, /, *, prevalence: Prevalences) -> pl.DataFrame:
     """Return the area under the curve of precision gain over recall gain, at each prevalence.
 
     On these scales the always-positive classifier is at 0 and the best at 1, and operating points may be

@@ -7,7 +7,7 @@ import numpy as np
 import polars as pl
 
 from nci_frames.base.errors import ParameterError
-from nci_frames.base.typing import Floats, Rows
+from nci_frames.base.typing import Floats, Frame, Rows
 from nci_frames.counts.resolution import in_precision_of, runs_with_every_score
 from nci_frames.schemas import COUNTS, RATES, collect
 from nci_frames.schemas.runs import in_runs
@@ -101,7 +101,7 @@ class Histogram:
         return Histogram(self.group, descending, positives, negatives, every_score=False)
 
 
-def whole_counts(counts: pl.DataFrame | pl.LazyFrame, *, strata: bool = False) -> pl.DataFrame:
+def whole_counts(counts: Frame, *, strata: bool = False) -> pl.DataFrame:
     """Return checked counts of rows, without the columns that rates add to counts.
 
     Their groups may be *strata*, with the key ``weight``, if the caller multiplies by it.

@@ -7,7 +7,7 @@ import numpy as np
 import polars as pl
 
 from nci_frames.base.arguments import Prevalences
-from nci_frames.base.typing import Floats, Places
+from nci_frames.base.typing import Floats, Frame, Places
 from nci_frames.evaluation.crossovers.contest import (
     Contest,
     Over,
@@ -35,7 +35,7 @@ _PAIRS_AT_A_TIME = 1 << 14
 
 @checked
 def find_crossovers(
-    rates: pl.DataFrame | pl.LazyFrame,
+    rates: Frame,
     /,
     *,
     metric: str | pl.Expr,

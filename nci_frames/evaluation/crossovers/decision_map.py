@@ -4,6 +4,7 @@ import numpy as np
 import polars as pl
 
 from nci_frames.base.errors import ParameterError
+from nci_frames.base.typing import Frame
 from nci_frames.evaluation.crossovers.contest import points_of, tied_models
 from nci_frames.evaluation.crossovers.lines import f_beta_envelope
 from nci_frames.evaluation.crossovers.supported_ranges import LOWEST, WHY, supported_lambdas
@@ -15,7 +16,7 @@ from nci_frames.schemas.checked import checked
 
 
 @checked
-def decision_map(rates: pl.DataFrame | pl.LazyFrame, /, *, metric: str = "f_beta") -> pl.DataFrame:
+def decision_map(rates: Frame, /, *, metric: str = "f_beta") -> pl.DataFrame:
     """Return the model and threshold with the highest F-beta for every prevalence and every beta.
 
     The best point at (eta, beta) depends on a single number, lambda = k/beta² with k = (1-eta)/eta, so the
@@ -108,7 +109,7 @@ def own_maps(rates: pl.DataFrame) -> pl.DataFrame:
 
 
 @checked
-def find_never_best(rates: pl.DataFrame | pl.LazyFrame, /) -> pl.DataFrame:
+def find_never_best(rates: Frame, /) -> pl.DataFrame:
     """Return the operating points that are never the best, at any prevalence and beta.
 
     Parameters

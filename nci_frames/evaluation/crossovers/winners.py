@@ -7,7 +7,7 @@ import polars as pl
 
 from nci_frames.base.arguments import Prevalences
 from nci_frames.base.errors import ParameterError
-from nci_frames.base.typing import Floats, Places
+from nci_frames.base.typing import Floats, Frame, Places
 from nci_frames.evaluation.crossovers.contest import (
     Contest,
     Over,
@@ -39,7 +39,7 @@ _ENDS = {"prevalence": 1.0, "beta": np.inf}
 
 @checked
 def winner_ranges(
-    rates: pl.DataFrame | pl.LazyFrame,
+    rates: Frame,
     /,
     *,
     metric: str | pl.Expr,

@@ -8,18 +8,18 @@ import polars as pl
 from nci_frames.base.arguments import Prevalences, prevalence_values
 from nci_frames.base.errors import ParameterError, SchemaError
 from nci_frames.base.messages import listed
-from nci_frames.base.typing import Floats
+from nci_frames.base.typing import Floats, Frame
 from nci_frames.schemas import FIELD, beside, key_text
 
 #: The prevalence of each segment: ``{"country": {"at": 0.01, "de": 0.002}}``, or a frame.
-Field = Mapping[str, Mapping[Any, float]] | pl.DataFrame | pl.LazyFrame
+Field = Mapping[str, Mapping[Any, float]] | Frame
 
 _MAKER = 'a field frame has the columns of the segments and "prevalence", e.g. country, prevalence'
 
 
 def is_field(prevalence: object) -> bool:
     """Return whether a prevalence argument names a prevalence for each segment."""
-    return isinstance(prevalence, Mapping | pl.DataFrame | pl.LazyFrame)
+    return isinstance(prevalence, Mapping | Frame)
 
 
 def numbers_of(prevalence: Prevalences | Literal["selected"] | Field) -> list[float] | None:

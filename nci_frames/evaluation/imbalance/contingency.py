@@ -5,6 +5,7 @@ import polars as pl
 
 from nci_frames.base.arguments import beta_value, prevalence_of_ratio
 from nci_frames.base.errors import ParameterError
+from nci_frames.base.typing import Frame
 from nci_frames.evaluation.imbalance.sensitivity import on_surface, width_of
 from nci_frames.schemas import PATHS, RATES, collect
 from nci_frames.schemas.checked import checked
@@ -13,13 +14,7 @@ from nci_frames.schemas.keys import wrong_key
 
 @checked
 def surface_path_length(
-    rates: pl.DataFrame | pl.LazyFrame,
-    /,
-    *,
-    metric: str | pl.Expr,
-    over: str,
-    ratio: float = 1.0,
-    beta: float = 1.0,
+    rates: Frame, /, *, metric: str | pl.Expr, over: str, ratio: float = 1.0, beta: float = 1.0
 ) -> pl.DataFrame:
     """Return the length of each model's path on the surface of a metric while it learns.
 

@@ -8,7 +8,7 @@ import polars as pl
 
 from nci_frames.base.arguments import check_level
 from nci_frames.base.errors import ParameterError
-from nci_frames.base.typing import Floats, Places
+from nci_frames.base.typing import Floats, Frame, Places
 from nci_frames.evaluation.crossovers.contest import Contest, Points
 from nci_frames.evaluation.crossovers.winners import best_rows
 from nci_frames.evaluation.metrics.rounding import tie_leaders
@@ -32,7 +32,7 @@ _VALUES_AT_A_TIME = 1 << 22
 
 @checked
 def choose_under_uncertainty(
-    rates: pl.DataFrame | pl.LazyFrame,
+    rates: Frame,
     /,
     *,
     metric: str | pl.Expr,
@@ -147,13 +147,7 @@ def _chosen(points: Points, contest: Contest, law: PrevalenceDistribution, level
 
 @checked
 def minimax_regret(
-    rates: pl.DataFrame | pl.LazyFrame,
-    /,
-    *,
-    metric: str | pl.Expr,
-    start: float,
-    end: float,
-    beta: float = 1.0,
+    rates: Frame, /, *, metric: str | pl.Expr, start: float, end: float, beta: float = 1.0
 ) -> pl.DataFrame:
     """Return each model's threshold that is never far behind the best in a range of prevalence.
 

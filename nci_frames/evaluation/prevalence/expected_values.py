@@ -5,7 +5,7 @@ from collections.abc import Callable
 import numpy as np
 import polars as pl
 
-from nci_frames.base.typing import Floats
+from nci_frames.base.typing import Floats, Frame
 from nci_frames.evaluation.crossovers.contest import Contest, Points, contests, points_of, repeated_keys
 from nci_frames.evaluation.prevalence.distributions import PrevalenceDistribution
 from nci_frames.evaluation.support.flags import log_cost
@@ -18,12 +18,7 @@ from nci_frames.schemas.frame import FrameSchema
 
 @checked
 def expected_values(
-    rates: pl.DataFrame | pl.LazyFrame,
-    /,
-    *,
-    metric: str | pl.Expr,
-    prevalence: PrevalenceDistribution,
-    beta: float = 1.0,
+    rates: Frame, /, *, metric: str | pl.Expr, prevalence: PrevalenceDistribution, beta: float = 1.0
 ) -> pl.DataFrame:
     """Return the mean of a metric over a distribution of the prevalence, for every operating point.
 
@@ -99,7 +94,7 @@ _VALUES_AT_A_TIME = 1 << 22
 
 
 def by_group(
-    rates: pl.DataFrame | pl.LazyFrame,
+    rates: Frame,
     metric: str | pl.Expr,
     beta: float,
     schema: FrameSchema,

@@ -6,7 +6,7 @@ import numpy as np
 import polars as pl
 
 from nci_frames.base.errors import SchemaError
-from nci_frames.base.typing import Floats
+from nci_frames.base.typing import Floats, Frame
 from nci_frames.evaluation.metrics.metric import CalledMetric
 from nci_frames.evaluation.prevalence.mixtures import check_key_types
 from nci_frames.evaluation.projection.grids import Metrics, labelled_metrics, require_bounds
@@ -20,12 +20,7 @@ _NO_ESTIMATE = "the prevalence of the traffic was not estimated"
 
 @checked
 def project_traffic(
-    rates: pl.DataFrame | pl.LazyFrame,
-    prevalences: pl.DataFrame | pl.LazyFrame,
-    /,
-    *,
-    metrics: Metrics,
-    beta: float | Sequence[float] = (1.0,),
+    rates: Frame, prevalences: Frame, /, *, metrics: Metrics, beta: float | Sequence[float] = (1.0,)
 ) -> pl.DataFrame:
     """Return the metrics of operating points in traffic whose prevalence was estimated, with all its noise.
 

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 import polars as pl
 
 from nci_frames.base.errors import ParameterError
+from nci_frames.base.typing import Frame
 from nci_frames.schemas import AREAS, PROJECTION, FrameSchema, collect
 from nci_frames.schemas.checked import checked
 
@@ -12,7 +13,7 @@ _CASE = ("metric", "method", "prevalence", "beta")
 
 
 @checked
-def average_over(table: pl.DataFrame | pl.LazyFrame, /, *, over: str | Sequence[str]) -> pl.DataFrame:
+def average_over(table: Frame, /, *, over: str | Sequence[str]) -> pl.DataFrame:
     """Average values over the values of a key, such as the repeats of a cross-validation.
 
     In a repeated cross-validation every row is scored once in each repeat. The rows of all repeats together

@@ -5,6 +5,7 @@ from typing import Literal
 import polars as pl
 
 from nci_frames.base.arguments import Prevalences
+from nci_frames.base.typing import Frame
 from nci_frames.evaluation.field.prevalences import Field
 from nci_frames.evaluation.projection.grids import require_bounds
 from nci_frames.evaluation.projection.projection import project_rates
@@ -13,9 +14,7 @@ from nci_frames.schemas.checked import checked
 
 
 @checked
-def precision_band(
-    rates: pl.DataFrame | pl.LazyFrame, /, *, prevalence: Prevalences | Literal["selected"] | Field
-) -> pl.DataFrame:
+def precision_band(rates: Frame, /, *, prevalence: Prevalences | Literal["selected"] | Field) -> pl.DataFrame:
     """Return precision over prevalence, and its bounds if TPR and FPR are within theirs.
 
     Parameters
@@ -70,7 +69,7 @@ def precision_band(
 
 
 @checked
-def max_precision_uncertainty(rates: pl.DataFrame | pl.LazyFrame, /) -> pl.DataFrame:
+def max_precision_uncertainty(rates: Frame, /) -> pl.DataFrame:
     """Return the maximum width of the precision band, and the prevalence at which it is reached.
 
     Parameters

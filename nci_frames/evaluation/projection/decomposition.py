@@ -8,6 +8,7 @@ from typing import Literal
 import polars as pl
 
 from nci_frames.base.errors import ParameterError
+from nci_frames.base.typing import Frame
 from nci_frames.evaluation.field.prevalences import Field, is_field, with_prevalence
 from nci_frames.evaluation.projection.grids import require_selected
 from nci_frames.evaluation.projection.projection import project_checked
@@ -24,7 +25,7 @@ _VALUES = ("value", "reference_value", "__eta_moved", "__rates_moved")
 
 @checked
 def decompose_difference(
-    rates: pl.DataFrame | pl.LazyFrame,
+    rates: Frame,
     /,
     *,
     metric: str | pl.Expr,

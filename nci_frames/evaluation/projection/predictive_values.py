@@ -7,7 +7,7 @@ import polars as pl
 
 from nci_frames.base.arguments import Prevalences, check_level, prevalence_values
 from nci_frames.base.normal import normal_quantile
-from nci_frames.base.typing import Floats
+from nci_frames.base.typing import Floats, Frame
 from nci_frames.evaluation.rates.intervals import require_row_counts
 from nci_frames.evaluation.rates.strata import of_strata, worth_of_strata
 from nci_frames.evaluation.support.flags import point_flags
@@ -19,12 +19,7 @@ Method = Literal["score", "logit"]
 
 @checked
 def predictive_value_interval(
-    rates: pl.DataFrame | pl.LazyFrame,
-    /,
-    *,
-    prevalence: Prevalences,
-    method: Method = "score",
-    level: float = 0.95,
+    rates: Frame, /, *, prevalence: Prevalences, method: Method = "score", level: float = 0.95
 ) -> pl.DataFrame:
     """Return precision (PPV) and NPV at a prevalence, each with its own interval.
 

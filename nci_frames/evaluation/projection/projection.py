@@ -9,6 +9,7 @@ import polars as pl
 from nci_frames.base.arguments import Prevalences, check_whole
 from nci_frames.base.memory import check_table
 from nci_frames.base.messages import quantity
+from nci_frames.base.typing import Frame
 from nci_frames.evaluation.field.prevalences import Field, with_prevalence
 from nci_frames.evaluation.projection.grids import SUPPORT, MetricGrid, Metrics, metric_grids
 from nci_frames.evaluation.support.flags import log_cost
@@ -22,7 +23,7 @@ _ROWS_AT_A_TIME = 1 << 20
 
 @checked
 def project_rates(
-    rates: pl.DataFrame | pl.LazyFrame,
+    rates: Frame,
     /,
     *,
     metrics: Metrics,
@@ -143,7 +144,7 @@ def project_checked(
 
 @checked
 def project_in_parts(
-    rates: pl.DataFrame | pl.LazyFrame,
+    rates: Frame,
     /,
     *,
     metrics: Metrics,

@@ -6,6 +6,7 @@ import numpy as np
 import polars as pl
 
 from nci_frames.base.errors import SchemaError
+from nci_frames.base.typing import Frame
 from nci_frames.evaluation.metrics import Direction, find_metric
 from nci_frames.evaluation.metrics.classes import class_metric
 from nci_frames.evaluation.metrics.rounding import rounding, tie_leaders
@@ -32,7 +33,7 @@ _RESULTS = (
 
 
 @checked
-def rank_models(table: pl.DataFrame | pl.LazyFrame, /, *, by: Sequence[str] | None = None) -> pl.DataFrame:
+def rank_models(table: Frame, /, *, by: Sequence[str] | None = None) -> pl.DataFrame:
     """Rank the models in every comparison of a projection, of areas or of a roll-up.
 
     Parameters

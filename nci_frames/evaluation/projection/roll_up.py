@@ -7,6 +7,7 @@ import polars as pl
 
 from nci_frames.base.arguments import Prevalences
 from nci_frames.base.errors import ParameterError
+from nci_frames.base.typing import Frame
 from nci_frames.counts.pooling import add_cells
 from nci_frames.evaluation.field.prevalences import Field, field_of, is_field, numbers_of
 from nci_frames.evaluation.projection.grids import Metrics
@@ -18,7 +19,7 @@ from nci_frames.schemas.checked import checked
 
 @checked
 def roll_up(
-    rates: pl.DataFrame | pl.LazyFrame,
+    rates: Frame,
     /,
     *,
     over: str | Sequence[str],

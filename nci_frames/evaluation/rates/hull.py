@@ -3,7 +3,7 @@
 import numpy as np
 import polars as pl
 
-from nci_frames.base.typing import Floats, Rows
+from nci_frames.base.typing import Floats, Frame, Rows
 from nci_frames.counts.resolution import one_score, without_claims
 from nci_frames.schemas import RATES, collect
 from nci_frames.schemas.checked import checked
@@ -16,7 +16,7 @@ _ROUNDING = 2 * np.finfo(np.float64).eps
 
 
 @checked
-def roc_convex_hull(rates: pl.DataFrame | pl.LazyFrame, /, *, over: str | None = None) -> pl.DataFrame:
+def roc_convex_hull(rates: Frame, /, *, over: str | None = None) -> pl.DataFrame:
     """Return the operating points that are corners of the ROC convex hull of their group.
 
     Only they are the best for some prevalence and costs; every other point is beaten by a mixture of two of

@@ -9,6 +9,7 @@ import polars as pl
 
 from nci_frames.base.arguments import Prevalences
 from nci_frames.base.errors import ParameterError
+from nci_frames.base.typing import Frame
 from nci_frames.counts.resolution import without_claims
 from nci_frames.evaluation.field.prevalences import Field, is_field, numbers_of, with_prevalence
 from nci_frames.evaluation.rates.criteria import SURE_FPR, SURE_TPR, Wish, wish_for
@@ -22,7 +23,7 @@ from nci_frames.schemas.checked import checked
 
 @checked
 def select_operating_points(
-    rates: pl.DataFrame | pl.LazyFrame,
+    rates: Frame,
     /,
     *,
     tpr: float | None = None,

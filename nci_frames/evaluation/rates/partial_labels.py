@@ -12,7 +12,7 @@ from nci_frames.base.arguments import check_level
 from nci_frames.base.errors import ParameterError, SchemaError
 from nci_frames.base.messages import quantity
 from nci_frames.base.normal import normal_quantile, two_sided_p_values
-from nci_frames.base.typing import Floats
+from nci_frames.base.typing import Floats, Frame
 from nci_frames.counts.scores_as_counts import scores_as_counts
 from nci_frames.evaluation.arrays.histograms import whole_counts
 from nci_frames.evaluation.rates.quotients import rates_of
@@ -25,8 +25,8 @@ _CELLS = ("tp", "fp", "fn", "tn")
 
 @checked
 def correct_partial_labels(
-    counts: pl.DataFrame | pl.LazyFrame,
-    scored: pl.DataFrame | pl.LazyFrame | None = None,
+    counts: Frame,
+    scored: Frame | None = None,
     /,
     *,
     shares: Mapping[float, float] | None = None,

@@ -6,6 +6,7 @@ import numpy as np
 import polars as pl
 
 from nci_frames.base.arguments import Prevalences, number_list
+from nci_frames.base.typing import Frame
 from nci_frames.evaluation.arrays.histograms import whole_counts
 from nci_frames.evaluation.field.prevalences import Field
 from nci_frames.evaluation.resampling.honest_bounds import with_honest_bounds
@@ -17,7 +18,7 @@ from nci_frames.schemas.checked import checked
 
 @checked
 def bootstrap(
-    counts: pl.DataFrame | pl.LazyFrame,
+    counts: Frame,
     /,
     *,
     metric: Metrics,

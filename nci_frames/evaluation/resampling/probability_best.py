@@ -7,6 +7,7 @@ import numpy as np
 import polars as pl
 
 from nci_frames.base.arguments import Prevalences
+from nci_frames.base.typing import Frame
 from nci_frames.counts.strata import has_strata
 from nci_frames.evaluation.areas.area import area_of
 from nci_frames.evaluation.areas.areas import areas_of
@@ -39,7 +40,7 @@ _CASE = ("metric", "method", "prevalence", "beta")
 
 @checked
 def probability_best(
-    counts: pl.DataFrame | pl.LazyFrame,
+    counts: Frame,
     /,
     *,
     metric: str | pl.Expr = "f_beta",

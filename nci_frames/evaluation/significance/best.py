@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from nci_frames.base.arguments import Prevalences, beta_values
 from nci_frames.base.errors import ParameterError
-from nci_frames.base.typing import Flags, Floats
+from nci_frames.base.typing import Flags, Floats, Frame
 from nci_frames.evaluation.arrays.histograms import whole_counts
 from nci_frames.evaluation.metrics import Metric, asked_metric
 from nci_frames.evaluation.metrics.metric import better_sign
@@ -41,7 +41,7 @@ _CASE = ("metric", "method", "prevalence", "beta")
 
 @checked
 def compare_best(
-    counts: pl.DataFrame | pl.LazyFrame,
+    counts: Frame,
     /,
     *,
     metric: str | pl.Expr = "f_beta",

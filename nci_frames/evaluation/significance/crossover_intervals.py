@@ -7,6 +7,7 @@ import polars as pl
 
 from nci_frames.base.arguments import beta_value, prevalence_values
 from nci_frames.base.errors import ParameterError
+from nci_frames.base.typing import Frame
 from nci_frames.evaluation.arrays.histograms import whole_counts
 from nci_frames.evaluation.crossovers.crossovers import find_crossovers
 from nci_frames.evaluation.rates.operating_points import select_operating_points
@@ -27,7 +28,7 @@ CrossingMetric = Literal["f_beta", "pr_auc"]
 
 @checked
 def crossover_intervals(
-    counts: pl.DataFrame | pl.LazyFrame,
+    counts: Frame,
     /,
     *,
     metric: CrossingMetric = "f_beta",

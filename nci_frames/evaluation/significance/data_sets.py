@@ -7,14 +7,13 @@ import polars as pl
 
 from nci_frames.base.arguments import check_level
 from nci_frames.base.errors import ParameterError
+from nci_frames.base.typing import Frame
 from nci_frames.schemas import MEAN_RANKS, RANKING, collect
 from nci_frames.schemas.checked import checked
 
 
 @checked
-def compare_data_sets(
-    ranking: pl.DataFrame | pl.LazyFrame, /, *, over: str, level: float = 0.95
-) -> pl.DataFrame:
+def compare_data_sets(ranking: Frame, /, *, over: str, level: float = 0.95) -> pl.DataFrame:
     """Test on several data sets whether models differ, by their ranks on each.
 
     Data sets are not pooled: a large one, or one on which values are high, counts as much as any other.

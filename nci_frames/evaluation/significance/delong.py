@@ -7,7 +7,7 @@ import polars as pl
 
 from nci_frames.base.arguments import check_level
 from nci_frames.base.normal import normal_quantile
-from nci_frames.base.typing import Floats
+from nci_frames.base.typing import Floats, Frame
 from nci_frames.counts.strata import has_strata
 from nci_frames.evaluation.areas.roc import newcombe_variance, score_bounds, with_unseen
 from nci_frames.evaluation.arrays.histograms import Histogram, histograms, whole_counts
@@ -25,9 +25,7 @@ _WORDS = {2: "two"}
 
 
 @checked
-def auc_interval(
-    counts: pl.DataFrame | pl.LazyFrame, /, *, method: Method = "score", level: float = 0.95
-) -> pl.DataFrame:
+def auc_interval(counts: Frame, /, *, method: Method = "score", level: float = 0.95) -> pl.DataFrame:
     """Return ROC-AUC of every group of counts, with its standard error and interval.
 
     Parameters

@@ -8,7 +8,7 @@ import polars as pl
 
 from nci_frames.base.arguments import Prevalences, prevalence_values
 from nci_frames.base.errors import ParameterError
-from nci_frames.base.typing import Flags, Floats, Rows
+from nci_frames.base.typing import Flags, Floats, Frame, Rows
 from nci_frames.counts.pooling import add_cells
 from nci_frames.evaluation.metrics import CalledMetric
 from nci_frames.evaluation.projection.projection import project_rates
@@ -46,7 +46,7 @@ class FoldValues:
     @classmethod
     def of(
         cls,
-        rates: pl.DataFrame | pl.LazyFrame,
+        rates: Frame,
         metrics: Metrics,
         prevalence: Prevalences,
         beta: float | Sequence[float],

@@ -9,6 +9,7 @@ import polars as pl
 from nci_frames.base.arguments import Prevalences, check_level, check_repeats, check_seed, check_whole
 from nci_frames.base.errors import ParameterError
 from nci_frames.base.messages import quantity
+from nci_frames.base.typing import Frame
 from nci_frames.evaluation.metrics import called_metric
 from nci_frames.evaluation.metrics.metric import better_sign
 from nci_frames.evaluation.significance.corrections import holm
@@ -36,7 +37,7 @@ _MOST_ASSUMED = 5
 
 @checked
 def summarise_folds(
-    rates: pl.DataFrame | pl.LazyFrame,
+    rates: Frame,
     /,
     *,
     metrics: Metrics,
@@ -115,7 +116,7 @@ def summarise_folds(
 
 @checked
 def compare_folds(
-    rates: pl.DataFrame | pl.LazyFrame,
+    rates: Frame,
     /,
     *,
     metric: str | pl.Expr = "f_beta",

@@ -6,7 +6,7 @@ import numpy as np
 import polars as pl
 
 from nci_frames.base.arguments import Prevalences, check_level, check_repeats, check_seed
-from nci_frames.base.typing import Floats
+from nci_frames.base.typing import Floats, Frame
 from nci_frames.evaluation.projection.projection import project_checked
 from nci_frames.evaluation.rates.quotients import rates_of
 from nci_frames.evaluation.resampling.draws import stream
@@ -20,7 +20,7 @@ _PRIOR = 0.5
 
 @checked
 def compare_pairs(
-    pairs: pl.DataFrame | pl.LazyFrame,
+    pairs: Frame,
     /,
     *,
     metric: str | pl.Expr = "f_beta",
