@@ -161,11 +161,7 @@ class Asked:
 
     def _projected(self, points: pl.DataFrame, prevalence: Sequence[float]) -> pl.DataFrame:
         table = project_checked(
-            points,
-            metrics=self._metric,
-            prevalence="selected",
-            beta=self.question.beta,
-            band=self.log.whole,
+            points, metrics=self._metric, prevalence="selected", beta=self.question.beta, band=self.log.whole
         ).filter(metric=self._label)
         if table["prevalence"].null_count():
             # The metric does not depend on it.

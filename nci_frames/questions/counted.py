@@ -42,9 +42,6 @@ QUESTIONS = (
     ),
     ReportQuestion(name="counts", title=_title, section="data", table=_points),
     ReportQuestion(
-        name="undefined",
-        title="Groups whose rates are undefined",
-        section="data",
-        table=_undefined,
+        name="undefined", title="Groups whose rates are undefined", section="data", table=_undefined
     ),
 )

@@ -140,13 +140,7 @@ def _at(title: str, comparison: Comparison) -> str:
 
 
 QUESTIONS = (
-    ReportQuestion(
-        name="probabilities",
-        title=_HOLD,
-        section="charts",
-        table=_scores,
-        say=_say,
-    ),
+    ReportQuestion(name="probabilities", title=_HOLD, section="charts", table=_scores, say=_say),
     picture(
         "calibration",
         lambda comparison: _at("Calibration", comparison),

@@ -20,12 +20,7 @@ DOTS: dict[str, Any] = {"symbolType": "circle", "symbolSize": 90}
 SQUARES: dict[str, Any] = {"symbolType": "square", "symbolStrokeWidth": 0}
 
 
-def colour(
-    style: ModelStyle,
-    *,
-    legend: dict[str, Any] | None = LINES,
-    field: str = "model",
-) -> alt.Color:
+def colour(style: ModelStyle, *, legend: dict[str, Any] | None = LINES, field: str = "model") -> alt.Color:
     """Colour by model, as in every other chart of these models; panels with names need no legend."""
     return alt.Color(field=field, type="nominal", title=field, scale=model_scale(style), legend=legend)
 

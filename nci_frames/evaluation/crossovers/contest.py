@@ -177,11 +177,7 @@ def check_curve(metric: Metric, over: Over) -> None:
 
 
 def contests(
-    points: Points,
-    metric: str | pl.Expr,
-    over: Over,
-    prevalence: Prevalences,
-    beta: float | Sequence[float],
+    points: Points, metric: str | pl.Expr, over: Over, prevalence: Prevalences, beta: float | Sequence[float]
 ) -> list[Contest]:
     """Return a contest for every value of the fixed axis.
 

@@ -137,12 +137,7 @@ def select_operating_points(
     if "reason" in frame.columns or "prevalence" in frame.columns:
         frame = frame.drop("reason", "prevalence", strict=False)
     wish = wish_for(
-        {
-            "tpr": tpr,
-            "fpr": fpr,
-            "precision": precision,
-            "pos_fraction": pos_fraction,
-        },
+        {"tpr": tpr, "fpr": fpr, "precision": precision, "pos_fraction": pos_fraction},
         threshold=threshold,
         alerts=alerts,
         volume=volume,

@@ -13,12 +13,7 @@ from nci_frames.evaluation.crossovers.crossovers import find_crossovers
 from nci_frames.evaluation.rates.operating_points import select_operating_points
 from nci_frames.evaluation.rates.rates import compute_rates
 from nci_frames.evaluation.resampling.resampling import Resampling
-from nci_frames.evaluation.significance.borders import (
-    area_curves_of,
-    border_of,
-    own_curves_of,
-    points_drawn,
-)
+from nci_frames.evaluation.significance.borders import area_curves_of, border_of, own_curves_of, points_drawn
 from nci_frames.schemas import CROSSOVER_INTERVALS
 from nci_frames.schemas.checked import checked
 
