@@ -23,10 +23,9 @@ from nci_frames.evaluation.metrics import asked_metric
 from nci_frames.evaluation.metrics.metric import better_sign
 from nci_frames.evaluation.resampling.draws import stream
 from nci_frames.evaluation.resampling.few_rows import one_row_apart, steps_of_recall, with_prior
-from nci_frames.evaluation.resampling.point_metrics import CASES, PointMetrics
+from nci_frames.evaluation.resampling.point_metrics import CASES, PointMetrics, WithinBudget, near_budget
 from nci_frames.evaluation.resampling.resampling import Resampling
 from nci_frames.evaluation.resampling.samplers import Sampler, samplers_of
-from nci_frames.evaluation.resampling.within_budget import WithinBudget, near_budget
 
 Metrics = str | pl.Expr | Sequence[str | pl.Expr]
 

@@ -9,14 +9,13 @@ import polars as pl
 from nci_frames.base.arguments import Prevalences, check_level, check_repeats, check_seed, check_whole
 from nci_frames.base.errors import ParameterError
 from nci_frames.base.messages import quantity
-from nci_frames.base.typing import Frame
+from nci_frames.base.typing import Flags, Frame
 from nci_frames.evaluation.metrics import called_metric
 from nci_frames.evaluation.metrics.metric import better_sign
 from nci_frames.evaluation.significance.corrections import holm
 from nci_frames.evaluation.significance.fold_values import (
     CASE,
     SUMMARY,
-    Flags,
     FoldValues,
     Metrics,
     bootstrap_test,
