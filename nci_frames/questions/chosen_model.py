@@ -5,8 +5,7 @@ import math
 import polars as pl
 
 from nci_frames.base.normal import normal_quantile
-from nci_frames.evaluation.metrics import Metric
-from nci_frames.evaluation.metrics.metric import better_sign
+from nci_frames.evaluation.metrics import Metric, better_sign
 
 _LEVEL = 0.95
 

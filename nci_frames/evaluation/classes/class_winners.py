@@ -17,8 +17,8 @@ from nci_frames.evaluation.classes.class_log import ClassLog, collected
 from nci_frames.evaluation.classes.mixes import Given, classes_of, cost_table, logs_and_priors, mixes_of
 from nci_frames.evaluation.classes.values import Mix, rates_of, value_of
 from nci_frames.evaluation.crossovers.search import changes_of_best
+from nci_frames.evaluation.metrics import Metric, better_sign
 from nci_frames.evaluation.metrics.classes import OF_EACH_CLASS, class_metric
-from nci_frames.evaluation.metrics.metric import Metric, better_sign
 from nci_frames.evaluation.metrics.rounding import rounding
 from nci_frames.schemas import CLASS_WINNERS
 from nci_frames.schemas.checked import checked

@@ -13,8 +13,7 @@ from nci_frames.base.messages import listed
 from nci_frames.base.typing import Floats, Places
 from nci_frames.evaluation.areas.pr import PR_AUC
 from nci_frames.evaluation.crossovers.linear_areas import is_linear
-from nci_frames.evaluation.metrics import CalledMetric, Metric, called_metric
-from nci_frames.evaluation.metrics.metric import better_sign
+from nci_frames.evaluation.metrics import CalledMetric, Metric, better_sign, called_metric
 from nci_frames.evaluation.metrics.rounding import rounding
 from nci_frames.evaluation.projection.grids import require_columns
 from nci_frames.schemas import RATES

@@ -23,8 +23,7 @@ from nci_frames.evaluation.crossovers.lines import has_lines
 from nci_frames.evaluation.crossovers.meetings import Meetings, curve_meetings, line_meetings, point_meetings
 from nci_frames.evaluation.crossovers.pr_auc_curves import AreaCurves, area_curves
 from nci_frames.evaluation.crossovers.search import places_along
-from nci_frames.evaluation.metrics import Metric, curve_asked
-from nci_frames.evaluation.metrics.metric import better_sign
+from nci_frames.evaluation.metrics import Metric, better_sign, curve_asked
 from nci_frames.evaluation.rates.strata import collect_counts
 from nci_frames.schemas import COUNTS, CROSSOVERS, RATES, collect
 from nci_frames.schemas.checked import checked

@@ -11,8 +11,7 @@ from nci_frames.base.typing import Floats
 from nci_frames.evaluation.areas.area import Area
 from nci_frames.evaluation.areas.areas import areas_of
 from nci_frames.evaluation.crossovers.envelope import lower_envelope
-from nci_frames.evaluation.metrics import Metric
-from nci_frames.evaluation.metrics.metric import better_sign
+from nci_frames.evaluation.metrics import Metric, better_sign
 from nci_frames.evaluation.metrics.rounding import rounding
 from nci_frames.schemas import COUNTS
 

@@ -8,7 +8,7 @@ import polars as pl
 
 from nci_frames.base.errors import ParameterError
 
-__all__ = ["CalledMetric", "Direction", "Kind", "Metric", "Parameter"]
+__all__ = ["CalledMetric", "Direction", "Kind", "Metric", "Parameter", "better_sign"]
 
 Direction = Literal["maximize", "minimize", "target"]
 Kind = Literal["point", "curve"]

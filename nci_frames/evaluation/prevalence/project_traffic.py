@@ -7,7 +7,7 @@ import polars as pl
 
 from nci_frames.base.errors import SchemaError
 from nci_frames.base.typing import Floats, Frame
-from nci_frames.evaluation.metrics.metric import CalledMetric
+from nci_frames.evaluation.metrics import CalledMetric
 from nci_frames.evaluation.prevalence.mixtures import check_key_types
 from nci_frames.evaluation.projection.grids import Metrics, labelled_metrics, require_bounds
 from nci_frames.evaluation.projection.projection import project_checked

@@ -12,8 +12,7 @@ import polars as pl
 from nci_frames.base.arguments import beta_value, check_confidence
 from nci_frames.base.errors import ParameterError
 from nci_frames.base.typing import Floats
-from nci_frames.evaluation.metrics import called_metric
-from nci_frames.evaluation.metrics.metric import better_sign
+from nci_frames.evaluation.metrics import better_sign, called_metric
 
 _TPR, _FPR, _ETA = pl.col("tpr"), pl.col("fpr"), pl.col("prevalence")
 

@@ -8,8 +8,7 @@ import polars as pl
 
 from nci_frames.base.typing import Floats, Rows
 from nci_frames.evaluation.arrays.histograms import Histogram
-from nci_frames.evaluation.metrics import called_metric
-from nci_frames.evaluation.metrics.metric import CalledMetric
+from nci_frames.evaluation.metrics import CalledMetric, called_metric
 from nci_frames.evaluation.projection.grids import MetricGrid, metric_grids, require_columns
 from nci_frames.evaluation.projection.projection import points_on_grids
 from nci_frames.evaluation.rates.criteria import ROUNDING

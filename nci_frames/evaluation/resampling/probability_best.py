@@ -13,8 +13,7 @@ from nci_frames.evaluation.areas.area import area_of
 from nci_frames.evaluation.areas.areas import areas_of
 from nci_frames.evaluation.areas.pr import PR_AUC
 from nci_frames.evaluation.arrays.histograms import whole_counts
-from nci_frames.evaluation.metrics import Metric, asked_metric, called_metric
-from nci_frames.evaluation.metrics.metric import better_sign
+from nci_frames.evaluation.metrics import Metric, asked_metric, better_sign, called_metric
 from nci_frames.evaluation.metrics.rounding import rounding
 from nci_frames.evaluation.projection.projection import project_checked
 from nci_frames.evaluation.rates.clusters import class_worth

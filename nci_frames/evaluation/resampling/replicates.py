@@ -19,8 +19,7 @@ from nci_frames.base.typing import Floats, Rows
 from nci_frames.evaluation.areas.area import Area, Logs, area_of
 from nci_frames.evaluation.arrays.histograms import Histogram
 from nci_frames.evaluation.field.prevalences import Field, field_of, is_field, numbers_of, own_prevalence
-from nci_frames.evaluation.metrics import asked_metric
-from nci_frames.evaluation.metrics.metric import better_sign
+from nci_frames.evaluation.metrics import asked_metric, better_sign
 from nci_frames.evaluation.resampling.draws import stream
 from nci_frames.evaluation.resampling.few_rows import one_row_apart, steps_of_recall, with_prior
 from nci_frames.evaluation.resampling.point_metrics import CASES, PointMetrics, WithinBudget, near_budget

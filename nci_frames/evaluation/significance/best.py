@@ -12,8 +12,7 @@ from nci_frames.base.arguments import Prevalences, beta_values
 from nci_frames.base.errors import ParameterError
 from nci_frames.base.typing import Flags, Floats, Frame
 from nci_frames.evaluation.arrays.histograms import whole_counts
-from nci_frames.evaluation.metrics import Metric, asked_metric
-from nci_frames.evaluation.metrics.metric import better_sign
+from nci_frames.evaluation.metrics import Metric, asked_metric, better_sign
 from nci_frames.evaluation.resampling.replicates import Replicates, labelled_cases, resample_models
 from nci_frames.evaluation.resampling.resampling import Resampling
 from nci_frames.evaluation.significance.best_sets import (

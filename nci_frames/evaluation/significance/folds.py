@@ -10,8 +10,7 @@ from nci_frames.base.arguments import Prevalences, check_level, check_repeats, c
 from nci_frames.base.errors import ParameterError
 from nci_frames.base.messages import quantity
 from nci_frames.base.typing import Flags, Frame
-from nci_frames.evaluation.metrics import called_metric
-from nci_frames.evaluation.metrics.metric import better_sign
+from nci_frames.evaluation.metrics import better_sign, called_metric
 from nci_frames.evaluation.significance.corrections import holm
 from nci_frames.evaluation.significance.fold_values import (
     CASE,
