@@ -6,6 +6,7 @@ import polars as pl
 
 from nci_frames.counts.score_scale import HIGHEST, LOWEST, no_probabilities, share_off_scale
 from nci_frames.evaluation.arrays.few_thresholds import near_threshold
+from nci_frames.evaluation.support.reasons import first_reason
 from nci_frames.schemas import COUNTS, beside
 
 
@@ -61,16 +62,12 @@ def undefined_groups(points: pl.DataFrame, rates: pl.DataFrame, segments: Sequen
     told = points.select(*keys, "threshold", "reason")
     known = beside(told, _totals(rates, segments), keys)
     positives, negatives = pl.col("positives"), pl.col("negatives")
-    why = (
-        pl.when((positives == 0) & (negatives == 0))
-        .then(pl.lit("no rows"))
-        .when(positives == 0)
-        .then(pl.lit("no positives: tpr, and what depends on it, is undefined"))
-        .when(negatives == 0)
-        .then(pl.lit("no negatives: fpr, and what depends on it, is undefined"))
-        .when(pl.col("reason").is_not_null())
-        .then(_not_counted())
+    empty = first_reason(
+        ((positives == 0) & (negatives == 0), "no rows"),
+        (positives == 0, "no positives: tpr, and what depends on it, is undefined"),
+        (negatives == 0, "no negatives: fpr, and what depends on it, is undefined"),
     )
+    why = pl.coalesce(empty, pl.when(pl.col("reason").is_not_null()).then(_not_counted()))
     near = _neighbours(told, rates, keys)
     reasons = beside(known, near, keys)
     return reasons.select(*keys, "positives", "negatives", reason=why).filter(pl.col("reason").is_not_null())

@@ -9,8 +9,11 @@ from nci_frames.base.typing import Frame
 from nci_frames.evaluation.field.prevalences import Field
 from nci_frames.evaluation.projection.grids import require_bounds
 from nci_frames.evaluation.projection.projection import project_rates
+from nci_frames.evaluation.support.reasons import first_reason
 from nci_frames.schemas import BAND, RATES, UNCERTAINTY, collect
 from nci_frames.schemas.checked import checked
+
+_WIDE = "the half-width of {} is not below {}: delta tends to 1 as prevalence tends to {}"
 
 
 @checked
@@ -130,15 +133,9 @@ def max_precision_uncertainty(rates: Frame, /) -> pl.DataFrame:
             cv_fpr=pl.when(pl.col("fpr") > 0).then(cv["fpr"]),
             reason=pl.coalesce(
                 _no_bounds(frame.columns),
-                pl.when(pl.col("fpr_lower") == 0).then(
-                    pl.lit(
-                        "the half-width of FPR is not below FPR: delta tends to 1 as prevalence tends to 0"
-                    )
-                ),
-                pl.when(pl.col("tpr_lower") == 0).then(
-                    pl.lit(
-                        "the half-width of TPR is not below TPR: delta tends to 1 as prevalence tends to 1"
-                    )
+                first_reason(
+                    (pl.col("fpr_lower") == 0, _WIDE.format("FPR", "FPR", 0)),
+                    (pl.col("tpr_lower") == 0, _WIDE.format("TPR", "TPR", 1)),
                 ),
             ),
         )
@@ -162,14 +159,11 @@ def _half_width(rate: str) -> pl.Expr:
 def _no_bounds(columns: list[str]) -> pl.Expr:
     """Return why a rate has no bounds, or null."""
     told = [pl.col("reason")] if "reason" in columns else []
-    return pl.coalesce(
-        *told,
-        *(
-            pl.when(pl.col(f"{rate}_lower").is_null()).then(
-                pl.when(pl.col(rows) == 0)
-                .then(pl.lit(f"{rate} has no bounds: no {rows}"))
-                .otherwise(pl.lit(f"{rate} has no bounds"))
-            )
-            for rate, rows in (("tpr", "positives"), ("fpr", "negatives"))
-        ),
-    )
+    cases = []
+    for rate, rows in (("tpr", "positives"), ("fpr", "negatives")):
+        unknown = pl.col(f"{rate}_lower").is_null()
+        cases += [
+            (unknown & (pl.col(rows) == 0), f"{rate} has no bounds: no {rows}"),
+            (unknown, f"{rate} has no bounds"),
+        ]
+    return pl.coalesce(*told, first_reason(*cases))

@@ -13,6 +13,7 @@ from nci_frames.evaluation.field.prevalences import Field, is_field, with_preval
 from nci_frames.evaluation.projection.grids import require_selected
 from nci_frames.evaluation.projection.projection import project_checked
 from nci_frames.evaluation.projection.roll_up import shared_threshold
+from nci_frames.evaluation.support.reasons import first_reason
 from nci_frames.schemas import DECOMPOSITION, RATES, beside, collect
 from nci_frames.schemas.checked import checked
 
@@ -152,17 +153,13 @@ def decompose_difference(
 def _reason(here: pl.Expr, there: pl.Expr, eta_moved: pl.Expr, rates_moved: pl.Expr) -> pl.Expr:
     """Say why a difference cannot be split; null where it can."""
     infinite = pl.any_horizontal(value.is_infinite() for value in (here, there, eta_moved, rates_moved))
-    return (
-        pl.when(pl.col("__met").is_null())
-        .then(pl.lit("the reference has no such operating point"))
-        .when(here.is_null())
-        .then(pl.lit("the metric is undefined in the segment"))
-        .when(there.is_null())
-        .then(pl.lit("the metric is undefined in the reference"))
-        .when(eta_moved.is_null() | rates_moved.is_null())
-        .then(pl.lit("the metric is undefined for the rates of one at the prevalence of the other"))
-        .when(infinite)
-        .then(pl.lit("the metric is infinite"))
+    crossed = eta_moved.is_null() | rates_moved.is_null()
+    return first_reason(
+        (pl.col("__met").is_null(), "the reference has no such operating point"),
+        (here.is_null(), "the metric is undefined in the segment"),
+        (there.is_null(), "the metric is undefined in the reference"),
+        (crossed, "the metric is undefined for the rates of one at the prevalence of the other"),
+        (infinite, "the metric is infinite"),
     )
 
 

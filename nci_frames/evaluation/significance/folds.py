@@ -21,6 +21,7 @@ from nci_frames.evaluation.significance.fold_values import (
     t_test,
     without_spread,
 )
+from nci_frames.evaluation.support.reasons import first_reason
 from nci_frames.schemas import FOLD_COMPARISONS, FOLD_SUMMARIES, beside
 from nci_frames.schemas.checked import checked
 
@@ -263,14 +264,15 @@ def compare_folds(
 
 def _reason(undefined: Flags, few: Flags, alike: Flags, least: int) -> pl.Expr:
     """Return why there is no test."""
-    return (
-        pl.when(pl.Series(undefined.ravel()))
-        .then(pl.lit("undefined in every fold"))
-        .when(pl.Series(few.ravel()))
-        .then(pl.lit(f"fewer than {'two' if least == 2 else 'ten'} folds define it and the best"))
-        .when(pl.Series(alike.ravel()))
-        .then(pl.lit("it differs from the best by the same amount in every fold"))
+    return first_reason(
+        (_column(undefined), "undefined in every fold"),
+        (_column(few), f"fewer than {'two' if least == 2 else 'ten'} folds define it and the best"),
+        (_column(alike), "it differs from the best by the same amount in every fold"),
     )
+
+
+def _column(flags: Flags) -> pl.Expr:
+    return pl.lit(pl.Series(flags.ravel()))
 
 
 def _check_ratio(test: Test, ratio: float | None) -> None:

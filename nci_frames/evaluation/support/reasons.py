@@ -45,6 +45,11 @@ def reason_text(number: pl.Expr) -> pl.Expr:
     return pl.lit(pl.Series(_texts())).gather(number)
 
 
+def first_reason(*cases: tuple[pl.Expr, str]) -> pl.Expr:
+    """Return the text of the first case that holds; null where none does."""
+    return pl.coalesce(pl.when(holds).then(pl.lit(text)) for holds, text in cases)
+
+
 def too_few(negatives: float) -> str:
     """Say that about so many negatives would be needed.
 
