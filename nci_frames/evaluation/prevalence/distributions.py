@@ -1,7 +1,7 @@
 """What is known of a prevalence, as a distribution: its masses, and how to integrate over it."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
 from typing import Protocol
 
@@ -48,8 +48,8 @@ class PrevalenceDistribution:
     name: str
     _law: _Law | None
     #: Distinct draws, ascending, and the share of each; empty for a law.
-    _draws: Floats
-    _shares: Floats
+    _draws: Floats = field(default_factory=lambda: np.empty(0))
+    _shares: Floats = field(default_factory=lambda: np.empty(0))
 
     def __repr__(self) -> str:
         """Return the call that made it."""
@@ -160,8 +160,7 @@ def beta_prevalence(a: float, b: float) -> PrevalenceDistribution:
             raise ParameterError.out_of_range(name, value, "a finite number > 0")
     from scipy.stats import beta  # noqa: PLC0415  (slow to import, and seldom needed)
 
-    none = np.empty(0)
-    return PrevalenceDistribution(f"beta_prevalence({a:g}, {b:g})", beta(float(a), float(b)), none, none)
+    return PrevalenceDistribution(f"beta_prevalence({a:g}, {b:g})", beta(float(a), float(b)))
 
 
 @checked
@@ -201,8 +200,7 @@ def prevalence_between(low: float, high: float, *, level: float = 0.9) -> Preval
     check_level(level)
     ends = [np.log(eta) - np.log1p(-eta) for eta in (low, high)]
     law = _LogitNormal((ends[0] + ends[1]) / 2, (ends[1] - ends[0]) / (2 * normal_quantile(level)))
-    none = np.empty(0)
-    return PrevalenceDistribution(f"prevalence_between({low:g}, {high:g}, level={level:g})", law, none, none)
+    return PrevalenceDistribution(f"prevalence_between({low:g}, {high:g}, level={level:g})", law)
 
 
 @checked
@@ -247,29 +245,24 @@ class _LogitNormal:
     deviation: float
 
     def cdf(self, x: Floats) -> Floats:
-        from scipy.special import ndtr  # noqa: PLC0415  (slow to import, and seldom needed)
-
-        found: Floats = ndtr(self._standard(x))
-        return found
+        return _special("ndtr", self._standard(x))
 
     def sf(self, x: Floats) -> Floats:
-        from scipy.special import ndtr  # noqa: PLC0415  (as above)
-
-        found: Floats = ndtr(-self._standard(x))
-        return found
+        return _special("ndtr", -self._standard(x))
 
     def ppf(self, q: Floats) -> Floats:
-        from scipy.special import expit, ndtri  # noqa: PLC0415  (as above)
-
-        found: Floats = expit(self.mean + self.deviation * ndtri(q))
-        return found
+        return _special("expit", self.mean + self.deviation * _special("ndtri", q))
 
     def isf(self, q: Floats) -> Floats:
-        from scipy.special import expit, ndtri  # noqa: PLC0415  (as above)
-
-        found: Floats = expit(self.mean - self.deviation * ndtri(q))
-        return found
+        return _special("expit", self.mean - self.deviation * _special("ndtri", q))
 
     def _standard(self, x: Floats) -> Floats:
         with np.errstate(divide="ignore"):
             return (np.log(x) - np.log1p(-np.asarray(x))) / self.deviation - self.mean / self.deviation
+
+
+def _special(name: str, values: Floats) -> Floats:
+    import scipy.special  # noqa: PLC0415  (slow to import, and seldom needed)
+
+    found: Floats = getattr(scipy.special, name)(values)
+    return found

@@ -4,7 +4,7 @@ import math
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 import polars as pl
@@ -73,17 +73,14 @@ class Wish:
 
 
 def wish_for(
-    targets: Mapping[str, float | None],
+    criteria: Mapping[str, Any],
     *,
-    threshold: float | Mapping[str, float] | None,
-    alerts: float | None,
     volume: float | None,
-    metric: str | pl.Expr | None,
     beta: float,
     interpolate: bool,
     confidence: float | None,
 ) -> Wish:
-    """Return the one criterion among the arguments of ``select_operating_points``.
+    """Return the one of the criteria of ``select_operating_points`` that is asked for; None is not.
 
     Raises
     ------
@@ -92,39 +89,36 @@ def wish_for(
     UnknownMetricError
         If there is no such metric.
     """
-    given = {name: float(value) for name, value in targets.items() if value is not None}
-    others = {"alerts": alerts, "threshold": threshold, "metric": metric}
-    asked = [*given, *(name for name, value in others.items() if value is not None)]
+    asked = [name for name, value in criteria.items() if value is not None]
     if len(asked) != 1:
         raise ParameterError(
             "operating points are selected by exactly one criterion",
             found=" and ".join(asked) if asked else "none",
-            hint="one of tpr, fpr, precision, pos_fraction, alerts, threshold, metric",
+            hint=f"one of {', '.join(criteria)}",
         )
-    if (alerts is None) != (volume is None):
+    (name,), target = asked, criteria[asked[0]]
+    if (name != "alerts") != (volume is None):
         msg = "an alert budget needs both the alerts and the volume"
         raise ParameterError(msg, hint="e.g. alerts=50, volume=1_000_000")
-    if interpolate and asked[0] in ("threshold", "metric"):
-        msg = f"the criterion {asked[0]!r} cannot be interpolated"
+    if interpolate and name in ("threshold", "metric"):
+        msg = f"the criterion {name!r} cannot be interpolated"
         raise ParameterError(msg, hint="omit interpolate")
     if confidence is not None:
-        _check_confidence(confidence, asked[0], interpolate=interpolate)
+        _check_confidence(confidence, name, interpolate=interpolate)
     weight = beta_value(beta)
-    if metric is not None:
-        return _best(metric, weight)
-    if alerts is not None and volume is not None:
-        if not 0 <= alerts <= volume or not 0 < volume < math.inf:
-            found = f"alerts={alerts!r}, volume={volume!r}"
-            raise ParameterError(
-                "an alert budget is 0 <= alerts <= volume, with a volume above 0", found=found
-            )
-        given = {"pos_fraction": float(alerts) / float(volume)}
-    if threshold is not None:
-        for one in threshold.values() if isinstance(threshold, Mapping) else (threshold,):
+    if name == "metric":
+        return _best(target, weight)
+    if name == "threshold":
+        for one in target.values() if isinstance(target, Mapping) else (target,):
             if math.isnan(one):
                 raise ParameterError.out_of_range("threshold", one, "a number")
-        return Wish("threshold", threshold, "at", pl.col("threshold"), weight)
-    ((name, target),) = given.items()
+        return Wish("threshold", target, "at", pl.col("threshold"), weight)
+    if volume is not None:
+        if not 0 <= target <= volume or not 0 < volume < math.inf:
+            msg = "an alert budget is 0 <= alerts <= volume, with a volume above 0"
+            raise ParameterError(msg, found=f"alerts={target!r}, volume={volume!r}")
+        name, target = "pos_fraction", float(target) / float(volume)
+    target = float(target)
     if not 0 <= target <= 1:
         raise ParameterError.out_of_range(name, target, "within [0, 1]")
     tpr, fpr = (_TPR, _FPR) if confidence is None else (pl.col(SURE_TPR), pl.col(SURE_FPR))

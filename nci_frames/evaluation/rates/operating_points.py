@@ -136,16 +136,11 @@ def select_operating_points(
     frame = collect(rates, RATES)
     if "reason" in frame.columns or "prevalence" in frame.columns:
         frame = frame.drop("reason", "prevalence", strict=False)
-    wish = wish_for(
-        {"tpr": tpr, "fpr": fpr, "precision": precision, "pos_fraction": pos_fraction},
-        threshold=threshold,
-        alerts=alerts,
-        volume=volume,
-        metric=metric,
-        beta=beta,
-        interpolate=interpolate,
-        confidence=confidence,
-    )
+    asked = {
+        "tpr": tpr, "fpr": fpr, "precision": precision, "pos_fraction": pos_fraction, "alerts": alerts,
+        "threshold": threshold, "metric": metric,
+    }  # fmt: skip
+    wish = wish_for(asked, volume=volume, beta=beta, interpolate=interpolate, confidence=confidence)
     etas = _prevalences(wish, prevalence)
     keys = RATES.keys(frame.columns)
     columns = frame.columns

@@ -2,16 +2,15 @@
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 import polars as pl
 
 from nci_frames.base.typing import Floats
+from nci_frames.evaluation.crossovers.contest import Over
 from nci_frames.evaluation.resampling.replicates import Replicates, by_keys, resample
 from nci_frames.evaluation.resampling.resampling import Resampling
-
-Over = Literal["prevalence", "beta"]
 
 #: The places along the axis, of which crossings are interpolated: the natural logarithm of odds, or of beta.
 _LOGITS, _LOG_BETAS = np.linspace(-16, 16, 161), np.linspace(-7, 7, 141)

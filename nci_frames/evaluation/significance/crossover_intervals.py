@@ -9,6 +9,7 @@ from nci_frames.base.arguments import beta_value, prevalence_values
 from nci_frames.base.errors import ParameterError
 from nci_frames.base.typing import Frame
 from nci_frames.evaluation.arrays.histograms import whole_counts
+from nci_frames.evaluation.crossovers.contest import Over
 from nci_frames.evaluation.crossovers.crossovers import find_crossovers
 from nci_frames.evaluation.rates.operating_points import select_operating_points
 from nci_frames.evaluation.rates.rates import compute_rates
@@ -17,7 +18,6 @@ from nci_frames.evaluation.significance.borders import area_curves_of, border_of
 from nci_frames.schemas import CROSSOVER_INTERVALS
 from nci_frames.schemas.checked import checked
 
-Over = Literal["prevalence", "beta"]
 CrossingMetric = Literal["f_beta", "pr_auc"]
 
 
