@@ -7,7 +7,7 @@ import numpy as np
 import polars as pl
 
 from nci_frames.base.arguments import Prevalences
-from nci_frames.base.typing import Floats, Frame, Places
+from nci_frames.base.typing import Frame
 from nci_frames.evaluation.crossovers.contest import (
     Contest,
     Over,
@@ -20,16 +20,12 @@ from nci_frames.evaluation.crossovers.contest import (
 )
 from nci_frames.evaluation.crossovers.linear_areas import is_linear, linear_areas
 from nci_frames.evaluation.crossovers.lines import has_lines
-from nci_frames.evaluation.crossovers.meetings import Meetings, curve_meetings, line_meetings, point_meetings
-from nci_frames.evaluation.crossovers.pr_auc_curves import AreaCurves, area_curves
-from nci_frames.evaluation.crossovers.search import places_along
-from nci_frames.evaluation.metrics import Metric, better_sign, curve_asked
+from nci_frames.evaluation.crossovers.meetings import Meetings, line_meetings, point_meetings
+from nci_frames.evaluation.crossovers.pr_auc_curves import area_curves
+from nci_frames.evaluation.metrics import Metric, curve_asked
 from nci_frames.evaluation.rates.strata import collect_counts
 from nci_frames.schemas import COUNTS, CROSSOVERS, RATES, collect
 from nci_frames.schemas.checked import checked
-
-#: Pairs whose curves are compared at a time: each takes as many numbers as its series has terms.
-_PAIRS_AT_A_TIME = 1 << 14
 
 
 @checked
@@ -111,18 +107,22 @@ def find_crossovers(
     ('a', 'b', 0.053, 0.7417)
     """
     curve = curve_asked(metric)
+    found: Iterable[pl.DataFrame]
     if curve is not None:
         check_curve(curve, over)
         frame = collect_counts(rates)
-        return _table(frame, _of_areas(frame, curve))
-    frame = collect(rates, RATES)
-    found = [
-        _found(points, contest)
-        for points in points_of(frame)
-        for contest in contests(points, metric, over, prevalence, beta)
-        if not contest.constant
-    ]
-    return _table(frame, found)
+        found = _of_areas(frame, curve)
+    else:
+        frame = collect(rates, RATES)
+        found = [
+            _found(points, contest)
+            for points in points_of(frame)
+            for contest in contests(points, metric, over, prevalence, beta)
+            if not contest.constant
+        ]
+    keys = RATES.keys(frame.columns)
+    table = CROSSOVERS.joined(found, frame.select(keys))
+    return table.sort(*keys, "metric", "model_a", "model_b", "prevalence", "beta")
 
 
 def _found(points: Points, contest: Contest) -> pl.DataFrame:
@@ -146,39 +146,11 @@ def _found(points: Points, contest: Contest) -> pl.DataFrame:
 
 def _of_areas(counts: pl.DataFrame, metric: Metric) -> Iterator[pl.DataFrame]:
     """Yield the columns of ``find_crossovers``, group by group."""
+    if not metric.depends_on_prevalence:
+        return
     models = counts.select("model", *COUNTS.keys(counts.columns)).unique()
     groups = models.group_by(pl.exclude("model")).len("__models") if models.width > 1 else None
     check_pairs(len(models) if groups is None else max(groups["__models"], default=0))
-    if is_linear(metric):
-        for keys, lines in linear_areas(counts, metric):
-            found = lines.crossovers().with_columns(-better_sign(metric) * pl.col("value"))
-            yield repeated_keys(found.with_columns(metric=pl.lit(metric.name)), keys)
-        return
-    for keys, curves in area_curves(counts):
-        yield repeated_keys(_of_curves(curves, metric), keys)
-
-
-def _of_curves(curves: AreaCurves, metric: Metric) -> pl.DataFrame:
-    """Return the crossovers of the areas of every two models."""
-
-    def at(model: Places, place: Floats) -> tuple[Floats, Places]:
-        return curves.at(model, place), model
-
-    best = curves.everywhere(places_along("prevalence"))
-    found = Meetings.together(curve_meetings(best, at, "prevalence", curves.rounding, _PAIRS_AT_A_TIME))
-    return pl.DataFrame(
-        {
-            "model_a": curves.models[found.better_below],
-            "model_b": curves.models[found.better_above],
-            "prevalence": found.x,
-            "value": curves.at(found.row, np.log(found.x) - np.log1p(-found.x)),
-        },
-        schema_overrides=dict.fromkeys(("prevalence", "value"), pl.Float64),
-    ).with_columns(metric=pl.lit(metric.name), beta=pl.lit(None, pl.Float64))
-
-
-def _table(frame: pl.DataFrame, found: Iterable[pl.DataFrame]) -> pl.DataFrame:
-    """Concatenate the crossovers of all comparisons."""
-    keys = RATES.keys(frame.columns)
-    table = CROSSOVERS.joined(found, frame.select(keys))
-    return table.sort(*keys, "metric", "model_a", "model_b", "prevalence", "beta")
+    for keys, areas in linear_areas(counts, metric) if is_linear(metric) else area_curves(counts):
+        found = areas.crossovers().with_columns(metric=pl.lit(metric.name), beta=pl.lit(None, pl.Float64))
+        yield repeated_keys(found, keys)

@@ -26,6 +26,8 @@ class LinearAreas:
     """An area of some models, as lines over the prevalence of which the lowest is the best."""
 
     models: pl.Series
+    #: 1 if more is better, -1 if less is.
+    sign: int
     #: Of each model, at prevalence 0 and at prevalence 1; negated if more is better.
     at_0: Floats
     at_1: Floats
@@ -55,7 +57,7 @@ class LinearAreas:
         return np.asarray(equal & (np.isfinite(self.at_0) == np.isfinite(self.at_0[leader])))
 
     def crossovers(self) -> pl.DataFrame:
-        """Return where two models change places: those of ``find_crossovers``, and the line of the area."""
+        """Return where two models change places: those of ``find_crossovers``, and the area there."""
         one, other = np.triu_indices(len(self.models), 1)
         with np.errstate(invalid="ignore"):
             before, after = self.at_0[one] - self.at_0[other], self.at_1[one] - self.at_1[other]
@@ -65,9 +67,9 @@ class LinearAreas:
         x = before[cross] / (before - after)[cross]
         better = np.where(before[cross] < 0, one[cross], other[cross])
         worse = np.where(before[cross] < 0, other[cross], one[cross])
-        value = (1 - x) * self.at_0[better] + x * self.at_1[better]
-        return pl.DataFrame({"prevalence": x, "value": value}).with_columns(
-            model_a=self.models[better], model_b=self.models[worse], beta=pl.lit(None, pl.Float64)
+        value = -self.sign * ((1 - x) * self.at_0[better] + x * self.at_1[better])
+        return pl.DataFrame(
+            {"model_a": self.models[better], "model_b": self.models[worse], "prevalence": x, "value": value}
         )
 
 
@@ -84,4 +86,5 @@ def linear_areas(counts: pl.DataFrame, area: Area) -> Iterator[tuple[pl.DataFram
             # One value at both ends, or one that does not depend on the prevalence.
             ends = ordered["value"].to_numpy().reshape(len(models), -1)
             moved = rounding(area, ends).max(axis=1)
-            yield group[:1].select(keys), LinearAreas(models, -sign * ends[:, 0], -sign * ends[:, -1], moved)
+            lines = LinearAreas(models, sign, -sign * ends[:, 0], -sign * ends[:, -1], moved)
+            yield group[:1].select(keys), lines

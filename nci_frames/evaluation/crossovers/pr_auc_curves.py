@@ -11,12 +11,15 @@ from numpy.polynomial.chebyshev import chebval, chebvander
 from nci_frames.base.typing import Floats, Places
 from nci_frames.evaluation.areas.areas import areas_of
 from nci_frames.evaluation.areas.pr import PR_AUC
+from nci_frames.evaluation.crossovers.meetings import Meetings, curve_meetings
 from nci_frames.evaluation.crossovers.search import axis_value, places_along
 from nci_frames.schemas import COUNTS
 
 #: Chebyshev's points of the whole range of prevalences: of its logarithm the area has 13 digits between them.
 _NODES = 320
 _ROUNDING = 1e-13
+#: Pairs whose curves are compared at a time: each takes as many numbers as its series has terms.
+_PAIRS_AT_A_TIME = 1 << 14
 #: Places at which the best is looked up; a model that leads only between two of them is missed.
 _PLACES = 4_001
 
@@ -66,6 +69,22 @@ class AreaCurves:
     def at(self, model: Places, place: Floats) -> Floats:
         """Return the area of one model at each place."""
         return np.asarray(np.exp(chebval(self._within(place), self.series[model].T, tensor=False)))
+
+    def crossovers(self) -> pl.DataFrame:
+        """Return where two models change places: those of ``find_crossovers``, and the area there."""
+
+        def at(model: Places, place: Floats) -> tuple[Floats, Places]:
+            return self.at(model, place), model
+
+        best = self.everywhere(places_along("prevalence"))
+        found = Meetings.together(curve_meetings(best, at, "prevalence", self.rounding, _PAIRS_AT_A_TIME))
+        columns = {
+            "model_a": self.models[found.better_below],
+            "model_b": self.models[found.better_above],
+            "prevalence": found.x,
+            "value": self.at(found.row, np.log(found.x) - np.log1p(-found.x)),
+        }
+        return pl.DataFrame(columns, schema_overrides=dict.fromkeys(("prevalence", "value"), pl.Float64))
 
     def leaders(self) -> tuple[pl.Series, pl.Series, Floats]:
         """Return the models that lead one after the other, their equals, and where they change."""
