@@ -9,6 +9,7 @@ from nci_frames import schemas
 from nci_frames.base.errors import ParameterError
 from nci_frames.base.typing import Frame
 from nci_frames.charts.parts import lines, selection
+from nci_frames.charts.parts.axes import value_axis
 from nci_frames.charts.parts.theme import RULE
 from nci_frames.evaluation.metrics.registry import resolve
 from nci_frames.schemas.checked import checked
@@ -315,13 +316,9 @@ def chart_cost(
     cost = names[label].replace("_", " ")
     relative = names[label] == "relative_cost"
     cut = relative and max(rows["value"], default=0.0) > _WORST
-    y = alt.Y(
-        field="value",
-        type="quantitative",
-        title="expected cost of a decision" if cost == "expected cost" else cost + ", cut off at 2" * cut,
-        scale=alt.Scale(domain=[0, _WORST]) if cut else alt.Scale(zero=True, domainMin=0),
-        axis=alt.Axis(tickCount=5, format="~g"),
-    )
+    named = "expected cost of a decision" if cost == "expected cost" else cost + ", cut off at 2" * cut
+    scale = {"domain": [0, _WORST]} if cut else {"zero": True, "domainMin": 0}
+    y = alt.Y(**value_axis("value", named, **scale))
     trivial = alt.Chart(pl.DataFrame({"value": [1.0]})).mark_rule(**RULE).encode(y=y)
     dashed = "; dashed: never or always positive" * relative
     return lines.draw_lines(

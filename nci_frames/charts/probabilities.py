@@ -8,7 +8,7 @@ import polars as pl
 from nci_frames import schemas
 from nci_frames.base.typing import Frame
 from nci_frames.charts.parts import canvas, lines, selection
-from nci_frames.charts.parts.axes import rate_axis
+from nci_frames.charts.parts.axes import rate_axis, value_axis
 from nci_frames.charts.parts.theme import RULE, model_style
 from nci_frames.evaluation.probabilities.decisions import cost_curve
 from nci_frames.schemas.checked import checked
@@ -129,13 +129,7 @@ def chart_decision_curve(
     selection.refuse_empty(rows["net_benefit"], "net benefit", rows)
     top = max(float(rows["net_benefit"].max() or 0), float(rows["treat_all"].max() or 0), 1e-12)  # type: ignore[arg-type]
     x = alt.X(field=t, type="quantitative", title="threshold probability", axis=alt.Axis(format="~g"))
-    y = alt.Y(
-        field="net_benefit",
-        type="quantitative",
-        title="net benefit per row",
-        scale=alt.Scale(domain=[-top / 4, top], nice=False),
-        axis=alt.Axis(tickCount=5, format="~g"),
-    )
+    y = alt.Y(**value_axis("net_benefit", "net benefit per row", domain=[-top / 4, top], nice=False))
     others = rows.drop_nulls("treat_all").unique(t, keep="first").sort(t)
     every = alt.Chart(selection.finite(others.select(t, net_benefit="treat_all")))
     nobody = alt.Chart(pl.DataFrame({"net_benefit": [0.0]}))
@@ -209,13 +203,7 @@ def chart_cost_curve(
     rows, note = selection.fitted(rows, "probability_cost", ["actual", "achievable"], log_x=False)
     x = alt.X(**rate_axis("probability_cost", "probability cost: the positives' share of the worst cost"))
     highest = max(0.5, float(rows["actual"].max() or 0))  # type: ignore[arg-type]
-    y = alt.Y(
-        field="actual",
-        type="quantitative",
-        title="normalised cost",
-        axis=alt.Axis(tickCount=5, format="~g"),
-        scale=alt.Scale(domain=[0, highest]),
-    )
+    y = alt.Y(**value_axis("actual", "normalised cost", domain=[0, highest]))
     trivial = alt.Chart(pl.DataFrame({"probability_cost": [0.0, 0.5, 1.0], "actual": [0.0, 0.5, 0.0]}))
     numbers = ("probability_cost", "threshold_probability", "actual", "achievable")
     style = model_style(rows["model"].unique(), among=models)

@@ -38,6 +38,17 @@ def rate_axis(field: str, title: str) -> dict[str, Any]:
     }
 
 
+def value_axis(field: str, title: str, **scale: Any) -> dict[str, Any]:
+    """Return the settings of an axis for values of any size."""
+    return {
+        "field": field,
+        "type": "quantitative",
+        "title": title,
+        "scale": scale,
+        "axis": {"tickCount": 5, "format": "~g"},
+    }
+
+
 @dataclass(frozen=True, slots=True)
 class LogAxis:
     """A logarithmic axis of a variable, such as "prevalence" or "beta", between two numbers."""

@@ -6,6 +6,7 @@ from nci_frames.evaluation.metrics.metric import Parameter
 from nci_frames.evaluation.metrics.registry import metric
 from nci_frames.evaluation.metrics.terms import (
     FPR,
+    LACKS_A_CLASS,
     TPR,
     eta_of,
     negatives_said,
@@ -27,12 +28,7 @@ __all__ = [
 ]
 
 
-@metric(
-    "eta·TPR + (1-eta)·(1-FPR)",
-    "there are no positives, unless eta is 0, or no negatives, unless eta is 1",
-    linear_in_prevalence=True,
-    needs_fpr=False,
-)
+@metric("eta·TPR + (1-eta)·(1-FPR)", LACKS_A_CLASS, linear_in_prevalence=True, needs_fpr=False)
 def accuracy(*, prevalence: Parameter = None) -> pl.Expr:
     """Share of correct decisions.
 
@@ -63,12 +59,7 @@ def accuracy(*, prevalence: Parameter = None) -> pl.Expr:
     return share_of(eta, TPR) + share_of(1 - eta, 1 - FPR)
 
 
-@metric(
-    "eta·(1-TPR) + (1-eta)·FPR",
-    "there are no positives, unless eta is 0, or no negatives, unless eta is 1",
-    direction="minimize",
-    linear_in_prevalence=True,
-)
+@metric("eta·(1-TPR) + (1-eta)·FPR", LACKS_A_CLASS, direction="minimize", linear_in_prevalence=True)
 def error_rate(*, prevalence: Parameter = None) -> pl.Expr:
     """Share of wrong decisions.
 

@@ -6,14 +6,14 @@ from nci_frames.base.arguments import check_cost
 from nci_frames.base.errors import ParameterError
 from nci_frames.evaluation.metrics.metric import Parameter
 from nci_frames.evaluation.metrics.registry import metric
-from nci_frames.evaluation.metrics.terms import FPR, TPR, eta_of, ratio, share_of
+from nci_frames.evaluation.metrics.terms import FPR, LACKS_A_CLASS, TPR, eta_of, ratio, share_of
 
 __all__ = ["expected_cost", "net_benefit", "normalised_cost", "relative_cost"]
 
 
 @metric(
     "eta·(1-TPR)·c_fn + (1-eta)·FPR·c_fp + (eta·TPR + (1-eta)·FPR)·c_alert",
-    "there are no positives, unless eta is 0, or no negatives, unless eta is 1",
+    LACKS_A_CLASS,
     direction="minimize",
     upper=float("inf"),
     linear_in_prevalence=True,
@@ -158,12 +158,7 @@ def relative_cost(*, c_fp: float = 1, c_fn: float = 1, prevalence: Parameter = N
     return pl.when((cost > 0) | (trivial > 0)).then(cost / trivial)
 
 
-@metric(
-    "eta·TPR - (1-eta)·FPR·t/(1-t)",
-    "there are no positives, unless eta is 0, or no negatives, unless eta is 1",
-    lower=float("-inf"),
-    linear_in_prevalence=True,
-)
+@metric("eta·TPR - (1-eta)·FPR·t/(1-t)", LACKS_A_CLASS, lower=float("-inf"), linear_in_prevalence=True)
 def net_benefit(*, threshold_probability: float = 0.5, prevalence: Parameter = None) -> pl.Expr:
     """Benefit per row: true positives, less false positives weighted by the odds of a threshold probability.
 

@@ -4,7 +4,15 @@ import polars as pl
 
 from nci_frames.evaluation.metrics.metric import Parameter
 from nci_frames.evaluation.metrics.registry import metric
-from nci_frames.evaluation.metrics.terms import FPR, TPR, beta_of, eta_of, positives_said, ratio
+from nci_frames.evaluation.metrics.terms import (
+    FPR,
+    LACKS_A_CLASS,
+    TPR,
+    beta_of,
+    eta_of,
+    positives_said,
+    ratio,
+)
 
 __all__ = [
     "calibrated_precision",
@@ -145,7 +153,7 @@ def f_beta(*, beta: Parameter = None, prevalence: Parameter = None) -> pl.Expr:
 
 @metric(
     "eta·TPR + (1-eta)·FPR",
-    "there are no positives, unless eta is 0, or no negatives, unless eta is 1",
+    LACKS_A_CLASS,
     aliases=("posfrac",),
     direction="target",
     linear_in_prevalence=True,

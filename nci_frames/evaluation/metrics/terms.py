@@ -7,6 +7,8 @@ from nci_frames.evaluation.metrics.metric import Parameter
 
 TPR = pl.col("tpr")
 FPR = pl.col("fpr")
+#: When a share of all rows is undefined.
+LACKS_A_CLASS = "there are no positives, unless eta is 0, or no negatives, unless eta is 1"
 
 
 def eta_of(prevalence: Parameter) -> pl.Expr:
