@@ -1,6 +1,5 @@
 """Scores of traffic as mixtures of the scores of positives and of negatives, in a few bins."""
 
-import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -11,8 +10,8 @@ import polars as pl
 
 from nci_frames.base.errors import SchemaError
 from nci_frames.base.typing import Flags, Floats, Rows
+from nci_frames.evaluation.arrays.histograms import histograms
 from nci_frames.schemas import beside
-from nci_frames.schemas.runs import in_runs
 
 #: Of positives, negatives and traffic.
 Triple = tuple[Rows, Rows, Rows]
@@ -173,19 +172,12 @@ class _Group:
     @classmethod
     def each(cls, counts: pl.DataFrame, group: list[str]) -> tuple[pl.DataFrame, list[Self]]:
         """Return the groups of whole counts, sorted, and what each holds."""
-        counts, first = in_runs(counts, group)
-        threshold, tp, fp, fn, tn = (
-            counts[name].to_numpy() for name in ("threshold", "tp", "fp", "fn", "tn")
-        )
-        found = [
-            cls(
-                threshold[begin:end],
-                np.append(tp[begin] + fn[begin], tp[begin:end]),
-                np.append(fp[begin] + tn[begin], fp[begin:end]),
-            )
-            for begin, end in itertools.pairwise([*first.tolist(), len(counts)])
-        ]
-        return counts[first].select(group), found
+        groups, of_group = histograms(counts.select(*group, pl.exclude(group)))
+        found = []
+        for histogram in map(of_group, range(len(groups))):
+            reached = (np.append(rows.cumsum()[:-1], rows.sum())[::-1] for rows in histogram.classes)
+            found.append(cls(histogram.thresholds[::-1], *reached))
+        return groups, found
 
 
 def _bins(known: _Group, field: _Group) -> Bins | str:
