@@ -190,16 +190,9 @@ def resample_models(
     known, at = asked_metric(metric), None if isinstance(threshold, str) else threshold
     own = better_sign(known) * (threshold == "own" and known.kind == "point")
     found = resample(
-        frame,
-        metric,
-        logs,
-        prevalence=prevalence,
-        beta=beta,
-        threshold=at,
-        own=own,
-        pos_fraction=pos_fraction,
-        prior=prior,
-    )
+        frame, metric, logs, prevalence=prevalence, beta=beta, threshold=at, own=own,
+        pos_fraction=pos_fraction, prior=prior,
+    )  # fmt: skip
     return list(by_keys(found).values())
 
 

@@ -162,15 +162,9 @@ def compare_best(
         _check_budget(pos_fraction, threshold, asked_metric(metric), beta_values(beta))
     frame = whole_counts(counts, strata=True)
     groups = resample_models(
-        frame,
-        metric,
-        logs,
-        prevalence=prevalence,
-        beta=beta,
-        threshold=threshold,
-        pos_fraction=pos_fraction,
-        prior=True,
-    )
+        frame, metric, logs, prevalence=prevalence, beta=beta, threshold=threshold,
+        pos_fraction=pos_fraction, prior=True,
+    )  # fmt: skip
     keys = logs.keys(frame)
     if not groups:
         return BEST_COMPARISONS.empty(frame.select(keys))
