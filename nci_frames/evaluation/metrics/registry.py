@@ -4,13 +4,13 @@ import functools
 import inspect
 import re
 from collections.abc import Callable, Mapping
-from typing import ParamSpec, cast
+from typing import Any, ParamSpec, cast
 
 import polars as pl
 
 from nci_frames.base.docstrings import documented
 from nci_frames.base.errors import ParameterError
-from nci_frames.evaluation.metrics.metric import CalledMetric, Direction, Metric, Parameter
+from nci_frames.evaluation.metrics.metric import CalledMetric, Metric, Parameter
 from nci_frames.schemas.checked import checked
 
 P = ParamSpec("P")
@@ -58,18 +58,7 @@ def add(new: Metric) -> None:
 
 
 def metric(
-    formula: str,
-    undefined_when: str,
-    *,
-    aliases: tuple[str, ...] = (),
-    direction: Direction = "maximize",
-    lower: float = 0.0,
-    upper: float = 1.0,
-    linear_in_prevalence: bool = False,
-    monotone: bool = True,
-    needs_fpr: bool = True,
-    scale: float = 0.0,
-    title: str = "",
+    formula: str, undefined_when: str, **more: Any
 ) -> Callable[[Callable[P, pl.Expr]], Callable[P, CalledMetric]]:
     """Register the decorated function, and give its expression the metric's label.
 
@@ -79,22 +68,8 @@ def metric(
         In TPR, FPR and eta; for display only.
     undefined_when
         When the expression is null.
-    aliases
-        Other names.
-    direction
-        "maximize", "minimize", or "target" (not ranked).
-    lower, upper
-        Range of the values.
-    linear_in_prevalence
-        Whether the value is exactly linear in eta at fixed TPR and FPR.
-    monotone
-        Whether it is monotone in each rate, whatever the other is.
-    needs_fpr
-        Whether its value at a low prevalence depends on FPR, however low that is.
-    scale
-        Magnitude of the numbers whose difference it is, if it is a difference.
-    title
-        How it is written in print, if not by its name.
+    more
+        Other fields of the ``Metric``: its aliases, its range, its direction and how it depends on what.
     """
 
     def decorate(build: Callable[P, pl.Expr]) -> Callable[P, CalledMetric]:
@@ -111,12 +86,8 @@ def metric(
             open_to = {key: cast("Parameter", kwargs.get(key)) for key in ("prevalence", "beta")}
             return CalledMetric(new, build(*args, **kwargs).alias(label_of(name, settings)), **open_to)
 
-        new = Metric(
-            name, aliases=aliases, formula=formula, direction=direction, lower=lower, upper=upper,
-            undefined_when=undefined_when, build=call, settings=settable,
-            linear_in_prevalence=linear_in_prevalence, monotone=monotone, needs_fpr=needs_fpr, scale=scale,
-            title=title,
-        )  # fmt: skip
+        told = {"formula": formula, "undefined_when": undefined_when, **more}
+        new = Metric(name, build=call, settings=settable, **told)
         add(new)
         return call
 
