@@ -55,8 +55,9 @@ def hatching(
     lines = hatched(regions, height=height, across=leaning[0], up=leaning[1])
     if lines.is_empty():
         return []
-    places = zip(_ENDS, ends, (axis.place, rise) * 2, strict=True)
-    rows = lines.select(pl.col(end).map_elements(at, pl.Float64).alias(name) for end, name, at in places)
+    places = (axis.place, rise, axis.place, rise)
+    drawn = [[at(part) for at, part in zip(places, line, strict=True)] for line in lines.iter_rows()]
+    rows = pl.DataFrame(drawn, schema=dict.fromkeys(ends, pl.Float64), orient="row")
     marks = alt.Chart(rows).mark_rule(color=SOFT, strokeWidth=0.8, clip=True)
     x, _, x2, y2 = ends
     return [marks.encode(x=axis.at(x), x2=alt.X2(x2), y=y, y2=alt.Y2(y2)).properties(name="hatching")]
