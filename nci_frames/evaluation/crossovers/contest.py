@@ -99,9 +99,7 @@ class Contest:
 
     def values(self, points: pl.DataFrame, x: Floats) -> Floats:
         """Return the value of each row of *points*, by tpr and fpr, at the x beside it; NaN for null."""
-        placed = points.select("tpr", "fpr", pl.Series(self.over, x), self.fixed)
-        value = placed.select(self.metric.cast(pl.Float64)).to_series()
-        return value.fill_null(np.nan).to_numpy()
+        return self.metric.evaluated(points.select("tpr", "fpr", pl.Series(self.over, x), self.fixed))
 
     def best_of(self, points: Points, first: Places, size: Places, x: Floats) -> tuple[Floats, Places]:
         """Return the best value among some rows beside each x, and the row that has it.

@@ -4,9 +4,11 @@ from collections.abc import Callable
 from dataclasses import KW_ONLY, dataclass
 from typing import Literal
 
+import numpy as np
 import polars as pl
 
 from nci_frames.base.errors import ParameterError
+from nci_frames.base.typing import Floats
 
 __all__ = ["CalledMetric", "Direction", "Kind", "Metric", "Parameter", "better_sign"]
 
@@ -90,6 +92,10 @@ class CalledMetric(pl.Expr):
         if not visible and self.open:
             return False
         return self.metric.needs_fpr if visible or self.prevalence is not None else None
+
+    def evaluated(self, frame: pl.DataFrame) -> Floats:
+        """Return the values beside the rows of a frame that has what it reads; NaN for null."""
+        return frame.select(value=self.cast(pl.Float64))["value"].fill_null(np.nan).to_numpy()
 
 
 def _fixed(parameter: Parameter) -> float | None:

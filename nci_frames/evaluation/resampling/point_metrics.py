@@ -214,5 +214,4 @@ class WithinBudget:
             prevalence=pl.Series(np.tile(self.etas, len(tpr))),
             beta=pl.lit(self.beta, pl.Float64),
         )
-        values = frame.select(value=self.metric.cast(pl.Float64)).to_series().fill_null(np.nan)
-        return values.to_numpy().reshape(len(tpr), -1)
+        return self.metric.evaluated(frame).reshape(len(tpr), -1)
