@@ -20,6 +20,7 @@ _UNITS = {"%": 0.01, "k": 1e3, "M": 1e6}
 _ROUND = (1, 1.2, 1.5, 2, 2.5, 3, 4, 5, 6, 8)
 
 Prevalences = float | Sequence[float] | Literal["observed"]
+Betas = float | Sequence[float]
 
 #: Thresholds that a grid may have; with more, counting at every distinct score is no slower.
 MOST_THRESHOLDS = 65_535

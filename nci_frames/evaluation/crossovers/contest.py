@@ -1,13 +1,13 @@
 """What is compared: a metric, over an axis, among operating points."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
 import polars as pl
 
-from nci_frames.base.arguments import Prevalences, beta_values, prevalence_values
+from nci_frames.base.arguments import Betas, Prevalences, beta_values, prevalence_values
 from nci_frames.base.errors import ParameterError
 from nci_frames.base.messages import listed
 from nci_frames.base.typing import Floats, Places
@@ -174,7 +174,7 @@ def check_curve(metric: Metric, over: Over) -> None:
 
 
 def contests(
-    points: Points, metric: str | pl.Expr, over: Over, prevalence: Prevalences, beta: float | Sequence[float]
+    points: Points, metric: str | pl.Expr, over: Over, prevalence: Prevalences, beta: Betas
 ) -> list[Contest]:
     """Return a contest for every value of the fixed axis.
 

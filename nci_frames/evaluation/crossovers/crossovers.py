@@ -1,12 +1,12 @@
 """Rates -> where two models change places, exactly where a closed form exists."""
 
 import itertools
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 
 import numpy as np
 import polars as pl
 
-from nci_frames.base.arguments import Prevalences
+from nci_frames.base.arguments import Betas, Prevalences
 from nci_frames.base.typing import Frame
 from nci_frames.evaluation.crossovers.contest import (
     Contest,
@@ -36,7 +36,7 @@ def find_crossovers(
     metric: str | pl.Expr,
     over: Over,
     prevalence: Prevalences = "observed",
-    beta: float | Sequence[float] = 1.0,
+    beta: Betas = 1.0,
 ) -> pl.DataFrame:
     """Return where the order of two models changes, over prevalence or over beta.
 

@@ -1,11 +1,9 @@
 """Rates -> the best model and threshold along prevalence or beta."""
 
-from collections.abc import Sequence
-
 import numpy as np
 import polars as pl
 
-from nci_frames.base.arguments import Prevalences
+from nci_frames.base.arguments import Betas, Prevalences
 from nci_frames.base.errors import ParameterError
 from nci_frames.base.typing import Floats, Frame, Places
 from nci_frames.evaluation.crossovers.contest import (
@@ -45,7 +43,7 @@ def winner_ranges(
     metric: str | pl.Expr,
     over: Over,
     prevalence: Prevalences = "observed",
-    beta: float | Sequence[float] = 1.0,
+    beta: Betas = 1.0,
     start: float | None = None,
     end: float | None = None,
 ) -> pl.DataFrame:

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 import polars as pl
 
+from nci_frames.base.arguments import Betas
 from nci_frames.base.errors import SchemaError
 from nci_frames.base.typing import Floats, Frame
 from nci_frames.evaluation.metrics import CalledMetric
@@ -20,7 +21,7 @@ _NO_ESTIMATE = "the prevalence of the traffic was not estimated"
 
 @checked
 def project_traffic(
-    rates: Frame, prevalences: Frame, /, *, metrics: Metrics, beta: float | Sequence[float] = (1.0,)
+    rates: Frame, prevalences: Frame, /, *, metrics: Metrics, beta: Betas = (1.0,)
 ) -> pl.DataFrame:
     """Return the metrics of operating points in traffic whose prevalence was estimated, with all its noise.
 
@@ -166,7 +167,7 @@ def pooled_estimates(estimates: pl.DataFrame, keys: Sequence[str]) -> pl.DataFra
     return sorted_.group_by(keys, maintain_order=True).agg(**pooled) if keys else sorted_.select(**pooled)
 
 
-def _projected(points: pl.DataFrame, metrics: Metrics, beta: float | Sequence[float]) -> pl.DataFrame:
+def _projected(points: pl.DataFrame, metrics: Metrics, beta: Betas) -> pl.DataFrame:
     plain = points.drop(name for name in points.columns if name.startswith("__"))
     return project_checked(plain, metrics=metrics, prevalence="selected", beta=beta)
 

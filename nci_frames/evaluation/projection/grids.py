@@ -9,7 +9,7 @@ from typing import Literal
 import numpy as np
 import polars as pl
 
-from nci_frames.base.arguments import Prevalences, beta_values, prevalence_values
+from nci_frames.base.arguments import Betas, Prevalences, beta_values, prevalence_values
 from nci_frames.base.errors import ParameterError, SchemaError
 from nci_frames.base.messages import first_line, listed
 from nci_frames.evaluation.metrics import CalledMetric, value_expression
@@ -99,7 +99,7 @@ def metric_grids(
     frame: pl.DataFrame,
     metrics: Metrics,
     prevalence: Prevalences | Literal["selected"],
-    beta: float | Sequence[float],
+    beta: Betas,
     *,
     band: bool,
 ) -> list[MetricGrid]:

@@ -1,12 +1,12 @@
 """Rates -> metrics at any prevalence and beta, whole or part by part."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import Literal
 
 import numpy as np
 import polars as pl
 
-from nci_frames.base.arguments import Prevalences, check_whole
+from nci_frames.base.arguments import Betas, Prevalences, check_whole
 from nci_frames.base.memory import check_table
 from nci_frames.base.messages import quantity
 from nci_frames.base.typing import Frame
@@ -28,7 +28,7 @@ def project_rates(
     *,
     metrics: Metrics,
     prevalence: Prevalences | Literal["selected"] | Field,
-    beta: float | Sequence[float] = (1.0,),
+    beta: Betas = (1.0,),
     band: bool = False,
 ) -> pl.DataFrame:
     """Return the metrics of each operating point at other class balances.
@@ -114,7 +114,7 @@ def project_checked(
     *,
     metrics: Metrics,
     prevalence: Prevalences | Literal["selected"] | Field,
-    beta: float | Sequence[float] = (1.0,),
+    beta: Betas = (1.0,),
     band: bool = False,
     flagged: bool = True,
 ) -> pl.DataFrame:
@@ -149,7 +149,7 @@ def project_in_parts(
     *,
     metrics: Metrics,
     prevalence: Prevalences | Literal["selected"] | Field,
-    beta: float | Sequence[float] = (1.0,),
+    beta: Betas = (1.0,),
     band: bool = False,
     rows: int = 1_000_000,
 ) -> Iterator[pl.DataFrame]:

@@ -5,7 +5,7 @@ from typing import Literal, cast
 
 import polars as pl
 
-from nci_frames.base.arguments import Prevalences
+from nci_frames.base.arguments import Betas, Prevalences
 from nci_frames.base.errors import ParameterError
 from nci_frames.base.typing import Frame
 from nci_frames.counts.pooling import add_cells
@@ -25,7 +25,7 @@ def roll_up(
     over: str | Sequence[str],
     metrics: Metrics,
     prevalence: Prevalences | Field = "observed",
-    beta: float | Sequence[float] = (1.0,),
+    beta: Betas = (1.0,),
 ) -> pl.DataFrame:
     """Summarise metrics over segments: macro, micro and weighted averages side by side.
 

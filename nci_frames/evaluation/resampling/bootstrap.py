@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 import polars as pl
 
-from nci_frames.base.arguments import Prevalences, number_list
+from nci_frames.base.arguments import Betas, Prevalences, number_list
 from nci_frames.base.typing import Frame
 from nci_frames.evaluation.arrays.histograms import whole_counts
 from nci_frames.evaluation.field.prevalences import Field
@@ -23,7 +23,7 @@ def bootstrap(
     *,
     metric: Metrics,
     prevalence: Prevalences | Field = "observed",
-    beta: float | Sequence[float] = (1.0,),
+    beta: Betas = (1.0,),
     threshold: float | Sequence[float] | None = None,
     repeats: int = 1000,
     seed: int = 0,

@@ -6,7 +6,7 @@ from typing import Literal
 import numpy as np
 import polars as pl
 
-from nci_frames.base.arguments import Prevalences
+from nci_frames.base.arguments import Betas, Prevalences
 from nci_frames.base.typing import Frame
 from nci_frames.counts.strata import has_strata
 from nci_frames.evaluation.areas.area import area_of
@@ -40,7 +40,7 @@ def probability_best(
     *,
     metric: str | pl.Expr = "f_beta",
     prevalence: Prevalences = "observed",
-    beta: float | Sequence[float] = (1.0,),
+    beta: Betas = (1.0,),
     threshold: float | Literal["own"] | None = None,
     repeats: int = 1000,
     seed: int = 0,
@@ -138,7 +138,7 @@ def shares_of_best(
     *,
     metric: str | pl.Expr,
     prevalence: Prevalences,
-    beta: float | Sequence[float] = (1.0,),
+    beta: Betas = (1.0,),
     threshold: float | Literal["own"] | None = None,
 ) -> pl.DataFrame:
     """Return the table of ``probability_best`` before support is told: with ``__own``, without ``supported``.
@@ -210,7 +210,7 @@ def _told(
     logs: Resampling,
     *,
     prevalence: Prevalences,
-    beta: float | Sequence[float],
+    beta: Betas,
     threshold: float | Literal["own"] | None,
 ) -> pl.DataFrame:
     """Return what whole *counts* support of a metric at ``__own``, the prevalence of each value of *table*.

@@ -13,7 +13,7 @@ from typing import Literal, cast
 import numpy as np
 import polars as pl
 
-from nci_frames.base.arguments import Prevalences, beta_values
+from nci_frames.base.arguments import Betas, Prevalences, beta_values
 from nci_frames.base.errors import ParameterError
 from nci_frames.base.typing import Floats, Rows
 from nci_frames.evaluation.areas.area import Area, Logs, area_of
@@ -69,7 +69,7 @@ def resample(
     logs: Resampling,
     *,
     prevalence: Prevalences | Field = "observed",
-    beta: float | Sequence[float] = 1.0,
+    beta: Betas = 1.0,
     threshold: float | Sequence[float] | None = None,
     own: int = 0,
     pos_fraction: float | None = None,
@@ -175,7 +175,7 @@ def resample_models(
     logs: Resampling,
     *,
     prevalence: Prevalences,
-    beta: float | Sequence[float],
+    beta: Betas,
     threshold: float | Literal["own"] | None,
     pos_fraction: float | None = None,
     prior: bool = False,

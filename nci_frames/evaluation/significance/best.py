@@ -8,7 +8,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from nci_frames.base.arguments import Prevalences, beta_values
+from nci_frames.base.arguments import Betas, Prevalences, beta_values
 from nci_frames.base.errors import ParameterError
 from nci_frames.base.typing import Flags, Floats, Frame
 from nci_frames.evaluation.arrays.histograms import whole_counts
@@ -45,7 +45,7 @@ def compare_best(
     *,
     metric: str | pl.Expr = "f_beta",
     prevalence: Prevalences = "observed",
-    beta: float | Sequence[float] = (1.0,),
+    beta: Betas = (1.0,),
     threshold: float | Literal["own"] | None = None,
     pos_fraction: float | None = None,
     units: str | None = None,

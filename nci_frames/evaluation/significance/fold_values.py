@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 import polars as pl
 
-from nci_frames.base.arguments import Prevalences, prevalence_values
+from nci_frames.base.arguments import Betas, Prevalences, prevalence_values
 from nci_frames.base.errors import ParameterError
 from nci_frames.base.typing import Flags, Floats, Frame, Rows
 from nci_frames.counts.pooling import add_cells
@@ -49,7 +49,7 @@ class FoldValues:
         rates: Frame,
         metrics: Metrics,
         prevalence: Prevalences,
-        beta: float | Sequence[float],
+        beta: Betas,
         over: str | Sequence[str],
     ) -> "FoldValues":
         """Project the rates and arrange the values in the array.
@@ -107,9 +107,7 @@ class FoldValues:
         )
 
 
-def _project(
-    frame: pl.DataFrame, metrics: Metrics, prevalence: Prevalences, beta: float | Sequence[float]
-) -> pl.DataFrame:
+def _project(frame: pl.DataFrame, metrics: Metrics, prevalence: Prevalences, beta: Betas) -> pl.DataFrame:
     """Project, with null for a prevalence that is each fold's own."""
     projected = project_rates(frame, metrics=metrics, prevalence=prevalence, beta=beta).drop("threshold")
     if not isinstance(prevalence, str):

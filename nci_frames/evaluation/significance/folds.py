@@ -6,7 +6,7 @@ from typing import Literal
 import numpy as np
 import polars as pl
 
-from nci_frames.base.arguments import Prevalences, check_level, check_repeats, check_seed, check_whole
+from nci_frames.base.arguments import Betas, Prevalences, check_level, check_repeats, check_seed, check_whole
 from nci_frames.base.errors import ParameterError
 from nci_frames.base.messages import quantity
 from nci_frames.base.typing import Flags, Frame
@@ -41,7 +41,7 @@ def summarise_folds(
     *,
     metrics: Metrics,
     prevalence: Prevalences = "observed",
-    beta: float | Sequence[float] = (1.0,),
+    beta: Betas = (1.0,),
     over: str | Sequence[str] = "fold",
     ddof: int = 1,
 ) -> pl.DataFrame:
@@ -119,7 +119,7 @@ def compare_folds(
     /,
     *,
     metric: str | pl.Expr = "f_beta",
-    beta: float | Sequence[float] = (1.0,),
+    beta: Betas = (1.0,),
     prevalence: Prevalences = "observed",
     over: str | Sequence[str] = "fold",
     ddof: int = 1,

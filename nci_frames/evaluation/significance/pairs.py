@@ -1,11 +1,9 @@
 """Joint counts -> how two models differ on the same units, at any prevalence."""
 
-from collections.abc import Sequence
-
 import numpy as np
 import polars as pl
 
-from nci_frames.base.arguments import Prevalences, check_level, check_repeats, check_seed
+from nci_frames.base.arguments import Betas, Prevalences, check_level, check_repeats, check_seed
 from nci_frames.base.typing import Floats, Frame
 from nci_frames.evaluation.projection.projection import project_checked
 from nci_frames.evaluation.rates.quotients import rates_of
@@ -25,7 +23,7 @@ def compare_pairs(
     *,
     metric: str | pl.Expr = "f_beta",
     prevalence: Prevalences = "observed",
-    beta: float | Sequence[float] = (1.0,),
+    beta: Betas = (1.0,),
     level: float = 0.95,
     repeats: int = 4000,
     seed: int = 0,
@@ -155,12 +153,7 @@ def _compared(cases: pl.DataFrame, a: Floats, b: Floats, classes: Floats, tails:
 
 
 def _values(
-    tpr: Floats,
-    fpr: Floats,
-    sizes: Floats,
-    metric: str | pl.Expr,
-    prevalence: Prevalences,
-    beta: float | Sequence[float],
+    tpr: Floats, fpr: Floats, sizes: Floats, metric: str | pl.Expr, prevalence: Prevalences, beta: Betas
 ) -> tuple[pl.DataFrame, Floats]:
     """Return the cases, and the metric at each pair of rates, of shape (rates, cases)."""
     positives, negatives = sizes
