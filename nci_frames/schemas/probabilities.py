@@ -52,6 +52,17 @@ CALIBRATION = FrameSchema(
     share("lower", "the share of positives is at least this, at the level", _WEIGHTED),
     share("upper", "the share of positives is at most this, at the level", _WEIGHTED),
 )
+CALIBRATION_MEASURES = FrameSchema(
+    "calibration measures",
+    "calibration_measures(counts, prevalence=...)",
+    MODEL,
+    text("measure", '"slope", "intercept", "in_the_large", "ece" or "ece_corrected"'),
+    _AT,
+    number("value", "the measure", "undefined: the reason says why"),
+    number("lower", "the measure of the population is at least this, at the level", "the reason says why"),
+    number("upper", "the measure of the population is at most this, at the level", "the reason says why"),
+    text("reason", "why there is no value, or there are no bounds", "there are both"),
+)
 DECISIONS = FrameSchema(
     "decision curve",
     "decision_curve(counts, prevalence=..., threshold_probabilities=...)",

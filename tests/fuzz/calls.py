@@ -178,6 +178,7 @@ def calls() -> dict[str, Call]:
         Call("mean_pr_auc", (counts,), {"prevalence_range": (0.01, 0.5)}, "counts"),
         Call("adjust_scores", (), {"score": "score", "prevalence": 0.1, "logged_prevalence": 0.4}),
         Call("calibration_curve", (chances,), {"prevalence": 0.1}, "counts"),
+        Call("calibration_measures", (chances,), {"prevalence": 0.1}, "counts"),
         Call("cost_curve", (chances,), {"prevalence": 0.1, "probability_costs": [0.2, 0.6]}, "counts"),
         Call("decision_curve", (chances,), {"prevalence": 0.1, "threshold_probabilities": [0.2]}, "counts"),
         Call("chart_calibration", (nf.calibration_curve(chances, prevalence=0.1),)),

@@ -1,5 +1,8 @@
 """Rows of bins -> bounds of the share of positives in them."""
 
+from collections.abc import Sequence
+from typing import NamedTuple
+
 import numpy as np
 import polars as pl
 
@@ -12,26 +15,52 @@ from nci_frames.evaluation.rates.intervals import rate_interval
 _EVEN, _TOP = 16, 24
 
 
-def own_bounds(positives: Floats, rows: Floats, level: float) -> tuple[Floats, Floats]:
-    """Return exact (Clopper-Pearson) bounds of the share of positives, from so many rows each."""
-    bounds = rate_interval("clopper_pearson", pl.col("hits"), pl.col("trials"), level=level)
-    found = pl.DataFrame({"hits": positives, "trials": rows}).select(lower=bounds[0], upper=bounds[1])
-    # Without rows it may be anything.
-    return found["lower"].fill_null(0.0).to_numpy(), found["upper"].fill_null(1.0).to_numpy()
+class Rows(NamedTuple):
+    """Rows of one class, as shares of the weight of the class."""
+
+    share: Floats
+    #: The sum of the squares of the shares of single rows.
+    squares: Floats
+    #: The largest share of a single row of the class.
+    heaviest: Floats | float
+
+
+def own_bounds(classes: Sequence[Rows], level: float) -> tuple[Floats, Floats]:
+    """Return bounds of the share of positives in bins, at prevalence 1/2, from the rows of either class.
+
+    They are exact (Clopper-Pearson) if all rows of a class weigh the same. Otherwise the rows count as so
+    many of one weight, which is that of the bin with one more row, the heaviest of the class: a bin may lack
+    heavy rows by chance.
+    """
+    with np.errstate(invalid="ignore"):
+        each = [(rows.squares + rows.heaviest**2) / (rows.share + rows.heaviest) for rows in classes]
+        hits, misses = (np.nan_to_num(rows.share / one) for rows, one in zip(classes, each, strict=True))
+        bounds = rate_interval("clopper_pearson", pl.col("hits"), pl.col("trials"), level=level)
+        found = pl.DataFrame({"hits": hits, "trials": hits + misses}).select(lower=bounds[0], upper=bounds[1])
+        # Without rows it may be anything.
+        lower, upper = found["lower"].fill_null(0.0).to_numpy(), found["upper"].fill_null(1.0).to_numpy()
+        return _evenly(lower, each), _evenly(upper, each)
+
+
+def _evenly(share: Floats, each: Sequence[Floats]) -> Floats:
+    """Return a share of rows as that of the weights they stand for, if both classes have the same total."""
+    true, false = share * each[0], (1 - share) * each[1]
+    return true / (true + false)
 
 
 def isotonic_bounds(
-    positives: Floats, rows: Floats, first: Places, last: Places, level: float
+    classes: Sequence[Rows], first: Places, last: Places, level: float
 ) -> tuple[Floats, Floats]:
     """Return bounds of the share of positives in blocks of scores, all of which hold at once.
 
-    They hold if the share does not fall with the score, however the blocks were chosen: each interval of a
-    run of groups, which labels do not choose, bounds the blocks whose scores are as high or higher.
+    They are those at prevalence 1/2. They hold if the share does not fall with the score, however the blocks
+    were chosen: each interval of a run of groups of rows, which labels do not choose, bounds the blocks whose
+    scores are as high or higher.
 
     Parameters
     ----------
-    positives, rows
-        Of each step, scores ascending.
+    classes
+        The positives and the negatives of each step, scores ascending.
     first, last
         The first and the last step of each block.
     level
@@ -42,14 +71,18 @@ def isotonic_bounds(
     Dimitriadis, Dümbgen, Henzi, Puke and Ziegel (2023), Honest calibration assessment for binary outcome
     predictions, doi:10.1093/biomet/asac068.
     """
-    above, total = np.cumsum(rows), rows.sum()
+    above = np.cumsum(sum(rows.share / rows.squares.sum() for rows in classes))
+    total, steps = above[-1], len(above)
     cuts = [total * np.arange(1, _EVEN) / _EVEN, total - total ** (np.arange(_TOP) / _TOP)]
-    ends = np.unique(np.append(np.searchsorted(above, np.concatenate(cuts)), len(rows) - 1))
+    ends = np.unique(np.append(np.searchsorted(above, np.concatenate(cuts)), steps - 1))
+    ends = ends[ends < steps]
     begins = np.append(0, ends[:-1] + 1)
-    of_group, of_rows = (np.add.reduceat(values, begins) for values in (positives, rows))
     runs = np.triu_indices(len(begins))
-    hits, trials = (_sums(values, runs) for values in (of_group, of_rows))
-    lows, highs = own_bounds(hits, trials, 1 - (1 - level) / len(hits))
+    of_runs = []
+    for rows in classes:
+        share, squares = (_sums(np.add.reduceat(each, begins), runs) for each in (rows.share, rows.squares))
+        of_runs.append(Rows(share, squares, rows.heaviest))
+    lows, highs = own_bounds(of_runs, 1 - (1 - level) / len(runs[0]))
     least, most = np.zeros((2, len(begins) + 1, len(begins) + 1))
     most[:] = 1.0
     # Places are shifted by one, so that a block without a run below it, or above it, finds 0 or 1.

@@ -11,12 +11,13 @@ from numpy.typing import NDArray
 
 from nci_frames.base.arguments import Prevalences
 from nci_frames.base.typing import Floats
+from nci_frames.counts.strata import has_strata, weighted_sums
 from nci_frames.evaluation.arrays.roc_steps import Curves, curve_parts, no_curves
 from nci_frames.evaluation.arrays.score_bins import ScoreBins, Scores
 from nci_frames.evaluation.field.prevalences import Field, field_of, is_field, numbers_of, own_prevalence
 from nci_frames.evaluation.probabilities.adjust import Logged
-from nci_frames.evaluation.rates.strata import collect_counts
-from nci_frames.schemas import COUNTS
+from nci_frames.evaluation.probabilities.spread import Spread, Weighing, of_rows
+from nci_frames.schemas import COUNTS, collect
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,8 +30,8 @@ class Part:
     etas: list[Floats]
     #: The prevalence that the scores of each group hold at.
     logged: Floats
-    #: Whether the counts are rows, not sums of weights.
-    whole: bool
+    #: Of the positives and of the negatives, what a single row may do; None if counts are sums of weights.
+    spread: tuple[Spread, Spread] | None
 
     def each_step(self, of_groups: Floats) -> Floats:
         """Return the number of each step's group."""
@@ -47,6 +48,29 @@ class Part:
         of_step = self.each_step(eta)
         return of_step * self.bins.positives + (1 - of_step) * self.bins.negatives
 
+    def variance(self, eta: Floats, of_positive: Floats, of_negative: Floats, *, own: bool) -> Floats:
+        """Return the variance of eta·(mean over positives) + (1-eta)·(mean over negatives) of each group.
+
+        It is NaN where counts are sums of weights.
+
+        Parameters
+        ----------
+        eta
+            The prevalence of each group.
+        of_positive, of_negative
+            What the rows of each step have.
+        own
+            Whether the prevalence is that of the rows, which varies with them, and the mean of all is 0.
+        """
+        if self.spread is None:
+            return np.full(len(eta), np.nan)
+        found = np.zeros(len(eta))
+        classes = (eta, of_positive, self.bins.positives), (1 - eta, of_negative, self.bins.negatives)
+        for (share, values, rows), spread in zip(classes, self.spread, strict=True):
+            mean = 0.0 if own else self.each_step(self.curves.sum(rows * values))
+            found += share**2 * self.curves.sum(spread.squares * (values - mean) ** 2)
+        return found
+
     def labelled(self, places: NDArray[np.int64], eta: Floats, **columns: Floats) -> pl.DataFrame:
         """Return a table with a row for some groups, named by their places: keys, prevalence and columns."""
         numbers = {"prevalence": eta[places], **columns}
@@ -62,21 +86,29 @@ def of_parts(
     make: Callable[[Part], pl.DataFrame],
 ) -> tuple[pl.DataFrame, list[str]]:
     """Return the tables of all groups, one after the other, and the model and the keys."""
-    frame = collect_counts(counts)
+    given = collect(counts, COUNTS, strata=True)
+    frame, grid = weighted_sums(given), numbers_of(prevalence)
     keys = ["model", *COUNTS.keys(frame.columns)]
-    grid, whole = numbers_of(prevalence), frame.schema["tp"].is_integer()
     if is_field(prevalence):
         prevalence = field_of(cast("Field", prevalence), frame, keys[1:])
 
-    def of_curves(curves: Curves) -> pl.DataFrame:
+    weighing = Weighing.of(given, keys) if has_strata(given) else None
+
+    def of_curves(curves: Curves, *squares: Curves) -> pl.DataFrame:
         observed = curves.observed_prevalence
         own = own_prevalence(curves.groups, prevalence, observed, keys[1:])
         etas = [own] if grid is None else [np.full(len(observed), eta) for eta in grid]
         holds = observed if isinstance(logged, str) else np.full(len(observed), float(logged))
-        return make(Part(curves, ScoreBins.of(curves), etas, holds, whole))
+        bins = ScoreBins.of(curves)
+        spread = of_rows(curves, bins) if frame.schema["tp"].is_integer() else None
+        if weighing is not None and squares:
+            spread = weighing.spread(curves, squares[0])
+        return make(Part(curves, bins, etas, holds, spread))
 
+    frames = [frame] if weighing is None else [frame, weighing.squares]
     # NumPy releases the GIL while it computes, and the parts are independent.
     with ThreadPoolExecutor(pl.thread_pool_size()) as threads:
-        parts = threads.map(lambda part: of_curves(part()), curve_parts(frame, keys, of_scores=True))
-        tables = [of_curves(no_curves(frame, keys)), *parts]
+        parts = zip(*(curve_parts(rows, keys, of_scores=True) for rows in frames), strict=True)
+        found = threads.map(lambda part: of_curves(*(curves() for curves in part)), parts)
+        tables = [of_curves(no_curves(frame, keys)), *found]
     return pl.concat(tables), keys

@@ -123,11 +123,22 @@ def test_edges_meet_scores_in_their_own_precision():
 
 
 def test_sums_of_weights_have_no_bounds_and_a_class_alone_no_bins():
-    log = logs.probability_log(models=["a"]).with_columns(weight=pl.lit(0.5))
-    found = nf.calibration_curve(logs.exact(log), prevalence=0.1)
+    log = logs.probability_log(1500, models=["a"])
+    weights = pl.Series(np.random.default_rng(2).random(1500) + 0.1)
+    found = nf.calibration_curve(logs.exact(log.with_columns(weight=weights)), prevalence=0.1)
     assert found["lower"].null_count() == found["upper"].null_count() == len(found) > 3
     alone = pl.DataFrame({"model": "a", "label": [True], "score": [0.5]})
     assert nf.calibration_curve(logs.exact(alone), prevalence=0.1).is_empty()
+
+
+@pytest.mark.parametrize("bins", [None, 4])
+def test_rows_of_one_weight_per_class_have_the_bounds_of_rows(bins):
+    log = logs.probability_log(models=["a"])
+    weighted = log.with_columns(weight=pl.when("label").then(0.5).otherwise(30.0))
+    plain = nf.calibration_curve(logs.exact(log), prevalence=0.01, bins=bins)
+    found = nf.calibration_curve(logs.exact(weighted), prevalence=0.01, bins=bins)
+    for name in ("observed", "lower", "upper"):
+        assert found[name].to_list() == pytest.approx(plain[name].to_list(), rel=1e-9, abs=1e-12)
 
 
 @pytest.mark.parametrize("bins", [0, 20_000, [0.5], [0.5, 0.2], [-0.1, 1], [0, 1.5], [], True])

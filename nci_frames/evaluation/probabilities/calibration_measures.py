@@ -1,0 +1,168 @@
+"""Counts -> how far scores are from what they say, in one number each, at any prevalence."""
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from nci_frames.base.arguments import Prevalences, check_level
+from nci_frames.base.typing import Floats
+from nci_frames.evaluation.field.prevalences import Field
+from nci_frames.evaluation.probabilities.adjust import Logged, check_logged
+from nci_frames.evaluation.probabilities.bins import Bins, bins_of, check_bins
+from nci_frames.evaluation.probabilities.gaps import calibration_errors
+from nci_frames.evaluation.probabilities.parts import Part, of_parts
+from nci_frames.evaluation.probabilities.recalibration import recalibrations
+from nci_frames.schemas import CALIBRATION_MEASURES
+from nci_frames.schemas.checked import checked
+
+#: Of fewer independent rows of a class no bounds are made.
+_LEAST_ROWS = 20
+_FEW = f"a class has fewer than {_LEAST_ROWS} independent rows"
+_WEIGHTED = "the counts are sums of weights"
+_ANYWHERE = "rows beyond the outermost thresholds may have any logit"
+
+
+@checked
+def calibration_measures(
+    counts: pl.DataFrame | pl.LazyFrame,
+    /,
+    *,
+    prevalence: Prevalences | Field,
+    bins: Bins = 10,
+    adjusted: bool = False,
+    logged_prevalence: Logged = "observed",
+    level: float = 0.95,
+) -> pl.DataFrame:
+    """Return calibration slope, intercept, calibration in the large and calibration error, with intervals.
+
+    Parameters
+    ----------
+    counts, prevalence, adjusted, logged_prevalence
+        As in ``proper_scores``.
+    bins
+        The bins of the calibration error, as in ``calibration_curve``: a number of bins of equal shares, or
+        edges.
+    level
+        Confidence of the bounds, in (0, 1).
+
+    Returns
+    -------
+    A row per group, measure and prevalence, sorted by these:
+
+    %(columns of calibration measures)s
+
+    "slope" and "intercept"
+        b and a of the logistic regression logit P(y=1) = a + b·logit(score). Calibrated scores have 1 and 0;
+        a slope below 1 says that they are too extreme.
+    "in_the_large"
+        a where b is held at 1: how far the scores are too low as a whole, in log-odds.
+    "ece"
+        The expected calibration error: the mean distance of the share of positives in a bin and its mean
+        score. Chance alone makes it positive.
+    "ece_corrected"
+        The same without what chance adds to it, as far as that can be estimated.
+
+    Bounds are null, with a reason, for sums of weights, where a class has fewer than 20 independent rows, and
+    where rows that regression depends on lie beyond the outermost thresholds of a grid. With "observed" the
+    chance of the log's own prevalence is in them, otherwise the prevalence is taken as known. They take rows
+    as independent.
+
+    Raises
+    ------
+    ParameterError
+        If scores lie outside [0, 1], an option is out of range, or an edge lies between two thresholds of a
+        grid that have rows between them.
+    SchemaError
+        If *counts* is not a counts frame.
+
+    Notes
+    -----
+    The rows of a class weigh its share of the prevalence, so regression at another prevalence is weighted
+    regression. Its bounds are those of the sandwich estimator, with residuals as large as without the row
+    itself (HC3), and of Student's distribution with as many degrees of freedom as the smaller class has. Rows
+    between two thresholds of a grid stand at the middle; bounds are extended by what their places in the bin
+    may change, of regression to first order.
+
+    With the distance D of a bin, which varies with the standard deviation s, the corrected error is the sum
+    of 2·|D| - E|N(D, s)|, or 0. Of calibrated scores it is still about 0.6 of the plain one. The lower bound
+    takes off the most that chance can add, s·√(2/π) for each bin.
+
+    References
+    ----------
+    Cox (1958), Two further applications of a model for binary regression, doi:10.1093/biomet/45.3-4.562;
+    Van Calster et al. (2019), Calibration: the Achilles heel of predictive analytics,
+    doi:10.1186/s12916-019-1466-7; Kumar, Liang and Ma (2019), Verified uncertainty calibration,
+    arXiv:1909.10155, for the correction.
+
+    Examples
+    --------
+    >>> import nci_frames as nf
+    >>> import polars as pl
+    >>> log = pl.DataFrame({
+    ...     "model": "a", "label": [0, 0, 0, 1, 0, 1, 1, 1], "score": [0.1, 0.2, 0.4, 0.4, 0.6, 0.6, 0.7, 0.9]
+    ... })
+    >>> found = nf.calibration_measures(nf.count_confusion(log), prevalence=0.5, bins=2)
+    >>> found.select("measure", pl.col("value").round(4)).rows()
+    [('ece', 0.125), ('ece_corrected', 0.0), ('in_the_large', 0.0), ('intercept', 0.0), ('slope', 1.8)]
+    """
+    check_level(level)
+    check_logged(logged_prevalence)
+    check_bins(bins)
+    own = isinstance(prevalence, str)
+
+    def make(part: Part) -> pl.DataFrame:
+        tables, rows = [], _independent_rows(part)
+        few = rows < _LEAST_ROWS
+        z = _student_quantile(np.where(few, np.inf, rows - 1), level)
+        for eta in part.etas:
+            moved = part.edges(eta, adjusted=adjusted)
+            found = calibration_errors(part, eta, bins_of(part, eta, bins), moved, z, own=own)
+            found |= recalibrations(part, eta, moved, z, own=own)
+            tables += [_table(part, eta, few, measure, *measured) for measure, measured in found.items()]
+        return pl.concat(tables)
+
+    table, keys = of_parts(counts, prevalence, logged_prevalence, make)
+    return CALIBRATION_MEASURES.finish(table.sort(*keys, "measure", "prevalence", maintain_order=True))
+
+
+def _independent_rows(part: Part) -> Floats:
+    """Return how many rows of one weight know the class that they know less of; 0 for sums of weights."""
+    if part.spread is None:
+        return np.zeros(len(part.logged))
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.minimum(*(1 / part.curves.sum(rows.squares) for rows in part.spread))
+
+
+def _student_quantile(freedom: Floats, level: float) -> Floats:
+    from scipy.special import stdtrit  # noqa: PLC0415  (SciPy is slow to import, and seldom needed)
+
+    return np.asarray(stdtrit(freedom, (1 + level) / 2))
+
+
+def _table(
+    part: Part,
+    eta: Floats,
+    few: NDArray[np.bool_],
+    measure: str,
+    value: Floats,
+    lower: Floats,
+    upper: Floats,
+    why: NDArray[np.str_],
+) -> pl.DataFrame:
+    """Return the rows of one measure: without bounds where too little is known, and with the reason."""
+    curves = part.curves
+    lower, upper = (np.where(few, np.nan, bound) for bound in (lower, upper))
+    reason = np.full(len(eta), "", "U99")
+    # The first that holds is said.
+    for holds, words in (
+        (np.isnan(lower), _ANYWHERE),
+        (few, _WEIGHTED if part.spread is None else _FEW),
+        (why != "", why),
+        (~(curves.negatives > 0), "there are no negatives"),
+        (~(curves.positives > 0), "there are no positives"),
+    ):
+        reason = np.where(holds, words, reason)
+    table = part.labelled(np.arange(len(eta)), eta, value=value, lower=lower, upper=upper)
+    return table.with_columns(
+        measure=pl.lit(measure), reason=pl.Series(reason, dtype=pl.String).replace("", None)
+    )

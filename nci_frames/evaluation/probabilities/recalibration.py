@@ -1,0 +1,171 @@
+"""Logistic regression of labels on the logits of scores: what would calibrate them, and how sure that is."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nci_frames.base.typing import Floats
+from nci_frames.evaluation.arrays.roc_steps import Curves
+from nci_frames.evaluation.arrays.score_bins import Scores
+from nci_frames.evaluation.probabilities.logistic import curvature, fitted, logistic
+from nci_frames.evaluation.probabilities.parts import Part
+
+#: The value of each group, its bounds, and why it is undefined.
+Measured = tuple[Floats, Floats, Floats, NDArray[np.str_]]
+
+_ONE_CLASS = "at this prevalence there is one class"
+_CERTAIN = "scores of 0 or 1 have no logit"
+_APART = "the scores separate the classes, or are all equal"
+
+
+def recalibrations(
+    part: Part, eta: Floats, edges: tuple[Scores, Scores, Scores], z: Floats, *, own: bool
+) -> dict[str, Measured]:
+    """Return slope, intercept and calibration in the large of each group, each with its bounds.
+
+    Parameters
+    ----------
+    part, eta
+        Groups, and the prevalence of each.
+    edges
+        What stands for the scores, and what they are at least and at most.
+    z
+        Of each group, how many standard deviations the bounds are away.
+    own
+        Whether the prevalence is that of the rows.
+    """
+    curves, of_step = part.curves, part.each_step(eta)
+    true, false = of_step * part.bins.positives, (1 - of_step) * part.bins.negatives
+    with np.errstate(divide="ignore", invalid="ignore"):
+        logits = [np.where(true + false > 0, np.log(each.p) - np.log(each.q), 0.0) for each in edges]
+        certain = curves.sum(np.isinf(logits[0]).astype(np.float64)) > 0
+    why = np.where((eta > 0) & (eta < 1), np.where(certain, _CERTAIN, ""), _ONE_CLASS)
+    why_not_sloping = np.where((why == "") & _separated(curves, true, false), _APART, why)
+    found = {}
+    for names, reason in ((("in_the_large",), why), (("intercept", "slope"), why_not_sloping)):
+        fine = (reason == "") & ~np.isnan(curves.sum(true + false))
+        kept = part.each_step(fine.astype(np.float64)) > 0
+        rows = [np.where(kept, each, 0.0) for each in (true, false, *logits)]
+        regression = _Regression.of(part, rows[0], rows[1], rows[2], sloping=len(names) > 1)
+        for name in names:
+            measured = regression.measured(name, rows[3:], eta, z, own=own)
+            found[name] = (*(np.where(fine, each, np.nan) for each in measured), reason)
+    return found  # type: ignore[return-value]
+
+
+def _separated(curves: Curves, true: Floats, false: Floats) -> NDArray[np.bool_]:
+    """Return whether no positive has a lower score than some negative, or none a higher one."""
+    place = np.arange(len(true), dtype=np.float64)
+    if not len(curves.start):
+        return place > 0
+    first, last = (
+        [by.reduceat(np.where(rows > 0, place, beyond), curves.start) for rows in (true, false)]
+        for by, beyond in ((np.minimum, np.inf), (np.maximum, -np.inf))
+    )
+    return np.asarray((last[0] <= first[1]) | (last[1] <= first[0]))
+
+
+@dataclass(frozen=True, slots=True)
+class _Regression:
+    """The logistic regression of each group, on logits that are standardised where it has a slope."""
+
+    part: Part
+    true: Floats
+    false: Floats
+    logit: Floats
+    #: Of each group: the logit that is taken off, and what the rest is divided by; None without a slope.
+    scale: tuple[Floats, Floats] | None
+    theta: Floats
+    #: The inverse of the curvature.
+    inverse: Floats
+
+    @classmethod
+    def of(cls, part: Part, true: Floats, false: Floats, logit: Floats, *, sloping: bool) -> "_Regression":
+        """Fit the positives and the negatives of each step, which weigh *true* and *false*."""
+        curves, rows = part.curves, true + false
+        scale = None
+        if sloping:
+            middle = curves.sum(rows * logit)
+            width = np.sqrt(curves.sum(rows * (logit - part.each_step(middle)) ** 2))
+            scale = middle, np.where(width > 0, width, 1.0)
+        none = np.zeros((len(curves.start), 1 + sloping))
+        bare = cls(part, true, false, logit, scale, none, none)
+        columns, offset = bare.columns(logit), np.zeros_like(logit) if sloping else logit
+        theta = fitted(curves, columns, offset, true, rows)
+        p = logistic(cls(part, true, false, logit, scale, theta, none).predicted(logit))
+        inverse: Floats = np.asarray(
+            np.linalg.inv(curvature(curves, columns, rows * p * (1 - p))), np.float64
+        )
+        return cls(part, true, false, logit, scale, theta, inverse)
+
+    def columns(self, logit: Floats) -> list[Floats]:
+        """Return what the regression sees of logits."""
+        if self.scale is None:
+            return [np.ones_like(logit)]
+        middle, width = map(self.part.each_step, self.scale)
+        return [np.ones_like(logit), (logit - middle) / width]
+
+    def predicted(self, logit: Floats) -> Floats:
+        """Return the logits of the calibrated scores."""
+        sums = sum(
+            self.part.each_step(each) * column
+            for each, column in zip(self.theta.T, self.columns(logit), strict=True)
+        )
+        return np.asarray(sums if self.scale is not None else sums + logit)
+
+    def measured(
+        self, name: str, ends: list[Floats], eta: Floats, z: Floats, *, own: bool
+    ) -> tuple[Floats, Floats, Floats]:
+        """Return a coefficient of each group, and its bounds, where logits lie between their *ends*."""
+        weights = self._weights(name)
+        value = (weights * self.theta).sum(axis=1)
+        direction = np.einsum("gi,gij->gj", weights, self.inverse)
+        at = [self._influence(direction, self.logit, label) for label in (1, 0)]
+        alone = [each / (1 - own_part) for each, own_part in zip(at, self._leverages(eta), strict=True)]
+        unsure = z * np.sqrt(self.part.variance(eta, alone[0], alone[1], own=own))
+        for label, rows in ((1, self.true), (0, self.false)):
+            moves = [np.abs(self._influence(direction, end, label) - at[1 - label]) for end in ends]
+            unsure = unsure + self.part.curves.sum(rows * np.where(rows > 0, np.maximum(*moves), 0.0))
+        unsure = np.where(np.isfinite(unsure), unsure, np.nan)
+        return value, value - unsure, value + unsure
+
+    def _weights(self, name: str) -> Floats:
+        """Return what a coefficient of logits is made from, of those of the standardised ones."""
+        if self.scale is None:
+            return np.ones_like(self.theta)
+        middle, width = self.scale
+        return np.stack(
+            [0 * width, 1 / width] if name == "slope" else [1 + 0 * width, -middle / width], axis=1
+        )
+
+    def _influence(self, direction: Floats, logit: Floats, label: int) -> Floats:
+        """Return how far a row of each step, whose score has some logit, moves the coefficient."""
+        with np.errstate(invalid="ignore"):
+            rest = label - logistic(self.predicted(logit))
+            return np.asarray(
+                sum(
+                    np.where(rest == 0, 0.0, self.part.each_step(each) * rest * column)
+                    for each, column in zip(direction.T, self.columns(logit), strict=True)
+                )
+            )
+
+    def _leverages(self, eta: Floats) -> list[Floats]:
+        """Return how far a positive, and a negative, of each step moves its own predicted logit."""
+        if self.part.spread is None:
+            return [np.zeros_like(self.logit)] * 2
+        columns, p = self.columns(self.logit), logistic(self.predicted(self.logit))
+        products = sum(
+            self.part.each_step(np.ascontiguousarray(self.inverse[:, j, k])) * columns[j] * columns[k]
+            for j in range(len(columns))
+            for k in range(len(columns))
+        )
+        found = []
+        bins = self.part.bins
+        for share, rows, spread in zip(
+            (eta, 1 - eta), (bins.positives, bins.negatives), self.part.spread, strict=True
+        ):
+            with np.errstate(invalid="ignore"):
+                row = np.where(rows > 0, spread.squares / rows, 0.0) * self.part.each_step(share)
+            found.append(np.minimum(row * p * (1 - p) * products, 0.9))
+        return found
