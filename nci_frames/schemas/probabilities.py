@@ -37,6 +37,16 @@ SCORE_PARTS = FrameSchema(
         "discrimination", "what calibrated scores save against the constant prevalence", _LACKS, minimum=0
     ),
     number("uncertainty", "the loss where every score is the prevalence", _LACKS, minimum=0),
+    *(
+        number(
+            f"{name}_{side}",
+            f"the {name} is at {word} this, whatever rows lie between thresholds",
+            _LACKS,
+            minimum=0,
+        )
+        for name in ("value", "miscalibration", "discrimination")
+        for side, word in (("lower", "least"), ("upper", "most"))
+    ),
 )
 _WEIGHTED = "the counts are sums of weights"
 CALIBRATION = FrameSchema(

@@ -6,11 +6,12 @@ import numpy as np
 import polars as pl
 
 from nci_frames.base.arguments import Prevalences
+from nci_frames.base.typing import Floats
 from nci_frames.evaluation.areas.proper_scores import LOSSES, class_losses, mixed, shares
 from nci_frames.evaluation.arrays.score_bins import Scores
 from nci_frames.evaluation.field.prevalences import Field
 from nci_frames.evaluation.probabilities.adjust import Logged, check_logged
-from nci_frames.evaluation.probabilities.blocks import isotonic_blocks
+from nci_frames.evaluation.probabilities.blocks import Blocks, best_blocks, isotonic_blocks
 from nci_frames.evaluation.probabilities.parts import Part, of_parts
 from nci_frames.schemas import SCORE_PARTS
 from nci_frames.schemas.checked import checked
@@ -42,8 +43,8 @@ def decompose_scores(
     %(columns of score parts)s
 
     Rows between two thresholds of a grid are taken as tied, at the middle of them: then *discrimination* is
-    a little too low, and ``proper_scores`` bounds the value. If the value is infinite, so is the
-    miscalibration.
+    as low as it can be. The bounds of each part enclose that of the rows behind the counts, whatever they
+    were; they equal it where every score is known. If the value is infinite, so is the miscalibration.
 
     Raises
     ------
@@ -81,23 +82,35 @@ def decompose_scores(
 
     def make(part: Part) -> pl.DataFrame:
         blocks, groups = isotonic_blocks(part.curves, part.bins), len(part.logged)
+        best = blocks if part.bins.exact else best_blocks(part.curves)
         logged = class_losses(part.curves, part.bins, part.bins.edges, loss)
+
+        def isotonic_loss(blocks: Blocks, eta: Floats) -> Floats:
+            share, calibrated = blocks.at(eta)
+            return blocks.sum(shares(share, np.nan_to_num(loss.uncertainty(calibrated))), groups)
+
         tables = []
         for eta in part.etas:
             moved = part.edges(eta, adjusted=True) if adjusted else None
             of_class = logged if moved is None else class_losses(part.curves, part.bins, moved, loss)
-            value = mixed(*of_class, eta)[0]
-            share, calibrated = blocks.at(eta)
-            least = blocks.sum(shares(share, np.nan_to_num(loss.uncertainty(calibrated))), groups)
+            value, lower, upper = mixed(*of_class, eta)
+            least, lowest = isotonic_loss(blocks, eta), isotonic_loss(best, eta)
             uncertainty = np.where(np.isnan(value), np.nan, loss.uncertainty(Scores.of(eta)))
-            # Only rounding can put a part below 0.
             parts = {
                 "value": value,
-                "miscalibration": np.maximum(value - least, 0),
-                "discrimination": np.maximum(uncertainty - least, 0),
+                "miscalibration": value - least,
+                "discrimination": uncertainty - least,
                 "uncertainty": uncertainty,
+                "value_lower": lower,
+                "value_upper": upper,
+                "miscalibration_lower": lower - least,
+                "miscalibration_upper": upper - lowest,
+                "discrimination_lower": uncertainty - least,
+                "discrimination_upper": uncertainty - lowest,
             }
-            tables.append(part.labelled(np.arange(groups), eta, **parts))
+            # Only rounding can put a part below 0.
+            none_below = {name: np.maximum(values, 0) for name, values in parts.items()}
+            tables.append(part.labelled(np.arange(groups), eta, **none_below))
         return pl.concat(tables)
 
     table, keys = of_parts(counts, prevalence, logged_prevalence, make)

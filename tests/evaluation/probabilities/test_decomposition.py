@@ -6,6 +6,7 @@ import numpy as np
 import polars as pl
 import pytest
 from hypothesis import given
+from hypothesis import strategies as st
 from scipy.special import entr
 from sklearn.isotonic import IsotonicRegression
 
@@ -93,3 +94,35 @@ def test_a_group_that_lacks_a_class_has_no_parts():
     found = nf.decompose_scores(logs.exact(one_class), prevalence=0.5)
     assert found["value"].is_null().to_list() == [True, True, False]
     assert found.select(PARTS[1:])[0].null_count().row(0) == (1, 1, 1)
+
+
+@given(
+    logs.anywhere,
+    logs.prevalences,
+    st.booleans(),
+    st.sampled_from(["brier", "log_loss"]),
+    st.sampled_from([[0.5], [0.0, 0.1, 0.3, 0.7, 1.0], nf.logit_thresholds(9)]),
+)
+def test_every_log_behind_a_grid_has_its_parts_within_the_bounds(rows, eta, adjusted, metric, thresholds):
+    log, options = logs.log_of(rows), {"prevalence": eta, "adjusted": adjusted, "metric": metric}
+    exact = nf.decompose_scores(logs.exact(log), **options).row(0, named=True)
+    counts = nf.count_confusion(log, thresholds=thresholds)
+    found = nf.decompose_scores(counts, **options).row(0, named=True)
+    for part in ("value", "miscalibration", "discrimination"):
+        assert exact[f"{part}_lower"] == exact[f"{part}_upper"] == exact[part]
+        lower, upper = found[f"{part}_lower"], found[f"{part}_upper"]
+        for inside in (exact[part], found[part]):
+            assert lower - 1e-12 <= inside
+            assert inside == pytest.approx(upper, rel=1e-12) or inside <= upper + 1e-12
+
+
+def test_the_highest_discrimination_is_reached():
+    log = logs.log_of([(True, 0.3), (False, 0.4), (True, 0.8), (False, 0.1), (False, 0.7), (True, 0.45)])
+    grid = nf.decompose_scores(nf.count_confusion(log, thresholds=[0.2, 0.5]), prevalence=0.2)
+    # In each bin the positives have the higher scores.
+    best = log.with_columns(score=pl.Series([0.45, 0.3, 0.8, 0.1, 0.7, 0.45]))
+    exact = nf.decompose_scores(logs.exact(best), prevalence=0.2)
+    assert grid["discrimination_upper"].item() == pytest.approx(exact["discrimination"].item(), rel=1e-12)
+    assert (
+        grid["discrimination_lower"].item() == grid["discrimination"].item() < exact["discrimination"].item()
+    )
