@@ -133,54 +133,64 @@ def adjusted_area(area: Area, logged: Logged) -> Area:
     """Return the area of scores that are moved to each prevalence first."""
     return replace(
         area,
-        certified=partial(_adjusted, losses=_OF_LOGITS[area.name], logged=logged),
+        certified=partial(_adjusted, losses=_OF_ODDS[area.name], logged=logged),
         linear_in_prevalence=False,
         support=PR_SUPPORT,
     )
 
 
-def _brier(logit: Floats) -> tuple[Floats, Floats]:
-    """Return the losses of positives and of negatives with some logits of scores."""
-    small = np.exp(-np.abs(logit))
-    large = 1 / (1 + small)
-    small *= large
-    up = logit >= 0
-    return np.where(up, small, large) ** 2, np.where(up, large, small) ** 2
+def _brier(odds: Floats, _: Floats) -> tuple[Floats, Floats]:
+    """Return the losses of positives and of negatives whose scores have some odds, and logits."""
+    rest = 1 / (1 + np.minimum(odds, _LARGEST))
+    score = odds * rest
+    return rest * rest, np.minimum(score * score, 1)
 
 
-def _log_loss(logit: Floats) -> tuple[Floats, Floats]:
-    rest = np.log1p(np.exp(-np.abs(logit)))
-    return np.maximum(-logit, 0) + rest, np.maximum(logit, 0) + rest
+def _log_loss(odds: Floats, logit: Floats) -> tuple[Floats, Floats]:
+    of_negative = np.log1p(odds)
+    of_positive = of_negative - logit
+    # There the difference would be rounded.
+    high = np.flatnonzero(odds > _HIGH)
+    if len(high):
+        of_positive[high] = np.log1p(1 / odds[high])
+        of_negative[high] = of_positive[high] + logit[high]
+    return of_positive, of_negative
 
 
-#: To move scores is to shift their logits; losses of these take one exponential.
-_OF_LOGITS: dict[str, Callable[[Floats], tuple[Floats, Floats]]] = {"brier": _brier, "log_loss": _log_loss}
+#: To move scores is to multiply their odds, and to shift their logits.
+_OF_ODDS: dict[str, Callable[[Floats, Floats], tuple[Floats, Floats]]] = {
+    "brier": _brier,
+    "log_loss": _log_loss,
+}
+_HIGH, _LARGEST = 1e3, 1e300
 
 
 def _adjusted(
-    curves: Curves, etas: Etas, losses: Callable[[Floats], tuple[Floats, Floats]], logged: Logged
+    curves: Curves, etas: Etas, losses: Callable[[Floats, Floats], tuple[Floats, Floats]], logged: Logged
 ) -> list[Areas]:
     bins = ScoreBins.of(curves)
     holds = np.asarray(curves.observed_prevalence if isinstance(logged, str) else float(logged))
-    with np.errstate(divide="ignore", invalid="ignore"):
-        edges = [np.log(edge.p) - np.log(edge.q) for edge in (bins.edges[:1] if bins.exact else bins.edges)]
-        before = np.log(holds) - np.log1p(-holds)
-        shifts = [np.log(eta) - np.log1p(-np.asarray(eta)) - before for eta in etas]
-    certain = any(np.isinf(edge).any() for edge in edges) or any(np.isinf(shift).any() for shift in shifts)
+    # Infinite odds are those of certain scores, and beyond their largest number.
+    ends = bins.edges[:1] if bins.exact else bins.edges
     found = []
-    for eta, shift in zip(etas, shifts, strict=True):
-        of_step = curves.each_step(np.broadcast_to(shift, curves.start.shape))
-        ends = []
-        for edge in edges:
-            with np.errstate(invalid="ignore"):
-                logit = edge + of_step
+    # Odds are infinite where a score is certain, or where they exceed all numbers: then logits tell.
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+        edges = [(edge.p / edge.q, np.log(edge.p) - np.log(edge.q)) for edge in ends]
+        before = np.log(holds) - np.log1p(-holds)
+        certain = [np.flatnonzero(np.isinf(logit)) for _, logit in edges]
+        for eta in etas:
+            shift = np.broadcast_to(np.log(eta) - np.log1p(-np.asarray(eta)) - before, curves.start.shape)
+            times, plus = curves.each_step(np.exp(shift)), curves.each_step(shift)
+            sums = []
+            for (odds, logit), fixed in zip(edges, certain, strict=True):
+                moved = odds * times, logit + plus
                 # What is certain stays certain.
-                logit = np.where(np.isinf(edge), edge, logit) if certain else logit
-                both = zip((bins.positives, bins.negatives), losses(logit), strict=True)
-                ends.append([curves.sum(shares(rows, loss)) for rows, loss in both])
-        # The value is the first of them, and only rounding can put it outside.
-        of_class = [(ends[0][k], *_span([end[k] for end in ends])) for k in (0, 1)]
-        found.append(mixed(of_class[0], of_class[1], eta))
+                moved[0][fixed], moved[1][fixed] = odds[fixed], logit[fixed]
+                both = zip((bins.positives, bins.negatives), losses(*moved), strict=True)
+                sums.append([curves.sum(shares(rows, loss)) for rows, loss in both])
+            # The value is the first of them, and only rounding can put it outside.
+            of_class = [(sums[0][k], *_span([end[k] for end in sums])) for k in (0, 1)]
+            found.append(mixed(of_class[0], of_class[1], eta))
     return found
 
 
