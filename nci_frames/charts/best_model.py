@@ -2,7 +2,6 @@
 
 import math
 from collections.abc import Sequence
-from itertools import pairwise
 
 import altair as alt
 import polars as pl
@@ -85,7 +84,7 @@ def chart_probability_best(
     beside = pale | pale.shift(1, fill_value=False) | pale.shift(-1, fill_value=False)
     cover = alt.Chart(places.with_columns(to=pl.when(beside).then(1.0)))
     cover = cover.mark_area(color=theme.GROUND, opacity=0.7)
-    strips = _strips(places.filter(beside)["prevalence"].to_list(), places["prevalence"].to_list(), axis)
+    strips = _strips(beside, places, axis)
     ends = ("across", "up", "across_end", "up_end")
     told = rows.filter(~pl.col("prevalence").is_in(untold.implode()))
     return canvas.compose(
@@ -112,14 +111,11 @@ def chart_probability_best(
     )
 
 
-def _strips(covered: list[float], every: list[float], axis: axes.LogAxis) -> list[tuple[float, float]]:
-    """Return the parts of the axis between neighbours that are both covered."""
-    pairs = [(one, other) for one, other in pairwise(every) if one in covered and other in covered]
-    strips: list[tuple[float, float]] = []
-    for start, end in ((axis.part(one), axis.part(other)) for one, other in pairs):
-        begin = strips.pop()[0] if strips and strips[-1][1] == start else start
-        strips.append((begin, end))
-    return strips
+def _strips(covered: pl.Series, places: pl.DataFrame, axis: axes.LogAxis) -> list[tuple[float, float]]:
+    """Return the parts of the axis from the first to the last of places that are covered without a gap."""
+    runs = places.with_columns(run=covered.rle_id()).filter(covered).group_by("run", maintain_order=True)
+    ends = runs.agg(start=pl.col("prevalence").min(), end=pl.col("prevalence").max())
+    return [(axis.part(start), axis.part(end)) for _, start, end in ends.iter_rows()]
 
 
 def _widest(rows: pl.DataFrame, axis: axes.LogAxis) -> pl.DataFrame:

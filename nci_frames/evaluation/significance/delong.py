@@ -160,15 +160,20 @@ def _on_logit_scale(value: Floats, half: Floats) -> tuple[Floats, Floats]:
         return expit(logit(value) - apart), expit(logit(value) + apart)
 
 
+def _placements(histogram: Histogram) -> tuple[float, Floats, Floats]:
+    """Return the area, and the share of the other class that each bin beats; NaN without a class."""
+    positives, negatives = histogram.classes
+    m, n = np.array(histogram.sizes, np.float64)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        of_positives = 1 - (negatives.cumsum() - negatives / 2) / n
+        of_negatives = (positives.cumsum() - positives / 2) / m
+        return float(negatives @ of_negatives / n), of_positives, of_negatives
+
+
 def _delong(histogram: Histogram) -> tuple[float, float]:
     """Return the area and its standard error; NaN where undefined."""
-    positives, negatives = histogram.positives, histogram.negatives
-    m, n = int(positives.sum()), int(negatives.sum())
-    if not (m and n):
-        return float("nan"), float("nan")
-    of_positives = 1 - (negatives.cumsum() - negatives / 2) / n
-    of_negatives = (positives.cumsum() - positives / 2) / m
-    area = float(negatives @ of_negatives / n)
+    (positives, negatives), (m, n) = histogram.classes, histogram.sizes
+    area, of_positives, of_negatives = _placements(histogram)
     if min(m, n) < 2:
         return area, float("nan")
     variance = (positives @ (of_positives - area) ** 2) / (m - 1) / m
@@ -178,15 +183,10 @@ def _delong(histogram: Histogram) -> tuple[float, float]:
 
 def _delong_of_strata(strata: StrataCounts) -> tuple[float, float]:
     """Return the area of weighted rows and its standard error, by linearisation; NaN where undefined."""
-    histogram, drawn = strata.histogram, [rows.sum() for rows in strata.rows.rows]
-    positives, negatives = histogram.positives, histogram.negatives
-    m, n = histogram.sizes
-    if not (m and n):
-        return float("nan"), float("nan")
-    of_positives = 1 - (negatives.cumsum() - negatives / 2) / n
-    of_negatives = (positives.cumsum() - positives / 2) / m
-    area = float(negatives @ of_negatives / n)
-    if min(drawn) < 2:
+    m, n = strata.histogram.sizes
+    drawn = [rows.sum() for rows in strata.rows.rows]
+    area, of_positives, of_negatives = _placements(strata.histogram)
+    if not (m and n and min(drawn) >= 2):
         return area, float("nan")
     variance = 0.0
     for weight, mine, others in strata.strata():
