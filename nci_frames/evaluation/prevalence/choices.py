@@ -133,14 +133,7 @@ def _chosen(points: Points, contest: Contest, law: PrevalenceDistribution, level
                 max_regret=pl.lit(float(worst[0])),
             )
         )
-    table = pl.concat(parts).with_columns(
-        pl.col("value", "expected_regret", "max_regret").fill_nan(None),
-        metric=pl.lit(contest.metric.label),
-        prevalence=pl.lit(law.mean),
-        beta=pl.lit(contest.beta, pl.Float64),
-        start=pl.lit(start),
-        end=pl.lit(end),
-    )
+    table = _table(parts, contest, prevalence=law.mean, start=start, end=end)
     ranked = _ranked(table, contest.sign * table["value"].fill_null(np.nan).to_numpy())
     return with_support(ranked, contest, law).select(CHOICES.fixed)
 
@@ -223,17 +216,18 @@ def _safest(points: Points, contest: Contest, start: float, end: float) -> pl.Da
         if row < 0:
             point = point.with_columns(threshold=pl.lit(None, pl.Float64))
         parts.append(point.with_columns(max_regret=pl.lit(worst), __where=pl.lit(where)))
-    table = pl.concat(parts).with_columns(
-        pl.col("max_regret", "__where").fill_nan(None),
-        metric=pl.lit(contest.metric.label),
-        beta=pl.lit(contest.beta, pl.Float64),
-        start=pl.lit(start),
-        end=pl.lit(end),
-        prevalence=pl.lit(start),
-    )
+    table = _table(parts, contest, prevalence=start, start=start, end=end)
     ranked = _ranked(table, -table["max_regret"].fill_null(np.nan).to_numpy())
     told = ranked.with_columns(**point_flags(ranked.columns, needs_fpr=contest.metric.needs_fpr is not False))
     return told.with_columns(prevalence="__where").select(REGRETS.fixed)
+
+
+def _table(parts: list[pl.DataFrame], contest: Contest, **numbers: float) -> pl.DataFrame:
+    """Return the choices of all models with what they have in common."""
+    common = {name: pl.lit(value) for name, value in numbers.items()}
+    results = pl.col("^(value|.*_regret|__where)$").fill_nan(None)
+    beta = pl.lit(contest.beta, pl.Float64)
+    return pl.concat(parts).with_columns(results, metric=pl.lit(contest.metric.label), beta=beta, **common)
 
 
 def _models(points: Points) -> Iterator[tuple[str | None, Places]]:
