@@ -40,6 +40,7 @@ _TEXTS = {"labelFontSize": 12, "titleFontSize": 12, "titleFontWeight": 500}
 RULE: dict[str, Any] = {"color": SOFT, "strokeDash": [4, 3], "strokeWidth": 1.25}
 NOTE: dict[str, Any] = {"color": SOFT, "fontSize": 11}
 
+_BRIGHT = ("#2F7FDB", "#E86A2C", "#10BC8C", "#D77BB6", "#94805A", "#8CC4FF", "#C4E58C", "#ECE4EA")
 #: The replacement of each colour on a dark background; other colours stay.
 DARK = {
     GROUND: "#1c2024",
@@ -47,13 +48,7 @@ DARK = {
     SOFT: "#a3abb3",
     LINE: "#343a40",
     PARTS[1]: "#a47df0",
-    **dict(
-        zip(
-            PALETTE,
-            ("#2F7FDB", "#E86A2C", "#10BC8C", "#D77BB6", "#94805A", "#8CC4FF", "#C4E58C", "#ECE4EA"),
-            strict=True,
-        )
-    ),
+    **dict(zip(PALETTE, _BRIGHT, strict=True)),
 }
 
 _Chart = TypeVar(

@@ -1,5 +1,7 @@
 """The terms of which the expressions of metrics consist."""
 
+import math
+
 import polars as pl
 
 from nci_frames.base.errors import ParameterError
@@ -13,24 +15,22 @@ LACKS_A_CLASS = "there are no positives, unless eta is 0, or no negatives, unles
 
 def eta_of(prevalence: Parameter) -> pl.Expr:
     """Return P(y=1) as an expression; by default the column ``prevalence``."""
-    if isinstance(prevalence, pl.Expr):
-        return prevalence
-    if prevalence is None:
-        return pl.col("prevalence")
-    if not 0 <= prevalence <= 1:
-        raise ParameterError.out_of_range("prevalence", prevalence, "within [0, 1]")
-    return pl.lit(float(prevalence))
+    return _parameter("prevalence", prevalence, 1, "within [0, 1]")
 
 
 def beta_of(beta: Parameter) -> pl.Expr:
     """Return beta as an expression: by default the column ``beta``."""
-    if isinstance(beta, pl.Expr):
-        return beta
-    if beta is None:
-        return pl.col("beta")
-    if not beta >= 0:
-        raise ParameterError.out_of_range("beta", beta, "a number >= 0 (inf is recall)")
-    return pl.lit(float(beta))
+    return _parameter("beta", beta, math.inf, "a number >= 0 (inf is recall)")
+
+
+def _parameter(name: str, given: Parameter, most: float, allowed: str) -> pl.Expr:
+    if isinstance(given, pl.Expr):
+        return given
+    if given is None:
+        return pl.col(name)
+    if not 0 <= given <= most:
+        raise ParameterError.out_of_range(name, given, allowed)
+    return pl.lit(float(given))
 
 
 def share_of(rows: pl.Expr, rate: pl.Expr) -> pl.Expr:

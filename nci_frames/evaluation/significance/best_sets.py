@@ -88,13 +88,10 @@ class Contenders:
     @cached_property
     def farthest_drawn(self) -> Floats:
         """The largest lead of any model over another in each resampled log if all were equal."""
-        models, farthest = np.arange(self.size), np.zeros(self.deviation.shape[1])
-        for one in models:
-            np.maximum(
-                farthest,
-                np.abs(self.leads_drawn(int(one), models[one + 1 :])).max(axis=0, initial=0),
-                out=farthest,
-            )
+        farthest = np.zeros(self.deviation.shape[1])
+        for one in range(self.size):
+            leads = np.abs(self.leads_drawn(one, np.arange(one + 1, self.size)))
+            np.maximum(farthest, leads.max(axis=0, initial=0), out=farthest)
         return farthest
 
     def half_width(self, lead: float) -> Floats:
