@@ -137,7 +137,7 @@ def _found(label: object) -> tuple[Metric, dict[str, float]]:
 
 def _unknown(label: str, hint: str | None) -> UnknownMetricError:
     """Return the error for a name that no metric has; the nearest known name is told if *hint* is None."""
-    known = _names()
+    known = [each.name for each in all_metrics()]
     close = None if hint else nearest_name(label, known)
     hint = f"did you mean {close!r}?" if close else hint or "nci_frames.metrics() lists them all"
     found = f"known are {listed(map(repr, known), 12)}"
@@ -155,7 +155,3 @@ def _output_name(expression: pl.Expr) -> str:
         return expression.meta.output_name()
     except pl.exceptions.ComputeError:
         raise ParameterError.out_of_range("metric", str(expression), _WANTED) from None
-
-
-def _names() -> list[str]:
-    return [known.name for known in all_metrics()]

@@ -119,7 +119,8 @@ def max_precision_uncertainty(rates: Frame, /) -> pl.DataFrame:
     """
     frame = collect(rates, RATES)
     require_bounds(frame)
-    lower, upper = _likelihood_ratios()
+    # The smallest and the largest TPR/FPR within the bounds.
+    lower, upper = pl.col("tpr_lower") / pl.col("fpr_upper"), pl.col("tpr_upper") / pl.col("fpr_lower")
     odds = 1 / (lower * upper).sqrt()
     cv = {rate: _half_width(rate) / pl.col(rate) for rate in ("tpr", "fpr")}
     defined = (pl.col("tpr_lower") > 0) & (pl.col("fpr_lower") > 0)
@@ -144,11 +145,6 @@ def max_precision_uncertainty(rates: Frame, /) -> pl.DataFrame:
         .sort(keys)
     )
     return UNCERTAINTY.finish(table)
-
-
-def _likelihood_ratios() -> tuple[pl.Expr, pl.Expr]:
-    """Return the smallest and the largest TPR/FPR within the bounds."""
-    return pl.col("tpr_lower") / pl.col("fpr_upper"), pl.col("tpr_upper") / pl.col("fpr_lower")
 
 
 def _half_width(rate: str) -> pl.Expr:

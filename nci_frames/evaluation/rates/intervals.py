@@ -5,6 +5,7 @@ Each interval is two Polars expressions of the hits and the trials; those of the
 
 import math
 from collections.abc import Callable
+from functools import partial
 from typing import Any, Literal, cast
 
 import numpy as np
@@ -97,11 +98,8 @@ def wilson_bounds(rates: Floats, trials: Floats, z: float | Floats) -> tuple[Flo
 
 
 def _agresti_coull(hits: pl.Expr, trials: pl.Expr, level: float) -> Bounds:
-    z = normal_quantile(level)
-    trials = trials + z**2
-    rate = (hits + z**2 / 2) / trials
-    half = z * (rate * (1 - rate) / trials).sqrt()
-    return rate - half, rate + half
+    z2 = normal_quantile(level) ** 2
+    return _wald(hits + z2 / 2, trials + z2, level)
 
 
 def _hoeffding(hits: pl.Expr, trials: pl.Expr, level: float) -> Bounds:
@@ -109,12 +107,8 @@ def _hoeffding(hits: pl.Expr, trials: pl.Expr, level: float) -> Bounds:
     return hits / trials - half, hits / trials + half
 
 
-def _clopper_pearson(hits: pl.Expr, trials: pl.Expr, level: float) -> Bounds:
-    return _beta_quantiles(hits, trials - hits, pl.lit((1 - level) / 2), prior=0.0)
-
-
-def _jeffreys(hits: pl.Expr, trials: pl.Expr, level: float) -> Bounds:
-    return _beta_quantiles(hits, trials - hits, pl.lit((1 - level) / 2), prior=0.5)
+def _beta(hits: pl.Expr, trials: pl.Expr, level: float, *, prior: float) -> Bounds:
+    return _beta_quantiles(hits, trials - hits, pl.lit((1 - level) / 2), prior=prior)
 
 
 def _beta_quantiles(hits: pl.Expr, misses: pl.Expr, tail: pl.Expr, *, prior: float) -> Bounds:
@@ -142,8 +136,8 @@ def _from_scipy(name: str, a: pl.Expr, b: pl.Expr, tail: pl.Expr) -> pl.Expr:
 _INTERVALS: dict[str, Callable[[pl.Expr, pl.Expr, float], Bounds]] = {
     "wald": _wald,
     "wilson": _wilson,
-    "clopper_pearson": _clopper_pearson,
-    "jeffreys": _jeffreys,
+    "clopper_pearson": partial(_beta, prior=0.0),
+    "jeffreys": partial(_beta, prior=0.5),
     "agresti_coull": _agresti_coull,
     "hoeffding": _hoeffding,
 }
