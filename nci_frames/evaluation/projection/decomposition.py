@@ -104,12 +104,10 @@ def decompose_difference(
     keys = RATES.need_keys(frame, [over], "over")
     if is_field(prevalence):
         frame, _ = with_prevalence(frame, prevalence, keys)
-        frame = frame.with_columns(observed_prevalence="prevalence")
     elif prevalence == "selected":
         require_selected(frame)
+    if is_field(prevalence) or prevalence == "selected":
         frame = frame.with_columns(observed_prevalence="prevalence")
-    elif prevalence != "observed":
-        raise ParameterError.unknown_choice("prevalence", prevalence, ("observed", "selected"))
     _need_each_once(frame, keys)
     known = frame[over].unique().sort().to_list()
     if reference is not None and reference not in known:
