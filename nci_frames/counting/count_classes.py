@@ -177,9 +177,6 @@ class _Ways:
             if factors is not None:
                 # A class of prior 0 is below all others, which are not negative.
                 score = score * factors[number] if factors[number] > 0 else np.full(len(score), -1.0)  # noqa: PLW2901
-            if number == 0:
-                best = score
-                continue
             higher = score > best
             place[higher] = number
             best = np.where(higher, score, best)

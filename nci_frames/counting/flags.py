@@ -1,4 +1,4 @@
-"""Units that two models scored, by which of them flags a unit; labels do not matter."""
+"""Rows by which models flag them, and units that two models scored, by which of the two flags a unit."""
 
 from collections.abc import Mapping
 
@@ -10,12 +10,37 @@ from nci_frames.counting.logs.reading import Scan, predictions_of
 
 #: Who flags a unit: both, the first, the second, none; the place of the word is the number of the stratum.
 FLAGGED = ("both", "a", "b", "none")
+#: What is summed over the rows of a unit: positives, bits of the models, bits of those that flag it, rows.
+SUMS = ("__positive", "__seen", "__flags", "__rows")
+#: How many models scored a unit: distinct powers of two add up to as many bits; with one twice, to fewer.
+SCORED = pl.col("__seen").bitwise_count_ones()
 #: Two bits, one for each model, of those that flag a unit -> the number of the stratum.
 _STRATA = {3: 0, 1: 1, 2: 2, 0: 3}
 
 
+def flagged_rows(scan: Scan, limits: Mapping[str, float]) -> pl.LazyFrame:
+    """Return the rows of some models, given the threshold of each, with three more columns.
+
+    ``__seen`` is the bit of the model, ``__flags`` the same if it flags the row, else 0, and ``__rows`` is 1.
+    """
+    rows = predictions_of(scan)
+    score = rows.collect_schema()["score"]
+    bits = pl.Series([1 << place for place in range(len(limits))])
+    # Compared in the precision of the score, as everywhere.
+    edges = pl.Series(limits.values(), dtype=pl.Float64).cast(score)
+
+    def of_model(values: pl.Series) -> pl.Expr:
+        return pl.col("model").replace_strict(list(limits), values, return_dtype=values.dtype)
+
+    flags = pl.when(pl.col("score") >= of_model(edges)).then(of_model(bits)).otherwise(0)
+    mine = rows.filter(pl.col("model").is_in(list(limits)))
+    return mine.with_columns(__seen=of_model(bits), __flags=flags, __rows=pl.lit(1, pl.Int64))
+
+
 def flagged_units(scan: Scan, limits: Mapping[str, float]) -> pl.LazyFrame:
-    """Return the units by who flags them: ``unit``, ``stratum``, ``score`` (the mean of the two), ``paired``.
+    """Return the units by who flags them: ``unit``, ``stratum``, ``score``, ``paired``, and sums of the rows.
+
+    The score is the mean of the two, and a unit is paired if it has one row of each model.
 
     Parameters
     ----------
@@ -25,25 +50,11 @@ def flagged_units(scan: Scan, limits: Mapping[str, float]) -> pl.LazyFrame:
         The threshold of each of the two models.
     """
     scan.need_unit()
-    rows = predictions_of(scan).filter(pl.col("model").is_in(list(limits)))
-    score = rows.collect_schema()["score"]
-    # Compared in the precision of the score, as everywhere.
-    edges = pl.Series(limits.values(), dtype=pl.Float64).cast(score)
-    bit = pl.col("model").replace_strict(list(limits), [1, 2], return_dtype=pl.Int64)
-    edge = pl.col("model").replace_strict(list(limits), edges, return_dtype=score)
-    each = rows.select(
-        "unit",
-        pl.col("score").cast(pl.Float64),
-        seen=bit,
-        flags=pl.when(pl.col("score") >= edge).then(bit).otherwise(0),
-        rows=pl.lit(1, pl.Int64),
-    )
-    units = each.group_by("unit").agg(pl.col("score").mean(), pl.col("seen", "flags", "rows").sum())
-    return units.select(
-        "unit",
-        "score",
-        stratum=pl.col("flags").replace_strict(_STRATA, default=-1, return_dtype=pl.Int64),
-        paired=(pl.col("seen") == 3) & (pl.col("rows") == 2) & pl.col("unit").is_not_null(),
+    each = flagged_rows(scan, limits).with_columns(pl.col("score").cast(pl.Float64))
+    units = each.group_by("unit").agg(pl.col("score").mean(), pl.col("__seen", "__flags", "__rows").sum())
+    return units.with_columns(
+        stratum=pl.col("__flags").replace_strict(_STRATA, default=-1, return_dtype=pl.Int64),
+        paired=(pl.col("__seen") == 3) & (pl.col("__rows") == 2) & pl.col("unit").is_not_null(),
     )
 
 
@@ -73,22 +84,48 @@ def count_flags(scan: Scan, limits: Mapping[str, float]) -> pl.DataFrame:
     SchemaError
         If there are no units.
     """
-    units = flagged_units(scan, limits).with_columns(units=pl.lit(1, pl.Int64))
-    counted = units.group_by("stratum", "paired").agg(
-        pl.col("units").sum(),
+    units = flagged_units(scan, limits).with_columns(__units=pl.lit(1, pl.Int64), __positive=pl.lit(0))
+    counted = units.group_by("stratum", *SUMS).agg(
+        pl.col("__units").sum(),
         pl.col("score").mean(),
         lowest=pl.col("score").min(),
         highest=pl.col("score").max(),
-        example=pl.col("unit").min().cast(pl.String),
+        __none=pl.col("unit").is_null().any(),
+        __example=pl.col("unit").min(),
     )
     found = counted.collect(engine="streaming")
-    bad = found.filter(~pl.col("paired"))
-    if len(bad):
-        example = bad["example"].drop_nulls().min()
-        raise InvalidRowsError(
-            "the rows cannot be paired: not every unit has one row of each of the two models",
-            where=scan.source.where,
-            found=f"{quantity(int(bad['units'].sum()), 'unit')}, such as {example!r}",
-            hint="name the models that scored the same units, and the column with the units",
-        )
-    return found.drop("paired", "example").sort("stratum")
+    need_paired(found.with_columns(__scored=SCORED, __models=len(limits)), scan.source.where)
+    return found.select("stratum", "score", "lowest", "highest", units="__units").sort("stratum")
+
+
+def need_paired(units: pl.DataFrame, where: str) -> None:
+    """Raise InvalidRowsError unless each unit has one row of each model, all with one label.
+
+    Parameters
+    ----------
+    units
+        A row for each unit, or for so many (``__units``) that are alike: whether a name is null (``__none``),
+        one of the names (``__example``), its rows, those that are positive, the models that scored it
+        (``__rows``, ``__positive``, ``__scored``), and how many models there are (``__models``).
+    where
+        For the message: what the user called the log.
+    """
+    rows, positive, models = (pl.col(f"__{name}") for name in ("rows", "positive", "models"))
+    problems = {
+        "a row belongs to no unit": pl.col("__none"),
+        "a model has scored a unit twice": pl.col("__scored") < rows,
+        "not every model has scored every unit": rows < models,
+        "a unit has different labels under two models": (positive != 0) & (positive != models),
+    }
+    for what, holds in problems.items():
+        bad = units.filter(holds)
+        if len(bad):
+            example = bad["__example"].cast(pl.String).min()
+            which = " without a name" if example is None else f", such as {example!r}"
+            raise InvalidRowsError(
+                f"the rows cannot be paired: {what}",
+                where=where,
+                found=f"{quantity(int(bad['__units'].sum()), 'unit')}{which}",
+                hint="every model needs one row of each unit; for several rows of a unit use "
+                "bootstrap(counts, units='bucket')",
+            )

@@ -14,10 +14,11 @@ import polars as pl
 from numpy.typing import NDArray
 
 from nci_frames.base.arguments import check_level
-from nci_frames.base.errors import InvalidRowsError, ParameterError
+from nci_frames.base.errors import ParameterError
 from nci_frames.base.messages import Option, listed, quantity
 from nci_frames.base.normal import normal_quantile, two_sided_p_values
 from nci_frames.base.typing import Floats
+from nci_frames.counting.flags import SCORED, SUMS, flagged_rows, need_paired
 from nci_frames.counting.logs.opening import Predictions
 from nci_frames.counting.logs.reading import Scan, kept_keys, predictions_of
 from nci_frames.counting.logs.scan import scan_behind
@@ -28,9 +29,6 @@ from nci_frames.schemas.runs import group_starts
 #: Models whose decisions are the bits of one integer. Below 63, so that not even 2^31 rows of one unit
 #: overflow a sum.
 _MOST_MODELS = 31
-
-#: What is summed over the rows of a unit: positives, bits of the models, bits of those that flag it, rows.
-_SUMS = ("__positive", "__seen", "__flags", "__rows")
 
 Method = Literal["delong"]
 
@@ -151,28 +149,14 @@ def _limits(
 
 def _patterns(scan: Scan, limits: Mapping[str, float], kept: list[str], unit: list[str]) -> pl.DataFrame:
     """Count the units of each class by which models flag them: one bit for each model."""
-    rows = predictions_of(scan)
-    score = rows.collect_schema()["score"]
-    bits = pl.Series([1 << place for place in range(len(limits))])
-    edges = pl.Series(limits.values(), dtype=pl.Float64).cast(score)
-
-    def of_model(values: pl.Series) -> pl.Expr:
-        return pl.col("model").replace_strict(list(limits), values, return_dtype=values.dtype)
-
-    mine = rows.filter(pl.col("model").is_in(list(limits))).with_columns(
-        __positive=pl.col("label").cast(pl.Int64), __seen=of_model(bits), __rows=pl.lit(1, pl.Int64)
-    )
-    flags = pl.when(pl.col("score") >= of_model(edges)).then("__seen").otherwise(0).alias("__flags")
-    long = mine.select(*kept, *unit, "__positive", "__seen", flags, "__rows")
-    units = long.group_by(*kept, *unit).agg(pl.col(_SUMS).sum())
+    rows = flagged_rows(scan, limits).with_columns(__positive=pl.col("label").cast(pl.Int64))
+    units = rows.group_by(*kept, *unit).agg(pl.col(SUMS).sum())
     # A unit of each pattern, to name it where it cannot be paired.
     example = pl.col("unit").cast(pl.String).alias("__example")
-    alike = units.with_columns(example, pl.lit(1, pl.Int64).alias("__units")).group_by(*kept, *_SUMS)
+    alike = units.with_columns(example, pl.lit(1, pl.Int64).alias("__units")).group_by(*kept, *SUMS)
     none = pl.col("unit").is_null().any().alias("__none")
     patterns = alike.agg(pl.col("__units").sum(), pl.col("__example").min(), none).collect(engine="streaming")
-    # Distinct powers of two add up to as many bits as there are rows; with one twice, to fewer.
-    scored = pl.col("__seen").bitwise_count_ones()
-    _need_paired(patterns.with_columns(__scored=scored, __models=len(limits)), scan.source.where)
+    need_paired(patterns.with_columns(__scored=SCORED, __models=len(limits)), scan.source.where)
     return patterns
 
 
@@ -268,7 +252,7 @@ def compare_auc(
         .with_columns(__none=pl.col("unit").is_null(), __example="unit", __units=1)
         .collect()
     )
-    _need_paired(units, scan.source.where)
+    need_paired(units, scan.source.where)
     tables = []
     for group in _runs(ordered, kept):
         compared = _compared(group)
@@ -358,36 +342,3 @@ def _scan_of_units(predictions: Predictions, what: str) -> Scan:
         hint = f"omit {Option('weight')} in scan_predictions"
         raise ParameterError(f"{what} not support weights", hint=hint)
     return scan
-
-
-def _need_paired(units: pl.DataFrame, where: str) -> None:
-    """Raise InvalidRowsError unless each unit has one row of each model, all with one label.
-
-    Parameters
-    ----------
-    units
-        A row for each unit, or for so many (``__units``) that are alike: whether a name is null (``__none``),
-        one of the names (``__example``), its rows, those that are positive, the models that scored it
-        (``__rows``, ``__positive``, ``__scored``), and how many models there are (``__models``).
-    where
-        For the message: what the user called the log.
-    """
-    rows, positive, models = (pl.col(f"__{name}") for name in ("rows", "positive", "models"))
-    problems = {
-        "a row belongs to no unit": pl.col("__none"),
-        "a model has scored a unit twice": pl.col("__scored") < rows,
-        "not every model has scored every unit": rows < models,
-        "a unit has different labels under two models": (positive != 0) & (positive != models),
-    }
-    for what, holds in problems.items():
-        bad = units.filter(holds)
-        if len(bad):
-            example = bad["__example"].cast(pl.String).min()
-            which = " without a name" if example is None else f", such as {example!r}"
-            raise InvalidRowsError(
-                f"the rows cannot be paired: {what}",
-                where=where,
-                found=f"{quantity(int(bad['__units'].sum()), 'unit')}{which}",
-                hint="every model needs one row of each unit; for several rows of a unit use "
-                "bootstrap(counts, units='bucket')",
-            )

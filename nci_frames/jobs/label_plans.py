@@ -26,7 +26,6 @@ from nci_frames.evaluation.labelling.pilots import Pilot
 from nci_frames.evaluation.labelling.plan import Goal, Plan
 from nci_frames.evaluation.labelling.positives import by_laws
 from nci_frames.schemas import COUNTS
-from nci_frames.schemas.checked import checked
 
 #: Scores are counted so finely, in log odds, where no pilot says at which scores its rates change; at so many
 #: of the thresholds of a pilot otherwise.
@@ -80,21 +79,18 @@ class Asked:
             As ``plan_labels`` does.
         """
         self._check()
-        is_frame = isinstance(scored, pl.DataFrame | pl.LazyFrame)
-        known = is_frame and {"above", "below"} <= set(scored.collect_schema().names())  # type: ignore[union-attr]
-        if known:
-            schema = scored.collect_schema()  # type: ignore[union-attr]
-            if "weight" in schema or not schema["above"].is_integer():
-                raise _weighted("the score counts")
-        if self.units and (known or self.compare is not None):
+        known = _frame_with(scored, "above", "below")
+        if known is not None and ("weight" in known.columns or not known.schema["above"].is_integer()):
+            raise _weighted("the score counts")
+        if self.units and (known is not None or self.compare is not None):
             msg = "whole units are those of rows; a comparison counts units anyway"
             raise ParameterError(msg, hint=f"omit {Option('units')}, or give the rows")
         if self.compare is not None:
-            if known:
+            if known is not None:
                 msg = "score counts do not tell which of two models flags a row"
                 raise ParameterError(msg, hint="give the rows: scan_predictions(..., label=None, unit=...)")
             return self._pairs(_unweighted(scored), self.compare)
-        return self._scores(scores_as_counts(scored) if known else _unweighted(scored))  # type: ignore[arg-type]
+        return self._scores(_unweighted(scored) if known is None else scores_as_counts(known))
 
     def _check(self) -> None:
         if (self.threshold is None) == (self.alerts is None):
@@ -238,17 +234,20 @@ def _weighted(where: str) -> ParameterError:
     return ParameterError(msg, where=where, hint=f"omit {Option('weight')}")
 
 
-@checked
+def _frame_with(given: Predictions, *columns: str) -> pl.DataFrame | None:
+    """Return what is given if it is a frame with these columns; None if it is a log."""
+    if isinstance(given, pl.DataFrame | pl.LazyFrame) and {*columns} <= {*given.collect_schema()}:
+        return given.lazy().collect()
+    return None
+
+
 def _pilot_counts(pilot: Predictions) -> pl.DataFrame:
-    is_frame = isinstance(pilot, pl.DataFrame | pl.LazyFrame)
-    if is_frame and {"tp", "fp"} <= set(pilot.collect_schema().names()):  # type: ignore[union-attr]
-        return pilot.lazy().collect()  # type: ignore[union-attr]
+    known = _frame_with(pilot, "tp", "fp")
+    if known is not None:
+        return known
     return count_confusion(pilot, by=[] if isinstance(pilot, pl.LazyFrame) else None)
 
 
-@checked
 def _pilot_pairs(pilot: Predictions, limits: Mapping[str, float]) -> pl.DataFrame:
-    is_frame = isinstance(pilot, pl.DataFrame | pl.LazyFrame)
-    if is_frame and {"tp_both", "fp_both"} <= set(pilot.collect_schema().names()):  # type: ignore[union-attr]
-        return pilot.lazy().collect()  # type: ignore[union-attr]
-    return count_pairs(pilot, thresholds=dict(limits))
+    known = _frame_with(pilot, "tp_both", "fp_both")
+    return count_pairs(pilot, thresholds=dict(limits)) if known is None else known

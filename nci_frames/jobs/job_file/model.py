@@ -67,7 +67,7 @@ class TrafficColumns(Model):
     score: str = "score"
     scores: Annotated[dict[str, str], Field(default_factory=dict, description="Score column by model.")]
     on_invalid: Annotated[
-        Literal["raise", "drop"], Field(description="What to do with rows without a valid score.")
+        Literal["raise", "drop"], Field(description="What to do with rows without a valid label or score.")
     ] = "raise"
 
 
@@ -120,12 +120,10 @@ def _keys(names: tuple[str, ...]) -> tuple[str, ...]:
     return names
 
 
-class Columns(Model):
+class Columns(TrafficColumns):
     """Which column of the logs plays which part."""
 
-    model: str = "model"
     label: str = "label"
-    score: str = "score"
     fold: str | None = None
     repeat: Annotated[
         str | None,
@@ -135,13 +133,9 @@ class Columns(Model):
         str | None,
         Field(description="User, host or patient: its rows are kept together in every interval and test."),
     ] = None
-    scores: Annotated[dict[str, str], Field(default_factory=dict, description="Score column by model.")]
     positive: Annotated[
         str | int | float | bool | None, Field(description="The label that means positive.")
     ] = None
-    on_invalid: Annotated[
-        Literal["raise", "drop"], Field(description="What to do with rows without a valid label or score.")
-    ] = "raise"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
