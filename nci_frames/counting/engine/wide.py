@@ -11,12 +11,10 @@ from nci_frames.counting.engine.batch import SLICE_ROWS, Batch, endless_weights,
 from nci_frames.counting.engine.groups import GroupNumbers
 from nci_frames.counting.engine.progress import rows_shown
 from nci_frames.counting.logs.reading import Scan
-from nci_frames.counting.logs.rows import REASON, score_name
+from nci_frames.counting.logs.rows import REASON, reason_of_row, score_name
 
 #: Scores that are read at a time.
 _SCORES = 1 << 20
-
-Codes = NDArray[np.uint8]
 
 
 class _Groups:
@@ -76,12 +74,10 @@ def read_wide(
             for batch in whole.iter_slices(SLICE_ROWS):
                 alike, labels = of_models.alike(batch), batch["label"].fill_null(value=False).to_numpy()
                 weights = batch["weight"].to_numpy() if weight else None
-                codes = batch[REASON].to_numpy()
-                bad_weights = _bad(batch["weight"].to_numpy()) if "weight" in batch.columns else None
+                bad_weights = "weight" in batch.columns and _some_bad(batch["weight"])
+                doubtful = bad_weights or bool(batch[REASON].max())
                 for place, name in enumerate(names):
-                    scores = batch[name].to_numpy()
-                    mine = _codes(codes, batch[name], scores, bad_weights)
-                    valid = _valid(scan, mine, rows_by_code, len(batch))
+                    valid = _valid(scan, batch, name, rows_by_code, doubtful=doubtful)
                     scan.met(rows_by_code)
                     if weights is not None:
                         total += float(weights[valid].sum())
@@ -89,7 +85,7 @@ def read_wide(
                             raise endless_weights(scan.source.where)
                     yield Batch(
                         of_models.of_model(place, alike[valid]),
-                        scores[valid],
+                        batch[name].to_numpy()[valid],
                         labels[valid],
                         None if weights is None else weights[valid],
                     )
@@ -97,35 +93,19 @@ def read_wide(
     scan.need_same_rows(sum(rows_by_code.values()))
 
 
-def _bad(weights: NDArray[np.float64]) -> NDArray[np.bool_]:
-    return ~(np.isfinite(weights) & (weights >= 0))
-
-
-def _codes(
-    codes: Codes, column: pl.Series, scores: NDArray[np.floating], bad_weights: NDArray[np.bool_] | None
-) -> Codes | None:
-    """Return why each prediction of a model is not valid; None where all are."""
-    none = not codes.any() and (bad_weights is None or not bad_weights.any())
-    if none and not np.isnan(scores).any():  # a score that is null is NaN here
-        return None
-    null = column.is_null().to_numpy()
-    found = codes.copy()
-    for code, holds in ((3, null), (4, np.isnan(scores)), (5, bad_weights)):
-        if holds is not None:
-            found[holds & (found == 0)] = code
-    return found
+def _some_bad(weights: pl.Series) -> bool:
+    values = weights.to_numpy()
+    return not bool((np.isfinite(values) & (values >= 0)).all())
 
 
 def _valid(
-    scan: Scan, codes: Codes | None, rows_by_code: dict[int, int], rows: int
+    scan: Scan, batch: pl.DataFrame, score: str, rows_by_code: dict[int, int], *, doubtful: bool
 ) -> slice | NDArray[np.bool_]:
-    """Count predictions by code, and return which of them are valid."""
-    if codes is None:
-        rows_by_code[0] = rows_by_code.get(0, 0) + rows
+    """Count the predictions of a model, whose scores are a column, by code; return which are valid."""
+    if not (doubtful or np.isnan(batch[score].to_numpy()).any()):  # a score that is null is NaN here
+        rows_by_code[0] = rows_by_code.get(0, 0) + len(batch)
         return slice(None)
-    if scan.on_invalid == "raise":
-        scan.refuse()
-    for code, count in enumerate(np.bincount(codes).tolist()):
-        if count:
-            rows_by_code[code] = rows_by_code.get(code, 0) + count
-    return np.asarray(codes == 0)
+    reason = reason_of_row(weighted="weight" in batch.columns).alias(REASON)
+    codes = batch.with_columns(pl.col(score).alias("score")).select(reason)
+    scan.valid(codes, rows_by_code)
+    return (codes[REASON] == 0).to_numpy()

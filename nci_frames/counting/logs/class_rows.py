@@ -8,7 +8,15 @@ import polars as pl
 from nci_frames.base.errors import ParameterError
 from nci_frames.base.messages import Option
 from nci_frames.counting.logs.opened import FILE
-from nci_frames.counting.logs.rows import REASON, REASONS, Roles, first_reason, unflagged
+from nci_frames.counting.logs.rows import (
+    REASON,
+    REASONS,
+    Roles,
+    first_reason,
+    label_cases,
+    unflagged,
+    weight_case,
+)
 from nci_frames.counting.logs.types import is_text
 from nci_frames.schemas import CLASS_TYPES
 
@@ -23,7 +31,6 @@ def raw_classes(
     of_class: pl.DataType,
     classes: pl.Series,
     once: bool = False,
-    wide: bool = False,  # noqa: ARG001  (``Scan.prepare`` of binary logs takes it)
 ) -> pl.LazyFrame:
     """Bring a log to the columns of class predictions, and say of each row why it is not valid.
 
@@ -53,7 +60,7 @@ def raw_classes(
             if columns.label is None
             else as_class(columns.label, schema[columns.label], of_class).alias("label"),
         ]
-        cases = _label_cases(columns.label, schema)
+        cases = [] if columns.label is None else label_cases(columns.label, schema)
         if columns.decisions:
             column = columns.decisions[model]
             named.append(as_class(column, schema[column], of_class).alias("decision"))
@@ -66,8 +73,7 @@ def raw_classes(
             cases += _score_cases(scores, columns.label, schema, of_class, classes)
         if columns.weight:
             weight = unflagged(columns.weight).cast(pl.Float64)
-            valid = (weight.is_finite() & (weight >= 0)).fill_null(value=False)
-            cases += [(_CODES["weight is not a finite number >= 0"], ~valid)]
+            cases.append(weight_case(weight))
             named.append((weight + 0.0).alias("weight"))
         if columns.unit:
             named.append(_plain(columns.unit, schema[columns.unit]).alias("unit"))
@@ -90,13 +96,6 @@ def as_class(column: str, dtype: pl.DataType, of_class: pl.DataType) -> pl.Expr:
     """Return a column of classes, -0.0 as 0.0, in the type of the classes."""
     value = _plain(column, dtype).cast(of_class)
     return value + 0.0 if of_class.is_float() else value
-
-
-def _label_cases(label: str | None, schema: pl.Schema) -> list[tuple[int, pl.Expr]]:
-    if label is None:
-        return []
-    cases = [(_CODES["label is null"], pl.col(label).is_null())]
-    return [*cases, (_CODES["label is NaN"], pl.col(label).is_nan())] if schema[label].is_float() else cases
 
 
 def _scores(columns: Sequence[str], schema: pl.Schema) -> list[pl.Expr]:

@@ -166,7 +166,7 @@ def raw_predictions(
         long = pl.concat([_long(frame, named, precision, dict(part)) for part in parts])
     names = dict.fromkeys(("model", *columns.keys, "label", "score", "weight", "unit", *others, REASON, FILE))
     there = long.collect_schema()
-    reason = _reason(weighted=columns.weight is not None).alias(REASON)
+    reason = reason_of_row(weighted=columns.weight is not None).alias(REASON)
     return long.with_columns(reason).select(name for name in names if name in there)
 
 
@@ -206,24 +206,28 @@ def _labels(column: str | None, schema: pl.Schema, positive: Positive) -> pl.Exp
 def _label_reason(label: str | None, schema: pl.Schema, positive: Positive) -> pl.Expr:
     if label is None:
         return pl.lit(0, pl.UInt8)
-    dtype = schema[label]
-    value = unflagged(label)
-    cases = [(1, value.is_null())]
-    if dtype.is_float():
-        cases.append((6, value.is_nan()))
-    if positive is None and dtype.is_numeric():
-        cases.append((2, (value != 0) & (value != 1)))
+    cases = label_cases(label, schema)
+    if positive is None and schema[label].is_numeric():
+        cases.append((2, (unflagged(label) != 0) & (unflagged(label) != 1)))
     return first_reason(cases, otherwise=pl.lit(0, pl.UInt8))
 
 
-def _reason(*, weighted: bool) -> pl.Expr:
-    cases = [
-        (3, pl.col("score").is_null()),
-        (4, pl.col("score").is_nan()),
-    ]
+def label_cases(label: str, schema: pl.Schema) -> list[tuple[int, pl.Expr]]:
+    """Return when no label of any type is valid, each case with its code."""
+    value = unflagged(label)
+    return [(1, value.is_null()), *([(6, value.is_nan())] if schema[label].is_float() else [])]
+
+
+def weight_case(weight: pl.Expr) -> tuple[int, pl.Expr]:
+    """Return when a weight is not valid, with the code."""
+    return 5, ~(weight.is_finite() & (weight >= 0)).fill_null(value=False)
+
+
+def reason_of_row(*, weighted: bool) -> pl.Expr:
+    """Return why a row with a score, a weight, and what is known of its label in ``REASON``, is not valid."""
+    cases = [(3, pl.col("score").is_null()), (4, pl.col("score").is_nan())]
     if weighted:
-        valid = pl.col("weight").is_finite() & (pl.col("weight") >= 0)
-        cases.append((5, ~valid.fill_null(value=False)))
+        cases.append(weight_case(pl.col("weight")))
     by_value = first_reason(cases, otherwise=pl.lit(0, pl.UInt8))
     return pl.when(pl.col(REASON) > 0).then(REASON).otherwise(by_value)
 
