@@ -122,9 +122,7 @@ def _limits(
 ) -> dict[str, float]:
     """Return the threshold of each model that is paired, in the order of their names."""
     where = scan.source.where
-    with scan.source.reading():
-        names = scan.raw.select(pl.col("model").unique()).collect(engine="streaming")["model"]
-    seen = names.drop_nulls().sort().to_list()
+    seen = [name for name in scan.models_there() if name is not None]
     named = None if models is None else [str(model) for model in models]
     given = thresholds if isinstance(thresholds, Mapping) else dict.fromkeys(named or seen, thresholds)
     wanted = sorted(set(given if named is None else named))

@@ -140,11 +140,9 @@ class Asked:
 
     def _model(self, scored: pl.DataFrame | Scan) -> object:
         if isinstance(scored, Scan):
-            with scored.source.reading():
-                names = scored.raw.select(pl.col("model").unique()).collect(engine="streaming")["model"]
+            models = scored.models_there()
         else:
-            names = scored["model"].unique()
-        models = names.sort().to_list()
+            models = scored["model"].unique().sort().to_list()
         if self.model is None and len(models) == 1:
             return models[0]
         if self.model not in models or self.model is None:

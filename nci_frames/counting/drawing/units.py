@@ -56,8 +56,7 @@ def _paired(draw: Draw) -> Iterator[tuple[pl.DataFrame, Rows]]:
 def _ranged(draw: Draw) -> Iterator[tuple[pl.DataFrame, Rows]]:
     """Yield units, and the range of the highest score of each."""
     lower = draw.plan["score_lower"].to_numpy()
-    models = draw.scan.raw.select(pl.col("model").unique()).collect(engine="streaming")["model"].to_list()
-    model = draw.the_model(models)
+    model = draw.the_model(draw.scan.models_there())
     for batch in best_scores(draw.scan, model).collect_batches(chunk_size=BATCH_ROWS, maintain_order=False):
         need_units(batch["unit"], draw.scan.source.where)
         score = batch["score"].to_numpy()

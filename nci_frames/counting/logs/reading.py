@@ -147,6 +147,12 @@ class Scan:
         rows_by_code[0] = rows_by_code.get(0, 0) + len(batch)
         return batch
 
+    def models_there(self) -> list[str | None]:
+        """Return the names of the models that the rows have, also invalid ones, sorted."""
+        with self.source.reading():
+            names = self.raw.select(pl.col("model").unique()).collect(engine="streaming")["model"]
+        return names.sort().to_list()
+
     def need_unit(self) -> None:
         """Raise SchemaError unless it is known to which unit each row belongs."""
         columns = [name for name in self.raw.collect_schema() if not name.startswith("__")]
