@@ -114,17 +114,16 @@ def read_priors(priors: Any, classes: pl.Series, *, observed: Floats | None) -> 
     found = {}
     for scenario, shares in scenarios_of(priors).items():
         where = None if scenario in ("", GIVEN) else f"scenario {scenario!r}"
-        missing = [name for name in names if name not in shares]
-        unknown = [name for name in shares if name not in names and shares[name] != 0]
-        if missing or unknown:
-            msg = f"{Option('priors')} must have a share of every class, and of no other"
-            told = (
-                f"missing: {listed(map(repr, missing))}"
-                if missing
-                else f"unknown: {listed(map(repr, unknown))}"
-            )
-            hint = f"the classes are {listed(map(repr, names), 20)}; 0 is a share"
-            raise ParameterError(msg, where=where, found=told, hint=hint)
+        problems = {
+            "missing": [name for name in names if name not in shares],
+            "unknown": [name for name in shares if name not in names and shares[name] != 0],
+        }
+        for what, wrong in problems.items():
+            if wrong:
+                msg = f"{Option('priors')} must have a share of every class, and of no other"
+                told = f"{what}: {listed(map(repr, wrong))}"
+                hint = f"the classes are {listed(map(repr, names), 20)}; 0 is a share"
+                raise ParameterError(msg, where=where, found=told, hint=hint)
         found[scenario] = np.array([shares[name] for name in names], np.float64)
     return found
 

@@ -130,7 +130,9 @@ def resample(
         drawn = sampler.draws(logs)
         if prior and not areas:
             group = sampler.histogram.group.row(0, named=True)
-            drawn = with_prior(drawn, stream(logs.seed, {"prior": True, **group}), sampler.row)
+            # A stream of its own, also where a key is called "prior": none begins with two underscores.
+            name = "__prior" if "prior" in group else "prior"
+            drawn = with_prior(drawn, stream(logs.seed, {name: True, **group}), sampler.row)
         at_points: PointMetrics | WithinBudget | None = None
         if metrics and pos_fraction is not None:
             at_points = WithinBudget.of(

@@ -8,6 +8,7 @@ import pytest
 from polars.testing import assert_frame_equal
 
 import nci_frames as nf
+from nci_frames.evaluation.resampling import draws, replicates, samplers
 from nci_frames.evaluation.significance.best_sets import Contenders, confidence_set
 from tests.logs import counts_at, unit_log
 
@@ -232,3 +233,20 @@ def test_groups_are_led_by_the_best_that_is_left():
     )
     told = nf.compare_best(few, repeats=200)
     assert told.filter(pl.col("distinguishable").is_null())["group"].to_list() == [None]
+
+
+def test_the_prior_has_a_stream_of_its_own_also_where_a_key_is_called_prior(monkeypatch):
+    named: list[str] = []
+
+    def remembered(seed, group):
+        named.append(repr(sorted(group.items())))
+        return draws.stream(seed, group)
+
+    for module in (replicates, samplers):
+        monkeypatch.setattr(module, "stream", remembered)
+    counts = pl.DataFrame({
+        "model": ["a", "b"], "prior": "x", "threshold": 0.5,
+        "tp": [60, 30], "fp": [20, 25], "fn": [40, 70], "tn": [980, 975],
+    })  # fmt: skip
+    nf.compare_best(counts, repeats=100)
+    assert len(set(named)) == len(named) == 4
