@@ -44,17 +44,25 @@ def file_kind(path: str | Path, kinds: Sequence[str], *, what: str = "file") -> 
     return kind
 
 
+def exists(path: str | Path) -> bool:
+    """Say whether something is there; of a name that is too long to be looked up pathlib makes an error."""
+    return os.path.exists(path)  # noqa: PTH110
+
+
+def is_folder(path: str | Path) -> bool:
+    """Say whether a folder is there; as ``exists`` does."""
+    return os.path.isdir(path)  # noqa: PTH112
+
+
 def nearest_folder(path: str | Path) -> str:
-    """Return the nearest folder above a path that exists; of a name that is too long, too."""
-    there = (folder for folder in Path(path).parents if os.path.isdir(folder))  # noqa: PTH112 - Path raises
-    return str(next(there, Path()))
+    """Return the nearest folder above a path that exists."""
+    return str(next(filter(is_folder, Path(path).parents), Path()))
 
 
 def _refuse_folder(path: Path, what: str, name: str) -> None:
     if "\0" in str(path):
         raise ParameterError(f"the path of a {what} must have no NUL", found=repr(str(path)))
-    # Of a name that is too long pathlib makes an error, and writing one of ours.
-    if os.path.isdir(path):  # noqa: PTH112
+    if is_folder(path):
         raise ParameterError(
             f"the path of a {what} must be a file",
             found=f"the folder {str(path)!r}",
@@ -145,7 +153,7 @@ def writing(path: str | Path, *, what: str = "file") -> Iterator[BinaryIO]:
 
 def _open_nameless(folder: Path) -> int | None:
     """Open a file in a folder that has no name yet; None where the system cannot, or not name it later."""
-    if not hasattr(os, "O_TMPFILE") or not os.path.isdir("/proc/self/fd"):  # noqa: PTH112
+    if not hasattr(os, "O_TMPFILE") or not is_folder("/proc/self/fd"):
         return None
     try:
         return os.open(folder, os.O_TMPFILE | os.O_WRONLY, 0o666)

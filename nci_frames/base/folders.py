@@ -17,7 +17,7 @@ from typing import Any
 import polars as pl
 
 from nci_frames.base.errors import ConflictError, OutputError, ParameterError
-from nci_frames.base.files import fsync_folder, write_durably
+from nci_frames.base.files import exists, fsync_folder, write_durably
 from nci_frames.base.messages import first_line, listed
 from nci_frames.base.urls import local_path
 
@@ -138,7 +138,7 @@ def check_apart(sources: Iterable[str], out: Path) -> None:
         if not source or "://" in source:
             continue
         path = Path(source)
-        there = [path] if _exists(path) else [Path(found) for found in glob.iglob(source, recursive=True)]
+        there = [path] if exists(path) else [Path(found) for found in glob.iglob(source, recursive=True)]
         again = found_again(source, target, (MANIFEST, "tables", "tables/counts.parquet"))
         if again or any(_real(file).is_relative_to(target) for file in there):
             raise ParameterError(
@@ -169,7 +169,7 @@ def found_again(source: str, target: Path, below: Iterable[str]) -> bool:
         Folders and files in it that a glob could match; what matches is read with all that it holds.
     """
     path = Path(source)
-    if _exists(path):
+    if exists(path):
         return target.is_relative_to(_real(path))
     pattern = Path(os.path.abspath(source)).parts  # noqa: PTH100 - resolving needs a path that exists
     fixed = list(takewhile(lambda part: not glob.has_magic(part), pattern))
@@ -192,24 +192,19 @@ def _real(path: Path) -> Path:
     return Path(os.path.realpath(path))
 
 
-def _exists(path: Path) -> bool:
-    """Say whether something is there; of a name that is too long to be looked up pathlib makes an error."""
-    return os.path.exists(path)  # noqa: PTH110
-
-
 def _check_place(out: Path, target: Path) -> None:
     """Refuse what must not be replaced."""
-    there = next(path for path in (out, *out.parents) if _exists(path))
+    there = next(path for path in (out, *out.parents) if exists(path))
     if not there.is_dir():
         msg = "the output must be a folder"
         raise ParameterError(msg, found=f"the file {str(there)!r}", hint="name another folder")
     if Path.cwd().is_relative_to(target):
         msg = "the output must be a folder of its own, which is replaced as a whole"
         raise ParameterError(msg, found=f"{str(out)!r}, which holds the working directory")
-    if not _exists(target) and os.path.islink(target):  # noqa: PTH114 - as above
+    if not exists(target) and os.path.islink(target):  # noqa: PTH114 - pathlib raises for a name that is too long
         msg = "the output must be a folder"
         raise ParameterError(msg, found=f"the link {str(out)!r} to itself", hint="name another folder")
-    if _exists(target):
+    if exists(target):
         ours = _listed(target) or frozenset()
         foreign = sorted(name for name in _files(target) if name not in ours and name != MANIFEST)
         if foreign or (MANIFEST in _files(target) and not ours):

@@ -5,7 +5,6 @@ counted in the order of the result, part by part, into row groups of a Parquet f
 only those of its groups.
 """
 
-import os
 import shutil
 import warnings
 from collections.abc import Generator, Iterable, Iterator, Sequence
@@ -19,7 +18,7 @@ import numpy as np
 import polars as pl
 
 from nci_frames.base.errors import OutputError, ParameterError, SchemaError
-from nci_frames.base.files import ROWS_OF_A_GROUP, file_kind, row_groups, scratch_beside, writing
+from nci_frames.base.files import ROWS_OF_A_GROUP, exists, file_kind, row_groups, scratch_beside, writing
 from nci_frames.base.memory import gigabytes
 from nci_frames.counting.count import need_whole_log, warnings_of
 from nci_frames.counting.engine.batches import read_batches
@@ -281,7 +280,7 @@ def _table(part: Part, rows: slice, groups: GroupNumbers) -> pl.DataFrame:
 
 def _need_other_files(scan: Scan, target: Path) -> None:
     """Raise ParameterError if the target is a file of the log, under this or another name."""
-    if not os.path.exists(target):  # noqa: PTH110 - pathlib raises for a name that is too long
+    if not exists(target):
         return
     for file in scan.source.files:
         if target.samefile(file):

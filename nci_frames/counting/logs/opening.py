@@ -12,6 +12,7 @@ import polars as pl
 
 from nci_frames.base.errors import ParameterError, SchemaError, SourceError
 from nci_frames.base.extras import require
+from nci_frames.base.files import is_folder
 from nci_frames.base.messages import first_line, quantity
 from nci_frames.base.urls import local_path
 from nci_frames.counting.logs.local import open_files
@@ -116,7 +117,7 @@ def _open_path(path: str, needed: Mapping[str, str], storage_options: Mapping[st
 
 
 def _is_table(path: str) -> bool:
-    return os.path.isdir(Path(path, DELTA_LOG))  # noqa: PTH112 - pathlib raises for a name that is too long
+    return is_folder(Path(path, DELTA_LOG))
 
 
 def _open_list(

@@ -16,7 +16,7 @@ from typing import NamedTuple
 from urllib.parse import unquote
 
 from nci_frames.base.errors import SchemaError, SkippedFilesWarning, SourceError
-from nci_frames.base.files import nearest_folder
+from nci_frames.base.files import is_folder, nearest_folder
 from nci_frames.base.messages import listed, quantity
 
 _PARQUET = (".parquet", ".pq", ".parq")
@@ -89,7 +89,7 @@ def find_files(paths: Sequence[str]) -> Found:
 def _glob_of(name: str) -> tuple[str, tuple[str, ...] | None]:
     """Return the folder below which the keys of a path begin, and the glob below it; None for a file."""
     path = Path(name)
-    if _is_dir(path):
+    if is_folder(path):
         return name, ("**",)
     if os.path.lexists(path) or not glob.has_magic(name):
         return str(path.parent), None
@@ -104,14 +104,9 @@ def _files(name: str, top: str, parts: tuple[str, ...] | None, skipped: list[str
     above = Path(_absolute(top))
     while "=" in above.name:
         above = above.parent
-        if _is_dir(above / DELTA_LOG):
+        if is_folder(above / DELTA_LOG):
             raise _files_of_table(str(above))
-    return sorted(set(_matching(top, parts, skipped, frozenset()))) if _is_dir(top) else []
-
-
-def _is_dir(path: str | Path) -> bool:
-    """Say whether a folder is there; of a name that is too long to be looked up pathlib makes an error."""
-    return os.path.isdir(path)  # noqa: PTH112
+    return sorted(set(_matching(top, parts, skipped, frozenset()))) if is_folder(top) else []
 
 
 def _entries(folder: str) -> list[os.DirEntry[str]]:
@@ -230,7 +225,7 @@ def is_spelled_plainly(path: str) -> bool:
 
 
 def _nothing(name: str, parts: tuple[str, ...] | None, skipped: Sequence[str]) -> SourceError:
-    if _is_dir(name):
+    if is_folder(name):
         found = "a folder without logs" if _entries(name) else "an empty folder"
         if skipped:
             others = sorted({Path(file).suffix or "no ending" for file in skipped})

@@ -77,12 +77,7 @@ class Scan:
     @property
     def weighted(self) -> bool:
         """Whether each row has a weight that is summed."""
-        return self.sums_weights and self.has_weights
-
-    @property
-    def has_weights(self) -> bool:
-        """Whether each row has a weight."""
-        return WEIGHT in self.raw.collect_schema()
+        return self.sums_weights and WEIGHT in self.raw.collect_schema()
 
     @property
     def score_type(self) -> type[np.floating]:

@@ -15,7 +15,7 @@ from deltalake._internal import DeltaFileSystemHandler
 
 from nci_frames.base.arguments import check_utf8
 from nci_frames.base.errors import LedgerError, OutputError
-from nci_frames.base.files import fsync_folder, nearest_folder, write_durably
+from nci_frames.base.files import exists, fsync_folder, is_folder, nearest_folder, write_durably
 from nci_frames.base.messages import SHOWN_FILES, listed
 
 _URL = re.compile(r"^[A-Za-z][A-Za-z0-9+.-]+://")
@@ -71,16 +71,14 @@ class Storage:
     @property
     def is_file(self) -> bool:
         """Whether there is a file, or a device, where the folder should be."""
-        there = self.local is not None and os.path.exists(self.local)  # noqa: PTH110 - Path raises for long names
-        return there and not os.path.isdir(self.uri)  # noqa: PTH112 - as above
+        return self.local is not None and exists(self.local) and not is_folder(self.local)
 
     def need_empty(self) -> None:
         """Raise OutputError if files are there that no begun ledger has; hidden ones do not count."""
         if self.local is None:
             return
         try:
-            there = os.path.isdir(self.local)  # noqa: PTH112 - as above
-            names = sorted(path.name for path in self.local.iterdir()) if there else []
+            names = sorted(path.name for path in self.local.iterdir()) if is_folder(self.local) else []
         except OSError as error:
             raise OutputError.unwritable(self.uri, error) from error
         foreign = [name for name in names if not name.startswith((_LOG, _HASHES, "ledger_part=", "."))]
@@ -99,7 +97,7 @@ class Storage:
             return None
         if self.is_file:
             return "a file"
-        if os.path.isdir(self.uri):  # noqa: PTH112 - as above
+        if is_folder(self.local):
             return "a folder without a ledger"
         return f"no such folder; the nearest folder that exists is {nearest_folder(self.uri)!r}"
 
