@@ -8,6 +8,7 @@ import polars as pl
 
 from nci_frames import schemas
 from nci_frames.base.errors import ParameterError
+from nci_frames.base.typing import Frame
 from nci_frames.charts.parts import canvas, selection, theme
 from nci_frames.counts.class_counts import Priors
 from nci_frames.evaluation.classes.matrix import matrix_at
@@ -22,9 +23,7 @@ _LINE = 26
 
 
 @checked
-def chart_class_matrix(
-    class_counts: pl.DataFrame | pl.LazyFrame, /, *, priors: Priors = "observed"
-) -> alt.FacetChart:
+def chart_class_matrix(class_counts: Frame, /, *, priors: Priors = "observed") -> alt.FacetChart:
     """Draw how often each class gets each decision, at a mix of the classes.
 
     Parameters
@@ -101,9 +100,7 @@ def _names(field: str) -> Any:
 
 
 @checked
-def chart_class_winners(
-    winners: pl.DataFrame | pl.LazyFrame, /, *, models: Sequence[str] = ()
-) -> alt.LayerChart:
+def chart_class_winners(winners: Frame, /, *, models: Sequence[str] = ()) -> alt.LayerChart:
     """Draw the ranges of lines between two mixes of classes in which each model is best, a bar for each line.
 
     Parameters

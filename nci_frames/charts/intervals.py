@@ -7,6 +7,7 @@ import polars as pl
 
 from nci_frames import schemas
 from nci_frames.base.errors import ParameterError
+from nci_frames.base.typing import Frame
 from nci_frames.charts.parts import axes, canvas, selection, theme
 from nci_frames.evaluation.metrics import title_of
 from nci_frames.schemas.checked import checked
@@ -17,9 +18,7 @@ _LINE = 26
 
 
 @checked
-def chart_intervals(
-    table: pl.DataFrame | pl.LazyFrame, /, *, metric: str = "f_beta", models: Sequence[str] = ()
-) -> alt.LayerChart:
+def chart_intervals(table: Frame, /, *, metric: str = "f_beta", models: Sequence[str] = ()) -> alt.LayerChart:
     """Draw the value of each model with its interval, the highest value first.
 
     Parameters
@@ -107,12 +106,7 @@ def draw_forest(rows: pl.DataFrame, *, name: str, title: str, models: Sequence[s
 
 @checked
 def chart_precision_uncertainty(
-    band: pl.DataFrame | pl.LazyFrame,
-    uncertainty: pl.DataFrame | pl.LazyFrame,
-    /,
-    *,
-    observed: float | None = None,
-    models: Sequence[str] = (),
+    band: Frame, uncertainty: Frame, /, *, observed: float | None = None, models: Sequence[str] = ()
 ) -> alt.FacetChart:
     """Draw the precision band of each model, and mark the prevalence where it is widest.
 
@@ -211,9 +205,7 @@ def chart_precision_uncertainty(
 
 
 @checked
-def chart_subsamples(
-    subsamples: pl.DataFrame | pl.LazyFrame, /, *, models: Sequence[str] = ()
-) -> alt.FacetChart:
+def chart_subsamples(subsamples: Frame, /, *, models: Sequence[str] = ()) -> alt.FacetChart:
     """Draw the precision of sub-sampled logs over recall, with the curve adjusted by formula.
 
     Parameters

@@ -45,12 +45,7 @@ class FoldValues:
 
     @classmethod
     def of(
-        cls,
-        rates: Frame,
-        metrics: Metrics,
-        prevalence: Prevalences,
-        beta: Betas,
-        over: str | Sequence[str],
+        cls, rates: Frame, metrics: Metrics, prevalence: Prevalences, beta: Betas, over: str | Sequence[str]
     ) -> "FoldValues":
         """Project the rates and arrange the values in the array.
 
