@@ -123,15 +123,9 @@ def picture(
 ) -> ReportQuestion:
     """Return a question that only a chart answers: its table stands elsewhere, and nothing is said."""
     return ReportQuestion(
-        name=name,
-        title=title,
-        section=section,
-        table=table,
+        name=name, title=title, section=section, table=table, draw=draw, under=under, live=live,
         say=lambda _: [],
-        draw=draw,
-        under=under,
-        live=live,
-    )
+    )  # fmt: skip
 
 
 def shown_models(comparison: Comparison, /, *, most: int = MOST_MODELS) -> list[str]:
