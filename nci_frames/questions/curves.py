@@ -12,8 +12,7 @@ from nci_frames.charts.operating_points import chart_pos_fraction, chart_pr, cha
 from nci_frames.evaluation.projection.projection import project_rates
 from nci_frames.evaluation.projection.ranking import rank_models
 from nci_frames.questions.comparison import Comparison
-from nci_frames.questions.report_question import Chart, marks, of_shown, picture, shown_models
-from nci_frames.tables.numbers import format_grid
+from nci_frames.questions.report_question import Chart, at_asked, drawn, marks, of_shown, picture
 
 #: Bands of more models than this overlap too much.
 _MOST_BANDS = 4
@@ -66,47 +65,22 @@ def _points(comparison: Comparison) -> pl.DataFrame:
     return comparison.curve_projection
 
 
-def _draw_pr(table: pl.DataFrame, comparison: Comparison) -> Chart:
-    rows = table.filter(pl.col("metric").is_in(["precision", "recall"]))
-    return chart_pr(rows, models=shown_models(comparison))
-
-
-def _draw_work(table: pl.DataFrame, comparison: Comparison) -> Chart:
-    return chart_pos_fraction(table, log_x=True, models=shown_models(comparison))
-
-
-def _at(title: str, comparison: Comparison) -> str:
-    """Say at which prevalence a chart holds; on the page it follows the slider."""
-    return f"{title} at prevalence {format_grid(comparison.asked_prevalence)}"
-
-
 QUESTIONS = (
-    picture(
-        "pr",
-        lambda comparison: _at("Precision and recall", comparison),
-        _points,
-        _draw_pr,
-        recomputed="precision",
-    ),
+    picture("pr", at_asked("Precision and recall"), _points, drawn(chart_pr), recomputed="precision"),
     picture(
         "work",
-        lambda comparison: _at("Recall over the share of alerts", comparison),
+        at_asked("Recall over the share of alerts"),
         _points,
-        _draw_work,
+        drawn(chart_pos_fraction, log_x=True),
         recomputed="share",
     ),
     picture(
-        "p3",
-        "Precision over prevalence",
-        _at_threshold,
-        lambda table, comparison: chart_p3(table, **marks(comparison)),
-        under=_VALUES,
-        rule="prevalence",
+        "p3", "Precision over prevalence", _at_threshold, drawn(chart_p3), under=_VALUES, rule="prevalence"
     ),
     picture("f-prevalence", _f_beta, _at_threshold, _draw_f_beta, under=_VALUES, rule="prevalence"),
     picture(
         "f-beta",
-        lambda comparison: _at("F-beta over beta", comparison),
+        at_asked("F-beta over beta"),
         _over_beta,
         _draw_over_beta,
         under=_VALUES,
@@ -116,7 +90,7 @@ QUESTIONS = (
         "pr-auc",
         "PR-AUC over prevalence",
         _areas,
-        lambda table, comparison: chart_pr_auc_over_prevalence(table, **marks(comparison)),
+        drawn(chart_pr_auc_over_prevalence),
         under=_VALUES,
         rule="prevalence",
     ),
@@ -124,7 +98,7 @@ QUESTIONS = (
         "roc",
         "ROC curves, logarithmic FPR",
         lambda comparison: comparison.curves,
-        lambda table, comparison: chart_roc(table, log_x=True, models=shown_models(comparison)),
+        drawn(chart_roc, log_x=True),
         under="What do the thresholds attain, whatever the prevalence?",
         points="fpr tpr",
     ),

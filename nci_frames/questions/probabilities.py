@@ -10,7 +10,7 @@ from nci_frames.evaluation.probabilities.calibration import calibration_curve
 from nci_frames.evaluation.probabilities.decisions import decision_curve
 from nci_frames.evaluation.probabilities.proper_scores import proper_scores
 from nci_frames.questions.comparison import Comparison
-from nci_frames.questions.report_question import Chart, ReportQuestion, picture, shown_models
+from nci_frames.questions.report_question import ReportQuestion, at_asked, drawn, picture, shown_models
 from nci_frames.schemas import beside
 from nci_frames.tables.numbers import format_grid
 
@@ -119,10 +119,6 @@ def _calibration(comparison: Comparison) -> pl.DataFrame | None:
     return curve.sort("model", "score_lower")
 
 
-def _draw_calibration(table: pl.DataFrame, comparison: Comparison) -> Chart:
-    return chart_calibration(table, models=shown_models(comparison))
-
-
 def _decisions(comparison: Comparison) -> pl.DataFrame | None:
     counts, eta = _counts(comparison), comparison.asked_prevalence
     if counts is None or counts.is_empty():
@@ -131,29 +127,17 @@ def _decisions(comparison: Comparison) -> pl.DataFrame | None:
     return decision_curve(counts, prevalence=eta, threshold_probabilities=places)
 
 
-def _draw_decisions(table: pl.DataFrame, comparison: Comparison) -> Chart:
-    return chart_decision_curve(table, models=shown_models(comparison))
-
-
-def _at(title: str, comparison: Comparison) -> str:
-    return f"{title} at prevalence {format_grid(comparison.asked_prevalence)}"
-
-
 QUESTIONS = (
     ReportQuestion(name="probabilities", title=_HOLD, section="charts", table=_scores, say=_say),
     picture(
         "calibration",
-        lambda comparison: _at("Calibration", comparison),
+        at_asked("Calibration"),
         _calibration,
-        _draw_calibration,
+        drawn(chart_calibration),
         under=_HOLD,
         recomputed="calibration",
     ),
     picture(
-        "decision_curve",
-        lambda comparison: _at("Decision curve", comparison),
-        _decisions,
-        _draw_decisions,
-        under=_HOLD,
+        "decision_curve", at_asked("Decision curve"), _decisions, drawn(chart_decision_curve), under=_HOLD
     ),
 )

@@ -13,6 +13,7 @@ from nci_frames.base.errors import ParameterError
 from nci_frames.questions.class_comparison import ClassComparison
 from nci_frames.questions.comparison import Comparison
 from nci_frames.questions.log_tables import MOST_MODELS
+from nci_frames.tables.numbers import format_grid
 
 Chart = alt.LayerChart | alt.FacetChart
 AnyComparison = Comparison | ClassComparison
@@ -137,6 +138,22 @@ def of_shown(table: Rows, comparison: Comparison, /, *, most: int = MOST_MODELS)
     """Return the rows of these models, if there is a table."""
     models = shown_models(comparison, most=most)
     return None if table is None else table.filter(pl.col("model").is_in(models, nulls_equal=True))
+
+
+def drawn(chart: Callable[..., Chart], **fixed: Any) -> Callable[[pl.DataFrame, Comparison], Chart]:
+    """Return what draws a chart of the models that are shown, and marks the prevalence of the log in it."""
+    takes = inspect.signature(chart).parameters
+
+    def draw(table: pl.DataFrame, comparison: Comparison) -> Chart:
+        common = {name: value for name, value in marks(comparison).items() if name in takes}
+        return chart(table, **fixed, **common)
+
+    return draw
+
+
+def at_asked(title: str) -> Callable[[Comparison], str]:
+    """Return a title that says at which prevalence a chart holds; on the page it follows the slider."""
+    return lambda comparison: f"{title} at prevalence {format_grid(comparison.asked_prevalence)}"
 
 
 def marks(comparison: Comparison, /) -> dict[str, Any]:

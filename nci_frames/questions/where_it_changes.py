@@ -10,7 +10,7 @@ from nci_frames.charts.winners import chart_rank_over_prevalence, chart_winner_r
 from nci_frames.questions.comparison import Comparison
 from nci_frames.questions.order import Order, order_lines, read_leads, read_order
 from nci_frames.questions.ranked import Measure, measure_names, ranked_tables
-from nci_frames.questions.report_question import Chart, ReportQuestion, marks, of_shown, picture
+from nci_frames.questions.report_question import Chart, ReportQuestion, drawn, marks, of_shown, picture
 
 
 def orders(comparison: Comparison) -> Mapping[Measure, Order]:
@@ -55,7 +55,7 @@ QUESTIONS = (
         "ranks",
         "Rank by PR-AUC over prevalence",
         lambda comparison: of_shown(comparison.areas.filter(metric="pr_auc"), comparison),
-        lambda table, comparison: chart_rank_over_prevalence(table, **marks(comparison)),
+        drawn(chart_rank_over_prevalence),
         section="order",
         rule="prevalence",
     ),
@@ -71,7 +71,7 @@ QUESTIONS = (
         "winners",
         lambda comparison: f"Best model of this log by F{comparison.main_beta:g} over prevalence",
         lambda comparison: comparison.best_winners,
-        lambda table, comparison: chart_winner_ranges(table, **marks(comparison)),
+        drawn(chart_winner_ranges),
         section="order",
         rule="prevalence",
     ),
