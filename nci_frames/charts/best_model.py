@@ -9,7 +9,6 @@ import polars as pl
 from nci_frames import schemas
 from nci_frames.base.typing import Frame
 from nci_frames.charts.parts import axes, canvas, hatching, selection, theme
-from nci_frames.schemas.checked import checked
 
 #: An area is named where its probability is at least this.
 _LEAST_NAMED = 0.2
@@ -19,7 +18,7 @@ _AS_WIDE = 0.01
 _LETTERS, _NARROW = 24, 240
 
 
-@checked
+@schemas.checked
 def chart_probability_best(
     best: Frame, /, *, observed: float | None = None, models: Sequence[str] = ()
 ) -> alt.LayerChart:

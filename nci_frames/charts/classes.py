@@ -12,7 +12,6 @@ from nci_frames.base.typing import Frame
 from nci_frames.charts.parts import canvas, selection, theme
 from nci_frames.counts.class_counts import Priors
 from nci_frames.evaluation.classes.matrix import matrix_at
-from nci_frames.schemas.checked import checked
 
 #: In narrower cells, numbers would overlap; pixels.
 _CELL = 30
@@ -22,7 +21,7 @@ _BAR, _APART = 44, 0.06
 _LINE = 26
 
 
-@checked
+@schemas.checked
 def chart_class_matrix(class_counts: Frame, /, *, priors: Priors = "observed") -> alt.FacetChart:
     """Draw how often each class gets each decision, at a mix of the classes.
 
@@ -99,7 +98,7 @@ def _names(field: str) -> Any:
     )
 
 
-@checked
+@schemas.checked
 def chart_class_winners(winners: Frame, /, *, models: Sequence[str] = ()) -> alt.LayerChart:
     """Draw the ranges of lines between two mixes of classes in which each model is best, a bar for each line.
 

@@ -11,7 +11,6 @@ from nci_frames import schemas
 from nci_frames.base.errors import ParameterError
 from nci_frames.base.typing import Frame
 from nci_frames.charts.parts import axes, canvas, selection, theme
-from nci_frames.schemas.checked import checked
 
 _SPECIAL = pl.DataFrame({
     "name": ["perfect", "always positive", "always negative", "worst"],
@@ -23,7 +22,7 @@ _SPECIAL = pl.DataFrame({
 _SCALE = alt.Scale(domain=[-0.02, 1.02])
 
 
-@checked
+@schemas.checked
 def chart_contingency_space(rates: Frame, /, *, models: Sequence[str] = ()) -> alt.LayerChart:
     """Draw the base contingency space: models as points of TPR over TNR, and the no-skill line.
 
@@ -90,7 +89,7 @@ _UNIT: dict[str, Any] = {
 }
 
 
-@checked
+@schemas.checked
 def chart_metric_surface(
     surface: Frame, /, *, metric: str | None = None, ratio: float | None = None
 ) -> alt.FacetChart:
@@ -205,7 +204,7 @@ def _named(rows: pl.DataFrame, metric: str | None, ratio: float | None) -> pl.Da
     )
 
 
-@checked
+@schemas.checked
 def chart_imbalance_sensitivity(sensitivity: Frame, /) -> alt.LayerChart:
     """Draw how sensitive metrics are to the ratio of the classes, a line per metric.
 

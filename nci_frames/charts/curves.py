@@ -12,10 +12,9 @@ from nci_frames.charts.parts import lines, selection
 from nci_frames.charts.parts.axes import value_axis
 from nci_frames.charts.parts.theme import RULE
 from nci_frames.evaluation.metrics.registry import resolve
-from nci_frames.schemas.checked import checked
 
 
-@checked
+@schemas.checked
 def chart_p3(
     projection: Frame, /, *, observed: float | None = None, models: Sequence[str] = ()
 ) -> alt.LayerChart:
@@ -74,7 +73,7 @@ def chart_p3(
     )
 
 
-@checked
+@schemas.checked
 def chart_f_beta_over_prevalence(
     projection: Frame, /, *, beta: float = 1.0, observed: float | None = None, models: Sequence[str] = ()
 ) -> alt.LayerChart:
@@ -126,7 +125,7 @@ def chart_f_beta_over_prevalence(
     )
 
 
-@checked
+@schemas.checked
 def chart_f_beta_over_beta(
     projection: Frame, /, *, prevalence: float, observed: float | None = None, models: Sequence[str] = ()
 ) -> alt.LayerChart:
@@ -189,7 +188,7 @@ _METHODS = {
 }
 
 
-@checked
+@schemas.checked
 def chart_pr_auc_over_prevalence(
     areas: Frame, /, *, method: str | None = None, observed: float | None = None, models: Sequence[str] = ()
 ) -> alt.LayerChart:
@@ -251,7 +250,7 @@ _COSTS = ("expected_cost", "normalised_cost", "relative_cost")
 _WORST = 2.0
 
 
-@checked
+@schemas.checked
 def chart_cost(
     projection: Frame,
     /,

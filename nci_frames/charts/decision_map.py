@@ -10,7 +10,6 @@ import polars as pl
 from nci_frames import schemas
 from nci_frames.base.typing import Frame
 from nci_frames.charts.parts import axes, canvas, hatching, selection, theme
-from nci_frames.schemas.checked import checked
 
 #: Height of the map in pixels, and letters of a name in it.
 _TALL, _LETTERS = 380, 24
@@ -19,7 +18,7 @@ _ENDS = ("lambda_start", "lambda_end")
 _ODDS, _BETA = axes.LogAxis("odds", 1e-6, 1.0), axes.LogAxis("beta", 0.1, 10.0)
 
 
-@checked
+@schemas.checked
 def chart_decision_map(
     decisions: Frame,
     /,

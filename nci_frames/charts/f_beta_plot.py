@@ -9,7 +9,6 @@ from nci_frames import schemas
 from nci_frames.base.errors import ParameterError
 from nci_frames.base.typing import Frame
 from nci_frames.charts.parts import axes, canvas, lines, selection, theme
-from nci_frames.schemas.checked import checked
 
 #: Width of the label at a change of winner, in pixels.
 _LABEL = 74
@@ -20,7 +19,7 @@ _RANGES = 'the winners are winner_ranges(rates, metric="f_beta", over="beta", pr
 _BARS = 42
 
 
-@checked
+@schemas.checked
 def chart_f_beta_plot(
     comparisons: Frame,
     winners: Frame,

@@ -10,14 +10,13 @@ from nci_frames.base.errors import ParameterError
 from nci_frames.base.typing import Frame
 from nci_frames.charts.parts import axes, canvas, selection, theme
 from nci_frames.evaluation.metrics import title_of
-from nci_frames.schemas.checked import checked
 from nci_frames.tables.numbers import format_grid
 
 #: Height of a model's line, in pixels.
 _LINE = 26
 
 
-@checked
+@schemas.checked
 def chart_intervals(table: Frame, /, *, metric: str = "f_beta", models: Sequence[str] = ()) -> alt.LayerChart:
     """Draw the value of each model with its interval, the highest value first.
 
@@ -104,7 +103,7 @@ def draw_forest(rows: pl.DataFrame, *, name: str, title: str, models: Sequence[s
     )
 
 
-@checked
+@schemas.checked
 def chart_precision_uncertainty(
     band: Frame, uncertainty: Frame, /, *, observed: float | None = None, models: Sequence[str] = ()
 ) -> alt.FacetChart:
@@ -204,7 +203,7 @@ def chart_precision_uncertainty(
     )
 
 
-@checked
+@schemas.checked
 def chart_subsamples(subsamples: Frame, /, *, models: Sequence[str] = ()) -> alt.FacetChart:
     """Draw the precision of sub-sampled logs over recall, with the curve adjusted by formula.
 

@@ -11,13 +11,12 @@ from nci_frames.base.messages import quantity
 from nci_frames.base.typing import Frame
 from nci_frames.charts.parts import axes, canvas, lines, selection, theme
 from nci_frames.evaluation.metrics import title_of
-from nci_frames.schemas.checked import checked
 
 #: More panels than this are hard to compare; a table serves better.
 _PANELS = 12
 
 
-@checked
+@schemas.checked
 def chart_segments(
     values: Frame,
     /,
@@ -156,7 +155,7 @@ _NUMBERS = {
 }
 
 
-@checked
+@schemas.checked
 def chart_decomposition(decomposition: Frame, /, *, over: str | None = None) -> alt.FacetChart:
     """Draw how much of each segment's difference is due to its class balance and how much to the model.
 

@@ -9,13 +9,12 @@ from nci_frames.base.errors import ParameterError
 from nci_frames.base.messages import quantity
 from nci_frames.base.typing import Frame
 from nci_frames.charts.parts import axes, canvas, selection, theme
-from nci_frames.schemas.checked import checked
 
 #: What is drawn of a point, and the order of the points.
 _POINT = ["model", "recall", "precision", "threshold"]
 
 
-@checked
+@schemas.checked
 def chart_tpr_ppv(
     projection: Frame, winners: Frame, /, *, prevalence: float, models: Sequence[str] = ()
 ) -> alt.LayerChart:

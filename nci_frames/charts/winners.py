@@ -11,7 +11,6 @@ from nci_frames.base.errors import ParameterError
 from nci_frames.base.typing import Frame
 from nci_frames.charts.parts import axes, canvas, hatching, lines, selection, theme
 from nci_frames.evaluation.metrics import title_of
-from nci_frames.schemas.checked import checked
 
 #: The axis covers at least this range.
 _LEAST, _MOST = {"prevalence": 1e-5, "beta": 0.1}, {"prevalence": 1.0, "beta": 10.0}
@@ -23,7 +22,7 @@ _BAR, _ROOM, _LABEL = 44, 110, 46
 _LETTERS = 24
 
 
-@checked
+@schemas.checked
 def chart_winner_ranges(
     winners: Frame, /, *, models: Sequence[str] = (), observed: float | None = None
 ) -> alt.LayerChart:
@@ -131,7 +130,7 @@ def _height(part: float) -> float:
     return (_ROOM - _BAR) / 2 / _ROOM + part * _BAR / _ROOM
 
 
-@checked
+@schemas.checked
 def chart_rank_over_prevalence(
     ranking: Frame, /, *, observed: float | None = None, models: Sequence[str] = ()
 ) -> alt.LayerChart:

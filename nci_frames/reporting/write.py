@@ -16,7 +16,7 @@ from nci_frames.reporting.html import render_report
 from nci_frames.reporting.json import render_class_json, render_json
 from nci_frames.reporting.markdown import render_markdown
 from nci_frames.reporting.terminal import render_text
-from nci_frames.schemas.checked import checked
+from nci_frames.schemas import checked
 
 #: How each form is written.
 _FORMS: Mapping[str, Callable[..., str]] = {

@@ -13,3 +13,4 @@ from nci_frames.schemas.field import *
 from nci_frames.schemas.classes import *
 from nci_frames.schemas.probabilities import *
 from nci_frames.schemas.labelling import *
+from nci_frames.schemas.checked import *

@@ -25,6 +25,8 @@ from nci_frames.base.messages import Option, nearest_name, shown
 from nci_frames.schemas import FRAMES
 from nci_frames.schemas.frame import within
 
+__all__ = ["checked"]
+
 P = ParamSpec("P")
 R = TypeVar("R")
 

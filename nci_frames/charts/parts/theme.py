@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 import altair as alt
 
 from nci_frames.base.errors import SchemaError
-from nci_frames.schemas.checked import checked
+from nci_frames.schemas import checked
 from nci_frames.tables.names import with_texts
 
 #: Four of Okabe and Ito's colours, and four replacements: their yellow, orange and sky blue are hard to see

@@ -10,8 +10,7 @@ from nci_frames.evaluation.areas.areas import compute_areas
 from nci_frames.evaluation.areas.pr import Method
 from nci_frames.evaluation.metrics import Metric
 from nci_frames.evaluation.rates.strata import collect_counts
-from nci_frames.schemas import AREAS
-from nci_frames.schemas.checked import checked
+from nci_frames.schemas import AREAS, checked
 
 MEAN_PR_AUC = Metric(
     "mean_pr_auc",

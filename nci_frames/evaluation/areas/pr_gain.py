@@ -13,7 +13,7 @@ from nci_frames.evaluation.areas.areas import compute_areas
 from nci_frames.evaluation.arrays.roc_steps import Curves
 from nci_frames.evaluation.rates.strata import collect_counts
 from nci_frames.evaluation.support.rule import GAIN_SUPPORT
-from nci_frames.schemas.checked import checked
+from nci_frames.schemas import checked
 
 
 @checked

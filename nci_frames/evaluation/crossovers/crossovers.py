@@ -24,8 +24,7 @@ from nci_frames.evaluation.crossovers.meetings import Meetings, line_meetings, p
 from nci_frames.evaluation.crossovers.pr_auc_curves import area_curves
 from nci_frames.evaluation.metrics import Metric, curve_asked
 from nci_frames.evaluation.rates.strata import collect_counts
-from nci_frames.schemas import COUNTS, CROSSOVERS, RATES, collect
-from nci_frames.schemas.checked import checked
+from nci_frames.schemas import COUNTS, CROSSOVERS, RATES, checked, collect
 
 
 @checked

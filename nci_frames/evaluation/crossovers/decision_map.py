@@ -11,8 +11,7 @@ from nci_frames.evaluation.crossovers.supported_ranges import LOWEST, WHY, suppo
 from nci_frames.evaluation.metrics import find_metric
 from nci_frames.evaluation.support.reasons import reason_text
 from nci_frames.evaluation.support.rule import point_reason, point_support
-from nci_frames.schemas import DECISION_MAP, NEVER_BEST, RATES, collect
-from nci_frames.schemas.checked import checked
+from nci_frames.schemas import DECISION_MAP, NEVER_BEST, RATES, checked, collect
 
 
 @checked

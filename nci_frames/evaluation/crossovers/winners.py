@@ -29,8 +29,7 @@ from nci_frames.evaluation.rates.strata import collect_counts
 from nci_frames.evaluation.support.flags import point_flags
 from nci_frames.evaluation.support.reasons import reason_text
 from nci_frames.evaluation.support.rule import class_reason, point_reason, point_support
-from nci_frames.schemas import RATES, WINNERS, collect
-from nci_frames.schemas.checked import checked
+from nci_frames.schemas import RATES, WINNERS, checked, collect
 
 _ENDS = {"prevalence": 1.0, "beta": np.inf}
 

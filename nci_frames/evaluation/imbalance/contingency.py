@@ -7,8 +7,7 @@ from nci_frames.base.arguments import beta_value, prevalence_of_ratio
 from nci_frames.base.errors import ParameterError
 from nci_frames.base.typing import Frame
 from nci_frames.evaluation.imbalance.sensitivity import on_surface, width_of
-from nci_frames.schemas import PATHS, RATES, collect
-from nci_frames.schemas.checked import checked
+from nci_frames.schemas import PATHS, RATES, checked, collect
 from nci_frames.schemas.keys import wrong_key
 
 

@@ -9,8 +9,7 @@ from nci_frames.base.arguments import beta_value, check_whole, prevalence_of_rat
 from nci_frames.base.typing import Floats
 from nci_frames.evaluation.metrics import called_metric
 from nci_frames.evaluation.projection.grids import Metrics, labelled_metrics, require_columns, with_values
-from nci_frames.schemas import AGNOSTIC, SENSITIVITY, SURFACE
-from nci_frames.schemas.checked import checked
+from nci_frames.schemas import AGNOSTIC, SENSITIVITY, SURFACE, checked
 
 _TOLERANCE = 1e-7
 _MOST_REGIONS = 2_000

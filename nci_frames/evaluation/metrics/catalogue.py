@@ -8,7 +8,7 @@ from nci_frames.base.arguments import check_utf8
 from nci_frames.base.errors import ParameterError, SchemaError
 from nci_frames.evaluation.metrics.metric import CalledMetric, Direction, Metric
 from nci_frames.evaluation.metrics.registry import add, all_metrics
-from nci_frames.schemas.checked import checked
+from nci_frames.schemas import checked
 
 __all__ = ["metrics", "register_metric"]
 

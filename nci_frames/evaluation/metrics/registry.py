@@ -11,7 +11,7 @@ import polars as pl
 from nci_frames.base.docstrings import documented
 from nci_frames.base.errors import ParameterError
 from nci_frames.evaluation.metrics.metric import CalledMetric, Metric, Parameter
-from nci_frames.schemas.checked import checked
+from nci_frames.schemas import checked
 
 P = ParamSpec("P")
 

@@ -15,8 +15,7 @@ from nci_frames.evaluation.metrics.rounding import tie_leaders
 from nci_frames.evaluation.prevalence.distributions import PrevalenceDistribution
 from nci_frames.evaluation.prevalence.expected_values import by_group, mean_values, with_support
 from nci_frames.evaluation.support.flags import point_flags
-from nci_frames.schemas import CHOICES, REGRETS
-from nci_frames.schemas.checked import checked
+from nci_frames.schemas import CHOICES, REGRETS, checked
 
 #: Means and largest regrets are computed to this relative error; what differs by less is a tie.
 _ROUNDING = 1e-12

@@ -12,7 +12,7 @@ from nci_frames.base.errors import ParameterError
 from nci_frames.base.messages import quantity
 from nci_frames.base.normal import normal_quantile
 from nci_frames.base.typing import Floats
-from nci_frames.schemas.checked import checked
+from nci_frames.schemas import checked
 
 #: Nodes of a panel, and the least mass of a tail that has panels of its own.
 _NODES, _TAIL = 16, 1e-16

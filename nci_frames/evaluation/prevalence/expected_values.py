@@ -11,8 +11,7 @@ from nci_frames.evaluation.prevalence.distributions import PrevalenceDistributio
 from nci_frames.evaluation.support.flags import log_cost
 from nci_frames.evaluation.support.reasons import reason_text, too_few_number
 from nci_frames.evaluation.support.rule import class_reason, independent_rows, point_reason, point_support
-from nci_frames.schemas import EXPECTATIONS, RATES, collect
-from nci_frames.schemas.checked import checked
+from nci_frames.schemas import EXPECTATIONS, RATES, checked, collect
 from nci_frames.schemas.frame import FrameSchema
 
 

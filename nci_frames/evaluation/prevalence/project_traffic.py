@@ -13,8 +13,7 @@ from nci_frames.evaluation.prevalence.mixtures import check_key_types
 from nci_frames.evaluation.projection.grids import Metrics, labelled_metrics, require_bounds
 from nci_frames.evaluation.projection.projection import project_checked
 from nci_frames.evaluation.significance.propagation import changes_of
-from nci_frames.schemas import PREVALENCES, PROJECTION, RATES, beside, collect
-from nci_frames.schemas.checked import checked
+from nci_frames.schemas import PREVALENCES, PROJECTION, RATES, beside, checked, collect
 
 _NO_ESTIMATE = "the prevalence of the traffic was not estimated"
 

@@ -6,8 +6,7 @@ import polars as pl
 
 from nci_frames.base.errors import ParameterError
 from nci_frames.base.typing import Frame
-from nci_frames.schemas import AREAS, PROJECTION, FrameSchema, collect
-from nci_frames.schemas.checked import checked
+from nci_frames.schemas import AREAS, PROJECTION, FrameSchema, checked, collect
 
 _CASE = ("metric", "method", "prevalence", "beta")
 

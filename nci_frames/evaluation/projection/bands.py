@@ -10,8 +10,7 @@ from nci_frames.evaluation.field.prevalences import Field
 from nci_frames.evaluation.projection.grids import require_bounds
 from nci_frames.evaluation.projection.projection import project_rates
 from nci_frames.evaluation.support.reasons import first_reason
-from nci_frames.schemas import BAND, RATES, UNCERTAINTY, collect
-from nci_frames.schemas.checked import checked
+from nci_frames.schemas import BAND, RATES, UNCERTAINTY, checked, collect
 
 _WIDE = "the half-width of {} is not below {}: delta tends to 1 as prevalence tends to {}"
 

@@ -14,8 +14,7 @@ from nci_frames.evaluation.field.prevalences import Field, with_prevalence
 from nci_frames.evaluation.projection.grids import SUPPORT, MetricGrid, Metrics, metric_grids
 from nci_frames.evaluation.support.flags import log_cost
 from nci_frames.evaluation.support.rule import independent_rows, point_reason, point_support
-from nci_frames.schemas import PROJECTION, RATES, collect
-from nci_frames.schemas.checked import checked
+from nci_frames.schemas import PROJECTION, RATES, checked, collect
 
 #: Rows of the result that are computed at a time.
 _ROWS_AT_A_TIME = 1 << 20

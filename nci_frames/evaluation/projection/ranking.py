@@ -19,9 +19,9 @@ from nci_frames.schemas import (
     RANKING,
     ROLL_UP,
     FrameSchema,
+    checked,
     collect,
 )
-from nci_frames.schemas.checked import checked
 from nci_frames.schemas.runs import group_starts
 
 #: Of a roll-up.

@@ -13,8 +13,7 @@ from nci_frames.evaluation.field.prevalences import Field, field_of, is_field, n
 from nci_frames.evaluation.projection.grids import Metrics
 from nci_frames.evaluation.projection.projection import project_checked
 from nci_frames.evaluation.rates.quotients import rates_of
-from nci_frames.schemas import RATES, ROLL_UP, beside, collect
-from nci_frames.schemas.checked import checked
+from nci_frames.schemas import RATES, ROLL_UP, beside, checked, collect
 
 
 @checked

@@ -5,8 +5,7 @@ import polars as pl
 
 from nci_frames.base.typing import Floats, Frame, Rows
 from nci_frames.counts.resolution import one_score, without_claims
-from nci_frames.schemas import RATES, collect
-from nci_frames.schemas.checked import checked
+from nci_frames.schemas import RATES, checked, collect
 from nci_frames.schemas.runs import group_starts
 
 #: Of fewer exact rates nothing is removed: that would take longer than to use them.

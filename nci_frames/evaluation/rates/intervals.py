@@ -16,7 +16,7 @@ from nci_frames.base.arguments import check_level
 from nci_frames.base.errors import ParameterError
 from nci_frames.base.normal import normal_quantile
 from nci_frames.base.typing import Floats
-from nci_frames.schemas.checked import checked
+from nci_frames.schemas import checked
 
 Interval = Literal["wilson", "clopper_pearson", "jeffreys", "agresti_coull", "hoeffding"]
 AccuracyMethod = Literal["wald", "wilson", "clopper_pearson", "jeffreys", "agresti_coull", "hoeffding"]

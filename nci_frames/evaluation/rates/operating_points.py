@@ -17,8 +17,7 @@ from nci_frames.evaluation.rates.intervals import rate_interval, require_row_cou
 from nci_frames.evaluation.rates.selection import Runs, interpolated_points, picked_points
 from nci_frames.evaluation.rates.simultaneous import simultaneous_interval
 from nci_frames.evaluation.rates.strata import of_strata
-from nci_frames.schemas import RATES, collect
-from nci_frames.schemas.checked import checked
+from nci_frames.schemas import RATES, checked, collect
 
 
 @checked

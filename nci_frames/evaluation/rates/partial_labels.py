@@ -16,8 +16,7 @@ from nci_frames.base.typing import Floats, Frame
 from nci_frames.counts.scores_as_counts import scores_as_counts
 from nci_frames.evaluation.arrays.histograms import whole_counts
 from nci_frames.evaluation.rates.quotients import rates_of
-from nci_frames.schemas import COUNTS, RATES
-from nci_frames.schemas.checked import checked
+from nci_frames.schemas import COUNTS, RATES, checked
 from nci_frames.schemas.runs import group_starts
 
 _CELLS = ("tp", "fp", "fn", "tn")

@@ -12,8 +12,7 @@ from nci_frames.evaluation.field.prevalences import Field
 from nci_frames.evaluation.resampling.honest_bounds import with_honest_bounds
 from nci_frames.evaluation.resampling.replicates import Metrics, Replicates, resample
 from nci_frames.evaluation.resampling.resampling import Resampling
-from nci_frames.schemas import BOOTSTRAP
-from nci_frames.schemas.checked import checked
+from nci_frames.schemas import BOOTSTRAP, checked
 
 
 @checked

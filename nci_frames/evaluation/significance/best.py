@@ -23,8 +23,7 @@ from nci_frames.evaluation.significance.best_sets import (
     pairwise_limit,
     ranked_groups,
 )
-from nci_frames.schemas import BEST_COMPARISONS
-from nci_frames.schemas.checked import checked
+from nci_frames.schemas import BEST_COMPARISONS, checked
 
 _UNDEFINED = "the metric is undefined"
 _INFINITE = "the metric is infinite"

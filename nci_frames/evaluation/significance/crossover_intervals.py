@@ -15,8 +15,7 @@ from nci_frames.evaluation.rates.operating_points import select_operating_points
 from nci_frames.evaluation.rates.rates import compute_rates
 from nci_frames.evaluation.resampling.resampling import Resampling
 from nci_frames.evaluation.significance.borders import area_curves_of, border_of, own_curves_of, points_drawn
-from nci_frames.schemas import CROSSOVER_INTERVALS
-from nci_frames.schemas.checked import checked
+from nci_frames.schemas import CROSSOVER_INTERVALS, checked
 
 CrossingMetric = Literal["f_beta", "pr_auc"]
 

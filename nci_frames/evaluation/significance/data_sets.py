@@ -8,8 +8,7 @@ import polars as pl
 from nci_frames.base.arguments import check_level
 from nci_frames.base.errors import ParameterError
 from nci_frames.base.typing import Frame
-from nci_frames.schemas import MEAN_RANKS, RANKING, collect
-from nci_frames.schemas.checked import checked
+from nci_frames.schemas import MEAN_RANKS, RANKING, checked, collect
 
 
 @checked

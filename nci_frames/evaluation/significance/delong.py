@@ -13,8 +13,7 @@ from nci_frames.evaluation.areas.roc import newcombe_variance, score_bounds, wit
 from nci_frames.evaluation.arrays.histograms import Histogram, histograms, whole_counts
 from nci_frames.evaluation.arrays.strata import StrataCounts, strata_counts
 from nci_frames.evaluation.rates.strata import FEW_ROWS
-from nci_frames.schemas import AUC_INTERVALS, COUNTS
-from nci_frames.schemas.checked import checked
+from nci_frames.schemas import AUC_INTERVALS, COUNTS, checked
 from nci_frames.schemas.columns import WEIGHT
 
 Method = Literal["score", "newcombe", "delong", "delong_logit"]

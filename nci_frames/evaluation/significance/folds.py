@@ -22,8 +22,7 @@ from nci_frames.evaluation.significance.fold_values import (
     without_spread,
 )
 from nci_frames.evaluation.support.reasons import first_reason
-from nci_frames.schemas import FOLD_COMPARISONS, FOLD_SUMMARIES, beside
-from nci_frames.schemas.checked import checked
+from nci_frames.schemas import FOLD_COMPARISONS, FOLD_SUMMARIES, beside, checked
 
 Test = Literal["paired_t", "corrected_t", "bootstrap"]
 Correction = Literal["none", "holm"]

@@ -8,8 +8,7 @@ from nci_frames.base.typing import Floats, Frame
 from nci_frames.evaluation.projection.projection import project_checked
 from nci_frames.evaluation.rates.quotients import rates_of
 from nci_frames.evaluation.resampling.draws import stream
-from nci_frames.schemas import PAIR_COMPARISONS, PAIRS, collect
-from nci_frames.schemas.checked import checked
+from nci_frames.schemas import PAIR_COMPARISONS, PAIRS, checked, collect
 
 _CELLS = ("both", "a", "b", "none")
 #: Jeffreys' prior of a multinomial: half a unit in each cell.
