@@ -161,6 +161,7 @@ from .tables.great_tables import ranked_table as ranked_table
 
 # charts
 from .charts.best_model import chart_probability_best as chart_probability_best
+from .charts.class_simplex import chart_class_simplex as chart_class_simplex
 from .charts.classes import chart_class_matrix as chart_class_matrix
 from .charts.classes import chart_class_winners as chart_class_winners
 from .charts.contingency import chart_contingency_space as chart_contingency_space

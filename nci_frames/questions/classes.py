@@ -5,6 +5,7 @@ import polars as pl
 from nci_frames.base.arguments import LEAST_BUCKETS
 from nci_frames.base.messages import quantity
 from nci_frames.charts.answers import chart_share_answer
+from nci_frames.charts.class_simplex import chart_class_simplex
 from nci_frames.charts.classes import chart_class_matrix, chart_class_winners
 from nci_frames.charts.intervals import draw_forest
 from nci_frames.questions.class_answer import class_answer_lines, leads_of, measure_of, mix_in_words
@@ -12,6 +13,9 @@ from nci_frames.questions.class_comparison import ClassComparison
 from nci_frames.questions.log_tables import MOST_MODELS
 from nci_frames.questions.report_question import Chart, ReportQuestion, picture
 from nci_frames.tables.numbers import format_value
+
+#: Mixes of so many classes are points of a triangle.
+_OF_TRIANGLE = 3
 
 
 def drawn_models(comparison: ClassComparison) -> list[str]:
@@ -43,6 +47,13 @@ def _one_share(comparison: ClassComparison) -> pl.DataFrame:
 def _draw_share(table: pl.DataFrame, comparison: ClassComparison) -> Chart:
     shown, models = _few(table, comparison), drawn_models(comparison)
     return chart_share_answer(shown, what=measure_of(comparison), models=models)
+
+
+def _draw_simplex(table: pl.DataFrame, comparison: ClassComparison) -> Chart:
+    models = drawn_models(comparison)
+    marked = {comparison.scenario: comparison.priors(comparison.mixes[comparison.scenario])}
+    asked = {"metric": comparison.metric, **comparison.asked}
+    return chart_class_simplex(_few(table, comparison), priors=marked, models=models, **asked)
 
 
 def _draw_winners(table: pl.DataFrame, comparison: ClassComparison) -> Chart:
@@ -150,6 +161,13 @@ QUESTIONS = (
         lambda comparison: f"Best model by {measure_of(comparison)} over the share of each class",
         lambda comparison: comparison.winners,
         _draw_winners,
+        section="order",
+    ),
+    picture(
+        "simplex",
+        lambda comparison: f"Best model by {measure_of(comparison)} at every mix of the three classes",
+        lambda comparison: comparison.counts if len(comparison.classes) == _OF_TRIANGLE else None,
+        _draw_simplex,
         section="order",
     ),
     ReportQuestion(

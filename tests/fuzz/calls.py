@@ -256,6 +256,7 @@ def calls() -> dict[str, Call]:
         Call("chart_tpr_ppv", (projection, nf.decision_map(points)), {"prevalence": 0.01}),
         Call("chart_winner_ranges", (winners,)),
         Call("chart_class_matrix", (classes,), {"priors": "uniform"}, "class counts"),
+        Call("chart_class_simplex", (classes,), {"metric": "mcc"}, "class counts"),
         Call("chart_class_winners", (nf.class_winners(classes, metric="mcc", **ends),)),
         Call("dark_chart", (nf.chart_roc(rates),)),  # type: ignore[arg-type]
         Call("metrics"),

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from datetime import date
 from typing import Any
 
 import numpy as np
@@ -10,12 +11,13 @@ from numpy.typing import NDArray
 
 from nci_frames.base.arguments import beta_value
 from nci_frames.base.errors import ParameterError
-from nci_frames.base.messages import Option
+from nci_frames.base.messages import Option, listed
 from nci_frames.base.typing import Floats
 from nci_frames.counts.class_counts import Priors, scenarios_of
 from nci_frames.evaluation.classes.class_log import ClassLog, collected
+from nci_frames.evaluation.classes.fractions import nodes, places_of_equality
 from nci_frames.evaluation.classes.mixes import Given, classes_of, cost_table, logs_and_priors, mixes_of
-from nci_frames.evaluation.classes.values import Mix, rates_of, value_of
+from nci_frames.evaluation.classes.values import Mix, fraction_of, rates_of, value_of
 from nci_frames.evaluation.crossovers.search import changes_of_best
 from nci_frames.evaluation.metrics import Metric, better_sign
 from nci_frames.evaluation.metrics.classes import OF_EACH_CLASS, class_metric
@@ -25,7 +27,8 @@ from nci_frames.schemas.checked import checked
 
 #: Places at which metrics that are not linear are compared first.
 _GRID = np.linspace(0, 1, 20_001)
-_LINEAR = ("accuracy", "expected_cost", "balanced_accuracy", "macro_recall")
+#: Linear in the shares, or the same at all of them.
+LINEAR = ("accuracy", "expected_cost", "balanced_accuracy", "macro_recall", "recall")
 
 
 @checked
@@ -36,6 +39,7 @@ def class_winners(
     metric: str,
     start: Priors,
     end: Priors,
+    of: str | float | bool | date | None = None,
     beta: float = 1.0,
     cost: Mapping[Any, Any] | None = None,
 ) -> pl.DataFrame:
@@ -46,10 +50,12 @@ def class_winners(
     class_counts
         Class counts of a labelled log, without scenarios.
     metric
-        A metric of all classes, as in ``project_classes``.
+        A metric, as in ``project_classes``.
     start, end
         The mixes between which the line runs: ``{class: share}``, "uniform", or "observed", if that is the
         same for all models.
+    of
+        For "precision", "recall" or "f_beta", the class.
     beta, cost
         As in ``project_classes``.
 
@@ -65,7 +71,8 @@ def class_winners(
     Raises
     ------
     ParameterError
-        If the metric is one of each class, a mix lacks a class, or models differ in their observed mix.
+        If the metric has no best value, or is one of each class and *of* is none of them; if a mix lacks a
+        class, or models differ in their observed mix.
     UnknownMetricError
         If there is no such metric.
     SchemaError
@@ -73,9 +80,11 @@ def class_winners(
 
     Notes
     -----
-    Accuracy, cost and mean recall are linear along the line, so their ranges are exact. Of the others a
-    winner that leads only between two of 20,001 places is not seen; ranges end where values cross.
-    Exact for these counts: another log may have other winners.
+    Accuracy, cost and mean recall are linear along the line; kappa, the MCC, and precision and F-beta of a
+    class are fractions of polynomials (the MCC a root of one), and two models are equal at the roots of a
+    polynomial of degree 6 at most. So their ranges are exact. Of the means of F-beta and of precision a
+    winner that leads only between two of 20,001 places is not seen; ranges end where values cross, to 1e-13.
+    All this is for these counts: another log may have other winners.
 
     Examples
     --------
@@ -91,10 +100,8 @@ def class_winners(
     ... ).rows()
     [(0.0, 0.6, 'a', ['a']), (0.6, 1.0, 'b', ['b'])]
     """
-    known = class_metric(metric)
-    if known.name in OF_EACH_CLASS:
-        hint = "take one of all classes, such as 'macro_f_beta'"
-        raise ParameterError(f"the metric {known.name!r} is one of each class", hint=hint)
+    known = class_metric(metric) if of is not None else metric_of_all(metric)
+    better_sign(known)
     beta = beta_value(beta)
     frame = collected(class_counts)
     if "scenario" in frame.columns:
@@ -105,6 +112,7 @@ def class_winners(
     logs, given = logs_and_priors(frame, mixes or "uniform")
     classes = classes_of(logs, given)
     costs = cost_table(cost, logs, needed=known.name == "expected_cost")
+    place = 0 if of is None else _place(of, known, logs.names.filter(pl.Series(classes)), logs.names)
     keys = [key for key in logs.keys if key != "model"]
     groups: dict[tuple[Any, ...], list[ClassLog]] = {}
     for log in logs.logs:
@@ -115,10 +123,35 @@ def class_winners(
             given.scenarios[name] if name in mixes else _common_mix(models, asked[name], classes)
             for name in ("start", "end")
         )
-        line = _Line(known, models, first, last, classes, beta, costs)
+        line = _Line(known, place, models, first, last, classes, beta, costs)
         rows.extend(dict(zip(keys, values, strict=True)) | row for row in line.ranges())
     schema = {key: logs.keys[key] for key in keys} | CLASS_WINNERS.dtypes()
     return CLASS_WINNERS.finish(pl.DataFrame(rows, schema=schema).sort([*keys, "start"]))
+
+
+def metric_of_all(name: str) -> Metric:
+    """Return a metric of all classes.
+
+    Raises
+    ------
+    ParameterError
+        If it is one of each class.
+    """
+    known = class_metric(name)
+    if known.name in OF_EACH_CLASS:
+        hint = f"take one of all classes, such as 'macro_f_beta', or say of which class: {Option('of')}"
+        raise ParameterError(f"the metric {known.name!r} is one of each class", hint=hint)
+    return known
+
+
+def _place(of: Any, metric: Metric, classes: pl.Series, names: pl.Series) -> int:
+    """Return the place of the class that a metric of each class is evaluated for."""
+    if metric.name not in OF_EACH_CLASS:
+        raise ParameterError(f"the metric {metric.name!r} is one of all classes", hint=f"omit {Option('of')}")
+    if of not in classes.to_list():
+        found = f"{of!r}; the classes are {listed(map(repr, classes), 20)}"
+        raise ParameterError(f"{Option('of')} must be one of the classes", found=found)
+    return names.to_list().index(of)
 
 
 def _one(name: str, given: Any) -> dict[Any, float]:
@@ -146,6 +179,8 @@ class _Line:
     """Some models along the line between two mixes."""
 
     metric: Metric
+    #: The class of a metric of each class; 0 for one of all.
+    place: int
     models: list[ClassLog]
     first: Floats
     last: Floats
@@ -153,15 +188,16 @@ class _Line:
     beta: float
     cost: Floats
 
+    def mixes(self, places: Floats) -> list[Mix]:
+        """Return the mix of each model at places of the line."""
+        priors = np.outer(1 - places, self.first) + np.outer(places, self.last)
+        return [
+            Mix.of(priors, rates_of(log.total), self.classes, self.beta, self.cost) for log in self.models
+        ]
+
     def values(self, places: Floats) -> Floats:
         """Return the values, of shape (models, places); higher is better, undefined is -inf."""
-        priors = np.outer(1 - places, self.first) + np.outer(places, self.last)
-        found = [
-            value_of(
-                self.metric.name, Mix.of(priors, rates_of(log.total), self.classes, self.beta, self.cost)
-            )[:, 0]
-            for log in self.models
-        ]
+        found = [value_of(self.metric.name, mix)[:, self.place] for mix in self.mixes(places)]
         values = better_sign(self.metric) * np.array(found)
         return np.asarray(np.where(np.isnan(values), -np.inf, values))
 
@@ -173,12 +209,14 @@ class _Line:
 
     def borders(self) -> Floats:
         """Return the places where the best model may change."""
-        if self.metric.name in _LINEAR:
+        if self.metric.name in LINEAR:
             start, end = self.values(np.array([0.0, 1.0])).T
             with np.errstate(all="ignore"):
                 gaps = [np.subtract.outer(side, side) for side in (start, end)]
                 places = np.unique(gaps[0] / (gaps[0] - gaps[1]))
             return np.asarray(places[(places > 0) & (places < 1)])
+        if fraction_of(self.metric.name, self.mixes(_GRID[:1])[0]) is not None:
+            return places_of_equality(self.metric.name, self.place, self.mixes(nodes()))
         return changes_of_best(lambda places: self.best(self.values(places)).argmax(axis=0), _GRID)
 
     def ranges(self) -> Iterator[dict[str, Any]]:

@@ -16,6 +16,8 @@ from nci_frames.evaluation.metrics.classes import OF_EACH_CLASS
 
 #: An array of Float64, or complex where slopes are taken.
 Numbers = Any
+#: From here on, only recall counts.
+_MOST_BETA = 1e150
 #: The step of a slope: it is not subtracted, so it cannot be too small.
 _STEP = 1e-30
 
@@ -72,7 +74,7 @@ def _precision(mix: Mix) -> Numbers:
 
 
 def _f_beta(mix: Mix) -> Numbers:
-    weight = 1 / (1 + mix.beta**2) if mix.beta < 1e150 else 0.0
+    weight = 1 / (1 + mix.beta**2) if mix.beta < _MOST_BETA else 0.0
     if not weight:
         return mix.recall
     below = weight * mix.decided + (1 - weight) * mix.priors
@@ -131,6 +133,25 @@ _FORMULAS: Mapping[str, Any] = {
     "f_beta": _f_beta,
     "pos_fraction": lambda mix: mix.decided,
 }
+
+
+def fraction_of(metric: str, mix: Mix) -> tuple[Numbers, Numbers] | None:
+    """Return two polynomials of the shares whose ratio orders models as a metric does; None without such.
+
+    The MCC is a root: the ratio is that of its square, which two models of opposite sign share, too. What the
+    models have in common is left out.
+    """
+    if metric == "kappa":
+        return -_wrong(mix)[..., None], _apart(mix.priors, mix.decided)[..., None]
+    if metric == "mcc":
+        above = _apart(mix.priors, mix.decided) - _wrong(mix)
+        return (above**2)[..., None], _apart(mix.decided, mix.decided)[..., None]
+    if metric == "precision":
+        return mix.right, mix.decided
+    if metric == "f_beta" and mix.beta < _MOST_BETA:
+        weight = 1 / (1 + mix.beta**2)
+        return mix.right, weight * mix.decided + (1 - weight) * mix.priors
+    return None
 
 
 def rates_of(total: Floats) -> Floats:

@@ -116,6 +116,9 @@ def test_groups_are_compared_each_for_itself_and_undefined_is_nobody():
     ("options", "told"),
     [
         ({"metric": "precision"}, "one of each class"),
+        ({"metric": "precision", "of": 5}, "must be one of the classes"),
+        ({"metric": "pos_fraction", "of": 1}, "cannot be ranked"),
+        ({"metric": "mcc", "of": 1}, "one of all classes"),
         ({"metric": "macro"}, "unknown metric"),
         ({"start": {0: 1.0}}, "missing: 1, 2"),
         ({"end": {"s": {0: 1.0, 1: 0.0, 2: 0.0}, "t": {0: 1.0, 1: 0.0, 2: 0.0}}}, "must be one mix"),
@@ -126,3 +129,51 @@ def test_groups_are_compared_each_for_itself_and_undefined_is_nobody():
 def test_what_has_no_line_is_refused(options, told):
     with pytest.raises(nf.ParameterError, match=told):
         nf.class_winners(counts_of("ab"), **{"metric": "mcc", "start": "uniform", "end": "uniform"} | options)
+
+
+@pytest.mark.parametrize("metric", ["kappa", "mcc", "precision", "f_beta"])
+@pytest.mark.parametrize("seed", range(4))
+def test_ranges_of_fractions_are_exact(metric, seed):
+    """As in a brute force of 20,001 mixes, and each border is where two models are equal."""
+    models, classes = [f"m{n}" for n in range(7)], 4
+    counts = counts_of(models, classes, seed=seed)
+    first, last = np.random.default_rng(seed).dirichlet(np.ones(classes) / 2, 2)
+    of = {"of": 2} if metric in ("precision", "f_beta") else {}
+    ends = {"start": dict(enumerate(first)), "end": dict(enumerate(last))}
+    found = nf.class_winners(counts, metric=metric, **ends, **of, beta=2)
+    rates = counts["rows"].to_numpy().reshape(len(models), classes, classes)
+    rates = rates / rates.sum(axis=2, keepdims=True)
+    borders = found["start"].to_numpy()[1:]
+    places = np.concatenate([np.linspace(0, 1, 20_001), borders])
+    priors = np.outer(1 - places, first) + np.outer(places, last)
+    values = np.array([plain_value(metric, priors, of_model, of.get("of")) for of_model in rates])
+    ordered = np.sort(values, axis=0)
+    gap = ordered[-1] - ordered[-2]
+    assert gap[20_001:] == pytest.approx(0, abs=1e-12)
+    mine = np.array([models.index(name) for name in found["model"]])
+    told = mine[np.searchsorted(found["end"], places).clip(max=len(mine) - 1)]
+    assert (told == values.argmax(axis=0))[:20_001][gap[:20_001] > 1e-12].all()
+
+
+def plain_value(metric, priors, rates, of):
+    """A metric by its formula: beta is 2."""
+    decided = priors @ rates
+    right = priors * np.diagonal(rates)
+    if metric == "precision":
+        return right[:, of] / decided[:, of]
+    if metric == "f_beta":
+        return 5 * right[:, of] / (4 * priors[:, of] + decided[:, of])
+    chance = (priors * decided).sum(axis=1)
+    above = right.sum(axis=1) - chance
+    if metric == "kappa":
+        return above / (1 - chance)
+    return above / np.sqrt((1 - (priors**2).sum(axis=1)) * (1 - (decided**2).sum(axis=1)))
+
+
+def test_recall_of_a_class_is_the_same_everywhere():
+    counts = counts_of("abc")
+    ends = {"start": {0: 1.0, 1: 0.0, 2: 0.0}, "end": {0: 0.0, 1: 0.5, 2: 0.5}}
+    found = nf.class_winners(counts, metric="recall", of=1, **ends)
+    values = nf.project_classes(counts, priors="uniform", metrics="recall").filter(pl.col("class") == 1)
+    best = values.sort("value")["model"][-1]
+    assert found.rows() == [(0.0, 1.0, best, [best])]

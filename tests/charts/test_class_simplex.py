@@ -1,0 +1,87 @@
+"""The map over the mixes of three classes colours each mix by the model that is best there."""
+
+import numpy as np
+import polars as pl
+import pytest
+
+import nci_frames as nf
+from nci_frames.evaluation.classes.simplex import best_in_simplex
+from tests.chart_specs import rows_of
+
+MODELS = ["a", "b", "c", "d"]
+
+
+def counts(seed=0, models=MODELS):
+    rng = np.random.default_rng(seed)
+    rows = []
+    for model in models:
+        rates = rng.dirichlet(np.ones(3), 3) * 0.6 + 0.4 * np.eye(3)
+        for label in range(3):
+            rows += [(model, label, d, int(n)) for d, n in enumerate(rng.multinomial(150, rates[label]))]
+    return pl.DataFrame(rows, schema=["model", "label", "decision", "rows"], orient="row")
+
+
+def inside(corners, mix):
+    """Whether a mix is in a convex polygon: on the same side of all edges."""
+    points = corners[:, :2] - mix[:2]
+    after = np.roll(points, -1, axis=0)
+    turns = points[:, 0] * after[:, 1] - points[:, 1] * after[:, 0]
+    return (turns >= 0).all() or (turns <= 0).all()
+
+
+@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("metric", ["accuracy", "expected_cost"])
+def test_linear_metrics_have_exact_regions(seed, metric):
+    cost = {(0, 1): 3, (1, 2): 1, (2, 0): 2}
+    found, classes = best_in_simplex(counts(seed), metric=metric, beta=1.0, cost=cost)
+    assert classes == [0, 1, 2]
+    regions = {
+        part["model"][0]: part.select("first", "second", "third").to_numpy()
+        for part in found.partition_by("region")
+    }
+    mixes = np.random.default_rng(seed).dirichlet(np.ones(3), 300)
+    priors = {f"{n:03}": dict(enumerate(mix)) for n, mix in enumerate(mixes)}
+    table = nf.rank_models(nf.project_classes(counts(seed), priors=priors, metrics=metric, cost=cost))
+    best = table.filter(rank=1).sort("scenario")["model"]
+    for mix, model in zip(mixes, best, strict=True):
+        assert [name for name, corners in regions.items() if inside(corners, mix)] == [model]
+
+
+def test_other_metrics_are_judged_in_small_triangles():
+    found, _ = best_in_simplex(counts(), metric="macro_f_beta", beta=1.0, cost=None)
+    regions = found.group_by("region", maintain_order=True).agg(
+        pl.col("model").first(), pl.mean("first", "second", "third")
+    )
+    assert len(regions) == 1600
+    some = regions.sample(60, seed=1)
+    priors = {
+        f"{n:04}": dict(enumerate(mix))
+        for n, *mix in some.select("region", "first", "second", "third").rows()
+    }
+    table = nf.rank_models(nf.project_classes(counts(), priors=priors, metrics="macro_f_beta"))
+    assert table.filter(rank=1).sort("scenario")["model"].to_list() == some.sort("region")["model"].to_list()
+
+
+def test_equal_models_are_one_region_and_the_mix_is_a_dot():
+    twins = pl.concat([counts(), counts().filter(model="a").with_columns(model=pl.lit("twin"))])
+    spec = nf.chart_class_simplex(twins, priors={"field": {0: 0.0, 1: 0.0, 2: 1.0}}).to_dict()
+    equal = {row["equal"] for row in rows_of(spec, "regions")}
+    assert all(("a" in names.split(", ")) == ("twin" in names) for names in equal)
+    (dot,) = rows_of(spec, "mixes")
+    assert (dot["scenario"], dot["across"]) == ("field", 0.5)
+    assert dot["up"] == pytest.approx(np.sqrt(3) / 2)
+
+
+def test_only_three_classes_have_a_triangle():
+    with pytest.raises(nf.ParameterError, match="2 classes with rows"):
+        nf.chart_class_simplex(counts().filter(pl.col("label") < 2))
+    with pytest.raises(nf.ParameterError, match="keys"):
+        nf.chart_class_simplex(counts().with_columns(day=1))
+    with pytest.raises(nf.ParameterError, match="one of each class"):
+        nf.chart_class_simplex(counts(), metric="recall")
+    with pytest.raises(nf.ParameterError, match="marked by their shares"):
+        nf.chart_class_simplex(counts(), priors="uniform")
+    lacking = counts(models="a").with_columns(model=pl.lit("z")).filter(pl.col("label") > 0)
+    one = counts(models="a").with_columns(rows=pl.when(pl.col("label") == 0).then("rows").otherwise(0))
+    with pytest.raises(nf.ParameterError, match="no model has a value"):
+        nf.chart_class_simplex(pl.concat([one, lacking]))
