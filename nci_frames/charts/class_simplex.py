@@ -92,14 +92,20 @@ def chart_class_simplex(
         pl.DataFrame({"name": [str(name) for name in classes], **dict(zip(_SHARES, _UNIT, strict=True))})
     )
     layers = [canvas.layer("regions", regions, **fills, stroke=outline, tooltip=shown)]
-    for place, look in enumerate(({"dx": -6, "align": "right"}, {"dx": 6, "align": "left"}, {"dy": -10})):
+    looks: tuple[dict[str, Any], ...] = (
+        {"dx": -6, "align": "right"},
+        {"dx": 6, "align": "left"},
+        {"dy": -10},
+    )
+    for place, look in enumerate(looks):
         label = alt.Chart(corners[place : place + 1]).mark_text(fontSize=12, color=theme.INK, **look)
         layers.append(canvas.layer(f"corner {place}", label, x=x, y=y, text=alt.Text("name:N")))
     marked = _marked(priors, classes)
     if marked.height:
         points = alt.Chart(_placed(marked)).encode(x=x, y=y)
-        look = {"filled": True, "size": 90, "color": theme.INK, "stroke": theme.GROUND, "strokeWidth": 2}
-        dots = points.mark_point(opacity=1, **look)
+        dots = points.mark_point(
+            filled=True, size=90, color=theme.INK, stroke=theme.GROUND, strokeWidth=2, opacity=1
+        )
         layers.append(canvas.layer("mixes", dots, tooltip=canvas.tooltip(named, names=("scenario",))))
     return canvas.compose(
         layers,

@@ -54,7 +54,7 @@ def best_in_simplex(
             ]
             for log in logs.logs
         ]
-        return np.nan_to_num(sign * np.array(found), nan=-np.inf)
+        return np.asarray(np.nan_to_num(sign * np.array(found), nan=-np.inf))
 
     if known.name in LINEAR:
         polygons = _polygons(values(np.eye(3)))
@@ -74,7 +74,7 @@ def best_in_simplex(
             (region, corner, tied[0] if tied else None, tied, *shares)
             for corner, shares in enumerate(corners.tolist())
         ]
-    schema = {
+    schema: dict[str, Any] = {
         "region": pl.Int64, "corner": pl.Int64, "model": pl.String, "tied": pl.List(pl.String),
         "first": pl.Float64, "second": pl.Float64, "third": pl.Float64,
     }  # fmt: skip
