@@ -4,6 +4,7 @@ import json
 import subprocess
 import sys
 
+import numpy as np
 import polars as pl
 import pytest
 import sklearn
@@ -28,6 +29,124 @@ def test_finley():
         "hss": pytest.approx(0.355325, abs=5e-7),
         "gilbert": pytest.approx(0.216046, abs=5e-7),
     }
+
+
+def test_decision_curves_of_dcurves():
+    # The package dcurves (Vickers, Assel, Sjoberg et al.): net benefit in 750 patients, 105 with cancer, of
+    # treating who has a family history (24 and 91 patients), and by a model of age, as R printed them.
+    history = pl.DataFrame({
+        "model": "famhistory", "label": [True] * 105 + [False] * 645,
+        "score": [1.0] * 24 + [0.0] * 81 + [1.0] * 91 + [0.0] * 554,
+    })  # fmt: skip
+    printed = {
+        0.05: (0.025614035087719297, 0.09473684210526317),
+        0.14: (0.012248062015503876, 0.0),
+        0.2: (0.001666666666666667, -0.07499999999999998),
+        0.5: (-0.08933333333333333, -0.72),
+        0.99: (-11.97999999999999, -84.99999999999991),
+    }
+    found = nf.decision_curve(
+        nf.count_confusion(history), prevalence="observed", threshold_probabilities=list(printed)
+    )
+    for t, *values in found.select("threshold_probability", "net_benefit", "treat_all").iter_rows():
+        assert values == pytest.approx(printed[t], rel=1e-12, abs=1e-15)
+    # Shares of all patients that are treated rightly and wrongly, and the net benefit.
+    age = {
+        0.05: (0.13066666666666668, 0.6053333333333333, 0.09880701754385966),
+        0.1: (0.11200000000000002, 0.38533333333333336, 0.0691851851851852),
+        0.2: (0.07866666666666668, 0.14666666666666667, 0.04200000000000001),
+        0.5: (0.018666666666666668, 0.009333333333333332, 0.009333333333333336),
+    }
+    treated = pl.DataFrame(
+        [("age", t, round(750 * right), round(750 * wrong)) for t, (right, wrong, _) in age.items()],
+        schema=["model", "threshold", "tp", "fp"],
+        orient="row",
+    ).with_columns(fn=105 - pl.col("tp"), tn=645 - pl.col("fp"))
+    found = nf.decision_curve(treated, prevalence="observed", threshold_probabilities=list(age))
+    assert found["net_benefit"].to_list() == pytest.approx(
+        [benefit for *_, benefit in age.values()], rel=1e-12
+    )
+
+
+def drawn(rows, prevalence, distance, seed):
+    """A log of one model whose scores are the probabilities at prevalence one half."""
+    rng = np.random.default_rng(seed)
+    label = rng.random(rows) < prevalence
+    logit = distance * (rng.normal(distance * label) - distance / 2)
+    return pl.DataFrame({"model": "a", "label": label, "score": 1 / (1 + np.exp(-logit))})
+
+
+GRID = nf.uniform_thresholds(201)
+
+
+def estimated(labelled, unlabelled):
+    """The counts of a log with labels, and the prevalence of one without."""
+    counts = nf.count_confusion(labelled, thresholds=GRID)
+    scored = nf.count_scores(nf.scan_predictions(unlabelled.drop("label"), label=None), thresholds=GRID)
+    return counts, nf.estimate_prevalence(counts, scored)
+
+
+def test_expected_confusion_of_nannyml():
+    """Confidence-based estimates, by their formula: a row with score s is a positive with probability s.
+
+    https://nannyml.readthedocs.io/en/stable/how_it_works/performance_estimation.html
+    """
+    reference, traffic = drawn(20_000, 0.5, 2.0, 0), drawn(50_000, 0.05, 2.0, 1)
+    counts, found = estimated(reference, traffic)
+    points = nf.select_operating_points(nf.compute_rates(counts, interval="wilson"), threshold=0.9)
+    field = nf.project_traffic(points, found, metrics=["precision", "recall"])
+    ours = {name: values for name, *values in field.select("metric", "value", "lower", "upper").iter_rows()}
+
+    def expected(score):
+        alert, right = traffic["score"] >= 0.9, score
+        return right.filter(alert).mean(), right.filter(alert).sum() / right.sum()
+
+    raw = expected(traffic["score"])
+    moved = traffic.select(
+        nf.adjust_scores("score", prevalence=found["prevalence"].item(), logged_prevalence=0.5)
+    ).to_series()
+    for name, theirs, unmoved in zip(("precision", "recall"), expected(moved), raw, strict=True):
+        value, lower, upper = ours[name]
+        assert theirs == pytest.approx(value, rel=0.05)
+        assert lower <= theirs <= upper
+        # The scores are probabilities of the reference alone: taken as they are, they say something else.
+        assert not lower <= unmoved <= upper
+
+
+@pytest.mark.thorough
+def test_the_workflow_of_godau():
+    """Estimate the prevalence of the field, choose the threshold anew, estimate accuracy anew.
+
+    Godau et al. (2023), doi:10.1007/978-3-031-43898-1_38. Thirty generated tasks, balanced while developed.
+    """
+    held, stale, anew = [], [], []
+    for task in range(30):
+        distance, prevalence = 1.5 + task % 3 / 2, (0.02, 0.1, 0.25)[task // 10]
+        counts, found = estimated(
+            drawn(10_000, 0.5, distance, task), drawn(20_000, prevalence, distance, 99 + task)
+        )
+        known, lower, upper = found.select("prevalence", "lower", "upper").row(0)
+        if known is None:
+            # The scores are no mixture at 95 %, which they seem not to be in one log of twenty.
+            continue
+        held.append(lower <= prevalence <= upper)
+        rates = nf.compute_rates(counts)
+        deployed = nf.compute_rates(
+            nf.count_confusion(drawn(200_000, prevalence, distance, 999 + task), thresholds=GRID)
+        )
+        true = {}
+        for at in (0.5, known):
+            point = nf.select_operating_points(rates, metric="accuracy", prevalence=at)
+            used = nf.select_operating_points(deployed, threshold=point["threshold"].item())
+            said = nf.project_rates(point, metrics="accuracy", prevalence=at)["value"].item()
+            true[at] = nf.project_rates(used, metrics="accuracy", prevalence=prevalence)["value"].item()
+            (stale if at == 0.5 else anew).append(abs(said - true[at]))
+        assert true[known] >= true[0.5] - 1e-3
+    assert len(held) >= 26
+    assert sum(held) >= len(held) - 4
+    # What was said while developed is wrong by more than what is said after the prevalence was estimated.
+    assert max(anew) < 0.015
+    assert np.mean(stale) > 5 * np.mean(anew)
 
 
 @pytest.mark.thorough

@@ -110,7 +110,7 @@ def chart_pr(projection: pl.DataFrame | pl.LazyFrame, /, *, models: Sequence[str
     -------
     altair.LayerChart
         Steps between the attained points, so that the area below is the average precision; points with an
-        undefined precision are not drawn.
+        undefined precision are not drawn, and what the log does not support is dotted.
         %(thinning)s
 
     Raises
@@ -139,6 +139,7 @@ def chart_pr(projection: pl.DataFrame | pl.LazyFrame, /, *, models: Sequence[str
     rows = selection.with_recall(frame, "precision").sort(
         *curve, *order, descending=[False, False, False, True, True]
     )
+    doubt = selection.why_dotted(rows)
     # The first step starts at recall 0.
     first = rows.group_by(curve, maintain_order=True).first()
     first = first.with_columns(recall=pl.lit(0.0), threshold=pl.lit(None, pl.Float64)).select(rows.columns)
@@ -154,7 +155,7 @@ def chart_pr(projection: pl.DataFrame | pl.LazyFrame, /, *, models: Sequence[str
         style=theme.model_style(frame["model"].unique(), among=models),
         numbers={name: name for name in (*order, "prevalence")},
         title="Precision-recall curves",
-        subtitle=f"steps between attained points: the area below is the average precision{note}",
+        subtitle=f"steps between attained points: the area below is the average precision{note}{doubt}",
         interpolate=turn,
     )
 
@@ -188,7 +189,7 @@ def chart_pos_fraction(
     Returns
     -------
     altair.LayerChart
-        A colour per model and a stroke per prevalence.
+        A colour per model and a stroke per prevalence; what the log does not support is dotted.
         %(thinning)s
 
     Raises
@@ -223,7 +224,7 @@ def chart_pos_fraction(
         place = ["model", "threshold", "prevalence"]
         rows = schemas.beside(rows, purity.select(*place, precision="value"), place)
         numbers["precision"] = titles["precision"]
-    curve = ["model", "prevalence"]
+    curve, doubt = ["model", "prevalence"], selection.why_dotted(rows)
     every = rows.filter(pl.col("pos_fraction") > 0 if log_x else pl.lit(True)).sort(
         *curve, "recall", "pos_fraction", "threshold", descending=[False, False, False, False, True]
     )
@@ -254,7 +255,7 @@ def chart_pos_fraction(
         style=style,
         numbers=numbers,
         title="Recall over predicted positives",
-        subtitle=f"{'steps between' if log_x else 'through'} attained points{held}{note}",
+        subtitle=f"{'steps between' if log_x else 'through'} attained points{held}{note}{doubt}",
         interpolate=turn,
         clip=log_x,
         below=below,

@@ -7,6 +7,7 @@ import click
 
 from nci_frames.base.interrupts import clean_up_when_interrupted
 from nci_frames.commands.ending import Command
+from nci_frames.options.kinds import ROWS
 from nci_frames.options.logs import out_option, verbose_option
 from nci_frames.options.report import ReportOptions
 from nci_frames.options.setting import options_of, taken
@@ -16,7 +17,7 @@ from nci_frames.options.setting import options_of, taken
 @options_of(ReportOptions, "title")
 @out_option("demo-output", "Folder for the logs and the reports; created if missing.")
 @verbose_option
-@click.option("--seed", type=int, default=0, show_default=True, help="Seed of the cross-validation.")
+@click.option("--seed", type=ROWS, default=0, show_default=True, help="Seed of the cross-validation.")
 def demo(out: Path, seed: int, *, verbose: bool, **given: Any) -> None:
     """Train real classifiers on real data, log their predictions, and report on the logs.
 

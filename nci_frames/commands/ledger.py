@@ -25,7 +25,8 @@ _MANY = 5
 #: Digits of a source's name that are shown: enough to name it by.
 _DIGITS = 12
 _generation = click.option(
-    "--generation", help="The settings.  [default: those used last for logs with labels]"
+    "--generation",
+    help="Settings, by their name in `generations`.  [default: those used last for logs with labels]",
 )
 
 
@@ -115,7 +116,7 @@ def append(
 @click.option("--since", type=MOMENT, help="Only sources whose window begins then (UTC) or later.")
 @click.option("--until", type=MOMENT, help="Only sources whose window begins before.")
 @click.option("--as-of", metavar="RUN", help="The ledger as it was after this run.")
-@click.option("--version", type=int, help="The ledger as it was at this version of its table.")
+@click.option("--version", type=ROWS, help="The ledger as it was at this version of its table.")
 @_generation
 @click.option(
     "--out", "-o", type=click.Path(path_type=Path), required=True, help="File: .parquet, .csv or .md."
@@ -205,14 +206,14 @@ def verify(ctx: click.Context, path: str, files: bool) -> None:
 @click.argument("path")
 @_generation
 def compact(path: str, generation: str | None) -> None:
-    """Gather small files and drop counts that count no longer. Run it when nobody reads.
+    """Merge small files and drop counts that are no longer used. Run it while nothing reads the ledger.
 
     \b
     Example:
       nci-frames ledger compact nightly/ledger
     """
     gathered = _ledger(path).compact(generation=generation)
-    tell(f"files gathered: {gathered:,}")
+    tell(f"files merged: {gathered:,}")
 
 
 @ledger.command(short_help="Count all files anew, in place of the old counts.")
@@ -230,12 +231,12 @@ def rebuild(path: str, generation: str | None) -> None:
     _warn(counted)
 
 
-@ledger.command(short_help="Let the rows of sources count no longer.")
+@ledger.command(short_help="Leave out the rows of sources from now on.")
 @click.argument("path")
 @click.argument("source", nargs=-1, required=True)
 @_generation
 def retire(path: str, source: tuple[str, ...], generation: str | None) -> None:
-    """Let the rows of each SOURCE (a name, as `sources` lists it) count no longer.
+    """Leave out the rows of each SOURCE (a name, as `sources` lists it) from now on.
 
     \b
     Example:

@@ -33,14 +33,26 @@ _RATES = grid("within [0, 1]", most=1)
 @click.option("--tpr", type=_RATES, help="Expected true-positive rate; with --compare one of each model.")
 @click.option("--fpr", type=_RATES, help="Expected false-positive rate; with --compare one of each model.")
 @click.option("--compare", help="Metric in which two models are to be told apart, e.g. recall.")
-@click.option("--power", type=_SHARE, default=0.8, show_default=True, help="Power of --compare.")
-@click.option("--correlation", type=_PHI, help="Phi of the decisions of two models that score the same rows.")
+@click.option(
+    "--power",
+    type=_SHARE,
+    default=0.8,
+    show_default=True,
+    help="With --compare: how often a true difference is to be found.",
+)
+@click.option(
+    "--correlation",
+    type=_PHI,
+    help="With --compare: phi, the correlation of the decisions of both models on the same rows.",
+)
 @click.option("--positives", type=ROWS, help="Rows with y=1 in an existing test set.")
 @click.option("--negatives", type=ROWS, help="Rows with y=0 in an existing test set.")
 @click.option(
     "--level", type=_SHARE, default=0.95, show_default=True, help="Confidence of each rate's interval."
 )
-@click.option("--assurance", type=_SHARE, help="Share of studies that reach the goal.  [default: 0.8]")
+@click.option(
+    "--assurance", type=_SHARE, help="How often such a test set is to reach the goal.  [default: 0.8]"
+)
 def plan(
     half_width: tuple[float, ...] | None,
     tpr: tuple[float, ...] | None,

@@ -6,7 +6,7 @@ from typing import Any, cast
 import click
 
 from nci_frames.commands.ending import Command, show
-from nci_frames.options.kinds import INSIDE, ROWS
+from nci_frames.options.kinds import BETA, INSIDE, ROWS
 from nci_frames.options.labelling import THRESHOLD, by_model_option, compare_option, units_option
 from nci_frames.options.logs import column_options, out_option
 
@@ -14,11 +14,11 @@ from nci_frames.options.logs import column_options, out_option
 @click.command(cls=Command)
 @click.argument("log")
 @click.option("--budget", "-n", type=ROWS, required=True, help="How many rows to label.")
-@click.option("--metric", required=True, help="Metric of the log that the labels are for.")
+@click.option("--metric", required=True, help="Metric to measure with the labels.")
 @click.option("--threshold", type=THRESHOLD, help="Decision threshold; for two models new=0.5,old=0.4.")
 @click.option("--alerts", type=ROWS, help="In place of --threshold: rows of the log that may be flagged.")
-@click.option("--beta", type=float, default=1.0, show_default=True, help="Weight of recall in F-beta.")
-@click.option("--pilot", help="Labelled log by whose rates is planned; else scores are probabilities.")
+@click.option("--beta", type=BETA, default=1.0, show_default=True, help="Weight of recall in F-beta.")
+@click.option("--pilot", help="Labelled log whose rates the plan uses.  [default: scores are probabilities]")
 @click.option("--prevalence", "-p", type=INSIDE, help="Expected share of positives, with --pilot.")
 @compare_option
 @by_model_option

@@ -92,10 +92,12 @@ def are_probabilities(counts: pl.DataFrame) -> bool:
     """
     threshold = pl.col("threshold")
     below, above = (pl.col("fn"), pl.col("tn")), (pl.col("tp"), pl.col("fp"))
+    score = one_score(counts.columns)
     outside = ((threshold <= 0) & (below[0] + below[1] > 0)) | ((threshold > 1) & (above[0] + above[1] > 0))
+    outside |= score & (threshold < 0)
     ends = (
         (below, (threshold == threshold.min().over("model")) & (threshold > 0)),
-        (above, (threshold == threshold.max().over("model")) & (threshold <= 1) & ~one_score(counts.columns)),
+        (above, (threshold == threshold.max().over("model")) & (threshold <= 1) & ~score),
     )
     unknown = [
         end & (rows / all_rows >= _NOTABLE)

@@ -176,6 +176,7 @@ COSTS = Kind(
 #: Probabilities that are not certain: confidence levels, prevalences of positives that there are.
 INSIDE = number("between 0 and 1, both excluded", least=0, most=1, open_ends=True)
 ROWS = number("a whole number >= 0", least=0, whole=True)
+BETA = number(">= 0", least=0)
 TEXT = Kind("text", _text, {"type": "string"})
 #: The beginning of a day or an hour in UTC.
 MOMENT = Kind("date", _moment, {"type": "string"})

@@ -37,6 +37,4 @@ compare_option = click.option(
     help="Plan for the difference of two models that scored the same --unit.",
 )
 units_option = click.option("--units", is_flag=True, help="Label whole units, whose column --unit names.")
-by_model_option = click.option(
-    "--by-model", help="Model whose scores are planned by, if the log has several."
-)
+by_model_option = click.option("--by-model", help="Model whose scores the plan uses, if the log has several.")

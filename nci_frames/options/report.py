@@ -49,7 +49,7 @@ class ReportOptions:
         float | None,
         Setting(
             number("between 0.5 and 1, both excluded", least=0.5, most=1, open_ends=True),
-            "How sure it must be that other rows keep the budget of alerts, too.  [default: this log does]",
+            "Confidence that other rows keep the budget of alerts, too.  [default: this log keeps it]",
         ),
     ] = None
     threshold: Annotated[

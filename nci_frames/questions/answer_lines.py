@@ -8,7 +8,7 @@ from nci_frames.base.messages import quantity
 from nci_frames.evaluation.labelling.cheapest import labels_in_words, labels_that_tell
 from nci_frames.evaluation.metrics import title_of
 from nci_frames.questions.answer import Answer
-from nci_frames.questions.order import Lead, known_order, read_leads, some_models
+from nci_frames.questions.order import Lead, all_of, known_order, read_leads, some_models
 from nci_frames.tables.numbers import format_grid, format_threshold, format_value
 
 _SOME = 4
@@ -29,13 +29,18 @@ def answer_lines(answer: Answer, /) -> list[str]:
     >>> for line in answer_lines(comparison.said):
     ...     print(line)
     At prevalence 0.01, by F1 at threshold 0.5:
-    choose a at threshold 0.5: F1 0.706 (95 %: 0.650 to 0.748)
-    significantly better than the other model
-    it finds 60 % of the positives; 0.699 % of all rows are alerts, 85.8 % of them right
-    in this log the best model changes with the prevalence: a up to 0.053 (95 %: 0.0416 to 0.0671), then b
+    Choose a at threshold 0.5: F1 0.706 (95 %: 0.650 to 0.748)
+    Significantly better than the other model
+    It finds 60 % of the positives; 0.699 % of all rows are alerts, 85.8 % of them right
+    In this log the best model changes with the prevalence: a up to 0.053 (95 %: 0.0416 to 0.0671), then b
     """
     ranked = answer.models["rank"].null_count() < len(answer.models)
-    return [*here_lines(answer), *([order_line(answer)] if ranked else [])]
+    return [*here_lines(answer), *([sentence(order_line(answer))] if ranked else [])]
+
+
+def sentence(line: str, /) -> str:
+    """Begin with a capital; no line of an answer begins with a name."""
+    return line[:1].upper() + line[1:]
 
 
 #: A row of ``Comparison.answer``.
@@ -47,18 +52,19 @@ def here_lines(answer: Answer, /) -> list[str]:
     lines = [f"{_place(answer)}, by {measure_words(answer)}:"]
     best, chosen, doubted, said = _read(answer)
     if not best:
-        return [*lines, _nothing(answer)]
+        return [*lines, sentence(_nothing(answer))]
     first = best[0]
     thresholds = {row["threshold"] for row in best if row["threshold"] is not None}
     at = f" at threshold {format_threshold(thresholds.pop())}" if len(thresholds) == 1 else ""
     here = f"{at}; in this log" if doubted else f"{at}:"
     if len(chosen) > len(best):
         here = f", {_NEAR}: {first['model']}{at} has"
-    lines += [f"choose {any_of(_names(chosen))}{here} {_value(answer, first)}", *([said] if said else [])]
+    lines += [f"Choose {any_of(_names(chosen))}{here} {_value(answer, first)}", *([said] if said else [])]
     if doubted:
         # What depends on the value is as little known.
         first |= {"precision": None}
-    return [*lines, *([_work(answer, first)] if first["pos_fraction"] is not None else [])]
+    work = [_work(answer, first)] if first["pos_fraction"] is not None else []
+    return [sentence(line) for line in [*lines, *work]]
 
 
 def short_answer(answer: Answer, /) -> str:
@@ -168,8 +174,7 @@ def rivals(others: Sequence[_Row], *, all_others: bool) -> str:
         return f"too few rows to tell: {some_models(untold, _SOME)}"
     if not all_others:
         return f"significantly worse than the best: {some_models(_names(others), _SOME)}"
-    whom = "the other model" if len(others) == 1 else f"all {len(others):,} others"
-    return f"significantly better than {whom}"
+    return f"significantly better than {all_of(len(others))}"
 
 
 def any_of(models: Sequence[str]) -> str:
@@ -252,7 +257,7 @@ def order_line(answer: Answer, /) -> str:
     if len(models) == 1:
         span = f"from {format_grid(known[0].start)} to {format_grid(known[-1].end)}"
         verb = "leads" if len(known[0].models) == 1 else "lead"
-        return f"{models[0]} {verb} in this log at every prevalence {span}{doubt}"
+        return f"in this log {models[0]} {verb} at every prevalence {span}{doubt}"
     return f"in this log the best model changes with the prevalence: {leads_in_words(known)}{doubt}"
 
 

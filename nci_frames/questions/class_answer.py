@@ -5,7 +5,7 @@ from typing import Any
 
 import polars as pl
 
-from nci_frames.questions.answer_lines import any_of, leads_in_words, percent, rivals
+from nci_frames.questions.answer_lines import any_of, leads_in_words, percent, rivals, sentence
 from nci_frames.questions.class_comparison import ClassComparison
 from nci_frames.questions.order import Lead, read_leads
 from nci_frames.tables.numbers import format_value
@@ -55,7 +55,7 @@ def lines_at(place: str, comparison: ClassComparison, rows: Sequence[dict[str, A
     best = [row for row in ranked if row["rank"] == 1]
     if not best:
         reason = rows[0]["reason"] if rows else None
-        return [*lines, "no model has a defined value" + (f": {reason}" if reason else "")]
+        return [*lines, "No model has a defined value" + (f": {reason}" if reason else "")]
     first, tested = best[0], comparison.tested and "distinguishable" in best[0]
     bounds = ""
     if first["lower"] is not None:
@@ -64,11 +64,11 @@ def lines_at(place: str, comparison: ClassComparison, rows: Sequence[dict[str, A
     rest = [row for row in ranked[len(best) :] if row not in near]
     chosen = any_of([row["model"] for row in (*best, *near)])
     apart = f", which this log cannot tell apart: {first['model']} has" if near else ":"
-    lines.append(f"choose {chosen}{apart} {name} {format_value(first['value'])}{bounds}")
+    lines.append(f"Choose {chosen}{apart} {name} {format_value(first['value'])}{bounds}")
     if not first["supported"]:
-        lines.append(f"this log cannot tell the value: {first['reason']}")
+        lines.append(f"This log cannot tell the value: {first['reason']}")
     elif tested and rest:
-        lines.append(rivals(rest, all_others=not near))
+        lines.append(sentence(rivals(rest, all_others=not near)))
     return lines
 
 
@@ -89,10 +89,10 @@ def order_in_words(comparison: ClassComparison) -> str:
     }
     if not changing:
         leaders = list(dict.fromkeys(any_of(lead.models) for leads in found.values() for lead in leads))
-        return f"in this log {' or '.join(leaders) or 'no model'} leads whatever the share of any one class"
+        return f"In this log {' or '.join(leaders) or 'no model'} leads whatever the share of any one class"
     nearest = sorted(changing, key=lambda name: changing[name])
     told = "; ".join(
         f"of {name} (here {percent(own[name])}) {leads_in_words(found[name])}" for name in nearest[:_CHANGES]
     )
     several = f" of {len(changing):,} of {len(found):,} classes, the others in proportion"
-    return f"in this log the best model changes with the share{several}: {told}"
+    return f"In this log the best model changes with the share{several}: {told}"

@@ -258,6 +258,32 @@ class Comparison(LogTables):
     def _inside(self) -> list[float]:
         return sorted({eta for eta in (*self.prevalence, self.asked_prevalence) if 0 < eta < 1})
 
+    @property
+    def by_key(self) -> "tuple[Comparison, ...]":
+        """The same log by each key of the segments alone.
+
+        Only itself with one key, and where segments have prevalences of their own, which belong to all keys.
+        """
+        if len(self.segments) < 2 or self.field is not None:
+            return (self,)
+        return self._by_key
+
+    @computed
+    def _by_key(self) -> "tuple[Comparison, ...]":
+        return tuple(self._of_key(key) for key in self.segments)
+
+    def _of_key(self, key: str) -> "Comparison":
+        other = copy.copy(self)
+        # What all rows say is computed once.
+        shared = {name: getattr(self, name) for name in ("answer", "leading", "best_winners")}
+        other.__dict__ = {
+            name: value
+            for name, value in (self.__dict__ | shared).items()
+            if "segment" not in name and name not in {"differences", "undefined", "_by_key"}
+        }
+        other.segments, other._log = (key,), self._log.by_key(key)  # noqa: SLF001 - a copy of this
+        return other
+
     @computed
     def segment_points(self) -> pl.DataFrame | None:
         """Rates of each model and segment at the threshold that the model has in the answer.

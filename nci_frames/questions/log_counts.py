@@ -1,7 +1,7 @@
 """The counts of one comparison: by segments, by repeats, all together, and what is drawn from them."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import polars as pl
 
@@ -81,6 +81,12 @@ class LogCounts:
             all(counts.schema[cell].is_integer() for cell in ("tp", "fp", "fn", "tn")),
             drawn,
         )
+
+    def by_key(self, key: str) -> "LogCounts":
+        """Return the counts of the same log with one of the keys of the segments."""
+        apart = without_keys(self.apart, [other for other in self.segments if other != key])
+        drawn = Drawn.of(self.drawn.counts, [key], self.drawn.repeat)
+        return replace(self, apart=apart, segments=(key,), drawn=drawn)
 
     @property
     def judged(self) -> pl.DataFrame | None:

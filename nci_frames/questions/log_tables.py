@@ -19,12 +19,14 @@ from nci_frames.evaluation.rates.rates import compute_rates
 from nci_frames.evaluation.resampling.resampling import Resampling
 from nci_frames.evaluation.significance.certified_map import certified_ranges
 from nci_frames.evaluation.significance.folds import compare_folds
+from nci_frames.evaluation.support.rule import point_support
 from nci_frames.questions import places
 from nci_frames.questions.certainty import LEAST_REPEATS, Resampled, leading_models, with_borders
 from nci_frames.questions.compared import PROBABLE, Compared, computed
 from nci_frames.questions.drawn_curves import report_curves
 from nci_frames.questions.own_thresholds import OwnPoints, best_values
 from nci_frames.questions.undefined import off_scale, uncounted
+from nci_frames.schemas import beside
 
 #: Curves are drawn of at most so many models: more cannot be distinguished by colour and stroke.
 MOST_MODELS = 12
@@ -207,9 +209,14 @@ class LogTables(Compared):
 
     @computed
     def curve_projection(self) -> pl.DataFrame:
-        """precision, pos_fraction and recall of the curves at the ``asked_prevalence``."""
-        metrics = ["precision", "pos_fraction", "recall"]
-        return project_rates(self.curves, metrics=metrics, prevalence=self.asked_prevalence)
+        """precision, pos_fraction and recall of the curves at the ``asked_prevalence``.
+
+        With ``supported_from``, the lowest prevalence at which the log supports the operating point.
+        """
+        metrics, at = ["precision", "pos_fraction", "recall"], ["model", "threshold"]
+        table = project_rates(self.curves, metrics=metrics, prevalence=self.asked_prevalence)
+        lowest = self.curves.select(*at, supported_from=point_support(self.curves.columns))
+        return beside(table, lowest.unique(at), at)
 
     @computed
     def precision_bands(self) -> pl.DataFrame | None:

@@ -181,6 +181,15 @@ def some_models(models: Sequence[str], /, most: int = 3) -> str:
     return shown if len(models) <= most else f"{shown} and {len(models) - most:,} more"
 
 
+def all_of(others: int) -> str:
+    """Name all other models by their number.
+
+    >>> [all_of(number) for number in (1, 2, 3)]
+    ['the other model', 'both others', 'all 3 others']
+    """
+    return {1: "the other model", 2: "both others"}.get(others, f"all {others:,} others")
+
+
 def known_order(
     best: Sequence[str],
     /,
@@ -208,7 +217,7 @@ def known_order(
     Examples
     --------
     >>> known_order(["a"], worse=["b", "c"])
-    'still, it shows that a is significantly better than all 2 others'
+    'still, it shows that a is significantly better than both others'
     >>> known_order(["a"], worse=["b"], equal=["c"])
     'still, it shows that a is significantly better than 1 of 2 others; not distinguishable from it: c'
     >>> known_order(["a"], equal=["b"])
@@ -226,8 +235,6 @@ def known_order(
         begin = "nor does it show which model is best: " if doubts else ""
         return "; ".join([f"{begin}the best in this log {'is' if one else 'are'} {names}", *doubts])
     others = len(worse) + len(equal) + len(untold)
-    whom = "the other model" if others == 1 else f"all {others:,} others"
-    if doubts:
-        whom = f"{len(worse):,} of {others:,} others"
+    whom = f"{len(worse):,} of {others:,} others" if doubts else all_of(others)
     are = "is" if one else "are"
     return "; ".join([f"still, it shows that {names} {are} significantly better than {whom}", *doubts])

@@ -1,13 +1,13 @@
 """A comparison -> the numbers of the page's table of segments, and of the charts of those that are chosen."""
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, cast
 
 import polars as pl
 
 from nci_frames.charts.parts.selection import finite
 from nci_frames.questions.comparison import Comparison
-from nci_frames.questions.worst_segments import is_worse
+from nci_frames.questions.worst_segments import is_worse, worst_segments
 from nci_frames.schemas import beside, key_text, missing_name
 from nci_frames.tables.names import drawable
 from nci_frames.tables.numbers import format_threshold
@@ -21,8 +21,8 @@ LABEL = "segment"
 
 #: What the table shows of ``segment_ranks``.
 _SHOWN = (
-    "positives", "value", "lower", "upper", "supported", "observed_prevalence", "difference", "due_to_rates",
-    "due_to_rates_lower", "due_to_rates_upper", "adjusted", "verdict",
+    "positives", "value", "lower", "upper", "supported", "observed_prevalence", "due_to_rates",
+    "due_to_rates_lower", "due_to_rates_upper", "verdict", "field",
 )  # fmt: skip
 
 
@@ -33,6 +33,9 @@ def segment_numbers(comparison: Comparison, models: Sequence[str], /) -> dict[st
     key         value
     =========== ======================================================================================
     keys        the names of the keys
+    by          what the page shows, one at a time: ``keys``, the places of the keys by which the segments are
+                made, their ``count``, and what is ``said`` of them; each key alone, then all keys together.
+                Everything below has the segments of one after those of the other
     names       of each key its value in every segment as text; null where it is missing
     labels      how charts name the segments
     table       the columns of ``rank_segments`` that are shown, those of the segments not tested null, and
@@ -42,25 +45,46 @@ def segment_numbers(comparison: Comparison, models: Sequence[str], /) -> dict[st
     prevalence  the prevalences of the charts
     =========== ======================================================================================
     """
-    points = comparison.segment_points
-    if not comparison.segments or points is None:
+    if not comparison.segments or comparison.segment_points is None:
         return None
-    keys = list(comparison.segments)
-    rows = worst_first(comparison)
-    if comparison.field is not None:
-        field = comparison.field.select(*keys, field="prevalence")
-        rows = beside(rows, field, keys)
+    keys, alone = list(comparison.segments), comparison.by_key
+    shown = [*alone, *([comparison] if len(alone) > 1 else [])]
+    tables = [_rows(each) for each in shown]
+    rows = pl.concat(tables, how="diagonal_relaxed")
     names = sorted(comparison.points["model"].unique())
-    table = finite(rows.select(name for name in (*_SHOWN, "field") if name in rows.columns))
+    table = finite(rows.select(name for name in _SHOWN if name in rows.columns))
+    labels = [
+        label
+        for each, of_each in zip(shown, tables, strict=True)
+        for label in of_each.select(segment_labels(of_each, each.segments))[LABEL]
+    ]
     return {
         "keys": keys,
+        "by": [
+            {"keys": list(map(keys.index, each.segments)), "count": len(of_each), "said": said_of(each)}
+            for each, of_each in zip(shown, tables, strict=True)
+        ],
         "names": [[None if value is None else str(value) for value in rows[key].to_list()] for key in keys],
-        "labels": [drawable(label) for label in rows.select(segment_labels(rows, keys))[LABEL]],
+        "labels": list(map(drawable, labels)),
         "table": packed(table.to_dicts()),
         "models": [names.index(model) for model in models],
-        "points": [_points(points.filter(model=model), rows.select(keys)) for model in models],
+        "points": [_points(model, shown, tables) for model in models],
         "prevalence": comparison.answer_prevalences,
     }
+
+
+def said_of(comparison: Comparison, /) -> str:
+    """Return what is said of all segments, or why they were not compared."""
+    found, untested = worst_segments(comparison), why_untested(comparison)
+    return f"{untested}." if untested is not None or found is None else found.sentence
+
+
+def _rows(comparison: Comparison) -> pl.DataFrame:
+    """Return the rows of the table, with the prevalence of each segment in the field, where it has one."""
+    rows, keys = worst_first(comparison), list(comparison.segments)
+    if comparison.field is None:
+        return rows
+    return beside(rows, comparison.field.select(*keys, field="prevalence"), keys)
 
 
 def worst_first(comparison: Comparison, /) -> pl.DataFrame:
@@ -119,8 +143,14 @@ def segment_labels(frame: pl.DataFrame, keys: Sequence[str], /) -> pl.Expr:
     return pl.concat_str(texts, separator=" · ").alias(LABEL)
 
 
-def _points(points: pl.DataFrame, segments: pl.DataFrame) -> list[list[float | None]]:
+def _points(
+    model: str, shown: Sequence[Comparison], tables: Sequence[pl.DataFrame]
+) -> list[list[float | None]]:
     """Return the counts of one model in each segment; null where there are none."""
     columns = ["tp", "fp", "positives", "negatives"]
-    rows = beside(segments, points.select(*segments.columns, *columns), segments.columns)
-    return [column.to_list() for column in finite(rows.select(columns))]
+    found = []
+    for each, rows in zip(shown, tables, strict=True):
+        keys, points = list(each.segments), cast("pl.DataFrame", each.segment_points)
+        counts = points.filter(model=model).select(*keys, *columns)
+        found.append(beside(rows.select(keys), counts, keys).select(columns))
+    return [column.to_list() for column in finite(pl.concat(found, how="vertical_relaxed"))]

@@ -29,8 +29,18 @@ def traffic(comparison: Comparison) -> pl.DataFrame | None:
     return rows.select("model", "prevalence", "value", "rank", "gap", "supported", "reason")
 
 
+def _by_first(comparison: Comparison) -> Comparison:
+    """Return the log by the first key alone: what is drawn at first."""
+    return comparison.by_key[0]
+
+
+def _by(comparison: Comparison) -> str:
+    return "segment" if len(comparison.segments) == 1 else _by_first(comparison).segments[0]
+
+
 def _best_areas(comparison: Comparison) -> pl.DataFrame | None:
     """Return PR-AUC of the best models of the first segments, at one prevalence or their own in the field."""
+    comparison = _by_first(comparison)
     rows = comparison.field_areas
     if rows is None and comparison.segment_areas is not None:
         rows = comparison.segment_areas.filter(prevalence=comparison.middle_prevalence)
@@ -46,11 +56,12 @@ def _best_areas(comparison: Comparison) -> pl.DataFrame | None:
 def _areas_title(comparison: Comparison) -> str:
     if comparison.field is not None:
         return "PR-AUC by segment, each at its own prevalence in the field"
-    return f"PR-AUC by segment at prevalence {format_grid(comparison.middle_prevalence)}"
+    return f"PR-AUC by {_by(comparison)} at prevalence {format_grid(comparison.middle_prevalence)}"
 
 
 def _chosen(comparison: Comparison) -> pl.DataFrame | None:
     """Return F-beta over prevalence in the worst segments; the page draws others that are chosen."""
+    comparison = _by_first(comparison)
     if comparison.segment_points is None:
         return None
     points = _labelled(comparison.segment_points, comparison)
@@ -66,20 +77,22 @@ def _labelled(table: pl.DataFrame, comparison: Comparison) -> pl.DataFrame:
 
 
 def _draw_chosen(table: pl.DataFrame, comparison: Comparison) -> Chart:
-    points = comparison.segment_points
-    observed = None if points is None else _labelled(points, comparison)
+    by_first = _by_first(comparison)
+    points = by_first.segment_points
+    observed = None if points is None else _labelled(points, by_first)
     return chart_segments(
         table, segments=LABEL, metric="f_beta", observed=observed, models=shown_models(comparison)
     )
 
 
 def _few(comparison: Comparison) -> bool:
-    """Return whether there is one key with so few values that each has a panel."""
+    """Return whether the key has so few values that each has a panel."""
     return len(comparison.segments) == 1 and len(worst_first(comparison)) <= _MOST_PANELS
 
 
 def _areas(comparison: Comparison) -> pl.DataFrame | None:
-    return of_shown(comparison.segment_areas, comparison) if _few(comparison) else None
+    by_first = _by_first(comparison)
+    return of_shown(by_first.segment_areas, comparison) if _few(by_first) else None
 
 
 def _draw_areas(table: pl.DataFrame, comparison: Comparison) -> Chart:
@@ -87,16 +100,17 @@ def _draw_areas(table: pl.DataFrame, comparison: Comparison) -> Chart:
         table,
         segments=comparison.segments[0],
         metric="pr_auc",
-        observed=comparison.segment_points,
+        observed=_by_first(comparison).segment_points,
         models=shown_models(comparison),
     )
 
 
 def _differences(comparison: Comparison) -> pl.DataFrame | None:
-    if comparison.differences is None or not _few(comparison):
+    by_first = _by_first(comparison)
+    if by_first.differences is None or not _few(by_first):
         return None
     leading = comparison.best_winners["model"].unique(maintain_order=True).head(_MOST_REASONS)
-    reasons = of_shown(comparison.differences, comparison).filter(pl.col("model").is_in(leading.implode()))
+    reasons = of_shown(by_first.differences, comparison).filter(pl.col("model").is_in(leading.implode()))
     return reasons if reasons["due_to_rates"].drop_nulls().len() else None
 
 
@@ -109,7 +123,7 @@ QUESTIONS = (
         name="segments-worst",
         title="In which segments is the best model worse than in the rest?",
         section="segments",
-        table=lambda comparison: comparison.segment_ranks,
+        table=lambda comparison: _by_first(comparison).segment_ranks,
         say=lambda _, comparison: segment_lines(comparison),
     ),
     ReportQuestion(name="segment-areas", title=_areas_title, section="segments", table=_best_areas),
@@ -130,11 +144,16 @@ QUESTIONS = (
         chosen="segments",
     ),
     picture(
-        "segments", "PR-AUC over prevalence by segment", _areas, _draw_areas, section="segments", under=_WHY
+        "segments",
+        lambda comparison: f"PR-AUC over prevalence by {_by(comparison)}",
+        _areas,
+        _draw_areas,
+        section="segments",
+        under=_WHY,
     ),
     picture(
         "differences",
-        lambda comparison: f"Why segments differ in F{comparison.main_beta:g}",
+        lambda comparison: f"Why F{comparison.main_beta:g} differs by {_by(comparison)}",
         _differences,
         _draw_differences,
         section="segments",

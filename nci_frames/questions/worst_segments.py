@@ -63,7 +63,8 @@ def worst_segments(comparison: Comparison, /) -> WorstSegments | None:
         parts = [f"None of {of} can be judged: {in_brief(unjudged)}", *([differ] if len(shifted) else [])]
     else:
         of = quantity(len(judged), "segment")
-        parts = [f"In {len(worse):,} of {of} it is significantly worse than in the rest", differ]
+        parts = [f"In {len(worse) or 'none'} of {of} it is significantly worse than in the rest"]
+        parts += [differ] if len(shifted) else []
         if len(unjudged):
             parts.append(f"{len(unjudged):,} more cannot be judged: {in_brief(unjudged)}")
     sentence = "; ".join(parts) + "."
@@ -78,20 +79,27 @@ def worst_segments(comparison: Comparison, /) -> WorstSegments | None:
 
 
 def segment_lines(comparison: Comparison, /) -> list[str]:
-    """Return what an answer says of segments, in at most four lines: how many are worse, and the worst few.
+    """Return what an answer says of segments: of each key alone how many are worse, and the worst few.
 
     No line where segments were not ranked.
     """
+    alone = comparison.by_key
+    if len(alone) == 1:
+        return _lines(comparison, "Segments", _NAMED)
+    return [line for each in alone for line in _lines(each, f"By {each.segments[0]}", 1)]
+
+
+def _lines(comparison: Comparison, named: str, most: int) -> list[str]:
     found = worst_segments(comparison)
     if found is None:
         return []
-    at = f"{found.model} at threshold {format_threshold(comparison.segment_threshold)}"
+    at = f", {found.model} at threshold {format_threshold(comparison.segment_threshold)}"
     sign = better_sign(called_metric(comparison.segment_metric).metric)
     worse = [row for row in found.rows if row["due_to_rates"] is not None and sign * row["due_to_rates"] < 0]
     told = found.sentence[:1].lower() + found.sentence[1:].rstrip(".")
     return [
-        f"segments, {at}: {told}",
-        *(_segment_line(row, comparison) for row in worse[:_NAMED]),
+        f"{named}{at}: {told}",
+        *(_segment_line(row, comparison) for row in worse[:most]),
     ]
 
 

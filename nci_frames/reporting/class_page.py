@@ -60,7 +60,7 @@ def _along(comparison: ClassComparison, name: str, curves: Any, own: float) -> d
     """Return the answer at each share of a class."""
     number = {model: place for place, model in enumerate(comparison.models)}
     leads = (
-        f"with the share of {name}, the others in proportion: {leads_in_words(leads_of(comparison, name))}"
+        f"With the share of {name}, the others in proportion: {leads_in_words(leads_of(comparison, name))}"
     )
     lines, sent = [], []
     for place, part in enumerate(curves.partition_by("share", maintain_order=True)):

@@ -48,7 +48,7 @@ def render_report(comparison: Comparison, /, **more: Any) -> str:
     """Return the page as text; *more* is other ``Content``."""
     content = Content(comparison, **more)
     models = sorted(comparison.points["model"].unique())
-    drawn = shown_models(comparison)
+    drawn, by_first = shown_models(comparison), comparison.by_key[0]
     segments = segment_numbers(comparison, drawn)
     offered, first = _offered(comparison, content.scenarios or {})
     tables = ranked_tables(comparison)
@@ -66,8 +66,8 @@ def render_report(comparison: Comparison, /, **more: Any) -> str:
         grouped=comparison.contenders is not None,
         drawn=drawn if len(drawn) < len(models) else None,
         segments=None if segments is None else _script_json(segments),
-        untested=why_untested(comparison),
-        worst=worst_segments(comparison),
+        untested=why_untested(by_first),
+        worst=worst_segments(by_first),
         shifts=_largest_shifts(comparison.shifts),
         methods=sorted(comparison.areas["method"].drop_nulls().unique()),
         folds=comparison.fold_count,

@@ -4,7 +4,7 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from nci_frames.questions.answer_lines import here_lines, measure_name, order_line
+from nci_frames.questions.answer_lines import here_lines, measure_name, order_line, sentence
 from nci_frames.questions.comparison import Comparison
 from nci_frames.questions.places import SLIDER
 from nci_frames.tables.names import drawable
@@ -60,7 +60,9 @@ def live_numbers(comparison: Comparison, /, chips: Sequence[float] = ()) -> dict
             _answers(variant, etas, models, tested=number == first)
             for number, (_, variant) in enumerate(variants)
         ],
-        "order": order_line(comparison.said) if comparison.answer["rank"].drop_nulls().len() else "",
+        "order": sentence(order_line(comparison.said))
+        if comparison.answer["rank"].drop_nulls().len()
+        else "",
         "beta": _number(comparison.main_beta),
         "points": [
             None if points[model]["tp"] is None else [points[model][name] for name in counts]

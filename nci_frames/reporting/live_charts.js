@@ -10,19 +10,21 @@
     const before = Number(row.prevalence);
     return [(right * eta()) / before, (wrong * (1 - eta())) / (1 - before)];
   };
+  const told = (/** @type {Row} */ row) =>
+    row.supported_from === undefined ? row.supported : row.supported_from !== null && eta() >= Number(row.supported_from);
   /** @type {Record<string, (row: Row) => Row>} */
   const recompute = {
     f_beta: (row) => ({ ...row, value: fBeta(place.get(String(row.model)), eta(), Number(row.beta)) }),
     precision: (row) => {
       if (row.precision === undefined) return row;
       const [right, wrong] = moved(row, Number(row.precision), 1 - Number(row.precision));
-      return { ...row, prevalence: eta(), precision: right / (right + wrong) };
+      return { ...row, prevalence: eta(), supported: told(row), precision: right / (right + wrong) };
     },
     share: (row) => {
       if (row.pos_fraction === undefined) return row;
       const flagged = Number(row.pos_fraction);
       const [right, wrong] = moved(row, flagged * Number(row.precision), flagged * (1 - Number(row.precision)));
-      return { ...row, prevalence: eta(), pos_fraction: right + wrong, precision: right / (right + wrong) };
+      return { ...row, prevalence: eta(), supported: told(row), pos_fraction: right + wrong, precision: right / (right + wrong) };
     },
     calibration: (row) => {
       if (row.share === undefined) return row;

@@ -22,6 +22,7 @@ interface LiveData {
 /** See `segment_numbers`, which writes it. */
 interface SegmentData {
   keys: string[];
+  by: { keys: number[]; count: number; said: string }[];
   names: string[][];
   labels: string[];
   table: Packed;

@@ -8,7 +8,7 @@
   const MOST_DRAWN = 12;
   /** @type {SegmentData} */
   const data = JSON.parse(source.textContent);
-  const { columns, count } = data.table;
+  const { columns } = data.table;
   const table = /** @type {HTMLTableElement} */ (document.getElementById("segment-table"));
   const search = /** @type {HTMLInputElement} */ (document.getElementById("segment-search"));
   const said = document.getElementById("segment-count");
@@ -29,7 +29,6 @@
   };
   const doubt = (/** @type {number} */ i) => (values.value[i] !== null && values.supported[i] === false ? " ?" : "");
   const value = range("value", "", nci.formatValue);
-  const short = (/** @type {number} */ value) => (value < 0.001 ? "< 0.001" : Number(value.toPrecision(2)).toString());
   /** @type {[string, string, (i: number) => string][]} */
   const wanted = [
     ["verdict", "verdict", plain("verdict")],
@@ -37,9 +36,7 @@
     ["value", table.dataset.value, (i) => value(i) + doubt(i)],
     ["observed_prevalence", "own prevalence", plain("observed_prevalence", nci.formatGrid)],
     ["field", "prevalence in the field", plain("field", nci.formatGrid)],
-    ["difference", "difference from the rest", plain("difference", part)],
     ["due_to_rates", "due to the model", range("due_to_rates", "due_to_rates_", part)],
-    ["adjusted", "adjusted p", plain("adjusted", short)],
   ];
   const shown = wanted.filter(([name]) => values[name]);
   const keys = data.keys.map((key, place) => {
@@ -48,23 +45,27 @@
     values[column[0]] = data.names[place];
     return column;
   });
-  const all = [...keys, ...shown];
+  // One key at a time, or all of them together: each has its own segments, one after the other.
+  let by = 0;
+  const begin = () => data.by.slice(0, by).reduce((sum, { count }) => sum + count, 0);
+  const here = () => Array.from({ length: data.by[by].count }, (_, i) => begin() + i);
+  const columnsHere = () => [...data.by[by].keys.map((place) => keys[place]), ...shown];
   const numeric = (/** @type {string} */ name) => values[name].some((value) => typeof value === "number");
   const text = values[keys[0][0]].map((_, i) => [...keys, ["verdict", "", plain("verdict")]]
     .map(([name, , write]) => (values[String(name)] && typeof write === "function" ? write(i) : "")).join("\n").toLowerCase());
 
-  let order = Array.from({ length: count }, (_, i) => i);
+  let order = here();
   /** @type {{ name: string, sign: number }} */
   let sorted = null;
   let unfolded = false;
   /** @type {Set<number>} */
   const chosen = new Set();
-  const drawn = () => (chosen.size ? [...chosen] : Array.from({ length: Math.min(count, DRAWN) }, (_, i) => i));
+  const drawn = () => (chosen.size ? [...chosen] : here().slice(0, DRAWN));
 
   const sort = () => {
     const column = values[sorted.name];
     // What is undefined comes last in either direction; equal values keep the order of the worst.
-    order = Array.from({ length: count }, (_, i) => i).sort((a, b) => {
+    order = here().sort((a, b) => {
       const [x, y] = [column[a], column[b]];
       if (x === null || y === null) return x === y ? a - b : x === null ? 1 : -1;
       const by = typeof x === "number" && typeof y === "number" ? x - y : String(x).localeCompare(String(y), "en", { numeric: true });
@@ -74,8 +75,9 @@
   const rowOf = (/** @type {number} */ i) => {
     const row = document.createElement("tr");
     row.dataset.segment = String(i);
-    all.forEach(([name, , write], place) => {
-      const cell = document.createElement(place < keys.length ? "th" : "td");
+    const named = data.by[by].keys.length;
+    columnsHere().forEach(([name, , write], place) => {
+      const cell = document.createElement(place < named ? "th" : "td");
       if (place === 0) {
         const button = document.createElement("button");
         button.type = "button";
@@ -86,7 +88,7 @@
       } else if (name === "verdict") {
         cell.append(values.verdict[i] === "worse" ? nci.strong(write(i)) : write(i));
       } else cell.append(write(i));
-      if (place < keys.length) cell.setAttribute("scope", "row");
+      if (place < named) cell.setAttribute("scope", "row");
       else if (numeric(name)) cell.className = "number";
       row.append(cell);
     });
@@ -97,8 +99,8 @@
     const found = order.filter((i) => text[i].includes(asked));
     const rows = unfolded ? found : found.slice(0, SHOWN);
     table.tBodies[0].replaceChildren(...rows.map(rowOf));
-    const of = count.toLocaleString("en");
-    const all = `${of} ${count === 1 ? "segment" : "segments"}`;
+    const { count } = data.by[by];
+    const all = `${count.toLocaleString("en")} ${count === 1 ? "segment" : "segments"}`;
     said.textContent = asked ? `${found.length.toLocaleString("en")} of ${all}` : all;
     more.hidden = found.length <= SHOWN;
     more.setAttribute("aria-expanded", String(unfolded));
@@ -106,7 +108,7 @@
   };
   const heads = () => {
     const row = document.createElement("tr");
-    for (const [name, title] of all) {
+    for (const [name, title] of columnsHere()) {
       const head = document.createElement("th");
       const button = document.createElement("button");
       head.setAttribute("scope", "col");
@@ -115,7 +117,7 @@
       button.className = "sort";
       button.append(title);
       button.addEventListener("click", () => {
-        const first = numeric(name) && !["value", "difference", "due_to_rates"].includes(name) ? -1 : 1;
+        const first = numeric(name) && !["value", "due_to_rates"].includes(name) ? -1 : 1;
         sorted = { name, sign: sorted?.name === name ? -sorted.sign : first };
         for (const cell of row.cells) cell.removeAttribute("aria-sort");
         head.setAttribute("aria-sort", sorted.sign > 0 ? "ascending" : "descending");
@@ -166,8 +168,30 @@
     unfolded = !unfolded;
     show();
   });
-  nci.startSegments = () => {
+  const bar = document.getElementById("segment-by");
+  const showBy = (/** @type {number} */ place) => {
+    by = place;
+    [...bar.children].forEach((button, i) => button.setAttribute("aria-pressed", String(i === by)));
+    document.getElementById("segment-said").textContent = data.by[by].said;
+    chosen.clear();
+    sorted = null;
+    order = here();
     heads();
     show();
+  };
+  nci.startSegments = () => {
+    data.by.forEach((each, place) => {
+      const button = document.createElement("button");
+      button.type = "button";
+      button.className = "chip";
+      button.append(`by ${each.keys.map((key) => data.keys[key]).join(" and ")}`);
+      button.addEventListener("click", () => {
+        showBy(place);
+        for (const box of nci.chartBoxes) if (box.dataset.chosen) nci.drawChart(box);
+      });
+      bar.append(button);
+    });
+    bar.hidden = data.by.length < 2;
+    showBy(0);
   };
 })();

@@ -97,6 +97,7 @@ PROJECTION = FrameSchema(
     *AVERAGED,
     SUPPORTED,
     REASON,
+    share("supported_from", "lowest prevalence at which the log supports the point", "none", required=False),
 )
 AREAS = FrameSchema(
     "areas",

@@ -167,12 +167,14 @@ def projection_of(cost):
 def test_costs_are_those_of_the_formula_and_dotted_where_negatives_are_too_few():
     projection = projection_of(nf.expected_cost(c_fn=20)).filter(model="a")
     spec = nf.chart_cost(projection).to_dict()
-    told, untold = pl.DataFrame(rows_of(spec)), pl.DataFrame(rows_of(spec, "untold"))
-    assert told["prevalence"].to_list() == GRID[1:]
-    values = told.select(pl.coalesce("value", untold["value"]))["value"].to_list()
-    assert values == pytest.approx([e * 0.2 * 20 + (1 - e) * 0.01 for e in GRID[1:]])
+    drawn = pl.DataFrame(rows_of(spec, "untold"))
+    assert drawn["prevalence"].to_list() == GRID[1:]
+    assert drawn["value"].to_list() == pytest.approx([e * 0.2 * 20 + (1 - e) * 0.01 for e in GRID[1:]])
     supported = projection.filter(pl.col("prevalence") > 0)["supported"]
-    assert told["value"].is_not_null().to_list() == supported.to_list()
+    assert drawn["supported"].to_list() == supported.to_list()
+    # The line covers the dots where the log can tell.
+    (told,) = layer(spec, "lines")["transform"]
+    assert told == {"calculate": "datum.supported === false ? null : datum.value", "as": "told"}
     assert spec["title"]["subtitle"].startswith("expected_cost(c_fn=20) at threshold 0.5; dotted: ")
 
 

@@ -203,7 +203,7 @@ def test_each_curve_is_held_to_the_recall_with_the_fewest_positives():
 
 def test_without_a_recall_to_hold_nothing_is_marked():
     names = [part["name"] for part in draw_pos_fraction(rates_of(), tpr=None).to_dict()["layer"]]
-    assert names == ["lines", "points", "targets"]
+    assert names == ["untold", "lines", "points", "targets"]
 
 
 def test_a_logarithmic_share_leaves_0_out():

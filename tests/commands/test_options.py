@@ -75,7 +75,7 @@ def test_what_a_job_writes_besides(tmp_path):
     run = tmp_path / "out/runs/one"
     assert {"answer", "counts", "field_projection"} <= {path.stem for path in (run / "tables").iterdir()}
     assert "p3" in {path.stem for path in (run / "charts").iterdir()}
-    assert "choose forest" in (run / "report.txt").read_text()
+    assert "Choose forest" in (run / "report.txt").read_text()
     facts = {fact["label"]: fact["value"] for fact in json.loads((run / "report.json").read_text())["facts"]}
     assert facts["models"] == "1"
     assert "forest" in facts["answer"]
@@ -87,7 +87,7 @@ def test_the_answer_is_told_before_a_file_is_written(tmp_path, monkeypatch):
 
     monkeypatch.setattr(report, "write_form", full)
     done = ended(4, "report", *write_nights(tmp_path, 1), "-p", "0.1", "-b", "1", "--out", tmp_path / "out")
-    assert "choose forest" in done.output
+    assert "Choose forest" in done.output
 
 
 @pytest.mark.thorough

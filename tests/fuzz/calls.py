@@ -234,6 +234,7 @@ def calls() -> dict[str, Call]:
         Call("check_projection", (folds,), {"over": "fold"}, "counts"),
         Call("chart_contingency_space", (points,), {}, "rates"),
         Call("chart_cost", (nf.project_rates(points, metrics="normalised_cost", prevalence=etas),)),
+        Call("chart_critical_difference", (nf.compare_data_sets(fold_ranks, over="fold"),)),
         Call("chart_decision_map", (decisions,)),
         Call("chart_decomposition", (decomposition,), {"over": "fold"}),
         Call("chart_f_beta_over_beta", (projection,), {"prevalence": 0.01}),

@@ -49,7 +49,7 @@ def test_the_command_writes_what_python_says(tmp_path):
     assert done.exit_code == 0, done.output
     known = nf.compare_classes(counts(), priors=FIELD, beta=2)
     best = known.answer["model"][0]
-    assert f"choose {best}" in done.output
+    assert f"Choose {best}" in done.output
     summary = json.loads((tmp_path / "out" / "report.json").read_text())
     assert [row["value"] for row in summary["answer"]] == pytest.approx(known.answer["value"].to_list())
     assert summary["kind"] == "classes"

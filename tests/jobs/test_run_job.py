@@ -422,7 +422,7 @@ def test_the_ledger_from_the_command_line(tmp_path):
     assert pl.read_parquet(out).is_empty()
     before = nf.CountsLedger(ledger).read()
     assert ended(0, "ledger", "verify", ledger, "--files").stdout == "nothing is damaged\n"
-    assert ended(0, "ledger", "compact", ledger).stdout == "files gathered: 4\n"
+    assert ended(0, "ledger", "compact", ledger).stdout == "files merged: 4\n"
     assert ended(0, "ledger", "rebuild", ledger).stdout == "files counted: 2\n"
     assert_frame_equal(nf.CountsLedger(ledger).read(), before)
     ended(0, "ledger", "retire", ledger, nf.CountsLedger(ledger).sources()["source"][0])

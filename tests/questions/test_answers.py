@@ -115,7 +115,7 @@ def test_alerts_are_limited_at_every_prevalence(ask):
     for start, model in answer.winners.select("start", "model").iter_rows():
         recalls = {name: row["tpr"] for name, row in within(start).items()}
         assert recalls[model] == max(recalls.values())
-    assert "of 1,000 rows:" in "\n".join(answer_lines(answer))
+    assert "Of 1,000 rows:" in "\n".join(answer_lines(answer))
 
 
 @pytest.mark.thorough
@@ -162,7 +162,7 @@ def test_costs_and_alerts_are_told_in_numbers_of_the_user(ask):
     text = "\n".join(answer_lines(answer))
     assert "(a missed positive costs 200, a false alarm 1) at threshold 0.5:" in text
     assert f"expected cost {row['value'] * 2e6:,.0f} for 2,000,000 rows" in text
-    assert f"of 2,000,000 rows: {row['pos_fraction'] * 2e6:,.0f} alerts" in text
+    assert f"Of 2,000,000 rows: {row['pos_fraction'] * 2e6:,.0f} alerts" in text
     assert f"{row['recall'] * 2e4:,.0f} of 20,000 positives found" in text
 
 
@@ -177,14 +177,14 @@ def test_two_models_that_change_places_are_named():
     answer = ask_two([0.01, 0.5], [6000, 8000], [100, 2000], (10_000, 100_000))
     k = (1 / 0.6 - 1 / 0.8) / (0.02 / 0.8 - 0.001 / 0.6)
     lines = answer_lines(answer)
-    assert lines[1].startswith("choose a at threshold 0.5: F1 ")
-    assert lines[2] == "significantly better than the other model"
+    assert lines[1].startswith("Choose a at threshold 0.5: F1 ")
+    assert lines[2] == "Significantly better than the other model"
     until = f"a up to {1 / (1 + k):.3g} (95 %: "
-    assert lines[-1].startswith(f"in this log the best model changes with the prevalence: {until}")
+    assert lines[-1].startswith(f"In this log the best model changes with the prevalence: {until}")
     assert lines[-1].endswith("), then b")
     assert short_answer(answer).startswith("At prevalence 0.01: a, F1 ")
     always = ask_two([0.01, 0.5], [800, 600], [1000, 2000], (1000, 10_000))
-    assert answer_lines(always)[-1] == "a leads in this log at every prevalence from 0.01 to 0.5"
+    assert answer_lines(always)[-1] == "In this log a leads at every prevalence from 0.01 to 0.5"
 
 
 @pytest.mark.thorough
@@ -194,13 +194,13 @@ def test_the_order_may_be_known_where_the_value_is_not():
     comparison = nf.compare_models(counts, prevalence=[1e-5, 0.3], repeats=50)
     answer = comparison.asking(prevalence=1e-5, threshold=0.5).said
     lines = answer_lines(answer)
-    assert lines[1].startswith("choose a at threshold 0.5; in this log F1 ")
-    assert lines[3].startswith("it finds 95 % of the positives; ")
+    assert lines[1].startswith("Choose a at threshold 0.5; in this log F1 ")
+    assert lines[3].startswith("It finds 95 % of the positives; ")
     assert "right" not in lines[3]
     (told,) = [line for line in lines if "cannot tell the value:" in line]
     assert told.endswith("; still, it shows that a is significantly better than the other model")
     assert "significantly better than the other model" not in lines
-    assert f"; {told}; " in short_answer(answer)
+    assert f"; t{told[1:]}; " in short_answer(answer)
     asked = comparison.asking(prevalence=1e-5, threshold=0.5)
     assert told in render_markdown(asked).replace("\\", "")
     assert [row["distinguishable"] for row in json.loads(render_json(asked))["answer"]] == [False, True]
@@ -220,10 +220,10 @@ def test_sums_of_weights_have_no_interval_and_no_test():
     answer = comparison.asking(prevalence=0.1).said
     assert own_threshold_words(comparison).endswith("own best threshold, evaluated on the rows that chose it")
     assert answer.models["lower"].null_count() == 2
-    untold = "whether it is significantly better than others, this log cannot tell"
+    untold = "Whether it is significantly better than others, this log cannot tell"
     assert untold in answer_lines(answer)
     known = replace(answer, models=answer.models.with_columns(supported=True))
-    assert untold in short_answer(known)
+    assert untold[1:] in short_answer(known)
 
 
 def test_a_sentence_does_not_say_more_than_the_answer():
@@ -241,7 +241,7 @@ def test_a_sentence_does_not_say_more_than_the_answer():
     "options", [{}, {"cost": (2.0, 1.0)}, {"alerts": 1.0, "volume": 9.0}, {"metric": "pr_auc"}]
 )
 def test_logs_of_one_class_have_an_answer_too(options):
-    told = "no model has a defined value"
+    told = "No model has a defined value"
     for label in (False, True):
         log = LOG.with_columns(label=pl.lit(label))
         counts = nf.count_confusion(log, thresholds=[0.0, 0.5])
@@ -249,7 +249,7 @@ def test_logs_of_one_class_have_an_answer_too(options):
         answer = comparison.asking(**options).said
         assert answer.prevalence in GRID
         assert answer_lines(answer)[-1] == told
-        assert short_answer(answer).endswith(told)
+        assert short_answer(answer).endswith(told[1:])
 
 
 @pytest.mark.thorough
@@ -274,7 +274,7 @@ def test_the_answer_and_what_it_rests_on_fit_a_screen():
     said = printed(print_answer, tables, width=80) + printed(print_basis, tables, width=80)
     lines = said.splitlines()
     assert 8 < len(lines) <= 24
-    assert "which this log cannot tell apart" in said or "choose" in said
+    assert "which this log cannot tell apart" in said or "Choose" in said
     assert "Values at other prevalences assume" in " ".join(said.split())
     assert not any(line.startswith(("┃", "│")) for line in lines)
 

@@ -46,5 +46,5 @@ def test_where_no_threshold_is_known_the_answer_says_so():
     assert compared.answer["threshold"].to_list() == [None]
     assert "is known to have a pos_fraction of at most 5e-05" in compared.answer["reason"][0]
     assert answer_lines(compared.said)[1:] == [
-        "no threshold is known to keep this budget with confidence 0.95: the log has too few rows"
+        "No threshold is known to keep this budget with confidence 0.95: the log has too few rows"
     ]

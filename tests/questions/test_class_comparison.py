@@ -91,7 +91,7 @@ def test_what_is_said_names_the_mix_the_model_and_the_nearest_change():
     found = nf.compare_classes(counts(), priors=FIELD, metric="macro_f_beta", beta=2)
     first, second, *_ = class_answer_lines(found)
     assert first == "At the mix given (cat: 70 %, ant: 20 %, bee: 10 %), by macro F2:"
-    assert second.startswith("choose ")
+    assert second.startswith("Choose ")
     assert f"macro F2 {found.answer['value'][0]:.3f}" in second
     assert "the best model changes with the share of" in order_in_words(found)
     assert "groups of units" in read_class_independence(found)

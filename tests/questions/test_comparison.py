@@ -104,7 +104,7 @@ def test_all_that_a_report_shows_is_among_the_tables():
     curves = comparison.curves
     assert_frame_equal(curves, comparison.rates)
     assert_frame_equal(
-        comparison.curve_projection,
+        comparison.curve_projection.drop("supported_from"),
         nf.project_rates(
             curves, metrics=["precision", "pos_fraction", "recall"], prevalence=comparison.asked_prevalence
         ),

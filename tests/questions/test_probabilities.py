@@ -84,6 +84,8 @@ def test_units_have_no_bounds_of_rows():
     [
         (lambda s: s, nf.uniform_thresholds(101), True),
         (lambda s: s * 2, "exact", False),
+        # The lowest score, below which there is no row, is known all the same.
+        (lambda s: pl.when(s == s.min()).then(-0.1).otherwise(s), "exact", False),
         (lambda s: s - 0.5, nf.uniform_thresholds(101), False),
         (lambda s: (s / (1 - s)).log(), nf.logit_thresholds(101), False),
         (lambda s: s * 2, [0.0, 0.5, 1.0], False),

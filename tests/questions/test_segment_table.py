@@ -15,6 +15,7 @@ from nci_frames.questions.segment_table import (
     why_untested,
     worst_first,
 )
+from nci_frames.questions.worst_segments import segment_lines
 from tests.chart_specs import unpacked
 from tests.comparisons import altered, comparison
 from tests.logs import counts_at
@@ -36,7 +37,7 @@ def test_the_rows_are_those_of_rank_segments(tables, numbers):
     ranks = tables.segment_ranks
     assert numbers["names"] == [ranks["country"].to_list()]
     rows = unpacked(numbers["table"])
-    for name in ("positives", "value", "lower", "upper", "observed_prevalence", "due_to_rates", "adjusted"):
+    for name in ("positives", "value", "lower", "upper", "observed_prevalence", "due_to_rates"):
         assert [row[name] for row in rows] == pytest.approx(ranks[name].to_list(), rel=1e-6), name
     judged = zip(rows, ranks["distinguishable"], ranks["shifted"], ranks["due_to_rates"], strict=True)
     for row, distinguishable, shifted, part in judged:
@@ -91,6 +92,43 @@ def test_without_ranks_the_page_says_why_and_lists_the_segments(tables):
     assert str(why_untested(one)).startswith("There is one segment only")
     assert "Count whole rows" in str(why_untested(altered(bare, _log=replace(bare._log, whole=False))))
     assert segment_numbers(comparison(), ["forest"]) is None
+
+
+def two_keys():
+    """One model in the segments of two keys; it finds less in one value of the first key."""
+    places = [(country, tier) for country in ("at", "de", "fr") for tier in (1, 2)]
+    found = [80, 78, 82, 81, 40, 44]
+    return counts_at(
+        found, [20] * 6, 100, 1000, model="a", country=[c for c, _ in places], tier=[t for _, t in places]
+    )
+
+
+def test_each_key_is_shown_alone_and_then_all_together():
+    options = {
+        "prevalence": [0.01, 0.1],
+        "repeats": 20,
+        "question": nf.Question(prevalence=0.1, threshold=0.5),
+    }
+    both = nf.compare_models(two_keys(), segments=["country", "tier"], **options)
+    for shown in both.by_key:
+        (key,) = shown.segments
+        alone = nf.compare_models(two_keys(), segments=key, **options)
+        assert_frame_equal(shown.segment_ranks, alone.segment_ranks)
+        assert_frame_equal(shown.differences, alone.differences)
+        assert shown.answer is both.answer
+    numbers = segment_numbers(both, ["a"])
+    assert [(each["keys"], each["count"]) for each in numbers["by"]] == [([0], 3), ([1], 2), ([0, 1], 6)]
+    countries, tiers = numbers["names"]
+    assert (countries[0], set(countries[:3]), countries[3:5]) == ("fr", {"at", "de", "fr"}, [None, None])
+    assert (set(tiers[3:5]), tiers[:3]) == ({"1", "2"}, [None] * 3)
+    assert [row["positives"] for row in unpacked(numbers["table"])] == [200] * 3 + [300] * 2 + [100] * 6
+    assert numbers["points"][0][2] == [200] * 3 + [300] * 2 + [100] * 6
+    assert numbers["by"][0]["said"].startswith("In 1 of 3 segments it is significantly worse")
+    assert numbers["by"][1]["said"].startswith("In none of 2 segments it is significantly worse")
+    first, worst, second, *_ = segment_lines(both)
+    assert first.startswith("By country, a at threshold 0.5: in 1 of 3 ")
+    assert worst.startswith("- country = fr: significantly worse; ")
+    assert second.startswith("By tier, a at threshold 0.5: in none of 2 ")
 
 
 def test_two_keys_and_a_field_have_columns():

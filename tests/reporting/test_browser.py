@@ -2,11 +2,13 @@
 
 import pytest
 
+import nci_frames as nf
 from nci_frames.reporting.write import write_report
 from nci_frames.tables.names import drawable
 from tests.browsing import DESKTOP, PHONE, Visit, cells, move
 from tests.comparisons import GRID, HOSTILE, comparison
 from tests.hostile import UNDRAWABLE
+from tests.logs import counts_at
 
 pytestmark = pytest.mark.browser
 
@@ -114,7 +116,7 @@ def test_hostile_names_stay_text_wherever_the_sliders_go(visit):
     for step in range(0, 1001, 250):
         move(visit.page, step, step)
         said = visit.page.locator("#live-answer strong").inner_text()
-        named |= {name for name in MODELS if said.startswith((f"choose {name}, ", f"choose {name} at "))}
+        named |= {name for name in MODELS if said.startswith((f"Choose {name}, ", f"Choose {name} at "))}
         assert visit.page.locator("#live-answer :not(p, strong)").count() == 0
         assert visit.page.locator("#table-live img, #table-live script").count() == 0
     assert len(named) > 2
@@ -141,6 +143,26 @@ def test_segments_with_hostile_names_are_found_and_drawn(visit):
     names.first.click()
     page.locator("#segment-search").fill("")
     assert page.locator("#segment-table img, #segment-table script").count() == 0
+
+
+def test_segments_are_shown_by_one_key_or_by_all_together(browser, tmp_path):
+    counts = counts_at(
+        [80, 78, 40, 44], [20] * 4, 100, 1000, model="a", x=["p", "p", "q", "q"], y=[1, 2, 1, 2]
+    )
+    tables = nf.compare_models(counts, prevalence=[0.01, 0.1], segments=["x", "y"], repeats=20)
+    with Visit(browser, write_report(tables, tmp_path / "r.html")) as visit:
+        names = visit.page.locator("#segment-table tbody th")
+        assert set(names.all_inner_texts()) == {"p", "q"}
+        for button, shown in (("by y", 2), ("by x and y", 8)):
+            visit.page.get_by_role("button", name=button, exact=True).click()
+            assert names.count() == shown
+        visit.page.wait_for_function(
+            """() => {
+                 const chart = nci.chartOf(document.querySelector("[data-chosen]"));
+                 return new Set(chart.view.data(chart.source).map(row => row.segment)).size === 4;
+               }"""
+        )
+        visit.check_silence()
 
 
 def test_names_that_a_chart_cannot_hold_are_drawn_and_follow_the_sliders(browser, tmp_path):

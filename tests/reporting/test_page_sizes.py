@@ -100,7 +100,7 @@ def unanswered(page, tables):
     answers = {
         "which": [f"{best['model']} at threshold {best['threshold']:g}"],
         "how sure": [f"F1 {format_value(best['value'])} (95 %: {low} to {high})"],
-        "from where": ["the best model changes with the prevalence", "leads in this log at every prevalence"],
+        "from where": ["the best model changes with the prevalence", "leads at every prevalence"],
     }
     return [question for question, words in answers.items() if not any(word in text for word in words)]
 

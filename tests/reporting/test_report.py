@@ -185,7 +185,7 @@ def test_the_answer_is_in_plain_words(page):
     assert "The prevalence of the log itself is 0.02 (1 in 50)." in text
     for line in answer_lines(tables.said):
         assert line in text
-    assert "choose boosted trees at threshold 0.5: F1 0.713 (95 %: 0.699 to 0.724)" in text
+    assert "Choose boosted trees at threshold 0.5: F1 0.713 (95 %: 0.699 to 0.724)" in text
     leads = re.search(
         r"By F1 at threshold 0.5 the order changes: forest leads from 10⁻⁴ to 0.0163; boosted trees leads "
         r"from 0.0163 \((0.01\d+) to (0.01\d+)\) to 0.246; logistic leads from 0.246 \(0.2\d+ to 0.\d+\) "
@@ -361,7 +361,7 @@ def test_a_log_without_rows_still_gives_a_page():
     tables = comparison({"a": (None, None)})
     text = " ".join(Page(render_report(altered(tables, observed_prevalence=None))).text.split())
     assert "the log has no rows" in text.lower()
-    assert "no model has a defined value" in text
+    assert "No model has a defined value" in text
     assert "Not drawn: there is no " in text
 
 

@@ -246,7 +246,7 @@ def test_what_is_undefined_is_a_dash_and_told():
     assert "| b | 0 | 98000 | no positives\\: tpr, and what depends on it, is undefined |" in text
     none = render_markdown(comparison({"a": (None, None)}))
     assert "the models cannot be ordered\\: none has a defined value" in none
-    assert "- no model has a defined value" in none
+    assert "- No model has a defined value" in none
     alone = render_markdown(comparison({"a": (0.5, 0.1)}))
     assert "1 model, compared at 38 prevalences" in alone
     assert "By PR-AUC the order does not change\\: a is ahead in this log, and no two models" in alone
@@ -255,7 +255,7 @@ def test_what_is_undefined_is_a_dash_and_told():
 @pytest.mark.thorough
 def test_a_tie_and_many_names_are_told_shortly():
     text = render_markdown(comparison(dict.fromkeys("abcde", (0.5, 0.1))))
-    assert "choose a, b, c, d or 1 more" in text
+    assert "Choose a, b, c, d or 1 more" in text
 
 
 @pytest.mark.thorough

@@ -73,7 +73,7 @@ def draw_lines(
         [*below, *lines, *(axis.mark(1, "β = 1") if over_beta else axis.observed(observed))],
         style=style,
         title=title,
-        subtitle=subtitle + note + selection.why_marked("dotted", shown.drop_nulls(value)),
+        subtitle=subtitle + note + selection.why_dotted(shown.drop_nulls(value)),
         says=f"{what} on the vertical axis; a line per model.",
     )
 
@@ -144,19 +144,23 @@ def curves(
     ).is_empty():
         shade = base.encode(opacity=canvas.opacity(chosen, 0.15, 0.03))
         band = [canvas.area(shade, "lower", "upper", "band", **({"clip": True} if clip else {}))]
-    told, untold = _by_support(rows, str(y["field"]))
-    faded = []
-    if untold is not None:
-        lines = lines.properties(data=finite(told))
-        dotted = base.mark_line(order=False, clip=clip, strokeDash=[1, 4], strokeCap="round")
-        dotted = dotted.encode(opacity=canvas.opacity(chosen, 0.7, 0.12))
-        faded = [dotted.properties(data=finite(untold), name="untold")]
+    untold = []
+    if selection.marks_support(rows):
+        # Dotted everywhere, and covered where the log can tell: a page that moves rows changes "supported".
+        dotted = base.mark_line(
+            interpolate=interpolate, order=False, clip=clip, strokeDash=[1, 4], strokeCap="round"
+        )
+        untold = [dotted.encode(opacity=canvas.opacity(chosen, 0.7, 0.12)).properties(name="untold")]
+        told = y.copy()
+        told["field"] = "told"
+        known = f"datum.supported === false ? null : datum.{y['field']}"
+        lines = lines.transform_calculate(told=known).encode(y=told)
     points = base.mark_point(filled=True, size=50, clip=clip)
     points = points.encode(opacity=canvas.opacity(hover, 1.0, 1.0 if dots else 0.0))
     # Explicit names: Altair would take them from a counter, and equal charts would differ.
     return [
         *band,
-        *faded,
+        *untold,
         lines.add_params(chosen).properties(name="lines"),
         points.properties(name="points"),
         canvas.targets(base, numbers, names=names, size=reach, clip=clip).add_params(hover),
@@ -195,16 +199,3 @@ def _prevalence_strokes(names: Sequence[str], style: ModelStyle) -> alt.StrokeDa
         # Strokes can be distinguished only if the symbols of the legend are long enough.
         legend=alt.Legend(orient="right", symbolSize=900, columns=1),
     )
-
-
-def _by_support(rows: pl.DataFrame, field: str) -> tuple[pl.DataFrame, pl.DataFrame | None]:
-    """Return the rows for the line of what the log supports, and those for the line of the rest.
-
-    Both have the value where one begins and the other ends.
-    """
-    supported = selection.supported(rows)
-    if rows.select(supported.all()).item():
-        return rows, None
-    beside = (~supported.shift(1, fill_value=True) | ~supported.shift(-1, fill_value=True)).over("model")
-    told, untold = (pl.when(shown).then(field).alias(field) for shown in (supported, ~supported | beside))
-    return rows.with_columns(told), rows.with_columns(untold)

@@ -16,6 +16,9 @@ from nci_frames.schemas import FrameSchema, beside
 #: More rows than this make a page slow to open and to scroll.
 MAX_ROWS = 5_000
 
+#: What a projection says of the support of its values.
+_TOLD = ("supported", "reason", "supported_from")
+
 #: How the hint begins where a chart has too many points.
 EACH_POINT = "a point is drawn for each threshold: "
 
@@ -83,14 +86,17 @@ def finite(rows: pl.DataFrame) -> pl.DataFrame:
 
 
 def with_recall(frame: pl.DataFrame, metric: str) -> pl.DataFrame:
-    """Return the defined points of a metric over recall: model, threshold, prevalence, the metric, recall."""
+    """Return the defined points of a metric over recall: model, threshold, prevalence, the metric, recall.
+
+    With what the frame says of its support.
+    """
     place = ["model", "threshold", "prevalence"]
     shown = pick(frame, "metric", metric).rename({"value": metric})
     refuse_doubles(shown, *place)
     recall = pick(frame, "metric", "recall").select("model", "threshold", recall="value").unique()
     refuse_doubles(recall, "model", "threshold")
     rows = (
-        shown.select(*place, metric)
+        shown.select(*place, metric, *(name for name in _TOLD if name in shown.columns))
         .pipe(beside, recall, ["model", "threshold"])
         .drop_nulls([metric, "recall", "prevalence"])
     )
@@ -177,6 +183,17 @@ def why_marked(mark: str, rows: pl.DataFrame) -> str:
     """Return what a subtitle adds on a mark of values that the log does not support: why; or nothing."""
     why = why_doubtful(rows)
     return "" if why is None else f"; {mark}: {why}"
+
+
+def marks_support(rows: pl.DataFrame) -> bool:
+    """Return whether the log cannot tell some rows, or may not where a page moves them."""
+    return "supported_from" in rows.columns or not rows.select(supported(rows).all()).item()
+
+
+def why_dotted(rows: pl.DataFrame) -> str:
+    """Return what a subtitle adds on lines that are dotted where the log does not support the value."""
+    why = why_marked("dotted", rows)
+    return why or ("; dotted: what this log cannot tell" if marks_support(rows) else "")
 
 
 def unsupported_ranges(ranges: pl.DataFrame, start: str, end: str) -> pl.DataFrame:

@@ -251,7 +251,8 @@ def _goal(
         return Promise(tpr, fpr, half_widths=pair), *pair
     if tpr is None or fpr is None:
         msg = f"{named} needs the expected rates, {options['tpr']} and {options['fpr']}"
-        raise ParameterError(msg, found=f"TPR {tpr!r}, FPR {fpr!r}")
+        missing = [name for name, rate in (("no TPR", tpr), ("no FPR", fpr)) if rate is None]
+        raise ParameterError(msg, found=", ".join(missing))
     if delta is not None:
         _require_within("delta", delta, 1)
         cv, promise = delta, Promise(tpr, fpr, delta=delta)
