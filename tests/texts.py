@@ -119,6 +119,10 @@ NAMES: dict[str, Any] = {
     "increments": pl.DataFrame(
         {"model": ["a", "a"], "threshold": [None, 0.5], "positives": [1, 2], "negatives": [3, 4]}
     ),
+    "classes": nf.scan_classes(LOG.with_columns(other=1 - pl.col("score")), scores={0: "other", 1: "score"}),
+    "strata": nf.count_confusion(
+        LOG.with_columns(weight=pl.int_range(12) // 2 % 2 + 1.0), thresholds=[0.25, 0.5], by=[]
+    ),
     "scores": nf.count_scores(LOG, thresholds=[0.25, 0.5], by=[]),
     "by_fold": nf.count_scores(LOG, thresholds=[0.5], by="fold"),
     "bounded": nf.compute_rates(

@@ -60,7 +60,8 @@ def counts_at_mix(by_class: pl.DataFrame | pl.LazyFrame, /, *, priors: Priors) -
     """
     frame = collect(by_class, COUNTS, strata=True)
     if TRUE_CLASS not in frame.columns:
-        raise SchemaError.missing_column(TRUE_CLASS, "the true class", "the counts", frame.columns)
+        hint = "make them with count_class_scores(predictions, of=...)"
+        raise SchemaError("the counts are not by true class: column 'true_class' is missing", hint=hint)
     if WEIGHT in frame.columns or frame.schema["tp"].is_float():
         msg, hint = "rows that have weights cannot be weighted again", "count without weights"
         raise ParameterError(msg, found="weights", hint=hint)

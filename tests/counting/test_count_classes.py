@@ -191,51 +191,6 @@ def test_invalid_rows_are_refused_or_dropped_and_told(reason, change):
         assert nf.count_classes(nf.scan_classes(log, on_invalid="drop", **options))["rows"].sum() == 1
 
 
-@pytest.mark.parametrize("values", [["a", None], [1.0, np.nan]])
-def test_decisions_that_are_missing_are_refused(values):
-    log = pl.DataFrame({"model": "m", "label": [values[0]] * 2, "decision": values})
-    with pytest.raises(nf.InvalidRowsError, match=r"1 row: decision is (null|NaN)"):
-        nf.count_classes(log)
-
-
-@pytest.mark.parametrize(
-    ("options", "told"),
-    [
-        ({"decision": "d", "scores": {"a": "p", "b": "q"}}, "a decision or scores, not both"),
-        ({"scores": {"a": "p"}}, "at least two classes"),
-        ({"scores": {}}, "scores must be"),
-        ({"decision": {}}, "at least one model"),
-        ({"scores": {1: "p", "b": "q"}}, "several types"),
-        ({"scores": {1: "p", 2: "q"}}, "another type than the labels"),
-        ({"scores": {"a": "p", None: "q"}}, "null, or given twice"),
-        ({"scores": {"a": 1, "b": 2}}, "must name columns"),
-        ({"scores": {"m": {"a": "p", "b": "q"}, "n": {"a": "p", "c": "q"}}}, "the same classes"),
-    ],
-)
-def test_arguments_that_contradict_each_other_are_refused(options, told):
-    log = pl.DataFrame({"model": "m", "label": ["a", "b"], "p": [0.9, 0.4], "q": [0.1, 0.6], "d": ["a", "b"]})
-    with pytest.raises(nf.ParameterError, match=told):
-        nf.scan_classes(log, **options)
-
-
-@pytest.mark.parametrize(
-    ("priors", "told"),
-    [
-        ({"a": 0.5}, "add up to 1"),
-        ({"a": 1.0}, "missing: 'b'"),
-        ({"a": 0.5, "b": 0.4, "c": 0.1}, "unknown: 'c'"),
-        ({"a": -0.5, "b": 1.5}, r"within \[0, 1\]"),
-        ({"a": np.nan, "b": 1.0}, r"within \[0, 1\]"),
-        ({}, "at least one scenario|add up to 1"),
-        ({"s": {"a": 1.0, "b": 0.0}, "t": 1}, r"within \[0, 1\]|shares as"),
-    ],
-)
-def test_priors_that_are_no_shares_are_refused(priors, told):
-    log = pl.DataFrame({"model": "m", "label": ["a", "b"], "p": [0.9, 0.4], "q": [0.1, 0.6]})
-    with pytest.raises(nf.ParameterError, match=told):
-        nf.count_classes(nf.scan_classes(log, scores={"a": "p", "b": "q"}), priors=priors)
-
-
 def test_priors_need_probabilities_of_classes_that_are_there():
     log = pl.DataFrame(
         {"model": "m", "label": ["a", "a"], "decision": "a", "p": [0.9, 0.4], "q": [-0.1, 0.6]}
@@ -250,17 +205,3 @@ def test_priors_need_probabilities_of_classes_that_are_there():
     unlabelled = nf.scan_classes(log, scores={"a": "p", "b": "q"}, label=None)
     with pytest.raises(nf.ParameterError, match="unknown without labels"):
         nf.count_classes(unlabelled, priors="uniform")
-
-
-def test_binary_and_class_predictions_are_not_mixed_up():
-    log = pl.DataFrame({"model": "m", "label": [0, 1], "score": [0.1, 0.9], "decision": [0, 1]})
-    with pytest.raises(nf.SchemaError, match="of a binary classifier"):
-        nf.count_classes(nf.scan_predictions(log))
-    with pytest.raises(nf.SchemaError, match="decisions among classes"):
-        nf.count_confusion(nf.scan_classes(log))
-    with pytest.raises(nf.SchemaError, match="missing column 'decision'"):
-        nf.count_classes(log.drop("decision", "score"))
-    with pytest.raises(nf.SchemaError, match="different columns"):
-        nf.merge_class_counts(
-            nf.count_classes(log.drop("score")), nf.count_classes(log.drop("score")).drop("label")
-        )

@@ -152,26 +152,6 @@ def test_a_source_that_is_read_once_is_not_summed_in_part() -> None:
         nf.count_confusion(nf.scan_predictions(once, weight="weight"), thresholds=[0.5])
 
 
-def test_counts_of_strata_are_whole_and_have_valid_weights() -> None:
-    counts = nf.count_confusion(weighted_log(6), thresholds=[0.5])
-    with pytest.raises(nf.SchemaError, match="must be Int64"):
-        nf.pool_counts(counts.with_columns(pl.col("tp").cast(pl.Float64)), over="country")
-    for bad in (-1.0, None, float("nan"), float("inf")):
-        spoilt = counts.with_columns(weight=pl.when(pl.int_range(pl.len()) > 0).then("weight").otherwise(bad))
-        with pytest.raises(nf.SchemaError, match="column 'weight'"):
-            nf.compute_rates(spoilt)
-    with pytest.raises(nf.SchemaError, match="column 'weight'"):
-        nf.compute_rates(counts.with_columns(weight=pl.lit("1")))
-
-
-def test_strata_on_different_grids_are_refused() -> None:
-    counts = nf.count_confusion(weighted_log(6), thresholds=[0.2, 0.5], by=[])
-    lacking = counts.filter((pl.col("weight") > 1) | (pl.col("threshold") > 0.3))
-    for take in (lambda c: nf.pool_counts(c, over="weight"), nf.compute_rates):
-        with pytest.raises(nf.ParameterError, match="different thresholds"):
-            take(lacking)
-
-
 def test_projections_winners_and_crossovers_are_those_of_sums() -> None:
     counts = nf.count_confusion(weighted_log(7, rows=2000), thresholds="exact", by=[])
     rates, sums = nf.compute_rates(counts), nf.compute_rates(nf.pool_counts(counts, over="weight"))
@@ -190,20 +170,6 @@ def test_projections_winners_and_crossovers_are_those_of_sums() -> None:
     asked: dict[str, Any] = {"metrics": ["precision", "f_beta"], "prevalence": [0.01, 0.3]}
     values = [nf.project_rates(one, **asked)["value"].to_numpy() for one in (rates, sums)]
     assert values[0] == pytest.approx(values[1], rel=1e-12, nan_ok=True)
-
-
-@pytest.mark.parametrize(
-    "function",
-    [
-        lambda c: nf.cross_fit(c, metric="f_beta", prevalence=0.1),
-        lambda c: nf.subsample_study(c, prevalence=0.1),
-        lambda c: nf.check_projection(c, over="country"),
-    ],
-)
-def test_what_cannot_weigh_rows_refuses_strata(function: Any) -> None:
-    counts = nf.count_confusion(weighted_log(8), thresholds=[0.2, 0.5])
-    with pytest.raises(nf.ParameterError, match="the key 'weight'"):
-        function(counts)
 
 
 def test_no_rows_have_no_sums() -> None:

@@ -6,7 +6,6 @@ import pytest
 from scipy.stats import norm
 
 import nci_frames as nf
-from nci_frames.base.errors import InvalidRowsError, ParameterError, SchemaError
 from nci_frames.evaluation.labelling.allocation import allocate
 
 ROWS = 40_000
@@ -119,47 +118,6 @@ def test_a_comparison_labels_the_units_on_which_the_models_differ():
     assert half < uniform / 2
     observed = nf.compare_pairs(nf.count_pairs(log, thresholds=at), metric="recall")["difference"].item()
     assert gains["value"][0] == pytest.approx(observed, abs=0.02)
-
-
-@pytest.mark.parametrize(
-    ("options", "words"),
-    [
-        ({"budget": 3}, "budget"),
-        ({"threshold": None}, "exactly one of threshold and alerts"),
-        ({"alerts": 5}, "exactly one of threshold and alerts"),
-        ({"threshold": 1e9}, "no row reaches"),
-        ({"metric": "roc_auc"}, "area"),
-        ({"pilot": None}, "not probabilities"),
-        ({"model": "b"}, "no model 'b'"),
-        ({"prevalence": 0.0}, "prevalence"),
-        ({"compare": ("a", "a")}, "compare"),
-        ({"threshold": {"a": 2.5}}, "compare="),
-    ],
-)
-def test_what_cannot_be_planned_is_refused(options, words):
-    asked = {"budget": 100, "metric": "recall", "threshold": 2.5, "pilot": pilot_counts(), **options}
-    with pytest.raises(ParameterError, match=words):
-        nf.plan_labels(scored_log(rows=2000), **asked)
-
-
-def test_frames_of_another_kind_are_refused():
-    log = scored_log(rows=2000)
-    asked = {"budget": 100, "metric": "recall", "threshold": 2.5, "pilot": pilot_counts()}
-    with pytest.raises(ParameterError, match="weights"):
-        nf.plan_labels(log.with_columns(weight=pl.lit(2.0)), **asked)
-    scan = nf.scan_predictions(log.with_columns(weight=pl.lit(2.5)), label=None, weight="weight")
-    with pytest.raises(ParameterError, match="weights"):
-        nf.plan_labels(nf.count_scores(scan, thresholds=[2.5]), **asked)
-    with pytest.raises(SchemaError, match="score"):
-        nf.plan_labels(log.drop("score"), **asked)
-    counts = nf.count_scores(log.drop("truth"), thresholds=[0.0])
-    with pytest.raises(ParameterError, match="was not counted"):
-        nf.plan_labels(counts, **asked)
-    with pytest.raises(ParameterError, match="score counts do not tell"):
-        nf.plan_labels(counts, **asked | {"compare": ("a", "b")})
-    pair = two_models(100)
-    with pytest.raises(InvalidRowsError, match="cannot be paired"):
-        nf.plan_labels(pair[1:], **asked | {"compare": ("old", "new"), "pilot": pair})
 
 
 def estimates(log, plan, repeats, seed=0):

@@ -215,34 +215,3 @@ def test_invalid_rows_are_told_or_refused():
     with pytest.warns(nf.InvalidRowsWarning, match="10"):
         drawn = nf.draw_labels(scan, plan).collect()
     assert len(drawn) == 50
-
-
-@pytest.mark.parametrize(
-    ("change", "told"),
-    [
-        ({"labels": 0 * pl.col("labels")}, "at least one row"),
-        ({"labels": pl.col("rows") + 1}, "at most all"),
-        ({"share": pl.lit(0.5)}, "labels / rows"),
-        ({"score_lower": pl.col("score_lower").reverse()}, "ascend"),
-    ],
-)
-def test_a_plan_that_was_changed_is_refused(change, told):
-    log = a_log(500)
-    with pytest.raises(nf.ParameterError, match=told):
-        nf.draw_labels(log, plan_of(log, budget=20).with_columns(**change))
-
-
-def test_a_plan_of_another_log_is_refused():
-    log = a_log(500)
-    plan = plan_of(log, budget=20)
-    with pytest.raises(nf.ParameterError, match="another log"):
-        nf.draw_labels(log.head(499), plan).collect()
-    others = pl.concat([log, log.with_columns(model=pl.lit("b"))])
-    with pytest.raises(nf.ParameterError, match="several models"):
-        nf.draw_labels(others, plan).collect()
-    assert len(nf.draw_labels(others, plan, model="b").collect()) == 20
-    for name in ("weight", "stratum"):
-        with pytest.raises(nf.SchemaError, match=name):
-            nf.draw_labels(log.with_columns(pl.lit(1.0).alias(name)), plan)
-    with pytest.raises(nf.SchemaError, match="not a label plan"):
-        nf.draw_labels(log, log)

@@ -16,8 +16,6 @@ from nci_frames.counting.engine.exact import Rows, count_distinct
 from nci_frames.schemas.runs import group_starts, is_sorted
 from tests.logs import random_log
 
-KEYS = ["model", "fold", "country"]
-
 
 @pytest.fixture
 def small_chunks(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -55,26 +55,6 @@ def test_scores_are_compared_in_the_wider_type_and_that_is_said(tmp_path: Path) 
             assert scan.collect().schema["score"] == pl.Float64
 
 
-@pytest.mark.parametrize(
-    ("column", "dtype"),
-    [
-        ("label", pl.String),
-        ("label", pl.Boolean),
-        ("score", pl.String),
-        ("score", pl.Int64),
-        ("fold", pl.Int64),
-    ],
-    ids=str,
-)
-def test_types_that_could_lose_something_are_an_error(tmp_path: Path, column: str, dtype: Any) -> None:
-    odd = LOG.with_columns(pl.col(column).cast(dtype, strict=False))
-    LOG.write_parquet(tmp_path / "a.parquet")
-    odd.write_parquet(tmp_path / "b.parquet")
-    for source in (tmp_path, [LOG, odd]):
-        with pytest.raises(nf.SchemaError, match=f"column '{column}' has different types"):
-            nf.scan_predictions(source, **COLUMNS)
-
-
 @pytest.mark.parametrize("parts", [1, 3])
 def test_a_log_as_csv(tmp_path: Path, parts: int) -> None:
     for part in range(parts):

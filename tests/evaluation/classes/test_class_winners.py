@@ -115,15 +115,9 @@ def test_groups_are_compared_each_for_itself_and_undefined_is_nobody():
 @pytest.mark.parametrize(
     ("options", "told"),
     [
-        ({"metric": "precision"}, "one of each class"),
         ({"metric": "precision", "of": 5}, "must be one of the classes"),
         ({"metric": "pos_fraction", "of": 1}, "cannot be ranked"),
         ({"metric": "mcc", "of": 1}, "one of all classes"),
-        ({"metric": "macro"}, "unknown metric"),
-        ({"start": {0: 1.0}}, "missing: 1, 2"),
-        ({"end": {"s": {0: 1.0, 1: 0.0, 2: 0.0}, "t": {0: 1.0, 1: 0.0, 2: 0.0}}}, "must be one mix"),
-        ({"start": "observed"}, "different observed mixes"),
-        ({"metric": "expected_cost"}, "needs costs"),
     ],
 )
 def test_what_has_no_line_is_refused(options, told):

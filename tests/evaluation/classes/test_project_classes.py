@@ -190,44 +190,6 @@ def test_scenarios_of_the_counts_meet_the_mixes_of_their_names():
         nf.project_classes(counts, priors={"rare": mixes["rare"], "other": mixes["even"]}, metrics="accuracy")
 
 
-@pytest.mark.parametrize(
-    ("options", "told"),
-    [
-        ({"priors": {"a": 1.0}}, "missing: 'b'"),
-        ({"priors": {"a": 0.6, "b": 0.6}}, "add up to 1"),
-        ({"priors": {"s": {"a": 1.0}}}, "scenario 's'"),
-        ({"priors": {"a": 0.5, "b": 0.25, 3: 0.25}}, "another type"),
-        ({"priors": {}}, "scenario|add up"),
-        ({"metrics": []}, "at least one metric"),
-        ({"metrics": ["recall", "tpr"]}, "two metrics have the label 'recall'"),
-        ({"metrics": "macro_f1"}, "did you mean 'macro_f_beta'"),
-        ({"metrics": "expected_cost"}, "needs costs"),
-        ({"cost": {("a", "c"): 1}}, "unknown class or decision"),
-        ({"cost": {"a": 1}}, r"\(label, decision\)"),
-        ({"cost": {("a", "b"): math.inf}}, "finite numbers"),
-        ({"beta": -1.0}, "beta must be"),
-    ],
-)
-def test_arguments_out_of_range_are_refused(options, told):
-    counts = counts_of(["a", "b"], ["a", "b"])
-    with pytest.raises(nf.ParameterError, match=told):
-        nf.project_classes(counts, **{"priors": "observed", "metrics": "accuracy"} | options)
-
-
-def test_frames_that_are_no_class_counts_are_refused():
-    counts = counts_of(["a", "b"], ["a", "b"])
-    options = {"priors": "observed", "metrics": "accuracy"}
-    with pytest.raises(nf.SchemaError, match="no labels"):
-        nf.project_classes(counts.drop("label"), **options)
-    with pytest.raises(nf.SchemaError, match="merge_class_counts"):
-        nf.project_classes(pl.concat([counts, counts]), **options)
-    frame = pl.DataFrame({"scenario": ["s", "s"], "class": ["a", "a"], "prior": [0.5, 0.5]})
-    with pytest.raises(nf.SchemaError, match="two priors"):
-        nf.project_classes(counts, **options | {"priors": frame})
-    mixes = pl.DataFrame({"scenario": ["s", "s"], "class": ["a", "b"], "prior": [0.25, 0.75]})
-    assert nf.project_classes(counts, **options | {"priors": mixes})["scenario"].to_list() == ["s"]
-
-
 def test_models_are_ranked_within_each_mix_metric_and_class():
     label, good = decided_log(3, seed=1, right=0.8)
     _, poor = decided_log(3, seed=1, right=0.4)
@@ -254,9 +216,6 @@ def test_the_share_of_one_class_varies_and_the_others_keep_their_proportions():
     assert mixes["prior"].to_list() == pytest.approx(expected)
     values = nf.project_classes(counts, priors=mixes, metrics="accuracy")["value"]
     assert values.to_list() == pytest.approx([1 / 7, 0.1, 0])
-    for options in ({"of": 7, "shares": 0.5}, {"of": 1, "shares": 1.5}, {"of": 1, "shares": []}):
-        with pytest.raises(nf.ParameterError):
-            nf.vary_class_share(counts, **options)
 
 
 def test_a_lazy_frame_of_priors_is_read() -> None:

@@ -18,7 +18,6 @@ points = st.lists(
     st.tuples(st.sampled_from("abcde"), st.integers(0, ROWS), st.integers(0, ROWS)), min_size=1, max_size=14
 )
 Line = tuple[Fraction, Fraction]
-Points = list[tuple[str, int, int]]
 
 
 def f_beta_line(tp: int, fp: int) -> Line | None:

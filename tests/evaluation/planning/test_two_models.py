@@ -119,27 +119,3 @@ def test_one_row_less_has_less_power(a, b, level, power):
         z = norm.ppf((1 + level) / 2)
         less = norm.cdf((delta * math.sqrt(rows - 1) - z * math.sqrt(psi)) / math.sqrt(psi - delta**2))
         assert less < power
-
-
-@pytest.mark.parametrize(
-    ("options", "told"),
-    [
-        ({"compare": "recall"}, "rates are missing"),
-        ({"compare": "recall", "tpr": (0.5, 0.5)}, "equal"),
-        ({"compare": "recall", "tpr": (0.9, 0.1), "correlation": 0.5}, "correlation must be within"),
-        ({"compare": "recall", "tpr": (0.9, 1.5)}, "tpr must be"),
-        ({"compare": "precision", "tpr": (0.9, 0.8), "fpr": (0.1, 0.1)}, "prevalence"),
-        ({"compare": "precision", "tpr": (0.9, 0.8), "prevalence": 0.1}, "fpr"),
-        ({"compare": "recall", "tpr": (0.9, 0.8), "half_width": 0.1}, "goal of its own"),
-        ({"compare": "pr_auc", "auc": 0.8, "ratio": 2}, "roc_auc"),
-        ({"compare": "roc_auc", "ratio": 2}, "auc"),
-        ({"compare": "roc_auc", "auc": 0.5, "ratio": 2}, "equal"),
-        ({"compare": "recall", "tpr": (0.9, 0.8), "power": 1.0}, "power"),
-        ({"compare": "recall", "tpr": (0.9, 0.8), "ratio": 0.0}, "ratio"),
-        ({"half_width": 0.1, "correlation": 0.5}, "compare only"),
-        ({"half_width": 0.1, "tpr": (0.5, 0.6)}, "of each of two models"),
-    ],
-)
-def test_what_cannot_be_compared_is_refused(options, told):
-    with pytest.raises(nf.ParameterError, match=told):
-        nf.required_samples(**options)

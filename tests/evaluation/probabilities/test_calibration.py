@@ -141,12 +141,6 @@ def test_rows_of_one_weight_per_class_have_the_bounds_of_rows(bins):
         assert found[name].to_list() == pytest.approx(plain[name].to_list(), rel=1e-9, abs=1e-12)
 
 
-@pytest.mark.parametrize("bins", [0, 20_000, [0.5], [0.5, 0.2], [-0.1, 1], [0, 1.5], [], True])
-def test_bins_out_of_range(bins):
-    with pytest.raises(nf.ParameterError):
-        nf.calibration_curve(logs.exact(logs.probability_log()), prevalence=0.1, bins=bins)
-
-
 @pytest.mark.thorough
 @pytest.mark.parametrize("eta", ["observed", 0.02])
 @pytest.mark.parametrize("bins", [None, 5, [0.0, 0.1, 0.4, 1.0]])

@@ -139,22 +139,6 @@ def test_what_is_undefined_is_null_with_a_reason():
         assert reasons == [("a", "there are no negatives"), ("b", "there are no positives")]
 
 
-@pytest.mark.parametrize(
-    ("scores", "thresholds"),
-    [
-        ([-2.0, 0.1, 0.5, 3.0], "exact"), ([0.1, 0.2, 0.5, 1.25], "exact"), ([-0.1, 0.2, 0.5, 1.0], "exact"),
-        ([-1.0, 0.2, 0.5, 0.9], [0.0, 0.5]), ([0.1, 0.2, 0.5, 3.0], [0.5, 1.1]),
-    ],
-)  # fmt: skip
-def test_scores_that_are_no_probabilities_are_refused(scores, thresholds):
-    log = pl.DataFrame({"model": "a", "label": [True, False] * 2, "score": scores})
-    counts = nf.count_confusion(log, thresholds=thresholds)
-    for call in (nf.proper_scores, nf.decompose_scores):
-        with pytest.raises(nf.ParameterError, match="not probabilities") as error:
-            call(counts, prevalence=0.1)
-        assert "calibration map" in str(error.value)
-
-
 def test_rows_beyond_the_ends_of_a_grid_are_taken_as_probabilities():
     log = logs.log_of([(True, 0.0), (True, 1.0), (False, 0.0), (False, 1.0)])
     found = nf.proper_scores(nf.count_confusion(log, thresholds=[0.0, 1.0]), prevalence=0.5, metrics="brier")
@@ -199,16 +183,6 @@ def test_many_groups_are_those_of_each_group_alone():
     found = nf.proper_scores(counts, prevalence=[0.01, "observed"][0])
     alone = nf.proper_scores(counts.filter(day=173), prevalence=0.01)
     assert found.filter(day=173).equals(alone)
-
-
-def test_metrics_are_one_of_the_two():
-    counts = logs.exact(logs.probability_log())
-    for metrics in ("roc_auc", [], ["brier", "brier_score"], "precision"):
-        with pytest.raises(nf.ParameterError):
-            nf.proper_scores(counts, prevalence=0.1, metrics=metrics)
-    for logged in (0.0, 1.0, 2.0):
-        with pytest.raises(nf.ParameterError, match="logged_prevalence"):
-            nf.proper_scores(counts, prevalence=0.1, adjusted=True, logged_prevalence=logged)
 
 
 @pytest.mark.thorough

@@ -15,7 +15,6 @@ import nci_frames as nf
 from nci_frames.evaluation.metrics import find_metric
 from tests.logs import counts_at
 
-BOUNDS = ["tpr_lower", "tpr_upper", "fpr_lower", "fpr_upper"]
 COUNTS = counts_at([60, 80], [10, 0], 100, [10_000, 5000])
 RATES = nf.compute_rates(COUNTS, interval="wilson")
 PAPER = counts_at(60, 1, 100, 1000)

@@ -158,9 +158,6 @@ def test_points_not_attained_and_logs_of_one_class_have_no_bounds() -> None:
         ]  # fmt: skip
 
 
-COUNTS = counts_of([(3, 10)])
-
-
 @pytest.mark.thorough
 @pytest.mark.parametrize("n", [10, 50, 150])
 def test_clopper_pearson_is_never_below_its_level(n: int) -> None:

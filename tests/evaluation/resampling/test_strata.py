@@ -86,18 +86,6 @@ def test_the_area_under_the_curve_varies_as_its_resampled_values() -> None:
     assert error == pytest.approx(drawn, rel=0.1)
 
 
-def test_units_within_strata_are_refused() -> None:
-    log = two_models().with_columns(weight=1.0, bucket=pl.int_range(pl.len()) % 32)
-    counts = nf.count_confusion(log, thresholds=[1.0])
-    for ask in (
-        lambda: nf.bootstrap(counts, metric="recall", units="bucket"),
-        lambda: nf.compute_rates(counts, interval="wilson", units="bucket"),
-        lambda: nf.compute_areas(counts, prevalence=0.1, units="bucket"),
-    ):
-        with pytest.raises(nf.ParameterError, match="the key 'weight'"):
-            ask()
-
-
 @pytest.mark.thorough
 def test_resampled_intervals_hold_where_strata_are_made_by_score() -> None:
     eta, distance, at, repeats = 0.02, 3.0, 2.7, 25

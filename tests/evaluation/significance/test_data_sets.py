@@ -102,15 +102,3 @@ def test_equal_values_have_no_statistic():
     found = nf.compare_data_sets(ranked(np.full((3, 3), 0.5)), over="data")
     assert found.select("statistic", "p_value").null_count().row(0) == (3, 3)
     assert not found["distinguishable"].any()
-
-
-def test_a_model_needs_one_value_on_each_data_set():
-    table = ranked(np.arange(6.0).reshape(2, 3) / 10)
-    for wrong, told in (
-        (table.tail(5), "each model needs one value"),
-        (pl.concat([table, table.head(1)]), "each model needs one value"),
-        (table.with_columns(rank=pl.lit(None, pl.Int64)), "no rank"),
-        (table.filter(data=0), "at least two"),
-    ):
-        with pytest.raises(nf.ParameterError, match=told):
-            nf.compare_data_sets(wrong, over="data")

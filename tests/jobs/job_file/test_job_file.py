@@ -18,9 +18,7 @@ from tests.small_jobs import SMALL, small_job, write_nights
 ROOT = Path(__file__).parents[3]
 GATE = SMALL + '[[gates]]\nname = "a"\n'
 KEYS = '[segments]\nkeys = ["country"]\n'
-CHAMPION = 'champion = {model = "a", prevalence = [0.1]}\n'
 SHARE = "sequential = true\nvalue_threshold = {lower = 0.5}\n"
-RECALL = 'metric = "recall"\nvalue_threshold = {lower = 0.5}\n'
 TEMPLATE = (ROOT / "nci_frames" / "jobs" / "job.toml").read_text(encoding="utf-8")
 
 
