@@ -55,7 +55,7 @@ class Draw:
         ParameterError
             If there are several, and none of them is named.
         """
-        there = sorted(models)
+        there = sorted(models, key=str)
         if self.model is not None:
             return self.model
         if len(there) > 1:
