@@ -1,5 +1,6 @@
 """Shared parts of docstrings: each is used, and none is left unfilled in what ``help()`` shows."""
 
+import functools
 import inspect
 import re
 from pathlib import Path
@@ -13,6 +14,7 @@ from nci_frames.schemas import RANKING
 PACKAGE = Path(nf.__file__).parent
 
 
+@functools.cache
 def sources() -> str:
     return "\n".join(p.read_text() for p in PACKAGE.rglob("*.py") if p.name != "docstrings.py")
 

@@ -137,6 +137,7 @@ def test_a_precision_band_is_drawn_as_it_is():
     assert {"lower bound", "upper bound"} <= told
 
 
+@pytest.mark.thorough
 def test_rows_may_be_lazy_without_ranks_with_keys_and_in_any_order(tables):
     frame, drawn = tables.projection, chart_p3(tables.projection).to_dict()
     shuffled = frame.sample(fraction=1, shuffle=True, seed=1)

@@ -172,6 +172,7 @@ def colour_scales(node):
     return [scale for part in node for scale in colour_scales(part)] if isinstance(node, list) else []
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("name", OF_MODELS)
 def test_a_model_has_one_colour_whatever_else_is_drawn(name):
     order = ("0 first", *MODELS)

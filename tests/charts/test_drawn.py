@@ -31,6 +31,7 @@ def test_a_specification_is_the_one_that_is_kept(name):
     assert drawn == KEPT[name], "if this is what it should draw, run `make snapshots` and look at the picture"
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("call", CHARTS, ids=lambda call: call.name)
 def test_a_chart_is_a_value(call):
     """Altair numbers what has no name, so that a second chart would be another one."""
@@ -41,6 +42,7 @@ def test_every_example_is_kept():
     assert list(KEPT) == list(draw_all())
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("name", KEPT)
 def test_names_of_models_occur_only_as_data(name):
     spec = draw_all(HOSTILE)[name].to_dict(validate=False)
@@ -51,6 +53,7 @@ def test_names_of_models_occur_only_as_data(name):
     json.dumps(spec, allow_nan=False)
 
 
+@pytest.mark.thorough
 def test_names_of_segments_keys_and_metrics_occur_only_as_data():
     key = HOSTILE[0]
     rates = apart(HOSTILE, key, HOSTILE)

@@ -48,6 +48,7 @@ def test_a_change_of_threshold_alone_is_no_switch():
     assert "switches" not in names
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("told", [True, False])
 def test_the_significance_bar_says_where_all_others_are_told_from_the_best(told):
     comparisons, winners = frames()
@@ -62,6 +63,7 @@ def test_the_significance_bar_says_where_all_others_are_told_from_the_best(told)
     assert len(rows) == 6
 
 
+@pytest.mark.thorough
 def test_curves_can_be_of_few_models_and_the_bars_are_of_all():
     comparisons, winners = frames("abcd")
     every = nf.chart_f_beta_plot(comparisons, winners).to_dict()

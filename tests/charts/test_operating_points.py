@@ -89,6 +89,7 @@ def check_attained(rates, eta, within=0.0):
         ).all()
 
 
+@pytest.mark.thorough
 @given(labels_and_scores, st.sampled_from([0.001, 0.097, 0.5]))
 def test_a_logarithmic_axis_shows_no_recall_that_no_threshold_attains(rows, eta):
     labels, scores = zip(*rows, strict=True)
@@ -110,6 +111,7 @@ def test_few_scores_far_apart_are_steps():
             assert (drawn <= places / eta).all()
 
 
+@pytest.mark.thorough
 def test_many_points_are_thinned_without_promising_more():
     positives = np.round(2_000 * (np.arange(1, 12_001) / 12_000) ** 0.3).astype(np.int64)
     down = np.arange(12_000, 0, -1.0)

@@ -247,6 +247,7 @@ def test_bad_logs_end_with_their_exit_code_and_leave_an_older_report_alone(tmp_p
     assert "the output must be a folder" in done.output
 
 
+@pytest.mark.thorough
 def test_a_plan_says_how_many_rows_are_needed():
     done = ended(0, "plan", "--delta", "0.1", "--tpr", "0.6", "--fpr", "0.001")
     assert "required rows, at confidence 0.95 of each rate" in done.output

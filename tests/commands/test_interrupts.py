@@ -126,6 +126,7 @@ def test_an_interrupt_after_the_work_is_told_as_one():
     assert (done.returncode, done.stderr) == (130, "interrupted: no output is half-written\n")
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("variable", "value", "told"),
     [

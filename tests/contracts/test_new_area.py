@@ -145,6 +145,7 @@ def test_it_is_a_question_in_every_format(log, counts, tmp_path):
     assert [row["model"] for row in rows] == ["a", "m", "z"]
 
 
+@pytest.mark.thorough
 def test_gates_know_in_which_direction_it_is_better(log):
     gates: list[dict[str, Any]] = [
         {"name": "value", "prevalence": 0.1, "value_threshold": {"upper": 0.1}},

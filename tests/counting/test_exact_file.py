@@ -143,6 +143,7 @@ def test_keys_of_every_type(target: Path) -> None:
         nf.sink_exact_counts(log.with_columns(row=pl.int_range(240)), target, by="row")
 
 
+@pytest.mark.thorough
 @pytest.mark.usefixtures("tiny")
 def test_a_stream_is_read_once(target: Path) -> None:
     scan = nf.scan_predictions(once(LOG), fold="fold", segments="country")
@@ -163,6 +164,7 @@ def test_a_log_without_rows(target: Path) -> None:
         nf.sink_exact_counts(LOG.clear().lazy(), target)
 
 
+@pytest.mark.thorough
 @pytest.mark.usefixtures("tiny")
 def test_a_reader_needs_only_the_row_groups_of_a_model(target: Path) -> None:
     few = pl.DataFrame({"model": [f"few {k}" for k in range(9)], "label": True, "score": 0.5})
@@ -215,6 +217,7 @@ def test_an_interrupt_leaves_what_was_there(
     assert threading.active_count() == threads
 
 
+@pytest.mark.thorough
 @pytest.mark.usefixtures("unfinished")
 @pytest.mark.parametrize("held", [300, 10**6], ids=["while rows are sorted", "while counts are written"])
 def test_a_full_disk_leaves_what_was_there(

@@ -73,6 +73,7 @@ def test_equal_charts_give_equal_bytes(tmp_path, kind):
     assert files[0] != nf.save_chart(scatter(4), tmp_path / f"other.{kind}").read_bytes()
 
 
+@pytest.mark.thorough
 def test_a_png_has_scale_pixels_for_each_unit(tmp_path):
     def size(**options: float) -> tuple[int, int]:
         return Image.open(

@@ -127,6 +127,7 @@ def test_no_name_or_title_can_steer_the_terminal():
     assert not {letter for letter in text if not letter.isprintable()} - {"\n"}
 
 
+@pytest.mark.thorough
 def test_a_label_is_never_cut_within_a_letter(tmp_path):
     """Vega has 16 bits for a letter, and cut one of 60 rockets in half."""
     areas = pl.DataFrame({"model": ["\N{ROCKET}" * 60, "a"], "value": [0.5, 0.4]})

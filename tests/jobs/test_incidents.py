@@ -65,21 +65,21 @@ def test_each_promise_has_an_incident_of_its_own():
 def test_a_summary_says_what_fails_since_when_and_what_is_resolved(tmp_path):
     job = small_job(tmp_path, RECALL)
     summaries = []
-    for night, (hits, code) in enumerate(((0.9, 0), (0.2, 10), (0.3, 10), (0.9, 0), (0.9, 0)), start=1):
+    for night, (hits, code) in enumerate(((0.9, 0), (0.2, 10), (0.9, 0)), start=1):
         write_night(tmp_path / f"logs/2026-03-0{night}/a.parquet", 400, hits, seed=night)
         line = ended(code, "run", job, "--run-id", f"n{night}").stdout.strip()
         summaries.append(json.loads((latest(tmp_path) / "summary.json").read_text()))
         text = (latest(tmp_path) / "summary.txt").read_text().splitlines()
         assert text[0] == summaries[-1]["line"] == line
-        if night == 3:
+        if night == 2:
             assert text[1].startswith("FAILING since run n2: finds: forest, all rows: recall 0.")
             assert text[1].endswith("promised >= 0.6; owner ann@bank.example [cards, night]")
-        if night == 4:
-            assert text[1].startswith("RESOLVED in run n4, failed since run n2: finds: forest")
+        if night == 3:
+            assert text[1].startswith("RESOLVED in run n3, failed since run n2: finds: forest")
     found = [[(row["state"], row["since_run"]) for row in summary["incidents"]] for summary in summaries]
-    assert found == [[], [("failing", "n2")], [("failing", "n2")], [("resolved", "n2")], []]
-    assert {key: summaries[2][key] for key in ("job", "run", "verdict")} == {
-        "job": "small", "run": "n3", "verdict": "fail",
+    assert found == [[], [("failing", "n2")], [("resolved", "n2")]]
+    assert {key: summaries[1][key] for key in ("job", "run", "verdict")} == {
+        "job": "small", "run": "n2", "verdict": "fail",
     }  # fmt: skip
     # The values that gates were judged on, with their bounds.
     verdict = pl.read_parquet(latest(tmp_path) / "verdicts.parquet").row(0, named=True)

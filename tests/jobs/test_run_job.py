@@ -36,6 +36,7 @@ KEYS = '[segments]\nkeys = ["country"]\n'
 GRID = [0.0, 0.25, 0.5, 0.75]
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(("windows", "until"), [(None, None), (1, None), (2, None), (1, 3), (None, 3)])
 def test_what_is_said_of_the_data_is_of_the_rows_that_are_reported(tmp_path, windows, until):
     write_nights(tmp_path / "logs", 3)
@@ -370,7 +371,7 @@ def outside(folder: Path) -> set[Path]:
 
 @pytest.mark.thorough
 def test_hostile_names_are_text_everywhere(tmp_path):
-    names = [*NAMES[:8], "../../escape", "a" * 4096, "\u202eright to left"]
+    names = [*NAMES[:4], "../../escape", "a" * 4096, "\u202eright to left"]
     rows = [
         {"model": name, "label": label, "score": score, "country": name}
         for name in names

@@ -59,7 +59,19 @@ def test_runs_reports_and_counts_stand_for_their_logs(tmp_path):
     )
     first, both = tmp_path / "logs/2026-03-01", tmp_path / "logs"
     grid = "0,0.25,0.5,0.75"
-    ended(0, "report", first, "--thresholds", grid, "-s", "country", "-o", tmp_path / "report")
+    ended(
+        0,
+        "report",
+        first,
+        "--thresholds",
+        grid,
+        "-s",
+        "country",
+        "--format",
+        "json",
+        "-o",
+        tmp_path / "report",
+    )
     expected = ended(0, "compare", first, both, "--thresholds", grid, "-s", "country").output
     assert "forest: prevalence 0.250 → 0.250" in expected
     for before in (tmp_path / "out/runs/one", tmp_path / "counts.parquet", tmp_path / "report"):

@@ -79,6 +79,7 @@ def test_own_thresholds_are_judged_on_other_rows(ask, comparison):
         assert row["lower"] <= row["value"] <= row["upper"]
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("options", [{}, {"cost": (50.0, 1.0)}, {"metric": "accuracy"}])
 def test_the_leaders_are_those_of_a_loop(ask, options):
     """Also where one prevalence is asked for: the order is searched over all of them."""
@@ -237,6 +238,7 @@ def test_a_sentence_does_not_say_more_than_the_answer():
     )
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     "options", [{}, {"cost": (2.0, 1.0)}, {"alerts": 1.0, "volume": 9.0}, {"metric": "pr_auc"}]
 )

@@ -41,6 +41,7 @@ def test_a_point_of_exact_rates_is_the_count_at_that_threshold(log, kind, thresh
     assert_frame_equal(point, expected)
 
 
+@pytest.mark.thorough
 def test_a_threshold_is_compared_in_the_precision_of_the_scores():
     """A Float32 score that was logged as 0.95 is less than 0.95 in Float64, and positive at 0.95."""
     rng = np.random.default_rng(2)

@@ -15,6 +15,7 @@ from tests.comparisons import MODELS, comparison
 from tests.logs import unit_log
 
 
+@pytest.mark.thorough
 def test_the_models_shown_are_those_nearest_to_the_top():
     models = {f"m{i:02d}": (0.5, 0.3 - i / 100) for i in range(16)}
     tables = comparison(models, prevalence=[0.01, 0.1], beta=[1.0])

@@ -131,6 +131,7 @@ def test_each_key_is_shown_alone_and_then_all_together():
     assert second.startswith("By tier, a at threshold 0.5: in none of 2 ")
 
 
+@pytest.mark.thorough
 def test_two_keys_and_a_field_have_columns():
     counts = counts_at(
         [80, 70, 60], [10, 20, 30], 100, 1000, model="a", country=["at", "at", "de"], tier=[1, 2, 1]

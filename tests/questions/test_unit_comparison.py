@@ -59,6 +59,7 @@ def test_counts_at_thresholds_that_are_no_score_of_a_bucket(thresholds):
     assert_frame_equal(found.sort(order), expected.sort(order))
 
 
+@pytest.mark.thorough
 def test_every_table_draws_units():
     counts = counted()
     compared = nf.compare_models(counts, **OPTIONS)

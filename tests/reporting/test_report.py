@@ -96,10 +96,12 @@ def hostile_page():
     return Page(render_report(hostile_tables(), title=HOSTILE[1], facts=[(name, name) for name in HOSTILE]))
 
 
+@pytest.mark.thorough
 def test_every_element_is_closed(page, hostile_page):
     assert page.open == hostile_page.open == []
 
 
+@pytest.mark.thorough
 def test_the_page_is_in_english_with_headings_in_order(page):
     assert page.all("html") == [{"lang": "en"}]
     levels = [int(tag[1]) for tag, _ in page.elements if re.fullmatch("h[1-6]", tag)]
@@ -108,6 +110,7 @@ def test_the_page_is_in_english_with_headings_in_order(page):
     assert all(after <= before + 1 for before, after in itertools.pairwise(levels))
 
 
+@pytest.mark.thorough
 def test_every_section_is_there_and_in_the_navigation(page):
     assert [s["id"] for s in page.all("section")] == SECTIONS
     links = [a["href"] for a in page.all("a") if a["href"].startswith("#")]
@@ -119,11 +122,13 @@ def test_every_section_is_there_and_in_the_navigation(page):
     assert {link[1:] for link in links} <= ids
 
 
+@pytest.mark.thorough
 def test_names_of_elements_are_unique(hostile_page):
     ids = [attributes["id"] for _, attributes in hostile_page.elements if "id" in attributes]
     assert len(ids) == len(set(ids))
 
 
+@pytest.mark.thorough
 def test_nothing_is_loaded(page, hostile_page):
     for source in (page, hostile_page):
         assert not [
@@ -139,11 +144,13 @@ def test_nothing_is_loaded(page, hostile_page):
         assert not re.search(r"url\(|@import", css[0])
 
 
+@pytest.mark.thorough
 def test_vega_is_embedded_once(page):
     assert sum("window.vegaEmbed=" in text for _, text in page.scripts) == 1
     assert len([1 for attributes, _ in page.scripts if not attributes]) == 1 + 14
 
 
+@pytest.mark.thorough
 def test_the_policy_names_the_scripts_by_hash(page, hostile_page):
     for source in (page, hostile_page):
         policies = [
@@ -163,6 +170,7 @@ def test_the_policy_names_the_scripts_by_hash(page, hostile_page):
         assert tags.index("meta") < tags.index("style") < tags.index("script")
 
 
+@pytest.mark.thorough
 def test_each_chart_has_a_box_a_description_and_a_specification(page):
     boxes = [d for d in page.all("div") if "data-spec" in d]
     specs = {a["id"]: json.loads(text) for a, text in page.scripts if a.get("id", "").startswith("spec-")}
@@ -172,12 +180,14 @@ def test_each_chart_has_a_box_a_description_and_a_specification(page):
     assert not any("title" in s for s in specs.values())
 
 
+@pytest.mark.thorough
 def test_every_table_has_a_caption_and_heads(page):
     # Explorer, six ranked, the segments, rates, shifts.
     assert len(page.all("table")) == len(page.all("caption")) > 8
     assert {th["scope"] for th in page.all("th")} == {"col", "row", "colgroup"}
 
 
+@pytest.mark.thorough
 def test_the_answer_is_in_plain_words(page):
     tables = comparison(segments=SEGMENTS)
     text = " ".join(page.text.split())
@@ -224,6 +234,7 @@ def test_an_order_that_never_changes_is_told():
     assert "good is ahead in this log, and no two models change places" in " ".join(text.split())
 
 
+@pytest.mark.thorough
 def test_facts_and_segments_are_shown(page):
     assert "12: score is NaN" in page.text
     (segments,) = (json.loads(text) for a, text in page.scripts if a.get("id") == "segment-data")

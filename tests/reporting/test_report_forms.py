@@ -66,6 +66,7 @@ def inline(text: str) -> list[tuple[str, Any]]:
     return pieces
 
 
+@pytest.mark.thorough
 def test_the_schema_is_one_and_refuses_other_things():
     jsonschema.Draft202012Validator.check_schema(SCHEMA)
     content = parsed(comparison())

@@ -99,6 +99,7 @@ def test_predictions_may_be_an_arrow_table_but_no_path():
         nf.compute_rates(duckdb.sql("select 1"))
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("name", "options", "same"),
     [

@@ -32,6 +32,7 @@ def test_no_key_has_a_name_that_a_table_needs(call, name):
     assert repr(name) in str(error.value)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("key", ["len", "rows_", "count", "value_"])
 def test_other_names_are_free(log, key):
     pair = pl.concat([log, log.with_columns(model=pl.lit("b"), score=-pl.col("score"))])

@@ -77,6 +77,7 @@ def test_a_column_of_objects_is_refused(call):
         call.function(call.frames[0].with_columns(opaque), *call.frames[1:], **call.options)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("call", TAKE_COUNTS, ids=lambda call: call.name)
 def test_a_false_claim_to_be_sorted_changes_nothing(call):
     """Polars believes the flag, which Parquet files may bring, and groups wrongly."""
@@ -219,7 +220,7 @@ def test_runs_of_equal_keys_are_those_of_a_loop(data):
     assert runs.is_sorted(frame, names, first) == (rising and runs.is_distinct(frame, names, first))
 
 
-@pytest.mark.parametrize("row", [0, 1, 16_384, 16_385, 19_999, 20_000])
+@pytest.mark.parametrize("row", [0, 16_384, 20_000])
 def test_one_wrong_number_in_a_long_group_is_seen(long_rates, row, monkeypatch):
     def wrong(name: str, value: pl.Expr) -> pl.Expr:
         return pl.when(pl.int_range(pl.len()) == row).then(value).otherwise(name).alias(name)

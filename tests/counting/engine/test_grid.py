@@ -80,6 +80,7 @@ def test_few_and_many_cells_agree_to_the_bit(weighted: bool, monkeypatch: pytest
         assert (cells.take(5050) == expected).all()
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("weighted", [False, True])
 def test_neither_batches_nor_cells_change_a_bit(
     weighted: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

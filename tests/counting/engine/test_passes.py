@@ -153,6 +153,7 @@ def test_memory_is_refused_before_it_is_taken(thresholds: Any) -> None:
     assert counts.height > 0
 
 
+@pytest.mark.thorough
 def test_too_many_groups_are_refused_while_they_are_met() -> None:
     # 100,000 groups at 65,535 thresholds would take some 500 GB.
     log = pl.select(

@@ -105,6 +105,7 @@ def found_in(file: Path, columns: list[str] = FLAT) -> str | None:
         return damage(str(file), columns, threads)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("version", ["1.0", "2.0"])
 @pytest.mark.parametrize("compression", ["none", "zstd", "snappy"])
 @pytest.mark.parametrize("options", [{"use_dictionary": False}, {"write_statistics": False}, {}])

@@ -74,6 +74,7 @@ def test_areas_are_known_to_the_tolerance_and_contain_the_exact_ones(kind: str) 
     ).is_empty()
 
 
+@pytest.mark.thorough
 @pytest.mark.usefixtures("never_exact")
 @pytest.mark.parametrize("kind", ["normal", "tied at an odd place", "infinite", "far apart"])
 @pytest.mark.parametrize("kept", [True, False])

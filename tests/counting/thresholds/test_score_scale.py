@@ -117,6 +117,7 @@ def test_a_comparison_of_logits_at_the_threshold_for_probabilities_says_so(tmp_p
     assert "OutsideGridWarning" not in done.output
 
 
+@pytest.mark.thorough
 def test_a_ledger_says_of_which_file(tmp_path: Path) -> None:
     logs = tmp_path / "logs"
     logs.mkdir()

@@ -106,6 +106,7 @@ def test_partial_areas_equal_scikit_learn(most):
         assert halves[0].item() + halves[1].item() == pytest.approx(found, abs=1e-12)
 
 
+@pytest.mark.thorough
 def test_the_mean_over_a_range_equals_quadrature():
     counts = nf.count_confusion(random_log(500), thresholds="exact", by=[])
     low, high = 1e-4, 0.2
@@ -251,6 +252,7 @@ def test_a_gain_needs_both_classes():
     assert nf.pr_gain_auc(one_class.clear(), prevalence=0.5).is_empty()
 
 
+@pytest.mark.thorough
 @given(log=small_logs())
 def test_the_highest_thresholds_of_each_tpr_have_all_that_may_be_the_best(log):
     rates = nf.compute_rates(nf.count_confusion(log, thresholds="exact", by=[]))

@@ -167,6 +167,7 @@ def test_many_models_with_many_steps_are_drawn_to_a_stated_error(log_x):
     assert "drawn to within" not in nf.chart_roc(many_rates(), log_x=log_x).to_dict()["title"]["subtitle"]
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("draw", "steps"), [("p3", 50), ("f_beta_over_prevalence", 50), ("p3", 1_000), ("cost", 1_000)]
 )
@@ -208,6 +209,7 @@ def test_points_are_never_left_out():
         nf.chart_tpr_ppv(projection, nf.decision_map(rates), prevalence=0.01)
 
 
+@pytest.mark.thorough
 def test_ranks_over_a_fine_grid_keep_their_changes():
     grid = np.geomspace(1e-5, 0.5, 200).tolist()
     # Points at thresholds of their own, cautious or bold, so that the order changes with the prevalence.

@@ -43,6 +43,7 @@ def brute_force(counts: pl.DataFrame, logits: Floats) -> Floats:
     return np.array(areas)
 
 
+@pytest.mark.thorough
 def test_areas_between_the_nodes_have_13_digits():
     rng = np.random.default_rng(4)
     false = np.sort(10 ** rng.uniform(0, 12, (20, 3)))

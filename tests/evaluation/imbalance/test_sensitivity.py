@@ -42,7 +42,7 @@ def test_growth_saturates():
 @pytest.mark.thorough
 @pytest.mark.parametrize("ratio", [0.1, 20])
 def test_every_metric_of_finite_range_equals_a_plain_sum(ratio):
-    side = 1250
+    side = 500
     middle = (np.arange(side) + 0.5) / side
     grid = pl.DataFrame({"tpr": np.repeat(middle, side), "fpr": np.tile(middle, side), "beta": 1.0})
     found = nf.imbalance_sensitivity(FINITE, ratios=ratio)
@@ -56,7 +56,7 @@ def test_every_metric_of_finite_range_equals_a_plain_sum(ratio):
         lower, upper = ranges[name]
         plain = (surfaces[0][name] - surfaces[1][name]).abs().mean() / (upper - lower)
         # The middle of a cell is off by its square; beside a corner where a metric jumps, by more.
-        assert sensitivity == pytest.approx(plain, abs=3e-6), name
+        assert sensitivity == pytest.approx(plain, abs=2e-5), name
         assert 0 <= sensitivity <= 1
 
 

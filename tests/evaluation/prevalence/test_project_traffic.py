@@ -97,6 +97,7 @@ def test_a_metric_that_is_not_monotone_has_no_bounds():
     assert (recall["lower"], recall["upper"]) == (pytest.approx(lower), pytest.approx(upper))
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("eta", [0.001, 0.01, 0.5])
 def test_bounds_hold(eta):
     reference, traffic = simulated(eta, rows=20_000, repeats=200, seed=2)

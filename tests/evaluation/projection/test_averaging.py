@@ -178,6 +178,7 @@ def test_a_comparison_averages_areas_over_repeats():
     assert_frame_equal(comparison.points.select("model", "tpr", "fpr").sort("model"), mean)
 
 
+@pytest.mark.thorough
 def test_own_best_thresholds_are_chosen_and_judged_within_each_repeat():
     best = compared().best
     fitted = nf.cross_fit(counted(["repeat", "bucket"]), prevalence=ETAS, units="bucket")

@@ -20,6 +20,7 @@ def units_scored(times: int, *, units: int = 1000, seed: int = 0) -> pl.DataFram
     return unit_log({"a": 2.0, "b": 2.0}, sizes, times=times, noise=0.1**0.5, seed=seed)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("thresholds", [GRID, "exact"])
 def test_effective_rows_against_brute_force(thresholds: object) -> None:
     log = nf.unit_buckets(units_scored(3, units=600), buckets=200)

@@ -207,6 +207,7 @@ def test_a_higher_level_gives_wider_bounds_and_more_rows_give_narrower_ones() ->
     assert width((5000, 50_000), 0.95) < width((500, 5000), 0.95) < width((50, 500), 0.95)
 
 
+@pytest.mark.thorough
 def test_groups_in_any_order_have_the_bounds_that_each_has_alone() -> None:
     groups = [
         normal_counts(seed, (10 + seed, 50)).with_columns(model=pl.lit(f"m{seed}"), day=pl.lit(seed % 2))

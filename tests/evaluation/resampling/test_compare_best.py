@@ -162,6 +162,7 @@ def test_the_unit_of_a_cost_changes_nothing_but_the_unit(unit):
         assert (scaled[name] / unit).to_list() == pytest.approx(plain[name].to_list(), rel=1e-9)
 
 
+@pytest.mark.thorough
 def test_identical_models_are_not_distinguishable():
     log = unit_log({"m0": 1.5}, (300, 900), seed=3)
     twice = pl.concat([log, log.with_columns(model=pl.lit("twin"))])

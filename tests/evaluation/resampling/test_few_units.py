@@ -47,6 +47,7 @@ def _few_units_of_positives(units: int) -> pl.DataFrame:
     return nf.count_confusion(nf.unit_buckets(pl.concat(parts)), thresholds=[-1.0, 0.0, 1.0, 2.0])
 
 
+@pytest.mark.thorough
 def test_resampling_says_nothing_of_a_class_that_is_in_one_bucket():
     counts, options = _few_units_of_positives(1), {"prevalence": 0.1, "units": "bucket", "repeats": 200}
     why = "fewer than 10 buckets of equal size have rows of a class"

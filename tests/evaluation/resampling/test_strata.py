@@ -45,6 +45,7 @@ ASKED: dict[str, Callable[[pl.DataFrame], pl.DataFrame]] = {
 }
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("asked", ASKED)
 def test_weights_that_are_constant_within_classes_change_nothing(asked: str) -> None:
     log = two_models()

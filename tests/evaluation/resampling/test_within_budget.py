@@ -72,6 +72,7 @@ def test_a_budget_below_the_resolution_tells_nothing():
     assert found["reason"].str.contains("undefined or infinite in many resampled logs").all()
 
 
+@pytest.mark.thorough
 def test_the_answer_compares_models_at_the_budget():
     counts = logs(1, 300, 3000, (2.0, 2.5, 2.1)).drop("log")
     question = nf.Question(prevalence=1e-3, alerts=10, volume=1000)

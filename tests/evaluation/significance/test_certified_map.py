@@ -46,6 +46,7 @@ def test_a_clear_winner_is_certified_up_to_where_support_ends():
     assert found.filter(pl.col("verdict") != "unknown")["reason"].null_count() == len(found) - 1
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("units", ["bucket", None])
 def test_ranges_have_the_models_that_a_comparison_at_each_prevalence_keeps(units):
     counts = buckets_of(units_log([1.2, 1.5, 1.8], (300, 4000), seed=3))

@@ -80,6 +80,7 @@ def test_crossovers_of_pr_auc_are_those_of_resampled_rows():
     assert bounds == pytest.approx([low, high], abs=0.5 * (high - low) / 2)
 
 
+@pytest.mark.thorough
 def test_areas_of_models_on_the_same_units():
     rng = np.random.default_rng(1)
     log = crossing_log(rng, 3000).with_columns(
@@ -127,6 +128,7 @@ def units_of(holders: int) -> pl.DataFrame:
     return pl.DataFrame(rows, schema=schema, orient="row").with_columns(threshold=0.5)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("options", [{}, {"threshold": "own"}, {"metric": "pr_auc"}])
 def test_a_class_in_few_buckets_shows_too_little_of_how_it_varies(options):
     """In one bucket it is the same in every resampled log: in simulated logs the bounds held it in 27 %."""

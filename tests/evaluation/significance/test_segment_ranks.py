@@ -163,6 +163,7 @@ def test_false_findings_are_as_rare_as_promised():
     assert held / tests == pytest.approx(0.95, abs=0.02)
 
 
+@pytest.mark.thorough
 def test_exact_counts_and_counts_on_a_grid_agree():
     log = random_log(2000).with_columns(score=pl.col("score").round(1))
     scan = nf.scan_predictions(log.drop("fold"), segments="country")

@@ -313,6 +313,7 @@ def test_rows_that_occur_twice_do_not_double_the_resolution(metric, threshold):
     assert by_rows[1]["prevalence"].item() < 0.7 * by_rows[0]["prevalence"].item()
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(("metric", "threshold"), [("pr_auc", None), ("precision", 2.5)])
 def test_supported_counts_units_in_every_table_that_takes_them(metric, threshold):
     log = unit_log({"a": 2.0}, 2000, share=0.1, times=3, digits=2, seed=2)

@@ -306,9 +306,8 @@ def test_a_champion_among_many_equals_seldom_fails():
     assert judged(champion, *better)[0]["verdict"] == "fail"
 
 
-@pytest.mark.parametrize(
-    ("metric", "better"), [("recall", 0.7), pytest.param("fpr", 0.7, marks=pytest.mark.thorough)]
-)
+@pytest.mark.thorough
+@pytest.mark.parametrize(("metric", "better"), [("recall", 0.7), ("fpr", 0.7)])
 def test_models_of_the_same_units_are_told_apart_as_by_their_pairs(metric, better):
     """Recall 0.6 and 0.7 (FPR 0.4 and 0.3), of decisions that correlate: apart they hardly differ."""
     rng, logs, rows = np.random.default_rng(1), 40, 100
@@ -355,6 +354,7 @@ def test_what_is_better_when_lower_leads_when_lower():
     assert (row["verdict"], row["limit_upper"], row["limit_lower"]) == ("fail", 0.01, None)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(("least", "verdict"), [(0.9, "fail"), (1e-3, "undecided"), (1e-7, "pass")])
 def test_an_area_that_the_log_does_not_support_is_judged_on_the_band_of_its_curve(least, verdict):
     rng = np.random.default_rng(0)

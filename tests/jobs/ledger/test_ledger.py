@@ -148,6 +148,7 @@ def test_a_file_that_becomes_the_copy_of_another_is_changed(ledger, tmp_path):
     assert ledger.verify(files=True).is_empty()
 
 
+@pytest.mark.thorough
 def test_retired_sources_count_no_longer_and_rebuild_equals_recount(ledger, tmp_path):
     paths = [write(tmp_path, f"{n}.parquet", random_log(80, seed=n)) for n in range(3)]
     ledger.append(paths, thresholds=GRID)
@@ -212,6 +213,7 @@ def test_files_are_gathered_once_they_are_many(ledger, tmp_path, monkeypatch):
     assert len(list((tmp_path / "ledger").glob("ledger_part=counts/*/*.parquet"))) == 1
 
 
+@pytest.mark.thorough
 def test_the_ledger_by_window_run_and_version(ledger, tmp_path):
     nights = [datetime(2026, 3, day, tzinfo=UTC) for day in range(1, 5)]
     paths = [write(tmp_path, f"{n}.parquet", random_log(40, seed=n)) for n in range(3)]
@@ -233,6 +235,7 @@ def test_the_ledger_by_window_run_and_version(ledger, tmp_path):
             assert_frame_equal(ledger.read(as_of=as_of), recount(paths[: n + 1], "exact"), check_exact=True)
 
 
+@pytest.mark.thorough
 def test_other_settings_are_a_generation_beside(ledger, tmp_path):
     path = write(tmp_path, "a.parquet", random_log(100))
     ledger.append(path, thresholds=GRID)
@@ -245,6 +248,7 @@ def test_other_settings_are_a_generation_beside(ledger, tmp_path):
         ledger.read(generation="x")
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     "values",
     [
@@ -373,6 +377,7 @@ def test_counts_by_buckets_are_those_of_a_direct_count(ledger, tmp_path, thresho
     assert_frame_equal(intervals, nf.compute_rates(by_bucket, interval="wilson", units="bucket"))
 
 
+@pytest.mark.thorough
 def test_units_and_buckets_are_settings(ledger, tmp_path):
     path = write(tmp_path, "a.parquet", unit_log(1))
     for options in ({}, {"unit": "user"}, {"unit": "user", "buckets": 256}, {"unit": "user", "buckets": 64}):
