@@ -9,7 +9,7 @@ from nci_frames.base.errors import ParameterError, SchemaError
 from nci_frames.base.messages import listed
 from nci_frames.counts.exact_sums import add_exact
 from nci_frames.counts.resolution import one_score, runs_with_every_score
-from nci_frames.counts.strata import weighted_sums
+from nci_frames.counts.strata import has_strata, weighted_sums
 from nci_frames.counts.sums import check_sums
 from nci_frames.schemas import COUNTS, collect
 from nci_frames.schemas.checked import checked
@@ -139,6 +139,44 @@ def pooled_counts(counts: pl.DataFrame, *, over: str | Sequence[str]) -> pl.Data
         rest = [key for key in dropped if key != WEIGHT]
         return weighted_sums(pooled_counts(counts, over=rest) if rest else _alone(counts))
     return _add(_alone(counts), ["model", *(key for key in keys if key not in dropped)], dropped)
+
+
+def alike_counts(counts: pl.DataFrame) -> tuple[pl.DataFrame, tuple[float, float]]:
+    """Return counts without the key ``weight``, as rows, and what a positive and a negative weighs.
+
+    If all positives weigh the same, and all negatives, TPR and FPR are those of the rows, and so is whatever
+    is known of them.
+
+    Raises
+    ------
+    ParameterError
+        If they do not.
+    """
+    weights = class_weights(counts)
+    if weights is None:
+        raise ParameterError(
+            "this needs counts of which all positives weigh the same, and all negatives",
+            found="the key 'weight'",
+            hint="count without weights, or take sums: pool_counts(counts, over='weight')",
+        )
+    if not has_strata(counts):
+        return counts, weights
+    keys = ["model", *(key for key in COUNTS.keys(counts.columns) if key != WEIGHT)]
+    return _add(_alone(counts.filter(pl.col(WEIGHT) > 0)), keys, [WEIGHT]), weights
+
+
+def class_weights(counts: pl.DataFrame) -> tuple[float, float] | None:
+    """Return what a positive and a negative weighs; None if those of a class weigh differently."""
+    if not has_strata(counts):
+        return 1.0, 1.0
+    found = []
+    for hit, missed in (("tp", "fn"), ("fp", "tn")):
+        rows = counts.filter(pl.col(WEIGHT) > 0, pl.col(hit) + pl.col(missed) > 0)
+        weights = rows[WEIGHT].unique().to_list() or [1.0]
+        if len(weights) > 1:
+            return None
+        found += weights
+    return found[0], found[1]
 
 
 def add_cells(frame: pl.DataFrame, by: Sequence[str], *also: pl.Expr) -> pl.DataFrame:

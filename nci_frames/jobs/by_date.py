@@ -48,5 +48,7 @@ def by_date(job: Job, counts: Reported, unusual: pl.DataFrame) -> pl.DataFrame:
     kinds = {_LATE: pl.col("arrival") == "late", _CORRECTED: pl.col("arrival") == "recounted"}
     said = pl.coalesce(pl.when(kinds[name].any()).then(pl.lit(name)) for name in (_CORRECTED, _LATE))
     arrived = unusual.drop_nulls("window_start").group_by("window_start").agg(said.alias("arrival"))
-    told = found.drop("arrival").join(arrived, on="window_start", how="left")
+    # Sums of weights are told as whole numbers.
+    whole = found.with_columns(pl.col("positives", "negatives").cast(pl.Float64).round().cast(pl.Int64))
+    told = whole.drop("arrival").join(arrived, on="window_start", how="left")
     return told.select(*BY_DATE).sort("window_start", "model")

@@ -34,9 +34,7 @@ def count_for_comparison(
     """Count a log for a report: in one pass, or for a large log with units in two."""
 
     def counted(frame: pl.LazyFrame, at: Thresholds, by: list[str] | None = None) -> Tally:
-        # Groups of each weight and bucket would be too many.
-        strata = "unit" not in predictions.collect_schema()
-        return tally_scan(scan_behind(frame), thresholds=at, by=by, progress=True, strata=strata)
+        return tally_scan(scan_behind(frame), thresholds=at, by=by, progress=True)
 
     if "unit" not in predictions.collect_schema():
         return ReportCounts(counted(predictions, thresholds), None, None)

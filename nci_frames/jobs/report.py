@@ -13,7 +13,6 @@ from nci_frames.counting.engine.progress import step_shown
 from nci_frames.counting.logs.scan import scan_predictions
 from nci_frames.counting.logs.units import UnitSizes
 from nci_frames.counting.thresholds.grids import Thresholds, auto_thresholds
-from nci_frames.counts.strata import weighted_sums
 from nci_frames.files.save_chart import save_chart
 from nci_frames.files.save_table import save_table
 from nci_frames.jobs.counting_units import count_for_comparison
@@ -146,8 +145,6 @@ def make_report(
     answered
         Called when the answer is known, before files are written.
     """
-    # Of strata a report has the sums, which small segments, fields and tables are made of.
-    counts, by_unit = weighted_sums(counts), None if by_unit is None else weighted_sums(by_unit)
     pooled = small_segments(
         counts, segments, by_unit=by_unit, positives=small.min_positives, negatives=small.min_negatives
     )

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 import polars as pl
 
 from nci_frames.counts.pooling import pooled_counts
+from nci_frames.counts.strata import weighted_sums
 from nci_frames.evaluation.field.prevalences import field_of
 from nci_frames.jobs.repeats import REPEAT, one_repeat
 from nci_frames.questions.units import Drawn
@@ -35,7 +36,8 @@ def small_segments(
         The keys of the segments.
     by_unit
         The same rows by buckets of units, if *counts* have no such key. Without the keys of the segments, as
-        where those would be too many, or with too few buckets, it does not tell what rows are worth.
+        where those would be too many, or with too few buckets, it does not tell what rows are worth. Each row
+        counts as one, whatever it weighs.
     positives, negatives
         The least number of rows of each class.
     """
@@ -94,6 +96,7 @@ def field_with_small_pooled(
     """
     if small.is_empty():
         return field
+    counts = weighted_sums(counts)
     group = COUNTS.keys(counts.columns)
     known = field_of(field, counts, group)
     on = [name for name in known.columns if name not in ("prevalence", "share")]

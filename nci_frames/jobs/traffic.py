@@ -13,7 +13,7 @@ from nci_frames.counts.scores_as_counts import counts_as_scores, scores_as_count
 from nci_frames.evaluation.prevalence.estimate_prevalence import estimate_prevalence
 from nci_frames.evaluation.prevalence.project_traffic import pooled_estimates, project_traffic
 from nci_frames.evaluation.rates.operating_points import select_operating_points
-from nci_frames.evaluation.rates.rates import compute_rates
+from nci_frames.evaluation.rates.rates import compute_rates, with_bounds
 from nci_frames.files.save_table import save_table
 from nci_frames.jobs.counted_files import count_files, ledger_of
 from nci_frames.jobs.gates.measure import segment_texts
@@ -157,7 +157,7 @@ def _tables_by(
     seen = counts_as_scores(with_small_pooled(scores_as_counts(traffic), small))
     found = estimate_prevalence(known, seen, method=log.asked.method, level=log.asked.level)
     points = select_operating_points(compute_rates(known), threshold=job.report.decided_at)
-    rates = compute_rates(points, interval="wilson")
+    rates = with_bounds(points, interval="wilson", level=0.95)
     # Segments of the traffic that the labelled logs lack have no rates, and a reason in the other table.
     shared = found.join(rates, on=list(keys), how="semi", nulls_equal=True) if keys else found
     beta = main_beta(job.report.beta)

@@ -22,7 +22,7 @@ from nci_frames.evaluation.significance.shift import check_projection
 from nci_frames.jobs.field_file import read_table
 from nci_frames.jobs.publishing import POINTER
 from nci_frames.schemas import COUNTS, DECOMPOSITION, collect
-from nci_frames.schemas.columns import BUCKET
+from nci_frames.schemas.columns import BUCKET, WEIGHT
 from nci_frames.tables.numbers import UNDEFINED, format_value
 
 #: The key that tells the two apart, and its values.
@@ -76,6 +76,9 @@ def compare_logs(
     """
     sides = [_counts(place, thresholds, segments, columns) for place in (before, after)]
     units = [BUCKET] if all(BUCKET in side.columns for side in sides) else []
+    if any(WEIGHT in side.columns for side in sides):
+        one = pl.lit(1.0).alias(WEIGHT)
+        sides = [side if WEIGHT in side.columns else side.with_columns(one) for side in sides]
     sides = [_by(side, [*segments, *units]) for side in _alike(sides)]
     named = zip((BEFORE, AFTER), sides, strict=True)
     both = pl.concat([side.with_columns(pl.lit(name).alias(SIDE)) for name, side in named], how="diagonal")
@@ -151,7 +154,8 @@ def _counts(
             predictions, by = unit_buckets(predictions), [*by, BUCKET]
         return count_confusion(predictions, thresholds=thresholds, by=by)
     hint = "a run or report has it if its tables are written as Parquet"
-    frame = collect(read_table(str(saved), "the file of counts", where=repr(str(saved)), hint=hint), COUNTS)
+    table = read_table(str(saved), "the file of counts", where=repr(str(saved)), hint=hint)
+    frame = collect(table, COUNTS, strata=True)
     for key in segments:
         if key not in frame.columns:
             raise SchemaError.missing_column(key, "segments", repr(str(saved)), frame.columns)
@@ -184,4 +188,5 @@ def _alike(sides: Sequence[pl.DataFrame]) -> list[pl.DataFrame]:
 
 
 def _by(counts: pl.DataFrame, keys: Sequence[str]) -> pl.DataFrame:
-    return pooled_counts(counts, over=[key for key in COUNTS.keys(counts.columns) if key not in keys])
+    others = [key for key in COUNTS.keys(counts.columns) if key not in (*keys, WEIGHT)]
+    return pooled_counts(counts, over=others)

@@ -9,6 +9,7 @@ from nci_frames.evaluation.labelling.cheapest import labels_in_words, labels_tha
 from nci_frames.evaluation.metrics import title_of
 from nci_frames.questions.answer import Answer
 from nci_frames.questions.order import Lead, all_of, known_order, read_leads, some_models
+from nci_frames.questions.question import Question
 from nci_frames.tables.numbers import format_grid, format_threshold, format_value
 
 _SOME = 4
@@ -191,7 +192,8 @@ def _doubt(answer: Answer, best: Sequence[_Row], others: Sequence[_Row]) -> str 
     if best[0]["supported"]:
         return None
     if reason is not None:
-        reason = "; ".join(filter(None, [reason, _cheapest(answer, best[0])]))
+        labels = labels_in_words(labels_for(answer.question, answer.prevalence, best[0]))
+        reason = "; ".join(filter(None, [reason, labels]))
     if reason is None or not answer.tested:
         return reason
     order = known_order(
@@ -204,16 +206,17 @@ def _doubt(answer: Answer, best: Sequence[_Row], others: Sequence[_Row]) -> str 
     return f"{reason}; {order}"
 
 
-def _cheapest(answer: Answer, row: _Row) -> str:
-    """Say how many labels of other rows would tell the value of a model."""
-    question, eta = answer.question, answer.prevalence
+def labels_for(question: Question, prevalence: float, row: _Row, /) -> tuple[int, int] | None:
+    """Return how many labels would tell what is asked of a model, chosen and at random.
+
+    The *row* has its recall and its share of positive decisions. None where that is not known, or of an area.
+    """
     recall, flagged = row["recall"], row["pos_fraction"]
-    if question.area is not None or recall is None or flagged is None or not 0 < eta < 1:
-        return ""
-    fpr = (flagged - eta * recall) / (1 - eta)
+    if question.area is not None or recall is None or flagged is None or not 0 < prevalence < 1:
+        return None
+    fpr = (flagged - prevalence * recall) / (1 - prevalence)
     beta = question.beta if question.f_beta else 1.0
-    found = labels_that_tell(question.asked, recall=recall, fpr=fpr, prevalence=eta, beta=beta)
-    return labels_in_words(found)
+    return labels_that_tell(question.asked, recall=recall, fpr=fpr, prevalence=prevalence, beta=beta)
 
 
 def _work(answer: Answer, row: _Row) -> str:

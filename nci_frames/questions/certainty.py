@@ -9,6 +9,7 @@ from typing import Literal
 import numpy as np
 import polars as pl
 
+from nci_frames.counts.strata import weighted_sums
 from nci_frames.evaluation.areas.area import Area
 from nci_frames.evaluation.areas.pr import PR_AUC
 from nci_frames.evaluation.arrays.few_thresholds import at_thresholds
@@ -49,6 +50,8 @@ class Resampled:
     by_unit: pl.DataFrame
     #: The key whose values are drawn whole; None draws rows.
     units: str | None
+    #: The keys of which a threshold takes every value: units, and weights.
+    apart: tuple[str, ...]
     #: The counts by both at fewer steps of recall: exact counts then take little longer than a thousand bins.
     steps: pl.DataFrame
     #: The counts by both.
@@ -83,11 +86,14 @@ class Resampled:
         by_unit = of_models(drawn.total)
         by_repeat = by_unit if drawn.repeat is None else of_models(drawn.by_repeat)
         kept = of_models(counts)
-        steps = _fewer_steps(kept)
-        if drawn.units is not None:
-            steps = at_thresholds(by_repeat, steps, drawn.units) if len(steps) < len(kept) else by_repeat
+        whole = weighted_sums(kept)
+        steps = _fewer_steps(whole)
+        if drawn.apart:
+            steps = at_thresholds(by_repeat, steps, *drawn.apart) if len(steps) < len(whole) else by_repeat
         every = kept if drawn.units is None else by_repeat
-        return cls(models, kept, by_unit, drawn.units, steps, every, drawn.repeat, repeats, tuple(etas))
+        return cls(
+            models, kept, by_unit, drawn.units, drawn.apart, steps, every, drawn.repeat, repeats, tuple(etas)
+        )
 
     def curves(self, area: Area) -> pl.DataFrame:
         """Return the counts from which an area is resampled."""
@@ -100,7 +106,7 @@ class Resampled:
                 return counts
         # A threshold that was not counted has no rows to resample.
         cells = points.filter(pl.col("model").is_in(self.models)).select(_CELLS).drop_nulls("tp")
-        found = cells if self.units is None else at_thresholds(self.by_unit, cells, self.units)
+        found = at_thresholds(self.by_unit, cells, *self.apart) if self.apart else cells
         self._at.append((points, found))
         return found
 
@@ -219,6 +225,10 @@ def _fewer_steps(counts: pl.DataFrame) -> pl.DataFrame:
         return counts
     rising, lowest = in_runs(counts, ["model"])
     true = rising["tp"].to_numpy()
+    if true.dtype.kind == "f":
+        # In steps of the lightest row.
+        moved = np.abs(np.diff(true))
+        true = true / moved.min(initial=np.inf, where=moved > 0)
     # A log has few positives: at most thresholds none is added.
     added = np.flatnonzero(true[:-1] != true[1:])
     kept = np.zeros(len(true), np.bool_)

@@ -9,7 +9,7 @@ import polars as pl
 
 from nci_frames.base.arguments import beta_values, check_repeats, nearest
 from nci_frames.base.errors import ParameterError
-from nci_frames.counts.strata import weighted_sums
+from nci_frames.counts.strata import has_strata
 from nci_frames.evaluation.arrays.few_thresholds import near_threshold
 from nci_frames.evaluation.field.prevalences import Field
 from nci_frames.questions import places
@@ -17,6 +17,7 @@ from nci_frames.questions.log_counts import LogCounts
 from nci_frames.questions.question import Question
 from nci_frames.questions.undefined import observed_prevalence
 from nci_frames.schemas import COUNTS, collect
+from nci_frames.schemas.columns import WEIGHT
 from nci_frames.schemas.frame import within
 
 T = TypeVar("T")
@@ -55,8 +56,7 @@ class Compared:
         unit_rows: int | None = None,
     ) -> None:
         check_repeats(repeats, 2)
-        # Of strata the sums: their pictures and tables have no intervals.
-        self._counts = weighted_sums(collect(counts, COUNTS, strata=True))
+        self._counts = collect(counts, COUNTS, strata=True)
         segments = [segments] if isinstance(segments, str) else list(segments)
         self._log = LogCounts.of(self._counts, unit_counts, segments=segments, fold=fold, repeat=repeat)
         #: The prevalence of each segment in the field, and perhaps its share of the traffic; None where all
@@ -71,6 +71,8 @@ class Compared:
         self.segments: tuple[str, ...] = tuple(segments)
         #: Buckets of units, which intervals and tests draw whole; None where rows are taken as independent.
         self.buckets: int | None = self._log.drawn.buckets
+        #: How many weights the rows have, each of which is a sample by itself; 0 without weights.
+        self.strata: int = self._counts[WEIGHT].n_unique() if has_strata(self._counts) else 0
         #: Rows that every unit has under every model, where all have as many, at least two of one label each,
         #: as in a repeated cross-validation; None otherwise, or where that is not known.
         self.unit_rows: int | None = unit_rows
@@ -109,8 +111,13 @@ class Compared:
 
     @property
     def weighted(self) -> bool:
-        """Whether the counts are sums of weights, which have neither intervals nor tests."""
+        """Whether the counts are sums of too many weights, which have neither intervals nor tests."""
         return not self._log.whole
+
+    @property
+    def alike(self) -> bool:
+        """Whether rows were counted of which all positives weigh the same, and all negatives."""
+        return self._log.alike
 
     @property
     def main_beta(self) -> float:

@@ -51,7 +51,7 @@ def _draw_bands(table: pl.DataFrame, comparison: Comparison) -> Chart:
 def read_independence(comparison: Comparison) -> str:
     """Return sentences on what intervals and tests draw."""
     buckets, weighted, repeats = comparison.buckets, comparison.weighted, comparison.repeat_count
-    drawn = _resampled(buckets, weighted=weighted)
+    drawn = _resampled(buckets, weighted=weighted) + _of_strata(comparison.strata)
     if repeats is not None:
         if buckets is None and not weighted:
             drawn = "No unit was named, so intervals are those of one repeat, and there are no tests."
@@ -71,7 +71,10 @@ def read_independence(comparison: Comparison) -> str:
 
 def _resampled(buckets: int | None, *, weighted: bool) -> str:
     if weighted:
-        return "The rows have weights, so there are no intervals and tests."
+        return (
+            "The rows have more than 1,000 weights, so there are no intervals and tests. Rounded to fewer, "
+            "each weight is a sample of its own, and there are."
+        )
     if buckets is None:
         return (
             "No unit was named, so rows are taken as independent. If a user, host or patient has several "
@@ -86,12 +89,23 @@ def _resampled(buckets: int | None, *, weighted: bool) -> str:
     return f"Intervals and tests resample whole units, never single rows: {buckets:,} groups of units."
 
 
-def read_assumption(shifts: pl.DataFrame | None, segments: Sequence[str] = ()) -> str:
-    """Return a sentence on whether the tests support the assumption behind every projected number."""
+def _of_strata(strata: int) -> str:
+    """Say what is drawn of rows that have weights."""
+    if not strata:
+        return ""
+    return f" The rows of each of {quantity(strata, 'weight')} are a sample of fixed size, drawn by itself."
+
+
+def read_assumption(shifts: pl.DataFrame | None, segments: Sequence[str] = (), *, alike: bool = True) -> str:
+    """Return a sentence on whether the tests support the assumption behind every projected number.
+
+    They need rows that are *alike*: of each class all weigh the same.
+    """
     same = "that each class has the same score distribution in all segments"
     assumed = f"Values at other prevalences assume {same}."
     if shifts is None:
-        why = "no segments were named" if not segments else "these segments allow no test"
+        why = "these segments allow no test" if alike else "the rows of a class weigh differently"
+        why = why if segments else "no segments were named"
         return f"{assumed} This was not tested: {why}."
     tested = shifts.filter(pl.col("distinguishable").is_not_null())
     if tested.is_empty():
@@ -136,6 +150,8 @@ QUESTIONS = (
         title="Do values at other prevalences hold?",
         section="answer",
         table=lambda comparison: pl.DataFrame() if comparison.shifts is None else comparison.shifts,
-        say=lambda _, comparison: [read_assumption(comparison.shifts, comparison.segments)],
+        say=lambda _, comparison: [
+            read_assumption(comparison.shifts, comparison.segments, alike=comparison.alike)
+        ],
     ),
 )

@@ -5,6 +5,8 @@ from dataclasses import dataclass, replace
 
 import polars as pl
 
+from nci_frames.counts.pooling import alike_counts, class_weights
+from nci_frames.counts.strata import has_strata
 from nci_frames.evaluation.areas.area import Area
 from nci_frames.evaluation.areas.areas import areas_of
 from nci_frames.evaluation.areas.lowest import supported_from
@@ -13,10 +15,11 @@ from nci_frames.evaluation.areas.roc import ROC_AUC
 from nci_frames.evaluation.arrays.few_thresholds import near_threshold
 from nci_frames.evaluation.projection.averaging import average_over
 from nci_frames.evaluation.rates.rates import compute_rates
+from nci_frames.evaluation.rates.strata import summed_counts
 from nci_frames.evaluation.significance.shift import corrected_shifts, shift_tests
 from nci_frames.questions.units import Drawn, without_keys
 from nci_frames.schemas import COUNTS, SHIFTS, SUPPORT, collect
-from nci_frames.schemas.columns import BUCKET
+from nci_frames.schemas.columns import BUCKET, WEIGHT
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +36,7 @@ class LogCounts:
     #: The keys of the folds, the repeats first.
     folds: tuple[str, ...]
     repeat: str | None
-    #: Whether rows were counted. Sums of weights have no binomial bounds and cannot be resampled.
+    #: Whether rows were counted. Sums of more than 1,000 weights have no bounds and cannot be resampled.
     whole: bool
     drawn: Drawn
 
@@ -54,7 +57,7 @@ class LogCounts:
         SchemaError
             If the counts lack one of the keys, or *unit_counts* are no counts or lack *repeat*.
         """
-        keys = COUNTS.keys(counts.columns)
+        keys = [key for key in COUNTS.keys(counts.columns) if key != WEIGHT]
         for option, wanted in (("segments", segments), ("fold", [fold]), ("repeat", [repeat])):
             COUNTS.need_keys(counts, wanted, option)
         # What rates add to counts is not additive.
@@ -99,6 +102,11 @@ class LogCounts:
         return self.whole and self.drawn.resampled
 
     @property
+    def alike(self) -> bool:
+        """Whether rows were counted of which all positives weigh the same, and all negatives."""
+        return self.whole and class_weights(self.every) is not None
+
+    @property
     def by_segment(self) -> pl.DataFrame:
         """The counts by segments, of all repeats together."""
         return without_keys(self.apart, [] if self.repeat is None else [self.repeat])
@@ -110,7 +118,8 @@ class LogCounts:
     def segment_rates(self, threshold: float | Mapping[str, float]) -> pl.DataFrame:
         """Return the rates by segments at a threshold, next to it, and at the lowest."""
         # The rates of all rows would take as much memory as the counts, and longer than all tables of them.
-        return self._weighed(compute_rates(near_threshold(self.by_segment, threshold)))
+        near = near_threshold(summed_counts(self.by_segment), threshold)
+        return self._weighed(near if has_strata(self.by_segment) else compute_rates(near))
 
     def _weighed(self, rates: pl.DataFrame) -> pl.DataFrame:
         return self.drawn.weighed(rates) if self.whole else rates
@@ -125,12 +134,13 @@ class LogCounts:
         They are computed within each repeat and averaged.
         """
         counts = self.apart if keys else self.by_repeat
-        found = areas_of(counts, list(prevalence), areas or (PR_AUC, ROC_AUC), worth=self._worth(keys))
+        summed = summed_counts(counts)
+        found = areas_of(summed, list(prevalence), areas or (PR_AUC, ROC_AUC), worth=self._worth(keys))
         return found if self.repeat is None else average_over(found, over=self.repeat)
 
     def support(self) -> pl.DataFrame:
         """Return the lowest prevalence at which PR-AUC is supported, within every repeat."""
-        lowest = supported_from(self.by_repeat, PR_AUC.name, worth=self._worth(()))
+        lowest = supported_from(summed_counts(self.by_repeat), PR_AUC.name, worth=self._worth(()))
         if self.repeat is None:
             return lowest
         known = pl.col("prevalence").null_count() == 0
@@ -144,8 +154,10 @@ class LogCounts:
 
         The columns are those of ``check_projection`` and ``key``, the key whose values were compared.
         """
+        if not self.alike:
+            return None
         counts, keys, units = self.drawn.by_segment, self.drawn.segments, self.drawn.units
-        together = self.total if self.repeat is None and units is None else None
+        together = alike_counts(self.total)[0] if self.repeat is None and units is None else None
         tables = [
             shift_tests(
                 without_keys(counts, [other for other in keys if other != key]),
@@ -165,7 +177,8 @@ class LogCounts:
         if not self.folds or self.every.select(self.folds).n_unique() < 2:
             return None
         keys = COUNTS.keys(self.every.columns)
-        return without_keys(self.every, [key for key in keys if key not in self.folds])
+        kept = (*self.folds, WEIGHT)
+        return summed_counts(without_keys(self.every, [key for key in keys if key not in kept]))
 
     def _worth(self, keys: Sequence[str]) -> pl.DataFrame | None:
         over = [] if self.repeat is None else [self.repeat]

@@ -16,6 +16,7 @@ from nci_frames.evaluation.projection.ranking import rank_models
 from nci_frames.evaluation.rates.hull import highest_of_each_tpr
 from nci_frames.evaluation.rates.operating_points import select_operating_points
 from nci_frames.evaluation.rates.rates import compute_rates
+from nci_frames.evaluation.rates.strata import summed_counts
 from nci_frames.evaluation.resampling.resampling import Resampling
 from nci_frames.evaluation.significance.certified_map import certified_ranges
 from nci_frames.evaluation.significance.folds import compare_folds
@@ -137,7 +138,7 @@ class LogTables(Compared):
         if self._logs is None:
             return None
         return certified_ranges(
-            self._logs.at(self.best_points), self._logs.counts, self.decisions,
+            self._logs.at(self.best_points), summed_counts(self._logs.counts), self.decisions,
             Resampling(self._logs.units, repeats=max(self._draws, LEAST_REPEATS)),
         )  # fmt: skip
 
@@ -250,7 +251,7 @@ class LogTables(Compared):
     @computed
     def off_scale(self) -> str | None:
         """Why the threshold 0.5 says little: the scores are not probabilities; None where they may be."""
-        return off_scale(self._log.total) if self.threshold == PROBABLE else None
+        return off_scale(summed_counts(self._log.total)) if self.threshold == PROBABLE else None
 
     @property
     def tables(self) -> dict[str, pl.DataFrame]:

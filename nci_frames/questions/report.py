@@ -14,6 +14,7 @@ from nci_frames.questions import (
     how_sure,
     probabilities,
     segments,
+    what_would_tell,
     where_it_changes,
     which_model,
 )
@@ -23,7 +24,17 @@ from nci_frames.questions.report_question import SECTIONS, AnyComparison, Chart,
 TITLE = "How the models compare as the class balance changes"
 CLASS_TITLE = "How the models compare as the mix of the classes changes"
 
-_ROOMS = (which_model, counted, how_sure, where_it_changes, curves, probabilities, folds, segments)
+_ROOMS = (
+    which_model,
+    what_would_tell,
+    counted,
+    how_sure,
+    where_it_changes,
+    curves,
+    probabilities,
+    folds,
+    segments,
+)
 
 
 def report_questions() -> tuple[ReportQuestion, ...]:

@@ -117,8 +117,11 @@ def why_untested(comparison: Comparison, /) -> str | None:
     """Return why segments were not compared with the rest, and what to do; None where they were."""
     if comparison.segment_ranks is not None:
         return None
-    if comparison.weighted:
-        return "Sums of weights cannot be tested. Count whole rows to see where the model is worse"
+    if not comparison.alike:
+        return (
+            "The rows of a class weigh differently, which the test does not take. Count whole rows to see "
+            "where the model is worse"
+        )
     if comparison.segment_sizes is not None and len(comparison.segment_sizes) < 2:
         return "There is one segment only, so there is no rest to compare it with"
     return (

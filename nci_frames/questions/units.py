@@ -7,11 +7,12 @@ import polars as pl
 
 from nci_frames.base.arguments import LEAST_BUCKETS
 from nci_frames.counts.pooling import pooled_counts
+from nci_frames.counts.strata import has_strata
 from nci_frames.evaluation.arrays.buckets import BucketCounts, bucket_counts
 from nci_frames.evaluation.rates.clusters import class_worth, effective_rows
 from nci_frames.evaluation.rates.rates import clustered_bounds, with_bounds, with_worth
 from nci_frames.schemas import COUNTS, RATES
-from nci_frames.schemas.columns import BUCKET
+from nci_frames.schemas.columns import BUCKET, WEIGHT
 
 _BOUNDS = ("tpr_lower", "tpr_upper", "fpr_lower", "fpr_upper")
 _SHARES = ("positives_worth", "negatives_worth")
@@ -43,7 +44,8 @@ class Drawn:
         keys = COUNTS.keys(counts.columns)
         units = BUCKET if BUCKET in keys and BUCKET not in (*segments, repeat) else None
         apart = [key for key in segments if key in keys]
-        kept = [*apart, *(key for key in (repeat, units) if key is not None)]
+        weighed = WEIGHT if WEIGHT in keys else None
+        kept = [*apart, *(key for key in (repeat, units, weighed) if key is not None)]
         return cls(
             without_keys(counts, [key for key in keys if key not in kept]),
             tuple(apart),
@@ -51,6 +53,12 @@ class Drawn:
             units,
             None if units is None else counts[units].n_unique(),
         )
+
+    @property
+    def apart(self) -> tuple[str, ...]:
+        """The keys of what is drawn by itself or whole: strata, and units."""
+        weighed = [WEIGHT] if has_strata(self.counts) else []
+        return (*([] if self.units is None else [self.units]), *weighed)
 
     @property
     def enough(self) -> bool:

@@ -1,5 +1,7 @@
 """What a report draws, and of whom; what is left out of long curves before they are drawn or resampled."""
 
+from typing import Any
+
 import numpy as np
 import polars as pl
 import pytest
@@ -103,3 +105,29 @@ def test_few_thresholds_stay_as_they_are():
     log = pl.DataFrame({"model": "a", "label": [0, 1] * 50, "score": np.arange(100.0)})
     counts = nf.count_confusion(log, thresholds="exact")
     assert _fewer_steps(counts).equals(counts)
+
+
+def cheapest(prevalence: list[float], **question: Any) -> tuple[pl.DataFrame | None, list[str]]:
+    """Return what would tell what a small log cannot: the table of the question, and what it says."""
+    counts = nf.expected_counts(tpr=0.8, fpr=0.0005, positives=200, negatives=20_000)
+    compared = nf.compare_models(counts, prevalence=prevalence, question=nf.Question(**question), repeats=20)
+    (asked,) = (one for one in nf.report_questions() if one.name == "cheapest")
+    table = asked.table(compared)
+    return table, [] if table is None else asked.sentences(table, compared) or []
+
+
+def test_what_a_log_cannot_tell_stands_beside_the_labels_that_would_tell_it() -> None:
+    table, said = cheapest([1e-5, 2e-5, 1e-4, 0.5], metric="precision", threshold=0.5)
+    assert table is not None
+    assert table["prevalence"].to_list() == [1e-5, 2e-5, 1e-4]
+    assert (table["labels"] < table["random"]).all()
+    assert [line.split(" this log cannot tell ")[0] for line in said] == [
+        "At prevalence 1e-05", "At prevalence 0.0001",
+    ]  # fmt: skip
+    labels = table["labels"][0]
+    assert said[0].endswith(f"plan-labels LOG --budget {labels} --metric precision --threshold 0.5")
+
+
+@pytest.mark.parametrize("question", [{"metric": "pr_auc"}, {"metric": "recall", "threshold": 0.5}])
+def test_nothing_is_said_of_areas_and_of_what_the_log_can_tell(question: dict[str, Any]) -> None:
+    assert cheapest([1e-5], **question) == (None, [])

@@ -12,7 +12,6 @@ from nci_frames.base.arguments import Prevalences, check_level
 from nci_frames.base.errors import ParameterError
 from nci_frames.base.typing import Floats
 from nci_frames.counts.pooling import pooled_counts
-from nci_frames.counts.strata import has_strata
 from nci_frames.evaluation.areas.area import Area, Etas, area_of
 from nci_frames.evaluation.areas.pr import PR_AUC, Method, pr_area
 from nci_frames.evaluation.areas.roc import ROC_AUC, partial_area
@@ -20,8 +19,8 @@ from nci_frames.evaluation.arrays.histograms import whole_counts
 from nci_frames.evaluation.arrays.roc_steps import Curves, curve_parts, no_curves
 from nci_frames.evaluation.field.prevalences import Field, field_of, is_field, numbers_of, own_prevalence
 from nci_frames.evaluation.rates.clusters import class_worth
-from nci_frames.evaluation.rates.rates import compute_rates
-from nci_frames.evaluation.rates.strata import rates_of_strata
+from nci_frames.evaluation.rates.rates import compute_rates, with_worth
+from nci_frames.evaluation.rates.strata import WORTH, summed_counts
 from nci_frames.evaluation.support.flags import with_curve_flags, with_curve_support
 from nci_frames.schemas import AREAS, COUNTS, RATES, collect
 from nci_frames.schemas.checked import checked
@@ -131,17 +130,15 @@ def compute_areas(
     areas += [] if fpr_range is None else [partial_area(fpr_range)]
     if interval is not None:
         _check_bands(areas)
-    frame = collect(counts, COUNTS, strata=units is None)
-    whole = frame if units is None else whole_counts(frame)
+    frame = collect(counts, COUNTS, strata=True)
+    whole = frame if units is None else whole_counts(frame, strata=True)
     worth = None if units is None else class_worth(whole, units)
     if interval is not None:
         keys = ["model", *(key for key in COUNTS.keys(frame.columns) if key not in (units, WEIGHT))]
         rates = compute_rates(frame, interval=interval, level=sqrt(level), units=units)
         frame = rates.sort(*keys, "threshold", maintain_order=True)
-    elif units is not None:
-        frame = pooled_counts(whole, over=units)
-    elif has_strata(frame):
-        frame = rates_of_strata(frame)
+    else:
+        frame = summed_counts(whole if units is None else pooled_counts(whole, over=units))
     return areas_of(frame, prevalence, areas, banded=interval is not None, worth=worth)
 
 
@@ -186,6 +183,8 @@ def areas_of(
 
     With *worth*, a table of ``class_worth``, rows count as so many independent ones for ``supported``.
     """
+    if worth is not None and not banded and WORTH[0] in frame.columns:
+        frame, worth = with_worth(frame, worth), None
     keys = ["model", *RATES.keys(frame.columns)]
     grid = numbers_of(prevalence)
     if is_field(prevalence):

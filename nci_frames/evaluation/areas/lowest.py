@@ -13,11 +13,11 @@ from nci_frames.evaluation.rates.clusters import class_worth
 from nci_frames.evaluation.rates.operating_points import select_operating_points
 from nci_frames.evaluation.rates.quotients import rates_of
 from nci_frames.evaluation.rates.rates import with_worth
-from nci_frames.evaluation.rates.strata import collect_counts
+from nci_frames.evaluation.rates.strata import WORTH, collect_counts, summed_counts
 from nci_frames.evaluation.support.flags import with_curve_support
 from nci_frames.evaluation.support.reasons import reason_text
 from nci_frames.evaluation.support.rule import PR_SUPPORT, class_reason, point_reason, point_support
-from nci_frames.schemas import COUNTS, RATES, SUPPORT, collect
+from nci_frames.schemas import RATES, SUPPORT, collect
 from nci_frames.schemas.checked import checked
 
 
@@ -101,9 +101,9 @@ def lowest_supported_prevalence(
     given = counts.collect() if isinstance(counts, pl.LazyFrame) else counts
     rates, worth = "tpr" in given.columns, None
     if units is not None:
-        frame = whole_counts(collect(given, RATES if rates else COUNTS))
+        frame = whole_counts(collect(given, RATES) if rates else given, strata=True)
         worth = class_worth(frame, units)
-        frame = pooled_counts(frame, over=units)
+        frame = summed_counts(pooled_counts(frame, over=units))
     else:
         frame = collect(given, RATES) if rates else collect_counts(given)
     return supported_from(frame, metric, threshold=threshold, worth=worth)
@@ -120,6 +120,8 @@ def supported_from(
 
     With *worth*, a table of ``class_worth``, rows count as so many independent ones.
     """
+    if worth is not None and WORTH[0] in frame.columns:
+        frame, worth = with_worth(frame, worth), None
     keys = ["model", *RATES.keys(frame.columns)]
     curve = curve_asked(metric)
     if curve is not None:

@@ -1,7 +1,7 @@
 """Counts by buckets of units -> the rows of each bucket in each bin, as sparse arrays."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -13,8 +13,10 @@ from nci_frames.base.errors import ParameterError
 from nci_frames.base.typing import Floats
 from nci_frames.counts.pooling import pooled_counts
 from nci_frames.counts.resolution import runs_with_every_score
+from nci_frames.counts.strata import has_strata
 from nci_frames.evaluation.arrays.histograms import Histogram
 from nci_frames.schemas import COUNTS
+from nci_frames.schemas.columns import WEIGHT
 from nci_frames.schemas.runs import group_starts, in_runs
 
 
@@ -24,9 +26,13 @@ class BucketCounts:
 
     #: All buckets together.
     histogram: Histogram
-    #: Sparse, of shape (buckets, bins), with whole numbers; buckets are those of all groups.
+    #: Sparse, of shape (buckets, bins): rows, or sums of weights; buckets are those of all groups.
     positives: Any
     negatives: Any
+    #: What the heaviest positive weighs, and the heaviest negative.
+    heaviest: tuple[float, float] = (1.0, 1.0)
+    #: How many rows of one weight know as much of each class: (Σw)²/Σw² (Kish).
+    even: tuple[float, float] = (0.0, 0.0)
 
     @property
     def buckets(self) -> int:
@@ -55,7 +61,7 @@ class BucketCounts:
             # The bins are renumbered; rows of those that share one are added.
             cells, shape = of_class.tocoo(), (self.buckets, len(ends))
             moved.append(_sparse(cells.data, (cells.row, place[cells.col]), shape))
-        return BucketCounts(histogram, *moved)
+        return replace(self, histogram=histogram, positives=moved[0], negatives=moved[1])
 
     def condensed(self) -> "BucketCounts":
         """Merge neighbouring bins without positives, as ``Histogram.condensed`` does."""
@@ -72,7 +78,7 @@ def even_buckets(rows: Floats) -> Floats:
 def bucket_counts(counts: pl.DataFrame, units: str, *, least: int = LEAST_BUCKETS) -> list[BucketCounts]:
     """Return the rows of all groups of whole counts by the values of a key, in the order of the keys.
 
-    The key needs at least so many values.
+    The key needs at least so many values. Rows of strata count for what they weigh.
 
     Raises
     ------
@@ -82,9 +88,11 @@ def bucket_counts(counts: pl.DataFrame, units: str, *, least: int = LEAST_BUCKET
         If the counts lack the key.
     """
     buckets = _buckets(counts, units, least)
-    group = ["model", *(key for key in COUNTS.keys(counts.columns) if key != units)]
-    counts, first = in_runs(counts, [*group, units])
-    heads = counts[first].select(*group, units)
+    apart = [units, *([WEIGHT] if units != WEIGHT and has_strata(counts) else [])]
+    group = ["model", *(key for key in COUNTS.keys(counts.columns) if key not in apart)]
+    counts, first = in_runs(counts, [*group, *apart])
+    heads = counts[first].select(*group, *apart)
+    weighing = heads[WEIGHT].to_numpy() if len(apart) > 1 else None
     size = np.diff(first, append=len(counts))
     bucket = heads.join(
         pl.DataFrame({units: buckets}).with_row_index("__place"), on=units, how="left", maintain_order="left"
@@ -99,11 +107,12 @@ def bucket_counts(counts: pl.DataFrame, units: str, *, least: int = LEAST_BUCKET
         every_score = bool(every[begin:end].all())
         if not every_score and (size[begin:end] != len(bins)).any():
             # Grids that differ cannot be added; this says so.
-            pooled_counts(counts, over=units)
+            pooled_counts(counts, over=apart)
         place = np.searchsorted(-bins, -threshold)
         shape = (len(buckets), len(bins) + 1)
         lowest = first[begin:end] - start
-        classes, totals = [], []
+        weights = None if weighing is None else weighing[begin:end]
+        classes, totals, heaviest, even = [], [], [], []
         for hit, missed in (("tp", "fn"), ("fp", "tn")):
             reached, rest = (counts[name][start:stop].to_numpy() for name in (hit, missed))
             # The next row has the next higher threshold, unless it is another bucket's.
@@ -114,11 +123,25 @@ def bucket_counts(counts: pl.DataFrame, units: str, *, least: int = LEAST_BUCKET
                 np.append(np.repeat(bucket[begin:end], size[begin:end]), bucket[begin:end]),
                 np.append(place, np.full(end - begin, len(bins))),
             )
+            of_class = reached[lowest] + rest[lowest]
+            if weights is not None:
+                rows = rows * np.append(np.repeat(weights, size[begin:end]), weights)
+            heaviest.append(1.0 if weights is None else float(weights[of_class > 0].max(initial=0.0)))
+            even.append(_even(of_class, weights))
             classes.append(_sparse(rows, cells, shape))
-            totals.append(np.bincount(cells[1], rows, len(bins) + 1).astype(np.int64))
+            total = np.bincount(cells[1], rows, len(bins) + 1)
+            totals.append(total.astype(np.int64) if weights is None else total)
         histogram = Histogram(groups[int(begin)], bins, totals[0], totals[1], every_score)
-        found.append(BucketCounts(histogram, *classes))
+        sides = (heaviest[0], heaviest[1]), (even[0], even[1])
+        found.append(BucketCounts(histogram, classes[0], classes[1], *sides))
     return found
+
+
+def _even(rows: NDArray[np.int64], weights: Floats | None) -> float:
+    if weights is None:
+        return float(rows.sum())
+    squares = float(weights**2 @ rows)
+    return float(weights @ rows) ** 2 / squares if squares > 0 else 0.0
 
 
 def _buckets(counts: pl.DataFrame, units: str, least: int) -> pl.Series:

@@ -12,7 +12,7 @@ from nci_frames.schemas.runs import in_runs
 _CELLS = ("tp", "fp", "fn", "tn")
 
 
-def at_thresholds(counts: pl.DataFrame, points: pl.DataFrame, units: str) -> pl.DataFrame:
+def at_thresholds(counts: pl.DataFrame, points: pl.DataFrame, *units: str) -> pl.DataFrame:
     """Return the counts of each bucket at the thresholds of its group, which may be no score of the bucket.
 
     Parameters
@@ -22,21 +22,21 @@ def at_thresholds(counts: pl.DataFrame, points: pl.DataFrame, units: str) -> pl.
     points
         model, those of the other keys that they have, threshold.
     units
-        The key of the buckets.
+        The keys of the buckets, such as units or weights.
     """
-    group = ["model", *(key for key in COUNTS.keys(counts.columns) if key != units)]
+    group = ["model", *(key for key in COUNTS.keys(counts.columns) if key not in units)]
     cells = pl.col(_CELLS)
     on = [name for name in group if name in points.columns]
     wanted = points.select(*on, "threshold")
     if not counts.select(one_score(counts.columns)).to_series().all():
         # On a grid every bucket has every threshold.
         found = counts.join(wanted, on=[*on, "threshold"], how="semi", nulls_equal=True)
-        return found.select(*group, units, "threshold", cells)
-    counts, first = in_runs(counts, [*group, units])
+        return found.select(*group, *units, "threshold", cells)
+    counts, first = in_runs(counts, [*group, *units])
     size = np.diff(first, append=len(counts))
     heads = counts[first].select(
         *group,
-        units,
+        *units,
         __run=pl.int_range(pl.len(), dtype=pl.UInt32),
         __positives=pl.col("tp") + pl.col("fn"),
         __negatives=pl.col("fp") + pl.col("tn"),
@@ -51,7 +51,7 @@ def at_thresholds(counts: pl.DataFrame, points: pl.DataFrame, units: str) -> pl.
         # No score of the bucket reaches such a threshold.
         .with_columns(pl.col("tp", "fp").fill_null(0))
         .with_columns(fn=pl.col("__positives") - pl.col("tp"), tn=pl.col("__negatives") - pl.col("fp"))
-        .select(*group, units, "threshold", cells)
+        .select(*group, *units, "threshold", cells)
     )
 
 

@@ -9,7 +9,7 @@ import polars as pl
 from nci_frames.base.arguments import check_level
 from nci_frames.base.errors import SchemaError
 from nci_frames.base.normal import normal_quantile
-from nci_frames.counts.pooling import pooled_counts
+from nci_frames.counts.pooling import alike_counts, pooled_counts
 from nci_frames.counts.scores_as_counts import scores_as_counts
 from nci_frames.evaluation.arrays.histograms import whole_counts
 from nci_frames.evaluation.prevalence.estimates import estimates, misfits
@@ -112,7 +112,7 @@ def estimate_prevalence(
         if key not in keys:
             raise SchemaError.missing_column(key, "by", "the keys of the traffic", keys)
     field = _pooled(field, kept)
-    labelled = collect(reference, COUNTS)
+    labelled, _ = alike_counts(collect(reference, COUNTS, strata=True))
     shared = [key for key in kept if key in COUNTS.keys(labelled.columns)]
     check_key_types(labelled, field, shared)
     labelled = _pooled(labelled, shared)

@@ -8,8 +8,11 @@ import polars as pl
 
 from nci_frames.base.normal import normal_quantile
 from nci_frames.base.typing import Floats, Rows
+from nci_frames.counts.pooling import pooled_counts
+from nci_frames.counts.strata import has_strata
 from nci_frames.evaluation.arrays.buckets import BucketCounts, bucket_counts, even_buckets
 from nci_frames.evaluation.rates.intervals import wilson_bounds
+from nci_frames.evaluation.rates.strata import WORTH, rates_of_strata
 from nci_frames.schemas import COUNTS
 
 _EFFECTIVE = ("__positives", "__negatives")
@@ -71,7 +74,17 @@ def effective_rows(
         keys = [key for key in COUNTS.keys(counts.columns) if key != units]
         empty = counts.clear().select("model", *keys, "tp", "fp")
         return empty.with_columns(pl.lit(None, pl.Float64).alias(name) for name in _EFFECTIVE)
-    return pl.concat(_worth(group, level, least_effect) for group in groups)
+    known = pl.concat(_worth(group, level, least_effect) for group in groups)
+    if not has_strata(counts):
+        return known.drop("threshold")
+    # Of strata no more than their rows are worth by themselves; and their sums as they are in rates.
+    on = [name for name in known.columns if name not in ("tp", "fp", *_EFFECTIVE)]
+    own = rates_of_strata(pooled_counts(counts, over=units)).select(*on, "tp", "fp", *WORTH)
+    joined = known.drop("tp", "fp").join(own, on=on, how="left", nulls_equal=True, maintain_order="left")
+    least = (
+        pl.min_horizontal(name, worth).alias(name) for name, worth in zip(_EFFECTIVE, WORTH, strict=True)
+    )
+    return joined.with_columns(least).select(*known.drop("threshold").columns)
 
 
 def class_worth(
@@ -107,17 +120,14 @@ def class_worth(
     for group in groups:
         histogram = group.histogram
         worth: dict[str, float] = {}
-        for name, rows, of_bucket in zip(
-            _WORTH,
-            (histogram.positives, histogram.negatives),
-            (group.positives, group.negatives),
-            strict=True,
+        for name, rows, even, of_bucket in zip(
+            _WORTH, histogram.classes, group.even, (group.positives, group.negatives), strict=True
         ):
-            variance, independent = _variances(rows.cumsum()[:-1], int(rows.sum()), of_bucket)
+            variance, independent = _variances(rows.cumsum()[:-1], rows.sum().item(), even, of_bucket)
             together, alone = float(np.nansum(variance)), float(np.nansum(independent))
             worth[name] = min(1.0, alone / together) if together > 0 else 1.0
             if np.count_nonzero(of_bucket.sum(axis=1)) == 1:
-                worth[name] = 1 / int(rows.sum())
+                worth[name] = 1 / even
         tables.append(histogram.labelled(pl.DataFrame({name: [share] for name, share in worth.items()})))
     return pl.concat(tables)
 
@@ -125,37 +135,40 @@ def class_worth(
 def _worth(group: BucketCounts, level: float, least: float) -> pl.DataFrame:
     histogram = group.histogram
     columns: dict[str, Floats | Rows] = {}
-    for hit, name, rows, of_bucket in (
-        ("tp", "__positives", histogram.positives, group.positives),
-        ("fp", "__negatives", histogram.negatives, group.negatives),
+    for hit, name, rows, even, of_bucket in (
+        ("tp", "__positives", histogram.positives, group.even[0], group.positives),
+        ("fp", "__negatives", histogram.negatives, group.even[1], group.negatives),
     ):
-        hits, size = rows.cumsum()[:-1], int(rows.sum())
+        hits, size = rows.cumsum()[:-1], rows.sum().item()
         known = float(known_share(np.asarray(of_bucket.sum(axis=1)), level))
-        independent = _effective(hits, size, of_bucket, least) * known
-        rate = hits / max(size, 1)
+        independent = _effective(hits, size, even, of_bucket, least) * known
+        rate = hits / (size or 1)
+        # What one independent row weighs.
+        each = least * size / even if even else least
         with np.errstate(invalid="ignore", divide="ignore"):
-            unseen = independent * (_unseen(rate, of_bucket, level, least) / normal_quantile(level)) ** 2
+            unseen = independent * (_unseen(rate, of_bucket, level, each) / normal_quantile(level)) ** 2
             independent = independent / (1 + np.where(unseen > 0, unseen / (rate * (1 - rate)), 0.0))
         independent = _lacking(rate, independent, _missed(of_bucket, level), level)
         columns[hit], columns[name] = hits, independent
     table = pl.DataFrame({name: pl.Series(column, nan_to_null=True) for name, column in columns.items()})
-    first = table.unique(["tp", "fp"], keep="first", maintain_order=True)
-    return histogram.labelled(first).select(*histogram.group.columns, "tp", "fp", *_EFFECTIVE)
+    at = table.with_columns(threshold=pl.Series(histogram.thresholds))
+    first = at.unique(["tp", "fp"], keep="first", maintain_order=True)
+    return histogram.labelled(first).select(*histogram.group.columns, "threshold", "tp", "fp", *_EFFECTIVE)
 
 
-def _effective(hits: Rows, size: int, of_bucket: Any, least: float) -> Floats:
+def _effective(hits: Rows, size: float, even: float, of_bucket: Any, least: float) -> Floats:
     """Return the rows of a class over the design effect at each threshold, before the factor."""
-    variance, independent = _variances(hits, size, of_bucket)
+    variance, independent = _variances(hits, size, even, of_bucket)
     with np.errstate(invalid="ignore", divide="ignore"):
         own = np.where(independent > 0, variance / independent, np.nan)
         together = variance.sum() / independent.sum()
-        few = np.minimum(hits, size - hits) < FEW_HITS
+        few = np.minimum(hits, size - hits) * even < FEW_HITS * size
         effect = np.where(few, np.fmax(own, together), own)
-        return np.asarray(size / np.fmax(effect, np.where(np.isnan(effect), np.nan, least)))
+        return np.asarray(even / np.fmax(effect, np.where(np.isnan(effect), np.nan, least)))
 
 
-def _variances(hits: Rows, size: int, of_bucket: Any) -> tuple[Floats, Floats]:
-    """Return the variance of the rate at each threshold: between buckets, and of independent rows."""
+def _variances(hits: Rows, size: float, even: float, of_bucket: Any) -> tuple[Floats, Floats]:
+    """Return the variance of the rate at each threshold: between buckets, and of so many independent rows."""
     bins = of_bucket.shape[1]
     bucket, total, before, after = _steps(of_bucket)
     weights = jackknife_weights(total)
@@ -169,7 +182,7 @@ def _variances(hits: Rows, size: int, of_bucket: Any) -> tuple[Floats, Floats]:
     with np.errstate(invalid="ignore", divide="ignore"):
         rate = hits / size
         spread = np.maximum(squares - 2 * rate * products + rate**2 * (weights * total**2).sum(), 0.0)
-        return spread, rate * (1 - rate) / size
+        return spread, rate * (1 - rate) / even
 
 
 def _steps(of_bucket: Any) -> tuple[Rows, Floats, Floats, Floats]:

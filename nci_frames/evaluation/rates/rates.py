@@ -16,11 +16,13 @@ from nci_frames.evaluation.rates.simultaneous import local_alpha, simultaneous_i
 from nci_frames.evaluation.rates.strata import WORTH, classes_of_strata, rates_of_strata
 from nci_frames.schemas import COUNTS, RATES, beside, collect
 from nci_frames.schemas.checked import checked
-from nci_frames.schemas.frame import no_strata
 from nci_frames.schemas.runs import in_runs
 
 RateInterval = Interval | Literal["simultaneous"]
 
+#: The rows of each class, whatever they weigh; and how many independent ones know a rate.
+_DRAWN = ("__drawn_positives", "__drawn_negatives")
+_INDEPENDENT = ("__positives", "__negatives")
 #: What rates say of their counts, beside quotients. It does not hold of counts that have changed since.
 _OF_OLDER_RATES = (
     *(f"{rate}_{side}" for rate in ("tpr", "fpr") for side in ("lower", "upper")),
@@ -144,8 +146,6 @@ def compute_rates(
         msg = "interval and half_width cannot be combined"
         raise ParameterError(msg, found=f"{interval!r} and {half_width!r}", hint="pass only one of them")
     if units is not None:
-        if has_strata(frame):
-            raise no_strata()
         return _clustered(frame, units, interval, level)
     if has_strata(frame):
         return _of_strata(frame, interval, level, half_width)
@@ -169,12 +169,23 @@ def _of_strata(
         return RATES.finish(rates)
     if interval != "simultaneous":
         return with_bounds(RATES.finish(rates), interval=interval, level=level)
+    return _at_once(_with_drawn(rates, frame), WORTH, level)
+
+
+def _with_drawn(rates: pl.DataFrame, counts: pl.DataFrame) -> pl.DataFrame:
+    """Add to the rates of counts how many rows of each class there are, whatever they weigh."""
+    if not has_strata(counts):
+        return rates.with_columns(**dict(zip(_DRAWN, map(pl.col, ("positives", "negatives")), strict=True)))
     keys = ["model", *RATES.keys(rates.columns)]
+    drawn = classes_of_strata(counts).select(*keys, *_DRAWN)
+    return beside(rates, drawn, keys)
+
+
+def _at_once(drawn: pl.DataFrame, worth: tuple[str, str], level: float) -> pl.DataFrame:
+    """Return rates with bounds that hold at all thresholds, of rows that are worth so many."""
     # So many intervals hold at once as there are rows, whatever they weigh.
-    drawn = classes_of_strata(frame).select(*keys, pl.col("^__drawn_.*$"))
-    known = beside(rates, drawn, keys)
-    bounds = _bounds(interval, level, *WORTH, rows=("__drawn_positives", "__drawn_negatives"))
-    bounded = known.with_columns(**bounds).drop("__drawn_positives", "__drawn_negatives")
+    bounds = _bounds("simultaneous", level, *worth, rows=_DRAWN)
+    bounded = drawn.with_columns(**bounds).drop(*_DRAWN, *_INDEPENDENT, strict=False)
     return RATES.finish(bounded.with_columns(**_monotone(bounded)))
 
 
@@ -182,13 +193,14 @@ def clustered_bounds(
     rates: pl.DataFrame, effective: pl.DataFrame, *, interval: RateInterval, level: float
 ) -> pl.DataFrame:
     """Add bounds to rates, such as operating points, by the ``effective_rows`` of the same log."""
-    group = [name for name in effective.columns if not name.startswith("__")]
-    joined = beside(rates, effective, group)
-    bounds = _bounds(interval, level, "__positives", "__negatives")
-    bounded = joined.with_columns(**bounds).drop("__positives", "__negatives")
-    if interval == "simultaneous":
-        bounded = bounded.with_columns(**_monotone(bounded))
-    return RATES.finish(bounded)
+    joined = _joined(rates, effective)
+    bounds = _bounds(interval, level, *_INDEPENDENT)
+    return RATES.finish(joined.with_columns(**bounds).drop(*_INDEPENDENT))
+
+
+def _joined(rates: pl.DataFrame, effective: pl.DataFrame) -> pl.DataFrame:
+    group = [name for name in effective.columns if name not in _INDEPENDENT]
+    return beside(rates, effective, group)
 
 
 def with_bounds(rates: pl.DataFrame, *, interval: Interval, level: float) -> pl.DataFrame:
@@ -206,8 +218,10 @@ def with_worth(rates: pl.DataFrame, worth: pl.DataFrame) -> pl.DataFrame:
     """Add to rates how many independent rows each class has, by a table of ``class_worth``."""
     keys = ["model", *RATES.keys(rates.columns)]
     joined = beside(rates, worth, keys)
+    known = "effective_" if WORTH[0] in rates.columns else ""
     effective = {
-        f"effective_{name}": pl.col(name) * pl.col(f"{name}_worth") for name in ("positives", "negatives")
+        f"effective_{name}": pl.col(f"{known}{name}") * pl.col(f"{name}_worth")
+        for name in ("positives", "negatives")
     }
     return RATES.finish(joined.with_columns(**effective).drop("positives_worth", "negatives_worth"))
 
@@ -230,14 +244,17 @@ def _clustered(frame: pl.DataFrame, units: str, interval: RateInterval | None, l
     require_row_counts(frame)
     COUNTS.need_keys(frame, [units], "units")
     groups = bucket_counts(frame, units)
-    rates = with_worth(rates_of(pooled_counts(frame, over=units)), class_worth(frame, units, groups))
-    of_each = level
-    if interval == "simultaneous":
-        # The variance between few buckets is as uncertain as the narrowest of the intervals needs it.
-        most = int(max(rates.select(pl.max("positives", "negatives").fill_null(0)).row(0), default=1))
-        of_each = 1 - local_alpha(max(most, 1), level)
-    effective = effective_rows(frame, units, groups, level=of_each)
-    return clustered_bounds(rates, effective, interval=interval, level=level)
+    pooled = pooled_counts(frame, over=units)
+    alone = rates_of_strata(pooled) if has_strata(frame) else rates_of(pooled)
+    rates = with_worth(alone, class_worth(frame, units, groups))
+    if interval != "simultaneous":
+        known = effective_rows(frame, units, groups, level=level)
+        return clustered_bounds(rates, known, interval=interval, level=level)
+    drawn = _with_drawn(rates, pooled)
+    # The variance between few buckets is as uncertain as the narrowest of the intervals needs it.
+    most = int(max(drawn.select(pl.max(*_DRAWN).fill_null(0)).row(0), default=1))
+    known = effective_rows(frame, units, groups, level=1 - local_alpha(max(most, 1), level))
+    return _at_once(_joined(drawn, known), _INDEPENDENT, level)
 
 
 def _bounds(

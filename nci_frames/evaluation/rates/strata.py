@@ -58,8 +58,12 @@ def collect_counts(counts: pl.DataFrame | pl.LazyFrame) -> pl.DataFrame:
     SchemaError
         If *counts* is not a counts frame.
     """
-    frame = collect(counts, COUNTS, strata=True)
-    return rates_of_strata(frame) if has_strata(frame) else frame
+    return summed_counts(collect(counts, COUNTS, strata=True))
+
+
+def summed_counts(counts: pl.DataFrame) -> pl.DataFrame:
+    """Return what ``collect_counts`` does of checked counts."""
+    return rates_of_strata(counts) if has_strata(counts) else counts
 
 
 def rates_of_strata(counts: pl.DataFrame) -> pl.DataFrame:

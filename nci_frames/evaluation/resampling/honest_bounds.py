@@ -136,7 +136,7 @@ def _sizes(
 ) -> tuple[pl.DataFrame, pl.DataFrame | None]:
     """Return ``_SIZES`` and ``__rarer`` of each group, and what a row is worth where units are drawn."""
     keys = ["model", *logs.keys(counts)]
-    if has_strata(counts):
+    if logs.units is None and has_strata(counts):
         return _sizes_of_strata(counts, pooled, keys), None
     if logs.units is None or counts.is_empty():
         both = zip(_SIZES, (pl.col("tp") + pl.col("fn"), pl.col("fp") + pl.col("tn")), strict=True)
@@ -144,7 +144,13 @@ def _sizes(
         return sizes.with_columns(__rarer=pl.min_horizontal(_SIZES)), None
     groups = bucket_counts(counts, logs.units)
     worth = class_worth(counts, logs.units, groups)
-    known = [[float(rows.sum() * known_share(rows, logs.level)) for rows in group.rows] for group in groups]
+    known = [
+        [
+            even * float(known_share(rows, logs.level))
+            for rows, even in zip(group.rows, group.even, strict=True)
+        ]
+        for group in groups
+    ]
     columns = {
         name: pl.Series(rows) * pl.col(share)
         for name, share, rows in zip(_SIZES, worth.columns[-2:], zip(*known, strict=True), strict=True)

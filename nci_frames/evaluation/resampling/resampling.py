@@ -6,8 +6,7 @@ import polars as pl
 
 from nci_frames.base.arguments import check_level, check_repeats, check_seed
 from nci_frames.counts.pooling import pooled_counts
-from nci_frames.counts.strata import has_strata
-from nci_frames.evaluation.rates.strata import rates_of_strata
+from nci_frames.evaluation.rates.strata import summed_counts
 from nci_frames.schemas import COUNTS
 from nci_frames.schemas.columns import WEIGHT
 
@@ -56,6 +55,4 @@ class Resampling:
 
     def without_units(self, counts: pl.DataFrame) -> pl.DataFrame:
         """Return the counts with the rows of all units added, and of strata the rates of their sums."""
-        if has_strata(counts):
-            return rates_of_strata(counts)
-        return counts if self.units is None else pooled_counts(counts, over=self.units)
+        return summed_counts(counts if self.units is None else pooled_counts(counts, over=self.units))

@@ -20,7 +20,6 @@ from nci_frames.evaluation.resampling.draws import (
     times_drawn,
 )
 from nci_frames.evaluation.resampling.resampling import Resampling
-from nci_frames.schemas.frame import no_strata
 
 _CELLS_AT_A_TIME = 1 << 21
 
@@ -42,9 +41,16 @@ class Sampler:
         return self.counts.sizes
 
     @property
+    def rows(self) -> tuple[int, int]:
+        """How many positives and negatives the log has, whatever they weigh."""
+        if isinstance(self.counts, StrataCounts):
+            return self.counts.rows.histogram.sizes
+        return self.histogram.sizes
+
+    @property
     def row(self) -> tuple[float, float]:
         """What the heaviest positive weighs, and the heaviest negative; 1 where rows are counted."""
-        return self.counts.heaviest if isinstance(self.counts, StrataCounts) else (1, 1)
+        return (1, 1) if isinstance(self.counts, Histogram) else self.counts.heaviest
 
     def coarser(self, thresholds: Sequence[float]) -> "Sampler":
         """Return the sampler of bins between these thresholds."""
@@ -74,9 +80,10 @@ class Sampler:
         times = times_drawn(logs.seed, self._name_of_units, counts.buckets, logs.repeats)
         for part in np.split(times, np.cumsum(_blocks(logs.repeats, counts.positives.shape[1]))[:-1]):
             # Sums of whole numbers below 2^53 are exact in Float64.
+            kind = counts.histogram.positives.dtype
             yield (
-                (counts.positives.T @ part.T).T.astype(np.int64),
-                (counts.negatives.T @ part.T).T.astype(np.int64),
+                (counts.positives.T @ part.T).T.astype(kind),
+                (counts.negatives.T @ part.T).T.astype(kind),
             )
 
     def halves(self, logs: Resampling) -> Iterator[tuple[Rows, Rows]]:
@@ -88,18 +95,18 @@ class Sampler:
         counts, rng = self.counts, stream(logs.seed, self._name_of_units)
         if isinstance(counts, Histogram):
             for _ in range(logs.repeats):
-                positives, negatives = (
-                    draw_without_replacement(rng, rows, size // 2)
-                    for rows, size in zip(counts.classes, counts.sizes, strict=True)
-                )
+                positives, negatives = (_half(rng, rows) for rows in counts.classes)
                 yield positives, negatives
             return
         if isinstance(counts, StrataCounts):
-            raise no_strata()
+            for _ in range(logs.repeats):
+                yield _half_of_strata(counts, rng)
+            return
         half = (np.arange(counts.buckets) < counts.buckets // 2).astype(np.float64)
+        kind = counts.histogram.positives.dtype
         for _ in range(logs.repeats):
             drawn = rng.permutation(half)
-            yield (counts.positives.T @ drawn).astype(np.int64), (counts.negatives.T @ drawn).astype(np.int64)
+            yield (counts.positives.T @ drawn).astype(kind), (counts.negatives.T @ drawn).astype(kind)
 
     @property
     def _name_of_units(self) -> dict[str, Any]:
@@ -117,12 +124,10 @@ def samplers_of(frame: pl.DataFrame, logs: Resampling) -> Iterator[Sampler]:
     ParameterError
         If there are too few buckets, or rows without one; if there is ``over`` without ``units``.
     """
-    if has_strata(frame):
-        if logs.units is not None or logs.over is not None:
-            raise no_strata()
-        return map(Sampler, strata_counts(frame))
     if logs.over is not None:
         return _of_repeats(frame, logs.units, logs.over)
+    if logs.units is None and has_strata(frame):
+        return map(Sampler, strata_counts(frame))
     if logs.units is None:
         return map(Sampler, each_histogram(frame))
     return map(Sampler, bucket_counts(frame, logs.units))
@@ -148,6 +153,25 @@ def _within_strata(counts: StrataCounts, logs: Resampling) -> Iterator[tuple[Any
                 rows = draw_with_replacement(rng, np.append(positives, negatives), some)
                 drawn += weight * np.moveaxis(rows.reshape(some, 2, bins), 1, 0)
         yield drawn[0], drawn[1]
+
+
+def _half(rng: np.random.Generator, rows: Rows) -> Rows:
+    """Draw one half of some rows."""
+    return draw_without_replacement(rng, rows, int(rows.sum()) // 2)
+
+
+def _half_of_strata(counts: StrataCounts, rng: np.random.Generator) -> tuple[Any, Any]:
+    """Return sums of weights of one half of each stratum; if weights differ only by class, of each class."""
+    strata, bins = list(counts.strata()), len(counts.histogram.positives)
+    drawn = np.zeros((2, bins))
+    if counts.same_within_classes:
+        for of_class in (0, 1):
+            for weight, *classes in strata:
+                drawn[of_class] += weight * _half(rng, classes[of_class])
+    else:
+        for weight, *classes in strata:
+            drawn += weight * _half(rng, np.concatenate(classes)).reshape(2, bins)
+    return drawn[0], drawn[1]
 
 
 def _of_repeats(frame: pl.DataFrame, units: str | None, over: str) -> Iterator[Sampler]:

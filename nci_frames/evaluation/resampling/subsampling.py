@@ -7,6 +7,7 @@ from nci_frames.base.arguments import check_repeats, check_seed
 from nci_frames.base.errors import ParameterError
 from nci_frames.base.messages import quantity
 from nci_frames.base.typing import Rows
+from nci_frames.counts.pooling import alike_counts
 from nci_frames.evaluation.arrays.histograms import Histogram, each_histogram, whole_counts
 from nci_frames.evaluation.resampling.draws import draw_without_replacement, stream
 from nci_frames.schemas import COUNTS, SUBSAMPLES
@@ -33,7 +34,8 @@ def subsample_study(
     Parameters
     ----------
     counts
-        A counts frame of whole rows.
+        A counts frame of whole rows. Weights may differ between the classes, but not within one: rows are
+        removed as if each stood for itself.
     prevalence
         P(y=1) to sub-sample to, between 0 and 1, both excluded. Above the observed one, as in the paper,
         negatives are removed and all positives kept; below it, positives are removed.
@@ -88,7 +90,7 @@ def subsample_study(
         raise ParameterError.out_of_range("prevalence", prevalence, "between 0 and 1, both excluded")
     check_repeats(repeats, 1)
     check_seed(seed)
-    frame = whole_counts(counts)
+    frame, _ = alike_counts(whole_counts(counts, strata=True))
     # Within a group the rows are descending as its histogram is.
     tables = (_study(each, prevalence, repeats, seed).reverse() for each in each_histogram(frame))
     return SUBSAMPLES.joined(tables, frame.select("model", *COUNTS.keys(frame.columns)))

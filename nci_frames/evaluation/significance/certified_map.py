@@ -14,6 +14,7 @@ from nci_frames.evaluation.significance.best import compare_best
 from nci_frames.evaluation.support.reasons import TOO_FEW_ABOVE
 from nci_frames.schemas import CERTIFIED_MAP, COUNTS
 from nci_frames.schemas.checked import checked
+from nci_frames.schemas.columns import WEIGHT
 
 #: So many values of lambda are tested, from the first change of the best point to where support ends.
 _TESTED = 32
@@ -44,7 +45,8 @@ def certify_decision_map(
     Parameters
     ----------
     counts
-        A counts frame of whole rows, with the thresholds that models may choose from.
+        A counts frame of whole rows, with the thresholds that models may choose from; each weight of a key
+        ``weight`` is resampled by itself.
     units
         None resamples the rows of each model separately, as if the models had scored different rows. A key
         such as the ``bucket`` of ``unit_buckets`` resamples the same units for all models: the paired
@@ -108,7 +110,7 @@ def certify_decision_map(
     (240.0, inf, 'unknown', None)
     """
     logs = Resampling(units, repeats=repeats, seed=seed, level=level, least_repeats=100)
-    frame = whole_counts(counts)
+    frame = whole_counts(counts, strata=True)
     total = logs.without_units(frame)
     rates = rates_of(total)
     maps = own_maps(rates)
@@ -117,7 +119,8 @@ def certify_decision_map(
     keys = ["model", *COUNTS.keys(total.columns)]
     at = [*keys, "threshold"]
     points = total.join(maps.select(at).unique(), on=at, how="semi", nulls_equal=True).select(*at, *_CELLS)
-    few = points if units is None else at_thresholds(frame, points, units)
+    apart = [key for key in COUNTS.keys(frame.columns) if key in (units, WEIGHT)]
+    few = at_thresholds(frame, points, *apart) if apart else points
     decisions = decision_map(rates)
     return certified_ranges(few, total, decisions, logs)
 
@@ -132,7 +135,7 @@ def certified_ranges(
     points
         These counts, by the units of *logs* if there are any.
     total
-        The counts at all thresholds, with all units pooled.
+        The counts at all thresholds, with all units pooled; of strata their rates.
     decisions
         Their decision map.
     logs

@@ -43,7 +43,7 @@ def cross_fit(
     Parameters
     ----------
     counts
-        A counts frame of whole rows.
+        A counts frame of whole rows, which may have the key ``weight``: each weight is divided by itself.
     metric
         Name or alias of a metric of operating points, or a called metric.
     prevalence
@@ -113,7 +113,7 @@ def cross_fit(
     better_sign(called.metric)
     require_columns(called, ("tpr", "fpr", "prevalence", "beta"), "the rates of a half")
     grid, betas = prevalence_values(prevalence), beta_values(beta)
-    return _tables(whole_counts(counts), lambda own: _Wanted.of(called, grid, betas, own), logs)
+    return _tables(whole_counts(counts, strata=True), lambda own: _Wanted.of(called, grid, betas, own), logs)
 
 
 def cross_fit_f_beta(counts: pl.DataFrame, places: pl.DataFrame, *, units: str | None) -> pl.DataFrame:
@@ -188,9 +188,9 @@ class _Wanted:
 def _fitted(sampler: Sampler, wanted: _Wanted, logs: Resampling) -> pl.DataFrame:
     """Return the table of one group."""
     histogram, cases = sampler.histogram, len(wanted.prevalence)
-    positives, negatives = int(histogram.positives.sum()), int(histogram.negatives.sum())
+    positives, negatives = histogram.sizes
     thresholds = histogram.thresholds
-    enough = min(positives, negatives) >= 2
+    enough = min(sampler.rows) >= 2
     optimistic, threshold = np.full((2, cases), np.nan)
     honest = np.full((logs.repeats, cases), np.nan)
     if len(thresholds) and positives and negatives:
@@ -234,7 +234,7 @@ def _judged(sampler: Sampler, wanted: _Wanted, logs: Resampling) -> Iterator[Flo
         halves = [(positives, negatives), (whole.positives - positives, whole.negatives - negatives)]
         found = np.zeros((2, len(wanted.prevalence)))
         for one, other in (halves, halves[::-1]):
-            rows = [int(of_class.sum()) for of_class in one]
+            rows = [of_class.sum().item() for of_class in one]
             if not all(rows):
                 found[:] = np.nan
                 break
@@ -243,6 +243,6 @@ def _judged(sampler: Sampler, wanted: _Wanted, logs: Resampling) -> Iterator[Flo
         yield found
 
 
-def _reached(bins: Rows, size: int) -> Floats:
+def _reached(bins: Rows, size: float) -> Floats:
     """Return the share of rows that reach each threshold; the last bin reaches none."""
     return np.cumsum(bins)[:-1] / size

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from nci_frames.base.arguments import check_level, check_whole, prevalence_values
 from nci_frames.base.errors import ParameterError
 from nci_frames.base.messages import quantity
-from nci_frames.counts.pooling import pooled_counts
+from nci_frames.counts.pooling import alike_counts, pooled_counts
 from nci_frames.evaluation.arrays.buckets import bucket_counts
 from nci_frames.evaluation.arrays.few_thresholds import near_threshold
 from nci_frames.evaluation.arrays.histograms import each_histogram, whole_counts
@@ -56,7 +56,8 @@ def rank_segments(
     Parameters
     ----------
     counts
-        A counts frame of whole rows. Keys besides *segments* are pooled.
+        A counts frame of whole rows; weights may differ between the classes, but not within one. Keys besides
+        *segments* are pooled.
     segments
         The key or keys that split the rows, e.g. ["country", "tier"].
     threshold
@@ -145,13 +146,14 @@ def rank_segments(
     called = called_metric(metric)
     sign = better_sign(called.metric)
     require_columns(called, {"tpr", "fpr", "prevalence", "beta"}, "segments")
-    by_unit, keys = _of_segments(whole_counts(counts), segments, units)
+    alike, weights = alike_counts(whole_counts(counts, strata=True))
+    by_unit, keys = _of_segments(alike, segments, units)
     frame = by_unit if units is None else pooled_counts(by_unit, over=units)
     if frame.is_empty():
         return SEGMENT_RANKS.empty(frame.select("model", *keys))
     points = select_operating_points(compute_rates(near_threshold(frame, threshold)), threshold=threshold)
     _require_counted(points)
-    champion, eta = _champion(points, called, model, prevalence, beta)
+    champion, eta = _champion(points, called, model, prevalence, beta, weights)
     mine = pl.col("model").eq_missing(pl.lit(champion, pl.String))
     point = points.filter(mine).sort(keys)
     worth = SegmentWorth.independent(len(point))
@@ -175,10 +177,13 @@ def rank_segments(
         worth.of_class,
         level=level,
     )
-    columns = compared_values(point, against.ordinary, worth, called, prevalence=eta, beta=beta, level=level)
+    columns = compared_values(
+        point, against.ordinary, worth, called, prevalence=eta, beta=beta, level=level, weights=weights
+    )
     few = f"fewer than {quantity(min_positives, 'positive')}"
     if units is not None:
         few = f"fewer than {min_positives} independent positives"
+    point = point.with_columns(observed_prevalence=_observed(weights))
     table = _joined(point, values, keys, columns | {"__known": known, "__enough": enough}, against)
     return SEGMENT_RANKS.finish(_ordered(_withheld(table, few, level), sign, keys))
 
@@ -239,9 +244,11 @@ def _require_counted(points: pl.DataFrame) -> None:
         )
 
 
-def _observed(together: pl.DataFrame) -> float:
-    positives, negatives = (int(together[name].sum()) for name in ("positives", "negatives"))
-    return positives / (positives + negatives) if positives + negatives else 0.5
+def _observed(weights: tuple[float, float]) -> pl.Expr:
+    """Return the share of positives, of which a row weighs so much, and a negative; null without rows."""
+    both = zip(("positives", "negatives"), weights, strict=True)
+    positives, negatives = (pl.col(name) * weight for name, weight in both)
+    return (positives / (positives + negatives)).fill_nan(None)
 
 
 def _champion(
@@ -250,12 +257,13 @@ def _champion(
     model: str | None,
     prevalence: float | Literal["observed"],
     beta: float,
+    weights: tuple[float, float],
 ) -> tuple[str | None, float]:
     """Return the model asked for, or the best one of all segments together; and the common prevalence."""
     sums = points.group_by("model").agg(pl.col("threshold").first(), pl.col(_CELLS).sum())
     together = compute_rates(sums.sort("model"))
     etas = prevalence_values(prevalence)
-    eta = _observed(together) if etas is None else etas[0]
+    eta = together.sum().select(_observed(weights).fill_null(0.5)).item() if etas is None else etas[0]
     if model is not None:
         names = together["model"].to_list()
         if model not in names:

@@ -111,12 +111,15 @@ def _effects(cells: Floats, of_class: Floats, level: float) -> Floats:
     return np.stack(found)
 
 
-def _values_of(called: CalledMetric, beta: float) -> Function:
-    """Return the metric as a function of TPR, FPR and prevalence."""
-    given = beta_value(beta)
+def _values_of(called: CalledMetric, beta: float, weights: tuple[float, float] = (1.0, 1.0)) -> Function:
+    """Return the metric as a function of TPR, FPR and the share of positives among rows of these weights."""
+    given, (positive, negative) = beta_value(beta), weights
 
     def function(rates: Floats) -> Floats:
         columns = dict(zip(("tpr", "fpr", "prevalence"), rates, strict=True))
+        if positive != negative:
+            share = columns["prevalence"]
+            columns["prevalence"] = share * positive / (share * positive + (1 - share) * negative)
         frame = pl.DataFrame(columns).with_columns(beta=pl.lit(given))
         values = frame.select(value=called.cast(pl.Float64)).to_series()
         return values.fill_null(np.nan).to_numpy()
@@ -133,6 +136,7 @@ def compared_values(
     prevalence: float,
     beta: float,
     level: float,
+    weights: tuple[float, float],
 ) -> dict[str, Floats]:
     """Return the metric in each segment and in its rest, the parts of their difference, and bounds.
 
@@ -152,15 +156,17 @@ def compared_values(
         Weight of recall.
     level
         Confidence of each interval.
+    weights
+        What a positive weighs, and a negative.
     """
-    z, function = normal_quantile(level), _values_of(called, beta)
+    z, function, at_any = normal_quantile(level), _values_of(called, beta, weights), _values_of(called, beta)
     cells = point.select(_CELLS).to_numpy().astype(np.float64).T
     rest = _rest(cells, ordinary)
     (rates, rows), (rest_rates, rest_rows) = _rates_of(cells), _rates_of(rest)
     trials, rest_trials = rows / worth.effects(level), rest_rows / worth.effects_of_rest(ordinary, level)
 
     def at_common(of: Floats) -> Floats:
-        return function(np.stack([of[0], of[1], np.full(of.shape[1], prevalence)]))
+        return at_any(np.stack([of[0], of[1], np.full(of.shape[1], prevalence)]))
 
     both, both_trials = np.concatenate([rates, rest_rates]), np.concatenate([trials, rest_trials])
     found: dict[str, Floats] = {}

@@ -12,7 +12,7 @@ import polars as pl
 from nci_frames.base.arguments import check_level
 from nci_frames.base.errors import ParameterError
 from nci_frames.base.typing import Floats, Rows
-from nci_frames.counts.pooling import pooled_counts
+from nci_frames.counts.pooling import alike_counts, pooled_counts
 from nci_frames.evaluation.arrays.buckets import BucketCounts, bucket_counts
 from nci_frames.evaluation.arrays.histograms import Histogram, each_histogram, histograms, whole_counts
 from nci_frames.evaluation.significance.corrections import holm
@@ -36,7 +36,8 @@ def check_projection(
     Parameters
     ----------
     counts
-        A counts frame of whole rows with the key *over*.
+        A counts frame of whole rows with the key *over*. Weights may differ between the classes, which
+        changes nothing here, but not within one.
     over
         The key whose values are compared, such as the country or the month.
     units
@@ -61,8 +62,9 @@ def check_projection(
     Raises
     ------
     ParameterError
-        If the level is outside (0, 1), the counts are sums of weights, *over* has only one value, its values
-        were counted at different thresholds, or there are too few buckets.
+        If the level is outside (0, 1), the counts are sums of weights, or rows of a class weigh differently,
+        *over* has only one value, its values were counted at different thresholds, or there are too few
+        buckets.
     SchemaError
         If *counts* is not a counts frame, or lacks the key *over* or *units*.
 
@@ -120,7 +122,7 @@ def shift_tests(
 
     *together* are the same counts without *over* and *units*, if they are known.
     """
-    frame = whole_counts(counts)
+    frame, _ = alike_counts(whole_counts(counts, strata=True))
     COUNTS.need_keys(frame, [over], "over")
     keys = COUNTS.need_keys(frame, [units], "units")
     rest = [key for key in keys if key not in (over, units)]

@@ -74,7 +74,14 @@ def judge_gates(job: Job, counts: Counts, reference: Reference | None) -> pl.Dat
         for model in absent:
             why = "there are no rows" if model is None else "the model has no rows"
             rows.append(_row(gate, {"model": model, "segment": None}, None) | _undecided(why))
-    return pl.DataFrame([{name: row.get(name) for name in VERDICTS} for row in rows], schema=VERDICTS)
+    return pl.DataFrame(
+        [{name: _told(name, row.get(name)) for name in VERDICTS} for row in rows], schema=VERDICTS
+    )
+
+
+def _told(name: str, value: Any) -> Any:
+    """Return what a column of the verdicts holds: of sums of weights whole numbers."""
+    return round(value) if VERDICTS[name] == pl.Int64 and value is not None else value
 
 
 def overall(verdicts: pl.DataFrame) -> Verdict:
@@ -150,7 +157,7 @@ def _few(row: Mapping[str, Any], of_class: str, least: int) -> str | None:
     worth = row.get(f"{of_class}_worth") or 1.0
     if rows * worth >= least:
         return None
-    told = quantity(rows, of_class.removesuffix("s"))
+    told = quantity(round(rows), of_class.removesuffix("s"))
     return (
         f"{told}{f', worth {rows * worth:.3g} independent ones' if worth < 1 else ''}, fewer than {least:,}"
     )

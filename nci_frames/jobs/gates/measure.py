@@ -85,10 +85,10 @@ def measure(
     -------
     ``model``, ``segment`` (JSON, null for all rows), ``prevalence``, ``value``, ``lower``, ``upper`` (null
     where undefined), ``tp``, ``fp``, ``positives``, ``negatives``, ``reason`` (why there are no bounds, null
-    where there are), and with units or repeats ``positives_worth`` and ``negatives_worth``: how many
-    independent rows a row is worth; sorted. Bounds of a metric are extremes over the box of the rates'
-    intervals; those of an area are percentiles of resampled logs, or the band of its curve where the log does
-    not support it. Areas, and their bounds, are the means of those of the repeats.
+    where there are), and with units, repeats or weights ``positives_worth`` and ``negatives_worth``: how many
+    independent rows a row, or a sum of weights of 1, is worth; sorted. Bounds of a metric are extremes over
+    the box of the rates' intervals; those of an area are percentiles of resampled logs, or the band of its
+    curve where the log does not support it. Areas, and their bounds, are the means of those of the repeats.
     """
     group = ["model", *keys]
     drawn, rates = drawn_rates(counts, keys, repeat)
@@ -106,9 +106,12 @@ def measure(
     if not drawn.enough:
         none = {name: pl.lit(None, pl.Float64) for name in ("lower", "upper")}
         table = table.with_columns(**none, reason=pl.lit(NO_BOUNDS))
-    worth = drawn.worth_of_all(keys)
-    if worth is not None:
-        table = table.join(worth, on=group, how="left", nulls_equal=True)
+    weighed = "effective_positives" in table.columns
+    worth = [
+        (pl.col(f"effective_{name}") / pl.col(name)).fill_nan(None).alias(f"{name}_worth")
+        for name in ("positives", "negatives")
+        if weighed
+    ]
     given = pl.lit(eta if isinstance(eta, float) else None, pl.Float64)
     prevalence = (
         pl.col("observed_prevalence") if isinstance(eta, str) else pl.col("prevalence").fill_null(given)
@@ -118,7 +121,7 @@ def measure(
         segment_texts(table, keys),
         prevalence.alias("prevalence"),
         *("value", "lower", "upper", "tp", "fp", "positives", "negatives"),
-        *([] if worth is None else ["positives_worth", "negatives_worth"]),
+        *worth,
         reason=pl.when(pl.any_horizontal(pl.col("lower", "upper").is_null())).then("reason"),
     ).sort("model", "segment")
 

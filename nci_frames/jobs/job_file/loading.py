@@ -19,10 +19,6 @@ from nci_frames.base.messages import SHOWN_FILES, listed, nearest_name, quantity
 from nci_frames.jobs.field_file import read_table
 from nci_frames.jobs.job_file.model import Job, SegmentScenario
 
-_WEIGHTS = (
-    "columns.weight: a job cannot take weighted logs, since its gates judge rows that weigh the same; "
-    "a ledger counts them by weight"
-)
 _VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
 
 
@@ -175,9 +171,6 @@ def _told(error: ValidationError, content: Mapping[str, Any], file: Path) -> Par
             continue
         if problem["type"] in _UNKNOWN:
             known = _known_keys(place[:-1])
-            if place == ["columns", "weight"]:
-                problems.append(_WEIGHTS)
-                continue
             near = nearest_name(str(place[-1]), known)
             hint = f"; did you mean {near!r}?" if near else f"; known are {', '.join(known)}"
             problems.append(f"{_key(place)}: unknown key{hint}")

@@ -133,6 +133,10 @@ class Columns(TrafficColumns):
         str | None,
         Field(description="User, host or patient: its rows are kept together in every interval and test."),
     ] = None
+    weight: Annotated[
+        str | None,
+        Field(description="How many rows of the traffic a row stands for; at most 1,000 values in a file."),
+    ] = None
     positive: Annotated[
         str | int | float | bool | None, Field(description="The label that means positive.")
     ] = None
@@ -255,6 +259,11 @@ class Job(Model):
         names = [gate.name for gate in self.gates]
         for gate in self.gates:
             told, scenario = f"gate {gate.name!r}", gate.scenario
+            if gate.sequential and self.columns.weight is not None:
+                raise ValueError(
+                    f"{told}: sequential bets on each row, and rows of other weights are other bets: "
+                    "omit sequential, or columns.weight"
+                )
             if names.count(gate.name) > 1:
                 raise ValueError(f"two gates have the name {gate.name!r}")
             if scenario is not None and scenario not in self.scenarios:

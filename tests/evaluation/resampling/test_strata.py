@@ -42,6 +42,29 @@ ASKED: dict[str, Callable[[pl.DataFrame], pl.DataFrame]] = {
         "model", "threshold", "tpr", "fpr", "reason"
     ),
     "support": lambda c: nf.lowest_supported_prevalence(c, metric="pr_auc"),
+    "halves": lambda c: nf.cross_fit(c, metric="f_beta", prevalence=0.02),
+    "halves by values": lambda c: nf.cross_fit(c, metric="balanced_accuracy", repeats=4),
+    "map": lambda c: nf.certify_decision_map(c, repeats=100),
+    "sub-samples": lambda c: nf.subsample_study(c, prevalence=0.4),
+}
+UNITS: dict[str, Callable[[pl.DataFrame], pl.DataFrame]] = {
+    "rates": lambda c: nf.compute_rates(c, interval="wilson", units="bucket").select(
+        "model", "threshold", "tpr", "tpr_lower", "tpr_upper", "fpr", "fpr_lower", "fpr_upper"
+    ),
+    "areas": lambda c: nf.bootstrap(
+        c, metric=["pr_auc", "roc_auc"], prevalence=0.02, repeats=30, units="bucket"
+    ),
+    "points": lambda c: nf.bootstrap(
+        c, metric=["precision", "recall"], prevalence=0.02, threshold=1.0, repeats=30, units="bucket"
+    ),
+    "own": lambda c: nf.compare_best(
+        c, metric="f_beta", prevalence=0.02, threshold="own", repeats=100, units="bucket"
+    ),
+    "shares": lambda c: nf.probability_best(c, metric="pr_auc", prevalence=0.02, repeats=50, units="bucket"),
+    "band": lambda c: nf.compute_areas(c, prevalence=0.02, interval="simultaneous", units="bucket"),
+    "certified": lambda c: nf.compute_areas(c, prevalence=0.02, units="bucket"),
+    "support": lambda c: nf.lowest_supported_prevalence(c, metric="pr_auc", units="bucket"),
+    "halves": lambda c: nf.cross_fit(c, metric="f_beta", prevalence=0.02, units="bucket"),
 }
 
 
@@ -52,6 +75,15 @@ def test_weights_that_are_constant_within_classes_change_nothing(asked: str) -> 
     weighted = log.with_columns(weight=pl.when("label").then(0.2).otherwise(7.0))
     plain, strata = (nf.count_confusion(rows, thresholds="exact") for rows in (log, weighted))
     assert_frame_equal(ASKED[asked](strata), ASKED[asked](plain), rel_tol=1e-9)
+
+
+@pytest.mark.parametrize("asked", UNITS)
+def test_units_whose_weights_are_constant_within_classes_are_those_without_weights(asked: str) -> None:
+    log = two_models().with_columns(bucket=pl.int_range(pl.len()).over("model") % 40)
+    weighted = log.with_columns(weight=pl.when("label").then(0.2).otherwise(7.0))
+    grid = np.arange(-3, 5, 0.25).tolist()
+    plain, strata = (nf.count_confusion(rows, thresholds=grid) for rows in (log, weighted))
+    assert_frame_equal(UNITS[asked](strata), UNITS[asked](plain), rel_tol=1e-6)
 
 
 def test_every_stratum_keeps_its_rows() -> None:
@@ -85,6 +117,27 @@ def test_the_area_under_the_curve_varies_as_its_resampled_values() -> None:
     error = nf.auc_interval(counts, method="delong")["std_error"].item()
     drawn = nf.bootstrap(counts, metric="roc_auc", repeats=800)["std"].item()
     assert error == pytest.approx(drawn, rel=0.1)
+
+
+@pytest.mark.thorough
+def test_intervals_hold_where_whole_units_were_drawn() -> None:
+    """Units of five rows that share their luck, of which one in five of low scores was labelled."""
+    repeats, at, held = 120, 1.0, {"tpr": 0, "fpr": 0}
+    rng = np.random.default_rng(7)
+    for _ in range(repeats):
+        units = 3000
+        luck = rng.normal(size=units)
+        kept = (luck > 1) | (rng.random(units) < 0.2)
+        rows = np.repeat(np.flatnonzero(kept), 5)
+        label = rng.random(len(rows)) < 0.1
+        score = 0.6 * luck[rows] + 0.8 * rng.normal(size=len(rows)) + 2 * label
+        weight = np.where(luck[rows] > 1, 1.0, 5.0)
+        log = pl.DataFrame({"model": "a", "label": label, "score": score, "weight": weight, "unit": rows})
+        counts = nf.count_confusion(nf.unit_buckets(log), thresholds=[at])
+        found = nf.compute_rates(counts, interval="wilson", units="bucket").row(0, named=True)
+        for rate, truth in (("tpr", norm.sf(at - 2)), ("fpr", norm.sf(at))):
+            held[rate] += found[f"{rate}_lower"] <= truth <= found[f"{rate}_upper"]
+    assert min(held.values()) / repeats > 0.95 - 2 * (0.95 * 0.05 / repeats) ** 0.5
 
 
 @pytest.mark.thorough

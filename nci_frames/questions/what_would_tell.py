@@ -1,0 +1,48 @@
+"""What would tell the values that the log cannot tell, at the least cost?"""
+
+import polars as pl
+
+from nci_frames.evaluation.labelling.cheapest import labels_in_words
+from nci_frames.evaluation.metrics import called_metric
+from nci_frames.questions.answer_lines import labels_for, measure_name
+from nci_frames.questions.comparison import Comparison
+from nci_frames.questions.report_question import ReportQuestion
+from nci_frames.tables.numbers import format_grid, format_threshold
+
+
+def _cheapest(comparison: Comparison) -> pl.DataFrame | None:
+    """Return how many labels would tell the value of the first model where the log cannot; else None."""
+    first = comparison.answer_over_prevalence.filter(rank=1, supported=False).unique(
+        "prevalence", keep="first", maintain_order=True
+    )
+    rows = []
+    for row in first.sort("prevalence").iter_rows(named=True):
+        found = labels_for(comparison.question, row["prevalence"], row)
+        if found is not None:
+            rows.append({**row, "labels": found[0], "random": found[1]})
+    names = ("model", "threshold", "metric", "prevalence", "labels", "random")
+    return pl.DataFrame(rows).select(names) if rows else None
+
+
+def _say(table: pl.DataFrame, comparison: Comparison) -> list[str]:
+    asked, name = called_metric(comparison.question.asked).metric.name, measure_name(comparison.said)
+    lines = []
+    for row in table[sorted({0, len(table) - 1})].iter_rows(named=True):
+        at, threshold = format_grid(row["prevalence"]), format_threshold(row["threshold"])
+        lines.append(
+            f"At prevalence {at} this log cannot tell {name} of {row['model']} at threshold {threshold}; "
+            f"{labels_in_words((row['labels'], row['random']))}: nci-frames plan-labels LOG "
+            f"--budget {row['labels']} --metric {asked} --threshold {threshold}"
+        )
+    return lines
+
+
+QUESTIONS = (
+    ReportQuestion(
+        name="cheapest",
+        title="What would tell what this log cannot?",
+        section="answer",
+        table=_cheapest,
+        say=_say,
+    ),
+)

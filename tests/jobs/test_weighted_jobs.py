@@ -1,0 +1,115 @@
+"""A job whose logs are down-sampled: all positives, and one negative in a hundred with weight 100."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+
+import nci_frames as nf
+from nci_frames.jobs.job_file.loading import read_job
+from nci_frames.jobs.run import run_job
+from tests.small_jobs import latest, small_job
+
+JOB = """
+name = "rare"
+thresholds = [0.0, 1.0, 2.0, 3.0]
+
+[source]
+path = "log.parquet"
+
+[report]
+prevalence = [0.001, 0.01]
+threshold = 2.0
+at = 0.01
+formats = ["json", "html", "md", "txt"]
+tables = []
+
+[[gates]]
+name = "recall"
+metric = "recall"
+value_threshold = {lower = 0.5}
+
+[[gates]]
+name = "precision"
+metric = "precision"
+prevalence = 0.01
+min_positives = 100
+value_threshold = {lower = 0.05, upper = 0.9}
+
+[[gates]]
+name = "drop"
+metric = "pr_auc"
+prevalence = 0.01
+change_threshold = {relative = 0.3}
+
+[[gates]]
+name = "champion"
+champion = {model = "b", prevalence = [0.01]}
+"""
+WEIGHED = '\n[columns]\nweight = "weight"\n'
+
+
+def full_log(rows: int = 60_000, seed: int = 3) -> pl.DataFrame:
+    rng = np.random.default_rng(seed)
+    label = np.arange(rows) % 150 == 0
+    return pl.concat(
+        pl.DataFrame({"model": model, "label": label, "score": rng.normal(label * distance, 1)})
+        for model, distance in (("a", 2.0), ("b", 3.5))
+    )
+
+
+def down_sampled(log: pl.DataFrame, one_in: int = 100) -> pl.DataFrame:
+    """Keep every positive, and one negative in so many, with this weight."""
+    kept = log.filter(pl.col("label") | (pl.int_range(pl.len()).over("model", "label") % one_in == 0))
+    return kept.with_columns(weight=pl.when("label").then(1.0).otherwise(float(one_in)))
+
+
+def run(folder: Path, log: pl.DataFrame, text: str) -> tuple[pl.DataFrame, dict[str, object]]:
+    """Run a job twice, so that the second run has one to compare with."""
+    folder.mkdir(parents=True)
+    log.write_parquet(folder / "log.parquet")
+    file = read_job(small_job(folder, text=text))
+    run_job(file)
+    outcome = run_job(file)
+    return outcome.verdicts, json.loads((latest(folder) / "report.json").read_text())
+
+
+def test_a_down_sampled_log_gives_the_report_and_verdicts_of_the_full_one(tmp_path: Path) -> None:
+    log = full_log()
+    whole, asked = run(tmp_path / "full", log, JOB)
+    verdicts, told = run(tmp_path / "few", down_sampled(log), JOB + WEIGHED)
+    assert verdicts["verdict"].to_list() == whole["verdict"].to_list()
+    assert set(verdicts.filter(gate="champion")["verdict"]) == {"pass"}
+    joined = verdicts.join(whole, on=["gate", "model"], suffix="_whole")
+    assert joined.height == verdicts.height
+    for row in joined.drop_nulls("lower").iter_rows(named=True):
+        assert row["lower"] <= row["value_whole"] <= row["upper"], row["gate"]
+    # Recall is that of the same positives; the rows say how many there are in the traffic.
+    recall = joined.filter(gate="recall")
+    assert recall["value"].to_list() == recall["value_whole"].to_list()
+    assert recall["lower"].to_list() == pytest.approx(recall["lower_whole"].to_list(), rel=1e-9)
+    assert recall["positives"].to_list() == recall["positives_whole"].to_list()
+    assert recall["negatives"].to_list() == pytest.approx(recall["negatives_whole"].to_list(), rel=0.01)
+    assert (joined.filter(gate="drop")["difference"] == 0).all()
+    for one, other in zip(told["answer"], asked["answer"], strict=True):  # type: ignore[call-overload]
+        assert one["model"] == other["model"]
+        assert one["lower"] <= other["value"] <= one["upper"]
+        assert one["distinguishable"] == other["distinguishable"]
+
+
+def test_few_positives_of_several_weights_are_told_with_what_they_are_worth(tmp_path: Path) -> None:
+    log = full_log(3_000).with_columns(
+        weight=pl.when(pl.int_range(pl.len()) % 7 == 0).then(50.0).otherwise(1.0)
+    )
+    verdicts, _ = run(tmp_path / "few", log, JOB + WEIGHED)
+    for reason in verdicts.filter(gate="precision")["reason"]:
+        assert "independent ones, fewer than 100" in reason
+
+
+def test_a_sequential_gate_says_why_it_takes_no_weights(tmp_path: Path) -> None:
+    text = JOB.replace('metric = "recall"\n', 'metric = "recall"\nsequential = true\n')
+    small_job(tmp_path, text=text + WEIGHED)
+    with pytest.raises(nf.ParameterError, match="rows of other weights are other bets: omit sequential"):
+        read_job(tmp_path)
