@@ -122,7 +122,7 @@ def test_what_a_log_cannot_tell_stands_beside_the_labels_that_would_tell_it() ->
     assert table["prevalence"].to_list() == [1e-5, 2e-5, 1e-4]
     assert (table["labels"] < table["random"]).all()
     assert [line.split(" this log cannot tell ")[0] for line in said] == [
-        "At prevalence 1e-05", "At prevalence 0.0001",
+        "At prevalence 10⁻⁵", "At prevalence 10⁻⁴",
     ]  # fmt: skip
     labels = table["labels"][0]
     assert said[0].endswith(f"plan-labels LOG --budget {labels} --metric precision --threshold 0.5")
