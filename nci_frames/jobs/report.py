@@ -10,7 +10,7 @@ import polars as pl
 from nci_frames.base.folders import check_apart, publishing
 from nci_frames.counting.count import Tally
 from nci_frames.counting.engine.progress import step_shown
-from nci_frames.counting.logs.scan import scan_predictions
+from nci_frames.counting.logs.scan import scan_behind, scan_predictions
 from nci_frames.counting.logs.units import UnitSizes
 from nci_frames.counting.thresholds.grids import Thresholds, auto_thresholds
 from nci_frames.files.save_chart import save_chart
@@ -95,7 +95,7 @@ def run_report(
             repeat=None if columns.get("repeat") is None else REPEAT,
             small=small,
             field=field,
-            facts=_facts(tally, units),
+            facts=_facts(tally, units) + _many_weights(predictions, tally.counts),
             answered=answered,
         )
     return comparison, tally
@@ -199,6 +199,20 @@ def _facts(tally: Tally, units: UnitSizes | None) -> list[tuple[str, str]]:
         *([] if units is None else [("units", _units(units))]),
         ("thresholds", _resolution(tally)),
     ]
+
+
+def _many_weights(predictions: pl.LazyFrame, counts: pl.DataFrame) -> list[tuple[str, str]]:
+    """Say how many rows of one weight know as much, where weights are too many for strata: Kish's number."""
+    if counts.schema["tp"].is_integer() or scan_behind(predictions).source.elsewhere is not None:
+        return []
+    weight = pl.col("weight").cast(pl.Float64)
+    valid = predictions.filter(weight.is_finite() & pl.col("label").is_not_null())
+    each = weight.sum() ** 2 / (weight**2).sum()
+    by_model = valid.group_by("model", "label").agg(rows=each).collect(engine="streaming")
+    least = dict(by_model.fill_nan(0).group_by("label").agg(pl.col("rows").min()).iter_rows())
+    positives, negatives = (f"{least.get(label, 0.0):,.0f}" for label in (True, False))
+    worth = f"its positives are worth {positives} rows of one weight (Kish), its negatives {negatives}"
+    return [("more than 1,000 weights", f"{worth}; there are no intervals and tests")]
 
 
 def _compared(comparison: Comparison) -> list[tuple[str, str]]:

@@ -10,7 +10,7 @@ import pytest
 import nci_frames as nf
 from nci_frames.jobs.job_file.loading import read_job
 from nci_frames.jobs.run import run_job
-from tests.small_jobs import latest, small_job
+from tests.small_jobs import ended, latest, small_job
 
 JOB = """
 name = "rare"
@@ -113,3 +113,18 @@ def test_a_sequential_gate_says_why_it_takes_no_weights(tmp_path: Path) -> None:
     small_job(tmp_path, text=text + WEIGHED)
     with pytest.raises(nf.ParameterError, match="rows of other weights are other bets: omit sequential"):
         read_job(tmp_path)
+
+
+def test_a_report_of_too_many_weights_says_what_the_rows_are_worth(tmp_path: Path) -> None:
+    log = full_log(6_000).filter(model="a").with_columns(weight=1 + pl.int_range(pl.len()) % 1500 / 7)
+    log.write_parquet(tmp_path / "log.parquet")
+    asked = ["--weight", "weight", "--prevalence", "0.01", "--threshold", "1", "--thresholds", "uniform:11"]
+    ended(0, "report", tmp_path / "log.parquet", *asked, "--format", "json", "--out", tmp_path / "out")
+    said = json.loads((tmp_path / "out" / "report.json").read_text())["facts"]
+    facts = {fact["label"]: fact["value"] for fact in said}
+    worth = [
+        f"{rows['weight'].sum() ** 2 / (rows['weight'] ** 2).sum():,.0f}"
+        for rows in (log.filter("label"), log.filter(~pl.col("label")))
+    ]
+    told = f"its positives are worth {worth[0]} rows of one weight (Kish), its negatives {worth[1]};"
+    assert facts["more than 1,000 weights"].startswith(told)
