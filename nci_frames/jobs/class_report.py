@@ -119,7 +119,8 @@ def _priors(given: Any, labels: pl.DataType) -> Any:
     classes = table["class"]
     if classes.dtype == pl.String:
         classes = pl.Series("class", _as_labels(classes.to_list(), labels), labels)
-    return table.with_columns(classes, numbers)
+    bounds = [name for name in ("lower", "upper") if name in table.columns]
+    return table.with_columns(classes, numbers, pl.col(bounds).cast(pl.Float64, strict=False))
 
 
 def _costs(given: Any, labels: pl.DataType) -> Any:

@@ -136,6 +136,7 @@ class ClassComparison:
         self.mixes: dict[str, Floats] = asked | {name: mix for name, mix in own.items() if name not in asked}
         #: Which of them is asked for.
         self.scenario: str = next(iter(asked))
+        self._errors = given.errors.get(self.scenario)
 
     @property
     def classes(self) -> list[str]:
@@ -157,6 +158,18 @@ class ClassComparison:
         each = zip(self.names.to_list(), shares.tolist(), self.known.tolist(), strict=True)
         return {name: share for name, share, is_class in each if is_class}
 
+    @property
+    def asked_priors(self) -> Any:
+        """The mix that is asked for, with the bounds of its shares where it is an estimate."""
+        priors = self.priors(self.mixes[self.scenario])
+        if self._errors is None:
+            return {self.scenario: priors}
+        below, above = (pl.Series(side) for side in self._errors[:, self.known])
+        frame = pl.DataFrame({"class": self.names.filter(pl.Series(self.known)), "prior": self.mix})
+        prior = pl.col("prior")
+        bounds = {"lower": (prior - below).clip(0, 1), "upper": (prior + above).clip(0, 1)}
+        return frame.with_columns(scenario=pl.lit(self.scenario), **bounds)
+
     @computed
     def answer(self) -> pl.DataFrame:
         """The models at the mix, the best first.
@@ -164,7 +177,7 @@ class ClassComparison:
         ``model``, ``metric``, ``value``, ``lower``, ``upper``, ``rank``, ``gap``, ``distinguishable`` (from
         the best; null where the log cannot tell, or no unit was named), ``supported``, ``reason``.
         """
-        found = self.ranked({self.scenario: self.mixes[self.scenario]}, interval="delta")
+        found = self.ranked(self.asked_priors, interval="delta")
         order = found["model"].to_list()
         told: dict[str, bool | None] = {}
         if self.tested:
@@ -191,7 +204,8 @@ class ClassComparison:
     def other_mixes(self) -> pl.DataFrame:
         """The models at every mix, ranked: that of the question, other scenarios, the log's own, uniform."""
         order = {name: place for place, name in enumerate(self.mixes)}
-        found = self.ranked(self.mixes).sort(
+        priors = {name: self.priors(shares) for name, shares in self.mixes.items()}
+        found = self.ranked(priors).sort(
             pl.col("scenario").replace_strict(order), "rank", "model", nulls_last=True
         )
         return found.select("scenario", "model", "value", "rank", "gap", "supported", "reason")
@@ -199,10 +213,8 @@ class ClassComparison:
     @computed
     def of_each_class(self) -> pl.DataFrame:
         """Precision, recall and F-beta of each class at the mix, with bounds, as of ``project_classes``."""
-        priors = self.priors(self.mixes[self.scenario])
-        return project_classes(
-            self._varying, priors=priors, metrics=_OF_CLASS, beta=self.beta, interval="delta"
-        )
+        asked = {"metrics": _OF_CLASS, "beta": self.beta, "interval": "delta"}
+        return project_classes(self._varying, priors=self.asked_priors, **asked)
 
     @computed
     def matrix(self) -> pl.DataFrame:
@@ -277,12 +289,8 @@ class ClassComparison:
         enough = self.buckets is not None and self.buckets >= LEAST_BUCKETS
         return self.by_unit if enough else self.counts
 
-    def ranked(self, mixes: Mapping[str, Any], **interval: Any) -> pl.DataFrame:
+    def ranked(self, priors: Any, **interval: Any) -> pl.DataFrame:
         """Return the models at mixes, ranked."""
-        priors = {
-            name: self.priors(shares) if isinstance(shares, np.ndarray) else shares
-            for name, shares in mixes.items()
-        }
         counts = self._varying if interval else self.counts
         return rank_models(
             project_classes(counts, priors=priors, metrics=self.metric, **self.asked, **interval)

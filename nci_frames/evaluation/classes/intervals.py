@@ -22,6 +22,8 @@ class Setting:
     classes: NDArray[np.bool_]
     beta: float
     cost: Floats
+    #: Of estimated priors, how far below and above them their bounds are: (mixes, 2, names).
+    errors: Floats | None = None
 
     def value(self, metric: str, rates: Floats) -> Floats:
         """Return the metric at rates of shape (..., names, names), with an axis for its outputs."""
@@ -71,6 +73,10 @@ def delta_bounds(log: ClassLog, metric: str, setting: Setting, level: float) -> 
     rates, total, z = rates_of(log.total), log.total, normal_quantile(level)
     lower, upper = np.full((2, *setting.value(metric, rates).shape), np.nan)
     of_class = total.sum(axis=1)
+    of_mix: Floats | float = 0.0
+    if setting.errors is not None:
+        of_mix = _by_mix(metric, setting, rates, setting.errors.max(axis=1))
+        lower, upper = _at_bounds(metric, setting, rates, setting.errors)
     row = np.divide(of_class, log.independent, out=np.zeros(len(of_class)), where=of_class > 0)
     more = np.repeat((row / len(row))[:, None], len(row), axis=1)
     for added in (np.zeros_like(more), more):
@@ -79,9 +85,46 @@ def delta_bounds(log: ClassLog, metric: str, setting: Setting, level: float) -> 
         variance = _variance(log, influence)
         if added.any():
             variance = variance + (influence**2 * (row**2 / len(row))[:, None]).sum(axis=(-1, -2))
-        bounds = _on_logit(value, np.sqrt(np.maximum(variance, 0)) * z, low, high)
+        half = np.hypot(np.sqrt(np.maximum(variance, 0)) * z, of_mix)
+        bounds = _on_logit(value, half, low, high)
         lower, upper = np.fmin(lower, bounds[0]), np.fmax(upper, bounds[1])
     return lower, upper
+
+
+def _by_mix(metric: str, setting: Setting, rates: Floats, errors: Floats) -> Floats:
+    """Return by how much errors of the priors may move the metric, of shape (mixes, outputs).
+
+    The errors of the shares add up to 0, and how they depend on each other is not known. So the sum of slopes
+    times errors is that of slopes less any number, and at most the least sum of their sizes times the bounds.
+    For two classes that is exact.
+    """
+    size, step = setting.priors.shape[-1], 1e-6
+    toward = (1 - step) * setting.priors[:, None] + step * np.eye(size)
+    here = setting.value(metric, rates)[:, None]
+    moved = value_of(metric, Mix.of(toward, rates, setting.classes, setting.beta, setting.cost))
+    # A name that is no class has no share, and no error.
+    slope = np.nan_to_num((moved - here) / step)
+    apart = np.abs(slope[:, :, None] - slope[:, None])
+    far = np.einsum("mcko,mc->mko", apart, errors).min(axis=1)
+    unknown = (np.isnan(moved) & (errors > 0)[..., None]).any(axis=1)
+    return np.asarray(np.where(unknown, np.inf, far))
+
+
+def _at_bounds(metric: str, setting: Setting, rates: Floats, errors: Floats) -> tuple[Floats, Floats]:
+    """Return the least and the largest value where one share is at a bound, the others in proportion.
+
+    A share that may be 0 makes a precision 0, which no slope shows.
+    """
+    size = setting.priors.shape[-1]
+    priors = setting.priors[:, None, None]  # of a mix, a side and a class that is at its bound
+    alone = np.eye(size, dtype=bool)
+    ends = (priors + errors[..., None] * np.array([-1.0, 1.0])[:, None, None]).clip(0, 1)
+    share, end = (np.where(alone, each, 0).sum(axis=-1, keepdims=True) for each in (priors, ends))
+    with np.errstate(invalid="ignore", divide="ignore"):
+        rest = np.where(share < 1, priors * (1 - end) / (1 - share), priors)
+    at = np.where(alone & (share < 1), end, rest)
+    values = value_of(metric, Mix.of(at, rates, setting.classes, setting.beta, setting.cost))
+    return np.fmin.reduce(values, axis=(1, 2)), np.fmax.reduce(values, axis=(1, 2))
 
 
 def _on_logit(value: Floats, half: Floats, low: float, high: float) -> tuple[Floats, Floats]:

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from datetime import date
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -12,7 +13,7 @@ from nci_frames.base.arguments import number_list
 from nci_frames.base.errors import ParameterError
 from nci_frames.base.messages import Call, Option, listed
 from nci_frames.base.typing import Floats
-from nci_frames.counts.class_counts import scenarios_of
+from nci_frames.counts.class_counts import GIVEN, scenarios_of
 from nci_frames.evaluation.classes.class_log import ClassLog, ClassLogs, class_logs, collected
 from nci_frames.schemas import CLASS_PRIORS
 from nci_frames.schemas.checked import checked
@@ -24,6 +25,18 @@ class Given(NamedTuple):
     #: The word, or the scenarios.
     word: str | None
     scenarios: dict[str, Floats]
+    #: Of scenarios that are estimates: how far below and above each share its bounds are, (2, names).
+    errors: Mapping[str, Floats] = MappingProxyType({})
+
+    def errors_of(self, mixes: list[tuple[str, Floats]]) -> Floats | None:
+        """Return the errors of mixes by name, of shape (mixes, 2, names); None if there are none."""
+        # A single scenario is that of counts whatever theirs is called.
+        names = [*self.scenarios] * len(mixes) if len(self.scenarios) == 1 else [name for name, _ in mixes]
+        found = [
+            self.errors.get(name, np.zeros((2, len(mix))))
+            for name, (_, mix) in zip(names, mixes, strict=True)
+        ]
+        return np.stack(found) if self.errors else None
 
 
 def logs_and_priors(class_counts: pl.DataFrame | pl.LazyFrame, priors: Any) -> tuple[ClassLogs, Given]:
@@ -52,7 +65,25 @@ def logs_and_priors(class_counts: pl.DataFrame | pl.LazyFrame, priors: Any) -> t
         scenario: np.array([shares.get(name, 0.0) for name in names], np.float64)
         for scenario, shares in scenarios.items()
     }
-    return logs, Given(None, given)
+    return logs, Given(None, given, _errors(priors, names))
+
+
+def _errors(priors: Any, names: list[Any]) -> dict[str, Floats]:
+    """Return how far the bounds of estimated shares are from them; nothing for a scenario without bounds."""
+    if not isinstance(priors, pl.DataFrame | pl.LazyFrame):
+        return {}
+    frame = priors.lazy().collect()
+    if not {"lower", "upper"} <= {*frame.columns}:
+        return {}
+    if "scenario" not in frame.columns:
+        frame = frame.with_columns(scenario=pl.lit(GIVEN))
+    below, above = pl.col("prior") - pl.col("lower"), pl.col("upper") - pl.col("prior")
+    known = frame.select("scenario", "class", below=below, above=above).drop_nulls()
+    found = {}
+    for (scenario,), part in known.group_by("scenario", maintain_order=True):
+        of_class = {name: far for name, *far in part.select("class", "below", "above").rows()}
+        found[str(scenario)] = np.array([of_class.get(name, (0.0, 0.0)) for name in names], np.float64).T
+    return found
 
 
 def classes_of(logs: ClassLogs, given: Given) -> NDArray[np.bool_]:

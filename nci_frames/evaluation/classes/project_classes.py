@@ -104,7 +104,10 @@ def project_classes(
     weight), extended to the "delta" bounds where these are wider: percentiles alone held the precision of a
     rare class in 0.78 of the logs with 20 to 100 rows of a class.
 
-    The priors are taken as known: bounds do not count an error of theirs.
+    Bounds count the error of priors that are a frame with ``lower`` and ``upper``, as that of
+    ``estimate_class_priors`` at the same level: whatever the errors of the shares have to do with each other,
+    they move the metric by no more than is counted (to first order; exactly so much with two classes), and
+    bounds hold the values where one share is at a bound of its own. Other priors are taken as known.
 
     References
     ----------
@@ -148,8 +151,9 @@ def project_classes(
                 some = max(1, _MOST_SLOPES // (rates.size * values.shape[1]))
                 for begin in range(0, len(mixes), some):
                     few = slice(begin, begin + some)
+                    errors = given.errors_of(mixes[few])
                     every[:, few] = delta_bounds(
-                        log, metric, Setting(stacked[few], known, beta, costs), level
+                        log, metric, Setting(stacked[few], known, beta, costs, errors), level
                     )
             for place, (scenario, shares) in enumerate(mixes):
                 setting, value, bounds = Setting(shares, known, beta, costs), values[place], every[:, place]

@@ -157,3 +157,71 @@ def test_too_little_is_told_and_wrong_frames_are_refused():
         nf.estimate_class_priors(labelled(reference), unlabelled(traffic).with_columns(weight=2.0))
     with pytest.raises(nf.SchemaError, match="no labels"):
         nf.estimate_class_priors(unlabelled(traffic), unlabelled(traffic))
+
+
+@pytest.mark.thorough
+def test_bounds_at_an_estimated_mix_hold_the_truth_and_those_of_a_known_one_do_not():
+    rng = np.random.default_rng(8)
+    metrics = ["accuracy", "macro_f_beta", "precision"]
+    truth = nf.project_classes(
+        labelled((RATES * 1e6).round()), priors=dict(enumerate(FIELD)), metrics=metrics
+    )["value"]
+    held = {"estimated": [], "known": []}
+    for _ in range(100):
+        reference, traffic = drawn(rng, size=500)
+        found = nf.estimate_class_priors(labelled(reference), unlabelled(traffic))
+        for name, priors in (("estimated", found), ("known", found.select("class", "prior"))):
+            table = nf.project_classes(labelled(reference), priors=priors, metrics=metrics, interval="delta")
+            held[name].append(((table["lower"] <= truth) & (truth <= table["upper"])).to_numpy())
+    assert np.mean(held["estimated"], axis=0).min() > 0.92
+    assert np.mean(held["known"], axis=0).min() < 0.75
+
+
+def bounds_at(priors, metric="accuracy", rows=10**9):
+    """The value and the bounds of two classes whose rates are known."""
+    rates = np.array([[0.9, 0.1], [0.3, 0.7]]) * rows
+    table = nf.project_classes(labelled(rates), priors=priors, metrics=metric, interval="delta")
+    return table.select("value", "lower", "upper").row(0)
+
+
+def test_of_two_classes_the_error_of_the_mix_moves_the_metric_by_exactly_so_much():
+    def estimated(error):
+        return pl.DataFrame(
+            {"class": [0, 1], "prior": [0.4, 0.6], "lower": [0.4 - error, 0.6 - error],
+             "upper": [0.4 + error, 0.6 + error]}
+        )  # fmt: skip
+
+    value, lower, upper = bounds_at(estimated(0.001))
+    assert value == pytest.approx(0.4 * 0.9 + 0.6 * 0.7)
+    assert [value - lower, upper - value] == pytest.approx([0.0002, 0.0002], rel=0.2)
+    _, *wide = bounds_at(estimated(0.1))
+    for share in (0.3, 0.5):
+        at, *_ = bounds_at({0: share, 1: 1 - share})
+        assert wide[0] <= at + 1e-12
+        assert at - 1e-12 <= wide[1]
+    nothing = bounds_at(estimated(0.0))
+    assert nothing == pytest.approx(bounds_at({0: 0.4, 1: 0.6}))
+
+
+def test_a_share_that_may_be_0_may_make_a_precision_0():
+    mix = pl.DataFrame({"class": [0, 1], "prior": [0.1, 0.9], "lower": [0.0, 0.7], "upper": [0.3, 1.0]})
+    _, lower, upper = bounds_at(mix, "precision")
+    assert lower == 0
+    assert upper >= bounds_at({0: 0.3, 1: 0.7}, "precision")[0] - 1e-12
+
+
+def test_several_estimates_have_their_own_errors_and_reports_count_them():
+    near = {"class": [0, 1, 2], "prior": FIELD, "lower": FIELD - 0.001, "upper": FIELD + 0.001}
+    far = near | {"lower": FIELD - 0.05, "upper": FIELD + 0.05}
+    mixes = pl.concat(
+        pl.DataFrame(each).with_columns(scenario=pl.lit(name)) for name, each in (("a", near), ("b", far))
+    )
+    reference, _ = drawn(np.random.default_rng(1))
+    table = nf.project_classes(labelled(reference), priors=mixes, metrics="mcc", interval="delta")
+    widths = (table["upper"] - table["lower"]).to_list()
+    assert widths[0] < widths[1]
+    for place, scenario in enumerate("ab"):
+        alone = nf.compare_classes(
+            labelled(reference), priors=mixes.filter(scenario=scenario), metric="mcc"
+        ).answer
+        assert (alone["upper"] - alone["lower"]).item() == pytest.approx(widths[place])
