@@ -213,8 +213,8 @@ class ClassComparison:
     @computed
     def of_each_class(self) -> pl.DataFrame:
         """Precision, recall and F-beta of each class at the mix, with bounds, as of ``project_classes``."""
-        asked = {"metrics": _OF_CLASS, "beta": self.beta, "interval": "delta"}
-        return project_classes(self._varying, priors=self.asked_priors, **asked)
+        priors, counts = self.asked_priors, self._varying
+        return project_classes(counts, priors=priors, metrics=_OF_CLASS, beta=self.beta, interval="delta")
 
     @computed
     def matrix(self) -> pl.DataFrame:
