@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 import altair as alt
 import polars as pl
+import polars.selectors as cs
 
 from nci_frames import schemas
 from nci_frames.base.typing import Frame
@@ -129,9 +130,12 @@ def chart_decision_curve(
     selection.refuse_empty(rows["net_benefit"], "net benefit", rows)
     top = max(float(rows["net_benefit"].max() or 0), float(rows["treat_all"].max() or 0), 1e-12)  # type: ignore[arg-type]
     x = alt.X(field=t, type="quantitative", title="threshold probability", axis=alt.Axis(format="~g"))
-    y = alt.Y(**value_axis("net_benefit", "net benefit per row", domain=[-top / 4, top], nice=False))
+    # The page moves the top with its slider.
+    ends = [alt.ExprRef("-top / 4"), alt.ExprRef("top")]
+    y = alt.Y(**value_axis("net_benefit", "net benefit per row", domain=ends, nice=False))
     others = rows.drop_nulls("treat_all").unique(t, keep="first").sort(t)
-    every = alt.Chart(selection.finite(others.select(t, net_benefit="treat_all")))
+    treated = others.select(t, cs.starts_with("treat_all").name.replace("treat_all", "net_benefit"))
+    every = alt.Chart(selection.finite(treated))
     nobody = alt.Chart(pl.DataFrame({"net_benefit": [0.0]}))
     numbers = (t, "net_benefit", "lower", "upper", "treat_all", "interventions_avoided")
     drawn, note = selection.fitted(rows, t, ["net_benefit", "lower", "upper"], log_x=False)
@@ -150,7 +154,7 @@ def chart_decision_curve(
         title=f"Decision curve at prevalence η = {rows['prevalence'][0]:.3g}",
         subtitle=f"net benefit of treating from a score on; dashed: treating all rows, and none{note}",
         says="Net benefit on the vertical axis, the threshold probability on the horizontal.",
-    )
+    ).add_params(alt.param(name="top", value=top))
 
 
 @checked

@@ -1,5 +1,6 @@
 """Do the scores hold as probabilities at the prevalence that is asked for?"""
 
+from collections.abc import Sequence
 from typing import Any
 
 import polars as pl
@@ -26,6 +27,12 @@ _HOLD = "Do the probabilities hold at your prevalence?"
 #: Prevalences that differ by a smaller share are not told apart in a sentence.
 _SAME = 0.01
 
+#: A prevalence at which all rows are of one class, and what columns of such rows are named.
+_CLASSES = ((1.0, "_of_positives"), (0.0, "_of_negatives"))
+
+#: The columns of a decision curve that the page mixes from those of either class.
+_MIXED = ("net_benefit", "treat_all", "interventions_avoided", "lower", "upper")
+
 #: Threshold probabilities of the decision curve, besides those up to twice the prevalence.
 _EVEN = tuple(place / 100 for place in range(100))
 
@@ -39,23 +46,28 @@ def _counts(comparison: Comparison) -> pl.DataFrame | None:
     return rows.filter(pl.col("model").is_in(models, nulls_equal=True))
 
 
-def _scores(comparison: Comparison) -> pl.DataFrame | None:
-    """Return the Brier score of each model as logged and adjusted, and how often its alarms come true."""
-    counts = _counts(comparison)
+def _scores(comparison: Comparison, etas: Sequence[float] = ()) -> pl.DataFrame | None:
+    """Return the Brier score of each model as logged and adjusted, and how often its alarms come true.
+
+    It is that at some prevalences, by default the one that was asked for.
+    """
+    counts, at = _counts(comparison), etas or [comparison.asked_prevalence]
     if counts is None or counts.is_empty():
         return None
-    at = comparison.asked_prevalence
+    place = ["model", "prevalence"]
     columns = [
         proper_scores(counts, prevalence=at, metrics="brier", adjusted=adjusted)
-        .select("model", pl.col("value").alias(f"brier{name}"), pl.col("skill").alias(f"skill{name}"))
-        .pipe(beside, _alarms(_curve(comparison, counts, adjusted=adjusted), name), "model")
+        .select(*place, pl.col("value").alias(f"brier{name}"), pl.col("skill").alias(f"skill{name}"))
+        .pipe(beside, _alarms(_curve(comparison, counts, at, adjusted=adjusted), name), place)
         for adjusted, name in ((False, ""), (True, "_adjusted"))
     ]
-    return beside(columns[0], columns[1], "model").sort("model")
+    return beside(columns[0], columns[1], place).sort(place)
 
 
-def _curve(comparison: Comparison, counts: pl.DataFrame, *, adjusted: bool) -> pl.DataFrame:
-    curve = calibration_curve(counts, prevalence=comparison.asked_prevalence, adjusted=adjusted)
+def _curve(
+    comparison: Comparison, counts: pl.DataFrame, etas: Sequence[float], *, adjusted: bool
+) -> pl.DataFrame:
+    curve = calibration_curve(counts, prevalence=etas, adjusted=adjusted)
     if comparison.buckets is None and comparison.repeat_count is None:
         return curve
     # The rows of a unit depend on each other, and bounds would take them as independent.
@@ -64,15 +76,21 @@ def _curve(comparison: Comparison, counts: pl.DataFrame, *, adjusted: bool) -> p
 
 def _alarms(curve: pl.DataFrame, name: str) -> pl.DataFrame:
     """Return of each model the block of scores that is nearest to an alarm's, with rows of both classes."""
-    mixed = curve.filter(pl.col("observed").is_between(0, 1, closed="none"))
-    nearest = mixed.sort((pl.col("predicted") - _ALARM).abs(), "predicted").unique("model", keep="first")
-    return nearest.select("model", pl.col("predicted", "observed", "lower", "upper").name.suffix(name))
+    mixed, place = curve.filter(pl.col("observed").is_between(0, 1, closed="none")), ["model", "prevalence"]
+    nearest = mixed.sort((pl.col("predicted") - _ALARM).abs(), "predicted").unique(place, keep="first")
+    return nearest.select(*place, pl.col("predicted", "observed", "lower", "upper").name.suffix(name))
+
+
+def _say_at(comparison: Comparison, etas: Sequence[float]) -> list[list[str]]:
+    """Return the sentences at each of several prevalences."""
+    table = _scores(comparison, etas)
+    return [] if table is None else [_say(table.filter(prevalence=eta), comparison) for eta in etas]
 
 
 def _say(table: pl.DataFrame, comparison: Comparison) -> list[str]:
     best = table.filter(pl.col("model").eq_missing(comparison.answer["model"][0]))
     row = (best if len(best) else table).row(0, named=True)
-    at, observed = comparison.asked_prevalence, comparison.observed_prevalence
+    at, observed = row["prevalence"], comparison.observed_prevalence
     there, elsewhere = format_grid(at), observed is None or abs(at / observed - 1) > _SAME
     alarms = [_come_true(row, name) for name in ("", "_adjusted")[: 1 + elsewhere]]
     brier = f"Its Brier score is {row['brier']:.3g}, and that of always saying {there} is {at * (1 - at):.3g}"
@@ -102,11 +120,11 @@ def _calibration(comparison: Comparison) -> pl.DataFrame | None:
     counts = _counts(comparison)
     if counts is None or counts.is_empty():
         return None
-    curve = _curve(comparison, counts, adjusted=False)
+    curve = _curve(comparison, counts, [comparison.asked_prevalence], adjusted=False)
     ends = calibration_curve(counts, prevalence=[0.0, 1.0])
-    for eta, name in ((1.0, "mean_of_positives"), (0.0, "mean_of_negatives")):
+    for eta, name in _CLASSES:
         # At these prevalences all rows are of one class, and a block has no others.
-        means = ends.filter(prevalence=eta).select("model", "score_lower", pl.col("predicted").alias(name))
+        means = ends.filter(prevalence=eta).select("model", "score_lower", predicted_of="predicted")
         curve = curve.sort("score_lower").join_asof(
             means.sort("score_lower"),
             on="score_lower",
@@ -115,20 +133,32 @@ def _calibration(comparison: Comparison) -> pl.DataFrame | None:
             check_sortedness=False,
         )
         # One without such rows takes nothing from their mean.
-        curve = curve.with_columns(pl.col(name).fill_null(pl.col("predicted")))
+        curve = curve.with_columns(
+            pl.col("predicted_of").fill_null(pl.col("predicted")).alias(f"predicted{name}")
+        )
+        curve = curve.drop("predicted_of")
     return curve.sort("model", "score_lower")
 
 
 def _decisions(comparison: Comparison) -> pl.DataFrame | None:
+    """Return the decision curve, and what positives and negatives alone add to each of its values."""
     counts, eta = _counts(comparison), comparison.asked_prevalence
     if counts is None or counts.is_empty():
         return None
     places = sorted({*_EVEN, *(eta * place / 10 for place in range(20) if eta * place < 10)})
-    return decision_curve(counts, prevalence=eta, threshold_probabilities=places)
+    curve = decision_curve(counts, prevalence=eta, threshold_probabilities=places)
+    ends = decision_curve(counts, prevalence=[0.0, 1.0], threshold_probabilities=places)
+    at = ["model", "threshold_probability"]
+    for end, name in _CLASSES:
+        values = ends.filter(prevalence=end).select(*at, pl.col(*_MIXED).name.suffix(name))
+        curve = beside(curve, values, at)
+    return curve
 
 
 QUESTIONS = (
-    ReportQuestion(name="probabilities", title=_HOLD, section="charts", table=_scores, say=_say),
+    ReportQuestion(
+        name="probabilities", title=_HOLD, section="charts", table=_scores, say=_say, say_at=_say_at
+    ),
     picture(
         "calibration",
         at_asked("Calibration"),
@@ -138,6 +168,11 @@ QUESTIONS = (
         recomputed="calibration",
     ),
     picture(
-        "decision_curve", at_asked("Decision curve"), _decisions, drawn(chart_decision_curve), under=_HOLD
+        "decision_curve",
+        at_asked("Decision curve"),
+        _decisions,
+        drawn(chart_decision_curve),
+        under=_HOLD,
+        recomputed="decisions",
     ),
 )

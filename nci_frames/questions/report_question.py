@@ -1,7 +1,7 @@
 """What a question of a report is: its table, its sentences, its chart of which models, and its place."""
 
 import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
@@ -44,6 +44,9 @@ class ReportQuestion:
         A function of the table that returns an Altair chart. One that raises ParameterError is not drawn.
     under
         The heading under which the page folds it away, with others of the same heading; "" leaves it open.
+    say_at
+        A function of the comparison and of several prevalences that returns the sentences at each of them:
+        the page shows those at the place of its slider.
     live
         What the controls of the page do to the chart; for the questions of the library.
 
@@ -77,6 +80,7 @@ class ReportQuestion:
     table: Callable[[Any], pl.DataFrame | None]
     say: Callable[..., list[str]] | None = None
     draw: Callable[..., Chart] | None = None
+    say_at: Callable[[Comparison, Sequence[float]], list[list[str]]] | None = None
     under: str = ""
     live: Mapping[str, str] = field(default_factory=dict)
 

@@ -15,4 +15,9 @@ nci.say = () => {
   if (asked && data.order) rest.push(data.order);
   if (!asked && !data.own) rest.push("Differences between models are tested for the question that was asked.");
   document.getElementById("live-answer").replaceChildren(main, ...rest.map(paragraph));
+  for (const box of document.querySelectorAll("[data-said]")) {
+    const said = data.said[/** @type {HTMLElement} */ (box).dataset.said][nci.state.prevalence].map(paragraph);
+    for (const line of said) line.className = "soft small";
+    box.replaceChildren(...said);
+  }
 };

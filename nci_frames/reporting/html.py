@@ -56,7 +56,7 @@ def render_report(comparison: Comparison, /, **more: Any) -> str:
         "report.html.jinja",
         content,
         drawn,
-        live_numbers(comparison, [first, *(eta for _, eta in offered)]),
+        live_numbers(comparison, [first, *(eta for _, eta in offered)], content.questions),
         models=models,
         observed=comparison.observed_prevalence,
         judged_apart="optimistic" in comparison.best.columns,
@@ -163,7 +163,8 @@ def _shown(found: Answered, comparison: AnyComparison) -> dict[str, Any]:
     shown = {
         "name": question.name, "title": found.title, "section": question.section, "live": question.live,
         "under": question.under, "sentences": found.sentences or [], "columns": [], "rows": [], "more": 0,
-        "chart": question.draw is not None, "wide": False, "missing": None,
+        "follows": question.say_at is not None, "chart": question.draw is not None, "wide": False,
+        "missing": None,
     }  # fmt: skip
     if table is not None:
         numeric = [dtype.is_numeric() for dtype in table.dtypes]

@@ -7,6 +7,8 @@ from typing import Any
 from nci_frames.questions.answer_lines import here_lines, measure_name, order_line, sentence
 from nci_frames.questions.comparison import Comparison
 from nci_frames.questions.places import SLIDER
+from nci_frames.questions.report import report_questions
+from nci_frames.questions.report_question import ReportQuestion
 from nci_frames.tables.names import drawable
 from nci_frames.tables.numbers import format_grid
 from nci_frames.tables.packed import packed
@@ -20,7 +22,9 @@ _SENT = (
 )  # fmt: skip
 
 
-def live_numbers(comparison: Comparison, /, chips: Sequence[float] = ()) -> dict[str, Any]:
+def live_numbers(
+    comparison: Comparison, /, chips: Sequence[float] = (), questions: Sequence[ReportQuestion] | None = None
+) -> dict[str, Any]:
     """Return what the page looks up, as values that JSON has.
 
     The page opens at the first of the *chips*, prevalences that have a button, if there are any.
@@ -38,6 +42,7 @@ def live_numbers(comparison: Comparison, /, chips: Sequence[float] = ()) -> dict
                 ``models``, packed rows of the models, the best first, with the number of the prevalence,
                 ``at``
     order       where the order changes, for the question that was asked
+    said        of each of the *questions* that has words for any prevalence, those for each prevalence
     beta        the beta of the charts of F-beta
     points      of each model ``[tp, fp, positives, negatives]`` at the threshold; null without rates
     =========== ==================================================================================
@@ -63,6 +68,11 @@ def live_numbers(comparison: Comparison, /, chips: Sequence[float] = ()) -> dict
         "order": sentence(order_line(comparison.said))
         if comparison.answer["rank"].drop_nulls().len()
         else "",
+        "said": {
+            each.name: each.say_at(comparison, etas)
+            for each in (report_questions() if questions is None else questions)
+            if each.say_at is not None
+        },
         "beta": _number(comparison.main_beta),
         "points": [
             None if points[model]["tp"] is None else [points[model][name] for name in counts]

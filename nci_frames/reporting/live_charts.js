@@ -35,12 +35,21 @@
         return right / (right + wrong);
       };
       const [right, wrong] = of(Number(row.observed), Number(row.share));
-      const mean = right * Number(row.mean_of_positives) + wrong * Number(row.mean_of_negatives);
+      const mean = right * Number(row.predicted_of_positives) + wrong * Number(row.predicted_of_negatives);
       const share = right + wrong;
       return {
         ...row, prevalence: eta(), share, observed: right / share, predicted: mean / share,
         lower: bound(row.lower), upper: bound(row.upper),
       };
+    },
+    // Each value is a sum over all rows, the share of either class times its own.
+    decisions: (row) => {
+      const mixed = { ...row, prevalence: eta() };
+      for (const [name, of] of Object.entries(row)) {
+        const value = name.replace(/_of_positives$/, "");
+        if (value !== name && of !== null) mixed[value] = eta() * Number(of) + (1 - eta()) * Number(row[`${value}_of_negatives`]);
+      }
+      return mixed;
     },
     answer: (row) => {
       const known = found().get(place.get(String(row.model)));
@@ -70,6 +79,8 @@
     if (recomputed) {
       const of = (/** @type {string} */ name) => (recomputed === "share" ? along() : chart.rows.get(name).map(recompute[recomputed]));
       for (const name of chart.sets.keys()) chart.view.data(name, of(name));
+      // What treating all rows is worth at the threshold 0 is the most that there is.
+      if (recomputed === "decisions") chart.view.signal("top", eta());
       const title = document.getElementById(`${spec}-title`);
       title.dataset.first ??= title.textContent.replace(/ at prevalence .*$/, "");
       const what = recomputed === "answer" ? title.dataset.first.replace(data.answers[data.asked.first].name, data.answers[nci.state.asked].name) : title.dataset.first;

@@ -14,6 +14,7 @@ interface LiveData {
   asked: { label: string; words: string[]; first: number };
   answers: { name: string; lines: string[][]; models: Packed }[];
   order: string;
+  said: Record<string, string[][]>;
   beta: number;
   points: number[][];
   /** Of a page on classes: the number of the place of each class's share in the mix. */

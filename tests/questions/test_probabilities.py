@@ -67,9 +67,31 @@ def test_the_page_has_what_its_slider_needs():
         expected = nf.calibration_curve(counts, prevalence=eta).sort("model", "score_lower")
         right = table["share"] * table["observed"] * eta / 0.01
         wrong = table["share"] * (1 - table["observed"]) * (1 - eta) / 0.99
-        mean = (right * table["mean_of_positives"] + wrong * table["mean_of_negatives"]) / (right + wrong)
+        mean = (right * table["predicted_of_positives"] + wrong * table["predicted_of_negatives"]) / (
+            right + wrong
+        )
         assert mean.to_list() == pytest.approx(expected["predicted"].to_list(), rel=1e-9)
         assert (right / (right + wrong)).to_list() == pytest.approx(expected["observed"].to_list(), rel=1e-9)
+
+
+def test_the_decision_curve_of_the_page_is_mixed_from_those_of_either_class():
+    counts = logs.exact(logs.probability_log(300))
+    table = shown(compared(counts))["decision_curve"].table
+    for eta in (0.001, 0.4):
+        places = table["threshold_probability"].unique().to_list()
+        expected = nf.decision_curve(counts, prevalence=eta, threshold_probabilities=places)
+        assert expected["threshold_probability"].equals(table["threshold_probability"])
+        for name in ("net_benefit", "treat_all", "interventions_avoided", "lower", "upper"):
+            mixed = eta * table[f"{name}_of_positives"] + (1 - eta) * table[f"{name}_of_negatives"]
+            assert mixed.to_list() == pytest.approx(expected[name].to_list(), abs=1e-12)
+
+
+def test_the_sentences_of_the_page_are_those_of_a_report_at_each_prevalence():
+    counts = logs.exact(logs.probability_log(300))
+    question = shown(compared(counts))["probabilities"].question
+    said = question.say_at(compared(counts), [0.003, 0.2])
+    for eta, lines in zip((0.003, 0.2), said, strict=True):
+        assert lines == shown(compared(counts, eta))["probabilities"].sentences
 
 
 def test_units_have_no_bounds_of_rows():
