@@ -135,7 +135,7 @@ def chart_decision_curve(
     y = alt.Y(**value_axis("net_benefit", "net benefit per row", domain=ends, nice=False))
     others = rows.drop_nulls("treat_all").unique(t, keep="first").sort(t)
     treated = others.select(t, cs.starts_with("treat_all").name.replace("treat_all", "net_benefit"))
-    every = alt.Chart(selection.finite(treated))
+    every = alt.Chart(selection.finite(treated)).add_params(alt.param(name="top", value=top))
     nobody = alt.Chart(pl.DataFrame({"net_benefit": [0.0]}))
     numbers = (t, "net_benefit", "lower", "upper", "treat_all", "interventions_avoided")
     drawn, note = selection.fitted(rows, t, ["net_benefit", "lower", "upper"], log_x=False)
@@ -154,7 +154,7 @@ def chart_decision_curve(
         title=f"Decision curve at prevalence η = {rows['prevalence'][0]:.3g}",
         subtitle=f"net benefit of treating from a score on; dashed: treating all rows, and none{note}",
         says="Net benefit on the vertical axis, the threshold probability on the horizontal.",
-    ).add_params(alt.param(name="top", value=top))
+    )
 
 
 @checked

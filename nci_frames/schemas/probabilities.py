@@ -73,6 +73,20 @@ CALIBRATION_MEASURES = FrameSchema(
     number("upper", "the measure of the population is at most this, at the level", "the reason says why"),
     text("reason", "why there is no value, or there are no bounds", "there are both"),
 )
+H_MEASURES = FrameSchema(
+    "h measures",
+    "h_measure(counts, prevalence=...)",
+    MODEL,
+    _AT,
+    share(
+        "value",
+        "share of the least cost without scores that the best thresholds save",
+        f"{_LACKS}, or none occurs at the prevalence",
+    ),
+    share("lower", "the value is at least this, whatever rows lie between thresholds", "the value is null"),
+    share("upper", "the value is at most this, whatever rows lie between thresholds", "the value is null"),
+    *TOLD,
+)
 DECISIONS = FrameSchema(
     "decision curve",
     "decision_curve(counts, prevalence=..., threshold_probabilities=...)",

@@ -188,6 +188,7 @@ def calls() -> dict[str, Call]:
             (nf.decision_curve(chances, prevalence=0.1, threshold_probabilities=[0.2, 0.4]),),
         ),
         Call("decompose_scores", (chances,), {"prevalence": 0.1}, "counts"),
+        Call("h_measure", (counts,), {"prevalence": 0.1}, "counts"),
         Call("proper_scores", (chances,), {"prevalence": 0.1}, "counts"),
         Call("pr_gain_auc", (counts,), {"prevalence": 0.1}, "counts"),
         Call("compare_classes", (classes,), {"priors": "uniform", "metric": "mcc"}, "class counts"),

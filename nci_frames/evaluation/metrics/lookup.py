@@ -84,7 +84,7 @@ def called_metric(asked: str | pl.Expr) -> CalledMetric:
     found, settings = _found(asked)
     if found.build is None:
         raise ParameterError(
-            f"the metric {found.name!r} is an area under a curve: it has no value at an operating point",
+            f"the metric {found.name!r} is one of all scores: it has no value at an operating point",
             hint=f"{found.computed_by} computes it",
         )
     return found.build(**settings)

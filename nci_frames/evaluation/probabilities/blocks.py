@@ -82,19 +82,21 @@ def isotonic_blocks(curves: Curves, bins: ScoreBins) -> Blocks:
     return Blocks.of(curves, bins, np.flatnonzero(begins))
 
 
-def best_blocks(curves: Curves) -> Blocks:
-    """Return the isotonic blocks if of the rows of each bin the positives had the higher scores.
+def hull_blocks(curves: Curves, *, best: bool) -> Blocks:
+    """Return the blocks between the corners of the ROC convex hull, which are no runs of steps.
 
-    No order of the rows within the bins has a lower loss. The blocks are no runs of steps.
+    The rows of a bin are tied; if *best*, its positives have the higher scores: no order of the rows within
+    the bins has a lower loss.
     """
     of = np.repeat(np.arange(len(curves.start)), 2 * curves.size)
-    # Where rows have one score, the first of two points is that before them.
+    # Where rows are tied, the first of two points is that before them.
     fpr = np.column_stack([curves.fpr0, curves.fpr1]).ravel()
-    tpr = np.column_stack([np.where(curves.tied, curves.tpr0, curves.tpr1), curves.tpr1]).ravel()
+    first = np.where(curves.tied, curves.tpr0, curves.tpr1) if best else curves.tpr0
+    tpr = np.column_stack([first, curves.tpr1]).ravel()
     corners = upper_hull(of, np.nan_to_num(fpr), np.nan_to_num(tpr))
     group, none = of[corners], np.empty(0, np.int64)
-    first = np.append(True, group[1:] != group[:-1])[: len(group)]
+    begins = np.append(True, group[1:] != group[:-1])[: len(group)]
     positives, negatives = (
-        np.where(first, rate[corners], np.diff(rate[corners], prepend=0.0)) for rate in (tpr, fpr)
+        np.where(begins, rate[corners], np.diff(rate[corners], prepend=0.0)) for rate in (tpr, fpr)
     )
     return Blocks(none, group, positives, negatives, none)

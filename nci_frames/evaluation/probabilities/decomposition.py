@@ -11,7 +11,7 @@ from nci_frames.evaluation.areas.proper_scores import LOSSES, class_losses, mixe
 from nci_frames.evaluation.arrays.score_bins import Scores
 from nci_frames.evaluation.field.prevalences import Field
 from nci_frames.evaluation.probabilities.adjust import Logged, check_logged
-from nci_frames.evaluation.probabilities.blocks import Blocks, best_blocks, isotonic_blocks
+from nci_frames.evaluation.probabilities.blocks import Blocks, hull_blocks, isotonic_blocks
 from nci_frames.evaluation.probabilities.parts import Part, of_parts
 from nci_frames.schemas import SCORE_PARTS
 from nci_frames.schemas.checked import checked
@@ -82,7 +82,7 @@ def decompose_scores(
 
     def make(part: Part) -> pl.DataFrame:
         blocks, groups = isotonic_blocks(part.curves, part.bins), len(part.logged)
-        best = blocks if part.bins.exact else best_blocks(part.curves)
+        best = blocks if part.bins.exact else hull_blocks(part.curves, best=True)
         logged = class_losses(part.curves, part.bins, part.bins.edges, loss)
 
         def isotonic_loss(blocks: Blocks, eta: Floats) -> Floats:
