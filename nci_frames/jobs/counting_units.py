@@ -10,8 +10,9 @@ from nci_frames.counting.logs.scan import scan_behind
 from nci_frames.counting.logs.units import UnitSizes, unit_buckets, unit_sizes
 from nci_frames.counting.thresholds.auto import EXACT_ROWS
 from nci_frames.counting.thresholds.grids import AutoThresholds, Thresholds
+from nci_frames.counts.strata import has_strata
 from nci_frames.jobs.repeats import REPEAT
-from nci_frames.schemas.columns import BUCKET
+from nci_frames.schemas.columns import BUCKET, WEIGHT
 
 #: Buckets of units, the fewer the more groups and thresholds there are, and how many counts they may give.
 _BUCKETS, MOST_COUNTS = (256, 128, 64, 32), 1 << 24
@@ -60,9 +61,13 @@ def affordable(
     thresholds: int,
     allowed: Sequence[int] = _BUCKETS,
 ) -> tuple[list[str], int]:
-    """Return the keys that are counted by buckets, repeats and all segments or none, and how many buckets."""
+    """Return the keys that are counted by buckets, repeats and all segments or none, and how many buckets.
+
+    Each weight has its groups, too.
+    """
+    weighed = [WEIGHT] if has_strata(counts) else []
     for by in ([*segments, *repeats], list(repeats)):
-        groups = counts.select("model", *by).n_unique()
+        groups = counts.select("model", *by, *weighed).n_unique()
         for buckets in allowed:
             if groups * buckets * thresholds <= MOST_COUNTS:
                 return by, buckets

@@ -50,7 +50,8 @@ def compare_models(
     Parameters
     ----------
     counts
-        A counts frame; "exact" counts answer every threshold. If it has the key ``bucket`` of
+        A counts frame; "exact" counts answer every threshold. The rows of each value of a key ``weight`` are
+        a sample by themselves, in every interval and test. If it has the key ``bucket`` of
         ``unit_buckets``, the rows of a unit are kept together in every interval and test; otherwise rows are
         taken as independent.
     prevalence

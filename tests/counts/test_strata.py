@@ -201,3 +201,15 @@ def test_increments_of_another_engine_keep_the_key_weight() -> None:
     assert_frame_equal(found.select(there), known, check_row_order=False)
     rates = nf.compute_rates(found).drop("resolution")
     assert_frame_equal(rates, nf.compute_rates(known), rel_tol=1e-12)
+
+
+def test_a_reference_that_was_down_sampled_by_class_estimates_the_same_prevalence() -> None:
+    log = weighted_log(400).drop("weight", "country")
+    weighted = log.with_columns(weight=pl.when(pl.col("label").cast(pl.Boolean)).then(1.0).otherwise(30.0))
+    grid = [0.2, 0.4, 0.6, 0.8]
+    traffic = nf.count_scores(log.drop("label"), thresholds=grid)
+    plain, strata = (
+        nf.estimate_prevalence(nf.count_confusion(rows, thresholds=grid), traffic) for rows in (log, weighted)
+    )
+    assert plain["prevalence"].null_count() < len(plain)
+    assert_frame_equal(strata, plain)

@@ -8,6 +8,7 @@ import polars as pl
 import pytest
 
 import nci_frames as nf
+from nci_frames.jobs.counting_units import MOST_COUNTS, affordable
 from nci_frames.jobs.job_file.loading import read_job
 from nci_frames.jobs.run import run_job
 from tests.small_jobs import ended, latest, small_job
@@ -128,3 +129,12 @@ def test_a_report_of_too_many_weights_says_what_the_rows_are_worth(tmp_path: Pat
     ]
     told = f"its positives are worth {worth[0]} rows of one weight (Kish), its negatives {worth[1]};"
     assert facts["more than 1,000 weights"].startswith(told)
+
+
+def test_the_weights_of_a_log_count_among_the_groups_by_buckets() -> None:
+    counts = nf.count_confusion(
+        full_log(300).with_columns(weight=1.0 + pl.int_range(pl.len()) % 40), thresholds=[0.0]
+    )
+    thresholds = MOST_COUNTS // (2 * 40 * 64)
+    assert affordable(counts, [], [], thresholds) == ([], 64)
+    assert affordable(nf.pool_counts(counts, over="weight"), [], [], thresholds) == ([], 256)
