@@ -51,7 +51,7 @@ def _draw_bands(table: pl.DataFrame, comparison: Comparison) -> Chart:
 def read_independence(comparison: Comparison) -> str:
     """Return sentences on what intervals and tests draw."""
     buckets, weighted, repeats = comparison.buckets, comparison.weighted, comparison.repeat_count
-    drawn = _resampled(buckets, weighted=weighted) + _of_strata(comparison.strata)
+    drawn = _resampled(buckets, weighted=weighted) + _of_strata(comparison.strata, buckets)
     if repeats is not None:
         if buckets is None and not weighted:
             drawn = "No unit was named, so intervals are those of one repeat, and there are no tests."
@@ -89,10 +89,12 @@ def _resampled(buckets: int | None, *, weighted: bool) -> str:
     return f"Intervals and tests resample whole units, never single rows: {buckets:,} groups of units."
 
 
-def _of_strata(strata: int) -> str:
+def _of_strata(strata: int, buckets: int | None) -> str:
     """Say what is drawn of rows that have weights."""
     if not strata:
         return ""
+    if buckets is not None:
+        return " Their rows count for what they weigh."
     return f" The rows of each of {quantity(strata, 'weight')} are a sample of fixed size, drawn by itself."
 
 

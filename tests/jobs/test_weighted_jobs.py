@@ -24,7 +24,7 @@ path = "log.parquet"
 prevalence = [0.001, 0.01]
 threshold = 2.0
 at = 0.01
-formats = ["json", "html", "md", "txt"]
+formats = ["json"]
 tables = []
 
 [[gates]]
@@ -77,6 +77,7 @@ def run(folder: Path, log: pl.DataFrame, text: str) -> tuple[pl.DataFrame, dict[
     return outcome.verdicts, json.loads((latest(folder) / "report.json").read_text())
 
 
+@pytest.mark.thorough
 def test_a_down_sampled_log_gives_the_report_and_verdicts_of_the_full_one(tmp_path: Path) -> None:
     log = full_log()
     whole, asked = run(tmp_path / "full", log, JOB)
@@ -100,6 +101,7 @@ def test_a_down_sampled_log_gives_the_report_and_verdicts_of_the_full_one(tmp_pa
         assert one["distinguishable"] == other["distinguishable"]
 
 
+@pytest.mark.thorough
 def test_few_positives_of_several_weights_are_told_with_what_they_are_worth(tmp_path: Path) -> None:
     log = full_log(3_000).with_columns(
         weight=pl.when(pl.int_range(pl.len()) % 7 == 0).then(50.0).otherwise(1.0)
@@ -116,6 +118,7 @@ def test_a_sequential_gate_says_why_it_takes_no_weights(tmp_path: Path) -> None:
         read_job(tmp_path)
 
 
+@pytest.mark.thorough
 def test_a_report_of_too_many_weights_says_what_the_rows_are_worth(tmp_path: Path) -> None:
     log = full_log(6_000).filter(model="a").with_columns(weight=1 + pl.int_range(pl.len()) % 1500 / 7)
     log.write_parquet(tmp_path / "log.parquet")

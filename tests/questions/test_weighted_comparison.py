@@ -105,6 +105,7 @@ def test_weights_that_are_constant_within_classes_change_no_table(
         assert_frame_equal(one, two, rel_tol=1e-6, check_column_order=False)
 
 
+@pytest.mark.thorough
 def test_a_report_of_a_down_sampled_log_says_bounds_ranks_and_who_may_be_the_best(tmp_path: Path) -> None:
     comparison = compared((1.0, 100.0))
     nf.write_report(comparison, tmp_path / "report.json")
@@ -115,6 +116,9 @@ def test_a_report_of_a_down_sampled_log_says_bounds_ranks_and_who_may_be_the_bes
     assert [row["distinguishable"] for row in found["answer"]] == [False, True]
     said = "The rows of each of 2 weights are a sample of fixed size"
     assert said in read_independence(comparison)
+    assert read_independence(compared((1.0, 100.0), units=True)).endswith(
+        "Their rows count for what they weigh."
+    )
     for form in ("txt", "md", "html"):
         nf.write_report(comparison, tmp_path / f"report.{form}")
         text = " ".join((tmp_path / f"report.{form}").read_text().split())
@@ -124,6 +128,7 @@ def test_a_report_of_a_down_sampled_log_says_bounds_ranks_and_who_may_be_the_bes
     assert comparison.precision_bands is not None
 
 
+@pytest.mark.thorough
 def test_prevalence_and_segments_are_those_of_the_traffic() -> None:
     plain, weighted = compared(None), compared((1.0, 100.0))
     rows = log_of_two().filter(model="a")
@@ -147,6 +152,7 @@ def test_prevalence_and_segments_are_those_of_the_traffic() -> None:
     )
 
 
+@pytest.mark.thorough
 def test_rows_of_a_class_that_weigh_differently_have_intervals_but_no_test_of_segments() -> None:
     log = log_of_two().drop("unit")
     drawn = log.with_columns(weight=pl.when(pl.col("score") > 1).then(1.0).otherwise(5.0))
