@@ -17,6 +17,7 @@ from nci_frames.evaluation.arrays.roc_steps import Curves
 from nci_frames.evaluation.arrays.score_bins import ScoreBins, Scores
 from nci_frames.evaluation.field.prevalences import Field
 from nci_frames.evaluation.probabilities.adjust import Logged, check_logged
+from nci_frames.evaluation.probabilities.blocks import Places
 from nci_frames.evaluation.rates.strata import collect_counts
 from nci_frames.evaluation.support.rule import PR_SUPPORT
 from nci_frames.schemas import PROPER_SCORES
@@ -139,15 +140,23 @@ def adjusted_area(area: Area, logged: Logged) -> Area:
     )
 
 
-def _brier(odds: Floats, _: Floats) -> tuple[Floats, Floats]:
-    """Return the losses of positives and of negatives whose scores have some odds, and logits."""
-    rest = 1 / (1 + np.minimum(odds, _LARGEST))
-    score = odds * rest
-    return rest * rest, np.minimum(score * score, 1)
+#: Takes odds, and what returns the logits if they are needed.
+Losses = Callable[[Floats, Callable[[], Floats]], tuple[Floats, Floats]]
 
 
-def _log_loss(odds: Floats, logit: Floats) -> tuple[Floats, Floats]:
-    of_negative = np.log1p(odds)
+def _brier(odds: Floats, _: object) -> tuple[Floats, Floats]:
+    """Return the losses of positives and of negatives whose scores have some odds, which are used up."""
+    np.minimum(odds, _LARGEST, out=odds)
+    rest = odds + 1
+    np.divide(1, rest, out=rest)
+    odds *= rest
+    rest *= rest
+    odds *= odds
+    return rest, odds
+
+
+def _log_loss(odds: Floats, logits: Callable[[], Floats]) -> tuple[Floats, Floats]:
+    of_negative, logit = np.log1p(odds), logits()
     of_positive = of_negative - logit
     # There the difference would be rounded.
     high = np.flatnonzero(odds > _HIGH)
@@ -158,16 +167,14 @@ def _log_loss(odds: Floats, logit: Floats) -> tuple[Floats, Floats]:
 
 
 #: To move scores is to multiply their odds, and to shift their logits.
-_OF_ODDS: dict[str, Callable[[Floats, Floats], tuple[Floats, Floats]]] = {
+_OF_ODDS: dict[str, Losses] = {
     "brier": _brier,
     "log_loss": _log_loss,
 }
 _HIGH, _LARGEST = 1e3, 1e300
 
 
-def _adjusted(
-    curves: Curves, etas: Etas, losses: Callable[[Floats, Floats], tuple[Floats, Floats]], logged: Logged
-) -> list[Areas]:
+def _adjusted(curves: Curves, etas: Etas, losses: Losses, logged: Logged) -> list[Areas]:
     bins = ScoreBins.of(curves)
     holds = np.asarray(curves.observed_prevalence if isinstance(logged, str) else float(logged))
     # Infinite odds are those of certain scores, and beyond their largest number.
@@ -180,18 +187,26 @@ def _adjusted(
         certain = [np.flatnonzero(np.isinf(logit)) for _, logit in edges]
         for eta in etas:
             shift = np.broadcast_to(np.log(eta) - np.log1p(-np.asarray(eta)) - before, curves.start.shape)
-            times, plus = curves.each_step(np.exp(shift)), curves.each_step(shift)
-            sums = []
+            times, sums = curves.each_step(np.exp(shift)), []
             for (odds, logit), fixed in zip(edges, certain, strict=True):
-                moved = odds * times, logit + plus
+                moved = odds * times
                 # What is certain stays certain.
-                moved[0][fixed], moved[1][fixed] = odds[fixed], logit[fixed]
-                both = zip((bins.positives, bins.negatives), losses(*moved), strict=True)
-                sums.append([curves.sum(shares(rows, loss)) for rows, loss in both])
+                moved[fixed] = odds[fixed]
+                losses_of = losses(moved, partial(_shifted, curves, logit, shift, fixed))
+                both = zip((bins.positives, bins.negatives), losses_of, strict=True)
+                sums.append(
+                    [curves.sum(shares(rows, loss) if len(fixed) else rows * loss) for rows, loss in both]
+                )
             # The value is the first of them, and only rounding can put it outside.
             of_class = [(sums[0][k], *_span([end[k] for end in sums])) for k in (0, 1)]
             found.append(mixed(of_class[0], of_class[1], eta))
     return found
+
+
+def _shifted(curves: Curves, logit: Floats, shift: Floats, fixed: Places) -> Floats:
+    moved = logit + curves.each_step(shift)
+    moved[fixed] = logit[fixed]
+    return moved
 
 
 def _span(values: Sequence[Floats]) -> tuple[Floats, Floats]:
