@@ -74,8 +74,7 @@ def move(page, eta=None, asked=None):
     for name, step in (("prevalence", eta), ("asked", asked)):
         if step is not None:
             page.locator(f"#{name}-slider").evaluate(
-                "(s, at) => { s.value = s.max * at / 1000; s.dispatchEvent(new Event('input')); }",
-                step,
+                "(s, at) => { s.value = s.max * at / 1000; s.dispatchEvent(new Event('input')); }", step
             )
     settled(page)
     return page.evaluate("nci.values.eta()")

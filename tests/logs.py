@@ -178,14 +178,7 @@ def exact_counts(label: Sequence[bool], score: Sequence[float], model: str = "a"
 
 
 def counts_at(
-    tp: Any,
-    fp: Any,
-    positives: Any,
-    negatives: Any,
-    *,
-    model: Any = None,
-    threshold: Any = 0.5,
-    **keys: Any,
+    tp: Any, fp: Any, positives: Any, negatives: Any, *, model: Any = None, threshold: Any = 0.5, **keys: Any
 ) -> pl.DataFrame:
     """Counts of operating points: of models a, b, ... at one threshold, unless it is told otherwise."""
     tp, fp = np.broadcast_arrays(np.atleast_1d(tp), fp)

@@ -184,12 +184,7 @@ def test_costs_are_those_of_the_formula_and_dotted_where_negatives_are_too_few()
     [
         (nf.expected_cost, "Expected cost", {"zero": True, "domainMin": 0}, "0.5; dotted"),
         (nf.normalised_cost, "Normalised cost", {"zero": True, "domainMin": 0}, "0.5; dotted"),
-        (
-            nf.relative_cost,
-            "Relative cost",
-            {"domain": [0, 2.0]},
-            "0.5; dashed: never or always positive",
-        ),
+        (nf.relative_cost, "Relative cost", {"domain": [0, 2.0]}, "0.5; dashed: never or always positive"),
     ],
 )
 def test_only_relative_costs_have_a_rule_and_are_cut(cost, title, scale, subtitle):

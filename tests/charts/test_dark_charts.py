@@ -11,16 +11,7 @@ import polars as pl
 import pytest
 
 import nci_frames as nf
-from nci_frames.charts.parts.theme import (
-    DARK,
-    GROUND,
-    INK,
-    PALETTE,
-    PARTS,
-    SOFT,
-    chart_config,
-    dark_spec,
-)
+from nci_frames.charts.parts.theme import DARK, GROUND, INK, PALETTE, PARTS, SOFT, chart_config, dark_spec
 from tests.charts.drawn import FILE, MODELS, draw_all
 from tests.comparisons import comparison
 

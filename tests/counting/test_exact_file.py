@@ -39,8 +39,7 @@ def target(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 SCORES = st.one_of(
-    st.sampled_from([0.0, -0.0, 0.25, 0.5, 1.0, float("inf"), -float("inf")]),
-    st.floats(-2, 2, width=32),
+    st.sampled_from([0.0, -0.0, 0.25, 0.5, 1.0, float("inf"), -float("inf")]), st.floats(-2, 2, width=32)
 )
 ROWS = st.lists(
     st.tuples(

@@ -113,10 +113,7 @@ def test_large_sums_are_exact():
     assert nf.merge_counts(huge(odd), huge(odd + 1))["tp"].to_list() == [2**53 - 1]
 
 
-GRIDS = {
-    "grid": [-0.5, 0.0, 0.25, 0.5],
-    "one threshold": [0.25],
-}
+GRIDS = {"grid": [-0.5, 0.0, 0.25, 0.5], "one threshold": [0.25]}
 
 
 @pytest.mark.parametrize("grid", [*GRIDS.values(), "exact"], ids=[*GRIDS, "exact"])

@@ -12,13 +12,7 @@ import pytest
 import nci_frames as nf
 from nci_frames.questions.answer_lines import here_lines
 from nci_frames.reporting.write import write_report
-from nci_frames.tables.numbers import (
-    UNDEFINED,
-    format_grid,
-    format_one_in,
-    format_threshold,
-    format_value,
-)
+from nci_frames.tables.numbers import UNDEFINED, format_grid, format_one_in, format_threshold, format_value
 from tests.browsing import Visit, cells, settled
 from tests.comparisons import HOSTILE
 

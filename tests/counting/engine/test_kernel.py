@@ -96,11 +96,7 @@ def test_weights_are_summed_in_float64() -> None:
 
 def test_dropped_rows_are_reported_by_reason() -> None:
     log = pl.DataFrame(
-        {
-            "model": "a",
-            "label": [1, 0, None, 1, 1, 2],
-            "score": [0.9, 0.1, 0.5, None, float("nan"), 0.3],
-        }
+        {"model": "a", "label": [1, 0, None, 1, 1, 2], "score": [0.9, 0.1, 0.5, None, float("nan"), 0.3]}
     )
     scan = nf.scan_predictions(log, on_invalid="drop")
     message = (

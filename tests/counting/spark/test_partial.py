@@ -82,10 +82,7 @@ def added(
 @given(log=small_logs(), cuts=st.lists(st.integers(0, 40), max_size=4))
 def test_any_partition_adds_up(grid: list[float] | None, log: pl.DataFrame, cuts: list[int]) -> None:
     counts, rows = added(
-        nf.scan_predictions(log, segments=["segment", "day"]),
-        log,
-        [min(cut, len(log)) for cut in cuts],
-        grid,
+        nf.scan_predictions(log, segments=["segment", "day"]), log, [min(cut, len(log)) for cut in cuts], grid
     )
     expected = nf.count_confusion(log, thresholds="exact" if grid is None else grid).drop("resolution")
     assert_frame_equal(counts, expected, check_exact=True)

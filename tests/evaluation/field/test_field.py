@@ -13,11 +13,7 @@ from polars.testing import assert_frame_equal
 
 import nci_frames as nf
 from nci_frames.base.errors import ParameterError
-from nci_frames.jobs.small_segments import (
-    field_with_small_pooled,
-    small_segments,
-    with_small_pooled,
-)
+from nci_frames.jobs.small_segments import field_with_small_pooled, small_segments, with_small_pooled
 from nci_frames.questions import segments
 from nci_frames.reporting.html import render_report
 from nci_frames.reporting.json import render_json
