@@ -1,6 +1,5 @@
 """Shared parts of docstrings: each is used, and none is left unfilled in what ``help()`` shows."""
 
-import functools
 import inspect
 import re
 from pathlib import Path
@@ -14,25 +13,17 @@ from nci_frames.schemas import RANKING
 PACKAGE = Path(nf.__file__).parent
 
 
-@functools.cache
-def sources() -> str:
-    return "\n".join(p.read_text() for p in PACKAGE.rglob("*.py") if p.name != "docstrings.py")
+def test_every_part_is_shared_and_not_written_again():
+    sources = "\n".join(p.read_text() for p in PACKAGE.rglob("*.py") if p.name != "docstrings.py")
+    words = re.sub(r"\s+", " ", sources)
+    for name, part in PARTS.items():
+        assert sources.count(f"%({name})s") >= 2, f"{name} is not shared: write it where it is used"
+        assert part not in words, f"write %({name})s instead"
 
 
-@pytest.mark.parametrize("part", PARTS)
-def test_every_part_is_shared(part):
-    assert sources().count(f"%({part})s") >= 2, f"{part} is not shared: write it where it is used"
-
-
-@pytest.mark.parametrize("part", PARTS)
-def test_no_part_is_written_again(part):
-    words = re.sub(r"\s+", " ", sources())
-    assert PARTS[part] not in words, f"write %({part})s instead"
-
-
-@pytest.mark.parametrize("name", nf.__all__)
-def test_help_shows_the_parts(name):
-    assert "%(" not in (inspect.getdoc(getattr(nf, name)) or "")
+def test_help_shows_the_parts():
+    for name in nf.__all__:
+        assert "%(" not in (inspect.getdoc(getattr(nf, name)) or ""), name
 
 
 def test_help_shows_the_columns_of_a_frame():

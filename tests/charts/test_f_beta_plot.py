@@ -20,6 +20,7 @@ def frames(models=("a", "b")):
     return comparisons, nf.winner_ranges(pooled, metric="f_beta", over="beta", prevalence=ETA)
 
 
+@pytest.mark.thorough
 def test_means_and_deviations_are_those_of_the_folds():
     comparisons, winners = frames()
     rows = pl.DataFrame(rows_of(nf.chart_f_beta_plot(comparisons, winners).to_dict()))

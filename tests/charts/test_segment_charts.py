@@ -40,6 +40,7 @@ def test_segments_are_sorted_by_their_values(segments, names):
     assert rows.select("place", "segment").unique().sort("place")["segment"].to_list() == names
 
 
+@pytest.mark.thorough
 def test_each_segment_has_the_prevalence_that_was_observed_there():
     rates = rates_of(models=("a",))
     spec = nf.chart_segments(precision(rates), segments="country", observed=rates).to_dict()

@@ -75,6 +75,7 @@ def test_an_observed_prevalence_outside_the_map_is_not_marked():
     assert "rule" not in layers(spec)
 
 
+@pytest.mark.thorough
 def test_areas_of_models_of_one_colour_differ_in_depth():
     names = [f"m{i}" for i in range(10)]
     best = nf.probability_best(rates(tuple(names)), threshold=0.5, prevalence=[0.01, 0.1], repeats=20)

@@ -106,6 +106,7 @@ def test_its_values_are_those_of_the_rows_and_within_bounds(log, counts):
     assert ranks.rows() == [("a", 1), ("m", 2), ("z", 3)]
 
 
+@pytest.mark.thorough
 def test_it_is_resampled_and_compared(log, counts):
     options: dict[str, Any] = {"prevalence": 0.1, "repeats": 100}
     table = nf.bootstrap(counts, metric=["mse", "recall"], threshold=counts["threshold"][0], **options)

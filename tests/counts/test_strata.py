@@ -152,6 +152,7 @@ def test_a_source_that_is_read_once_is_not_summed_in_part() -> None:
         nf.count_confusion(nf.scan_predictions(once, weight="weight"), thresholds=[0.5])
 
 
+@pytest.mark.thorough
 def test_projections_winners_and_crossovers_are_those_of_sums() -> None:
     counts = nf.count_confusion(weighted_log(7, rows=2000), thresholds="exact", by=[])
     rates, sums = nf.compute_rates(counts), nf.compute_rates(nf.pool_counts(counts, over="weight"))

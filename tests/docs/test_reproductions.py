@@ -13,16 +13,13 @@ from examples.reproductions.record import Number, Reproduction, table
 
 ROOT = Path(__file__).parents[2]
 FOLDER = ROOT / "examples" / "reproductions"
-#: Deterministic, and quick: the page has exactly what they return.
-QUICK = (
+#: Deterministic: the page has exactly what they return.
+EXACT = (
     "evaluation_fig1_p3",
     "evaluation_fig3_f1",
     "evaluation_fig5_band",
     "f_beta_plot_fig1_points",
     "f_beta_plot_fig5_isolines",
-)
-#: Deterministic, too, but half a second or more.
-EXACT = (
     "contingency_fig2_fig3_surfaces",
     "contingency_fig4_sensitivity",
     "evaluation_fig2_pr",
@@ -61,9 +58,8 @@ def check(name: str, made: Reproduction) -> None:
     assert all("$schema" in chart.to_dict() for chart in made.charts.values())
 
 
-@pytest.mark.parametrize(
-    "name", [*QUICK, *(pytest.param(name, marks=pytest.mark.thorough) for name in EXACT)]
-)
+@pytest.mark.thorough
+@pytest.mark.parametrize("name", EXACT)
 def test_the_numbers_are_those_of_the_source_and_of_the_page(name):
     made = reproduce(name)
     check(name, made)
@@ -107,7 +103,7 @@ def test_table_2_differs_by_chance_only():
 def test_every_example_is_on_the_page_and_is_tested_with_its_pictures():
     sources = {path.stem: path.read_text() for path in FOLDER.glob("*.py")}
     modules = {name for name, source in sources.items() if "def reproduce(" in source}
-    assert modules == set(EXAMPLES) == {*QUICK, *EXACT, *TRAINED, *WHOLE}
+    assert modules == set(EXAMPLES) == {*EXACT, *TRAINED, *WHOLE}
     text = PAGE.read_text(encoding="utf-8")
     assert [name for name in EXAMPLES if f"examples/reproductions/{name}.py" not in text] == []
     shown = re.findall(r"^!\[.*/(.+)\.png\)$", text, re.MULTILINE)

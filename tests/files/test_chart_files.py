@@ -101,6 +101,7 @@ def test_a_chart_may_have_more_rows_than_a_notebook_takes(tmp_path):
         scatter(6_000).to_dict()
 
 
+@pytest.mark.thorough
 def test_names_from_the_data_stay_text_in_pictures(tmp_path):
     names = [name for name in NAMES if name.strip()]
     data = pl.DataFrame({"model": names, "place": range(len(names))})
@@ -111,6 +112,7 @@ def test_names_from_the_data_stay_text_in_pictures(tmp_path):
     assert {name.strip() for name in names} <= set(texts(svg))
 
 
+@pytest.mark.thorough
 def test_a_picture_without_a_pixel_is_refused(tmp_path):
     with pytest.raises(ParameterError, match="the chart cannot be drawn"):
         nf.save_chart(scatter(), tmp_path / "c.png", scale=1e-9)

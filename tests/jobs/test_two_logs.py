@@ -29,7 +29,7 @@ def changed(before: str, after: str, **more):
     return compare_logs(before, after, **(how | more))
 
 
-@pytest.mark.parametrize("unit", [None, "user"])
+@pytest.mark.parametrize("unit", [None, pytest.param("user", marks=pytest.mark.thorough)])
 @pytest.mark.parametrize(
     ("prevalence", "hits", "moved"), [(0.05, 0.8, []), (0.2, 0.6, ["positive"]), (0.05, 0.6, ["positive"])]
 )
@@ -78,6 +78,7 @@ def test_runs_reports_and_counts_stand_for_their_logs(tmp_path):
         assert ended(0, "compare", before, tmp_path / "out", "-s", "country").output == expected
 
 
+@pytest.mark.thorough
 def test_counts_on_different_grids_are_compared_where_both_were_counted(tmp_path):
     before, after = (
         written(tmp_path / f"{name}.parquet", prevalence=0.2, hits=hits)

@@ -147,6 +147,7 @@ def judged(rows: list[Path], **gate: Any) -> list[dict[str, Any]]:
     return judge_gates(job(**gate), by, None).to_dicts()
 
 
+@pytest.mark.thorough
 def test_evidence_of_rows_counts_as_that_of_units(paths, tmp_path):
     def evidence(rows: list[Path]) -> float:
         told = judged(rows, sequential=True, value_threshold={"lower": 0.5}, models=["forest"])
@@ -183,6 +184,7 @@ def test_min_positives_of_a_gate_counts_independent_rows(paths):
     assert float(told[1]) == pytest.approx(positives / 4, rel=0.5)
 
 
+@pytest.mark.thorough
 def test_min_positives_of_segments_count_independent_rows(paths):
     counts = direct(paths, ["country", "bucket"])
     alone = nf.pool_counts(counts, over="bucket")

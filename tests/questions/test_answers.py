@@ -141,6 +141,7 @@ def test_the_best_by_an_area_without_prevalence_is_the_best_everywhere(compariso
     assert answer.winners.rows() == [(0.001, 0.5, best, True, None, None)]
 
 
+@pytest.mark.thorough
 def test_rivals_are_those_of_compare_best(ask):
     answer = ask(prevalence=0.1, threshold=0.5)
     points = nf.select_operating_points(RATES, threshold=0.5)
@@ -173,6 +174,7 @@ def ask_two(prevalence: list[float], tp: Any, fp: Any, rows: tuple[int, int], **
     return comparison.asking(prevalence=prevalence[0], threshold=0.5, **options).said
 
 
+@pytest.mark.thorough
 def test_two_models_that_change_places_are_named():
     """By hand: F1 is 2 / (1 + (1 + k fpr) / tpr) with k = (1 - eta) / eta, and so equal at one k."""
     answer = ask_two([0.01, 0.5], [6000, 8000], [100, 2000], (10_000, 100_000))
@@ -227,6 +229,7 @@ def test_sums_of_weights_have_no_interval_and_no_test():
     assert untold[1:] in short_answer(known)
 
 
+@pytest.mark.thorough
 def test_a_sentence_does_not_say_more_than_the_answer():
     """Too few negatives, and the model that is the best where the log can tell is another one."""
     told = short_answer(ask_two([0.01, 0.005, 0.5], [6, 8], [1, 2], (10, 100)))

@@ -140,6 +140,7 @@ def test_how_far_an_area_may_be_off_is_that_of_the_coarsest_prevalence():
         assert error == max((areas["upper"] - areas["lower"]) / 2) > 0
 
 
+@pytest.mark.thorough
 def test_the_folds_are_those_of_counting_each_at_the_threshold():
     log = random_log(900)
     grid, betas = [0.01, 0.25, 0.6], [0.0, 0.5, 1.0, 2.0]

@@ -107,6 +107,7 @@ def test_winners_are_cut_from_the_whole_and_found_in_every_segment():
     assert empty.schema == whole.schema
 
 
+@pytest.mark.thorough
 def test_equal_models_share_and_roc_auc_never_crosses():
     counts = crossing_models(1, models=2).filter(model="m00")
     twins = pl.concat([counts, counts.with_columns(model=pl.lit("a"))])

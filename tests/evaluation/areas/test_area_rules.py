@@ -171,6 +171,7 @@ def test_the_hull_has_all_points_below_it_and_no_corner_to_spare(points):
         assert max(best, 0.0, 1 - weight) == pytest.approx((y - weight * x).max())
 
 
+@pytest.mark.thorough
 def test_hulls_of_many_groups_and_of_all_models_together():
     rates = nf.compute_rates(nf.count_confusion(random_log(3000), thresholds=[-1.0, 0.0, 0.5, 1.0]))
     whole = roc_convex_hull(rates)

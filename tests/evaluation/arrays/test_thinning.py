@@ -93,6 +93,7 @@ def test_roc_curves_of_many_points_fit_a_page(log_x):
     assert 10 < len(rows_of(spec)) < MAX_ROWS / 10
 
 
+@pytest.mark.thorough
 def test_thinned_pr_curves_keep_their_area():
     rates = many_rates()
     projection = nf.project_rates(rates, metrics=["precision", "recall"], prevalence=0.01)

@@ -80,6 +80,7 @@ def test_at_the_observed_prevalence_of_each_model():
     assert same == [1 / 3, 1 / 3]
 
 
+@pytest.mark.thorough
 def test_own_thresholds_are_chosen_anew_in_every_resampled_log():
     rng = np.random.default_rng(3)
     shape = {"a": ([40, 25, 15, 20], [4, 30, 66, 900]), "b": ([36, 10, 34, 20], [3, 7, 90, 900])}

@@ -65,6 +65,7 @@ def test_resampling_says_nothing_of_a_class_that_is_in_one_bucket():
     assert fpr["reason"].null_count() == 2
 
 
+@pytest.mark.thorough
 def test_few_buckets_of_a_class_have_a_probability_and_a_doubt():
     options = {"metric": "f_beta", "threshold": 1.0, "prevalence": 0.1, "units": "bucket", "repeats": 200}
     few, many = (nf.probability_best(_few_units_of_positives(n), **options) for n in (5, 20))

@@ -79,6 +79,7 @@ def test_equal_models_are_several_everywhere():
     ]
 
 
+@pytest.mark.thorough
 def test_one_model_is_certified_where_it_is_supported_and_few_rows_are_unknown():
     alone = nf.certify_decision_map(buckets_of(units_log([1.5], (200, 3000))), units="bucket", repeats=100)
     assert [row[2:] for row in ranges_of(alone)] == [("certified", ("m0",)), ("unknown", ())]
@@ -103,6 +104,7 @@ def test_support_that_never_ends_is_followed_to_infinity():
     assert table[-1][1] == np.inf
 
 
+@pytest.mark.thorough
 def test_exact_counts_of_buckets_and_groups_of_keys():
     logs = [units_log([1.0, 2.0], (300, 4000), seed).with_columns(day=pl.lit(seed)) for seed in (1, 2)]
     counts = nf.count_confusion(

@@ -100,6 +100,7 @@ def test_areas_of_models_on_the_same_units():
     assert nf.crossover_intervals(counts.clear(), metric="pr_auc").columns[0] == "day"
 
 
+@pytest.mark.thorough
 def test_never_crossing_and_doubtful_crossings():
     assert nf.crossover_intervals(points([60, 60], [10, 10])).is_empty()
     assert nf.crossover_intervals(points([60, 70], [10, 5])).is_empty()

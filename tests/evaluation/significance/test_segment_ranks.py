@@ -113,6 +113,7 @@ def test_the_best_model_of_all_is_the_champion_and_folds_are_pooled():
     assert nf.rank_segments(counts, **asked | {"threshold": {"a": AT, "b": AT}}).equals(found)
 
 
+@pytest.mark.thorough
 def test_segments_with_few_positives_are_listed_without_numbers():
     counts = segments(6, seed=3)
     few = counts.filter(segment=2).with_columns(tp=pl.lit(3), fn=pl.lit(9), segment=pl.lit(9))

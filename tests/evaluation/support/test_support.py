@@ -213,6 +213,7 @@ def test_bounds_of_resampled_precision_hold_with_few_false_positives(expected):
     assert set(enough["interval"]) == {"percentile"}
 
 
+@pytest.mark.thorough
 def test_areas_without_support_have_the_bounds_of_the_band():
     counts = small_log()
     metrics = ["pr_auc", "pr_gain_auc", "roc_auc"]

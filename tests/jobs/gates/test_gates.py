@@ -162,6 +162,7 @@ def test_a_change_of_the_scenario_is_no_change_of_the_model():
     assert (row["verdict"], row["reason"]) == ("undecided", "the prevalence was 0.01 in the last good run")
 
 
+@pytest.mark.thorough
 def test_a_change_of_windows_that_share_rows_has_narrower_bounds():
     """900 of 1000 then; 1,680 of 2,000 now, of which 1,000 are the same rows: a fall by 0.06."""
     gate = {"change_threshold": {"absolute": 0.04}}

@@ -31,6 +31,7 @@ def refused(tmp_path: Path, text: str) -> str:
     return str(error.value)
 
 
+@pytest.mark.thorough
 def test_the_published_schema_is_current_and_takes_the_template():
     published = (ROOT / "docs" / "job.schema.json").read_text(encoding="utf-8")
     assert published == job_schema(), "write docs/job.schema.json again, from job_schema()"

@@ -171,6 +171,7 @@ def test_retired_sources_count_no_longer_and_rebuild_equals_recount(ledger, tmp_
     assert ledger.verify(files=True)["found"].to_list() == ["it vanished"]
 
 
+@pytest.mark.thorough
 def test_csv_logs_are_counted_as_a_recount_does(ledger, tmp_path):
     rows = random_log(80, seed=3).with_columns(pl.col("label").cast(pl.Int64))
     folder = tmp_path / "logs" / "country=at"
