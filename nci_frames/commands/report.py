@@ -40,7 +40,10 @@ def _need_kind(ctx: click.Context, *, classes: bool) -> None:
 @options_of(ReportOptions)
 @thresholds_option(None)
 @click.option(
-    "--segments", "-s", multiple=True, help="Column whose values are reported separately; may be repeated."
+    "--segments",
+    "-s",
+    multiple=True,
+    help="Column whose values are reported separately; of several, each alone and all together.",
 )
 @options_of(SegmentOptions)
 @click.option(
