@@ -110,7 +110,8 @@ def chart_pr(projection: pl.DataFrame | pl.LazyFrame, /, *, models: Sequence[str
     -------
     altair.LayerChart
         Steps between the attained points, so that the area below is the average precision; points with an
-        undefined precision are not drawn, and what the log does not support is dotted.
+        undefined precision are not drawn, and what the log does not support is dotted, or pale at several
+        prevalences.
         %(thinning)s
 
     Raises
@@ -139,7 +140,7 @@ def chart_pr(projection: pl.DataFrame | pl.LazyFrame, /, *, models: Sequence[str
     rows = selection.with_recall(frame, "precision").sort(
         *curve, *order, descending=[False, False, False, True, True]
     )
-    doubt = selection.why_dotted(rows)
+    doubt = selection.why_faint(rows)
     # The first step starts at recall 0.
     first = rows.group_by(curve, maintain_order=True).first()
     first = first.with_columns(recall=pl.lit(0.0), threshold=pl.lit(None, pl.Float64)).select(rows.columns)
@@ -189,7 +190,8 @@ def chart_pos_fraction(
     Returns
     -------
     altair.LayerChart
-        A colour per model and a stroke per prevalence; what the log does not support is dotted.
+        A colour per model and a stroke per prevalence; what the log does not support is dotted, or pale at
+        several prevalences.
         %(thinning)s
 
     Raises
@@ -224,7 +226,7 @@ def chart_pos_fraction(
         place = ["model", "threshold", "prevalence"]
         rows = schemas.beside(rows, purity.select(*place, precision="value"), place)
         numbers["precision"] = titles["precision"]
-    curve, doubt = ["model", "prevalence"], selection.why_dotted(rows)
+    curve, doubt = ["model", "prevalence"], selection.why_faint(rows)
     every = rows.filter(pl.col("pos_fraction") > 0 if log_x else pl.lit(True)).sort(
         *curve, "recall", "pos_fraction", "threshold", descending=[False, False, False, False, True]
     )

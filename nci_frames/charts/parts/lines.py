@@ -146,11 +146,11 @@ def curves(
         band = [canvas.area(shade, "lower", "upper", "band", **({"clip": True} if clip else {}))]
     untold = []
     if selection.marks_support(rows):
-        # Dotted everywhere, and covered where the log can tell: a page that moves rows changes "supported".
-        dotted = base.mark_line(
-            interpolate=interpolate, order=False, clip=clip, strokeDash=[1, 4], strokeCap="round"
-        )
-        untold = [dotted.encode(opacity=canvas.opacity(chosen, 0.7, 0.12)).properties(name="untold")]
+        # Faint everywhere, and covered where the log can tell: a page that moves rows changes "supported".
+        look: dict[str, Any] = {} if dash else {"strokeDash": [1, 4], "strokeCap": "round"}
+        faint = base.mark_line(interpolate=interpolate, order=False, clip=clip, **look)
+        faint = faint.encode(opacity=canvas.opacity(chosen, 0.35 if dash else 0.7, 0.12))
+        untold = [(faint.encode(strokeDash=dash) if dash else faint).properties(name="untold")]
         told = y.copy()
         told["field"] = "told"
         known = f"datum.supported === false ? null : datum.{y['field']}"

@@ -190,10 +190,15 @@ def marks_support(rows: pl.DataFrame) -> bool:
     return "supported_from" in rows.columns or not rows.select(supported(rows).all()).item()
 
 
-def why_dotted(rows: pl.DataFrame) -> str:
-    """Return what a subtitle adds on lines that are dotted where the log does not support the value."""
-    why = why_marked("dotted", rows)
-    return why or ("; dotted: what this log cannot tell" if marks_support(rows) else "")
+def why_dotted(rows: pl.DataFrame, mark: str = "dotted") -> str:
+    """Return what a subtitle adds on lines that are marked where the log does not support the value."""
+    why = why_marked(mark, rows)
+    return why or (f"; {mark}: what this log cannot tell" if marks_support(rows) else "")
+
+
+def why_faint(rows: pl.DataFrame) -> str:
+    """Return the same for curves at one prevalence or several, whose strokes are those of the prevalences."""
+    return why_dotted(rows, "pale" if rows["prevalence"].n_unique() > 1 else "dotted")
 
 
 def unsupported_ranges(ranges: pl.DataFrame, start: str, end: str) -> pl.DataFrame:
