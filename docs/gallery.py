@@ -39,7 +39,6 @@ class Demo:
 
     log: pl.LazyFrame
     segmented: pl.LazyFrame
-    every: pl.LazyFrame
 
     @cached_property
     def by_fold(self) -> pl.DataFrame:
@@ -110,7 +109,9 @@ class Demo:
     @cached_property
     def data_sets(self) -> pl.DataFrame:
         """Return ranks by PR-AUC, at prevalence 0.1, on each of the data sets of the demonstration."""
-        counts = nf.count_confusion(self.every, thresholds="exact", by=["dataset"])
+        with tempfile.TemporaryDirectory() as logs:
+            every = nf.scan_predictions(write_demo_logs(logs), segments=["dataset"])
+            counts = nf.count_confusion(every, thresholds="exact", by=["dataset"])
         return nf.rank_models(nf.compute_areas(counts, prevalence=0.1)).filter(metric="pr_auc")
 
     @property
@@ -340,12 +341,10 @@ def main(wanted: list[str]) -> None:
     ]
     with tempfile.TemporaryDirectory() as logs:
         path = write_demo_logs(logs, datasets=["digits"])
-        every = write_demo_logs(f"{logs}/every")
         ours = pl.col("model").is_in(MODELS)
         demo = Demo(
             nf.scan_predictions(path, fold="fold").filter(ours),
             nf.scan_predictions(path, segments=["segment"]).filter(ours),
-            nf.scan_predictions(every, segments=["dataset"]),
         )
         for name, (line, draw) in PICTURES.items():
             lines += ["", f"## {name}", "", line, "", *picture_lines(name, line)]
