@@ -174,7 +174,7 @@ def chart_class_winners(winners: Frame, /, *, models: Sequence[str] = ()) -> alt
         ],
         style=style,
         title="Best model between two mixes of the classes",
-        subtitle="exact for these counts; a border is where two models are equal",
+        subtitle="in this log; a border is where two models are equal",
         says=f"{several}, coloured by model.",
         height=_LINE * rows[keys[0]].n_unique() + 10 if keys else 110,
     )
