@@ -26,9 +26,9 @@ CLASS_TITLE = "How the models compare as the mix of the classes changes"
 
 _ROOMS = (
     which_model,
-    what_would_tell,
     counted,
     how_sure,
+    what_would_tell,
     where_it_changes,
     curves,
     probabilities,
