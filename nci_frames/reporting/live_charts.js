@@ -44,6 +44,7 @@
     },
     // Each value is a sum over all rows, the share of either class times its own.
     decisions: (row) => {
+      /** @type {Row} */
       const mixed = { ...row, prevalence: eta() };
       for (const [name, of] of Object.entries(row)) {
         const value = name.replace(/_of_positives$/, "");
