@@ -137,7 +137,7 @@ QUESTIONS = (
         _draw_share,
         section="answer",
         rule="share",
-        recomputed="share",
+        recomputed="along",
     ),
     ReportQuestion(
         name="independence",

@@ -104,7 +104,7 @@
     const rows = new Map(Object.entries(structuredClone(spec.datasets ?? {})));
     const shapes = [spec, ...layers(spec)].filter((part) => spec.datasets?.[part.data?.name] && !/^(text|rule)$/.test(part.mark?.type ?? part.mark));
     const sets = new Map();
-    for (const { data, name } of shapes) if (!sets.has(data.name)) sets.set(data.name, name ?? "");
+    for (const { data, name } of shapes) if (!sets.has(data.name) || name === "lines") sets.set(data.name, name ?? "");
     const source = [...sets.keys()][0];
     const models = encoding(spec, "color")?.scale?.domain ?? [];
     try {

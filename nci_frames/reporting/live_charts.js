@@ -78,7 +78,7 @@
     if (rule) chart.view.data("live", [{ [rule]: rule === "beta" ? data.beta : eta() }]);
     if (at) chart.view.data("live", points[at](chart.models));
     if (recomputed) {
-      const of = (/** @type {string} */ name) => (recomputed === "share" ? along() : chart.rows.get(name).map(recompute[recomputed]));
+      const of = (/** @type {string} */ name) => (recomputed === "along" ? along() : chart.rows.get(name).map(recompute[recomputed]));
       for (const name of chart.sets.keys()) chart.view.data(name, of(name));
       // What treating all rows is worth at the threshold 0 is the most that there is.
       if (recomputed === "decisions") chart.view.signal("top", eta());
@@ -86,7 +86,7 @@
       title.dataset.first ??= title.textContent.replace(/ at prevalence .*$/, "");
       const what = recomputed === "answer" ? title.dataset.first.replace(data.answers[data.asked.first].name, data.answers[nci.state.asked].name) : title.dataset.first;
       const place = data.own ? `where ${inWords(eta())}` : `at prevalence ${nci.formatGrid(eta())}`;
-      title.textContent = recomputed === "share" ? `${what}: ${data.asked.words[nci.state.asked]}` : `${what} ${place}`;
+      title.textContent = recomputed === "along" ? `${what}: ${data.asked.words[nci.state.asked]}` : `${what} ${place}`;
     }
     chart.view.runAsync();
   };
