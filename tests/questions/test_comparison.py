@@ -179,7 +179,7 @@ def test_every_log_can_be_compared(log, thresholds):
 def test_sums_of_weights_have_no_bounds_and_are_not_resampled():
     log = random_log(300).with_columns(weight=pl.lit(0.5))
     counts = nf.count_confusion(nf.scan_predictions(log, weight="weight"), thresholds="exact")
-    comparison = nf.compare_models(counts, prevalence=[0.01, 0.1])
+    comparison = nf.compare_models(nf.pool_counts(counts, over="weight"), prevalence=[0.01, 0.1])
     assert comparison.certainty is None
     assert comparison.best_certainty is None
     assert "lower" not in comparison.best.columns
