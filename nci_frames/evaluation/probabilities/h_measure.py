@@ -81,7 +81,7 @@ def h_measure(
     >>> found.select("prevalence", pl.col("value").round(4)).row(0)
     (0.5, 0.5)
     """
-    if costs == "prevalence":
+    if isinstance(costs, str):
         of_eta: Costs = lambda eta: (1 + eta, 2 - eta)  # noqa: E731
     else:
         if len(costs) != 2 or not all(0 < each <= 1000 for each in costs):
