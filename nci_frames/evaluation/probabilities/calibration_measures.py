@@ -84,8 +84,8 @@ def calibration_measures(
     may change, of regression to first order.
 
     With the distance D of a bin, which varies with the standard deviation s, the corrected error is the sum
-    of ``2·|D| - E|N(D, s)|``, or 0. Of calibrated scores it is still about 0.6 of the plain one. The lower bound
-    takes off the most that chance can add, s·√(2/π) for each bin.
+    of ``2·|D| - E|N(D, s)|``, or 0. Of calibrated scores it is still about 0.6 of the plain one. The lower
+    bound takes off the most that chance can add, s·√(2/π) for each bin.
 
     References
     ----------
