@@ -188,7 +188,7 @@ def failed_at(
 
 
 @pytest.mark.thorough
-@pytest.mark.parametrize("step", [200, pytest.param(1, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("step", [400, pytest.param(1, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("kind", ["kill", "full", "fill"])
 def test_a_run_that_fails_at_any_change_of_a_file(scene, library, calls, request, kind, step):
     """Killed; told that the disk is full; and on a tmpfs that something else fills up to the last byte.
