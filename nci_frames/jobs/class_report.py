@@ -13,15 +13,12 @@ from nci_frames.base.messages import Option, listed
 from nci_frames.counting.count_classes import count_classes
 from nci_frames.counting.logs.scan_classes import scan_classes
 from nci_frames.counting.logs.units import unit_buckets
-from nci_frames.files.save_chart import save_chart
-from nci_frames.files.save_table import save_table
 from nci_frames.jobs.field_file import read_table
+from nci_frames.jobs.report import write_files
 from nci_frames.options.classes import ClassOptions
 from nci_frames.options.report import ReportOptions
 from nci_frames.questions.class_comparison import ClassComparison
 from nci_frames.questions.places import main_beta
-from nci_frames.questions.report import report_charts
-from nci_frames.reporting.write import write_form
 
 
 def run_class_report(
@@ -80,21 +77,8 @@ def run_class_report(
             ("rows counted", f"{int(counts['rows'].sum()):,}"),
             *(("warning", str(warning.message)) for warning in told),
         ]
-        _write(comparison, options, folder, facts)
+        write_files(comparison, folder, options, comparison.counts, title=options.title, facts=facts)
     return comparison
-
-
-def _write(
-    comparison: ClassComparison, options: ReportOptions, folder: Path, facts: Sequence[tuple[str, str]]
-) -> None:
-    for kind in options.formats:
-        write_form(comparison, folder / f"report.{kind}", title=options.title, facts=facts)
-    for kind in options.tables:
-        for name, table in {"counts": comparison.counts, **comparison.tables}.items():
-            save_table(table, folder / "tables" / f"{name}.{kind}")
-    for name, chart in (report_charts(comparison) if options.charts else {}).items():
-        for kind in options.charts:
-            save_chart(chart, folder / "charts" / f"{name}.{kind}")
 
 
 def _priors(given: Any, labels: pl.DataType) -> Any:

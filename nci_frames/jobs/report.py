@@ -23,6 +23,7 @@ from nci_frames.options.report import ReportOptions, SegmentOptions
 from nci_frames.questions.answer_lines import short_answer
 from nci_frames.questions.comparison import Comparison
 from nci_frames.questions.report import TITLE, report_charts
+from nci_frames.questions.report_question import AnyComparison
 from nci_frames.reporting.gates import RunSummary
 from nci_frames.reporting.write import write_form
 
@@ -170,22 +171,31 @@ def make_report(
     answered(comparison)
     asked = {} if options.at is None else {"asked": options.at}
     with step_shown("writing the report"):
-        for kind in options.formats:
-            write_form(
-                comparison,
-                folder / f"report.{kind}",
-                title=options.title or title,
-                facts=[("answer", said), *facts, *_compared(comparison)],
-                scenarios={**asked, **scenarios} or None,
-                gates=gates,
-            )
-        for kind in options.tables:
-            for name, table in {"counts": counts, **comparison.tables}.items():
-                save_table(table, folder / "tables" / f"{name}.{kind}")
-        for name, chart in (report_charts(comparison) if options.charts else {}).items():
-            for kind in options.charts:
-                save_chart(chart, folder / "charts" / f"{name}.{kind}")
+        write_files(
+            comparison,
+            folder,
+            options,
+            counts,
+            title=options.title or title,
+            facts=[("answer", said), *facts, *_compared(comparison)],
+            scenarios={**asked, **scenarios} or None,
+            gates=gates,
+        )
     return comparison
+
+
+def write_files(
+    comparison: AnyComparison, folder: Path, options: ReportOptions, counts: pl.DataFrame, **content: Any
+) -> None:
+    """Write what the options ask for: reports with this *content*, and the tables and charts behind them."""
+    for kind in options.formats:
+        write_form(comparison, folder / f"report.{kind}", **content)
+    for kind in options.tables:
+        for name, table in {"counts": counts, **comparison.tables}.items():
+            save_table(table, folder / "tables" / f"{name}.{kind}")
+    for name, chart in (report_charts(comparison) if options.charts else {}).items():
+        for kind in options.charts:
+            save_chart(chart, folder / "charts" / f"{name}.{kind}")
 
 
 def _facts(tally: Tally, units: UnitSizes | None) -> list[tuple[str, str]]:

@@ -1,6 +1,5 @@
 """Counts -> the H-measure: what the order of scores saves, averaged over ratios of costs."""
 
-from collections.abc import Callable
 from functools import partial
 from typing import Literal
 
@@ -20,8 +19,8 @@ from nci_frames.evaluation.support.rule import PR_SUPPORT
 from nci_frames.schemas import H_MEASURES
 from nci_frames.schemas.checked import checked
 
-#: The two parameters of a beta distribution at a prevalence.
-Costs = Callable[[Floats], tuple[Floats, Floats]]
+#: The parameters of a beta distribution, or those at each prevalence.
+Costs = tuple[float, float] | Literal["prevalence"]
 
 
 @checked
@@ -30,7 +29,7 @@ def h_measure(
     /,
     *,
     prevalence: Prevalences | Field,
-    costs: tuple[float, float] | Literal["prevalence"] = (2.0, 2.0),
+    costs: Costs = (2.0, 2.0),
 ) -> pl.DataFrame:
     """Return the H-measure of every group of counts, at each prevalence.
 
@@ -81,19 +80,15 @@ def h_measure(
     >>> found.select("prevalence", pl.col("value").round(4)).row(0)
     (0.5, 0.5)
     """
-    if isinstance(costs, str):
-        of_eta: Costs = lambda eta: (1 + eta, 2 - eta)  # noqa: E731
-    else:
-        if len(costs) != 2 or not all(0 < each <= 1000 for each in costs):
-            raise ParameterError.out_of_range("costs", costs, 'two numbers in (0, 1,000], or "prevalence"')
-        of_eta = lambda eta: (0 * eta + costs[0], 0 * eta + costs[1])  # noqa: E731
+    if not isinstance(costs, str) and (len(costs) != 2 or not all(0 < each <= 1000 for each in costs)):
+        raise ParameterError.out_of_range("costs", costs, 'two numbers in (0, 1,000], or "prevalence"')
     area = Area(
         "h_measure",
         title="H-measure",
         formula="1 - mean cost / mean cost of the best constant decision",
         undefined_when=LACKS,
         computed_by="h_measure(counts, prevalence=...)",
-        certified=partial(_certified, costs=of_eta),
+        certified=partial(_certified, costs=costs),
         replicated=lambda *_: np.empty(0),
         support=PR_SUPPORT,
     )
@@ -107,7 +102,7 @@ def _certified(curves: Curves, etas: Etas, costs: Costs) -> list[Areas]:
     found = []
     for given in etas:
         eta = np.broadcast_to(np.asarray(given, np.float64), curves.start.shape)
-        shape = costs(eta)
+        shape = (1 + eta, 2 - eta) if isinstance(costs, str) else [np.full_like(eta, each) for each in costs]
         most = _least_cost(eta, 1 - eta, *shape)
         values = []
         for blocks in orders:
