@@ -203,7 +203,9 @@ def _moved_back(t: Floats, eta: Floats, logged: Floats) -> Floats:
     """Return the logged score of which the score moved to a prevalence is t."""
     up, down = t * ((1 - eta) * logged), (1 - t) * (eta * (1 - logged))
     with np.errstate(invalid="ignore"):
-        return np.where(up + down > 0, up / (up + down), t)
+        found = np.where(up + down > 0, up / (up + down), t)
+    # A score of 0 stays 0, also where all rows are positive.
+    return np.where((found == 0) & (t > 0), np.nextafter(0, 1), found)
 
 
 def _treated(part: Part, t: Floats) -> list[tuple[Floats, Floats]]:

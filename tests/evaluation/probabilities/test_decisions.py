@@ -3,7 +3,7 @@
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 import nci_frames as nf
@@ -28,6 +28,7 @@ def test_net_benefits_of_a_family_history_as_printed_by_dcurves():
         assert found[name].to_list() == pytest.approx(values, abs=1e-14)
 
 
+@example([(False, 0), (True, 0)], 1.0, 1, True)
 @given(logs.rows, logs.prevalences, st.integers(0, 19), st.booleans())
 def test_net_benefit_is_what_the_rows_say(rows, eta, place, adjusted):
     log, t = logs.log_of(rows, 20), place / 20
