@@ -14,7 +14,7 @@ from nci_frames.base.folders import found_again
 from nci_frames.base.urls import local_path
 from nci_frames.jobs.job_file.loading import JobFile
 from nci_frames.jobs.job_file.model import Source
-from nci_frames.jobs.job_file.windows import check_template, find_windows
+from nci_frames.jobs.job_file.windows import find_windows, glob_of
 from nci_frames.jobs.ledger.appending import OnChanged, refused
 from nci_frames.jobs.ledger.files import IN_LEDGER, SourceFile, Window
 from nci_frames.jobs.ledger.ledger import CountsLedger
@@ -102,8 +102,6 @@ def _found(
 def check_output_apart(file: JobFile) -> None:
     """Refuse a folder of runs, or a ledger, that lies among the sources, or one within the other.
 
-    A path with the date of a window names the folders of its windows, and so none of these.
-
     Raises
     ------
     ParameterError
@@ -113,13 +111,13 @@ def check_output_apart(file: JobFile) -> None:
     runs, ledger = os.path.join(job.output.folder, "runs"), job.output.ledger  # noqa: PTH118  # may be a URL
     hint = "name another folder for the output, or one for the logs"
     sources = [job.source, *([] if job.traffic is None else [job.traffic])]
-    paths = [path for source in sources for path in _paths(source) if check_template(path) is None]
+    paths = [path for source in sources for path in _paths(source)]
     for key, output, below in (("folder", runs, _RUNS), ("ledger", ledger, IN_LEDGER)):
         target = file.resolve(output)
         if "://" in target:
             continue
         for path in paths:
-            source = local_path(file.resolve(path))
+            source = local_path(glob_of(file.resolve(path)))
             if "://" not in source and found_again(source, Path(os.path.realpath(target)), below):
                 msg = f"output.{key} lies among the sources, which would find it as a log"
                 raise ParameterError(msg, found=f"source {path!r}, output {output!r}", hint=hint)

@@ -299,6 +299,8 @@ def test_a_history_of_an_earlier_version_is_read(tmp_path):
     ("source", "output", "code"),
     [
         ("logs", 'folder = "logs/out"', 2),
+        ("logs/{date:%Y-%m-%d}", 'folder = "logs/2026-03-02/out"', 2),
+        ("logs/{date:%Y-%m-%d}/**/*.parquet", 'ledger = "logs/2026-03-01/ledger"', 2),
         ("logs/*/*.parquet", 'folder = "."', 0),
         ("logs/{date:%Y-%m-%d}/*.parquet", 'folder = "logs"\nledger = "logs/ledger"', 0),
     ],

@@ -87,11 +87,17 @@ def find_windows(
     return files
 
 
+def glob_of(path: str) -> str:
+    """Return the glob that finds the files of a template, of any date and more; other paths as they are."""
+    return _PLACE.sub(
+        lambda place: re.sub(r"%(.)", lambda match: "[0-9]" * _DIGITS[match[1]], place[1]), path
+    )
+
+
 def _dated(template: str, length: timedelta) -> list[tuple[datetime, SourceFile]]:
     """Return the files of a template, each with the window that its path names, the oldest first."""
     directives = _PLACE.findall(template)[0]
     before, after = _PLACE.split(template)[::2]
-    digits = re.sub(r"%(.)", lambda match: "[0-9]" * _DIGITS[match[1]], directives)
     # A pattern such as ** may match any text, so the date is found again in each match. A folder that matches
     # is walked, so that more of a path may follow.
     written = re.escape(directives)
@@ -100,7 +106,7 @@ def _dated(template: str, length: timedelta) -> list[tuple[datetime, SourceFile]
     regex = _glob_to_regex(before) + f"({written})" + _glob_to_regex(after) + "(?:/.*)?"
     expression = re.compile(regex, re.DOTALL)
     found = []
-    glob = before + digits + after
+    glob = glob_of(template)
     try:
         logs = find_logs(glob, where=repr(template))
     except SourceError as error:
