@@ -69,8 +69,8 @@ def select_operating_points(
         random choice between the two thresholds); for *tpr*, *fpr*, *precision*, *pos_fraction* and *alerts*.
     confidence
         How sure it must be that other rows meet the target as well, in (0.5, 1); for the same criteria. None
-        asks it of these rows alone: a threshold that just meets a target here misses it as often as not
-        elsewhere.
+        asks it of these rows alone: a threshold that just meets a target here misses it elsewhere as often as
+        not, and nearly always where few of these rows decide, as for a precision at a low prevalence.
 
     Returns
     -------
