@@ -122,11 +122,6 @@ from .evaluation.imbalance.sensitivity import imbalance_sensitivity as imbalance
 from .evaluation.imbalance.sensitivity import metric_surface as metric_surface
 
 # evaluation.prevalence
-from .evaluation.prevalence.choices import choose_under_uncertainty as choose_under_uncertainty
-from .evaluation.prevalence.choices import minimax_regret as minimax_regret
-from .evaluation.prevalence.distributions import beta_prevalence as beta_prevalence
-from .evaluation.prevalence.distributions import prevalence_between as prevalence_between
-from .evaluation.prevalence.distributions import prevalence_draws as prevalence_draws
 from .evaluation.prevalence.estimate_prevalence import estimate_prevalence as estimate_prevalence
 from .evaluation.prevalence.project_traffic import project_traffic as project_traffic
 

@@ -25,7 +25,6 @@ from click.testing import CliRunner
 import nci_frames as nf
 from nci_frames import demo
 from nci_frames.commands.cli import main as command
-from nci_frames.evaluation.imbalance.contingency import surface_path_length
 from nci_frames.jobs.counted_files import check_output_apart
 from nci_frames.jobs.job_file.loading import JobFile, read_job
 from nci_frames.jobs.job_file.windows import find_windows
@@ -85,7 +84,6 @@ NAMES: dict[str, Any] = {
     "check_output_apart": check_output_apart,
     "LOGS": SMALL.replace("logs/{date:%Y-%m-%d}/*.parquet", "logs"),
     "find_windows": find_windows,
-    "surface_path_length": surface_path_length,
     "calls": calls,
     "Path": Path,
     "SMALL": SMALL,

@@ -47,16 +47,6 @@ CERTIFIED_MAP = FrameSchema(
     text("model", "a model that may be the best", "unknown, or a model of its own"),
     text("reason", "why the best model is unknown", "it is known"),
 )
-NEVER_BEST = FrameSchema(
-    "never best",
-    "find_never_best(rates)",
-    MODEL,
-    POINT,
-    share("tpr", "true-positive rate"),
-    share("fpr", "false-positive rate"),
-    text("dominating_model", "model of a point at least as good in both rates", "none"),
-    number("dominating_threshold", "threshold of that point", "there is none, or it is interpolated"),
-)
 MEAN_RANKS = FrameSchema(
     "mean ranks",
     "compare_data_sets(ranking, over=...)",
@@ -89,15 +79,6 @@ AGNOSTIC = FrameSchema(
     "agnostic_metrics(metrics)",
     METRIC,
     flag("agnostic", "whether the class balance has no effect"),
-)
-PATHS = FrameSchema(
-    "paths",
-    "surface_path_length(rates, metric=..., over=...)",
-    MODEL,
-    METRIC,
-    number("ratio", "negatives per positive, > 0", minimum=0, maximum=FINITE),
-    whole("steps", "number of steps"),
-    number("length", "length of the path in contingency space", "a value is undefined", minimum=0),
 )
 DECOMPOSITION = FrameSchema(
     "decomposition",

@@ -27,9 +27,6 @@ NOT_CALLED = {
 #: Functions for users that are not at the top level: few need them.
 IN_MODULES = {
     "roc_convex_hull": "nci_frames.evaluation.rates.hull",
-    "find_never_best": "nci_frames.evaluation.crossovers.decision_map",
-    "surface_path_length": "nci_frames.evaluation.imbalance.contingency",
-    "expected_values": "nci_frames.evaluation.prevalence.expected_values",
 }
 
 
@@ -117,7 +114,6 @@ def calls() -> dict[str, Call]:
     decisions = nf.decision_map(rates)
     surface = nf.metric_surface("precision", resolution=5)
     areas = nf.compute_areas(counts, prevalence=etas)
-    field = nf.beta_prevalence(2, 98)
     few: dict[str, Any] = {"repeats": 20}
     increments = pl.DataFrame(
         {"model": "a", "threshold": [None, 0.0, 0.5], "positives": [1, 2, 3], "negatives": [4, 5, 6]}
@@ -164,12 +160,6 @@ def calls() -> dict[str, Call]:
         Call("expected_half_widths", (scores,), {**labels, "pilot": counts}, "score counts"),
         Call("estimate_prevalence", (counts, scores), {}, "reference"),
         Call("correct_partial_labels", (counts, scores), {}, "counts"),
-        Call("beta_prevalence", (), {"a": 2, "b": 98}),
-        Call("prevalence_between", (), {"low": 0.01, "high": 0.2}),
-        Call("prevalence_draws", (), {"draws": [0.01, 0.2]}),
-        Call("expected_values", (rates,), {"metric": "f_beta", "prevalence": field}, "rates"),
-        Call("choose_under_uncertainty", (rates,), {"metric": "f_beta", "prevalence": field}, "rates"),
-        Call("minimax_regret", (rates,), {"metric": "f_beta", "start": 0.01, "end": 0.2}, "rates"),
         Call("project_traffic", (points, estimated), {"metrics": "f_beta"}, "rates"),
         Call("counting_sql", (), {"table": "log", "thresholds": [0.5], "dialect": "duckdb"}),
         Call("read_counts", (increments,), {"thresholds": [0.0, 0.5]}, "increments"),
@@ -195,9 +185,7 @@ def calls() -> dict[str, Call]:
         Call("compare_models", (counts,), {"prevalence": etas, "threshold": 0.0, **few}, "counts"),
         Call("find_crossovers", (rates,), {"metric": "f_beta", "over": "prevalence"}, "rates"),
         Call("decision_map", (rates,), {}, "rates"),
-        Call("find_never_best", (rates,), {}, "rates"),
         Call("winner_ranges", (rates,), {"metric": "f_beta", "over": "prevalence"}, "rates"),
-        Call("surface_path_length", (fold_points,), {"metric": "precision", "over": "fold"}, "rates"),
         Call("agnostic_metrics", (), {"metrics": ["recall", "precision"]}),
         Call("imbalance_sensitivity", (), {"metrics": "recall", "ratios": [2, 9]}),
         Call("metric_surface", (), {"metric": "precision", "resolution": 5}),

@@ -8,7 +8,6 @@ import numpy as np
 import polars as pl
 
 import nci_frames as nf
-from nci_frames.evaluation.crossovers.decision_map import find_never_best
 from tests.fuzz.campaign import Campaign, Case, judged
 from tests.fuzz.results import computed, wrong
 
@@ -85,7 +84,6 @@ def many_models(draw: random.Random) -> Trial:
         find_crossovers_of_areas=lambda: nf.find_crossovers(counts, metric="pr_auc", **prevalence),
         winner_ranges=lambda: nf.winner_ranges(rates, metric="f_beta", **prevalence),
         decision_map=lambda: nf.decision_map(rates),
-        find_never_best=lambda: find_never_best(rates),
         compare_models=lambda: nf.compare_models(counts, prevalence=[0.1], threshold=0.0, repeats=20),
     )
 

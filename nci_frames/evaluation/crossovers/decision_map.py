@@ -11,7 +11,7 @@ from nci_frames.evaluation.crossovers.supported_ranges import LOWEST, WHY, suppo
 from nci_frames.evaluation.metrics import find_metric
 from nci_frames.evaluation.support.reasons import reason_text
 from nci_frames.evaluation.support.rule import point_reason, point_support
-from nci_frames.schemas import DECISION_MAP, NEVER_BEST, RATES, checked, collect
+from nci_frames.schemas import DECISION_MAP, RATES, checked, collect
 
 
 @checked
@@ -105,65 +105,3 @@ def decision_map(rates: Frame, /, *, metric: str = "f_beta") -> pl.DataFrame:
 def own_maps(rates: pl.DataFrame) -> pl.DataFrame:
     """Return the decision map of each model alone: its own best threshold for every lambda."""
     return decision_map(rates.with_columns(pl.col("model").alias("alone"))).drop("alone")
-
-
-@checked
-def find_never_best(rates: Frame, /) -> pl.DataFrame:
-    """Return the operating points that are never the best, at any prevalence and beta.
-
-    Parameters
-    ----------
-    rates
-        A rates frame.
-
-    Returns
-    -------
-    A row per such point, sorted by keys, model and threshold:
-
-    %(columns of never best)s
-
-    Keys are those of *rates*. A dominating point finds no fewer positives, raises no more false alarms,
-    and is better in one of the two. Where no single point does so, others beat the model together, one
-    here and another there.
-
-    Points that equal a best one are not listed.
-
-    Raises
-    ------
-    SchemaError
-        If *rates* is not a rates frame.
-
-    Notes
-    -----
-    Of several dominating points the one with the highest TPR, then the lowest FPR, is returned.
-
-    Examples
-    --------
-    >>> import nci_frames as nf
-    >>> from nci_frames.evaluation.crossovers.decision_map import find_never_best
-    >>> import polars as pl
-    >>> counts = pl.DataFrame({
-    ...     "model": ["a", "b"], "threshold": [0.5, 0.5],
-    ...     "tp": [60, 50], "fp": [1, 20], "fn": [40, 50], "tn": [999, 980],
-    ... })
-    >>> find_never_best(nf.compute_rates(counts)).select("model", "dominating_model").rows()
-    [('b', 'a')]
-    """
-    frame = collect(rates, RATES)
-    tables = []
-    for points in points_of(frame):
-        best = f_beta_envelope(points.tpr, points.fpr).lines
-        # In order of FPR: each point is compared with the point of the highest TPR before it.
-        order = np.lexsort((-points.tpr, points.fpr))
-        tpr = points.tpr[order]
-        most_before = np.append(-1.0, np.maximum.accumulate(tpr)[:-1])
-        leader = np.maximum.accumulate(np.where(tpr > most_before, np.arange(len(tpr)), 0))
-        ahead = order[leader[np.searchsorted(points.fpr[order], points.fpr, side="right") - 1]]
-        better = (points.tpr[ahead] > points.tpr) | (points.fpr[ahead] < points.fpr)
-        same = np.isin(points.tpr + 1j * points.fpr, points.tpr[best] + 1j * points.fpr[best])
-        by = points.frame[ahead].select(
-            pl.when(pl.Series(better)).then("model").alias("dominating_model"),
-            pl.when(pl.Series(better)).then("threshold").alias("dominating_threshold"),
-        )
-        tables.append(points.frame.hstack(by).filter(~pl.Series(same)))
-    return NEVER_BEST.joined(tables, frame.select(RATES.keys(frame.columns)))

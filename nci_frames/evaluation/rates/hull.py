@@ -15,7 +15,7 @@ _ROUNDING = 2 * np.finfo(np.float64).eps
 
 
 @checked
-def roc_convex_hull(rates: Frame, /, *, over: str | None = None) -> pl.DataFrame:
+def roc_convex_hull(rates: Frame, /) -> pl.DataFrame:
     """Return the operating points that are corners of the ROC convex hull of their group.
 
     Only they are the best for some prevalence and costs; every other point is beaten by a mixture of two of
@@ -25,8 +25,6 @@ def roc_convex_hull(rates: Frame, /, *, over: str | None = None) -> pl.DataFrame
     ----------
     rates
         A rates frame; groups without positives or without negatives have no hull.
-    over
-        A key, or "model", whose values share one hull; by default each model has its own.
 
     Returns
     -------
@@ -36,7 +34,7 @@ def roc_convex_hull(rates: Frame, /, *, over: str | None = None) -> pl.DataFrame
     Raises
     ------
     SchemaError
-        If *rates* is not a rates frame, or has no such key.
+        If *rates* is not a rates frame.
 
     References
     ----------
@@ -53,15 +51,13 @@ def roc_convex_hull(rates: Frame, /, *, over: str | None = None) -> pl.DataFrame
     [(0.1, 1.0, 1.0), (0.35, 0.5, 1.0), (0.8, 0.0, 0.5)]
     """
     frame = collect(rates, RATES)
-    keys = ["model", *RATES.need_keys(frame, [None if over == "model" else over], "over")]
-    group = [key for key in keys if key != over]
+    group = ["model", *RATES.keys(frame.columns)]
     defined = frame.filter(pl.col("tpr").is_not_null() & pl.col("fpr").is_not_null())
     ordered = defined.sort(*group, "fpr", "tpr", "threshold", maintain_order=True)
     if ordered.is_empty():
         return RATES.finish(ordered)
     number = np.zeros(len(ordered), np.int64)
-    if group:
-        number[group_starts(ordered, group)[1:]] = 1
+    number[group_starts(ordered, group)[1:]] = 1
     number = number.cumsum()
     # Every hull has the corners (0, 0) and (1, 1); they are no rows of the frame and get the index -1.
     groups = np.arange(number[-1] + 1)
@@ -73,7 +69,7 @@ def roc_convex_hull(rates: Frame, /, *, over: str | None = None) -> pl.DataFrame
     line = np.lexsort((place, tpr, fpr, of))
     line = line[upper_hull(of[line], fpr[line], tpr[line])]
     corners = np.sort(place[line])
-    on_hull = ordered[corners[corners >= 0]].sort(*keys, "threshold", maintain_order=True)
+    on_hull = ordered[corners[corners >= 0]].sort(*group, "threshold", maintain_order=True)
     return RATES.finish(without_claims(on_hull))
 
 

@@ -10,7 +10,6 @@ from hypothesis import example, given
 from polars.testing import assert_frame_equal
 
 import nci_frames as nf
-from nci_frames.evaluation.crossovers.decision_map import find_never_best
 from nci_frames.evaluation.crossovers.envelope import lower_envelope
 from tests.comparisons import counts_of
 from tests.logs import random_log, rates_of
@@ -53,26 +52,6 @@ def test_the_map_names_the_best_everywhere(points):
     row = {key: place for place, key in enumerate(rates.select("model", "threshold").rows())}
     named = value[[row[key] for key in winner.select("model", "threshold").rows()], np.arange(200)]
     assert named == pytest.approx(value.max(axis=0), rel=1e-12, abs=1e-300)
-
-
-@given(points=points)
-def test_dominated_points_never_win(points):
-    rates = rates_of(*points)
-    dominated = find_never_best(rates)
-    named = rates.select("model", "threshold", "tpr", "fpr").iter_rows()
-    by_name = {(model, threshold): (tpr, fpr) for model, threshold, tpr, fpr in named}
-    winners = set(nf.decision_map(rates).select("model", "threshold").rows())
-    losers = dominated.select("model", "threshold").rows()
-    assert not winners & set(losers)
-    for *point, by_model, by_threshold in dominated.drop("tpr", "fpr").iter_rows():
-        tpr, fpr = by_name[tuple(point)]
-        above = [(t, f) for t, f in by_name.values() if t >= tpr and f <= fpr and (t, f) != (tpr, fpr)]
-        assert bool(above) == (by_threshold is not None)
-        if above:
-            assert by_name[by_model, by_threshold] in above
-    # Whoever is not listed wins somewhere, or equals one that does.
-    best = {by_name[key] for key in winners}
-    assert all(by_name[key] in best for key in set(by_name) - set(losers))
 
 
 # Three points that meet in one.

@@ -7,8 +7,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import nci_frames as nf
-from nci_frames.evaluation.imbalance.contingency import surface_path_length
-from tests.logs import counts_at
 
 FINITE = sorted(
     row["name"]
@@ -139,31 +137,3 @@ def test_the_special_classifiers_of_the_slides():
         "ultra-liberal": (1.0, 1.0, 0.25, pytest.approx(2 * 100 / (2 * 100 + 300)), 0.25),
         "ultra-conservative": (0.0, 0.0, None, 0.0, 0.75),
     }
-
-
-def test_the_length_of_a_path():
-    epochs = counts_at(
-        [90, 50, 60, 40, 40],
-        [20, 50, 20, 10, 10],
-        100,
-        100,
-        model=["a"] * 3 + ["b"] * 2,
-        epoch=[3, 1, 2, 1, 2],
-    )
-    rates = nf.compute_rates(epochs)
-    path = surface_path_length(rates, metric="hss", over="epoch", ratio=4)
-    eta = 0.2
-    points = []
-    for tpr, tnr in ((0.5, 0.5), (0.6, 0.8), (0.9, 0.8)):
-        said = eta * tpr + (1 - eta) * (1 - tnr)
-        hss = 2 * eta * (1 - eta) * (tpr + tnr - 1) / (eta * (1 - said) + (1 - eta) * said)
-        points.append((tpr, tnr, (hss + 1) / 2))
-    expected = np.linalg.norm(np.diff(points, axis=0), axis=1).sum()
-    assert path["length"].to_list() == pytest.approx([expected, 0.0])
-    assert path["steps"].to_list() == [2, 1]
-    undefined = nf.compute_rates(
-        epochs.with_columns(pl.lit(0, pl.Int64).alias(cell) for cell in ("tp", "fn"))
-    )
-    assert surface_path_length(undefined, metric="hss", over="epoch")["length"].to_list() == [None, None]
-    lone = surface_path_length(rates.filter(epoch=1), metric="hss", over="epoch")
-    assert lone["length"].to_list() == [0.0, 0.0]
