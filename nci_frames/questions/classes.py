@@ -60,6 +60,13 @@ def _draw_winners(table: pl.DataFrame, comparison: ClassComparison) -> Chart:
     return chart_class_winners(table, models=drawn_models(comparison))
 
 
+def _other_mixes(comparison: ClassComparison) -> pl.DataFrame:
+    """Return the models at every mix; what this log cannot tell is said where there is something."""
+    table = comparison.other_mixes
+    silent = ["supported", "reason"] if table["supported"].all() and not table["reason"].count() else []
+    return table.drop(silent)
+
+
 def _mistakes(comparison: ClassComparison) -> pl.DataFrame:
     """Return the wrong decisions, those with the largest share of the mix first."""
     wrong = comparison.matrix.filter(pl.col("label") != pl.col("decision"), pl.col("rows") > 0)
@@ -174,7 +181,7 @@ QUESTIONS = (
         name="mixes",
         title="Which model is best at other mixes?",
         section="order",
-        table=lambda comparison: comparison.other_mixes,
+        table=_other_mixes,
     ),
     ReportQuestion(
         name="classes",

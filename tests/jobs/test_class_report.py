@@ -2,7 +2,9 @@
 
 import json
 import warnings
+from pathlib import Path
 
+import jsonschema
 import numpy as np
 import polars as pl
 import pytest
@@ -14,6 +16,7 @@ from nci_frames.reporting.write import write_report
 from tests.browsing import Visit, settled
 from tests.comparisons import HOSTILE
 
+SCHEMA = json.loads((Path(__file__).parents[2] / "docs" / "class-report.schema.json").read_text())
 FIELD = {1: 0.1, 2: 0.2, 3: 0.7}
 
 
@@ -52,7 +55,9 @@ def test_the_command_writes_what_python_says(tmp_path):
     assert f"Choose {best}" in done.output
     summary = json.loads((tmp_path / "out" / "report.json").read_text())
     assert [row["value"] for row in summary["answer"]] == pytest.approx(known.answer["value"].to_list())
-    assert summary["kind"] == "classes"
+    jsonschema.Draft202012Validator(SCHEMA).validate(summary)
+    with pytest.raises(jsonschema.ValidationError):
+        jsonschema.validate({**summary, "more": 1}, SCHEMA)
     assert summary["classes"] == [1, 2, 3]
     assert summary["tables"]["winners"] == known.winners.to_dicts()
     for kind in ("md", "txt", "html"):
@@ -125,6 +130,17 @@ def test_what_is_wrong_ends_with_an_exit_code(tmp_path, arguments, code, told):
     assert done.exit_code == code, done.output
     assert told in done.output.replace("\n", " ")
     assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize("labels", [[0, 1, 2], [5, 6, 9], ["ant", "bee", "cat"]])
+def test_a_report_on_two_classes_names_the_option_for_more(tmp_path, labels):
+    named = dict(zip((1, 2, 3), labels, strict=True))
+    frame = log().select("label", model=pl.lit("a"), score=pl.lit(0.5))
+    frame.with_columns(pl.col("label").replace_strict(named)).write_parquet(tmp_path / "log.parquet")
+    done = CliRunner().invoke(main, ["report", str(tmp_path / "log.parquet"), "-o", str(tmp_path / "out")])
+    assert done.exit_code in (2, 3)
+    assert "the log has 3 classes" in done.output
+    assert "nci-frames report LOGS --classes --decision COLUMN" in done.output.replace("\n", " ")
 
 
 def test_scenarios_are_prevalences(tmp_path):

@@ -6,13 +6,19 @@ import math
 import polars as pl
 
 from nci_frames.base.errors import InvalidRowsError, ParameterError
-from nci_frames.base.messages import Option
+from nci_frames.base.messages import Call, Option, listed
 from nci_frames.counting.logs.opened import OpenedLog
 from nci_frames.counting.logs.rows import Positive
 from nci_frames.counting.logs.types import is_text
 
 #: Above this, not every whole number is a Float64.
 _EXACT_IN_FLOAT64 = 2**53
+#: With more labels than this, the column is rather another one.
+_MOST_CLASSES = 50
+_OF_CLASSES = Call(
+    "scan_classes(..., decision=...) opens decisions among them",
+    "nci-frames report LOGS --classes --decision COLUMN compares decisions among them",
+)
 
 
 def as_label(positive: Positive, dtype: pl.DataType, where: str) -> Positive:
@@ -63,13 +69,12 @@ def check_labels(source: OpenedLog, column: str, dtype: pl.DataType, positive: o
         seen = source.some(column, 5)
         values = sorted(seen.cast(pl.String, strict=False))
         msg = "it is not clear which label is the positive one"
-        raise ParameterError(
-            msg,
-            where=where,
-            found=f"{dtype} labels: {', '.join(map(repr, values))}",
-            hint=f"say which value is positive, e.g. {Option('positive', values[-1] if values else 'yes')}; "
-            "labels that are 0/1 or Boolean need none",
+        two = (
+            f"say which value is positive, e.g. {Option('positive', values[-1] if values else 'yes')}; "
+            "labels that are 0/1 or Boolean need none"
         )
+        found = f"{dtype} labels: {', '.join(map(repr, values))}"
+        raise ParameterError(msg, where=where, found=found, hint=classes_hint(source, column) or two)
     seen, rows = source.values(column)
     found = ", ".join(map(repr, seen.head(10).to_list())) + (" and more" if len(seen) > 10 else "")
     if len(seen) > 2:
@@ -78,7 +83,7 @@ def check_labels(source: OpenedLog, column: str, dtype: pl.DataType, positive: o
             msg,
             where=where,
             found=found,
-            hint="remove the rows of the other labels, or turn the labels into one against the rest",
+            hint=f"{_OF_CLASSES}; or remove the rows of the other labels",
         )
     if len(seen) == 2 and positive not in seen.to_list():
         msg = f"no row has the positive label {positive!r}"
@@ -96,11 +101,12 @@ def positive_hint(source: OpenedLog, column: str) -> str | None:
 
 
 def classes_hint(source: OpenedLog, column: str) -> str | None:
-    """Return the hint for a log with more than two labels that are numbers; None if there are no more."""
-    seen = source.some(column, 5).sort()
-    if len(seen) < 3 or not seen.dtype.is_numeric():
+    """Return the hint for a log with more than two labels; None if there are no more."""
+    seen = source.some(column, _MOST_CLASSES + 1).sort()
+    if len(seen) < 3:
         return None
-    values = ", ".join(map(str, seen))
-    if len(seen) > 4:
+    values = listed(map(str, seen))
+    broken = seen.dtype.is_float() and bool((seen != seen.round()).any())
+    if broken or len(seen) > _MOST_CLASSES:
         return f"it has values such as {values}: is {column!r} the column of the labels?"
-    return f"the labels are {values}: keep two of the classes, or make one of them 1 and the others 0"
+    return f"the log has {len(seen)} classes: {_OF_CLASSES}; or make one of them 1 and the others 0"

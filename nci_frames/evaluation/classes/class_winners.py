@@ -16,17 +16,17 @@ from nci_frames.base.typing import Floats
 from nci_frames.counts.class_counts import Priors, scenarios_of
 from nci_frames.evaluation.classes.class_log import ClassLog, collected
 from nci_frames.evaluation.classes.fractions import nodes, places_of_equality
+from nci_frames.evaluation.classes.means import Means
 from nci_frames.evaluation.classes.mixes import Given, classes_of, cost_table, logs_and_priors, mixes_of
-from nci_frames.evaluation.classes.values import Mix, fraction_of, rates_of, value_of
-from nci_frames.evaluation.crossovers.search import changes_of_best
+from nci_frames.evaluation.classes.values import Mix, rates_of, value_of
 from nci_frames.evaluation.metrics import Metric, better_sign
 from nci_frames.evaluation.metrics.classes import OF_EACH_CLASS, class_metric
 from nci_frames.evaluation.metrics.rounding import rounding
 from nci_frames.schemas import CLASS_WINNERS
 from nci_frames.schemas.checked import checked
 
-#: Places at which metrics that are not linear are compared first.
-_GRID = np.linspace(0, 1, 20_001)
+#: Places that are nearer than this are one.
+_APART = 1e-13
 #: Linear in the shares, or the same at all of them.
 LINEAR = ("accuracy", "expected_cost", "balanced_accuracy", "macro_recall", "recall")
 
@@ -80,10 +80,11 @@ def class_winners(
 
     Notes
     -----
-    Accuracy, cost and mean recall are linear along the line; kappa, the MCC, and precision and F-beta of a
-    class are fractions of polynomials (the MCC a root of one), and two models are equal at the roots of a
-    polynomial of degree 6 at most. So their ranges are exact. Of the means of F-beta and of precision a
-    winner that leads only between two of 20,001 places is not seen; ranges end where values cross, to 1e-13.
+    Ranges are exact, whatever their width. Accuracy, cost and mean recall are linear along the line. Kappa
+    and the MCC are fractions of polynomials (the MCC a root of one), and two models are equal at the roots of
+    a polynomial of degree 6 at most. Precision and F-beta of a class are fractions that are linear above and
+    below, and their means sums of such, whose slopes are monotone along the line: so parts of it are known to
+    have no place where two models are equal, or one, and others are halved, down to parts of 1e-9.
     All this is for these counts: another log may have other winners.
 
     Examples
@@ -209,15 +210,20 @@ class _Line:
 
     def borders(self) -> Floats:
         """Return the places where the best model may change."""
-        if self.metric.name in LINEAR:
-            start, end = self.values(np.array([0.0, 1.0])).T
+        ends, name = np.array([0.0, 1.0]), self.metric.name
+        if name in LINEAR or (name.endswith("f_beta") and self.mixes(ends)[0].only_recall):
+            start, end = self.values(ends).T
             with np.errstate(all="ignore"):
                 gaps = [np.subtract.outer(side, side) for side in (start, end)]
                 places = np.unique(gaps[0] / (gaps[0] - gaps[1]))
-            return np.asarray(places[(places > 0) & (places < 1)])
-        if fraction_of(self.metric.name, self.mixes(_GRID[:1])[0]) is not None:
-            return places_of_equality(self.metric.name, self.place, self.mixes(nodes()))
-        return changes_of_best(lambda places: self.best(self.values(places)).argmax(axis=0), _GRID)
+        elif name in ("kappa", "mcc"):
+            places = places_of_equality(name, self.mixes(nodes()))
+        else:
+            only = self.place if name in OF_EACH_CLASS else None
+            places = Means.of(name, self.mixes(ends), only).places_of_equality()
+        inside = places[(places > 0) & (places < 1)]
+        # Where three models meet, rounding tells apart what is one place.
+        return np.asarray(inside[np.diff(inside, prepend=0.0) > _APART])
 
     def ranges(self) -> Iterator[dict[str, Any]]:
         """Yield the ranges, neighbours with the same best models joined."""

@@ -1,4 +1,4 @@
-"""Metrics that are fractions of polynomials along a line of mixes -> where two models are equal, by roots."""
+"""Kappa and the MCC, fractions of polynomials along a line of mixes -> where two models are equal."""
 
 import itertools
 
@@ -14,14 +14,13 @@ _NODES = (1 + np.polynomial.chebyshev.chebpts1(_DEGREE + 1)) / 2
 _ROUNDING, _REAL = 1e-14, 1e-7
 
 
-def places_of_equality(metric: str, place: int, mixes: list[Mix]) -> Floats:
+def places_of_equality(metric: str, mixes: list[Mix]) -> Floats:
     """Return where two models are equal: *mixes* has those of each model at ``nodes()``.
 
     With the value N/D of each, N₁·D₂ - N₂·D₁ is a polynomial; its roots are eigenvalues of its companion
     matrix in Chebyshev's basis.
     """
-    parts = [part for part in (fraction_of(metric, mix) for mix in mixes) if part is not None]
-    above, below = (np.array([part[side][:, place] for part in parts]) for side in (0, 1))
+    above, below = (np.array(side) for side in zip(*(fraction_of(metric, mix) for mix in mixes), strict=True))
     found = [np.empty(0)]
     chebyshev = np.polynomial.chebyshev
     to_coefficients = np.linalg.inv(chebyshev.chebvander(2 * _NODES - 1, _DEGREE))
@@ -35,8 +34,7 @@ def places_of_equality(metric: str, place: int, mixes: list[Mix]) -> Floats:
         if len(kept) > 1:
             roots = chebyshev.chebroots(kept)
             found.append((1 + roots.real[np.abs(roots.imag) < _REAL]) / 2)
-    places = np.unique(np.concatenate(found))
-    return np.asarray(places[(places > 0) & (places < 1)])
+    return np.unique(np.concatenate(found))
 
 
 def nodes() -> Floats:

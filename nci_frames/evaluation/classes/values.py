@@ -52,6 +52,11 @@ class Mix:
         return cls(priors, recall, decided, paid, classes, beta)
 
     @property
+    def only_recall(self) -> bool:
+        """Whether F-beta is recall, which no mix changes."""
+        return self.beta >= _MOST_BETA
+
+    @property
     def right(self) -> Numbers:
         """The share of the mix that is of each class and decided rightly."""
         return np.where(self.priors > 0, self.priors * self.recall, 0.0)
@@ -74,11 +79,10 @@ def _precision(mix: Mix) -> Numbers:
 
 
 def _f_beta(mix: Mix) -> Numbers:
-    weight = 1 / (1 + mix.beta**2) if mix.beta < _MOST_BETA else 0.0
-    if not weight:
+    if mix.only_recall:
         return mix.recall
-    below = weight * mix.decided + (1 - weight) * mix.priors
-    return np.where(below == 0, np.nan, mix.right / below)
+    right, below = fractions("f_beta", mix)
+    return np.where(below == 0, np.nan, right / below)
 
 
 def _mean(values: Numbers, mix: Mix) -> Numbers:
@@ -135,23 +139,24 @@ _FORMULAS: Mapping[str, Any] = {
 }
 
 
-def fraction_of(metric: str, mix: Mix) -> tuple[Numbers, Numbers] | None:
-    """Return two polynomials of the shares whose ratio orders models as a metric does; None without such.
+def fractions(metric: str, mix: Mix) -> tuple[Numbers, Numbers]:
+    """Return of each class two numbers, linear in the shares, whose ratio is its precision or F-beta."""
+    if metric in ("precision", "macro_precision"):
+        return mix.right, mix.decided
+    weight = 1 / (1 + mix.beta**2)
+    return mix.right, weight * mix.decided + (1 - weight) * mix.priors
+
+
+def fraction_of(metric: str, mix: Mix) -> tuple[Numbers, Numbers]:
+    """Return two polynomials of the shares whose ratio orders models as kappa or the MCC does.
 
     The MCC is a root: the ratio is that of its square, which two models of opposite sign share, too. What the
     models have in common is left out.
     """
     if metric == "kappa":
-        return -_wrong(mix)[..., None], _apart(mix.priors, mix.decided)[..., None]
-    if metric == "mcc":
-        above = _apart(mix.priors, mix.decided) - _wrong(mix)
-        return (above**2)[..., None], _apart(mix.decided, mix.decided)[..., None]
-    if metric == "precision":
-        return mix.right, mix.decided
-    if metric == "f_beta" and mix.beta < _MOST_BETA:
-        weight = 1 / (1 + mix.beta**2)
-        return mix.right, weight * mix.decided + (1 - weight) * mix.priors
-    return None
+        return -_wrong(mix), _apart(mix.priors, mix.decided)
+    above = _apart(mix.priors, mix.decided) - _wrong(mix)
+    return above**2, _apart(mix.decided, mix.decided)
 
 
 def rates_of(total: Floats) -> Floats:

@@ -5,6 +5,7 @@ import polars as pl
 import pytest
 
 import nci_frames as nf
+from nci_frames.evaluation.classes.means import Means
 
 METRICS = ["accuracy", "expected_cost", "balanced_accuracy", "macro_f_beta", "weighted_f_beta",
            "macro_precision", "kappa", "mcc"]  # fmt: skip
@@ -56,34 +57,6 @@ def test_winners_are_those_at_many_mixes(metric, models, classes):
         assert mine == pytest.approx(of_models.max(), abs=1e-9 if near else 1e-13)
 
 
-@pytest.mark.thorough
-@pytest.mark.parametrize("metric", ["accuracy", "macro_f_beta", "mcc"])
-def test_winners_are_those_at_20_001_mixes(metric):
-    models, classes = [f"m{n:02}" for n in range(12)], 4
-    counts = counts_of(models, classes, seed=6)
-    first, last = np.array([0.94, 0.02, 0.02, 0.02]), np.array([0.02, 0.02, 0.02, 0.94])
-    found = nf.class_winners(counts, metric=metric, start=dict(enumerate(first)), end=dict(enumerate(last)))
-    places = np.linspace(0, 1, 20_001)
-    rates = counts["rows"].to_numpy().reshape(len(models), classes, classes)
-    rates = rates / rates.sum(axis=2, keepdims=True)
-    priors = np.outer(1 - places, first) + np.outer(places, last)
-    joint = priors[:, None, :, None] * rates
-    right = np.diagonal(joint, axis1=2, axis2=3)
-    decided = joint.sum(axis=2)
-    if metric == "accuracy":
-        values = right.sum(axis=2)
-    elif metric == "macro_f_beta":
-        values = (2 * right / (decided + priors[:, None])).mean(axis=2)
-    else:
-        chance = (decided * priors[:, None]).sum(axis=2)
-        spread = (1 - (decided**2).sum(axis=2)) * (1 - (priors**2).sum(axis=1))[:, None]
-        values = (right.sum(axis=2) - chance) / np.sqrt(spread)
-    best = values.argmax(axis=1)
-    mine = [models.index(name) for name in found["model"]]
-    assert (np.array(mine)[np.searchsorted(found["end"], places).clip(max=len(mine) - 1)] == best).all()
-    assert found["model"].n_unique() > 1
-
-
 def test_equal_models_are_tied_and_the_first_is_named():
     counts = counts_of("a")
     same = pl.concat([counts.with_columns(model=pl.lit(name)) for name in "cab"])
@@ -127,7 +100,8 @@ def test_what_has_no_line_is_refused(options, told):
         nf.class_winners(counts_of("ab"), **{"metric": "mcc", "start": "uniform", "end": "uniform"} | options)
 
 
-@pytest.mark.parametrize("metric", ["kappa", "mcc", "precision", "f_beta"])
+@pytest.mark.parametrize("metric", ["kappa", "mcc", "precision", "f_beta", "macro_precision", "macro_f_beta",
+                                    "weighted_f_beta"])  # fmt: skip
 @pytest.mark.parametrize("seed", range(4))
 def test_ranges_of_fractions_are_exact(metric, seed):
     """As in a brute force of 20,001 mixes, and each border is where two models are equal."""
@@ -155,15 +129,29 @@ def plain_value(metric, priors, rates, of):
     """A metric by its formula: beta is 2."""
     decided = priors @ rates
     right = priors * np.diagonal(rates)
-    if metric == "precision":
-        return right[:, of] / decided[:, of]
-    if metric == "f_beta":
-        return 5 * right[:, of] / (4 * priors[:, of] + decided[:, of])
+    precision, f_beta = right / decided, 5 * right / (4 * priors + decided)
     chance = (priors * decided).sum(axis=1)
     above = right.sum(axis=1) - chance
-    if metric == "kappa":
-        return above / (1 - chance)
-    return above / np.sqrt((1 - (priors**2).sum(axis=1)) * (1 - (decided**2).sum(axis=1)))
+    spread = (1 - (priors**2).sum(axis=1)) * (1 - (decided**2).sum(axis=1))
+    return {
+        "precision": precision[:, of],
+        "f_beta": f_beta[:, of],
+        "macro_precision": precision.mean(axis=1),
+        "macro_f_beta": f_beta.mean(axis=1),
+        "weighted_f_beta": (priors * f_beta).sum(axis=1),
+        "kappa": above / (1 - chance),
+        "mcc": above / np.sqrt(spread),
+    }[metric]
+
+
+@pytest.mark.parametrize("lead", [1e-2, 1e-12])
+def test_a_lead_of_any_width_is_found(lead):
+    """t/(1+t) + (1-t)/(2-t) is above 2/3 - lead only near 1/2, where its second derivative is -32/27."""
+    above = np.array([[[0.0, 1.0], [2 / 3 - lead, 0.0]], [[1.0, 0.0], [2 / 3 - lead, 0.0]]])
+    below = np.array([[[1.0, 2.0], [1.0, 1.0]], [[2.0, 1.0], [1.0, 1.0]]])
+    found = Means(above, below, np.ones_like(above)).places_of_equality()
+    half = np.sqrt(2 * lead * 27 / 32)
+    assert found == pytest.approx([0.5 - half, 0.5 + half], abs=0.05 * half)
 
 
 def test_recall_of_a_class_is_the_same_everywhere():
