@@ -64,7 +64,6 @@ from .evaluation.metrics import youden_j as youden_j
 
 # evaluation.rates
 from .evaluation.rates.intervals import accuracy_interval as accuracy_interval
-from .evaluation.rates.operating_points import select_operating_points as select_operating_points
 from .evaluation.rates.partial_labels import correct_partial_labels as correct_partial_labels
 from .evaluation.rates.rates import compute_rates as compute_rates
 
@@ -75,6 +74,7 @@ from .evaluation.projection.averaging import average_over as average_over
 from .evaluation.projection.bands import max_precision_uncertainty as max_precision_uncertainty
 from .evaluation.projection.bands import precision_band as precision_band
 from .evaluation.projection.decomposition import decompose_difference as decompose_difference
+from .evaluation.projection.operating_points import select_operating_points as select_operating_points
 from .evaluation.projection.predictive_values import predictive_value_interval as predictive_value_interval
 from .evaluation.projection.projection import project_in_parts as project_in_parts
 from .evaluation.projection.projection import project_rates as project_rates

@@ -71,7 +71,8 @@ def runs_with_every_score(counts: pl.DataFrame, first: NDArray[np.int64]) -> NDA
     if "resolution" not in counts.columns or not len(first):
         return np.zeros(len(first), np.bool_)
     one = counts.select(one_score(counts.columns)).to_series().to_numpy()
-    none_below = counts[first].select(no_score_below()).to_series().to_numpy()
+    # An operating point that was not attained has no counts.
+    none_below = counts[first].select(no_score_below().fill_null(value=False)).to_series().to_numpy()
     return np.asarray(np.logical_and.reduceat(one, first) & none_below)
 
 

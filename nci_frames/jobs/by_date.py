@@ -4,7 +4,7 @@ from typing import Any
 
 import polars as pl
 
-from nci_frames.evaluation.rates.operating_points import select_operating_points
+from nci_frames.evaluation.projection.operating_points import select_operating_points
 from nci_frames.evaluation.rates.rates import compute_rates
 from nci_frames.jobs.job_file.model import Job
 from nci_frames.jobs.reported import Reported

@@ -12,7 +12,7 @@ from typing import Any
 import polars as pl
 
 from nci_frames.base.folders import publishing
-from nci_frames.evaluation.rates.operating_points import select_operating_points
+from nci_frames.evaluation.projection.operating_points import select_operating_points
 from nci_frames.evaluation.rates.rates import compute_rates
 from nci_frames.files.save_table import save_table
 from nci_frames.jobs.by_date import by_date

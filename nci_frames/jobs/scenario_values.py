@@ -5,8 +5,8 @@ from typing import Any
 
 import polars as pl
 
+from nci_frames.evaluation.projection.operating_points import select_operating_points
 from nci_frames.evaluation.projection.projection import project_rates
-from nci_frames.evaluation.rates.operating_points import select_operating_points
 from nci_frames.jobs.gates.measure import NO_BOUNDS, NO_PREVALENCE, drawn_rates, segment_text, segment_texts
 from nci_frames.jobs.job_file.model import Job, SegmentScenario
 from nci_frames.jobs.repeats import REPEAT

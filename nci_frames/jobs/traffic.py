@@ -12,7 +12,7 @@ import polars as pl
 from nci_frames.counts.scores_as_counts import counts_as_scores, scores_as_counts
 from nci_frames.evaluation.prevalence.estimate_prevalence import estimate_prevalence
 from nci_frames.evaluation.prevalence.project_traffic import pooled_estimates, project_traffic
-from nci_frames.evaluation.rates.operating_points import select_operating_points
+from nci_frames.evaluation.projection.operating_points import select_operating_points
 from nci_frames.evaluation.rates.rates import compute_rates, with_bounds
 from nci_frames.files.save_table import save_table
 from nci_frames.jobs.counted_files import count_files, ledger_of

@@ -16,7 +16,7 @@ from nci_frames.counting.logs.units import unit_buckets
 from nci_frames.counting.thresholds.grids import Thresholds
 from nci_frames.counts.pooling import pooled_counts
 from nci_frames.evaluation.projection.decomposition import decompose_difference
-from nci_frames.evaluation.rates.operating_points import select_operating_points
+from nci_frames.evaluation.projection.operating_points import select_operating_points
 from nci_frames.evaluation.rates.rates import compute_rates
 from nci_frames.evaluation.significance.shift import check_projection
 from nci_frames.jobs.field_file import read_table

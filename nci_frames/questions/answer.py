@@ -8,10 +8,10 @@ import polars as pl
 
 from nci_frames.evaluation.areas.area import Area
 from nci_frames.evaluation.metrics import asked_metric, called_metric, pos_fraction, precision
+from nci_frames.evaluation.projection.operating_points import select_operating_points
 from nci_frames.evaluation.projection.projection import project_checked
 from nci_frames.evaluation.projection.ranking import rank_models
 from nci_frames.evaluation.rates.hull import roc_convex_hull
-from nci_frames.evaluation.rates.operating_points import select_operating_points
 from nci_frames.evaluation.resampling.bootstrap import bootstrap
 from nci_frames.evaluation.significance.best import compare_best
 from nci_frames.evaluation.significance.cross_fitting import cross_fit

@@ -15,10 +15,10 @@ from nci_frames.evaluation.crossovers.winners import winner_ranges
 from nci_frames.evaluation.field.prevalences import Field
 from nci_frames.evaluation.metrics import f_beta
 from nci_frames.evaluation.projection.decomposition import KeyValue, decompose_difference
+from nci_frames.evaluation.projection.operating_points import select_operating_points
 from nci_frames.evaluation.projection.projection import project_rates
 from nci_frames.evaluation.projection.ranking import rank_models
 from nci_frames.evaluation.projection.roll_up import roll_up
-from nci_frames.evaluation.rates.operating_points import select_operating_points
 from nci_frames.evaluation.significance.segment_ranks import rank_segments
 from nci_frames.questions import places
 from nci_frames.questions.answer import Answer, Asked

@@ -11,10 +11,10 @@ from nci_frames.evaluation.crossovers.pr_auc_winners import area_winners
 from nci_frames.evaluation.crossovers.winners import winner_ranges
 from nci_frames.evaluation.projection.averaging import average_over
 from nci_frames.evaluation.projection.bands import max_precision_uncertainty, precision_band
+from nci_frames.evaluation.projection.operating_points import select_operating_points
 from nci_frames.evaluation.projection.projection import project_rates
 from nci_frames.evaluation.projection.ranking import rank_models
 from nci_frames.evaluation.rates.hull import highest_of_each_tpr
-from nci_frames.evaluation.rates.operating_points import select_operating_points
 from nci_frames.evaluation.rates.rates import compute_rates
 from nci_frames.evaluation.rates.strata import summed_counts
 from nci_frames.evaluation.resampling.resampling import Resampling

@@ -57,6 +57,12 @@ _RATE_COLUMNS = (
         for of_class in ("positives", "negatives")
     ),
     share("prevalence", "P(y=1) the point was selected for", "unknown", required=False),
+    flag(
+        "supported",
+        "whether the log can tell what the point was selected for, at that prevalence",
+        "an operating point that was not attained",
+        required=False,
+    ),
     text("reason", "why an operating point was not attained", "attained", required=False),
 )
 COUNTS = FrameSchema(

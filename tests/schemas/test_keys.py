@@ -22,7 +22,7 @@ def log() -> pl.DataFrame:
     return pl.DataFrame({"model": "a", "day": days, "label": label, "score": np.round(rng.normal(label), 1)})
 
 
-@pytest.mark.parametrize("name", ["metric", "supported", "__group", "*", "^day$", ""])
+@pytest.mark.parametrize("name", ["metric", "rank", "__group", "*", "^day$", ""])
 @pytest.mark.parametrize("call", TAKE_FRAMES, ids=lambda call: call.name)
 def test_no_key_has_a_name_that_a_table_needs(call, name):
     frame = call.frames[0].with_columns(pl.lit("x").alias(name))

@@ -9,8 +9,8 @@ from nci_frames.evaluation.areas.mean import MEAN_PR_AUC
 from nci_frames.evaluation.arrays.histograms import whole_counts
 from nci_frames.evaluation.arrays.roc_steps import curve_parts, no_curves
 from nci_frames.evaluation.metrics import called_metric, curve_asked
+from nci_frames.evaluation.projection.operating_points import select_operating_points
 from nci_frames.evaluation.rates.clusters import class_worth
-from nci_frames.evaluation.rates.operating_points import select_operating_points
 from nci_frames.evaluation.rates.quotients import rates_of
 from nci_frames.evaluation.rates.rates import with_worth
 from nci_frames.evaluation.rates.strata import WORTH, collect_counts, summed_counts

@@ -119,7 +119,7 @@ def decompose_difference(
         *same, __eta="observed_prevalence", __tpr="tpr", __fpr="fpr", __met=pl.lit(value=True)
     )
     pairs = (
-        frame.drop("reason", strict=False)
+        frame.drop("reason", "supported", strict=False)
         .filter(~in_base)
         .sort("model", *keys, "threshold")
         .pipe(beside, base, same)

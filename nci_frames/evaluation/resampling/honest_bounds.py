@@ -21,9 +21,9 @@ from nci_frames.evaluation.areas.roc import unseen_share
 from nci_frames.evaluation.arrays.buckets import bucket_counts
 from nci_frames.evaluation.field.prevalences import Field
 from nci_frames.evaluation.metrics import curve_asked
+from nci_frames.evaluation.projection.operating_points import select_operating_points
 from nci_frames.evaluation.projection.projection import project_checked
 from nci_frames.evaluation.rates.clusters import class_worth, effective_rows, known_share
-from nci_frames.evaluation.rates.operating_points import select_operating_points
 from nci_frames.evaluation.rates.rates import clustered_bounds, compute_rates, with_bounds, with_worth
 from nci_frames.evaluation.rates.strata import WORTH, classes_of_strata, worth_of_strata
 from nci_frames.evaluation.resampling.resampling import Resampling

@@ -15,9 +15,9 @@ from nci_frames.evaluation.areas.pr import PR_AUC
 from nci_frames.evaluation.arrays.histograms import whole_counts
 from nci_frames.evaluation.metrics import Metric, asked_metric, better_sign, called_metric
 from nci_frames.evaluation.metrics.rounding import rounding
+from nci_frames.evaluation.projection.operating_points import select_operating_points
 from nci_frames.evaluation.projection.projection import project_checked
 from nci_frames.evaluation.rates.clusters import class_worth
-from nci_frames.evaluation.rates.operating_points import select_operating_points
 from nci_frames.evaluation.rates.rates import compute_rates, with_worth
 from nci_frames.evaluation.resampling.replicates import Replicates, labelled_cases, resample_models
 from nci_frames.evaluation.resampling.resampling import Resampling

@@ -11,7 +11,7 @@ from nci_frames.base.typing import Frame
 from nci_frames.evaluation.arrays.histograms import whole_counts
 from nci_frames.evaluation.crossovers.contest import Over
 from nci_frames.evaluation.crossovers.crossovers import find_crossovers
-from nci_frames.evaluation.rates.operating_points import select_operating_points
+from nci_frames.evaluation.projection.operating_points import select_operating_points
 from nci_frames.evaluation.rates.rates import compute_rates
 from nci_frames.evaluation.resampling.resampling import Resampling
 from nci_frames.evaluation.significance.borders import area_curves_of, border_of, own_curves_of, points_drawn

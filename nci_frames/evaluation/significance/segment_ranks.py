@@ -17,10 +17,10 @@ from nci_frames.evaluation.arrays.histograms import each_histogram, whole_counts
 from nci_frames.evaluation.metrics import called_metric
 from nci_frames.evaluation.metrics.metric import CalledMetric, better_sign
 from nci_frames.evaluation.projection.grids import require_columns
+from nci_frames.evaluation.projection.operating_points import select_operating_points
 from nci_frames.evaluation.projection.projection import project_rates
 from nci_frames.evaluation.projection.ranking import rank_models
 from nci_frames.evaluation.rates.clusters import class_worth
-from nci_frames.evaluation.rates.operating_points import select_operating_points
 from nci_frames.evaluation.rates.rates import compute_rates, with_worth
 from nci_frames.evaluation.significance.corrections import benjamini_hochberg
 from nci_frames.evaluation.significance.rest import AgainstRest, compare_with_rest

@@ -10,8 +10,8 @@ from nci_frames.base.arguments import LEAST_BUCKETS, Prevalences
 from nci_frames.counts.pooling import pooled_counts
 from nci_frames.evaluation.field.prevalences import Field
 from nci_frames.evaluation.metrics import asked_metric
+from nci_frames.evaluation.projection.operating_points import select_operating_points
 from nci_frames.evaluation.projection.projection import project_rates
-from nci_frames.evaluation.rates.operating_points import select_operating_points
 from nci_frames.evaluation.rates.rates import compute_rates
 from nci_frames.evaluation.resampling.bootstrap import bootstrap
 from nci_frames.jobs.job_file.model import SegmentScenario

@@ -234,3 +234,29 @@ def test_each_model_may_have_a_threshold_of_its_own(thresholds: Any) -> None:
     lacking = nf.select_operating_points(rates, threshold=wanted | {"linear": 9.5})
     assert (lacking.filter(model="linear")["reason"].null_count() == 0) == (thresholds != "exact")
     assert lacking.filter(model="forest")["reason"].drop_nulls().is_empty()
+
+
+@given(log=small_logs(), eta=st.floats(1e-6, 1), units=st.booleans())
+def test_a_point_is_supported_where_its_precision_is(log, eta, units):
+    """A few negatives say nothing of a budget or a precision at a low prevalence, and TPR needs none."""
+    rates = rates_of(log)
+    if units:
+        rates = rates.with_columns(
+            effective_positives=pl.col("positives") / 2, effective_negatives=pl.col("negatives") * 40.0
+        )
+    points = nf.select_operating_points(rates, pos_fraction=0.9, prevalence=eta)
+    known = points.filter(pl.col("tpr").is_not_null())
+    projected = nf.project_rates(known, metrics="precision", prevalence="selected")
+    assert known["supported"].to_list() == projected["supported"].to_list()
+    assert points["supported"].is_null().to_list() == points["tpr"].is_null().to_list()
+    assert "supported" not in nf.select_operating_points(points, tpr=0.5).columns
+
+
+def test_a_precision_that_200_negatives_cannot_tell_is_not_supported():
+    counts = {"model": "a", "threshold": 0.5, "tp": 50, "fp": 0, "fn": 50, "tn": 200}
+    points = nf.select_operating_points(
+        nf.compute_rates(pl.DataFrame(counts)), precision=0.9, prevalence=[0.1, 0.2, 0.25]
+    )
+    # 25/(25 + 200·0.5)
+    assert points["supported"].to_list() == [False, True, True]
+    assert points["reason"].null_count() == 3

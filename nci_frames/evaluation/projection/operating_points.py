@@ -17,6 +17,7 @@ from nci_frames.evaluation.rates.intervals import rate_interval, require_row_cou
 from nci_frames.evaluation.rates.selection import Runs, interpolated_points, picked_points
 from nci_frames.evaluation.rates.simultaneous import simultaneous_interval
 from nci_frames.evaluation.rates.strata import of_strata
+from nci_frames.evaluation.support.flags import point_flags
 from nci_frames.schemas import RATES, checked, collect
 
 
@@ -77,10 +78,11 @@ def select_operating_points(
     A row per group (and prevalence, if the criterion depends on it), sorted by model, keys and prevalence:
     the columns of *rates*, and
 
-    %(columns of rates: prevalence, reason)s
+    %(columns of rates: prevalence, supported, reason)s
 
-    ``prevalence`` is there if the criterion depends on it. Without such a point, counts, rates and
-    threshold are null.
+    ``prevalence`` and ``supported`` are there if the criterion depends on the prevalence. Without such a
+    point, counts, rates and threshold are null. A point that is not supported meets a target of precision
+    or alerts on these rows, and seldom on others: ask for it with *confidence*.
 
     ``resolution``, if present, is "grid", since the other rows are missing. An interpolated point has no
     threshold and no counts. Of points that meet the criterion equally well, the one with the highest
@@ -117,8 +119,9 @@ def select_operating_points(
     (0.5, 1, 0)
     >>> nf.select_operating_points(rates, tpr=0.8).select("threshold", "tpr", "fpr").row(0)
     (0.35, 1.0, 0.5)
-    >>> nf.select_operating_points(rates, metric="f_beta", prevalence=0.01)["threshold"].item()
-    0.8
+    >>> point = nf.select_operating_points(rates, metric="f_beta", prevalence=0.01)
+    >>> point.select("threshold", "supported").row(0)
+    (0.8, False)
 
     No false positive among 1,000 negatives does not make FPR 0: it is known to be below 0.003.
 
@@ -133,8 +136,7 @@ def select_operating_points(
     'no counted threshold is known to have a fpr of at most 0.002 with confidence 0.95'
     """
     frame = collect(rates, RATES)
-    if "reason" in frame.columns or "prevalence" in frame.columns:
-        frame = frame.drop("reason", "prevalence", strict=False)
+    frame = frame.drop("prevalence", "supported", "reason", strict=False)
     asked = {
         "tpr": tpr, "fpr": fpr, "precision": precision, "pos_fraction": pos_fraction, "alerts": alerts,
         "threshold": threshold, "metric": metric,
@@ -156,16 +158,18 @@ def select_operating_points(
         picked = interpolated_points(runs, wish, eta) if interpolate else picked_points(runs, wish, eta)
         if eta is None:
             return picked
-        return picked.with_columns(prevalence=observed if own else eta)
+        picked = picked.with_columns(prevalence=observed if own else eta)
+        told = point_flags(columns, needs_fpr=True)["supported"]
+        return picked.with_columns(supported=pl.when(pl.col("tpr").is_not_null()).then(told))
 
     # The selections at different prevalences are independent.
     with ThreadPoolExecutor() as threads:
         points = pl.concat(threads.map(pick, etas))
-    axis = ["prevalence"] if wish.needs_prevalence else []
+    axis = ["prevalence", "supported"] if wish.needs_prevalence else []
     if is_field(prevalence):
         # Also where there is no such point.
         points, _ = with_prevalence(points, cast("Field", prevalence), keys)
-    ordered = points.sort("model", *keys, *axis, maintain_order=True)
+    ordered = points.sort("model", *keys, *axis[:1], maintain_order=True)
     return RATES.finish(without_claims(ordered.select(*columns, *axis, "reason")))
 
 
