@@ -192,20 +192,6 @@ PICTURES: dict[str, tuple[str, Callable[[Demo], alt.TopLevelMixin]]] = {
         "The same with a logarithmic POSfrac axis.",
         lambda d: nf.chart_pos_fraction(d.flagged, log_x=True, models=MODELS),
     ),
-    "cost": (
-        "Expected cost over prevalence, if a missed positive costs as much as twenty false alarms.",
-        lambda d: nf.chart_cost(
-            nf.project_rates(d.points, metrics=[nf.expected_cost(c_fn=20)], prevalence=GRID),
-            observed=d.observed,
-        ),
-    ),
-    "cost_relative": (
-        "Relative cost over prevalence: above 1 a model is worse than none.",
-        lambda d: nf.chart_cost(
-            nf.project_rates(d.points, metrics=[nf.relative_cost(c_fn=20)], prevalence=GRID),
-            observed=d.observed,
-        ),
-    ),
     "calibration": (
         "How often scores come true at prevalence 0.1, by isotonic blocks; on the diagonal they hold.",
         lambda d: nf.chart_calibration(

@@ -84,8 +84,6 @@ from .evaluation.projection.roll_up import roll_up as roll_up
 # evaluation.areas
 from .evaluation.areas.areas import compute_areas as compute_areas
 from .evaluation.areas.lowest import lowest_supported_prevalence as lowest_supported_prevalence
-from .evaluation.areas.mean import mean_pr_auc as mean_pr_auc
-from .evaluation.areas.pr_gain import pr_gain_auc as pr_gain_auc
 
 # evaluation.crossovers
 from .evaluation.crossovers.crossovers import find_crossovers as find_crossovers
@@ -163,7 +161,6 @@ from .charts.classes import chart_class_winners as chart_class_winners
 from .charts.contingency import chart_contingency_space as chart_contingency_space
 from .charts.contingency import chart_imbalance_sensitivity as chart_imbalance_sensitivity
 from .charts.contingency import chart_metric_surface as chart_metric_surface
-from .charts.curves import chart_cost as chart_cost
 from .charts.curves import chart_f_beta_over_beta as chart_f_beta_over_beta
 from .charts.curves import chart_f_beta_over_prevalence as chart_f_beta_over_prevalence
 from .charts.curves import chart_p3 as chart_p3

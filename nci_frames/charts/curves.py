@@ -3,15 +3,10 @@
 from collections.abc import Sequence
 
 import altair as alt
-import polars as pl
 
 from nci_frames import schemas
-from nci_frames.base.errors import ParameterError
 from nci_frames.base.typing import Frame
 from nci_frames.charts.parts import lines, selection
-from nci_frames.charts.parts.axes import value_axis
-from nci_frames.charts.parts.theme import RULE
-from nci_frames.evaluation.metrics.registry import resolve
 
 
 @schemas.checked
@@ -241,94 +236,4 @@ def chart_pr_auc_over_prevalence(
         what="PR-AUC",
         observed=observed,
         models=models,
-    )
-
-
-_COSTS = ("expected_cost", "normalised_cost", "relative_cost")
-
-#: Relative costs above this are cut off: far above 1 the exact value does not matter.
-_WORST = 2.0
-
-
-@schemas.checked
-def chart_cost(
-    projection: Frame,
-    /,
-    *,
-    metric: str | None = None,
-    observed: float | None = None,
-    models: Sequence[str] = (),
-) -> alt.LayerChart:
-    """Draw the cost curve: expected, normalised or relative cost over prevalence, a line per model.
-
-    Parameters
-    ----------
-    projection
-        A projection with a cost and one operating point per model:
-        ``project_rates(points, metrics=[nf.expected_cost(c_fn=20)], prevalence=...)``.
-    metric
-        The label of the cost, such as ``"expected_cost(c_fn=20)"``; required if the frame has several.
-    observed
-        %(observed)s
-    models
-        %(models)s
-
-    Returns
-    -------
-    altair.LayerChart
-        The curves on a logarithmic axis of prevalence; prevalence 0 is not drawn. A rule at a relative cost
-        of 1 marks the better of never and always positive; values above 2 are cut off. Costs that the log
-        does not support are dotted.
-        %(thinning)s
-
-    Raises
-    ------
-    ParameterError
-        If the frame has no cost, or several and none is selected, several rows for one model and prevalence,
-        nothing to draw, or too many rows.
-
-    References
-    ----------
-    Drummond and Holte (2006), Cost curves, doi:10.1007/s10994-006-8199-5.
-
-    Examples
-    --------
-    >>> import nci_frames as nf
-    >>> import polars as pl
-    >>> points = pl.DataFrame(
-    ...     {"model": "a", "threshold": 0.5, "tp": [80], "fp": [10], "fn": [20], "tn": [990]}
-    ... )
-    >>> cost = nf.expected_cost(c_fn=20)
-    >>> projection = nf.project_rates(nf.compute_rates(points), metrics=[cost], prevalence=[0.001, 0.1])
-    >>> nf.chart_cost(projection).to_dict()["title"]["subtitle"]
-    'expected_cost(c_fn=20) at threshold 0.5; dotted: too few negatives'
-    """
-    frame = schemas.collect(projection, schemas.PROJECTION)
-    labels = frame["metric"].drop_nulls().unique().sort().to_list()
-    names = {label: found[0].name for label in labels if (found := resolve(label))}
-    costs = frame.filter(pl.col("metric").is_in([label for label in names if names[label] in _COSTS]))
-    if costs.is_empty():
-        there, hint = ", ".join(map(repr, labels[:5])), f"project one of {', '.join(_COSTS)}"
-        raise ParameterError("the frame has no cost", found=there, hint=hint)
-    rows = selection.pick(costs, "metric", metric).filter(pl.col("value").is_finite())
-    label = costs["metric"][0] if metric is None else metric
-    cost = names[label].replace("_", " ")
-    relative = names[label] == "relative_cost"
-    cut = relative and max(rows["value"], default=0.0) > _WORST
-    named = "expected cost of a decision" if cost == "expected cost" else cost + ", cut off at 2" * cut
-    scale = {"domain": [0, _WORST]} if cut else {"zero": True, "domainMin": 0}
-    y = alt.Y(**value_axis("value", named, **scale))
-    trivial = alt.Chart(pl.DataFrame({"value": [1.0]})).mark_rule(**RULE).encode(y=y)
-    dashed = "; dashed: never or always positive" * relative
-    return lines.draw_lines(
-        rows,
-        "prevalence",
-        y=y,
-        top=_WORST if cut else None,
-        what="cost",
-        title=f"{cost.capitalize()} over prevalence",
-        subtitle=f"{label} at {selection.operating_point(rows)}{dashed}",
-        models=models,
-        observed=observed,
-        below=[trivial.properties(name="trivial")] * relative,
     )

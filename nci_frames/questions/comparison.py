@@ -297,17 +297,6 @@ class Comparison(LogTables):
         return self._log.bounded(select_operating_points(rates, threshold=self._answer_thresholds))
 
     @computed
-    def segment_projection(self) -> pl.DataFrame | None:
-        """F-beta of ``segment_points`` at ``main_beta`` over prevalence, ranked; None without segments."""
-        if self.segment_points is None:
-            return None
-        # There may be thousands of segments: of theirs, only what is read is computed, and without bounds.
-        table = project_rates(
-            self.segment_points, metrics="f_beta", prevalence=list(self.prevalence), beta=self.main_beta
-        )
-        return rank_models(table)
-
-    @computed
     def segment_areas(self) -> pl.DataFrame | None:
         """The same as ``areas`` with a row per model and segment; None without segments."""
         return rank_models(self._log.areas(self.segments, self.prevalence)) if self.segments else None

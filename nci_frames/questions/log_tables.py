@@ -10,7 +10,7 @@ from nci_frames.evaluation.crossovers.decision_map import decision_map, own_maps
 from nci_frames.evaluation.crossovers.pr_auc_winners import area_winners
 from nci_frames.evaluation.crossovers.winners import winner_ranges
 from nci_frames.evaluation.projection.averaging import average_over
-from nci_frames.evaluation.projection.bands import max_precision_uncertainty, precision_band
+from nci_frames.evaluation.projection.bands import max_precision_uncertainty
 from nci_frames.evaluation.projection.operating_points import select_operating_points
 from nci_frames.evaluation.projection.projection import project_rates
 from nci_frames.evaluation.projection.ranking import rank_models
@@ -220,13 +220,8 @@ class LogTables(Compared):
         return beside(table, lowest.unique(at), at)
 
     @computed
-    def precision_bands(self) -> pl.DataFrame | None:
-        """Precision of the points over prevalence with its band; None for sums of weights."""
-        return precision_band(self.points, prevalence=list(self.prevalence)) if self._log.whole else None
-
-    @computed
     def precision_uncertainty(self) -> pl.DataFrame | None:
-        """The width of that band where it is widest."""
+        """The width of the precision band where it is widest; None for sums of weights."""
         return max_precision_uncertainty(self.points) if self._log.whole else None
 
     @computed

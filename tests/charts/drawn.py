@@ -80,7 +80,6 @@ def draw_all(models: tuple[str, ...] = MODELS, among: tuple[str, ...] = ()) -> d
     curves = nf.project_rates(every, metrics=["precision", "recall", "pos_fraction"], prevalence=[0.01, 0.1])
     one = curves.filter(prevalence=0.01)
     areas = nf.compute_areas(every, prevalence=GRID)
-    costs = nf.project_rates(every.filter(threshold=0.1), metrics=[nf.relative_cost(c_fn=2)], prevalence=GRID)
     decisions = nf.decision_map(every)
     pooled = nf.compute_rates(nf.pool_counts(folds, over="fold"))
     fold_ranks = nf.rank_models(nf.project_rates(folds, metrics="precision", prevalence=0.01))
@@ -113,7 +112,6 @@ def draw_all(models: tuple[str, ...] = MODELS, among: tuple[str, ...] = ()) -> d
         "pr": nf.chart_pr(curves, **options),
         "pos_fraction": nf.chart_pos_fraction(one, tpr=0.7, log_x=True, **options),
         "tpr_ppv": nf.chart_tpr_ppv(curves, decisions, prevalence=0.01, **options),
-        "cost": nf.chart_cost(costs, observed=0.02, **options),
         "calibration": nf.chart_calibration(nf.calibration_curve(every, prevalence=0.01), **options),
         "decision_curve": nf.chart_decision_curve(
             nf.decision_curve(every, prevalence=0.1, threshold_probabilities=[0.0, 0.1, 0.2, 0.6]), **options

@@ -41,13 +41,6 @@ def changed(name: str, place: int = 0, **columns: Any) -> Any:
     return calls()[name].function(*frames, **calls()[name].options)
 
 
-def costs(*c_fn: int) -> pl.DataFrame:
-    points = rates().filter(threshold=0.5)
-    return pl.concat(
-        nf.project_rates(points, metrics=[nf.expected_cost(c_fn=c)], prevalence=[ETA]) for c in c_fn
-    )
-
-
 def zigzag() -> pl.DataFrame:
     """Teeth of ten pixels, of which none can be left out."""
     grid = pl.DataFrame({"prevalence": [10 ** (i / 50 - 1) for i in range(50)]})

@@ -46,8 +46,6 @@ def test_counts_of_rows_and_of_weights_add_up():
     "function",
     [
         lambda frame: nf.compute_areas(frame, prevalence=[0.01, 0.5]),
-        lambda frame: nf.mean_pr_auc(frame, prevalence_range=(0.01, 0.5)),
-        lambda frame: nf.pr_gain_auc(frame, prevalence=0.1),
         lambda frame: nf.pool_counts(frame, over="fold"),
         lambda frame: nf.merge_counts(frame, frame),
         nf.auc_interval,

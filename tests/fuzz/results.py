@@ -26,7 +26,6 @@ _POINTS = pl.DataFrame(
 _OTHERS: dict[str, FrameSchema] = {
     **dict.fromkeys(("merge_counts", "pool_counts", "expected_counts"), schemas.COUNTS),
     **dict.fromkeys(("roc_convex_hull", "select_operating_points"), schemas.RATES),
-    **dict.fromkeys(("mean_pr_auc", "pr_gain_auc"), schemas.AREAS),
     "predictive_value_interval": schemas.PROJECTION,
     "rank_models": schemas.RANKING,
     "required_samples": schemas.SAMPLES,

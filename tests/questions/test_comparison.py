@@ -111,7 +111,6 @@ def test_all_that_a_report_shows_is_among_the_tables():
         ),
     )
     points = comparison.points
-    assert_frame_equal(comparison.precision_bands, nf.precision_band(points, prevalence=[0.01, 0.3, 1.0]))
     assert_frame_equal(comparison.precision_uncertainty, nf.max_precision_uncertainty(points))
     assert comparison.area_errors["error"].to_list() == [0.0] * len(comparison.area_errors)
 

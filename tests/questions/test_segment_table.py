@@ -48,16 +48,6 @@ def test_the_rows_are_those_of_rank_segments(tables, numbers):
     assert {"worse", "better"} <= {row["verdict"] for row in rows}
 
 
-def test_of_each_segment_only_what_is_shown_is_projected(tables):
-    """Every metric at every beta of 2,000 segments and 10 models was more than fits into memory."""
-    expected = nf.project_rates(
-        tables.segment_points, metrics="f_beta", prevalence=tables.prevalence, beta=tables.main_beta
-    )
-    found = tables.segment_projection
-    assert found.height == tables.segment_points.height * len(tables.prevalence)
-    assert_frame_equal(found.select(expected.columns), expected, check_row_order=False)
-
-
 def test_the_counts_are_those_of_the_segments(tables, numbers):
     models = sorted(tables.points["model"])
     assert [models[place] for place in numbers["models"]] == ["forest", "logistic"]

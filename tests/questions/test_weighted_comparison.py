@@ -125,7 +125,7 @@ def test_a_report_of_a_down_sampled_log_says_bounds_ranks_and_who_may_be_the_bes
         assert "no intervals" not in text
     assert comparison.contenders is not None
     assert comparison.contenders.height
-    assert comparison.precision_bands is not None
+    assert comparison.precision_uncertainty is not None
 
 
 @pytest.mark.thorough

@@ -31,13 +31,11 @@ def draw_lines(
     observed: float | None = None,
     y: alt.Y | None = None,
     numbers: Mapping[str, str] | None = None,
-    top: float | None = None,
-    below: Sequence[alt.Chart] = (),
 ) -> alt.LayerChart:
     """Draw a line per model over prevalence or beta; what a logarithmic axis cannot show is not drawn.
 
-    *what* is the name of the values, by default rates; those above *top* are cut off. Raises ParameterError
-    unless there is one row for each model and x, and a value.
+    *what* is the name of the values, by default rates. Raises ParameterError unless there is one row for each
+    model and x, and a value.
     """
     observed = selection.checked_observed(observed)
     y = y or alt.Y(**rate_axis("value", what))
@@ -50,15 +48,8 @@ def draw_lines(
     axis = LogAxis.through(x, shown[x].unique(), 1.0 if over_beta else observed)
     style = model_style(rows["model"].unique(), among=models)
     told = [name for name in ("supported",) if name in rows.columns]
-    heights, tall = [value, *(name for name in ("lower", "upper") if name in numbers)], 1.0
-    if top is not None:
-        # The first point above is kept, so that lines reach the edge.
-        inside = pl.col(value) <= top
-        beside = [inside.shift(step).over("model").fill_null(value=False) for step in (1, -1)]
-        shown = shown.filter(pl.any_horizontal(inside, *beside))
-        tall = max(1.0, max(shown[value], default=0.0) / top)
-    size = (WIDTH, round(HEIGHT * tall))
-    drawn, note = selection.fitted(shown.select("model", *numbers, *told), x, heights, size=size)
+    heights = [value, *(name for name in ("lower", "upper") if name in numbers)]
+    drawn, note = selection.fitted(shown.select("model", *numbers, *told), x, heights, size=(WIDTH, HEIGHT))
     lines = curves(
         drawn,
         axis.x(),
@@ -67,10 +58,9 @@ def draw_lines(
         numbers=numbers,
         dots=shown[x].n_unique() <= _COARSE,
         reach=220,
-        clip=top is not None,
     )
     return canvas.compose(
-        [*below, *lines, *(axis.mark(1, "β = 1") if over_beta else axis.observed(observed))],
+        [*lines, *(axis.mark(1, "β = 1") if over_beta else axis.observed(observed))],
         style=style,
         title=title,
         subtitle=subtitle + note + selection.why_dotted(shown.drop_nulls(value)),

@@ -3,12 +3,10 @@
 An area is one object, in a file of its own. Named here, it is known wherever a metric's name is.
 """
 
-from nci_frames.evaluation.areas.mean import MEAN_PR_AUC
 from nci_frames.evaluation.areas.pr import PR_AUC
-from nci_frames.evaluation.areas.pr_gain import PR_GAIN_AUC
 from nci_frames.evaluation.areas.proper_scores import BRIER, LOG_LOSS
 from nci_frames.evaluation.areas.roc import PARTIAL_ROC_AUC, ROC_AUC
 from nci_frames.evaluation.metrics.registry import add
 
-for _area in (BRIER, LOG_LOSS, MEAN_PR_AUC, PARTIAL_ROC_AUC, PR_AUC, PR_GAIN_AUC, ROC_AUC):
+for _area in (BRIER, LOG_LOSS, PARTIAL_ROC_AUC, PR_AUC, ROC_AUC):
     add(_area)

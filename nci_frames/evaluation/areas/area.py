@@ -58,8 +58,6 @@ class Area(Metric):
     of_scores: bool = False
     #: The rule that says from which prevalence on a log supports it; None: at every one.
     support: SupportRule | None = None
-    #: Raises ParameterError if it is undefined at one of the prevalences that a caller gives.
-    check: Callable[[Sequence[float] | None], None] = lambda _: None
     #: Returns upper bounds of each group at each prevalence from the highest curve of a band; None if no band
     #: of the ROC curve encloses it. The lower bounds are the certified ones of the lowest curve.
     highest: Callable[[Curves, Etas], list[Floats]] | None = None

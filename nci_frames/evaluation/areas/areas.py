@@ -89,7 +89,7 @@ def compute_areas(
         If a prevalence or the level is out of range, a segment has no prevalence or several, a metric is none
         of these areas, the method is unknown, or the range of FPR empty; if there are too few values of
         *units*; with *interval*, if counts are sums of weights, or no band encloses an area: the method is
-        "trapezoid", or *metrics* has "pr_gain_auc".
+        "trapezoid", or *metrics* has a proper score.
     UnknownMetricError
         If there is no metric of a name.
     SchemaError
@@ -125,8 +125,6 @@ def compute_areas(
         raise ParameterError.out_of_range("fpr_range", fpr_range, "(low, high) with 0 <= low < high <= 1")
     check_level(level)
     areas = asked_areas(metrics, method)
-    for area in areas:
-        area.check(numbers_of(prevalence))
     areas += [] if fpr_range is None else [partial_area(fpr_range)]
     if interval is not None:
         _check_bands(areas)

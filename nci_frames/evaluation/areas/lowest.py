@@ -5,7 +5,6 @@ import polars as pl
 from nci_frames.base.errors import ParameterError
 from nci_frames.counts.pooling import pooled_counts
 from nci_frames.evaluation.areas.area import Area
-from nci_frames.evaluation.areas.mean import MEAN_PR_AUC
 from nci_frames.evaluation.arrays.histograms import whole_counts
 from nci_frames.evaluation.arrays.roc_steps import curve_parts, no_curves
 from nci_frames.evaluation.metrics import called_metric, curve_asked
@@ -62,8 +61,7 @@ def lowest_supported_prevalence(
     Raises
     ------
     ParameterError
-        If the threshold was not counted, or is given for an area, or if the area belongs to a range of
-        prevalence; if there are too few values of *units*.
+        If the threshold was not counted, or is given for an area, or if there are too few values of *units*.
     UnknownMetricError
         If there is no such metric.
     SchemaError
@@ -80,7 +78,6 @@ def lowest_supported_prevalence(
       positives in the log, and a precision of at least one half. In a model too weak for that, the thresholds
       with FP < 25 or less than 10 true positives must hold so few positives that they cannot add a tenth to
       the area.
-    - The gain area: 25 rows of each class are expected above a recall that equals the prevalence.
     - What does not depend on the prevalence, or not on a low FPR (accuracy, NPV), is supported everywhere.
 
     The number of negatives that a prevalence needs is about that of the log times the ratio of the odds.
@@ -129,9 +126,6 @@ def supported_from(
         if threshold is not None:
             msg = f"the metric {curve.name!r} has no threshold: it is an area over all of them"
             raise ParameterError(msg, found=f"threshold={threshold!r}", hint="do not pass threshold")
-        if curve is MEAN_PR_AUC:
-            hint = "metric='pr_auc' returns the prevalence at which such a range may begin"
-            raise ParameterError(f"the metric {curve.name!r} belongs to {curve.needs}", hint=hint)
     else:
         called = called_metric(metric)
         label, needs_fpr = called.label, called.needs_fpr is not False

@@ -114,7 +114,7 @@ def metrics() -> pl.DataFrame:
     >>> nf.metrics().filter(name="precision")["aliases"].item().to_list()
     ['ppv', 'purity']
     >>> nf.metrics().filter(kind="curve")["name"].to_list()
-    ['brier', 'log_loss', 'mean_pr_auc', 'partial_roc_auc', 'pr_auc', 'pr_gain_auc', 'roc_auc']
+    ['brier', 'log_loss', 'partial_roc_auc', 'pr_auc', 'roc_auc']
     """
     schema: dict[str, pl.DataType | type[pl.DataType]] = {
         "name": pl.String,

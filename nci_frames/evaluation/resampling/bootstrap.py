@@ -40,8 +40,8 @@ def bootstrap(
         A counts frame of whole rows, or rates, such as selected operating points.
     metric
         Names or aliases of metrics, called metrics, areas, or a list of these. Of the areas "pr_auc" (average
-        precision), "roc_auc" and "pr_gain_auc" can be resampled; "partial_roc_auc" and "mean_pr_auc" cannot,
-        since they belong to a range.
+        precision), "roc_auc", "brier" and "log_loss" can be resampled; "partial_roc_auc" cannot, since it
+        belongs to a range.
     prevalence
         P(y=1), each in [0, 1]; or "observed": each group's own, held fixed; or the prevalence of each
         segment, as in ``project_rates``.

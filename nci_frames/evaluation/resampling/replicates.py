@@ -105,8 +105,6 @@ def resample(
     found = [(one, area_of(one, "resampled")) for one in asked]
     areas = list(dict.fromkeys(area for _, area in found if area is not None))
     metrics = [one for one, area in found if area is None]
-    for area in areas:
-        area.check(grid)
     keys = logs.keys(frame)
     if is_field(prevalence):
         prevalence = field_of(cast("Field", prevalence), frame, keys)

@@ -16,7 +16,6 @@ _BOTH = {
     "no_point": ("there is no operating point", "no operating point"),
     "nobody": (_CANNOT + "no positive reaches the threshold", "no positive reaches the threshold"),
     "few_for_pr": (_CANNOT + "it has fewer than 10 positives", "fewer than 10 positives"),
-    "few_for_gain": (_CANNOT + "it has fewer than 25 rows of a class", "fewer than 25 rows of a class"),
     "undefined": ("the value is undefined", None),
     "hidden": ("the prevalence is unknown, since the expression hides it", None),
 }

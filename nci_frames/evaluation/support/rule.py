@@ -116,18 +116,7 @@ def _pr_support(curves: Curves, worth: tuple[Floats, Floats] | None) -> Floats:
         return np.where(known, lowest / (1 + lowest), np.nan)
 
 
-def _gain_support(curves: Curves, worth: tuple[Floats, Floats] | None) -> Floats:
-    """Return where 25 rows of each class are expected above a recall that equals the prevalence.
-
-    There the gain curve begins.
-    """
-    rows = np.minimum(*(_reduced(np.maximum, rows, curves.start) for rows in _independent(curves, worth)))
-    with np.errstate(divide="ignore"):
-        return np.where(rows >= LEAST_FOUND, LEAST_FOUND / rows, np.nan)
-
-
 PR_SUPPORT = SupportRule(_pr_support, "few_for_pr")
-GAIN_SUPPORT = SupportRule(_gain_support, "few_for_gain")
 
 
 def _independent(curves: Curves, worth: tuple[Floats, Floats] | None) -> tuple[Floats, Floats]:

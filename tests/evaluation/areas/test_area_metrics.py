@@ -23,7 +23,6 @@ CURVES = [known for known in all_metrics() if known.kind == "curve"]
 #: Every area of the registry, by the function that computes it.
 COMPUTED: dict[str, Callable[[pl.DataFrame], pl.DataFrame]] = {
     "partial_roc_auc": lambda counts: nf.compute_areas(counts, prevalence=0.1, fpr_range=(0, 0.2)),
-    "mean_pr_auc": lambda counts: nf.mean_pr_auc(counts, prevalence_range=(0.01, 0.1)),
     **{
         area.name: lambda counts, name=area.name: nf.compute_areas(
             counts, prevalence=[0.01, 0.1], metrics=name

@@ -8,8 +8,7 @@ import numpy as np
 import polars as pl
 import pytest
 from hypothesis import given
-from polars.testing import assert_frame_equal
-from scipy.integrate import quad, simpson
+from scipy.integrate import quad
 from sklearn.metrics import auc, roc_auc_score
 
 import nci_frames as nf
@@ -106,50 +105,6 @@ def test_partial_areas_equal_scikit_learn(most):
         assert halves[0].item() + halves[1].item() == pytest.approx(found, abs=1e-12)
 
 
-@pytest.mark.thorough
-def test_the_mean_over_a_range_equals_quadrature():
-    counts = nf.count_confusion(random_log(500), thresholds="exact", by=[])
-    low, high = 1e-4, 0.2
-    etas = np.geomspace(low, high, 2001)
-    for method in METHODS:
-        options: dict[str, Any] = {"prevalence_range": (low, high), "method": method}
-        mean = nf.mean_pr_auc(counts, **options)
-        areas = nf.compute_areas(counts, prevalence=etas.tolist(), metrics="pr_auc", method=method)
-        for (model,), of_model in areas.group_by("model"):
-            numeric = simpson(of_model.sort("prevalence")["value"].to_numpy() * etas, np.log(etas))
-            found = mean.filter(model=model)["value"].item()
-            assert found == pytest.approx(numeric / (high - low), rel=1e-8)
-        assert mean["prevalence"].null_count() == 2
-    default = nf.mean_pr_auc(counts, prevalence_range=(low, high))
-    assert_frame_equal(default, nf.mean_pr_auc(counts, prevalence_range=(low, high), method=METHODS[0]))
-    assert set(nf.compute_areas(counts, prevalence=0.1).filter(metric="pr_auc")["method"]) == {METHODS[0]}
-
-
-@given(rows=labels_and_scores, eta=st.sampled_from([0.01, 0.3, 0.5, 0.9]))
-def test_gain_areas_equal_quadrature(rows, eta):
-    counts, tpr, fpr = curve_of(rows)
-    found = nf.pr_gain_auc(counts, prevalence=eta)
-    odds = eta / (1 - eta)
-
-    def gain_at(recall_gain: float) -> float:
-        t = odds / (1 + odds - recall_gain)
-        # At a recall that several points share, the first that reaches it.
-        place = int(np.searchsorted(tpr, t, side="left"))
-        t0, t1, f0, f1 = tpr[place - 1], tpr[place], fpr[place - 1], fpr[place]
-        return 1 - (f0 + (f1 - f0) * (t - t0) / (t1 - t0)) / t
-
-    corners = [1 - odds * (1 - t) / t for t in tpr[1:] if eta < t < 1]
-    numeric = quad(gain_at, 0, 1, points=sorted(set(corners)) or None, limit=400)[0]
-    assert found["value"].item() == pytest.approx(numeric, abs=1e-7)
-    assert found["lower"].item() == found["value"].item() == found["upper"].item()
-    coarse = nf.count_confusion(
-        pl.DataFrame({"model": "a", "label": [r[0] for r in rows], "score": [float(r[1]) for r in rows]}),
-        thresholds=[3.0, 7.0],
-    )
-    row = nf.pr_gain_auc(coarse, prevalence=eta).row(0, named=True)
-    assert row["lower"] - 1e-12 <= found["value"].item() <= row["upper"] + 1e-12
-
-
 points = st.lists(st.tuples(st.integers(0, 20), st.integers(0, 20)), min_size=1, max_size=25)
 
 
@@ -243,12 +198,6 @@ def test_the_cost_papers_table_follows_from_its_first_row(experiment):
         rounding = 0.005 * 2 * (1 - eta) + 0.005 + 1e-9
         assert 100 * found == pytest.approx(mean, abs=rounding)
         assert 2 * (1 - eta) * spread == pytest.approx(deviation, abs=rounding)
-
-
-def test_a_gain_needs_both_classes():
-    one_class = exact_counts([True, True], [0.1, 0.2])
-    assert nf.pr_gain_auc(one_class, prevalence=0.5)["value"].to_list() == [None]
-    assert nf.pr_gain_auc(one_class.clear(), prevalence=0.5).is_empty()
 
 
 @pytest.mark.thorough

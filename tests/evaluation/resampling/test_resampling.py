@@ -26,9 +26,6 @@ PREVALENCES = [0.0, 1e-4, 0.3, 1.0]
 def test_values_are_those_of_areas_and_projections(log, thresholds):
     counts = nf.count_confusion(log, thresholds=thresholds)
     table = nf.bootstrap(counts, metric=["pr_auc", "roc_auc", "f_beta"], prevalence=PREVALENCES, repeats=2)
-    gain = nf.bootstrap(counts, metric="pr_gain_auc", prevalence=[0.1, 0.3], repeats=2)
-    one_by_one = nf.pr_gain_auc(counts, prevalence=[0.1, 0.3])
-    assert_frame_equal(gain.select(one_by_one.columns[:-4]), one_by_one[:, :-4], rel_tol=1e-12)
     areas = nf.compute_areas(counts, prevalence=PREVALENCES)
     same = table.filter(pl.col("metric") != "f_beta").select(areas.columns[:-4])
     assert_frame_equal(same, areas.select(same.columns), abs_tol=1e-12, rel_tol=0)

@@ -99,11 +99,9 @@ def test_flags_agree_with_the_lowest_prevalence_and_are_monotone():
     log = unit_log({"a": 2.0}, 20_000, share=0.05, seed=3)
     counts = nf.count_confusion(log.drop("unit"), thresholds=[1.0, 2.5])
     areas = nf.compute_areas(counts, prevalence=ETAS)
-    gain = nf.pr_gain_auc(counts, prevalence=ETAS)
     points = nf.project_rates(nf.compute_rates(counts), metrics=["precision", "npv"], prevalence=ETAS)
     for table, metric, options in (
         (areas.filter(metric="pr_auc"), "pr_auc", {}),
-        (gain, "pr_gain_auc", {}),
         (points.filter(metric="precision", threshold=2.5), "precision", {"threshold": 2.5}),
         (points.filter(metric="npv", threshold=2.5), "npv", {"threshold": 2.5}),
     ):
@@ -216,11 +214,7 @@ def test_bounds_of_resampled_precision_hold_with_few_false_positives(expected):
 @pytest.mark.thorough
 def test_areas_without_support_have_the_bounds_of_the_band():
     counts = small_log()
-    metrics = ["pr_auc", "pr_gain_auc", "roc_auc"]
-    table = nf.bootstrap(counts, metric=metrics, prevalence=[1e-4, 0.3], repeats=50)
-    gain = table.filter(metric="pr_gain_auc", prevalence=1e-4)
-    assert gain.select("lower", "upper", "interval").null_count().row(0) == (2, 2, 2)
-    table = table.filter(pl.col("metric") != "pr_gain_auc")
+    table = nf.bootstrap(counts, metric=["pr_auc", "roc_auc"], prevalence=[1e-4, 0.3], repeats=50)
     lowest = table.filter(metric="pr_auc", prevalence=1e-4)
     band = nf.compute_areas(counts, prevalence=1e-4, interval="simultaneous").filter(metric="pr_auc")
     assert lowest.select("lower", "upper").equals(band.select("lower", "upper"))
@@ -297,9 +291,7 @@ def test_every_form_of_a_report_names_the_reason_of_its_question_marks():
         assert "has too few negatives" not in text, form
 
 
-@pytest.mark.parametrize(
-    ("metric", "threshold"), [("pr_auc", None), ("precision", 2.0), ("pr_gain_auc", None)]
-)
+@pytest.mark.parametrize(("metric", "threshold"), [("pr_auc", None), ("precision", 2.0)])
 def test_rows_that_occur_twice_do_not_double_the_resolution(metric, threshold):
     counts = [
         nf.count_confusion(
