@@ -21,6 +21,7 @@ from nci_frames.counting.logs.opening import Predictions
 from nci_frames.counting.logs.reading import Scan, kept_keys
 from nci_frames.counting.logs.rows import REASON
 from nci_frames.counting.logs.scan_classes import class_scan_behind
+from nci_frames.counting.thresholds.grids import check_thresholds
 from nci_frames.counts.class_counts import Priors, class_values, every_pair, read_priors
 from nci_frames.schemas import CLASS_COUNTS
 from nci_frames.schemas.checked import checked
@@ -34,6 +35,7 @@ def count_classes(
     by: str | Sequence[str] | None = None,
     priors: Priors | None = None,
     logged_priors: Literal["observed"] | Mapping[Any, float] = "observed",
+    thresholds: Sequence[float] = (),
     memory_limit: float | None = None,
     progress: bool = False,
 ) -> pl.DataFrame:
@@ -54,6 +56,10 @@ def count_classes(
     logged_priors
         The shares of the classes at which the scores are probabilities: "observed", those of the whole log,
         for which its labels are read before; or ``{class: share}``.
+    thresholds
+        Strictly ascending numbers: decisions are counted by the highest of them that the score of the class
+        decided reaches, too, from which ``estimate_class_priors`` learns more than from decisions alone.
+        Without *priors*.
     memory_limit
         Maximum number of bytes for the counts, above 0; None stands for half of the machine's memory.
     progress
@@ -75,7 +81,7 @@ def count_classes(
         If a row is not valid and the scan was not told to drop such rows; or with *priors*, if a score is
         below 0.
     ParameterError
-        If *priors* are no shares of all classes, or there are no scores.
+        If *priors* are no shares of all classes, *thresholds* are not ascending, or there are no scores.
     SchemaError
         If *predictions* lacks a column, or has no such key.
     SourceError
@@ -108,7 +114,7 @@ def count_classes(
     scan = class_scan_behind(predictions)
     keys = ["model", *kept_keys(scan.keys, by)]
     budget = Budget.of(memory_limit)
-    ways = _Ways.of(scan, priors, logged_priors)
+    ways = _Ways.of(scan, priors, logged_priors, thresholds)
     counted = by_weight(
         scan, keys, lambda scan, group: _counted(scan, group, ways, budget, progress=progress)
     )
@@ -128,24 +134,35 @@ class _Ways:
     classes: pl.Series | None
     #: By what the scores of each class are multiplied, by scenario; a class of prior 0 by -1.
     factors: dict[str, Floats] = field(default_factory=dict)
+    #: The edges of the scores of the classes decided, by which rows as logged are counted.
+    edges: Floats = field(default_factory=lambda: np.empty(0))
+
+    @property
+    def ways(self) -> int:
+        """How many cells a group has for each decision."""
+        return max(1, len(self.factors)) * (len(self.edges) + 1)
 
     @property
     def decisions(self) -> int:
         """Cells of a group."""
-        return max(1, len(self.factors)) * (1 if self.classes is None else len(self.classes))
+        return self.ways * (1 if self.classes is None else len(self.classes))
 
     @classmethod
-    def of(cls, scan: Scan, priors: Any, logged: Any) -> "_Ways":
+    def of(cls, scan: Scan, priors: Any, logged: Any, thresholds: Sequence[float]) -> "_Ways":
         schema = scan.raw.collect_schema()
         struct = schema.get("scores")
         if not isinstance(struct, pl.Struct):
-            if priors is not None:
+            if priors is not None or len(thresholds):
                 hint = "open the log with scan_classes(..., scores={class: column})"
-                raise ParameterError("decisions without scores cannot be moved to other priors", hint=hint)
+                what = "cannot be moved to other priors" if priors is not None else "reach no thresholds"
+                raise ParameterError(f"decisions without scores {what}", hint=hint)
             return cls(None)
         classes = classes_of_fields([one.name for one in struct.fields], schema["decision"])
         if priors is None:
-            return cls(classes)
+            return cls(classes, edges=check_thresholds(thresholds) if len(thresholds) else np.empty(0))
+        if len(thresholds):
+            msg = "scores are counted by thresholds as logged, not moved to priors"
+            raise ParameterError(msg, hint="omit one of them")
         given = _observed(scan, classes) if isinstance(logged, str) else {"": logged}
         before = read_priors(given, classes, observed=None)[""]
         wanted = read_priors(priors, classes, observed=before)
@@ -166,10 +183,14 @@ class _Ways:
             yield 0
             return
         for number, scenario in enumerate(self.factors or [None]):
-            yield number * len(scores) + self._decided(scores, scenario)
+            place, best = self._decided(scores, scenario)
+            reached = np.searchsorted(self.edges.astype(scores[0].dtype), best, side="right")
+            yield (number + reached) * len(scores) + place
 
-    def _decided(self, scores: list[NDArray[np.floating]], scenario: str | None) -> NDArray[np.int64]:
-        """Return the place of the class that each row is decided for."""
+    def _decided(
+        self, scores: list[NDArray[np.floating]], scenario: str | None
+    ) -> tuple[NDArray[np.int64], Floats]:
+        """Return the place of the class that each row is decided for, and its score."""
         factors = None if scenario is None else self.factors[scenario]
         place = np.zeros(len(scores[0]), np.int64)
         best = np.full(len(scores[0]), -np.inf)
@@ -180,7 +201,7 @@ class _Ways:
             higher = score > best
             place[higher] = number
             best = np.where(higher, score, best)
-        return place
+        return place, best
 
 
 def _observed(scan: Scan, classes: pl.Series) -> dict[str, dict[Any, float]]:
@@ -231,8 +252,10 @@ def _table(groups: GroupNumbers, ways: _Ways, cells: NDArray[Any]) -> pl.DataFra
     table = groups.frame()[row].with_columns(pl.Series("rows", cells[row, cell]))
     if ways.classes is None:
         return table
-    scenario, place = np.divmod(cell, len(ways.classes))
+    way, place = np.divmod(cell, len(ways.classes))
     table = table.with_columns(ways.classes.gather(place).alias("decision"))
-    if not ways.factors:
-        return table
-    return table.with_columns(pl.Series("scenario", list(ways.factors), pl.String).gather(scenario))
+    if ways.factors:
+        return table.with_columns(pl.Series("scenario", list(ways.factors), pl.String).gather(way))
+    if len(ways.edges):
+        return table.with_columns(pl.Series("score_lower", [None, *ways.edges], pl.Float64).gather(way))
+    return table

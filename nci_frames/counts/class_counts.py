@@ -79,7 +79,7 @@ def class_values(*values: pl.Series) -> pl.Series:
 def every_pair(table: pl.DataFrame, classes: pl.Series) -> pl.DataFrame:
     """Return class counts with a row for each group, class and decision, sorted."""
     pair = [name for name in ("label", "decision") if name in table.columns]
-    last = [name for name in ("weight", "scenario") if name in table.columns]
+    last = [name for name in ("weight", "scenario", "score_lower") if name in table.columns]
     group = ["model", *CLASS_COUNTS.keys(table.columns), *last]
     full = table.select(group).unique()
     for name in pair:

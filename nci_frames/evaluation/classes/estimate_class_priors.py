@@ -1,21 +1,21 @@
 """Class counts of a labelled log, and decisions in traffic without labels -> the mix of the traffic."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 from nci_frames.base.arguments import check_level
 from nci_frames.base.errors import ParameterError, SchemaError
 from nci_frames.base.messages import listed
 from nci_frames.base.normal import normal_quantile
 from nci_frames.base.typing import Floats
-from nci_frames.evaluation.classes.class_log import ClassLog, class_logs, collected
+from nci_frames.evaluation.classes.class_log import collected
 from nci_frames.evaluation.classes.project_classes import LEAST_ROWS
 from nci_frames.evaluation.classes.values import rates_of
-from nci_frames.schemas import CLASS_COUNTS, ESTIMATED_PRIORS, collect
+from nci_frames.schemas import CLASS_COUNTS, ESTIMATED_PRIORS, beside, collect
 from nci_frames.schemas.checked import checked
 from nci_frames.schemas.columns import BUCKET
 
@@ -23,6 +23,10 @@ from nci_frames.schemas.columns import BUCKET
 _STEPS, _STILL = 20_000, 1e-10
 #: Laws of decisions whose mixture is less determined than this cannot be told apart.
 _DETERMINED = 1e-6
+#: Fewer rows of a bin of scores would make the test of fit refuse too often.
+_ENOUGH = 20
+#: What a cell is: a decision, or one whose score reaches a threshold.
+_CELL = ("decision", "score_lower")
 _MISFIT = (
     "the decisions are no mixture of the classes of the reference: "
     "some class is decided otherwise there, or is a new one"
@@ -37,9 +41,10 @@ def estimate_class_priors(
     *,
     level: float = 0.95,
 ) -> pl.DataFrame:
-    """Estimate the mix of the classes in traffic whose labels are unknown, from the decisions made there.
+    """Estimate the mix of the classes in traffic whose labels are unknown, from decisions or scores there.
 
-    The decisions are taken as a mixture of those that each class gets in a labelled log.
+    The decisions are taken as a mixture of those that each class gets in a labelled log. Where both were
+    counted by ``thresholds``, so are the scores of the classes decided, in bins.
 
     Parameters
     ----------
@@ -47,7 +52,8 @@ def estimate_class_priors(
         Class counts of the labelled log, of whole rows. Their keys are pooled, but for those that the traffic
         has, too.
     traffic
-        What ``count_classes`` returns of a log without labels: of the same models, whole rows.
+        What ``count_classes`` returns of a log without labels: of the same models, whole rows, and by the
+        same thresholds if by any.
     level
         Confidence of the interval; a mixture does not fit if its p-value is below 1 - level.
 
@@ -102,39 +108,39 @@ def estimate_class_priors(
     """
     check_level(level)
     labelled, field = collected(reference), collect(traffic, CLASS_COUNTS)
-    if "label" in field.columns:
-        field = _added(field, [name for name in field.columns if name not in ("label", "rows")])
     for frame in (labelled, field):
         if not frame.schema["rows"].is_integer() or "weight" in frame.columns or "scenario" in frame.columns:
             msg = "the mix of traffic is estimated from whole rows, decided in one way"
             raise ParameterError(msg, found="weights or scenarios", hint="count without weights and priors")
+    of_class, of_decision = labelled.schema["decision"], field.schema["decision"]
+    if of_class != of_decision and not (of_class.is_integer() and of_decision.is_integer()):
+        raise SchemaError.wrong_type(
+            "decision", "the traffic", str(of_decision), f"{of_class}, as the classes"
+        )
     keys = [key for key in CLASS_COUNTS.keys(field.columns) if key != BUCKET]
     shared = [key for key in keys if key in labelled.columns]
-    models = sorted(set(labelled["model"].to_list()) & set(field["model"].to_list()), key=str)
-    if not models:
+    cell = [name for name in _CELL if name in labelled.columns and name in field.columns]
+    models = labelled.select("model").join(field, on="model", how="semi", nulls_equal=True)
+    if models.is_empty():
         names = [listed(map(repr, frame["model"].unique().sort())) for frame in (labelled, field)]
         raise SchemaError("the reference and the traffic have no model in common", found="; ".join(names))
-    labelled = _added(labelled, ["model", *shared, "label", "decision"])
-    field = _added(field, ["model", *keys, "decision"]).filter(
-        pl.col("model").is_in(models, nulls_equal=True)
+    labelled = _added(labelled, ["model", *shared, "label", *cell])
+    field = _added(field.cast({"decision": of_class}), ["model", *keys, *cell]).join(
+        models, on="model", how="semi", nulls_equal=True
     )
-    logs = class_logs(labelled, field.filter(pl.col("rows") > 0)["decision"].unique().to_list())
-    place = {name: number for number, name in enumerate(logs.names.to_list())}
-    known = {tuple(log.group[key] for key in ("model", *shared)): log for log in logs.logs}
+    classes = labelled.filter(pl.col("rows") > 0)["label"].unique().sort()
+    cells = pl.concat([labelled.select(cell), field.select(cell)]).unique().sort(cell)
+    labelled = labelled.join(classes.to_frame(), on="label", how="semi")
+    known = dict(_arrays(labelled, shared, [classes.to_frame(), cells]))
     tables = []
     for values, part in field.group_by(keys, maintain_order=True) if keys else [((), field)]:
         group = dict(zip(keys, values, strict=True))
-        decided, references = [], []
-        for (model,), of_model in part.group_by("model", maintain_order=True):
-            log = known.get((model, *(group[key] for key in shared)))
-            if log is not None:
-                rows = np.zeros(len(place))
-                rows[[place[name] for name in of_model["decision"].to_list()]] = of_model["rows"].to_numpy()
-                decided.append(rows)
-                references.append(log)
-        found = _estimate(references, decided, logs.seen, level).told(logs.names)
+        place = tuple(group[key] for key in shared)
+        decided = {model: rows for (model, *_), rows in _arrays(part, [], [cells])}
+        both = [(known[model, *place], rows) for model, rows in decided.items() if (model, *place) in known]
+        found = _estimate(both, cells["decision"].rle_id().to_numpy(), level)
         columns = (pl.lit(value, field.schema[key]).alias(key) for key, value in group.items())
-        tables.append(found.with_columns(columns))
+        tables.append(_table(classes, found).with_columns(columns))
     return ESTIMATED_PRIORS.finish(pl.concat(tables).sort([*keys, "class"]))
 
 
@@ -142,55 +148,69 @@ def _added(frame: pl.DataFrame, by: list[str]) -> pl.DataFrame:
     return frame.group_by(by).agg(pl.col("rows").sum()).sort(by)
 
 
-@dataclass(frozen=True, slots=True)
-class _Estimate:
-    """The mix of the traffic over all names, of which some are classes; or why there is none."""
-
-    classes: Any
-    reason: str | None = None
-    mix: Floats | None = None
-    lower: Floats | None = None
-    upper: Floats | None = None
-    p_value: float | None = None
-
-    def told(self, names: pl.Series) -> pl.DataFrame:
-        known = {"prior": self.mix, "lower": self.lower, "upper": self.upper}
-        size = int(self.classes.sum())
-        numbers = {
-            name: pl.Series(name, [None] * size if values is None else values[self.classes], dtype=pl.Float64)
-            for name, values in known.items()
-        }
-        return pl.DataFrame({"class": names.filter(pl.Series(self.classes)), **numbers}).with_columns(
-            fit_p_value=pl.lit(self.p_value, pl.Float64),
-            supported=pl.lit(self.reason is None),
-            reason=pl.lit(self.reason, pl.String),
-        )
+def _arrays(
+    frame: pl.DataFrame, keys: list[str], axes: list[pl.DataFrame]
+) -> Iterator[tuple[tuple[Any, ...], Floats]]:
+    """Yield of each model and its keys the rows, by what the axes have."""
+    for number, axis in enumerate(axes):
+        frame = beside(frame, axis.with_row_index(f"__{number}"), axis.columns)
+    for values, part in frame.group_by(["model", *keys], maintain_order=True):
+        rows = np.zeros([len(axis) for axis in axes])
+        rows[tuple(part[f"__{number}"].to_numpy() for number in range(len(axes)))] = part["rows"].to_numpy()
+        yield values, rows
 
 
-def _estimate(logs: Sequence[ClassLog], decided: Sequence[Floats], classes: Any, level: float) -> _Estimate:
-    """Estimate the mix from the decisions of some models, of which there are as many as logs."""
-    if not logs:
-        return _Estimate(classes, "the reference has no counts for this group")
-    rows = np.stack([log.total for log in logs])[:, classes]
-    traffic = np.stack(decided)
+def _table(classes: pl.Series, found: dict[str, Any]) -> pl.DataFrame:
+    """Return what was found for each class."""
+    names = ("prior", "lower", "upper", "fit_p_value")
+    numbers = {name: np.broadcast_to(found.get(name, np.nan), len(classes)) for name in names}
+    return pl.DataFrame({"class": classes, **numbers}).with_columns(
+        pl.col(names).fill_nan(None),
+        pl.lit("reason" not in found).alias("supported"),
+        pl.lit(found.get("reason"), pl.String).alias("reason"),
+    )
+
+
+def _estimate(
+    both: list[tuple[Floats, Floats]], decision: NDArray[np.unsignedinteger], level: float
+) -> dict[str, Any]:
+    """Estimate the mix from the rows of the reference and of the traffic, of each model."""
+    if not both or not len(both[0][0]):
+        return {"reason": "the reference has no counts for this group"}
+    rows, traffic = (np.stack(side) for side in zip(*both, strict=True))
     if (rows.sum(axis=2) < LEAST_ROWS).any():
-        return _Estimate(classes, f"fewer than {LEAST_ROWS} rows of a class in the reference")
+        return {"reason": f"fewer than {LEAST_ROWS} rows of a class in the reference"}
     if (traffic.sum(axis=1) < LEAST_ROWS).any():
-        return _Estimate(classes, f"fewer than {LEAST_ROWS} rows in the traffic")
+        return {"reason": f"fewer than {LEAST_ROWS} rows in the traffic"}
+    begins = _cells_with_enough(rows, traffic, decision)
+    rows, traffic = (np.add.reduceat(side, begins, axis=-1) for side in (rows, traffic))
     laws = rates_of(rows)
     stacked = np.concatenate(list(laws), axis=1)
     if np.linalg.svd(stacked, compute_uv=False)[-1] < _DETERMINED:
-        return _Estimate(classes, "the decisions do not separate the classes of the reference")
+        return {"reason": "the decisions do not separate the classes of the reference"}
     mix, fitted = _likeliest(rows, traffic)
     p_value = _fit(rows, traffic, mix, fitted)
     if p_value < 1 - level:
-        return _Estimate(classes, _MISFIT, p_value=p_value)
+        return {"reason": _MISFIT, "fit_p_value": p_value}
     center, error = _free(rows, traffic, laws, mix)
     half = normal_quantile(level) * error
-    bounds = np.minimum(center - half, mix), np.maximum(center + half, mix)
-    every = np.zeros((3, len(classes)))
-    every[:, classes] = mix, *np.clip(bounds, 0, 1)
-    return _Estimate(classes, None, every[0], every[1], every[2], p_value)
+    lower, upper = np.minimum(center - half, mix).clip(0, 1), np.maximum(center + half, mix).clip(0, 1)
+    return {"prior": mix, "lower": lower, "upper": upper, "fit_p_value": p_value}
+
+
+def _cells_with_enough(rows: Floats, traffic: Floats, decision: NDArray[np.unsignedinteger]) -> list[int]:
+    """Return where cells begin: the bins of scores of a decision, so many together that they have enough."""
+    size = np.minimum(rows.sum(axis=1), traffic).min(axis=0)
+    begins: list[int] = []
+    for place, of_decision in enumerate(decision):
+        rest = size[place:][decision[place:] == of_decision].sum()
+        if (
+            place == 0
+            or decision[place - 1] != of_decision
+            or min(size[begins[-1] : place].sum(), rest) >= _ENOUGH
+        ):
+            begins.append(place)
+    return begins
 
 
 def _likeliest(rows: Floats, traffic: Floats) -> tuple[Floats, Floats]:

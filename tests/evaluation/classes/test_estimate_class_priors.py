@@ -99,6 +99,65 @@ def test_models_that_decide_alike_tell_nothing_twice():
     assert np.mean(held, axis=0).min() > 0.94
 
 
+#: How often each class gets each decision and reaches none, the first or the second of two thresholds.
+IN_BINS = np.array(
+    [[10, 25, 45, 8, 5, 2, 4, 1, 0], [6, 3, 1, 15, 30, 40, 4, 1, 0], [1, 1, 0, 10, 6, 2, 10, 25, 45]]
+) / 100  # fmt: skip
+
+
+def in_bins(counts):
+    """Counts with three times as many decisions as classes, as decisions with bins of their scores."""
+    lower = pl.col("decision").replace_strict({cell: [None, 0.5, 0.9][cell % 3] for cell in range(9)})
+    return counts.with_columns(pl.col("decision") // 3, score_lower=lower)
+
+
+def test_bins_of_scores_are_taken_as_decisions_are():
+    """With a large reference, the mix is that of plain EM over the cells, of known laws."""
+    rng = np.random.default_rng(9)
+    traffic = rng.multinomial(3000, FIELD @ IN_BINS)
+    mix = np.full(3, 1 / 3)
+    for _ in range(2000):
+        joint = mix[:, None] * IN_BINS
+        mix = (joint / joint.sum(axis=0) * traffic).sum(axis=1) / traffic.sum()
+    found = nf.estimate_class_priors(in_bins(labelled(IN_BINS * 1e9)), in_bins(unlabelled(traffic)))
+    assert found["prior"].to_list() == pytest.approx(mix, abs=1e-6)
+    reference, traffic = drawn(rng, size=1000, rates=IN_BINS)
+    finer = nf.estimate_class_priors(in_bins(labelled(reference)), in_bins(unlabelled(traffic)))
+    coarse = nf.estimate_class_priors(
+        in_bins(labelled(reference)), in_bins(unlabelled(traffic)).drop("score_lower").group_by(
+            "model", "decision").agg(pl.col("rows").sum())
+    )  # fmt: skip
+    widths = [(table["upper"] - table["lower"]).to_numpy() for table in (finer, coarse)]
+    assert (widths[0] < widths[1]).all()
+
+
+def test_scores_show_a_new_class_that_decisions_hide():
+    """A fourth class is decided as the second and third are, but its scores are low."""
+    reference, _ = drawn(np.random.default_rng(10), rates=IN_BINS)
+    new = np.array([5, 0, 0, 45, 0, 0, 50, 0, 0]) / 100
+    traffic = 600 * (FIELD @ IN_BINS) + 400 * new
+    refused = nf.estimate_class_priors(in_bins(labelled(reference)), in_bins(unlabelled(traffic)))
+    assert refused["fit_p_value"].max() < 1e-6
+    assert not refused["supported"].any()
+    hidden = nf.estimate_class_priors(
+        labelled(reference.reshape(3, 3, 3).sum(axis=2)), unlabelled(traffic.reshape(3, 3).sum(axis=1))
+    )
+    assert hidden["supported"].all()
+
+
+@pytest.mark.thorough
+def test_bounds_from_scores_hold_the_mix():
+    rng = np.random.default_rng(12)
+    held = []
+    for _ in range(100):
+        reference, traffic = drawn(rng, (150, 100, 100), 500, rates=IN_BINS)
+        found = nf.estimate_class_priors(in_bins(labelled(reference)), in_bins(unlabelled(traffic)))
+        if found["supported"].all():
+            held.append(found["lower"].le(FIELD).to_numpy() & found["upper"].ge(FIELD).to_numpy())
+    assert len(held) >= 88
+    assert np.mean(held, axis=0).min() > 0.9
+
+
 def test_what_no_mix_explains_is_refused():
     reference, _ = drawn(np.random.default_rng(5))
     found = nf.estimate_class_priors(labelled(reference), unlabelled([1500, 10, 10]))
