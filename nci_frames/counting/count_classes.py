@@ -35,7 +35,7 @@ def count_classes(
     by: str | Sequence[str] | None = None,
     priors: Priors | None = None,
     logged_priors: Literal["observed"] | Mapping[Any, float] = "observed",
-    thresholds: Sequence[float] = (),
+    thresholds: Sequence[float] | None = None,
     memory_limit: float | None = None,
     progress: bool = False,
 ) -> pl.DataFrame:
@@ -148,19 +148,20 @@ class _Ways:
         return self.ways * (1 if self.classes is None else len(self.classes))
 
     @classmethod
-    def of(cls, scan: Scan, priors: Any, logged: Any, thresholds: Sequence[float]) -> "_Ways":
+    def of(cls, scan: Scan, priors: Any, logged: Any, thresholds: Sequence[float] | None) -> "_Ways":
+        edges = np.empty(0) if thresholds is None else check_thresholds(thresholds)
         schema = scan.raw.collect_schema()
         struct = schema.get("scores")
         if not isinstance(struct, pl.Struct):
-            if priors is not None or len(thresholds):
+            if priors is not None or thresholds is not None:
                 hint = "open the log with scan_classes(..., scores={class: column})"
                 what = "cannot be moved to other priors" if priors is not None else "reach no thresholds"
                 raise ParameterError(f"decisions without scores {what}", hint=hint)
             return cls(None)
         classes = classes_of_fields([one.name for one in struct.fields], schema["decision"])
         if priors is None:
-            return cls(classes, edges=check_thresholds(thresholds) if len(thresholds) else np.empty(0))
-        if len(thresholds):
+            return cls(classes, edges=edges)
+        if thresholds is not None:
             msg = "scores are counted by thresholds as logged, not moved to priors"
             raise ParameterError(msg, hint="omit one of them")
         given = _observed(scan, classes) if isinstance(logged, str) else {"": logged}
