@@ -1,10 +1,13 @@
 """What holds for the tests and for the examples in docstrings and docs alike."""
 
 import gc
+from pathlib import Path
 
 import pytest
 
 from nci_frames.evaluation.metrics import registry
+
+CHARTS, REPORTING = (Path(__file__).parent / "nci_frames" / room for room in ("charts", "reporting"))
 
 
 def pytest_collection_finish():
@@ -16,9 +19,10 @@ def pytest_collection_finish():
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items):
-    """Leave the pages of the documentation out of the quick tests: their examples are long."""
+    """Leave long examples out of the quick tests: those of pages, and of what draws or writes a report."""
     for item in items:
-        if item.path.suffix == ".md":
+        long = item.path.suffix == ".md" or item.path.is_relative_to(CHARTS)
+        if long or item.path.is_relative_to(REPORTING):
             item.add_marker(pytest.mark.thorough)
 
 

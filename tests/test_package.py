@@ -49,6 +49,7 @@ def test_the_command_is_installed_with_its_version():
     assert version("nci_frames") in (ROOT / "CHANGELOG.md").read_text()
 
 
+@pytest.mark.thorough
 def test_the_command_line_computes_with_one_thread_of_blas_unless_told_otherwise():
     code = "import atexit, os; atexit.register(lambda: print(os.environ['OPENBLAS_NUM_THREADS'])); "
     code += "from nci_frames.__main__ import main; main()"

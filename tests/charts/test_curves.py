@@ -16,6 +16,7 @@ from nci_frames.charts.curves import (
 )
 from nci_frames.charts.parts.selection import MAX_ROWS
 from nci_frames.charts.parts.theme import PALETTE, model_style
+from tests.cases import first_quick
 from tests.chart_specs import layer, rows_of
 from tests.comparisons import MODELS, comparison
 
@@ -47,7 +48,7 @@ def test_an_undefined_model_keeps_its_place_in_the_legend(name):
     assert layer(spec, "lines")["encoding"]["color"]["scale"]["domain"][0] == "aa undefined"
 
 
-@pytest.mark.parametrize("name", OVER_PREVALENCE)
+@pytest.mark.parametrize("name", first_quick(OVER_PREVALENCE))
 @pytest.mark.parametrize("observed", [None, 0.0])
 def test_without_a_place_on_the_axis_there_is_no_rule(tables, name, observed):
     spec = DRAW[name](tables, observed=observed).to_dict()

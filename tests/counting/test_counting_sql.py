@@ -17,6 +17,7 @@ import nci_frames as nf
 from nci_frames.base.typing import Dialect
 from nci_frames.commands.cli import main
 from nci_frames.counting import sql as sql_module
+from tests.cases import first_quick
 from tests.postgres import MISSING, Server, running_server
 from tests.sql_logs import BAD, GRID, counted, log_of, near
 
@@ -46,7 +47,7 @@ def steps(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> No
 
 
 @pytest.mark.usefixtures("steps")
-@pytest.mark.parametrize(("dtype", "words"), [(np.float32, "float32"), (np.float64, "float64")])
+@pytest.mark.parametrize(("dtype", "words"), first_quick([(np.float32, "float32"), (np.float64, "float64")]))
 def test_duckdb_counts_the_same(dtype: type[np.floating], words: Any) -> None:
     log = log_of(near(GRID, dtype))
     check(log, counted(log), score_type=words)
@@ -68,6 +69,7 @@ def test_duckdb_counts_any_scores_at_any_thresholds(scores: list[float], grid: l
         check(log, counted(log, grid), grid)
 
 
+@pytest.mark.thorough
 @pytest.mark.filterwarnings("ignore::nci_frames.OutsideGridWarning")
 def test_many_thresholds_that_are_one_in_single_precision() -> None:
     grid = [0.3 + 3e-9 * place for place in range(60)]
@@ -83,6 +85,7 @@ def test_keys_may_have_the_names_of_what_is_in_the_query() -> None:
     check(log, expected, segments=list(keys))
 
 
+@pytest.mark.thorough
 def test_results_of_several_nights_add_up() -> None:
     parts = [asked(part) for part in (LOG[:300], LOG[300:])]
     assert_frame_equal(nf.read_counts(pl.concat(parts), thresholds=GRID), counted(LOG), check_exact=True)
@@ -163,7 +166,7 @@ def test_postgres_finds_the_rows_that_are_not_valid(server: Server) -> None:
     assert in_postgres(server, BAD, sql, types)["invalid"].sum() == 5
 
 
-@pytest.mark.parametrize("dialect", get_args(Dialect))
+@pytest.mark.parametrize("dialect", first_quick(get_args(Dialect)))
 def test_every_dialect_can_read_its_query(dialect: Any) -> None:
     sql = nf.counting_sql(
         "db.log",

@@ -144,6 +144,7 @@ def test_more_than_a_thousand_weights_are_summed() -> None:
         nf.compute_rates(many, interval="wilson")
 
 
+@pytest.mark.thorough
 def test_a_source_that_is_read_once_is_not_summed_in_part() -> None:
     log = weighted_log(5, rows=200_000).with_columns(weight=1.0 + pl.int_range(pl.len()))
     given = [log]

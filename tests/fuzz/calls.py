@@ -260,6 +260,12 @@ def calls() -> dict[str, Call]:
     return {call.name: call for call in found}
 
 
+@cache
+def result(name: str) -> Any:
+    """Return what the valid call of a function returns, computed once."""
+    return calls()[name]()
+
+
 def public_functions() -> list[str]:
     """Return the names of the functions for users."""
     return [*(name for name in nf.__all__ if not inspect.isclass(getattr(nf, name))), *IN_MODULES]

@@ -69,6 +69,7 @@ def test_a_case(campaign: Campaign, number: int, tmp_path: Path) -> None:
     assert not found, f"{case.label}: {found}"
 
 
+@pytest.mark.thorough
 def test_a_case_depends_on_the_seed_and_its_number_alone() -> None:
     for campaign in CAMPAIGNS[:-1]:
         labels = [campaign.case(SEED, number).label for number in (3, 1, 3)]

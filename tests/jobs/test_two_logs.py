@@ -8,6 +8,7 @@ import pytest
 
 import nci_frames as nf
 from nci_frames.jobs.two_logs import compare_logs
+from tests.cases import first_quick
 from tests.small_jobs import SMALL, ended, small_job, write_nights
 
 GRID = [0.2, 0.4, 0.5, 0.6, 0.8]
@@ -31,7 +32,8 @@ def changed(before: str, after: str, **more):
 
 @pytest.mark.parametrize("unit", [None, pytest.param("user", marks=pytest.mark.thorough)])
 @pytest.mark.parametrize(
-    ("prevalence", "hits", "moved"), [(0.05, 0.8, []), (0.2, 0.6, ["positive"]), (0.05, 0.6, ["positive"])]
+    ("prevalence", "hits", "moved"),
+    first_quick([(0.05, 0.8, []), (0.2, 0.6, ["positive"]), (0.05, 0.6, ["positive"])]),
 )
 def test_the_class_balance_and_the_model_are_told_apart(tmp_path, unit, prevalence, hits, moved):
     before = written(tmp_path / "a.parquet", prevalence=0.2, hits=0.8)

@@ -19,6 +19,7 @@ from nci_frames.jobs.run import run_job
 from nci_frames.jobs.scenario_values import scenario_values
 from nci_frames.jobs.small_segments import small_segments
 from nci_frames.jobs.traffic import count_traffic, traffic_tables
+from tests.cases import first_quick
 from tests.logs import unit_log
 from tests.small_jobs import small_job
 
@@ -123,7 +124,7 @@ def paths(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
     return write(tmp_path_factory.mktemp("nights"))
 
 
-@pytest.mark.parametrize("metric", ["recall", "roc_auc"])
+@pytest.mark.parametrize("metric", first_quick(["recall", "roc_auc"]))
 def test_too_few_buckets_have_no_bounds(paths, metric):
     few = direct(paths, ["bucket"]).filter(pl.col("bucket") < 19)
     found = measure(few, [], what(metric))

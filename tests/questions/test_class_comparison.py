@@ -7,6 +7,7 @@ import pytest
 import nci_frames as nf
 from nci_frames.questions.class_answer import class_answer_lines, measure_of, order_in_words
 from nci_frames.questions.classes import QUESTIONS, read_class_independence
+from tests.cases import first_quick
 
 FIELD = {"ant": 0.2, "bee": 0.1, "cat": 0.7}
 
@@ -47,7 +48,7 @@ def test_the_answer_is_that_of_the_public_functions():
     assert found.answer["distinguishable"][0] is None
 
 
-@pytest.mark.parametrize("metric", ["accuracy", "macro_f_beta", "mcc"])
+@pytest.mark.parametrize("metric", first_quick(["accuracy", "macro_f_beta", "mcc"]))
 def test_the_ranges_are_those_in_which_the_curves_lead(metric):
     found = nf.compare_classes(counts(units=False), priors=FIELD, metric=metric)
     own = found.curves.filter(pl.col("class") == "cat", share=0.7)
@@ -113,6 +114,7 @@ def test_a_mix_of_one_class_varies_only_the_others():
     assert set(found.winners["class"]) == {"bee", "cat"}
 
 
+@pytest.mark.thorough
 def test_every_question_has_an_answer_and_a_chart_if_it_draws_one():
     found = nf.compare_classes(counts(), priors=FIELD)
     for question in QUESTIONS:

@@ -59,6 +59,7 @@ def test_models_that_share_thresholds_compete_at_different_ones():
     )
 
 
+@pytest.mark.thorough
 def test_probabilities_of_being_best_add_up_for_every_measure():
     counts = nf.count_confusion(random_log(4_000), thresholds="exact", by=[])
     grid = [0.001, 0.05, 0.3, 0.6]

@@ -24,7 +24,7 @@ def shown(comparison):
 
 
 def test_the_sentences_are_those_of_the_tables():
-    counts = logs.exact(logs.probability_log(1000))
+    counts = logs.exact(logs.probability_log(300))
     comparison = compared(counts)
     found = shown(comparison)
     assert set(found) == set(NAMES)
@@ -54,14 +54,14 @@ def test_the_sentences_are_those_of_the_tables():
 
 
 def test_at_the_prevalence_of_the_log_nothing_is_adjusted():
-    log = logs.probability_log(800)
+    log = logs.probability_log(300)
     lines = shown(compared(logs.exact(log), log["label"].mean()))["probabilities"].sentences
     assert not any("adjusted" in line for line in lines)
 
 
 def test_the_page_has_what_its_slider_needs():
     """The mean score of a block at any prevalence follows from those of its positives and negatives."""
-    counts = logs.exact(logs.probability_log(800))
+    counts = logs.exact(logs.probability_log(300))
     table = shown(compared(counts))["calibration"].table
     for eta in (0.001, 0.4):
         expected = nf.calibration_curve(counts, prevalence=eta).sort("model", "score_lower")
@@ -86,6 +86,7 @@ def test_the_decision_curve_of_the_page_is_mixed_from_those_of_either_class():
             assert mixed.to_list() == pytest.approx(expected[name].to_list(), abs=1e-12)
 
 
+@pytest.mark.thorough
 def test_the_sentences_of_the_page_are_those_of_a_report_at_each_prevalence():
     counts = logs.exact(logs.probability_log(300))
     question = shown(compared(counts))["probabilities"].question
@@ -95,7 +96,7 @@ def test_the_sentences_of_the_page_are_those_of_a_report_at_each_prevalence():
 
 
 def test_units_have_no_bounds_of_rows():
-    log = logs.probability_log(900).with_columns(bucket=pl.int_range(pl.len()) % 30)
+    log = logs.probability_log(300).with_columns(bucket=pl.int_range(pl.len()) % 30)
     found = shown(compared(logs.exact(log)))
     assert found["calibration"].table["lower"].null_count() == len(found["calibration"].table) > 0
     assert not any("95 %" in line for line in found["probabilities"].sentences)

@@ -93,6 +93,7 @@ def two_keys():
     )
 
 
+@pytest.mark.thorough
 def test_each_key_is_shown_alone_and_then_all_together():
     options = {
         "prevalence": [0.01, 0.1],

@@ -170,6 +170,7 @@ def test_rows_of_a_class_that_weigh_differently_have_intervals_but_no_test_of_se
             ask()
 
 
+@pytest.mark.thorough
 def test_values_are_those_of_the_rows_repeated() -> None:
     """Whole weights: the rates, areas and F-beta are those of a log with every row as often as it weighs."""
     log = log_of_two(300).drop("unit", "country").with_columns(weight=pl.Series([1.0, 2.0, 5.0] * 200))

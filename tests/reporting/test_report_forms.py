@@ -5,6 +5,7 @@ import datetime as dt
 import json
 import math
 import re
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -42,9 +43,16 @@ def hostile() -> Comparison:
     return comparison({**models, "none": (None, 0.1)}, segments=SEGMENTS, key="=a|<b>{{7*7}}", **few)
 
 
+@cache
 def real() -> Comparison:
     counts = nf.count_confusion(nf.scan_predictions(random_log(400), segments="country"), thresholds="exact")
-    return nf.compare_models(counts, prevalence=[0, 0.01, 0.3, 1], beta=[0, 1, math.inf], segments="country")
+    return nf.compare_models(
+        counts,
+        prevalence=[0, 0.01, 0.3, 1],
+        beta=[0, 1, math.inf],
+        segments="country",
+        repeats=50,
+    )
 
 
 def parsed(tables: Comparison, **options: Any) -> dict[str, Any]:

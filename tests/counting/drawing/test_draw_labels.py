@@ -60,6 +60,7 @@ def test_each_stratum_has_its_labels(decimals, dtype):
     ).all()
 
 
+@pytest.mark.thorough
 def test_files_and_order_do_not_matter(tmp_path):
     log = with_extras(a_log())
     plan = plan_of(log)

@@ -14,6 +14,7 @@ import nci_frames as nf
 from nci_frames.counting.engine import batches, exact
 from nci_frames.counting.engine.exact import Rows, count_distinct
 from nci_frames.schemas.runs import group_starts, is_sorted
+from tests.cases import first_quick
 from tests.logs import random_log
 
 
@@ -34,7 +35,7 @@ def buffers(column: pl.Series) -> Iterator[tuple[int, int]]:
         yield views.buffers()[1].address, views.buffers()[1].size
 
 
-@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("weighted", first_quick([False, True]))
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_counts_in_chunks_are_those_in_one(
     dtype: type, weighted: bool, request: pytest.FixtureRequest

@@ -19,6 +19,7 @@ from nci_frames.counting.count import tally_scan
 from nci_frames.counting.engine import batch
 from nci_frames.counting.logs.scan import scan_behind
 from nci_frames.demo import write_synthetic_logs
+from tests.cases import first_quick
 from tests.forks import LOG
 from tests.logs import once
 from tests.processes import in_python
@@ -88,7 +89,7 @@ def test_a_lazy_log_without_a_row_is_an_error(thresholds: Any) -> None:
             nf.count_confusion(empty, thresholds=thresholds)
 
 
-@pytest.mark.parametrize("kind", ["frame", "file", "stream"])
+@pytest.mark.parametrize("kind", first_quick(["frame", "file", "stream"]))
 def test_many_score_columns_are_read_some_at_a_time(tmp_path: Path, kind: str) -> None:
     rng = np.random.default_rng(2)
     scores = {f"model {place:02}": f"s{place}" for place in range(40)}

@@ -158,6 +158,7 @@ def test_the_scores_of_a_partition(scores: Any, found: list[float | None]) -> No
     assert kernel(batches_of(log, 9999))["score"].to_list() == found
 
 
+@pytest.mark.thorough
 def test_sums_of_weights_are_never_below_zero() -> None:
     """The weights at and above a threshold, added in another order, could be more than all of them."""
     thresholds = np.linspace(0, 1, 3001).tolist()

@@ -15,6 +15,7 @@ from nci_frames.counting import count as count_module
 from nci_frames.counting.count import tally_scan
 from nci_frames.counting.logs.scan import scan_behind
 from nci_frames.counting.thresholds import recall
+from tests.cases import first_quick
 from tests.logs import small_logs
 
 ETAS = (1e-4, 1e-2, 0.5)
@@ -51,10 +52,10 @@ def never_exact(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.usefixtures("never_exact")
 @pytest.mark.parametrize(
     "kind",
-    [
+    first_quick([
         "normal", "probability", "single precision", "rounded", "tied at an odd place", "infinite",
         "all alike", "far apart",
-    ],
+    ], 2),
 )  # fmt: skip
 def test_areas_are_known_to_the_tolerance_and_contain_the_exact_ones(kind: str) -> None:
     log = log_of(kind)
@@ -128,8 +129,8 @@ def test_a_small_log_is_counted_at_every_score() -> None:
 
 
 @pytest.mark.usefixtures("never_exact")
-@pytest.mark.parametrize("share", [0.01, 0.2, 0.9])
-@pytest.mark.parametrize("dtype", [pl.Float32, pl.Float64])
+@pytest.mark.parametrize("share", first_quick([0.01, 0.2, 0.9]))
+@pytest.mark.parametrize("dtype", first_quick([pl.Float32, pl.Float64]))
 def test_scores_of_minus_infinity_are_told_from_all_others(share: float, dtype: Any) -> None:
     rng = np.random.default_rng(6)
     log = log_of("normal", 60_000)
@@ -141,6 +142,7 @@ def test_scores_of_minus_infinity_are_told_from_all_others(share: float, dtype: 
     assert (areas["upper"] - areas["lower"]).max() <= 2e-3 + 1e-12
 
 
+@pytest.mark.thorough
 @pytest.mark.usefixtures("never_exact")
 def test_scores_near_the_largest_number_have_thresholds() -> None:
     log = log_of("normal", 60_000).with_columns(pl.col("score") / 10 * 1.79e308)
@@ -152,8 +154,8 @@ def test_scores_near_the_largest_number_have_thresholds() -> None:
     assert (exact["value"] <= found["upper"] + 1e-12).all()
 
 
-@pytest.mark.parametrize("n", [2, 10, 500])
-@pytest.mark.parametrize("power", [1, 8])
+@pytest.mark.parametrize("n", first_quick([2, 10, 500]))
+@pytest.mark.parametrize("power", first_quick([1, 8]))
 def test_parts_are_of_nearly_one_size(n: int, power: int) -> None:
     rng = np.random.default_rng(3)
     score = rng.random(50_000) ** power

@@ -15,6 +15,7 @@ from nci_frames.commands.cli import main
 from nci_frames.jobs.job_file.loading import read_job
 from nci_frames.jobs.run import run_job
 from nci_frames.reporting.json import render_json
+from tests.cases import first_quick
 from tests.small_jobs import SMALL, small_job, write_nights
 
 GRIDS = {
@@ -69,7 +70,7 @@ def test_rare_positives_beyond_1_are_noticed() -> None:
         nf.count_confusion(log, thresholds=nf.uniform_thresholds(101))
 
 
-@pytest.mark.parametrize("grid", GRIDS.values(), ids=GRIDS)
+@pytest.mark.parametrize("grid", first_quick(GRIDS.values()), ids=GRIDS)
 def test_probabilities_raise_no_alarm(grid: list[float]) -> None:
     log = probabilities(logits())
     rounded = log.with_columns(score=pl.when(pl.col("score") > 0.5).then(1 + 1e-6).otherwise(-1e-6))

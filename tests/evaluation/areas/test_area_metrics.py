@@ -17,6 +17,7 @@ from nci_frames.evaluation.arrays.histograms import Histogram
 from nci_frames.evaluation.metrics import find_metric
 from nci_frames.evaluation.metrics.registry import all_metrics
 from nci_frames.schemas import WINNERS
+from tests.cases import first_quick
 from tests.logs import counts_of_bins, crossing_models, random_log
 
 CURVES = [known for known in all_metrics() if known.kind == "curve"]
@@ -128,7 +129,7 @@ def test_equal_models_share_and_roc_auc_never_crosses():
 logs_of_bins = st.lists(st.tuples(st.integers(0, 3), st.integers(0, 3)), min_size=1, max_size=9)
 
 
-@pytest.mark.parametrize("area", all_areas(), ids=lambda area: area.name)
+@pytest.mark.parametrize("area", first_quick(all_areas(), 3), ids=lambda area: area.name)
 @given(rows=logs_of_bins, logs=st.integers(1, 3))
 def test_areas_of_many_logs_are_those_of_each(area, rows, logs):
     rng = np.random.default_rng(len(rows))

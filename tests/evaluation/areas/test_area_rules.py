@@ -15,6 +15,7 @@ import nci_frames as nf
 from nci_frames.evaluation.rates import hull
 from nci_frames.evaluation.rates.hull import roc_convex_hull
 from nci_frames.questions import drawn_curves
+from tests.cases import first_quick
 from tests.logs import exact_counts, labels_and_scores, random_log, small_logs
 
 METHODS = ["average_precision", "interpolated", "trapezoid"]
@@ -57,6 +58,7 @@ def test_interpolated_areas_equal_quadrature_and_high_precision(rows, eta):
     assert found == pytest.approx(numeric, abs=1e-10)
 
 
+@pytest.mark.thorough
 @given(rows=labels_and_scores, eta=st.sampled_from([1e-4, 0.1, 0.5, 0.999]))
 def test_the_trapezoid_has_no_anchor(rows, eta):
     counts, tpr, fpr = curve_of(rows)
@@ -87,7 +89,7 @@ def test_bounds_of_a_grid_hold_for_every_rule_whatever_the_rows_were(method, row
         assert true["lower"] == true["value"] == true["upper"]
 
 
-@pytest.mark.parametrize("most", [0.01, 0.2, 1.0])
+@pytest.mark.parametrize("most", first_quick([0.01, 0.2, 1.0]))
 def test_partial_areas_equal_scikit_learn(most):
     log = random_log(2000, values=500)
     for (model,), group in log.partition_by("model", as_dict=True).items():

@@ -7,6 +7,7 @@ import pytest
 import nci_frames as nf
 from nci_frames.evaluation.areas.nodes import area_nodes
 from nci_frames.evaluation.crossovers.pr_auc_winners import area_winners
+from tests.cases import first_quick
 from tests.comparisons import counts_of
 from tests.logs import crossing_models
 
@@ -24,7 +25,7 @@ def leads(ranges: pl.DataFrame) -> pl.DataFrame:
     return ranges.filter(pl.col("model").ne_missing(pl.col("model").shift()))
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", first_quick(range(4)))
 def test_the_winner_of_a_range_has_the_largest_area_in_it(seed):
     counts = crossing_models(seed)
     ranges = winners_of(counts)

@@ -7,6 +7,7 @@ import polars as pl
 import pytest
 
 import nci_frames as nf
+from tests.cases import first_quick
 from tests.evaluation.probabilities import logs
 from tests.small_jobs import SMALL, ended, latest, small_job
 
@@ -83,7 +84,7 @@ def test_the_best_model_is_tested_by_it(log, metric):
     assert dict(wins.select("model", "probability").rows()) == {"a": 1.0, "b": 0.0}
 
 
-@pytest.mark.parametrize("kind", ["rows", "strata", "units"])
+@pytest.mark.parametrize("kind", first_quick(["rows", "strata", "units"]))
 def test_resampled_values_vary_as_those_of_resampled_rows(kind):
     """The standard deviation is that of a mean over positives and one over negatives."""
     log = logs.probability_log(2000, models=["a"])

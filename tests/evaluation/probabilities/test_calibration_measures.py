@@ -6,13 +6,16 @@ import math
 import numpy as np
 import polars as pl
 import pytest
-import statsmodels.api as sm
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import foldnorm
 from scipy.stats import t as student
+from statsmodels.genmod.families import Binomial
+from statsmodels.genmod.generalized_linear_model import GLM
+from statsmodels.tools.tools import add_constant
 
 import nci_frames as nf
+from tests.cases import first_quick
 from tests.evaluation.probabilities import logs
 
 REGRESSED = ("in_the_large", "intercept", "slope")
@@ -27,16 +30,14 @@ def measures(counts, **options):
 def regressed(label, score, weights):
     """Return what statsmodels says of rows with weights: in the large, intercept, slope."""
     logit = np.log(score / (1 - score))
-    family, options = sm.families.Binomial(), {"tol": 1e-14, "tol_criterion": "params", "maxiter": 200}
-    sloped = sm.GLM(label, sm.add_constant(logit), family=family, freq_weights=weights).fit(**options)
-    level = sm.GLM(label, np.ones(len(label)), family=family, freq_weights=weights, offset=logit).fit(
-        **options
-    )
+    family, options = Binomial(), {"tol": 1e-14, "tol_criterion": "params", "maxiter": 200}
+    sloped = GLM(label, add_constant(logit), family=family, freq_weights=weights).fit(**options)
+    level = GLM(label, np.ones(len(label)), family=family, freq_weights=weights, offset=logit).fit(**options)
     return [level.params[0], *sloped.params]
 
 
 @pytest.mark.parametrize("adjusted", [False, True])
-@pytest.mark.parametrize("eta", [1e-6, 0.02, 0.25, 0.9])
+@pytest.mark.parametrize("eta", first_quick([1e-6, 0.02, 0.25, 0.9], 2))
 def test_regression_is_that_of_statsmodels_with_weights(eta, adjusted):
     log = logs.probability_log(300, models=["a"])
     found = measures(logs.exact(log), prevalence=eta, adjusted=adjusted, logged_prevalence=0.25)
@@ -54,8 +55,8 @@ def test_bounds_of_the_logs_own_prevalence_are_those_of_the_sandwich():
     log = logs.probability_log(500, models=["a"])
     found = measures(logs.exact(log), prevalence="observed")
     label = log["label"].to_numpy()
-    x = sm.add_constant(np.log(log["score"] / (1 - log["score"])).to_numpy())
-    p = sm.GLM(label, x, family=sm.families.Binomial()).fit(tol=1e-14).fittedvalues
+    x = add_constant(np.log(log["score"] / (1 - log["score"])).to_numpy())
+    p = GLM(label, x, family=Binomial()).fit(tol=1e-14).fittedvalues
     inverse = np.linalg.inv((x * (p * (1 - p))[:, None]).T @ x)
     leverage = p * (1 - p) * np.einsum("ij,jk,ik->i", x, inverse, x)
     rest = x * ((label - p) / (1 - leverage))[:, None]
@@ -106,7 +107,7 @@ def test_most_of_the_error_of_calibrated_scores_is_chance():
     assert dict(found.select("measure", "within").rows())["ece_corrected"] >= 0.93
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", first_quick(range(4)))
 @pytest.mark.parametrize("eta", [0.01, 0.4])
 def test_bounds_of_a_grid_hold_wherever_its_rows_are(seed, eta):
     log = logs.probability_log(200, seed, ["a"])

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from sklearn.metrics import brier_score_loss, log_loss
 
 import nci_frames as nf
+from tests.cases import first_quick
 from tests.evaluation.probabilities import logs
 
 ETAS = [1e-6, 0.01, 0.25, 0.5, 0.97]
@@ -24,7 +25,7 @@ def moved(score, eta, logged):
 
 
 @pytest.mark.parametrize("adjusted", [False, True])
-@pytest.mark.parametrize("digits", [9, 1])
+@pytest.mark.parametrize("digits", first_quick([9, 1]))
 def test_values_are_those_of_scikit_learn(adjusted, digits):
     log = logs.probability_log().with_columns(pl.col("score").round(digits).clip(0.01, 0.99))
     found = nf.proper_scores(logs.exact(log), prevalence=ETAS, adjusted=adjusted, logged_prevalence=LOGGED)
@@ -80,6 +81,7 @@ def test_every_log_behind_a_grid_lies_within_the_bounds(rows, eta, adjusted, thr
     assert (of_grid["value"] <= of_grid["upper"]).all()
 
 
+@pytest.mark.thorough
 def test_the_bounds_are_reached():
     thresholds, eta = [0.2, 0.6], 0.3
     log = logs.log_of([(True, 0.1), (True, 0.7), (False, 0.3), (False, 0.9)])
@@ -175,6 +177,7 @@ def test_each_segment_has_its_own_prevalence():
     assert found["value"][1] == alone["value"].item()
 
 
+@pytest.mark.thorough
 def test_many_groups_are_those_of_each_group_alone():
     log = pl.concat(
         logs.probability_log(200, seed, ["a"]).with_columns(day=pl.lit(seed)) for seed in range(300)

@@ -57,6 +57,7 @@ def test_the_level_of_many_rows_is_that_of_the_recursion(rows: int, level: float
     assert local_alpha(rows, level) == pytest.approx(_exact_alpha(rows, level), rel=0.01)
 
 
+@pytest.mark.thorough
 def test_the_local_level_falls_with_the_rows_and_stays_above_that_of_bonferroni() -> None:
     found = [local_alpha(rows, 0.95) for rows in (1, 2, 5, 64, 65, 127, 128, 1024, 1025, 10**6, 10**12)]
     assert found == sorted(found, reverse=True)

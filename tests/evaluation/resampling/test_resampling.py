@@ -132,6 +132,7 @@ def test_bounds_hold_where_a_few_positives_score_like_negatives_or_below(rare, n
         assert table.select(pl.lit(truth).is_between("lower", "upper").mean()).item() >= 0.95 - 2 * 0.022
 
 
+@pytest.mark.thorough
 def test_the_area_of_few_units_is_that_of_few_rows():
     """Each positive is logged 50 times: its copies say nothing more."""
     once, often = (unit_log({"a": 2.0}, (6, 394), times=times, seed=3) for times in (1, 50))

@@ -13,6 +13,7 @@ import nci_frames as nf
 from nci_frames.evaluation.arrays.strata import strata_counts
 from nci_frames.evaluation.resampling.resampling import Resampling
 from nci_frames.evaluation.resampling.samplers import Sampler
+from tests.cases import first_quick
 from tests.stratified import stratified_log
 
 
@@ -77,7 +78,7 @@ def test_weights_that_are_constant_within_classes_change_nothing(asked: str) -> 
     assert_frame_equal(ASKED[asked](strata), ASKED[asked](plain), rel_tol=1e-9)
 
 
-@pytest.mark.parametrize("asked", UNITS)
+@pytest.mark.parametrize("asked", first_quick(UNITS))
 def test_units_whose_weights_are_constant_within_classes_are_those_without_weights(asked: str) -> None:
     log = two_models().with_columns(bucket=pl.int_range(pl.len()).over("model") % 40)
     weighted = log.with_columns(weight=pl.when("label").then(0.2).otherwise(7.0))

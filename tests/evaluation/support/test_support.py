@@ -19,6 +19,7 @@ from nci_frames.reporting.html import render_report
 from nci_frames.reporting.json import render_json
 from nci_frames.reporting.markdown import render_markdown
 from nci_frames.reporting.terminal import print_answer, print_comparison
+from tests.cases import first_quick
 from tests.chart_specs import rows_of
 from tests.comparisons import printed
 from tests.logs import counts_at, unit_log
@@ -291,7 +292,7 @@ def test_every_form_of_a_report_names_the_reason_of_its_question_marks():
         assert "has too few negatives" not in text, form
 
 
-@pytest.mark.parametrize(("metric", "threshold"), [("pr_auc", None), ("precision", 2.0)])
+@pytest.mark.parametrize(("metric", "threshold"), first_quick([("pr_auc", None), ("precision", 2.0)]))
 def test_rows_that_occur_twice_do_not_double_the_resolution(metric, threshold):
     counts = [
         nf.count_confusion(

@@ -17,6 +17,7 @@ from nci_frames.jobs.gates.measure import Measurement, measure
 from nci_frames.jobs.gates.sequential import log_martingale
 from nci_frames.jobs.gates.verdicts import chat_line
 from nci_frames.jobs.job_file.model import Job
+from tests.cases import first_quick
 from tests.logs import counts_at
 
 
@@ -72,17 +73,20 @@ FEW = ("a", "at", 3, 10, 1, 990)
 
 @pytest.mark.parametrize(
     ("limits", "verdict"),
-    [
-        ({"lower": 0.7}, "pass"),
-        ({"lower": 0.8}, "undecided"),
-        ({"lower": 0.9}, "fail"),
-        ({"upper": 0.9}, "pass"),
-        ({"upper": 0.8}, "undecided"),
-        ({"upper": 0.7}, "fail"),
-        ({"lower": 0.7, "upper": 0.9}, "pass"),
-        ({"lower": 0.79, "upper": 0.9}, "undecided"),
-        ({"lower": 0.1, "upper": 0.2}, "fail"),
-    ],
+    first_quick(
+        [
+            ({"lower": 0.7}, "pass"),
+            ({"lower": 0.8}, "undecided"),
+            ({"lower": 0.9}, "fail"),
+            ({"upper": 0.9}, "pass"),
+            ({"upper": 0.8}, "undecided"),
+            ({"upper": 0.7}, "fail"),
+            ({"lower": 0.7, "upper": 0.9}, "pass"),
+            ({"lower": 0.79, "upper": 0.9}, "undecided"),
+            ({"lower": 0.1, "upper": 0.2}, "fail"),
+        ],
+        5,
+    ),
 )
 def test_a_value_is_judged_on_its_bounds(limits, verdict):
     (row,) = judged({"value_threshold": limits}, MANY)
@@ -133,15 +137,18 @@ def test_precision_at_a_scenario_and_per_segment():
 
 @pytest.mark.parametrize(
     ("change", "then", "verdict"),
-    [
-        ({"absolute": 0.05}, 800, "pass"),
-        ({"absolute": 0.05}, 840, "undecided"),
-        ({"absolute": 0.05}, 950, "fail"),
-        ({"relative": 0.1}, 950, "fail"),
-        ({"relative": 0.3}, 950, "pass"),
-        ({"absolute": 0.05, "direction": "lower_is_better"}, 950, "pass"),
-        ({"absolute": 0.05, "direction": "lower_is_better"}, 650, "fail"),
-    ],
+    first_quick(
+        [
+            ({"absolute": 0.05}, 800, "pass"),
+            ({"absolute": 0.05}, 840, "undecided"),
+            ({"absolute": 0.05}, 950, "fail"),
+            ({"relative": 0.1}, 950, "fail"),
+            ({"relative": 0.3}, 950, "pass"),
+            ({"absolute": 0.05, "direction": "lower_is_better"}, 950, "pass"),
+            ({"absolute": 0.05, "direction": "lower_is_better"}, 650, "fail"),
+        ],
+        3,
+    ),
 )
 def test_a_change_is_judged_on_the_bounds_of_the_difference(change, then, verdict):
     gate = {"change_threshold": change}
@@ -268,13 +275,16 @@ def test_bounds_of_a_change_of_areas_hold_as_often_as_they_say(metric, old_share
 
 @pytest.mark.parametrize(
     ("rivals", "verdict", "nearest"),
-    [
-        ([("b", "de", 600, 10, 400, 990)], "pass", "b"),
-        ([("b", "de", 795, 10, 205, 990)], "undecided", "b"),
-        ([("b", "de", 600, 10, 400, 990), ("c", "de", 900, 10, 100, 990)], "fail", "c"),
-        ([("b", "de", 0, 0, 0, 990)], "undecided", "b"),
-        ([], "undecided", None),
-    ],
+    first_quick(
+        [
+            ([("b", "de", 600, 10, 400, 990)], "pass", "b"),
+            ([("b", "de", 795, 10, 205, 990)], "undecided", "b"),
+            ([("b", "de", 600, 10, 400, 990), ("c", "de", 900, 10, 100, 990)], "fail", "c"),
+            ([("b", "de", 0, 0, 0, 990)], "undecided", "b"),
+            ([], "undecided", None),
+        ],
+        3,
+    ),
 )
 def test_a_champion_must_be_ahead_of_every_rival(rivals, verdict, nearest):
     gate = {"metric": "f_beta", "champion": {"model": "a", "prevalence": [0.2]}}
