@@ -232,51 +232,41 @@ def _segments_of_units(effort: float) -> Iterator[Line]:
 
 def _champions(effort: float) -> Iterator[Line]:
     """One look of a job at a champion: each log is a segment."""
-    for models, recall, rows, correlation, promised in (
-        (30, (0.7, 0.7), (100, 300), 0.0, "<= 0.05"),
-        (2, (0.6, 0.7), (100, 300), 0.8, "none (power)"),
-        (2, (0.7, 0.82), (60, 300), 0.95, "none (power)"),
+    for models, metric, rates, rows, correlation, promised in (
+        (30, "recall", (0.7, 0.7), (100, 300), 0.0, "<= 0.05"),
+        (2, "recall", (0.6, 0.7), (100, 300), 0.8, "none (power)"),
+        (2, "recall", (0.7, 0.82), (60, 300), 0.95, "none (power)"),
+        (2, "fpr", (0.02, 0.012), (50, 4000), 0.8, "none (power)"),
     ):
         logs, rng, tables, by_pairs = round(100 * effort), np.random.default_rng([models, *rows]), [], 0
         for log in range(logs):
             label = np.repeat([True, False], rows)
             common = np.sqrt(correlation) * rng.normal(size=len(label))
-            scores = {}
             for model in range(models):
                 drawn = common + np.sqrt(1 - correlation) * rng.normal(size=len(label))
-                scores[f"m{model:02}"] = norm.cdf(
-                    drawn + norm.ppf(np.where(label, recall[min(model, 1)], 0.05))
-                )
-            tables += [
-                pl.DataFrame(
-                    {
-                        "model": model,
-                        "log": log,
-                        "unit": np.arange(len(label)),
-                        "label": label.astype(int),
-                        "score": score,
-                    }
-                )
-                for model, score in scores.items()
-            ]
+                rate = rates[min(model, 1)]
+                flagged = np.where(label, *((rate, 0.05) if metric == "recall" else (0.7, rate)))
+                score = norm.cdf(drawn + norm.ppf(flagged))
+                rest = {"unit": np.arange(len(label)), "label": label.astype(int), "score": score}
+                tables.append(pl.DataFrame({"model": f"m{model:02}", "log": log, **rest}))
             if models == 2:
                 pairs = nf.count_pairs(pl.concat(tables[-2:]), thresholds=0.5)
-                by_pairs += nf.compare_pairs(pairs, metric="recall", repeats=100)["p_value"].item() < 0.05
-        verdicts = _verdicts(pl.concat(tables))
+                by_pairs += nf.compare_pairs(pairs, metric=metric, repeats=100)["p_value"].item() < 0.05
+        verdicts = _verdicts(pl.concat(tables), metric)
         where = (
-            f"{models} models, recall {recall[0]:g} and {recall[1]:g}, decisions correlate by {correlation:g}"
+            f"{models} models, {metric} {rates[0]:g} and {rates[1]:g}, decisions correlate by {correlation:g}"
         )
         yield "champion gate with units: it fails", where, promised, verdicts.count("fail") / logs, logs
         if models == 2:
             yield "`compare_pairs`: p < 0.05", where, promised, by_pairs / logs, logs
 
 
-def _verdicts(log: pl.DataFrame) -> list[str]:
+def _verdicts(log: pl.DataFrame, metric: str) -> list[str]:
     """Run a job whose gate judges the champion m00 in each log."""
     with tempfile.TemporaryDirectory() as folder:
         log.write_parquet(Path(folder) / "log.parquet")
         job = Path(folder) / "job.toml"
-        job.write_text(_JOB, encoding="utf-8")
+        job.write_text(_JOB.replace("METRIC", metric), encoding="utf-8")
         return run_job(read_job(job)).verdicts["verdict"].to_list()
 
 
@@ -298,7 +288,7 @@ formats = ["json"]
 tables = []
 [[gates]]
 name = "champion"
-metric = "recall"
+metric = "METRIC"
 segments = ["log"]
 min_positives = 1
 champion = { model = "m00", prevalence = [0.1] }
