@@ -68,6 +68,38 @@ def test_decision_curves_of_dcurves():
     )
 
 
+@pytest.mark.parametrize(
+    ("sensitivity", "specificity", "brier", "of_predictive_values", "benefits"),
+    [
+        (0.0, 1.0, 0.2, 0.16, [0.0, 0.0, 0.0]),
+        (1.0, 0.0, 0.8, 0.16, [0.1579, 0.1111, 0.0]),
+        (0.5, 0.95, 0.14, 0.1169, [0.0979, 0.0956, 0.09]),
+        (0.95, 0.5, 0.41, 0.1386, [0.1689, 0.1456, 0.09]),
+    ],
+    ids=["never positive", "always positive", "highly specific", "highly sensitive"],
+)
+def test_binary_tests_of_assel(sensitivity, specificity, brier, of_predictive_values, benefits):
+    # Assel, Sjoberg and Vickers (2017), doi:10.1186/s41512-017-0020-3, table 1: Brier scores and net benefits
+    # of binary tests at the prevalence 20 %, here from a balanced log. The Brier scores are those of the
+    # scores 1 and 0, and of the predictive values; of a constant test they are 1/5·4/5.
+    found, hits, false = 0.2, round(100 * sensitivity), round(100 * (1 - specificity))
+    rows = [(True, True)] * hits + [(True, False)] * (100 - hits)
+    rows += [(False, True)] * false + [(False, False)] * (100 - false)
+
+    def counts(positive: float, negative: float) -> pl.DataFrame:
+        scores = [(label, positive if said else negative) for label, said in rows]
+        log = pl.DataFrame(scores, schema=["label", "score"], orient="row")
+        return nf.count_confusion(log.with_columns(model=pl.lit("test")), thresholds="exact")
+
+    said = found * hits + (1 - found) * false
+    ppv, missed = found * hits / (said or 1), found * (100 - hits) / ((100 - said) or 1)
+    for scored, printed in ((counts(1.0, 0.0), brier), (counts(ppv, missed), of_predictive_values)):
+        score = nf.proper_scores(scored, prevalence=found, metrics="brier")["value"].item()
+        assert score == pytest.approx(printed, abs=5e-5)
+    curve = nf.decision_curve(counts(1.0, 0.0), prevalence=found, threshold_probabilities=[0.05, 0.1, 0.2])
+    assert curve["net_benefit"].to_list() == pytest.approx(benefits, abs=5e-5)
+
+
 def drawn(rows, prevalence, distance, seed):
     """A log of one model whose scores are the probabilities at prevalence one half."""
     rng = np.random.default_rng(seed)

@@ -18,7 +18,7 @@ from nci_frames.evaluation.significance.cross_fitting import cross_fit
 from nci_frames.questions.certainty import LEAST_REPEATS, MOST_RESAMPLED, Resampled, leading_models
 from nci_frames.questions.chosen_model import for_the_first
 from nci_frames.questions.log_counts import LogCounts
-from nci_frames.questions.own_thresholds import OwnPoints, averaged, best_values
+from nci_frames.questions.own_thresholds import OwnPoints, averaged, best_values, widened
 from nci_frames.questions.places import crossed
 from nci_frames.questions.question import Question
 from nci_frames.schemas import beside
@@ -169,18 +169,9 @@ class Asked:
             table = points.select(_RATES).join(table, on=["model", "threshold"], nulls_equal=True)
         if not self.question.own or self.log.judged is None:
             return table
-        judged, value = self._kept_at("judged", prevalence, self._cross_fitted), pl.col("__judged")
-        known = pl.col("lower").is_not_null() & value.is_not_null()
-        # The bounds are those of the threshold of the log, widened to hold the value on other rows.
-        return (
-            beside(table, judged, _AT)
-            .with_columns(
-                value=value,
-                lower=pl.when(known).then(pl.min_horizontal("lower", value)),
-                upper=pl.when(known).then(pl.max_horizontal("upper", value)),
-            )
-            .drop("__judged")
-        )
+        judged = self._kept_at("judged", prevalence, self._cross_fitted)
+        found = beside(table, judged, _AT).with_columns(value="__judged", **widened("__judged"))
+        return found.drop("__judged")
 
     def _bounded(self, points: pl.DataFrame) -> pl.DataFrame:
         """Add the bounds of TPR and FPR, once for each point."""

@@ -20,8 +20,7 @@ from nci_frames.evaluation.classes.project_classes import project_classes
 from nci_frames.evaluation.metrics.classes import OF_EACH_CLASS, class_metric
 from nci_frames.evaluation.projection.ranking import rank_models
 from nci_frames.questions.compared import computed
-from nci_frames.schemas import CLASS_COUNTS, checked
-from nci_frames.schemas.columns import BUCKET
+from nci_frames.schemas import BUCKET, CLASS_COUNTS, checked
 
 #: Values along the shares of all classes, at most; and steps along each, where these are fewer.
 _MOST_VALUES, _STEPS = 12_000, 50

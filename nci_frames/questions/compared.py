@@ -16,9 +16,7 @@ from nci_frames.questions import places
 from nci_frames.questions.log_counts import LogCounts
 from nci_frames.questions.question import Question
 from nci_frames.questions.undefined import observed_prevalence
-from nci_frames.schemas import COUNTS, collect
-from nci_frames.schemas.columns import WEIGHT
-from nci_frames.schemas.frame import within
+from nci_frames.schemas import COUNTS, WEIGHT, collect, within
 
 T = TypeVar("T")
 

@@ -26,8 +26,7 @@ from nci_frames.questions.compared import PROBABLE, computed
 from nci_frames.questions.log_tables import METRICS, LogTables
 from nci_frames.questions.question import Question
 from nci_frames.questions.undefined import segment_sizes, undefined_groups
-from nci_frames.schemas.checked import checked
-from nci_frames.schemas.frame import within
+from nci_frames.schemas import checked, within
 
 
 @checked
@@ -259,7 +258,7 @@ class Comparison(LogTables):
     def _inside(self) -> list[float]:
         return sorted({eta for eta in (*self.prevalence, self.asked_prevalence) if 0 < eta < 1})
 
-    @property
+    @computed
     def by_key(self) -> "tuple[Comparison, ...]":
         """The same log by each key of the segments alone.
 
@@ -267,10 +266,6 @@ class Comparison(LogTables):
         """
         if len(self.segments) < 2 or self.field is not None:
             return (self,)
-        return self._by_key
-
-    @computed
-    def _by_key(self) -> "tuple[Comparison, ...]":
         return tuple(self._of_key(key) for key in self.segments)
 
     def _of_key(self, key: str) -> "Comparison":
@@ -280,7 +275,7 @@ class Comparison(LogTables):
         other.__dict__ = {
             name: value
             for name, value in (self.__dict__ | shared).items()
-            if "segment" not in name and name not in {"differences", "undefined", "_by_key"}
+            if "segment" not in name and name not in {"differences", "undefined", "by_key"}
         }
         other.segments, other._log = (key,), self._log.by_key(key)  # noqa: SLF001 - a copy of this
         return other

@@ -18,8 +18,7 @@ from nci_frames.evaluation.rates.rates import compute_rates
 from nci_frames.evaluation.rates.strata import summed_counts
 from nci_frames.evaluation.significance.shift import corrected_shifts, shift_tests
 from nci_frames.questions.units import Drawn, without_keys
-from nci_frames.schemas import COUNTS, SHIFTS, SUPPORT, collect
-from nci_frames.schemas.columns import BUCKET, WEIGHT
+from nci_frames.schemas import BUCKET, COUNTS, SHIFTS, SUPPORT, WEIGHT, collect
 
 
 @dataclass(frozen=True, slots=True)

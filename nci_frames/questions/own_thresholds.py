@@ -75,12 +75,16 @@ def best_values(own: OwnPoints, log: LogCounts, places: pl.DataFrame) -> pl.Data
             averaged(fitted, log.repeat).select(*at, "value", "std", "optimistic"),
         )
     joined = beside(judged, found, at)
-    known = pl.col("value").is_not_null()
-    # The bounds are those of the threshold of the log, widened to hold the value on other rows.
-    wide = {"lower": pl.min_horizontal("lower", "value"), "upper": pl.max_horizontal("upper", "value")}
-    return joined.with_columns(
-        pl.when(known & pl.col(name).is_not_null()).then(bound).alias(name) for name, bound in wide.items()
-    ).select(*best.columns, "optimistic", *spread)
+    return joined.with_columns(**widened("value")).select(*best.columns, "optimistic", *spread)
+
+
+def widened(value: str) -> dict[str, pl.Expr]:
+    """Return the bounds at the threshold that the log chose, wide enough to hold the value on other rows."""
+    known = pl.all_horizontal(pl.col("lower", value).is_not_null())
+    return {
+        "lower": pl.when(known).then(pl.min_horizontal("lower", value)),
+        "upper": pl.when(known).then(pl.max_horizontal("upper", value)),
+    }
 
 
 def averaged(fitted: pl.DataFrame, over: str) -> pl.DataFrame:

@@ -57,7 +57,7 @@ def compared(
 ) -> tuple[list[float], pl.DataFrame | None]:
     """Return the prevalences of the tables over prevalence, and those of the segments, if they have some."""
     if is_field(prevalence):
-        field = field_of(cast("Field", prevalence), frame, segments)
+        field = field_of(prevalence, frame, segments)
         return field_grid(field), field
     asked = prevalence_values(cast("float", prevalence)) or []
     if len(asked) > _MOST_PREVALENCES:

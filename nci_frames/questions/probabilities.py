@@ -11,7 +11,7 @@ from nci_frames.evaluation.probabilities.calibration import calibration_curve
 from nci_frames.evaluation.probabilities.decisions import decision_curve
 from nci_frames.evaluation.probabilities.proper_scores import proper_scores
 from nci_frames.questions.comparison import Comparison
-from nci_frames.questions.report_question import ReportQuestion, at_asked, drawn, picture, shown_models
+from nci_frames.questions.report_question import ReportQuestion, at_asked, drawn, of_shown, picture
 from nci_frames.schemas import beside
 from nci_frames.tables.numbers import format_grid
 
@@ -42,8 +42,8 @@ def _counts(comparison: Comparison) -> pl.DataFrame | None:
     rows = comparison.rates.drop_nulls(["tpr", "fpr"])
     if rows.is_empty() or not are_probabilities(rows):
         return None
-    models = shown_models(comparison, most=_MOST_CURVES)
-    return rows.filter(pl.col("model").is_in(models, nulls_equal=True))
+    shown = of_shown(rows, comparison, most=_MOST_CURVES)
+    return None if shown.is_empty() else shown
 
 
 def _scores(comparison: Comparison, etas: Sequence[float] = ()) -> pl.DataFrame | None:
@@ -52,7 +52,7 @@ def _scores(comparison: Comparison, etas: Sequence[float] = ()) -> pl.DataFrame 
     It is that at some prevalences, by default the one that was asked for.
     """
     counts, at = _counts(comparison), etas or [comparison.asked_prevalence]
-    if counts is None or counts.is_empty():
+    if counts is None:
         return None
     place = ["model", "prevalence"]
     columns = [
@@ -118,32 +118,26 @@ def _come_true(row: dict[str, Any], name: str) -> str | None:
 def _calibration(comparison: Comparison) -> pl.DataFrame | None:
     """Return the calibration curve, with the mean score of the positives and the negatives of each block."""
     counts = _counts(comparison)
-    if counts is None or counts.is_empty():
+    if counts is None:
         return None
-    curve = _curve(comparison, counts, [comparison.asked_prevalence], adjusted=False)
-    ends = calibration_curve(counts, prevalence=[0.0, 1.0])
+    curve = _curve(comparison, counts, [comparison.asked_prevalence], adjusted=False).sort("score_lower")
+    ends = calibration_curve(counts, prevalence=[0.0, 1.0]).sort("score_lower")
     for eta, name in _CLASSES:
+        mean = pl.col("predicted").alias(f"predicted{name}")
         # At these prevalences all rows are of one class, and a block has no others.
-        means = ends.filter(prevalence=eta).select("model", "score_lower", predicted_of="predicted")
-        curve = curve.sort("score_lower").join_asof(
-            means.sort("score_lower"),
-            on="score_lower",
-            by="model",
-            strategy="forward",
-            check_sortedness=False,
+        means = ends.filter(prevalence=eta).select("model", "score_lower", mean)
+        curve = curve.join_asof(
+            means, on="score_lower", by="model", strategy="forward", check_sortedness=False
         )
         # One without such rows takes nothing from their mean.
-        curve = curve.with_columns(
-            pl.col("predicted_of").fill_null(pl.col("predicted")).alias(f"predicted{name}")
-        )
-        curve = curve.drop("predicted_of")
+        curve = curve.with_columns(pl.col(f"predicted{name}").fill_null(pl.col("predicted")))
     return curve.sort("model", "score_lower")
 
 
 def _decisions(comparison: Comparison) -> pl.DataFrame | None:
     """Return the decision curve, and what positives and negatives alone add to each of its values."""
     counts, eta = _counts(comparison), comparison.asked_prevalence
-    if counts is None or counts.is_empty():
+    if counts is None:
         return None
     places = sorted({*_EVEN, *(eta * place / 10 for place in range(20) if eta * place < 10)})
     curve = decision_curve(counts, prevalence=eta, threshold_probabilities=places)

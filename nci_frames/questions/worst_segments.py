@@ -7,8 +7,7 @@ from typing import Any
 import polars as pl
 
 from nci_frames.base.messages import quantity
-from nci_frames.evaluation.metrics import called_metric, title_of
-from nci_frames.evaluation.metrics.metric import better_sign
+from nci_frames.evaluation.metrics import better_sign, called_metric, title_of
 from nci_frames.evaluation.support.reasons import in_brief, why_doubtful
 from nci_frames.questions.comparison import Comparison
 from nci_frames.tables.numbers import format_threshold, format_value
@@ -29,8 +28,6 @@ class WorstSegments:
     model: str | None
     #: The first rows of ``rank_segments``, those with numbers.
     rows: tuple[Mapping[str, Any], ...]
-    #: How many segments there are.
-    total: int
     sentence: str
     #: Why some segments do not support their value, in a few words; None if all of them do.
     doubt: str | None
@@ -72,7 +69,6 @@ def worst_segments(comparison: Comparison, /) -> WorstSegments | None:
         metric_name(comparison),
         ranks["model"][0],
         tuple(judged.head(_SHOWN).to_dicts()),
-        len(ranks),
         sentence,
         why_doubtful(judged),
     )

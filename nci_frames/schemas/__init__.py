@@ -14,3 +14,4 @@ from nci_frames.schemas.classes import *
 from nci_frames.schemas.probabilities import *
 from nci_frames.schemas.labelling import *
 from nci_frames.schemas.checked import *
+from nci_frames.schemas.runs import *

@@ -1,7 +1,9 @@
 """Columns that several frames share."""
 
+from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
+from typing import Any
 
 import polars as pl
 
@@ -31,6 +33,16 @@ text = partial(Column, dtypes=(pl.String,))
 texts = partial(Column, dtypes=(pl.List(pl.String),))
 #: What is true or false.
 flag = partial(Column, dtypes=(pl.Boolean,))
+
+
+def bounds(
+    kind: Callable[..., Column], said: str, *null: str, name: str = "lower", **limits: Any
+) -> list[Column]:
+    """Return the columns of a lower and an upper bound; what is *said* of the lower one is said of either."""
+    upper = said.replace("lower", "upper").replace("at least", "at most")
+    sides = ((name, said), (name.replace("lower", "upper"), upper))
+    return [kind(column, told, *null, **limits) for column, told in sides]
+
 
 ROW_WEIGHT = number(WEIGHT, "weight of the row, finite and >= 0", minimum=0, maximum=FINITE, required=False)
 UNIT = Column(

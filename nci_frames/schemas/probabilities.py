@@ -6,6 +6,7 @@ from nci_frames.schemas.columns import *
 from nci_frames.schemas.frame import FrameSchema
 
 _LACKS = "the group lacks a class"
+_WHATEVER = "at least this, whatever rows lie between thresholds"
 _AT = replace(PREVALENCE, null="each group has its own, and this one has no rows")
 
 PROPER_SCORES = FrameSchema(
@@ -15,8 +16,7 @@ PROPER_SCORES = FrameSchema(
     text("metric", '"brier" or "log_loss"'),
     _AT,
     number("value", "mean loss, >= 0; infinite where a row is certain and wrong", _LACKS, minimum=0),
-    number("lower", "the value is at least this, whatever rows lie between thresholds", _LACKS, minimum=0),
-    number("upper", "the value is at most this, whatever rows lie between thresholds", _LACKS, minimum=0),
+    *bounds(number, f"the value is {_WHATEVER}", _LACKS, minimum=0),
     number(
         "skill",
         "1 - value / the loss where every score is the prevalence, <= 1",
@@ -37,16 +37,9 @@ SCORE_PARTS = FrameSchema(
         "discrimination", "what calibrated scores save against the constant prevalence", _LACKS, minimum=0
     ),
     number("uncertainty", "the loss where every score is the prevalence", _LACKS, minimum=0),
-    *(
-        number(
-            f"{name}_{side}",
-            f"the {name} is at {word} this, whatever rows lie between thresholds",
-            _LACKS,
-            minimum=0,
-        )
-        for name in ("value", "miscalibration", "discrimination")
-        for side, word in (("lower", "least"), ("upper", "most"))
-    ),
+    *bounds(number, f"the value is {_WHATEVER}", _LACKS, name="value_lower", minimum=0),
+    *bounds(number, f"the miscalibration is {_WHATEVER}", _LACKS, name="miscalibration_lower", minimum=0),
+    *bounds(number, f"the discrimination is {_WHATEVER}", _LACKS, name="discrimination_lower", minimum=0),
 )
 _WEIGHTED = "the counts are sums of weights"
 CALIBRATION = FrameSchema(
@@ -59,8 +52,7 @@ CALIBRATION = FrameSchema(
     share("predicted", "mean score of the rows of the bin at the prevalence"),
     share("observed", "share of positives among the rows of the bin at the prevalence"),
     share("share", "share of all rows that the bin has at the prevalence"),
-    share("lower", "the share of positives is at least this, at the level", _WEIGHTED),
-    share("upper", "the share of positives is at most this, at the level", _WEIGHTED),
+    *bounds(share, "the share of positives is at least this, at the level", _WEIGHTED),
 )
 CALIBRATION_MEASURES = FrameSchema(
     "calibration measures",
@@ -69,8 +61,7 @@ CALIBRATION_MEASURES = FrameSchema(
     text("measure", '"slope", "intercept", "in_the_large", "ece" or "ece_corrected"'),
     _AT,
     number("value", "the measure", "undefined: the reason says why"),
-    number("lower", "the measure of the population is at least this, at the level", "the reason says why"),
-    number("upper", "the measure of the population is at most this, at the level", "the reason says why"),
+    *bounds(number, "the measure of the population is at least this, at the level", "the reason says why"),
     text("reason", "why there is no value, or there are no bounds", "there are both"),
 )
 H_MEASURES = FrameSchema(
@@ -83,8 +74,7 @@ H_MEASURES = FrameSchema(
         "share of the least cost without scores that the best thresholds save",
         f"{_LACKS}, or none occurs at the prevalence",
     ),
-    share("lower", "the value is at least this, whatever rows lie between thresholds", "the value is null"),
-    share("upper", "the value is at most this, whatever rows lie between thresholds", "the value is null"),
+    *bounds(share, f"the value is {_WHATEVER}", "the value is null"),
     *TOLD,
 )
 DECISIONS = FrameSchema(
@@ -100,8 +90,7 @@ DECISIONS = FrameSchema(
         "(net benefit - treat_all)·(1-t)/t: treatments per row that are saved for the same benefit",
         f"t is 0, or {_LACKS}",
     ),
-    number("lower", "the net benefit is at least this, whatever rows lie between thresholds", _LACKS),
-    number("upper", "the net benefit is at most this, whatever rows lie between thresholds", _LACKS),
+    *bounds(number, f"the net benefit is {_WHATEVER}", _LACKS),
 )
 COST_CURVE = FrameSchema(
     "cost curve",

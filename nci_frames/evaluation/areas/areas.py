@@ -1,30 +1,27 @@
 """Counts -> areas at any prevalence, with certified bounds."""
 
 from collections.abc import Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from math import sqrt
-from typing import Literal, cast
+from typing import Literal
 
 import numpy as np
 import polars as pl
 
 from nci_frames.base.arguments import Prevalences, check_level
 from nci_frames.base.errors import ParameterError
-from nci_frames.base.typing import Floats
 from nci_frames.counts.pooling import pooled_counts
 from nci_frames.evaluation.areas.area import Area, Etas, area_of
 from nci_frames.evaluation.areas.pr import PR_AUC, Method, pr_area
 from nci_frames.evaluation.areas.roc import ROC_AUC, partial_area
 from nci_frames.evaluation.arrays.histograms import whole_counts
-from nci_frames.evaluation.arrays.roc_steps import Curves, curve_parts, no_curves
-from nci_frames.evaluation.field.prevalences import Field, field_of, is_field, numbers_of, own_prevalence
+from nci_frames.evaluation.arrays.roc_steps import Curves, of_all_parts
+from nci_frames.evaluation.field.prevalences import Field, group_prevalences, numbers_of
 from nci_frames.evaluation.rates.clusters import class_worth
 from nci_frames.evaluation.rates.rates import compute_rates, with_worth
 from nci_frames.evaluation.rates.strata import WORTH, summed_counts
 from nci_frames.evaluation.support.flags import with_curve_flags, with_curve_support
-from nci_frames.schemas import AREAS, COUNTS, RATES, collect
-from nci_frames.schemas.checked import checked
-from nci_frames.schemas.columns import WEIGHT
+from nci_frames.schemas import AREAS, COUNTS, RATES, WEIGHT, checked, collect
 
 
 @checked
@@ -184,25 +181,16 @@ def areas_of(
     if worth is not None and not banded and WORTH[0] in frame.columns:
         frame, worth = with_worth(frame, worth), None
     keys = ["model", *RATES.keys(frame.columns)]
-    grid = numbers_of(prevalence)
-    if is_field(prevalence):
-        prevalence = field_of(cast("Field", prevalence), frame, keys[1:])
+    etas_of = group_prevalences(prevalence, frame, keys[1:])
 
     def of_curves(some: Sequence[Area], curves: Curves, *band: Curves) -> pl.DataFrame:
-        own = own_prevalence(curves.groups, prevalence, curves.observed_prevalence, keys[1:])
-        etas: list[float | Floats] = [own] if grid is None else list(grid)
+        etas = etas_of(curves.groups, curves.observed_prevalence)
         return pl.concat(_of_area(area, etas, worth, curves, *band) for area in some)
 
-    frames = [frame, *(_enclosing(frame, keys) if banded else ())]
-    tables = [of_curves(areas, no_curves(frame, keys))]
-    # NumPy releases the GIL while it computes, and the parts are independent.
-    with ThreadPoolExecutor(pl.thread_pool_size()) as threads:
-        for of_scores in {area.of_scores for area in areas}:
-            some = [area for area in areas if area.of_scores == of_scores]
-            parts = zip(*(curve_parts(rows, keys, of_scores=of_scores) for rows in frames), strict=True)
-            tables += threads.map(
-                lambda part, some=some: of_curves(some, *(curves() for curves in part)), parts
-            )
+    frames, tables = [frame, *(_enclosing(frame, keys) if banded else ())], []
+    for of_scores in {area.of_scores for area in areas}:
+        some = [area for area in areas if area.of_scores == of_scores]
+        tables += of_all_parts(partial(of_curves, some), frames, keys, of_scores=of_scores)
     table = pl.concat(tables).sort(*keys, "metric", "method", "prevalence", maintain_order=True)
     ruled = [area.name for area in areas if area.support is not None]
     return AREAS.finish(with_curve_flags(table, pl.col("metric").is_in(ruled)))

@@ -1,12 +1,14 @@
 """Counts -> the lowest prevalence that a log supports."""
 
+from functools import partial
+
 import polars as pl
 
 from nci_frames.base.errors import ParameterError
 from nci_frames.counts.pooling import pooled_counts
 from nci_frames.evaluation.areas.area import Area
 from nci_frames.evaluation.arrays.histograms import whole_counts
-from nci_frames.evaluation.arrays.roc_steps import curve_parts, no_curves
+from nci_frames.evaluation.arrays.roc_steps import of_all_parts
 from nci_frames.evaluation.metrics import called_metric, curve_asked
 from nci_frames.evaluation.projection.operating_points import select_operating_points
 from nci_frames.evaluation.rates.clusters import class_worth
@@ -16,8 +18,7 @@ from nci_frames.evaluation.rates.strata import WORTH, collect_counts, summed_cou
 from nci_frames.evaluation.support.flags import with_curve_support
 from nci_frames.evaluation.support.reasons import reason_text
 from nci_frames.evaluation.support.rule import PR_SUPPORT, class_reason, point_reason, point_support
-from nci_frames.schemas import RATES, SUPPORT, collect
-from nci_frames.schemas.checked import checked
+from nci_frames.schemas import RATES, SUPPORT, checked, collect
 
 
 @checked
@@ -131,11 +132,10 @@ def supported_from(
         label, needs_fpr = called.label, called.needs_fpr is not False
     if needs_fpr and threshold is None:
         counted = frame.drop_nulls(["tp", "fp", "fn", "tn"])
-        parts = [no_curves(counted, keys), *(part() for part in curve_parts(counted, keys))]
         rule = curve.support if isinstance(curve, Area) else PR_SUPPORT
-        found = pl.concat(with_curve_support(part, rule, worth) for part in parts).select(
-            *keys, prevalence="__lowest", reason=reason_text(pl.col("__why"))
-        )
+        supported = partial(with_curve_support, rule=rule, worth=worth)
+        found = pl.concat(of_all_parts(supported, [counted], keys, of_scores=False))
+        found = found.select(*keys, prevalence="__lowest", reason=reason_text(pl.col("__why")))
     else:
         rates = frame if "tpr" in frame.columns else rates_of(frame)
         if worth is not None:

@@ -15,9 +15,7 @@ from nci_frames.counts.pooling import pooled_counts
 from nci_frames.counts.resolution import runs_with_every_score
 from nci_frames.counts.strata import has_strata
 from nci_frames.evaluation.arrays.histograms import Histogram
-from nci_frames.schemas import COUNTS
-from nci_frames.schemas.columns import WEIGHT
-from nci_frames.schemas.runs import group_starts, in_runs
+from nci_frames.schemas import COUNTS, WEIGHT, group_starts, in_runs
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,8 +6,7 @@ import numpy as np
 import polars as pl
 
 from nci_frames.counts.resolution import in_precision_of, one_score
-from nci_frames.schemas import COUNTS
-from nci_frames.schemas.runs import in_runs
+from nci_frames.schemas import COUNTS, in_runs
 
 _CELLS = ("tp", "fp", "fn", "tn")
 

@@ -9,8 +9,7 @@ import polars as pl
 from nci_frames.base.errors import ParameterError
 from nci_frames.base.typing import Floats, Frame, Rows
 from nci_frames.counts.resolution import in_precision_of, runs_with_every_score
-from nci_frames.schemas import COUNTS, RATES, collect
-from nci_frames.schemas.runs import in_runs
+from nci_frames.schemas import COUNTS, RATES, collect, in_runs
 
 
 @dataclass(frozen=True, slots=True)

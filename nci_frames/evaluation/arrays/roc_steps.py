@@ -1,6 +1,7 @@
 """Counts -> the ROC steps of all groups, some groups at a time."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from functools import partial
 
@@ -66,7 +67,11 @@ class Curves:
         Every group with positives has such a step; groups without positives, which are all NaN, keep every
         step.
         """
-        kept = np.flatnonzero(~(self.tpr1 <= self.tpr0))
+        return self.only(~(self.tpr1 <= self.tpr0))
+
+    def only(self, which: Flags) -> "Curves":
+        """Return some of the steps, of every group at least one."""
+        kept = np.flatnonzero(which)
         start = np.searchsorted(kept, self.start)
         size = np.diff(start, append=len(kept))
         steps = {name: getattr(self, name)[kept] for name in ("tpr0", "tpr1", "fpr0", "fpr1", "tied")}
@@ -98,6 +103,20 @@ def curve_parts(
         mine = first[part]
         last = first[part.stop] if part.stop < len(first) else len(frame)
         yield partial(_steps, frame[int(mine[0]) : int(last)], mine - mine[0], keys, of_scores=of_scores)
+
+
+def of_all_parts(
+    make: Callable[..., pl.DataFrame], frames: Sequence[pl.DataFrame], keys: list[str], *, of_scores: bool
+) -> list[pl.DataFrame]:
+    """Return the tables that *make* makes of the curves of some groups, of no group and of all groups.
+
+    It takes the curves of each of several frames with the same groups.
+    """
+    parts = zip(*(curve_parts(frame, keys, of_scores=of_scores) for frame in frames), strict=True)
+    # NumPy releases the GIL while it computes, and the parts are independent.
+    with ThreadPoolExecutor(pl.thread_pool_size()) as threads:
+        found = threads.map(lambda part: make(*(curves() for curves in part)), parts)
+        return [make(no_curves(frames[0], keys)), *found]
 
 
 def _steps(ascending: pl.DataFrame, first: Rows, keys: list[str], *, of_scores: bool) -> Curves:

@@ -16,8 +16,7 @@ from nci_frames.evaluation.crossovers.linear_areas import is_linear
 from nci_frames.evaluation.metrics import CalledMetric, Metric, better_sign, called_metric
 from nci_frames.evaluation.metrics.rounding import rounding
 from nci_frames.evaluation.projection.grids import require_columns
-from nci_frames.schemas import RATES
-from nci_frames.schemas.runs import rows_of_runs
+from nci_frames.schemas import RATES, rows_of_runs
 
 Over = Literal["prevalence", "beta"]
 

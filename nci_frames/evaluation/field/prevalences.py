@@ -1,7 +1,7 @@
 """What a prevalence argument means: numbers for all, each group's own, or the field, segment by segment."""
 
-from collections.abc import Mapping, Sequence
-from typing import Any, Literal
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Literal, TypeGuard
 
 import polars as pl
 
@@ -17,7 +17,7 @@ Field = Mapping[str, Mapping[Any, float]] | Frame
 _MAKER = 'a field frame has the columns of the segments and "prevalence", e.g. country, prevalence'
 
 
-def is_field(prevalence: object) -> bool:
+def is_field(prevalence: object) -> TypeGuard[Field]:
     """Return whether a prevalence argument names a prevalence for each segment."""
     return isinstance(prevalence, Mapping | Frame)
 
@@ -55,34 +55,42 @@ def with_prevalence(
     """
     if not is_field(prevalence):
         return frame, prevalence  # type: ignore[return-value]
-    field = field_of(prevalence, frame, keys).drop("share", strict=False)  # type: ignore[arg-type]
+    field = field_of(prevalence, frame, keys).drop("share", strict=False)
     on = [name for name in field.columns if name != "prevalence"]
     bare = frame.drop("prevalence", strict=False)
     return beside(bare, field, on), "selected"
 
 
-def own_prevalence(
-    groups: pl.DataFrame, prevalence: Prevalences | Field, observed: Floats, keys: Sequence[str]
-) -> Floats:
-    """Return each group's own prevalence: the observed one, or that of the field.
+def group_prevalences(
+    prevalence: Prevalences | Field, frame: pl.DataFrame, keys: Sequence[str]
+) -> Callable[[pl.DataFrame, Floats], list[float] | list[Floats]]:
+    """Return what gives the prevalences of some groups of a frame, of all at once.
+
+    It takes the model and the keys of each group and its observed prevalence, and returns the numbers that
+    all groups share, or one array that has the prevalence of each: the observed one, or that of the field.
 
     Parameters
     ----------
-    groups
-        The model and the keys of each group: all groups, or some of those that *prevalence* was checked for.
     prevalence
-        "observed", or the field as ``field_of`` returned it.
-    observed
-        The share of positives of each group.
+        Numbers, "observed", or the prevalence of each segment.
+    frame
+        Any frame with the model and keys.
     keys
-        The keys of the groups.
+        The keys of *frame*.
+
+    Raises
+    ------
+    ParameterError, SchemaError
+        As ``numbers_of`` and ``field_of`` do.
     """
-    if not isinstance(prevalence, pl.DataFrame):
-        return observed
-    on = [name for name in prevalence.columns if name in ("model", *keys)]
-    own = beside(groups.select(on), prevalence, on)
-    found: Floats = own["prevalence"].to_numpy()
-    return found
+    grid = numbers_of(prevalence)
+    if grid is not None:
+        return lambda *_: grid
+    if not is_field(prevalence):
+        return lambda _, observed: [observed]
+    field = field_of(prevalence, frame, keys)
+    on = [name for name in field.columns if name in ("model", *keys)]
+    return lambda groups, _: [beside(groups.select(on), field, on)["prevalence"].to_numpy()]
 
 
 def field_of(prevalence: Field, frame: pl.DataFrame, keys: Sequence[str]) -> pl.DataFrame:

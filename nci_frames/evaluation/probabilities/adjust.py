@@ -64,16 +64,15 @@ def adjust_scores(
     if isinstance(logged_prevalence, float | int):
         check_logged(logged_prevalence)
     given = pl.col(score) if isinstance(score, str) else score
-    logged, p = (
-        pl.lit(logged_prevalence) if isinstance(logged_prevalence, float | int) else logged_prevalence,
-        (given.cast(pl.Float64)),
+    eta, logged = (
+        pl.lit(number) if isinstance(number, float | int) else number
+        for number in (prevalence, logged_prevalence)
     )
-    eta = pl.lit(prevalence) if isinstance(prevalence, float | int) else prevalence
+    p = given.cast(pl.Float64)
     up, down = p * (eta * (1 - logged)), (1 - p) * ((1 - eta) * logged)
     # What is certain stays certain, also where the other class does not occur.
     moved = pl.when(up + down == 0).then(p.round()).otherwise(up / (up + down))
-    name = given.meta.output_name()
-    return pl.when(p.is_between(0, 1)).then(moved).alias(name)
+    return pl.when(p.is_between(0, 1)).then(moved).alias(given.meta.output_name())
 
 
 def check_logged(logged: Logged) -> None:

@@ -6,8 +6,7 @@ from typing import NamedTuple
 import numpy as np
 import polars as pl
 
-from nci_frames.base.typing import Floats
-from nci_frames.evaluation.probabilities.blocks import Places
+from nci_frames.base.typing import Floats, Places
 from nci_frames.evaluation.rates.intervals import rate_interval
 
 #: A band is made of intervals of runs of so many groups of rows: some of equal size, and some that get

@@ -1,5 +1,7 @@
 """Counts -> the share of positives by score, at any prevalence."""
 
+from collections.abc import Iterator
+
 import numpy as np
 import polars as pl
 
@@ -7,13 +9,11 @@ from nci_frames.base.arguments import Prevalences, check_level
 from nci_frames.base.typing import Floats
 from nci_frames.evaluation.arrays.score_bins import Scores, thresholds_of
 from nci_frames.evaluation.field.prevalences import Field
-from nci_frames.evaluation.probabilities.adjust import Logged, check_logged
+from nci_frames.evaluation.probabilities.adjust import Logged
 from nci_frames.evaluation.probabilities.bands import Rows, isotonic_bounds, own_bounds
-from nci_frames.evaluation.probabilities.bins import Bins, bins_of, check_bins
-from nci_frames.evaluation.probabilities.blocks import Blocks, isotonic_blocks
+from nci_frames.evaluation.probabilities.blocks import Bins, Blocks, bins_of, check_bins, isotonic_blocks
 from nci_frames.evaluation.probabilities.parts import Part, of_parts
-from nci_frames.schemas import CALIBRATION
-from nci_frames.schemas.checked import checked
+from nci_frames.schemas import CALIBRATION, checked
 
 
 @checked
@@ -83,21 +83,19 @@ def calibration_curve(
     [(0.1, 0.1, 0.1, 0.0, 0.25), (0.35, 0.4, 0.375, 0.5, 0.5), (0.8, 0.8, 0.8, 1.0, 0.25)]
     """
     check_level(level)
-    check_logged(logged_prevalence)
     if bins is not None:
         check_bins(bins)
 
-    def make(part: Part) -> pl.DataFrame:
-        tables, blocks = [], None
+    def make(part: Part) -> Iterator[pl.DataFrame]:
+        blocks = None
         for eta in part.etas:
             if blocks is None or isinstance(bins, int):
                 blocks = isotonic_blocks(part.curves, part.bins) if bins is None else bins_of(part, eta, bins)
                 bounds = _bounds(part, blocks, level, isotonic=bins is None)
-            tables.append(_table(part, blocks, eta, bounds, adjusted=adjusted))
-        return pl.concat(tables)
+            yield _table(part, blocks, eta, bounds, adjusted=adjusted)
 
-    table, keys = of_parts(counts, prevalence, logged_prevalence, make)
-    return CALIBRATION.finish(table.sort(*keys, "prevalence", "score_lower", maintain_order=True))
+    by = ["prevalence", "score_lower"]
+    return CALIBRATION.finish(of_parts(counts, prevalence, logged_prevalence, make, by=by))
 
 
 def _bounds(part: Part, blocks: Blocks, level: float, *, isotonic: bool) -> tuple[Floats, Floats]:

@@ -1,5 +1,7 @@
 """Counts -> how far scores are from what they say, in one number each, at any prevalence."""
 
+from collections.abc import Iterator
+
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
@@ -7,13 +9,12 @@ from numpy.typing import NDArray
 from nci_frames.base.arguments import Prevalences, check_level
 from nci_frames.base.typing import Floats
 from nci_frames.evaluation.field.prevalences import Field
-from nci_frames.evaluation.probabilities.adjust import Logged, check_logged
-from nci_frames.evaluation.probabilities.bins import Bins, bins_of, check_bins
+from nci_frames.evaluation.probabilities.adjust import Logged
+from nci_frames.evaluation.probabilities.blocks import Bins, bins_of, check_bins
 from nci_frames.evaluation.probabilities.gaps import calibration_errors
 from nci_frames.evaluation.probabilities.parts import Part, of_parts
 from nci_frames.evaluation.probabilities.recalibration import recalibrations
-from nci_frames.schemas import CALIBRATION_MEASURES
-from nci_frames.schemas.checked import checked
+from nci_frames.schemas import CALIBRATION_MEASURES, checked
 
 #: Of fewer independent rows of a class no bounds are made.
 _LEAST_ROWS = 20
@@ -106,23 +107,21 @@ def calibration_measures(
     [('ece', 0.04), ('ece_corrected', 0.0), ('in_the_large', 0.07), ('intercept', 0.09), ('slope', 1.9)]
     """
     check_level(level)
-    check_logged(logged_prevalence)
     check_bins(bins)
     own = isinstance(prevalence, str)
 
-    def make(part: Part) -> pl.DataFrame:
-        tables, rows = [], _independent_rows(part)
+    def make(part: Part) -> Iterator[pl.DataFrame]:
+        rows = _independent_rows(part)
         few = rows < _LEAST_ROWS
         z = _student_quantile(np.where(few, np.inf, rows - 1), level)
         for eta in part.etas:
             moved = part.edges(eta, adjusted=adjusted)
             found = calibration_errors(part, eta, bins_of(part, eta, bins), moved, z, own=own)
             found |= recalibrations(part, eta, moved, z, own=own)
-            tables += [_table(part, eta, few, measure, *measured) for measure, measured in found.items()]
-        return pl.concat(tables)
+            yield from (_table(part, eta, few, measure, *measured) for measure, measured in found.items())
 
-    table, keys = of_parts(counts, prevalence, logged_prevalence, make)
-    return CALIBRATION_MEASURES.finish(table.sort(*keys, "measure", "prevalence", maintain_order=True))
+    by = ["measure", "prevalence"]
+    return CALIBRATION_MEASURES.finish(of_parts(counts, prevalence, logged_prevalence, make, by=by))
 
 
 def _independent_rows(part: Part) -> Floats:

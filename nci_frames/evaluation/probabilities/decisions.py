@@ -1,6 +1,6 @@
 """Counts -> what decisions by the scores are worth: decision curves and cost curves."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 import numpy as np
 import polars as pl
@@ -9,12 +9,11 @@ from nci_frames.base.arguments import Prevalences, number_list
 from nci_frames.base.errors import ParameterError
 from nci_frames.base.typing import Floats
 from nci_frames.counts.resolution import in_precision_of
-from nci_frames.evaluation.arrays.score_bins import thresholds_of
+from nci_frames.evaluation.arrays.score_bins import Scores, thresholds_of
 from nci_frames.evaluation.field.prevalences import Field
-from nci_frames.evaluation.probabilities.adjust import Logged, check_logged
+from nci_frames.evaluation.probabilities.adjust import Logged
 from nci_frames.evaluation.probabilities.parts import Part, of_parts
-from nci_frames.schemas import COST_CURVE, DECISIONS
-from nci_frames.schemas.checked import checked
+from nci_frames.schemas import COST_CURVE, DECISIONS, checked
 
 #: TPR and FPR.
 _Rates = tuple[Floats, Floats]
@@ -75,38 +74,25 @@ def decision_curve(
     >>> curve.select(pl.col("net_benefit", "treat_all", "interventions_avoided").round(4)).row(0)
     (-0.0125, -0.125, 0.45)
     """
-    check_logged(logged_prevalence)
-    places = sorted(set(number_list(threshold_probabilities)))
-    if not places or not (places[0] >= 0 and places[-1] < 1):
-        allowed = "one or several numbers in [0, 1)"
-        raise ParameterError.out_of_range("threshold_probabilities", threshold_probabilities, allowed)
+    places = _places("threshold_probabilities", threshold_probabilities, np.nextafter(1, 0), "[0, 1)")
 
-    def make(part: Part) -> pl.DataFrame:
-        tables = []
-        for each in part.etas:
-            eta, t = each[:, np.newaxis], np.broadcast_to(places, (len(each), len(places)))
-            odds = t / (1 - t)
-            asked = _moved_back(t, eta, part.logged[:, np.newaxis]) if adjusted else t
-            benefit, lower, upper = (
-                eta * tpr - (1 - eta) * fpr * odds for tpr, fpr in _chosen(*_treated(part, asked))
-            )
-            everyone = np.where(np.isnan(benefit), np.nan, eta - (1 - eta) * odds)
-            with np.errstate(invalid="ignore", divide="ignore"):
-                avoided = np.where(t > 0, (benefit - everyone) / odds, np.nan)
-            columns = {
-                "threshold_probability": t,
-                "net_benefit": benefit,
-                "treat_all": everyone,
-                "interventions_avoided": avoided,
-                "lower": lower,
-                "upper": upper,
-            }
-            tables.append(_flat(part, each, columns))
-        return pl.concat(tables)
+    def columns(part: Part, eta: Floats, t: Floats) -> dict[str, Floats]:
+        odds, asked = t / (1 - t), _as_logged(part, t, eta, adjusted=adjusted)
+        benefit, lower, upper = (eta * tpr - (1 - eta) * fpr * odds for tpr, fpr in _treated(part, asked))
+        everyone = np.where(np.isnan(benefit), np.nan, eta - (1 - eta) * odds)
+        with np.errstate(invalid="ignore", divide="ignore"):
+            avoided = np.where(t > 0, (benefit - everyone) / odds, np.nan)
+        return {
+            "net_benefit": benefit,
+            "treat_all": everyone,
+            "interventions_avoided": avoided,
+            "lower": lower,
+            "upper": upper,
+        }
 
-    table, keys = of_parts(counts, prevalence, logged_prevalence, make)
-    table = table.sort(*keys, "prevalence", "threshold_probability", maintain_order=True)
-    return DECISIONS.finish(table)
+    return DECISIONS.finish(
+        _at_places(counts, prevalence, logged_prevalence, "threshold_probability", places, columns)
+    )
 
 
 @checked
@@ -166,52 +152,70 @@ def cost_curve(
     >>> curve.select("threshold_probability", "actual", "achievable").row(0)
     (0.5, 0.25, 0.25)
     """
-    check_logged(logged_prevalence)
-    places = sorted(set(number_list(probability_costs)))
-    if not places or not (places[0] >= 0 and places[-1] <= 1):
-        allowed = "one or several numbers in [0, 1]"
-        raise ParameterError.out_of_range("probability_costs", probability_costs, allowed)
+    places = _places("probability_costs", probability_costs, 1, "[0, 1]")
 
-    def make(part: Part) -> pl.DataFrame:
-        tables, curves = [], part.curves
-        for each in part.etas:
-            eta, pc = each[:, np.newaxis], np.broadcast_to(places, (len(each), len(places)))
-            up, down = eta * (1 - pc), (1 - eta) * pc
-            with np.errstate(invalid="ignore"):
-                t = np.where(up + down > 0, up / (up + down), 1 - pc)
-            asked = _moved_back(t, eta, part.logged[:, np.newaxis]) if adjusted else t
-            tpr, fpr = _treated(part, asked)[0]
-            best = [
-                np.minimum.reduceat(costs, curves.start) if len(curves.start) else costs
-                for costs in (one * (1 - curves.tpr1) + (1 - one) * curves.fpr1 for one in places)
-            ]
-            columns = {
-                "probability_cost": pc,
-                "threshold_probability": t,
-                "actual": pc * (1 - tpr) + (1 - pc) * fpr,
-                # Nothing need be positive, either.
-                "achievable": np.minimum(np.column_stack(best), pc),
-            }
-            tables.append(_flat(part, each, columns))
-        return pl.concat(tables)
+    def columns(part: Part, eta: Floats, pc: Floats) -> dict[str, Floats]:
+        curves, up, down = part.curves, eta * (1 - pc), (1 - eta) * pc
+        with np.errstate(invalid="ignore"):
+            t = np.where(up + down > 0, up / (up + down), 1 - pc)
+        tpr, fpr = _treated(part, _as_logged(part, t, eta, adjusted=adjusted))[0]
+        best = [
+            np.minimum.reduceat(costs, curves.start) if len(curves.start) else costs
+            for costs in (one * (1 - curves.tpr1) + (1 - one) * curves.fpr1 for one in places)
+        ]
+        return {
+            "threshold_probability": t,
+            "actual": pc * (1 - tpr) + (1 - pc) * fpr,
+            # Nothing need be positive, either.
+            "achievable": np.minimum(np.column_stack(best), pc),
+        }
 
-    table, keys = of_parts(counts, prevalence, logged_prevalence, make)
-    return COST_CURVE.finish(table.sort(*keys, "prevalence", "probability_cost", maintain_order=True))
+    return COST_CURVE.finish(
+        _at_places(counts, prevalence, logged_prevalence, "probability_cost", places, columns)
+    )
 
 
-def _moved_back(t: Floats, eta: Floats, logged: Floats) -> Floats:
-    """Return the logged score of which the score moved to a prevalence is t."""
-    up, down = t * ((1 - eta) * logged), (1 - t) * (eta * (1 - logged))
-    with np.errstate(invalid="ignore"):
-        found = np.where(up + down > 0, up / (up + down), t)
+def _places(name: str, given: float | Sequence[float], end: float, allowed: str) -> list[float]:
+    """Return numbers in [0, 1], ascending and distinct; below 1 where the *end* is."""
+    places = sorted(set(number_list(given)))
+    if not places or not (places[0] >= 0 and places[-1] <= end):
+        raise ParameterError.out_of_range(name, given, f"one or several numbers in {allowed}")
+    return places
+
+
+def _at_places(
+    counts: pl.DataFrame | pl.LazyFrame,
+    prevalence: Prevalences | Field,
+    logged: Logged,
+    name: str,
+    places: Sequence[float],
+    columns: Callable[[Part, Floats, Floats], Mapping[str, Floats]],
+) -> pl.DataFrame:
+    """Return the columns of all groups at each prevalence and place: they have a row for each group."""
+
+    def make(part: Part) -> Iterator[pl.DataFrame]:
+        for eta in part.etas:
+            groups, at = len(eta), np.broadcast_to(places, (len(eta), len(places)))
+            found = {name: at, **columns(part, eta[:, np.newaxis], at)}
+            flat = {column: values.ravel() for column, values in found.items()}
+            yield part.labelled(np.repeat(np.arange(groups), len(places)), eta, **flat)
+
+    return of_parts(counts, prevalence, logged, make, by=["prevalence", name])
+
+
+def _as_logged(part: Part, t: Floats, eta: Floats, *, adjusted: bool) -> Floats:
+    """Return the logged score that is t, or that becomes t where scores are moved to a prevalence."""
+    if not adjusted:
+        return t
+    found = Scores.of(t).moved(part.logged[:, np.newaxis], eta).p
     # A score of 0 stays 0, also where all rows are positive.
     return np.where((found == 0) & (t > 0), np.nextafter(0, 1), found)
 
 
-def _treated(part: Part, t: Floats) -> list[tuple[Floats, Floats]]:
+def _treated(part: Part, t: Floats) -> list[_Rates]:
     """Return which share of each class has scores that reach each t of its group (row).
 
-    First by what stands for the scores, then at least, then at most.
+    First by what stands for the scores, then at worst, then at best.
     """
     curves = part.curves
     low, high = thresholds_of(curves)
@@ -231,16 +235,5 @@ def _treated(part: Part, t: Floats) -> list[tuple[Floats, Floats]]:
         # A group that lacks a class keeps its NaN.
         tpr, fpr = (np.where(number > 0, rate[last], 0 * rate[last]) for rate in (curves.tpr1, curves.fpr1))
         found.append((tpr, fpr))
-    return found if len(found) > 1 else found * 3
-
-
-def _chosen(value: _Rates, least: _Rates, most: _Rates) -> tuple[_Rates, _Rates, _Rates]:
-    """Return TPR and FPR as they stand, at worst, and at best."""
-    return value, (least[0], most[1]), (most[0], least[1])
-
-
-def _flat(part: Part, eta: Floats, columns: Mapping[str, Floats]) -> pl.DataFrame:
-    """Return a table of columns that have a row for each group."""
-    wide = len(next(iter(columns.values()))[0]) if len(eta) else 0
-    flat = {name: values.ravel() for name, values in columns.items()}
-    return part.labelled(np.repeat(np.arange(len(eta)), wide), eta, **flat)
+    value, least, highest = found if len(found) > 1 else found * 3
+    return [value, (least[0], highest[1]), (highest[0], least[1])]

@@ -1,5 +1,6 @@
 """Counts -> what calibration loses and what discrimination gains, at any prevalence."""
 
+from collections.abc import Iterator
 from typing import Literal
 
 import numpy as np
@@ -10,11 +11,10 @@ from nci_frames.base.typing import Floats
 from nci_frames.evaluation.areas.proper_scores import LOSSES, class_losses, mixed, shares
 from nci_frames.evaluation.arrays.score_bins import Scores
 from nci_frames.evaluation.field.prevalences import Field
-from nci_frames.evaluation.probabilities.adjust import Logged, check_logged
+from nci_frames.evaluation.probabilities.adjust import Logged
 from nci_frames.evaluation.probabilities.blocks import Blocks, hull_blocks, isotonic_blocks
 from nci_frames.evaluation.probabilities.parts import Part, of_parts
-from nci_frames.schemas import SCORE_PARTS
-from nci_frames.schemas.checked import checked
+from nci_frames.schemas import SCORE_PARTS, checked
 
 
 @checked
@@ -77,10 +77,9 @@ def decompose_scores(
     >>> parts.select(pl.col("value", "miscalibration", "discrimination", "uncertainty").round(4)).row(0)
     (0.1581, 0.0331, 0.125, 0.25)
     """
-    check_logged(logged_prevalence)
     loss = LOSSES[metric]
 
-    def make(part: Part) -> pl.DataFrame:
+    def make(part: Part) -> Iterator[pl.DataFrame]:
         blocks, groups = isotonic_blocks(part.curves, part.bins), len(part.logged)
         best = blocks if part.bins.exact else hull_blocks(part.curves, best=True)
         logged = class_losses(part.curves, part.bins, part.bins.edges, loss)
@@ -89,7 +88,6 @@ def decompose_scores(
             share, calibrated = blocks.at(eta)
             return blocks.sum(shares(share, np.nan_to_num(loss.uncertainty(calibrated))), groups)
 
-        tables = []
         for eta in part.etas:
             moved = part.edges(eta, adjusted=True) if adjusted else None
             of_class = logged if moved is None else class_losses(part.curves, part.bins, moved, loss)
@@ -109,10 +107,8 @@ def decompose_scores(
                 "discrimination_upper": uncertainty - lowest,
             }
             # Only rounding can put a part below 0.
-            none_below = {name: np.maximum(values, 0) for name, values in parts.items()}
-            tables.append(part.labelled(np.arange(groups), eta, **none_below))
-        return pl.concat(tables)
+            above = {name: np.maximum(values, 0) for name, values in parts.items()}
+            yield part.labelled(np.arange(groups), eta, **above)
 
-    table, keys = of_parts(counts, prevalence, logged_prevalence, make)
-    table = table.with_columns(metric=pl.lit(metric)).sort(*keys, "prevalence", maintain_order=True)
-    return SCORE_PARTS.finish(table)
+    table = of_parts(counts, prevalence, logged_prevalence, make, by=["prevalence"])
+    return SCORE_PARTS.finish(table.with_columns(metric=pl.lit(metric)))

@@ -16,8 +16,7 @@ from nci_frames.evaluation.field.prevalences import Field
 from nci_frames.evaluation.probabilities.blocks import hull_blocks
 from nci_frames.evaluation.rates.strata import collect_counts
 from nci_frames.evaluation.support.rule import PR_SUPPORT
-from nci_frames.schemas import H_MEASURES
-from nci_frames.schemas.checked import checked
+from nci_frames.schemas import H_MEASURES, checked
 
 #: The parameters of a beta distribution, or those at each prevalence.
 Costs = tuple[float, float] | Literal["prevalence"]

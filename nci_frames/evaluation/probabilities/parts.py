@@ -1,9 +1,7 @@
 """Counts -> a table, some groups at a time: what the tables of probabilities have in common."""
 
-from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import cast
 
 import numpy as np
 import polars as pl
@@ -12,10 +10,10 @@ from numpy.typing import NDArray
 from nci_frames.base.arguments import Prevalences
 from nci_frames.base.typing import Floats
 from nci_frames.counts.strata import has_strata, weighted_sums
-from nci_frames.evaluation.arrays.roc_steps import Curves, curve_parts, no_curves
+from nci_frames.evaluation.arrays.roc_steps import Curves, of_all_parts
 from nci_frames.evaluation.arrays.score_bins import ScoreBins, Scores
-from nci_frames.evaluation.field.prevalences import Field, field_of, is_field, numbers_of, own_prevalence
-from nci_frames.evaluation.probabilities.adjust import Logged
+from nci_frames.evaluation.field.prevalences import Field, group_prevalences
+from nci_frames.evaluation.probabilities.adjust import Logged, check_logged
 from nci_frames.evaluation.probabilities.spread import Spread, Weighing, of_rows
 from nci_frames.schemas import COUNTS, collect
 
@@ -83,32 +81,34 @@ def of_parts(
     counts: pl.DataFrame | pl.LazyFrame,
     prevalence: Prevalences | Field,
     logged: Logged,
-    make: Callable[[Part], pl.DataFrame],
-) -> tuple[pl.DataFrame, list[str]]:
-    """Return the tables of all groups, one after the other, and the model and the keys."""
-    given = collect(counts, COUNTS, strata=True)
-    frame, grid = weighted_sums(given), numbers_of(prevalence)
-    keys = ["model", *COUNTS.keys(frame.columns)]
-    if is_field(prevalence):
-        prevalence = field_of(cast("Field", prevalence), frame, keys[1:])
+    make: Callable[[Part], Iterable[pl.DataFrame]],
+    *,
+    by: Sequence[str],
+) -> pl.DataFrame:
+    """Return the tables that *make* yields of some groups, of all groups: sorted by model, keys and *by*.
 
+    Raises
+    ------
+    ParameterError
+        If scores cannot hold at the prevalence *logged*, or as ``proper_scores`` does.
+    """
+    check_logged(logged)
+    given = collect(counts, COUNTS, strata=True)
+    frame = weighted_sums(given)
+    keys = ["model", *COUNTS.keys(frame.columns)]
+    etas_of = group_prevalences(prevalence, frame, keys[1:])
     weighing = Weighing.of(given, keys) if has_strata(given) else None
 
     def of_curves(curves: Curves, *squares: Curves) -> pl.DataFrame:
         observed = curves.observed_prevalence
-        own = own_prevalence(curves.groups, prevalence, observed, keys[1:])
-        etas = [own] if grid is None else [np.full(len(observed), eta) for eta in grid]
+        etas = [np.broadcast_to(eta, observed.shape) for eta in etas_of(curves.groups, observed)]
         holds = observed if isinstance(logged, str) else np.full(len(observed), float(logged))
         bins = ScoreBins.of(curves)
         spread = of_rows(curves, bins) if frame.schema["tp"].is_integer() else None
         if weighing is not None and squares:
             spread = weighing.spread(curves, squares[0])
-        return make(Part(curves, bins, etas, holds, spread))
+        return pl.concat(make(Part(curves, bins, etas, holds, spread)))
 
     frames = [frame] if weighing is None else [frame, weighing.squares]
-    # NumPy releases the GIL while it computes, and the parts are independent.
-    with ThreadPoolExecutor(pl.thread_pool_size()) as threads:
-        parts = zip(*(curve_parts(rows, keys, of_scores=True) for rows in frames), strict=True)
-        found = threads.map(lambda part: of_curves(*(curves() for curves in part)), parts)
-        tables = [of_curves(no_curves(frame, keys)), *found]
-    return pl.concat(tables), keys
+    tables = of_all_parts(of_curves, frames, keys, of_scores=True)
+    return pl.concat(tables).sort(*keys, *by, maintain_order=True)

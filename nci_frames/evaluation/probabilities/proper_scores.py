@@ -9,7 +9,7 @@ import polars as pl
 
 from nci_frames.base.arguments import Prevalences
 from nci_frames.base.errors import ParameterError
-from nci_frames.base.typing import Floats
+from nci_frames.base.typing import Floats, Rows
 from nci_frames.evaluation.areas.area import Area, Areas, Etas
 from nci_frames.evaluation.areas.areas import areas_of, asked_areas
 from nci_frames.evaluation.areas.proper_scores import LOG_LOSS, LOSSES, mixed, shares
@@ -17,11 +17,9 @@ from nci_frames.evaluation.arrays.roc_steps import Curves
 from nci_frames.evaluation.arrays.score_bins import ScoreBins, Scores
 from nci_frames.evaluation.field.prevalences import Field
 from nci_frames.evaluation.probabilities.adjust import Logged, check_logged
-from nci_frames.evaluation.probabilities.blocks import Places
 from nci_frames.evaluation.rates.strata import collect_counts
 from nci_frames.evaluation.support.rule import PR_SUPPORT
-from nci_frames.schemas import PROPER_SCORES
-from nci_frames.schemas.checked import checked
+from nci_frames.schemas import PROPER_SCORES, checked
 
 
 @checked
@@ -176,13 +174,16 @@ _HIGH, _LARGEST = 1e3, 1e300
 
 def _adjusted(curves: Curves, etas: Etas, losses: Losses, logged: Logged) -> list[Areas]:
     bins = ScoreBins.of(curves)
+    # Where there are no rows nothing is lost.
+    some = ~((bins.positives == 0) & (bins.negatives == 0))
+    rows, curves = (bins.positives[some], bins.negatives[some]), curves.only(some)
     holds = np.asarray(curves.observed_prevalence if isinstance(logged, str) else float(logged))
     # Infinite odds are those of certain scores, and beyond their largest number.
     ends = bins.edges[:1] if bins.exact else bins.edges
     found = []
     # Odds are infinite where a score is certain, or where they exceed all numbers: then logits tell.
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-        edges = [(edge.p / edge.q, np.log(edge.p) - np.log(edge.q)) for edge in ends]
+        edges = [((edge.p / edge.q)[some], (np.log(edge.p) - np.log(edge.q))[some]) for edge in ends]
         before = np.log(holds) - np.log1p(-holds)
         certain = [np.flatnonzero(np.isinf(logit)) for _, logit in edges]
         for eta in etas:
@@ -193,17 +194,14 @@ def _adjusted(curves: Curves, etas: Etas, losses: Losses, logged: Logged) -> lis
                 # What is certain stays certain.
                 moved[fixed] = odds[fixed]
                 losses_of = losses(moved, partial(_shifted, curves, logit, shift, fixed))
-                both = zip((bins.positives, bins.negatives), losses_of, strict=True)
-                sums.append(
-                    [curves.sum(shares(rows, loss) if len(fixed) else rows * loss) for rows, loss in both]
-                )
+                sums.append([curves.sum(shares(*one)) for one in zip(rows, losses_of, strict=True)])
             # The value is the first of them, and only rounding can put it outside.
             of_class = [(sums[0][k], *_span([end[k] for end in sums])) for k in (0, 1)]
             found.append(mixed(of_class[0], of_class[1], eta))
     return found
 
 
-def _shifted(curves: Curves, logit: Floats, shift: Floats, fixed: Places) -> Floats:
+def _shifted(curves: Curves, logit: Floats, shift: Floats, fixed: Rows) -> Floats:
     moved = logit + curves.each_step(shift)
     moved[fixed] = logit[fixed]
     return moved

@@ -168,7 +168,7 @@ def select_operating_points(
     axis = ["prevalence", "supported"] if wish.needs_prevalence else []
     if is_field(prevalence):
         # Also where there is no such point.
-        points, _ = with_prevalence(points, cast("Field", prevalence), keys)
+        points, _ = with_prevalence(points, prevalence, keys)
     ordered = points.sort("model", *keys, *axis[:1], maintain_order=True)
     return RATES.finish(without_claims(ordered.select(*columns, *axis, "reason")))
 

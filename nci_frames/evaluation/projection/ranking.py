@@ -21,8 +21,8 @@ from nci_frames.schemas import (
     FrameSchema,
     checked,
     collect,
+    group_starts,
 )
-from nci_frames.schemas.runs import group_starts
 
 #: Of a roll-up.
 _SIZES = ("segments", "skipped")

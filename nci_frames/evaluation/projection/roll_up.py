@@ -100,7 +100,7 @@ def roll_up(
     )
     positives = pl.col("positives").cast(pl.Float64)
     if is_field(prevalence):
-        field = field_of(cast("Field", prevalence), frame, keys)
+        field = field_of(prevalence, frame, keys)
         frame = _beside(frame, field)
         positives = pl.col("share") * pl.col("prevalence")
 

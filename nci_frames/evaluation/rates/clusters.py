@@ -71,9 +71,7 @@ def effective_rows(
     """
     groups = bucket_counts(counts, units) if groups is None else groups
     if not groups:
-        keys = [key for key in COUNTS.keys(counts.columns) if key != units]
-        empty = counts.clear().select("model", *keys, "tp", "fp")
-        return empty.with_columns(pl.lit(None, pl.Float64).alias(name) for name in _EFFECTIVE)
+        return _of_none(counts, units, "tp", "fp", numbers=_EFFECTIVE)
     known = pl.concat(_worth(group, level, least_effect) for group in groups)
     if not has_strata(counts):
         return known.drop("threshold")
@@ -112,11 +110,7 @@ def class_worth(
     over those of independent rows. Rows that occur twice are worth one half.
     """
     groups = bucket_counts(counts, units) if groups is None else groups
-    if not groups:
-        keys = [key for key in COUNTS.keys(counts.columns) if key != units]
-        none = (pl.lit(None, pl.Float64).alias(name) for name in _WORTH)
-        return counts.clear().select("model", *keys, *none)
-    tables = []
+    tables = [] if groups else [_of_none(counts, units, numbers=_WORTH)]
     for group in groups:
         histogram = group.histogram
         worth: dict[str, float] = {}
@@ -130,6 +124,13 @@ def class_worth(
                 worth[name] = 1 / even
         tables.append(histogram.labelled(pl.DataFrame({name: [share] for name, share in worth.items()})))
     return pl.concat(tables)
+
+
+def _of_none(counts: pl.DataFrame, units: str, *columns: str, numbers: Sequence[str]) -> pl.DataFrame:
+    """Return the table of counts without groups."""
+    keys = [key for key in COUNTS.keys(counts.columns) if key != units]
+    none = (pl.lit(None, pl.Float64).alias(name) for name in numbers)
+    return counts.clear().select("model", *keys, *columns, *none)
 
 
 def _worth(group: BucketCounts, level: float, least: float) -> pl.DataFrame:

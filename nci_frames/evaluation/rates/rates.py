@@ -14,9 +14,7 @@ from nci_frames.evaluation.rates.intervals import Interval, rate_interval, requi
 from nci_frames.evaluation.rates.quotients import rates_of
 from nci_frames.evaluation.rates.simultaneous import local_alpha, simultaneous_interval
 from nci_frames.evaluation.rates.strata import WORTH, classes_of_strata, rates_of_strata
-from nci_frames.schemas import COUNTS, RATES, beside, collect
-from nci_frames.schemas.checked import checked
-from nci_frames.schemas.runs import in_runs
+from nci_frames.schemas import COUNTS, RATES, beside, checked, collect, in_runs
 
 RateInterval = Interval | Literal["simultaneous"]
 
@@ -147,29 +145,14 @@ def compute_rates(
         raise ParameterError(msg, found=f"{interval!r} and {half_width!r}", hint="pass only one of them")
     if units is not None:
         return _clustered(frame, units, interval, level)
-    if has_strata(frame):
-        return _of_strata(frame, interval, level, half_width)
-    rates = rates_of(_in_order(frame))
+    rates = rates_of_strata(frame) if has_strata(frame) else rates_of(_in_order(frame))
     if half_width is not None:
         return RATES.finish(rates.with_columns(**_given(*half_width)))
     if interval is None:
         return RATES.finish(rates)
-    require_row_counts(frame)
-    return RATES.finish(rates.with_columns(**_bounds(interval, level, "positives", "negatives")))
-
-
-def _of_strata(
-    frame: pl.DataFrame, interval: RateInterval | None, level: float, half_width: tuple[float, float] | None
-) -> pl.DataFrame:
-    """Return the rates of strata, with bounds as rates of as many rows as they are worth."""
-    rates = rates_of_strata(frame)
-    if half_width is not None:
-        return RATES.finish(rates.with_columns(**_given(*half_width)))
-    if interval is None:
-        return RATES.finish(rates)
-    if interval != "simultaneous":
-        return with_bounds(RATES.finish(rates), interval=interval, level=level)
-    return _at_once(_with_drawn(rates, frame), WORTH, level)
+    if interval == "simultaneous" and has_strata(frame):
+        return _at_once(_with_drawn(rates, frame), WORTH, level)
+    return with_bounds(rates, interval=interval, level=level)
 
 
 def _with_drawn(rates: pl.DataFrame, counts: pl.DataFrame) -> pl.DataFrame:
@@ -203,7 +186,7 @@ def _joined(rates: pl.DataFrame, effective: pl.DataFrame) -> pl.DataFrame:
     return beside(rates, effective, group)
 
 
-def with_bounds(rates: pl.DataFrame, *, interval: Interval, level: float) -> pl.DataFrame:
+def with_bounds(rates: pl.DataFrame, *, interval: RateInterval, level: float) -> pl.DataFrame:
     """Add bounds to rates of whole rows; of the rows that they are worth, where the rates say so."""
     if "effective_positives" not in rates.columns:
         require_row_counts(rates)

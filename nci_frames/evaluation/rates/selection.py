@@ -8,8 +8,7 @@ import polars as pl
 from nci_frames.base.typing import Flags, Floats, Rows
 from nci_frames.counts.resolution import in_precision_of, runs_with_every_score
 from nci_frames.evaluation.rates.criteria import Wish
-from nci_frames.schemas import RATES
-from nci_frames.schemas.runs import group_starts, is_sorted
+from nci_frames.schemas import RATES, group_starts, is_sorted
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,8 +20,7 @@ import polars as pl
 from nci_frames.base.typing import Flags, Floats, Rows
 from nci_frames.counts.strata import Strata, Wide, has_strata
 from nci_frames.evaluation.rates.quotients import rates_of
-from nci_frames.schemas import COUNTS, collect
-from nci_frames.schemas.columns import WEIGHT
+from nci_frames.schemas import COUNTS, WEIGHT, collect
 
 #: The columns of rates that say how many independent rows of each class know them.
 WORTH = ("effective_positives", "effective_negatives")

@@ -8,7 +8,7 @@ import itertools
 import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Literal, cast
+from typing import Literal
 
 import numpy as np
 import polars as pl
@@ -18,7 +18,7 @@ from nci_frames.base.errors import ParameterError
 from nci_frames.base.typing import Floats, Rows
 from nci_frames.evaluation.areas.area import Area, Logs, area_of
 from nci_frames.evaluation.arrays.histograms import Histogram
-from nci_frames.evaluation.field.prevalences import Field, field_of, is_field, numbers_of, own_prevalence
+from nci_frames.evaluation.field.prevalences import Field, group_prevalences, numbers_of
 from nci_frames.evaluation.metrics import asked_metric, better_sign
 from nci_frames.evaluation.resampling.draws import stream
 from nci_frames.evaluation.resampling.few_rows import one_row_apart, steps_of_recall, with_prior
@@ -105,17 +105,14 @@ def resample(
     found = [(one, area_of(one, "resampled")) for one in asked]
     areas = list(dict.fromkeys(area for _, area in found if area is not None))
     metrics = [one for one, area in found if area is None]
-    keys = logs.keys(frame)
-    if is_field(prevalence):
-        prevalence = field_of(cast("Field", prevalence), frame, keys)
+    etas_of = group_prevalences(prevalence, frame, logs.keys(frame))
 
     def replicated(given: Sampler) -> Replicates:
         chosen = own or pos_fraction is not None
         whole = given.coarser(steps_of_recall(given.histogram)) if chosen else given
         points = whole.histogram.thresholds[::-1] if thresholds is None else thresholds
-        observed = np.array([whole.histogram.observed_prevalence])
-        (eta,) = own_prevalence(whole.histogram.group, prevalence, observed, keys)
-        etas = [float(eta)] if grid is None else grid
+        observed = whole.histogram.observed_prevalence
+        etas = np.ravel(etas_of(whole.histogram.group, np.array([observed]))).tolist()
         # Bins that no result distinguishes are merged before drawing: between thresholds, or between
         # positives.
         sampler = whole
@@ -137,7 +134,8 @@ def resample(
                 sampler.histogram, points.tolist(), metrics[0], etas, betas[0], pos_fraction
             )
         elif metrics:
-            at_points = PointMetrics.of(sampler.histogram, points, metrics, grid, float(eta), betas, own)
+            itself = observed if grid is not None else etas[0]
+            at_points = PointMetrics.of(sampler.histogram, points, metrics, grid, itself, betas, own)
         return _evaluated(areas, etas, at_points, sampler, drawn)
 
     for _, same in itertools.groupby(

@@ -123,11 +123,10 @@ def _independent(curves: Curves, worth: tuple[Floats, Floats] | None) -> tuple[F
     """Return how many independent positives and negatives know the rates at each step."""
     if curves.worth is not None:
         return curves.worth
-    each = np.repeat(np.arange(len(curves.size)), curves.size)
-    positives, negatives = curves.positives[each], curves.negatives[each]
-    return (
-        (positives, negatives) if worth is None else (positives * worth[0][each], negatives * worth[1][each])
-    )
+    positives, negatives = curves.positives, curves.negatives
+    if worth is not None:
+        positives, negatives = positives * worth[0], negatives * worth[1]
+    return curves.each_step(positives), curves.each_step(negatives)
 
 
 def _reduced(by: np.ufunc, steps: Floats, start: Rows) -> Floats:

@@ -5,8 +5,8 @@ import polars as pl
 import pytest
 
 import nci_frames as nf
-from nci_frames.evaluation.areas.nodes import area_nodes
-from nci_frames.evaluation.crossovers.pr_auc_winners import area_winners
+from nci_frames.evaluation.crossovers.pr_auc_curves import area_nodes
+from nci_frames.evaluation.crossovers.winners import area_winners
 from tests.cases import first_quick
 from tests.comparisons import counts_of
 from tests.logs import crossing_models
