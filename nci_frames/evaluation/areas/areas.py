@@ -16,7 +16,7 @@ from nci_frames.evaluation.areas.pr import PR_AUC, Method, pr_area
 from nci_frames.evaluation.areas.roc import ROC_AUC, partial_area
 from nci_frames.evaluation.arrays.histograms import whole_counts
 from nci_frames.evaluation.arrays.roc_steps import Curves, of_all_parts
-from nci_frames.evaluation.field.prevalences import Field, group_prevalences, numbers_of
+from nci_frames.evaluation.field.prevalences import Field, group_prevalences
 from nci_frames.evaluation.rates.clusters import class_worth
 from nci_frames.evaluation.rates.rates import compute_rates, with_worth
 from nci_frames.evaluation.rates.strata import WORTH, summed_counts
