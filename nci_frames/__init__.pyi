@@ -4,7 +4,6 @@ from .counting.logs.scan_classes import scan_classes as scan_classes
 from .counting.logs.units import unit_buckets as unit_buckets
 
 # counting.thresholds
-from .counting.thresholds.auto import quantile_thresholds as quantile_thresholds
 from .counting.thresholds.grids import auto_thresholds as auto_thresholds
 from .counting.thresholds.grids import logit_thresholds as logit_thresholds
 from .counting.thresholds.grids import uniform_thresholds as uniform_thresholds
@@ -76,7 +75,6 @@ from .evaluation.projection.bands import precision_band as precision_band
 from .evaluation.projection.decomposition import decompose_difference as decompose_difference
 from .evaluation.projection.operating_points import select_operating_points as select_operating_points
 from .evaluation.projection.predictive_values import predictive_value_interval as predictive_value_interval
-from .evaluation.projection.projection import project_in_parts as project_in_parts
 from .evaluation.projection.projection import project_rates as project_rates
 from .evaluation.projection.ranking import rank_models as rank_models
 from .evaluation.projection.roll_up import roll_up as roll_up
@@ -109,13 +107,10 @@ from .evaluation.significance.segment_ranks import rank_segments as rank_segment
 from .evaluation.significance.shift import check_projection as check_projection
 
 # evaluation.planning
-from .evaluation.planning.coverage import band_coverage as band_coverage
-from .evaluation.planning.coverage import interval_coverage as interval_coverage
 from .evaluation.planning.expected import expected_counts as expected_counts
 from .evaluation.planning.planning import required_samples as required_samples
 
 # evaluation.imbalance
-from .evaluation.imbalance.sensitivity import agnostic_metrics as agnostic_metrics
 from .evaluation.imbalance.sensitivity import imbalance_sensitivity as imbalance_sensitivity
 from .evaluation.imbalance.sensitivity import metric_surface as metric_surface
 

@@ -17,8 +17,6 @@ import nci_frames as nf
 from examples.reproductions.record import CONTINGENCY, Number, Reproduction, show
 
 ORDER = ["precision", "f_beta", "accuracy", "hss"]
-#: TSS is Youden's J by another name.
-AGNOSTIC = ["recall", "tss"]
 
 
 def closed_precision(r: float) -> float:
@@ -33,7 +31,7 @@ def reproduce() -> Reproduction:
     value = {
         (metric, ratio): s for metric, ratio, s in found.select("metric", "ratio", "sensitivity").iter_rows()
     }
-    agnostic = nf.agnostic_metrics(AGNOSTIC)["agnostic"]
+    agnostic = found.filter(pl.col("metric").is_in(["recall", "youden_j"]))["sensitivity"] == 0
     unscaled = nf.imbalance_sensitivity(["accuracy", "hss"], ratios=[2, 3, 4, 5, 6], rescale=False)
     raw = unscaled.pivot(on="metric", index="ratio", values="sensitivity").filter(
         pl.col("hss") > pl.col("accuracy")

@@ -74,12 +74,6 @@ SENSITIVITY = FrameSchema(
     number("ratio", "negatives per positive, > 0", minimum=0, maximum=FINITE),
     number("sensitivity", "volume between the surfaces at 1:1 and at this ratio", "infinite", minimum=0),
 )
-AGNOSTIC = FrameSchema(
-    "agnostic metrics",
-    "agnostic_metrics(metrics)",
-    METRIC,
-    flag("agnostic", "whether the class balance has no effect"),
-)
 DECOMPOSITION = FrameSchema(
     "decomposition",
     "decompose_difference(rates, metric=..., over=...)",

@@ -35,29 +35,6 @@ SUPPORT = FrameSchema(
     share("prevalence", "at and above it the log supports the metric", "see reason"),
     text("reason", "why there is no such prevalence", "there is one"),
 )
-_INTERVAL = text("interval", "interval method, as given")
-_LEVEL = share("level", "nominal confidence of the interval, as given")
-INTERVAL_COVERAGE = FrameSchema(
-    "interval coverage",
-    "interval_coverage(rate, trials=...)",
-    _INTERVAL,
-    _LEVEL,
-    whole("trials", "rows of the class, as given", minimum=1),
-    share("rate", "true rate, as given"),
-    share("coverage", "probability that the interval encloses the rate"),
-    share("width", "expected width of the interval"),
-)
-BAND_COVERAGE = FrameSchema(
-    "band coverage",
-    "band_coverage(tpr=..., fpr=..., positives=..., negatives=...)",
-    _INTERVAL,
-    _LEVEL,
-    share("tpr_coverage", "probability that the bounds of TPR enclose it"),
-    share("fpr_coverage", "probability that the bounds of FPR enclose it"),
-    share("corollary", "level squared: the confidence of the band by Corollary 1"),
-    share("box_coverage", "probability that both bounds enclose their rates"),
-    share("band_coverage", "probability that precision is in its band at every prevalence"),
-)
 SAMPLES = FrameSchema(
     "samples",
     "required_samples(delta=..., tpr=..., fpr=...)",

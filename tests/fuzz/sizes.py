@@ -109,8 +109,6 @@ def large_grids(draw: random.Random) -> Trial:
         uniform_thresholds=lambda: nf.uniform_thresholds(many),
         logit_thresholds=lambda: nf.logit_thresholds(many),
         metric_surface=lambda: nf.metric_surface("precision", resolution=many),
-        interval_coverage=lambda: nf.interval_coverage(rate=0.3, trials=many),
-        band_coverage=lambda: nf.band_coverage(tpr=0.3, fpr=0.1, positives=many, negatives=many),
     )
 
 

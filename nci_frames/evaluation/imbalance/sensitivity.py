@@ -9,7 +9,7 @@ from nci_frames.base.arguments import beta_value, check_whole, prevalence_of_rat
 from nci_frames.base.typing import Floats
 from nci_frames.evaluation.metrics import called_metric
 from nci_frames.evaluation.projection.grids import Metrics, labelled_metrics, require_columns, with_values
-from nci_frames.schemas import AGNOSTIC, SENSITIVITY, SURFACE, checked
+from nci_frames.schemas import SENSITIVITY, SURFACE, checked
 
 _TOLERANCE = 1e-7
 _MOST_REGIONS = 2_000
@@ -162,53 +162,6 @@ def imbalance_sensitivity(
             rows.append((label, ratio, None if volume is None else volume / width))
     table = pl.DataFrame(rows, schema=SENSITIVITY.dtypes(), orient="row")
     return SENSITIVITY.finish(table.sort("metric", "ratio"))
-
-
-@checked
-def agnostic_metrics(metrics: Metrics, *, beta: float = 1.0) -> pl.DataFrame:
-    """Return which metrics do not depend on the class balance: their sensitivity is 0 at every ratio.
-
-    Parameters
-    ----------
-    metrics
-        Names or aliases of metrics, or called metrics.
-    beta
-        Weight of recall in [0, inf], for the metrics that have one.
-
-    Returns
-    -------
-    A row per metric, sorted:
-
-    %(columns of agnostic metrics)s
-
-    Raises
-    ------
-    ParameterError
-        If beta is out of range.
-    UnknownMetricError
-        If there is no such metric.
-
-    Notes
-    -----
-    The surfaces at 1:1, 1:1000 and 1000:1 are compared on 10,000 points.
-
-    Examples
-    --------
-    >>> import nci_frames as nf
-    >>> nf.agnostic_metrics(["precision", "tpr", "tss"]).rows()
-    [('precision', False), ('recall', True), ('youden_j', True)]
-    """
-    expressions, weight = on_surface(metrics), beta_value(beta)
-    tpr, fpr = np.random.default_rng(0).random((2, 10_000))
-    balanced, *skewed = (
-        _values(list(expressions.values()), tpr, fpr, prevalence_of_ratio(ratio), weight)
-        for ratio in (1, 1000, 1 / 1000)
-    )
-    same = [
-        all(np.allclose(mine, other, rtol=1e-9, atol=1e-12, equal_nan=True) for other in others)
-        for mine, *others in zip(balanced, *skewed, strict=True)
-    ]
-    return AGNOSTIC.finish(pl.DataFrame({"metric": list(expressions), "agnostic": same}).sort("metric"))
 
 
 def _values(

@@ -45,8 +45,7 @@ def precision_band(rates: Frame, /, *, prevalence: Prevalences | Literal["select
     Notes
     -----
     The band holds at all prevalences at once if both rates are within their bounds: its confidence is at
-    least the product of theirs (Corollary 1). For a simultaneous 95 % band use intervals of level √0.95;
-    ``band_coverage`` returns the actual confidence.
+    least the product of theirs (Corollary 1). For a simultaneous 95 % band use intervals of level √0.95.
 
     References
     ----------

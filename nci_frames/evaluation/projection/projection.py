@@ -1,12 +1,11 @@
 """Rates -> metrics at any prevalence and beta, whole or part by part."""
 
-from collections.abc import Iterator
 from typing import Literal
 
 import numpy as np
 import polars as pl
 
-from nci_frames.base.arguments import Betas, Prevalences, check_whole
+from nci_frames.base.arguments import Betas, Prevalences
 from nci_frames.base.memory import check_table
 from nci_frames.base.messages import quantity
 from nci_frames.base.typing import Frame
@@ -82,7 +81,7 @@ def project_rates(
     -----
     A metric that is monotone in each rate has its extremes over a box at the corners, so the band is exact.
     If both rates lie in the box, every metric lies in its band at every prevalence and beta at once: the band
-    is simultaneous, with the confidence of the box (see ``band_coverage``).
+    is simultaneous, with the confidence of the box.
 
     A value is supported from the prevalence 25/(25 + N·TPR) on, N the number of negatives, and everywhere if
     there are 100 false positives (see ``lowest_supported_prevalence``). It is always supported if it does
@@ -136,69 +135,9 @@ def project_checked(
         columns,
         f"{quantity(len(rates), 'operating point')} x "
         f"{quantity(each, 'combination')} of metric, prevalence and beta",
-        "take fewer prevalences, or project_in_parts, which returns the result in parts",
+        "take fewer prevalences, or project the parts of rates.iter_slices(...) one after the other",
     )
     return _project(rates, grids, band=band, flagged=flagged)
-
-
-@checked
-def project_in_parts(
-    rates: Frame,
-    /,
-    *,
-    metrics: Metrics,
-    prevalence: Prevalences | Literal["selected"] | Field,
-    beta: Betas = (1.0,),
-    band: bool = False,
-    rows: int = 1_000_000,
-) -> Iterator[pl.DataFrame]:
-    """Project as ``project_rates`` does, but return the result in parts.
-
-    Use it for projections that do not fit into memory: write, filter or aggregate each part, then discard it.
-
-    Parameters
-    ----------
-    rates, metrics, prevalence, beta, band
-        As in ``project_rates``.
-    rows
-        Largest number of rows of a part. An operating point is never split, so a part is larger if the grid
-        of one point is.
-
-    Returns
-    -------
-    An iterator over projection frames. Concatenated, they are the result of ``project_rates``.
-
-    Raises
-    ------
-    ParameterError
-        If *rows* is below 1, or as in ``project_rates``.
-    SchemaError
-        As in ``project_rates``.
-
-    Examples
-    --------
-    The best F1 of each model at each prevalence, without ever holding the whole projection.
-
-    >>> import nci_frames as nf
-    >>> import polars as pl
-    >>> counts = pl.DataFrame({
-    ...     "model": ["a", "a"], "threshold": [0.5, 0.9],
-    ...     "tp": [60, 30], "fp": [10, 0], "fn": [40, 70], "tn": [990, 1000],
-    ... })
-    >>> parts = nf.project_in_parts(
-    ...     nf.compute_rates(counts), metrics="f_beta", prevalence=[0.001, 0.5], rows=2
-    ... )
-    >>> best = [part.group_by("model", "prevalence").agg(pl.max("value")) for part in parts]
-    >>> pl.concat(best).group_by("prevalence").agg(pl.max("value").round(4)).sort("prevalence").rows()
-    [(0.001, 0.4615), (0.5, 0.7453)]
-    """
-    check_whole("rows", rows, 1)
-    frame = collect(rates, RATES)
-    frame, own = with_prevalence(frame, prevalence, RATES.keys(frame.columns))
-    grids = metric_grids(frame, metrics, own, beta, band=band)
-    frame = frame.sort(_identity(frame), maintain_order=True)
-    points = min(max(1, rows // sum(grid.size for grid in grids)), max(1, len(frame)))
-    return (_project(part, grids, band=band) for part in frame.iter_slices(points))
 
 
 def _identity(frame: pl.DataFrame) -> list[str]:

@@ -37,9 +37,6 @@ CALLS: dict[str, Callable[[pl.DataFrame, Any], pl.DataFrame]] = {
         prevalence=eta,
         beta=[0.5, 2],
     ),
-    "project_in_parts": lambda frame, eta: pl.concat(
-        nf.project_in_parts(frame, metrics="precision", prevalence=eta, rows=2)
-    ),
     "precision_band": lambda frame, eta: nf.precision_band(
         nf.compute_rates(frame, interval="wilson"), prevalence=eta
     ),

@@ -178,8 +178,6 @@ def test_the_band_of_precision_is_the_one_of_the_projection():
     assert band.columns == [*numbers, "supported", "reason"]
     table = nf.project_rates(RATES, metrics="precision", prevalence=etas, band=True)
     assert table.drop("metric", "beta").equals(band)
-    parts = nf.project_in_parts(RATES, metrics="precision", prevalence=etas, band=True, rows=1)
-    assert pl.concat(parts).equals(table)
     # Without false positives precision may be 1 at any prevalence above 0.
     assert band.filter(model="b", prevalence=1e-4).select("value", "upper").row(0) == (1.0, 1.0)
     assert band.filter(prevalence=0.0)["lower"].to_list() == [0.0, 0.0]

@@ -1,10 +1,6 @@
-import math
-from typing import Any
-
 import numpy as np
 import polars as pl
 import pytest
-from polars.testing import assert_frame_equal
 
 import nci_frames as nf
 from tests.logs import counts_at, random_log
@@ -78,24 +74,6 @@ def test_numpy_grids():
     assert table["prevalence"].unique().sort().to_list() == [0.1, 0.2]
 
 
-@pytest.mark.thorough
-@pytest.mark.parametrize("rows", [1, 7, 20, 1_000_000])
-def test_parts_are_the_whole_and_keep_to_their_size(rows):
-    rates = nf.compute_rates(nf.count_confusion(random_log(), thresholds=[-0.5, 0.0, 0.5, 1.0]))
-    grid: dict[str, Any] = {"metrics": NAMES, "prevalence": [0.001, 0.1, 0.5], "beta": [0.5, 2]}
-    parts = list(
-        nf.project_in_parts(rates.sample(fraction=1, shuffle=True, seed=1).lazy(), **grid, rows=rows)
-    )
-    assert_frame_equal(pl.concat(parts), nf.project_rates(rates, **grid))
-    of_one_point = 3 * (4 + 2)
-    assert max(map(len, parts)) <= max(rows, of_one_point)
-    assert len(parts) == math.ceil(len(rates) / max(1, rows // of_one_point))
-
-
-def test_of_no_rates_there_are_no_parts():
-    assert list(nf.project_in_parts(RATES.clear(), metrics="precision", prevalence=0.1)) == []
-
-
 def test_rates_are_sorted_whatever_the_order_of_the_counts():
     counts = nf.count_confusion(random_log(), thresholds=[-0.5, 0.0, 0.5])
     for seed in range(5):
@@ -118,6 +96,6 @@ def test_a_projection_that_would_not_fit_in_memory_is_refused(monkeypatch):
     ):
         with pytest.raises(nf.ParameterError, match=r"the limit is 0.5 GB\n.*100,000 combinations") as caught:
             project()
-        assert "project_in_parts" in str(caught.value)
-    parts = nf.project_in_parts(rates, metrics="precision", prevalence=many)
-    assert next(iter(parts)).height == 1_000_000
+        assert "rates.iter_slices(...)" in str(caught.value)
+    part = next(rates.iter_slices(10))
+    assert nf.project_rates(part, metrics="precision", prevalence=many).height == 1_000_000
