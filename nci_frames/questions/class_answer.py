@@ -92,7 +92,8 @@ def order_in_words(comparison: ClassComparison) -> str:
         return f"In this log {' or '.join(leaders) or 'no model'} leads whatever the share of any one class"
     nearest = sorted(changing, key=lambda name: changing[name])
     told = "; ".join(
-        f"of {name} (here {percent(own[name])}) {leads_in_words(found[name])}" for name in nearest[:_CHANGES]
+        f"of class {name} (here {percent(own[name])}) {leads_in_words(found[name])}"
+        for name in nearest[:_CHANGES]
     )
     several = f" of {len(changing):,} of {len(found):,} classes, the others in proportion"
     return f"In this log the best model changes with the share{several}: {told}"

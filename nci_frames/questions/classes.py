@@ -62,7 +62,7 @@ def _draw_winners(table: pl.DataFrame, comparison: ClassComparison) -> Chart:
 
 def _other_mixes(comparison: ClassComparison) -> pl.DataFrame:
     """Return the models at every mix; what this log cannot tell is said where there is something."""
-    table = comparison.other_mixes
+    table = comparison.other_mixes.drop("gap")
     silent = ["supported", "reason"] if table["supported"].all() and not table["reason"].count() else []
     return table.drop(silent)
 
@@ -95,8 +95,9 @@ def _each_class(comparison: ClassComparison) -> pl.DataFrame:
     return (
         wide.join(shares, on="class", how="left")
         .sort("class", "model")
-        .select(pl.col("class").cast(pl.String), "model", "rows", "share", "precision", "recall", "f_beta")
-    )
+        .select(pl.col("class").cast(pl.String), "model", "rows", "share", "precision", "recall",
+                pl.col("f_beta").alias(f"F{comparison.beta:g}"))
+    )  # fmt: skip
 
 
 def _bounded(row: dict[str, float]) -> str:
@@ -189,11 +190,16 @@ QUESTIONS = (
         section="segments",
         table=_each_class,
     ),
+    picture(
+        "matrix",
+        "How often does each class get each decision?",
+        lambda comparison: comparison.counts,
+        _draw_matrix,
+    ),
     ReportQuestion(
-        name="matrix",
+        name="mistakes",
         title=lambda comparison: f"Which decisions are wrong most often, at {mix_in_words(comparison)}?",
         section="charts",
         table=_mistakes,
-        draw=_draw_matrix,
     ),
 )

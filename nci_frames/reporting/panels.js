@@ -11,6 +11,6 @@ nci.startPanels = () => {
   };
   for (const button of buttons) button.addEventListener("click", () => show(button));
   document.getElementById("panel-live").hidden = false;
-  bar.hidden = false;
+  bar.hidden = buttons.length < 2;
   show(buttons[0]);
 };

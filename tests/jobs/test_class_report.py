@@ -165,7 +165,7 @@ def test_the_page_says_at_every_share_what_python_says(browser, tmp_path, viewpo
                 settled(page)
                 rows = known.curves.filter(pl.col("class") == name, pl.col("share") == share)
                 text = page.locator("#live-answer").inner_text()
-                assert text.startswith(f"Where {100 * share:g} % are {name}, the others in proportion")
+                assert text.startswith(f"Where class {name} has {100 * share:g} %, the others in proportion")
                 cells = page.locator("#table-live tbody tr").evaluate_all(
                     "rows => rows.map(row => [row.cells[0].textContent, row.cells[2].textContent])"
                 )
