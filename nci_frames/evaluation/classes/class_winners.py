@@ -1,7 +1,7 @@
 """Class counts -> the best model along a line between two mixes of the classes."""
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from datetime import date
 from typing import Any
 
@@ -18,7 +18,7 @@ from nci_frames.evaluation.classes.class_log import ClassLog, collected
 from nci_frames.evaluation.classes.fractions import nodes, places_of_equality
 from nci_frames.evaluation.classes.means import Means
 from nci_frames.evaluation.classes.mixes import Given, classes_of, cost_table, logs_and_priors, mixes_of
-from nci_frames.evaluation.classes.values import Mix, rates_of, value_of
+from nci_frames.evaluation.classes.values import Mix, Setting, rates_of
 from nci_frames.evaluation.metrics import Metric, better_sign
 from nci_frames.evaluation.metrics.classes import OF_EACH_CLASS, class_metric
 from nci_frames.evaluation.metrics.rounding import rounding
@@ -120,11 +120,11 @@ def class_winners(
         groups.setdefault(tuple(log.group[key] for key in keys), []).append(log)
     rows: list[dict[str, Any]] = []
     for values, models in groups.items():
-        first, last = (
+        ends = [
             given.scenarios[name] if name in mixes else _common_mix(models, asked[name], classes)
             for name in ("start", "end")
-        )
-        line = _Line(known, place, models, first, last, classes, beta, costs)
+        ]
+        line = _Line(known, place, models, Setting(np.stack(ends), classes, beta, costs))
         rows.extend(dict(zip(keys, values, strict=True)) | row for row in line.ranges())
     schema = {key: logs.keys[key] for key in keys} | CLASS_WINNERS.dtypes()
     return CLASS_WINNERS.finish(pl.DataFrame(rows, schema=schema).sort([*keys, "start"]))
@@ -175,38 +175,46 @@ def _common_mix(models: list[ClassLog], word: str, classes: NDArray[np.bool_]) -
     return found[0]
 
 
+def heights(metric: Metric, place: int, models: Sequence[ClassLog], setting: Setting) -> Floats:
+    """Return a metric of each model, of all classes or one, at each mix: higher is better, undefined -inf."""
+    found = [setting.value(metric.name, rates_of(log.total))[:, place] for log in models]
+    values = better_sign(metric) * np.array(found)
+    return np.asarray(np.where(np.isnan(values), -np.inf, values))
+
+
+def best_of(metric: Metric, values: Floats) -> NDArray[np.bool_]:
+    """Return which models are as good as the best at each mix, but for rounding."""
+    most = values.max(axis=0)
+    with np.errstate(invalid="ignore"):
+        return np.asarray((values == most) | (most - values <= rounding(metric, most)))
+
+
 @dataclass(frozen=True)
 class _Line:
-    """Some models along the line between two mixes."""
+    """Some models along the line between two mixes, the priors of the setting."""
 
     metric: Metric
     #: The class of a metric of each class; 0 for one of all.
     place: int
     models: list[ClassLog]
-    first: Floats
-    last: Floats
-    classes: NDArray[np.bool_]
-    beta: float
-    cost: Floats
+    ends: Setting
+
+    def at(self, places: Floats) -> Setting:
+        """Return the mixes at places of the line."""
+        first, last = self.ends.priors
+        return replace(self.ends, priors=np.outer(1 - places, first) + np.outer(places, last))
 
     def mixes(self, places: Floats) -> list[Mix]:
-        """Return the mix of each model at places of the line."""
-        priors = np.outer(1 - places, self.first) + np.outer(places, self.last)
-        return [
-            Mix.of(priors, rates_of(log.total), self.classes, self.beta, self.cost) for log in self.models
-        ]
+        """Return the mixes of each model at places of the line."""
+        return [self.at(places).mix(rates_of(log.total)) for log in self.models]
 
     def values(self, places: Floats) -> Floats:
-        """Return the values, of shape (models, places); higher is better, undefined is -inf."""
-        found = [value_of(self.metric.name, mix)[:, self.place] for mix in self.mixes(places)]
-        values = better_sign(self.metric) * np.array(found)
-        return np.asarray(np.where(np.isnan(values), -np.inf, values))
+        """Return the heights of the models at places of the line."""
+        return heights(self.metric, self.place, self.models, self.at(places))
 
-    def best(self, values: Floats) -> NDArray[np.bool_]:
-        """Return which models are as good as the best at each place, but for rounding."""
-        most = values.max(axis=0)
-        with np.errstate(invalid="ignore"):
-            return np.asarray((values == most) | (most - values <= rounding(self.metric, most)))
+    def best(self, places: Floats) -> NDArray[np.bool_]:
+        """Return which models are as good as the best at each place."""
+        return best_of(self.metric, self.values(places))
 
     def borders(self) -> Floats:
         """Return the places where the best model may change."""
@@ -230,7 +238,7 @@ class _Line:
         ends = np.concatenate([[0.0], self.borders(), [1.0]])
         low, high = ends[:-1], ends[1:]
         # Models that are equal in a whole range are so at three places of it.
-        inside = np.stack([self.best(self.values(low + (high - low) * part)) for part in (0.25, 0.5, 0.75)])
+        inside = np.stack([self.best(low + (high - low) * part) for part in (0.25, 0.5, 0.75)])
         equal = np.asarray(inside.all(axis=0))
         defined = np.asarray(np.isfinite(self.values((low + high) / 2)).any(axis=0))
         names = [log.group["model"] for log in self.models]

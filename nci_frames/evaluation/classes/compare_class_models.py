@@ -12,10 +12,10 @@ from nci_frames.base.errors import ParameterError
 from nci_frames.base.typing import Floats
 from nci_frames.counts.class_counts import Priors
 from nci_frames.evaluation.classes.class_log import ClassLog, check_buckets
-from nci_frames.evaluation.classes.intervals import Setting, influences, stratum_sums
+from nci_frames.evaluation.classes.intervals import influences, stratum_sums
 from nci_frames.evaluation.classes.mixes import classes_of, cost_table, logs_and_priors, mixes_of
 from nci_frames.evaluation.classes.project_classes import LEAST_ROWS
-from nci_frames.evaluation.classes.values import rates_of
+from nci_frames.evaluation.classes.values import Setting, rates_of
 from nci_frames.evaluation.metrics.classes import OF_EACH_CLASS, class_metric
 from nci_frames.evaluation.significance.corrections import holm
 from nci_frames.schemas import CLASS_COMPARISONS

@@ -1,47 +1,20 @@
 """How sure a metric of decisions among classes is: by its slopes, or by resampled logs."""
 
-from dataclasses import dataclass
+from dataclasses import replace
 
 import numpy as np
-from numpy.typing import NDArray
 
 from nci_frames.base.normal import normal_quantile
 from nci_frames.base.typing import Floats
 from nci_frames.evaluation.classes.class_log import ClassLog
-from nci_frames.evaluation.classes.values import Mix, rates_of, slopes, value_of
-from nci_frames.evaluation.metrics.classes import CLASS_METRICS
+from nci_frames.evaluation.classes.values import Setting, rates_of, slopes
 from nci_frames.evaluation.resampling.draws import draw_with_replacement, stream, times_drawn
-
-
-@dataclass(frozen=True, slots=True)
-class Setting:
-    """What a metric depends on besides the rows."""
-
-    #: Those of one mix; or of shape (mixes, names).
-    priors: Floats
-    classes: NDArray[np.bool_]
-    beta: float
-    cost: Floats
-    #: Of estimated priors, how far below and above them their bounds are: (mixes, 2, names).
-    errors: Floats | None = None
-
-    def value(self, metric: str, rates: Floats) -> Floats:
-        """Return the metric at rates of shape (..., names, names), with an axis for its outputs."""
-        shape = np.broadcast_shapes(self.priors.shape, rates.shape[:-1])
-        priors = np.broadcast_to(self.priors, shape)
-        return np.asarray(value_of(metric, Mix.of(priors, rates, self.classes, self.beta, self.cost)))
-
-    def range(self, metric: str) -> tuple[float, float]:
-        """Return the range of the metric."""
-        if metric == "expected_cost":
-            return float(self.cost.min()), float(self.cost.max())
-        return CLASS_METRICS[metric].lower, CLASS_METRICS[metric].upper
 
 
 def influences(log: ClassLog, metric: str, setting: Setting, rates: Floats) -> Floats:
     """Return by how much one row of weight 1 more moves the metric: (mixes, outputs, names, names)."""
     of_class = log.total.sum(axis=1)
-    slope = slopes(metric, np.atleast_2d(setting.priors), rates, setting.classes, setting.beta, setting.cost)
+    slope = slopes(metric, replace(setting, priors=np.atleast_2d(setting.priors)), rates)
     mean = (np.nan_to_num(rates) * slope).sum(axis=-1, keepdims=True)
     each = np.divide(1.0, of_class, out=np.zeros(len(of_class)), where=of_class > 0)
     return np.asarray((slope - mean) * each[:, None])
@@ -101,7 +74,7 @@ def _by_mix(metric: str, setting: Setting, rates: Floats, errors: Floats) -> Flo
     size, step = setting.priors.shape[-1], 1e-6
     toward = (1 - step) * setting.priors[:, None] + step * np.eye(size)
     here = setting.value(metric, rates)[:, None]
-    moved = value_of(metric, Mix.of(toward, rates, setting.classes, setting.beta, setting.cost))
+    moved = replace(setting, priors=toward).value(metric, rates)
     # A name that is no class has no share, and no error.
     slope = np.nan_to_num((moved - here) / step)
     apart = np.abs(slope[:, :, None] - slope[:, None])
@@ -123,7 +96,7 @@ def _at_bounds(metric: str, setting: Setting, rates: Floats, errors: Floats) -> 
     with np.errstate(invalid="ignore", divide="ignore"):
         rest = np.where(share < 1, priors * (1 - end) / (1 - share), priors)
     at = np.where(alone & (share < 1), end, rest)
-    values = value_of(metric, Mix.of(at, rates, setting.classes, setting.beta, setting.cost))
+    values = replace(setting, priors=at).value(metric, rates)
     return np.fmin.reduce(values, axis=(1, 2)), np.fmax.reduce(values, axis=(1, 2))
 
 

@@ -12,9 +12,9 @@ from nci_frames.base.messages import listed
 from nci_frames.base.typing import Floats
 from nci_frames.counts.class_counts import Priors
 from nci_frames.evaluation.classes.class_log import ClassLog, ClassLogs, check_buckets
-from nci_frames.evaluation.classes.intervals import Setting, bootstrap_bounds, delta_bounds, resampled
+from nci_frames.evaluation.classes.intervals import bootstrap_bounds, delta_bounds, resampled
 from nci_frames.evaluation.classes.mixes import classes_of, cost_table, logs_and_priors, mixes_of
-from nci_frames.evaluation.classes.values import Mix, rates_of, value_of
+from nci_frames.evaluation.classes.values import Setting, rates_of
 from nci_frames.evaluation.metrics.classes import OF_EACH_CLASS, class_metrics_asked
 from nci_frames.schemas import CLASS_PROJECTION
 from nci_frames.schemas.checked import checked
@@ -145,7 +145,7 @@ def project_classes(
         drawn = resampled(log, repeats, seed) if interval == "bootstrap" and logs.whole else None
         for metric in asked:
             stacked = np.stack([priors for _, priors in mixes])
-            values = value_of(metric, Mix.of(stacked, rates, known, beta, costs))
+            values = Setting(stacked, known, beta, costs).value(metric, rates)
             every = np.full((2, *values.shape), np.nan)
             if interval is not None and logs.whole:
                 some = max(1, _MOST_SLOPES // (rates.size * values.shape[1]))

@@ -10,11 +10,9 @@ from nci_frames.base.arguments import beta_value
 from nci_frames.base.errors import ParameterError
 from nci_frames.base.typing import Floats
 from nci_frames.evaluation.classes.class_log import class_logs, collected
-from nci_frames.evaluation.classes.class_winners import LINEAR, metric_of_all
+from nci_frames.evaluation.classes.class_winners import LINEAR, best_of, heights, metric_of_all
 from nci_frames.evaluation.classes.mixes import cost_table
-from nci_frames.evaluation.classes.values import Mix, rates_of, value_of
-from nci_frames.evaluation.metrics.metric import better_sign
-from nci_frames.evaluation.metrics.rounding import rounding
+from nci_frames.evaluation.classes.values import Setting
 
 #: Triangles along a side where regions have no closed form; and areas below which there is no region.
 _STEPS, _LEAST = 40, 1e-12
@@ -42,19 +40,11 @@ def best_in_simplex(
         found = f"keys {more}" if more else f"{logs.seen.sum()} classes with rows"
         raise ParameterError(msg, found=found, hint="count with by=[], or draw winners along lines")
     costs = cost_table(cost, logs, needed=known.name == "expected_cost")
-    sign = better_sign(known)
 
     def values(shares: Floats) -> Floats:
-        """Return the value of each model at each mix; higher is better, undefined is -inf."""
         priors = np.zeros((len(shares), len(logs.names)))
         priors[:, logs.seen] = shares
-        found = [
-            value_of(known.name, Mix.of(priors, rates_of(log.total), logs.seen, beta_value(beta), costs))[
-                :, 0
-            ]
-            for log in logs.logs
-        ]
-        return np.asarray(np.nan_to_num(sign * np.array(found), nan=-np.inf))
+        return heights(known, 0, logs.logs, Setting(priors, logs.seen, beta_value(beta), costs))
 
     if known.name in LINEAR:
         polygons = _polygons(values(np.eye(3)))
@@ -64,9 +54,7 @@ def best_in_simplex(
         raise ParameterError("no model has a value", hint="check that each model has rows of all classes")
     rows = []
     at = values(np.concatenate([middle for middle, _ in polygons]))
-    most = at.max(axis=0)
-    with np.errstate(invalid="ignore"):
-        best = np.isfinite(most) & (most - at <= rounding(known, most))
+    best = best_of(known, at) & np.isfinite(at)
     names = [log.group["model"] for log in logs.logs]
     for region, (_, corners) in enumerate(polygons):
         tied = [name for name, holds in zip(names, best[:, region], strict=True) if holds]

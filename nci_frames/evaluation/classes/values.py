@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nci_frames.base.typing import Floats
-from nci_frames.evaluation.metrics.classes import OF_EACH_CLASS
+from nci_frames.evaluation.metrics.classes import CLASS_METRICS, OF_EACH_CLASS
 
 #: An array of Float64, or complex where slopes are taken.
 Numbers = Any
@@ -37,20 +37,6 @@ class Mix:
     classes: NDArray[np.bool_]
     beta: float
 
-    @classmethod
-    def of(
-        cls, priors: Floats, rates: Floats, classes: NDArray[np.bool_], beta: float, cost: Floats
-    ) -> "Mix":
-        """Return the mix of priors (..., names) and rates (..., names, names), NaN without rows."""
-        recall, _ = np.broadcast_arrays(np.diagonal(rates, axis1=-2, axis2=-1), priors)
-        known, told = (
-            np.nan_to_num(rates),
-            np.where((priors > 0) & np.isnan(recall), np.nan, 0.0).sum(axis=-1),
-        )
-        decided = np.einsum("...c,...cd->...d", priors, known) + told[..., None]
-        paid = np.einsum("...c,...c->...", priors, (known * cost).sum(axis=-1)) + told
-        return cls(priors, recall, decided, paid, classes, beta)
-
     @property
     def only_recall(self) -> bool:
         """Whether F-beta is recall, which no mix changes."""
@@ -60,6 +46,39 @@ class Mix:
     def right(self) -> Numbers:
         """The share of the mix that is of each class and decided rightly."""
         return np.where(self.priors > 0, self.priors * self.recall, 0.0)
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """What a metric depends on besides the rows."""
+
+    #: Those of one mix; or of shape (mixes, names).
+    priors: Floats
+    classes: NDArray[np.bool_]
+    beta: float
+    cost: Floats
+    #: Of estimated priors, how far below and above them their bounds are: (mixes, 2, names).
+    errors: Floats | None = None
+
+    def mix(self, rates: Floats) -> Mix:
+        """Return the mix of the priors (..., names) and rates (..., names, names), NaN without rows."""
+        priors = np.broadcast_to(self.priors, np.broadcast_shapes(self.priors.shape, rates.shape[:-1]))
+        recall, _ = np.broadcast_arrays(np.diagonal(rates, axis1=-2, axis2=-1), priors)
+        known = np.nan_to_num(rates)
+        told = np.where((priors > 0) & np.isnan(recall), np.nan, 0.0).sum(axis=-1)
+        decided = np.einsum("...c,...cd->...d", priors, known) + told[..., None]
+        paid = np.einsum("...c,...c->...", priors, (known * self.cost).sum(axis=-1)) + told
+        return Mix(priors, recall, decided, paid, self.classes, self.beta)
+
+    def value(self, metric: str, rates: Floats) -> Floats:
+        """Return the metric at rates of shape (..., names, names), with an axis for its outputs."""
+        return np.asarray(value_of(metric, self.mix(rates)))
+
+    def range(self, metric: str) -> tuple[float, float]:
+        """Return the range of the metric."""
+        if metric == "expected_cost":
+            return float(self.cost.min()), float(self.cost.max())
+        return CLASS_METRICS[metric].lower, CLASS_METRICS[metric].upper
 
 
 def value_of(metric: str, mix: Mix) -> Numbers:
@@ -165,27 +184,24 @@ def rates_of(total: Floats) -> Floats:
     return np.asarray(np.divide(total, of_class, out=np.full(total.shape, np.nan), where=of_class > 0))
 
 
-def slopes(
-    metric: str, priors: Floats, rates: Floats, classes: NDArray[np.bool_], beta: float, cost: Floats
-) -> Floats:
-    """Return how a metric changes with the rates, of shape (mixes, outputs, names, names).
-
-    *priors* are those of several mixes, of shape (mixes, names).
+def slopes(metric: str, setting: Setting, rates: Floats) -> Floats:
+    """Return how a metric of several mixes changes with the rates: (mixes, outputs, names, names).
 
     By a complex step: f(x + ih) = f(x) + ih·f'(x), without a difference of near numbers.
     """
+    priors = setting.priors
     size = priors.shape[-1]
-    mix = Mix.of(priors, rates, classes, beta, cost)
+    mix = setting.mix(rates)
     recall, decided = mix.recall[:, None], mix.decided[:, None]
     step = 1j * _STEP * np.eye(size)
     known = np.zeros((size, size))
     paid = mix.cost[:, None] + np.zeros(size)
     of_recall, of_decided = (
-        value_of(metric, Mix(priors[:, None], right, others, paid, classes, beta)).imag / _STEP
+        value_of(metric, Mix(priors[:, None], right, others, paid, mix.classes, mix.beta)).imag / _STEP
         for right, others in ((recall + step, decided + known), (recall + known, decided + step))
     )
     found = np.einsum("mdo,mc->mocd", of_decided, priors)
     found[..., range(size), range(size)] += of_recall.swapaxes(1, 2)
     if metric == "expected_cost":
-        found = (priors[:, :, None] * cost)[:, None]
+        found = (priors[:, :, None] * setting.cost)[:, None]
     return np.asarray(np.nan_to_num(found))

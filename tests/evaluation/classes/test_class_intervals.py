@@ -5,7 +5,7 @@ import polars as pl
 import pytest
 
 import nci_frames as nf
-from nci_frames.evaluation.classes.values import Mix, rates_of, slopes, value_of
+from nci_frames.evaluation.classes.values import Setting, rates_of, slopes
 from nci_frames.evaluation.metrics.classes import CLASS_METRICS
 
 RATES = np.array([[0.8, 0.15, 0.05], [0.1, 0.85, 0.05], [0.02, 0.18, 0.8]])
@@ -27,12 +27,12 @@ def drawn(rng, sizes, rates=RATES):
 def test_slopes_are_those_of_small_differences(metric):
     rng = np.random.default_rng(0)
     rates, priors = rng.dirichlet(np.ones(4), 4), rng.dirichlet(np.ones(4))
-    cost, classes = rng.normal(size=(4, 4)), np.array([True, True, True, False])
+    setting = Setting(priors[None], np.array([True, True, True, False]), 1.5, rng.normal(size=(4, 4)))
 
     def value(at):
-        return value_of(metric, Mix.of(priors, at, classes, 1.5, cost))
+        return setting.value(metric, at)[0]
 
-    (found,) = slopes(metric, priors[None], rates, classes, 1.5, cost)
+    (found,) = slopes(metric, setting, rates)
     for row in range(4):
         for column in range(4):
             step = np.zeros((4, 4))
