@@ -4,9 +4,8 @@ import errno
 import os
 import secrets
 import sys
-import tempfile
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -162,31 +161,6 @@ def _open_nameless(folder: Path) -> int | None:
         if error.errno in (errno.EOPNOTSUPP, errno.EISDIR, errno.EINVAL):
             return None
         raise
-
-
-@contextmanager
-def scratch_beside(path: str | Path, *, what: str = "file") -> Iterator[BinaryIO]:
-    """Yield a file on the disk of *path* that has no name, and is gone afterwards, also after a kill.
-
-    It has no buffer. Folders above *path* are created if missing.
-
-    Raises
-    ------
-    OutputError, ParameterError
-        As ``replacing`` does, but not of what the body raises.
-    """
-    target = Path(path)
-    _refuse_folder(target, what, what + target.suffix)
-    try:
-        target.parent.mkdir(parents=True, exist_ok=True)
-        # A name that the system cannot take, such as one that is too long, would be known only at the end.
-        with suppress(FileNotFoundError):
-            target.stat()
-        scratch = tempfile.TemporaryFile(dir=target.parent, buffering=0)  # noqa: SIM115 - closed below
-    except OSError as error:
-        raise OutputError.unwritable(str(target), error) from error
-    with scratch as opened:
-        yield opened
 
 
 @contextmanager

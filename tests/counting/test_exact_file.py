@@ -4,7 +4,6 @@ import os
 import resource
 import signal
 import sys
-import threading
 import warnings
 from collections.abc import Iterator
 from datetime import UTC, date, datetime, time, timedelta
@@ -20,17 +19,24 @@ from hypothesis import given
 from polars.testing import assert_frame_equal
 
 import nci_frames as nf
-from nci_frames.counting import exact_file, out_of_memory
-from nci_frames.counting.engine import batches, exact
-from nci_frames.counting.out_of_memory import Room, Spill
+from nci_frames.counting import exact_file
+from nci_frames.counting.engine.memory import Budget
 from nci_frames.demo import write_synthetic_logs
 from tests.logs import once, random_log
 from tests.processes import in_python
 
+LOG = random_log(2000, values=1000)
+
 
 @pytest.fixture
 def tiny(monkeypatch: pytest.MonkeyPatch) -> None:
-    shrink(monkeypatch, held=300, counted=120)
+    """So few rows fit into memory, and row groups are as small."""
+    shrink(monkeypatch, 120)
+
+
+def shrink(patch: pytest.MonkeyPatch, rows: int) -> None:
+    patch.setattr(Budget, "most_rows", lambda _, __, *, weighted: rows)
+    patch.setattr(exact_file, "ROWS_OF_A_GROUP", 40)
 
 
 @pytest.fixture(scope="module")
@@ -78,9 +84,8 @@ def test_the_file_has_the_counts_of_count_confusion(data: st.DataObject, rows: A
     by = data.draw(st.sampled_from([None, [], ["day"]]))
     scan = nf.scan_predictions(log, segments=["day"], on_invalid="drop")
     expected, told = recorded(lambda: nf.count_confusion(scan, thresholds="exact", by=by))
-    held, counted = data.draw(st.sampled_from([20, 60, 10**6])), data.draw(st.integers(1, 60))
     with pytest.MonkeyPatch.context() as patch:
-        shrink(patch, held=held, counted=counted)
+        shrink(patch, data.draw(st.sampled_from([1, 20, 60, 10**6])))
         _, told_of_file = recorded(lambda: nf.sink_exact_counts(scan, target, by=by))
     found = pl.read_parquet(target)
     assert_frame_equal(found, expected, check_exact=True)
@@ -90,28 +95,46 @@ def test_the_file_has_the_counts_of_count_confusion(data: st.DataObject, rows: A
     assert names(target.parent) == [target.name]
 
 
-@pytest.mark.usefixtures("tiny")
-def test_one_score_with_more_rows_than_fit(target: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    together = []
-
-    def count_distinct(rows: Any) -> Any:
-        together.append(len(rows.scores))
-        return exact.count_distinct(rows)
-
-    monkeypatch.setattr(out_of_memory, "count_distinct", count_distinct)
-    scores = [0.5] * 900 + [place / 100 for place in range(100)]
-    log = pl.DataFrame({"model": "a", "label": [True, False] * 500, "score": scores})
-    nf.sink_exact_counts(log, target)
-    counts = pl.read_parquet(target)
-    assert_frame_equal(counts, nf.count_confusion(log, thresholds="exact"))
-    assert counts.filter(threshold=0.5).select("tp", "fp", "fn", "tn").row(0) == (475, 475, 25, 25)
-    assert 0 < max(together) <= 120
-
-
-def test_what_fits_needs_no_disk(monkeypatch: pytest.MonkeyPatch, target: Path) -> None:
-    monkeypatch.setattr(Spill, "write", None)
-    nf.sink_exact_counts(LOG, target)
+def test_what_can_be_read_only_once_must_fit(target: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    scan = nf.scan_predictions(once(LOG), fold="fold", segments="country")
+    nf.sink_exact_counts(scan, target)
     assert_frame_equal(pl.read_parquet(target), nf.count_confusion(LOG, thresholds="exact"))
+    shrink(monkeypatch, 120)
+    with pytest.raises(nf.SourceError, match="gives other rows when it is read again"):
+        nf.sink_exact_counts(nf.scan_predictions(once(LOG), fold="fold", segments="country"), target)
+    assert_frame_equal(pl.read_parquet(target), nf.count_confusion(LOG, thresholds="exact"))
+
+
+def test_a_group_that_does_not_fit_is_refused_before_the_second_pass(target: Path) -> None:
+    rows = LOG.group_by("model").len()["len"].max()
+    with pytest.raises(nf.ParameterError, match="the counts take") as error:
+        nf.sink_exact_counts(LOG, target, by=[], memory_limit=16 * rows - 1)
+    assert "sink_exact_counts" not in str(error.value)
+    nf.sink_exact_counts(LOG, target, by=["fold", "country"], memory_limit=16 * rows - 1)
+    assert_frame_equal(pl.read_parquet(target), nf.count_confusion(LOG, thresholds="exact"))
+
+
+def test_a_wide_log_has_the_counts_of_a_long_one(target: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    wide = LOG.select("label", "fold", a="score", b=1 - pl.col("score"))
+    scan = nf.scan_predictions(wide, scores={"a": "a", "b": "b"}, fold="fold")
+    shrink(monkeypatch, 300)
+    nf.sink_exact_counts(scan, target)
+    assert_frame_equal(pl.read_parquet(target), nf.count_confusion(scan, thresholds="exact"))
+
+
+@pytest.mark.usefixtures("tiny")
+def test_a_reader_needs_only_some_row_groups_and_pages_have_checksums(target: Path) -> None:
+    nf.sink_exact_counts(LOG, target)
+    file = pq.ParquetFile(target, page_checksum_verification=True)
+    models = [file.metadata.row_group(place).column(0).statistics for place in range(file.num_row_groups)]
+    assert len(models) > 10
+    assert sum(one.min != one.max for one in models) <= 2
+    content = bytearray(target.read_bytes())
+    thresholds = file.metadata.row_group(3).column(3)
+    content[thresholds.data_page_offset + thresholds.total_compressed_size - 1] ^= 1
+    target.write_bytes(content)
+    with pytest.raises(OSError, match="CRC"):
+        pq.ParquetFile(target, page_checksum_verification=True).read()
 
 
 @pytest.mark.thorough
@@ -142,16 +165,6 @@ def test_keys_of_every_type(target: Path) -> None:
         nf.sink_exact_counts(log.with_columns(row=pl.int_range(240)), target, by="row")
 
 
-@pytest.mark.thorough
-@pytest.mark.usefixtures("tiny")
-def test_a_stream_is_read_once(target: Path) -> None:
-    scan = nf.scan_predictions(once(LOG), fold="fold", segments="country")
-    nf.sink_exact_counts(scan, target)
-    assert_frame_equal(pl.read_parquet(target), nf.count_confusion(LOG, thresholds="exact"))
-    with pytest.raises(nf.SourceError, match="gives other rows when it is read again"):
-        nf.sink_exact_counts(scan, target)
-
-
 def test_a_log_without_rows(target: Path) -> None:
     invalid = LOG.with_columns(score=pl.lit(None, pl.Float64))
     scan = nf.scan_predictions(invalid, fold="fold", segments="country", on_invalid="drop")
@@ -161,29 +174,6 @@ def test_a_log_without_rows(target: Path) -> None:
         assert_frame_equal(pl.read_parquet(target), nf.count_confusion(scan, thresholds="exact"))
     with pytest.raises(nf.SourceError, match="the log has no rows"):
         nf.sink_exact_counts(LOG.clear().lazy(), target)
-
-
-@pytest.mark.thorough
-@pytest.mark.usefixtures("tiny")
-def test_a_reader_needs_only_the_row_groups_of_a_model(target: Path) -> None:
-    few = pl.DataFrame({"model": [f"few {k}" for k in range(9)], "label": True, "score": 0.5})
-    log = pl.concat([LOG.select("model", "label", "score"), few])
-    nf.sink_exact_counts(log, target)
-    file = pq.ParquetFile(target, page_checksum_verification=True)
-    models = [
-        (group.statistics.min, group.statistics.max)
-        for place in range(file.num_row_groups)
-        for group in [file.metadata.row_group(place).column(0)]
-    ]
-    assert [low for low, high in models if low != high] == ["few 0"]
-    assert len(models) > 10
-    assert_frame_equal(pl.DataFrame(file.read()), nf.count_confusion(log, thresholds="exact"))
-    content = bytearray(target.read_bytes())
-    thresholds = file.metadata.row_group(3).column(1)
-    content[thresholds.data_page_offset + thresholds.total_compressed_size - 1] ^= 1
-    target.write_bytes(content)
-    with pytest.raises(OSError, match="CRC"):
-        pq.ParquetFile(target, page_checksum_verification=True).read()
 
 
 def stopped(*_: Any) -> None:
@@ -197,34 +187,23 @@ def unfinished(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) 
         monkeypatch.setattr("nci_frames.base.files._open_nameless", lambda _: None)
 
 
-@pytest.mark.thorough
-@pytest.mark.parametrize(
-    ("place", "name"), [(Spill, "write"), (Spill, "totals"), (exact_file, "_table")], ids=str
-)
 @pytest.mark.usefixtures("tiny", "unfinished")
-def test_an_interrupt_leaves_what_was_there(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, place: Any, name: str
-) -> None:
+def test_an_interrupt_leaves_what_was_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     file = tmp_path / "new" / "exact.parquet"
     nf.sink_exact_counts(LOG, file)
-    before, threads = file.read_bytes(), threading.active_count()
-    monkeypatch.setattr(place, name, stopped)
+    before = file.read_bytes()
+    monkeypatch.setattr("nci_frames.counting.out_of_memory._rows_of", stopped)
     with pytest.raises(KeyboardInterrupt):
         nf.sink_exact_counts(LOG.head(500), file)
     assert file.read_bytes() == before
     assert names(file.parent) == ["exact.parquet"]
-    assert threading.active_count() == threads
 
 
 @pytest.mark.thorough
 @pytest.mark.usefixtures("unfinished")
-@pytest.mark.parametrize("held", [300, 10**6], ids=["while rows are sorted", "while counts are written"])
-def test_a_full_disk_leaves_what_was_there(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, held: int
-) -> None:
+def test_a_full_disk_leaves_what_was_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     file = tmp_path / "exact.parquet"
     file.write_text("old")
-    shrink(monkeypatch, held=held, counted=held)
     # Python would keep bytecode that is cut off at the limit, for every process after this one.
     monkeypatch.setattr(sys, "dont_write_bytecode", True)
     soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
@@ -239,54 +218,32 @@ def test_a_full_disk_leaves_what_was_there(
     assert names(tmp_path) == ["exact.parquet"]
 
 
-@pytest.mark.usefixtures("tiny")
-def test_too_small_a_disk_is_known_before(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    free = type("Usage", (), {"free": 2000 * 12 - 1})
-    monkeypatch.setattr("shutil.disk_usage", lambda _: free)
-    with pytest.raises(nf.OutputError, match="the disk of the output is too small") as error:
-        nf.sink_exact_counts(LOG, tmp_path / "exact.parquet")
-    assert "2.4e-05 GB are needed" in str(error.value)
-    assert not names(tmp_path)
-
-
-@pytest.mark.usefixtures("tiny")
-def test_a_scratch_file_that_cannot_be_read_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("numpy.fromfile", lambda _, dtype, __: np.empty(0, dtype))
-    with pytest.raises(nf.OutputError, match="the scratch file cannot be read"):
-        nf.sink_exact_counts(LOG, tmp_path / "exact.parquet")
-    assert not names(tmp_path)
-
-
 KILLED = """
 import os, signal, sys
 from pathlib import Path
 import pytest
 from tests.counting.test_exact_file import LOG, shrink
-from nci_frames.counting import exact_file
-from nci_frames.counting.out_of_memory import Spill
 import nci_frames as nf
-place, name = (Spill, "write") if sys.argv[2] == "spill" else (exact_file, "_table")
-done, left = getattr(place, name), int(sys.argv[3])
+from nci_frames.counting import out_of_memory
+done, left = out_of_memory._rows_of, 3
 def killed(*given):
     global left
     left -= 1
     if left < 0:
         os.kill(os.getpid(), signal.SIGKILL)
     return done(*given)
-setattr(place, name, killed)
-shrink(pytest.MonkeyPatch(), held=300, counted=120)
+out_of_memory._rows_of = killed
+shrink(pytest.MonkeyPatch(), 120)
 nf.sink_exact_counts(LOG, Path(sys.argv[1]))
 """
 
 
 @pytest.mark.thorough
-@pytest.mark.parametrize("moment", [("spill", "3"), ("write", "5")], ids=str)
 @pytest.mark.skipif(not hasattr(os, "O_TMPFILE"), reason="files have names from the beginning")
-def test_a_kill_leaves_nothing(tmp_path: Path, moment: tuple[str, str]) -> None:
+def test_a_kill_leaves_nothing(tmp_path: Path) -> None:
     file = tmp_path / "exact.parquet"
     file.write_text("old")
-    done = in_python(KILLED, file, *moment)
-    assert done.returncode == -signal.SIGKILL
+    assert in_python(KILLED, file).returncode == -signal.SIGKILL
     assert file.read_text() == "old"
     assert names(tmp_path) == ["exact.parquet"]
 
@@ -319,24 +276,11 @@ def test_a_target_that_cannot_be_written_is_known_before_reading(tmp_path: Path)
         ("file/exact.parquet", nf.OutputError, "the output cannot be written"),
         ("folder.parquet", nf.ParameterError, "the path of a file must be a file"),
         ("exact.csv", nf.ParameterError, "must end in one of .parquet"),
-        ("long" * 100 + ".parquet", nf.OutputError, "the output cannot be written"),
     ):
         with pytest.raises(error, match=told):
             nf.sink_exact_counts(stream, tmp_path / name)
     nf.sink_exact_counts(stream, tmp_path / "exact.parquet")
     assert len(pl.read_parquet(tmp_path / "exact.parquet")) > 0
-
-
-def test_limits_that_are_too_small(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    file = tmp_path / "exact.parquet"
-    with pytest.raises(nf.ParameterError, match="memory_limit must be at least") as error:
-        nf.sink_exact_counts(LOG, file, memory_limit=3.9e8)
-    assert f"390,000,000 bytes, and {pl.thread_pool_size()} threads" in str(error.value)
-    monkeypatch.setattr("nci_frames.counting.out_of_memory._GROUP", 10**12)
-    with pytest.raises(nf.ParameterError, match="the groups leave too little memory") as error:
-        nf.sink_exact_counts(LOG, file)
-    assert "has 3 values" in str(error.value)
-    assert not names(tmp_path)
 
 
 MEASURED = """
@@ -348,33 +292,17 @@ count = nf.sink_exact_counts
 peak = lambda: 1024 * int(Path("/proc/self/status").read_text().split("VmHWM:")[1].split()[0])
 before = peak()
 scan = nf.scan_predictions(sys.argv[1], fold="fold", segments="segment")
-count(scan, sys.argv[2], by=[], memory_limit=5.6e8)
+count(scan, sys.argv[2], by=[], memory_limit=1.5e8)
 print(peak() - before)
 """
 
 
 @pytest.mark.thorough
 @pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="the peak of the memory is not known")
-def test_memory_stays_within_the_limit(tmp_path: Path) -> None:
+def test_memory_is_that_of_the_groups_that_are_counted_together(tmp_path: Path) -> None:
     write_synthetic_logs(tmp_path / "log", rows=8_000_000)
     target = tmp_path / "exact.parquet"
     done = in_python(MEASURED, tmp_path / "log", target, POLARS_MAX_THREADS="2")
     # In memory, the counts alone are 320 MB, and the rows another 72.
     assert pl.scan_parquet(target).select(pl.len()).collect().item() > 7_900_000
-    assert int(done.stdout) < 5.6e8
-
-
-LOG = random_log(2000, values=1000)
-
-
-def shrink(patch: pytest.MonkeyPatch, *, held: int, counted: int) -> None:
-    """Let so few rows fit into memory, in small blocks, parts and row groups."""
-    patch.setattr(Room, "held", lambda _, __: held)
-    patch.setattr(Room, "counted", lambda _, __, rows=0: max(counted - rows, 0))
-    patch.setattr(out_of_memory, "_AT_A_TIME", 9)
-    few = {"_BLOCK_ROWS": 16, "_ROWS_PER_BOUND": 1, "ALONE_ROWS": 10, "_PART_ROWS": 20, "MOST_GROUPS": 5}
-    for name, rows in few.items():
-        patch.setattr(exact, name, rows)
-    patch.setattr(batches, "SLICE_ROWS", 7)
-    patch.setattr(exact_file, "ROWS_OF_A_GROUP", 40)
-    patch.setattr(exact_file, "_ALONE_ROWS", 15)
+    assert int(done.stdout) < 3.5e8

@@ -64,13 +64,11 @@ class GroupNumbers:
         self._found = [pl.concat(self._found, rechunk=True)]
         return self._found[0]
 
-    def repeated(
-        self, order: NDArray[np.int64], sizes: NDArray[np.int64] | int, *, shared: bool = True
-    ) -> pl.DataFrame:
+    def repeated(self, order: NDArray[np.int64], sizes: NDArray[np.int64] | int) -> pl.DataFrame:
         """Return the keys of the groups in an order, each as often as it has rows.
 
-        A value that all of them have shares its memory with that of others if *shared*: all of it, if the
-        longest is made first.
+        A value that all of them have shares its memory with that of others: all of it, if the longest is made
+        first.
         """
         keys = self.frame()[order]
         sizes = np.broadcast_to(sizes, len(keys))
@@ -78,7 +76,7 @@ class GroupNumbers:
         places = pl.Series(np.repeat(np.arange(len(keys), dtype=np.uint32), sizes))
         columns = []
         for key in keys:
-            if shared and key.n_unique() == 1:
+            if key.n_unique() == 1:
                 columns.append(self._run(key, rows))
             else:
                 columns.append(key.gather(places))
