@@ -157,8 +157,8 @@ def count_scores(
 
     %(columns of score counts)s
 
-    Keys are those of the predictions; null is a key of its own. Counts are Float64 sums if there is a
-    weight.
+    Keys are those of the predictions; null is a key of its own. With a weight there is the key ``weight``, as
+    in counts; of more than 1,000 weights counts are Float64 sums.
 
     Raises
     ------
@@ -179,9 +179,7 @@ def count_scores(
     [('a', 0.3, 3, 1), ('a', 0.5, 1, 3)]
     """
     scan = scan_behind(predictions, labelled=False)
-    tally = tally_scan(
-        scan, thresholds=thresholds, by=by, memory_limit=memory_limit, progress=progress, strata=False
-    )
+    tally = tally_scan(scan, thresholds=thresholds, by=by, memory_limit=memory_limit, progress=progress)
     return counts_as_scores(_told(tally).counts)
 
 
@@ -219,12 +217,10 @@ def tally_scan(
     by: str | Sequence[str] | None = None,
     memory_limit: float | None = None,
     progress: bool = False,
-    strata: bool = True,
 ) -> Tally:
     """Count an opened log; without labels, every row is a negative.
 
-    With *strata*, rows are counted by their weight if there are no more than 1,000 weights; else weights are
-    summed.
+    Rows are counted by their weight if there are no more than 1,000 weights; else weights are summed.
 
     Raises
     ------
@@ -234,7 +230,7 @@ def tally_scan(
     group = ["model", *kept_keys(scan.keys, by)]
     budget = Budget.of(memory_limit)
     chosen, found = by_weight(
-        scan, group, lambda scan, group: _counted(scan, group, thresholds, budget, progress), strata=strata
+        scan, group, lambda scan, group: _counted(scan, group, thresholds, budget, progress)
     )
     counts, rows_by_code = found.counts, found.rows_by_code
     need_whole_log(scan, rows_by_code)
@@ -272,11 +268,9 @@ def need_whole_log(scan: Scan, rows_by_code: Mapping[int, int]) -> None:
     scan.need_two_classes(rows_by_code)
 
 
-def by_weight(
-    scan: Scan, group: list[str], count: Callable[[Scan, list[str]], _Result], *, strata: bool = True
-) -> _Result:
+def by_weight(scan: Scan, group: list[str], count: Callable[[Scan, list[str]], _Result]) -> _Result:
     """Count the rows of each weight, where they are strata, or sum the weights."""
-    if strata and scan.weighted and scan.source.elsewhere is None:
+    if scan.weighted and scan.source.elsewhere is None:
         with contextlib.suppress(TooManyWeightsError):
             return count(replace(scan, sums_weights=False), [*group, WEIGHT])
     return count(scan, group)

@@ -6,7 +6,7 @@ from nci_frames.schemas import COUNTS, SCORE_COUNTS, collect
 
 
 def scores_as_counts(scored: pl.DataFrame | pl.LazyFrame) -> pl.DataFrame:
-    """Return score counts as counts without positives.
+    """Return score counts as counts without positives; with the key ``weight``, if they have it.
 
     Raises
     ------
@@ -14,8 +14,9 @@ def scores_as_counts(scored: pl.DataFrame | pl.LazyFrame) -> pl.DataFrame:
         If *scored* is not a frame of score counts, or its groups are not those of one log each.
     """
     none = 0 * pl.col("above")
-    counts = collect(scored, SCORE_COUNTS).with_columns(tp=none, fp="above", fn=none, tn="below")
-    return collect(counts.drop("above", "below"), COUNTS)
+    known = collect(scored, SCORE_COUNTS, strata=True)
+    counts = known.with_columns(tp=none, fp="above", fn=none, tn="below").drop("above", "below")
+    return collect(counts, COUNTS, strata=True)
 
 
 def counts_as_scores(counts: pl.DataFrame) -> pl.DataFrame:

@@ -45,6 +45,8 @@ def bounds(
 
 
 ROW_WEIGHT = number(WEIGHT, "weight of the row, finite and >= 0", minimum=0, maximum=FINITE, required=False)
+#: What each row of a group of counts stands for: the groups of a log are strata then.
+STRATUM = number(WEIGHT, "what each row of the group weighs", minimum=0, maximum=FINITE)
 UNIT = Column(
     "unit",
     "who the row belongs to: user, host, patient",

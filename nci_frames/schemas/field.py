@@ -13,6 +13,7 @@ SCORE_COUNTS = FrameSchema(
     count("above", "rows with a score >= threshold, or the sum of their weights"),
     count("below", "the other rows, or the sum of their weights"),
     brings_keys=True,
+    strata=STRATUM,
 )
 PREVALENCES = FrameSchema(
     "prevalences",

@@ -3,7 +3,7 @@
 import polars as pl
 
 from nci_frames.schemas.columns import *
-from nci_frames.schemas.frame import FINITE, MOST_ROWS, Column, FrameSchema
+from nci_frames.schemas.frame import MOST_ROWS, Column, FrameSchema
 
 PREDICTIONS = FrameSchema(
     "predictions",
@@ -14,8 +14,6 @@ PREDICTIONS = FrameSchema(
     ROW_WEIGHT,
     UNIT,
 )
-#: What each row of a group of counts stands for: the groups of a log are strata then.
-_STRATUM = number(WEIGHT, "what each row of the group weighs", minimum=0, maximum=FINITE)
 _CHOSEN = "an operating point that is interpolated, or was not attained"
 
 
@@ -73,7 +71,7 @@ COUNTS = FrameSchema(
     derived=tuple(column.name for column in _RATE_COLUMNS),
     counted=True,
     brings_keys=True,
-    strata=_STRATUM,
+    strata=STRATUM,
 )
 INCREMENTS = FrameSchema(
     "increments",
@@ -84,7 +82,7 @@ INCREMENTS = FrameSchema(
     count("negatives", "negatives: rows, or sum of weights"),
     whole("invalid", "rows without a valid label, score or weight", required=False),
     brings_keys=True,
-    strata=_STRATUM,
+    strata=STRATUM,
 )
 RATES = FrameSchema(
     "rates", "compute_rates(counts)", *_COUNT_COLUMNS, *_RATE_COLUMNS, counted=True, brings_keys=True

@@ -8,6 +8,7 @@ import numpy as np
 import polars as pl
 
 from nci_frames.base.typing import Floats, Rows
+from nci_frames.counts.strata import has_strata
 from nci_frames.evaluation.arrays.buckets import BucketCounts, bucket_counts
 from nci_frames.evaluation.arrays.histograms import Histogram
 from nci_frames.schemas.columns import WEIGHT
@@ -76,13 +77,15 @@ class StrataCounts:
 
 
 def strata_counts(counts: pl.DataFrame) -> Iterator[StrataCounts]:
-    """Yield the rows by weight of all groups of counts with the key ``weight``, in the order of the keys.
+    """Yield the rows by weight of all groups of counts, in the order of the keys; without a key all weigh 1.
 
     Raises
     ------
     ParameterError
         If the strata of a group have different thresholds of a grid.
     """
+    if not has_strata(counts):
+        counts = counts.with_columns(pl.lit(1.0).alias(WEIGHT))
     weights = counts[WEIGHT].unique().sort().to_numpy()
     for rows in bucket_counts(counts, WEIGHT, least=1):
         yield StrataCounts(rows, weights)

@@ -9,14 +9,16 @@ import polars as pl
 from nci_frames.base.arguments import check_level
 from nci_frames.base.errors import SchemaError
 from nci_frames.base.normal import normal_quantile
-from nci_frames.counts.pooling import alike_counts, pooled_counts
+from nci_frames.counts.pooling import pooled_counts
 from nci_frames.counts.scores_as_counts import scores_as_counts
+from nci_frames.counts.strata import has_strata
 from nci_frames.evaluation.arrays.histograms import whole_counts
 from nci_frames.evaluation.prevalence.estimates import estimates, misfits
 from nci_frames.evaluation.prevalence.mixtures import Bins, Mixtures, check_key_types, common_bins
 from nci_frames.evaluation.significance.corrections import holm
-from nci_frames.schemas import COUNTS, PREVALENCES, collect
+from nci_frames.schemas import COUNTS, PREVALENCES
 from nci_frames.schemas.checked import checked
+from nci_frames.schemas.columns import WEIGHT
 
 _MISFIT = (
     "the scores are no mixture of the two classes: "
@@ -84,6 +86,11 @@ def estimate_prevalence(
     The test of fit is the likelihood-ratio test of both logs together, whose laws of the bins are unknown in
     either class. It divides the highest bin into up to three: positives that score higher than those of the
     reference are seen there.
+
+    Of rows with weights the shares are those of the sums. The interval has the linearised variance of those
+    of the reference, with each row as drawn by itself. For the test of fit, and of the traffic, a class is
+    taken for so many rows of one weight that no bin is known less well: its sum of weights over the largest
+    mean weight of a bin, by weight.
     p-values are adjusted by Holm's method over the rows of the table.
 
     References
@@ -105,19 +112,18 @@ def estimate_prevalence(
     (0.2, 0.169, 0.236)
     """
     check_level(level)
-    field = scores_as_counts(traffic)
-    keys = COUNTS.keys(field.columns)
+    field, labelled = (
+        _weighing(whole_counts(given, strata=True)) for given in (scores_as_counts(traffic), reference)
+    )
+    keys = _keys(field)
     kept = keys if by is None else [by] if isinstance(by, str) else list(dict.fromkeys(by))
     for key in kept:
         if key not in keys:
             raise SchemaError.missing_column(key, "by", "the keys of the traffic", keys)
     field = _pooled(field, kept)
-    labelled, _ = alike_counts(collect(reference, COUNTS, strata=True))
-    shared = [key for key in kept if key in COUNTS.keys(labelled.columns)]
+    shared = [key for key in kept if key in _keys(labelled)]
     check_key_types(labelled, field, shared)
     labelled = _pooled(labelled, shared)
-    whole_counts(field)
-    whole_counts(labelled)
     groups, found = common_bins(labelled, field, shared=shared, kept=kept)
     numbers = _numbers([bins for bins in found if not isinstance(bins, str)], method, level)
     reason = pl.Series("reason", [bins if isinstance(bins, str) else None for bins in found], pl.String)
@@ -127,8 +133,17 @@ def estimate_prevalence(
     return PREVALENCES.finish(_refused(table, level))
 
 
+def _keys(counts: pl.DataFrame) -> list[str]:
+    return [key for key in COUNTS.keys(counts.columns) if key != WEIGHT]
+
+
+def _weighing(counts: pl.DataFrame) -> pl.DataFrame:
+    """Leave out rows that weigh nothing."""
+    return counts.filter(pl.col(WEIGHT) > 0) if has_strata(counts) else counts
+
+
 def _pooled(counts: pl.DataFrame, kept: Sequence[str]) -> pl.DataFrame:
-    others = [key for key in COUNTS.keys(counts.columns) if key not in kept]
+    others = [key for key in _keys(counts) if key not in kept]
     return pooled_counts(counts, over=others) if others else counts
 
 
@@ -136,7 +151,8 @@ def _numbers(groups: Sequence[Bins], method: str, level: float) -> pl.DataFrame:
     """Return the estimate of each group that has bins, and whether a mixture fits."""
     from scipy.special import chdtrc  # noqa: PLC0415  (SciPy is slow to import, and seldom needed)
 
-    found = estimates(Mixtures.of([bins.estimated for bins in groups]), method, normal_quantile(level))
+    mixtures = Mixtures.of([bins.estimated for bins in groups], [bins.spread for bins in groups])
+    found = estimates(mixtures, method, normal_quantile(level))
     finer = Mixtures.of([bins.tested for bins in groups])
     statistic, freedom = misfits(finer)
     tested = (finer.used.sum(axis=1) > 2) & ~np.isnan(found.prevalence)

@@ -85,7 +85,12 @@ def estimates(mixtures: Mixtures, method: str, z: float) -> Estimates:
     rows_p, rows_n, rows_t = mixtures.rows
     of_p, of_n = (weights * p).sum(axis=1), (weights * n).sum(axis=1)
     squares_p, squares_n = (weights**2 * p).sum(axis=1), (weights**2 * n).sum(axis=1)
-    var_p, var_n = (squares_p - of_p**2) / rows_p, (squares_n - of_n**2) / rows_n
+    var_p, var_n = (
+        (spread * law * (weights - mean[:, None]) ** 2).sum(axis=1) / rows
+        for spread, law, mean, rows in zip(
+            mixtures.spread, (p, n), (of_p, of_n), (rows_p, rows_n), strict=True
+        )
+    )
     slope, start = of_p - of_n, (weights * (t - n)).sum(axis=1)
     # (start - slope eta)^2 <= z^2 (var_t(eta) + eta^2 var_p + (1 - eta)^2 var_n), all quadratic in eta.
     a = slope**2 - z**2 * (var_p + var_n - slope**2 / rows_t)

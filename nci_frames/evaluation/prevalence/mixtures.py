@@ -10,11 +10,11 @@ import polars as pl
 
 from nci_frames.base.errors import SchemaError
 from nci_frames.base.typing import Flags, Floats, Rows
-from nci_frames.evaluation.arrays.histograms import histograms
+from nci_frames.evaluation.arrays.strata import strata_counts
 from nci_frames.schemas import beside
 
-#: Of positives, negatives and traffic.
-Triple = tuple[Rows, Rows, Rows]
+#: Of positives, negatives and traffic: rows in each bin. Of weighted rows, as many of one weight as know it.
+Triple = tuple[Floats, Floats, Floats]
 
 #: Bins are made at so many quantiles of each class.
 _QUANTILES = np.linspace(0, 1, 8)[1:-1]
@@ -36,6 +36,8 @@ class Bins(NamedTuple):
     #: In these bins, of which the highest is divided: positives that score higher than those of the reference
     #: are seen there, where there are hardly any negatives.
     tested: Triple
+    #: In the bins of ``estimated``, the variance of a positive, and of a negative, over that of such a row.
+    spread: tuple[Floats, Floats]
 
 
 @dataclass(frozen=True)
@@ -45,19 +47,22 @@ class Mixtures:
     All have the shape (groups, bins), lowest scores first. The last bins of a group with fewer have no rows.
     """
 
-    positives: Rows
-    negatives: Rows
-    traffic: Rows
+    positives: Floats
+    negatives: Floats
+    traffic: Floats
+    #: Of positives and negatives, the variance of a row as a share of that of a row that is drawn by itself.
+    spread: Floats
 
     @classmethod
-    def of(cls, groups: Sequence[Triple]) -> Self:
+    def of(cls, groups: Sequence[Triple], spreads: Sequence[tuple[Floats, Floats]] | None = None) -> Self:
         """Return groups with different numbers of bins together."""
         most = max((len(group[0]) for group in groups), default=0)
-        padded = np.zeros((3, len(groups), most), np.int64)
+        padded, spread = np.zeros((3, len(groups), most)), np.ones((2, len(groups), most))
         for place, group in enumerate(groups):
-            for kind, rows in enumerate(group):
-                padded[kind, place, : len(rows)] = rows
-        return cls(*padded)
+            padded[:, place, : len(group[0])] = group
+            if spreads is not None:
+                spread[:, place, : len(group[0])] = spreads[place]
+        return cls(padded[0], padded[1], padded[2], spread)
 
     @cached_property
     def used(self) -> Flags:
@@ -68,7 +73,7 @@ class Mixtures:
     def rows(self) -> tuple[Floats, Floats, Floats]:
         """The numbers of positives, negatives and rows of traffic of each group."""
         kinds = (self.positives, self.negatives, self.traffic)
-        positives, negatives, traffic = (rows.sum(axis=1).astype(np.float64) for rows in kinds)
+        positives, negatives, traffic = (rows.sum(axis=1) for rows in kinds)
         return positives, negatives, traffic
 
     @cached_property
@@ -81,8 +86,10 @@ class Mixtures:
         return positives, negatives, traffic
 
 
-def joined_bins(positives: Rows, negatives: Rows, traffic: Rows) -> Bins:
-    """Return the rows in a few bins: quantiles of both classes, each with enough rows to compare.
+def _edges_of_bins(positives: Rows, negatives: Rows, traffic: Rows) -> tuple[list[int], list[int]]:
+    """Return where a few bins begin, those of ``Bins.estimated`` and of ``Bins.tested``.
+
+    They are at quantiles of both classes, each with enough rows to compare.
 
     Parameters
     ----------
@@ -101,8 +108,7 @@ def joined_bins(positives: Rows, negatives: Rows, traffic: Rows) -> Bins:
     while kept and min(int(rows[0] - rows[kept[-1]]) for rows in (negatives, traffic)) < _LEAST_IN_BIN:
         kept.pop()
     few = [0, *kept[::-1]]
-    every = (positives, negatives, traffic)
-    return Bins(_between(every, few), _between(every, [*few, *_tail(positives, traffic, few[-1])]))
+    return few, [*few, *_tail(positives, traffic, few[-1])]
 
 
 def _edges(reached: Rows, quantiles: Floats) -> list[int]:
@@ -124,9 +130,17 @@ def _tail(positives: Rows, traffic: Rows, lowest: int) -> list[int]:
     return found[::-1]
 
 
-def _between(every: Triple, places: list[int]) -> Triple:
-    found = [reached[places] - np.append(reached[places[1:]], 0) for reached in every]
-    return found[0], found[1], found[2]
+def _between(reached: Floats, places: list[int]) -> tuple[Floats, Floats]:
+    """Return the rows between some edges, as many of one weight as know no bin better, and their spread.
+
+    *reached* has the rows that reach each edge, the sums of their weights and of the squares of these.
+    """
+    rows, sums, squares = reached[:, places] - np.append(reached[:, places[1:]], np.zeros((3, 1)), axis=1)
+    # What is left of sums where there is no row is rounding.
+    mean = np.divide(squares, sums, out=np.zeros(len(sums)), where=(rows > 0) & (sums > 0))
+    heaviest = mean.max(initial=0.0)
+    known = np.divide(sums, heaviest, out=np.zeros(len(sums)), where=mean > 0)
+    return known, np.divide(mean, heaviest, out=np.ones(len(sums)), where=mean > 0)
 
 
 def common_bins(
@@ -163,21 +177,25 @@ def check_key_types(reference: pl.DataFrame, traffic: pl.DataFrame, shared: Sequ
 
 @dataclass(frozen=True, slots=True)
 class _Group:
-    """The thresholds of a group, ascending, and the rows of each class: all, and those that reach each."""
+    """The thresholds of a group, ascending, and each class: all rows, and those that reach each threshold.
+
+    A class has rows, sums of weights and of the squares of these.
+    """
 
     threshold: Floats
-    positives: Rows
-    negatives: Rows
+    positives: Floats
+    negatives: Floats
 
     @classmethod
     def each(cls, counts: pl.DataFrame, group: list[str]) -> tuple[pl.DataFrame, list[Self]]:
         """Return the groups of whole counts, sorted, and what each holds."""
-        groups, of_group = histograms(counts.select(*group, pl.exclude(group)))
-        found = []
-        for histogram in map(of_group, range(len(groups))):
-            reached = (np.append(rows.cumsum()[:-1], rows.sum())[::-1] for rows in histogram.classes)
-            found.append(cls(histogram.thresholds[::-1], *reached))
-        return groups, found
+        found, groups = [], [counts.select(group).clear()]
+        for strata in strata_counts(counts.select(*group, pl.exclude(group))):
+            powers = strata.weights[:, None] ** np.arange(3)
+            reached = (np.cumsum(of_class.T @ powers, axis=0)[::-1].T for of_class in strata.classes)
+            found.append(cls(strata.histogram.thresholds[::-1], *reached))
+            groups.append(strata.histogram.group)
+        return pl.concat(groups), found
 
 
 def _bins(known: _Group, field: _Group) -> Bins | str:
@@ -192,11 +210,16 @@ def _bins(known: _Group, field: _Group) -> Bins | str:
         ("negatives in the reference", known.negatives),
         ("rows of traffic", field.negatives),
     ):
-        if rows[0] < _LEAST_ROWS:
+        if rows[0, 0] < _LEAST_ROWS:
             return f"fewer than {_LEAST_ROWS} {what}"
-    bins = joined_bins(
-        known.positives[np.append(0, in_known + 1)],
-        known.negatives[np.append(0, in_known + 1)],
-        field.negatives[np.append(0, in_field + 1)],
+    every = (
+        known.positives[:, np.append(0, in_known + 1)],
+        known.negatives[:, np.append(0, in_known + 1)],
+        field.negatives[:, np.append(0, in_field + 1)],
     )
-    return bins if len(bins.estimated[0]) > 1 else "no threshold has enough rows on both sides"
+    few, finer = _edges_of_bins(*(reached[0] for reached in every))
+    if len(few) < 2:
+        return "no threshold has enough rows on both sides"
+    (positives, p), (negatives, n), (traffic, _) = (_between(reached, few) for reached in every)
+    tested = [_between(reached, finer)[0] for reached in every]
+    return Bins((positives, negatives, traffic), (tested[0], tested[1], tested[2]), (p, n))

@@ -1,9 +1,9 @@
 """Counts of the rows that were reviewed, and of all rows -> the rates of all rows."""
 
-import itertools
 import math
-from collections.abc import Mapping
-from typing import NamedTuple, Self
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Self
 
 import numpy as np
 import polars as pl
@@ -14,12 +14,12 @@ from nci_frames.base.messages import quantity
 from nci_frames.base.normal import normal_quantile, two_sided_p_values
 from nci_frames.base.typing import Floats, Frame
 from nci_frames.counts.scores_as_counts import scores_as_counts
+from nci_frames.counts.strata import has_strata
 from nci_frames.evaluation.arrays.histograms import whole_counts
+from nci_frames.evaluation.arrays.strata import StrataCounts, strata_counts
 from nci_frames.evaluation.rates.quotients import rates_of
 from nci_frames.schemas import COUNTS, RATES, checked
-from nci_frames.schemas.runs import group_starts
-
-_CELLS = ("tp", "fp", "fn", "tn")
+from nci_frames.schemas.columns import WEIGHT
 
 
 @checked
@@ -39,7 +39,8 @@ def correct_partial_labels(
     Parameters
     ----------
     counts
-        The counts frame of the rows with labels, of whole rows.
+        The counts frame of the rows with labels, of whole rows; with the key ``weight``, of rows that were
+        drawn for labelling, which stand for so many of the others.
     scored
         What ``count_scores`` returns for all rows, labelled or not, with the same keys and thresholds.
     shares
@@ -116,75 +117,102 @@ def correct_partial_labels(
     (0.55, 98.0, 0.008)
     """
     check_level(level)
-    frame = whole_counts(counts)
-    group = ["model", *COUNTS.keys(frame.columns)]
-    frame = frame.select(*group, "threshold", *_CELLS).sort(*group, "threshold")
+    frame = whole_counts(counts, strata=True)
+    group = ["model", *(key for key in COUNTS.keys(frame.columns) if key != WEIGHT)]
+    labelled = [_Bins.of(of_group) for of_group in strata_counts(frame)]
     if scored is not None and shares is None:
-        rows = _all_rows(frame, scores_as_counts(scored), group)
+        every, steps = _all_rows(labelled, scores_as_counts(scored), group), None
     elif scored is None and shares is not None:
-        rows, steps = None, _steps(shares)
+        every, steps = labelled, _steps(shares)
     else:
         msg = "the share of the rows with labels is given by the score counts of all rows, or by shares"
         found = "neither" if shares is None else "both"
         hint = "count_scores(predictions, thresholds=...) counts all rows"
         raise ParameterError(msg, found=found, hint=hint)
+    if steps is not None and has_strata(frame):
+        msg = "the weights of labelled rows already say what each of them stands for"
+        hint = (
+            "compute_rates(counts) takes them; correct_partial_labels(counts, scored) adds what all rows tell"
+        )
+        raise ParameterError(msg, found="the key 'weight', and shares", hint=hint)
     z = normal_quantile(level)
-    ends = np.append(group_starts(frame, group), len(frame))
-    parts = [frame.clear().with_columns(_NUMBERS)]
-    for begin, end in itertools.pairwise(ends.tolist()):
-        part = frame[begin:end]
-        labels = _Bins.of(part)
-        known = np.zeros(len(part) + 1)
-        if rows is None:
-            weights = _designed(part, *steps)
+    parts = [frame.clear().select(*group, "threshold", *_NUMBERS)]
+    for labels, rows in zip(labelled, every, strict=True):
+        if steps is None:
+            weights = _seen(labels, rows)
+            spread = [_spread(labels, rows, weights, of_class) for of_class in (0, 1)]
         else:
-            weights = _seen(part, labels, rows[begin:end], group)
-            np.divide(weights - 1, weights, out=known, where=weights > 0)
-        parts.append(part.with_columns(_expected(labels, weights, known, z)))
+            weights, spread = _designed(labels.thresholds, *steps), [np.ones(1), np.ones(1)]
+        parts.append(labels.labelled(_expected(labels, weights, spread, z)))
     return RATES.finish(rates_of(pl.concat(parts)))
 
 
 _NUMBERS = [
     pl.lit(None, pl.Float64).alias(name)
-    for name in (*_CELLS, "tpr_lower", "tpr_upper", "fpr_lower", "fpr_upper")
+    for name in ("tp", "fn", "tpr_lower", "tpr_upper", "fp", "tn", "fpr_lower", "fpr_upper")
 ]
 
 
-class _Bins(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class _Bins:
     """The rows of a group between its thresholds, lowest scores first: one bin more than thresholds."""
 
-    positives: Floats
-    negatives: Floats
+    #: The model and the keys: one row.
+    group: pl.DataFrame
+    thresholds: Floats
+    #: Sums of weights, and of their squares, of positives and negatives: of shape (2, bins).
+    sums: Floats
+    squares: Floats
+    #: How many rows there are, whatever they weigh; and the most that one weighs.
+    rows: Floats
+    heaviest: Floats
 
     @classmethod
-    def of(cls, part: pl.DataFrame) -> Self:
-        """Return the bins of the counts of a group, whose thresholds ascend."""
-        found = []
-        for reached, missed in (("tp", "fn"), ("fp", "tn")):
-            between = -np.diff(np.append(part[reached].to_numpy(), 0))
-            found.append(np.append(part[missed][0], between).astype(np.float64))
-        return cls(*found)
+    def of(cls, counts: StrataCounts) -> Self:
+        """Return the bins of a group."""
+        weights = counts.weights
+        rows = np.stack([of_class.toarray()[:, ::-1] for of_class in counts.classes])
+        every = rows.sum(axis=0)
+        histogram = counts.histogram
+        return cls(
+            histogram.group,
+            histogram.thresholds[::-1],
+            weights @ rows,
+            weights**2 @ rows,
+            every.sum(axis=0),
+            (weights[:, None] * (every > 0)).max(axis=0, initial=0.0),
+        )
+
+    @property
+    def known(self) -> Floats:
+        """What all rows of each bin weigh."""
+        return np.asarray(self.sums.sum(axis=0))
+
+    def labelled(self, table: pl.DataFrame) -> pl.DataFrame:
+        """Return *table* with the model and the keys before its columns."""
+        return self.group[np.zeros(len(table), np.int64)].hstack(table)
 
 
-def _all_rows(labelled: pl.DataFrame, scored: pl.DataFrame, group: list[str]) -> pl.DataFrame:
-    """Return the counts of all rows in the order of those with labels."""
-    place = [*group, "threshold"]
+def _all_rows(labelled: Sequence[_Bins], scored: pl.DataFrame, group: list[str]) -> list[_Bins]:
+    """Return the bins of all rows in the order of those with labels."""
     msg = "the counts of labelled rows and those of all rows have different"
-    keys = ["model", *COUNTS.keys(scored.columns)]
+    keys = ["model", *(key for key in COUNTS.keys(scored.columns) if key != WEIGHT)]
     if sorted(keys) != sorted(group):
         hint = "count both with the same keys, or sum a key away with pool_counts"
         raise SchemaError(f"{msg} keys", found=f"{', '.join(group)}; {', '.join(keys)}", hint=hint)
-    counted = scored.select(*place, *_CELLS).sort(place)
-    if not counted.select(place).equals(labelled.select(place)):
+    every = [_Bins.of(counts) for counts in strata_counts(scored.select(*group, pl.exclude(group)))]
+    if len(every) != len(labelled) or not all(
+        rows.group.equals(labels.group) and np.array_equal(rows.thresholds, labels.thresholds)
+        for rows, labels in zip(every, labelled, strict=True)
+    ):
         hint = "count both with the same list of thresholds, and all rows of each group"
         raise SchemaError(f"{msg} groups or thresholds", hint=hint)
-    return counted
+    return every
 
 
-def _seen(part: pl.DataFrame, labels: _Bins, rows: pl.DataFrame, group: list[str]) -> Floats:
-    """Return how many rows each labelled row of a bin stands for."""
-    known, total = labels.positives + labels.negatives, _Bins.of(rows).negatives
-    more, none = known > total, (known == 0) & (total > 0)
+def _seen(labels: _Bins, rows: _Bins) -> Floats:
+    """Return how many rows each labelled row of a bin stands for, besides its weight."""
+    more, none = labels.rows > rows.rows, (labels.known == 0) & (rows.known > 0)
     if more.any():
         msg, place = "there are more labels than rows", int(more.argmax())
         hint = "score counts are those of all rows, with labels and without"
@@ -192,15 +220,33 @@ def _seen(part: pl.DataFrame, labels: _Bins, rows: pl.DataFrame, group: list[str
         msg, place = "there are rows, but no labels, between two thresholds", int(none.argmax())
         hint = "count at fewer thresholds, or give shares=, if the design of the review fixed them"
     else:
-        return np.divide(total, known, out=np.zeros(len(total)), where=known > 0)
-    ends = ["-inf", *(f"{threshold:g}" for threshold in part["threshold"]), "inf"]
-    names = ", ".join(f"{key} {value!r}" for key, value in part.select(group).row(0, named=True).items())
+        return np.divide(rows.known, labels.known, out=np.zeros(len(rows.known)), where=labels.known > 0)
+    ends = ["-inf", *(f"{threshold:g}" for threshold in labels.thresholds), "inf"]
+    names = ", ".join(f"{key} {value!r}" for key, value in labels.group.row(0, named=True).items())
     raise ParameterError(
         msg,
         where=f"{names}, scores from {ends[place]} to {ends[place + 1]}",
-        found=f"{quantity(round(total[place]), 'row')}, {quantity(round(known[place]), 'label')}",
+        found=f"{quantity(int(rows.rows[place]), 'row')}, {quantity(int(labels.rows[place]), 'label')}",
         hint=hint,
     )
+
+
+def _spread(labels: _Bins, rows: _Bins, weights: Floats, of_class: int) -> Floats:
+    """Return the variance of the rows of a class in each bin, as a share of that of a Poisson variable.
+
+    With N rows in a bin and the share p of the class among the labels, by weights, N·p is expected. Of labels
+    whose rows weigh w its variance is (N/W)² times the sum of w²·(1-p)² over the class and of w²·p² over the
+    others, with W the sum of all w; and p² times the variance of N, the rows being drawn as well.
+    """
+    own, every = labels.squares[of_class], labels.squares.sum(axis=0)
+    share = np.divide(labels.sums[of_class], labels.known, out=np.zeros(len(own)), where=labels.known > 0)
+    drawn = rows.squares.sum(axis=0)
+    poisson = weights**2 * own
+    others = np.divide(share * every, own, out=np.zeros(len(own)), where=own > 0)
+    size = np.divide(share * drawn, poisson, out=np.zeros(len(own)), where=poisson > 0)
+    # One row more, so that a bin whose few labels are all of the class is not taken for certain.
+    heavier = labels.known + np.maximum(labels.heaviest, 1e-300)
+    return np.asarray(np.maximum(1 - labels.sums[of_class] / heavier * (2 - others - size), 0.0))
 
 
 def _steps(shares: Mapping[float, float]) -> tuple[Floats, Floats]:
@@ -215,44 +261,42 @@ def _steps(shares: Mapping[float, float]) -> tuple[Floats, Floats]:
     return np.array(begins, np.float64), np.array([shares[begin] for begin in begins], np.float64)
 
 
-def _designed(part: pl.DataFrame, begins: Floats, shares: Floats) -> Floats:
+def _designed(thresholds: Floats, begins: Floats, shares: Floats) -> Floats:
     """Return how many rows each labelled row of a bin stands for by design."""
-    lowest = np.append(-np.inf, part["threshold"].to_numpy())
+    lowest = np.append(-np.inf, thresholds)
     unknown = np.setdiff1d(begins, lowest)
     if len(unknown):
         raise ParameterError.out_of_range("shares", unknown.tolist()[0], "given at thresholds of the counts")
     return np.asarray(1 / shares[np.searchsorted(begins, lowest, side="right") - 1])
 
 
-def _expected(labels: _Bins, weights: Floats, known: Floats, z: float) -> list[pl.Series]:
-    """Return the expected counts of a group at its thresholds, and the bounds of its rates.
-
-    With N rows in a bin, of which m have labels, k of them of the class, the variance of N·k/m is k·(N/m)²
-    times 1 - k/m·(1 - m/N), the rows being drawn as well; *known* is 1 - m/N, or 0 where N is not known.
-    """
-    found: dict[str, Floats] = {}
+def _expected(labels: _Bins, weights: Floats, spread: Sequence[Floats], z: float) -> pl.DataFrame:
+    """Return the expected counts of a group at its thresholds, and the bounds of its rates."""
+    found: dict[str, Floats] = {"threshold": labels.thresholds}
+    # Of a design in bins without labels, too, where one more may be.
+    largest = weights * np.where(labels.rows > 0, labels.heaviest, 1.0)
     names = (("tp", "fn", "tpr"), ("fp", "tn", "fpr"))
-    for rows, (reached, missed, rate) in zip(labels, names, strict=True):
-        # One row more, so that a bin whose few labels are all of the class is not taken for certain.
-        spread = 1 - rows / (labels.positives + labels.negatives + 1) * known
-        above, below, lower, upper = split_sums(rows, weights, spread, z)
+    for sums, squares, part, (reached, missed, rate) in zip(
+        labels.sums, labels.squares, spread, names, strict=True
+    ):
+        above, below, lower, upper = split_sums(weights * sums, weights**2 * part * squares, largest, z)
         found |= {reached: above, missed: below, f"{rate}_lower": lower, f"{rate}_upper": upper}
-    return [pl.Series(name, column, nan_to_null=True) for name, column in found.items()]
+    return pl.DataFrame({name: pl.Series(column, nan_to_null=True) for name, column in found.items()})
 
 
 def split_sums(
-    rows: Floats, weights: Floats, spread: Floats, z: float
+    sums: Floats, variance: Floats, largest: Floats, z: float
 ) -> tuple[Floats, Floats, Floats, Floats]:
     """Return the weighted rows above and below each threshold, and the bounds of the share above.
 
     Parameters
     ----------
-    rows
-        Rows in each bin, lowest scores first; one more than there are thresholds.
-    weights
-        What a row of each bin stands for; 0 in bins that no row can be in.
-    spread
-        The variance of the rows of each bin, as a share of that of a Poisson variable.
+    sums
+        What the rows of each bin stand for, lowest scores first; one bin more than there are thresholds.
+    variance
+        Of each sum.
+    largest
+        The most that a row of each bin may stand for; 0 in bins that no row can be in.
     z
         The normal quantile of the confidence.
 
@@ -261,23 +305,23 @@ def split_sums(
     Both sums have the bounds of Fay and Feuer (1997) for weighted sums of Poisson variables. A move of either
     sum to a bound moves the share; the moves in one direction are added as squares (Zou and Donner 2008).
     """
+    every = (sums, variance, largest)
     above, above_lower, above_upper = (
-        side[::-1] for side in _running(rows[::-1], weights[::-1], spread[::-1], z)
+        side[::-1] for side in _running(*(of_bin[::-1] for of_bin in every), z=z)
     )
-    below, below_lower, below_upper = _running(rows, weights, spread, z)
+    below, below_lower, below_upper = _running(*every, z=z)
     share = _share(above, below)
     down = np.hypot(share - _share(above_lower, below), share - _share(above, below_upper))
     up = np.hypot(_share(above_upper, below) - share, _share(above, below_lower) - share)
     return above, below, np.clip(share - down, 0, 1), np.clip(share + up, 0, 1)
 
 
-def _running(rows: Floats, weights: Floats, spread: Floats, z: float) -> tuple[Floats, Floats, Floats]:
-    """Return the weighted sums of the first bins, from one to all but the last, and their bounds."""
+def _running(sums: Floats, variances: Floats, weights: Floats, *, z: float) -> tuple[Floats, Floats, Floats]:
+    """Return the sums of the first bins, from one to all but the last, and their bounds."""
     from scipy.special import gammainccinv, gammaincinv  # noqa: PLC0415  (slow to import, and seldom needed)
 
     tail = float(two_sided_p_values(np.array([z]))[0]) / 2
-    total = (weights * rows).cumsum()[:-1]
-    variance = (weights**2 * spread * rows).cumsum()[:-1]
+    total, variance = sums.cumsum()[:-1], variances.cumsum()[:-1]
     largest = np.maximum.accumulate(weights)[:-1]
     with np.errstate(invalid="ignore", divide="ignore"):
         lower = variance / total * gammaincinv(total**2 / variance, tail)

@@ -1,17 +1,21 @@
 """Counts -> precision from sub-sampling a log to another class balance, compared with adjusting it."""
 
+from dataclasses import dataclass
+from typing import Self
+
 import numpy as np
 import polars as pl
 
 from nci_frames.base.arguments import check_repeats, check_seed
 from nci_frames.base.errors import ParameterError
 from nci_frames.base.messages import quantity
-from nci_frames.base.typing import Rows
-from nci_frames.counts.pooling import alike_counts
-from nci_frames.evaluation.arrays.histograms import Histogram, each_histogram, whole_counts
+from nci_frames.base.typing import Floats, Rows
+from nci_frames.evaluation.arrays.histograms import whole_counts
+from nci_frames.evaluation.arrays.strata import StrataCounts, strata_counts
 from nci_frames.evaluation.resampling.draws import draw_without_replacement, stream
 from nci_frames.schemas import COUNTS, SUBSAMPLES
 from nci_frames.schemas.checked import checked
+from nci_frames.schemas.columns import WEIGHT
 
 _SPREAD = ("mean", "min", "q25", "q75", "max")
 
@@ -34,8 +38,8 @@ def subsample_study(
     Parameters
     ----------
     counts
-        A counts frame of whole rows. Weights may differ between the classes, but not within one: rows are
-        removed as if each stood for itself.
+        A counts frame of whole rows. Of those that have weights the rows that stay keep theirs, in units of
+        the mean of their class.
     prevalence
         P(y=1) to sub-sample to, between 0 and 1, both excluded. Above the observed one, as in the paper,
         negatives are removed and all positives kept; below it, positives are removed.
@@ -90,14 +94,17 @@ def subsample_study(
         raise ParameterError.out_of_range("prevalence", prevalence, "between 0 and 1, both excluded")
     check_repeats(repeats, 1)
     check_seed(seed)
-    frame, _ = alike_counts(whole_counts(counts, strata=True))
+    frame = whole_counts(counts, strata=True)
     # Within a group the rows are descending as its histogram is.
-    tables = (_study(each, prevalence, repeats, seed).reverse() for each in each_histogram(frame))
-    return SUBSAMPLES.joined(tables, frame.select("model", *COUNTS.keys(frame.columns)))
+    tables = (_study(each, prevalence, repeats, seed).reverse() for each in strata_counts(frame))
+    keys = [key for key in COUNTS.keys(frame.columns) if key != WEIGHT]
+    return SUBSAMPLES.joined(tables, frame.select("model", *keys))
 
 
-def _study(histogram: Histogram, prevalence: float, repeats: int, seed: int) -> pl.DataFrame:
-    m, n = int(histogram.positives.sum()), int(histogram.negatives.sum())
+def _study(counts: StrataCounts, prevalence: float, repeats: int, seed: int) -> pl.DataFrame:
+    histogram = counts.histogram
+    positives, negatives = (_Rows.of(counts, of_class) for of_class in (0, 1))
+    m, n = positives.size, negatives.size
     odds = prevalence / (1 - prevalence)
     # One class is kept whole: the one of which there are too few.
     kept_positives, kept_negatives = round(min(m, n * odds)), round(min(n, m / odds))
@@ -108,10 +115,9 @@ def _study(histogram: Histogram, prevalence: float, repeats: int, seed: int) -> 
             found=f"{quantity(m, 'positive')} and {quantity(n, 'negative')}",
         )
     rng = stream(seed, histogram.group.row(0, named=True))
-    positives = _drawn(rng, histogram.positives, kept_positives, repeats)
-    negatives = _drawn(rng, histogram.negatives, kept_negatives, repeats)
-    tp, fp = (rows[:, :-1].cumsum(axis=1) for rows in (positives, negatives))
-    tpr, fpr = (rows[:-1].cumsum() / rows.sum() for rows in (histogram.positives, histogram.negatives))
+    tp = positives.drawn(rng, kept_positives, repeats)
+    fp = negatives.drawn(rng, kept_negatives, repeats)
+    tpr, fpr = positives.shares, negatives.shares
     with np.errstate(invalid="ignore"):
         precision = tp / (tp + fp)
         adjusted = prevalence * tpr / (prevalence * tpr + (1 - prevalence) * fpr)
@@ -134,7 +140,43 @@ def _study(histogram: Histogram, prevalence: float, repeats: int, seed: int) -> 
     return histogram.labelled(table)
 
 
-def _drawn(rng: np.random.Generator, bins: Rows, size: int, repeats: int) -> Rows:
-    if size == bins.sum():
-        return np.broadcast_to(bins, (repeats, len(bins)))
-    return np.stack([draw_without_replacement(rng, bins, size) for _ in range(repeats)])
+@dataclass(frozen=True, slots=True)
+class _Rows:
+    """The rows of a class in cells, each of one weight and one bin, highest scores first."""
+
+    rows: Rows
+    #: What a row of the cell weighs, and its bin.
+    weights: Floats
+    place: Rows
+    bins: int
+
+    @classmethod
+    def of(cls, counts: StrataCounts, of_class: int) -> Self:
+        """Read the rows that weigh; their mean weight is 1."""
+        cells = counts.classes[of_class].tocoo()
+        rows, weights = cells.data.astype(np.int64), counts.weights[cells.row]
+        kept = weights > 0
+        rows, weights = rows[kept], weights[kept]
+        mean = np.average(weights, weights=rows) if len(rows) else 1.0
+        return cls(rows, weights / mean, cells.col[kept], cells.shape[1])
+
+    @property
+    def size(self) -> int:
+        """How many rows there are."""
+        return int(self.rows.sum())
+
+    @property
+    def shares(self) -> Floats:
+        """The share of the class that reaches each threshold."""
+        reached = self._reached(self.rows)
+        return np.asarray(reached[:-1] / reached[-1])
+
+    def drawn(self, rng: np.random.Generator, size: int, repeats: int) -> Floats:
+        """Return what reaches each threshold in some sub-samples."""
+        if size == self.size:
+            return np.broadcast_to(self._reached(self.rows)[:-1], (repeats, self.bins - 1))
+        kept = (draw_without_replacement(rng, self.rows, size) for _ in range(repeats))
+        return np.stack([self._reached(rows)[:-1] for rows in kept])
+
+    def _reached(self, rows: Rows) -> Floats:
+        return np.bincount(self.place, self.weights * rows, self.bins).cumsum()

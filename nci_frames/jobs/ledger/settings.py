@@ -62,7 +62,7 @@ class CountingSettings:
         ------
         ParameterError
             If the thresholds depend on the log, as "auto" does, there is no such option, or buckets are named
-            without a unit, or are not 20 to 1,000,000; or if logs without labels have weights.
+            without a unit, or are not 20 to 1,000,000.
         """
         known = {field.name for field in dataclasses.fields(cls)}
         for name, value in columns.items():
@@ -81,9 +81,6 @@ class CountingSettings:
             msg = "buckets divide units, and no unit is named"
             found, hint = str(Option("buckets", columns["buckets"])), f"name the column with {Option('unit')}"
             raise ParameterError(msg, found=found, hint=hint)
-        if columns.get("weight") is not None and columns.get("label", "") is None:
-            msg = "a ledger of scores cannot keep weights: sums of floats depend on the order of the files"
-            raise ParameterError(msg, hint="count_scores counts weighted logs, all files at once")
         grid = None if isinstance(thresholds, str) else tuple(check_thresholds(thresholds).tolist())
         return cls(
             thresholds=grid,

@@ -98,10 +98,14 @@ def test_labels_of_all_rows_change_nothing() -> None:
 def test_bounds_of_equal_weights_are_the_exact_ones_of_poisson() -> None:
     """With nothing certain below, the sum above has Garwood's interval, which Fay and Feuer's contains."""
     rows, weights = np.array([0.0, 7.0]), np.array([0.0, 1.0])
-    above, below, lower, upper = (side.item() for side in split_sums(rows, weights, np.ones(2), 1.959964))
+    above, below, lower, upper = (
+        side.item() for side in split_sums(weights * rows, weights**2 * rows, weights, 1.959964)
+    )
     assert (above, below, lower, upper) == (7, 0, 1, 1)
     rows, weights = np.array([1e12, 7.0]), np.ones(2)
-    _, _, lower, upper = (side.item() for side in split_sums(rows, weights, np.ones(2), 1.959964))
+    _, _, lower, upper = (
+        side.item() for side in split_sums(weights * rows, weights**2 * rows, weights, 1.959964)
+    )
     assert poisson.sf(6, lower * 1e12) == pytest.approx(0.025, rel=1e-4)
     assert poisson.cdf(7, upper * 1e12) == pytest.approx(0.025, rel=1e-4)
 

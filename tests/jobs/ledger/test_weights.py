@@ -40,12 +40,22 @@ def test_files_in_any_order_give_the_counts_of_the_whole_log(
         assert_frame_equal(nf.compute_rates(ledger.read(by=[])), nf.compute_rates(pooled))
 
 
-def test_too_many_weights_and_weights_of_scores_are_refused(tmp_path: Path) -> None:
+def test_scores_keep_their_weights(tmp_path: Path) -> None:
+    log, grid = weighted_log(1).drop("label"), [0.25, 0.5, 0.75]
+    ledger = nf.CountsLedger(tmp_path / "ledger")
+    for place, part in enumerate((log[:100], log[100:])):
+        part.write_parquet(tmp_path / f"{place}.parquet")
+        ledger.append(
+            tmp_path / f"{place}.parquet", thresholds=grid, segments="country", weight="w", label=None
+        )
+    scan = nf.scan_predictions(log, segments="country", weight="w", label=None)
+    assert_frame_equal(ledger.read(), nf.count_scores(scan, thresholds=grid))
+
+
+def test_too_many_weights_are_refused(tmp_path: Path) -> None:
     log = weighted_log(1500).with_columns(w=pl.int_range(pl.len()) / 7)
     log.write_parquet(tmp_path / "log.parquet")
     ledger = nf.CountsLedger(tmp_path / "ledger")
     with pytest.raises(nf.ParameterError, match="up to 1,000 weights") as error:
         ledger.append(tmp_path / "log.parquet", weight="w")
     assert "round the weights" in str(error.value)
-    with pytest.raises(nf.ParameterError, match="a ledger of scores cannot keep weights"):
-        ledger.append(tmp_path / "log.parquet", weight="w", label=None)

@@ -1,0 +1,144 @@
+"""Functions of counts whose rows weigh differently within a class, against brute force over the rows."""
+
+import itertools
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.stats import norm
+
+import nci_frames as nf
+from tests.stratified import stratified_log
+
+GRID = [-1.0, 0.0, 1.0, 2.5]
+
+
+def drawn_log(seed: int, rows: int = 600) -> pl.DataFrame:
+    """Rows of three weights, which do not depend on the score."""
+    rng = np.random.default_rng(seed)
+    label = rng.random(rows) < 0.3
+    score, weight = rng.normal(label * 1.5, 1).round(1), rng.choice([0.5, 2.0, 30.0], rows)
+    return pl.DataFrame({"model": "a", "label": label, "score": score, "weight": weight})
+
+
+def shares(log: pl.DataFrame, threshold: float) -> tuple[float, float, float]:
+    """Return TPR, FPR and the share of all rows that reach a threshold."""
+    weight, label = log["weight"].to_numpy(), log["label"].to_numpy()
+    hit = log["score"].to_numpy() >= threshold
+    found = [weight[hit & kept].sum() / weight[kept].sum() for kept in (label, ~label, label | ~label)]
+    return found[0], found[1], found[2]
+
+
+def test_sub_samples_are_sums_of_the_rows_that_stay() -> None:
+    """Two of five negatives stay: the means and extremes are those of all ten pairs."""
+    log = pl.DataFrame({
+        "model": "a", "label": [True, True] + [False] * 5, "score": [0.9, 0.4, 0.8, 0.7, 0.3, 0.2, 0.1],
+        "weight": [1.0, 3.0, 1.0, 2.0, 2.0, 7.0, 8.0],
+    })  # fmt: skip
+    found = nf.subsample_study(nf.count_confusion(log), prevalence=0.5, repeats=2000)
+    weight, score = log["weight"].to_numpy(), log["score"].to_numpy()
+    weight = weight / np.where(log["label"], 2.0, 4.0)
+    for row in found.filter(pl.col("threshold") <= 0.7).iter_rows(named=True):
+        hit = score >= row["threshold"]
+        tp = (weight * hit)[:2].sum()
+        pairs = [(weight * hit)[list(pair)].sum() for pair in itertools.combinations(range(2, 7), 2)]
+        precision = np.array([tp / (tp + fp) for fp in pairs])
+        assert (row["min"], row["max"]) == pytest.approx((precision.min(), precision.max()), rel=1e-12)
+        assert row["mean"] == pytest.approx(precision.mean(), abs=4 * precision.std() / np.sqrt(2000) + 1e-12)
+        tpr, fpr, _ = shares(log, row["threshold"])
+        assert row["adjusted"] == pytest.approx(tpr / (tpr + fpr), rel=1e-12)
+
+
+@given(seed=st.integers(0, 10**6))
+def test_score_counts_of_each_weight_are_rows(seed: int) -> None:
+    log = drawn_log(seed, rows=40)
+    scored = nf.count_scores(log, thresholds=GRID)
+    assert scored.schema["above"] == pl.Int64
+    for row in scored.iter_rows(named=True):
+        own = log.filter(weight=row["weight"])["score"]
+        assert (row["above"], row["below"]) == (
+            (own >= row["threshold"]).sum(),
+            (own < row["threshold"]).sum(),
+        )
+
+
+@given(seed=st.integers(0, 10**6))
+def test_the_prevalence_of_weighted_traffic_by_one_threshold(seed: int) -> None:
+    """Of two bins every method solves t = eta·TPR + (1 - eta)·FPR."""
+    known, field = drawn_log(seed), drawn_log(seed + 1)
+    counts, scored = nf.count_confusion(known, thresholds=[1.0]), nf.count_scores(field, thresholds=[1.0])
+    (tpr, fpr, _), (_, _, reached) = shares(known, 1.0), shares(field, 1.0)
+    for method in ("em", "adjusted_count", "matching"):
+        found = nf.estimate_prevalence(counts, scored, method=method).row(0, named=True)
+        expected = np.clip((reached - fpr) / (tpr - fpr), found["lower"], found["upper"])
+        assert found["prevalence"] == pytest.approx(expected, rel=1e-6)
+
+
+@given(seed=st.integers(0, 10**6))
+def test_partial_labels_take_the_shares_of_weighted_rows_between_thresholds(seed: int) -> None:
+    labelled, every = drawn_log(seed), drawn_log(seed + 1, rows=5000)
+    rates = nf.correct_partial_labels(
+        nf.count_confusion(labelled, thresholds=GRID), nf.count_scores(every, thresholds=GRID)
+    )
+    borders = [-np.inf, *GRID, np.inf]
+    found = np.zeros((2, len(GRID) + 1))
+    for place, (low, high) in enumerate(itertools.pairwise(borders)):
+        known, rows = (
+            log.filter((pl.col("score") >= low) & (pl.col("score") < high)) for log in (labelled, every)
+        )
+        share = known.filter("label")["weight"].sum() / known["weight"].sum()
+        found[:, place] = rows["weight"].sum() * np.array([share, 1 - share])
+    for place, row in enumerate(rates.iter_rows(named=True)):
+        (tp, fp), (positives, negatives) = found[:, place + 1 :].sum(axis=1), found.sum(axis=1)
+        expected = {"tp": tp, "fp": fp, "tpr": tp / positives, "fpr": fp / negatives}
+        assert {name: row[name] for name in expected} == pytest.approx(expected, rel=1e-12)
+
+
+def test_weights_and_shares_of_labelled_rows_say_the_same_twice() -> None:
+    counts = nf.count_confusion(drawn_log(0), thresholds=GRID)
+    with pytest.raises(nf.ParameterError, match="already say what each of them stands for"):
+        nf.correct_partial_labels(counts, shares={-np.inf: 0.5})
+
+
+def sampled(rng: np.random.Generator, rows: int, eta: float) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """Return traffic, and rows of it: all above 2.5, a tenth above 1, a hundredth of the others."""
+    label = rng.random(rows) < eta
+    score = rng.normal(label * 2.0, 1)
+    weight = np.where(score >= 2.5, 1.0, np.where(score >= 1.0, 10.0, 100.0))
+    log = pl.DataFrame({"model": "a", "label": label, "score": score, "weight": weight})
+    return log.drop("weight"), log.filter(pl.Series(rng.random(rows) < 1 / weight))
+
+
+@pytest.mark.thorough
+def test_intervals_of_partial_labels_that_were_drawn_by_score_cover() -> None:
+    """At thresholds that cut the ranges of the draw, and at others."""
+    rng, grid = np.random.default_rng(5), [0.5, 1.5, 2.0, 3.0]
+    truth = norm.sf(np.array(grid) - 2.0), norm.sf(grid)
+    held = np.zeros((2, 4))
+    for _ in range(120):
+        every, drawn = sampled(rng, 40_000, 0.05)
+        rates = nf.correct_partial_labels(
+            nf.count_confusion(drawn, thresholds=grid), nf.count_scores(every, thresholds=grid)
+        )
+        for place, name in enumerate(("tpr", "fpr")):
+            lower, upper = (rates[f"{name}_{side}"].to_numpy() for side in ("lower", "upper"))
+            held[place] += (lower <= truth[place]) & (truth[place] <= upper)
+    assert (held >= 0.93 * 120).all(), held / 120
+
+
+@pytest.mark.thorough
+def test_intervals_of_the_prevalence_by_a_stratified_reference_cover() -> None:
+    rng, grid = np.random.default_rng(6), np.arange(-1.0, 4.1, 0.5).tolist()
+    held = refused = 0
+    for _ in range(100):
+        known = stratified_log(rng, 50_000, 0.05, 2.0, (0.01, 0.1, 1.0))
+        field, _ = sampled(rng, 20_000, 0.01)
+        found = nf.estimate_prevalence(
+            nf.count_confusion(known, thresholds=grid), nf.count_scores(field, thresholds=grid)
+        ).row(0, named=True)
+        refused += found["prevalence"] is None
+        held += found["prevalence"] is not None and found["lower"] <= 0.01 <= found["upper"]
+    assert refused <= 0.1 * 100
+    assert held >= 0.93 * (100 - refused)
