@@ -141,31 +141,20 @@ def pooled_counts(counts: pl.DataFrame, *, over: str | Sequence[str]) -> pl.Data
     return _add(_alone(counts), ["model", *(key for key in keys if key not in dropped)], dropped)
 
 
-def alike_counts(counts: pl.DataFrame) -> tuple[pl.DataFrame, tuple[float, float]]:
+def alike_counts(counts: pl.DataFrame) -> tuple[pl.DataFrame, tuple[float, float] | None]:
     """Return counts without the key ``weight``, as rows, and what a positive and a negative weighs.
 
     If all positives weigh the same, and all negatives, TPR and FPR are those of the rows, and so is whatever
-    is known of them.
-
-    Raises
-    ------
-    ParameterError
-        If they do not.
+    is known of them. If they do not, the counts are returned as they are, and None.
     """
-    weights = class_weights(counts)
-    if weights is None:
-        raise ParameterError(
-            "this needs counts of which all positives weigh the same, and all negatives",
-            found="the key 'weight'",
-            hint="count without weights, or take sums: pool_counts(counts, over='weight')",
-        )
-    if not has_strata(counts):
+    weights = _class_weights(counts)
+    if weights is None or not has_strata(counts):
         return counts, weights
     keys = ["model", *(key for key in COUNTS.keys(counts.columns) if key != WEIGHT)]
     return _add(_alone(counts.filter(pl.col(WEIGHT) > 0)), keys, [WEIGHT]), weights
 
 
-def class_weights(counts: pl.DataFrame) -> tuple[float, float] | None:
+def _class_weights(counts: pl.DataFrame) -> tuple[float, float] | None:
     """Return what a positive and a negative weighs; None if those of a class weigh differently."""
     if not has_strata(counts):
         return 1.0, 1.0

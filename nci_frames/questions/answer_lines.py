@@ -192,8 +192,7 @@ def _doubt(answer: Answer, best: Sequence[_Row], others: Sequence[_Row]) -> str 
     if best[0]["supported"]:
         return None
     if reason is not None:
-        labels = labels_in_words(labels_for(answer.question, answer.prevalence, best[0]))
-        reason = "; ".join(filter(None, [reason, labels]))
+        reason = "; ".join(filter(None, [reason, _way_out(answer, best[0])]))
     if reason is None or not answer.tested:
         return reason
     order = known_order(
@@ -204,6 +203,13 @@ def _doubt(answer: Answer, best: Sequence[_Row], others: Sequence[_Row]) -> str 
         most=_SOME,
     )
     return f"{reason}; {order}"
+
+
+def _way_out(answer: Answer, row: _Row) -> str:
+    """Say how many labels would tell the value; nothing where that is not known."""
+    if answer.question.area is not None:
+        return "which labels would do is known for the metrics of a threshold, not for an area"
+    return labels_in_words(labels_for(answer.question, answer.prevalence, row))
 
 
 def labels_for(question: Question, prevalence: float, row: _Row, /) -> tuple[int, int] | None:

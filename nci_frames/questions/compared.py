@@ -113,11 +113,6 @@ class Compared:
         return not self._log.whole
 
     @property
-    def alike(self) -> bool:
-        """Whether rows were counted of which all positives weigh the same, and all negatives."""
-        return self._log.alike
-
-    @property
     def main_beta(self) -> float:
         """The beta of a summary: that of the question, or the one compared that is nearest to 1."""
         return self.question.beta if self.question.f_beta else places.main_beta(self.beta)

@@ -353,11 +353,11 @@ class Comparison(LogTables):
     def segment_ranks(self) -> pl.DataFrame | None:
         """Segments by how much worse the best model of the answer is there, by the metric of the question, at
         its threshold and prevalence: the columns of ``rank_segments``. An area has no threshold: of it F-beta
-        at the threshold of the points is shown. None for rows of a class that weigh differently, for too few
+        at the threshold of the points is shown. None for sums of weights, for too few
         buckets of units, for repeats without units, or with fewer than two segments.
         """  # noqa: D205
         drawn, points, asked = self._log.drawn, self.segment_points, self.question
-        if not (self._log.alike and drawn.resampled and {*self.segments} == {*drawn.segments}):
+        if not (self._log.whole and drawn.resampled and {*self.segments} == {*drawn.segments}):
             return None
         if points is None or points["tp"].null_count() or points.select(self.segments).n_unique() < 2:
             return None

@@ -98,15 +98,17 @@ def _of_strata(strata: int, buckets: int | None) -> str:
     return f" The rows of each of {quantity(strata, 'weight')} are a sample of fixed size, drawn by itself."
 
 
-def read_assumption(shifts: pl.DataFrame | None, segments: Sequence[str] = (), *, alike: bool = True) -> str:
+def read_assumption(
+    shifts: pl.DataFrame | None, segments: Sequence[str] = (), *, weighted: bool = False
+) -> str:
     """Return a sentence on whether the tests support the assumption behind every projected number.
 
-    They need rows that are *alike*: of each class all weigh the same.
+    They need rows: *weighted* counts are sums of too many weights.
     """
     same = "that each class has the same score distribution in all segments"
     assumed = f"Values at other prevalences assume {same}."
     if shifts is None:
-        why = "these segments allow no test" if alike else "the rows of a class weigh differently"
+        why = "the counts are sums of weights" if weighted else "these segments allow no test"
         why = why if segments else "no segments were named"
         return f"{assumed} This was not tested: {why}."
     tested = shifts.filter(pl.col("distinguishable").is_not_null())
@@ -153,7 +155,7 @@ QUESTIONS = (
         section="answer",
         table=lambda comparison: pl.DataFrame() if comparison.shifts is None else comparison.shifts,
         say=lambda _, comparison: [
-            read_assumption(comparison.shifts, comparison.segments, alike=comparison.alike)
+            read_assumption(comparison.shifts, comparison.segments, weighted=comparison.weighted)
         ],
     ),
 )

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 
 import polars as pl
 
-from nci_frames.counts.pooling import alike_counts, class_weights
+from nci_frames.counts.pooling import alike_counts
 from nci_frames.counts.strata import has_strata
 from nci_frames.evaluation.areas.area import Area
 from nci_frames.evaluation.areas.areas import areas_of
@@ -101,11 +101,6 @@ class LogCounts:
         return self.whole and self.drawn.resampled
 
     @property
-    def alike(self) -> bool:
-        """Whether rows were counted of which all positives weigh the same, and all negatives."""
-        return self.whole and class_weights(self.every) is not None
-
-    @property
     def by_segment(self) -> pl.DataFrame:
         """The counts by segments, of all repeats together."""
         return without_keys(self.apart, [] if self.repeat is None else [self.repeat])
@@ -153,7 +148,7 @@ class LogCounts:
 
         The columns are those of ``check_projection`` and ``key``, the key whose values were compared.
         """
-        if not self.alike:
+        if not self.whole:
             return None
         counts, keys, units = self.drawn.by_segment, self.drawn.segments, self.drawn.units
         together = alike_counts(self.total)[0] if self.repeat is None and units is None else None

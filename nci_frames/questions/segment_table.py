@@ -117,9 +117,9 @@ def why_untested(comparison: Comparison, /) -> str | None:
     """Return why segments were not compared with the rest, and what to do; None where they were."""
     if comparison.segment_ranks is not None:
         return None
-    if not comparison.alike:
+    if comparison.weighted:
         return (
-            "The rows of a class weigh differently, which the test does not take. Count whole rows to see "
+            "The counts are sums of weights, which the test does not take. Count whole rows to see "
             "where the model is worse"
         )
     if comparison.segment_sizes is not None and len(comparison.segment_sizes) < 2:

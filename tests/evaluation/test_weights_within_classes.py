@@ -142,3 +142,60 @@ def test_intervals_of_the_prevalence_by_a_stratified_reference_cover() -> None:
         held += found["prevalence"] is not None and found["lower"] <= 0.01 <= found["upper"]
     assert refused <= 0.1 * 100
     assert held >= 0.93 * (100 - refused)
+
+
+def by_country(seed: int, *, shift: float = 0.0, rows: int = 30_000) -> pl.DataFrame:
+    """Return rows of four countries that were drawn by score; negatives of one of them score higher."""
+    rng = np.random.default_rng(seed)
+    label, country = rng.random(rows) < 0.1, rng.integers(0, 4, rows)
+    score = rng.normal(label * 2.0 + shift * (~label & (country == 2)), 1).round(1)
+    weight = np.where(score >= 2, 1.0, np.where(score >= 0.5, 5.0, 20.0))
+    log = pl.DataFrame({
+        "model": "a", "label": label, "score": score, "weight": weight, "country": country.astype(str),
+    })  # fmt: skip
+    return log.filter(pl.Series(rng.random(rows) < 1 / weight))
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("units", [None, "bucket"])
+def test_segments_of_weighted_rows_are_those_of_their_weights(units: str | None) -> None:
+    log = by_country(1, shift=0.8)
+    if units is not None:
+        log = log.with_columns(bucket=pl.int_range(pl.len()) % 64)
+    counts = nf.count_confusion(log, thresholds=GRID)
+    ranks = nf.rank_segments(
+        counts, segments="country", threshold=2.5, metric="precision", units=units, min_positives=5
+    )
+    assert len(ranks) == 4
+    for row in ranks.iter_rows(named=True):
+        own = log.filter(country=row["country"])
+        assert (row["positives"], row["negatives"]) == (own["label"].sum(), (~own["label"]).sum())
+        hit, weight, label = (
+            (own["score"] >= 2.5).to_numpy(),
+            own["weight"].to_numpy(),
+            own["label"].to_numpy(),
+        )
+        assert row["own_value"] == pytest.approx(weight[hit & label].sum() / weight[hit].sum(), rel=1e-12)
+        assert row["own_lower"] < row["own_value"] < row["own_upper"]
+        assert row["observed_prevalence"] == pytest.approx(weight[label].sum() / weight.sum(), rel=1e-12)
+    assert ranks.filter("shifted")["country"].to_list() == ["2"]
+    tests = nf.check_projection(counts, over="country", units=units)
+    assert tests.select("class", "distinguishable", "farthest").row(0) == ("negative", True, "2")
+    (negative,) = tests.filter(pl.col("class") == "negative")["effect"]
+    apart = [
+        abs(shares(log.filter(country="2"), at)[1] - shares(log.filter(pl.col("country") != "2"), at)[1])
+        for at in GRID
+    ]
+    assert negative == pytest.approx(max(apart), rel=1e-12)
+    assert tests["rows"].sum() == len(log)
+
+
+@pytest.mark.thorough
+def test_equal_segments_of_weighted_rows_are_told_apart_as_seldom_as_promised() -> None:
+    found = np.zeros(2)
+    for seed in range(12):
+        counts = nf.count_confusion(by_country(seed, rows=15_000), thresholds=GRID)
+        found[0] += nf.check_projection(counts, over="country")["distinguishable"].any()
+        ranks = nf.rank_segments(counts, segments="country", threshold=2.5, metric="fpr", min_positives=5)
+        found[1] += ranks.select(pl.any("distinguishable", "shifted").any()).to_series().any()
+    assert (found <= 2).all(), found

@@ -31,6 +31,8 @@ class BucketCounts:
     heaviest: tuple[float, float] = (1.0, 1.0)
     #: How many rows of one weight know as much of each class: (Σw)²/Σw² (Kish).
     even: tuple[float, float] = (0.0, 0.0)
+    #: How many positives and negatives there are, whatever they weigh.
+    drawn: tuple[int, int] = (0, 0)
 
     @property
     def buckets(self) -> int:
@@ -58,7 +60,7 @@ class BucketCounts:
         for of_class in (self.positives, self.negatives):
             # The bins are renumbered; rows of those that share one are added.
             cells, shape = of_class.tocoo(), (self.buckets, len(ends))
-            moved.append(_sparse(cells.data, (cells.row, place[cells.col]), shape))
+            moved.append(sparse_rows(cells.data, (cells.row, place[cells.col]), shape))
         return replace(self, histogram=histogram, positives=moved[0], negatives=moved[1])
 
     def condensed(self) -> "BucketCounts":
@@ -110,7 +112,7 @@ def bucket_counts(counts: pl.DataFrame, units: str, *, least: int = LEAST_BUCKET
         shape = (len(buckets), len(bins) + 1)
         lowest = first[begin:end] - start
         weights = None if weighing is None else weighing[begin:end]
-        classes, totals, heaviest, even = [], [], [], []
+        classes, totals, heaviest, even, drawn = [], [], [], [], []
         for hit, missed in (("tp", "fn"), ("fp", "tn")):
             reached, rest = (counts[name][start:stop].to_numpy() for name in (hit, missed))
             # The next row has the next higher threshold, unless it is another bucket's.
@@ -126,11 +128,12 @@ def bucket_counts(counts: pl.DataFrame, units: str, *, least: int = LEAST_BUCKET
                 rows = rows * np.append(np.repeat(weights, size[begin:end]), weights)
             heaviest.append(1.0 if weights is None else float(weights[of_class > 0].max(initial=0.0)))
             even.append(_even(of_class, weights))
-            classes.append(_sparse(rows, cells, shape))
+            drawn.append(int(of_class.sum()))
+            classes.append(sparse_rows(rows, cells, shape))
             total = np.bincount(cells[1], rows, len(bins) + 1)
             totals.append(total.astype(np.int64) if weights is None else total)
         histogram = Histogram(groups[int(begin)], bins, totals[0], totals[1], every_score)
-        sides = (heaviest[0], heaviest[1]), (even[0], even[1])
+        sides = (heaviest[0], heaviest[1]), (even[0], even[1]), (drawn[0], drawn[1])
         found.append(BucketCounts(histogram, classes[0], classes[1], *sides))
     return found
 
@@ -158,7 +161,8 @@ def _buckets(counts: pl.DataFrame, units: str, least: int) -> pl.Series:
     return buckets
 
 
-def _sparse(rows: NDArray[Any], cells: tuple[NDArray[Any], NDArray[Any]], shape: tuple[int, int]) -> Any:
+def sparse_rows(rows: NDArray[Any], cells: tuple[NDArray[Any], NDArray[Any]], shape: tuple[int, int]) -> Any:
+    """Return rows, or sums of weights, of shape (buckets, bins): those at each bucket and bin of *cells*."""
     from scipy.sparse import coo_array  # noqa: PLC0415  (what does not need it does not wait for it)
 
     some = np.flatnonzero(rows)

@@ -10,7 +10,7 @@ import polars as pl
 from nci_frames.base.typing import Floats, Rows
 from nci_frames.counts.strata import has_strata
 from nci_frames.evaluation.arrays.buckets import BucketCounts, bucket_counts
-from nci_frames.evaluation.arrays.histograms import Histogram
+from nci_frames.evaluation.arrays.histograms import Histogram, each_histogram
 from nci_frames.schemas.columns import WEIGHT
 
 
@@ -89,3 +89,10 @@ def strata_counts(counts: pl.DataFrame) -> Iterator[StrataCounts]:
     weights = counts[WEIGHT].unique().sort().to_numpy()
     for rows in bucket_counts(counts, WEIGHT, least=1):
         yield StrataCounts(rows, weights)
+
+
+def sums_of_weights(counts: pl.DataFrame) -> Iterator[Histogram]:
+    """Yield the rows of all groups of counts, in the order of the keys; of strata their sums of weights."""
+    if has_strata(counts):
+        return (of_group.histogram for of_group in strata_counts(counts))
+    return each_histogram(counts)

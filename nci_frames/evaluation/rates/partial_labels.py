@@ -118,6 +118,12 @@ def correct_partial_labels(
     """
     check_level(level)
     frame = whole_counts(counts, strata=True)
+    if shares is not None and has_strata(frame):
+        msg = "the weights of labelled rows already say what each of them stands for"
+        hint = (
+            "compute_rates(counts) takes them; correct_partial_labels(counts, scored) adds what all rows tell"
+        )
+        raise ParameterError(msg, found="the key 'weight', and shares", hint=hint)
     group = ["model", *(key for key in COUNTS.keys(frame.columns) if key != WEIGHT)]
     labelled = [_Bins.of(of_group) for of_group in strata_counts(frame)]
     if scored is not None and shares is None:
@@ -129,12 +135,6 @@ def correct_partial_labels(
         found = "neither" if shares is None else "both"
         hint = "count_scores(predictions, thresholds=...) counts all rows"
         raise ParameterError(msg, found=found, hint=hint)
-    if steps is not None and has_strata(frame):
-        msg = "the weights of labelled rows already say what each of them stands for"
-        hint = (
-            "compute_rates(counts) takes them; correct_partial_labels(counts, scored) adds what all rows tell"
-        )
-        raise ParameterError(msg, found="the key 'weight', and shares", hint=hint)
     z = normal_quantile(level)
     parts = [frame.clear().select(*group, "threshold", *_NUMBERS)]
     for labels, rows in zip(labelled, every, strict=True):

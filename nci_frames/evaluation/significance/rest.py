@@ -9,7 +9,8 @@ import polars as pl
 
 from nci_frames.base.typing import Flags, Floats, Rows
 from nci_frames.evaluation.arrays.buckets import BucketCounts, even_buckets
-from nci_frames.evaluation.arrays.histograms import Histogram, each_histogram
+from nci_frames.evaluation.arrays.histograms import Histogram
+from nci_frames.evaluation.arrays.strata import sums_of_weights
 from nci_frames.evaluation.rates.clusters import jackknife_weights
 from nci_frames.evaluation.significance.corrections import benjamini_hochberg
 from nci_frames.evaluation.significance.quadratic import exceedances
@@ -64,7 +65,7 @@ def compare_with_rest(
         One minus the expected share of false findings.
     """
     # Negatives first.
-    (pooled,) = each_histogram(together)
+    (pooled,) = sums_of_weights(together)
     classes = [
         _ClassRows.of(segments, pooled, "negatives", effects[1]),
         _ClassRows.of(segments, pooled, "positives", effects[0]),
@@ -116,8 +117,8 @@ def _tested(classes: Sequence["_ClassRows"], ordinary: Flags, tested: Flags) -> 
 class _ClassRows:
     """The rows of one class, by segment and cell of neighbouring scores, lowest scores first."""
 
-    def __init__(self, by_cell: Floats, effects: Floats, by_bucket: Sequence[Any]) -> None:
-        self.rows = by_cell.sum(axis=1)
+    def __init__(self, by_cell: Floats, effects: Floats, by_bucket: Sequence[Any], *, weighted: bool) -> None:
+        self.rows, self.weighted = by_cell.sum(axis=1), weighted
         #: So many times the variance of a share is that of one independent row, times the square of the rows.
         self.spread = self.rows * effects
         self.worth = self.rows / effects
@@ -158,7 +159,7 @@ class _ClassRows:
             if isinstance(segment, BucketCounts):
                 joined = coo_array((np.ones(len(at)), (np.arange(len(at)), at)), (len(at), cells))
                 by_bucket.append(getattr(segment, of_class) @ joined.tocsr())
-        return cls(by_cell, effects, by_bucket)
+        return cls(by_cell, effects, by_bucket, weighted=pooled.positives.dtype.kind == "f")
 
     @staticmethod
     def _weights(below: Floats, step: int) -> Floats:
@@ -221,6 +222,10 @@ class _ClassRows:
             sides = own, together - own * ordinary[segment]
             moved = [_moved(rows, used) for rows in sides]
             spread = (moved[0] - moved[1]) * np.sqrt(weight[used])
+            if self.weighted:
+                # A segment may lack heavy rows by chance: it varies no less than as many rows of the rest.
+                as_rest = moved[1] * np.sqrt(weight[used] * (1 + sides[1].sum() / own.sum()))
+                spread = max(spread, as_rest, key=np.linalg.norm)
             product = spread @ spread.T if len(spread) < len(used) else spread.T @ spread
             # The buckets know the variance as well as so many of equal size do.
             shares = sum((rows.sum(axis=1) / rows.sum()) ** 2 for rows in sides)

@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 from nci_frames.base.arguments import check_level, check_whole, prevalence_values
 from nci_frames.base.errors import ParameterError
 from nci_frames.base.messages import quantity
-from nci_frames.counts.pooling import alike_counts, pooled_counts
+from nci_frames.counts.pooling import add_cells, alike_counts, pooled_counts
+from nci_frames.counts.strata import has_strata
 from nci_frames.evaluation.arrays.buckets import bucket_counts
 from nci_frames.evaluation.arrays.few_thresholds import near_threshold
 from nci_frames.evaluation.arrays.histograms import each_histogram, whole_counts
@@ -22,14 +23,16 @@ from nci_frames.evaluation.projection.projection import project_rates
 from nci_frames.evaluation.projection.ranking import rank_models
 from nci_frames.evaluation.rates.clusters import class_worth
 from nci_frames.evaluation.rates.rates import compute_rates, with_worth
+from nci_frames.evaluation.rates.strata import summed_counts
+from nci_frames.evaluation.resampling.random_groups import random_groups
 from nci_frames.evaluation.significance.corrections import benjamini_hochberg
 from nci_frames.evaluation.significance.rest import AgainstRest, compare_with_rest
 from nci_frames.evaluation.significance.segment_values import SegmentWorth, compared_values
 from nci_frames.schemas import COUNTS, SEGMENT_RANKS, beside
 from nci_frames.schemas.checked import checked
+from nci_frames.schemas.columns import WEIGHT
 from nci_frames.schemas.runs import in_runs, rows_where
 
-_CELLS = ("tp", "fp", "fn", "tn")
 _OF_VALUES = ("metric", "prevalence", "beta", "value", "rank", "gap", "supported", "reason")
 
 
@@ -56,8 +59,7 @@ def rank_segments(
     Parameters
     ----------
     counts
-        A counts frame of whole rows; weights may differ between the classes, but not within one. Keys besides
-        *segments* are pooled.
+        A counts frame of whole rows. Keys besides *segments* are pooled.
     segments
         The key or keys that split the rows, e.g. ["country", "tier"].
     threshold
@@ -71,8 +73,8 @@ def rank_segments(
     model
         The model to look at; None takes the best one of all segments together.
     min_positives
-        Segments with fewer positives, at least 1, are listed last, without numbers; with *units*, those whose
-        positives are worth fewer independent ones.
+        Segments with fewer positives, at least 1, are listed last, without numbers; with *units*, and where
+        weights differ within a class, those whose positives are worth fewer independent ones.
     units
         None takes the rows as independent. A key, such as the ``bucket`` of ``unit_buckets``, takes its
         values as independent instead, at least 20 of them: intervals, tests and *min_positives* then count
@@ -119,6 +121,9 @@ def rank_segments(
     does not: it compares the statistic with the distribution that the buckets tell (Rao and Scott's
     correction of second order), and allows for what few buckets know of it, as an F test does.
 
+    Where rows of a class weigh differently, 128 random parts of the log, each with its share of the rows of
+    every weight, tell how it varies, as buckets of units do.
+
     References
     ----------
     Benjamini and Hochberg (1995), doi:10.1111/j.2517-6161.1995.tb02031.x; Zou and Donner (2008),
@@ -146,24 +151,27 @@ def rank_segments(
     called = called_metric(metric)
     sign = better_sign(called.metric)
     require_columns(called, {"tpr", "fpr", "prevalence", "beta"}, "segments")
-    alike, weights = alike_counts(whole_counts(counts, strata=True))
+    alike, of_classes = alike_counts(whole_counts(counts, strata=True))
+    # Otherwise what is counted are weights.
+    weights = of_classes or (1.0, 1.0)
     by_unit, keys = _of_segments(alike, segments, units)
     frame = by_unit if units is None else pooled_counts(by_unit, over=units)
     if frame.is_empty():
         return SEGMENT_RANKS.empty(frame.select("model", *keys))
-    points = select_operating_points(compute_rates(near_threshold(frame, threshold)), threshold=threshold)
+    near = near_threshold(summed_counts(frame), threshold)
+    points = select_operating_points(near if has_strata(frame) else compute_rates(near), threshold=threshold)
     _require_counted(points)
     champion, eta = _champion(points, called, model, prevalence, beta, weights)
     mine = pl.col("model").eq_missing(pl.lit(champion, pl.String))
     point = points.filter(mine).sort(keys)
     worth = SegmentWorth.independent(len(point))
     by_buckets = None
-    if units is not None:
-        groups = bucket_counts(by_unit, units)
+    if units is not None or has_strata(frame):
+        groups = random_groups(frame) if units is None else bucket_counts(by_unit, units)
         by_buckets = [group for group in groups if group.histogram.group["model"][0] == champion]
-        of_class = class_worth(by_unit, units, groups)
-        points = with_worth(points, of_class)
-        worth = SegmentWorth.of(point, by_unit.filter(mine), of_class, units)
+        if units is not None:
+            points = with_worth(points, class_worth(by_unit, units, groups))
+        worth = SegmentWorth.of(points.filter(mine).sort(keys), by_unit.filter(mine), by_buckets)
     values = rank_models(project_rates(points, metrics=called, prevalence=eta, beta=beta), by=keys)
     enough = worth.positives(point) >= min_positives
     known = enough & (point["negatives"] > 0).to_numpy()
@@ -174,16 +182,19 @@ def rank_segments(
         list(each_histogram(of_model)) if by_buckets is None else by_buckets,
         whole,
         known,
-        worth.of_class,
+        worth.of_class[:2],
         level=level,
     )
     columns = compared_values(
         point, against.ordinary, worth, called, prevalence=eta, beta=beta, level=level, weights=weights
     )
     few = f"fewer than {quantity(min_positives, 'positive')}"
-    if units is not None:
+    if by_buckets is not None:
         few = f"fewer than {min_positives} independent positives"
     point = point.with_columns(observed_prevalence=_observed(weights))
+    if has_strata(frame):
+        tp, fp, fn, tn = worth.drawn.astype(np.int64)
+        point = point.with_columns(positives=pl.Series(tp + fn), negatives=pl.Series(fp + tn))
     table = _joined(point, values, keys, columns | {"__known": known, "__enough": enough}, against)
     return SEGMENT_RANKS.finish(_ordered(_withheld(table, few, level), sign, keys))
 
@@ -195,8 +206,9 @@ def _of_segments(
     keys = [segments] if isinstance(segments, str) else list(dict.fromkeys(segments))
     if not keys:
         raise ParameterError.out_of_range("segments", segments, "at least one key")
-    COUNTS.need_keys(counts, keys, "segments")
-    known = COUNTS.need_keys(counts, [units], "units")
+    rows = counts.drop(WEIGHT, strict=False)
+    COUNTS.need_keys(rows, keys, "segments")
+    known = COUNTS.need_keys(rows, [units], "units")
     if units in keys:
         raise ParameterError("segments cannot be the units, too", found=repr(units))
     others = [key for key in known if key not in (*keys, units)]
@@ -260,8 +272,7 @@ def _champion(
     weights: tuple[float, float],
 ) -> tuple[str | None, float]:
     """Return the model asked for, or the best one of all segments together; and the common prevalence."""
-    sums = points.group_by("model").agg(pl.col("threshold").first(), pl.col(_CELLS).sum())
-    together = compute_rates(sums.sort("model"))
+    together = compute_rates(add_cells(points, ["model"], pl.col("threshold").first()))
     etas = prevalence_values(prevalence)
     eta = together.sum().select(_observed(weights).fill_null(0.5)).item() if etas is None else etas[0]
     if model is not None:

@@ -1,5 +1,6 @@
 """Operating points of segments -> values there and in the rest, why they differ, and how sure that is."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Self
 
@@ -9,59 +10,70 @@ import polars as pl
 from nci_frames.base.arguments import beta_value
 from nci_frames.base.normal import normal_quantile
 from nci_frames.base.typing import Flags, Floats
+from nci_frames.counts.strata import has_strata
+from nci_frames.evaluation.arrays.buckets import BucketCounts
 from nci_frames.evaluation.arrays.few_thresholds import at_thresholds
 from nci_frames.evaluation.metrics.metric import CalledMetric
-from nci_frames.evaluation.rates.clusters import FEW_HITS, jackknife_weights, known_share
+from nci_frames.evaluation.rates.clusters import FEW_HITS, class_worth, jackknife_weights, known_share
+from nci_frames.evaluation.rates.strata import WORTH
 from nci_frames.evaluation.significance.propagation import Function, p_values, propagated
-from nci_frames.schemas import COUNTS, beside
+from nci_frames.schemas import RATES, beside
+from nci_frames.schemas.columns import WEIGHT
 
 _CELLS = ("tp", "fp", "fn", "tn")
 
 
 @dataclass(frozen=True, slots=True)
 class SegmentWorth:
-    """Design effects of the segments of one model: by how many its rows are divided."""
+    """Design effects of the segments of one model: by how many its rows, or their weights, are divided."""
 
-    #: Those of positives and negatives over all thresholds together, of shape (2, segments).
+    #: Of positives and negatives over all thresholds together, and of all rows: of shape (3, segments).
     of_class: Floats
+    #: The least effects of TPR, FPR and prevalence: of shape (3, segments).
+    least: Floats
     #: tp, fp, fn, tn at the operating point, of shape (4, segments, buckets); None takes rows as independent.
     cells: Floats | None
+    #: The same as numbers of rows, of shape (4, segments).
+    drawn: Floats
 
     @classmethod
     def independent(cls, segments: int) -> Self:
         """Return that every row is worth one."""
-        return cls(np.ones((2, segments)), None)
+        return cls(np.ones((3, segments)), np.ones((3, segments)), None, np.zeros((4, segments)))
 
     @classmethod
-    def of(cls, point: pl.DataFrame, by_unit: pl.DataFrame, of_class: pl.DataFrame, units: str) -> Self:
+    def of(cls, point: pl.DataFrame, counts: pl.DataFrame, groups: Sequence[BucketCounts]) -> Self:
         """Return what the rows of segments are worth.
 
         Parameters
         ----------
         point
             The operating point of one model in each segment.
-        by_unit
-            Counts of this model by segments and buckets.
-        of_class
-            What ``class_worth`` says of all models.
-        units
-            The key of the buckets.
+        counts
+            Counts of this model by segments; of strata by weight, too.
+        groups
+            The rows of each segment by buckets.
         """
-        keys = [key for key in COUNTS.keys(by_unit.columns) if key != units]
-        worth = point.select("model", *keys).pipe(beside, of_class, ["model", *keys])
-        effects = 1 / worth.select("positives_worth", "negatives_worth").to_numpy().T
-        place = point.select(*keys).with_row_index("__segment")
-        buckets = by_unit.select(pl.col(units).unique().sort()).with_row_index("__bucket")
-        found = (
-            at_thresholds(by_unit, point.select("model", *keys, "threshold"), units)
-            .join(place, on=keys, nulls_equal=True)
-            .join(buckets, on=units)
+        keys = ["model", *RATES.keys(point.columns)]
+        worth = class_worth(counts, "", groups).select("positives_worth", "negatives_worth").to_numpy().T
+        at = zip(groups, point["threshold"].to_list(), strict=True)
+        cells = np.stack([_at(group, threshold) for group, threshold in at], axis=1)
+        even = np.array([group.even for group in groups]).T
+        size = np.stack([cells[0] + cells[2], cells[1] + cells[3]]).sum(axis=2)
+        # What one of the rows weighs that know as much.
+        squares = np.divide(size**2, even, out=np.zeros_like(size), where=even > 0)
+        each, of_all = squares / np.maximum(size, 1e-300), squares.sum(axis=0) / size.sum(axis=0)
+        of_class = np.vstack([np.where(size > 0, each, 1.0) / worth, of_all])
+        if not has_strata(counts):
+            return cls(of_class, np.ones_like(of_class), cells, cells.sum(axis=2))
+        known = point.select(pl.col(WORTH).fill_null(np.nan)).to_numpy().T
+        with np.errstate(divide="ignore"):
+            least = np.vstack([np.nan_to_num(size / known), np.zeros(len(point))])
+        rows = at_thresholds(counts, point.select(*keys, "threshold"), WEIGHT)
+        drawn = rows.group_by(keys).agg(pl.col(_CELLS).sum())
+        return cls(
+            of_class, least, cells, beside(point.select(keys), drawn, keys).select(_CELLS).to_numpy().T
         )
-        cells = np.zeros((4, len(point), len(buckets)))
-        cells[:, found["__segment"].to_numpy(), found["__bucket"].to_numpy()] = (
-            found.select(_CELLS).to_numpy().T
-        )
-        return cls(effects, cells)
 
     def positives(self, point: pl.DataFrame) -> Floats:
         """Return how many independent positives each segment has."""
@@ -70,17 +82,26 @@ class SegmentWorth:
     def effects(self, level: float) -> Floats:
         """Return the design effects of TPR, FPR and prevalence in each segment, of shape (3, segments)."""
         if self.cells is None:
-            return np.ones((3, self.of_class.shape[1]))
-        return _effects(self.cells, self.of_class, level)
+            return self.of_class
+        return _effects(self.cells, self.drawn, self.of_class, self.least, level)
 
     def effects_of_rest(self, ordinary: Flags, level: float) -> Floats:
         """Return those in the rest of each segment: the other ordinary segments together."""
         if self.cells is None:
-            return np.ones((3, self.of_class.shape[1]))
+            return self.of_class
         rows = np.stack([self.cells[0] + self.cells[2], self.cells[1] + self.cells[3]]).sum(axis=2)
+        rows = np.vstack([rows, rows.sum(axis=0)])
         whole, mean = _rest(rows, ordinary), _rest(rows * self.of_class, ordinary)
         of_class = np.divide(mean, whole, out=np.ones_like(whole), where=whole > 0)
-        return _effects(_rest(self.cells, ordinary), of_class, level)
+        least = np.broadcast_to(self.least[2], whole.shape)
+        return _effects(_rest(self.cells, ordinary), _rest(self.drawn, ordinary), of_class, least, level)
+
+
+def _at(group: BucketCounts, threshold: float) -> Floats:
+    """Return tp, fp, fn and tn of each bucket of a group at a threshold."""
+    reached = int(group.histogram.reached([threshold])[0])
+    hits = [np.asarray(rows[:, :reached].sum(axis=1)) for rows in (group.positives, group.negatives)]
+    return np.stack([*hits, *(size - hit for size, hit in zip(group.rows, hits, strict=True))])
 
 
 def _rest(of_segments: Floats, ordinary: Flags) -> Floats:
@@ -90,25 +111,28 @@ def _rest(of_segments: Floats, ordinary: Flags) -> Floats:
     return np.asarray(together - np.where(mine, of_segments, 0.0))
 
 
-def _effects(cells: Floats, of_class: Floats, level: float) -> Floats:
-    tp, fp, fn, tn = cells
-    positives, negatives = tp + fn, fp + tn
-    # The share of positives has no other threshold that could stand in for it.
-    least = (of_class[0], of_class[1], np.ones(cells.shape[1]))
+def _effects(cells: Floats, drawn: Floats, of_class: Floats, least: Floats, level: float) -> Floats:
     found = []
-    for hits, rows, of_all in zip(
-        (tp, fp, positives), (positives, negatives, positives + negatives), least, strict=True
+    for (hits, misses), (hit_rows, missed_rows), of_all, floor in zip(
+        _hits_and_misses(cells), _hits_and_misses(drawn), of_class, least, strict=True
     ):
+        rows = hits + misses
         hit, size = hits.sum(axis=1), rows.sum(axis=1)
         with np.errstate(invalid="ignore", divide="ignore"):
             rate = hit / size
             apart = np.where(rows > 0, hits - rate[:, None] * rows, 0.0)
             variance = (jackknife_weights(rows) * apart**2).sum(axis=1)
             own = variance / (rate * (1 - rate) / size)
-        few = np.minimum(hit, size - hit) < FEW_HITS
-        effect = np.fmax(np.where(few, np.fmax(own, of_all), own), 1.0)
+        few = np.minimum(hit_rows, missed_rows) < FEW_HITS
+        effect = np.fmax(np.where(few, np.fmax(own, of_all), own), floor)
         found.append(effect / known_share(rows, level))
     return np.stack(found)
+
+
+def _hits_and_misses(cells: Floats) -> list[tuple[Floats, Floats]]:
+    """Return what TPR, FPR and the prevalence are shares of, in two parts."""
+    tp, fp, fn, tn = cells
+    return [(tp, fn), (fp, tn), (tp + fn, fp + tn)]
 
 
 def _values_of(called: CalledMetric, beta: float, weights: tuple[float, float] = (1.0, 1.0)) -> Function:

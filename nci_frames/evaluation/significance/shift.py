@@ -13,12 +13,16 @@ from nci_frames.base.arguments import check_level
 from nci_frames.base.errors import ParameterError
 from nci_frames.base.typing import Floats, Rows
 from nci_frames.counts.pooling import alike_counts, pooled_counts
+from nci_frames.counts.strata import has_strata
 from nci_frames.evaluation.arrays.buckets import BucketCounts, bucket_counts
-from nci_frames.evaluation.arrays.histograms import Histogram, each_histogram, histograms, whole_counts
+from nci_frames.evaluation.arrays.histograms import Histogram, histograms, whole_counts
+from nci_frames.evaluation.arrays.strata import sums_of_weights
+from nci_frames.evaluation.resampling.random_groups import random_groups
 from nci_frames.evaluation.significance.corrections import holm
 from nci_frames.evaluation.significance.quadratic import exceedance
 from nci_frames.schemas import COUNTS, SHIFTS, key_text
 from nci_frames.schemas.checked import checked
+from nci_frames.schemas.columns import WEIGHT
 
 #: Of a class in a segment that is compared.
 LEAST_ROWS = 10
@@ -36,8 +40,7 @@ def check_projection(
     Parameters
     ----------
     counts
-        A counts frame of whole rows with the key *over*. Weights may differ between the classes, which
-        changes nothing here, but not within one.
+        A counts frame of whole rows with the key *over*.
     over
         The key whose values are compared, such as the country or the month.
     units
@@ -62,9 +65,8 @@ def check_projection(
     Raises
     ------
     ParameterError
-        If the level is outside (0, 1), the counts are sums of weights, or rows of a class weigh differently,
-        *over* has only one value, its values were counted at different thresholds, or there are too few
-        buckets.
+        If the level is outside (0, 1), the counts are sums of weights, *over* has only one value, its values
+        were counted at different thresholds, or there are too few buckets.
     SchemaError
         If *counts* is not a counts frame, or lacks the key *over* or *units*.
 
@@ -75,6 +77,10 @@ def check_projection(
     thresholds. Bins are merged into at most 64 of about equal size. Without a difference the statistic is
     distributed as a weighted sum of squared normal variables, whose weights follow from H if rows are
     independent, and otherwise from how buckets differ; its tail is taken from a saddlepoint approximation.
+
+    Of rows that weigh differently within a class the shares are those of the weights, and n_s is the number
+    of rows of one weight that know as much (Kish). How they vary without a difference is told by 128 random
+    parts of the log, each with its share of the rows of every weight, as it is by buckets of units.
 
     "Not distinguishable" does not prove that the distributions are equal: tests on few rows have little
     power. With many rows a tiny difference is significant; *effect* says how large it is.
@@ -123,8 +129,9 @@ def shift_tests(
     *together* are the same counts without *over* and *units*, if they are known.
     """
     frame, _ = alike_counts(whole_counts(counts, strata=True))
-    COUNTS.need_keys(frame, [over], "over")
-    keys = COUNTS.need_keys(frame, [units], "units")
+    rows = frame.drop(WEIGHT, strict=False)
+    COUNTS.need_keys(rows, [over], "over")
+    keys = COUNTS.need_keys(rows, [units], "units")
     rest = [key for key in keys if key not in (over, units)]
     values = frame[over].unique().sort()
     if len(values) == 1:
@@ -142,7 +149,7 @@ def shift_tests(
     # The members of one group at a time: those of all groups together take as much memory as the counts.
     tables = [
         _tested(pooled, [member(place) for place in members[pooled.group.row(0)]], values, over)
-        for pooled in each_histogram(together)
+        for pooled in sums_of_weights(together)
     ]
     return pl.concat(tables).select(empty.columns).sort("model", *rest, "class")
 
@@ -153,10 +160,10 @@ _Member = tuple[Histogram, BucketCounts | None]
 
 def _members(frame: pl.DataFrame, units: str | None) -> tuple[pl.DataFrame, Callable[[int], _Member]]:
     """Return the model and the keys of each member, and what returns a member."""
-    if units is None:
+    if units is None and not has_strata(frame):
         groups, of_group = histograms(frame)
         return groups, lambda place: (of_group(place), None)
-    counted = bucket_counts(frame, units)
+    counted = random_groups(frame) if units is None else bucket_counts(frame, units)
     groups = pl.concat(counts.histogram.group for counts in counted)
     return groups, lambda place: (counted[place].histogram, counted[place])
 
@@ -168,35 +175,41 @@ def _tested(pooled: Histogram, members: list[_Member], values: pl.Series, over: 
     first = members[0][1]
     found = []
     places = [member.places_in(pooled) for member, _ in members]
-    for name in ("negatives", "positives"):
-        whole = getattr(pooled, name)
+    for of_class, name in ((1, "negatives"), (0, "positives")):
+        whole = pooled.classes[of_class]
         cell = joined_cells(whole)
         cells = int(cell.max(initial=0)) + 1
-        by_cell = np.zeros((len(segments), cells), np.int64)
-        by_bucket = np.zeros((0 if first is None else first.buckets, len(segments), cells), np.int64)
+        by_cell = np.zeros((len(segments), cells))
+        by_bucket = np.zeros((0 if first is None else first.buckets, len(segments), cells))
+        # How many rows there are, and how many of one weight know as much.
+        drawn, worth = np.zeros(len(segments), np.int64), np.zeros(len(segments))
         # The bins of each segment that have rows, and how many: most segments have rows in few bins of all.
         occupied: list[tuple[Rows, Rows]] = [(whole[:0], whole[:0])] * len(segments)
         for (member, by_unit), at in zip(members, places, strict=True):
-            rows = getattr(member, name)
+            rows = member.classes[of_class]
             segment = segments[member.group[over].item()]
             some = np.flatnonzero(rows)
             occupied[segment] = at[some], rows[some]
             np.add.at(by_cell[segment], cell[at[some]], rows[some])
+            drawn[segment] = worth[segment] = rows.sum()
             if by_unit is not None:
-                of_units = getattr(by_unit, name).tocoo()
+                drawn[segment], worth[segment] = by_unit.drawn[of_class], by_unit.even[of_class]
+                of_units = (by_unit.positives, by_unit.negatives)[of_class].tocoo()
                 place = (of_units.row, np.full(len(of_units.row), segment), cell[at[of_units.col]])
-                np.add.at(by_bucket, place, of_units.data.astype(np.int64))
-        compared = np.flatnonzero(by_cell.sum(axis=1) >= LEAST_ROWS)
+                np.add.at(by_bucket, place, of_units.data)
+        compared = np.flatnonzero(worth >= LEAST_ROWS)
         row: dict[str, object] = {
             "class": name[:-1],
             "segments": len(compared),
-            "rows": int(by_cell[compared].sum()),
+            "rows": int(drawn[compared].sum()),
         }
         if len(compared) < 2:
             row["reason"] = f"fewer than two values of {over!r} have {LEAST_ROWS} {name}"
         else:
+            row_weighs = by_cell[compared].sum() / worth[compared].sum()
             statistic, p_value = _anderson_darling(
-                by_cell[compared].astype(np.float64), None if first is None else by_bucket[:, compared]
+                by_cell[compared] / row_weighs,
+                None if first is None else by_bucket[:, compared] / row_weighs,
             )
             effect, segment = _largest_distance([occupied[place] for place in compared], len(whole))
             farthest = names[int(compared[segment])]
@@ -211,14 +224,14 @@ _DECIDED = ("adjusted", "distinguishable")
 
 def joined_cells(whole: Rows) -> Rows:
     """Return the cell of each bin: at most so many cells of about equal size."""
-    total = max(int(whole.sum()), 1)
+    total = whole.sum() or 1
     middle = whole.cumsum() - whole / 2
     cell = np.minimum(middle * _MOST_CELLS / total, _MOST_CELLS - 1).astype(np.int64)
     # Cells ascend; those without a bin get no number.
     return np.append(0, np.cumsum(cell[1:] != cell[:-1]))
 
 
-def _anderson_darling(by_cell: Floats, by_bucket: Rows | None) -> tuple[float, float]:
+def _anderson_darling(by_cell: Floats, by_bucket: Floats | None) -> tuple[float, float]:
     """Return the statistic of the segments' rows in each cell, and its p-value."""
     rows = by_cell.sum(axis=1)
     size = rows.sum()
@@ -238,7 +251,7 @@ def _anderson_darling(by_cell: Floats, by_bucket: Rows | None) -> tuple[float, f
         weights = np.linalg.eigvalsh(covariance * scale[:, None] * scale)
         return statistic, exceedance(statistic, weights, len(rows) - 1.0)
     # How each bucket moves the shares of each segment away from those of all.
-    counted = by_bucket[:, :, occupied].astype(np.float64)
+    counted = by_bucket[:, :, occupied]
     moved = counted.cumsum(axis=2)[:, :, :-1] - counted.sum(axis=2, keepdims=True) * below
     moved = moved / rows[:, None] - moved.sum(axis=1, keepdims=True) / size
     moved *= np.sqrt(rows[:, None] * weight)
@@ -259,11 +272,11 @@ def _largest_distance(segments: list[tuple[Rows, Rows]], bins: int) -> tuple[flo
     bins
         How many bins there are.
     """
-    together = np.zeros(bins + 1, np.int64)
+    together = np.zeros(bins + 1)
     for at, count in segments:
         together[at + 1] += count
     np.cumsum(together, out=together)
-    rows = np.array([int(count.sum()) for _, count in segments])
+    rows = np.array([float(count.sum()) for _, count in segments])
     others = rows.sum() - rows
     distance = np.zeros(len(segments))
     for place, ((at, count), size, rest) in enumerate(zip(segments, rows, others, strict=True)):
