@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Mapping
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
 import numpy as np
 import polars as pl
@@ -16,6 +16,8 @@ from nci_frames.schemas.checked import checked
 
 #: Shares by class, or such by scenario.
 Priors = Literal["observed", "uniform"] | Mapping[Any, Any] | pl.DataFrame
+
+_Mix = TypeVar("_Mix")
 
 #: The name of the only scenario, where it has none.
 GIVEN = "given"
@@ -126,6 +128,13 @@ def read_priors(priors: Any, classes: pl.Series, *, observed: Floats | None) -> 
                 raise ParameterError(msg, where=where, found=told, hint=hint)
         found[scenario] = np.array([shares[name] for name in names], np.float64)
     return found
+
+
+def one_mix(name: str, scenarios: Mapping[str, _Mix]) -> _Mix:
+    """Return the mix that an option gives, or raise ParameterError if there are several."""
+    if len(scenarios) != 1:
+        raise ParameterError(f"{Option(name)} must be one mix", found=f"{len(scenarios)} scenarios")
+    return next(iter(scenarios.values()))
 
 
 def scenarios_of(priors: Mapping[Any, Any] | pl.DataFrame | pl.LazyFrame) -> dict[str, dict[Any, float]]:

@@ -1,13 +1,10 @@
 """Counts by true class -> counts of one class against the rest, at a mix of all."""
 
-from typing import Any
-
 import numpy as np
 import polars as pl
 
 from nci_frames.base.errors import ParameterError, SchemaError
-from nci_frames.base.messages import Option
-from nci_frames.counts.class_counts import Priors, read_priors
+from nci_frames.counts.class_counts import Priors, one_mix, read_priors
 from nci_frames.counts.pooling import pool_counts
 from nci_frames.schemas import COUNTS, collect
 from nci_frames.schemas.checked import checked
@@ -73,7 +70,7 @@ def counts_at_mix(by_class: pl.DataFrame | pl.LazyFrame, /, *, priors: Priors) -
     for _, group in sizes.group_by(keys, maintain_order=True):
         rows = dict(group.select(TRUE_CLASS, "__rows").rows())
         of_class = np.array([rows.get(name, 0) for name in classes], np.float64)
-        (shares,) = _one(read_priors(priors, classes, observed=of_class / of_class.sum()))
+        shares = one_mix("priors", read_priors(priors, classes, observed=of_class / of_class.sum()))
         lacking = classes.filter((shares > 0) & (of_class == 0)).to_list()
         if lacking:
             where = ", ".join(f"{key} {group[key][0]!r}" for key in keys)
@@ -85,9 +82,3 @@ def counts_at_mix(by_class: pl.DataFrame | pl.LazyFrame, /, *, priors: Priors) -
     mixed = frame.join(weights, on=[*keys, TRUE_CLASS], how="left", nulls_equal=True)
     # Classes of the same weight are one stratum.
     return pool_counts(mixed, over=TRUE_CLASS)
-
-
-def _one(found: dict[str, Any]) -> list[Any]:
-    if len(found) != 1:
-        raise ParameterError(f"{Option('priors')} must be one mix", found=f"{len(found)} scenarios")
-    return list(found.values())

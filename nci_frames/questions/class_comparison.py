@@ -10,14 +10,14 @@ import polars as pl
 from nci_frames.base.arguments import LEAST_BUCKETS, beta_value
 from nci_frames.base.errors import ParameterError, SchemaError
 from nci_frames.base.typing import Floats
-from nci_frames.counts.class_counts import Priors
+from nci_frames.counts.class_counts import GIVEN, Priors
 from nci_frames.evaluation.classes.class_log import collected
 from nci_frames.evaluation.classes.class_winners import class_winners
 from nci_frames.evaluation.classes.compare_class_models import compare_class_models
 from nci_frames.evaluation.classes.matrix import matrix_at
 from nci_frames.evaluation.classes.mixes import classes_of, logs_and_priors
 from nci_frames.evaluation.classes.project_classes import project_classes
-from nci_frames.evaluation.metrics.classes import OF_EACH_CLASS, class_metric
+from nci_frames.evaluation.metrics.classes import metric_of_all
 from nci_frames.evaluation.projection.ranking import rank_models
 from nci_frames.questions.compared import computed
 from nci_frames.schemas import BUCKET, CLASS_COUNTS, checked
@@ -99,12 +99,7 @@ class ClassComparison:
         beta: float,
         cost: Mapping[Any, Any] | None,
     ) -> None:
-        known = class_metric(metric or ("macro_f_beta" if cost is None else "expected_cost"))
-        if known.name in OF_EACH_CLASS:
-            hint = "take one of all classes, such as 'macro_f_beta'"
-            raise ParameterError(
-                f"models are not ranked by {known.name!r}, a metric of each class", hint=hint
-            )
+        known = metric_of_all(metric or ("macro_f_beta" if cost is None else "expected_cost"))
         #: What is asked.
         self.metric, self.beta, self.cost = known.name, beta_value(beta), cost
         frame = collected(class_counts)
@@ -135,7 +130,12 @@ class ClassComparison:
         self.mixes: dict[str, Floats] = asked | {name: mix for name, mix in own.items() if name not in asked}
         #: Which of them is asked for.
         self.scenario: str = next(iter(asked))
-        self._errors = given.errors.get(self.scenario)
+        #: The mix that is asked for, with the bounds of its shares where it is an estimate.
+        self.asked_priors: Any = {self.scenario: self.priors(self.mixes[self.scenario])}
+        if self.scenario in given.errors and isinstance(priors, pl.DataFrame | pl.LazyFrame):
+            frame = priors.lazy().collect()
+            named = frame if "scenario" in frame.columns else frame.with_columns(scenario=pl.lit(GIVEN))
+            self.asked_priors = named.filter(scenario=self.scenario)
 
     @property
     def classes(self) -> list[str]:
@@ -156,18 +156,6 @@ class ClassComparison:
         """Return shares of ``names`` as priors of the classes."""
         each = zip(self.names.to_list(), shares.tolist(), self.known.tolist(), strict=True)
         return {name: share for name, share, is_class in each if is_class}
-
-    @property
-    def asked_priors(self) -> Any:
-        """The mix that is asked for, with the bounds of its shares where it is an estimate."""
-        priors = self.priors(self.mixes[self.scenario])
-        if self._errors is None:
-            return {self.scenario: priors}
-        below, above = (pl.Series(side) for side in self._errors[:, self.known])
-        frame = pl.DataFrame({"class": self.names.filter(pl.Series(self.known)), "prior": self.mix})
-        prior = pl.col("prior")
-        bounds = {"lower": (prior - below).clip(0, 1), "upper": (prior + above).clip(0, 1)}
-        return frame.with_columns(scenario=pl.lit(self.scenario), **bounds)
 
     @computed
     def answer(self) -> pl.DataFrame:

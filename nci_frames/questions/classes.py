@@ -148,20 +148,14 @@ QUESTIONS = (
         recomputed="along",
     ),
     ReportQuestion(
-        name="independence",
-        title="What do intervals and tests resample?",
-        section="answer",
-        table=lambda _: pl.DataFrame(),
-        say=lambda _, comparison: [read_class_independence(comparison)],
-    ),
-    ReportQuestion(
         name="assumption",
-        title="Do values at other mixes hold?",
+        title="What do intervals and values at other mixes rest on?",
         section="answer",
         table=lambda _: pl.DataFrame(),
-        say=lambda _: [
+        say=lambda _, comparison: [
+            read_class_independence(comparison),
             "Values at other mixes assume that each class gets its decisions as in this log. "
-            "This was not tested."
+            "This was not tested.",
         ],
     ),
     picture(

@@ -121,7 +121,7 @@ def test_score_columns_decide_and_dropped_rows_are_told(tmp_path):
         ((*OF_MODELS, "--priors", "nowhere.csv"), 2, "the file of priors cannot be read"),
         ((*OF_MODELS, "--class-cost", "1=5"), 2, "names no label and decision"),
         ((*OF_MODELS, "--metric", "expected_cost"), 2, "--class-cost LABEL:DECISION=COST"),
-        ((*OF_MODELS, "--metric", "recall"), 2, "a metric of each class"),
+        ((*OF_MODELS, "--metric", "recall"), 2, "is one of each class"),
         (("--classes",), 3, "missing column 'decision'"),
     ],
 )

@@ -127,7 +127,7 @@ def test_every_question_has_an_answer_and_a_chart_if_it_draws_one():
 @pytest.mark.parametrize(
     ("change", "options", "told"),
     [
-        (lambda frame: frame, {"metric": "recall"}, "a metric of each class"),
+        (lambda frame: frame, {"metric": "recall"}, "is one of each class"),
         (lambda frame: frame, {"metric": "macro"}, "unknown metric"),
         (lambda frame: frame, {"priors": {"ant": 1.0}}, "a share of every class"),
         (lambda frame: frame, {"metric": "expected_cost"}, "needs costs"),

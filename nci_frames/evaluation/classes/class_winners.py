@@ -13,14 +13,14 @@ from nci_frames.base.arguments import beta_value
 from nci_frames.base.errors import ParameterError
 from nci_frames.base.messages import Option, listed
 from nci_frames.base.typing import Floats
-from nci_frames.counts.class_counts import Priors, scenarios_of
+from nci_frames.counts.class_counts import Priors, one_mix, scenarios_of
 from nci_frames.evaluation.classes.class_log import ClassLog, collected
 from nci_frames.evaluation.classes.fractions import nodes, places_of_equality
 from nci_frames.evaluation.classes.means import Means
 from nci_frames.evaluation.classes.mixes import Given, classes_of, cost_table, logs_and_priors, mixes_of
 from nci_frames.evaluation.classes.values import Mix, Setting, rates_of
 from nci_frames.evaluation.metrics import Metric, better_sign
-from nci_frames.evaluation.metrics.classes import OF_EACH_CLASS, class_metric
+from nci_frames.evaluation.metrics.classes import OF_EACH_CLASS, class_metric, metric_of_all
 from nci_frames.evaluation.metrics.rounding import rounding
 from nci_frames.schemas import CLASS_WINNERS
 from nci_frames.schemas.checked import checked
@@ -101,7 +101,8 @@ def class_winners(
     ... ).rows()
     [(0.0, 0.6, 'a', ['a']), (0.6, 1.0, 'b', ['b'])]
     """
-    known = class_metric(metric) if of is not None else metric_of_all(metric)
+    hint = f"take one of all classes, such as 'macro_f_beta', or say of which class: {Option('of')}"
+    known = class_metric(metric) if of is not None else metric_of_all(metric, hint)
     better_sign(known)
     beta = beta_value(beta)
     frame = collected(class_counts)
@@ -109,7 +110,7 @@ def class_winners(
         msg = "the class counts have scenarios"
         raise ParameterError(msg, hint="keep one of them, and drop the column 'scenario'")
     asked: dict[str, Any] = {"start": start, "end": end}
-    mixes = {name: _one(name, of) for name, of in asked.items() if not isinstance(of, str)}
+    mixes = {name: one_mix(name, scenarios_of(of)) for name, of in asked.items() if not isinstance(of, str)}
     logs, given = logs_and_priors(frame, mixes or "uniform")
     classes = classes_of(logs, given)
     costs = cost_table(cost, logs, needed=known.name == "expected_cost")
@@ -130,21 +131,6 @@ def class_winners(
     return CLASS_WINNERS.finish(pl.DataFrame(rows, schema=schema).sort([*keys, "start"]))
 
 
-def metric_of_all(name: str) -> Metric:
-    """Return a metric of all classes.
-
-    Raises
-    ------
-    ParameterError
-        If it is one of each class.
-    """
-    known = class_metric(name)
-    if known.name in OF_EACH_CLASS:
-        hint = f"take one of all classes, such as 'macro_f_beta', or say of which class: {Option('of')}"
-        raise ParameterError(f"the metric {known.name!r} is one of each class", hint=hint)
-    return known
-
-
 def _place(of: Any, metric: Metric, classes: pl.Series, names: pl.Series) -> int:
     """Return the place of the class that a metric of each class is evaluated for."""
     if metric.name not in OF_EACH_CLASS:
@@ -153,13 +139,6 @@ def _place(of: Any, metric: Metric, classes: pl.Series, names: pl.Series) -> int
         found = f"{of!r}; the classes are {listed(map(repr, classes), 20)}"
         raise ParameterError(f"{Option('of')} must be one of the classes", found=found)
     return names.to_list().index(of)
-
-
-def _one(name: str, given: Any) -> dict[Any, float]:
-    found = list(scenarios_of(given).values())
-    if len(found) != 1:
-        raise ParameterError(f"{Option(name)} must be one mix", found=f"{len(found)} scenarios")
-    return found[0]
 
 
 def _common_mix(models: list[ClassLog], word: str, classes: NDArray[np.bool_]) -> Floats:

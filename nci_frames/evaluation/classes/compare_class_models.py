@@ -16,7 +16,7 @@ from nci_frames.evaluation.classes.intervals import influences, stratum_sums
 from nci_frames.evaluation.classes.mixes import classes_of, cost_table, logs_and_priors, mixes_of
 from nci_frames.evaluation.classes.project_classes import LEAST_ROWS
 from nci_frames.evaluation.classes.values import Setting, rates_of
-from nci_frames.evaluation.metrics.classes import OF_EACH_CLASS, class_metric
+from nci_frames.evaluation.metrics.classes import metric_of_all
 from nci_frames.evaluation.significance.corrections import holm
 from nci_frames.schemas import CLASS_COMPARISONS
 from nci_frames.schemas.checked import checked
@@ -88,11 +88,7 @@ def compare_class_models(
     ('good', 'poor', 0.1)
     """
     check_level(level)
-    known = class_metric(metric)
-    if known.name in OF_EACH_CLASS:
-        raise ParameterError(
-            f"the metric {known.name!r} is one of each class", hint="take one of all classes"
-        )
+    known = metric_of_all(metric)
     beta = beta_value(beta)
     logs, given = logs_and_priors(class_counts, priors)
     if not all(log.in_buckets for log in logs.logs):

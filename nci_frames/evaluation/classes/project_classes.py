@@ -1,7 +1,7 @@
 """Class counts -> metrics at any mix of the classes."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
 import numpy as np
 import polars as pl
@@ -131,106 +131,94 @@ def project_classes(
     check_level(level)
     check_repeats(repeats, 2)
     check_seed(seed)
-    asked = class_metrics_asked([metrics] if isinstance(metrics, str) else list(metrics))
+    asked = class_metrics_asked(metrics)
     beta = beta_value(beta)
     logs, given = logs_and_priors(class_counts, priors)
     costs = cost_table(cost, logs, needed="expected_cost" in asked)
     if interval is not None:
         check_buckets(logs)
     known = classes_of(logs, given)
+    bounded = interval is not None and logs.whole
+    unbounded = "no bounds: rows are sums of more than 1,000 weights" if interval and not bounded else None
     parts: list[dict[str, Any]] = []
     for log in logs.logs:
         mixes = mixes_of(log, given, known)
         rates = rates_of(log.total)
-        drawn = resampled(log, repeats, seed) if interval == "bootstrap" and logs.whole else None
+        drawn = resampled(log, repeats, seed) if bounded and interval == "bootstrap" else None
+        every = Setting(np.stack([shares for _, shares in mixes]), known, beta, costs, given.errors_of(mixes))
         for metric in asked:
-            stacked = np.stack([priors for _, priors in mixes])
-            values = Setting(stacked, known, beta, costs).value(metric, rates)
-            every = np.full((2, *values.shape), np.nan)
-            if interval is not None and logs.whole:
-                some = max(1, _MOST_SLOPES // (rates.size * values.shape[1]))
-                for begin in range(0, len(mixes), some):
-                    few = slice(begin, begin + some)
-                    errors = given.errors_of(mixes[few])
-                    every[:, few] = delta_bounds(
-                        log, metric, Setting(stacked[few], known, beta, costs, errors), level
-                    )
-            for place, (scenario, shares) in enumerate(mixes):
-                setting, value, bounds = Setting(shares, known, beta, costs), values[place], every[:, place]
-                if np.isnan(shares).any():
-                    value.fill(np.nan)
+            empty = np.isnan(every.priors).any(axis=1, keepdims=True)
+            values = np.where(empty, np.nan, every.value(metric, rates))
+            bounds = np.full((2, *values.shape), np.nan)
+            some = max(1, _MOST_SLOPES // (rates.size * values.shape[1]))
+            for begin in range(0, len(mixes) if bounded else 0, some):
+                few = slice(begin, begin + some)
+                bounds[:, few] = delta_bounds(log, metric, every[few], level)
+            for place, (scenario, _) in enumerate(mixes):
+                of_mix, at = bounds[:, place], every[place]
                 if drawn is not None:
-                    wider = bootstrap_bounds(drawn, metric, setting, level)
-                    bounds = np.array([np.fmin(bounds[0], wider[0]), np.fmax(bounds[1], wider[1])])
-                summed = interval is not None and not logs.whole
-                parts.extend(_rows(_Told(log, logs, metric, scenario, setting, summed), value, bounds))
+                    wider = bootstrap_bounds(drawn, metric, at, level)
+                    of_mix = np.array([np.fmin(of_mix[0], wider[0]), np.fmax(of_mix[1], wider[1])])
+                told = log.group | {"scenario": scenario, "metric": metric}
+                found = _rows(log, logs.names.to_list(), metric, at, values[place], of_mix, unbounded)
+                parts.extend(told | row for row in found)
     return _table(parts, logs)
 
 
-class _Told(NamedTuple):
-    """What the values are of."""
-
-    log: ClassLog
-    logs: ClassLogs
-    metric: str
-    scenario: str
-    setting: Setting
-    summed: bool
-
-
-def _rows(told: _Told, value: Floats, bounds: Floats) -> Iterator[dict[str, Any]]:
-    names, group = told.logs.names.to_list(), told.log.group
-    each = told.metric in OF_EACH_CLASS
-    decided = told.log.total.sum(axis=0) > 0
-    shown = told.setting.classes | (decided if told.metric == "pos_fraction" else False)
-    matters = told.setting.priors > 0
-    if told.metric in ("balanced_accuracy", "macro_recall"):
-        matters = told.setting.classes & ((told.log.total.sum(axis=1) > 0) | matters)
-    why = None if told.metric == "recall" else _why_not(told, matters)
-    remark = _remark(told, names)
+def _rows(
+    log: ClassLog, names: list[Any], metric: str, setting: Setting, value: Floats, bounds: Floats,
+    unbounded: str | None,
+) -> Iterator[dict[str, Any]]:  # fmt: skip
+    """Yield the value of all classes or of each at one mix, and why the log cannot tell it."""
+    each = metric in OF_EACH_CLASS
+    there = log.total.sum(axis=1) > 0
+    shown = setting.classes | (log.total.sum(axis=0) > 0 if metric == "pos_fraction" else False)
+    matters = setting.priors > 0
+    if metric in ("balanced_accuracy", "macro_recall"):
+        matters = setting.classes & (there | matters)
+    why = None if metric == "recall" else _why_not(log, names, setting, matters)
+    remark = _skipped(log, names, metric, setting) or unbounded
     for place, number in enumerate(value.tolist()):
         if each and not shown[place]:
             continue
-        if told.metric == "recall":
-            why = _why_not(told, np.arange(len(names)) == place)
+        if metric == "recall":
+            why = _why_not(log, names, setting, np.arange(len(names)) == place)
         reason = why
         if number != number and why is None:  # noqa: PLR0124  (NaN)
             reason = f"{names[place]!r} is never decided" if each else "all rows have one decision"
         lower, upper = bounds[:, place].tolist()
-        results = (number, min(lower, number), max(upper, number), reason is None, reason or remark)
         yield {
-            **group,
-            "scenario": told.scenario,
-            "metric": told.metric,
             "class": names[place] if each else None,
-            **dict(zip(("value", "lower", "upper", "supported", "reason"), results, strict=True)),
+            "value": number,
+            "lower": min(lower, number),
+            "upper": max(upper, number),
+            "supported": reason is None,
+            "reason": reason or remark,
         }
 
 
-def _why_not(told: _Told, matters: NDArray[np.bool_]) -> str | None:
+def _why_not(log: ClassLog, names: list[Any], setting: Setting, matters: NDArray[np.bool_]) -> str | None:
     """Say why the log cannot tell a value that depends on some classes; None if it can."""
-    names = told.logs.names.to_list()
-    empty = np.flatnonzero(matters & (told.log.total.sum(axis=1) == 0))
-    few = np.flatnonzero(matters & (told.log.independent < LEAST_ROWS))
-    if np.isnan(told.setting.priors).any():
+    if np.isnan(setting.priors).any():
         return "the group has no rows"
-    if len(empty):
+    empty = matters & (log.total.sum(axis=1) == 0)
+    few = matters & (log.independent < LEAST_ROWS)
+    if empty.any():
         return f"no row of {_listed(names, empty)}"
-    return f"fewer than {LEAST_ROWS} rows of {_listed(names, few)}" if len(few) else None
+    return f"fewer than {LEAST_ROWS} rows of {_listed(names, few)}" if few.any() else None
 
 
-def _remark(told: _Told, names: list[Any]) -> str | None:
-    """Say which classes a mean skips, or why there are no bounds."""
-    part = _MEANS.get(told.metric)
-    if part is not None:
-        skipped = np.isnan(told.setting.value(part, rates_of(told.log.total))) & told.setting.classes
-        if skipped.any():
-            return f"mean without {_listed(names, np.flatnonzero(skipped))}, whose value is undefined"
-    return "no bounds: rows are sums of more than 1,000 weights" if told.summed else None
+def _skipped(log: ClassLog, names: list[Any], metric: str, setting: Setting) -> str | None:
+    """Say which classes a mean skips; None if it skips none."""
+    part = _MEANS.get(metric)
+    if part is None:
+        return None
+    skipped = np.isnan(setting.value(part, rates_of(log.total))) & setting.classes
+    return f"mean without {_listed(names, skipped)}, whose value is undefined" if skipped.any() else None
 
 
-def _listed(names: list[Any], places: NDArray[np.intp]) -> str:
-    return listed(repr(names[place]) for place in places)
+def _listed(names: list[Any], some: NDArray[np.bool_]) -> str:
+    return listed(repr(names[place]) for place in np.flatnonzero(some))
 
 
 def _table(parts: list[dict[str, Any]], logs: ClassLogs) -> pl.DataFrame:

@@ -10,9 +10,10 @@ from nci_frames.base.arguments import beta_value
 from nci_frames.base.errors import ParameterError
 from nci_frames.base.typing import Floats
 from nci_frames.evaluation.classes.class_log import class_logs, collected
-from nci_frames.evaluation.classes.class_winners import LINEAR, best_of, heights, metric_of_all
+from nci_frames.evaluation.classes.class_winners import LINEAR, best_of, heights
 from nci_frames.evaluation.classes.mixes import cost_table
 from nci_frames.evaluation.classes.values import Setting
+from nci_frames.evaluation.metrics.classes import metric_of_all
 
 #: Triangles along a side where regions have no closed form; and areas below which there is no region.
 _STEPS, _LEAST = 40, 1e-12

@@ -5,7 +5,7 @@ decision in the mix. NaN is undefined.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -59,6 +59,11 @@ class Setting:
     cost: Floats
     #: Of estimated priors, how far below and above them their bounds are: (mixes, 2, names).
     errors: Floats | None = None
+
+    def __getitem__(self, mixes: int | slice) -> "Setting":
+        """Return some of several mixes, or one."""
+        errors = None if self.errors is None else self.errors[mixes]
+        return replace(self, priors=self.priors[mixes], errors=errors)
 
     def mix(self, rates: Floats) -> Mix:
         """Return the mix of the priors (..., names) and rates (..., names, names), NaN without rows."""

@@ -3,12 +3,14 @@
 With the shares p of the classes and the rates R of decisions d among the rows of class c: J = diag(p)·R.
 """
 
+from collections.abc import Sequence
+
 from nci_frames.base.errors import ParameterError, UnknownMetricError
 from nci_frames.base.messages import nearest_name
 from nci_frames.evaluation.metrics.metric import Metric
 from nci_frames.evaluation.metrics.registry import resolve
 
-__all__ = ["CLASS_METRICS", "class_metric", "class_metrics_asked"]
+__all__ = ["CLASS_METRICS", "class_metric", "class_metrics_asked", "metric_of_all"]
 
 _EMPTY = "a class of positive prior has no row"
 
@@ -65,7 +67,23 @@ def class_metric(name: str) -> Metric:
     return known
 
 
-def class_metrics_asked(asked: str | list[str]) -> list[str]:
+def metric_of_all(name: str, hint: str = "take one of all classes, such as 'macro_f_beta'") -> Metric:
+    """Return a metric of all classes.
+
+    Raises
+    ------
+    ParameterError
+        If it is one of each class.
+    UnknownMetricError
+        If there is none.
+    """
+    known = class_metric(name)
+    if known.name in OF_EACH_CLASS:
+        raise ParameterError(f"the metric {known.name!r} is one of each class", hint=hint)
+    return known
+
+
+def class_metrics_asked(asked: str | Sequence[str]) -> list[str]:
     """Return the names of the metrics that are asked for.
 
     Raises
