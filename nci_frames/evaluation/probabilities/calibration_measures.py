@@ -80,9 +80,11 @@ def calibration_measures(
     -----
     The rows of a class weigh its share of the prevalence, so regression at another prevalence is weighted
     regression. Its bounds are those of the sandwich estimator, with residuals as large as without the row
-    itself (HC3), and of Student's distribution with as many degrees of freedom as the smaller class has. Rows
-    between two thresholds of a grid stand at the middle; bounds are extended by what their places in the bin
-    may change, of regression to first order.
+    itself (HC3); with "observed" they are as wide as the regression expects, if that is more, since a log may
+    lack heavy rows by chance. They are those of Student's distribution with as many degrees of freedom as the
+    smaller class has, or as know the variance, if a few rows make most of it (Satterthwaite). Rows between
+    two thresholds of a grid stand at the middle; bounds are extended by what their places in the bin may
+    change, of regression to first order.
 
     With the distance D of a bin, which varies with the standard deviation s, the corrected error is the sum
     of ``2·|D| - E|N(D, s)|``, or 0. Of calibrated scores it is still about 0.6 of the plain one. The lower
@@ -113,11 +115,15 @@ def calibration_measures(
     def make(part: Part) -> Iterator[pl.DataFrame]:
         rows = _independent_rows(part)
         few = rows < _LEAST_ROWS
-        z = _student_quantile(np.where(few, np.inf, rows - 1), level)
+        freedom = np.where(few, np.inf, rows - 1)
+
+        def quantile(known: Floats) -> Floats:
+            return _student_quantile(np.fmin(freedom, known), level)
+
         for eta in part.etas:
             moved = part.edges(eta, adjusted=adjusted)
-            found = calibration_errors(part, eta, bins_of(part, eta, bins), moved, z, own=own)
-            found |= recalibrations(part, eta, moved, z, own=own)
+            found = calibration_errors(part, eta, bins_of(part, eta, bins), moved, quantile(freedom), own=own)
+            found |= recalibrations(part, eta, moved, quantile, own=own)
             yield from (_table(part, eta, few, measure, *measured) for measure, measured in found.items())
 
     by = ["measure", "prevalence"]

@@ -69,6 +69,23 @@ class Part:
             found += share**2 * self.curves.sum(spread.squares * (values - mean) ** 2)
         return found
 
+    def freedom(self, eta: Floats, of_positive: Floats, of_negative: Floats) -> Floats:
+        """Return how well each group knows the variance of a mean of 0, as degrees of freedom.
+
+        Where few rows make most of the variance, it is known as badly (Satterthwaite).
+        """
+        if self.spread is None:
+            return np.full(len(eta), np.nan)
+        total, squares = np.zeros(len(eta)), np.zeros(len(eta))
+        classes = (eta, of_positive, self.bins.positives), (1 - eta, of_negative, self.bins.negatives)
+        for (share, values, rows), spread in zip(classes, self.spread, strict=True):
+            moved = self.each_step(share**2) * values**2
+            weighs = np.divide(spread.squares, rows, out=np.zeros_like(rows), where=rows > 0)
+            total += self.curves.sum(spread.squares * moved)
+            squares += self.curves.sum(spread.squares * (weighs * moved) ** 2)
+        with np.errstate(invalid="ignore", divide="ignore"):
+            return np.maximum(total**2 / squares, 1.0)
+
     def labelled(self, places: NDArray[np.int64], eta: Floats, **columns: Floats) -> pl.DataFrame:
         """Return a table with a row for some groups, named by their places: keys, prevalence and columns."""
         numbers = {"prevalence": eta[places], **columns}

@@ -1,5 +1,6 @@
 """Logistic regression of labels on the logits of scores: what would calibrate them, and how sure that is."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -20,7 +21,12 @@ _APART = "the scores separate the classes, or are all equal"
 
 
 def recalibrations(
-    part: Part, eta: Floats, edges: tuple[Scores, Scores, Scores], z: Floats, *, own: bool
+    part: Part,
+    eta: Floats,
+    edges: tuple[Scores, Scores, Scores],
+    quantile: Callable[[Floats], Floats],
+    *,
+    own: bool,
 ) -> dict[str, Measured]:
     """Return slope, intercept and calibration in the large of each group, each with its bounds.
 
@@ -30,8 +36,8 @@ def recalibrations(
         Groups, and the prevalence of each.
     edges
         What stands for the scores, and what they are at least and at most.
-    z
-        Of each group, how many standard deviations the bounds are away.
+    quantile
+        How many standard deviations the bounds of each group are away, by the degrees of freedom of these.
     own
         Whether the prevalence is that of the rows.
     """
@@ -49,7 +55,7 @@ def recalibrations(
         rows = [np.where(kept, each, 0.0) for each in (true, false, *logits)]
         regression = _Regression.of(part, rows[0], rows[1], rows[2], sloping=len(names) > 1)
         for name in names:
-            measured = regression.measured(name, rows[3:], eta, z, own=own)
+            measured = regression.measured(name, rows[3:], eta, quantile, own=own)
             found[name] = (*(np.where(fine, each, np.nan) for each in measured), reason)
     return found  # type: ignore[return-value]
 
@@ -115,7 +121,7 @@ class _Regression:
         return np.asarray(sums if self.scale is not None else sums + logit)
 
     def measured(
-        self, name: str, ends: list[Floats], eta: Floats, z: Floats, *, own: bool
+        self, name: str, ends: list[Floats], eta: Floats, quantile: Callable[[Floats], Floats], *, own: bool
     ) -> tuple[Floats, Floats, Floats]:
         """Return a coefficient of each group, and its bounds, where logits lie between their *ends*."""
         weights = self._weights(name)
@@ -123,12 +129,29 @@ class _Regression:
         direction = np.einsum("gi,gij->gj", weights, self.inverse)
         at = [self._influence(direction, self.logit, label) for label in (1, 0)]
         alone = [each / (1 - own_part) for each, own_part in zip(at, self._leverages(eta), strict=True)]
-        unsure = z * np.sqrt(self.part.variance(eta, alone[0], alone[1], own=own))
+        freedom = self.part.freedom(eta, alone[0], alone[1])
+        variance = self.part.variance(eta, alone[0], alone[1], own=own)
+        if own:
+            # Heavy rows that are missing by chance are expected by the regression.
+            variance = np.fmax(variance, self._expected(eta, at[0] - at[1]))
+        unsure = quantile(freedom) * np.sqrt(variance)
         for label, rows in ((1, self.true), (0, self.false)):
             moves = [np.abs(self._influence(direction, end, label) - at[1 - label]) for end in ends]
             unsure = unsure + self.part.curves.sum(rows * np.where(rows > 0, np.maximum(*moves), 0.0))
         unsure = np.where(np.isfinite(unsure), unsure, np.nan)
         return value, value - unsure, value + unsure
+
+    def _expected(self, eta: Floats, moved: Floats) -> Floats:
+        """Return the variance of a coefficient if labels are as likely as the regression says.
+
+        *moved* is the coefficient of a positive of each step, less that of a negative.
+        """
+        if self.part.spread is None:
+            return np.full(len(eta), np.nan)
+        positives, negatives = (spread.squares for spread in self.part.spread)
+        squares = self.part.each_step(eta**2) * positives + self.part.each_step((1 - eta) ** 2) * negatives
+        p = logistic(self.predicted(self.logit))
+        return self.part.curves.sum(np.where(squares > 0, squares * p * (1 - p) * moved**2, 0.0))
 
     def _weights(self, name: str) -> Floats:
         """Return what a coefficient of logits is made from, of those of the standardised ones."""
@@ -165,7 +188,7 @@ class _Regression:
         for share, rows, spread in zip(
             (eta, 1 - eta), (bins.positives, bins.negatives), self.part.spread, strict=True
         ):
-            with np.errstate(invalid="ignore"):
-                row = np.where(rows > 0, spread.squares / rows, 0.0) * self.part.each_step(share)
+            weighs = np.divide(spread.squares, rows, out=np.zeros_like(rows), where=rows > 0)
+            row = weighs * self.part.each_step(share)
             found.append(np.minimum(row * p * (1 - p) * products, 0.9))
         return found

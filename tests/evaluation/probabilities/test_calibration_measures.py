@@ -60,9 +60,12 @@ def test_bounds_of_the_logs_own_prevalence_are_those_of_the_sandwich():
     inverse = np.linalg.inv((x * (p * (1 - p))[:, None]).T @ x)
     leverage = p * (1 - p) * np.einsum("ij,jk,ik->i", x, inverse, x)
     rest = x * ((label - p) / (1 - leverage))[:, None]
-    deviation = np.sqrt(np.diag(inverse @ rest.T @ rest @ inverse))
-    for name, each in zip(("intercept", "slope"), deviation, strict=True):
-        row, half = found[name], student.ppf(0.975, label.sum() - 1) * each
+    moved = (rest @ inverse) ** 2
+    variance = np.maximum(moved.sum(axis=0), np.diag(inverse))
+    freedom = np.minimum(moved.sum(axis=0) ** 2 / (moved**2).sum(axis=0), label.sum() - 1)
+    halves = student.ppf(0.975, freedom) * np.sqrt(variance)
+    for name, half in zip(("intercept", "slope"), halves, strict=True):
+        row = found[name]
         bounds = (row["value"] - half, row["value"] + half)
         assert (row["lower"], row["upper"]) == pytest.approx(bounds, rel=1e-6)
 
