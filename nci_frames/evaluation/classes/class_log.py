@@ -122,26 +122,20 @@ def class_logs(frame: pl.DataFrame, more: Sequence[object] = ()) -> ClassLogs:
 
 def _each(frame: pl.DataFrame, keys: list[str], place: dict[Any, int]) -> Iterator[ClassLog]:
     in_buckets = BUCKET in frame.columns
+    weight = pl.col("weight").cast(pl.Float64) if "weight" in frame.columns else pl.lit(1.0)
+    frame = frame.with_columns(__weight=weight)
     # With buckets, the rows of all weights of a bucket are added.
-    stratum = BUCKET if in_buckets else "weight"
-    weight = pl.col("weight") if "weight" in frame.columns else pl.lit(1.0)
-    frame = frame.with_columns(__weight=weight.cast(pl.Float64))
+    stratum = BUCKET if in_buckets else "__weight"
     buckets = frame[BUCKET].unique().sort() if in_buckets else None
     for values, part in frame.group_by(keys, maintain_order=True):
         part = part.filter(pl.col("rows") > 0)  # noqa: PLW2901
-        if stratum in part.columns:
-            strata = part[stratum].unique().sort() if buckets is None else buckets
-            number = part.select(pl.col(stratum).replace_strict(strata, pl.int_range(len(strata), eager=True),
-                                 return_dtype=pl.Int64)).to_series().to_numpy()  # fmt: skip
-        else:
-            strata, number = pl.Series([1.0]), np.zeros(len(part), np.int64)
+        strata = part[stratum].unique().sort() if buckets is None else buckets
+        number = strata.search_sorted(part[stratum]).to_numpy()
         rows = np.zeros((len(strata), len(place), len(place)))
         pairs = ([place[name] for name in part[column].to_list()] for column in ("label", "decision"))
-        added = part["rows"].cast(pl.Float64).to_numpy() * (
-            part["__weight"].to_numpy() if in_buckets else 1.0
-        )
-        np.add.at(rows, (number, *(np.array(places, np.int64) for places in pairs)), added)
-        weights = np.ones(len(strata)) if in_buckets else strata.cast(pl.Float64).to_numpy()
+        added = part["rows"].cast(pl.Float64) * (part["__weight"] if in_buckets else 1.0)
+        np.add.at(rows, (number, *(np.array(places, np.int64) for places in pairs)), added.to_numpy())
+        weights = np.ones(len(strata)) if in_buckets else strata.to_numpy()
         yield ClassLog(dict(zip(keys, values, strict=True)), rows, weights, in_buckets)
 
 

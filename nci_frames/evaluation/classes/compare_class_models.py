@@ -1,6 +1,5 @@
 """Class counts by buckets of units -> which models differ at a mix: they decided about the same units."""
 
-import itertools
 from collections.abc import Mapping
 from typing import Any
 
@@ -9,7 +8,6 @@ import polars as pl
 
 from nci_frames.base.arguments import beta_value, check_level
 from nci_frames.base.errors import ParameterError
-from nci_frames.base.typing import Floats
 from nci_frames.counts.class_counts import Priors
 from nci_frames.evaluation.classes.class_log import ClassLog, check_buckets
 from nci_frames.evaluation.classes.intervals import influences, stratum_sums
@@ -20,6 +18,9 @@ from nci_frames.evaluation.metrics.classes import metric_of_all
 from nci_frames.evaluation.significance.corrections import holm
 from nci_frames.schemas import CLASS_COMPARISONS
 from nci_frames.schemas.checked import checked
+
+#: A difference without an error that is rounding.
+_EQUAL = 1e-12
 
 
 @checked
@@ -105,54 +106,54 @@ def compare_class_models(
         for scenario, shares in mixes_of(log, given, classes):
             place = (*(log.group[key] for key in keys), scenario)
             groups.setdefault(place, []).append((log, Setting(shares, classes, beta, costs)))
-    rows = [
-        dict(zip((*keys, "scenario"), place, strict=True)) | row
-        for place, models in groups.items()
-        for row in _pairs(known.name, models, level)
-    ]
     schema = {key: logs.keys[key] for key in keys} | CLASS_COMPARISONS.dtypes()
-    table = pl.DataFrame(rows, schema=schema).with_columns(pl.lit(known.name).alias("metric"))
-    return CLASS_COMPARISONS.finish(table.sort([*keys, "scenario", "model_a", "model_b"]))
+    tables = [pl.DataFrame(schema=schema)]
+    for place, models in groups.items():
+        told = dict(zip((*keys, "scenario"), place, strict=True)) | {"metric": known.name}
+        columns = (pl.lit(value, schema[name]).alias(name) for name, value in told.items())
+        tables.append(_pairs(known.name, models, level).with_columns(columns).select(*schema))
+    return CLASS_COMPARISONS.finish(pl.concat(tables).sort([*keys, "scenario", "model_a", "model_b"]))
 
 
-def _pairs(metric: str, models: list[tuple[ClassLog, Setting]], level: float) -> list[dict[str, Any]]:
+def _pairs(metric: str, models: list[tuple[ClassLog, Setting]], level: float) -> pl.DataFrame:
     """Return a row for every two models of one mix."""
     from scipy.special import stdtr, stdtrit  # noqa: PLC0415  (SciPy is slow to import, and seldom needed)
 
-    found: list[tuple[float, Floats, str | None]] = []
-    for log, setting in models:
+    values, moved = np.empty(len(models)), []
+    for place, (log, setting) in enumerate(models):
         rates = rates_of(log.total)
-        moved = stratum_sums(log, influences(log, metric, setting, rates))[0, 0]
-        found.append((float(setting.value(metric, rates)[0]), moved, _why_not(log, setting)))
-    rows = []
-    for (one, (log_a, _)), (other, (log_b, _)) in itertools.combinations(enumerate(models), 2):
-        (value_a, moved_a, why_a), (value_b, moved_b, why_b) = found[one], found[other]
-        buckets = len(moved_a)
-        error = float(np.sqrt(np.var(moved_a - moved_b, ddof=1) * buckets))
-        difference, reason = value_a - value_b, why_a or why_b
-        if np.isnan(difference):
-            reason = reason or "the metric is undefined for one of the models"
-        tested = reason is None
-        half = float(stdtrit(buckets - 1, (1 + level) / 2)) * error
-        equal = error == 0 and abs(difference) < 1e-12
-        p_value = 1.0 if equal else 2 * float(stdtr(buckets - 1, -abs(difference) / error)) if error else 0.0
-        rows.append(
-            {
-                "model_a": log_a.group["model"],
-                "model_b": log_b.group["model"],
-                "difference": None if np.isnan(difference) else difference,
-                "lower": difference - half if tested else None,
-                "upper": difference + half if tested else None,
-                "p_value": p_value if tested else None,
-                "supported": tested,
-                "reason": reason,
-            }
-        )
-    adjusted = holm(np.array([np.nan if row["p_value"] is None else row["p_value"] for row in rows]))
-    for row, value in zip(rows, adjusted.tolist(), strict=True):
-        row["adjusted"] = value if row["supported"] else None
-        row["distinguishable"] = value < 1 - level if row["supported"] else None
-    return rows
+        moved.append(stratum_sums(log, influences(log, metric, setting, rates))[0, 0])
+        values[place] = setting.value(metric, rates)[0]
+    one, other = np.triu_indices(len(models), 1)
+    apart, difference = np.stack(moved)[one] - np.stack(moved)[other], values[one] - values[other]
+    buckets = apart.shape[1]
+    error = np.sqrt(np.var(apart, axis=1, ddof=1) * buckets)
+    half = stdtrit(buckets - 1, (1 + level) / 2) * error
+    with np.errstate(divide="ignore", invalid="ignore"):
+        p_value = 2 * stdtr(buckets - 1, -np.abs(difference) / error)
+    p_value = np.where(error == 0, np.abs(difference) < _EQUAL, p_value)
+    names, why = [log.group["model"] for log, _ in models], [_why_not(*model) for model in models]
+    undefined = "the metric is undefined for one of the models"
+    reason = [
+        why[a] or why[b] or (undefined if gap else None)
+        for a, b, gap in zip(one, other, np.isnan(difference), strict=True)
+    ]
+    told = np.array([each is None for each in reason], np.bool_)
+    adjusted = holm(np.where(told, p_value, np.nan))
+    tested = {"lower": difference - half, "upper": difference + half, "p_value": p_value,
+              "adjusted": adjusted, "distinguishable": adjusted < 1 - level}  # fmt: skip
+    return pl.DataFrame(
+        {
+            "model_a": pl.Series([names[a] for a in one], dtype=pl.String),
+            "model_b": pl.Series([names[b] for b in other], dtype=pl.String),
+            "difference": difference,
+            **tested,
+            "supported": told,
+            "reason": pl.Series(reason, dtype=pl.String),
+        }
+    ).with_columns(
+        pl.col("difference").fill_nan(None), *(pl.when("supported").then(name).alias(name) for name in tested)
+    )
 
 
 def _why_not(log: ClassLog, setting: Setting) -> str | None:

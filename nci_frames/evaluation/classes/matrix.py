@@ -27,18 +27,15 @@ def matrix_at(class_counts: pl.DataFrame | pl.LazyFrame, priors: Any) -> pl.Data
         raise ParameterError(
             msg, found=found, hint="count with by=[], or keep one value of each key and drop it"
         )
-    names = logs.names.cast(pl.String).to_list()
-    rows = []
+    names, tables = logs.names.cast(pl.String), []
     for log in logs.logs:
         ((_, shares),) = mixes_of(log, given, known)
-        total, rates = log.total, rates_of(log.total)
-        decided = np.flatnonzero(known | (total.sum(axis=0) > 0))
-        for one in np.flatnonzero(known):
-            for other in decided:
-                rate = float(rates[one, other])
-                rows.append((log.group["model"], names[one], names[other], int(one), int(other),
-                             float(total[one, other]), rate, float(shares[one]) * rate))  # fmt: skip
-    columns = ["model", "label", "decision", "label_place", "decision_place", "rows", "rate", "share"]
-    return pl.DataFrame(rows, schema=columns, orient="row").with_columns(
-        pl.col("rate", "share").fill_nan(None)
-    )
+        rates = rates_of(log.total)
+        one, other = np.nonzero(np.logical_and.outer(known, known | (log.total.sum(axis=0) > 0)))
+        table = pl.DataFrame({
+            "label": names.gather(one), "decision": names.gather(other), "label_place": one,
+            "decision_place": other, "rows": log.total[one, other], "rate": rates[one, other],
+            "share": shares[one] * rates[one, other],
+        })  # fmt: skip
+        tables.append(table.select(pl.lit(log.group["model"], pl.String).alias("model"), pl.all()))
+    return pl.concat(tables).with_columns(pl.col("rate", "share").fill_nan(None))
