@@ -1,12 +1,12 @@
 """Rows of bins -> bounds of the share of positives in them."""
 
 from collections.abc import Sequence
-from typing import NamedTuple
 
 import numpy as np
 import polars as pl
 
 from nci_frames.base.typing import Floats, Places
+from nci_frames.evaluation.probabilities.spread import Spread
 from nci_frames.evaluation.rates.intervals import rate_interval
 
 #: A band is made of intervals of runs of so many groups of rows: some of equal size, and some that get
@@ -14,17 +14,7 @@ from nci_frames.evaluation.rates.intervals import rate_interval
 _EVEN, _TOP = 16, 24
 
 
-class Rows(NamedTuple):
-    """Rows of one class, as shares of the weight of the class."""
-
-    share: Floats
-    #: The sum of the squares of the shares of single rows.
-    squares: Floats
-    #: The largest share of a single row of the class.
-    heaviest: Floats | float
-
-
-def own_bounds(classes: Sequence[Rows], level: float) -> tuple[Floats, Floats]:
+def own_bounds(classes: Sequence[Spread], level: float) -> tuple[Floats, Floats]:
     """Return bounds of the share of positives in bins, at prevalence 1/2, from the rows of either class.
 
     They are exact (Clopper-Pearson) if all rows of a class weigh the same. Otherwise the rows count as so
@@ -48,7 +38,7 @@ def _evenly(share: Floats, each: Sequence[Floats]) -> Floats:
 
 
 def isotonic_bounds(
-    classes: Sequence[Rows], first: Places, last: Places, level: float
+    classes: Sequence[Spread], first: Places, last: Places, level: float
 ) -> tuple[Floats, Floats]:
     """Return bounds of the share of positives in blocks of scores, all of which hold at once.
 
@@ -80,7 +70,7 @@ def isotonic_bounds(
     of_runs = []
     for rows in classes:
         share, squares = (_sums(np.add.reduceat(each, begins), runs) for each in (rows.share, rows.squares))
-        of_runs.append(Rows(share, squares, rows.heaviest))
+        of_runs.append(Spread(share, squares, rows.heaviest))
     lows, highs = own_bounds(of_runs, 1 - (1 - level) / len(runs[0]))
     least, most = np.zeros((2, len(begins) + 1, len(begins) + 1))
     most[:] = 1.0

@@ -10,9 +10,10 @@ from nci_frames.base.typing import Floats
 from nci_frames.evaluation.arrays.score_bins import Scores, thresholds_of
 from nci_frames.evaluation.field.prevalences import Field
 from nci_frames.evaluation.probabilities.adjust import Logged
-from nci_frames.evaluation.probabilities.bands import Rows, isotonic_bounds, own_bounds
+from nci_frames.evaluation.probabilities.bands import isotonic_bounds, own_bounds
 from nci_frames.evaluation.probabilities.blocks import Bins, Blocks, bins_of, check_bins, isotonic_blocks
 from nci_frames.evaluation.probabilities.parts import Part, of_parts
+from nci_frames.evaluation.probabilities.spread import Spread
 from nci_frames.schemas import CALIBRATION, checked
 
 
@@ -103,13 +104,14 @@ def _bounds(part: Part, blocks: Blocks, level: float, *, isotonic: bool) -> tupl
     unknown = np.full(len(blocks.start), np.nan)
     if part.spread is None or not len(unknown):
         return unknown, unknown
-    classes = list(zip((part.bins.positives, part.bins.negatives), part.spread, strict=True))
     if not isotonic:
         of_class = [
-            Rows(
-                blocks.reduce(np.add, share), blocks.reduce(np.add, rows.squares), rows.heaviest[blocks.group]
+            Spread(
+                blocks.reduce(np.add, rows.share),
+                blocks.reduce(np.add, rows.squares),
+                rows.heaviest[blocks.group],
             )
-            for share, rows in classes
+            for rows in part.spread
         ]
         return own_bounds(of_class, level)
     lower, upper = unknown, unknown.copy()
@@ -119,8 +121,8 @@ def _bounds(part: Part, blocks: Blocks, level: float, *, isotonic: bool) -> tupl
         last = end - 1 - blocks.start[mine]
         first = np.append(last[1:] + 1, 0)
         of_class = [
-            Rows(share[begin:end][::-1], rows.squares[begin:end][::-1], rows.heaviest[group])
-            for share, rows in classes
+            Spread(rows.share[begin:end][::-1], rows.squares[begin:end][::-1], rows.heaviest[[group]])
+            for rows in part.spread
         ]
         if all(np.isfinite(rows.share).all() for rows in of_class):
             lower[mine], upper[mine] = isotonic_bounds(of_class, first, last, level)

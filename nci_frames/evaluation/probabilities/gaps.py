@@ -61,16 +61,12 @@ def _variances(
 ) -> Floats:
     """Return the variance of the distance of each bin."""
     found = np.zeros(len(blocks.start))
-    classes = (
-        (eta, scores.q, part.bins.positives, spread[0]),
-        (1 - eta, scores.p, part.bins.negatives, spread[1]),
-    )
-    for share, values, rows, of_rows in classes:
-        squares = blocks.reduce(np.add, of_rows.squares * values**2)
+    for share, values, rows in zip((eta, 1 - eta), (scores.q, scores.p), spread, strict=True):
+        squares = blocks.reduce(np.add, rows.squares * values**2)
         if not own:
             # Rows of other bins have the value 0.
-            mean, inside = (blocks.reduce(np.add, each * values) for each in (rows, of_rows.squares))
-            squares += mean * (mean * part.curves.sum(of_rows.squares)[blocks.group] - 2 * inside)
+            mean, inside = (blocks.reduce(np.add, each * values) for each in (rows.share, rows.squares))
+            squares += mean * (mean * part.curves.sum(rows.squares)[blocks.group] - 2 * inside)
         found += share[blocks.group] ** 2 * np.maximum(squares, 0)
     return found
 

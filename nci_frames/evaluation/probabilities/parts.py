@@ -63,10 +63,9 @@ class Part:
         if self.spread is None:
             return np.full(len(eta), np.nan)
         found = np.zeros(len(eta))
-        classes = (eta, of_positive, self.bins.positives), (1 - eta, of_negative, self.bins.negatives)
-        for (share, values, rows), spread in zip(classes, self.spread, strict=True):
-            mean = 0.0 if own else self.each_step(self.curves.sum(rows * values))
-            found += share**2 * self.curves.sum(spread.squares * (values - mean) ** 2)
+        for share, values, rows in zip((eta, 1 - eta), (of_positive, of_negative), self.spread, strict=True):
+            mean = 0.0 if own else self.each_step(self.curves.sum(rows.share * values))
+            found += share**2 * self.curves.sum(rows.squares * (values - mean) ** 2)
         return found
 
     def freedom(self, eta: Floats, of_positive: Floats, of_negative: Floats) -> Floats:
@@ -123,7 +122,7 @@ def of_parts(
         bins = ScoreBins.of(curves)
         spread = of_rows(curves, bins) if frame.schema["tp"].is_integer() else None
         if weighing is not None and squares:
-            spread = weighing.spread(curves, squares[0])
+            spread = weighing.spread(curves, bins, squares[0])
         return pl.concat(make(Part(curves, bins, etas, holds, spread)))
 
     frames = [frame] if weighing is None else [frame, weighing.squares]

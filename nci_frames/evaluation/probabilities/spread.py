@@ -14,11 +14,12 @@ from nci_frames.schemas.columns import WEIGHT
 
 @dataclass(frozen=True, slots=True)
 class Spread:
-    """The weights of single rows of one class, as shares of that of the class."""
+    """The rows of one class by step or block, and the weights of single rows: as shares of the class."""
 
-    #: Of each step the sum of their squares: the variance of its share, if rows are drawn by themselves.
+    share: Floats
+    #: The sum of the squares of the weights: the variance of the share, if rows are drawn by themselves.
     squares: Floats
-    #: Of each group the largest.
+    #: Of each group the largest weight.
     heaviest: Floats
 
 
@@ -26,7 +27,7 @@ def of_rows(curves: Curves, bins: ScoreBins) -> tuple[Spread, Spread]:
     """Return the weights of rows that all weigh the same."""
     with np.errstate(divide="ignore"):
         positives, negatives = (
-            Spread(share / curves.each_step(rows), 1 / rows)
+            Spread(share, share / curves.each_step(rows), 1 / rows)
             for share, rows in ((bins.positives, curves.positives), (bins.negatives, curves.negatives))
         )
     return positives, negatives
@@ -53,19 +54,19 @@ class Weighing:
         )
         return cls(weighted_sums(scaled.with_columns(pl.col(WEIGHT) ** 2)), unit, heaviest)
 
-    def spread(self, curves: Curves, squares: Curves) -> tuple[Spread, Spread]:
+    def spread(self, curves: Curves, bins: ScoreBins, squares: Curves) -> tuple[Spread, Spread]:
         """Return the weights of the rows of some groups, of which *squares* are the curves of the squares."""
         keys = curves.groups.columns
         heaviest = curves.groups.join(
             self.heaviest, on=keys, how="left", nulls_equal=True, maintain_order="left"
         )
         found = []
-        for share, sums, total, name in (
-            (squares.tpr1 - squares.tpr0, squares.positives, curves.positives, "__tp"),
-            (squares.fpr1 - squares.fpr0, squares.negatives, curves.negatives, "__fp"),
+        for share, of_squares, sums, total, name in (
+            (bins.positives, squares.tpr1 - squares.tpr0, squares.positives, curves.positives, "__tp"),
+            (bins.negatives, squares.fpr1 - squares.fpr0, squares.negatives, curves.negatives, "__fp"),
         ):
             weight = total / self.unit
             with np.errstate(divide="ignore", invalid="ignore"):
-                squared = share * curves.each_step(sums / weight**2)
-                found.append(Spread(squared, heaviest[name].to_numpy() / weight))
+                squared = of_squares * curves.each_step(sums / weight**2)
+                found.append(Spread(share, squared, heaviest[name].to_numpy() / weight))
         return found[0], found[1]
