@@ -64,18 +64,14 @@ def best_values(own: OwnPoints, log: LogCounts, places: pl.DataFrame) -> pl.Data
     if log.judged is None:
         return best
     fitted = cross_fit_f_beta(log.judged, places, units=log.drawn.units)
-    at, spread = ["model", "prevalence", "beta"], []
+    at = ["model", "prevalence", "beta"]
     if log.repeat is None:
-        judged = best.rename({"value": "optimistic"})
-        found = fitted.select(*at, "value")
+        judged, told = best.rename({"value": "optimistic"}), ["value"]
     else:
-        spread = ["std"]
-        judged, found = (
-            best.drop("value"),
-            averaged(fitted, log.repeat).select(*at, "value", "std", "optimistic"),
-        )
-    joined = beside(judged, found, at)
-    return joined.with_columns(**widened("value")).select(*best.columns, "optimistic", *spread)
+        fitted, judged = averaged(fitted, log.repeat), best.drop("value")
+        told = ["value", "optimistic", "std"]
+    joined = beside(judged, fitted.select(*at, *told), at)
+    return joined.with_columns(**widened("value")).select(*best.columns, "optimistic", *told[2:])
 
 
 def widened(value: str) -> dict[str, pl.Expr]:

@@ -128,17 +128,13 @@ class Drawn:
             self._groups[gone] = bucket_counts(self._without(keys), self.units)
         return self._groups[gone]
 
-    def worth_of_all(self, keys: Sequence[str]) -> pl.DataFrame | None:
-        """Return how many independent rows a row is worth, by model and keys; None if each is worth one."""
-        worth = self.worth(keys)
-        if worth is not None or self.repeat is None:
-            return worth
-        groups = self.counts.select("model", *keys).unique()
-        return groups.with_columns(pl.lit(self._share).alias(name) for name in _SHARES)
-
     def weighed(self, rates: pl.DataFrame) -> pl.DataFrame:
         """Add to rates, by segments or of all, how many independent rows they are worth."""
-        worth = self.worth_of_all(RATES.keys(rates.columns))
+        keys = RATES.keys(rates.columns)
+        worth = self.worth(keys)
+        if worth is None and self.repeat is not None:
+            groups = self.counts.select("model", *keys).unique()
+            worth = groups.with_columns(pl.lit(self._share).alias(name) for name in _SHARES)
         return rates if worth is None else with_worth(rates, worth)
 
     def bounded(self, points: pl.DataFrame, *, level: float = 0.95) -> pl.DataFrame:

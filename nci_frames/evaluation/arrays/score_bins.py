@@ -51,7 +51,9 @@ class ScoreBins:
         if len(wrong):
             group = curves.groups.row(int(np.searchsorted(curves.start, wrong[0], "right")) - 1, named=True)
             side = "below 0" if below[wrong[0]] else f"of {low[wrong[0]]:g} or more"
-            raise not_probabilities(", ".join(f"{key} {value!r}" for key, value in group.items()), side)
+            msg = "the scores are not probabilities: some lie outside [0, 1]"
+            where = ", ".join(f"{key} {value!r}" for key, value in group.items())
+            raise ParameterError(msg, where=where, found=f"scores {side}", hint=_HINT)
         return cls(positives, negatives, *edges_of(low, high, curves.tied))
 
     @property
@@ -126,9 +128,3 @@ def edges_of(low: Floats, high: Floats, tied: Flags) -> tuple[Scores, Scores, Sc
     rounded = (edge.astype(np.float32).astype(np.float64) for edge in (low, high))
     least, most = np.minimum(low, next(rounded)), np.maximum(high, next(rounded))
     return Scores.of(np.where(tied, low, least)), middle, Scores.of(np.where(tied, low, most))
-
-
-def not_probabilities(where: str, side: str) -> ParameterError:
-    """Return the error for a group with scores outside [0, 1]."""
-    msg = "the scores are not probabilities: some lie outside [0, 1]"
-    return ParameterError(msg, where=where, found=f"scores {side}", hint=_HINT)

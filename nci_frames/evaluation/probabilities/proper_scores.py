@@ -165,10 +165,7 @@ def _log_loss(odds: Floats, logits: Callable[[], Floats]) -> tuple[Floats, Float
 
 
 #: To move scores is to multiply their odds, and to shift their logits.
-_OF_ODDS: dict[str, Losses] = {
-    "brier": _brier,
-    "log_loss": _log_loss,
-}
+_OF_ODDS: dict[str, Losses] = {"brier": _brier, "log_loss": _log_loss}
 _HIGH, _LARGEST = 1e3, 1e300
 
 
@@ -196,7 +193,8 @@ def _adjusted(curves: Curves, etas: Etas, losses: Losses, logged: Logged) -> lis
                 losses_of = losses(moved, partial(_shifted, curves, logit, shift, fixed))
                 sums.append([curves.sum(shares(*one)) for one in zip(rows, losses_of, strict=True)])
             # The value is the first of them, and only rounding can put it outside.
-            of_class = [(sums[0][k], *_span([end[k] for end in sums])) for k in (0, 1)]
+            each = zip(*sums, strict=True)
+            of_class = [(ends[0], np.minimum.reduce(ends), np.maximum.reduce(ends)) for ends in each]
             found.append(mixed(of_class[0], of_class[1], eta))
     return found
 
@@ -205,7 +203,3 @@ def _shifted(curves: Curves, logit: Floats, shift: Floats, fixed: Rows) -> Float
     moved = logit + curves.each_step(shift)
     moved[fixed] = logit[fixed]
     return moved
-
-
-def _span(values: Sequence[Floats]) -> tuple[Floats, Floats]:
-    return np.minimum.reduce(values), np.maximum.reduce(values)

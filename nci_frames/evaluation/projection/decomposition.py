@@ -9,7 +9,7 @@ import polars as pl
 
 from nci_frames.base.errors import ParameterError
 from nci_frames.base.typing import Frame
-from nci_frames.evaluation.field.prevalences import Field, is_field, with_prevalence
+from nci_frames.evaluation.field.prevalences import Field, with_prevalence
 from nci_frames.evaluation.projection.grids import require_selected
 from nci_frames.evaluation.projection.projection import project_checked
 from nci_frames.evaluation.projection.roll_up import shared_threshold
@@ -101,11 +101,9 @@ def decompose_difference(
     """
     frame = collect(rates, RATES)
     keys = RATES.need_keys(frame, [over], "over")
-    if is_field(prevalence):
-        frame, _ = with_prevalence(frame, prevalence, keys)
-    elif prevalence == "selected":
+    frame, own = with_prevalence(frame, prevalence, keys)
+    if own == "selected":
         require_selected(frame)
-    if is_field(prevalence) or prevalence == "selected":
         frame = frame.with_columns(observed_prevalence="prevalence")
     _need_each_once(frame, keys)
     known = frame[over].unique().sort().to_list()

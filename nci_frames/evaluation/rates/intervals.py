@@ -34,7 +34,7 @@ def require_row_counts(frame: pl.DataFrame) -> None:
         )
 
 
-def rate_interval(method: Interval, hits: pl.Expr, trials: pl.Expr, *, level: float) -> Bounds:
+def rate_interval(method: AccuracyMethod, hits: pl.Expr, trials: pl.Expr, *, level: float) -> Bounds:
     """Return the bounds of a rate as expressions, within [0, 1]; null where there are no trials.
 
     Parameters
@@ -51,10 +51,6 @@ def rate_interval(method: Interval, hits: pl.Expr, trials: pl.Expr, *, level: fl
     ParameterError
         If the level is outside (0, 1).
     """
-    return _bounds(method, hits, trials, level)
-
-
-def _bounds(method: AccuracyMethod, hits: pl.Expr, trials: pl.Expr, level: float) -> Bounds:
     check_level(level)
     hits, trials = hits.cast(pl.Float64), trials.cast(pl.Float64)
     return _known(_INTERVALS[method](hits, trials, level), trials)
@@ -194,6 +190,6 @@ def accuracy_interval(
     if not 0 <= correct <= total:
         raise ParameterError.out_of_range("correct", correct, f"within [0, {total}], the total")
     hits, trials = pl.lit(float(correct)), pl.lit(float(total))
-    lower, upper = _bounds(method, hits, trials, level)
+    lower, upper = rate_interval(method, hits, trials, level=level)
     row: tuple[float, float] = pl.select(lower=lower, upper=upper).row(0)
     return row
