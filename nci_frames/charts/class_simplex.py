@@ -7,9 +7,8 @@ from typing import Any
 import altair as alt
 import polars as pl
 
-from nci_frames.base.errors import ParameterError
 from nci_frames.charts.parts import canvas, selection, theme
-from nci_frames.counts.class_counts import Priors, scenarios_of
+from nci_frames.counts.class_counts import scenarios_of
 from nci_frames.evaluation.classes.simplex import best_in_simplex
 from nci_frames.schemas.checked import checked
 
@@ -26,7 +25,7 @@ def chart_class_simplex(
     metric: str = "accuracy",
     beta: float = 1.0,
     cost: Mapping[Any, Any] | None = None,
-    priors: Priors | None = None,
+    priors: Mapping[Any, Any] | pl.DataFrame | None = None,
     models: Sequence[str] = (),
 ) -> alt.LayerChart:
     """Draw which model is best at each mix of three classes, as a map of the triangle of all mixes.
@@ -133,10 +132,6 @@ def _marked(priors: Any, classes: Sequence[Any]) -> pl.DataFrame:
     schema = {"scenario": pl.String, **dict.fromkeys(_SHARES, pl.Float64)}
     if priors is None:
         return pl.DataFrame(schema=schema)
-    if isinstance(priors, str):
-        raise ParameterError(
-            "mixes are marked by their shares", found=repr(priors), hint="give {class: share}"
-        )
     rows = [
         (scenario, *(shares.get(name, 0.0) for name in classes))
         for scenario, shares in scenarios_of(priors).items()

@@ -1,7 +1,7 @@
 """The command that reports on prediction logs: arguments only."""
 
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import click
 from click.core import ParameterSource
@@ -95,16 +95,19 @@ def report(
     Prints which model and threshold to choose, and what that rests on; writes the report and the
     tables behind it into a folder, which is replaced as a whole.
     """
-    from nci_frames.commands.reporting import reported, reported_classes
+    from nci_frames.commands.reporting import reported
     from nci_frames.counting.thresholds.grids import named_thresholds
 
     clean_up_when_interrupted()
     source = logs[0] if len(logs) == 1 else list(logs)
     _need_kind(ctx, classes=classes)
     options, of_classes = taken(ReportOptions, given), taken(ClassOptions, given)
+    show: Literal["answer", "tables"] = "tables" if verbose else "answer"
     if classes:
+        from nci_frames.jobs.class_report import run_class_report
+
         columns = {name: given[name] for name in _COLUMNS if given[name] is not None}
-        reported_classes(source, out, options, of_classes, columns=columns, verbose=verbose)
+        reported(source, out, options, run=run_class_report, asked=of_classes, columns=columns, show=show)
         return
     given.pop("decision")
     reported(
@@ -115,5 +118,5 @@ def report(
         segments=segments,
         small=taken(SegmentOptions, given),
         columns=given,
-        show="tables" if verbose else "answer",
+        show=show,
     )

@@ -3,7 +3,7 @@
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import polars as pl
 
@@ -21,15 +21,22 @@ from nci_frames.questions.class_comparison import ClassComparison
 from nci_frames.questions.places import main_beta
 
 
+class ClassTally(NamedTuple):
+    """How many rows were counted, or their weights, and what a user should be told."""
+
+    counted: float
+    warnings: list[str]
+
+
 def run_class_report(
     source: str | Sequence[str],
     out: Path,
     options: ReportOptions,
-    asked: ClassOptions,
     *,
+    asked: ClassOptions,
     columns: Mapping[str, Any],
     answered: Callable[[ClassComparison], None] = lambda _: None,
-) -> ClassComparison:
+) -> tuple[ClassComparison, ClassTally]:
     """Count a log of decisions among classes, and report on it into a folder, which is replaced as a whole.
 
     Parameters
@@ -61,8 +68,6 @@ def run_class_report(
             counts = count_classes(
                 unit_buckets(scan) if units else scan, by=["bucket"] if units else [], progress=True
             )
-        for warning in told:
-            warnings.warn(warning.message, stacklevel=2)
         labels = counts.schema["label"]
         comparison = ClassComparison(
             counts,
@@ -72,13 +77,14 @@ def run_class_report(
             cost=_costs(asked.class_cost, labels),
         )
         answered(comparison)
+        tally = ClassTally(float(counts["rows"].sum()), [str(warning.message) for warning in told])
         facts = [
             ("source", repr(source)),
-            ("rows counted", f"{int(counts['rows'].sum()):,}"),
-            *(("warning", str(warning.message)) for warning in told),
+            ("rows counted", f"{int(tally.counted):,}"),
+            *(("warning", warning) for warning in tally.warnings),
         ]
         write_files(comparison, folder, options, comparison.counts, title=options.title, facts=facts)
-    return comparison
+    return comparison, tally
 
 
 def _priors(given: Any, labels: pl.DataType) -> Any:

@@ -15,7 +15,7 @@ from nci_frames.evaluation.classes.class_log import collected
 from nci_frames.evaluation.classes.class_winners import class_winners
 from nci_frames.evaluation.classes.compare_class_models import compare_class_models
 from nci_frames.evaluation.classes.matrix import matrix_at
-from nci_frames.evaluation.classes.mixes import classes_of, logs_and_priors
+from nci_frames.evaluation.classes.mixes import logs_and_priors
 from nci_frames.evaluation.classes.project_classes import project_classes
 from nci_frames.evaluation.metrics.classes import metric_of_all
 from nci_frames.evaluation.projection.ranking import rank_models
@@ -124,7 +124,7 @@ class ClassComparison:
         #: Every class and other decision, sorted.
         self.names: pl.Series = logs.names
         #: Which of these are classes.
-        self.known = classes_of(logs, given)
+        self.known = given.classes
         asked = {priors: own[priors]} if isinstance(priors, str) else given.scenarios
         #: The mixes compared by name, the asked one first, as shares of ``names``.
         self.mixes: dict[str, Floats] = asked | {name: mix for name, mix in own.items() if name not in asked}

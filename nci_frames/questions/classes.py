@@ -16,6 +16,8 @@ from nci_frames.tables.numbers import format_value
 
 #: Mixes of so many classes are points of a triangle.
 _OF_TRIANGLE = 3
+#: So many wrong decisions are listed.
+_MISTAKES = 20
 
 
 def drawn_models(comparison: ClassComparison) -> list[str]:
@@ -68,9 +70,13 @@ def _other_mixes(comparison: ClassComparison) -> pl.DataFrame:
 
 
 def _mistakes(comparison: ClassComparison) -> pl.DataFrame:
-    """Return the wrong decisions, those with the largest share of the mix first."""
+    """Return the wrong decisions that have the largest shares of the mix."""
     wrong = comparison.matrix.filter(pl.col("label") != pl.col("decision"), pl.col("rows") > 0)
-    return wrong.sort("share", "model", "label", "decision", descending=[True, False, False, False])
+    order = ["share", "model", "label", "decision"]
+    most = wrong.sort(order, descending=[True, False, False, False]).head(_MISTAKES)
+    return most.cast({"rows": comparison.counts.schema["rows"]}).rename(
+        {"label": "class", "rate": "share of class", "share": "share of mix"}
+    )
 
 
 def _draw_matrix(_: pl.DataFrame, comparison: ClassComparison) -> Chart:

@@ -80,7 +80,7 @@ def test_only_three_classes_have_a_triangle():
         nf.chart_class_simplex(counts().with_columns(day=1))
     with pytest.raises(nf.ParameterError, match="one of each class"):
         nf.chart_class_simplex(counts(), metric="recall")
-    with pytest.raises(nf.ParameterError, match="marked by their shares"):
+    with pytest.raises(nf.SchemaError, match="priors"):
         nf.chart_class_simplex(counts(), priors="uniform")
     lacking = counts(models="a").with_columns(model=pl.lit("z")).filter(pl.col("label") > 0)
     one = counts(models="a").with_columns(rows=pl.when(pl.col("label") == 0).then("rows").otherwise(0))

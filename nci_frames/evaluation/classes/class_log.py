@@ -66,10 +66,6 @@ class ClassLogs:
     #: The model, the keys and the scenario, with their types.
     keys: dict[str, pl.DataType]
 
-    def place(self, name: object) -> int:
-        """Return the place of a class or a decision."""
-        return self.names.to_list().index(name)
-
 
 def collected(class_counts: pl.DataFrame | pl.LazyFrame) -> pl.DataFrame:
     """Return class counts of a labelled log.

@@ -17,7 +17,7 @@ from nci_frames.counts.class_counts import Priors, one_mix, scenarios_of
 from nci_frames.evaluation.classes.class_log import ClassLog, collected
 from nci_frames.evaluation.classes.fractions import nodes, places_of_equality
 from nci_frames.evaluation.classes.means import Means
-from nci_frames.evaluation.classes.mixes import Given, classes_of, cost_table, logs_and_priors, mixes_of
+from nci_frames.evaluation.classes.mixes import Given, cost_table, logs_and_priors, mixes_of
 from nci_frames.evaluation.classes.values import Mix, Setting, rates_of
 from nci_frames.evaluation.metrics import Metric, better_sign
 from nci_frames.evaluation.metrics.classes import OF_EACH_CLASS, class_metric, metric_of_all
@@ -112,9 +112,8 @@ def class_winners(
     asked: dict[str, Any] = {"start": start, "end": end}
     mixes = {name: one_mix(name, scenarios_of(of)) for name, of in asked.items() if not isinstance(of, str)}
     logs, given = logs_and_priors(frame, mixes or "uniform")
-    classes = classes_of(logs, given)
     costs = cost_table(cost, logs, needed=known.name == "expected_cost")
-    place = 0 if of is None else _place(of, known, logs.names.filter(pl.Series(classes)), logs.names)
+    place = 0 if of is None else _place(of, known, logs.names.filter(pl.Series(given.classes)), logs.names)
     keys = [key for key in logs.keys if key != "model"]
     groups: dict[tuple[Any, ...], list[ClassLog]] = {}
     for log in logs.logs:
@@ -122,10 +121,10 @@ def class_winners(
     rows: list[dict[str, Any]] = []
     for values, models in groups.items():
         ends = [
-            given.scenarios[name] if name in mixes else _common_mix(models, asked[name], classes)
+            given.scenarios[name] if name in mixes else _common_mix(models, given._replace(word=asked[name]))
             for name in ("start", "end")
         ]
-        line = _Line(known, place, models, Setting(np.stack(ends), classes, beta, costs))
+        line = _Line(known, place, models, Setting(np.stack(ends), given.classes, beta, costs))
         rows.extend(dict(zip(keys, values, strict=True)) | row for row in line.ranges())
     schema = {key: logs.keys[key] for key in keys} | CLASS_WINNERS.dtypes()
     return CLASS_WINNERS.finish(pl.DataFrame(rows, schema=schema).sort([*keys, "start"]))
@@ -141,9 +140,9 @@ def _place(of: Any, metric: Metric, classes: pl.Series, names: pl.Series) -> int
     return names.to_list().index(of)
 
 
-def _common_mix(models: list[ClassLog], word: str, classes: NDArray[np.bool_]) -> Floats:
+def _common_mix(models: list[ClassLog], given: Given) -> Floats:
     """Return the mix of a word, which must be the same for all models."""
-    found = [mixes_of(log, Given(word, {}), classes)[0][1] for log in models]
+    found = [mixes_of(log, given)[0][1] for log in models]
     for log, mix in zip(models, found, strict=True):
         if not np.allclose(mix, found[0], rtol=0, atol=1e-12):
             msg = "the models have different observed mixes"

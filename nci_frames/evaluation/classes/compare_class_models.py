@@ -11,7 +11,7 @@ from nci_frames.base.errors import ParameterError
 from nci_frames.counts.class_counts import Priors
 from nci_frames.evaluation.classes.class_log import ClassLog, check_buckets
 from nci_frames.evaluation.classes.intervals import influences, stratum_sums
-from nci_frames.evaluation.classes.mixes import classes_of, cost_table, logs_and_priors, mixes_of
+from nci_frames.evaluation.classes.mixes import cost_table, logs_and_priors, mixes_of
 from nci_frames.evaluation.classes.project_classes import LEAST_ROWS
 from nci_frames.evaluation.classes.values import Setting, rates_of
 from nci_frames.evaluation.metrics.classes import metric_of_all
@@ -98,14 +98,13 @@ def compare_class_models(
     if not logs.whole:
         raise ParameterError("models are compared by rows", found="sums of more than 1,000 weights")
     check_buckets(logs)
-    classes = classes_of(logs, given)
     costs = cost_table(cost, logs, needed=known.name == "expected_cost")
     keys = [key for key in logs.keys if key not in ("model", "scenario")]
     groups: dict[tuple[Any, ...], list[tuple[ClassLog, Setting]]] = {}
     for log in logs.logs:
-        for scenario, shares in mixes_of(log, given, classes):
+        for scenario, shares in mixes_of(log, given):
             place = (*(log.group[key] for key in keys), scenario)
-            groups.setdefault(place, []).append((log, Setting(shares, classes, beta, costs)))
+            groups.setdefault(place, []).append((log, Setting(shares, given.classes, beta, costs)))
     schema = {key: logs.keys[key] for key in keys} | CLASS_COMPARISONS.dtypes()
     tables = [pl.DataFrame(schema=schema)]
     for place, models in groups.items():

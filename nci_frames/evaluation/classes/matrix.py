@@ -6,7 +6,7 @@ import numpy as np
 import polars as pl
 
 from nci_frames.base.errors import ParameterError
-from nci_frames.evaluation.classes.mixes import classes_of, logs_and_priors, mixes_of
+from nci_frames.evaluation.classes.mixes import logs_and_priors, mixes_of
 from nci_frames.evaluation.classes.values import rates_of
 
 
@@ -19,7 +19,6 @@ def matrix_at(class_counts: pl.DataFrame | pl.LazyFrame, priors: Any) -> pl.Data
         If the counts have keys or scenarios, or there are several mixes.
     """
     logs, given = logs_and_priors(class_counts, priors)
-    known = classes_of(logs, given)
     more = [key for key in logs.keys if key != "model"]
     if more or len(given.scenarios) > 1:
         msg = "the matrix is one of each model, at one mix"
@@ -29,9 +28,11 @@ def matrix_at(class_counts: pl.DataFrame | pl.LazyFrame, priors: Any) -> pl.Data
         )
     names, tables = logs.names.cast(pl.String), []
     for log in logs.logs:
-        ((_, shares),) = mixes_of(log, given, known)
+        ((_, shares),) = mixes_of(log, given)
         rates = rates_of(log.total)
-        one, other = np.nonzero(np.logical_and.outer(known, known | (log.total.sum(axis=0) > 0)))
+        one, other = np.nonzero(
+            np.logical_and.outer(given.classes, given.classes | (log.total.sum(axis=0) > 0))
+        )
         table = pl.DataFrame({
             "label": names.gather(one), "decision": names.gather(other), "label_place": one,
             "decision_place": other, "rows": log.total[one, other], "rate": rates[one, other],

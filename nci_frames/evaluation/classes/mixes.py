@@ -25,6 +25,8 @@ class Given(NamedTuple):
     #: The word, or the scenarios.
     word: str | None
     scenarios: dict[str, Floats]
+    #: Which names are classes: they have rows, or a prior.
+    classes: NDArray[np.bool_]
     #: Of scenarios that are estimates: how far below and above each share its bounds are, (2, names).
     errors: Mapping[str, Floats] = MappingProxyType({})
 
@@ -49,7 +51,8 @@ def logs_and_priors(class_counts: pl.DataFrame | pl.LazyFrame, priors: Any) -> t
     """
     frame = collected(class_counts)
     if isinstance(priors, str):
-        return class_logs(frame), Given(priors, {})
+        logs = class_logs(frame)
+        return logs, Given(priors, {}, logs.seen)
     scenarios = scenarios_of(priors)
     seen = frame.filter(pl.col("rows") > 0)["label"].unique().sort().to_list()
     for scenario, shares in scenarios.items():
@@ -65,7 +68,8 @@ def logs_and_priors(class_counts: pl.DataFrame | pl.LazyFrame, priors: Any) -> t
         scenario: np.array([shares.get(name, 0.0) for name in names], np.float64)
         for scenario, shares in scenarios.items()
     }
-    return logs, Given(None, given, _errors(priors, names))
+    classes = np.any([logs.seen, *(shares > 0 for shares in given.values())], axis=0)
+    return logs, Given(None, given, classes, _errors(priors, names))
 
 
 def _errors(priors: Any, names: list[Any]) -> dict[str, Floats]:
@@ -86,18 +90,11 @@ def _errors(priors: Any, names: list[Any]) -> dict[str, Floats]:
     return found
 
 
-def classes_of(logs: ClassLogs, given: Given) -> NDArray[np.bool_]:
-    """Return which names are classes: they have rows, or a prior."""
-    return np.asarray(
-        logs.seen | np.any([shares > 0 for shares in given.scenarios.values()] or [logs.seen], axis=0)
-    )
-
-
-def mixes_of(log: ClassLog, given: Given, classes: NDArray[np.bool_]) -> list[tuple[str, Floats]]:
+def mixes_of(log: ClassLog, given: Given) -> list[tuple[str, Floats]]:
     """Return the name and the priors of each mix of a group."""
     own = log.group.get("scenario")
     if given.word is not None:
-        shares = log.shares if given.word == "observed" else classes / max(classes.sum(), 1)
+        shares = log.shares if given.word == "observed" else given.classes / max(given.classes.sum(), 1)
         return [(given.word if own is None else own, shares)]
     if own is None:
         return list(given.scenarios.items())

@@ -13,7 +13,7 @@ from nci_frames.base.typing import Floats
 from nci_frames.counts.class_counts import Priors
 from nci_frames.evaluation.classes.class_log import ClassLog, ClassLogs, check_buckets
 from nci_frames.evaluation.classes.intervals import bootstrap_bounds, delta_bounds, resampled
-from nci_frames.evaluation.classes.mixes import classes_of, cost_table, logs_and_priors, mixes_of
+from nci_frames.evaluation.classes.mixes import cost_table, logs_and_priors, mixes_of
 from nci_frames.evaluation.classes.values import Setting, rates_of
 from nci_frames.evaluation.metrics.classes import OF_EACH_CLASS, class_metrics_asked
 from nci_frames.schemas import CLASS_PROJECTION
@@ -137,15 +137,15 @@ def project_classes(
     costs = cost_table(cost, logs, needed="expected_cost" in asked)
     if interval is not None:
         check_buckets(logs)
-    known = classes_of(logs, given)
     bounded = interval is not None and logs.whole
     unbounded = "no bounds: rows are sums of more than 1,000 weights" if interval and not bounded else None
     parts: list[dict[str, Any]] = []
     for log in logs.logs:
-        mixes = mixes_of(log, given, known)
+        mixes = mixes_of(log, given)
         rates = rates_of(log.total)
         drawn = resampled(log, repeats, seed) if bounded and interval == "bootstrap" else None
-        every = Setting(np.stack([shares for _, shares in mixes]), known, beta, costs, given.errors_of(mixes))
+        stacked = np.stack([shares for _, shares in mixes])
+        every = Setting(stacked, given.classes, beta, costs, given.errors_of(mixes))
         for metric in asked:
             empty = np.isnan(every.priors).any(axis=1, keepdims=True)
             values = np.where(empty, np.nan, every.value(metric, rates))
