@@ -50,7 +50,7 @@ def chart_contingency_space(rates: Frame, /, *, models: Sequence[str] = ()) -> a
     Examples
     --------
     >>> import nci_frames as nf
-    >>> counts = nf.expected_counts(tpr=0.6, fpr=0.1, ratio=9, size=1000)
+    >>> counts = nf.expected_counts(tpr=0.6, fpr=0.1, positives=100, negatives=900)
     >>> nf.chart_contingency_space(nf.compute_rates(counts)).to_dict()["title"]["text"]
     'Base contingency space'
     """

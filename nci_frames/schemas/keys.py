@@ -16,9 +16,6 @@ RESERVED: dict[Family, set[str]] = {family: set() for family in get_args(Family)
 #: What is wrong with such a name: ``polars.col`` takes other columns by it.
 PATTERN = "has a name that Polars takes for a pattern of names"
 
-#: The key of ``expected_counts``. Of the frames with such a column only the lengths of paths have keys.
-_RATIO = "ratio"
-
 
 def name_problem(name: str, family: Family = "binary") -> str | None:
     """Return what is wrong with the name of a key; None if nothing is.
@@ -49,7 +46,7 @@ def check_keys(frame: pl.DataFrame, keys: Iterable[str], kind: str, family: Fami
     >>> check_keys(pl.DataFrame({"country": ["at"]}), ["country"], "counts")
     """
     for key in keys:
-        problem = None if key == _RATIO else name_problem(key, family)
+        problem = name_problem(key, family)
         if problem is not None:
             raise wrong_key(key, f"a {kind} frame", problem)
         dtype = frame.schema[key]

@@ -117,7 +117,6 @@ def test_predictions_may_be_an_arrow_table_but_no_path():
             {"tpr": Fraction(1, 4), "positives": np.int8(100), "negatives": 9},
             {"tpr": 0.25, "positives": 100, "negatives": 9},
         ),
-        ("expected_counts", {"ratio": pl.Series([1, 9]), "size": 100}, {"ratio": [1, 9], "size": 100}),
         (
             "lowest_supported_prevalence",
             {"metric": "precision", "threshold": np.float32(0.5)},

@@ -68,12 +68,6 @@ def test_names_that_frames_of_classes_need_are_no_keys_of_theirs(name):
             nf.merge_class_counts(counts.with_columns(pl.lit("k").alias(name)))
 
 
-def test_counts_of_several_ratios_have_a_key_ratio():
-    counts = nf.expected_counts(tpr=0.6, fpr=0.1, ratio=[1, 9], size=1000)
-    rates = nf.compute_rates(counts)
-    assert nf.project_rates(rates, metrics="recall", prevalence=0.1)["ratio"].to_list() == [1, 9]
-
-
 @pytest.mark.parametrize(
     ("values", "texts"),
     [
