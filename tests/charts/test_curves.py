@@ -15,7 +15,7 @@ from nci_frames.charts.curves import (
     chart_pr_auc_over_prevalence,
 )
 from nci_frames.charts.parts.selection import MAX_ROWS
-from nci_frames.charts.parts.theme import PALETTE, model_style
+from nci_frames.charts.parts.theme import model_style
 from tests.cases import first_quick
 from tests.chart_specs import layer, rows_of
 from tests.comparisons import MODELS, comparison
@@ -104,11 +104,6 @@ def test_more_models_than_colours_differ_by_stroke():
     assert len(set(pairs)) == 20
     assert encoding["strokeDash"]["scale"]["domain"] == encoding["color"]["scale"]["domain"]
     assert encoding["strokeDash"]["title"] == encoding["color"]["title"]  # or there would be two legends
-
-
-def test_a_model_that_is_not_among_the_others_changes_no_colour():
-    style = model_style(["a", "b", "d"], among=["d", "b"])
-    assert dict(zip(style.models, style.colours, strict=True)) == dict(zip("bda", PALETTE, strict=False))
 
 
 @pytest.mark.parametrize(("names", "columns"), [(["a", "b", "c"], 3), (["a" * 90], 1), ([], 1)])

@@ -13,7 +13,7 @@ from click.testing import CliRunner
 import nci_frames as nf
 from nci_frames.commands.cli import main
 from nci_frames.reporting.write import write_report
-from tests.browsing import Visit, settled
+from tests.browsing import DESKTOP, PHONE, Visit, settled
 from tests.comparisons import HOSTILE
 
 SCHEMA = json.loads((Path(__file__).parents[2] / "docs" / "class-report.schema.json").read_text())
@@ -149,11 +149,10 @@ def test_scenarios_are_prevalences(tmp_path):
 
 
 @pytest.mark.browser
-@pytest.mark.parametrize("viewport", [{"width": 1280, "height": 800}, {"width": 400, "height": 800}])
-def test_the_page_says_at_every_share_what_python_says(browser, tmp_path, viewport):
+def test_the_page_says_at_every_share_what_python_says(browser, tmp_path):
     known = nf.compare_classes(counts(("a", "b", HOSTILE[1])), priors=FIELD)
     path = write_report(known, tmp_path / "report.html")
-    with Visit(browser, path, viewport=viewport) as visit:
+    with Visit(browser, path) as visit:
         page = visit.page
         for number, name in enumerate(("1", "2", "3")):
             page.select_option("#asked-slider", index=number)
@@ -174,5 +173,7 @@ def test_the_page_says_at_every_share_what_python_says(browser, tmp_path, viewpo
             "nci.chartOf(document.querySelector('[data-rule=share]')).view.data('live').map(row => row.share)"
         )
         assert drawn == [0.9]
-        assert page.evaluate("document.documentElement.scrollWidth") <= viewport["width"]
+        for viewport in (DESKTOP, PHONE):
+            page.set_viewport_size(viewport)
+            assert page.evaluate("document.documentElement.scrollWidth") <= viewport["width"]
         visit.check_silence()

@@ -111,13 +111,6 @@ def test_few_positives_of_several_weights_are_told_with_what_they_are_worth(tmp_
         assert "independent ones, fewer than 100" in reason
 
 
-def test_a_sequential_gate_says_why_it_takes_no_weights(tmp_path: Path) -> None:
-    text = JOB.replace('metric = "recall"\n', 'metric = "recall"\nsequential = true\n')
-    small_job(tmp_path, text=text + WEIGHED)
-    with pytest.raises(nf.ParameterError, match="rows of other weights are other bets: omit sequential"):
-        read_job(tmp_path)
-
-
 @pytest.mark.thorough
 def test_a_report_of_too_many_weights_says_what_the_rows_are_worth(tmp_path: Path) -> None:
     log = full_log(6_000).filter(model="a").with_columns(weight=1 + pl.int_range(pl.len()) % 1500 / 7)

@@ -113,7 +113,7 @@ def test_on_paper_are_the_legend_of_all_charts_and_what_was_closed(visit):
 
 def test_hostile_names_stay_text_wherever_the_sliders_go(visit):
     named = set()
-    for step in range(0, 1001, 250):
+    for step in range(0, 1001, 333):
         move(visit.page, step, step)
         said = visit.page.locator("#live-answer strong").inner_text()
         named |= {name for name in MODELS if said.startswith((f"Choose {name}, ", f"Choose {name} at "))}

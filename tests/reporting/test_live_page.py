@@ -75,7 +75,7 @@ def here(visit):
 def test_the_page_says_at_any_place_what_python_answers_there(visit, tables):
     rng = np.random.default_rng(5)
     etas = places(visit)
-    for eta in sorted(rng.choice(etas, 8, replace=False)):
+    for eta in sorted(rng.choice(etas, 4, replace=False)):
         go_to(visit, eta)
         asked = tables.asking(prevalence=float(eta))
         text = " ".join(visit.page.inner_text("#live-answer").split())

@@ -144,20 +144,6 @@ def reached(goal: dict[str, Any], interval: Any, positives: int, negatives: int,
     return float(held.mean())
 
 
-@pytest.mark.thorough
-@pytest.mark.parametrize("goal", GOALS, ids=lambda goal: next(iter(goal)))
-@pytest.mark.parametrize("assurance", [0.8, 0.95])
-def test_as_many_studies_reach_the_goal_as_assured(goal, assurance):
-    plan = nf.required_samples(**goal, assurance=assurance)
-    for row, interval in zip(plan.iter_rows(named=True), ("wilson", "hoeffding"), strict=True):
-        rows, studies = np.array([row["positives"], row["negatives"]]), 1500
-        assert row["assurance"] >= assurance
-        error = 4 * math.sqrt(0.25 / studies)
-        assert reached(goal, interval, *rows, studies) == pytest.approx(row["assurance"], abs=error)
-        # Far fewer rows are not enough.
-        assert reached(goal, interval, *rows * 9 // 10, studies) < assurance
-
-
 def test_a_plan_for_the_expected_rates_alone_is_kept_by_chance():
     goal = GOALS[0]
     row = nf.required_samples(**goal, assurance=None, method="exact").row(0, named=True)

@@ -90,20 +90,6 @@ def test_the_interval_holds_the_estimate_and_narrows_with_rows(rows):
 
 
 @pytest.mark.thorough
-@pytest.mark.parametrize("method", ["em", "adjusted_count", "matching"])
-@pytest.mark.parametrize(("eta", "rows"), [(1e-3, 10_000), (0.1, 10_000), (0.1, 1_000_000)])
-def test_intervals_cover(method, eta, rows):
-    found = nf.estimate_prevalence(*simulated(eta, rows=rows, repeats=400), method=method)
-    assert found["supported"].mean() > 0.98
-    covered = (
-        found.filter("supported").select((pl.col("lower") <= eta) & (eta <= pl.col("upper"))).mean().item()
-    )
-    assert 0.92 <= covered <= 0.985
-    if eta == 0.1:
-        assert found["prevalence"].mean() == pytest.approx(eta, abs=0.003)
-
-
-@pytest.mark.thorough
 @pytest.mark.parametrize("seed", range(4))
 def test_the_fit_statistic_is_the_likelihood_ratio(seed):
     """Against a general optimiser over both laws and the prevalence."""

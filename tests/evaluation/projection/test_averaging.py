@@ -157,28 +157,6 @@ def test_identical_models_stay_identical_over_repeats():
 
 
 @pytest.mark.thorough
-def test_a_comparison_averages_areas_over_repeats():
-    comparison = compared()
-    assert comparison.repeat_count == 3
-    assert comparison.buckets == counted(["bucket"])["bucket"].n_unique()
-    areas = comparison.areas.filter(metric="pr_auc")
-    assert len(areas) == 2 * len(ETAS)
-    for row in areas.iter_rows(named=True):
-        each = areas_by_hand("pr_auc", row["model"], row["prevalence"])
-        assert row["value"] == pytest.approx(np.mean(each), abs=1e-12)
-        assert row["std"] == pytest.approx(np.std(each, ddof=1), abs=1e-12)
-    certain = comparison.certainty
-    joined = certain.filter(metric="pr_auc").join(comparison.areas, on=["model", "metric", "prevalence"])
-    assert len(joined) > 0
-    assert joined["value"].to_list() == pytest.approx(joined["value_right"].to_list(), abs=1e-12)
-    # Rates at one threshold are the means over the repeats, so ranges and ranks agree with each other.
-    rates = nf.compute_rates(counted(["repeat"]))
-    by_repeat = nf.select_operating_points(rates, threshold=1.5)
-    mean = by_repeat.group_by("model").agg(pl.col("tpr", "fpr").mean()).sort("model")
-    assert_frame_equal(comparison.points.select("model", "tpr", "fpr").sort("model"), mean)
-
-
-@pytest.mark.thorough
 def test_own_best_thresholds_are_chosen_and_judged_within_each_repeat():
     best = compared().best
     fitted = nf.cross_fit(counted(["repeat", "bucket"]), prevalence=ETAS, units="bucket")

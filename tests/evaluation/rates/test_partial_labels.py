@@ -121,23 +121,6 @@ def test_bias_under_the_right_and_under_a_wrong_assumption() -> None:
         assert naive["tpr"].mean() > 0.9  # type: ignore[operator]
 
 
-@pytest.mark.thorough
-@pytest.mark.parametrize("by_design", [False, True])
-def test_intervals_cover(by_design: bool) -> None:
-    labelled, scored = reviewed(300, seed=1)
-    rates = (
-        nf.correct_partial_labels(labelled, shares={-math.inf: 0.05, 2.0: 1.0})
-        if by_design
-        else nf.correct_partial_labels(labelled, scored)
-    )
-    for threshold in (0.0, 1.0, 2.0, 3.0):
-        mine = rates.filter(pl.col("threshold") == threshold)
-        for rate, mean in (("tpr", 2.0), ("fpr", 0.0)):
-            true = pl.lit(float(norm.sf(threshold - mean)))
-            held = mine.select(true.is_between(f"{rate}_lower", f"{rate}_upper").mean()).item()
-            assert held >= 0.95 - 3 * math.sqrt(0.95 * 0.05 / 300)
-
-
 def test_later_functions_take_the_rates() -> None:
     labelled, scored = reviewed(2)
     rates = nf.correct_partial_labels(labelled, scored)

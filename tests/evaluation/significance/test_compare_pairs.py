@@ -1,6 +1,5 @@
 """Paired comparisons, against published values, SciPy, and simulated logs."""
 
-import numpy as np
 import polars as pl
 import pytest
 from scipy.stats import binomtest
@@ -87,35 +86,6 @@ def test_what_the_log_cannot_support_is_null_with_a_reason(cells, reason):
     assert row["supported"] is (reason is None)
     assert (row["lower"] is None) is (reason is not None)
     assert row["reason"] is None if reason is None else reason in row["reason"]
-
-
-def simulated(tpr: tuple[float, float], fpr: tuple[float, float], rho: float, logs: int) -> pl.DataFrame:
-    """Return the joint counts of logs of 100 positives and 10,000 negatives."""
-    rng = np.random.default_rng(7)
-
-    def drawn(one: float, other: float, rows: int) -> np.ndarray:
-        both = min(one * other + rho * np.sqrt(one * (1 - one) * other * (1 - other)), one, other)
-        return rng.multinomial(rows, [both, one - both, other - both, 1 - one - other + both], logs)
-
-    return pairs_of(*map(tuple, np.hstack([drawn(*tpr, 100), drawn(*fpr, 10_000)]).tolist()))
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("metric", ["precision", "f_beta", "expected_cost"])
-@pytest.mark.parametrize("prevalence", [1e-4, 1e-2, 0.1])
-def test_intervals_cover_and_tests_keep_their_level(metric, prevalence):
-    logs = 600
-    for tpr, fpr in (((0.6, 0.6), (1e-3, 1e-3)), ((0.6, 0.7), (1e-3, 3e-3))):
-        options = {"metric": metric, "prevalence": prevalence}
-        found = nf.compare_pairs(simulated(tpr, fpr, 0.6, logs), repeats=1000, **options)
-        points = counts_at(np.multiply(tpr, 1e6), np.multiply(fpr, 1e6), 1e6, 1e6)
-        truth = nf.project_rates(nf.compute_rates(points), metrics=metric, prevalence=prevalence)["value"]
-        difference = truth[0] - truth[1]
-        covered = found.select(pl.lit(difference).is_between("lower", "upper").mean()).item()
-        assert covered >= 0.92, (tpr, fpr)
-        if difference == 0:
-            rejected = found.select((pl.col("p_value") < 0.05).mean()).item()
-            assert rejected <= 0.07
 
 
 def test_no_pairs_no_rows():

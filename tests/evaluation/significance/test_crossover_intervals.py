@@ -12,23 +12,6 @@ def points(tp: list[int], fp: list[int], models: str = "ab") -> pl.DataFrame:
     return counts_at(tp, fp, 100, 1000, model=list(models))
 
 
-@pytest.mark.thorough
-def test_intervals_hold_the_truth_as_often_as_promised():
-    """150 logs of two models with TPR .6, .8 and FPR .01, .05: they cross at lambda = 0.2/(.03 - .008)."""
-    rng = np.random.default_rng(0)
-    truth = 1 / (1 + 0.2 / (0.6 * 0.05 - 0.8 * 0.01))
-    logs = []
-    for log in range(150):
-        tp, fp = rng.binomial(100, [0.6, 0.8]), rng.binomial(1000, [0.01, 0.05])
-        logs.append(points(tp.tolist(), fp.tolist()).with_columns(log=pl.lit(log)))
-    found = nf.crossover_intervals(pl.concat(logs), repeats=300)
-    assert found.columns[:4] == ["log", "metric", "model_a", "model_b"]
-    assert len(found) >= 145
-    share = found.select(pl.lit(truth).is_between("lower", "upper")).to_series().mean()
-    assert share == pytest.approx(0.95, abs=0.04)
-    assert (found["prevalence"].is_between(found["lower"], found["upper"])).all()
-
-
 def test_own_thresholds_of_one_point_are_that_point():
     """The same draws, on a grid instead of in closed form."""
     counts = points([60, 80], [10, 50])

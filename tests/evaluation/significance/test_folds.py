@@ -118,38 +118,6 @@ def test_a_bootstrap_of_few_folds_with_a_value_has_a_reason():
     assert row["reason"] == "fewer than ten folds define it and the best"
 
 
-@pytest.mark.slow
-def test_equal_models_in_repeated_folds_are_seldom_distinguishable():
-    """Ten models in five folds, repeated twice: any difference in at most 6 % of the logs."""
-    rng = np.random.default_rng(1)
-    logs, units, models = 500, 600, 10
-    label = np.arange(units) < 60
-    rows = []
-    for log in range(logs):
-        shared = rng.normal(size=units) * 0.7 + label * 1.5 + rng.normal(0, 0.7, (models, units))
-        for repeat in range(2):
-            fold = np.empty(units, np.int64)
-            for of_class in (label, ~label):
-                fold[rng.permutation(np.flatnonzero(of_class))] = np.arange(of_class.sum()) % 5
-            flagged = shared + rng.normal(0, 0.2, (models, units)) >= 1.0
-            for k in range(5):
-                tp, fp = ((flagged & which & (fold == k)).sum(axis=1) for which in (label, ~label))
-                rows += [(log, f"m{m}", f"r{repeat}f{k}", 0.5, tp[m], fp[m], 12 - tp[m], 108 - fp[m])
-                         for m in range(models)]  # fmt: skip
-    names = ["log", "model", "fold", "threshold", "tp", "fp", "fn", "tn"]
-    counts = pl.DataFrame(rows, schema=names, orient="row").cast(dict.fromkeys(names[4:], pl.Int64))
-    rates = nf.compute_rates(counts)
-    shares = {
-        test: nf.compare_folds(rates, **options).group_by("log").agg(pl.col("distinguishable").any())
-        ["distinguishable"].mean()
-        for test, options in {
-            "default": {}, "plain": {"test": "paired_t", "correction": "none"}
-        }.items()
-    }  # fmt: skip
-    assert shares["default"] <= 0.06
-    assert shares["plain"] > 0.7
-
-
 @given(
     st.lists(st.lists(st.one_of(st.just(float("nan")), st.floats(-1, 1)), min_size=4, max_size=4), min_size=1)
 )

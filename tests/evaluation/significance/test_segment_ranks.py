@@ -14,7 +14,7 @@ from nci_frames.questions.worst_segments import segment_lines, worst_segments
 from nci_frames.reporting.terminal import print_answer
 from nci_frames.tables.numbers import format_value
 from tests.comparisons import printed
-from tests.logs import counts_at, random_log
+from tests.logs import counts_at
 
 EDGES = np.linspace(-3, 5, 41)
 AT = float(EDGES[26])
@@ -129,59 +129,6 @@ def test_segments_with_few_positives_are_listed_without_numbers():
     assert shown["value"].null_count() == 0
 
 
-@pytest.mark.thorough
-def test_bad_segments_do_not_flag_the_others():
-    """Four of forty: if the rest held them, the other segments would differ from it."""
-    bad = (3, 5, 8, 11)
-    findings = []
-    for seed in range(3):
-        found = nf.rank_segments(
-            segments(40, seed=seed, bad=bad, rows=(2000, 8000)), segments="segment", threshold=AT
-        )
-        assert set(found["segment"].head(4)) == set(bad)
-        assert set(found.filter("shifted")["segment"]) >= set(bad)
-        findings.append(len(found.filter("shifted")) - 4)
-    assert sum(findings) <= 2
-
-
-@pytest.mark.thorough
-def test_false_findings_are_as_rare_as_promised():
-    logs, false, held, tests = 24, {"shifted": 0, "distinguishable": 0}, 0, 0
-    truth = f1(norm.sf(AT - 2), norm.sf(AT), 0.02)
-    for seed in range(logs):
-        found = nf.rank_segments(
-            segments(20, seed=seed, rows=(80, 2000)), segments="segment", threshold=AT, prevalence=0.02
-        )
-        for name in false:
-            false[name] += bool(found[name].any())
-        held += int(found.select(pl.lit(truth).is_between("lower", "upper").sum()).item())
-        held += int(
-            found.select(pl.lit(0.0).is_between("due_to_rates_lower", "due_to_rates_upper").sum()).item()
-        )
-        tests += 2 * len(found)
-    # Without a difference all findings are false, so they are as rare as with Holm's correction.
-    assert all(count / logs <= 0.05 + 3 * np.sqrt(0.05 * 0.95 / logs) for count in false.values())
-    assert held / tests == pytest.approx(0.95, abs=0.02)
-
-
-@pytest.mark.thorough
-def test_exact_counts_and_counts_on_a_grid_agree():
-    log = random_log(2000).with_columns(score=pl.col("score").round(1))
-    scan = nf.scan_predictions(log.drop("fold"), segments="country")
-    grid = log["score"].unique().sort().to_list()
-    exact, on_grid = (
-        nf.rank_segments(
-            nf.count_confusion(scan, thresholds=thresholds),
-            segments="country",
-            threshold=grid[len(grid) // 2],
-            min_positives=5,
-        )
-        for thresholds in ("exact", grid)
-    )
-    assert len(exact) > 1
-    assert exact.drop("supported", "reason").equals(on_grid.drop("supported", "reason"))
-
-
 def test_bounds_of_a_difference_are_newcombes_and_its_p_value_belongs_to_them():
     """Newcombe (1998), method 10, table II: 56/70 against 48/80."""
     rates, trials = np.array([[56 / 70], [48 / 80]]), np.array([[70.0], [80.0]])
@@ -293,55 +240,6 @@ def by_users(count: int, *, seed: int, users: int = 300, copies: int = 6, bucket
 
 
 @pytest.mark.thorough
-def test_with_units_false_findings_are_rare_and_intervals_hold():
-    """Rows of a user have nearly one score: as independent rows they are findings where there is nothing."""
-    logs, found = 10, {"units": 0, "rows": 0}
-    held = {"units": 0, "rows": 0}
-    truth = f1(norm.sf(AT - 2), norm.sf(AT), 0.1)
-    tests = 0
-    for seed in range(logs):
-        counts = by_users(8, seed=seed)
-        asked: dict[str, Any] = {"segments": "segment", "threshold": AT, "prevalence": 0.1}
-        tables = {
-            "units": nf.rank_segments(counts, units="bucket", **asked),
-            "rows": nf.rank_segments(counts, **asked),
-        }
-        for name, table in tables.items():
-            assert table["value"].null_count() == 0
-            found[name] += bool((table["shifted"] | table["distinguishable"]).any())
-            held[name] += int(table.select(pl.lit(truth).is_between("lower", "upper").sum()).item())
-            zero = pl.lit(0.0)
-            held[name] += int(
-                table.select(zero.is_between("due_to_rates_lower", "due_to_rates_upper").sum()).item()
-            )
-        tests += 2 * len(tables["units"])
-    # Two tests, each with an error of 5 % in logs without a difference.
-    assert found["units"] / logs <= 0.1 + 3 * np.sqrt(0.1 * 0.9 / logs)
-    assert found["rows"] / logs > 0.8
-    assert held["units"] / tests == pytest.approx(0.952, abs=0.05)
-    assert held["rows"] / tests < 0.75
-
-
-@pytest.mark.thorough
-def test_segments_of_ten_units_each_are_seldom_shifted():
-    """Ten units know little of the variance: if it is taken as known, 40 % of logs have a finding."""
-    logs, rng, shifted = 20, np.random.default_rng(3), 0
-    for _ in range(logs):
-        rows = rng.poisson(30, 200)
-        unit = np.repeat(np.arange(200), rows)
-        label = rng.random(len(unit)) < 0.1
-        score = rng.normal(0, np.sqrt(0.3), 200)[unit] + rng.normal(1.5 * label, np.sqrt(0.7))
-        reached = np.searchsorted(EDGES, score, side="right")
-        cells = np.zeros((2, 200, len(EDGES) + 1), np.int64)
-        np.add.at(cells, (label.astype(int), unit, reached), 1)
-        above = cells[..., ::-1].cumsum(axis=-1)[..., ::-1]
-        counts = in_places(above, {"segment": np.arange(200) // 10, "bucket": np.arange(200)})
-        found = nf.rank_segments(counts, segments="segment", threshold=AT, units="bucket", min_positives=5)
-        shifted += bool(found["shifted"].any())
-    assert shifted / logs <= 0.05 + 3 * np.sqrt(0.05 * 0.95 / logs)
-
-
-@pytest.mark.thorough
 def test_whole_units_are_counted():
     once = by_users(4, seed=7, users=250, copies=1)
     cells = pl.col("tp", "fp", "fn", "tn")
@@ -379,3 +277,22 @@ def test_comparisons_by_units_rank_segments_by_units():
         counts, segments="segment", threshold=threshold, prevalence=prevalence, units="bucket"
     )
     assert comparison.segment_ranks.equals(expected)
+
+
+@pytest.mark.thorough
+def test_segments_of_ten_units_each_are_seldom_shifted():
+    """Ten units know little of the variance: if it is taken as known, 40 % of logs have a finding."""
+    logs, rng, shifted = 20, np.random.default_rng(3), 0
+    for _ in range(logs):
+        rows = rng.poisson(30, 200)
+        unit = np.repeat(np.arange(200), rows)
+        label = rng.random(len(unit)) < 0.1
+        score = rng.normal(0, np.sqrt(0.3), 200)[unit] + rng.normal(1.5 * label, np.sqrt(0.7))
+        reached = np.searchsorted(EDGES, score, side="right")
+        cells = np.zeros((2, 200, len(EDGES) + 1), np.int64)
+        np.add.at(cells, (label.astype(int), unit, reached), 1)
+        above = cells[..., ::-1].cumsum(axis=-1)[..., ::-1]
+        counts = in_places(above, {"segment": np.arange(200) // 10, "bucket": np.arange(200)})
+        found = nf.rank_segments(counts, segments="segment", threshold=AT, units="bucket", min_positives=5)
+        shifted += bool(found["shifted"].any())
+    assert shifted / logs <= 0.05 + 3 * np.sqrt(0.05 * 0.95 / logs)

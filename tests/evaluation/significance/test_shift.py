@@ -128,35 +128,6 @@ def repeated(rows: int, segments: int, seed: int, times: int = 2) -> pl.DataFram
     return log.with_columns(country=pl.col("unit") % segments)
 
 
-def false_alarms(logs: int, *, units: str | None, repeats: int) -> float:
-    """Return the share of logs without a shift whose table has a finding."""
-    rows = pl.concat(repeated(600, 4, seed, repeats).with_columns(log=pl.lit(seed)) for seed in range(logs))
-    counts = nf.count_confusion(
-        nf.unit_buckets(rows, buckets=64),
-        thresholds=np.linspace(-2, 4, 40).tolist(),
-        by=["log", "country", *([units] if units else [])],
-    )
-    found = 0
-    for log in counts.partition_by("log", include_key=False):
-        table = nf.check_projection(log, over="country", units=units)
-        found += bool(table["distinguishable"].any())
-    return found / logs
-
-
-@pytest.mark.thorough
-def test_false_alarms_are_as_rare_as_promised():
-    assert false_alarms(20, units=None, repeats=1) <= 0.05 + 3 * np.sqrt(0.05 * 0.95 / 20)
-    assert false_alarms(20, units="bucket", repeats=3) <= 0.05 + 3 * np.sqrt(0.05 * 0.95 / 20)
-    # Repeats that are taken as independent rows are found to differ.
-    assert false_alarms(20, units=None, repeats=3) > 0.3
-
-
-@pytest.mark.slow
-def test_the_error_of_the_whole_table_is_below_its_level():
-    assert false_alarms(400, units=None, repeats=1) <= 0.06
-    assert false_alarms(400, units="bucket", repeats=2) <= 0.06
-
-
 def test_buckets_with_a_shift():
     log = repeated(3000, 3, 0).with_columns(score=pl.col("score") + 0.5 * (pl.col("country") == 1))
     counts = nf.count_confusion(nf.unit_buckets(log), thresholds=np.linspace(-2, 4, 40).tolist())

@@ -10,7 +10,6 @@ import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy.stats import norm
 
 import nci_frames as nf
 from nci_frames.evaluation.support.reasons import too_few
@@ -172,44 +171,6 @@ def test_winners_and_maps_are_cut_where_support_ends():
     over_beta = nf.winner_ranges(rates, metric="f_beta", over="beta", prevalence=1e-4)
     assert not over_beta["supported"].any()
     assert nf.winner_ranges(rates, metric="accuracy", over="prevalence")["supported"].all()
-
-
-@pytest.mark.thorough
-@pytest.mark.parametrize("shift", [1.5, 2.33, 3.0])
-def test_supported_areas_are_unbiased_and_others_are_not(shift):
-    """Normal scores, 174 positives and 1,623 negatives: the mean of PR-AUC over logs, and its truth."""
-    logs = 150
-    log = unit_log({f"{n:03}": shift for n in range(logs)}, (174, 1623)).drop("unit")
-    etas = [1e-4, 1e-3, 0.01, 0.03, 0.05, 0.1, 0.2]
-    areas = nf.compute_areas(nf.count_confusion(log, thresholds="exact"), prevalence=etas)
-    share = (np.arange(100_000) + 0.5) / 100_000
-    fpr = norm.sf(shift + norm.ppf(1 - share))
-    for eta in etas:
-        truth = float(np.mean(share / (share + (1 - eta) / eta * fpr)))
-        found = areas.filter(metric="pr_auc", prevalence=eta)
-        supported = found.filter("supported")["value"]
-        if len(supported) > logs / 2:
-            assert abs(supported.mean() / truth - 1) < 0.06
-        if eta == 1e-4:
-            assert supported.is_empty()
-            assert found["value"].mean() > 1.5 * truth
-        if eta >= 0.1:
-            assert len(supported) > 0.9 * logs
-
-
-@pytest.mark.thorough
-@pytest.mark.parametrize("expected", [1, 2, 5])
-def test_bounds_of_resampled_precision_hold_with_few_false_positives(expected):
-    """TPR 0.6, 100 positives and 10,000 negatives, prevalence 0.001; percentiles cover 63 to 91 %."""
-    rng, logs, eta, tpr = np.random.default_rng(expected), 200, 1e-3, 0.6
-    tp, fp = rng.binomial(100, tpr, logs), rng.binomial(10_000, expected / 10_000, logs)
-    counts = counts_at(tp, fp, 100, 10_000, model=[f"{n:03}" for n in range(logs)])
-    table = nf.bootstrap(counts, metric="precision", prevalence=eta, repeats=200)
-    truth = eta * tpr / (eta * tpr + (1 - eta) * expected / 10_000)
-    assert table.select(pl.lit(truth).is_between("lower", "upper").mean()).item() >= 0.93
-    assert set(table["interval"]) == {"band"}
-    enough = nf.bootstrap(point(60, 200), metric=["precision", "recall"], prevalence=eta, repeats=200)
-    assert set(enough["interval"]) == {"percentile"}
 
 
 @pytest.mark.thorough
