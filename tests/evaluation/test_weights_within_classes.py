@@ -218,3 +218,33 @@ def test_slope_and_intercept_of_calibration_hold_where_rows_were_drawn_by_score(
             row = found.filter(measure=measure).row(0, named=True)
             held[place] += row["lower"] is None or row["lower"] <= truth <= row["upper"]
     assert (held >= 0.93 * repeats).all(), held / repeats
+
+
+@pytest.mark.thorough
+def test_rates_of_segments_hold_where_all_segments_were_drawn_together() -> None:
+    """At the border of two ranges all flagged rows are light: how many a segment has of them is chance."""
+    rng, held, logs = np.random.default_rng(3), np.zeros((2, 2)), 30
+    for _ in range(logs):
+        log = stratified_log(rng, 40_000, 0.05, 2.0, (0.01, 0.1, 1.0))
+        log = log.with_columns(country=pl.Series(rng.integers(0, 4, len(log))))
+        rates = nf.compute_rates(nf.count_confusion(log, thresholds=[1.0, 2.5]), interval="wilson")
+        for place, threshold in enumerate((1.0, 2.5)):
+            mine = rates.filter(threshold=threshold)
+            for number, (name, truth) in enumerate((("tpr", threshold - 2), ("fpr", threshold))):
+                true = float(norm.sf(truth))
+                held[number, place] += mine.select(
+                    pl.lit(true).is_between(f"{name}_lower", f"{name}_upper").sum()
+                ).item()
+    assert (held >= 0.93 * 4 * logs).all(), held / (4 * logs)
+
+
+def test_resampled_segments_vary_as_their_rates() -> None:
+    """At the border of two ranges of scores, where a segment with rows of fixed number would not vary."""
+    rng = np.random.default_rng(4)
+    log = stratified_log(rng, 100_000, 0.05, 2.0, (0.01, 0.1, 1.0))
+    log = log.with_columns(country=pl.Series(rng.integers(0, 4, len(log))))
+    counts = nf.count_confusion(log, thresholds=[1.0, 2.5])
+    drawn = nf.bootstrap(counts, metric="fpr", threshold=1.0, repeats=400).sort("country")
+    known = nf.compute_rates(counts).filter(threshold=1.0).sort("country")
+    expected = (known["fpr"] * (1 - known["fpr"]) / known["effective_negatives"]).sqrt()
+    assert (drawn["upper"] - drawn["lower"]).to_numpy() / 3.92 == pytest.approx(expected.to_numpy(), rel=0.2)

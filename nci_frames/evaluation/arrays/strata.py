@@ -22,6 +22,8 @@ class StrataCounts:
     rows: BucketCounts
     #: Of each bucket.
     weights: Floats
+    #: Of each weight, the rows of the log that are in other groups of the model: in which is chance.
+    elsewhere: Rows
     #: The sums of weights.
     histogram: Histogram = field(init=False)
 
@@ -60,20 +62,20 @@ class StrataCounts:
 
     def coarser(self, thresholds: Sequence[float]) -> "StrataCounts":
         """Return the counts of bins between these thresholds; see ``Histogram.coarser``."""
-        return StrataCounts(self.rows.coarser(thresholds), self.weights)
+        return replace(self, rows=self.rows.coarser(thresholds))
 
     def condensed(self) -> "StrataCounts":
         """Merge neighbouring bins without positives, as ``Histogram.condensed`` does."""
-        return StrataCounts(self.rows.condensed(), self.weights)
+        return replace(self, rows=self.rows.condensed())
 
-    def strata(self) -> Iterator[tuple[float, Rows, Rows]]:
-        """Yield the weight, the positives and the negatives in each bin of each stratum that weighs."""
+    def strata(self) -> Iterator[tuple[float, Rows, Rows, int]]:
+        """Yield weight, positives and negatives by bin, and rows elsewhere, of each stratum that weighs."""
         for place, weight in enumerate(self.weights.tolist()):
             if weight > 0:
                 positives, negatives = (
                     np.asarray(of_class[[place]].toarray()[0], np.int64) for of_class in self.classes
                 )
-                yield weight, positives, negatives
+                yield weight, positives, negatives, int(self.elsewhere[place])
 
 
 def strata_counts(counts: pl.DataFrame) -> Iterator[StrataCounts]:
@@ -87,8 +89,14 @@ def strata_counts(counts: pl.DataFrame) -> Iterator[StrataCounts]:
     if not has_strata(counts):
         counts = counts.with_columns(pl.lit(1.0).alias(WEIGHT))
     weights = counts[WEIGHT].unique().sort().to_numpy()
-    for rows in bucket_counts(counts, WEIGHT, least=1):
-        yield StrataCounts(rows, weights)
+    found = bucket_counts(counts, WEIGHT, least=1)
+    drawn: dict[object, Rows] = {}
+    for group in found:
+        model = group.histogram.group["model"][0]
+        drawn[model] = drawn.get(model, 0) + np.sum(group.rows, axis=0)
+    for group in found:
+        of_model = drawn[group.histogram.group["model"][0]]
+        yield StrataCounts(group, weights, (of_model - np.sum(group.rows, axis=0)).astype(np.int64))
 
 
 def sums_of_weights(counts: pl.DataFrame) -> Iterator[Histogram]:

@@ -6,7 +6,8 @@ positives, and the variance of this is the sum over the strata of
 
     w²·(a·(1-R)² + (p-a)·R²) - w²·(a - R·p)²/n
 
-with a hits among p positives of a stratum; the second part is what a fixed number of rows saves. Rates of
+with a hits among p positives of a stratum; the second part is what a fixed number n of rows saves, those of
+all segments of the log together. Rates of
 independent rows have the variance R·(1-R)/m: the rows are worth that m, which any interval of a rate takes.
 
 Where hits are few, those of heavy rows may be missing by chance. So m is that of the log with one more hit,
@@ -140,8 +141,19 @@ def _effective(strata: Strata, of_class: int) -> Floats:
 
 
 def _saved(strata: Strata, hits: Wide, rows: Rows, rate: Wide) -> Wide:
-    """Return the part of the variance that a fixed number of rows in each stratum saves."""
-    drawn = strata.rows[0] + strata.rows[1]
+    """Return the part of the variance that a fixed number of rows in each stratum saves.
+
+    The rows of a weight were drawn from all groups of the model together: how many of them belong to one
+    segment is chance.
+    """
+    rows_of = pl.DataFrame(
+        {
+            "model": strata.groups["model"].gather(np.repeat(np.arange(len(strata.begins)), strata.sizes)),
+            WEIGHT: strata.weight,
+            "drawn": strata.rows[0] + strata.rows[1],
+        }
+    )
+    drawn = rows_of.select(pl.col("drawn").sum().over("model", WEIGHT)).to_series().to_numpy()
     per_row = np.where(drawn >= FEW_ROWS, strata.weight.astype(np.longdouble) ** 2 / np.maximum(drawn, 1), 0)
     return np.asarray(
         strata.added(strata.each_row(per_row) * hits**2)

@@ -136,8 +136,8 @@ def samplers_of(frame: pl.DataFrame, logs: Resampling) -> Iterator[Sampler]:
 def _within_strata(counts: StrataCounts, logs: Resampling) -> Iterator[tuple[Any, Any]]:
     """Yield sums of weights in each bin of some resampled logs at a time.
 
-    Each stratum has as many rows as in the log, of whichever class. If weights are constant within classes,
-    the rows of a class are drawn by themselves, as they are without weights.
+    Each stratum has as many rows as in the log, of whichever class and group of the model. If weights are
+    constant within classes, the rows of a class are drawn by themselves, as they are without weights.
     """
     rng = stream(logs.seed, counts.histogram.group.row(0, named=True))
     bins = len(counts.histogram.positives)
@@ -146,11 +146,11 @@ def _within_strata(counts: StrataCounts, logs: Resampling) -> Iterator[tuple[Any
         drawn = np.zeros((2, some, bins))
         if counts.same_within_classes:
             for of_class in (0, 1):
-                for weight, *classes in strata:
+                for weight, *classes, _ in strata:
                     drawn[of_class] += weight * draw_with_replacement(rng, classes[of_class], some)
         else:
-            for weight, positives, negatives in strata:
-                rows = draw_with_replacement(rng, np.append(positives, negatives), some)
+            for weight, *classes, elsewhere in strata:
+                rows = draw_with_replacement(rng, np.concatenate([*classes, [elsewhere]]), some)[:, :-1]
                 drawn += weight * np.moveaxis(rows.reshape(some, 2, bins), 1, 0)
         yield drawn[0], drawn[1]
 
@@ -166,10 +166,10 @@ def _half_of_strata(counts: StrataCounts, rng: np.random.Generator) -> tuple[Any
     drawn = np.zeros((2, bins))
     if counts.same_within_classes:
         for of_class in (0, 1):
-            for weight, *classes in strata:
+            for weight, *classes, _ in strata:
                 drawn[of_class] += weight * _half(rng, classes[of_class])
     else:
-        for weight, *classes in strata:
+        for weight, *classes, _ in strata:
             drawn += weight * _half(rng, np.concatenate(classes)).reshape(2, bins)
     return drawn[0], drawn[1]
 

@@ -188,12 +188,12 @@ def _delong_of_strata(strata: StrataCounts) -> tuple[float, float]:
     if not (m and n and min(drawn) >= 2):
         return area, float("nan")
     variance = 0.0
-    for weight, mine, others in strata.strata():
+    for weight, mine, others, elsewhere in strata.strata():
         moved = weight * (of_positives - area) / m, weight * (of_negatives - area) / n
         for rows, of_row, size in zip((mine, others), moved, drawn, strict=True):
             variance += float(rows @ of_row**2) * size / (size - 1)
-        size = mine.sum() + others.sum()
+        size = mine.sum() + others.sum() + elsewhere
         if size >= FEW_ROWS:
-            # A stratum has a fixed number of rows.
+            # A stratum has a fixed number of rows, in all groups together.
             variance -= float(mine @ moved[0] + others @ moved[1]) ** 2 / size
     return area, float(np.sqrt(max(variance, 0.0)))
