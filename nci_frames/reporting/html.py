@@ -61,7 +61,7 @@ def render_report(comparison: Comparison, /, **more: Any) -> str:
         observed=comparison.observed_prevalence,
         judged_apart="optimistic" in comparison.best.columns,
         offered=offered,
-        tables=_tables(comparison, tables),
+        tables=_tables(tables),
         doubt=doubt_of(tables),
         grouped=comparison.contenders is not None,
         drawn=drawn if len(drawn) < len(models) else None,
@@ -132,7 +132,7 @@ def _legend(models: Sequence[str]) -> list[dict[str, str]]:
     ]
 
 
-def _tables(comparison: Comparison, tables: Sequence[RankedTable]) -> list[dict[str, Any]]:
+def _tables(tables: Sequence[RankedTable]) -> list[dict[str, Any]]:
     """Return the ranked tables."""
     from nci_frames.tables import great_tables  # noqa: PLC0415  (the answer of a command does not wait for it)
 
@@ -148,11 +148,6 @@ def _tables(comparison: Comparison, tables: Sequence[RankedTable]) -> list[dict[
             rest=f", {table.where}",
         )
         found.append({"name": name, "label": table.label, "html": html})
-    if comparison.best.height:
-        caption = "The model with the highest F-beta at each prevalence and beta"
-        winners = great_tables.winner_table(comparison.best)
-        page = great_tables.table_html(winners, name="table-winners", caption=caption)
-        found.append({"name": "table-winners", "label": "winners over η and β", "html": page})
     return found
 
 

@@ -16,7 +16,7 @@ from nci_frames import schemas
 from nci_frames.base.errors import ParameterError
 from nci_frames.base.messages import quantity
 from nci_frames.schemas.checked import checked
-from nci_frames.tables.cells import Cell, RankedCells, pick_evenly, ranked_cells
+from nci_frames.tables.cells import Cell, RankedCells, ranked_cells
 from nci_frames.tables.latex import latex_signs
 from nci_frames.tables.numbers import UNDEFINED, format_grid, format_group, format_value
 
@@ -141,51 +141,6 @@ def cells_table(cells: RankedCells, /, *, metric: str, over: str, noted: bool = 
         if noted and needed:
             table = table.tab_source_note(note)
     return table
-
-
-def winner_table(ranking: pl.DataFrame, /) -> GT:
-    """Build the table of the best models: betas as rows, prevalences as columns.
-
-    Parameters
-    ----------
-    ranking
-        A ranking frame of F-beta without keys, or with one value of each.
-
-    Examples
-    --------
-    >>> import polars as pl
-    >>> ranking = pl.DataFrame({
-    ...     "model": ["forest", "trees"], "threshold": [0.5, 0.5], "metric": ["f_beta"] * 2,
-    ...     "prevalence": [0.01, 0.01], "beta": [1.0, 1.0], "value": [0.71, 0.64], "rank": [1, 2],
-    ...     "gap": [0.0, 0.07],
-    ... })
-    >>> "forest" in winner_table(ranking).as_raw_html()
-    True
-    """
-    etas, betas = (
-        pick_evenly(ranking[over].drop_nulls().unique().sort().to_list(), COLUMNS)
-        for over in ("prevalence", "beta")
-    )
-    told = ranking.filter("supported") if "supported" in ranking.columns else ranking
-    best = told.filter(pl.col("rank") == 1).sort("model").group_by("prevalence", "beta").agg("model")
-    winners = {(eta, beta): models for eta, beta, models in best.iter_rows()}
-    columns = {f"c{i}": eta for i, eta in enumerate(etas)}
-    rows = [
-        {"beta": format_grid(beta)} | {c: _names(winners.get((eta, beta))) for c, eta in columns.items()}
-        for beta in betas
-    ]
-    return (
-        GT(pl.DataFrame(rows), rowname_col="beta", id="nci-winners")
-        .tab_stubhead("β")
-        .tab_spanner(_SPANNERS["prevalence"], columns=list(columns))
-        .cols_label({c: format_grid(eta) for c, eta in columns.items()})
-    )
-
-
-def _names(models: list[str] | None) -> str:
-    if not models:
-        return UNDEFINED
-    return models[0] + (f" (a tie of {len(models)})" if len(models) > 1 else "")
 
 
 def table_html(table: GT, *, name: str, caption: str, rest: str = "") -> str:

@@ -401,7 +401,7 @@ def test_a_chart_that_cannot_be_drawn_leaves_the_tables(monkeypatch):
     zigzag = projection.with_columns(value=pl.col("prevalence").rank("dense") % 2 * 1.0)
     source = Page(render_report(altered(comparison(), projection=zigzag)))
     assert "Not drawn: a chart shows at most 100 rows" in source.text
-    assert len(source.all("table")) == 1 + 6 + 1
+    assert len(source.all("table")) == 1 + 6
 
 
 def test_the_best_is_bold_and_ranks_stand_beside_the_values():

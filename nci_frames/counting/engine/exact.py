@@ -62,10 +62,10 @@ class Part:
     sizes: NDArray[np.int64]  # distinct scores of each
     columns: Distinct
 
-    def table(self, columns: Mapping[str, pl.DataType], rows: slice = slice(None)) -> pl.DataFrame:
-        """Return the counts as a frame without keys, all or some rows, with such columns."""
+    def table(self, columns: Mapping[str, pl.DataType]) -> pl.DataFrame:
+        """Return the counts as a frame without keys, with such columns."""
         series = zip(columns.items(), self.columns, strict=True)
-        return pl.DataFrame([pl.Series(name, column[rows]).cast(dtype) for (name, dtype), column in series])
+        return pl.DataFrame([pl.Series(name, column).cast(dtype) for (name, dtype), column in series])
 
 
 def columns_of_counts(*, weighted: bool) -> dict[str, pl.DataType]:
