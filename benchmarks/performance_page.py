@@ -147,11 +147,12 @@ def write_page(results: Results, folder: Path) -> None:
         + (f"; {rows:,} in {results.times} copies of each file |" if rows > results.rows else " |"),
         "| a run | a new process, which has counted 10,000 rows before: imports are not measured |",
         "",
-        "Each contender is written in the ways that its users would: constants in the type of the scores,",
-        "results in Arrow, keys as they are encoded, one sort for both areas.",
-        "[All forms](#forms-of-each-contender) are timed first, and the best of each is compared. All counts",
-        "are equal. A contender stops at increments (rows from each threshold to before the next).",
-        "nci_frames also checks every row, adds the increments up, and returns a frame of counts.",
+        "Each contender is written in the ways in which its users might write it: constants in the type of",
+        "the scores, results in Arrow, keys as they are encoded, one sort for both areas.",
+        "[All of these forms](#forms-of-each-contender) are timed first, and the fastest one of each",
+        "contender is compared. They all give the same counts. The contenders stop at increments: how many",
+        "rows lie between each threshold and the next. nci_frames also checks every row, adds the increments",
+        "up, and returns a frame of counts.",
         "",
         "![Seconds of each contender](performance.png)",
         "",
@@ -161,7 +162,7 @@ def write_page(results: Results, folder: Path) -> None:
         *_ratios(results.exact, busy=results.busy)[2:],
         *_ratios({next(iter(results.grid)): results.verifying}, busy=results.busy)[2:],
         "",
-        f"The last line is what verifying the checksums of pages takes: medians of"
+        f"The last line shows what it costs to verify the checksums of pages: medians of"
         f" {len(results.verifying) // 2} runs each, in alternating order.",
         "",
         f"## {rows:,} rows at 1,024 thresholds",
@@ -185,9 +186,9 @@ def write_page(results: Results, folder: Path) -> None:
         ]
     lines += [
         "",
-        "On a grid, memory grows with the number of cells and not with the rows. Exact counts keep the score",
-        "and class of every row, and return a row for every distinct score. [Counting](counting.md) explains",
-        "both.",
+        "On a grid, memory grows with the number of cells and not with the number of rows. Exact counts keep",
+        "the score and class of every row, and return a row for every distinct score.",
+        "[Counting](counting.md) explains both.",
         "",
         "## Forms of each contender",
         "",
@@ -197,7 +198,7 @@ def write_page(results: Results, folder: Path) -> None:
         "",
     ]
     page = folder / "performance.md"
-    # What comes after is from benchmarks/report.py.
+    # What comes after is from other programs.
     _, title, rest = page.read_text(encoding="utf-8").partition("## The default path")
     page.write_text("\n".join([*lines, title + rest]), encoding="utf-8")
     _draw(results, rows, folder / "performance.png")

@@ -38,13 +38,13 @@ EXAMPLES = (
 INTRODUCTION = """# Reproductions
 
 The figures, tables and worked examples of the sources, computed again with `nci_frames`. Each is a program
-in `examples/reproductions/` that runs alone and that the tests run.
-`make reproductions` runs all and writes this page and its pictures.
+of its own in `examples/reproductions/`, which the tests run as well. `make reproductions` runs them all and
+writes this page and its pictures.
 
-"source" is what the source prints, or, as in "0.5 by (8)", a formula of the source or a closed form,
-computed without the library. Numbers agree if they are equal to the decimals printed. Where the cell is
-empty, there is nothing to agree with: the source prints no number, or the data are others (models of other
-packages, another random draw).
+"source" is what the source prints or, as in "0.5 by (8)", what one of its formulas or a closed form gives
+without the library. Two numbers agree if they are equal in all the decimals that are printed. An empty cell
+means that there is nothing to compare: the source prints no number, or the data are different (models from
+other packages, another random draw).
 """
 
 

@@ -6,8 +6,9 @@ around the one that is computed from all images and adjusted by (8).
 
 Here: two classifiers of the demonstration, on handwritten digits, the 8 against the rest, where a tenth of
 the rows is positive. Their logs are sub-sampled 30 times to 0.5, by removing negatives as the paper does,
-and to 0.01, by removing positives. The adjusted curve lies inside the range of the sub-samples; at 0.01,
-where only 1 positive in 10 is left, the range is twice as wide in the mean, and at its widest five times.
+and to 0.01, by removing positives. The adjusted curve lies inside the range of the sub-samples. At 0.01,
+where only 1 positive in 10 is left, the range is on average twice as wide, and at its widest five times as
+wide.
 """
 
 import tempfile

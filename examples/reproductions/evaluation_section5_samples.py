@@ -1,6 +1,6 @@
 """Evaluation paper, section 5: how many rows a low FPR needs.
 
-Source: with 10,000 negatives, an FPR of 0.001 is 10 false positives, so that a few more or less change it
+Source: with 10,000 negatives, an FPR of 0.001 is 10 false positives, so that a few more or fewer change it
 a lot. By Hoeffding's inequality the number of rows grows with 1/σ²; usually fewer are enough. The
 coefficients of variation of TPR and FPR decide.
 

@@ -5,8 +5,7 @@ best in some range of beta, and they bound the cloud of points towards the perfe
 
 Here: 35 models on the breast cancer data, with 60 of the malignant tumours (oversamplers of our own, and
 data that ship with scikit-learn, so the numbers differ). Three models are the best for some beta, from a
-precise one to a sensitive one, and no model has both a higher precision and a higher recall than any of
-them.
+precise one to a sensitive one, and no model beats any of them in both precision and recall.
 """
 
 import polars as pl

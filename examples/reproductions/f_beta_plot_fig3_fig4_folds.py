@@ -2,13 +2,13 @@
 
 Source: 92 models on nine imbalanced data sets. A black bar marks the betas where the best model is
 significantly better than all others, by a paired t-test. For most data sets there is none: only above beta
-7.56 on Thyroid and above 2.36 on vehicle1. The best F-beta over beta is a V, with its lowest place near
+7.56 on Thyroid and above 2.36 on vehicle1. The best F-beta over beta is a V, with its lowest point near
 beta 1.
 
 Here: 35 models on four data sets that ship with scikit-learn, three of them made imbalanced. The standard
-deviation has ddof 0 and the test is the paired t-test, as in the source. Beside it, the corrected
-resampled t-test with Holm's correction, which takes into account that folds share their training rows and
-that there are many models, leaves fewer models distinguishable from the best.
+deviation has ddof 0 and the test is the paired t-test, as in the source. The corrected
+resampled t-test with Holm's correction takes into account that folds share their training rows and that
+there are many models; it leaves fewer models distinguishable from the best.
 """
 
 import numpy as np

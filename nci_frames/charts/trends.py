@@ -11,8 +11,6 @@ from nci_frames.charts.parts import canvas, theme
 FAILED = "#cf222e"
 _ARRIVALS = {"in time": "circle", "late": "triangle-up", "corrected": "square"}
 _VERDICTS = {"pass": "circle", "undecided": "diamond", "fail": "cross"}
-#: What no picture can hold; drawing it would end the process.
-_CONTROL = r"[\x00-\x1f\x7f-\x9f\u{2028}\u{2029}\u{202a}-\u{202e}\u{2066}-\u{2069}\u{fffe}\u{ffff}]"
 
 
 def chart_trend(history: pl.DataFrame) -> alt.LayerChart:
@@ -31,7 +29,7 @@ def chart_trend(history: pl.DataFrame) -> alt.LayerChart:
     """
     limits = ["limit_lower", "limit_upper"]
     rows = history.with_columns(
-        pl.col("model", "run").fill_null("").str.replace_all(_CONTROL, "\ufffd"),
+        pl.col("model", "run").fill_null(""),
         # A change is limited relative to the last good run; the value itself has no fixed limit.
         pl.when(pl.col("kind").ne_missing("change_threshold")).then(pl.col(limits)),
     ).select("run", "sequence", "model", "value", "lower", "upper", *limits, "verdict")
@@ -93,7 +91,7 @@ def chart_by_date(dated: pl.DataFrame, *, rate: str) -> alt.LayerChart:
         "tpr" or "fpr".
     """
     rows = dated.select(
-        pl.col("model").fill_null("").str.replace_all(_CONTROL, "\ufffd"),
+        pl.col("model").fill_null(""),
         pl.col("window_start").dt.replace_time_zone(None).alias("date"),
         pl.col("arrival").fill_null("in time"),
         *(

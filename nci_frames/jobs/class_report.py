@@ -7,13 +7,13 @@ from typing import Any, NamedTuple
 
 import polars as pl
 
-from nci_frames.base.errors import ParameterError, SchemaError
+from nci_frames.base.errors import ParameterError
 from nci_frames.base.folders import check_apart, publishing
 from nci_frames.base.messages import Option, listed
 from nci_frames.counting.count_classes import count_classes
 from nci_frames.counting.logs.scan_classes import scan_classes
 from nci_frames.counting.logs.units import unit_buckets
-from nci_frames.jobs.field_file import read_table
+from nci_frames.jobs.field_file import read_numbers
 from nci_frames.jobs.report import write_files
 from nci_frames.options.classes import ClassOptions
 from nci_frames.options.report import ReportOptions
@@ -94,23 +94,15 @@ def _priors(given: Any, labels: pl.DataType) -> Any:
     if isinstance(given, Mapping):
         return dict(zip(_as_labels(list(given), labels), given.values(), strict=True))
     where, hint = repr(str(given)), "a CSV or Parquet file has the columns class, prior and perhaps scenario"
-    table = read_table(str(given), "the file of priors", where=where, hint=hint)
-    missing = [name for name in ("class", "prior") if name not in table.columns]
-    if missing:
-        msg = f"the file of priors lacks the column {missing[0]!r}"
-        found = f"columns {listed(map(repr, table.columns), 20)}"
-        raise SchemaError(msg, where=where, found=found, hint=hint)
-    numbers = table["prior"].cast(pl.Float64, strict=False)
-    if numbers.has_nulls():
-        wrong = table["prior"].filter(numbers.is_null())[0]
-        raise ParameterError(
-            "the file of priors has a prior that is no number", where=where, found=repr(wrong)
-        )
+    needed = ["class", "prior"]
+    table = read_numbers(
+        str(given), "the file of priors", where=where, hint=hint, needed=needed, numbers=needed[1:]
+    )
     classes = table["class"]
     if classes.dtype == pl.String:
         classes = pl.Series("class", _as_labels(classes.to_list(), labels), labels)
     bounds = [name for name in ("lower", "upper") if name in table.columns]
-    return table.with_columns(classes, numbers, pl.col(bounds).cast(pl.Float64, strict=False))
+    return table.with_columns(classes, pl.col(bounds).cast(pl.Float64, strict=False))
 
 
 def _costs(given: Any, labels: pl.DataType) -> Any:

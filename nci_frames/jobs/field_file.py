@@ -1,5 +1,6 @@
 """Small tables that users keep: the prevalence of each segment."""
 
+from collections.abc import Iterable
 from pathlib import Path
 
 import polars as pl
@@ -28,6 +29,40 @@ def read_table(path: str, what: str, *, where: str, hint: str) -> pl.DataFrame:
         raise ParameterError(f"{what} cannot be read", where=where, found=found, hint=hint) from error
 
 
+def read_numbers(
+    path: str, what: str, *, where: str, hint: str, needed: Iterable[str], numbers: Iterable[str]
+) -> pl.DataFrame:
+    """Return such a table, in which the columns *numbers*, as far as they are there, are numbers.
+
+    Raises
+    ------
+    ParameterError
+        If it cannot be read, or has something else in place of a number.
+    SchemaError
+        If it lacks a column that is *needed*.
+    """
+    table = read_table(path, what, where=where, hint=hint)
+    for name in needed:
+        if name not in table.columns:
+            raise _lacking(table, what, f"the column {name!r}", where, hint)
+    for name in numbers:
+        if name not in table.columns:
+            continue
+        values = table[name].cast(pl.Float64, strict=False)
+        wrong = table[name].filter(values.is_null())
+        if len(wrong):
+            found = "nothing" if wrong[0] is None else repr(wrong[0])
+            msg = f"{what} has a {name} that is no number"
+            raise ParameterError(msg, where=where, found=found, hint=hint)
+        table = table.with_columns(values)
+    return table
+
+
+def _lacking(table: pl.DataFrame, what: str, column: str, where: str, hint: str) -> SchemaError:
+    found = f"columns {listed(map(repr, table.columns), 20)}"
+    return SchemaError(f"{what} lacks {column}", where=where, found=found, hint=hint)
+
+
 def read_field(path: Path) -> pl.DataFrame:
     """Return the prevalence of each segment, as a field frame.
 
@@ -40,22 +75,9 @@ def read_field(path: Path) -> pl.DataFrame:
     """
     what, where = "the file of prevalences", repr(str(path))
     hint = "a CSV or Parquet file has the columns of the segments, prevalence and perhaps share"
-    table = read_table(str(path), what, where=where, hint=hint)
-    if "prevalence" not in table.columns or not FIELD.keys(table.columns):
-        lacks = "the column 'prevalence'" if "prevalence" not in table.columns else "a column of segments"
-        found = f"columns {listed(map(repr, table.columns), 20)}"
-        raise SchemaError(f"{what} lacks {lacks}", where=where, found=found, hint=hint)
-    for name in FIELD.fixed:
-        if name not in table.columns:
-            continue
-        numbers = table[name].cast(pl.Float64, strict=False)
-        wrong = table[name].filter(numbers.is_null())
-        if len(wrong):
-            found = "nothing" if wrong[0] is None else repr(wrong[0])
-            raise ParameterError(
-                f"{what} has a {name} that is no number", where=where, found=found, hint=hint
-            )
-        table = table.with_columns(numbers)
+    table = read_numbers(str(path), what, where=where, hint=hint, needed=["prevalence"], numbers=FIELD.fixed)
+    if not FIELD.keys(table.columns):
+        raise _lacking(table, what, "a column of segments", where, hint)
     return table
 
 

@@ -6,9 +6,8 @@ from typing import Any
 
 import polars as pl
 
-from nci_frames.jobs.gates.verdicts import limit_text
 from nci_frames.jobs.job_file.gates import Gate
-from nci_frames.reporting.gates import bounded, segment_name
+from nci_frames.reporting.gates import bounded, promised, segment_name
 from nci_frames.tables.names import printable
 
 #: Grows when a field of the summary changes its meaning or goes away.
@@ -59,7 +58,7 @@ def incidents(history: pl.DataFrame, run: str, gates: Sequence[Gate]) -> pl.Data
         gate = known[last["gate"]]
         found.append(
             last
-            | {"state": "resolved" if resolved else "failing", "promise": limit_text(last)}
+            | {"state": "resolved" if resolved else "failing", "promise": promised(last)}
             | {"since_run": rows["run"][first], "owner": gate.owner, "tags": list(gate.tags)}
         )
     table = pl.DataFrame([{name: row[name] for name in INCIDENTS} for row in found], schema=INCIDENTS)

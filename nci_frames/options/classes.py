@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
 
-from nci_frames.options.kinds import Kind, as_number
+from nci_frames.options.kinds import Kind, named_numbers
 from nci_frames.options.setting import Setting
 
 
@@ -13,7 +13,7 @@ def _priors(value: Any) -> Any:
         return value
     if value.lower().endswith((".csv", ".parquet")):
         return Path(value)
-    return dict(_pairs(value, "CLASS=SHARE,CLASS=SHARE"))
+    return named_numbers(value, "CLASS=SHARE,CLASS=SHARE")
 
 
 def _costs(value: Any) -> Any:
@@ -21,24 +21,12 @@ def _costs(value: Any) -> Any:
         return value
     form = "LABEL:DECISION=COST,LABEL:DECISION=COST"
     found = {}
-    for pair, cost in _pairs(value, form):
+    for pair, cost in named_numbers(value, form).items():
         label, separator, decision = pair.partition(":")
         if not separator:
             raise ValueError(f"{pair!r} names no label and decision: write {form}")
         found[label, decision] = cost
     return found
-
-
-def _pairs(text: str, form: str) -> list[tuple[str, float]]:
-    found: dict[str, float] = {}
-    for part in text.split(","):
-        name, separator, number = part.rpartition("=")
-        if not separator:
-            raise ValueError(f"{part!r} is no name with a number: write {form}")
-        if name.strip() in found:
-            raise ValueError(f"{name.strip()!r} is given twice")
-        found[name.strip()] = as_number(number)
-    return list(found.items())
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

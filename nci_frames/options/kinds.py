@@ -128,6 +128,25 @@ def as_number(value: Any) -> float:
     return float(value)
 
 
+def named_numbers(text: str, form: str) -> dict[str, float]:
+    """Return the numbers of a text such as ``cat=0.1,dog=0.9`` by their names.
+
+    Raises
+    ------
+    ValueError
+        If a part is no name with a number, or a name is given twice; *form* is how to write it.
+    """
+    found: dict[str, float] = {}
+    for part in text.split(","):
+        name, separator, number = (piece.strip() for piece in part.rpartition("="))
+        if not separator:
+            raise ValueError(f"{part!r} is no name with a number: write {form}")
+        if name in found:
+            raise ValueError(f"{name!r} is given twice")
+        found[name] = as_number(number)
+    return found
+
+
 def _percent(found: float, most: float) -> str:
     return f"; did you mean {found / 100:g}?" if most == 1 < found <= 100 else ""
 

@@ -2,20 +2,14 @@
 
 import click
 
-from nci_frames.options.kinds import Kind, as_number
+from nci_frames.options.kinds import Kind, as_number, named_numbers
 
 
 def _threshold(value: object) -> object:
     """Read a threshold, or that of each of several models: ``0.5`` or ``new=0.5,old=0.4``."""
     if not isinstance(value, str) or "=" not in value:
         return as_number(value)
-    found: dict[str, float] = {}
-    for part in value.split(","):
-        model, _, number = part.rpartition("=")
-        if not model or model in found:
-            raise ValueError(f"{value!r} is not MODEL=NUMBER,MODEL=NUMBER, each model once")
-        found[model] = as_number(number)
-    return found
+    return named_numbers(value, "MODEL=NUMBER,MODEL=NUMBER")
 
 
 def _two(_ctx: click.Context, _param: click.Parameter, value: str | None) -> tuple[str, str] | None:

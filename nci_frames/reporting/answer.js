@@ -2,7 +2,7 @@
 // The answer at the place of the sliders, in the words of the library.
 nci.say = () => {
   const { data, lines } = nci.values;
-  const [first, second, ...rest] = lines();
+  const [first, second, ...more] = lines();
   const asked = nci.state.asked === data.asked.first;
   /** @type {(text: string) => HTMLElement} */
   const paragraph = (text) => {
@@ -12,7 +12,8 @@ nci.say = () => {
   };
   const main = paragraph(`${first} `);
   main.append(nci.strong(second));
-  if (asked && data.order) rest.push(data.order);
+  // Before what is said of the other models, whose names may fill the screen of a telephone.
+  const rest = asked && data.order ? [data.order, ...more] : more;
   if (!asked && !data.own) rest.push("Differences between models are tested for the question that was asked.");
   document.getElementById("live-answer").replaceChildren(main, ...rest.map(paragraph));
   for (const box of document.querySelectorAll("[data-said]")) {

@@ -105,6 +105,18 @@ def segment_name(segment: str | None) -> str:
     )
 
 
+def promised(row: Mapping[str, Any]) -> str:
+    """Write the limits of a verdict, nothing where there are none.
+
+    >>> promised({"kind": "champion", "limit_lower": 0.0, "limit_upper": None})
+    'lead ≥ 0'
+    """
+    limits = (("≥", row["limit_lower"]), ("≤", row["limit_upper"]))
+    parts = [f"{sign} {limit:.4g}" for sign, limit in limits if limit is not None]
+    kind = {"change_threshold": "change ", "champion": "lead "}.get(row["kind"], "")
+    return kind + " and ".join(parts) if parts else ""
+
+
 def _worst_first(verdicts: pl.DataFrame) -> pl.DataFrame:
     return verdicts.sort(pl.col("verdict").replace_strict(_ORDER, return_dtype=pl.Int8), maintain_order=True)
 
@@ -134,17 +146,11 @@ def _trends(history: pl.DataFrame, verdicts: pl.DataFrame) -> Iterator[dict[str,
 
 def _verdict(row: dict[str, Any]) -> dict[str, Any]:
     numbers = {name: written(row[name]) for name in _NUMBERS}
-    limits = [
-        f"{sign} {numbers[name]}"
-        for name, sign in (("limit_lower", "≥"), ("limit_upper", "≤"))
-        if numbers[name]
-    ]
-    kind = {"change_threshold": "change ", "champion": "lead "}.get(row["kind"], "")
     return {
         **row,
         **numbers,
         "segment": segment_name(row["segment"]),
-        "promise": kind + " and ".join(limits) if limits else "",
+        "promise": promised(row),
         "bounded": bounded(row),
         "note": "; ".join(_notes(row, numbers)),
     }

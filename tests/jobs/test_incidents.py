@@ -73,7 +73,7 @@ def test_a_summary_says_what_fails_since_when_and_what_is_resolved(tmp_path):
         assert text[0] == summaries[-1]["line"] == line
         if night == 2:
             assert text[1].startswith("FAILING since run n2: finds: forest, all rows: recall 0.")
-            assert text[1].endswith("promised >= 0.6; owner ann@bank.example [cards, night]")
+            assert text[1].endswith("promised ≥ 0.6; owner ann@bank.example [cards, night]")
         if night == 3:
             assert text[1].startswith("RESOLVED in run n3, failed since run n2: finds: forest")
     found = [[(row["state"], row["since_run"]) for row in summary["incidents"]] for summary in summaries]

@@ -13,8 +13,9 @@ from tests.page_matrix import MODELS, SEGMENTS, compared, counted
 
 pytestmark = [pytest.mark.browser, pytest.mark.thorough]
 
-#: Models and segments: the fewest of either, and many of the other. `make pages` looks at all pairs.
-PAIRS = [(2, 40), (92, 0)]
+#: Models and segments: the fewest of either, and many of the other; and the most models with two sliders.
+#: `make pages` looks at all pairs of few and many.
+PAIRS = [(2, 40), (30, 0), (92, 0)]
 EVERY = [pytest.param((*pair, True), marks=pytest.mark.slow) for pair in itertools.product(MODELS, SEGMENTS)]
 #: A4 within margins of a centimetre.
 SHEET = {"width": 718, "height": 1046}
@@ -134,7 +135,7 @@ def test_on_every_screen_nothing_is_found(opened):
 def test_three_questions_are_answered_without_a_scroll_and_by_one_click(opened):
     """Which model is the best there, how sure is that, and from where on is another one better?"""
     visit, tables, _, _ = opened
-    for viewport in (DESKTOP, PHONE):
+    for viewport in (DESKTOP, PHONE, PHONE | {"width": 390}):
         visit.page.set_viewport_size(viewport)
         assert unanswered(visit.page, tables) == []
 

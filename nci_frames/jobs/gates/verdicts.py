@@ -1,13 +1,13 @@
 """Verdicts for people and for programs: a table, JSON, and one line."""
 
 import json
-from typing import Any
 
 import polars as pl
 
 from nci_frames.jobs.gates.judge import overall
 from nci_frames.jobs.history import count_arrivals
 from nci_frames.jobs.job_file.gates import Gate
+from nci_frames.reporting.gates import bounded, promised
 
 #: Characters of the line for a chat, without the link.
 _LINE = 600
@@ -21,7 +21,7 @@ def gate_text(gate: Gate) -> str:
     >>> from nci_frames.jobs.job_file.gates import Gate
     >>> gate = {"name": "x", "metric": "recall", "models": ["forest"], "segments": ["country"]}
     >>> gate_text(Gate.model_validate(gate | {"value_threshold": {"lower": 0.5}}))
-    "'recall' of 'forest' by 'country' >= 0.5; a failure is exit code 10"
+    "'recall' of 'forest' by 'country' ≥ 0.5; a failure is exit code 10"
     >>> change = {"name": "x", "metric": "precision", "scenario": "EU", "severity": "warn"}
     >>> gate_text(Gate.model_validate(change | {"change_threshold": {"relative": 0.2}}))
     "'precision' of every model in scenario 'EU' at most 20 % below the last good run; a failure is a warning"
@@ -51,24 +51,9 @@ def _promised(gate: Gate) -> str:
     change, value = gate.change_threshold, gate.value_threshold
     if change is None:
         limits = {"limit_lower": value and value.lower, "limit_upper": value and value.upper}
-        return limit_text({"kind": "value_threshold", **limits})
+        return promised({"kind": "value_threshold", **limits})
     allowed = f"{change.absolute:g}" if change.relative is None else f"{100 * change.relative:g} %"
     return f"at most {allowed} {'above' if gate.worse_above else 'below'} the last good run"
-
-
-def limit_text(row: dict[str, Any]) -> str:
-    """Write the limits of a verdict.
-
-    >>> limit_text({"kind": "value_threshold", "limit_lower": 0.8, "limit_upper": None})
-    '>= 0.8'
-    """
-    parts = [
-        f"{sign} {row[name]:.4g}"
-        for name, sign in (("limit_lower", ">="), ("limit_upper", "<="))
-        if row[name] is not None
-    ]
-    prefix = {"value_threshold": "", "change_threshold": "change ", "champion": "lead "}[row["kind"]]
-    return prefix + " and ".join(parts) if parts else ""
 
 
 def verdicts_json(run: str, verdicts: pl.DataFrame) -> str:
@@ -92,12 +77,9 @@ def chat_line(job: str, run: str, verdicts: pl.DataFrame, arrived: pl.DataFrame,
     failed = verdicts.filter(verdict="fail").to_dicts()
     for row in failed[:3]:
         where = "" if row["segment"] is None else f" {row['segment']}"
-        value = (
-            "undefined"
-            if row["value"] is None
-            else f"{row['value']:.4g} [{row['lower']:.4g}, {row['upper']:.4g}]"
+        line += (
+            f"; {row['gate']}: {row['model']}{where} {row['metric']} {bounded(row)}, promised {promised(row)}"
         )
-        line += f"; {row['gate']}: {row['model']}{where} {row['metric']} {value}, promised {limit_text(row)}"
     if len(failed) > 3:
         line += f"; and {len(failed) - 3} more"
     unusual = {name: number for name, number in count_arrivals(arrived).items() if number and name != "new"}

@@ -16,7 +16,7 @@ from pydantic import ValidationError
 from nci_frames.base.arguments import check_utf8
 from nci_frames.base.errors import ParameterError
 from nci_frames.base.messages import SHOWN_FILES, listed, nearest_name, quantity
-from nci_frames.jobs.field_file import read_table
+from nci_frames.jobs.field_file import read_numbers
 from nci_frames.jobs.job_file.model import Job, SegmentScenario
 
 _VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
@@ -96,7 +96,9 @@ def _with_tables(job: Job, resolve: Callable[[str], str]) -> Job:
     Raises
     ------
     ParameterError
-        If a table cannot be read, lacks a column, or does not give each value one prevalence in [0, 1].
+        If a table cannot be read, or does not give each value one prevalence in [0, 1].
+    SchemaError
+        If a table lacks a column.
     """
     scenarios = {
         name: _read_table(scenario, resolve(scenario.table), f"scenarios.{name}.table")
@@ -110,26 +112,21 @@ def _with_tables(job: Job, resolve: Callable[[str], str]) -> Job:
 def _read_table(scenario: SegmentScenario, path: str, key: str) -> SegmentScenario:
     where = f"{key}, {path!r}"
     columns = [scenario.by, "prevalence"]
-    hint = "it is a Parquet or CSV file, relative to the job file"
-    frame = read_table(path, "the table of a scenario", where=where, hint=hint)
-    missing = [column for column in columns if column not in frame.columns]
-    if missing:
-        msg = f"the table of a scenario lacks the column {missing[0]!r}"
-        found = f"columns {listed(map(repr, frame.columns))}"
-        raise ParameterError(msg, where=where, found=found, hint=f"its columns are {columns}")
-    rows = frame.select(
-        pl.col(scenario.by).cast(pl.String), pl.col("prevalence").cast(pl.Float64, strict=False)
-    )
-    wrong = rows.filter(~pl.col("prevalence").is_between(0, 1).fill_null(False) | rows[scenario.by].is_null())
+    hint = f"a Parquet or CSV file, relative to the job file, has the columns {columns}"
+    what = "the table of a scenario"
+    frame = read_numbers(path, what, where=where, hint=hint, needed=columns, numbers=["prevalence"])
+    rows = frame.select(pl.col(scenario.by).cast(pl.String), "prevalence")
+    wrong = rows.filter(~pl.col("prevalence").is_between(0, 1) | rows[scenario.by].is_null())
     twice = rows.filter(rows[scenario.by].is_duplicated())
-    for bad, what in ((wrong, "a value without a prevalence in [0, 1]"), (twice, "a value more than once")):
+    problems = ((wrong, "a value without a prevalence in [0, 1]"), (twice, "a value more than once"))
+    for bad, problem in problems:
         if len(bad):
             found = listed(
                 (repr(value) for value in bad[scenario.by].unique(maintain_order=True)), SHOWN_FILES
             )
-            raise ParameterError(f"the table of a scenario has {what}", where=where, found=found)
+            raise ParameterError(f"{what} has {problem}", where=where, found=found)
     if rows.is_empty():
-        raise ParameterError("the table of a scenario has no row", where=where)
+        raise ParameterError(f"{what} has no row", where=where)
     return SegmentScenario(by=scenario.by, prevalence=dict(rows.iter_rows()))
 
 

@@ -274,5 +274,5 @@ def _commit(view: View, work: Work) -> View:
     if cells:
         parts["counts"] = pl.concat(cells)
     metadata = {"run": work.run, "sources": len(work.new), "generation": view.generation}
-    table.commit(snapshot, view.generation, parts, [identity for identity, _ in entries], metadata)
+    table.commit(snapshot, view.generation, parts, metadata)
     return View(table, table.existing(), view.generation)

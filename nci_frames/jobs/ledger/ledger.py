@@ -302,8 +302,8 @@ class CountsLedger:
     def verify(self, *, files: bool = False) -> pl.DataFrame:
         """Check everything the ledger holds.
 
-        The log of the Delta table and every data file against their hashes; the increments of every source
-        against its control totals; every source against its application transaction.
+        The log of the Delta table and every data file against their hashes, and the increments of every
+        source against its control totals.
 
         Parameters
         ----------

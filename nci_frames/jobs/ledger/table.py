@@ -28,7 +28,7 @@ from typing import Any
 import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
-from deltalake import CommitProperties, DeltaTable, PostCommitHookProperties, Schema, Transaction
+from deltalake import CommitProperties, DeltaTable, PostCommitHookProperties, Schema
 from deltalake.exceptions import CommitFailedError, DeltaError
 from deltalake.transaction import AddAction, RemoveAction
 
@@ -185,7 +185,6 @@ class LedgerTable:
         snapshot: Snapshot,
         generation: str,
         parts: Mapping[str, pl.DataFrame],
-        identities: Sequence[str],
         metadata: Mapping[str, Any],
         replaced: Sequence[str] = (),
     ) -> None:
@@ -199,8 +198,6 @@ class LedgerTable:
             The settings of the rows.
         parts
             The rows to add, by part.
-        identities
-            The sources, each of which is an application transaction; its version is that of the commit.
         metadata
             What the history of the table says of the commit.
         replaced
@@ -217,18 +214,13 @@ class LedgerTable:
             self._write(part, generation, rows) for part, rows in parts.items()
         ]
         actions += [_removed(name) for name in replaced]
-        version = snapshot.version + 1
         with self._writing(snapshot.version):
             snapshot.table.create_write_transaction(
                 actions,
                 "append",
                 snapshot.table.schema(),
                 partition_by=list(PARTITION),
-                commit_properties=CommitProperties(
-                    custom_metadata=dict(metadata),
-                    app_transactions=[Transaction(f"{generation}:{name}", version) for name in identities],
-                    max_commit_retries=0,
-                ),
+                commit_properties=CommitProperties(custom_metadata=dict(metadata), max_commit_retries=0),
                 post_commithook_properties=_HOOKS,
             )
         self.storage.record_log_hashes()

@@ -30,7 +30,7 @@ def retire(view: View, identities: Sequence[str], run: str) -> None:
     entries = [states[identity].retired(run) for identity in named if states[identity].active]
     if entries:
         parts = {"sources": entry_rows(entries, view.snapshot.version + 1)}
-        _commit(view, parts, [identity for identity, _ in entries], {"run": run})
+        _commit(view, parts, {"run": run})
 
 
 def _identity(view: View, states: Mapping[str, SourceState], given: str) -> str:
@@ -87,7 +87,7 @@ def _gather(view: View, parts: Mapping[str, pl.DataFrame]) -> int:
     files = _files(view)
     replaced = [name for part in parts for name in files[part]]
     if replaced:
-        _commit(view, parts, [], {"run": "compact"}, replaced)
+        _commit(view, parts, {"run": "compact"}, replaced)
     view.table.checkpoint()
     return len(replaced)
 
@@ -95,12 +95,11 @@ def _gather(view: View, parts: Mapping[str, pl.DataFrame]) -> int:
 def _commit(
     view: View,
     parts: Mapping[str, pl.DataFrame],
-    identities: Sequence[str],
     metadata: Mapping[str, Any],
     replaced: Sequence[str] = (),
 ) -> None:
     try:
-        view.table.commit(view.snapshot, view.generation, parts, identities, metadata, replaced)
+        view.table.commit(view.snapshot, view.generation, parts, metadata, replaced)
     except CommitFailedError as error:
         msg = "another writer of the ledger came first"
         raise ConflictError(msg, where=repr(view.table.storage.uri), hint="run it again") from error

@@ -44,19 +44,12 @@ def find_damage(table: LedgerTable, *, files: bool) -> list[Damage]:
         return damage
     for generation in snapshot.generations:
         view = View(table, snapshot, generation)
-        damage += [*_of_increments(view), *(_of_files(view) if files else ())]
+        try:
+            view.cells(view.active())
+        except LedgerError as error:
+            damage.append(("ledger", f"generation {generation}", error.found or error.what))
+        damage += _of_files(view) if files else ()
     return damage
-
-
-def _of_increments(view: View) -> Iterator[Damage]:
-    """Look at the control totals and the application transactions of a generation."""
-    try:
-        view.cells(view.active())
-    except LedgerError as error:
-        yield "ledger", f"generation {view.generation}", error.found or error.what
-    for identity in view.states():
-        if view.snapshot.table.transaction_version(f"{view.generation}:{identity}") is None:
-            yield "ledger", identity, "its application transaction is missing"
 
 
 def _of_files(view: View) -> Iterator[Damage]:
