@@ -21,7 +21,7 @@ def latex_signs(text: str) -> str:
     r"""Write the signs of our numbers as LaTeX; what is LaTeX already stays.
 
     >>> latex_signs("6.42 × 10⁻⁵ at η")
-    '6.42 \\ensuremath{\\times} 10\\textsuperscript{-5} at \\ensuremath{\\eta}'
+    '6.42 \\ensuremath{\\times} 10\\ensuremath{^{-5}} at \\ensuremath{\\eta}'
     """
-    raised = _POWER.sub(lambda power: rf"\textsuperscript{{{power[0].translate(_DIGITS)}}}", text)
+    raised = _POWER.sub(lambda power: rf"\ensuremath{{^{{{power[0].translate(_DIGITS)}}}}}", text)
     return raised.translate(_SIGNS)
