@@ -5,7 +5,7 @@ import re
 import polars as pl
 
 from nci_frames.base.errors import ParameterError, UnknownMetricError
-from nci_frames.base.messages import listed, nearest_name
+from nci_frames.base.messages import nearest_name
 from nci_frames.evaluation.metrics.metric import CalledMetric, Metric
 from nci_frames.evaluation.metrics.registry import all_metrics, resolve
 
@@ -137,11 +137,9 @@ def _found(label: object) -> tuple[Metric, dict[str, float]]:
 
 def _unknown(label: str, hint: str | None) -> UnknownMetricError:
     """Return the error for a name that no metric has; the nearest known name is told if *hint* is None."""
-    known = [each.name for each in all_metrics()]
-    close = None if hint else nearest_name(label, known)
+    close = None if hint else nearest_name(label, [each.name for each in all_metrics()])
     hint = f"did you mean {close!r}?" if close else hint or "nci_frames.metrics() lists them all"
-    found = f"known are {listed(map(repr, known), 12)}"
-    return UnknownMetricError(f"unknown metric {label!r}", found=found, hint=hint)
+    return UnknownMetricError(f"unknown metric {label!r}", hint=hint)
 
 
 def _hint(label: str) -> str | None:
