@@ -3,8 +3,8 @@
     python benchmarks/curve_peers.py --python /venvs/peers/bin/python --write
 
 Each contender runs in a new process, with this Python if it has the package, or else with that of
-``--python``. The table is in docs/performance.md. All get the same arrays in memory, in the form in which they
-take them; what is timed is the second call, by the clock of the processors, since other programs may run.
+``--python``. The table is in docs/performance.md. All get the same arrays in memory, each in the form that it
+takes; what is timed is the second call, by the clock of the processors, since other programs may run.
 """
 
 import argparse
