@@ -1,12 +1,12 @@
 """The command that plans a test set: arguments only."""
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from nci_frames.commands.ending import Command, show
-from nci_frames.options.kinds import ROWS, grid, number
+from nci_frames.options.kinds import ROWS, Kind, grid, number
 
 if TYPE_CHECKING:
     import polars as pl
@@ -14,13 +14,23 @@ if TYPE_CHECKING:
 
 _SHARE = number("within [0, 1]", least=0, most=1)
 _PHI = number("within [-1, 1]", least=-1, most=1)
-_RATES = grid("within [0, 1]", most=1)
+_NUMBERS = grid("within [0, 1]", most=1)
+
+
+def _one_or_two(value: Any) -> float | tuple[float, ...]:
+    numbers = _NUMBERS.read(value) if isinstance(value, str) else value
+    if isinstance(numbers, tuple) and len(numbers) > 2:
+        raise ValueError("write one number, or two: 0.8,0.7")
+    return numbers[0] if isinstance(numbers, tuple) and len(numbers) == 1 else numbers
+
+
+_RATES = Kind("number[,number]", _one_or_two, {})
 
 
 @click.command(cls=Command)
 @click.option(
     "--half-width",
-    type=grid("within [0, 1]", most=1),
+    type=_RATES,
     help="Required half-width of the rates: one number, or TPR,FPR.",
 )
 @click.option(
@@ -54,9 +64,9 @@ _RATES = grid("within [0, 1]", most=1)
     "--assurance", type=_SHARE, help="How often such a test set is to reach the goal.  [default: 0.8]"
 )
 def plan(
-    half_width: tuple[float, ...] | None,
-    tpr: tuple[float, ...] | None,
-    fpr: tuple[float, ...] | None,
+    half_width: Any,
+    tpr: Any,
+    fpr: Any,
     positives: int | None,
     negatives: int | None,
     level: float,
@@ -79,13 +89,10 @@ def plan(
     from nci_frames.evaluation.planning.planning import required_samples
 
     if positives is None and negatives is None:
-        if half_width is not None and len(half_width) > 2:
-            raise click.UsageError("--half-width is one number, or TPR,FPR.")
-        widths = cast("Any", half_width[0] if half_width and len(half_width) == 1 else half_width)
         samples = required_samples(
-            half_width=widths,
-            tpr=_rates(tpr),
-            fpr=_rates(fpr),
+            half_width=half_width,
+            tpr=tpr,
+            fpr=fpr,
             level=level,
             assurance=0.8 if assurance is None else assurance,
             compare=compare,
@@ -94,20 +101,19 @@ def plan(
         of_each = "of the test" if compare else "of each rate"
         show(samples, f"required rows, at confidence {level:g} {of_each}")
         return
-    one, other = (_rates(rates) for rates in (tpr, fpr))
     del wanted["power"]  # it has a default
     if any(value is not None for value in (half_width, assurance, *wanted.values())):
         raise click.UsageError("Give either a goal or --positives and --negatives, not both.")
     if compare is not None:
         raise click.UsageError("--compare takes no --positives and --negatives: it says how many are needed.")
-    if positives is None or negatives is None or not (isinstance(one, float) and isinstance(other, float)):
+    if positives is None or negatives is None or not (isinstance(tpr, float) and isinstance(fpr, float)):
         raise click.UsageError("A test set needs --positives, --negatives, --tpr and --fpr.")
     table = None
-    for title, table in _support(positives, negatives, one, other, level):
+    for title, table in _support(positives, negatives, tpr, fpr, level):
         show(table.drop("model", "threshold", strict=False), title)
     lowest = None if table is None else table["prevalence"].item()
     if lowest:
-        Console(highlight=False).print(_below(lowest / 10, one, other))
+        Console(highlight=False).print(_below(lowest / 10, tpr, fpr))
 
 
 def _below(prevalence: float, tpr: float, fpr: float) -> str:
@@ -117,14 +123,6 @@ def _below(prevalence: float, tpr: float, fpr: float) -> str:
     found = labels_that_tell("precision", recall=tpr, fpr=fpr, prevalence=prevalence)
     words = labels_in_words(found) or "no false positive is expected: labels of alerts would do"
     return f"below it, as at {prevalence:.2g}, the test set cannot tell; {words}"
-
-
-def _rates(given: tuple[float, ...] | None) -> float | tuple[float, float] | None:
-    if given is None or len(given) == 1:
-        return given and given[0]
-    if len(given) > 2:
-        raise click.UsageError("A rate is one number, or with --compare one of each model: 0.8,0.7.")
-    return given[0], given[1]
 
 
 def _support(

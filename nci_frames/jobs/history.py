@@ -24,7 +24,8 @@ ARRIVED: dict[str, Any] = {
     "rows": pl.Int64,
     "note": pl.String,
 }
-_BECAME = {"recounted": "recounted", "changed": "changed", "failed": "failed"}
+#: What an append says itself.
+_TOLD = ("recounted", "changed", "failed")
 _RUN: dict[str, Any] = {"run": pl.String, "sequence": pl.Int64}
 _TIMES: dict[str, Any] = dict.fromkeys(("time", "window_start"), pl.Datetime("us", "UTC"))
 _HISTORY = {**_RUN, **_TIMES, **VERDICTS}
@@ -127,8 +128,8 @@ def arrivals(
     for file in appended.iter_rows(named=True):
         source = known.get(file["source"] or "", {"path": None, "window_start": None})
         start, note = source["window_start"], file["reason"] or file["warning"]
-        if file["event"] in _BECAME:
-            arrival = _BECAME[file["event"]]
+        if file["event"] in _TOLD:
+            arrival = file["event"]
         elif file["event"] == "counted":
             late = newest is not None and start is not None and start <= datetime.fromisoformat(newest)
             arrival = "late" if late else "new"

@@ -76,7 +76,8 @@ def render_history(
         css=own("report.css"),
         facts=facts,
         summary=summary,
-        kinds=_kinds(runs),
+        # How many files arrived, by what is said of them.
+        kinds=runs.columns[runs.columns.index("rows") + 1 :],
         runs=listed.reverse().to_dicts(),
         failed=_failed(history),
         listed=len(listed),
@@ -106,11 +107,6 @@ def _dated(dated: pl.DataFrame) -> list[dict[str, str]]:
         }
         for rate, name in (("tpr", "recall"), ("fpr", "FPR"))
     ]
-
-
-def _kinds(runs: pl.DataFrame) -> list[str]:
-    """Return the columns of a run that say how many files arrived."""
-    return runs.columns[runs.columns.index("rows") + 1 :]
 
 
 def _failed(history: pl.DataFrame) -> dict[str, list[str]]:

@@ -13,7 +13,7 @@
   const told = (/** @type {Row} */ row) =>
     row.supported_from === undefined ? row.supported : row.supported_from !== null && eta() >= Number(row.supported_from);
   /** @type {Record<string, (row: Row) => Row>} */
-  const recompute = {
+  const moves = {
     f_beta: (row) => ({ ...row, value: fBeta(place.get(String(row.model)), eta(), Number(row.beta)) }),
     precision: (row) => {
       if (row.precision === undefined) return row;
@@ -59,6 +59,14 @@
       return { ...row, value: known.value, supported: known.supported, ...bounds };
     },
   };
+  const where = () => (data.own ? `where ${inWords(eta())}` : `at prevalence ${nci.formatGrid(eta())}`);
+  const metric = (/** @type {number} */ asked) => data.answers[asked].name;
+  // What a chart shows that the controls change: its rows, and the end of its title.
+  /** @type {Record<string, (title: string) => string>} */
+  const titles = {
+    answer: (title) => `${title.replace(metric(data.asked.first), metric(nci.state.asked))} ${where()}`,
+    along: (title) => `${title}: ${data.asked.words[nci.state.asked]}`,
+  };
   /** @type {Record<string, (shown: string[]) => Row[]>} */
   const points = {
     "odds beta": () => [{ odds: eta() / (1 - eta()), beta: data.beta }],
@@ -78,15 +86,13 @@
     if (rule) chart.view.data("live", [{ [rule]: rule === "beta" ? data.beta : eta() }]);
     if (at) chart.view.data("live", points[at](chart.models));
     if (recomputed) {
-      const of = (/** @type {string} */ name) => (recomputed === "along" ? along() : chart.rows.get(name).map(recompute[recomputed]));
-      for (const name of chart.sets.keys()) chart.view.data(name, of(name));
+      const move = moves[recomputed];
+      for (const name of chart.sets.keys()) chart.view.data(name, move ? chart.rows.get(name).map(move) : along());
       // What treating all rows is worth at the threshold 0 is the most that there is.
       if (recomputed === "decisions") chart.view.signal("top", eta());
       const title = document.getElementById(`${spec}-title`);
       title.dataset.first ??= title.textContent.replace(/ at prevalence .*$/, "");
-      const what = recomputed === "answer" ? title.dataset.first.replace(data.answers[data.asked.first].name, data.answers[nci.state.asked].name) : title.dataset.first;
-      const place = data.own ? `where ${inWords(eta())}` : `at prevalence ${nci.formatGrid(eta())}`;
-      title.textContent = recomputed === "along" ? `${what}: ${data.asked.words[nci.state.asked]}` : `${what} ${place}`;
+      title.textContent = titles[recomputed]?.(title.dataset.first) ?? `${title.dataset.first} ${where()}`;
     }
     chart.view.runAsync();
   };

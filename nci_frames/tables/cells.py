@@ -37,11 +37,6 @@ class RankedCells:
     #: Why the log does not support some of the values, in a few words; None if it supports them all.
     doubt: str | None = None
 
-    @property
-    def models(self) -> tuple[str, ...]:
-        """The models in the order of the rows."""
-        return tuple(model for model, _ in self.rows)
-
 
 def ranked_cells(
     ranking: pl.DataFrame, /, *, over: str, shown: int, asked: float | None = None

@@ -34,7 +34,7 @@ def test_every_cell_is_the_row_of_its_model_and_column(models, shown):
     )
     found = ranked_cells(frame, over="prevalence", shown=shown)
     assert found.grid == tuple(pick_evenly(sorted({at for _, at, _ in rows}), shown))
-    assert set(found.models) == {model for model, at, _ in rows if at in found.grid}
+    assert {model for model, _ in found.rows} == {model for model, at, _ in rows if at in found.grid}
     for model, cells in found.rows:
         for at, cell in zip(found.grid, cells, strict=True):
             ahead = [v for _, e, v in rows if e == at and v is not None]
@@ -61,7 +61,7 @@ def test_every_form_shows_the_same_models_values_and_ranks():
     assert {table.measure for table in shown_tables} == {"own", "f_beta", "pr_auc"}
     for table in shown_tables:
         cells = table.cells(6)
-        assert table.measure == "own" or cells.models[-1] == "none"
+        assert table.measure == "own" or cells.rows[-1][0] == "none"
         metric = "pr_auc" if table.measure == "pr_auc" else "f_beta"
         other = {} if metric == "pr_auc" else {"beta": 1.0, "prevalence": compared.middle_prevalence}
         page = nf.ranked_table(table.rows, metric=metric, over=table.over, **other).as_raw_html()
@@ -76,7 +76,7 @@ def test_every_form_shows_the_same_models_values_and_ranks():
                 if cell.value is not None:
                     assert f'<data value="{cell.value!r}">{format_value(cell.value)}</data>' in page
         drawn = re.findall(r'<th[^>]*class="gt_row gt_left gt_stub"[^>]*>(.*?)</th>', page)
-        assert drawn == list(cells.models)
+        assert drawn == [model for model, _ in cells.rows]
 
 
 @pytest.mark.thorough
@@ -87,7 +87,7 @@ def test_a_notebook_shows_the_ranked_table_of_areas_with_names_as_text():
     areas = compared.areas.filter(metric="pr_auc")
     assert nf.ranked_table(areas, metric="pr_auc").as_raw_html().count("<data ") == notebook.count("<data ")
     drawn = re.findall(r'<th[^>]*class="gt_row gt_left gt_stub"[^>]*>(.*?)</th>', notebook)
-    assert drawn == [html.escape(name) for name in ranked_cells(areas, over="prevalence", shown=6).models]
+    assert drawn == [html.escape(name) for name, _ in ranked_cells(areas, over="prevalence", shown=6).rows]
     assert "PR-AUC and rank over prevalence; the log&#x27;s own prevalence is 0.0161" in notebook
     for line in answer_lines(compared.said):
         assert html.escape(line) in notebook
