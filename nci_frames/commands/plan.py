@@ -17,7 +17,7 @@ _PHI = number("within [-1, 1]", least=-1, most=1)
 _NUMBERS = grid("within [0, 1]", most=1)
 
 
-def _one_or_two(value: Any) -> float | tuple[float, ...]:
+def _one_or_two(value: Any) -> Any:
     numbers = _NUMBERS.read(value) if isinstance(value, str) else value
     if isinstance(numbers, tuple) and len(numbers) > 2:
         raise ValueError("write one number, or two: 0.8,0.7")
