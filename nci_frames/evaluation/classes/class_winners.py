@@ -220,21 +220,12 @@ class _Line:
         equal = np.asarray(inside.all(axis=0))
         defined = np.asarray(np.isfinite(self.values((low + high) / 2)).any(axis=0))
         names = [log.group["model"] for log in self.models]
-        begin = 0.0
-        for place, stop in enumerate(high):
-            tied = sorted(
-                (name for name, holds in zip(names, equal[:, place], strict=True) if holds), key=_null_first
-            )
-            after = place + 1
-            if (
-                after < len(high)
-                and (equal[:, place] == equal[:, after]).all()
-                and defined[place] == defined[after]
-            ):
-                continue
-            known = tied if defined[place] else []
-            yield {"start": begin, "end": stop, "model": known[0] if known else None, "tied": known}
-            begin = stop
+        same = (equal[:, 1:] == equal[:, :-1]).all(axis=0) & (defined[1:] == defined[:-1])
+        last = np.flatnonzero(np.append(~same, True))
+        for begin, place in zip([0.0, *high[last[:-1]]], last, strict=True):
+            best = [name for name, holds in zip(names, equal[:, place], strict=True) if holds]
+            tied = sorted(best, key=_null_first) if defined[place] else []
+            yield {"start": begin, "end": high[place], "model": tied[0] if tied else None, "tied": tied}
 
 
 def _null_first(name: str | None) -> tuple[bool, str]:

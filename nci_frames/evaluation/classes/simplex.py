@@ -47,17 +47,14 @@ def best_in_simplex(
         priors[:, logs.seen] = shares
         return heights(known, 0, logs.logs, Setting(priors, logs.seen, beta_value(beta), costs))
 
-    if known.name in LINEAR:
-        polygons = _polygons(values(np.eye(3)))
-    else:
-        polygons = [(triangle.mean(axis=0)[None], triangle) for triangle in _small_triangles()]
+    polygons = _polygons(values(np.eye(3))) if known.name in LINEAR else _small_triangles()
     if not polygons:
         raise ParameterError("no model has a value", hint="check that each model has rows of all classes")
     rows = []
-    at = values(np.concatenate([middle for middle, _ in polygons]))
+    at = values(np.array([corners.mean(axis=0) for corners in polygons]))
     best = best_of(known, at) & np.isfinite(at)
     names = [log.group["model"] for log in logs.logs]
-    for region, (_, corners) in enumerate(polygons):
+    for region, corners in enumerate(polygons):
         tied = [name for name, holds in zip(names, best[:, region], strict=True) if holds]
         rows += [
             (region, corner, tied[0] if tied else None, tied, *shares)
@@ -70,8 +67,8 @@ def best_in_simplex(
     return pl.DataFrame(rows, schema=schema, orient="row"), logs.names.filter(pl.Series(logs.seen)).to_list()
 
 
-def _polygons(heights: Floats) -> list[tuple[Floats, Floats]]:
-    """Return a point inside and the corners of each region in which a model is best.
+def _polygons(heights: Floats) -> list[Floats]:
+    """Return the corners of each region in which a model is best.
 
     A model with the values h at the three corners is above another where the difference of theirs times the
     shares is above 0: a half of the triangle. *heights* are those of each model.
@@ -83,7 +80,7 @@ def _polygons(heights: Floats) -> list[tuple[Floats, Floats]]:
         for other in heights:
             corners = _cut(corners, one - other)
         if len(corners) and _area(corners) > _LEAST:
-            found.append((corners.mean(axis=0)[None], corners))
+            found.append(corners)
     return found
 
 
