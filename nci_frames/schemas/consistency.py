@@ -1,12 +1,13 @@
 """What is wrong with counts or rates that cannot be those of one log: in a row, or along the thresholds."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 import polars as pl
 
 from nci_frames.base.errors import SchemaError
 from nci_frames.base.messages import quantity
+from nci_frames.base.typing import Flags
 from nci_frames.schemas.runs import group_starts, is_sorted
 
 _CELLS = ("tp", "fp", "fn", "tn")
@@ -18,7 +19,7 @@ _CLASSES = (("tp", "fn", "positives", "tpr"), ("fp", "tn", "negatives", "fpr"))
 _ROUNDING = 1e-9
 
 #: Rows that are checked at a time, which limits the memory for what is computed on the way.
-_AT_A_TIME = 1 << 17
+_AT_A_TIME = 1 << 16
 
 _MERGE = "add counts of different rows with merge_counts, not pl.concat; what makes a group must be a column"
 
@@ -44,37 +45,42 @@ def check_cells(frame: pl.DataFrame, name: str, keys: list[str], *, rates: bool)
         first = group_starts(counted, keys)
     starts = np.zeros(len(counted), np.bool_)
     starts[first] = True
-    counted = counted.with_columns(__start=starts)
-    along = _along_thresholds(counted)
-    problems = {**along, **(_of_rates(counted) if rates else {})}
+    problems = _of_rates(counted) if rates else {}
     for begin in range(0, len(counted), _AT_A_TIME):
         # Parts overlap by one row, so that each row is compared with the one before.
-        part = counted.slice(max(begin - 1, 0), _AT_A_TIME + 1)
-        wrong = part.select(holds.fill_null(value=False).alias(what) for what, holds in problems.items())
-        for what in problems:
-            if wrong[what].any():
-                row = int(wrong[what].arg_max() or 0)
-                raise _refusal(part, row, f"{what} in a {name} frame", keys, beside=what in along)
-
-
-def _along_thresholds(frame: pl.DataFrame) -> dict[str, pl.Expr]:
-    """Return what can be wrong with a row beside the row before, if both are of one group."""
-    same = ~pl.col("__start")
-    again = same & (pl.col("threshold") == pl.col("threshold").shift())
-    # Several selections may have chosen one point. If so it is the same point.
-    if "reason" in frame.columns or "prevalence" in frame.columns:
-        again &= pl.any_horizontal(pl.col(cell) != pl.col(cell).shift() for cell in _CELLS)
-    problems = {"two rows of one group have the same threshold": again}
-    for reached, missed, kind, _ in _CLASSES:
-        hits, total = pl.col(reached), pl.col(reached) + pl.col(missed)
-        whole = frame.schema[reached].is_integer() and frame.schema[missed].is_integer()
-        slack = 0 if whole else total.max() * _ROUNDING
-        differ = (total - total.shift()).abs() > slack
-        problems[f"a group has different numbers of {kind} at two thresholds"] = same & differ
-        problems[f"{reached} of a group is higher at a higher threshold"] = same & (
-            hits > hits.shift() + slack
+        rows = slice(max(begin - 1, 0), begin + _AT_A_TIME)
+        part = counted[rows]
+        for what, wrong in _along_thresholds(part, ~starts[rows][1:]):
+            if wrong.any():
+                row = int(wrong.argmax()) + 1
+                raise _refusal(part, row, f"{what} in a {name} frame", keys, beside=True)
+        wrong_rates = part.select(
+            holds.fill_null(value=False).alias(what) for what, holds in problems.items()
         )
-    return problems
+        for what in problems:
+            if wrong_rates[what].any():
+                row = int(wrong_rates[what].arg_max() or 0)
+                raise _refusal(part, row, f"{what} in a {name} frame", keys, beside=False)
+
+
+def _along_thresholds(part: pl.DataFrame, same: Flags) -> Iterator[tuple[str, Flags]]:
+    """Yield what can be wrong with a row beside the row before, and of which rows but the first it is true.
+
+    *same* says which of these are of the group of the row before.
+    """
+    threshold, *cells = (part[column].to_numpy() for column in ("threshold", *_CELLS))
+    again = same & (threshold[1:] == threshold[:-1])
+    # Several selections may have chosen one point. If so it is the same point.
+    if "reason" in part.columns or "prevalence" in part.columns:
+        again &= np.any([cell[1:] != cell[:-1] for cell in cells], axis=0)
+    yield "two rows of one group have the same threshold", again
+    columns = dict(zip(_CELLS, cells, strict=True))
+    for reached, missed, kind, _ in _CLASSES:
+        hits, total = columns[reached], columns[reached] + columns[missed]
+        slack = 0 if total.dtype.kind in "iu" else total.max(initial=0) * _ROUNDING
+        differ = np.abs(np.diff(total)) > slack
+        yield f"a group has different numbers of {kind} at two thresholds", same & differ
+        yield f"{reached} of a group is higher at a higher threshold", same & (np.diff(hits) > slack)
 
 
 def _of_rates(frame: pl.DataFrame) -> dict[str, pl.Expr]:

@@ -13,31 +13,41 @@ def group_starts(frame: pl.DataFrame, keys: list[str]) -> NDArray[np.int64]:
     starts = np.zeros(len(frame), np.bool_)
     starts[:1] = True
     for key in keys:
-        starts[1:] |= _with_row_before(frame[key], pl.Series.ne_missing)
+        _note_beside_row_before(frame[key], pl.Series.ne_missing, starts[1:])
     return np.flatnonzero(starts).astype(np.int64)
 
 
 def is_sorted(frame: pl.DataFrame, keys: list[str], first: NDArray[np.int64]) -> bool:
     """Return whether every group is one run of rows with ascending thresholds, as counting leaves them."""
-    ascending = _with_row_before(frame["threshold"], pl.Series.__gt__)
+    ascending = np.zeros(max(len(frame) - 1, 0), np.bool_)
+    _note_beside_row_before(frame["threshold"], pl.Series.__gt__, ascending)
     ascending[first[1:] - 1] = True
     return bool(ascending.all()) and is_distinct(frame, keys, first)
 
 
-def _with_row_before(
-    column: pl.Series, compare: Callable[[pl.Series, pl.Series], pl.Series]
-) -> NDArray[np.bool_]:
-    """Compare each row but the first with the one before it.
+def _note_beside_row_before(
+    column: pl.Series, compare: Callable[[pl.Series, pl.Series], pl.Series], found: NDArray[np.bool_]
+) -> None:
+    """Note of each row but the first whether it compares so with the one before; equal rows never do.
 
     Chunk by chunk: of a column of many chunks, Polars would copy all rows to compare it with itself shifted.
     """
-    found = np.empty(max(len(column) - 1, 0), np.bool_)
     ends = np.cumsum(column.chunk_lengths())
     for chunk, end in zip(column.get_chunks(), ends.tolist(), strict=True):
-        found[end - len(chunk) : max(end - 1, 0)] = compare(chunk[1:], chunk[:-1]).to_numpy()
+        if not _is_one_text(chunk):
+            found[end - len(chunk) : max(end - 1, 0)] |= compare(chunk[1:], chunk[:-1]).to_numpy()
     between = ends[(ends > 0) & (ends < len(column))]
-    found[between - 1] = compare(column[between], column[between - 1]).to_numpy()
-    return found
+    found[between - 1] |= compare(column[between], column[between - 1]).to_numpy()
+
+
+def _is_one_text(chunk: pl.Series) -> bool:
+    """Return whether all values are certainly one text, in a fifth of the time of comparing texts."""
+    if len(chunk) < 2 or chunk.dtype != pl.String or chunk.null_count():
+        return False
+    held = chunk.to_arrow(compat_level=pl.CompatLevel.newest())
+    # Equal views, of 16 bytes, are of equal texts.
+    views = np.frombuffer(held.buffers()[1], np.uint64)[2 * held.offset : 2 * (held.offset + len(held))]
+    return np.array_equal(views[2:], views[:-2])
 
 
 def in_runs(frame: pl.DataFrame, member: list[str]) -> tuple[pl.DataFrame, NDArray[np.int64]]:

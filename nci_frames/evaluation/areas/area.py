@@ -17,6 +17,8 @@ from nci_frames.evaluation.support.rule import SupportRule
 
 #: The value of each group, and its certified lower and upper bound.
 Areas = tuple[Floats, Floats, Floats]
+#: Returns a bound of each step, which is computed only where rows may not be tied.
+Bound = Callable[[], Floats]
 #: Prevalences: each a number, or that of each group.
 Etas = Sequence[float | Floats]
 
@@ -102,11 +104,12 @@ def all_areas() -> list[Area]:
     return [known for known in all_metrics() if isinstance(known, Area)]
 
 
-def enclosed(curves: Curves, value: Floats, lower: Floats, upper: Floats) -> Areas:
+def enclosed(curves: Curves, value: Floats, lower: Bound, upper: Bound) -> Areas:
     """Sum the steps; if rows are tied, the bounds equal the value, and rounding never reverses them."""
     total = curves.sum(value)
     if curves.tied.all():
         return total, total, total
+    low, high = lower(), upper()
     if curves.tied.any():
-        lower, upper = np.where(curves.tied, value, lower), np.where(curves.tied, value, upper)
-    return total, np.minimum(curves.sum(lower), total), np.maximum(curves.sum(upper), total)
+        low, high = np.where(curves.tied, value, low), np.where(curves.tied, value, high)
+    return total, np.minimum(curves.sum(low), total), np.maximum(curves.sum(high), total)

@@ -7,12 +7,13 @@ were.
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Literal
 
 import numpy as np
 
 from nci_frames.base.typing import Floats, Rows
-from nci_frames.evaluation.areas.area import CELLS_IN_CACHE, LACKS, Area, Areas, Etas, Logs, enclosed
+from nci_frames.evaluation.areas.area import CELLS_IN_CACHE, LACKS, Area, Areas, Bound, Etas, Logs, enclosed
 from nci_frames.evaluation.arrays.roc_steps import Curves
 from nci_frames.evaluation.support.rule import PR_SUPPORT
 
@@ -23,6 +24,10 @@ _SHORT = 0.02
 _TERMS = 5
 #: Steps of curves that are computed together; with more, the arrays leave the cache of the processor.
 _STEPS_AT_ONCE = 1 << 13
+
+
+#: The area of each step, and what returns its bounds.
+Parts = tuple[Floats, Bound, Bound]
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,21 +45,25 @@ class Steps:
     origin: Rows  # the steps that begin where nothing is predicted positive
 
 
-def _average_precision(steps: Steps) -> Areas:
+def _average_precision(steps: Steps) -> Parts:
     """Sum precision at the end of each step times the step in recall: no interpolation, no anchor."""
     value = steps.recall * (steps.true1 / (steps.true1 + steps.false1))
-    upper = steps.recall * (steps.true1 / (steps.true1 + steps.false0))
-    return value, _integral(steps, steps.false1, steps.false1), upper
+    return value, lambda: _integral(steps, steps.false1, steps.false1), lambda: _highest_of(steps)
 
 
-def _interpolated(steps: Steps) -> Areas:
+def _highest_of(steps: Steps) -> Floats:
+    """Return the areas if all positives of a step come before its negatives."""
+    return steps.recall * (steps.true1 / (steps.true1 + steps.false0))
+
+
+def _interpolated(steps: Steps) -> Parts:
     """Integrate precision with FPR linear in TPR; from (0, 0) on it is the precision of the first point."""
-    value = _integral(steps, steps.false0, steps.false1)
-    lower = _integral(steps, steps.false1, steps.false1)
-    return value, lower, _integral(steps, steps.false0, steps.false0)
+    ends = ((steps.false0, steps.false1), (steps.false1, steps.false1), (steps.false0, steps.false0))
+    value, lower, upper = (partial(_integral, steps, *end) for end in ends)
+    return value(), lower, upper
 
 
-def _trapezoid(steps: Steps) -> Areas:
+def _trapezoid(steps: Steps) -> Parts:
     """Take precision as linear in recall, starting at the first attained point; nothing before it counts."""
     at_end = steps.true1 / (steps.true1 + steps.false1)
     at_start = steps.true0 / (steps.true0 + steps.false0)
@@ -62,12 +71,15 @@ def _trapezoid(steps: Steps) -> Areas:
     at_start[np.isnan(at_start) & (steps.true0 == 0) & (steps.true1 > 0)] = 0.0
     value = steps.recall * (at_start + at_end) / 2
     value[:, steps.origin] = 0.0
-    lower = steps.recall * (steps.true0 / (steps.true0 + steps.false1))
-    upper = steps.recall * (steps.true1 / (steps.true1 + steps.false0))
-    return value, np.where(steps.true0 == 0, 0.0, lower), upper
+
+    def lower() -> Floats:
+        area = steps.recall * (steps.true0 / (steps.true0 + steps.false1))
+        return np.where(steps.true0 == 0, 0.0, area)
+
+    return value, lower, lambda: _highest_of(steps)
 
 
-PR_RULES: dict[str, Callable[[Steps], Areas]] = {
+PR_RULES: dict[str, Callable[[Steps], Parts]] = {
     "average_precision": _average_precision,
     "interpolated": _interpolated,
     "trapezoid": _trapezoid,

@@ -24,7 +24,7 @@ def roc_area(curves: Curves, fpr_range: tuple[float, float]) -> Areas:
     with np.errstate(invalid="ignore", divide="ignore"):
         slope = np.where(width > 0, (curves.tpr1 - curves.tpr0) / width, 0.0)
     middle = curves.tpr0 + slope * ((begin + end) / 2 - curves.fpr0)
-    return enclosed(curves, inside * middle, inside * curves.tpr0, inside * curves.tpr1)
+    return enclosed(curves, inside * middle, lambda: inside * curves.tpr0, lambda: inside * curves.tpr1)
 
 
 def _areas_of_logs(logs: Logs, _: Sequence[float]) -> Floats:
