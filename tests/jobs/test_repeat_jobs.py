@@ -15,6 +15,8 @@ from tests.logs import repeated_log
 from tests.oracles import areas_by_hand
 from tests.small_jobs import small_job
 
+pytestmark = pytest.mark.thorough
+
 JOB = """
 version = 1
 name = "repeats"
@@ -95,7 +97,6 @@ def ran(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
     return request.param, run_job(file)
 
 
-@pytest.mark.thorough
 def test_areas_of_gates_are_means_over_the_repeats(ran):
     kind, outcome = ran
     found = outcome.verdicts.filter(gate="area").sort("model")
@@ -109,7 +110,6 @@ def test_areas_of_gates_are_means_over_the_repeats(ran):
     assert stays.select("difference", "verdict").rows() == [told] * 2
 
 
-@pytest.mark.thorough
 def test_repeats_are_no_further_rows(ran):
     kind, outcome = ran
     positives = int(repeated_log().filter(repeat="r0", model="a")["label"].sum())
@@ -138,7 +138,6 @@ def test_repeats_are_no_further_rows(ran):
         assert row["upper"] - row["lower"] > 0.999 * (bounds[1] - bounds[0])
 
 
-@pytest.mark.thorough
 def test_the_report_is_that_of_a_comparison_by_repeats(ran):
     kind, outcome = ran
     read = nf.scan_predictions(rows(), repeat="again", fold="fold", segments="half", unit="unit")

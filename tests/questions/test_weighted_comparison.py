@@ -15,6 +15,8 @@ from nci_frames.questions.comparison import Comparison
 from nci_frames.questions.how_sure import read_independence
 from tests.stratified import stratified_log
 
+pytestmark = pytest.mark.thorough
+
 GRID = [0.005, 0.05, 0.5]
 
 
@@ -70,7 +72,6 @@ SUMS = (
 )
 
 
-@pytest.mark.thorough
 @pytest.mark.parametrize("units", [False, True])
 @pytest.mark.parametrize("weights", [(1.0, 100.0), (0.25, 7.0)])
 def test_weights_that_are_constant_within_classes_change_no_table(
@@ -105,7 +106,6 @@ def test_weights_that_are_constant_within_classes_change_no_table(
         assert_frame_equal(one, two, rel_tol=1e-6, check_column_order=False)
 
 
-@pytest.mark.thorough
 def test_a_report_of_a_down_sampled_log_says_bounds_ranks_and_who_may_be_the_best(tmp_path: Path) -> None:
     comparison = compared((1.0, 100.0))
     nf.write_report(comparison, tmp_path / "report.json")
@@ -128,7 +128,6 @@ def test_a_report_of_a_down_sampled_log_says_bounds_ranks_and_who_may_be_the_bes
     assert comparison.precision_uncertainty is not None
 
 
-@pytest.mark.thorough
 def test_prevalence_and_segments_are_those_of_the_traffic() -> None:
     plain, weighted = compared(None), compared((1.0, 100.0))
     rows = log_of_two().filter(model="a")
@@ -152,7 +151,6 @@ def test_prevalence_and_segments_are_those_of_the_traffic() -> None:
     )
 
 
-@pytest.mark.thorough
 def test_rows_of_a_class_that_weigh_differently_have_intervals_and_tests_of_segments() -> None:
     log = log_of_two().drop("unit")
     drawn = log.with_columns(weight=pl.when(pl.col("score") > 1).then(1.0).otherwise(5.0))
@@ -166,7 +164,6 @@ def test_rows_of_a_class_that_weigh_differently_have_intervals_and_tests_of_segm
     assert_frame_equal(comparison.shifts.select("p_value"), tested.select("p_value"))
 
 
-@pytest.mark.thorough
 def test_values_are_those_of_the_rows_repeated() -> None:
     """Whole weights: the rates, areas and F-beta are those of a log with every row as often as it weighs."""
     log = log_of_two(300).drop("unit", "country").with_columns(weight=pl.Series([1.0, 2.0, 5.0] * 200))
@@ -182,7 +179,6 @@ def test_values_are_those_of_the_rows_repeated() -> None:
         assert_frame_equal(mine, theirs.cast(mine.schema), rel_tol=1e-12)
 
 
-@pytest.mark.thorough
 def test_the_answer_holds_where_rows_were_drawn_by_score() -> None:
     """Labels were drawn by score: the interval of the first model's F1 holds as often as it says."""
     eta, distance, repeats, at = 0.05, 3.0, 40, 2.7

@@ -30,7 +30,10 @@ from tests.hostile import NAMES
 from tests.logs import random_log
 
 # Normal scores are compared at the default threshold.
-pytestmark = pytest.mark.filterwarnings("ignore::nci_frames.base.errors.OutsideGridWarning")
+pytestmark = [
+    pytest.mark.thorough,
+    pytest.mark.filterwarnings("ignore::nci_frames.base.errors.OutsideGridWarning"),
+]
 
 SCHEMA = json.loads((Path(__file__).parents[2] / "docs" / "report.schema.json").read_text())
 MARKDOWN = MarkdownIt("commonmark", {"html": True}).enable(["table", "strikethrough"])
@@ -74,7 +77,6 @@ def inline(text: str) -> list[tuple[str, Any]]:
     return pieces
 
 
-@pytest.mark.thorough
 def test_the_schema_is_one_and_refuses_other_things():
     jsonschema.Draft202012Validator.check_schema(SCHEMA)
     content = parsed(comparison())
@@ -106,7 +108,6 @@ def test_json_says_what_the_frames_say():
     assert {row["prevalence"] for row in areas} == {tables.middle_prevalence}
 
 
-@pytest.mark.thorough
 def test_equal_comparisons_give_equal_text_whatever_the_order_of_rows():
     few: dict[str, Any] = {"segments": ["DE", None], "prevalence": [0.001, 0.01, 0.1], "beta": [0.5, 1.0]}
     tables, again = comparison(**few), comparison(dict(reversed(MODELS.items())), **few)
@@ -116,7 +117,6 @@ def test_equal_comparisons_give_equal_text_whatever_the_order_of_rows():
     assert text == json.dumps(json.loads(text), sort_keys=True, indent=1, ensure_ascii=False) + "\n"
 
 
-@pytest.mark.thorough
 def test_names_in_json_are_names():
     content = parsed(hostile(), title=NAMES[0])
     assert content["models"] == sorted([*NAMES, "none"])
@@ -130,7 +130,6 @@ def test_names_in_json_are_names():
     assert sorted(apart, key=str) == sorted(SEGMENTS, key=str)
 
 
-@pytest.mark.thorough
 def test_a_segment_may_be_a_day_and_a_number_infinite_or_none():
     tables = comparison(segments=["x"])
     day = pl.lit(dt.date(2020, 1, 31)).alias("country")
@@ -146,7 +145,6 @@ def test_a_segment_may_be_a_day_and_a_number_infinite_or_none():
     assert {row["gap"] for row in content["tables"]["pr_auc"]} == {None}
 
 
-@pytest.mark.thorough
 def test_markdown_holds_the_answer_and_the_tables():
     text = render_markdown(comparison(segments=["DE", None]), title="three", facts=[("rows", "3")])
     pieces = inline(text)
@@ -180,7 +178,6 @@ def test_markdown_holds_the_answer_and_the_tables():
     assert not re.search(r"\n\n\n|[ \t]\n", text)
 
 
-@pytest.mark.thorough
 def test_tables_are_whole():
     """A blank line within a table would end it, and rows of pipes would be left as text."""
     for tables in (comparison(segments=["DE", None]), hostile(), real(), comparison({"a": (None, None)})):
@@ -190,7 +187,6 @@ def test_tables_are_whole():
             )
 
 
-@pytest.mark.thorough
 def test_names_in_markdown_are_text():
     title = NAMES[0]
     pieces = inline(render_markdown(hostile(), title=title, facts=[(name, name) for name in NAMES]))
@@ -200,7 +196,6 @@ def test_names_in_markdown_are_text():
     assert "=a|<b>{{7*7}}" in {content for block, content in pieces if block == "th"}
 
 
-@pytest.mark.thorough
 def test_gates_with_hostile_names_are_text_and_no_formula():
     verdicts = pl.DataFrame(
         {
@@ -248,7 +243,6 @@ def test_gates_with_hostile_names_are_text_and_no_formula():
         assert saved["model"].item() == f"'{gate['model']}"
 
 
-@pytest.mark.thorough
 def test_what_is_undefined_is_a_dash_and_told():
     text = render_markdown(comparison({"a": (0.5, 0.1), "b": (None, 0.1)}))
     assert f"| b | {UNDEFINED} | {UNDEFINED} |" in text
@@ -261,13 +255,11 @@ def test_what_is_undefined_is_a_dash_and_told():
     assert "By PR-AUC the order does not change\\: a is ahead in this log, and no two models" in alone
 
 
-@pytest.mark.thorough
 def test_a_tie_and_many_names_are_told_shortly():
     text = render_markdown(comparison(dict.fromkeys("abcde", (0.5, 0.1))))
     assert "Choose a, b, c, d or 1 more" in text
 
 
-@pytest.mark.thorough
 @pytest.mark.parametrize("betas", [(0.0,), (0.0, math.inf), (0.5, 2.0), (0.0, 1.0)])
 def test_the_main_beta_is_one_that_was_compared(betas):
     tables = comparison(beta=betas, prevalence=[0.01, 0.1])
@@ -277,7 +269,6 @@ def test_the_main_beta_is_one_that_was_compared(betas):
     json.dumps(live_numbers(tables), allow_nan=False)
 
 
-@pytest.mark.thorough
 def test_the_charts_of_a_report():
     tables = comparison()
     drawn = report_charts(tables)
@@ -293,7 +284,6 @@ def test_the_charts_of_a_report():
     assert set(drawn) - set(report_charts(without)) == {"pr-auc"}
 
 
-@pytest.mark.thorough
 def test_bands_of_folds_are_of_few_models():
     models = {name: (0.3 + 0.1 * i, 0.002 * 2**i) for i, name in enumerate("abcdef")} | {"g": (0.3, 0.3)}
     spec = report_charts(comparison(models, folds=3))["folds"].to_dict()

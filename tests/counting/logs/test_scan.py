@@ -56,19 +56,6 @@ def test_every_kind_of_source_gives_the_same_predictions(tmp_path: Path, kind: s
     assert_frame_equal(scanned, LOG)
 
 
-@pytest.mark.thorough
-def test_a_relation_of_duckdb_is_a_source(tmp_path: Path) -> None:
-    # In a process of its own: DuckDB's module complains of its own leaks when a process ends.
-    LOG.write_parquet(tmp_path / "log.parquet")
-    code = (
-        "import sys, duckdb, nci_frames as nf; "
-        "relation = duckdb.read_parquet(sys.argv[1]); "
-        "nf.scan_predictions(relation, fold='fold', segments='country').collect().write_parquet(sys.argv[2])"
-    )
-    in_python(code, tmp_path / "log.parquet", tmp_path / "out.parquet")
-    assert_frame_equal(pl.read_parquet(tmp_path / "out.parquet"), LOG)
-
-
 def test_a_delta_table_is_what_its_log_says(tmp_path: Path) -> None:
     table = tmp_path / "table"
     LOG[:20].write_delta(table, delta_write_options={"partition_by": ["fold"]})
