@@ -124,7 +124,7 @@ def count_classes(
         warnings.warn(warning, stacklevel=3)
     labels = counted.counts["label"] if "label" in counted.counts.columns else None
     known = [values for values in (labels, counted.counts["decision"], ways.classes) if values is not None]
-    return CLASS_COUNTS.finish(every_pair(counted.counts, class_values(*known)))
+    return CLASS_COUNTS.finish(every_pair(counted.counts, class_values(*known), ways.bins))
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,6 +137,11 @@ class _Ways:
     factors: dict[str, Floats] = field(default_factory=dict)
     #: The edges of the scores of the classes decided, by which rows as logged are counted.
     edges: Floats = field(default_factory=lambda: np.empty(0))
+
+    @property
+    def bins(self) -> pl.Series:
+        """The thresholds that a score may reach; null is none."""
+        return pl.Series("score_lower", [None, *self.edges], pl.Float64)
 
     @property
     def ways(self) -> int:
@@ -261,5 +266,5 @@ def _table(groups: GroupNumbers, ways: _Ways, cells: NDArray[Any]) -> pl.DataFra
     if ways.factors:
         return table.with_columns(pl.Series("scenario", list(ways.factors), pl.String).gather(way))
     if len(ways.edges):
-        return table.with_columns(pl.Series("score_lower", [None, *ways.edges], pl.Float64).gather(way))
+        return table.with_columns(ways.bins.gather(way))
     return table

@@ -58,6 +58,9 @@ def test_decisions_are_counted_by_the_thresholds_that_their_scores_reach():
     ants = pl.col("label") == "ant"
     parts = [nf.count_classes(scan.filter(keep), thresholds=edges) for keep in (ants, ~ants)]
     assert nf.merge_class_counts(*parts).equals(counts)
+    none = nf.count_classes(scan, thresholds=[*edges, 99.0]).filter(score_lower=99.0)
+    assert none.height == 9 * counts.select("model", "country").unique().height
+    assert none["rows"].sum() == 0
     options = {"priors": "uniform", "metrics": ["mcc", "recall"], "interval": "delta"}
     plain = nf.project_classes(nf.count_classes(scan), **options)
     assert nf.project_classes(counts, **options).equals(plain)

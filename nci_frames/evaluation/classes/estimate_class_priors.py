@@ -70,7 +70,7 @@ def estimate_class_priors(
     ParameterError
         If *level* is not in (0, 1), or rows are sums of weights.
     SchemaError
-        If a frame is of another kind, or the two have no model in common.
+        If a frame is of another kind, or the two have no model in common, or other thresholds.
 
     Notes
     -----
@@ -120,6 +120,9 @@ def estimate_class_priors(
     keys = [key for key in CLASS_COUNTS.keys(field.columns) if key != BUCKET]
     shared = [key for key in keys if key in labelled.columns]
     cell = [name for name in _CELL if name in labelled.columns and name in field.columns]
+    if "score_lower" in cell and {*labelled["score_lower"]} != {*field["score_lower"]}:
+        hint = "count both by the same thresholds, or drop the column 'score_lower' and add the rows"
+        raise SchemaError("the reference and the traffic were counted by other thresholds", hint=hint)
     models = labelled.select("model").join(field, on="model", how="semi", nulls_equal=True)
     if models.is_empty():
         names = [listed(map(repr, frame["model"].unique().sort())) for frame in (labelled, field)]

@@ -131,6 +131,13 @@ def test_bins_of_scores_are_taken_as_decisions_are():
     assert (widths[0] < widths[1]).all()
 
 
+def test_other_thresholds_are_refused():
+    reference, traffic = in_bins(labelled(IN_BINS * 1000)), in_bins(unlabelled(range(20, 29)))
+    other = traffic.with_columns(pl.col("score_lower").replace({0.9: 0.8}))
+    with pytest.raises(nf.SchemaError, match="other thresholds"):
+        nf.estimate_class_priors(reference, other)
+
+
 def test_scores_show_a_new_class_that_decisions_hide():
     """A fourth class is decided as the second and third are, but its scores are low."""
     reference, _ = drawn(np.random.default_rng(10), rates=IN_BINS)
