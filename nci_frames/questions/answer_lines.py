@@ -13,6 +13,8 @@ from nci_frames.questions.question import Question
 from nci_frames.tables.numbers import format_grid, format_threshold, format_value
 
 _SOME = 4
+#: By so much of it a share of rows may be off.
+_ROUNDING = 1e-9
 _NEAR = "which this log cannot tell apart"
 
 
@@ -209,6 +211,9 @@ def _way_out(answer: Answer, row: _Row) -> str:
     """Say how many labels would tell the value; nothing where that is not known."""
     if answer.question.area is not None:
         return "which labels would do is known for the metrics of a threshold, not for an area"
+    recall, flagged = row["recall"], row["pos_fraction"]
+    if recall and flagged is not None and flagged <= answer.prevalence * recall * (1 + _ROUNDING):
+        return "no alert in it is false: labels of alerts of the traffic would tell how many are"
     return labels_in_words(labels_for(answer.question, answer.prevalence, row))
 
 

@@ -7,6 +7,7 @@ import polars as pl
 import pytest
 
 import nci_frames as nf
+from nci_frames.questions.answer_lines import answer_lines
 from nci_frames.questions.certainty import _fewer_steps
 from nci_frames.questions.drawn_curves import report_curves
 from nci_frames.questions.log_tables import MOST_MODELS
@@ -126,6 +127,27 @@ def test_what_a_log_cannot_tell_stands_beside_the_labels_that_would_tell_it() ->
     ]  # fmt: skip
     labels = table["labels"][0]
     assert said[0].endswith(f"plan-labels LOG --budget {labels} --metric precision --threshold 0.5")
+
+
+@pytest.mark.parametrize(
+    ("question", "said"),
+    [
+        ({"metric": "pr_auc"}, "known for the metrics of a threshold, not for an area"),
+        (
+            {"metric": "precision", "threshold": 0.5},
+            "no alert in it is false: labels of alerts of the traffic",
+        ),
+        ({"cost": (200, 5), "threshold": 0.5}, "no alert in it is false: labels of alerts of the traffic"),
+    ],
+)
+def test_where_no_plan_of_labels_is_known_the_answer_says_why(question: dict[str, Any], said: str) -> None:
+    counts = pl.DataFrame({
+        "model": "a", "threshold": [0.5, 0.7], "tp": [80, 40], "fp": [0, 0], "fn": [20, 60], "tn": [999, 999],
+    })  # fmt: skip
+    asked = nf.Question(prevalence=1e-5, **question)
+    compared = nf.compare_models(counts, prevalence=[1e-5, 0.5], question=asked, repeats=20)
+    (line,) = (line for line in answer_lines(compared.said) if "cannot tell the value:" in line)
+    assert said in line
 
 
 @pytest.mark.parametrize("question", [{"metric": "pr_auc"}, {"metric": "recall", "threshold": 0.5}])
