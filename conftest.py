@@ -7,7 +7,7 @@ import pytest
 
 from nci_frames.evaluation.metrics import registry
 
-CHARTS, REPORTING = (Path(__file__).parent / "nci_frames" / room for room in ("charts", "reporting"))
+LONG = [Path(__file__).parent / "nci_frames" / room for room in ("charts", "questions", "reporting")]
 
 
 def pytest_collection_finish():
@@ -21,8 +21,7 @@ def pytest_collection_finish():
 def pytest_collection_modifyitems(items):
     """Leave long examples out of the quick tests: those of pages, and of what draws or writes a report."""
     for item in items:
-        long = item.path.suffix == ".md" or item.path.is_relative_to(CHARTS)
-        if long or item.path.is_relative_to(REPORTING):
+        if item.path.suffix == ".md" or any(item.path.is_relative_to(room) for room in LONG):
             item.add_marker(pytest.mark.thorough)
 
 

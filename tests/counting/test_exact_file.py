@@ -187,6 +187,7 @@ def unfinished(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) 
         monkeypatch.setattr("nci_frames.base.files._open_nameless", lambda _: None)
 
 
+@pytest.mark.thorough
 @pytest.mark.usefixtures("tiny", "unfinished")
 def test_an_interrupt_leaves_what_was_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     file = tmp_path / "new" / "exact.parquet"

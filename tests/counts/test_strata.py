@@ -87,6 +87,7 @@ def test_areas_are_those_of_the_rows(seed: int) -> None:
         assert row["lower"] == row["value"] == row["upper"]
 
 
+@pytest.mark.thorough
 @settings(max_examples=6)
 @given(seed=st.integers(0, 10**6), parts=st.integers(2, 4))
 def test_counts_of_parts_merge_in_any_order(seed: int, parts: int) -> None:

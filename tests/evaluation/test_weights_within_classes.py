@@ -64,6 +64,7 @@ def test_score_counts_of_each_weight_are_rows(seed: int) -> None:
         )
 
 
+@pytest.mark.thorough
 @given(seed=st.integers(0, 10**6))
 def test_the_prevalence_of_weighted_traffic_by_one_threshold(seed: int) -> None:
     """Of two bins every method solves t = eta·TPR + (1 - eta)·FPR."""

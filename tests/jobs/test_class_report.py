@@ -71,6 +71,7 @@ def test_the_command_writes_what_python_says(tmp_path):
     }  # fmt: skip
 
 
+@pytest.mark.thorough
 def test_a_file_has_several_mixes_and_costs_have_classes_of_the_labels(tmp_path):
     mixes = [("day", one, share) for one, share in FIELD.items()] + [("night", one, 1 / 3) for one in FIELD]
     pl.DataFrame(mixes, schema=["scenario", "class", "prior"], orient="row").write_csv(tmp_path / "mix.csv")
@@ -84,6 +85,7 @@ def test_a_file_has_several_mixes_and_costs_have_classes_of_the_labels(tmp_path)
     assert [row["value"] for row in summary["answer"]] == pytest.approx(known["value"].to_list())
 
 
+@pytest.mark.thorough
 def test_score_columns_decide_and_dropped_rows_are_told(tmp_path):
     scored = log().select("label", p1=pl.col("a") == 1, p2=pl.col("a") == 2, p3=pl.col("a") == 3)
     scored = scored.cast({"p1": pl.Float64, "p2": pl.Float64, "p3": pl.Float64}).with_columns(

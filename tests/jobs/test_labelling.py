@@ -43,6 +43,7 @@ def test_a_plan_divides_the_rows_of_the_log(metric, budget):
     assert plan["share"].to_list() == (plan["labels"] / plan["rows"]).to_list()
 
 
+@pytest.mark.thorough
 def test_score_counts_are_planned_like_their_rows():
     log, pilot = scored_log().drop("truth"), pilot_counts()
     asked = {"budget": 300, "metric": "recall", "threshold": 2.5, "pilot": pilot}
@@ -55,6 +56,7 @@ def test_score_counts_are_planned_like_their_rows():
     assert nf.plan_labels(halves, **asked)["rows"].sum() == 2 * ROWS
 
 
+@pytest.mark.thorough
 def test_a_pilot_serves_by_its_rates_alone():
     log, pilot = scored_log(), pilot_counts()
     asked = {"budget": 500, "metric": "recall", "threshold": 2.5}

@@ -130,6 +130,7 @@ def test_an_area_is_chosen_by(ask, comparison):
     assert answer.winners.select("start", "model").equals(comparison.area_winners.select("start", "model"))
 
 
+@pytest.mark.thorough
 def test_the_best_by_an_area_without_prevalence_is_the_best_everywhere(comparison):
     """The model with the largest PR-AUC over prevalence may be another one."""
     areas = nf.compute_areas(COUNTS, prevalence=0.1).filter(metric="roc_auc").sort("value")

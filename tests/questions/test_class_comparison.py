@@ -66,6 +66,7 @@ def test_the_ranges_are_those_in_which_the_curves_lead(metric):
     assert found.winners["model"].n_unique() > 1
 
 
+@pytest.mark.thorough
 def test_the_others_keep_their_proportions():
     found = nf.compare_classes(counts(units=False), priors=FIELD, metric="macro_f_beta")
     row = found.curves.filter(pl.col("class") == "cat", share=0.4, model="b").row(0, named=True)

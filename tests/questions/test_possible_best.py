@@ -38,6 +38,7 @@ def test_each_model_is_best_at_its_own_threshold():
     assert (ranked["rank"] == ranked["expected"]).all()
 
 
+@pytest.mark.thorough
 def test_models_that_share_thresholds_compete_at_different_ones():
     points = {"model": ["a", "a", "b", "b"], "threshold": [0.3, 0.6] * 2}
     counts = counts_at([90, 50, 80, 60], [100, 5, 40, 10], 100, 1000, **points)

@@ -53,12 +53,14 @@ def test_the_sentences_are_those_of_the_tables():
     assert charts["decision_curve"].to_dict()["title"]["text"] == "Decision curve at prevalence η = 0.01"
 
 
+@pytest.mark.thorough
 def test_at_the_prevalence_of_the_log_nothing_is_adjusted():
     log = logs.probability_log(300)
     lines = shown(compared(logs.exact(log), log["label"].mean()))["probabilities"].sentences
     assert not any("adjusted" in line for line in lines)
 
 
+@pytest.mark.thorough
 def test_the_page_has_what_its_slider_needs():
     """The mean score of a block at any prevalence follows from those of its positives and negatives."""
     counts = logs.exact(logs.probability_log(300))
@@ -74,6 +76,7 @@ def test_the_page_has_what_its_slider_needs():
         assert (right / (right + wrong)).to_list() == pytest.approx(expected["observed"].to_list(), rel=1e-9)
 
 
+@pytest.mark.thorough
 def test_the_decision_curve_of_the_page_is_mixed_from_those_of_either_class():
     counts = logs.exact(logs.probability_log(300))
     table = shown(compared(counts))["decision_curve"].table
@@ -95,6 +98,7 @@ def test_the_sentences_of_the_page_are_those_of_a_report_at_each_prevalence():
         assert lines == shown(compared(counts, eta))["probabilities"].sentences
 
 
+@pytest.mark.thorough
 def test_units_have_no_bounds_of_rows():
     log = logs.probability_log(300).with_columns(bucket=pl.int_range(pl.len()) % 30)
     found = shown(compared(logs.exact(log)))

@@ -33,6 +33,7 @@ def numbers(tables):
     return json.loads(json.dumps(segment_numbers(tables, ["forest", "logistic"]), allow_nan=False))
 
 
+@pytest.mark.thorough
 def test_the_rows_are_those_of_rank_segments(tables, numbers):
     ranks = tables.segment_ranks
     assert numbers["names"] == [ranks["country"].to_list()]

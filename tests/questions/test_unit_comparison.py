@@ -16,6 +16,7 @@ from nci_frames.questions.comparison import Comparison
 from nci_frames.reporting.json import render_json
 from nci_frames.reporting.markdown import render_markdown
 from nci_frames.reporting.write import write_report
+from tests.cases import first_quick
 from tests.logs import unit_log
 from tests.small_jobs import ended
 
@@ -167,6 +168,7 @@ def test_a_large_log_is_counted_twice_and_compared_alike(exact, monkeypatch):
             assert_frame_equal(getattr(one, name).select(columns), getattr(two, name).select(columns))
 
 
+@pytest.mark.thorough
 def test_too_many_groups_are_compared_without_segments(monkeypatch):
     monkeypatch.setattr(counting_units, "EXACT_ROWS", 10)
     scan = nf.scan_predictions(log(), unit="unit", segments="country")
@@ -197,7 +199,7 @@ def test_the_command_line_keeps_units_together(tmp_path):
         assert ("| units | 400, with 2 rows of a model each |" in page) == bool(option)
 
 
-@pytest.mark.parametrize("threshold", [-9.0, 0.31, 0.995, 9.0])
+@pytest.mark.parametrize("threshold", first_quick([0.31, 9.0, -9.0, 0.995], 2))
 @pytest.mark.parametrize("thresholds", ["exact", [-0.5, 0.31, 1.0, 2.0]])
 def test_rows_near_a_threshold_have_the_points_of_all(thresholds, threshold):
     counts = nf.count_confusion(log(), thresholds=thresholds, by=["country"])

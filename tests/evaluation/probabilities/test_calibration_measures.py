@@ -91,6 +91,7 @@ def test_errors_are_what_the_rows_say(rows, eta, edges):
     assert found["ece_corrected"]["value"] == pytest.approx(max(corrected, 0), abs=1e-7)
 
 
+@pytest.mark.thorough
 def test_most_of_the_error_of_calibrated_scores_is_chance():
     rng = np.random.default_rng(3)
     score = rng.beta(1, 3, (200, 300))

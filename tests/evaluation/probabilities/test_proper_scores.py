@@ -102,6 +102,7 @@ def test_a_thousand_logit_thresholds_bound_the_brier_score_closely():
     assert 0 < width.max() < 5e-3
 
 
+@pytest.mark.thorough
 @given(logs.rows)
 def test_scores_at_their_own_prevalence_stay_when_adjusted(rows):
     counts = logs.exact(logs.log_of(rows, 20))

@@ -90,6 +90,7 @@ def test_undefined_precision_is_counted():
     ] * 6 + [0]
 
 
+@pytest.mark.thorough
 def test_groups_order_and_size():
     counts = nf.count_confusion(random_log(), thresholds=[0.0, 0.5])
     study = nf.subsample_study(counts, prevalence=0.5, seed=4)

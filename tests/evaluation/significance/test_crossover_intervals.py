@@ -12,6 +12,7 @@ def points(tp: list[int], fp: list[int], models: str = "ab") -> pl.DataFrame:
     return counts_at(tp, fp, 100, 1000, model=list(models))
 
 
+@pytest.mark.thorough
 def test_own_thresholds_of_one_point_are_that_point():
     """The same draws, on a grid instead of in closed form."""
     counts = points([60, 80], [10, 50])

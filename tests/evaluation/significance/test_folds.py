@@ -74,6 +74,7 @@ def test_the_corrected_test_by_hand():
     assert twice == pytest.approx(2 * stats.t.sf(abs(t), 4))
 
 
+@pytest.mark.thorough
 def test_the_ratio_of_the_corrected_test_follows_from_the_keys():
     rates = nf.compute_rates(fold_counts(models=2))
     by_ratio = {
