@@ -1,1 +1,1 @@
-"""How many rows a test set needs, and the true coverage of intervals."""
+"""How many rows a test set needs."""
