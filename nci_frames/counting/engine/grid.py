@@ -27,8 +27,9 @@ Counts = NDArray[np.int64] | NDArray[np.float64]
 #: Up to this many cells (groups x bins x classes) are counted in an array of their own and then added: with
 #: more that takes longer than to add the rows one by one. 32 Mi cells of 8 bytes are 256 MiB.
 _FEW_CELLS = 1 << 25
-#: Codes collected before they are counted together, so that a pass over the cells costs little per row.
-_WAITING = 1 << 23
+#: Codes collected before they are counted together: twice as many as cells, so that a pass over the cells
+#: costs little per row, within these limits.
+_LEAST_WAITING, _WAITING = 1 << 17, 1 << 23
 #: The numbers of the cells of some rows, and their weights if these are summed.
 Codes = tuple[NDArray[np.int64], NDArray[np.float64] | None]
 #: Codes, and their weights if they have any, that wait to be counted.
@@ -148,7 +149,8 @@ class CellCounts:
         """Add one to the cell of every code, or its weight."""
         for start in range(0, len(codes), _WAITING):
             part = slice(start, start + _WAITING)
-            if self._rows + len(codes[part]) > _WAITING:
+            most = min(_WAITING, max(_LEAST_WAITING, 2 * len(self._cells)))
+            if self._rows and self._rows + len(codes[part]) > most:
                 self._count_meanwhile()
             place = slice(self._rows, self._rows + len(codes[part]))
             self._filling[0][place] = codes[part]
