@@ -180,7 +180,7 @@ class Comparison(LogTables):
             # The best at one prevalence is the best at all.
             best = self.answer.filter(pl.col("value").is_not_null()).head(1)
             return best.with_columns(start=pl.lit(start), end=pl.lit(end)).select(*columns, **none)
-        if question.threshold is None or question.area is not None:
+        if question.threshold is None or question.area is not None or start == end:
             return self._asked.leaders(self.answer_over_prevalence).with_columns(**none)
         if question.f_beta and question.beta == self.main_beta:
             return self.winners.select(*columns, *none)

@@ -143,6 +143,16 @@ def test_the_best_by_an_area_without_prevalence_is_the_best_everywhere(compariso
 
 
 @pytest.mark.thorough
+@pytest.mark.parametrize("options", [{"metric": "precision"}, {"metric": "f_beta"}, {"cost": (200, 1)}])
+def test_the_only_prevalence_compared_is_the_one_that_is_asked(options):
+    question = nf.Question(prevalence=0.01, threshold=0.5, **options)
+    comparison = nf.compare_models(COUNTS, prevalence=0.01, question=question, threshold=0.5, repeats=20)
+    winner = comparison.answer_winners.row(0, named=True)
+    assert (winner["start"], winner["end"]) == (0.01, 0.01)
+    assert winner["model"] == comparison.answer["model"][0]
+    assert "threshold 0.5" in " ".join(answer_lines(comparison.said))
+
+
 def test_rivals_are_those_of_compare_best(ask):
     answer = ask(prevalence=0.1, threshold=0.5)
     points = nf.select_operating_points(RATES, threshold=0.5)
