@@ -112,7 +112,9 @@ def promised(row: Mapping[str, Any]) -> str:
     'lead ≥ 0'
     """
     limits = (("≥", row["limit_lower"]), ("≤", row["limit_upper"]))
-    parts = [f"{sign} {limit:.4g}" for sign, limit in limits if limit is not None]
+    parts = [
+        f"{sign} {limit:.4g}".replace("-", "\N{MINUS SIGN}") for sign, limit in limits if limit is not None
+    ]
     kind = {"change_threshold": "change ", "champion": "lead "}.get(row["kind"], "")
     return kind + " and ".join(parts) if parts else ""
 

@@ -112,7 +112,7 @@ PLAN = ("plan-labels", "traffic.parquet", "-n", "50", "--metric", "recall")
         ([*PLAN, "--compare", "a"], "not two models"),
         ([*PLAN, "--threshold", "1"], "probabilities"),
         (["plan", "--compare", "recall", "--positives", "5"], "--compare takes no"),
-        (["plan", "--compare", "recall", "--tpr", "0.5,0.6,0.7"], "one of each model"),
+        (["plan", "--compare", "recall", "--tpr", "0.5,0.6,0.7"], "one number, or two"),
     ],
 )
 def test_what_cannot_be_done_is_told(logs, arguments, words):

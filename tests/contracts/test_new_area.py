@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterator, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -31,7 +32,7 @@ def _certified(curves: Curves, etas: Etas) -> list[Areas]:
         def at(of_positives: Any, of_negatives: Any, eta: Any = of_step) -> Any:
             return eta * positives * (1 - of_positives) ** 2 + (1 - eta) * negatives * of_negatives**2
 
-        found.append(enclosed(curves, at(low, low), at(high, low), at(low, high)))
+        found.append(enclosed(curves, at(low, low), partial(at, high, low), partial(at, low, high)))
     return found
 
 

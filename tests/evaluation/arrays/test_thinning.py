@@ -169,13 +169,10 @@ def test_many_models_with_many_steps_are_drawn_to_a_stated_error(log_x):
 
 
 @pytest.mark.thorough
-@pytest.mark.parametrize(
-    ("draw", "steps"), [("p3", 50), ("f_beta_over_prevalence", 50), ("p3", 1_000), ("cost", 1_000)]
-)
+@pytest.mark.parametrize(("draw", "steps"), [("p3", 50), ("f_beta_over_prevalence", 50), ("p3", 1_000)])
 def test_only_fine_grids_of_prevalences_are_thinned(draw, steps):
-    metric = nf.relative_cost(c_fn=20) if draw == "cost" else "f_beta"
     grid = np.geomspace(1e-5, 0.5, steps).tolist()
-    projection = nf.project_rates(median_points(), metrics=[metric, "precision"], prevalence=grid)
+    projection = nf.project_rates(median_points(), metrics=["f_beta", "precision"], prevalence=grid)
     spec = getattr(nf, f"chart_{draw}")(projection).to_dict()
     drawn = pl.DataFrame(rows_of(spec))
     assert len(drawn) == 92 * 50 if steps == 50 else len(drawn) <= MAX_ROWS
