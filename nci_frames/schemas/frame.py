@@ -177,8 +177,7 @@ class FrameSchema:
         if self.brings_keys:
             check_times(frame, keys, self.name)
         for column in self._present(frame):
-            if column.nullable and frame.schema[column.name] == pl.String:
-                # Any text will do. One that stands for all rows, as the resolution, would be repeated here.
+            if column.name in self.free_texts(frame):
                 continue
             problem = column.problem(frame[column.name])
             if problem is not None:
@@ -194,6 +193,18 @@ class FrameSchema:
     def _present(self, frame: pl.DataFrame) -> list[Column]:
         """Return the columns of the schema that a frame has."""
         return [column for column in (*self.columns, self.strata) if column and column.name in frame.columns]
+
+    def free_texts(self, frame: pl.DataFrame) -> list[str]:
+        """Return the columns of a frame in which any text will do, or none.
+
+        One text may stand for all rows, as the resolution of exact counts does. It would be repeated for each
+        of them if the column were looked at.
+        """
+        return [
+            column.name
+            for column in self._present(frame)
+            if column.nullable and frame.schema[column.name] == pl.String
+        ]
 
     def check_types(self, frame: pl.DataFrame) -> None:
         """Raise SchemaError unless *frame* has the required columns with admissible types."""
@@ -267,7 +278,7 @@ def collect(frame: pl.DataFrame | pl.LazyFrame, schema: FrameSchema, *, strata: 
     if schema.strata is not None and schema.strata.name in collected.columns and not strata:
         raise no_strata()
     if _DEPTH.get() <= 1:
-        collected = unflagged(collected)
+        collected = unflagged(collected, schema.free_texts(collected))
         schema.check(collected)
     # A column of nulls without a type, as pandas and literals give it.
     untyped = [column for column in schema.columns if collected.schema.get(column.name) == pl.Null]
@@ -276,14 +287,18 @@ def collect(frame: pl.DataFrame | pl.LazyFrame, schema: FrameSchema, *, strata: 
     return collected.with_columns(pl.col(column.name).cast(column.dtypes[0]) for column in untyped)
 
 
-def unflagged(frame: pl.DataFrame) -> pl.DataFrame:
+def unflagged(frame: pl.DataFrame, free_texts: Sequence[str] = ()) -> pl.DataFrame:
     """Return a frame of which no column claims to be sorted: where that is false, Polars groups wrongly.
+
+    Of *free_texts*, one text that stands for all rows remains one.
 
     >>> unflagged(pl.DataFrame({"a": [2, 1]}).with_columns(pl.col("a").set_sorted())).sort("a")["a"].to_list()
     [1, 2]
     """
-    claims = (name for name, flags in frame.flags.items() if flags["SORTED_ASC"] or flags["SORTED_DESC"])
-    return frame.with_columns(_unflagged(frame[name]) for name in claims)
+    flags = frame.drop(free_texts).flags
+    claims = (name for name, claim in flags.items() if claim["SORTED_ASC"] or claim["SORTED_DESC"])
+    fields = (pl.struct(name).struct.field(name) for name in free_texts)
+    return frame.with_columns(*(_unflagged(frame[name]) for name in claims), *fields)
 
 
 def _unflagged(column: pl.Series) -> pl.Series:

@@ -17,10 +17,12 @@ from polars.testing import assert_frame_equal
 import nci_frames as nf
 from nci_frames import schemas
 from nci_frames.schemas import consistency, runs
+from nci_frames.schemas.frame import unflagged
 from tests.cases import first_quick
 from tests.fuzz.calls import NOT_CALLED, calls, public_functions, result
 from tests.fuzz.corruptions import CELLS, CORRUPTIONS, OF_RATES
 from tests.fuzz.results import schema_of
+from tests.processes import in_python
 
 TAKE_COUNTS = [call for call in calls().values() if call.kind == "counts"]
 TAKE_RATES = [call for call in calls().values() if call.kind == "rates"]
@@ -94,6 +96,42 @@ def test_a_false_claim_to_be_sorted_changes_nothing(call):
     found, expected = (call.function(one, *call.frames[1:], **call.options) for one in (flagged, frame))
     if isinstance(expected, pl.DataFrame):
         assert_frame_equal(found, expected)
+
+
+def test_a_false_claim_of_the_resolution_to_be_sorted_is_taken_back():
+    """Polars takes the last text for the highest where the claim stands."""
+    words = pl.DataFrame({"key": [0, 0, 1, 1], "resolution": ["grid", "exact", None, "grid"]})
+    claimed = words.with_columns(pl.col("resolution").set_sorted())
+    for frame in (claimed, pl.concat([claimed, claimed], rechunk=False)):
+        checked = unflagged(frame, ["resolution"])
+        assert_frame_equal(checked, frame)
+        highest = checked.group_by("key").agg(pl.col("resolution").max()).sort("key")
+        assert highest["resolution"].to_list() == ["grid", "grid"]
+
+
+REPEATED = """
+import polars as pl
+from nci_frames.schemas.frame import unflagged
+def peak():
+    return int(open("/proc/self/status").read().split("VmHWM:")[1].split()[0]) / 1024
+frame = pl.select(tp=pl.int_range(4_000_000)).with_columns(resolution=pl.lit("exact"))
+before = peak()
+unflagged(frame, ["resolution"])
+mine = peak() - before
+frame["resolution"]
+print(mine, peak() - before)
+"""
+
+
+@pytest.mark.thorough
+@pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="needs /proc, which Linux has")
+def test_a_text_that_stands_for_all_rows_is_not_repeated():
+    """A column of 4,000,000 texts takes 61 MiB, which the last two lines see."""
+    done = in_python(REPEATED)
+    assert not done.returncode, done.stderr
+    mine, repeated = map(float, done.stdout.split())
+    assert mine < 8
+    assert repeated > 50
 
 
 def test_operating_points_may_lack_counts():
