@@ -117,15 +117,15 @@ def _come_true(row: dict[str, Any], name: str) -> str | None:
 
 def _calibration(comparison: Comparison) -> pl.DataFrame | None:
     """Return the calibration curve, with the mean score of the positives and the negatives of each block."""
-    counts = _counts(comparison)
+    counts, asked = _counts(comparison), comparison.asked_prevalence
     if counts is None:
         return None
-    curve = _curve(comparison, counts, [comparison.asked_prevalence], adjusted=False).sort("score_lower")
-    ends = calibration_curve(counts, prevalence=[0.0, 1.0]).sort("score_lower")
+    curves = _curve(comparison, counts, sorted({0.0, asked, 1.0}), adjusted=False).sort("score_lower")
+    curve = curves.filter(prevalence=asked)
     for eta, name in _CLASSES:
         mean = pl.col("predicted").alias(f"predicted{name}")
         # At these prevalences all rows are of one class, and a block has no others.
-        means = ends.filter(prevalence=eta).select("model", "score_lower", mean)
+        means = curves.filter(prevalence=eta).select("model", "score_lower", mean)
         curve = curve.join_asof(
             means, on="score_lower", by="model", strategy="forward", check_sortedness=False
         )
@@ -140,11 +140,11 @@ def _decisions(comparison: Comparison) -> pl.DataFrame | None:
     if counts is None:
         return None
     places = sorted({*_EVEN, *(eta * place / 10 for place in range(20) if eta * place < 10)})
-    curve = decision_curve(counts, prevalence=eta, threshold_probabilities=places)
-    ends = decision_curve(counts, prevalence=[0.0, 1.0], threshold_probabilities=places)
+    curves = decision_curve(counts, prevalence=sorted({0.0, eta, 1.0}), threshold_probabilities=places)
+    curve = curves.filter(prevalence=eta)
     at = ["model", "threshold_probability"]
     for end, name in _CLASSES:
-        values = ends.filter(prevalence=end).select(*at, pl.col(*_MIXED).name.suffix(name))
+        values = curves.filter(prevalence=end).select(*at, pl.col(*_MIXED).name.suffix(name))
         curve = beside(curve, values, at)
     return curve
 
