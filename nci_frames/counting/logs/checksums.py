@@ -1,4 +1,4 @@
-"""Is each page of a Parquet file what its writer wrote, by the checksum in its header.
+"""Is each page of a Parquet file what its writer wrote, by its header and by the checksum there.
 
 pyarrow would decode every page to compare its checksum, which takes as long as to count the rows, and some
 damaged footers end its process. So the places of the pages and their headers are read here: both are structs
@@ -25,6 +25,8 @@ _BOOLEANS, _BYTE, _INTEGERS, _DOUBLE, _BINARY, _LISTS, _STRUCT = (1, 2), 3, (4, 
 _ROW_GROUPS, _COLUMNS, _META_DATA = 4, 1, 3
 _PATH, _VALUES, _SIZE, _DATA_PLACE, _DICTIONARY_PLACE = 3, 5, 7, 9, 11
 _PAGE_SIZE, _CHECKSUM, _DATA_PAGE, _DATA_PAGE_2 = 3, 4, 5, 8
+#: The bytes that nearly every header fits into; one with long statistics needs more.
+_HEADER = 256
 #: What a damaged struct leads to.
 _DAMAGE = (LookupError, TypeError, AttributeError, ValueError, RecursionError)
 
@@ -42,12 +44,10 @@ def damage(file: str, columns: Collection[str], threads: ThreadPoolExecutor) -> 
     """Return what is wrong with the pages of some columns of a file; None if it is whole or tells nothing."""
     try:
         with Path(file).open("rb", buffering=0) as opened:
-            chunks = _chunks(opened.fileno(), columns)
-            first = next(chunks, None)
-            if first is None or not _has_checksum(opened.fileno(), first.start):
-                return None
-            places = sorted([first, *chunks])
-            found = threads.map(partial(_damaged_page, opened.fileno()), places)
+            chunks = sorted(_chunks(opened.fileno(), columns))
+            if not chunks or not _has_checksum(opened.fileno(), chunks[0].start):
+                return next(filter(None, (_damaged_header(opened.fileno(), chunk) for chunk in chunks)), None)
+            found = threads.map(partial(_damaged_page, opened.fileno()), chunks)
             return next(filter(None, found), None)
     except _DAMAGE:
         return "the footer is damaged"
@@ -104,6 +104,34 @@ def _damaged_page(file: int, chunk: _Chunk) -> str | None:
         return None if values == chunk.values else "a page header is damaged"
     except _DAMAGE:
         return "a page header is damaged"
+
+
+def _damaged_header(file: int, chunk: _Chunk) -> str | None:
+    """Return what is wrong with the headers of pages that have no checksums, as far as a reader follows them.
+
+    A reader takes memory for as many values as a header says: it would end the process.
+    """
+    place, end = chunk.start, chunk.start + chunk.size
+    values = 0
+    try:
+        while values < chunk.values:
+            header, length = _header(file, place, end)
+            place += length + header[_PAGE_SIZE]
+            added = header.get(_DATA_PAGE, header.get(_DATA_PAGE_2, {1: 0}))[1]
+            if header[_PAGE_SIZE] < 0 or place > end or added < 0:
+                return "a page header is damaged"
+            values += added
+        return None if values == chunk.values else "a page header is damaged"
+    except _DAMAGE:
+        return "a page header is damaged"
+
+
+def _header(file: int, place: int, end: int) -> tuple[dict[int, Any], int]:
+    """Return the header of the page at a place, and its length."""
+    try:
+        return _struct(os.pread(file, min(_HEADER, end - place), place), 0)
+    except LookupError:
+        return _struct(os.pread(file, end - place, place), 0)
 
 
 def _struct(data: bytes, place: int, until: float = math.inf) -> tuple[dict[int, Any], int]:
@@ -179,7 +207,7 @@ def _varint(data: bytes, place: int) -> tuple[int, int]:
 
 
 class PageChecksums:
-    """The checksums of the pages of Parquet files, compared once. A file without any is taken as it is."""
+    """The checksums of the pages of Parquet files, compared once; else the headers alone."""
 
     def __init__(self, files: Sequence[str] = (), columns: Sequence[str] = ()) -> None:
         self._files = files

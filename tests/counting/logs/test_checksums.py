@@ -199,6 +199,45 @@ def test_a_page_of_other_values_is_damage(one_column: tuple[Path, bytes]) -> Non
     assert found_in(file) == "a page header is damaged"
 
 
+def test_a_header_without_checksum_that_claims_other_values_is_damage(tmp_path: Path) -> None:
+    # Polars takes memory for the values that a header claims: this bit ends the process.
+    file = tmp_path / "log.parquet"
+    log = random_log(1500, seed=3)
+    pq.write_table(log.to_arrow(), file, compression="none", row_group_size=400, data_page_size=1000)
+    whole = file.read_bytes()
+    (start,) = (start for name, start, _ in chunks(file)[:5] if name == "label")
+    file.write_bytes(flipped(whole, whole.index(b"\x2c\x15", start) + 2, 0))
+    with pytest.raises(nf.SourceError, match="a page header is damaged"):
+        nf.count_confusion(nf.scan_predictions(file), thresholds=[0.5])
+
+
+@pytest.mark.parametrize("version", ["1.0", "2.0"])
+def test_a_long_header_without_checksum_is_no_damage(tmp_path: Path, version: str) -> None:
+    file = tmp_path / "log.parquet"
+    table = pa.table({"model": ["a" * 900, "b" * 900], "nothing": pa.nulls(2, pa.string())})
+    pq.write_table(table, file, use_dictionary=False, data_page_version=version)
+    assert found_in(file, table.column_names) is None
+    pl.from_arrow(table).write_parquet(file)  # type: ignore[union-attr]
+    assert found_in(file, table.column_names) is None
+
+
+@pytest.mark.thorough
+def test_no_bit_of_a_header_ends_the_process(tmp_path: Path) -> None:
+    file = tmp_path / "log.parquet"
+    log = random_log(300, seed=3)
+    pq.write_table(log.to_arrow(), file, compression="none", data_page_size=1000)
+    whole = file.read_bytes()
+    refused = 0
+    for _, start, _ in chunks(file):
+        for bit in range(8 * start, 8 * (start + 24), 3):
+            file.write_bytes(flipped(whole, bit // 8, bit % 8))
+            try:
+                nf.count_confusion(nf.scan_predictions(file), thresholds=[0.5])
+            except nf.SourceError:
+                refused += 1
+    assert refused > 100
+
+
 @pytest.mark.thorough
 def test_no_bit_of_a_footer_ends_the_process(one_column: tuple[Path, bytes]) -> None:
     file, whole = one_column
