@@ -8,6 +8,7 @@ import numpy as np
 import polars as pl
 import pytest
 import sklearn
+from scipy.special import expit
 
 import nci_frames as nf
 
@@ -100,6 +101,33 @@ def test_binary_tests_of_assel(sensitivity, specificity, brier, of_predictive_va
     assert curve["net_benefit"].to_list() == pytest.approx(benefits, abs=5e-5)
 
 
+@pytest.mark.parametrize(
+    ("shift", "brier", "benefits"),
+    [
+        (0, 0.1386, [0.1595, 0.1236, 0.0716]),
+        (1, 0.1708, [0.1583, 0.1160, 0.0423]),
+        (-1, 0.1540, [0.1483, 0.0986, 0.0413]),
+        (-2, 0.1760, [0.0921, 0.0372, 0.0076]),
+    ],
+    ids=["well calibrated", "overestimating", "underestimating", "severely underestimating"],
+)
+def test_continuous_models_of_assel(shift, brier, benefits):
+    # The same table. All of its numbers are those of logits from a normal distribution around -1.65 with the
+    # standard deviation 1, moved by *shift* where the model is wrong. Half of the rows of the log are positive.
+    logit = np.linspace(-8, 8, 100_001) - 1.65
+    density = np.exp(-((logit + 1.65) ** 2) / 2)
+    places = (np.arange(20_000) + 0.5) / 20_000
+    frames = []
+    for label in (True, False):
+        share = np.cumsum(density * expit(logit if label else -logit))
+        scores = expit(np.interp(places, share / share[-1], logit) + shift)
+        frames.append(pl.DataFrame({"model": "m", "label": label, "score": scores}))
+    counts = nf.count_confusion(pl.concat(frames), thresholds="exact")
+    score = nf.proper_scores(counts, prevalence=0.2, metrics="brier")["value"].item()
+    curve = nf.decision_curve(counts, prevalence=0.2, threshold_probabilities=[0.05, 0.1, 0.2])
+    assert [score, *curve["net_benefit"]] == pytest.approx([brier, *benefits], abs=6e-5)
+
+
 def drawn(rows, prevalence, distance, seed):
     """A log of one model whose scores are the probabilities at prevalence one half."""
     rng = np.random.default_rng(seed)
@@ -123,7 +151,7 @@ def test_expected_confusion_of_nannyml():
 
     https://nannyml.readthedocs.io/en/stable/how_it_works/performance_estimation.html
     """
-    reference, traffic = drawn(20_000, 0.5, 2.0, 0), drawn(50_000, 0.05, 2.0, 1)
+    reference, traffic = drawn(20_000, 0.5, 2.0, 0), drawn(20_000, 0.05, 2.0, 1)
     counts, found = estimated(reference, traffic)
     points = nf.select_operating_points(nf.compute_rates(counts, interval="wilson"), threshold=0.9)
     field = nf.project_traffic(points, found, metrics=["precision", "recall"])
