@@ -112,8 +112,8 @@ def test_binary_tests_of_assel(sensitivity, specificity, brier, of_predictive_va
     ids=["well calibrated", "overestimating", "underestimating", "severely underestimating"],
 )
 def test_continuous_models_of_assel(shift, brier, benefits):
-    # The same table. All of its numbers are those of logits from a normal distribution around -1.65 with the
-    # standard deviation 1, moved by *shift* where the model is wrong. Half of the rows of the log are positive.
+    # The same table: all of its numbers are those of normally distributed logits of mean -1.65 and standard
+    # deviation 1, moved by *shift* where the model is wrong. Half of the rows of the log are positive.
     logit = np.linspace(-8, 8, 100_001) - 1.65
     density = np.exp(-((logit + 1.65) ** 2) / 2)
     places = (np.arange(20_000) + 0.5) / 20_000
