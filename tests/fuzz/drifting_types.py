@@ -63,6 +63,11 @@ def _number(value: Any) -> float | None:
     return None if value is None else float(text)
 
 
+def _cell(name: str, value: str) -> str | None:
+    """Return a cell of a CSV file; a word is no score and no weight, so that its row is dropped."""
+    return None if not value or (name in ("score", "weight") and value in ("true", "false")) else value
+
+
 def truth(parts: list[list[Row]], narrow: bool, weighted: bool) -> Counter[tuple[Any, ...]]:
     """Count by plain Python: what is (model, fold, threshold, cell) at each threshold."""
     counted: Counter[tuple[Any, ...]] = Counter()
@@ -107,7 +112,7 @@ def _case(seed: int, number: int) -> Case:
             if kind == "csv" and place == 0:
                 frame.write_csv(folder / "0.csv")
                 rows = csv.DictReader(io.StringIO((folder / "0.csv").read_text()))
-                parts[0] = [{name: value or None for name, value in row.items()} for row in rows]
+                parts[0] = [{name: _cell(name, value) for name, value in row.items()} for row in rows]
                 narrow = False
             elif kind != "frames":
                 frame.write_parquet(folder / f"{place}.parquet")
