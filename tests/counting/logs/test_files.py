@@ -224,11 +224,11 @@ def test_two_columns_of_one_name_are_an_error(tmp_path: Path) -> None:
 
 
 def corrupted(path: Path) -> Path:
-    """Overwrite the first page of the scores."""
+    """Overwrite the end of the scores: their headers stay whole, and nothing can decompress them."""
     column = pq.read_metadata(path).row_group(0).column(2)
-    start = column.dictionary_page_offset or column.data_page_offset
+    end = (column.dictionary_page_offset or column.data_page_offset) + column.total_compressed_size
     data = bytearray(path.read_bytes())
-    data[start : start + 40] = b"\xff" * 40
+    data[end - 10 : end] = b"\xff" * 10
     path.write_bytes(data)
     return path
 

@@ -132,10 +132,9 @@ def test_files_beside_frames_are_checked_as_files_alone(tmp_path: Path) -> None:
     with pytest.raises(nf.SourceError, match="changed while it was read") as error:
         nf.count_confusion(scan, thresholds=[0.5])
     assert error.value.where == repr(str(path))
-    # Without checksums, and so that it cannot be decoded.
-    whole = bytearray(path.read_bytes())
-    whole[4:40] = b"\xff" * 36
-    path.write_bytes(whole)
+    # Without checksums: the first bytes of what zstd compressed.
+    LOG.write_parquet(path)
+    path.write_bytes(path.read_bytes().replace(b"\x28\xb5\x2f\xfd", b"\xff" * 4))
     with pytest.raises(nf.SourceError, match="cannot be read") as error:
         nf.count_confusion(nf.scan_predictions([LOG, path]), thresholds=[0.5])
     assert error.value.where == repr(str(path))
