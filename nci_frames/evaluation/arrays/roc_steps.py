@@ -58,8 +58,8 @@ class Curves:
         return np.add.reduceat(steps, self.start, axis=-1) if len(self.start) else steps
 
     def each_step(self, of_groups: float | Floats) -> Floats:
-        """Return the number of each step's group; one for all steps if the groups share it."""
-        return np.repeat(of_groups, self.size if isinstance(of_groups, np.ndarray) else 1)
+        """Return the number of each step's group, along the last axis; one if the groups share it."""
+        return np.repeat(of_groups, self.size if isinstance(of_groups, np.ndarray) else 1, axis=-1)
 
     def rising(self) -> "Curves":
         """Return the steps in which TPR grows; the others add nothing to any area over recall.

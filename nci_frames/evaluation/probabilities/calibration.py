@@ -102,7 +102,7 @@ def calibration_curve(
 def _bounds(part: Part, blocks: Blocks, level: float, *, isotonic: bool) -> tuple[Floats, Floats]:
     """Return bounds of the share of positives in each block, at prevalence 1/2."""
     unknown = np.full(len(blocks.start), np.nan)
-    if part.spread is None or not len(unknown):
+    if part.sums or not len(unknown):
         return unknown, unknown
     if not isotonic:
         of_class = [

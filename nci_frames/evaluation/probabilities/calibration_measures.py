@@ -113,8 +113,10 @@ def calibration_measures(
     own = isinstance(prevalence, str)
 
     def make(part: Part) -> Iterator[pl.DataFrame]:
-        rows = _independent_rows(part)
-        few = rows < _LEAST_ROWS
+        with np.errstate(divide="ignore", invalid="ignore"):
+            # As many rows of one weight know the class that they know less of.
+            rows = np.minimum(*(1 / part.curves.sum(rows.squares) for rows in part.spread))
+        few = ~(rows >= _LEAST_ROWS)
         freedom = np.where(few, np.inf, rows - 1)
 
         def quantile(known: Floats) -> Floats:
@@ -128,14 +130,6 @@ def calibration_measures(
 
     by = ["measure", "prevalence"]
     return CALIBRATION_MEASURES.finish(of_parts(counts, prevalence, logged_prevalence, make, by=by))
-
-
-def _independent_rows(part: Part) -> Floats:
-    """Return how many rows of one weight know the class that they know less of; 0 for sums of weights."""
-    if part.spread is None:
-        return np.zeros(len(part.logged))
-    with np.errstate(divide="ignore", invalid="ignore"):
-        return np.minimum(*(1 / part.curves.sum(rows.squares) for rows in part.spread))
 
 
 def _student_quantile(freedom: Floats, level: float) -> Floats:
@@ -161,7 +155,7 @@ def _table(
     # The first that holds is said.
     for holds, words in (
         (np.isnan(lower), _ANYWHERE),
-        (few, _WEIGHTED if part.spread is None else _FEW),
+        (few, _WEIGHTED if part.sums else _FEW),
         (why != "", why),
         (~(curves.negatives > 0), "there are no negatives"),
         (~(curves.positives > 0), "there are no positives"),

@@ -9,7 +9,6 @@ from nci_frames.evaluation.arrays.score_bins import Scores
 from nci_frames.evaluation.probabilities.blocks import Blocks
 from nci_frames.evaluation.probabilities.parts import Part
 from nci_frames.evaluation.probabilities.recalibration import Measured
-from nci_frames.evaluation.probabilities.spread import Spread
 from nci_frames.schemas.runs import rows_of_runs
 
 
@@ -37,14 +36,11 @@ def calibration_errors(
     gap = blocks.reduce(np.add, true * middle.q - false * middle.p)
     plain = blocks.sum(np.abs(gap), groups)
     why = np.full(groups, "")
-    if part.spread is None:
-        unknown = np.full(groups, np.nan)
-        return {"ece": (plain, unknown, unknown, why), "ece_corrected": (unknown, unknown, unknown, why)}
-    deviation = np.sqrt(_variances(part, part.spread, eta, blocks, middle, own=own))
+    deviation = np.sqrt(_variances(part, eta, blocks, middle, own=own))
     corrected = blocks.sum(2 * np.abs(gap) - _folded(gap, deviation), groups)
     # The mean distance is a mean of signed ones.
     side = _each_step(part, blocks, np.sign(gap))
-    total = np.sqrt(part.variance(eta, side * middle.q, -side * middle.p, own=own))
+    total = np.sqrt(part.variance(eta, side * middle.q, -side * middle.p, own=own)[0])
     chance = math.sqrt(2 / math.pi) * blocks.sum(deviation, groups)
     place = part.curves.sum((true + false) * np.maximum(high.p - middle.p, middle.p - low.p))
     lower = np.maximum(plain - chance - z * total - place, 0)
@@ -56,12 +52,10 @@ def calibration_errors(
     }
 
 
-def _variances(
-    part: Part, spread: tuple[Spread, Spread], eta: Floats, blocks: Blocks, scores: Scores, *, own: bool
-) -> Floats:
+def _variances(part: Part, eta: Floats, blocks: Blocks, scores: Scores, *, own: bool) -> Floats:
     """Return the variance of the distance of each bin."""
     found = np.zeros(len(blocks.start))
-    for share, values, rows in zip((eta, 1 - eta), (scores.q, scores.p), spread, strict=True):
+    for share, values, rows in zip((eta, 1 - eta), (scores.q, scores.p), part.spread, strict=True):
         squares = blocks.reduce(np.add, rows.squares * values**2)
         if not own:
             # Rows of other bins have the value 0.
@@ -78,7 +72,7 @@ def _folded(mean: Floats, deviation: Floats) -> Floats:
     with np.errstate(invalid="ignore", divide="ignore"):
         z = np.abs(mean) / deviation
         found = deviation * math.sqrt(2 / math.pi) * np.exp(-(z**2) / 2) + np.abs(mean) * (1 - 2 * ndtr(-z))
-    return np.where(deviation > 0, found, np.abs(mean))
+    return np.where(deviation == 0, np.abs(mean), found)
 
 
 def _each_step(part: Part, blocks: Blocks, of_blocks: Floats) -> Floats:

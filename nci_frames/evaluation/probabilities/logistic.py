@@ -1,7 +1,5 @@
 """Weighted logistic regression of many groups at once."""
 
-from collections.abc import Sequence
-
 import numpy as np
 
 from nci_frames.base.typing import Floats
@@ -19,15 +17,19 @@ def logistic(logit: Floats) -> Floats:
     return np.asarray(np.where(logit >= 0, 1, small) / (1 + small))
 
 
-def fitted(curves: Curves, columns: Sequence[Floats], offset: Floats, hits: Floats, rows: Floats) -> Floats:
-    """Return the coefficients of each group, of shape (groups, columns), by Newton's method.
+def fitted(
+    curves: Curves, columns: Floats, offset: Floats, hits: Floats, rows: Floats
+) -> tuple[Floats, Floats]:
+    """Return the coefficients of each group, by Newton's method, and the inverse of the curvature there.
+
+    Their shapes are (columns, groups) and (columns, columns, groups).
 
     Parameters
     ----------
     curves
         The steps of the groups.
     columns
-        What the logit of each step is made from.
+        What the logit of each step is made from, of shape (columns, steps).
     offset
         What is added to the logit of each step.
     hits, rows
@@ -35,38 +37,30 @@ def fitted(curves: Curves, columns: Sequence[Floats], offset: Floats, hits: Floa
     """
 
     def logits(theta: Floats) -> Floats:
-        of_steps = (curves.each_step(each) * column for each, column in zip(theta.T, columns, strict=True))
-        return np.asarray(sum(of_steps, offset))
+        return np.asarray(offset + (curves.each_step(theta) * columns).sum(axis=0))
 
     def likelihood(theta: Floats) -> Floats:
         logit = logits(theta)
-        return curves.sum(hits * logit - rows * (np.maximum(logit, 0) + np.log1p(np.exp(-np.abs(logit)))))
+        return curves.sum(hits * logit - rows * np.logaddexp(0, logit))
 
-    theta = np.zeros((len(curves.start), len(columns)))
-    if not len(theta):
-        return theta
+    def inverse(p: Floats) -> Floats:
+        sums = np.moveaxis(curves.sum(rows * p * (1 - p) * columns * columns[:, np.newaxis]), -1, 0)
+        sums[~(np.abs(sums) > 0).any(axis=(1, 2))] = np.eye(len(columns))
+        return np.moveaxis(np.asarray(np.linalg.inv(sums), np.float64), 0, -1)
+
+    theta = np.zeros((len(columns), len(curves.start)))
     reached = likelihood(theta)
     for _ in range(_MOST_STEPS):
         p = logistic(logits(theta))
-        slopes = np.stack([curves.sum((hits - rows * p) * column) for column in columns], axis=-1)
-        step = np.linalg.solve(curvature(curves, columns, rows * p * (1 - p)), slopes[..., np.newaxis])[
-            ..., 0
-        ]
+        step = np.einsum("jkg,kg->jg", inverse(p), curves.sum((hits - rows * p) * columns))
         for _ in range(_MOST_STEPS):
             found = likelihood(theta + step)
             # What rounding takes away is none.
             worse = found < reached - 1e-14 * np.abs(reached)
             if not worse.any():
                 break
-            step[worse] /= 2
+            step[:, worse] /= 2
         theta, reached = theta + step, found
         if (np.abs(step) <= _NOTHING * (1 + np.abs(theta))).all():
             break
-    return theta
-
-
-def curvature(curves: Curves, columns: Sequence[Floats], weight: Floats) -> Floats:
-    """Return the matrix of the sums of products of columns, of each group; the identity where all are 0."""
-    sums = np.stack([np.stack([curves.sum(weight * a * b) for a in columns], -1) for b in columns], -2)
-    sums[~(np.abs(sums) > 0).any(axis=(1, 2))] = np.eye(len(columns))
-    return sums
+    return theta, inverse(logistic(logits(theta)))

@@ -28,8 +28,10 @@ class Part:
     etas: list[Floats]
     #: The prevalence that the scores of each group hold at.
     logged: Floats
-    #: Of the positives and of the negatives, what a single row may do; None if counts are sums of weights.
-    spread: tuple[Spread, Spread] | None
+    #: Of the positives and of the negatives, what a single row may do.
+    spread: tuple[Spread, Spread]
+    #: Whether counts are sums of weights: then nothing is known of single rows.
+    sums: bool
 
     def each_step(self, of_groups: Floats) -> Floats:
         """Return the number of each step's group."""
@@ -46,10 +48,13 @@ class Part:
         of_step = self.each_step(eta)
         return of_step * self.bins.positives + (1 - of_step) * self.bins.negatives
 
-    def variance(self, eta: Floats, of_positive: Floats, of_negative: Floats, *, own: bool) -> Floats:
+    def variance(
+        self, eta: Floats, of_positive: Floats, of_negative: Floats, *, own: bool
+    ) -> tuple[Floats, Floats]:
         """Return the variance of eta·(mean over positives) + (1-eta)·(mean over negatives) of each group.
 
-        It is NaN where counts are sums of weights.
+        Besides, how well it is known, as degrees of freedom: badly where few rows make most of it
+        (Satterthwaite).
 
         Parameters
         ----------
@@ -60,30 +65,14 @@ class Part:
         own
             Whether the prevalence is that of the rows, which varies with them, and the mean of all is 0.
         """
-        if self.spread is None:
-            return np.full(len(eta), np.nan)
-        found = np.zeros(len(eta))
+        total, squares = np.zeros(len(eta)), np.zeros(len(eta))
         for share, values, rows in zip((eta, 1 - eta), (of_positive, of_negative), self.spread, strict=True):
             mean = 0.0 if own else self.each_step(self.curves.sum(rows.share * values))
-            found += share**2 * self.curves.sum(rows.squares * (values - mean) ** 2)
-        return found
-
-    def freedom(self, eta: Floats, of_positive: Floats, of_negative: Floats) -> Floats:
-        """Return how well each group knows the variance of a mean of 0, as degrees of freedom.
-
-        Where few rows make most of the variance, it is known as badly (Satterthwaite).
-        """
-        if self.spread is None:
-            return np.full(len(eta), np.nan)
-        total, squares = np.zeros(len(eta)), np.zeros(len(eta))
-        classes = (eta, of_positive, self.bins.positives), (1 - eta, of_negative, self.bins.negatives)
-        for (share, values, rows), spread in zip(classes, self.spread, strict=True):
-            moved = self.each_step(share**2) * values**2
-            weighs = np.divide(spread.squares, rows, out=np.zeros_like(rows), where=rows > 0)
-            total += self.curves.sum(spread.squares * moved)
-            squares += self.curves.sum(spread.squares * (weighs * moved) ** 2)
+            moved = self.each_step(share**2) * (values - mean) ** 2
+            total += self.curves.sum(rows.squares * moved)
+            squares += self.curves.sum(rows.squares * (rows.weight * moved) ** 2)
         with np.errstate(invalid="ignore", divide="ignore"):
-            return np.maximum(total**2 / squares, 1.0)
+            return total, np.maximum(total**2 / squares, 1.0)
 
     def labelled(self, places: NDArray[np.int64], eta: Floats, **columns: Floats) -> pl.DataFrame:
         """Return a table with a row for some groups, named by their places: keys, prevalence and columns."""
@@ -114,16 +103,17 @@ def of_parts(
     keys = ["model", *COUNTS.keys(frame.columns)]
     etas_of = group_prevalences(prevalence, frame, keys[1:])
     weighing = Weighing.of(given, keys) if has_strata(given) else None
+    sums = weighing is None and not frame.schema["tp"].is_integer()
 
     def of_curves(curves: Curves, *squares: Curves) -> pl.DataFrame:
         observed = curves.observed_prevalence
         etas = [np.broadcast_to(eta, observed.shape) for eta in etas_of(curves.groups, observed)]
         holds = observed if isinstance(logged, str) else np.full(len(observed), float(logged))
         bins = ScoreBins.of(curves)
-        spread = of_rows(curves, bins) if frame.schema["tp"].is_integer() else None
+        spread = of_rows(curves, bins, known=not sums)
         if weighing is not None and squares:
             spread = weighing.spread(curves, bins, squares[0])
-        return pl.concat(make(Part(curves, bins, etas, holds, spread)))
+        return pl.concat(make(Part(curves, bins, etas, holds, spread, sums)))
 
     frames = [frame] if weighing is None else [frame, weighing.squares]
     tables = of_all_parts(of_curves, frames, keys, of_scores=True)

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from nci_frames.base.typing import Floats
 from nci_frames.evaluation.arrays.roc_steps import Curves
 from nci_frames.evaluation.arrays.score_bins import Scores
-from nci_frames.evaluation.probabilities.logistic import curvature, fitted, logistic
+from nci_frames.evaluation.probabilities.logistic import fitted, logistic
 from nci_frames.evaluation.probabilities.parts import Part
 
 #: The value of each group, its bounds, and why it is undefined.
@@ -82,55 +82,37 @@ class _Regression:
     logit: Floats
     #: Of each group: the logit that is taken off, and what the rest is divided by; None without a slope.
     scale: tuple[Floats, Floats] | None
+    #: The coefficients, and the inverse of the curvature, as ``fitted`` returns them.
     theta: Floats
-    #: The inverse of the curvature.
     inverse: Floats
 
     @classmethod
     def of(cls, part: Part, true: Floats, false: Floats, logit: Floats, *, sloping: bool) -> "_Regression":
         """Fit the positives and the negatives of each step, which weigh *true* and *false*."""
         curves, rows = part.curves, true + false
-        scale = None
+        scale, offset = None, logit
         if sloping:
             middle = curves.sum(rows * logit)
             width = np.sqrt(curves.sum(rows * (logit - part.each_step(middle)) ** 2))
-            scale = middle, np.where(width > 0, width, 1.0)
-        none = np.zeros((len(curves.start), 1 + sloping))
-        bare = cls(part, true, false, logit, scale, none, none)
-        columns, offset = bare.columns(logit), np.zeros_like(logit) if sloping else logit
-        theta = fitted(curves, columns, offset, true, rows)
-        p = logistic(cls(part, true, false, logit, scale, theta, none).predicted(logit))
-        inverse: Floats = np.asarray(
-            np.linalg.inv(curvature(curves, columns, rows * p * (1 - p))), np.float64
-        )
-        return cls(part, true, false, logit, scale, theta, inverse)
-
-    def columns(self, logit: Floats) -> list[Floats]:
-        """Return what the regression sees of logits."""
-        if self.scale is None:
-            return [np.ones_like(logit)]
-        middle, width = map(self.part.each_step, self.scale)
-        return [np.ones_like(logit), (logit - middle) / width]
+            scale, offset = (middle, np.where(width > 0, width, 1.0)), np.zeros_like(logit)
+        found = fitted(curves, _columns(part, scale, logit), offset, true, rows)
+        return cls(part, true, false, logit, scale, *found)
 
     def predicted(self, logit: Floats) -> Floats:
-        """Return the logits of the calibrated scores."""
-        sums = sum(
-            self.part.each_step(each) * column
-            for each, column in zip(self.theta.T, self.columns(logit), strict=True)
-        )
-        return np.asarray(sums if self.scale is not None else sums + logit)
+        """Return the calibrated scores of logits."""
+        sums = (self.part.each_step(self.theta) * _columns(self.part, self.scale, logit)).sum(axis=0)
+        return logistic(sums if self.scale is not None else sums + logit)
 
     def measured(
         self, name: str, ends: list[Floats], eta: Floats, quantile: Callable[[Floats], Floats], *, own: bool
     ) -> tuple[Floats, Floats, Floats]:
         """Return a coefficient of each group, and its bounds, where logits lie between their *ends*."""
         weights = self._weights(name)
-        value = (weights * self.theta).sum(axis=1)
-        direction = np.einsum("gi,gij->gj", weights, self.inverse)
+        value = (weights * self.theta).sum(axis=0)
+        direction = np.einsum("jg,jkg->kg", weights, self.inverse)
         at = [self._influence(direction, self.logit, label) for label in (1, 0)]
         alone = [each / (1 - own_part) for each, own_part in zip(at, self._leverages(eta), strict=True)]
-        freedom = self.part.freedom(eta, alone[0], alone[1])
-        variance = self.part.variance(eta, alone[0], alone[1], own=own)
+        variance, freedom = self.part.variance(eta, alone[0], alone[1], own=own)
         if own:
             # Heavy rows that are missing by chance are expected by the regression.
             variance = np.fmax(variance, self._expected(eta, at[0] - at[1]))
@@ -146,49 +128,38 @@ class _Regression:
 
         *moved* is the coefficient of a positive of each step, less that of a negative.
         """
-        if self.part.spread is None:
-            return np.full(len(eta), np.nan)
         positives, negatives = (spread.squares for spread in self.part.spread)
         squares = self.part.each_step(eta**2) * positives + self.part.each_step((1 - eta) ** 2) * negatives
-        p = logistic(self.predicted(self.logit))
-        return self.part.curves.sum(np.where(squares > 0, squares * p * (1 - p) * moved**2, 0.0))
+        p = self.predicted(self.logit)
+        return self.part.curves.sum(np.where(squares == 0, 0.0, squares * p * (1 - p) * moved**2))
 
     def _weights(self, name: str) -> Floats:
         """Return what a coefficient of logits is made from, of those of the standardised ones."""
         if self.scale is None:
             return np.ones_like(self.theta)
         middle, width = self.scale
-        return np.stack(
-            [0 * width, 1 / width] if name == "slope" else [1 + 0 * width, -middle / width], axis=1
-        )
+        return np.stack([0 * width, 1 / width] if name == "slope" else [1 + 0 * width, -middle / width])
 
     def _influence(self, direction: Floats, logit: Floats, label: int) -> Floats:
         """Return how far a row of each step, whose score has some logit, moves the coefficient."""
         with np.errstate(invalid="ignore"):
-            rest = label - logistic(self.predicted(logit))
-            return np.asarray(
-                sum(
-                    np.where(rest == 0, 0.0, self.part.each_step(each) * rest * column)
-                    for each, column in zip(direction.T, self.columns(logit), strict=True)
-                )
-            )
+            rest = label - self.predicted(logit)
+            moves = self.part.each_step(direction) * rest * _columns(self.part, self.scale, logit)
+            return np.asarray(np.where(rest == 0, 0.0, moves).sum(axis=0))
 
     def _leverages(self, eta: Floats) -> list[Floats]:
         """Return how far a positive, and a negative, of each step moves its own predicted logit."""
-        if self.part.spread is None:
-            return [np.zeros_like(self.logit)] * 2
-        columns, p = self.columns(self.logit), logistic(self.predicted(self.logit))
-        products = sum(
-            self.part.each_step(np.ascontiguousarray(self.inverse[:, j, k])) * columns[j] * columns[k]
-            for j in range(len(columns))
-            for k in range(len(columns))
-        )
-        found = []
-        bins = self.part.bins
-        for share, rows, spread in zip(
-            (eta, 1 - eta), (bins.positives, bins.negatives), self.part.spread, strict=True
-        ):
-            weighs = np.divide(spread.squares, rows, out=np.zeros_like(rows), where=rows > 0)
-            row = weighs * self.part.each_step(share)
-            found.append(np.minimum(row * p * (1 - p) * products, 0.9))
-        return found
+        columns, p = _columns(self.part, self.scale, self.logit), self.predicted(self.logit)
+        moves = np.einsum("jks,js,ks->s", self.part.each_step(self.inverse), columns, columns) * p * (1 - p)
+        return [
+            np.minimum(rows.weight * self.part.each_step(share) * moves, 0.9)
+            for share, rows in zip((eta, 1 - eta), self.part.spread, strict=True)
+        ]
+
+
+def _columns(part: Part, scale: tuple[Floats, Floats] | None, logit: Floats) -> Floats:
+    """Return what a regression sees of logits."""
+    if scale is None:
+        return np.ones((1, len(logit)))
+    middle, width = map(part.each_step, scale)
+    return np.stack([np.ones_like(logit), (logit - middle) / width])

@@ -22,12 +22,18 @@ class Spread:
     #: Of each group the largest weight.
     heaviest: Floats
 
+    @property
+    def weight(self) -> Floats:
+        """The weight of a row, of those of several weights that of a heavy one."""
+        return np.divide(self.squares, self.share, out=np.zeros_like(self.share), where=self.share > 0)
 
-def of_rows(curves: Curves, bins: ScoreBins) -> tuple[Spread, Spread]:
-    """Return the weights of rows that all weigh the same."""
+
+def of_rows(curves: Curves, bins: ScoreBins, *, known: bool) -> tuple[Spread, Spread]:
+    """Return the weights of rows that all weigh the same; NaN if they are not *known*."""
     with np.errstate(divide="ignore"):
+        one = 1.0 if known else np.nan
         positives, negatives = (
-            Spread(share, share / curves.each_step(rows), 1 / rows)
+            Spread(share, one * share / curves.each_step(rows), one / rows)
             for share, rows in ((bins.positives, curves.positives), (bins.negatives, curves.negatives))
         )
     return positives, negatives
