@@ -9,7 +9,7 @@ import polars as pl
 
 from nci_frames.base.arguments import Prevalences
 from nci_frames.base.errors import ParameterError
-from nci_frames.base.typing import Floats, Rows
+from nci_frames.base.typing import Floats
 from nci_frames.evaluation.areas.area import Area, Areas, Etas
 from nci_frames.evaluation.areas.areas import areas_of, asked_areas
 from nci_frames.evaluation.areas.proper_scores import LOG_LOSS, LOSSES, mixed, shares
@@ -132,74 +132,55 @@ def adjusted_area(area: Area, logged: Logged) -> Area:
     """Return the area of scores that are moved to each prevalence first."""
     return replace(
         area,
-        certified=partial(_adjusted, losses=_OF_ODDS[area.name], logged=logged),
+        certified=partial(_adjusted, losses=_OF_LOGITS[area.name], logged=logged),
         linear_in_prevalence=False,
         support=PR_SUPPORT,
     )
 
 
-#: Takes odds, and what returns the logits if they are needed.
-Losses = Callable[[Floats, Callable[[], Floats]], tuple[Floats, Floats]]
+def _brier(logit: Floats) -> tuple[Floats, Floats]:
+    """Return the losses of positives and of negatives whose scores have some logits."""
+    odds = np.exp(np.minimum(logit, _LARGEST))
+    rest = 1 / (1 + odds)
+    return rest**2, (odds * rest) ** 2
 
 
-def _brier(odds: Floats, _: object) -> tuple[Floats, Floats]:
-    """Return the losses of positives and of negatives whose scores have some odds, which are used up."""
-    np.minimum(odds, _LARGEST, out=odds)
-    rest = odds + 1
-    np.divide(1, rest, out=rest)
-    odds *= rest
-    rest *= rest
-    odds *= odds
-    return rest, odds
+def _log_loss(logit: Floats) -> tuple[Floats, Floats]:
+    either = np.log1p(np.exp(-np.abs(logit)))
+    return either + np.maximum(-logit, 0), either + np.maximum(logit, 0)
 
 
-def _log_loss(odds: Floats, logits: Callable[[], Floats]) -> tuple[Floats, Floats]:
-    of_negative, logit = np.log1p(odds), logits()
-    of_positive = of_negative - logit
-    # There the difference would be rounded.
-    high = np.flatnonzero(odds > _HIGH)
-    if len(high):
-        of_positive[high] = np.log1p(1 / odds[high])
-        of_negative[high] = of_positive[high] + logit[high]
-    return of_positive, of_negative
+#: To move scores is to shift their logits.
+_OF_LOGITS = {"brier": _brier, "log_loss": _log_loss}
+#: Of larger logits the odds may exceed all numbers.
+_LARGEST = 700.0
 
 
-#: To move scores is to multiply their odds, and to shift their logits.
-_OF_ODDS: dict[str, Losses] = {"brier": _brier, "log_loss": _log_loss}
-_HIGH, _LARGEST = 1e3, 1e300
-
-
-def _adjusted(curves: Curves, etas: Etas, losses: Losses, logged: Logged) -> list[Areas]:
+def _adjusted(
+    curves: Curves, etas: Etas, losses: Callable[[Floats], tuple[Floats, Floats]], logged: Logged
+) -> list[Areas]:
     bins = ScoreBins.of(curves)
     # Where there are no rows nothing is lost.
     some = ~((bins.positives == 0) & (bins.negatives == 0))
     rows, curves = (bins.positives[some], bins.negatives[some]), curves.only(some)
     holds = np.asarray(curves.observed_prevalence if isinstance(logged, str) else float(logged))
-    # Infinite odds are those of certain scores, and beyond their largest number.
-    ends = bins.edges[:1] if bins.exact else bins.edges
     found = []
-    # Odds are infinite where a score is certain, or where they exceed all numbers: then logits tell.
-    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-        edges = [((edge.p / edge.q)[some], (np.log(edge.p) - np.log(edge.q))[some]) for edge in ends]
+    with np.errstate(divide="ignore", invalid="ignore"):
+        logits = [(np.log(edge.p) - np.log(edge.q))[some] for edge in bins.edges[: 1 if bins.exact else None]]
+        certain = [np.flatnonzero(np.isinf(logit)) for logit in logits]
         before = np.log(holds) - np.log1p(-holds)
-        certain = [np.flatnonzero(np.isinf(logit)) for _, logit in edges]
         for eta in etas:
             shift = np.broadcast_to(np.log(eta) - np.log1p(-np.asarray(eta)) - before, curves.start.shape)
-            times, sums = curves.each_step(np.exp(shift)), []
-            for (odds, logit), fixed in zip(edges, certain, strict=True):
-                moved = odds * times
+            step, sums = curves.each_step(shift), []
+            for logit, fixed in zip(logits, certain, strict=True):
+                moved = logit + step
                 # What is certain stays certain.
-                moved[fixed] = odds[fixed]
-                losses_of = losses(moved, partial(_shifted, curves, logit, shift, fixed))
-                sums.append([curves.sum(shares(*one)) for one in zip(rows, losses_of, strict=True)])
+                moved[fixed] = logit[fixed]
+                sums.append([curves.sum(shares(*one)) for one in zip(rows, losses(moved), strict=True)])
             # The value is the first of them, and only rounding can put it outside.
-            each = zip(*sums, strict=True)
-            of_class = [(ends[0], np.minimum.reduce(ends), np.maximum.reduce(ends)) for ends in each]
+            of_class = [
+                (ends[0], np.minimum.reduce(ends), np.maximum.reduce(ends))
+                for ends in zip(*sums, strict=True)
+            ]
             found.append(mixed(of_class[0], of_class[1], eta))
     return found
-
-
-def _shifted(curves: Curves, logit: Floats, shift: Floats, fixed: Rows) -> Floats:
-    moved = logit + curves.each_step(shift)
-    moved[fixed] = logit[fixed]
-    return moved
