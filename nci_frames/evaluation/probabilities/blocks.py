@@ -76,18 +76,12 @@ def isotonic_blocks(curves: Curves, bins: ScoreBins) -> Blocks:
     Isotonic regression of the labels on the scores, with any weight of either class, has these blocks: they
     are the same at every prevalence, and only the share of positives in them changes.
     """
-    groups = len(curves.start)
-    of = np.repeat(np.arange(groups), curves.size + 1)
-    ends = np.arange(len(curves.tpr1)) + np.repeat(np.arange(groups), curves.size) + 1
-    fpr, tpr = np.zeros(len(of)), np.zeros(len(of))
-    # A group that lacks a class has one block.
-    fpr[ends], tpr[ends] = np.nan_to_num(curves.fpr1), np.nan_to_num(curves.tpr1)
-    corners = np.zeros(len(of), np.bool_)
-    corners[upper_hull(of, fpr, tpr)] = True
-    # A block begins after a corner: the first of a group where nothing is predicted positive.
-    begins = np.append(True, corners[ends][:-1]) if len(ends) else np.zeros(0, np.bool_)
+    corners = _corners(curves, best=False)[0]
+    # A block begins after the last step of another: a corner stands before a step or after it.
+    begins = np.zeros(len(curves.tpr1) + 1, np.bool_)
+    begins[(corners + 1) // 2] = True
     begins[curves.start] = True
-    return Blocks.of(curves, bins, np.flatnonzero(begins))
+    return Blocks.of(curves, bins, np.flatnonzero(begins[:-1]))
 
 
 def hull_blocks(curves: Curves, *, best: bool) -> Blocks:
@@ -96,18 +90,28 @@ def hull_blocks(curves: Curves, *, best: bool) -> Blocks:
     The rows of a bin are tied; if *best*, its positives have the higher scores: no order of the rows within
     the bins has a lower loss.
     """
-    of = np.repeat(np.arange(len(curves.start)), 2 * curves.size)
-    # Where rows are tied, the first of two points is that before them.
-    fpr = np.column_stack([curves.fpr0, curves.fpr1]).ravel()
-    first = np.where(curves.tied, curves.tpr0, curves.tpr1) if best else curves.tpr0
-    tpr = np.column_stack([first, curves.tpr1]).ravel()
-    corners = upper_hull(of, np.nan_to_num(fpr), np.nan_to_num(tpr))
+    corners, of, *rates = _corners(curves, best=best)
     group, none = of[corners], np.empty(0, np.int64)
     begins = np.append(True, group[1:] != group[:-1])[: len(group)]
-    positives, negatives = (
-        np.where(begins, rate[corners], np.diff(rate[corners], prepend=0.0)) for rate in (tpr, fpr)
+    negatives, positives = (
+        np.where(begins, rate[corners], np.diff(rate[corners], prepend=0.0)) for rate in rates
     )
     return Blocks(none, group, positives, negatives, none)
+
+
+def _corners(curves: Curves, *, best: bool) -> tuple[Rows, Rows, Floats, Floats]:
+    """Return the corners of the ROC convex hull among the points before and after each step.
+
+    They are the places of points; besides, of all points the group, FPR and TPR. Where *best*, the positives
+    of tied rows come first. A group that lacks a class has one block.
+    """
+    of = np.repeat(np.arange(len(curves.start)), 2 * curves.size)
+    first = np.where(curves.tied, curves.tpr0, curves.tpr1) if best else curves.tpr0
+    fpr, tpr = (
+        np.nan_to_num(np.column_stack(rates).ravel())
+        for rates in ((curves.fpr0, curves.fpr1), (first, curves.tpr1))
+    )
+    return upper_hull(of, fpr, tpr), of, fpr, tpr
 
 
 def check_bins(bins: Bins) -> None:
