@@ -154,7 +154,7 @@ def chart_pr(projection: pl.DataFrame | pl.LazyFrame, /, *, models: Sequence[str
         alt.X(**axes.rate_axis("recall", "recall (TPR)")),
         alt.Y(**axes.rate_axis("precision", "precision (PPV)")),
         style=theme.model_style(frame["model"].unique(), among=models),
-        numbers={name: name for name in (*order, "prevalence")},
+        numbers=canvas.own_titles(*order, "prevalence"),
         title="Precision-recall curves",
         subtitle=f"steps between attained points: the area below is the average precision{note}{doubt}",
         interpolate=turn,

@@ -61,15 +61,14 @@ def chart_calibration(
     rows, note = selection.fitted(
         rows.sort("model", "score_lower"), "predicted", ["observed", "lower", "upper"], log_x=False
     )
-    numbers = ("predicted", "observed", "lower", "upper", "score_lower", "score_upper", "share")
+    numbers = canvas.own_titles(
+        "predicted", "observed", "lower", "upper", "score_lower", "score_upper", "share"
+    )
     x, y = rate_axis("predicted", "score (mean of the bin)"), rate_axis("observed", "share of positives")
     ends = alt.Chart(pl.DataFrame({"predicted": [0.0, 1.0], "observed": [0.0, 1.0]}))
     diagonal = canvas.layer("diagonal", ends.mark_line(**RULE), x=alt.X(**x), y=alt.Y(**y))
     style = model_style(rows["model"].unique(), among=models)
-    drawn = lines.curves(
-        rows, alt.X(**x), alt.Y(**y), style=style, numbers={name: name.replace("_", " ") for name in numbers},
-        dots=True,
-    )  # fmt: skip
+    drawn = lines.curves(rows, alt.X(**x), alt.Y(**y), style=style, numbers=numbers, dots=True)
     return canvas.compose(
         [diagonal, *drawn],
         style=style,
@@ -137,13 +136,10 @@ def chart_decision_curve(
     treated = others.select(t, cs.starts_with("treat_all").name.replace("treat_all", "net_benefit"))
     every = alt.Chart(selection.finite(treated)).add_params(alt.param(name="top", value=top))
     nobody = alt.Chart(pl.DataFrame({"net_benefit": [0.0]}))
-    numbers = (t, "net_benefit", "lower", "upper", "treat_all", "interventions_avoided")
+    numbers = canvas.own_titles(t, "net_benefit", "lower", "upper", "treat_all", "interventions_avoided")
     drawn, note = selection.fitted(rows, t, ["net_benefit", "lower", "upper"], log_x=False)
     style = model_style(rows["model"].unique(), among=models)
-    curves = lines.curves(
-        drawn, x, y, style=style, numbers={name: name.replace("_", " ") for name in numbers}, clip=True,
-        reach=220,
-    )  # fmt: skip
+    curves = lines.curves(drawn, x, y, style=style, numbers=numbers, clip=True, reach=220)
     return canvas.compose(
         [
             canvas.layer("treat_all", every.mark_line(order=False, clip=True, **RULE), x=x, y=y),
@@ -209,11 +205,9 @@ def chart_cost_curve(
     highest = max(0.5, float(rows["actual"].max() or 0))  # type: ignore[arg-type]
     y = alt.Y(**value_axis("actual", "normalised cost", domain=[0, highest]))
     trivial = alt.Chart(pl.DataFrame({"probability_cost": [0.0, 0.5, 1.0], "actual": [0.0, 0.5, 0.0]}))
-    numbers = ("probability_cost", "threshold_probability", "actual", "achievable")
+    numbers = canvas.own_titles("probability_cost", "threshold_probability", "actual", "achievable")
     style = model_style(rows["model"].unique(), among=models)
-    curves = lines.curves(
-        rows, x, y, style=style, numbers={name: name.replace("_", " ") for name in numbers}, reach=220
-    )
+    curves = lines.curves(rows, x, y, style=style, numbers=numbers, reach=220)
     best = alt.Chart(selection.finite(rows)).mark_line(order=False, strokeDash=[2, 3])
     achievable = canvas.layer("achievable", best, x=x, y=alt.Y("achievable:Q"), color=canvas.colour(style))
     return canvas.compose(

@@ -58,6 +58,11 @@ def tooltip(numbers: Mapping[str, str], *, names: Sequence[str] = ("model",)) ->
     ]
 
 
+def own_titles(*names: str) -> dict[str, str]:
+    """Return the names of fields as their titles."""
+    return {name: name.replace("_", " ") for name in names}
+
+
 def value_titles(rows: pl.DataFrame, x: str, title: str) -> dict[str, str]:
     """Return the titles of a value over *x*, of its bounds and of its threshold, as far as they are there."""
     bounds = {"lower": "lower bound", "upper": "upper bound"}
