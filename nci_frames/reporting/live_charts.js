@@ -10,6 +10,7 @@
     const before = Number(row.prevalence);
     return [(right * eta()) / before, (wrong * (1 - eta())) / (1 - before)];
   };
+  const precision = (/** @type {number[]} */ [right, wrong]) => right / (right + wrong);
   const told = (/** @type {Row} */ row) =>
     row.supported_from === undefined ? row.supported : row.supported_from !== null && eta() >= Number(row.supported_from);
   /** @type {Record<string, (row: Row) => Row>} */
@@ -17,30 +18,23 @@
     f_beta: (row) => ({ ...row, value: fBeta(place.get(String(row.model)), eta(), Number(row.beta)) }),
     precision: (row) => {
       if (row.precision === undefined) return row;
-      const [right, wrong] = moved(row, Number(row.precision), 1 - Number(row.precision));
-      return { ...row, prevalence: eta(), supported: told(row), precision: right / (right + wrong) };
+      const kept = moved(row, Number(row.precision), 1 - Number(row.precision));
+      return { ...row, prevalence: eta(), supported: told(row), precision: precision(kept) };
     },
     share: (row) => {
       if (row.pos_fraction === undefined) return row;
       const flagged = Number(row.pos_fraction);
       const [right, wrong] = moved(row, flagged * Number(row.precision), flagged * (1 - Number(row.precision)));
-      return { ...row, prevalence: eta(), supported: told(row), pos_fraction: right + wrong, precision: right / (right + wrong) };
+      return { ...row, prevalence: eta(), supported: told(row), pos_fraction: right + wrong, precision: precision([right, wrong]) };
     },
     calibration: (row) => {
       if (row.share === undefined) return row;
-      const of = (/** @type {number} */ share, /** @type {number} */ all) => moved(row, all * share, all * (1 - share));
-      const bound = (/** @type {unknown} */ side) => {
-        if (side === null || side === undefined) return null;
-        const [right, wrong] = of(Number(side), 1);
-        return right / (right + wrong);
-      };
-      const [right, wrong] = of(Number(row.observed), Number(row.share));
-      const mean = right * Number(row.predicted_of_positives) + wrong * Number(row.predicted_of_negatives);
-      const share = right + wrong;
-      return {
-        ...row, prevalence: eta(), share, observed: right / share, predicted: mean / share,
-        lower: bound(row.lower), upper: bound(row.upper),
-      };
+      const of = (/** @type {unknown} */ part, all = 1) => moved(row, all * Number(part), all * (1 - Number(part)));
+      const bound = (/** @type {unknown} */ side) => (side === null || side === undefined ? null : precision(of(side)));
+      const [right, wrong] = of(row.observed, Number(row.share));
+      const sum = right * Number(row.predicted_of_positives) + wrong * Number(row.predicted_of_negatives);
+      const changed = { share: right + wrong, observed: precision([right, wrong]), predicted: sum / (right + wrong) };
+      return { ...row, ...changed, prevalence: eta(), lower: bound(row.lower), upper: bound(row.upper) };
     },
     // Each value is a sum over all rows, the share of either class times its own.
     decisions: (row) => {

@@ -137,7 +137,7 @@ def bins_of(part: Part, eta: Floats, bins: Bins) -> Blocks:
 
 def _equal_shares(part: Part, eta: Floats, number: int) -> Blocks:
     """Return bins that have about equal shares of the rows; equal scores stay together."""
-    shares = np.nan_to_num(part.shares(eta))
+    shares = np.nan_to_num(np.add(*part.shares(eta)))
     above = np.cumsum(shares) - shares
     # Of each group it begins with 0.
     above -= part.each_step(above[part.curves.start])

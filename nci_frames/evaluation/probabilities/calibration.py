@@ -134,7 +134,7 @@ def _table(
 ) -> pl.DataFrame:
     share, calibrated = blocks.at(eta)
     kept = np.flatnonzero(share > 0)
-    weight, scores = part.shares(eta), part.edges(eta, adjusted=adjusted)[0]
+    weight, scores = np.add(*part.shares(eta)), part.edges(eta, adjusted=adjusted)[0]
     group, observed = blocks.group[kept], calibrated.p[kept]
     low, high = (np.clip(each, 0, 1) for each in thresholds_of(part.curves))
     high, rows = np.where(part.curves.tied, low, high), weight > 0

@@ -82,16 +82,14 @@ def decompose_scores(
     def make(part: Part) -> Iterator[pl.DataFrame]:
         blocks, groups = isotonic_blocks(part.curves, part.bins), len(part.logged)
         best = blocks if part.bins.exact else hull_blocks(part.curves, best=True)
-        logged = class_losses(part.curves, part.bins, part.bins.edges, loss)
 
         def isotonic_loss(blocks: Blocks, eta: Floats) -> Floats:
             share, calibrated = blocks.at(eta)
             return blocks.sum(shares(share, np.nan_to_num(loss.uncertainty(calibrated))), groups)
 
         for eta in part.etas:
-            moved = part.edges(eta, adjusted=True) if adjusted else None
-            of_class = logged if moved is None else class_losses(part.curves, part.bins, moved, loss)
-            value, lower, upper = mixed(*of_class, eta)
+            scores = part.edges(eta, adjusted=adjusted)
+            value, lower, upper = mixed(*class_losses(part.curves, part.bins, scores, loss), eta)
             least, lowest = isotonic_loss(blocks, eta), isotonic_loss(best, eta)
             uncertainty = np.where(np.isnan(value), np.nan, loss.uncertainty(Scores.of(eta)))
             parts = {

@@ -31,21 +31,19 @@ def calibration_errors(
         Whether the prevalence is that of the rows.
     """
     middle, low, high = edges
-    groups, of_step = len(eta), part.each_step(eta)
-    true, false = of_step * part.bins.positives, (1 - of_step) * part.bins.negatives
+    groups, (true, false) = len(eta), part.shares(eta)
     gap = blocks.reduce(np.add, true * middle.q - false * middle.p)
     plain = blocks.sum(np.abs(gap), groups)
     why = np.full(groups, "")
     deviation = np.sqrt(_variances(part, eta, blocks, middle, own=own))
-    corrected = blocks.sum(2 * np.abs(gap) - _folded(gap, deviation), groups)
+    corrected = np.maximum(blocks.sum(2 * np.abs(gap) - _folded(gap, deviation), groups), 0)
     # The mean distance is a mean of signed ones.
     side = _each_step(part, blocks, np.sign(gap))
     total = np.sqrt(part.variance(eta, side * middle.q, -side * middle.p, own=own)[0])
     chance = math.sqrt(2 / math.pi) * blocks.sum(deviation, groups)
     place = part.curves.sum((true + false) * np.maximum(high.p - middle.p, middle.p - low.p))
     lower = np.maximum(plain - chance - z * total - place, 0)
-    upper = np.minimum(np.maximum(corrected, 0) + z * total + place, 1)
-    corrected = np.maximum(corrected, 0)
+    upper = np.minimum(corrected + z * total + place, 1)
     return {
         "ece": (plain, lower, np.maximum(upper, plain), why),
         "ece_corrected": (corrected, lower, upper, why),

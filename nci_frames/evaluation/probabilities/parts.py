@@ -43,10 +43,10 @@ class Part:
             return self.bins.edges
         return self.bins.moved(self.each_step(eta), self.each_step(self.logged))
 
-    def shares(self, eta: Floats) -> Floats:
-        """Return the share of all rows that each step has at a prevalence."""
+    def shares(self, eta: Floats) -> tuple[Floats, Floats]:
+        """Return the positives, and the negatives, of each step at a prevalence, as shares of all rows."""
         of_step = self.each_step(eta)
-        return of_step * self.bins.positives + (1 - of_step) * self.bins.negatives
+        return of_step * self.bins.positives, (1 - of_step) * self.bins.negatives
 
     def variance(
         self, eta: Floats, of_positive: Floats, of_negative: Floats, *, own: bool

@@ -102,11 +102,8 @@ def proper_scores(
     frame = collect_counts(counts)
     table = areas_of(frame, prevalence, areas).drop("method")
     eta = Scores.of(table["prevalence"].fill_null(np.nan).to_numpy())
-    constant = np.full(len(table), np.nan)
-    for area in areas:
-        mine = (table["metric"] == area.name).to_numpy()
-        constant[mine] = LOSSES[area.name].uncertainty(Scores(eta.p[mine], eta.q[mine]))
-    reference = pl.Series(constant, nan_to_null=True)
+    constants = {area.name: pl.Series(LOSSES[area.name].uncertainty(eta), nan_to_null=True) for area in areas}
+    reference = pl.coalesce(pl.when(metric=name).then(values) for name, values in constants.items())
     skill = pl.when(reference > 0).then(1 - pl.col("value") / reference)
     return PROPER_SCORES.finish(_endless(frame, table.with_columns(skill=skill)))
 

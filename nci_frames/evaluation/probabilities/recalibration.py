@@ -41,8 +41,7 @@ def recalibrations(
     own
         Whether the prevalence is that of the rows.
     """
-    curves, of_step = part.curves, part.each_step(eta)
-    true, false = of_step * part.bins.positives, (1 - of_step) * part.bins.negatives
+    curves, (true, false) = part.curves, part.shares(eta)
     with np.errstate(divide="ignore", invalid="ignore"):
         logits = [np.where(true + false > 0, np.log(each.p) - np.log(each.q), 0.0) for each in edges]
         certain = curves.sum(np.isinf(logits[0]).astype(np.float64)) > 0
