@@ -121,15 +121,15 @@ def of_all_parts(
 
 def _steps(ascending: pl.DataFrame, first: Rows, keys: list[str], *, of_scores: bool) -> Curves:
     """Return the curves of groups whose thresholds ascend from each first row on."""
-    heads = ascending[first[::-1]].select(keys)
-    kept = np.arange(len(ascending))
-    if not of_scores:
-        kept, first = _corners(ascending["tp"].to_numpy(), first)
+    lowest = ascending[first[::-1]]
+    columns = {name: ascending[name].to_numpy() for name in ("tp", "fp", "fn", "tn")}
+    kept, first = (np.arange(len(ascending)), first) if of_scores else _corners(columns["tp"], first)
     rows = len(kept)
-    corners = ascending.select("tp", "fp", "fn", "tn", cs.by_name("resolution", require_all=False))[kept]
-    columns = {name: corners[name].to_numpy().astype(np.float64)[::-1] for name in ("tp", "fp", "fn", "tn")}
-    known = corners.select(tied=one_score(corners.columns), complete=no_score_below())
-    tied, complete = (column.to_numpy()[::-1] for column in known)
+    columns = {name: column[kept].astype(np.float64)[::-1] for name, column in columns.items()}
+    # With a column that is always there, so that it has a row for each.
+    known = ascending.select(cs.by_name("tp", "resolution", require_all=False))[kept]
+    tied = known.with_columns(one_score(known.columns).alias("tp"))["tp"].to_numpy()[::-1]
+    complete = lowest.select(no_score_below()).to_series().to_numpy()
     # Reversed, the last group comes first; the order is restored when the steps are laid out.
     last = np.append(first[1:], rows)[::-1]
     begin = rows - last
@@ -144,9 +144,10 @@ def _steps(ascending: pl.DataFrame, first: Rows, keys: list[str], *, of_scores: 
         fpr = np.insert(columns["fp"], end, negatives) / np.repeat(negatives, size)
     tpr0, fpr0 = (np.concatenate([[0.0], rate[:-1]]) for rate in (tpr, fpr))
     tpr0[start] = fpr0[start] = 0.0
-    tied = np.insert(tied, end, complete[end - 1])
+    tied = np.insert(tied, end, complete)
     score = np.insert(ascending["threshold"].to_numpy()[::-1], end, -np.inf) if of_scores else np.empty(0)
     worth = _worth(ascending, kept, end) if _WORTH[0] in ascending.columns else None
+    heads = lowest.select(keys)
     return Curves(heads, start, size, tpr0, tpr, fpr0, fpr, tied, positives, negatives, worth, score)
 
 
