@@ -1,10 +1,12 @@
 """Curves and areas of one log, beside packages that compute them: the numbers, and the CPU seconds.
 
-    python benchmarks/curve_peers.py --python /venvs/peers/bin/python --write
+    PYTHONPATH=/checkouts/fastauc python benchmarks/curve_peers.py --python /venvs/peers/bin/python --write
 
 Each contender runs in a new process, with this Python if it has the package, or else with that of
-``--python``. The table is in docs/performance.md. All get the same arrays in memory, each in the form that it
-takes; what is timed is the second call, by the clock of the processors, since other programs may run.
+``--python``. fastauc is no package: it is a checkout of the repository diditforlulz273/fastauc, in which its
+``compile.sh`` was run. The table is in docs/performance.md. All get the same arrays in memory, each in the
+form that it takes; what is timed is the second call, by the clock of the processors, since other programs may
+run.
 """
 
 import argparse
@@ -88,6 +90,17 @@ def polars_ds(path: str) -> Call:
     return run
 
 
+def fastauc(path: str) -> Call:
+    """Make the ROC AUC by the compiled function of fastauc, which takes Float32 scores."""
+    import polars as pl
+    from fastauc.fast_auc import CppAuc
+
+    log = pl.read_parquet(path)
+    label, score = log["label"].to_numpy(), log["score"].cast(pl.Float32).to_numpy()
+    make = CppAuc()
+    return lambda: {"roc_auc": make.roc_auc_score(label, score)}
+
+
 def torchmetrics_exact(path: str) -> Call:
     """Make the areas by TorchMetrics, without a grid."""
     import polars as pl
@@ -122,11 +135,12 @@ def torchmetrics_grid(path: str) -> Call:
     return run
 
 
-#: name -> (what makes the call, the module, the distribution, the name in the table, what it makes)
+#: name -> (what makes the call, the module, the distribution or "", the name in the table, what it makes)
 CONTENDERS: dict[str, tuple[Callable[[str], Call], str, str, str, str]] = {
     "exact": (nci_frames_exact, "nci_frames", "nci_frames", "nci_frames", "both areas, exact"),
     "scikit_learn": (scikit_learn, "sklearn", "scikit-learn", "scikit-learn", "both areas, exact"),
     "polars_ds": (polars_ds, "polars_ds", "polars-ds", "polars-ds", "both areas, precision, recall, F1"),
+    "fastauc": (fastauc, "fastauc", "", "fastauc", "ROC AUC"),
     "torch_exact": (torchmetrics_exact, "torchmetrics", "torchmetrics", "TorchMetrics", "both areas, exact"),
     "grid": (nci_frames_grid, "nci_frames", "nci_frames", "nci_frames", "ROC at 1,024 thresholds"),
     "torch_grid": (
@@ -154,7 +168,7 @@ def run_here(name: str, path: str) -> None:
     started = time.process_time()
     values = call()
     seconds = time.process_time() - started
-    print("\n" + json.dumps({"values": values, "seconds": seconds, "version": version(package)}))
+    print("\n" + json.dumps({"values": values, "seconds": seconds, "version": package and version(package)}))
 
 
 def measure(name: str, other: str, path: Path) -> dict[str, Any] | None:
@@ -176,7 +190,12 @@ def table(results: dict[str, dict[str, Any]]) -> str:
         _, _, _, shown, what = CONTENDERS[name]
         own = results["grid" if "tpr" in found["values"] else "exact"]["values"]
         far = max(abs(value - own[metric]) for metric, value in found["values"].items())
-        cells = (f"{shown} {found['version']}", what, f"{found['seconds']:.2f}", f"{far:.1g}" if far else "0")
+        cells = (
+            f"{shown} {found['version']}".strip(),
+            what,
+            f"{found['seconds']:.2f}",
+            f"{far:.1g}" if far else "0",
+        )
         lines.append(f"| {' | '.join(cells)} |")
     return "\n".join(lines)
 
