@@ -23,6 +23,7 @@ from nci_frames.schemas.keys import (
     is_pattern,
     wrong_key,
 )
+from nci_frames.schemas.untouched import is_untouched
 
 #: The most rows that a count may stand for: Float64 has all whole numbers up to it, and no sum of some
 #: hundreds of counts wraps around in Int64.
@@ -173,9 +174,8 @@ class FrameSchema:
         Counts and rates must also be such that each group can be that of one log.
         """
         self.check_types(frame)
+        self.check_times(frame)
         keys = self.keys(frame.columns)
-        if self.brings_keys:
-            check_times(frame, keys, self.name)
         for column in self._present(frame):
             if column.name in self.free_texts(frame):
                 continue
@@ -189,6 +189,11 @@ class FrameSchema:
                 raise SchemaError(what, where=where, found=found)
         if self.counted:
             check_cells(frame, self.name, ["model", *keys], rates="tpr" in self.fixed)
+
+    def check_times(self, frame: pl.DataFrame) -> None:
+        """Raise SchemaError if times among the keys that come from *frame* are not different in Python."""
+        if self.brings_keys:
+            check_times(frame, self.keys(frame.columns), self.name)
 
     def _present(self, frame: pl.DataFrame) -> list[Column]:
         """Return the columns of the schema that a frame has."""
@@ -205,6 +210,11 @@ class FrameSchema:
             for column in self._present(frame)
             if column.nullable and frame.schema[column.name] == pl.String
         ]
+
+    def looked_at(self, frame: pl.DataFrame) -> list[str]:
+        """Return the columns of a frame whose values matter."""
+        free = self.free_texts(frame)
+        return [name for name in frame.columns if name not in free]
 
     def check_types(self, frame: pl.DataFrame) -> None:
         """Raise SchemaError unless *frame* has the required columns with admissible types."""
@@ -269,17 +279,19 @@ def within() -> Iterator[None]:
 def collect(frame: pl.DataFrame | pl.LazyFrame, schema: FrameSchema, *, strata: bool = False) -> pl.DataFrame:
     """Return *frame* as a DataFrame of the kind that *schema* describes.
 
-    Its values are checked where the user called. A public function that another one calls trusts them, since
-    to look at all rows again would take longer than most tables; names and types are checked always. Counts
-    of *strata*, whose rows weigh differently, are refused unless the caller says that it multiplies by it.
+    Its values are checked where the user called, unless counting made just them. A public function that
+    another one calls trusts them, since to look at all rows again would take longer than most tables; names
+    and types are checked always. Counts of *strata*, whose rows weigh differently, are refused unless the
+    caller says that it multiplies by it.
     """
     collected = frame.collect() if isinstance(frame, pl.LazyFrame) else frame
     schema.check_types(collected)
     if schema.strata is not None and schema.strata.name in collected.columns and not strata:
         raise no_strata()
     if _DEPTH.get() <= 1:
+        made = is_untouched(collected, schema.looked_at(collected))
         collected = unflagged(collected, schema.free_texts(collected))
-        schema.check(collected)
+        (schema.check_times if made else schema.check)(collected)
     # A column of nulls without a type, as pandas and literals give it.
     untyped = [column for column in schema.columns if collected.schema.get(column.name) == pl.Null]
     if not untyped:
