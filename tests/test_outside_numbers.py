@@ -195,11 +195,11 @@ def test_expected_confusion_of_nannyml():
 def test_the_workflow_of_godau():
     """Estimate the prevalence of the field, choose the threshold anew, estimate accuracy anew.
 
-    Godau et al. (2023), doi:10.1007/978-3-031-43898-1_38. Thirty generated tasks, balanced while developed.
+    Godau et al. (2023), doi:10.1007/978-3-031-43898-1_38. Twelve generated tasks, balanced while developed.
     """
     held, stale, anew = [], [], []
-    for task in range(30):
-        distance, prevalence = 1.5 + task % 3 / 2, (0.02, 0.1, 0.25)[task // 10]
+    for task in range(12):
+        distance, prevalence = 1.5 + task % 3 / 2, (0.02, 0.1, 0.25)[task // 4]
         counts, found = estimated(
             drawn(10_000, 0.5, distance, task), drawn(20_000, prevalence, distance, 99 + task)
         )
@@ -220,8 +220,8 @@ def test_the_workflow_of_godau():
             true[at] = nf.project_rates(used, metrics="accuracy", prevalence=prevalence)["value"].item()
             (stale if at == 0.5 else anew).append(abs(said - true[at]))
         assert true[known] >= true[0.5] - 1e-3
-    assert len(held) >= 26
-    assert sum(held) >= len(held) - 4
+    assert len(held) >= 10
+    assert sum(held) >= len(held) - 2
     # What was said while developed is wrong by more than what is said after the prevalence was estimated.
     assert max(anew) < 0.015
     assert np.mean(stale) > 3 * np.mean(anew)

@@ -79,8 +79,7 @@ def test_where_the_page_promises_a_number_it_is_reached():
     assert wrong == []
 
 
-#: Claims of which a few logs take seconds; those that train or resample a lot are left to `make coverage`.
-SLOW = {"pairs", "shifts", "segments", "bootstrap", "crossovers", "maps"}
+#: Claims that train or resample a lot are left to `make coverage`.
 SLOWEST = {"trained_folds", "best", "chosen_by_the_log"}
 NAMES = re.findall(r"\w+", SOURCE.partition("CLAIMS: ")[2].partition("= (")[2].partition(")")[0])
 
@@ -91,7 +90,7 @@ def test_what_the_page_promises_is_kept_in_some_logs_drawn_anew(name, program):
     """The lines of one promise together, within three standard errors; the other simulations are longer."""
     (claim,) = [claim for claim in program.CLAIMS if claim.__name__ == name]
     page, alike = [line[:3] for line in simulated()], {}
-    for seen in claim(0.03 if name in SLOW else 0.1):
+    for seen in claim(0.03):
         told = [cell.strip() for cell in seen.line.strip("| ").split(" | ")]
         assert told[:3] in page
         if not any(word in seen.claim + seen.condition for word in FAILS):

@@ -41,8 +41,8 @@ def test_only_rivals_count_and_only_the_worse_side_moves():
 @pytest.mark.thorough
 @pytest.mark.parametrize(("models", "metric"), [(15, None), (20, "roc_auc"), (10, "recall")])
 def test_the_bounds_of_the_best_of_equal_models_hold(models, metric):
-    """In 20 logs the standard error of a share of 0.95 is 0.049."""
-    rng, positives, negatives, logs = np.random.default_rng(models), 60, 600, 20
+    """In 10 logs the standard error of a share of 0.95 is 0.069."""
+    rng, positives, negatives, logs = np.random.default_rng(models), 60, 600, 10
     edges, shift, eta = np.linspace(-2, 4, 21), 2.0, 0.05
     held = 0
     for _ in range(logs):
@@ -67,4 +67,4 @@ def test_the_bounds_of_the_best_of_equal_models_hold(models, metric):
             tpr, fpr = norm.sf(at - shift), norm.sf(at)
             truth = tpr if metric == "recall" else 2 * eta * tpr / (eta + eta * tpr + (1 - eta) * fpr)
         held += first["lower"] <= truth <= first["upper"]
-    assert held / logs >= 0.95 - 3 * 0.049
+    assert held / logs >= 0.95 - 3 * 0.069

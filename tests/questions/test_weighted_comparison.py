@@ -181,7 +181,7 @@ def test_values_are_those_of_the_rows_repeated() -> None:
 
 def test_the_answer_holds_where_rows_were_drawn_by_score() -> None:
     """Labels were drawn by score: the interval of the first model's F1 holds as often as it says."""
-    eta, distance, repeats, at = 0.05, 3.0, 40, 2.7
+    eta, distance, repeats, at = 0.05, 3.0, 15, 2.7
     tpr, fpr = norm.sf(at - distance), norm.sf(at)
     truth = 2 * eta * tpr / (eta * (1 + tpr) + (1 - eta) * fpr)
     held, rng = 0, np.random.default_rng(11)

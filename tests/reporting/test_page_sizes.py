@@ -13,7 +13,7 @@ from tests.page_matrix import MODELS, SEGMENTS, compared, counted
 
 pytestmark = [pytest.mark.browser, pytest.mark.thorough]
 
-#: Models and segments: few of either, and so many that their table is folded. `make pages` looks at all pairs.
+#: Models and segments: few of either, and so many that they are folded. `make pages` looks at all pairs.
 PAIRS = [(2, 13), (14, 0)]
 EVERY = [pytest.param((*pair, True), marks=pytest.mark.slow) for pair in itertools.product(MODELS, SEGMENTS)]
 #: A4 within margins of a centimetre.

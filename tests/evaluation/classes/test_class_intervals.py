@@ -42,7 +42,7 @@ def test_slopes_are_those_of_small_differences(metric):
 
 
 @pytest.mark.thorough
-@pytest.mark.parametrize(("interval", "logs"), [("delta", 150), ("bootstrap", 80)])
+@pytest.mark.parametrize(("interval", "logs"), [("delta", 50), ("bootstrap", 30)])
 @pytest.mark.parametrize("sizes", [(400, 150, 60), (40, 40, 40)])
 def test_bounds_hold_the_truth_at_a_shifted_mix(interval, logs, sizes):
     rng = np.random.default_rng(5)
@@ -58,7 +58,7 @@ def test_bounds_hold_the_truth_at_a_shifted_mix(interval, logs, sizes):
             found.with_columns(held=pl.col("lower").le(truth["true"]) & pl.col("upper").ge(truth["true"]))
         )
     coverage = pl.concat(held).group_by("metric", "class").agg(pl.col("held").mean())
-    assert coverage["held"].min() > 0.92, coverage
+    assert coverage["held"].min() > 0.95 - 3 * (0.95 * 0.05 / logs) ** 0.5, coverage
     assert coverage["held"].mean() < 0.985
 
 

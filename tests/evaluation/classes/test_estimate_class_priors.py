@@ -64,15 +64,16 @@ def test_the_mix_is_the_likeliest_where_it_ends_at_a_border():
 def test_bounds_hold_the_mix(field):
     rng = np.random.default_rng(3)
     held, refused = [], 0
-    for _ in range(120):
+    for _ in range(40):
         reference, traffic = drawn(rng, (150, 100, 60), 500, field)
         found = nf.estimate_class_priors(labelled(reference), unlabelled(traffic))
         if not found["supported"].all():
             refused += 1
             continue
         held.append((found["lower"].to_numpy() <= field + 1e-9) & (field - 1e-9 <= found["upper"].to_numpy()))
-    assert np.mean(held, axis=0).min() > 0.92
-    assert refused <= 0.06 * 120
+    # 0.95, less three standard errors of 40 logs.
+    assert np.mean(held, axis=0).min() > 0.95 - 3 * 0.034
+    assert refused <= 0.1 * 40
 
 
 @pytest.mark.thorough
@@ -233,13 +234,13 @@ def test_bounds_at_an_estimated_mix_hold_the_truth_and_those_of_a_known_one_do_n
         labelled((RATES * 1e6).round()), priors=dict(enumerate(FIELD)), metrics=metrics
     )["value"]
     held = {"estimated": [], "known": []}
-    for _ in range(100):
+    for _ in range(40):
         reference, traffic = drawn(rng, size=500)
         found = nf.estimate_class_priors(labelled(reference), unlabelled(traffic))
         for name, priors in (("estimated", found), ("known", found.select("class", "prior"))):
             table = nf.project_classes(labelled(reference), priors=priors, metrics=metrics, interval="delta")
             held[name].append(((table["lower"] <= truth) & (truth <= table["upper"])).to_numpy())
-    assert np.mean(held["estimated"], axis=0).min() > 0.92
+    assert np.mean(held["estimated"], axis=0).min() > 0.95 - 3 * 0.034
     assert np.mean(held["known"], axis=0).min() < 0.75
 
 

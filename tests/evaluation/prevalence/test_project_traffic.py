@@ -119,7 +119,7 @@ def test_bounds_hold(eta):
 @pytest.mark.thorough
 def test_the_interval_of_many_models_holds():
     """The narrowest of thirty intervals holds the truth in three quarters of the logs."""
-    eta, models, logs = 0.02, 30, 40
+    eta, models, logs = 0.02, 30, 15
     rates = nf.compute_rates(counts_at(800, 100, 1000, 1000, threshold=0.0), interval="wilson")
     # The share of positives among all rows, at TPR and FPR that are known exactly, tells the prevalence.
     exact = rates.with_columns(tpr_lower="tpr", tpr_upper="tpr", fpr_lower="fpr", fpr_upper="fpr")

@@ -150,7 +150,7 @@ def test_simulated_coverage(bins, eta):
     truth = 0.9 * everyone**1.5
     total, base = np.append(0, truth.cumsum()), truth.mean()
     held = []
-    for _ in range(100):
+    for _ in range(40):
         rows = rng.choice(len(everyone), 600)
         log = pl.DataFrame({"model": "a", "label": rng.random(600) < truth[rows], "score": everyone[rows]})
         found = nf.calibration_curve(logs.exact(log), prevalence=eta, bins=bins)

@@ -282,7 +282,7 @@ def test_comparisons_by_units_rank_segments_by_units():
 @pytest.mark.thorough
 def test_segments_of_ten_units_each_are_seldom_shifted():
     """Ten units know little of the variance: if it is taken as known, 40 % of logs have a finding."""
-    logs, rng, shifted = 20, np.random.default_rng(3), 0
+    logs, rng, shifted = 10, np.random.default_rng(3), 0
     for _ in range(logs):
         rows = rng.poisson(30, 200)
         unit = np.repeat(np.arange(200), rows)

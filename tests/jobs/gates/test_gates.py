@@ -321,7 +321,7 @@ def test_a_champion_among_many_equals_seldom_fails():
 @pytest.mark.parametrize(("metric", "better"), [("recall", 0.7), ("fpr", 0.7)])
 def test_models_of_the_same_units_are_told_apart_as_by_their_pairs(metric, better):
     """Recall 0.6 and 0.7 (FPR 0.4 and 0.3), of decisions that correlate: apart they hardly differ."""
-    rng, logs, rows = np.random.default_rng(1), 40, 100
+    rng, logs, rows = np.random.default_rng(1), 24, 100
     gate = {"metric": metric, "champion": {"model": "a", "prevalence": [0.2]}, "segments": ["country"]}
     tables, by_pairs = [], 0
     for log in range(logs):
@@ -348,7 +348,7 @@ def test_models_of_the_same_units_are_told_apart_as_by_their_pairs(metric, bette
         by_pairs += nf.compare_pairs(pair, metric=metric, repeats=100)["p_value"].item() < 0.05
     counted = pl.concat(tables).filter(pl.sum_horizontal("tp", "fp", "fn", "tn") > 0)
     verdicts = [row["verdict"] for row in judged(gate, counted, unit="user")]
-    assert by_pairs >= 10
+    assert by_pairs >= 6
     # As often but for chance: docs/honesty.md has the shares of more logs.
     assert verdicts.count("fail") >= 0.8 * by_pairs
     apart = judged(gate, nf.pool_counts(counted, over="bucket"))
