@@ -1,6 +1,5 @@
 """Class predictions -> how many rows of each class got each decision: one lazy pass, exact."""
 
-import functools
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -184,33 +183,39 @@ class _Ways:
             factors[scenario] = np.where(shares > 0, ratio, -1.0)
         return cls(classes, factors)
 
-    def places(self, scores: list[NDArray[np.floating]]) -> Iterator[NDArray[np.int64] | int]:
+    def places(self, scores: list[NDArray[np.floating]]) -> Iterator[NDArray[np.integer] | int]:
         """Yield the place of each row's decision among the cells of a group, in each scenario."""
         if self.classes is None:
             yield 0
             return
         for number, scenario in enumerate(self.factors or [None]):
             place, best = self._decided(scores, scenario)
-            edges = self.edges.astype(scores[0].dtype)
-            reached = np.searchsorted(edges, best, side="right") if len(edges) else 0
-            yield (number + reached) * len(scores) + place
+            if len(self.edges):
+                reached = np.searchsorted(self.edges.astype(best.dtype), best, side="right")
+                yield reached * len(scores) + place
+            elif number:
+                yield place + np.int64(number * len(scores))
+            else:
+                yield place
 
     def _decided(
         self, scores: list[NDArray[np.floating]], scenario: str | None
-    ) -> tuple[NDArray[np.int64], NDArray[np.floating]]:
+    ) -> tuple[NDArray[np.unsignedinteger], NDArray[np.floating]]:
         """Return the place of the class with the highest score, the first of equal ones, and the score."""
         if scenario is not None:
             # A class of prior 0 is below all others, which are not negative.
             moved = zip(scores, self.factors[scenario], strict=True)
             scores = [score * by if by > 0 else np.full(len(score), -1.0) for score, by in moved]
-        best = functools.reduce(np.maximum, scores)
+        best = np.maximum(scores[0], scores[1])
+        for score in scores[2:]:
+            np.maximum(best, score, out=best)
         # How many classes come before it: to compare all of them takes less than to choose row by row.
         place = np.zeros(len(best), np.min_scalar_type(len(scores)))
         lower = np.ones(len(best), np.bool_)
         for score in scores[:-1]:
             lower &= score != best
             place += lower
-        return place.astype(np.int64), best
+        return place, best
 
 
 def _observed(scan: Scan, classes: pl.Series) -> dict[str, dict[Any, float]]:
@@ -246,8 +251,9 @@ def _counted(scan: Scan, keys: list[str], ways: _Ways, budget: Budget, *, progre
                 if ways.factors and min(score.min() for score in found) < 0:
                     msg = "a score is below 0: no probability, which could be moved to other priors"
                     raise InvalidRowsError(msg, where=scan.source.where)
+                first = np.multiply(numbers, ways.decisions, out=numbers)
                 for places in ways.places(found):
-                    yield numbers * ways.decisions + places, weights
+                    yield first + places, weights
 
         cells = count_codes(codes(), groups, ways.decisions, 1, weighted=scan.weighted, budget=budget)
         return Counted(_table(groups, ways, cells[..., 0]), rows_by_code, groups.frame())

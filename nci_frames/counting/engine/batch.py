@@ -4,8 +4,10 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
+import polars as pl
 from numpy.typing import NDArray
 
 from nci_frames.base.errors import InvalidRowsError
@@ -48,3 +50,20 @@ def endless_weights(where: str) -> InvalidRowsError:
     """Return the error for weights whose sum is infinite."""
     msg = "the weights add up to more than Float64 holds"
     return InvalidRowsError(msg, where=where, hint="divide all weights by one number")
+
+
+def slices_of(batch: pl.DataFrame, *columns: str) -> Iterator[tuple[int, list[NDArray[Any]]]]:
+    """Yield where a slice of the rows begins, and some columns of it as arrays.
+
+    They are taken as they are in memory, piece by piece: one array would be a copy.
+    """
+    # Not by select, which waits for the threads that read the next rows.
+    found = [batch[column] for column in columns]
+    if len({tuple(column.chunk_lengths()) for column in found}) > 1:
+        found = [column.rechunk() for column in found]
+    first = 0
+    for pieces in zip(*(column.get_chunks() for column in found), strict=True):
+        arrays = [piece.to_numpy() for piece in pieces]
+        for start in range(0, len(arrays[0]), SLICE_ROWS):
+            yield first + start, [array[start : start + SLICE_ROWS] for array in arrays]
+        first += len(arrays[0])

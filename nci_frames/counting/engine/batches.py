@@ -2,16 +2,14 @@
 
 import math
 from collections.abc import Iterator, Sequence
-from typing import Any
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
-from nci_frames.counting.engine.batch import SLICE_ROWS, Batch, endless_weights, one_row_group_ahead
+from nci_frames.counting.engine.batch import Batch, endless_weights, one_row_group_ahead, slices_of
 from nci_frames.counting.engine.groups import GroupNumbers
 from nci_frames.counting.engine.progress import rows_shown
-from nci_frames.counting.engine.wide import read_wide
+from nci_frames.counting.engine.wide import Rows, read_wide
 from nci_frames.counting.logs.reading import Scan
 from nci_frames.counting.logs.rows import REASON
 from nci_frames.schemas.columns import WEIGHT
@@ -50,17 +48,10 @@ def read_batches(
     TooManyWeightsError
         As soon as the key ``weight``, if it is kept, has more than 1,000 values.
     """
-    wide = len(scan.models) > 1
-    yield from (read_wide if wide else _read_long)(scan, groups, rows_by_code, progress=progress)
-
-
-def _read_long(
-    scan: Scan, groups: GroupNumbers, rows_by_code: dict[int, int], *, progress: bool
-) -> Iterator[Batch]:
-    columns = [pl.col("score"), pl.col("label").cast(pl.UInt8)]
-    for numbers, (scores, labels), weights in read_columns(
-        scan, groups, rows_by_code, columns, progress=progress
-    ):
+    # A row without a label is not valid, but may be read.
+    label = pl.col("label").cast(pl.UInt8).fill_null(0)
+    rows = read_columns(scan, groups, rows_by_code, [pl.col("score")], [label], progress=progress)
+    for numbers, (scores, labels), weights in rows:
         yield Batch(numbers, scores, labels.view(np.bool_), weights)
 
 
@@ -68,14 +59,19 @@ def read_columns(
     scan: Scan,
     groups: GroupNumbers,
     rows_by_code: dict[int, int],
-    columns: Sequence[pl.Expr],
+    scores: Sequence[pl.Expr],
+    others: Sequence[pl.Expr] = (),
     *,
     progress: bool,
-) -> Iterator[tuple[NDArray[np.int64], list[NDArray[Any]], NDArray[np.float64] | None]]:
-    """Yield of the valid rows the numbers of their groups, some columns, and the weights if they are summed.
+) -> Iterator[Rows]:
+    """Yield the valid rows of a scan, as ``read_batches`` does, with all their scores and other columns.
 
-    Otherwise as ``read_batches``.
+    Each row of a log with scores of several models is read once for all of them.
     """
+    if scores and len(scan.models) > 1:
+        yield from read_wide(scan, groups, rows_by_code, len(scores), others, progress=progress)
+        return
+    columns = [*scores, *others]
     weighted = scan.weighted
     weight = [pl.col(WEIGHT)] if weighted else []
     names = [f"__{place}" for place in range(len(columns) + len(weight))]
@@ -94,23 +90,8 @@ def read_columns(
                 total += float(batch[names[-1]].sum())
                 if total == math.inf:
                     raise endless_weights(scan.source.where)
-            first = 0
-            for hashes, *arrays in _arrays(batch, "__hash", *names):
-                for start in range(0, len(hashes), SLICE_ROWS):
-                    part = slice(start, start + SLICE_ROWS)
-                    found = [array[part] for array in arrays]
-                    weights = found.pop() if weighted else None
-                    yield groups.numbers(hashes[part], batch, first + start), found, weights
-                first += len(hashes)
+            for start, (hashes, *found) in slices_of(batch, "__hash", *names):
+                weights = found.pop() if weighted else None
+                yield groups.numbers(hashes, batch, start), found, weights
             advance(len(whole))
     scan.need_same_rows(sum(rows_by_code.values()))
-
-
-def _arrays(batch: pl.DataFrame, *columns: str) -> Iterator[tuple[NDArray[Any], ...]]:
-    """Yield some columns as arrays, piece by piece as they are in memory: one array would be a copy."""
-    # Not by select, which waits for the threads that read the next rows.
-    found = [batch[column] for column in columns]
-    if len({tuple(column.chunk_lengths()) for column in found}) > 1:
-        found = [column.rechunk() for column in found]
-    for pieces in zip(*(column.get_chunks() for column in found), strict=True):
-        yield tuple(piece.to_numpy() for piece in pieces)

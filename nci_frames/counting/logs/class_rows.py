@@ -14,8 +14,9 @@ from nci_frames.counting.logs.rows import (
     Roles,
     first_reason,
     label_cases,
+    reason_of_row,
+    score_name,
     unflagged,
-    weight_case,
 )
 from nci_frames.counting.logs.types import is_text
 from nci_frames.schemas import CLASS_TYPES
@@ -31,6 +32,7 @@ def raw_classes(
     of_class: pl.DataType,
     classes: pl.Series,
     once: bool = False,
+    wide: bool = False,
 ) -> pl.LazyFrame:
     """Bring a log to the columns of class predictions, and say of each row why it is not valid.
 
@@ -46,41 +48,60 @@ def raw_classes(
         Those that have scores, in their order.
     once
         Whether the log may be a stream, which is read once.
+    wide
+        Whether the scores of each model stay columns, named by ``score_name``, and only labels are looked at.
     """
+    before = [_plain(column, schema[column]).alias(key) for key, column in columns.keys.items()]
+    cases = []
+    if columns.label is None:
+        before.append(pl.lit(value=False).alias("label"))
+    else:
+        label = as_class(columns.label, schema[columns.label], of_class)
+        before.append(label.alias("label"))
+        cases = label_cases(columns.label, schema)
+        if columns.scores:
+            cases.append((_CODES["label is a class without a score"], ~label.is_in(classes.implode())))
+    after = []
+    if columns.weight:
+        after.append((unflagged(columns.weight).cast(pl.Float64) + 0.0).alias("weight"))
+    if columns.unit:
+        after.append(_plain(columns.unit, schema[columns.unit]).alias("unit"))
+    if FILE in frame.collect_schema():
+        after.append(pl.col(FILE))
     models = models_of(columns)
+    scores = [
+        _scores([one for (of, _), one in columns.scores.items() if of == model], schema) for model in models
+    ]
+    if wide:
+        each = (
+            score.alias(score_name(place, part))
+            for place, of_model in enumerate(scores)
+            for part, score in enumerate(of_model)
+        )
+        return frame.select(*before, *after, _reason(cases), *each)
     source = frame.cache() if once and len(models) > 1 else frame
     parts = []
-    for model in models:
-        named = [
-            pl.col(columns.model).cast(pl.String).alias("model")
-            if columns.model is not None
-            else pl.lit(model).alias("model"),
-            *(_plain(column, schema[column]).alias(key) for key, column in columns.keys.items()),
-            pl.lit(value=False).alias("label")
-            if columns.label is None
-            else as_class(columns.label, schema[columns.label], of_class).alias("label"),
-        ]
-        cases = [] if columns.label is None else label_cases(columns.label, schema)
-        if columns.decisions:
-            column = columns.decisions[model]
-            named.append(as_class(column, schema[column], of_class).alias("decision"))
-            cases += [(_CODES["decision is null"], pl.col(column).is_null())]
-            if schema[column].is_float():
-                cases += [(_CODES["decision is NaN"], pl.col(column).is_nan())]
+    for model, of_model in zip(models, scores, strict=True):
+        name = pl.lit(model) if columns.model is None else pl.col(columns.model).cast(pl.String)
+        if of_model:
+            decision = [decided(of_model, classes).alias("decision"), _struct(of_model, classes)]
+            own = cases
         else:
-            scores = _scores([one for (of, _), one in columns.scores.items() if of == model], schema)
-            named += [decided(scores, classes).alias("decision"), _struct(scores, classes).alias("scores")]
-            cases += _score_cases(scores, columns.label, schema, of_class, classes)
-        if columns.weight:
-            weight = unflagged(columns.weight).cast(pl.Float64)
-            cases.append(weight_case(weight))
-            named.append((weight + 0.0).alias("weight"))
-        if columns.unit:
-            named.append(_plain(columns.unit, schema[columns.unit]).alias("unit"))
-        reason = first_reason(cases, otherwise=pl.lit(0, pl.UInt8)).alias(REASON)
-        file = [FILE] if FILE in frame.collect_schema() else []
-        parts.append(source.select(*named, reason, *map(pl.col, file)))
+            column = columns.decisions[model]
+            decision = [as_class(column, schema[column], of_class).alias("decision")]
+            own = [*cases, (_CODES["decision is null"], pl.col(column).is_null())]
+            if schema[column].is_float():
+                own.append((_CODES["decision is NaN"], pl.col(column).is_nan()))
+        part = source.select(name.alias("model"), *before, *decision, *after, _reason(own))
+        fields = [pl.col("scores").struct[place] for place in range(len(of_model))]
+        parts.append(
+            part.with_columns(reason_of_row(fields, weighted=columns.weight is not None).alias(REASON))
+        )
     return parts[0] if len(parts) == 1 else pl.concat(parts)
+
+
+def _reason(cases: list[tuple[int, pl.Expr]]) -> pl.Expr:
+    return first_reason(cases, otherwise=pl.lit(0, pl.UInt8)).alias(REASON)
 
 
 def models_of(columns: Roles) -> list[str]:
@@ -104,22 +125,9 @@ def _scores(columns: Sequence[str], schema: pl.Schema) -> list[pl.Expr]:
     return [pl.col(column).cast(pl.Float32 if single else pl.Float64) for column in columns]
 
 
-def _score_cases(
-    scores: list[pl.Expr], label: str | None, schema: pl.Schema, of_class: pl.DataType, classes: pl.Series
-) -> list[tuple[int, pl.Expr]]:
-    cases = [
-        (_CODES["score is null"], pl.any_horizontal(score.is_null() for score in scores)),
-        (_CODES["score is NaN"], pl.any_horizontal(score.is_nan() for score in scores)),
-    ]
-    if label is not None:
-        known = as_class(label, schema[label], of_class).is_in(classes.implode())
-        cases.append((_CODES["label is a class without a score"], ~known))
-    return cases
-
-
 def _struct(scores: list[pl.Expr], classes: pl.Series) -> pl.Expr:
     names = field_names(classes)
-    return pl.struct(score.alias(name) for score, name in zip(scores, names, strict=True))
+    return pl.struct(score.alias(name) for score, name in zip(scores, names, strict=True)).alias("scores")
 
 
 def field_names(classes: pl.Series) -> list[str]:

@@ -1,6 +1,6 @@
 """A log's columns -> the columns of predictions, and of each row why it is not a valid one."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -23,6 +23,9 @@ _SCORES_AT_ONCE = 16
 #: The code of a label that is neither 0 nor 1.
 NEITHER = 2
 
+#: When a score is not valid, by its code.
+_BAD_SCORES = {3: pl.Expr.is_null, 4: pl.Expr.is_nan}
+
 #: What the codes in that column mean.
 REASONS = (
     "valid",
@@ -38,9 +41,9 @@ REASONS = (
 )
 
 
-def score_name(place: int) -> str:
-    """Return the name of a score column where each model has one."""
-    return f"__score_{place}"
+def score_name(place: int, part: int = 0) -> str:
+    """Return the name of a score column where each model has one, or some."""
+    return f"__score_{place}_{part}"
 
 
 def check_key(name: str, hint: str, *, family: Family = "binary") -> None:
@@ -166,7 +169,7 @@ def raw_predictions(
         long = pl.concat([_long(frame, named, precision, dict(part)) for part in parts])
     names = dict.fromkeys(("model", *columns.keys, "label", "score", "weight", "unit", *others, REASON, FILE))
     there = long.collect_schema()
-    reason = reason_of_row(weighted=columns.weight is not None).alias(REASON)
+    reason = reason_of_row([pl.col("score")], weighted=columns.weight is not None).alias(REASON)
     return long.with_columns(reason).select(name for name in names if name in there)
 
 
@@ -223,9 +226,10 @@ def weight_case(weight: pl.Expr) -> tuple[int, pl.Expr]:
     return 5, ~(weight.is_finite() & (weight >= 0)).fill_null(value=False)
 
 
-def reason_of_row(*, weighted: bool) -> pl.Expr:
-    """Return why a row with a score, a weight, and what is known of its label in ``REASON``, is not valid."""
-    cases = [(3, pl.col("score").is_null()), (4, pl.col("score").is_nan())]
+def reason_of_row(scores: Iterable[pl.Expr], *, weighted: bool) -> pl.Expr:
+    """Return why a row with scores, a weight, and what is known of its label in ``REASON``, is not valid."""
+    parts = list(scores)
+    cases = [(code, pl.any_horizontal(map(bad, parts))) for code, bad in _BAD_SCORES.items() if parts]
     if weighted:
         cases.append(weight_case(pl.col("weight")))
     by_value = first_reason(cases, otherwise=pl.lit(0, pl.UInt8))

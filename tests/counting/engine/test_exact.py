@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from polars.testing import assert_frame_equal
 
 import nci_frames as nf
-from nci_frames.counting.engine import batches, exact
+from nci_frames.counting.engine import batch, exact
 from nci_frames.counting.engine.exact import Rows, count_distinct
 from nci_frames.schemas.runs import group_starts, is_sorted
 from tests.cases import first_quick
@@ -25,7 +25,7 @@ def small_chunks(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(exact, name, rows)
     for name, rows in {"_IN_CHUNKS": 0, "_CHUNK_ROWS": 150}.items():
         monkeypatch.setattr(exact, name, rows)
-    monkeypatch.setattr(batches, "SLICE_ROWS", 300)
+    monkeypatch.setattr(batch, "SLICE_ROWS", 300)
 
 
 def buffers(column: pl.Series) -> Iterator[tuple[int, int]]:
