@@ -18,10 +18,10 @@ MARKS ?= spark or engines
 # worker, and each command that a test starts, would compile all modules again. The workers are as many as most machines have
 # cores: threads of the linear algebra would only wait for each other, at full load. So would those of Polars on the small
 # frames of the quick tests; all tests have them.
-PYTEST := PYTHONDONTWRITEBYTECODE= OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist worksteal
+PYTEST := PYTHONDONTWRITEBYTECODE= OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist worksteal -p no:logging -p no:anyio
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test quick lint format bench bench-report bench-default coverage types gallery api docs wheel snapshots browser constraints clean fuzz pages spark spark-quick faults reproductions mutants
+.PHONY: help demo test quick lint format bench bench-report bench-default coverage types gallery api docs nightly wheel snapshots browser constraints clean fuzz pages spark spark-quick faults reproductions mutants
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -59,6 +59,9 @@ fuzz: $(VENV)/.dev ## try odd values, damaged files, hostile names and sizes (15
 pages: $(VENV)/.dev ## open reports of 2 to 92 models and 0 to 2,000 segments on every screen and on paper, write docs/report.md (15 minutes, 5 GB)
 	$(BIN)/python -m pytest -m slow tests/reporting/test_page_sizes.py
 	$(BIN)/python -m tests.page_matrix
+
+nightly: $(VENV)/.dev ## run the tests that are too long for make test and need no target of their own: many rows, whole reproductions
+	$(PYTEST) -m "slow and not spark" tests/base tests/docs tests/evaluation tests/test_outside_numbers.py
 
 faults: $(VENV)/.dev ## break runs of jobs at every write, disks, files, clocks and settings (2 hours; root for the full disk)
 	$(BIN)/python -m pytest -s -m slow tests/jobs/test_job_faults.py tests/jobs/ledger/test_ledger_faults.py tests/jobs/job_file/test_job_file.py tests/jobs/gates/test_gates.py tests/jobs/test_object_store.py

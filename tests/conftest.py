@@ -22,7 +22,7 @@ settings.register_profile(
     # A change is judged on the same examples each time; everyone else searches for new ones.
     derandomize="CI" in os.environ,
 )
-settings.register_profile("quick", settings.get_profile("shared"), max_examples=5, database=None)
+settings.register_profile("quick", settings.get_profile("shared"), max_examples=4, database=None)
 settings.register_profile("long", settings.get_profile("shared"), max_examples=1000)
 settings.load_profile("shared")
 

@@ -227,7 +227,7 @@ def test_the_workflow_of_godau():
     assert np.mean(stale) > 3 * np.mean(anew)
 
 
-@pytest.mark.thorough
+@pytest.mark.slow
 def test_tests_of_scikit_learn_hold(tmp_path):
     done = subprocess.run(
         [

@@ -26,7 +26,7 @@ def test_every_cell_shows_what_it_makes():
     assert best[0] != best[-1]
 
 
-@pytest.mark.thorough
+@pytest.mark.slow
 def test_the_notebook_becomes_a_page_that_holds_all_outputs(tmp_path):
     # marimo keeps what it found beside the notebook, so it gets one of its own.
     notebook, page = tmp_path / "notebook.py", tmp_path / "notebook.html"

@@ -194,18 +194,18 @@ def test_segments_of_weighted_rows_are_those_of_their_weights(units: str | None)
 @pytest.mark.thorough
 def test_equal_segments_of_weighted_rows_are_told_apart_as_seldom_as_promised() -> None:
     found = np.zeros(2)
-    for seed in range(12):
+    for seed in range(6):
         counts = nf.count_confusion(by_country(seed, rows=15_000), thresholds=GRID)
         found[0] += nf.check_projection(counts, over="country")["distinguishable"].any()
         ranks = nf.rank_segments(counts, segments="country", threshold=2.5, metric="fpr", min_positives=5)
         found[1] += ranks.select(pl.any("distinguishable", "shifted").any()).to_series().any()
-    assert (found <= 2).all(), found
+    assert (found <= 1).all(), found
 
 
 @pytest.mark.thorough
 def test_slope_and_intercept_of_calibration_hold_where_rows_were_drawn_by_score() -> None:
     """Few heavy rows make most of the regression, and some logs have none of the heavy positives."""
-    rng, held, repeats = np.random.default_rng(5), np.zeros(3), 60
+    rng, held, repeats = np.random.default_rng(5), np.zeros(3), 25
     for _ in range(repeats):
         score = 1 / (1 + np.exp(-rng.normal(-3, 1.5, 12_000)))
         label, weight = (
@@ -218,7 +218,7 @@ def test_slope_and_intercept_of_calibration_hold_where_rows_were_drawn_by_score(
         for place, (measure, truth) in enumerate((("in_the_large", 0), ("intercept", 0), ("slope", 1))):
             row = found.filter(measure=measure).row(0, named=True)
             held[place] += row["lower"] is None or row["lower"] <= truth <= row["upper"]
-    assert (held >= 0.93 * repeats).all(), held / repeats
+    assert (held >= 0.84 * repeats).all(), held / repeats
 
 
 @pytest.mark.thorough

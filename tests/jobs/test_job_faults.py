@@ -22,6 +22,7 @@ from nci_frames.jobs.run import run_job
 from tests.small_jobs import SMALL, run_each_night, small_job, write_night, write_nights
 
 ROOT = Path(__file__).parents[2]
+SLOW = pytest.mark.slow
 GATE = '[[gates]]\nname = "finds"\nmetric = "recall"\nvalue_threshold = { lower = 0.5 }\n'
 #: A run writes into the ledger, builds and publishes, deletes the run before it, and writes metrics.
 JOB = (
@@ -188,8 +189,10 @@ def failed_at(
 
 
 @pytest.mark.thorough
-@pytest.mark.parametrize("step", [400, pytest.param(1, marks=pytest.mark.slow)])
-@pytest.mark.parametrize("kind", ["kill", "full", "fill"])
+@pytest.mark.parametrize(
+    ("kind", "step"),
+    [("kill", 400), ("full", 400), *(pytest.param(kind, 1, marks=SLOW) for kind in ("kill", "full", "fill"))],
+)
 def test_a_run_that_fails_at_any_change_of_a_file(scene, library, calls, request, kind, step):
     """Killed; told that the disk is full; and on a tmpfs that something else fills up to the last byte.
 
@@ -219,7 +222,7 @@ def small_disk(tmp_path: Path) -> Iterator[Path]:
 
 
 @pytest.mark.thorough
-@pytest.mark.parametrize("rounds", [2, pytest.param(100, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("rounds", [2, pytest.param(100, marks=SLOW)])
 def test_two_jobs_share_a_ledger(tmp_path, rounds):
     """Two jobs with output folders of their own, at once each night: each source is counted once."""
     spawning = get_context("spawn")

@@ -22,7 +22,7 @@ MODELS = {name: (0.9 - 0.1 * i, 0.2 / 1.8**i) for i, name in enumerate([*HOSTILE
 def visit(browser, tmp_path_factory):
     """A page with hostile names of everything, opened once for all tests here."""
     models = {**MODELS, "empty": (None, 0.1)}
-    tables = comparison(models, segments=[*HOSTILE, None], key=HOSTILE[0], **FEW)
+    tables = comparison(models, segments=[*HOSTILE[::3], None], key=HOSTILE[0], **FEW)
     path = tmp_path_factory.mktemp("hostile") / "report.html"
     write_report(tables, path, title=HOSTILE[1], facts=[(name, name) for name in HOSTILE])
     with Visit(browser, path) as visit:
@@ -130,7 +130,7 @@ def test_hostile_names_stay_text_wherever_the_sliders_go(visit):
 def test_segments_with_hostile_names_are_found_and_drawn(visit):
     page = visit.page
     names = page.locator("#segment-table .pick")
-    assert set(names.all_inner_texts()) == {*HOSTILE, "missing"}
+    assert set(names.all_inner_texts()) == {*HOSTILE[::3], "missing"}
     page.locator("#segment-search").fill("MISS")
     assert names.all_inner_texts() == ["missing"]
     names.first.click()
