@@ -14,11 +14,12 @@ SPARK_PIP := $(SPARK)/bin/python -m pip --disable-pip-version-check install --qu
 SITE = import sysconfig; print(sysconfig.get_path("purelib"))
 SPARK_TESTS := tests/counting/spark/test_spark.py tests/counting/spark/test_spark_faults.py tests/counting/spark/test_engines.py
 MARKS ?= spark or engines
-# A worker that has nothing left takes tests from the other. Bytecode is kept even where the environment forbids it: else each
-# worker, and each command that a test starts, would compile all modules again. The workers are as many as most machines have
+# A worker that has nothing left takes a whole file, so that what a file prepares, such as an open page, is prepared once.
+# Bytecode is kept even where the environment forbids it: else each worker, and each command that a test starts, would compile
+# all modules again. The workers are as many as most machines have
 # cores: threads of the linear algebra would only wait for each other, at full load. So would those of Polars on the small
 # frames of the quick tests; all tests have them.
-PYTEST := PYTHONDONTWRITEBYTECODE= OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist worksteal -p no:logging -p no:anyio
+PYTEST := PYTHONDONTWRITEBYTECODE= OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder -p no:logging -p no:anyio
 
 .DEFAULT_GOAL := help
 .PHONY: help demo test quick lint format bench bench-report bench-default coverage types gallery api docs nightly wheel snapshots browser constraints clean fuzz pages spark spark-quick faults reproductions mutants
@@ -53,7 +54,7 @@ format: $(VENV)/.dev ## fix and format the code with ruff
 	$(BIN)/ruff format .
 
 fuzz: $(VENV)/.dev ## try odd values, damaged files, hostile names and sizes (15 minutes; SEED=1 SCALE=1)
-	FUZZ_SEED=$(SEED) FUZZ_SCALE=$(SCALE) $(PYTEST) --max-worker-restart 1000 -o tmp_path_retention_policy=failed -m thorough \
+	FUZZ_SEED=$(SEED) FUZZ_SCALE=$(SCALE) $(PYTEST) --dist worksteal --max-worker-restart 1000 -o tmp_path_retention_policy=failed -m thorough \
 		'tests/fuzz/test_campaigns.py$(if $(CASE),::test_a_case[$(CASE)])'
 
 pages: $(VENV)/.dev ## open reports of 2 to 92 models and 0 to 2,000 segments on every screen and on paper, write docs/report.md (15 minutes, 5 GB)

@@ -17,12 +17,18 @@ def pytest_collection_finish():
     gc.set_threshold(50_000)
 
 
-@pytest.hookimpl(tryfirst=True)
+@pytest.hookimpl(wrapper=True)
 def pytest_collection_modifyitems(items):
-    """Leave long examples out of the quick tests: those of pages, and of what draws or writes a report."""
+    """Leave long examples out of the quick tests: those of pages, and of what draws or writes a report.
+
+    Files that open a page take longest: they come first, so that no worker waits for one at the end.
+    """
     for item in items:
         if item.path.suffix == ".md" or any(item.path.is_relative_to(room) for room in LONG):
             item.add_marker(pytest.mark.thorough)
+    yield
+    opened = {item.path for item in items if item.get_closest_marker("browser")}
+    items.sort(key=lambda item: item.path not in opened)
 
 
 @pytest.fixture(autouse=True)

@@ -119,7 +119,7 @@ def test_hostile_names_stay_text_wherever_the_sliders_go(visit):
         named |= {name for name in MODELS if said.startswith((f"Choose {name}, ", f"Choose {name} at "))}
         assert visit.page.locator("#live-answer :not(p, strong)").count() == 0
         assert visit.page.locator("#table-live img, #table-live script").count() == 0
-    assert len(named) > 2
+    assert len(named) > 1
     assert {row[0][0] for row in cells(visit.page, "table-live")} == {*MODELS, "empty"}
     # A name that looks like a colour of the theme is not taken for one.
     colours = visit.page.evaluate("nci.chartOf(document.querySelector(\"[data-spec='spec-p3']\")).models")
