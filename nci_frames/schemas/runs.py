@@ -15,20 +15,20 @@ def group_starts(frame: pl.DataFrame, keys: list[str]) -> NDArray[np.int64]:
     starts = np.zeros(len(frame), np.bool_)
     starts[:1] = True
     for key in keys:
-        _note_beside_row_before(frame[key], pl.Series.ne_missing, starts[1:])
+        _note_beside_row_before(frame[key], _differ, starts[1:])
     return np.flatnonzero(starts).astype(np.int64)
 
 
 def is_sorted(frame: pl.DataFrame, keys: list[str], first: NDArray[np.int64]) -> bool:
     """Return whether every group is one run of rows with ascending thresholds, as counting leaves them."""
     ascending = np.zeros(max(len(frame) - 1, 0), np.bool_)
-    _note_beside_row_before(frame["threshold"], pl.Series.__gt__, ascending)
+    _note_beside_row_before(frame["threshold"], _above, ascending)
     ascending[first[1:] - 1] = True
     return bool(ascending.all()) and is_distinct(frame, keys, first)
 
 
 def _note_beside_row_before(
-    column: pl.Series, compare: Callable[[pl.Series, pl.Series], pl.Series], found: NDArray[np.bool_]
+    column: pl.Series, compare: Callable[[pl.Series, pl.Series], NDArray[np.bool_]], found: NDArray[np.bool_]
 ) -> None:
     """Note of each row but the first whether it compares so with the one before; equal rows never do.
 
@@ -37,14 +37,18 @@ def _note_beside_row_before(
     ends = np.cumsum(column.chunk_lengths())
     for chunk, end in zip(column.get_chunks(), ends.tolist(), strict=True):
         if not _is_one_text(chunk):
-            found[end - len(chunk) : max(end - 1, 0)] |= _noted(compare(chunk[1:], chunk[:-1]))
+            found[end - len(chunk) : max(end - 1, 0)] |= compare(chunk[1:], chunk[:-1])
     between = ends[(ends > 0) & (ends < len(column))]
-    found[between - 1] |= _noted(compare(column[between], column[between - 1]))
+    found[between - 1] |= compare(column[between], column[between - 1])
 
 
-def _noted(found: pl.Series) -> NDArray[np.bool_]:
-    """Return what was found as flags: nothing of nulls, which points that were not attained have."""
-    return found.fill_null(value=False).to_numpy()
+def _differ(values: pl.Series, before: pl.Series) -> NDArray[np.bool_]:
+    return values.ne_missing(before).to_numpy()
+
+
+def _above(values: pl.Series, before: pl.Series) -> NDArray[np.bool_]:
+    # Nulls, which points that were not attained have, are NaN: they are above nothing.
+    return np.asarray(values.to_numpy() > before.to_numpy())
 
 
 def _is_one_text(chunk: pl.Series) -> bool:

@@ -5,7 +5,7 @@ group is sorted alone, small ones many at a time. The counts of each are a chunk
 copied, and the chunks of a large group share the memory of its keys with each other and with other groups.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
@@ -60,12 +60,15 @@ class Part:
 
     numbers: NDArray[np.int64]
     sizes: NDArray[np.int64]  # distinct scores of each
-    columns: Distinct
+    counts: pl.DataFrame  # without keys
 
-    def table(self, columns: Mapping[str, pl.DataType]) -> pl.DataFrame:
-        """Return the counts as a frame without keys, with such columns."""
-        series = zip(columns.items(), self.columns, strict=True)
-        return pl.DataFrame([pl.Series(name, column).cast(dtype) for (name, dtype), column in series])
+    @classmethod
+    def of(cls, numbers: NDArray[np.int64], rows: Rows) -> "Part":
+        """Count the rows of groups of such numbers."""
+        sizes, found = count_distinct(rows)
+        columns = columns_of_counts(weighted=rows.weights is not None).items()
+        series = [pl.Series(name, of, dtype) for (name, dtype), of in zip(columns, found, strict=True)]
+        return cls(numbers, sizes, pl.DataFrame(series))
 
 
 def columns_of_counts(*, weighted: bool) -> dict[str, pl.DataType]:
@@ -273,10 +276,9 @@ def count_exact(
     counted: list[Part] = []
     distinct = 0
     with ThreadPoolExecutor(pl.thread_pool_size()) as threads:
-        of_parts = threads.map(lambda part: count_distinct(gather(blocks, part)), parts)
-        for part, (sizes, columns) in zip(parts, of_parts, strict=True):
-            counted.append(Part(part, sizes, columns))
-            distinct += len(columns[0])
+        for part in threads.map(lambda part: Part.of(part, gather(blocks, part)), parts):
+            counted.append(part)
+            distinct += len(part.counts)
             budget.need_rows(rows_by_code[0], weighted=weighted, distinct=distinct)
     blocks.clear()
 
@@ -285,12 +287,13 @@ def count_exact(
             rows_by_code[0], weighted=weighted, distinct=distinct, key_bytes=KEY_BYTES * groups.repetitions
         )
 
-    table = _table(groups, counted, columns_of_counts(weighted=weighted), need_keys)
+    columns = columns_of_counts(weighted=weighted)
+    table = _table(groups, counted, groups.frame().clear().hstack(pl.DataFrame(schema=columns)), need_keys)
     return Counted(table, rows_by_code, groups.frame())
 
 
 def _table(
-    groups: GroupNumbers, parts: list[Part], columns: Mapping[str, pl.DataType], need_keys: Callable[[], None]
+    groups: GroupNumbers, parts: list[Part], nothing: pl.DataFrame, need_keys: Callable[[], None]
 ) -> pl.DataFrame:
     """Return the counts of all parts, in chunks that are the same in all columns.
 
@@ -299,16 +302,14 @@ def _table(
     """
     chunks: dict[int, list[pl.DataFrame]] = {}
     # The longest first: of its keys, groups with an equal key share a part.
-    for place in sorted(range(len(parts)), key=lambda place: len(parts[place].columns[0]), reverse=True):
+    for place in sorted(range(len(parts)), key=lambda place: len(parts[place].counts), reverse=True):
         part = parts[place]
-        counts = part.table(columns)
         alone = len(part.numbers) == 1
         chunks[place] = [
             groups.repeated(part.numbers, len(piece) if alone else part.sizes).hstack(piece)
-            for piece in (counts.iter_slices(_CHUNK_ROWS) if alone else [counts])
+            for piece in (part.counts.iter_slices(_CHUNK_ROWS) if alone else [part.counts])
         ]
         need_keys()
-    nothing = groups.frame().clear().hstack(pl.DataFrame(schema=columns))
     table = [nothing, *(chunk for place in sorted(chunks) for chunk in chunks[place])]
     return pl.concat(table, rechunk=sum(map(len, table)) < _IN_CHUNKS)
 
