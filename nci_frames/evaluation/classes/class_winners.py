@@ -15,10 +15,9 @@ from nci_frames.base.messages import Option, listed
 from nci_frames.base.typing import Floats
 from nci_frames.counts.class_counts import Priors, one_mix, scenarios_of
 from nci_frames.evaluation.classes.class_log import ClassLog, collected
-from nci_frames.evaluation.classes.fractions import nodes, places_of_equality
-from nci_frames.evaluation.classes.means import Means
+from nci_frames.evaluation.classes.meetings import places_of_equality
 from nci_frames.evaluation.classes.mixes import Given, cost_table, logs_and_priors, mixes_of
-from nci_frames.evaluation.classes.values import Mix, Setting, rates_of
+from nci_frames.evaluation.classes.values import Setting, rates_of
 from nci_frames.evaluation.metrics import Metric, better_sign
 from nci_frames.evaluation.metrics.classes import OF_EACH_CLASS, class_metric, metric_of_all
 from nci_frames.evaluation.metrics.rounding import rounding
@@ -80,11 +79,10 @@ def class_winners(
 
     Notes
     -----
-    Ranges are exact, whatever their width. Accuracy, cost and mean recall are linear along the line. Kappa
-    and the MCC are fractions of polynomials (the MCC a root of one), and two models are equal at the roots of
-    a polynomial of degree 6 at most. Precision and F-beta of a class are fractions that are linear above and
-    below, and their means sums of such, whose slopes are monotone along the line: so parts of it are known to
-    have no place where two models are equal, or one, and others are halved, down to parts of 1e-9.
+    Ranges are exact, whatever their width. Along the line every metric is smooth: it is linear (accuracy,
+    cost, mean recall), or a fraction of polynomials or a sum of such (the square of the MCC, but for what all
+    models share). So parts of the line are halved until polynomials hold all values to rounding, and two
+    models are equal at the roots of their difference.
     All this is for these counts: another log may have other winners.
 
     Examples
@@ -182,10 +180,6 @@ class _Line:
         first, last = self.ends.priors
         return replace(self.ends, priors=np.outer(1 - places, first) + np.outer(places, last))
 
-    def mixes(self, places: Floats) -> list[Mix]:
-        """Return the mixes of each model at places of the line."""
-        return [self.at(places).mix(rates_of(log.total)) for log in self.models]
-
     def values(self, places: Floats) -> Floats:
         """Return the heights of the models at places of the line."""
         return heights(self.metric, self.place, self.models, self.at(places))
@@ -196,20 +190,17 @@ class _Line:
 
     def borders(self) -> Floats:
         """Return the places where the best model may change."""
-        ends, name = np.array([0.0, 1.0]), self.metric.name
-        if name in LINEAR or (name.endswith("f_beta") and self.mixes(ends)[0].only_recall):
-            start, end = self.values(ends).T
-            with np.errstate(all="ignore"):
-                gaps = [np.subtract.outer(side, side) for side in (start, end)]
-                places = np.unique(gaps[0] / (gaps[0] - gaps[1]))
-        elif name in ("kappa", "mcc"):
-            places = places_of_equality(name, self.mixes(nodes()))
-        else:
-            only = self.place if name in OF_EACH_CLASS else None
-            places = Means.of(name, self.mixes(ends), only).places_of_equality()
+        places = places_of_equality(self._smooth)
         inside = places[(places > 0) & (places < 1)]
         # Where three models meet, rounding tells apart what is one place.
         return np.asarray(inside[np.diff(inside, prepend=0.0) > _APART])
+
+    def _smooth(self, places: Floats) -> Floats:
+        """Return what is equal where the models are, without the root of the MCC."""
+        values = self.values(places)
+        if self.metric.name != "mcc":
+            return values
+        return np.asarray(values**2 * (1 - (self.at(places).priors ** 2).sum(axis=1)))
 
     def ranges(self) -> Iterator[dict[str, Any]]:
         """Yield the ranges, neighbours with the same best models joined."""

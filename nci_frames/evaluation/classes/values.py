@@ -105,8 +105,9 @@ def _precision(mix: Mix) -> Numbers:
 def _f_beta(mix: Mix) -> Numbers:
     if mix.only_recall:
         return mix.recall
-    right, below = fractions("f_beta", mix)
-    return np.where(below == 0, np.nan, right / below)
+    weight = 1 / (1 + mix.beta**2)
+    below = weight * mix.decided + (1 - weight) * mix.priors
+    return np.where(below == 0, np.nan, mix.right / below)
 
 
 def _mean(values: Numbers, mix: Mix) -> Numbers:
@@ -161,26 +162,6 @@ _FORMULAS: Mapping[str, Any] = {
     "f_beta": _f_beta,
     "pos_fraction": lambda mix: mix.decided,
 }
-
-
-def fractions(metric: str, mix: Mix) -> tuple[Numbers, Numbers]:
-    """Return of each class two numbers, linear in the shares, whose ratio is its precision or F-beta."""
-    if metric in ("precision", "macro_precision"):
-        return mix.right, mix.decided
-    weight = 1 / (1 + mix.beta**2)
-    return mix.right, weight * mix.decided + (1 - weight) * mix.priors
-
-
-def fraction_of(metric: str, mix: Mix) -> tuple[Numbers, Numbers]:
-    """Return two polynomials of the shares whose ratio orders models as kappa or the MCC does.
-
-    The MCC is a root: the ratio is that of its square, which two models of opposite sign share, too. What the
-    models have in common is left out.
-    """
-    if metric == "kappa":
-        return -_wrong(mix), _apart(mix.priors, mix.decided)
-    above = _apart(mix.priors, mix.decided) - _wrong(mix)
-    return above**2, _apart(mix.decided, mix.decided)
 
 
 def rates_of(total: Floats) -> Floats:

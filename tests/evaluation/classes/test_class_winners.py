@@ -5,7 +5,7 @@ import polars as pl
 import pytest
 
 import nci_frames as nf
-from nci_frames.evaluation.classes.means import Means
+from nci_frames.evaluation.classes.meetings import places_of_equality
 from tests.cases import first_quick
 
 METRICS = ["accuracy", "expected_cost", "balanced_accuracy", "macro_f_beta", "weighted_f_beta",
@@ -148,9 +148,9 @@ def plain_value(metric, priors, rates, of):
 @pytest.mark.parametrize("lead", [1e-2, 1e-12])
 def test_a_lead_of_any_width_is_found(lead):
     """t/(1+t) + (1-t)/(2-t) is above 2/3 - lead only near 1/2, where its second derivative is -32/27."""
-    above = np.array([[[0.0, 1.0], [2 / 3 - lead, 0.0]], [[1.0, 0.0], [2 / 3 - lead, 0.0]]])
-    below = np.array([[[1.0, 2.0], [1.0, 1.0]], [[2.0, 1.0], [1.0, 1.0]]])
-    found = Means(above, below, np.ones_like(above)).places_of_equality()
+    found = places_of_equality(
+        lambda t: np.stack([t / (1 + t) + (1 - t) / (2 - t), np.full(len(t), 2 / 3 - lead)])
+    )
     half = np.sqrt(2 * lead * 27 / 32)
     assert found == pytest.approx([0.5 - half, 0.5 + half], abs=0.05 * half)
 
