@@ -93,12 +93,12 @@ coverage: $(VENV)/.dev ## measure coverage and error rates by simulation, write 
 	$(BIN)/python benchmarks/prevalence.py --write
 
 gallery: $(VENV)/.dev ## redraw the pictures of the docs (needs Chromium)
-	$(BIN)/python docs/gallery.py
-	$(BIN)/python docs/reports.py
+	$(BIN)/python -m docs.gallery
+	$(BIN)/python -m docs.reports
 
-api: $(VENV)/.dev ## sort the public names by subpackage, write docs/api.md and docs/columns.md
-	$(BIN)/python docs/api.py
-	$(BIN)/python docs/columns.py
+api: $(VENV)/.dev ## sort the public names by subpackage, write docs/api.md, docs/columns.md and docs/job.schema.json
+	$(BIN)/python -m docs.api
+	$(BIN)/python -m docs.columns
 
 docs: $(VENV)/.dev ## build the documentation as a site in build/docs; a warning is an error
 	$(BIN)/python -m sphinx --fail-on-warning --keep-going --fresh-env --write-all --quiet docs build/docs

@@ -1,4 +1,4 @@
-"""Sort the public names of the stub by room, and write api.md from their docstrings: `make api`."""
+"""Sort the public names of the stub by room, write api.md, and the schema of jobs: `make api`."""
 
 import ast
 import importlib
@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 import nci_frames as nf
+from nci_frames.jobs.job_file.loading import job_schema
 
 PAGE = Path(__file__).with_name("api.md")
 STUB = Path(nf.__file__).with_suffix(".pyi")
@@ -131,6 +132,7 @@ def main() -> None:
     stub = sorted_stub(STUB.read_text(encoding="utf-8"))
     STUB.write_text(stub, encoding="utf-8")
     PAGE.write_text(page(stub), encoding="utf-8")
+    PAGE.with_name("job.schema.json").write_text(job_schema(), encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -17,17 +17,18 @@ from nci_frames.options.setting import options_of, taken
 
 #: Columns that a log of decisions among classes may have.
 _COLUMNS = ("model", "label", "decision", "scores", "unit", "weight", "on_invalid")
-#: Options of reports on two classes, and of those on more.
-_OF_TWO = (
-    "at", "cost", "alerts", "volume", "confidence", "threshold", "prevalence", "thresholds", "segments",
-    "min_positives", "min_negatives", "score", "fold", "repeat", "positive", "config",
-)  # fmt: skip
+#: Options of reports on more than two classes alone, and those of every report: any other is of two classes.
 _OF_CLASSES = ("priors", "class_cost", "decision")
+_OF_BOTH = (
+    "logs", "model", "label", "scores", "unit", "weight", "on_invalid", "metric", "beta", "formats", "tables",
+    "charts", "title", "classes", "out", "verbose",
+)  # fmt: skip
 
 
 def _need_kind(ctx: click.Context, *, classes: bool) -> None:
     """Raise ParameterError if an option is given that belongs to the other kind of report."""
-    for name in _OF_TWO if classes else _OF_CLASSES:
+    others = {str(param.name) for param in ctx.command.params} - {*_OF_CLASSES, *_OF_BOTH}
+    for name in sorted(others) if classes else _OF_CLASSES:
         if ctx.get_parameter_source(name) in (ParameterSource.COMMANDLINE, ParameterSource.DEFAULT_MAP):
             kind, change = ("two", "omit") if classes else ("several", "give")
             msg = f"--{name.replace('_', '-')} is an option of reports on {kind} classes"

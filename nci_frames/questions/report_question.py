@@ -25,7 +25,7 @@ SECTIONS = ("answer", "order", "charts", "segments", "data")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReportQuestion:
-    """One question of a report, whole: every format of a report shows what it says.
+    """One question of a report, whole: every format of a report has its answer.
 
     Parameters
     ----------
@@ -39,7 +39,8 @@ class ReportQuestion:
         A function of the comparison (``Comparison`` or ``ClassComparison``) that returns the frame that
         answers it; None where the log has no answer, and the question is left out.
     say
-        A function of the table that returns sentences. A question without it shows its table.
+        A function of the table that returns sentences, which stand instead of the table. Without it the table
+        is shown; on the page only if there is no chart.
     draw
         A function of the table that returns an Altair chart. One that raises ParameterError is not drawn.
     under

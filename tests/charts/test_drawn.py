@@ -39,7 +39,7 @@ def test_a_chart_is_a_value(call):
 
 
 def test_every_example_is_kept():
-    assert list(KEPT) == list(draw_all())
+    assert list(KEPT) == list(draw_all()), "run `make snapshots`"
 
 
 @pytest.mark.thorough

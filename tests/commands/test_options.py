@@ -3,6 +3,7 @@
 import dataclasses
 import json
 import tomllib
+from pathlib import Path
 
 import click
 import polars as pl
@@ -37,6 +38,14 @@ def test_every_setting_is_an_option_and_a_key(table):
             assert isinstance(option, click.Option)
             assert option.help == keys["properties"][field.name]["description"]
             assert option.type is Setting.of(table, field.name).kind
+
+
+@pytest.mark.parametrize("field", [field.name for field in dataclasses.fields(ReportOptions)])
+def test_every_option_of_a_report_is_in_the_template_and_the_docs_of_jobs(field):
+    docs = Path(__file__).parents[2] / "docs" / "jobs.md"
+    template = Path(report.__file__).with_name("job.toml")
+    assert f"`{field}`" in docs.read_text(encoding="utf-8")
+    assert f"{field} = " in template.read_text(encoding="utf-8")
 
 
 @pytest.mark.thorough

@@ -201,6 +201,13 @@ def test_undefined_is_null_and_never_nan():
     assert not table.select(pl.all().is_nan().any()).row(0).count(True)
 
 
+@pytest.mark.parametrize("name", BY_COUNTS)
+def test_no_metric_that_false_positives_decide_says_that_they_do_not(name):
+    rates = pl.DataFrame({"tpr": [0.6] * 2, "fpr": [1e-9, 3e-9], "prevalence": [1e-9] * 2, "beta": [1.0] * 2})
+    few, many = rates.select(getattr(nf, name)().alias("value"))["value"]
+    assert find_metric(name).needs_fpr or many == pytest.approx(few, rel=1e-6)
+
+
 @pytest.mark.parametrize("name", ["accuracy", "error_rate", "pos_fraction", "expected_cost", "net_benefit"])
 @given(tpr=st.floats(0, 1), fpr=st.floats(0, 1), eta=st.floats(0, 1))
 def test_linear_metrics_are_linear(name, tpr, fpr, eta):
