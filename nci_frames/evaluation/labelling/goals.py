@@ -12,6 +12,8 @@ from nci_frames.evaluation.metrics.lookup import called_metric
 
 #: Step of the derivatives, as a share of the smallest cell of the confusion matrix.
 _STEP = 1e-3
+#: Of the difference of two models.
+_SIGNS = (1, -1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,32 +50,45 @@ def moves(cells: Cells, metric: str | pl.Expr, beta: float) -> Moves:
     ParameterError
         If the metric is an area, or undefined here.
     """
-    expression = called_metric(metric)
-    every = cells.rows.sum() + 2
-    found = cells.rows * cells.positive
-    positives = found.sum() + 1
     value, of_positives = 0.0, 0.0
     by_positive, by_row = np.zeros(len(cells.rows)), np.zeros(len(cells.rows))
-    for sign, flagged in zip((1, -1), cells.flagged, strict=False):
-        point = np.array([found[flagged].sum() + 0.5, positives, cells.rows[flagged].sum() + 1])
-        here, slope = _slopes(expression, point, every, beta)
-        value += sign * here
+    every = cells.rows.sum() + 2
+    for sign, flagged in zip(_SIGNS, cells.flagged, strict=False):
+        point = _points(flagged, cells.rows * cells.positive, cells.rows)
+        true, positives, alerts = point
+        step = _STEP * min(true, positives - true, alerts - true, every - positives - alerts + true)
+        points = np.vstack([point, point + step * np.eye(3), point - step * np.eye(3)])
+        here = _metric(points, every, metric, beta)
+        slope = (here[1:4] - here[4:]) / (2 * step)
+        value += sign * float(here[0])
         by_positive += sign * slope[0] * flagged
         of_positives += sign * slope[1]
         by_row += sign * slope[2] * flagged
     if np.isnan(value):
         msg = "the metric is undefined at the rates that are expected"
-        raise ParameterError(msg, found=f"{expression.label} of {cells.rows.sum():,.0f} rows")
+        raise ParameterError(msg, found=f"{called_metric(metric).label} of {cells.rows.sum():,.0f} rows")
     return Moves(value, by_positive + of_positives, by_row)
 
 
-def _slopes(expression: pl.Expr, point: Floats, every: float, beta: float) -> tuple[float, Floats]:
-    """Return the metric, and its derivatives by true positives, positives and flagged rows."""
-    true, positives, flagged = point
-    step = _STEP * min(true, positives - true, flagged - true, every - positives - flagged + true)
-    points = np.vstack([point, point + step * np.eye(3), point - step * np.eye(3)])
+def values(cells: Cells, found: Floats, rows: Floats, metric: str | pl.Expr, beta: float) -> Floats:
+    """Return the value for each line of estimated positives, and of rows, of the cells."""
+    every = rows.sum(axis=-1) + 2
+    found_of_models = [
+        sign * _metric(_points(flagged, found, rows), every, metric, beta)
+        for sign, flagged in zip(_SIGNS, cells.flagged, strict=False)
+    ]
+    return np.asarray(np.sum(found_of_models, axis=0))
+
+
+def _points(flagged: NDArray[np.bool_], found: Floats, rows: Floats) -> Floats:
+    """Return true positives, positives and flagged rows."""
+    sums = (found[..., flagged].sum(-1) + 0.5, found.sum(-1) + 1, rows[..., flagged].sum(-1) + 1)
+    return np.stack(np.broadcast_arrays(*sums), axis=-1)
+
+
+def _metric(points: Floats, every: Floats, metric: str | pl.Expr, beta: float) -> Floats:
+    """Return the metric of each point."""
     tp, p, a = points.T
     table = pl.DataFrame({"tpr": tp / p, "fpr": (a - tp) / (every - p), "prevalence": p / every})
-    values = table.with_columns(beta=pl.lit(float(beta))).select(value=expression)["value"]
-    found = values.cast(pl.Float64).fill_null(np.nan).to_numpy()
-    return float(found[0]), np.asarray((found[1:4] - found[4:]) / (2 * step))
+    found = table.with_columns(beta=pl.lit(float(beta))).select(value=called_metric(metric))["value"]
+    return found.cast(pl.Float64).fill_null(np.nan).to_numpy()

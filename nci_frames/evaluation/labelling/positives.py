@@ -5,7 +5,7 @@ import numpy as np
 from nci_frames.base.typing import Floats
 
 #: So many of the positives may be anywhere: a pilot has no positives where there are few.
-_ANYWHERE = 0.01
+_ANYWHERE = 0.003
 _HALVINGS = 100
 
 

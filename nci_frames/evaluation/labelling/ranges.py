@@ -9,24 +9,28 @@ from nci_frames.evaluation.labelling.allocation import Rows, allocate
 from nci_frames.evaluation.labelling.goals import Cells, Moves
 
 #: Ranges, and labels for each: with more of them, few labels are left for what the pilot did not know.
-MOST_RANGES, _LABELS_EACH = 24, 10
+MOST_RANGES, _LABELS_EACH = 16, 10
 #: Labels that each range gets, if it has so many rows: two show how they differ; and this part of the budget.
 LEAST_LABELS, _LEAST_PART = 2, 200
 #: The share of the spread that does not depend on the expected shares of positives, and the highest of these
 #: that is believed. So no range is left nearly without labels, however wrong the expectations are.
-_UNKNOWN, _HIGHEST = 0.1, 0.9
+_UNKNOWN, _HIGHEST = 0.05, 0.9
 
 
-def spread_of(cells: Cells, weight: Floats) -> Floats:
+def spread_of(cells: Cells, weight: Floats, tilt: float = 0.0) -> Floats:
     """Return the rows of each cell times the standard deviation of what one adds to the value.
 
-    *weight* is how much a positive of the cell moves the value.
+    *weight* is how much a positive of the cell moves the value. Where few positives will be found, what one
+    of them adds is not known beforehand: the more the spread is tilted, 0 to 1, the more it follows the
+    positives, and the less what they add.
     """
-    size = cells.rows * np.abs(weight)
-    believed = np.minimum(cells.positive, _HIGHEST)
-    known = size * np.sqrt(believed * (1 - believed))
+    effect = np.abs(weight)
+    size = cells.rows * effect
     if not size.any():
         return size
+    believed = np.minimum(cells.positive, _HIGHEST)
+    deviation = (believed * (1 - believed)) ** ((1 + tilt) / 2)
+    known = cells.rows * (effect / effect.max()) ** (1 - tilt) * deviation
     if not known.any():
         return np.asarray(size / size.sum())
     return np.asarray((1 - _UNKNOWN) * known / known.sum() + _UNKNOWN * size / size.sum())
@@ -64,16 +68,10 @@ def joined(cells: Cells, first: NDArray[np.int64]) -> Cells:
     return Cells(rows, np.minimum(share, 1.0), cells.flagged[:, first])
 
 
-def labels_of(cells: Cells, moved: Moves, budget: int) -> Rows:
+def labels_of(cells: Cells, spread: Floats, budget: int) -> Rows:
     """Return how many rows of each cell to label."""
     least = max(LEAST_LABELS, budget // _LEAST_PART)
-    return allocate(spread_of(cells, moved.positive), cells.rows.astype(np.int64), budget, least)
-
-
-def deviation(cells: Cells, moved: Moves, labels: Rows) -> float:
-    """Return the standard error of the value with so many labels of each cell."""
-    variance = cells.positive * (1 - cells.positive) * (cells.rows * moved.positive) ** 2
-    return float(np.sqrt(np.divide(variance, labels, out=np.zeros(len(labels)), where=labels > 0).sum()))
+    return allocate(spread, cells.rows.astype(np.int64), budget, least)
 
 
 def uniform_deviation(cells: Cells, moved: Moves, labels: int) -> float:

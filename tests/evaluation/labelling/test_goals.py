@@ -6,12 +6,14 @@ import polars as pl
 import pytest
 from hypothesis import given
 from scipy.optimize import minimize_scalar
+from scipy.stats import binom
 
 import nci_frames as nf
+from nci_frames.evaluation.labelling.errors import simulated_error, uniform_error
 from nci_frames.evaluation.labelling.goals import Cells, moves
 from nci_frames.evaluation.labelling.pilots import Pilot
 from nci_frames.evaluation.labelling.positives import by_laws, mixed
-from nci_frames.evaluation.labelling.ranges import deviation, uniform_deviation
+from nci_frames.evaluation.labelling.ranges import uniform_deviation
 
 CELLS = Cells(
     np.array([900_000.0, 90_000.0, 8_000.0, 2_000.0]),
@@ -63,10 +65,24 @@ def test_standard_errors_are_those_of_simulated_samples(metric):
 
     drawn = rng.binomial(labels, CELLS.positive, (4000, 4)) * (size / labels)
     error = values(drawn, np.tile(CELLS.rows, (4000, 1))).std()
-    assert deviation(CELLS, moved, labels) == pytest.approx(error, rel=0.08)
+    linear = (CELLS.rows * moved.positive) ** 2 * CELLS.positive * (1 - CELLS.positive) / labels
+    assert np.sqrt(linear.sum()) == pytest.approx(error, rel=0.08)
+    assert simulated_error(CELLS, labels, metric, 1.0) == pytest.approx(error, rel=0.08)
     uniform = rng.multinomial(900_000, CELLS.rows / CELLS.rows.sum(), 4000)
     error = values(rng.binomial(uniform, CELLS.positive), uniform).std()
     assert uniform_deviation(CELLS, moved, 900_000) == pytest.approx(error, rel=0.08)
+    assert uniform_error(CELLS, 900_000, metric, 1.0) == pytest.approx(error, rel=0.08)
+
+
+def test_the_error_of_few_positives_is_that_of_all_outcomes():
+    """Two cells, of which one is flagged: the sum over all numbers of positives found."""
+    labels = np.array([3, 4])
+    cells = Cells(np.array([300.0, 40.0]), np.array([0.1, 0.5]), np.array([[False, True]]))
+    missed, hit = (np.arange(n + 1) for n in labels)
+    chance = binom.pmf(missed, 3, 0.1)[:, None] * binom.pmf(hit, 4, 0.5)
+    found = (10 * hit + 0.5) / (100 * missed[:, None] + 10 * hit + 1)
+    error = np.sqrt((chance * (found - 20.5 / 51) ** 2).sum())
+    assert simulated_error(cells, labels, "recall", 1.0) == pytest.approx(error, rel=0.03)
 
 
 @given(st.integers(0, 1000))
