@@ -6,6 +6,7 @@ A probability never lies there, so the answer has no false alarms; scores such a
 from collections.abc import Sequence
 
 import polars as pl
+import polars.selectors as cs
 
 from nci_frames.base.messages import listed, short
 from nci_frames.counts.resolution import one_score
@@ -90,20 +91,20 @@ def are_probabilities(counts: pl.DataFrame) -> bool:
     counts
         A counts frame, with no key but the model.
     """
-    threshold = pl.col("threshold")
-    below, above = (pl.col("fn"), pl.col("tn")), (pl.col("tp"), pl.col("fp"))
-    score = one_score(counts.columns)
-    outside = ((threshold <= 0) & (below[0] + below[1] > 0)) | ((threshold > 1) & (above[0] + above[1] > 0))
-    outside |= score & (threshold < 0)
-    ends = (
-        (below, (threshold == threshold.min().over("model")) & (threshold > 0)),
-        (above, (threshold == threshold.max().over("model")) & (threshold <= 1) & ~score),
-    )
-    unknown = [
-        end & (rows / all_rows >= _NOTABLE)
-        for both, end in ends
-        for rows, all_rows in zip(
-            both, (pl.col("tp") + pl.col("fn"), pl.col("fp") + pl.col("tn")), strict=True
-        )
-    ]
-    return not counts.select(pl.any_horizontal(outside, *unknown).any()).item()
+    threshold, score = pl.col("threshold"), one_score(counts.columns)
+    positives, negatives = pl.col("tp") + pl.col("fn"), pl.col("fp") + pl.col("tn")
+    outside = ((threshold <= 0) & (pl.col("fn") + pl.col("tn") > 0)) | (score & (threshold < 0))
+    outside |= (threshold > 1) & (pl.col("tp") + pl.col("fp") > 0)
+    if counts.select(outside.any()).item():
+        return False
+    columns = pl.col("threshold", "tp", "fp", "fn", "tn"), cs.by_name("resolution", require_all=False)
+    for end, (true, false), unknown in (
+        (threshold.arg_min(), ("fn", "tn"), threshold > 0),
+        (threshold.arg_max(), ("tp", "fp"), (threshold <= 1) & ~score),
+    ):
+        # One row of each model: to compare all rows with it takes longer.
+        rows = counts.group_by("model").agg(column.get(end) for column in columns)
+        many = (pl.col(true) / positives >= _NOTABLE) | (pl.col(false) / negatives >= _NOTABLE)
+        if rows.select((unknown & many).any()).item():
+            return False
+    return True
