@@ -26,7 +26,6 @@ from nci_frames.counts.scores_as_counts import counts_as_scores
 from nci_frames.schemas import COUNTS
 from nci_frames.schemas.checked import checked
 from nci_frames.schemas.columns import BUCKET, WEIGHT
-from nci_frames.schemas.untouched import remember
 
 _Result = TypeVar("_Result")
 
@@ -240,11 +239,8 @@ def tally_scan(
         _tolerance_missed(chosen, scan.source.where),
         off_scale(found.also, chosen.grid, scan.source.where),
     )
-    counts = COUNTS.finish(counts.with_columns(_resolution(chosen, len(counts))))
-    if counts.schema["tp"].is_integer():  # sums of weights may be too large for counts
-        remember(counts, COUNTS.looked_at(counts))
     return Tally(
-        counts=counts,
+        counts=COUNTS.finish_right(counts.with_columns(_resolution(chosen, len(counts)))),
         where=scan.source.where,
         files=len(scan.source.files),
         rows_are=scan.rows_are,

@@ -23,7 +23,7 @@ from nci_frames.schemas.keys import (
     is_pattern,
     wrong_key,
 )
-from nci_frames.schemas.untouched import is_untouched
+from nci_frames.schemas.untouched import is_untouched, remember
 
 #: The most rows that a count may stand for: Float64 has all whole numbers up to it, and no sum of some
 #: hundreds of counts wraps around in Int64.
@@ -261,6 +261,13 @@ class FrameSchema:
         self.check_types(finished)
         return finished
 
+    def finish_right(self, table: pl.DataFrame) -> pl.DataFrame:
+        """Return what ``finish`` does, of right counts: of rows they need no check until they change."""
+        finished = self.finish(table)
+        # Sums of weights may be too large for a frame.
+        right = finished.schema["tp"].is_integer()
+        return remember(finished, self.looked_at(finished)) if right else finished
+
 
 #: How many public functions are at work, one within the other.
 _DEPTH = ContextVar("depth", default=0)
@@ -279,7 +286,7 @@ def within() -> Iterator[None]:
 def collect(frame: pl.DataFrame | pl.LazyFrame, schema: FrameSchema, *, strata: bool = False) -> pl.DataFrame:
     """Return *frame* as a DataFrame of the kind that *schema* describes.
 
-    Its values are checked where the user called, unless counting made just them. A public function that
+    Its values are checked where the user called, unless the library made just them. A public function that
     another one calls trusts them, since to look at all rows again would take longer than most tables; names
     and types are checked always. Counts of *strata*, whose rows weigh differently, are refused unless the
     caller says that it multiplies by it.

@@ -1,13 +1,14 @@
-"""Counts as counting left them are not checked again; whatever was changed is."""
+"""Counts and rates as the library made them are not checked again; whatever was changed is."""
 
 from collections.abc import Callable
+from functools import partial
 
 import numpy as np
 import polars as pl
 import pytest
 
 import nci_frames as nf
-from nci_frames.schemas import COUNTS
+from nci_frames.schemas import COUNTS, RATES
 from nci_frames.schemas.untouched import is_untouched
 from tests.logs import random_log
 
@@ -87,11 +88,20 @@ def test_what_polars_makes_of_counts_is_checked(change: Callable[[pl.DataFrame],
     )
 
 
+def test_rates_that_were_changed_in_place_are_checked() -> None:
+    rates = nf.compute_rates(counted())
+    assert is_untouched(rates, RATES.looked_at(rates))
+    rates[1, "tpr"] = 0.25
+    with pytest.raises(nf.SchemaError, match="tpr is not tp / positives"):
+        nf.select_operating_points(rates, tpr=0.5)
+
+
 def test_sums_of_weights_are_checked() -> None:
     log = random_log(300).with_columns(weight=pl.int_range(1, 301) * 1.0)
     assert is_as_made(nf.count_confusion(log.with_columns(weight=2.0), thresholds=[0.5]))
     log = pl.concat([log] * 5).with_columns(weight=pl.int_range(1, 1501) * 1e149)
     counts = nf.count_confusion(log, thresholds=[0.5])
     assert not is_as_made(counts)
-    with pytest.raises(nf.SchemaError):
-        nf.compute_areas(counts, prevalence=0.1)
+    for function in (nf.compute_rates, partial(nf.compute_areas, prevalence=0.1)):
+        with pytest.raises(nf.SchemaError):
+            function(counts)

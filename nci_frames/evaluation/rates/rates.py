@@ -149,7 +149,7 @@ def compute_rates(
     if half_width is not None:
         return RATES.finish(rates.with_columns(**_given(*half_width)))
     if interval is None:
-        return RATES.finish(rates)
+        return RATES.finish_right(rates)
     if interval == "simultaneous" and has_strata(frame):
         return _at_once(_with_drawn(rates, frame), WORTH, level)
     return with_bounds(rates, interval=interval, level=level)
