@@ -63,6 +63,7 @@ pages: $(VENV)/.dev ## open reports of 2 to 92 models and 0 to 2,000 segments on
 
 nightly: $(VENV)/.dev ## run the tests that are too long for make test and need no target of their own: many rows, whole reproductions
 	$(PYTEST) -m "slow and not spark" tests/base tests/docs tests/evaluation tests/test_outside_numbers.py
+	$(PYTEST) -m "hypothesis and not slow" --hypothesis-profile nightly
 
 faults: $(VENV)/.dev ## break runs of jobs at every write, disks, files, clocks and settings (2 hours; root for the full disk)
 	$(BIN)/python -m pytest -s -m slow tests/jobs/test_job_faults.py tests/jobs/ledger/test_ledger_faults.py tests/jobs/job_file/test_job_file.py tests/jobs/gates/test_gates.py tests/jobs/test_object_store.py

@@ -16,13 +16,14 @@ from tests.browsing import ARGUMENTS
 # The machines that run the tests are shared, so how long an example took says nothing.
 settings.register_profile(
     "shared",
-    max_examples=25,
+    max_examples=15,
     deadline=None,
     suppress_health_check=[HealthCheck.too_slow],
     # A change is judged on the same examples each time; everyone else searches for new ones.
     derandomize="CI" in os.environ,
 )
 settings.register_profile("quick", settings.get_profile("shared"), max_examples=4, database=None)
+settings.register_profile("nightly", settings.get_profile("shared"), max_examples=200)
 settings.register_profile("long", settings.get_profile("shared"), max_examples=1000)
 settings.load_profile("shared")
 
