@@ -3,8 +3,8 @@
 The rows of a stratum have an order that depends on their contents alone: that of their hashes. Which places
 in it are drawn depends on the seed. A first pass counts the rows of each stratum by the first bits of a hash,
 in cells; of the cells in which a drawn place lies, a second pass keeps the rows, which are then put in order.
-The hash of the cells is that of numbers, which is quick. Where too many rows have the same numbers, it is
-that of all columns.
+The hash of the cells is that of the scores, which is the quickest. Where too many rows have the same scores, it
+is that of all numbers, or of all columns.
 """
 
 from collections.abc import Iterator
@@ -13,17 +13,21 @@ from functools import cached_property
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
 from nci_frames.base.errors import SourceError
+from nci_frames.base.typing import Floats
 from nci_frames.counting.drawing.draw import Draw, Rows
 from nci_frames.counting.logs.row_hashes import hash_rows, is_quick
 from nci_frames.counting.logs.rows import REASON
 
-#: Cells of all strata together: about as many as rows, within these limits; and of one stratum.
-_FEWEST_CELLS, _CELLS, _MOST_CELLS = 1 << 12, 1 << 22, 1 << 18
-#: More rows of the cells of drawn places are not kept, unless all columns have been looked at.
+#: Cells of a stratum, within these limits: so many that about so many rows are in the cells of drawn places.
+_FEWEST_BITS, _MOST_BITS, _KEPT = 6, 18, 1 << 17
+#: Many more are not kept, unless all columns have been looked at.
 _MOST_KEPT = 1 << 18
+#: Among more strata than these, a row's own is found by halving.
+_COMPARED = 64
+#: An odd number by which numbers are spread: 2 to the 64th, divided by the golden ratio.
+_GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 
 
 def drawn_rows(draw: Draw, told: dict[int, int]) -> pl.DataFrame:
@@ -31,8 +35,7 @@ def drawn_rows(draw: Draw, told: dict[int, int]) -> pl.DataFrame:
     first = np.concatenate([[0], draw.plan["rows"].to_numpy().cumsum()])
     schema = draw.rows.collect_schema()
     columns = [name for name in schema if name not in ("model", REASON)]
-    quick = [name for name in columns if is_quick(schema[name])]
-    cells = _Cells(draw, quick, told)
+    cells = _Cells(draw, ["score"], told)
     draw.need_rows(cells.of_strata)
     places = np.concatenate(
         [
@@ -40,8 +43,9 @@ def drawn_rows(draw: Draw, told: dict[int, int]) -> pl.DataFrame:
             for k, (rows, labels) in enumerate(draw.plan.select("rows", "labels").iter_rows())
         ]
     )
-    if cells.rows_beside(places) > max(_MOST_KEPT, 8 * len(places)) and len(quick) < len(columns):
-        cells = _Cells(draw, columns, {})
+    for more in ([name for name in columns if is_quick(schema[name])], columns):
+        if cells.rows_beside(places) > max(_MOST_KEPT, 8 * len(places)) and cells.hashed != more:
+            cells = _Cells(draw, more, {})
     return cells.rows_at(places)
 
 
@@ -56,8 +60,9 @@ class _Cells:
     @cached_property
     def bits(self) -> int:
         """So many bits of the hash number the cells of a stratum."""
-        wanted = min(_CELLS, max(_FEWEST_CELLS, int(self.draw.plan["rows"].sum())))
-        return max(min(wanted // len(self.draw.plan), _MOST_CELLS).bit_length() - 1, 1)
+        plan = self.draw.plan
+        kept = float((plan["labels"] * plan["rows"].cast(pl.Float64)).sum()) / _KEPT
+        return int(np.clip(np.ceil(np.log2(max(kept, 1))), _FEWEST_BITS, _MOST_BITS))
 
     @cached_property
     def counts(self) -> Rows:
@@ -121,14 +126,36 @@ class _Cells:
         lower = self.draw.plan["score_lower"].to_numpy()
         models: set[object] = set()
         for batch in self.draw.batches(told, columns):
-            models.update(batch["model"].unique())
-            model = self.draw.the_model(models) if models else None
-            rows = batch.filter(pl.col("model").eq_missing(pl.lit(model, pl.String)))
+            if batch.is_empty():
+                continue
+            names, first = batch["model"], batch["model"][0]
+            alone = names.eq_missing(pl.Series([first], dtype=pl.String)).all()
+            models.update([first] if alone else names.unique())
+            model = self.draw.the_model(models)
+            if alone and first != model:
+                continue
+            rows = batch if alone else batch.filter(names.eq_missing(pl.Series([model], dtype=pl.String)))
             score = rows["score"].to_numpy()
-            # Compared in the precision of the score, as everywhere.
-            stratum = np.searchsorted(lower.astype(score.dtype), score, side="right") - 1
-            hashes: NDArray[np.uint64] = hash_rows(rows.select(self.hashed))
-            yield rows, (stratum << self.bits) + (hashes >> np.uint64(64 - self.bits)).astype(np.int64)
+            yield rows, (_strata(score, lower) << self.bits) + self._first_bits(rows)
+
+    def _first_bits(self, rows: pl.DataFrame) -> Rows:
+        if self.hashed == ["score"]:
+            # -0.0 is 0.0.
+            hashes = (rows["score"].cast(pl.Float64).to_numpy() + 0.0).view(np.uint64) * _GOLDEN
+        else:
+            hashes = hash_rows(rows.select(self.hashed))
+        return (hashes >> np.uint64(64 - self.bits)).view(np.int64)
+
+
+def _strata(score: Floats, lower: Floats) -> Rows:
+    """Return in which range each score is, compared in the precision of the score, as everywhere."""
+    borders = lower.astype(score.dtype)
+    if len(borders) > _COMPARED:
+        return np.searchsorted(borders, score, side="right") - 1
+    found = np.zeros(len(score), np.uint8)
+    for border in borders[1:]:
+        found += score >= border
+    return found.astype(np.int64)
 
 
 def _once(rows: pl.DataFrame) -> pl.DataFrame:
