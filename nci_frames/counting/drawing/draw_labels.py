@@ -81,10 +81,10 @@ def draw_labels(
 
     Notes
     -----
-    When it is collected, the log is read twice. Of each stratum the rows are numbered in the order of a hash
-    of their columns, and ``labels`` of the numbers are drawn without replacement. Equal rows have different
-    numbers, and are drawn each on its own. Memory holds the counts of some million cells, and the rows of the
-    cells in which a drawn number lies: a few rows for each label.
+    When it is collected, the log is read twice. Of each stratum the rows are numbered in the order of hashes
+    of their scores and columns, and ``labels`` of the numbers are drawn without replacement. Equal rows have
+    different numbers, and are drawn each on its own. Memory holds the counts of some thousand cells of each
+    stratum, and the rows of the cells in which a drawn number lies: a few rows for each label.
 
     Examples
     --------

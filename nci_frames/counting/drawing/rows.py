@@ -3,8 +3,8 @@
 The rows of a stratum have an order that depends on their contents alone: that of their hashes. Which places
 in it are drawn depends on the seed. A first pass counts the rows of each stratum by the first bits of a hash,
 in cells; of the cells in which a drawn place lies, a second pass keeps the rows, which are then put in order.
-The hash of the cells is that of the scores, which is the quickest. Where too many rows have the same scores, it
-is that of all numbers, or of all columns.
+The hash of the cells is that of the scores, which is the quickest. Where too many rows have the same scores,
+it is that of all numbers, or of all columns.
 """
 
 from collections.abc import Iterator
@@ -13,6 +13,7 @@ from functools import cached_property
 
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 from nci_frames.base.errors import SourceError
 from nci_frames.base.typing import Floats
@@ -136,18 +137,23 @@ class _Cells:
                 continue
             rows = batch if alone else batch.filter(names.eq_missing(pl.Series([model], dtype=pl.String)))
             score = rows["score"].to_numpy()
-            yield rows, (_strata(score, lower) << self.bits) + self._first_bits(rows)
+            cells = self._first_bits(rows)
+            cells |= _strata(score, lower).astype(np.int64) << self.bits
+            yield rows, cells
 
     def _first_bits(self, rows: pl.DataFrame) -> Rows:
         if self.hashed == ["score"]:
             # -0.0 is 0.0.
-            hashes = (rows["score"].cast(pl.Float64).to_numpy() + 0.0).view(np.uint64) * _GOLDEN
+            hashes = np.add(rows["score"].to_numpy(), 0.0, dtype=np.float64).view(np.uint64)
+            hashes *= _GOLDEN
         else:
             hashes = hash_rows(rows.select(self.hashed))
-        return (hashes >> np.uint64(64 - self.bits)).view(np.int64)
+        hashes >>= np.uint64(64 - self.bits)
+        first: Rows = hashes.view(np.int64)
+        return first
 
 
-def _strata(score: Floats, lower: Floats) -> Rows:
+def _strata(score: Floats, lower: Floats) -> NDArray[np.integer]:
     """Return in which range each score is, compared in the precision of the score, as everywhere."""
     borders = lower.astype(score.dtype)
     if len(borders) > _COMPARED:
@@ -155,7 +161,7 @@ def _strata(score: Floats, lower: Floats) -> Rows:
     found = np.zeros(len(score), np.uint8)
     for border in borders[1:]:
         found += score >= border
-    return found.astype(np.int64)
+    return found
 
 
 def _once(rows: pl.DataFrame) -> pl.DataFrame:

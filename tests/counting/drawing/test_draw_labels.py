@@ -79,6 +79,24 @@ def test_files_and_order_do_not_matter(tmp_path):
     assert_frame_equal(some, drawn.filter(pl.col("stratum") == 1).select("id", "weight"))
 
 
+def test_rows_of_few_scores_are_found_by_their_other_columns(monkeypatch):
+    monkeypatch.setattr("nci_frames.counting.drawing.rows._MOST_KEPT", 0)
+    log = with_extras(a_log(decimals=2))
+    plan = plan_of(log)
+    drawn = nf.draw_labels(log, plan, seed=2).collect()
+    assert drawn["id"].n_unique() == plan["labels"].sum()
+    assert (
+        drawn["stratum"].value_counts(sort=False).sort("stratum")["count"].to_list()
+        == plan["labels"].to_list()
+    )
+    assert_frame_equal(
+        nf.draw_labels(log.sample(fraction=1, shuffle=True, seed=1), plan, seed=2).collect(), drawn
+    )
+    # As among many strata.
+    monkeypatch.setattr("nci_frames.counting.drawing.rows._COMPARED", 1)
+    assert_frame_equal(nf.draw_labels(log, plan, seed=2).collect(), drawn)
+
+
 @pytest.mark.thorough
 def test_equal_rows_are_drawn_each_on_its_own():
     """Of 3,000 rows of two contents, a sample of one in ten has both in their shares."""
