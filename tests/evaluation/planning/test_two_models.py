@@ -47,10 +47,10 @@ def test_so_many_rows_have_the_power(metric, tpr, fpr, phi, prevalence):
     assert 0.8 <= found["power"] < 0.83
     rng = np.random.default_rng(1)
     joint = [joint_law(*rates, shared) for rates, shared in zip((tpr, fpr), phi, strict=True)]
-    pairs = pairs_of(rng, found["positives"], found["negatives"], joint, 200)
+    pairs = pairs_of(rng, found["positives"], found["negatives"], joint, 100)
     tested = nf.compare_pairs(pairs, metric=metric, prevalence=prevalence, repeats=100)
-    # Three standard errors of a share of 0.8 in 200 studies.
-    assert (tested["p_value"] < 0.05).mean() == pytest.approx(found["power"], abs=0.085)
+    # Three standard errors of a share of 0.8 in 100 studies.
+    assert (tested["p_value"] < 0.05).mean() == pytest.approx(found["power"], abs=0.12)
 
 
 @pytest.mark.parametrize(("a", "b"), [(0.8, 0.7), (0.1, 0.2)])
