@@ -125,14 +125,14 @@ class ClassComparison:
         self.names: pl.Series = logs.names
         #: Which of these are classes.
         self.known = given.classes
-        asked = {priors: own[priors]} if isinstance(priors, str) else given.scenarios
+        asked = {priors: own[priors]} if isinstance(priors, str) else dict(zip(*given.asked[:2], strict=True))
         #: The mixes compared by name, the asked one first, as shares of ``names``.
         self.mixes: dict[str, Floats] = asked | {name: mix for name, mix in own.items() if name not in asked}
         #: Which of them is asked for.
         self.scenario: str = next(iter(asked))
         #: The mix that is asked for, with the bounds of its shares where it is an estimate.
         self.asked_priors: Any = {self.scenario: self.priors(self.mixes[self.scenario])}
-        if self.scenario in given.errors and isinstance(priors, pl.DataFrame | pl.LazyFrame):
+        if isinstance(priors, pl.DataFrame | pl.LazyFrame):
             frame = priors.lazy().collect()
             named = frame if "scenario" in frame.columns else frame.with_columns(scenario=pl.lit(GIVEN))
             self.asked_priors = named.filter(scenario=self.scenario)

@@ -119,7 +119,9 @@ def class_winners(
     rows: list[dict[str, Any]] = []
     for values, models in groups.items():
         ends = [
-            given.scenarios[name] if name in mixes else _common_mix(models, given._replace(word=asked[name]))
+            given.asked.only(name)
+            if name in mixes and not isinstance(given.asked, str)
+            else _common_mix(models, given._replace(asked=asked[name]))
             for name in ("start", "end")
         ]
         line = _Line(known, place, models, Setting(np.stack(ends), given.classes, beta, costs))
@@ -140,7 +142,7 @@ def _place(of: Any, metric: Metric, classes: pl.Series, names: pl.Series) -> int
 
 def _common_mix(models: list[ClassLog], given: Given) -> Floats:
     """Return the mix of a word, which must be the same for all models."""
-    found = [mixes_of(log, given)[0][1] for log in models]
+    found = [mixes_of(log, given).priors[0] for log in models]
     for log, mix in zip(models, found, strict=True):
         if not np.allclose(mix, found[0], rtol=0, atol=1e-12):
             msg = "the models have different observed mixes"

@@ -102,7 +102,8 @@ def compare_class_models(
     keys = [key for key in logs.keys if key not in ("model", "scenario")]
     groups: dict[tuple[Any, ...], list[tuple[ClassLog, Setting]]] = {}
     for log in logs.logs:
-        for scenario, shares in mixes_of(log, given):
+        mixes = mixes_of(log, given)
+        for scenario, shares in zip(mixes.scenarios, mixes.priors, strict=True):
             place = (*(log.group[key] for key in keys), scenario)
             groups.setdefault(place, []).append((log, Setting(shares, given.classes, beta, costs)))
     schema = {key: logs.keys[key] for key in keys} | CLASS_COMPARISONS.dtypes()

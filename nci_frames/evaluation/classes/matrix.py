@@ -20,15 +20,16 @@ def matrix_at(class_counts: pl.DataFrame | pl.LazyFrame, priors: Any) -> pl.Data
     """
     logs, given = logs_and_priors(class_counts, priors)
     more = [key for key in logs.keys if key != "model"]
-    if more or len(given.scenarios) > 1:
+    mixes = 1 if isinstance(given.asked, str) else len(given.asked.scenarios)
+    if more or mixes > 1:
         msg = "the matrix is one of each model, at one mix"
-        found = f"keys {more}" if more else f"{len(given.scenarios)} scenarios"
+        found = f"keys {more}" if more else f"{mixes} scenarios"
         raise ParameterError(
             msg, found=found, hint="count with by=[], or keep one value of each key and drop it"
         )
     names, tables = logs.names.cast(pl.String), []
     for log in logs.logs:
-        ((_, shares),) = mixes_of(log, given)
+        (shares,) = mixes_of(log, given).priors
         rates = rates_of(log.total)
         one, other = np.nonzero(
             np.logical_and.outer(given.classes, given.classes | (log.total.sum(axis=0) > 0))

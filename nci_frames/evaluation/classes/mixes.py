@@ -1,8 +1,7 @@
 """The mixes of the classes at which counts are evaluated, and the costs of decisions."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import date
-from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -19,26 +18,27 @@ from nci_frames.schemas import CLASS_PRIORS
 from nci_frames.schemas.checked import checked
 
 
-class Given(NamedTuple):
-    """The priors that are asked for."""
+class Mixes(NamedTuple):
+    """Some mixes of the classes."""
 
-    #: The word, or the scenarios.
-    word: str | None
-    scenarios: dict[str, Floats]
+    #: Their names.
+    scenarios: list[str]
+    #: The shares of the classes: (mixes, names).
+    priors: Floats
+    #: Of estimates, how far below and above each share its bounds are: (mixes, 2, names).
+    errors: Floats | None = None
+
+    def only(self, scenario: str) -> Floats:
+        """Return the shares of one mix."""
+        return np.asarray(self.priors[self.scenarios.index(scenario)])
+
+
+class Given(NamedTuple):
+    """The priors that are asked for: a word, or mixes."""
+
+    asked: str | Mixes
     #: Which names are classes: they have rows, or a prior.
     classes: NDArray[np.bool_]
-    #: Of scenarios that are estimates: how far below and above each share its bounds are, (2, names).
-    errors: Mapping[str, Floats] = MappingProxyType({})
-
-    def errors_of(self, mixes: list[tuple[str, Floats]]) -> Floats | None:
-        """Return the errors of mixes by name, of shape (mixes, 2, names); None if there are none."""
-        # A single scenario is that of counts whatever theirs is called.
-        names = [*self.scenarios] * len(mixes) if len(self.scenarios) == 1 else [name for name, _ in mixes]
-        found = [
-            self.errors.get(name, np.zeros((2, len(mix))))
-            for name, (_, mix) in zip(names, mixes, strict=True)
-        ]
-        return np.stack(found) if self.errors else None
 
 
 def logs_and_priors(class_counts: pl.DataFrame | pl.LazyFrame, priors: Any) -> tuple[ClassLogs, Given]:
@@ -52,7 +52,7 @@ def logs_and_priors(class_counts: pl.DataFrame | pl.LazyFrame, priors: Any) -> t
     frame = collected(class_counts)
     if isinstance(priors, str):
         logs = class_logs(frame)
-        return logs, Given(priors, {}, logs.seen)
+        return logs, Given(priors, logs.seen)
     scenarios = scenarios_of(priors)
     seen = frame.filter(pl.col("rows") > 0)["label"].unique().sort().to_list()
     for scenario, shares in scenarios.items():
@@ -64,47 +64,40 @@ def logs_and_priors(class_counts: pl.DataFrame | pl.LazyFrame, priors: Any) -> t
     more = {name: None for shares in scenarios.values() for name in shares}
     logs = class_logs(frame, list(more))
     names = logs.names.to_list()
-    given = {
-        scenario: np.array([shares.get(name, 0.0) for name in names], np.float64)
-        for scenario, shares in scenarios.items()
-    }
-    classes = np.any([logs.seen, *(shares > 0 for shares in given.values())], axis=0)
-    return logs, Given(None, given, classes, _errors(priors, names))
+    given = np.array([[shares.get(name, 0.0) for name in names] for shares in scenarios.values()], np.float64)
+    asked = Mixes(list(scenarios), given, _errors(priors, scenarios, names))
+    return logs, Given(asked, logs.seen | (given > 0).any(axis=0))
 
 
-def _errors(priors: Any, names: list[Any]) -> dict[str, Floats]:
-    """Return how far the bounds of estimated shares are from them; nothing for a scenario without bounds."""
-    if not isinstance(priors, pl.DataFrame | pl.LazyFrame):
-        return {}
-    frame = priors.lazy().collect()
+def _errors(priors: Any, scenarios: Iterable[str], names: list[Any]) -> Floats | None:
+    """Return how far the bounds of estimated shares are from them, 0 for a share without bounds."""
+    frame = priors.lazy().collect() if isinstance(priors, pl.DataFrame | pl.LazyFrame) else pl.DataFrame()
     if not {"lower", "upper"} <= {*frame.columns}:
-        return {}
-    if "scenario" not in frame.columns:
-        frame = frame.with_columns(scenario=pl.lit(GIVEN))
+        return None
+    scenario = pl.col("scenario") if "scenario" in frame.columns else pl.lit(GIVEN)
     below, above = pl.col("prior") - pl.col("lower"), pl.col("upper") - pl.col("prior")
-    known = frame.select("scenario", "class", below=below, above=above).drop_nulls()
-    found = {}
-    for (scenario,), part in known.group_by("scenario", maintain_order=True):
-        of_class = {name: far for name, *far in part.select("class", "below", "above").rows()}
-        found[str(scenario)] = np.array([of_class.get(name, (0.0, 0.0)) for name in names], np.float64).T
-    return found
+    known = frame.select(scenario.cast(pl.String), "class", below.alias("below"), above.alias("above"))
+    far = {(name, of): sides for name, of, *sides in known.drop_nulls().rows()}
+    errors = [[far.get((scenario, name), (0.0, 0.0)) for name in names] for scenario in scenarios]
+    return np.array(errors, np.float64).swapaxes(1, 2)
 
 
-def mixes_of(log: ClassLog, given: Given) -> list[tuple[str, Floats]]:
-    """Return the name and the priors of each mix of a group."""
-    own = log.group.get("scenario")
-    if given.word is not None:
-        shares = log.shares if given.word == "observed" else given.classes / max(given.classes.sum(), 1)
-        return [(given.word if own is None else own, shares)]
+def mixes_of(log: ClassLog, given: Given) -> Mixes:
+    """Return the mixes of a group."""
+    own, asked = log.group.get("scenario"), given.asked
+    if isinstance(asked, str):
+        shares = log.shares if asked == "observed" else given.classes / max(given.classes.sum(), 1)
+        return Mixes([asked if own is None else own], shares[None])
     if own is None:
-        return list(given.scenarios.items())
-    if len(given.scenarios) == 1:
-        return [(own, next(iter(given.scenarios.values())))]
-    if own not in given.scenarios:
+        return asked
+    if len(asked.scenarios) == 1:
+        return asked._replace(scenarios=[own])
+    if own not in asked.scenarios:
         msg = f"{Option('priors')} must be one mix, or have those of the counts"
-        found = f"the counts have the scenario {own!r}, the priors {listed(map(repr, given.scenarios))}"
+        found = f"the counts have the scenario {own!r}, the priors {listed(map(repr, asked.scenarios))}"
         raise ParameterError(msg, found=found)
-    return [(own, given.scenarios[own])]
+    place = [asked.scenarios.index(own)]
+    return Mixes([own], asked.priors[place], None if asked.errors is None else asked.errors[place])
 
 
 def cost_table(cost: Mapping[Any, Any] | None, logs: ClassLogs, *, needed: bool) -> Floats:
@@ -185,16 +178,14 @@ def vary_class_share(
     if not mine.any() or mine.all():
         msg = f"{Option('of')} must be one of several classes with rows"
         raise ParameterError(msg, found=f"{of!r}; the classes are {listed(map(repr, names), 20)}")
-    parts = []
-    for share in number_list(shares):
+    every = number_list(shares)
+    for share in every:
         if not 0 <= share <= 1:
             raise ParameterError.out_of_range("shares", share, "within [0, 1]")
-        prior = np.where(mine, share, (1 - share) * rows / rows[~mine].sum())
-        parts.append(
-            names.alias("class")
-            .to_frame()
-            .with_columns(pl.lit(f"{share:.12g}").alias("scenario"), prior=prior)
-        )
-    if not parts:
+    if not every:
         raise ParameterError.out_of_range("shares", shares, "at least one number")
-    return CLASS_PRIORS.finish(pl.concat(parts).unique(maintain_order=True))
+    each = np.array(every)[:, None]
+    priors = np.where(mine, each, (1 - each) * rows / rows[~mine].sum())
+    scenarios = pl.DataFrame({"scenario": [f"{share:.12g}" for share in every]})
+    table = scenarios.join(names.alias("class").to_frame(), how="cross", maintain_order="left_right")
+    return CLASS_PRIORS.finish(table.with_columns(prior=priors.ravel()).unique(maintain_order=True))

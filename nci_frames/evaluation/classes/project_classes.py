@@ -144,17 +144,16 @@ def project_classes(
         mixes = mixes_of(log, given)
         rates = rates_of(log.total)
         drawn = resampled(log, repeats, seed) if bounded and interval == "bootstrap" else None
-        stacked = np.stack([shares for _, shares in mixes])
-        every = Setting(stacked, given.classes, beta, costs, given.errors_of(mixes))
+        every = Setting(mixes.priors, given.classes, beta, costs, mixes.errors)
         for metric in asked:
             empty = np.isnan(every.priors).any(axis=1, keepdims=True)
             values = np.where(empty, np.nan, every.value(metric, rates))
             bounds = np.full((2, *values.shape), np.nan)
             some = max(1, _MOST_SLOPES // (rates.size * values.shape[1]))
-            for begin in range(0, len(mixes) if bounded else 0, some):
+            for begin in range(0, len(mixes.scenarios) if bounded else 0, some):
                 few = slice(begin, begin + some)
                 bounds[:, few] = delta_bounds(log, metric, every[few], level)
-            for place, (scenario, _) in enumerate(mixes):
+            for place, scenario in enumerate(mixes.scenarios):
                 of_mix, at = bounds[:, place], every[place]
                 if drawn is not None:
                     wider = bootstrap_bounds(drawn, metric, at, level)
