@@ -15,10 +15,10 @@ from nci_frames.evaluation.classes.matrix import matrix_at
 
 #: In narrower cells, numbers would overlap; pixels.
 _CELL = 30
-#: Height of the bar, and the least distance of two labels along it.
-_BAR, _APART = 44, 0.06
-#: Height of each of several bars.
-_LINE = 26
+#: Height of a bar and of the room around it, and the least distance of two labels along it.
+_LINE, _APART = 26, 0.06
+#: A label from here on stands to the left of its border.
+_LATE = 1 - _APART
 
 
 @schemas.checked
@@ -138,45 +138,35 @@ def chart_class_winners(winners: Frame, /, *, models: Sequence[str] = ()) -> alt
         raise ParameterError(
             "there is no winner to draw", hint="check that all classes of the mixes have rows"
         )
-    rows = rows.sort(*keys, "start") if keys else rows.sort("start")
+    rows = rows.with_columns((pl.col(keys[0]).cast(pl.String) if keys else pl.lit("")).fill_null("missing")
+                             .alias("line")).sort(*keys, "start")  # fmt: skip
     selection.check_rows(rows)
     style = theme.model_style(rows["model"], among=models)
     title = "share of the way from the first mix to the last" if keys != ["class"] else "share of the class"
     axis = {"title": title, "format": ".0%", "tickCount": 5}
     place: dict[str, Any] = {"type": "quantitative", "scale": {"domain": [0, 1]}, "axis": axis}
-    up: dict[str, Any] = {}
-    if keys:
-        lines = rows[keys[0]].cast(pl.String).fill_null("missing")
-        rows = rows.with_columns(lines.alias(keys[0]))
-        order = lines.unique(maintain_order=True).to_list()
-        up["y"] = alt.Y(field=keys[0], type="nominal", sort=order, axis={"domain": False, "ticks": False})
-    thick = _LINE - 4 if keys else _BAR
-    base = alt.Chart(selection.finite(rows)).encode(x=alt.X(field="start", **place), x2=alt.X2("end"), **up)
-    bars = base.mark_bar(height=thick, stroke=theme.GROUND, strokeWidth=1)
-    first = pl.col("start") == 0
-    starts = rows.filter(_apart(rows["start"].to_list()))
-    borders = alt.Chart(selection.finite(starts.filter(~first))).encode(**up)
-    note = (
-        {**theme.NOTE, "align": "left", "dx": 3, "color": theme.GROUND} if keys else {"dy": -32, **theme.NOTE}
-    )
-    numbers = {"start": "from", "end": "to"}
-    shown = canvas.tooltip(numbers, names=(*keys, "model", "equal"))
-    several = "One bar for each line" if keys else "One bar"
+    lines = rows["line"].unique(maintain_order=True).to_list()
+    name = {"domain": False, "ticks": False, "title": keys[0] if keys else None}
+    up = alt.Y(field="line", type="nominal", sort=lines, axis=name)
+    base = alt.Chart(selection.finite(rows)).encode(x=alt.X(field="start", **place), x2=alt.X2("end"), y=up)
+    bars = base.mark_bar(height=_LINE - 4, stroke=theme.GROUND, strokeWidth=1)
+    starts = rows.filter(_apart(rows["start"].to_list()), pl.col("start") > 0)
+    borders = alt.Chart(selection.finite(starts)).encode(y=up)
+    late = f"datum.start > {_LATE}"
+    side = {"align": alt.expr(f"{late} ? 'right' : 'left'"), "dx": alt.expr(f"{late} ? -3 : 3")}
+    borders = borders.mark_text(**{**theme.NOTE, **side, "color": theme.GROUND})
+    shown = canvas.tooltip({"start": "from", "end": "to"}, names=(*keys, "model", "equal"))
+    text = alt.Text(field="start", type="quantitative", format=".3~p")
     return canvas.compose(
         [
             canvas.layer("bars", bars, **canvas.fills(style), tooltip=shown),
-            canvas.layer(
-                "borders",
-                borders.mark_text(**note),
-                x=alt.X(field="start", **place),
-                text=alt.Text(field="start", type="quantitative", format=".3~p"),
-            ),
+            canvas.layer("borders", borders, x=alt.X(field="start", **place), text=text),
         ],
         style=style,
         title="Best model between two mixes of the classes",
         subtitle="in this log; a border is where two models are equal",
-        says=f"{several}, coloured by model.",
-        height=_LINE * rows[keys[0]].n_unique() + 10 if keys else 110,
+        says="A bar for each line, coloured by model.",
+        height=_LINE * len(lines) + 10,
     )
 
 
@@ -185,7 +175,7 @@ def _apart(starts: Sequence[float]) -> pl.Series:
     kept, last = [], 0.0
     for start in starts:
         last = min(last, start)
-        told = start == 0 or start - last >= _APART
+        told = start == 0 or start - last >= (2 * _APART if start > _LATE else _APART)
         last = start if told else last
         kept.append(told)
     return pl.Series(kept, dtype=pl.Boolean)

@@ -143,14 +143,14 @@ class _Ways:
         return pl.Series("score_lower", [None, *self.edges], pl.Float64)
 
     @property
-    def ways(self) -> int:
-        """How many cells a group has for each decision."""
-        return max(1, len(self.factors)) * (len(self.edges) + 1)
+    def names(self) -> pl.Series:
+        """What tells apart the cells that a group has for each decision."""
+        return pl.Series("scenario", list(self.factors), pl.String) if self.factors else self.bins
 
     @property
     def decisions(self) -> int:
         """Cells of a group."""
-        return self.ways * (1 if self.classes is None else len(self.classes))
+        return len(self.names) * (1 if self.classes is None else len(self.classes))
 
     @classmethod
     def of(cls, scan: Scan, priors: Any, logged: Any, thresholds: Sequence[float] | None) -> "_Ways":
@@ -269,8 +269,4 @@ def _table(groups: GroupNumbers, ways: _Ways, cells: NDArray[Any]) -> pl.DataFra
         return table
     way, place = np.divmod(cell, len(ways.classes))
     table = table.with_columns(ways.classes.gather(place).alias("decision"))
-    if ways.factors:
-        return table.with_columns(pl.Series("scenario", list(ways.factors), pl.String).gather(way))
-    if len(ways.edges):
-        return table.with_columns(ways.bins.gather(way))
-    return table
+    return table.with_columns(ways.names.gather(way)) if len(ways.names) > 1 or ways.factors else table

@@ -13,7 +13,7 @@ from nci_frames.base.arguments import LEAST_BUCKETS
 from nci_frames.base.errors import ParameterError, SchemaError
 from nci_frames.base.typing import Floats
 from nci_frames.counts.class_counts import class_values
-from nci_frames.schemas import CLASS_COUNTS, collect
+from nci_frames.schemas import CLASS_COUNTS, beside, collect
 from nci_frames.schemas.columns import BUCKET
 
 
@@ -110,29 +110,37 @@ def class_logs(frame: pl.DataFrame, more: Sequence[object] = ()) -> ClassLogs:
         seen[place[name]] = True
     scenario = ["scenario"] if "scenario" in frame.columns else []
     keys = ["model", *(key for key in CLASS_COUNTS.keys(frame.columns) if key != BUCKET), *scenario]
-    groups = list(_each(frame, keys, place))
+    groups = list(_each(frame, keys, names))
     return ClassLogs(
         groups, names, seen, frame.schema["rows"].is_integer(), {key: frame.schema[key] for key in keys}
     )
 
 
-def _each(frame: pl.DataFrame, keys: list[str], place: dict[Any, int]) -> Iterator[ClassLog]:
+def _each(frame: pl.DataFrame, keys: list[str], names: pl.Series) -> Iterator[ClassLog]:
     in_buckets = BUCKET in frame.columns
     weight = pl.col("weight").cast(pl.Float64) if "weight" in frame.columns else pl.lit(1.0)
     frame = frame.with_columns(__weight=weight)
-    # With buckets, the rows of all weights of a bucket are added.
-    stratum = BUCKET if in_buckets else "__weight"
-    buckets = frame[BUCKET].unique().sort() if in_buckets else None
+    if in_buckets:  # the rows of all weights of a bucket are added
+        frame = frame.with_columns(rows=pl.col("rows") * weight)
+    strata = frame.select(BUCKET if in_buckets else "__weight").unique().sort(pl.all())
+    axes = [strata, names.alias("label").to_frame(), names.alias("decision").to_frame()]
+    for values, rows in arrays_of(frame, keys, axes):
+        there = rows.any(axis=(1, 2)) | in_buckets
+        weights = np.ones(len(rows)) if in_buckets else strata["__weight"].to_numpy()
+        yield ClassLog(dict(zip(keys, values, strict=True)), rows[there], weights[there], in_buckets)
+
+
+def arrays_of(
+    frame: pl.DataFrame, keys: list[str], axes: list[pl.DataFrame]
+) -> Iterator[tuple[tuple[Any, ...], Floats]]:
+    """Yield the values of some keys, and the rows by what the axes have."""
+    for number, axis in enumerate(axes):
+        frame = beside(frame, axis.with_row_index(f"__{number}"), axis.columns)
     for values, part in frame.group_by(keys, maintain_order=True):
-        part = part.filter(pl.col("rows") > 0)  # noqa: PLW2901
-        strata = part[stratum].unique().sort() if buckets is None else buckets
-        number = strata.search_sorted(part[stratum]).to_numpy()
-        rows = np.zeros((len(strata), len(place), len(place)))
-        pairs = ([place[name] for name in part[column].to_list()] for column in ("label", "decision"))
-        added = part["rows"].cast(pl.Float64) * (part["__weight"] if in_buckets else 1.0)
-        np.add.at(rows, (number, *(np.array(places, np.int64) for places in pairs)), added.to_numpy())
-        weights = np.ones(len(strata)) if in_buckets else strata.to_numpy()
-        yield ClassLog(dict(zip(keys, values, strict=True)), rows, weights, in_buckets)
+        rows = np.zeros([len(axis) for axis in axes])
+        places = tuple(part[f"__{number}"].to_numpy() for number in range(len(axes)))
+        np.add.at(rows, places, part["rows"].to_numpy())
+        yield values, rows
 
 
 def check_buckets(logs: ClassLogs) -> None:

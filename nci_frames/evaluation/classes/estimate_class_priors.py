@@ -1,6 +1,5 @@
 """Class counts of a labelled log, and decisions in traffic without labels -> the mix of the traffic."""
 
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -12,10 +11,10 @@ from nci_frames.base.errors import ParameterError, SchemaError
 from nci_frames.base.messages import listed
 from nci_frames.base.normal import normal_quantile
 from nci_frames.base.typing import Floats
-from nci_frames.evaluation.classes.class_log import collected
+from nci_frames.evaluation.classes.class_log import arrays_of, collected
 from nci_frames.evaluation.classes.project_classes import LEAST_ROWS
 from nci_frames.evaluation.classes.values import rates_of
-from nci_frames.schemas import CLASS_COUNTS, ESTIMATED_PRIORS, beside, collect
+from nci_frames.schemas import CLASS_COUNTS, ESTIMATED_PRIORS, collect
 from nci_frames.schemas.checked import checked
 from nci_frames.schemas.columns import BUCKET
 
@@ -134,12 +133,12 @@ def estimate_class_priors(
     classes = labelled.filter(pl.col("rows") > 0)["label"].unique().sort()
     cells = pl.concat([labelled.select(cell), field.select(cell)]).unique().sort(cell)
     labelled = labelled.join(classes.to_frame(), on="label", how="semi")
-    known = dict(_arrays(labelled, shared, [classes.to_frame(), cells]))
+    known = dict(arrays_of(labelled, ["model", *shared], [classes.to_frame(), cells]))
     tables = []
     for values, part in field.group_by(keys, maintain_order=True) if keys else [((), field)]:
         group = dict(zip(keys, values, strict=True))
         place = tuple(group[key] for key in shared)
-        decided = {model: rows for (model, *_), rows in _arrays(part, [], [cells])}
+        decided = {model: rows for (model, *_), rows in arrays_of(part, ["model"], [cells])}
         both = [(known[model, *place], rows) for model, rows in decided.items() if (model, *place) in known]
         found = _estimate(both, cells["decision"].rle_id().to_numpy(), level)
         columns = (pl.lit(value, field.schema[key]).alias(key) for key, value in group.items())
@@ -149,18 +148,6 @@ def estimate_class_priors(
 
 def _added(frame: pl.DataFrame, by: list[str]) -> pl.DataFrame:
     return frame.group_by(by).agg(pl.col("rows").sum()).sort(by)
-
-
-def _arrays(
-    frame: pl.DataFrame, keys: list[str], axes: list[pl.DataFrame]
-) -> Iterator[tuple[tuple[Any, ...], Floats]]:
-    """Yield of each model and its keys the rows, by what the axes have."""
-    for number, axis in enumerate(axes):
-        frame = beside(frame, axis.with_row_index(f"__{number}"), axis.columns)
-    for values, part in frame.group_by(["model", *keys], maintain_order=True):
-        rows = np.zeros([len(axis) for axis in axes])
-        rows[tuple(part[f"__{number}"].to_numpy() for number in range(len(axes)))] = part["rows"].to_numpy()
-        yield values, rows
 
 
 def _table(classes: pl.Series, found: dict[str, Any]) -> pl.DataFrame:
