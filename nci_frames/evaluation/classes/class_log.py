@@ -11,10 +11,14 @@ from numpy.typing import NDArray
 
 from nci_frames.base.arguments import LEAST_BUCKETS
 from nci_frames.base.errors import ParameterError, SchemaError
+from nci_frames.base.messages import listed
 from nci_frames.base.typing import Floats
 from nci_frames.counts.class_counts import class_values
 from nci_frames.schemas import CLASS_COUNTS, beside, collect
 from nci_frames.schemas.columns import BUCKET
+
+#: A class with fewer rows tells too little.
+LEAST_ROWS = 10
 
 
 @dataclass(frozen=True)
@@ -152,3 +156,17 @@ def check_buckets(logs: ClassLogs) -> None:
                 found=f"{len(log.rows)}; {LEAST_BUCKETS} are needed",
                 hint="count by more, e.g. by unit_buckets(predictions, buckets=256)",
             )
+
+
+def why_not(log: ClassLog, names: list[Any], matters: NDArray[np.bool_]) -> str | None:
+    """Say why the rows of some classes tell too little; None if they do not."""
+    empty = matters & (log.total.sum(axis=1) == 0)
+    few = matters & (log.independent < LEAST_ROWS)
+    if empty.any():
+        return f"no row of {some_of(names, empty)}"
+    return f"fewer than {LEAST_ROWS} independent rows of {some_of(names, few)}" if few.any() else None
+
+
+def some_of(names: list[Any], some: NDArray[np.bool_]) -> str:
+    """Name some of the classes."""
+    return listed(repr(names[place]) for place in np.flatnonzero(some))

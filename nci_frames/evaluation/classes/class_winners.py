@@ -150,7 +150,7 @@ def _common_mix(models: list[ClassLog], given: Given) -> Floats:
             raise ParameterError(
                 msg, found=f"models {models[0].group['model']!r} and {log.group['model']!r}", hint=hint
             )
-    return found[0]
+    return np.asarray(found[0])
 
 
 def heights(metric: Metric, place: int, models: Sequence[ClassLog], setting: Setting) -> Floats:

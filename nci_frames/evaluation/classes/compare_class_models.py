@@ -9,10 +9,9 @@ import polars as pl
 from nci_frames.base.arguments import beta_value, check_level
 from nci_frames.base.errors import ParameterError
 from nci_frames.counts.class_counts import Priors
-from nci_frames.evaluation.classes.class_log import ClassLog, check_buckets
+from nci_frames.evaluation.classes.class_log import ClassLog, check_buckets, why_not
 from nci_frames.evaluation.classes.intervals import influences, stratum_sums
 from nci_frames.evaluation.classes.mixes import cost_table, logs_and_priors, mixes_of
-from nci_frames.evaluation.classes.project_classes import LEAST_ROWS
 from nci_frames.evaluation.classes.values import Setting, rates_of
 from nci_frames.evaluation.metrics.classes import metric_of_all
 from nci_frames.evaluation.significance.corrections import holm
@@ -111,11 +110,15 @@ def compare_class_models(
     for place, models in groups.items():
         told = dict(zip((*keys, "scenario"), place, strict=True)) | {"metric": known.name}
         columns = (pl.lit(value, schema[name]).alias(name) for name, value in told.items())
-        tables.append(_pairs(known.name, models, level).with_columns(columns).select(*schema))
+        tables.append(
+            _pairs(known.name, models, logs.names.to_list(), level).with_columns(columns).select(*schema)
+        )
     return CLASS_COMPARISONS.finish(pl.concat(tables).sort([*keys, "scenario", "model_a", "model_b"]))
 
 
-def _pairs(metric: str, models: list[tuple[ClassLog, Setting]], level: float) -> pl.DataFrame:
+def _pairs(
+    metric: str, models: list[tuple[ClassLog, Setting]], classes: list[Any], level: float
+) -> pl.DataFrame:
     """Return a row for every two models of one mix."""
     from scipy.special import stdtr, stdtrit  # noqa: PLC0415  (SciPy is slow to import, and seldom needed)
 
@@ -132,7 +135,7 @@ def _pairs(metric: str, models: list[tuple[ClassLog, Setting]], level: float) ->
     with np.errstate(divide="ignore", invalid="ignore"):
         p_value = 2 * stdtr(buckets - 1, -np.abs(difference) / error)
     p_value = np.where(error == 0, np.abs(difference) < _EQUAL, p_value)
-    names, why = [log.group["model"] for log, _ in models], [_why_not(*model) for model in models]
+    why = [why_not(log, classes, setting.priors > 0) for log, setting in models]
     undefined = "the metric is undefined for one of the models"
     reason = [
         why[a] or why[b] or (undefined if gap else None)
@@ -142,25 +145,10 @@ def _pairs(metric: str, models: list[tuple[ClassLog, Setting]], level: float) ->
     adjusted = holm(np.where(told, p_value, np.nan))
     tested = {"lower": difference - half, "upper": difference + half, "p_value": p_value,
               "adjusted": adjusted, "distinguishable": adjusted < 1 - level}  # fmt: skip
-    return pl.DataFrame(
-        {
-            "model_a": pl.Series([names[a] for a in one], dtype=pl.String),
-            "model_b": pl.Series([names[b] for b in other], dtype=pl.String),
-            "difference": difference,
-            **tested,
-            "supported": told,
-            "reason": pl.Series(reason, dtype=pl.String),
-        }
-    ).with_columns(
-        pl.col("difference").fill_nan(None), *(pl.when("supported").then(name).alias(name) for name in tested)
-    )
-
-
-def _why_not(log: ClassLog, setting: Setting) -> str | None:
-    """Say why the log of a model cannot tell; None if it can."""
-    few = (setting.priors > 0) & (log.independent < LEAST_ROWS)
-    return (
-        f"a class of the mix has fewer than {LEAST_ROWS} rows, or buckets of equal size"
-        if few.any()
-        else None
+    names = pl.Series([log.group["model"] for log, _ in models], dtype=pl.String)
+    sides = {"model_a": names.gather(one), "model_b": names.gather(other)}
+    return pl.DataFrame({**sides, "difference": difference, **tested, "supported": told}).with_columns(
+        pl.col("difference").fill_nan(None),
+        *(pl.when("supported").then(name).alias(name) for name in tested),
+        pl.Series("reason", reason, pl.String),
     )

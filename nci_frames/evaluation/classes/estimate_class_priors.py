@@ -11,8 +11,7 @@ from nci_frames.base.errors import ParameterError, SchemaError
 from nci_frames.base.messages import listed
 from nci_frames.base.normal import normal_quantile
 from nci_frames.base.typing import Floats
-from nci_frames.evaluation.classes.class_log import arrays_of, collected
-from nci_frames.evaluation.classes.project_classes import LEAST_ROWS
+from nci_frames.evaluation.classes.class_log import LEAST_ROWS, arrays_of, collected
 from nci_frames.evaluation.classes.values import rates_of
 from nci_frames.schemas import CLASS_COUNTS, ESTIMATED_PRIORS, collect
 from nci_frames.schemas.checked import checked

@@ -5,13 +5,11 @@ from typing import Any, Literal
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
 from nci_frames.base.arguments import beta_value, check_level, check_repeats, check_seed
-from nci_frames.base.messages import listed
 from nci_frames.base.typing import Floats
 from nci_frames.counts.class_counts import Priors
-from nci_frames.evaluation.classes.class_log import ClassLog, ClassLogs, check_buckets
+from nci_frames.evaluation.classes.class_log import ClassLog, ClassLogs, check_buckets, some_of, why_not
 from nci_frames.evaluation.classes.intervals import bootstrap_bounds, delta_bounds, resampled
 from nci_frames.evaluation.classes.mixes import cost_table, logs_and_priors, mixes_of
 from nci_frames.evaluation.classes.values import Setting, rates_of
@@ -19,8 +17,6 @@ from nci_frames.evaluation.metrics.classes import OF_EACH_CLASS, class_metrics_a
 from nci_frames.schemas import CLASS_PROJECTION
 from nci_frames.schemas.checked import checked
 
-#: A class with fewer rows tells too little.
-LEAST_ROWS = 10
 #: Slopes of several mixes that are held at once.
 _MOST_SLOPES = 1 << 21
 #: What is averaged over the classes.
@@ -175,13 +171,14 @@ def _rows(
     matters = setting.priors > 0
     if metric in ("balanced_accuracy", "macro_recall"):
         matters = setting.classes & (there | matters)
-    why = None if metric == "recall" else _why_not(log, names, setting, matters)
+    nothing = "the group has no rows" if np.isnan(setting.priors).any() else None
+    why = nothing or (None if metric == "recall" else why_not(log, names, matters))
     remark = _skipped(log, names, metric, setting) or unbounded
     for place, number in enumerate(value.tolist()):
         if each and not shown[place]:
             continue
         if metric == "recall":
-            why = _why_not(log, names, setting, np.arange(len(names)) == place)
+            why = nothing or why_not(log, names, np.arange(len(names)) == place)
         reason = why
         if number != number and why is None:  # noqa: PLR0124  (NaN)
             reason = f"{names[place]!r} is never decided" if each else "all rows have one decision"
@@ -196,28 +193,13 @@ def _rows(
         }
 
 
-def _why_not(log: ClassLog, names: list[Any], setting: Setting, matters: NDArray[np.bool_]) -> str | None:
-    """Say why the log cannot tell a value that depends on some classes; None if it can."""
-    if np.isnan(setting.priors).any():
-        return "the group has no rows"
-    empty = matters & (log.total.sum(axis=1) == 0)
-    few = matters & (log.independent < LEAST_ROWS)
-    if empty.any():
-        return f"no row of {_listed(names, empty)}"
-    return f"fewer than {LEAST_ROWS} rows of {_listed(names, few)}" if few.any() else None
-
-
 def _skipped(log: ClassLog, names: list[Any], metric: str, setting: Setting) -> str | None:
     """Say which classes a mean skips; None if it skips none."""
     part = _MEANS.get(metric)
     if part is None:
         return None
     skipped = np.isnan(setting.value(part, rates_of(log.total))) & setting.classes
-    return f"mean without {_listed(names, skipped)}, whose value is undefined" if skipped.any() else None
-
-
-def _listed(names: list[Any], some: NDArray[np.bool_]) -> str:
-    return listed(repr(names[place]) for place in np.flatnonzero(some))
+    return f"mean without {some_of(names, skipped)}, whose value is undefined" if skipped.any() else None
 
 
 def _table(parts: list[dict[str, Any]], logs: ClassLogs) -> pl.DataFrame:

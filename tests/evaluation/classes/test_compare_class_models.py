@@ -75,4 +75,4 @@ def test_a_class_of_few_rows_is_told():
     few = counts.filter((pl.col("label") < 2) | (pl.col("bucket") < 5))
     told = nf.compare_class_models(few, metric="accuracy", priors="uniform").row(0, named=True)
     assert (told["supported"], told["lower"], told["distinguishable"]) == (False, None, None)
-    assert told["reason"].startswith("a class of the mix has fewer than 10 rows")
+    assert told["reason"] == "fewer than 10 independent rows of 2"

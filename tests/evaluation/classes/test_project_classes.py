@@ -169,7 +169,7 @@ def test_a_class_of_few_rows_is_not_supported():
     label, decision = ["a"] * 40 + ["b"] * 9, ["a"] * 38 + ["b"] * 11
     table = nf.project_classes(counts_of(label, decision), priors="observed", metrics=["recall", "accuracy"])
     told = table.select("metric", "class", "supported", "reason").rows()
-    few = (False, "fewer than 10 rows of 'b'")
+    few = (False, "fewer than 10 independent rows of 'b'")
     assert told == [("accuracy", None, *few), ("recall", "a", True, None), ("recall", "b", *few)]
 
 
