@@ -110,8 +110,10 @@ class Asked:
 
     def _scores(self, scored: pl.DataFrame | Scan) -> Counted:
         """Return the ranges between thresholds, and the positives that are expected in each."""
-        model = self._model(scored)
         known = None if self.pilot is None else _pilot_counts(self.pilot)
+        # Without a pilot the scores of all models are counted alike: no pass is needed to know the models.
+        first = isinstance(scored, Scan) and known is None and not self.units
+        model = None if first else self._model(scored)
         law = None if known is None else Pilot.of_scores(known, model)
         if isinstance(scored, Scan):
             at = self._grid(known, law, model)
@@ -119,6 +121,8 @@ class Asked:
             for warning in tally.warnings:
                 warnings.warn(warning, stacklevel=5)
             scored = tally.counts
+        if first:
+            model = self._model(scored)
         mine = scored.filter(pl.col("model").eq_missing(pl.lit(model))).drop("resolution", strict=False)
         keys = COUNTS.keys(mine.columns)
         counts = (pooled_counts(mine, over=keys) if keys else mine).sort("threshold")
