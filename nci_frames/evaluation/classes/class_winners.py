@@ -26,8 +26,6 @@ from nci_frames.schemas.checked import checked
 
 #: Places that are nearer than this are one.
 _APART = 1e-13
-#: Linear in the shares, or the same at all of them.
-LINEAR = ("accuracy", "expected_cost", "balanced_accuracy", "macro_recall", "recall")
 
 
 @checked

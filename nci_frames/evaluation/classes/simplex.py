@@ -10,11 +10,13 @@ from nci_frames.base.arguments import beta_value
 from nci_frames.base.errors import ParameterError
 from nci_frames.base.typing import Floats
 from nci_frames.evaluation.classes.class_log import class_logs, collected
-from nci_frames.evaluation.classes.class_winners import LINEAR, best_of, heights
+from nci_frames.evaluation.classes.class_winners import best_of, heights
 from nci_frames.evaluation.classes.mixes import cost_table
 from nci_frames.evaluation.classes.values import Setting
 from nci_frames.evaluation.metrics.classes import metric_of_all
 
+#: Linear in the shares, or the same at all of them.
+_LINEAR = ("accuracy", "expected_cost", "balanced_accuracy", "macro_recall")
 #: Triangles along a side where regions have no closed form; and areas below which there is no region.
 _STEPS, _LEAST = 40, 1e-12
 
@@ -47,7 +49,7 @@ def best_in_simplex(
         priors[:, logs.seen] = shares
         return heights(known, 0, logs.logs, Setting(priors, logs.seen, beta_value(beta), costs))
 
-    polygons = _polygons(values(np.eye(3))) if known.name in LINEAR else _small_triangles()
+    polygons = _polygons(values(np.eye(3))) if known.name in _LINEAR else _small_triangles()
     if not polygons:
         raise ParameterError("no model has a value", hint="check that each model has rows of all classes")
     rows = []

@@ -38,11 +38,6 @@ class Mix:
     beta: float
 
     @property
-    def only_recall(self) -> bool:
-        """Whether F-beta is recall, which no mix changes."""
-        return self.beta >= _MOST_BETA
-
-    @property
     def right(self) -> Numbers:
         """The share of the mix that is of each class and decided rightly."""
         return np.where(self.priors > 0, self.priors * self.recall, 0.0)
@@ -103,7 +98,7 @@ def _precision(mix: Mix) -> Numbers:
 
 
 def _f_beta(mix: Mix) -> Numbers:
-    if mix.only_recall:
+    if mix.beta >= _MOST_BETA:
         return mix.recall
     weight = 1 / (1 + mix.beta**2)
     below = weight * mix.decided + (1 - weight) * mix.priors
