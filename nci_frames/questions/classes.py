@@ -1,5 +1,7 @@
 """The questions of a report on decisions among classes."""
 
+from typing import Any
+
 import polars as pl
 
 from nci_frames.base.arguments import LEAST_BUCKETS
@@ -86,14 +88,10 @@ def _draw_matrix(_: pl.DataFrame, comparison: ClassComparison) -> Chart:
 
 def _each_class(comparison: ClassComparison) -> pl.DataFrame:
     """Return each metric of each class and model with its bounds, as text."""
-    bounded = pl.when(pl.col("lower").is_not_null()).then(
-        pl.struct("value", "lower", "upper").map_elements(_bounded, return_dtype=pl.String)
+    told = comparison.of_each_class
+    told = told.with_columns(
+        shown=pl.Series([_shown(row) for row in told.iter_rows(named=True)], dtype=pl.String)
     )
-    plain = pl.col("value").map_elements(format_value, return_dtype=pl.String)
-    doubt = (
-        pl.when(~pl.col("supported") & pl.col("value").is_not_null()).then(pl.lit(" ?")).otherwise(pl.lit(""))
-    )
-    told = comparison.of_each_class.with_columns(shown=bounded.otherwise(plain) + doubt)
     wide = told.pivot("metric", index=["model", "class"], values="shown")
     rows = comparison.counts.group_by("model", "label").agg(pl.col("rows").sum())
     shares = pl.DataFrame({"class": comparison.names.filter(comparison.known), "share": comparison.mix})
@@ -106,9 +104,13 @@ def _each_class(comparison: ClassComparison) -> pl.DataFrame:
     )  # fmt: skip
 
 
-def _bounded(row: dict[str, float]) -> str:
+def _shown(row: dict[str, Any]) -> str | None:
+    """Return a value with its bounds; where the log cannot tell it, with a question mark."""
+    if row["value"] is None:
+        return None
     value, lower, upper = (format_value(row[name]) for name in ("value", "lower", "upper"))
-    return f"{value} ({lower} to {upper})"
+    bounds = "" if row["lower"] is None else f" ({lower} to {upper})"
+    return f"{value}{bounds}{'' if row['supported'] else ' ?'}"
 
 
 def read_class_independence(comparison: ClassComparison) -> str:
