@@ -30,9 +30,12 @@ help: ## list the targets
 demo: $(VENV)/.demo ## train classifiers on real data, print ranked tables, write a report
 	@$(BIN)/nci-frames demo --out $(OUT)
 
-test: $(VENV)/.dev lint ## run lint, then all tests (browser tests if Chromium is installed)
+test: $(VENV)/.dev ## run lint and all tests at once, show lint at the end (browser tests if Chromium is installed)
 	@command -v chromium >/dev/null || echo "browser tests are skipped: run 'make browser' to install Chromium"
-	$(PYTEST)
+	@$(MAKE) --no-print-directory lint >$(VENV)/lint.log 2>&1 & lint=$$!; \
+		$(PYTEST); tests=$$?; \
+		wait $$lint; linted=$$?; \
+		cat $(VENV)/lint.log; test $$tests = 0 -a $$linted = 0
 
 quick: $(VENV)/.dev ## run the tests that are fast and need no browser (under a minute)
 	POLARS_MAX_THREADS=1 $(PYTEST) -m "not browser and not thorough and not spark and not slow" --hypothesis-profile quick
