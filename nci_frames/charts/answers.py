@@ -36,7 +36,7 @@ def chart_answer(
     ParameterError
         If no model has a value.
     """
-    y = _value_axis(rows, what)
+    y = alt.Y(**axes.value_axis("value", what))
     bands = "; shaded: the 95 % bounds" if "lower" in rows.columns else ""
     return lines.draw_lines(
         rows,
@@ -83,17 +83,12 @@ def chart_share_answer(rows: pl.DataFrame, /, *, what: str, models: Sequence[str
     told = shown.select("model", *numbers)
     name = rows["class"][0]
     return canvas.compose(
-        lines.curves(told, x, _value_axis(rows, what), style=style, numbers=numbers, reach=220),
+        lines.curves(
+            told, x, alt.Y(**axes.value_axis("value", what)), style=style, numbers=numbers, reach=220
+        ),
         style=style,
         title=f"{what} over the share of {name}",
         subtitle="the other classes in proportion; shaded: the 95 % bounds"
         + selection.why_marked("in doubt", shown),
         says=f"{what} on the vertical axis; a line per model.",
     )
-
-
-def _value_axis(rows: pl.DataFrame, what: str) -> alt.Y:
-    """Return the axis of a metric, from 0 to 1 if it is a rate."""
-    if rows["value"].drop_nulls().is_between(0, 1).all() and what != "expected cost":
-        return alt.Y(**axes.rate_axis("value", what))
-    return alt.Y(field="value", type="quantitative", title=what, axis=alt.Axis(tickCount=5, format="~g"))

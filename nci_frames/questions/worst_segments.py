@@ -60,7 +60,8 @@ def worst_segments(comparison: Comparison, /) -> WorstSegments | None:
         parts = [f"None of {of} can be judged: {in_brief(unjudged)}", *([differ] if len(shifted) else [])]
     else:
         of = quantity(len(judged), "segment")
-        parts = [f"In {len(worse) or 'none'} of {of} it is significantly worse than in the rest"]
+        many = f"{len(worse) or 'None'} of {of} {'are' if len(worse) > 1 else 'is'}"
+        parts = [f"{many} significantly worse than the rest"]
         parts += [differ] if len(shifted) else []
         if len(unjudged):
             parts.append(f"{len(unjudged):,} more cannot be judged: {in_brief(unjudged)}")

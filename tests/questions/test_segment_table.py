@@ -115,8 +115,8 @@ def test_each_key_is_shown_alone_and_then_all_together():
     assert (set(tiers[3:5]), tiers[:3]) == ({"1", "2"}, [None] * 3)
     assert [row["positives"] for row in unpacked(numbers["table"])] == [200] * 3 + [300] * 2 + [100] * 6
     assert numbers["points"][0][2] == [200] * 3 + [300] * 2 + [100] * 6
-    assert numbers["by"][0]["said"].startswith("In 1 of 3 segments it is significantly worse")
-    assert numbers["by"][1]["said"].startswith("In none of 2 segments it is significantly worse")
+    assert numbers["by"][0]["said"].startswith("1 of 3 segments is significantly worse than the rest")
+    assert numbers["by"][1]["said"].startswith("None of 2 segments is significantly worse than the rest")
     first, worst, second, *_ = segment_lines(both)
     assert first.startswith("By country, a at threshold 0.5: in 1 of 3 ")
     assert worst.startswith("- country = fr: significantly worse; ")

@@ -166,7 +166,7 @@ def test_a_report_shows_the_worst_segments(tmp_path):
     found = worst_segments(comparison)
     assert (found.rows[0]["segment"], len(found.rows)) == (3, 12)
     assert found.sentence == (
-        "In 1 of 14 segments it is significantly worse than in the rest; in 1 the scores differ from the "
+        "1 of 14 segments is significantly worse than the rest; in 1 the scores differ from the "
         "rest; 1 more cannot be judged: fewer than 20 positives."
     )
     for form in ("html", "md"):
