@@ -81,7 +81,7 @@ def report(
     classes: bool,
     **given: Any,
 ) -> None:
-    """Rank the models of prediction LOGS (Parquet files, folders, globs or URLs) and write a report.
+    """Rank the models of prediction LOGS (Parquet or CSV files, folders, globs or URLs) and write a report.
 
     \b
     Example:

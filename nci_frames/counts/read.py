@@ -78,7 +78,11 @@ def read_counts(
     keys = ["model", *(key for key in INCREMENTS.keys(increments.columns) if key != "invalid")]
     _need_valid(increments, on_invalid)
     grid = _grid(increments, thresholds)
-    return COUNTS.finish(counts_of(increments.drop("invalid", strict=False), keys, grid))
+    if "invalid" in increments.columns:
+        # A group of such rows alone has none that was counted.
+        counted = pl.any_horizontal(pl.col("positives", "negatives") > 0)
+        increments = increments.filter((pl.col("invalid") == 0) | counted).drop("invalid")
+    return COUNTS.finish(counts_of(increments, keys, grid))
 
 
 def _own_types(frame: pl.DataFrame) -> pl.DataFrame:

@@ -125,6 +125,17 @@ def test_rows_that_are_not_valid_are_an_error_or_a_warning() -> None:
     assert counts.select("tp", "fp", "fn", "tn").row(0) == (1, 0, 0, 1)
 
 
+def test_a_group_of_rows_that_are_not_valid_is_none() -> None:
+    log = log_of(np.array([0.3, 0.7, 0.5, np.nan])).with_columns(model=pl.Series(["a", "a", "a", "b"]))
+    with pytest.warns(nf.InvalidRowsWarning):
+        counts = nf.read_counts(asked(log, [0.5]), thresholds=[0.5], on_invalid="drop")
+    with pytest.warns(nf.InvalidRowsWarning):
+        expected = nf.count_confusion(
+            nf.scan_predictions(log, segments=["country"], on_invalid="drop"), thresholds=[0.5]
+        )
+    assert_frame_equal(counts, expected, check_dtypes=False)
+
+
 @pytest.fixture(scope="module")
 def server() -> Any:
     if MISSING:

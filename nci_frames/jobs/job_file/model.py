@@ -42,7 +42,7 @@ class Source(Model):
     path: Annotated[
         LogPath | Annotated[list[LogPath], Field(min_length=1)],
         Field(
-            description="Parquet file, folder or glob, or a list of them, relative to the job file. "
+            description="Parquet or CSV file, folder or glob, or a list of them, relative to the job file. "
             "{date:%Y-%m-%d} stands for the date of a window (with %H: of an hour), in UTC."
         ),
     ]
