@@ -6,6 +6,7 @@ from datetime import date
 import numpy as np
 import polars as pl
 import pytest
+from polars.testing import assert_frame_equal
 
 import nci_frames as nf
 from tests.class_logs import plain_counts, plain_decisions, scored_log
@@ -234,3 +235,33 @@ def test_priors_need_probabilities_of_classes_that_are_there():
     unlabelled = nf.scan_classes(log, scores={"a": "p", "b": "q"}, label=None)
     with pytest.raises(nf.ParameterError, match="unknown without labels"):
         nf.count_classes(unlabelled, priors="uniform")
+
+
+@pytest.mark.parametrize(
+    "weights", [None, [1.0, 2.0, 3.0], np.arange(1, 1202) / 7], ids=["none", "few", "many"]
+)
+def test_scores_of_several_models_are_counted_as_one_row_for_each(weights):
+    """Also where a row is not valid for one of the models, and where its label or weight is not."""
+    rng = np.random.default_rng(4)
+    rows = 3000
+    scores = {f"{model}{of}": rng.random(rows).round(1) for model in "ab" for of in "xyz"}
+    scores["ay"][::7], scores["bz"][5::11] = np.nan, np.inf
+    weight = np.ones(rows) if weights is None else rng.choice(weights, rows)
+    weight[::501] = -1
+    label = pl.Series(rng.choice(["x", "y", "z"], rows).tolist()).scatter([3, 1400], [None, "other"])
+    log = pl.DataFrame({"label": label, "weight": weight, **scores}).with_columns(
+        bx=pl.when(pl.int_range(rows) % 13 > 0).then("bx")
+    )
+    options = {"weight": None if weights is None else "weight", "on_invalid": "drop"}
+    of = {model: {name: f"{model}{name}" for name in "xyz"} for model in "ab"}
+    long = pl.concat([
+        log.select(pl.lit(model).alias("model"), "label", "weight", **{name: columns[name] for name in "xyz"})
+        for model, columns in of.items()
+    ])  # fmt: skip
+    with pytest.warns(nf.InvalidRowsWarning) as wide_told:
+        wide = nf.count_classes(nf.scan_classes(log, scores=of, **options))
+    with pytest.warns(nf.InvalidRowsWarning) as long_told:
+        expected = nf.count_classes(nf.scan_classes(long, scores={name: name for name in "xyz"}, **options))
+    assert_frame_equal(wide, expected, abs_tol=1e-9, rel_tol=0)
+    dropped = [str(told[0].message).split(": ")[1].split(";")[0] for told in (wide_told, long_told)]
+    assert dropped[0] == dropped[1]
