@@ -115,7 +115,7 @@ def count_distinct(rows: Rows) -> tuple[NDArray[np.int64], Distinct]:
 def count_one(scores: Floats, labels: NDArray[np.bool_]) -> Distinct:
     """Count the rows of one group, whose scores have no -0.0 and are sorted in place."""
     rare_is_true = 2 * np.count_nonzero(labels) <= len(labels)
-    rare = np.sort(scores[labels if rare_is_true else ~labels])
+    rare = np.sort(scores.compress(labels if rare_is_true else ~labels))
     # The labels need not follow: the rows below a score are of one class or the other.
     scores.sort()
     below = np.flatnonzero(_begins(scores))
@@ -212,13 +212,13 @@ def gather(blocks: list[Block], part: NDArray[np.int64]) -> Rows:
     numbers = [np.empty(0, np.uint16)]
     for block in blocks:
         # Groups that were met after the block have no bounds in it.
-        known = np.flatnonzero(part < len(block.bounds) - 1)
-        starts, ends = block.bounds[part[known]], block.bounds[part[known] + 1]
         if len(part) > 1:
+            known = np.flatnonzero(part < len(block.bounds) - 1)
+            starts, ends = block.bounds[part[known]], block.bounds[part[known] + 1]
             mine.append((block, rows_of_runs(starts, ends - starts)))
             numbers.append(np.repeat(known.astype(np.uint16), ends - starts))
-        else:
-            mine.append((block, slice(starts[0], ends[0]) if len(known) else slice(0)))
+        elif part[0] < len(block.bounds) - 1:
+            mine.append((block, slice(*block.bounds[part[0] : part[0] + 2])))
     weights = [block.weights[rows] for block, rows in mine if block.weights is not None]
     return Rows(
         len(part),
