@@ -1,5 +1,6 @@
 """A log's columns -> the columns of predictions, and of each row why it is not a valid one."""
 
+import math
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -223,7 +224,8 @@ def label_cases(label: str, schema: pl.Schema) -> list[tuple[int, pl.Expr]]:
 
 def weight_case(weight: pl.Expr) -> tuple[int, pl.Expr]:
     """Return when a weight is not valid, with the code."""
-    return 5, ~(weight.is_finite() & (weight >= 0)).fill_null(value=False)
+    # To Polars NaN is more than infinity. Two comparisons take half the time of ``is_finite``.
+    return 5, ~((weight >= 0) & (weight < math.inf)).fill_null(value=False)
 
 
 def reason_of_row(scores: Iterable[pl.Expr], *, weighted: bool) -> pl.Expr:
