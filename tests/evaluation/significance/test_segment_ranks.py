@@ -178,7 +178,7 @@ def test_a_report_shows_the_worst_segments(tmp_path):
     assert [row.pop("segment") for row in listed] == [{"segment": value} for value in ranks["segment"]]
     assert listed == ranks.drop("segment").to_dicts()
     first, worst, *others = segment_lines(comparison)
-    assert first == f"Segments, a at threshold {AT:g}: i{found.sentence[1:-1]}"
+    assert first == f"Segments, a at threshold {AT:g}: {found.sentence[:-1]}"
     row = ranks.row(0, named=True)
     own, rest, part = (format_value(row[name]) for name in ("own_value", "rest_value", "due_to_rates"))
     told = f"F1 {own}, in the rest {rest}; due to the model {part} (95 %: "
