@@ -118,9 +118,9 @@ def test_each_key_is_shown_alone_and_then_all_together():
     assert numbers["by"][0]["said"].startswith("1 of 3 segments is significantly worse than the rest")
     assert numbers["by"][1]["said"].startswith("None of 2 segments is significantly worse than the rest")
     first, worst, second, *_ = segment_lines(both)
-    assert first.startswith("By country, a at threshold 0.5: in 1 of 3 ")
+    assert first.startswith("By country, a at threshold 0.5: 1 of 3 segments is ")
     assert worst.startswith("- country = fr: significantly worse; ")
-    assert second.startswith("By tier, a at threshold 0.5: in none of 2 ")
+    assert second.startswith("By tier, a at threshold 0.5: none of 2 segments is ")
 
 
 @pytest.mark.thorough
