@@ -22,7 +22,7 @@ MARKS ?= spark or engines
 PYTEST := PYTHONDONTWRITEBYTECODE= OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder -p no:logging -p no:anyio
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test quick lint format bench bench-report bench-default coverage types gallery api docs nightly wheel snapshots browser constraints clean fuzz pages spark spark-quick faults reproductions mutants
+.PHONY: help demo test quick long lint format bench bench-report bench-default coverage types gallery api docs nightly wheel snapshots browser constraints clean fuzz pages spark spark-quick faults reproductions mutants
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -30,15 +30,18 @@ help: ## list the targets
 demo: $(VENV)/.demo ## train classifiers on real data, print ranked tables, write a report
 	@$(BIN)/nci-frames demo --out $(OUT)
 
-test: $(VENV)/.dev ## run lint and all tests at once, show lint at the end (browser tests if Chromium is installed)
+test: $(VENV)/.dev ## run lint and all tests of less than a second at once, show lint at the end (3 minutes)
 	@command -v chromium >/dev/null || echo "browser tests are skipped: run 'make browser' to install Chromium"
 	@$(MAKE) --no-print-directory lint >$(VENV)/lint.log 2>&1 & lint=$$!; \
-		$(PYTEST); tests=$$?; \
+		$(PYTEST) -m "not long and not slow"; tests=$$?; \
 		wait $$lint; linted=$$?; \
 		cat $(VENV)/lint.log; test $$tests = 0 -a $$linted = 0
 
 quick: $(VENV)/.dev ## run the tests that are fast and need no browser (under a minute)
-	POLARS_MAX_THREADS=1 $(PYTEST) -m "not browser and not thorough and not spark and not slow" --hypothesis-profile quick
+	POLARS_MAX_THREADS=1 $(PYTEST) -m "not browser and not thorough and not long and not spark and not slow" --hypothesis-profile quick
+
+long: $(VENV)/.dev ## run the tests that need a second or more: pages, jobs, simulations (4 minutes)
+	$(PYTEST) -m "long and not slow"
 
 lint: $(VENV)/.dev ## run ruff, mypy --strict, and the import rules of the layers
 	$(BIN)/ruff check .

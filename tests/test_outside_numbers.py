@@ -191,7 +191,7 @@ def test_expected_confusion_of_nannyml():
         assert not lower <= unmoved <= upper
 
 
-@pytest.mark.thorough
+@pytest.mark.long
 def test_the_workflow_of_godau():
     """Estimate the prevalence of the field, choose the threshold anew, estimate accuracy anew.
 

@@ -218,7 +218,7 @@ def test_a_folder_without_permission_is_noticed_before_anything_is_done(public_p
     public_path.chmod(0o755)
 
 
-@pytest.mark.thorough
+@pytest.mark.long
 @pytest.mark.parametrize("times", [6, pytest.param(300, marks=pytest.mark.slow)])
 def test_a_killed_writer_leaves_the_old_folder_or_the_new_one(tmp_path, times):
     out = tmp_path / "out"

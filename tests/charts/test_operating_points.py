@@ -89,7 +89,7 @@ def check_attained(rates, eta, within=0.0):
         ).all()
 
 
-@pytest.mark.thorough
+@pytest.mark.long
 @given(labels_and_scores, st.sampled_from([0.001, 0.097, 0.5]))
 def test_a_logarithmic_axis_shows_no_recall_that_no_threshold_attains(rows, eta):
     labels, scores = zip(*rows, strict=True)

@@ -41,7 +41,7 @@ def log(tmp_path: Path) -> Path:
     return path
 
 
-@pytest.mark.thorough
+@pytest.mark.long
 def test_a_report_in_a_process_of_its_own(log, tmp_path):
     out = tmp_path / "out"
     options = ["--segments", "country", "--fold", "fold", "--prevalence", "1e-4:0.5:log:10"]
@@ -80,7 +80,7 @@ def test_every_format_can_be_asked_for(name, kinds):
     assert tuple(Setting.of(ReportOptions, name).kind.choices) == kinds
 
 
-@pytest.mark.thorough
+@pytest.mark.long
 def test_hostile_names_pass_through_every_format_that_is_asked_for(tmp_path):
     names = [*filter(None, NAMES), "\u202eevil\u2066", "\ue000option=1\ue001--option 1\ue002"]
     rows = len(names) + 1
@@ -159,7 +159,7 @@ def test_a_report_is_not_written_over_its_log(log, source):
     assert log.read_bytes() == before
 
 
-@pytest.mark.thorough
+@pytest.mark.long
 def test_a_disk_that_fills_up_is_an_error_without_a_traceback(log, tmp_path):
     """The folder that is checked before counting has room; the report then has not."""
     code = """

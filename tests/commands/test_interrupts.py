@@ -94,7 +94,7 @@ def test_interrupts_that_are_ignored_stay_ignored():
     assert in_python(code).stdout == "alive\n"
 
 
-@pytest.mark.thorough
+@pytest.mark.long
 def test_a_full_disk_or_a_reader_that_has_gone_is_no_bug(tmp_path):
     """Standard output that cannot be written: exit code 4, with a message if somebody may still read it."""
     full = Path("/dev/full")
@@ -129,7 +129,7 @@ def test_an_interrupt_after_the_work_is_told_as_one():
     assert (done.returncode, done.stderr) == (130, "interrupted: no output is half-written\n")
 
 
-@pytest.mark.thorough
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("variable", "value", "told"),
     [

@@ -48,7 +48,7 @@ def test_every_option_of_a_report_is_in_the_template_and_the_docs_of_jobs(field)
     assert f"{field} = " in template.read_text(encoding="utf-8")
 
 
-@pytest.mark.thorough
+@pytest.mark.long
 @pytest.mark.parametrize("asked", QUESTIONS)
 def test_a_job_and_the_command_answer_alike(tmp_path, asked):
     write_nights(tmp_path / "logs", 2)
@@ -73,7 +73,7 @@ def test_a_job_and_the_command_answer_alike(tmp_path, asked):
         assert_frame_equal(one, other)
 
 
-@pytest.mark.thorough
+@pytest.mark.long
 def test_what_a_job_writes_besides(tmp_path):
     write_nights(tmp_path / "logs", 1)
     (tmp_path / "field.csv").write_text("country,prevalence,share\nat,0.01,0.4\nde,0.1,0.6\n")
@@ -99,7 +99,7 @@ def test_the_answer_is_told_before_a_file_is_written(tmp_path, monkeypatch):
     assert "Choose forest" in done.output
 
 
-@pytest.mark.thorough
+@pytest.mark.long
 def test_a_report_is_asked_by_a_job_file(tmp_path):
     write_nights(tmp_path / "logs", 1)
     (tmp_path / "field.csv").write_text("country,prevalence\nat,0.01\nde,0.1\n")

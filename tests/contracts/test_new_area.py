@@ -126,7 +126,7 @@ def test_it_is_resampled_and_compared(log, counts):
         nf.cross_fit(counts, metric="mse")
 
 
-@pytest.mark.thorough
+@pytest.mark.long
 def test_it_is_a_question_in_every_format(log, counts, tmp_path):
     question = nf.Question(metric="mse", prevalence=0.1)
     comparison = nf.compare_models(counts, prevalence=ETAS, question=question)

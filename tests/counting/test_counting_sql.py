@@ -55,7 +55,7 @@ def test_duckdb_counts_the_same(dtype: type[np.floating], words: Any) -> None:
 
 # A grid that is drawn may well lie elsewhere than the scores.
 @pytest.mark.filterwarnings("ignore::nci_frames.OutsideGridWarning")
-@pytest.mark.thorough
+@pytest.mark.long
 @given(
     scores=st.lists(st.floats(allow_nan=False), min_size=1, max_size=40),
     grid=st.lists(st.floats(allow_nan=False, allow_infinity=False), min_size=1, max_size=19, unique=True),

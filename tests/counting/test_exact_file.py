@@ -298,7 +298,7 @@ print(peak() - before)
 """
 
 
-@pytest.mark.thorough
+@pytest.mark.long
 @pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="the peak of the memory is not known")
 def test_memory_is_that_of_the_groups_that_are_counted_together(tmp_path: Path) -> None:
     write_synthetic_logs(tmp_path / "log", rows=12_000_000)

@@ -154,7 +154,7 @@ def test_two_units_of_a_class_are_needed() -> None:
     assert row["difference"] is not None
 
 
-@pytest.mark.thorough
+@pytest.mark.long
 def test_equal_models_scored_twice_seldom_differ() -> None:
     logs = 300
     rows = pl.concat(scored(2, seed=seed).with_columns(log=seed) for seed in range(logs))

@@ -15,6 +15,7 @@ from nci_frames.base.errors import MissingPackageError, ParameterError
 from nci_frames.demo import TASKS, write_demo_logs
 from tests.processes import in_python
 
+pytestmark = pytest.mark.long
 ROWS = {"digits": 1797, "breast_cancer": 569, "wine": 178}
 
 
@@ -31,7 +32,6 @@ def real(real_logs: Path) -> pl.DataFrame:
     return read(real_logs)
 
 
-@pytest.mark.thorough
 def test_every_row_is_predicted_once_in_each_repeat_in_folds_of_all_models(real_logs, real):
     models = real["model"].unique().to_list()
     assert len(models) >= 8
@@ -57,7 +57,6 @@ def test_every_row_is_predicted_once_in_each_repeat_in_folds_of_all_models(real_
     assert real.group_by("dataset", "unit", "repeat").agg(pl.col("fold").n_unique())["fold"].max() == 1
 
 
-@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("name", "loader", "positive", "measure"),
     [
@@ -85,7 +84,6 @@ def test_labels_and_segments_are_those_of_the_data(real, name, loader, positive,
         assert abs(len(values) / len(frame) - 1 / 3) < 0.02
 
 
-@pytest.mark.thorough
 def test_every_model_ranks_well_and_no_two_are_alike(real):
     for name in ROWS:
         scores = {}
@@ -98,7 +96,6 @@ def test_every_model_ranks_well_and_no_two_are_alike(real):
             assert np.abs(scores[a] - scores[b]).max() > 0.1, (name, a, b)
 
 
-@pytest.mark.thorough
 def test_real_logs_are_repeatable_and_replaced(real, tmp_path):
     stale = tmp_path / "dataset=wine" / "model=decision_tree" / "part-0.parquet"
     stale.parent.mkdir(parents=True)
@@ -109,7 +106,6 @@ def test_real_logs_are_repeatable_and_replaced(real, tmp_path):
     assert len(files_in(tmp_path)) == real["model"].n_unique()
 
 
-@pytest.mark.thorough
 def test_a_file_that_cannot_be_put_in_place_leaves_nothing_behind(tmp_path):
     first = tmp_path / "dataset=wine" / "model=logistic_regression" / "part-0.parquet"
     first.mkdir(parents=True)
@@ -128,7 +124,6 @@ def test_without_scikit_learn_the_error_says_what_to_install(tmp_path, monkeypat
     assert files_in(tmp_path) == set()
 
 
-@pytest.mark.thorough
 def test_importing_the_module_imports_no_learning_library():
     code = "import sys, nci_frames.demo; print({'sklearn', 'scipy'} & set(sys.modules))"
     assert in_python(code).stdout.strip() == "set()"

@@ -84,7 +84,7 @@ SLOWEST = {"trained_folds", "best", "chosen_by_the_log"}
 NAMES = re.findall(r"\w+", SOURCE.partition("CLAIMS: ")[2].partition("= (")[2].partition(")")[0])
 
 
-@pytest.mark.thorough
+@pytest.mark.long
 @pytest.mark.parametrize("name", [name for name in NAMES if name not in SLOWEST])
 def test_what_the_page_promises_is_kept_in_some_logs_drawn_anew(name, program):
     """The lines of one promise together, within three standard errors; the other simulations are longer."""

@@ -14,7 +14,7 @@ import nci_frames as nf
 NOTEBOOK = Path(__file__).parents[2] / "examples" / "notebook.py"
 
 
-@pytest.mark.thorough
+@pytest.mark.long
 def test_every_cell_shows_what_it_makes():
     shown, made = runpy.run_path(str(NOTEBOOK))["app"].run()
     known = (nf.Comparison, alt.LayerChart, GT)

@@ -71,7 +71,7 @@ def test_the_numbers_are_those_of_the_source_and_of_the_page(name):
     )
 
 
-@pytest.mark.thorough
+@pytest.mark.long
 @pytest.mark.parametrize("name", [*TRAINED, "f_beta_plot_fig2_split"])
 def test_a_small_version_with_trained_models(name):
     check(name, reproduce(name, **({"small": True} if name in TRAINED else {})))
@@ -152,7 +152,7 @@ def test_a_page_is_written_again_from_its_parts():
     assert page([written(text, name) for name in EXAMPLES]) == text
 
 
-@pytest.mark.thorough
+@pytest.mark.long
 def test_an_example_runs_alone(tmp_path):
     command = [sys.executable, "-m", "examples.reproductions.evaluation_fig1_p3", str(tmp_path / "charts")]
     printed = subprocess.run(command, cwd=ROOT, check=True, capture_output=True, encoding="utf-8").stdout

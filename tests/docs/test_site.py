@@ -70,7 +70,7 @@ def test_every_link_leads_to_a_file_and_a_heading_that_exist(page):
     assert broken == []
 
 
-@pytest.mark.thorough
+@pytest.mark.long
 def test_the_command_of_the_first_page_ranks_the_models_of_a_wide_file(tmp_path, monkeypatch):
     page = (DOCS / "start.md").read_text(encoding="utf-8")
     (command,) = re.findall(r"^\.venv/bin/nci-frames (.*?[^\\])$", page, re.MULTILINE | re.DOTALL)

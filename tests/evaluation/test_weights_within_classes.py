@@ -64,7 +64,7 @@ def test_score_counts_of_each_weight_are_rows(seed: int) -> None:
         )
 
 
-@pytest.mark.thorough
+@pytest.mark.long
 @given(seed=st.integers(0, 10**6))
 def test_the_prevalence_of_weighted_traffic_by_one_threshold(seed: int) -> None:
     """Of two bins every method solves t = eta·TPR + (1 - eta)·FPR."""
@@ -112,7 +112,7 @@ def sampled(rng: np.random.Generator, rows: int, eta: float) -> tuple[pl.DataFra
     return log.drop("weight"), log.filter(pl.Series(rng.random(rows) < 1 / weight))
 
 
-@pytest.mark.thorough
+@pytest.mark.long
 def test_intervals_of_partial_labels_that_were_drawn_by_score_cover() -> None:
     """At thresholds that cut the ranges of the draw, and at others."""
     rng, grid = np.random.default_rng(5), [0.5, 1.5, 2.0, 3.0]
@@ -129,7 +129,7 @@ def test_intervals_of_partial_labels_that_were_drawn_by_score_cover() -> None:
     assert (held >= 0.85 * 40).all(), held / 40
 
 
-@pytest.mark.thorough
+@pytest.mark.long
 def test_intervals_of_the_prevalence_by_a_stratified_reference_cover() -> None:
     rng, grid = np.random.default_rng(6), np.arange(-1.0, 4.1, 0.5).tolist()
     held = refused = 0
@@ -191,7 +191,7 @@ def test_segments_of_weighted_rows_are_those_of_their_weights(units: str | None)
     assert tests["rows"].sum() == len(log)
 
 
-@pytest.mark.thorough
+@pytest.mark.long
 def test_equal_segments_of_weighted_rows_are_told_apart_as_seldom_as_promised() -> None:
     found = np.zeros(2)
     for seed in range(6):
@@ -221,7 +221,7 @@ def test_slope_and_intercept_of_calibration_hold_where_rows_were_drawn_by_score(
     assert (held >= 0.84 * repeats).all(), held / repeats
 
 
-@pytest.mark.thorough
+@pytest.mark.long
 def test_rates_of_segments_hold_where_all_segments_were_drawn_together() -> None:
     """At the border of two ranges all flagged rows are light: how many a segment has of them is chance."""
     rng, held, logs = np.random.default_rng(3), np.zeros((2, 2)), 30

@@ -51,7 +51,7 @@ def test_a_frame_or_specification_with_such_names_is_found(names):
     assert kept <= is_drawable(spec)
 
 
-@pytest.mark.thorough
+@pytest.mark.long
 def test_characters_of_the_whole_first_plane_can_be_drawn(tmp_path):
     """The renderer is asked for all of them at once: it would end at a single bad one.
 
@@ -65,7 +65,7 @@ def test_characters_of_the_whole_first_plane_can_be_drawn(tmp_path):
     ET.fromstring(nf.save_chart(chart, tmp_path / "c.svg").read_bytes())  # noqa: S314
 
 
-@pytest.mark.thorough
+@pytest.mark.long
 def test_charts_of_such_models_show_every_one(tmp_path):
     models = {name: (0.5 + 0.02 * i, 0.01 * (i + 1)) for i, name in enumerate(UNDRAWABLE)}
     tables = comparison(models, segments=[*UNDRAWABLE[:3], None], prevalence=[0.01, 0.1])
@@ -87,7 +87,7 @@ def test_a_chart_of_usual_names_is_left_alone():
     assert drawable_spec(spec) == spec
 
 
-@pytest.mark.thorough
+@pytest.mark.long
 def test_a_fault_of_the_renderer_is_an_error_and_the_next_picture_is_drawn():
     spec = {"mark": "point", "data": {"values": [{"a": 1}]}, "encoding": {"x": {"field": "a"}}}
     fault = {**spec, "title": "\x01"}

@@ -45,7 +45,7 @@ def report(folder, *arguments):
 OF_MODELS = ("--classes", "--decision", "a=a", "--decision", "b")
 
 
-@pytest.mark.thorough
+@pytest.mark.long
 def test_the_command_writes_what_python_says(tmp_path):
     done = report(tmp_path, *OF_MODELS, "--unit", "unit", "--priors", "1=0.1,2=20%,3=0.7", "--beta", "2",
                   "--format", "html,md,json,txt", "--tables", "csv", "--charts", "svg")  # fmt: skip
@@ -151,6 +151,7 @@ def test_scenarios_are_prevalences(tmp_path):
 
 
 @pytest.mark.browser
+@pytest.mark.long
 def test_the_page_says_at_every_share_what_python_says(browser, tmp_path):
     known = nf.compare_classes(counts(("a", "b", HOSTILE[1])), priors=FIELD)
     path = write_report(known, tmp_path / "report.html")

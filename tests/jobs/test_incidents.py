@@ -61,7 +61,7 @@ def test_each_promise_has_an_incident_of_its_own():
     assert found["segment"].to_list() == [None, '{"country": "at"}']
 
 
-@pytest.mark.thorough
+@pytest.mark.long
 def test_a_summary_says_what_fails_since_when_and_what_is_resolved(tmp_path):
     job = small_job(tmp_path, RECALL)
     summaries = []

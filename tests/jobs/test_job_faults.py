@@ -188,7 +188,7 @@ def failed_at(
         yield process.returncode, scene.check(folder, process.returncode)
 
 
-@pytest.mark.thorough
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("kind", "step"),
     [("kill", 400), ("full", 400), *(pytest.param(kind, 1, marks=SLOW) for kind in ("kill", "full", "fill"))],
@@ -221,7 +221,7 @@ def small_disk(tmp_path: Path) -> Iterator[Path]:
     subprocess.run(["umount", "-l", str(disk)], check=True)  # noqa: S607
 
 
-@pytest.mark.thorough
+@pytest.mark.long
 @pytest.mark.parametrize("rounds", [2, pytest.param(100, marks=SLOW)])
 def test_two_jobs_share_a_ledger(tmp_path, rounds):
     """Two jobs with output folders of their own, at once each night: each source is counted once."""

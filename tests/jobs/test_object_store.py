@@ -121,6 +121,7 @@ def test_a_file_is_replaced_only_if_it_is_the_one_that_was_read(store):
     assert store.names("") == {}
 
 
+@pytest.mark.long
 def test_runs_are_published_to_an_object_store(tmp_path, remote, bucket, store):
     write_nights(tmp_path / "logs", 1)
     job = remote('metrics_file = "job.prom"\n', keep=1)
@@ -152,6 +153,7 @@ def test_runs_are_published_to_an_object_store(tmp_path, remote, bucket, store):
     assert "last_success" in (tmp_path / "job.prom").read_text()
 
 
+@pytest.mark.long
 def test_an_upload_that_was_not_shown_changes_nothing(tmp_path, remote, store):
     """As a kill leaves it: all files of a run, or some, and the old pointer."""
     write_nights(tmp_path / "logs", 1)
@@ -181,6 +183,7 @@ def compete(job: Path, name: str, rounds: int, together: Barrier, ended: str) ->
             file.write(f"{name}-{number} {result}\n")
 
 
+@pytest.mark.long
 def test_a_run_that_was_overtaken_is_a_conflict(tmp_path, remote, store):
     """While one run counts, another begins and ends."""
     write_nights(tmp_path / "logs", 1)
@@ -233,6 +236,7 @@ def test_of_two_jobs_at_once_each_run_is_published_or_a_conflict(tmp_path, remot
     assert published(store) == done
 
 
+@pytest.mark.long
 def test_a_ledger_in_an_object_store(tmp_path, server, remote, bucket, store):
     paths = write_nights(tmp_path / "logs", 2)
     job = remote(f'ledger = "{bucket}/ledger"\n')

@@ -15,7 +15,7 @@ from tests.logs import repeated_log
 from tests.oracles import areas_by_hand
 from tests.small_jobs import small_job
 
-pytestmark = pytest.mark.thorough
+pytestmark = pytest.mark.long
 
 JOB = """
 version = 1

@@ -58,7 +58,7 @@ def test_what_is_said_of_the_data_is_of_the_rows_that_are_reported(tmp_path, win
     assert facts["sources"] == f"{files}, of which {files} new"
 
 
-@pytest.mark.thorough
+@pytest.mark.long
 def test_init_check_run_with_the_example(tmp_path):
     job = tmp_path / "nightly" / "job.toml"
     ended(0, "init", job.parent, "--example")
@@ -138,7 +138,7 @@ def test_check_finds_columns_that_are_none_and_changed_files(tmp_path):
     )
 
 
-@pytest.mark.thorough
+@pytest.mark.long
 def test_the_verdict_sets_the_exit_code_and_what_was_good_is_kept(tmp_path):
     write_nights(tmp_path / "logs", 1)
     job = small_job(tmp_path, RECALL + 'window = "last"\nundecided = "fail"\n')
@@ -213,7 +213,7 @@ def test_a_run_is_published_once(tmp_path):
     ended(2, "run", job, "--run-id", "../a")
 
 
-@pytest.mark.thorough
+@pytest.mark.long
 def test_a_run_is_published_whole_and_one_at_a_time(tmp_path):
     write_nights(tmp_path / "logs", 1)
     job = small_job(tmp_path)
@@ -282,7 +282,7 @@ def test_scenarios_are_reported_for_each_segment(tmp_path):
     assert "scenario EU" in json.dumps(report["facts"])
 
 
-@pytest.mark.thorough
+@pytest.mark.long
 def test_a_history_of_an_earlier_version_is_read(tmp_path):
     write_nights(tmp_path / "logs", 1)
     job = small_job(tmp_path, RECALL)
@@ -343,7 +343,7 @@ def test_metrics_replace_only_metrics(tmp_path, command, place, code, told):
     assert {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()} == before
 
 
-@pytest.mark.thorough
+@pytest.mark.long
 def test_logs_and_metrics_for_machines(tmp_path):
     write_nights(tmp_path / "logs", 2)
     job = small_job(tmp_path, RECALL + '\n[output]\nmetrics_file = "metrics/job.prom"\n')
@@ -378,7 +378,7 @@ def outside(folder: Path) -> set[Path]:
     return {path for path in folder.rglob("*") if not re.search("job/(out|ledger)", str(path))}
 
 
-@pytest.mark.thorough
+@pytest.mark.long
 def test_hostile_names_are_text_everywhere(tmp_path):
     names = [*NAMES[:4], "../../escape", "a" * 4096, "\u202eright to left"]
     rows = [
@@ -486,7 +486,7 @@ def test_an_append_that_keeps_going_counts_the_good_files_and_fails(tmp_path):
     assert nf.CountsLedger(tmp_path / "ledger").sources().filter("active")["rows"].to_list() == [200, 9, 200]
 
 
-@pytest.mark.thorough
+@pytest.mark.long
 def test_files_that_came_late_or_again_are_told(tmp_path):
     """A file of the first night on the second, and one of the second once more, under another name."""
     logs = tmp_path / "logs"
@@ -527,7 +527,7 @@ def test_files_that_came_late_or_again_are_told(tmp_path):
     assert (manifest["rows"]["counted"], manifest["last_good"]["run"]) == (640, "night-2")
 
 
-@pytest.mark.thorough
+@pytest.mark.long
 def test_windows_stand_at_their_dates_also_those_that_come_late_or_are_corrected(tmp_path):
     first, second, third = (tmp_path / f"logs/2026-03-0{night}/a.parquet" for night in (1, 2, 3))
     job = small_job(tmp_path, text=SMALL.replace('parquet"\n', 'parquet"\non_changed = "recount"\n', 1))

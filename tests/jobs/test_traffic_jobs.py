@@ -156,7 +156,7 @@ def test_the_ledger_keeps_both_kinds_apart(nights):
     assert [file["event"] for file in manifest["traffic"]["files_seen"]] == ["known", "counted"]
 
 
-@pytest.mark.thorough
+@pytest.mark.long
 def test_check_names_its_files_and_a_run_ends_at_a_bad_one(nights, tmp_path):
     folder = tmp_path / "job"
     shutil.copytree(nights[0], folder, ignore=shutil.ignore_patterns("ledger", "out"))

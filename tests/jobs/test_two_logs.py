@@ -50,7 +50,7 @@ def test_the_class_balance_and_the_model_are_told_apart(tmp_path, unit, prevalen
     assert abs(row["due_to_prevalence"]) > 0.1 if prevalence < 0.2 else row["due_to_prevalence"] == 0
 
 
-@pytest.mark.thorough
+@pytest.mark.long
 def test_runs_reports_and_counts_stand_for_their_logs(tmp_path):
     write_nights(tmp_path / "logs", 2)
     job = small_job(tmp_path, '[segments]\nkeys = ["country"]\n', SMALL.replace("tables = []", ""))

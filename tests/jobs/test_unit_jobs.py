@@ -84,7 +84,7 @@ def direct(paths: list[Path], by: list[str]) -> pl.DataFrame:
     return nf.count_confusion(nf.unit_buckets(predictions, buckets=40), thresholds=thresholds, by=by)
 
 
-@pytest.mark.thorough
+@pytest.mark.long
 def test_a_job_with_a_unit_draws_whole_units(tmp_path):
     paths = write(tmp_path)
     outcome = run_job(read_job(small_job(tmp_path, text=UNITS)))

@@ -77,7 +77,7 @@ def run(folder: Path, log: pl.DataFrame, text: str, times: int = 2) -> tuple[pl.
     return outcome.verdicts, json.loads((latest(folder) / "report.json").read_text())
 
 
-@pytest.mark.thorough
+@pytest.mark.long
 def test_a_down_sampled_log_gives_the_report_and_verdicts_of_the_full_one(tmp_path: Path) -> None:
     log = full_log()
     whole, asked = run(tmp_path / "full", log, JOB)
@@ -101,7 +101,7 @@ def test_a_down_sampled_log_gives_the_report_and_verdicts_of_the_full_one(tmp_pa
         assert one["distinguishable"] == other["distinguishable"]
 
 
-@pytest.mark.thorough
+@pytest.mark.long
 def test_few_positives_of_several_weights_are_told_with_what_they_are_worth(tmp_path: Path) -> None:
     log = full_log(3_000).with_columns(
         weight=pl.when(pl.int_range(pl.len()) % 7 == 0).then(50.0).otherwise(1.0)

@@ -283,7 +283,7 @@ def test_lines_fit_the_terminal(comparison, width):
     assert all(len(line) <= width for line in lines)
 
 
-@pytest.mark.thorough
+@pytest.mark.long
 def test_the_answer_and_what_it_rests_on_fit_a_screen():
     models = {f"gradient_boosting_with_a_long_name_{i:02d}": (0.9 - i / 50, 0.3 / 1.2**i) for i in range(14)}
     tables = compare_many(models, segments=[f"shop {i}" for i in range(5)])
@@ -340,7 +340,7 @@ def report(folder: Path, *options: str) -> str:
     return ended(0, *arguments, *options).output
 
 
-@pytest.mark.thorough
+@pytest.mark.long
 def test_the_first_lines_are_the_answer(tmp_path):
     text = report(
         tmp_path, "--at", "0.02", "--cost", "200:1", "--volume", "2000000", "--thresholds", "-1,0,0.5,1"
@@ -356,7 +356,7 @@ def test_the_first_lines_are_the_answer(tmp_path):
     assert len(winners) == 38
 
 
-@pytest.mark.thorough
+@pytest.mark.long
 def test_alerts_and_small_segments_on_the_command_line(tmp_path):
     options = ["--segments", "country", "--fold", "fold", "--min-positives", "1000", "-p", "0.01,0.3"]
     text = report(tmp_path, "--at", "0.02", "--alerts", "50", "--volume", "1000", *options)

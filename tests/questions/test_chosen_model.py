@@ -38,7 +38,7 @@ def test_only_rivals_count_and_only_the_worse_side_moves():
     assert cost.select("lower", "upper").row(0) == (2.0, pytest.approx(3 + factor))
 
 
-@pytest.mark.thorough
+@pytest.mark.long
 @pytest.mark.parametrize(("models", "metric"), [(15, None), (20, "roc_auc"), (10, "recall")])
 def test_the_bounds_of_the_best_of_equal_models_hold(models, metric):
     """In 10 logs the standard error of a share of 0.95 is 0.069."""

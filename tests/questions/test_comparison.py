@@ -91,7 +91,7 @@ def test_a_comparison_holds_the_tables_of_the_functions():
     assert comparison.undefined.is_empty()
 
 
-@pytest.mark.thorough
+@pytest.mark.long
 def test_all_that_a_report_shows_is_among_the_tables():
     log = random_log(800)
     counts = nf.count_confusion(log, thresholds="exact")
@@ -156,7 +156,7 @@ def test_the_folds_are_those_of_counting_each_at_the_threshold():
     assert one.folds is None
 
 
-@pytest.mark.thorough
+@pytest.mark.long
 @settings(max_examples=3)
 @given(log=small_logs(), thresholds=st.sampled_from(["exact", [0.2, 0.5]]))
 def test_every_log_can_be_compared(log, thresholds):
@@ -197,7 +197,7 @@ def test_groups_of_one_class_are_named_with_the_reason():
     ]
 
 
-@pytest.mark.thorough
+@pytest.mark.long
 def test_a_threshold_that_was_not_counted_is_named_with_its_neighbours():
     log = random_log(900)
     counts = nf.count_confusion(log, thresholds=[0.1, 0.45, 0.7, 0.9])
@@ -233,7 +233,7 @@ def test_a_threshold_that_was_not_counted_is_named_with_its_neighbours():
     assert mixed.observed_prevalence == pytest.approx(log["label"].mean())
 
 
-@pytest.mark.thorough
+@pytest.mark.long
 def test_what_projection_assumes_is_tested_over_the_segments():
     rng = np.random.default_rng(3)
     label = rng.random(6000) < 0.3

@@ -83,7 +83,7 @@ def test_only_models_near_the_top_are_resampled():
     assert comparison.best["model"].n_unique() == 30
 
 
-@pytest.mark.thorough
+@pytest.mark.long
 def test_the_models_that_may_be_the_best_are_those_of_compare_best(tmp_path):
     """Paired where the counts have buckets: two models that differ by noise, and one that is far behind."""
     log = unit_log({"m0": 1.6, "m1": 1.6, "m2": 0.3}, (200, 2000), alike=0.9)

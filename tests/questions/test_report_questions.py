@@ -38,7 +38,7 @@ def test_curves_are_smooth_however_few_prevalences_and_betas_are_compared():
             assert np.diff(np.log(curve[x].to_numpy())).max() < 0.5, name
 
 
-@pytest.mark.thorough
+@pytest.mark.long
 def test_every_chart_holds_at_most_5000_rows():
     models = {f"m{i:02d}": (0.9 - i / 50, 0.3 / 1.2**i) for i in range(16)}
     for name, chart in report_charts(comparison(models, segments=["DE", None])).items():

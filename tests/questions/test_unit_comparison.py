@@ -116,7 +116,7 @@ def few() -> Comparison:
     return nf.compare_models(nf.count_confusion(nf.unit_buckets(log(), buckets=10)), **OPTIONS)
 
 
-@pytest.mark.thorough
+@pytest.mark.long
 def test_few_buckets_have_no_intervals_and_no_tests(tmp_path):
     compared = few()
     assert compared.buckets == 10
@@ -183,7 +183,7 @@ def test_too_many_groups_are_compared_without_segments(monkeypatch):
     assert compared.shifts is None
 
 
-@pytest.mark.thorough
+@pytest.mark.long
 def test_the_command_line_keeps_units_together(tmp_path):
     file = tmp_path / "log.parquet"
     log().write_parquet(file)

@@ -106,6 +106,7 @@ def test_weights_that_are_constant_within_classes_change_no_table(
         assert_frame_equal(one, two, rel_tol=1e-6, check_column_order=False)
 
 
+@pytest.mark.long
 def test_a_report_of_a_down_sampled_log_says_bounds_ranks_and_who_may_be_the_best(tmp_path: Path) -> None:
     comparison = compared((1.0, 100.0))
     nf.write_report(comparison, tmp_path / "report.json")
@@ -179,6 +180,7 @@ def test_values_are_those_of_the_rows_repeated() -> None:
         assert_frame_equal(mine, theirs.cast(mine.schema), rel_tol=1e-12)
 
 
+@pytest.mark.long
 def test_the_answer_holds_where_rows_were_drawn_by_score() -> None:
     """Labels were drawn by score: the interval of the first model's F1 holds as often as it says."""
     eta, distance, repeats, at = 0.05, 3.0, 15, 2.7

@@ -43,6 +43,7 @@ def check_drawings(visit, width):
     visit.check_silence()
 
 
+@pytest.mark.long
 def test_the_page_draws_its_charts_alone_and_in_silence_on_any_screen(visit):
     visit.page.set_viewport_size(DESKTOP)
     check_drawings(visit, DESKTOP["width"])
@@ -99,6 +100,7 @@ def test_every_link_of_the_navigation_leads_to_its_section(visit):
     assert visit.page.evaluate("location.hash") == "#methods"
 
 
+@pytest.mark.long
 def test_on_paper_are_the_legend_of_all_charts_and_what_was_closed(visit):
     visit.page.emulate_media(media="print")
     assert visit.page.locator(".legend").is_visible()
@@ -111,6 +113,7 @@ def test_on_paper_are_the_legend_of_all_charts_and_what_was_closed(visit):
     visit.page.emulate_media(media="screen")
 
 
+@pytest.mark.long
 def test_hostile_names_stay_text_wherever_the_sliders_go(visit):
     named = set()
     for step in range(0, 1001, 333):
@@ -127,6 +130,7 @@ def test_hostile_names_stay_text_wherever_the_sliders_go(visit):
     assert visit.page.locator(".legend button", has_text="#1f2328").count() == 1
 
 
+@pytest.mark.long
 def test_segments_with_hostile_names_are_found_and_drawn(visit):
     page = visit.page
     names = page.locator("#segment-table .pick")
@@ -145,6 +149,7 @@ def test_segments_with_hostile_names_are_found_and_drawn(visit):
     assert page.locator("#segment-table img, #segment-table script").count() == 0
 
 
+@pytest.mark.long
 def test_segments_are_shown_by_one_key_or_by_all_together(browser, tmp_path):
     counts = counts_at(
         [80, 78, 40, 44], [20] * 4, 100, 1000, model="a", x=["p", "p", "q", "q"], y=[1, 2, 1, 2]
@@ -165,6 +170,7 @@ def test_segments_are_shown_by_one_key_or_by_all_together(browser, tmp_path):
         visit.check_silence()
 
 
+@pytest.mark.long
 def test_names_that_a_chart_cannot_hold_are_drawn_and_follow_the_sliders(browser, tmp_path):
     models = {name: (0.5 + 0.05 * i, 0.01 * (i + 1)) for i, name in enumerate(UNDRAWABLE)}
     tables = comparison(models, segments=[*UNDRAWABLE[:2], None], **FEW)

@@ -72,6 +72,7 @@ def here(visit):
     return visit.page.evaluate("nci.values.eta()")
 
 
+@pytest.mark.long
 def test_the_page_says_at_any_place_what_python_answers_there(visit, tables):
     rng = np.random.default_rng(5)
     etas = places(visit)
@@ -104,6 +105,7 @@ def test_another_beta_is_answered_without_tests(visit, tables):
     settled(visit.page)
 
 
+@pytest.mark.long
 def test_a_number_may_be_written(visit, tables):
     go_to(visit, 0.0123)  # the nearest place at which the answer is known
     assert here(visit) == min(places(visit), key=lambda eta: abs(math.log(eta / 0.0123)))
@@ -120,6 +122,7 @@ def test_a_number_may_be_written(visit, tables):
     assert here(visit) == places(visit)[-1]
 
 
+@pytest.mark.long
 def test_the_sliders_move_by_keys_and_say_where_they_are(visit, tables):
     go_to(visit, 0.01)
     slider = visit.page.locator("#prevalence-slider")
@@ -151,6 +154,7 @@ def test_numbers_are_written_as_in_python(visit):
     ]
 
 
+@pytest.mark.long
 def test_a_click_on_a_head_sorts_and_says_so(visit):
     go_to(visit, 0.01)
     heads = visit.page.locator("#table-live thead th")

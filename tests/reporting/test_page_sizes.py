@@ -11,7 +11,7 @@ from nci_frames.tables.numbers import format_value
 from tests.browsing import DESKTOP, PHONE, Visit, settled
 from tests.page_matrix import MODELS, SEGMENTS, compared, counted
 
-pytestmark = [pytest.mark.browser, pytest.mark.thorough]
+pytestmark = [pytest.mark.browser, pytest.mark.long]
 
 #: Models and segments: few of either, and so many that they are folded. `make pages` looks at all pairs.
 PAIRS = [(2, 13), (14, 0)]
@@ -105,6 +105,7 @@ def unanswered(page, tables):
     return [question for question, words in answers.items() if not any(word in text for word in words)]
 
 
+@pytest.mark.long
 def test_on_every_screen_nothing_is_found(opened):
     visit, _, models, segments = opened
     page = visit.page
@@ -131,6 +132,7 @@ def test_on_every_screen_nothing_is_found(opened):
     page.emulate_media(media="screen")
 
 
+@pytest.mark.long
 def test_three_questions_are_answered_without_a_scroll_and_by_one_click(opened):
     """Which model is the best there, how sure is that, and from where on is another one better?"""
     visit, tables, _, _ = opened
@@ -139,6 +141,7 @@ def test_three_questions_are_answered_without_a_scroll_and_by_one_click(opened):
         assert unanswered(visit.page, tables) == []
 
 
+@pytest.mark.long
 def test_many_models_show_the_first_until_all_are_asked_for(opened):
     visit, _, models, _ = opened
     page = visit.page
@@ -162,6 +165,7 @@ def test_many_models_show_the_first_until_all_are_asked_for(opened):
     assert page.locator("#table-live tbody tr", has_text="best in this log").count() == 1
 
 
+@pytest.mark.long
 def test_segments_are_sorted_searched_and_chosen(opened):
     visit, tables, _, segments = opened
     page = visit.page
@@ -218,6 +222,7 @@ def test_segments_are_sorted_searched_and_chosen(opened):
     assert rows.count() == min(segments, 12)
 
 
+@pytest.mark.long
 def test_the_theme_can_be_chosen(opened):
     visit = opened[0]
     page = visit.page

@@ -17,6 +17,7 @@ _DRAWN = """name => {
 }"""
 
 
+@pytest.mark.long
 def test_sentences_and_charts_follow_the_slider(browser, tmp_path):
     counts = logs.exact(logs.probability_log(300))
     asked = nf.Question(prevalence=0.01)

@@ -217,7 +217,7 @@ def test_the_answer_is_in_plain_words(page):
     )
 
 
-@pytest.mark.thorough
+@pytest.mark.long
 @pytest.mark.parametrize("options", [{}, {"folds": 4}, {"segments": SEGMENTS}])
 def test_no_figure_stands_alone_in_a_row_of_two(options):
     page = page_of(**options).source
@@ -229,7 +229,7 @@ def test_no_figure_stands_alone_in_a_row_of_two(options):
     assert figures == page.count("<figure") > 10
 
 
-@pytest.mark.thorough
+@pytest.mark.long
 def test_an_order_that_never_changes_is_told():
     text = Page(render_report(comparison({"good": (0.9, 0.01), "bad": (0.5, 0.2)}))).text
     assert "good is ahead in this log, and no two models change places" in " ".join(text.split())
@@ -242,7 +242,7 @@ def test_facts_and_segments_are_shown(page):
     assert sorted(segments["names"][0], key=str) == ["DE", None, "US"]
 
 
-@pytest.mark.thorough
+@pytest.mark.long
 def test_the_page_opens_at_the_first_scenario_that_it_covers():
     compared = comparison({"good": (0.9, 0.01), "bad": (0.5, 0.2)})
     low, high = compared.prevalence_range
@@ -255,7 +255,7 @@ def test_the_page_opens_at_the_first_scenario_that_it_covers():
     assert chips[:2] == [pytest.approx(asked), pytest.approx(high)]
 
 
-@pytest.mark.thorough
+@pytest.mark.long
 def test_an_older_page_is_replaced_and_without_segments_there_is_no_such_section(tmp_path):
     target = tmp_path / "report.html"
     target.write_text("old")
@@ -319,7 +319,7 @@ def test_hostile_names_do_not_occur_raw(hostile_page):
     assert [spec["models"] for spec in parsed if "drawn" in spec] == [sorted([*HOSTILE, "empty"])]
 
 
-@pytest.mark.thorough
+@pytest.mark.long
 def test_equal_arguments_give_equal_bytes(tmp_path):
     asked = {"segments": ["DE"], "prevalence": GRID[::18], "beta": [0.5, 1.0]}
     first = write_report(make_comparison(**asked), tmp_path / "a.html")
@@ -346,7 +346,7 @@ def test_a_failure_leaves_the_older_page(tmp_path, monkeypatch):
     assert set(tmp_path.iterdir()) == {page, text}
 
 
-@pytest.mark.thorough
+@pytest.mark.long
 def test_a_comparison_from_counts_is_shown_with_its_limits():
     log = pl.DataFrame(
         {
@@ -377,7 +377,7 @@ def test_a_log_without_rows_still_gives_a_page():
     assert "Not drawn: there is no " in text
 
 
-@pytest.mark.thorough
+@pytest.mark.long
 def test_charts_show_the_models_near_the_top_and_tables_all():
     models = {f"m{i:03d}": (0.5, 0.01 + i / 1000) for i in range(14)}
     many = comparison(models, prevalence=GRID[::12], beta=[1.0])

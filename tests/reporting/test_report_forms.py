@@ -108,6 +108,7 @@ def test_json_says_what_the_frames_say():
     assert {row["prevalence"] for row in areas} == {tables.middle_prevalence}
 
 
+@pytest.mark.long
 def test_equal_comparisons_give_equal_text_whatever_the_order_of_rows():
     few: dict[str, Any] = {"segments": ["DE", None], "prevalence": [0.001, 0.01, 0.1], "beta": [0.5, 1.0]}
     tables, again = comparison(**few), comparison(dict(reversed(MODELS.items())), **few)
@@ -178,6 +179,7 @@ def test_markdown_holds_the_answer_and_the_tables():
     assert not re.search(r"\n\n\n|[ \t]\n", text)
 
 
+@pytest.mark.long
 def test_tables_are_whole():
     """A blank line within a table would end it, and rows of pipes would be left as text."""
     for tables in (comparison(segments=["DE", None]), hostile(), real(), comparison({"a": (None, None)})):
@@ -268,6 +270,7 @@ def test_the_main_beta_is_one_that_was_compared(betas):
     json.dumps(live_numbers(tables), allow_nan=False)
 
 
+@pytest.mark.long
 def test_the_charts_of_a_report():
     tables = comparison()
     drawn = report_charts(tables)
@@ -283,6 +286,7 @@ def test_the_charts_of_a_report():
     assert set(drawn) - set(report_charts(without)) == {"pr-auc"}
 
 
+@pytest.mark.long
 def test_bands_of_folds_are_of_few_models():
     models = {name: (0.3 + 0.1 * i, 0.002 * 2**i) for i, name in enumerate("abcdef")} | {"g": (0.3, 0.3)}
     spec = report_charts(comparison(models, folds=3))["folds"].to_dict()

@@ -23,7 +23,7 @@ COUNTS = calls()["compute_rates"].frames[0]
 RATES = calls()["project_rates"].frames[0]
 
 
-@pytest.mark.thorough
+@pytest.mark.long
 def test_odd_values_end_in_a_result_or_in_a_clean_error(tmp_path):
     cases = [odd_values.SINGLE.case(0, number) for number in range(1500)]
     assert [(case.label, found) for case in cases if (found := case.run(tmp_path))] == []

@@ -52,7 +52,7 @@ def _written(cell):
     return f"{bold}{format_value(cell.value)}{bold} ({cell.rank}{format_group(cell.group)})"
 
 
-@pytest.mark.thorough
+@pytest.mark.long
 def test_every_form_shows_the_same_models_values_and_ranks():
     compared = comparison({**MODELS, "none": (None, 0.1)})
     text = render_markdown(compared)

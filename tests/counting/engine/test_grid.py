@@ -206,7 +206,7 @@ def test_an_empty_frame_has_empty_counts() -> None:
     assert nf.count_confusion(empty, thresholds="exact").is_empty()
 
 
-@pytest.mark.thorough
+@pytest.mark.long
 @pytest.mark.parametrize("thresholds", ["[0.1, 0.5]", "'exact'"])
 def test_an_interrupt_stops_the_count(tmp_path: Path, thresholds: str) -> None:
     for file in write_synthetic_logs(tmp_path, rows=400_000).glob("*.parquet"):

@@ -183,7 +183,7 @@ def test_a_variable_that_was_set_meanwhile_is_kept(tmp_path: Any, monkeypatch: p
     assert os.environ[variable] == "7"
 
 
-@pytest.mark.thorough
+@pytest.mark.long
 @pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="needs /proc, which Linux has")
 def test_memory_does_not_grow_with_the_score_columns(tmp_path: Path) -> None:
     code = (

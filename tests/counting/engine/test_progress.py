@@ -19,7 +19,7 @@ nf.count_confusion(scan, thresholds=nf.uniform_thresholds(11), progress=True)
 """
 
 
-@pytest.mark.thorough
+@pytest.mark.long
 def test_a_terminal_sees_how_far_it_is_and_a_file_nothing(tmp_path: Path) -> None:
     write_synthetic_logs(tmp_path, rows=1_200_000)
     command = [sys.executable, "-c", COUNT, str(tmp_path)]
@@ -34,7 +34,7 @@ def test_a_terminal_sees_how_far_it_is_and_a_file_nothing(tmp_path: Path) -> Non
     assert "rows/s" in text
 
 
-@pytest.mark.thorough
+@pytest.mark.long
 def test_a_report_shows_every_step(tmp_path: Path) -> None:
     write_synthetic_logs(tmp_path / "log", rows=1_000)
     command = [

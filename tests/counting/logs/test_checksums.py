@@ -221,7 +221,7 @@ def test_a_long_header_without_checksum_is_no_damage(tmp_path: Path, version: st
     assert found_in(file, table.column_names) is None
 
 
-@pytest.mark.thorough
+@pytest.mark.long
 def test_no_bit_of_a_header_ends_the_process(tmp_path: Path) -> None:
     file = tmp_path / "log.parquet"
     log = random_log(300, seed=3)
@@ -238,7 +238,7 @@ def test_no_bit_of_a_header_ends_the_process(tmp_path: Path) -> None:
     assert refused > 100
 
 
-@pytest.mark.thorough
+@pytest.mark.long
 def test_no_bit_of_a_footer_ends_the_process(one_column: tuple[Path, bytes]) -> None:
     file, whole = one_column
     footer = len(whole) - 8 - int.from_bytes(whole[-8:-4], "little")

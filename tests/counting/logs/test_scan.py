@@ -364,7 +364,7 @@ def test_the_hint_of_the_command_names_its_own_option(tmp_path: Path) -> None:
     assert done.exit_code == 0, done.output
 
 
-@pytest.mark.thorough
+@pytest.mark.long
 @pytest.mark.parametrize(("method", "told"), [("fork", "would hang"), ("spawn", "done")])
 def test_a_forked_process_says_so_and_does_not_hang(method: str, told: str, tmp_path: Path) -> None:
     code = (

@@ -96,7 +96,7 @@ def test_a_log_is_read_a_few_times(kind: str, kept: bool, monkeypatch: pytest.Mo
     assert (passes - before <= 4) == kept
 
 
-@pytest.mark.thorough
+@pytest.mark.long
 @pytest.mark.usefixtures("never_exact")
 def test_what_cannot_be_reached_is_said() -> None:
     with pytest.warns(nf.ToleranceWarning, match=r"bounded to within .*, not 1e-12; more thresholds"):

@@ -91,7 +91,7 @@ def test_deliberate_thresholds_raise_no_alarm() -> None:
         nf.count_confusion(logits(), thresholds=np.linspace(0, 6, 41))
 
 
-@pytest.mark.thorough
+@pytest.mark.long
 def test_a_comparison_of_logits_at_the_threshold_for_probabilities_says_so(tmp_path: Path) -> None:
     log = pl.concat([logits(), probabilities(logits()).with_columns(model=pl.lit("b"))])
     share = log.filter(model="a").select(((pl.col("score") < 0) | (pl.col("score") >= 1)).mean()).item()
@@ -166,7 +166,7 @@ def test_a_scheduled_job_says_that_its_grid_is_off_the_scores(tmp_path: Path) ->
     assert seen["warning"] == note
 
 
-@pytest.mark.thorough
+@pytest.mark.long
 def test_a_scheduled_job_says_that_it_judges_off_the_scale(tmp_path: Path) -> None:
     off_scale_night(tmp_path)
     events = []

@@ -202,7 +202,7 @@ def test_the_cost_papers_table_follows_from_its_first_row(experiment):
         assert 2 * (1 - eta) * spread == pytest.approx(deviation, abs=rounding)
 
 
-@pytest.mark.thorough
+@pytest.mark.long
 @given(log=small_logs())
 def test_the_highest_thresholds_of_each_tpr_have_all_that_may_be_the_best(log):
     rates = nf.compute_rates(nf.count_confusion(log, thresholds="exact", by=[]))

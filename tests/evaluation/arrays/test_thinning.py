@@ -159,7 +159,7 @@ def median_points():
     return rates.group_by("model", maintain_order=True).agg(pl.all().get(1))
 
 
-@pytest.mark.thorough
+@pytest.mark.long
 @pytest.mark.parametrize("log_x", [False, True])
 def test_many_models_with_many_steps_are_drawn_to_a_stated_error(log_x):
     spec = nf.chart_roc(noisy_rates(), log_x=log_x).to_dict()

@@ -59,7 +59,7 @@ def test_the_mix_is_the_likeliest_where_it_ends_at_a_border():
     assert found["prior"].min() < 1e-6
 
 
-@pytest.mark.thorough
+@pytest.mark.long
 @pytest.mark.parametrize("field", [FIELD, np.array([0.0, 0.5, 0.5])], ids=["inside", "border"])
 def test_bounds_hold_the_mix(field):
     rng = np.random.default_rng(3)
@@ -76,7 +76,7 @@ def test_bounds_hold_the_mix(field):
     assert refused <= 0.1 * 40
 
 
-@pytest.mark.thorough
+@pytest.mark.long
 def test_models_that_decide_alike_tell_nothing_twice():
     """Bounds of five copies of a model are those of one; of independent errors they hold as well."""
     rng = np.random.default_rng(4)
@@ -226,7 +226,7 @@ def test_too_little_is_told_and_wrong_frames_are_refused():
         nf.estimate_class_priors(unlabelled(traffic), unlabelled(traffic))
 
 
-@pytest.mark.thorough
+@pytest.mark.long
 def test_bounds_at_an_estimated_mix_hold_the_truth_and_those_of_a_known_one_do_not():
     rng = np.random.default_rng(8)
     metrics = ["accuracy", "macro_f_beta", "precision"]

@@ -120,7 +120,7 @@ def test_curves_cross_where_a_pair_alone_does(data):
         assert eta == pytest.approx(root, rel=1e-9, abs=width)
 
 
-@pytest.mark.thorough
+@pytest.mark.long
 def test_many_models_are_compared_in_several_parts(monkeypatch):
     rng = np.random.default_rng(0)
     data = [(f"m{n % 40:02}", int(t), int(f)) for n, (t, f) in enumerate(rng.integers(0, 61, (120, 2)))]

@@ -242,7 +242,7 @@ def test_a_report_shows_segments_at_their_prevalence(comparison):
     assert {row[KEY]: row["prevalence"] for row in told["segment-areas"]["rows"]} == ETAS
 
 
-@pytest.mark.thorough
+@pytest.mark.long
 def test_a_page_shows_segments_at_their_prevalence(comparison):
     page = render_report(comparison)
     assert "Each segment is evaluated at its own prevalence in the field." in page
@@ -270,7 +270,7 @@ def judged_by_file(
     return dict(found.select(KEY, "prevalence").iter_rows())
 
 
-@pytest.mark.thorough
+@pytest.mark.long
 def test_a_file_of_prevalences_on_the_command_line(tmp_path):
     given = FIELD.with_columns(pl.col(KEY).fill_null("fr"))
     told = judged_by_file(tmp_path, given, 300, "field.parquet")
@@ -309,7 +309,7 @@ def test_small_segments_have_a_prevalence_together(shares):
         field_with_small_pooled(field.with_columns(country=pl.lit("us")).head(1), counts, small, ["country"])
 
 
-@pytest.mark.thorough
+@pytest.mark.long
 def test_small_segments_and_a_file_of_prevalences_on_the_command_line(tmp_path):
     log = random_log(900).with_columns(pl.col("country").fill_null("fr")).drop("fold")
     given = FIELD.with_columns(pl.col(KEY).fill_null("fr"))

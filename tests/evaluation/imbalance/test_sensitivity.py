@@ -36,7 +36,7 @@ def test_growth_saturates():
     assert found == pytest.approx([1 / 6, 1 / 2], abs=1e-4)
 
 
-@pytest.mark.thorough
+@pytest.mark.long
 @pytest.mark.parametrize("ratio", [0.1, 20])
 def test_every_metric_of_finite_range_equals_a_plain_sum(ratio):
     side = 500
@@ -57,7 +57,7 @@ def test_every_metric_of_finite_range_equals_a_plain_sum(ratio):
         assert 0 <= sensitivity <= 1
 
 
-@pytest.mark.thorough
+@pytest.mark.long
 def test_which_metrics_do_not_depend_on_the_class_balance():
     points = nf.metrics().filter(kind="point")["name"].to_list()
     volumes = nf.imbalance_sensitivity([name for name in points if hasattr(nf, name)], ratios=1000)

@@ -90,7 +90,7 @@ def test_every_metric_is_checked_here():
     assert set(nf.metrics()["name"]) - AREAS == set(BY_COUNTS)
 
 
-@pytest.mark.thorough
+@pytest.mark.long
 @given(cells=st.tuples(*[st.integers(0, 40)] * 4))
 def test_metrics_equal_their_definition_on_counts(cells):
     tp, fp, fn, tn = cells

@@ -116,7 +116,7 @@ def test_bounds_hold(eta):
         assert held >= 0.95 - 3 * np.sqrt(0.95 * 0.05 / 200)
 
 
-@pytest.mark.thorough
+@pytest.mark.long
 def test_the_interval_of_many_models_holds():
     """The narrowest of thirty intervals holds the truth in three quarters of the logs."""
     eta, models, logs = 0.02, 30, 15

@@ -27,7 +27,7 @@ def log():
     return logs.probability_log(1200)
 
 
-@pytest.mark.thorough
+@pytest.mark.long
 @pytest.mark.parametrize("metric", METRICS)
 def test_a_report_of_a_log_answers_by_it(log, metric, tmp_path):
     log.write_parquet(tmp_path / "log.parquet")

@@ -226,7 +226,7 @@ def report(folder: Path, *options: str) -> tuple[str, dict[str, Any], str]:
     return " ".join(result.output.split()), json.loads(read["json"]), read["md"]
 
 
-@pytest.mark.thorough
+@pytest.mark.long
 def test_a_report_averages_over_repeats_and_shows_their_spread(tmp_path):
     said, content, page = report(tmp_path, "--repeat", "repeat", "--fold", "fold", "--unit", "unit")
     for text in (said, *content["questions"]["independence"]["sentences"], page):

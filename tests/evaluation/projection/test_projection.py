@@ -85,7 +85,7 @@ def test_rates_are_sorted_whatever_the_order_of_the_counts():
     )
 
 
-@pytest.mark.thorough
+@pytest.mark.long
 def test_a_projection_that_would_not_fit_in_memory_is_refused(monkeypatch):
     rates = nf.compute_rates(nf.count_confusion(random_log(), thresholds="exact"), interval="wilson")
     many = np.linspace(1e-6, 0.9, 100_000).tolist()

@@ -44,7 +44,7 @@ count = st.integers(0, 60)
 segment = st.tuples(count, count, count, count).filter(lambda c: c[0] + c[2] > 0 and c[1] + c[3] > 0)
 
 
-@pytest.mark.thorough
+@pytest.mark.long
 @settings(max_examples=30)
 @given(
     here=segment,

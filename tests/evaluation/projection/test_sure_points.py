@@ -78,7 +78,7 @@ def test_a_target_with_confidence_is_seldom_missed(name: str, target: float) -> 
     assert all(f"is known to have a {name} of" in reason and "confidence 0.95" in reason for reason in told)
 
 
-@pytest.mark.thorough
+@pytest.mark.long
 def test_equal_rows_of_a_unit_count_once() -> None:
     log = draws(100, 40, 300, rows=20)
     counts = nf.count_confusion(nf.unit_buckets(log, buckets=64), thresholds="exact", by="bucket")

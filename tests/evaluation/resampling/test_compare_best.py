@@ -189,7 +189,7 @@ def test_own_thresholds_are_those_of_each_model():
     assert found["distinguishable"].to_list() == [True, False] * 2
 
 
-@pytest.mark.thorough
+@pytest.mark.long
 def test_ten_equal_models():
     """Of 24 logs of ten equal models, unpaired: the set holds them all."""
     rng, size = np.random.default_rng(6), 24

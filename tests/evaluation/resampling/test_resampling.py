@@ -20,7 +20,7 @@ from tests.logs import counts_at, counts_of_bins, exact_counts, random_log, smal
 PREVALENCES = [0.0, 1e-4, 0.3, 1.0]
 
 
-@pytest.mark.thorough
+@pytest.mark.long
 @given(log=small_logs(), thresholds=st.sampled_from(["exact", [-1.0, 0.3, 0.7]]))
 @settings(max_examples=12)
 def test_values_are_those_of_areas_and_projections(log, thresholds):
@@ -37,7 +37,7 @@ def test_values_are_those_of_areas_and_projections(log, thresholds):
     assert_frame_equal(table.filter(metric="f_beta").select(projection.columns), projection)
 
 
-@pytest.mark.thorough
+@pytest.mark.long
 def test_the_law_is_that_of_the_row_bootstrap():
     rng = np.random.default_rng(5)
     label = np.repeat([True, False], [25, 60])
@@ -201,7 +201,7 @@ def test_rows_of_a_unit_stay_together():
         nf.count_confusion(log), prevalence=0.5).filter(metric="roc_auc")["value"].item())  # fmt: skip
 
 
-@pytest.mark.thorough
+@pytest.mark.long
 def test_the_law_is_that_of_the_unit_bootstrap():
     """With one unit in each bucket the two are the same."""
     rng = np.random.default_rng(8)

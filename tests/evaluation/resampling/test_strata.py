@@ -120,7 +120,7 @@ def test_the_area_under_the_curve_varies_as_its_resampled_values() -> None:
     assert error == pytest.approx(drawn, rel=0.1)
 
 
-@pytest.mark.thorough
+@pytest.mark.long
 def test_intervals_hold_where_whole_units_were_drawn() -> None:
     """Units of five rows that share their luck, of which one in five of low scores was labelled."""
     repeats, at, held = 25, 1.0, {"tpr": 0, "fpr": 0}
@@ -141,7 +141,7 @@ def test_intervals_hold_where_whole_units_were_drawn() -> None:
     assert min(held.values()) / repeats > 0.95 - 2 * (0.95 * 0.05 / repeats) ** 0.5
 
 
-@pytest.mark.thorough
+@pytest.mark.long
 def test_resampled_intervals_hold_where_strata_are_made_by_score() -> None:
     eta, distance, at, repeats = 0.02, 3.0, 2.7, 12
 

@@ -50,7 +50,7 @@ def significant(found: pl.DataFrame) -> float:
     return float(found.group_by("log").agg(pl.col("distinguishable").any())["distinguishable"].mean() or 0)
 
 
-@pytest.mark.thorough
+@pytest.mark.long
 def test_equal_models_seldom_differ_and_others_do():
     """At the thresholds of each log, the luck of a few negatives makes equal models differ."""
     counts = logs(60, 300, 2000, (2.0, 2.0))

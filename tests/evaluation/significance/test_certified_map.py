@@ -132,7 +132,7 @@ def test_the_same_call_gives_the_same_map_and_an_empty_frame_an_empty_one():
     assert empty.columns == ["lambda_start", "lambda_end", "verdict", "model", "reason"]
 
 
-@pytest.mark.thorough
+@pytest.mark.long
 def test_equal_models_are_certified_in_few_logs():
     wrong = 0
     for seed in range(15):
@@ -168,7 +168,7 @@ def test_the_chart_is_solid_where_a_model_is_certified_and_hides_what_nobody_kno
         nf.chart_decision_map(decisions, certified=certified.with_columns(day=pl.lit(1)))
 
 
-@pytest.mark.thorough
+@pytest.mark.long
 def test_a_comparison_has_the_certified_map_of_its_log_and_a_report_draws_it():
     counts = buckets_of(units_log([1.0, 2.0], (300, 3000)))
     pooled = nf.pool_counts(counts, over="bucket")

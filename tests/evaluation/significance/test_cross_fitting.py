@@ -133,7 +133,7 @@ def test_precision_without_a_positive_decision_is_undefined():
     assert row["reason"] == "undefined in every half"
 
 
-@pytest.mark.thorough
+@pytest.mark.long
 def test_the_bias_is_small_where_the_optimistic_value_is_not():
     """F1 of 100 positives and 10,000 negatives, normal scores, against the truth at each log's threshold."""
     log = unit_log({f"{place:03}": 3.0 for place in range(150)}, (100, 10_000), seed=5).drop("unit")

@@ -39,7 +39,7 @@ def crossing_log(rng: np.random.Generator, rows: int) -> pl.DataFrame:
     )  # fmt: skip
 
 
-@pytest.mark.thorough
+@pytest.mark.long
 def test_crossovers_of_pr_auc_are_those_of_resampled_rows():
     """Rows drawn one by one, and every crossover of 100 such logs found exactly."""
     rng = np.random.default_rng(0)

@@ -147,7 +147,7 @@ def test_bounds_of_a_difference_are_newcombes_and_its_p_value_belongs_to_them():
     assert np.isnan(undefined[0]).all()
 
 
-@pytest.mark.thorough
+@pytest.mark.long
 def test_a_report_shows_the_worst_segments(tmp_path):
     counts = segments(14, seed=5, bad=(3,)).with_columns(model=pl.lit("a"))
     few = counts.filter(segment=2).with_columns(tp=pl.lit(3), fn=pl.lit(9), segment=pl.lit(99))
@@ -199,7 +199,7 @@ def test_a_report_shows_the_worst_segments(tmp_path):
     assert one.segment_ranks is None
 
 
-@pytest.mark.thorough
+@pytest.mark.long
 def test_segments_of_which_none_can_be_judged(tmp_path):
     counts = segments(3, seed=5, rows=(8, 8000))
     comparison = nf.compare_models(counts, prevalence=[0.001, 0.02], segments="segment", threshold=AT)
@@ -279,7 +279,7 @@ def test_comparisons_by_units_rank_segments_by_units():
     assert comparison.segment_ranks.equals(expected)
 
 
-@pytest.mark.thorough
+@pytest.mark.long
 def test_segments_of_ten_units_each_are_seldom_shifted():
     """Ten units know little of the variance: if it is taken as known, 40 % of logs have a finding."""
     logs, rng, shifted = 10, np.random.default_rng(3), 0

@@ -192,7 +192,7 @@ def small_log() -> pl.DataFrame:
     return nf.count_confusion(log.drop("unit"), thresholds="exact")
 
 
-@pytest.mark.thorough
+@pytest.mark.long
 def test_no_form_of_a_report_states_what_the_log_cannot_tell():
     """The demonstration's size: 174 positives and 1,623 negatives say nothing of one in 10,000."""
     compared = nf.compare_models(small_log(), prevalence=[1e-4, 0.01, 0.1, 0.5], threshold=1.0, repeats=50)
@@ -236,7 +236,7 @@ def test_legends_name_the_reason_that_the_values_have():
     assert both in str(nf.chart_intervals(shown).to_dict()["title"])
 
 
-@pytest.mark.thorough
+@pytest.mark.long
 def test_every_form_of_a_report_names_the_reason_of_its_question_marks():
     counts = counts_at([7, 6], [4, 30], 8, 900)
     compared = nf.compare_models(counts, prevalence=[0.1, 0.5], repeats=20)

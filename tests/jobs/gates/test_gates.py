@@ -297,7 +297,7 @@ def test_a_champion_must_be_ahead_of_every_rival(rivals, verdict, nearest):
         assert "name the key of the rows as columns.unit" in row["reason"]
 
 
-@pytest.mark.thorough
+@pytest.mark.long
 def test_a_champion_among_many_equals_seldom_fails():
     """Of rivals tested one by one, some is ahead in 30 % of logs."""
     rng, logs, models = np.random.default_rng(5), 20, 20

@@ -38,7 +38,7 @@ def recount(paths, thresholds, **columns):
     return nf.count_confusion(nf.scan_predictions([*paths], **columns), thresholds=thresholds)
 
 
-@pytest.mark.thorough
+@pytest.mark.long
 @pytest.mark.parametrize("thresholds", ["exact", GRID])
 @settings(max_examples=8)
 @given(logs=st.lists(small_logs(), min_size=1, max_size=4), dtype=st.sampled_from([pl.Float32, pl.Float64]))
@@ -191,7 +191,7 @@ def test_csv_logs_are_counted_as_a_recount_does(ledger, tmp_path):
         ledger.append(folder / "bad.csv")
 
 
-@pytest.mark.thorough
+@pytest.mark.long
 def test_files_are_gathered_once_they_are_many(ledger, tmp_path, monkeypatch):
     """Every version, also of sources that count no longer, is read as before."""
     monkeypatch.setattr("nci_frames.jobs.ledger.tidying.MANY_FILES", 4)

@@ -78,7 +78,7 @@ def test_single_bit_flips_are_all_found(tmp_path, flips):
         assert {"ledger .json", "ledger .parquet", "ledger .blake3", "source .parquet"} <= seen
 
 
-@pytest.mark.thorough
+@pytest.mark.long
 @pytest.mark.parametrize(("files", "writers"), [(8, 2), pytest.param(100, 3, marks=pytest.mark.slow)])
 def test_writers_at_once_lose_and_double_nothing(tmp_path, files, writers):
     paths = write_logs(tmp_path / "logs", files)
@@ -99,7 +99,7 @@ def test_writers_at_once_lose_and_double_nothing(tmp_path, files, writers):
     assert set(ledger.sources()["run"]) <= {f"writer-{seed}" for seed in range(writers)}
 
 
-@pytest.mark.thorough
+@pytest.mark.long
 @pytest.mark.parametrize("files", [30, pytest.param(1000, marks=pytest.mark.slow)])
 def test_bad_files_among_many_good_ones(tmp_path, monkeypatch, files):
     """Through the command: all are named, the good ones count, and the others do so once they are good."""
