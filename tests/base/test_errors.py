@@ -138,6 +138,7 @@ def test_a_command_names_one_thing_in_the_singular(tmp_path):
     ],
 )
 @pytest.mark.filterwarnings("default")
+@pytest.mark.long
 def test_a_warning_is_a_line_of_the_command(tmp_path, command):
     label = pl.Series([True, False] * 20)
     log = pl.DataFrame({"model": "a", "label": label, "score": np.linspace(0.1, 0.9, 40)})

@@ -121,7 +121,7 @@ def test_a_full_disk_or_a_reader_that_has_gone_is_no_bug(tmp_path):
             assert subprocess.run(command, cwd=ROOT, stderr=lost, check=False).returncode == code
 
 
-@pytest.mark.thorough
+@pytest.mark.long
 def test_an_interrupt_after_the_work_is_told_as_one():
     code = "import atexit, signal; atexit.register(signal.raise_signal, signal.SIGINT); "
     code += "from nci_frames.__main__ import main; main()"

@@ -34,7 +34,7 @@ def commands():
     return [shlex.split(line)[1:] for line in lines]
 
 
-@pytest.mark.thorough
+@pytest.mark.long
 def test_the_commands_of_the_page(logs):
     plan, draw, report = commands()
     told = ended(0, *plan).output

@@ -35,7 +35,7 @@ def test_each_group_is_known_by_itself():
         nf.bootstrap(both, metric="recall", threshold=0.2, repeats=2)
 
 
-@pytest.mark.thorough
+@pytest.mark.long
 # A threshold of 32 bits is the same number beside scores of Float32 and of Float64.
 @given(log=small_logs(), lowest=st.floats(-1, 1), at=st.floats(-1, 1, width=32))
 def test_filtered_counts_answer_rightly_or_not_at_all(log, lowest, at):

@@ -7,7 +7,7 @@ import pytest
 
 import nci_frames as nf
 
-pytestmark = pytest.mark.thorough
+pytestmark = pytest.mark.long
 
 PREVALENCES = [1e-4, 1e-3, 0.01, 0.1, 0.5]
 DATASETS = ["digits", "wine"]

@@ -117,7 +117,7 @@ def test_synthetic_log_has_exactly_the_rows_asked_for(synthetic):
     assert set(synthetic["segment"]) == {f"segment_{i:02d}" for i in range(20)}
 
 
-@pytest.mark.thorough
+@pytest.mark.long
 def test_all_models_score_the_same_units(synthetic):
     units = synthetic.group_by("unit").agg(
         pl.col("model").n_unique().cast(pl.Int64), pl.col("fold", "segment", "label").n_unique()

@@ -78,6 +78,7 @@ def test_the_prevalence_of_weighted_traffic_by_one_threshold(seed: int) -> None:
 
 
 @given(seed=st.integers(0, 10**6))
+@pytest.mark.long
 def test_partial_labels_take_the_shares_of_weighted_rows_between_thresholds(seed: int) -> None:
     labelled, every = drawn_log(seed), drawn_log(seed + 1, rows=5000)
     rates = nf.correct_partial_labels(
@@ -202,7 +203,7 @@ def test_equal_segments_of_weighted_rows_are_told_apart_as_seldom_as_promised() 
     assert (found <= 1).all(), found
 
 
-@pytest.mark.thorough
+@pytest.mark.long
 def test_slope_and_intercept_of_calibration_hold_where_rows_were_drawn_by_score() -> None:
     """Few heavy rows make most of the regression, and some logs have none of the heavy positives."""
     rng, held, repeats = np.random.default_rng(5), np.zeros(3), 25

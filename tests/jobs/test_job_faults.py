@@ -22,6 +22,7 @@ from nci_frames.jobs.run import run_job
 from tests.small_jobs import SMALL, run_each_night, small_job, write_night, write_nights
 
 ROOT = Path(__file__).parents[2]
+pytestmark = pytest.mark.long
 SLOW = pytest.mark.slow
 GATE = '[[gates]]\nname = "finds"\nmetric = "recall"\nvalue_threshold = { lower = 0.5 }\n'
 #: A run writes into the ledger, builds and publishes, deletes the run before it, and writes metrics.
@@ -42,7 +43,6 @@ def library(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return built
 
 
-@pytest.mark.thorough
 def test_an_exchange_of_two_folders_is_a_call_that_can_fail(library, tmp_path):
     """As the folder of a report takes the place of the old one."""
     (tmp_path / "old").mkdir()
@@ -161,7 +161,6 @@ def calls(whole_run: tuple[int, str]) -> int:
     return whole_run[0]
 
 
-@pytest.mark.thorough
 def test_a_run_imports_nothing_slow_that_it_does_not_need(whole_run):
     lines = whole_run[1].splitlines()
     imported = {line.rpartition("|")[2].strip() for line in lines if line.startswith("import time:")}
@@ -188,7 +187,6 @@ def failed_at(
         yield process.returncode, scene.check(folder, process.returncode)
 
 
-@pytest.mark.long
 @pytest.mark.parametrize(
     ("kind", "step"),
     [("kill", 400), ("full", 400), *(pytest.param(kind, 1, marks=SLOW) for kind in ("kill", "full", "fill"))],
@@ -221,7 +219,6 @@ def small_disk(tmp_path: Path) -> Iterator[Path]:
     subprocess.run(["umount", "-l", str(disk)], check=True)  # noqa: S607
 
 
-@pytest.mark.long
 @pytest.mark.parametrize("rounds", [2, pytest.param(100, marks=SLOW)])
 def test_two_jobs_share_a_ledger(tmp_path, rounds):
     """Two jobs with output folders of their own, at once each night: each source is counted once."""

@@ -110,7 +110,7 @@ def test_the_counts_of_a_ledger_replace_no_file_that_it_counts(tmp_path):
     ended(0, "ledger", "read", ledger, "--out", log.with_name("counts.parquet"))
 
 
-@pytest.mark.thorough
+@pytest.mark.long
 def test_check_finds_columns_that_are_none_and_changed_files(tmp_path):
     paths = write_nights(tmp_path / "logs", 2)
     job = small_job(tmp_path, '[columns]\nlabel = "truth"\n')
@@ -249,7 +249,7 @@ def test_a_file_in_place_of_the_output_or_of_the_ledger_ends_the_run(tmp_path):
     assert "found: a file" in ran.output
 
 
-@pytest.mark.thorough
+@pytest.mark.long
 def test_scenarios_are_reported_for_each_segment(tmp_path):
     paths = write_nights(tmp_path / "logs", 2)
     (tmp_path / "markets.csv").write_text("country,prevalence\nde,0.02\nuk,0.05\n")

@@ -23,6 +23,7 @@ def shown(comparison):
     return {each.question.name: each for each in answered(comparison, ASKED)}
 
 
+@pytest.mark.long
 def test_the_sentences_are_those_of_the_tables():
     counts = logs.exact(logs.probability_log(300))
     comparison = compared(counts)
@@ -89,7 +90,7 @@ def test_the_decision_curve_of_the_page_is_mixed_from_those_of_either_class():
             assert mixed.to_list() == pytest.approx(expected[name].to_list(), abs=1e-12)
 
 
-@pytest.mark.thorough
+@pytest.mark.long
 def test_the_sentences_of_the_page_are_those_of_a_report_at_each_prevalence():
     counts = logs.exact(logs.probability_log(300))
     question = shown(compared(counts))["probabilities"].question

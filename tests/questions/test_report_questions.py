@@ -26,7 +26,7 @@ def test_the_models_shown_are_those_nearest_to_the_top():
     assert shown_models(tables, most=2) == ["m14", "m15"]
 
 
-@pytest.mark.thorough
+@pytest.mark.long
 def test_curves_are_smooth_however_few_prevalences_and_betas_are_compared():
     drawn = report_charts(comparison(prevalence=[0.001, 0.5], beta=[1.0]))
     for name in ("value", "p3", "f-prevalence", "f-beta", "pr-auc"):

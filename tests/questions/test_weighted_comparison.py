@@ -74,6 +74,7 @@ SUMS = (
 
 @pytest.mark.parametrize("units", [False, True])
 @pytest.mark.parametrize("weights", [(1.0, 100.0), (0.25, 7.0)])
+@pytest.mark.long
 def test_weights_that_are_constant_within_classes_change_no_table(
     weights: tuple[float, float], units: bool
 ) -> None:

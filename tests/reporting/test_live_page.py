@@ -195,6 +195,7 @@ def test_a_threshold_beyond_all_scores_is_infinity(visit):
     assert visit.page.evaluate("nci.formatThreshold(null)") == format_threshold(math.inf) == "∞"
 
 
+@pytest.mark.long
 def test_the_charts_follow_the_answer(visit, tables):
     visit.page.locator(".chip", has_text="1 in 100").first.click()
     settled(visit.page)

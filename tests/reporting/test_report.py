@@ -267,7 +267,7 @@ def test_an_older_page_is_replaced_and_without_segments_there_is_no_such_section
     assert [s["id"] for s in source.all("section")] == [s for s in SECTIONS if s != "segments"]
 
 
-@pytest.mark.thorough
+@pytest.mark.long
 def test_folds_are_explained_where_there_are_some(page):
     folded = page_of(folds=4)
     text = " ".join(folded.text.split())
@@ -393,7 +393,7 @@ def test_charts_show_the_models_near_the_top_and_tables_all():
     assert source.text.count("m013") >= 5
 
 
-@pytest.mark.thorough
+@pytest.mark.long
 def test_a_chart_that_cannot_be_drawn_leaves_the_tables(monkeypatch):
     monkeypatch.setattr(selection, "MAX_ROWS", 100)
     # Up and down from prevalence to prevalence, so that no point can be left out.

@@ -77,6 +77,7 @@ def inline(text: str) -> list[tuple[str, Any]]:
     return pieces
 
 
+@pytest.mark.long
 def test_the_schema_is_one_and_refuses_other_things():
     jsonschema.Draft202012Validator.check_schema(SCHEMA)
     content = parsed(comparison())
@@ -146,6 +147,7 @@ def test_a_segment_may_be_a_day_and_a_number_infinite_or_none():
     assert {row["gap"] for row in content["tables"]["pr_auc"]} == {None}
 
 
+@pytest.mark.long
 def test_markdown_holds_the_answer_and_the_tables():
     text = render_markdown(comparison(segments=["DE", None]), title="three", facts=[("rows", "3")])
     pieces = inline(text)
@@ -189,6 +191,7 @@ def test_tables_are_whole():
             )
 
 
+@pytest.mark.long
 def test_names_in_markdown_are_text():
     title = NAMES[0]
     pieces = inline(render_markdown(hostile(), title=title, facts=[(name, name) for name in NAMES]))
@@ -198,6 +201,7 @@ def test_names_in_markdown_are_text():
     assert "=a|<b>{{7*7}}" in {content for block, content in pieces if block == "th"}
 
 
+@pytest.mark.long
 def test_gates_with_hostile_names_are_text_and_no_formula():
     verdicts = pl.DataFrame(
         {
@@ -244,6 +248,7 @@ def test_gates_with_hostile_names_are_text_and_no_formula():
         assert saved["model"].item() == f"'{gate['model']}"
 
 
+@pytest.mark.long
 def test_what_is_undefined_is_a_dash_and_told():
     text = render_markdown(comparison({"a": (0.5, 0.1), "b": (None, 0.1)}))
     assert f"| b | {UNDEFINED} | {UNDEFINED} |" in text
@@ -262,6 +267,7 @@ def test_a_tie_and_many_names_are_told_shortly():
 
 
 @pytest.mark.parametrize("betas", [(0.0,), (0.0, math.inf), (0.5, 2.0), (0.0, 1.0)])
+@pytest.mark.long
 def test_the_main_beta_is_one_that_was_compared(betas):
     tables = comparison(beta=betas, prevalence=[0.01, 0.1])
     assert tables.main_beta in betas

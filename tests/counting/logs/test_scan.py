@@ -351,7 +351,7 @@ def test_two_other_labels_need_a_word_and_are_never_dropped(on_invalid: Any, lab
             assert error.value.hint == f"the labels are {told}: say which is positive, e.g. positive={high}"
 
 
-@pytest.mark.thorough
+@pytest.mark.long
 def test_the_hint_of_the_command_names_its_own_option(tmp_path: Path) -> None:
     log_of([-1, 1, -1]).write_parquet(tmp_path / "log.parquet")
     for options in ([], ["--on-invalid", "drop"]):

@@ -153,7 +153,7 @@ def test_scores_show_a_new_class_that_decisions_hide():
     assert hidden["supported"].all()
 
 
-@pytest.mark.thorough
+@pytest.mark.long
 def test_bounds_from_scores_hold_the_mix():
     rng = np.random.default_rng(12)
     held = []

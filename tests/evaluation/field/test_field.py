@@ -201,7 +201,7 @@ def comparison() -> nf.Comparison:
     )
 
 
-@pytest.mark.thorough
+@pytest.mark.long
 def test_a_comparison_judges_each_segment_at_its_prevalence(comparison):
     points = nf.select_operating_points(RATES, threshold=0.0)
     projection = nf.project_rates(

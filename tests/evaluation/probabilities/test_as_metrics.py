@@ -44,7 +44,7 @@ def test_a_report_of_a_log_answers_by_it(log, metric, tmp_path):
     assert [row["rank"] for row in answer] == [1, 2]
 
 
-@pytest.mark.thorough
+@pytest.mark.long
 def test_gates_judge_it(log, tmp_path):
     path = tmp_path / "logs" / "2026-03-01" / "a.parquet"
     path.parent.mkdir(parents=True)

@@ -189,7 +189,7 @@ def test_many_groups_are_those_of_each_group_alone():
     assert found.filter(day=173).equals(alone)
 
 
-@pytest.mark.thorough
+@pytest.mark.long
 @pytest.mark.parametrize("units", [None, "bucket"])
 def test_simulated_coverage_of_intervals(units):
     rng, eta = np.random.default_rng(5), 0.1

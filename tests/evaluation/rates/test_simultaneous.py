@@ -178,7 +178,7 @@ def test_areas_of_every_population_within_the_band_are_within_the_bounds(
         assert row["lower"] <= row["value"] <= row["upper"]
 
 
-@pytest.mark.thorough
+@pytest.mark.long
 def test_a_higher_level_gives_wider_bounds_and_more_rows_give_narrower_ones() -> None:
     def width(rows: tuple[int, int], level: float) -> float:
         found = nf.compute_areas(

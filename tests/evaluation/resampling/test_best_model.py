@@ -53,7 +53,7 @@ def test_pairing_by_units_tells_more_than_rows_apart():
             assert (paired["distinguishable"].item(), apart["distinguishable"].item()) == (True, False)
 
 
-@pytest.mark.thorough
+@pytest.mark.long
 def test_minimised_undefined_and_keys():
     nf.register_metric("false_alarms", pl.col("fpr"), range=(0, 1), direction="minimize")
     counts = nf.count_confusion(random_log(3000), thresholds=[0.5])

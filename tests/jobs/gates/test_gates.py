@@ -317,7 +317,7 @@ def test_a_champion_among_many_equals_seldom_fails():
     assert judged(champion, *better)[0]["verdict"] == "fail"
 
 
-@pytest.mark.thorough
+@pytest.mark.long
 @pytest.mark.parametrize(("metric", "better"), [("recall", 0.7), ("fpr", 0.7)])
 def test_models_of_the_same_units_are_told_apart_as_by_their_pairs(metric, better):
     """Recall 0.6 and 0.7 (FPR 0.4 and 0.3), of decisions that correlate: apart they hardly differ."""

@@ -42,7 +42,7 @@ def flip(path: Path, chance: random.Random) -> None:
     path.write_bytes(content)
 
 
-@pytest.mark.thorough
+@pytest.mark.long
 @pytest.mark.parametrize("flips", [30, pytest.param(400, marks=pytest.mark.slow)])
 def test_single_bit_flips_are_all_found(tmp_path, flips):
     paths = write_logs(tmp_path / "logs", 6)
