@@ -29,7 +29,7 @@ LEFT_OUT = (
     "page_matrix", "sklearn_shim", "test_api", "test_development", "test_job_file", "test_live_page",
     "test_page_sizes", "test_site",
 )  # fmt: skip
-MARKS = "not browser and not thorough and not spark and not slow"
+MARKS = "not browser and not thorough and not long and not spark and not slow"
 
 
 def lowest_versions(project: dict[str, object]) -> list[str]:
