@@ -26,7 +26,12 @@ from pathlib import Path
 import pytest
 from coverage import Coverage, CoverageData
 
-QUICK = ("-m", "not browser and not thorough and not long and not spark and not slow", "--hypothesis-profile", "quick")
+QUICK = (
+    "-m",
+    "not browser and not thorough and not long and not spark and not slow",
+    "--hypothesis-profile",
+    "quick",
+)
 REPEATABLE = ("-q", "-p", "no:randomly", "-p", "no:cacheprovider", "--hypothesis-seed", "1")
 KINDS = "Lt LtE Gt GtE Eq NotEq Is IsNot In NotIn And Or Add Sub Mult Div FloorDiv Mod Pow BitAnd BitOr"
 OTHERS = "<=,<,>=,>,!=,==,is not,is,not in,in,or,and,-,+,/,*,*,*,*,|,&"
