@@ -162,26 +162,11 @@ PICTURES: dict[str, tuple[str, Callable[[Demo], alt.TopLevelMixin]]] = {
             observed=d.observed,
         ),
     ),
-    "subsamples": (
-        "Precision of sub-sampled logs: quartiles, range and mean, compared with the adjusted curve.",
-        lambda d: nf.chart_subsamples(
-            nf.subsample_study(d.on_grid.filter(pl.col("model").is_in(MODELS[1:3])), prevalence=0.01),
-            models=MODELS,
-        ),
-    ),
     "f_beta_plot": (
         "The F-beta plot: fold means and standard deviations, best models, exact crossovers, and tests.",
         lambda d: nf.chart_f_beta_plot(
             nf.compare_folds(d.fold_points, beta=BETAS, prevalence=0.01),
             nf.winner_ranges(d.points, metric="f_beta", over="beta", prevalence=0.01),
-        ),
-    ),
-    "tpr_ppv": (
-        "Recall and precision of every operating point; the best by F-beta at some beta are ringed.",
-        lambda d: nf.chart_tpr_ppv(
-            nf.project_rates(d.curves, metrics=["precision", "recall"], prevalence=0.01),
-            nf.decision_map(d.curves),
-            prevalence=0.01,
         ),
     ),
     "pos_fraction": (
@@ -262,20 +247,6 @@ PICTURES: dict[str, tuple[str, Callable[[Demo], alt.TopLevelMixin]]] = {
         "Mean ranks of ten classifiers by PR-AUC over three data sets; joined models do not differ.",
         lambda d: nf.chart_critical_difference(nf.compare_data_sets(d.data_sets, over="dataset")),
     ),
-    "contingency_space": (
-        "Models in base contingency space.",
-        lambda d: nf.chart_contingency_space(d.points),
-    ),
-    "surface": (
-        "The surface of F1 with balanced classes, and with 49 negatives per positive.",
-        lambda _: nf.chart_metric_surface(
-            pl.concat(
-                nf.metric_surface("f_beta", ratio=ratio, resolution=50).with_columns(ratio=pl.lit(ratio))
-                for ratio in (1.0, 49.0)
-            ),
-            metric="f_beta",
-        ),
-    ),
     "class_matrix": (
         "Decisions of a tree among all ten digits, where four in five are a 1.",
         lambda d: nf.chart_class_matrix(d.classes.filter(model="decision_tree"), priors=mostly(1)),
@@ -291,15 +262,6 @@ PICTURES: dict[str, tuple[str, Callable[[Demo], alt.TopLevelMixin]]] = {
         "The best model by macro F1, from mostly 1 to mostly 9.",
         lambda d: nf.chart_class_winners(
             nf.class_winners(d.classes, metric="macro_f_beta", start=mostly(1), end=mostly(9))
-        ),
-    ),
-    "imbalance_sensitivity": (
-        "How much the surface of each metric changes with the ratio of the classes.",
-        lambda _: nf.chart_imbalance_sensitivity(
-            nf.imbalance_sensitivity(
-                ["precision", "f_beta", "mcc", "accuracy", "hss", "youden_j"],
-                ratios=[10 ** (place / 4) for place in range(1, 13)],
-            )
         ),
     ),
 }

@@ -153,9 +153,6 @@ from .charts.best_model import chart_probability_best as chart_probability_best
 from .charts.class_simplex import chart_class_simplex as chart_class_simplex
 from .charts.classes import chart_class_matrix as chart_class_matrix
 from .charts.classes import chart_class_winners as chart_class_winners
-from .charts.contingency import chart_contingency_space as chart_contingency_space
-from .charts.contingency import chart_imbalance_sensitivity as chart_imbalance_sensitivity
-from .charts.contingency import chart_metric_surface as chart_metric_surface
 from .charts.curves import chart_f_beta_over_beta as chart_f_beta_over_beta
 from .charts.curves import chart_f_beta_over_prevalence as chart_f_beta_over_prevalence
 from .charts.curves import chart_p3 as chart_p3
@@ -164,7 +161,6 @@ from .charts.decision_map import chart_decision_map as chart_decision_map
 from .charts.f_beta_plot import chart_f_beta_plot as chart_f_beta_plot
 from .charts.intervals import chart_intervals as chart_intervals
 from .charts.intervals import chart_precision_uncertainty as chart_precision_uncertainty
-from .charts.intervals import chart_subsamples as chart_subsamples
 from .charts.mean_ranks import chart_critical_difference as chart_critical_difference
 from .charts.operating_points import chart_pos_fraction as chart_pos_fraction
 from .charts.operating_points import chart_pr as chart_pr
@@ -175,7 +171,6 @@ from .charts.probabilities import chart_cost_curve as chart_cost_curve
 from .charts.probabilities import chart_decision_curve as chart_decision_curve
 from .charts.segments import chart_decomposition as chart_decomposition
 from .charts.segments import chart_segments as chart_segments
-from .charts.tpr_ppv import chart_tpr_ppv as chart_tpr_ppv
 from .charts.winners import chart_rank_over_prevalence as chart_rank_over_prevalence
 from .charts.winners import chart_winner_ranges as chart_winner_ranges
 

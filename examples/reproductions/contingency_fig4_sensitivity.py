@@ -11,6 +11,7 @@ formulas call tp/p both precision and recall; precision is tp/p'. Its sum lacks 
 
 import math
 
+import altair as alt
 import polars as pl
 
 import nci_frames as nf
@@ -64,8 +65,13 @@ def reproduce() -> Reproduction:
             "it saturates: the limit is 1/2",
         ),
     ]
-    chart = nf.chart_imbalance_sensitivity(
-        nf.imbalance_sensitivity([*ORDER, "recall", "youden_j"], ratios=[10 ** (k / 5) for k in range(1, 16)])
+    grid = nf.imbalance_sensitivity(
+        [*ORDER, "recall", "youden_j"], ratios=[10 ** (k / 5) for k in range(1, 16)]
+    )
+    chart = (
+        alt.Chart(grid)
+        .mark_line(point=True)
+        .encode(x=alt.X("ratio:Q", scale=alt.Scale(type="log")), y="sensitivity:Q", color="metric:N")
     )
     return Reproduction(__doc__ or "", CONTINGENCY, numbers, {"contingency_fig4": chart})
 

@@ -8,6 +8,7 @@ data that ship with scikit-learn, so the numbers differ). Three models are the b
 precise one to a sensitive one, and no model beats any of them in both precision and recall.
 """
 
+import altair as alt
 import polars as pl
 
 import nci_frames as nf
@@ -41,8 +42,10 @@ def reproduce() -> Reproduction:
         ),
         Number("recall of the best, as beta rises", "rises", "rises" if rises else "does not"),
     ]
+    cloud = alt.Chart(flat).mark_point(filled=True).encode(x="recall:Q", y="precision:Q")
+    ringed = cloud.properties(data=best).mark_point(size=120)
     charts = {
-        "f_beta_plot_fig2_points": nf.chart_tpr_ppv(points, nf.decision_map(rates), prevalence=eta),
+        "f_beta_plot_fig2_points": alt.layer(cloud, ringed),
         "f_beta_plot_fig2": nf.chart_winner_ranges(winners),
     }
     return Reproduction(__doc__ or "", F_BETA_PLOT, numbers, charts)

@@ -10,6 +10,7 @@ defined, and 0, where the slides call it not applicable. The accuracy interval h
 0.8784.
 """
 
+import altair as alt
 import numpy as np
 import polars as pl
 
@@ -144,8 +145,11 @@ def reproduce() -> Reproduction:
     """Compute every example of the slides."""
     special, points = special_classifiers()
     ranking, curves = ranking_probability()
+    space = points.select("model", "tpr", tnr=1 - pl.col("fpr"))
     charts = {
-        "slides_special_classifiers": nf.chart_contingency_space(points),
+        "slides_special_classifiers": alt.Chart(space)
+        .mark_point(filled=True, size=110)
+        .encode(x="tnr:Q", y="tpr:Q", color="model:N"),
         "slides_roc": nf.chart_roc(curves),
     }
     numbers = [*apples(), *special, *cross_validation(), *observed_accuracy(), *ranking]

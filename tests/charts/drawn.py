@@ -55,16 +55,6 @@ def class_counts(models: tuple[str, ...], *more: str) -> pl.DataFrame:
     )
 
 
-def surfaces(resolution: int = 11) -> pl.DataFrame:
-    """Surfaces of precision at three ratios, not in their order."""
-    return pl.concat(
-        nf.metric_surface("precision", ratio=ratio, resolution=resolution).with_columns(
-            metric=pl.lit("precision"), ratio=pl.lit(ratio)
-        )
-        for ratio in (9.0, 49.0, 1.0)
-    )
-
-
 @functools.cache
 def draw_all(models: tuple[str, ...] = MODELS, among: tuple[str, ...] = ()) -> dict[str, Any]:
     """Draw every chart of *models*; those in *among* keep their colours."""
@@ -88,13 +78,6 @@ def draw_all(models: tuple[str, ...] = MODELS, among: tuple[str, ...] = ()) -> d
     best = nf.probability_best(every, threshold=0.5, prevalence=grid, repeats=2)
     place = pl.col("model").rank("dense").cast(pl.Float64)
     best = best.with_columns(probability=(place / place.sum()).over("prevalence"))
-    study = nf.subsample_study(every, prevalence=0.05, repeats=2).with_columns(
-        **{
-            part: pl.col("adjusted") * of
-            for part, of in {"min": 0.6, "q25": 0.8, "mean": 0.9, "q75": 1.0}.items()
-        },
-        max=(1.1 * pl.col("adjusted")).clip(upper_bound=1),
-    )
     classes = class_counts(models)
     ends = {"start": {"x": 0.9, "y": 0.1}, "end": {"x": 0.1, "y": 0.9}}
     return {
@@ -111,7 +94,6 @@ def draw_all(models: tuple[str, ...] = MODELS, among: tuple[str, ...] = ()) -> d
         "roc_log": nf.chart_roc(every, log_x=True, **options),
         "pr": nf.chart_pr(curves, **options),
         "pos_fraction": nf.chart_pos_fraction(one, tpr=0.7, log_x=True, **options),
-        "tpr_ppv": nf.chart_tpr_ppv(curves, decisions, prevalence=0.01, **options),
         "calibration": nf.chart_calibration(nf.calibration_curve(every, prevalence=0.01), **options),
         "decision_curve": nf.chart_decision_curve(
             nf.decision_curve(every, prevalence=0.1, threshold_probabilities=[0.0, 0.1, 0.2, 0.6]), **options
@@ -125,7 +107,6 @@ def draw_all(models: tuple[str, ...] = MODELS, among: tuple[str, ...] = ()) -> d
             observed=0.02,
             **options,
         ),
-        "subsamples": nf.chart_subsamples(study, **options),
         "intervals": nf.chart_intervals(values.filter(prevalence=0.01, beta=1.0), **options),
         "best": nf.chart_probability_best(best, observed=0.02, **options),
         "map": nf.chart_decision_map(decisions, observed=0.02, **options),
@@ -133,16 +114,9 @@ def draw_all(models: tuple[str, ...] = MODELS, among: tuple[str, ...] = ()) -> d
             nf.winner_ranges(every, metric="f_beta", over="prevalence"), observed=0.02, **options
         ),
         "rank": nf.chart_rank_over_prevalence(ranks, observed=0.02, **options),
-        "contingency": nf.chart_contingency_space(points, **options),
         "segments": nf.chart_segments(in_countries, segments="country", observed=countries, **options),
         "decomposition": nf.chart_decomposition(
             nf.decompose_difference(countries, metric="precision", over="country")
-        ),
-        "surface": nf.chart_metric_surface(
-            nf.metric_surface("precision", ratio=9, resolution=3), metric="precision", ratio=9
-        ),
-        "imbalance": nf.chart_imbalance_sensitivity(
-            nf.imbalance_sensitivity(["precision", "f_beta"], ratios=[1, 10, 100])
         ),
         "mean_ranks": nf.chart_critical_difference(nf.compare_data_sets(fold_ranks, over="fold"), **options),
         "class_matrix": nf.chart_class_matrix(classes, priors={"x": 0.2, "y": 0.8}),

@@ -5,11 +5,11 @@ from typing import Any
 import polars as pl
 
 import nci_frames as nf
-from tests.charts.drawn import apart, rates, surfaces
+from tests.charts.drawn import apart, rates
 from tests.fuzz.calls import calls
 from tests.logs import counts_at
 
-__all__ = ["apart", "calls", "counts_at", "rates", "surfaces"]
+__all__ = ["apart", "calls", "counts_at", "rates"]
 
 ETA = 0.01
 TWICE = ("1", "2")

@@ -81,7 +81,7 @@ def test_dark_colours_are_as_many_and_are_exchanged_once():
     assert not set(DARK) & set(DARK.values())
 
 
-OF_METRICS = ("surface", "imbalance", "decomposition", "class_matrix")
+OF_METRICS = ("decomposition", "class_matrix")
 OF_MODELS = tuple(name for name in json.loads(FILE.read_text(encoding="utf-8")) if name not in OF_METRICS)
 
 
@@ -143,8 +143,6 @@ def test_charts_of_ones_own_can_be_dark():
 
 
 NO_MODELS = {
-    "chart_metric_surface",
-    "chart_imbalance_sensitivity",
     "chart_decomposition",
     "chart_class_matrix",
 }

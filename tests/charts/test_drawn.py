@@ -14,7 +14,6 @@ CHARTS = [call for call in calls().values() if call.name.startswith("chart_")]
 KEPT = json.loads(FILE.read_text(encoding="utf-8"))
 #: Charts that show the models that win somewhere, or whose cost is not too high; all others show every model.
 OF_SOME = ("class_simplex", "map", "winners", "best", "cost", "class_winners")
-NO_MODELS = ("surface", "imbalance")
 
 
 def models_in(node):
@@ -49,7 +48,7 @@ def test_names_of_models_occur_only_as_data(name):
     assert outside_data(spec, HOSTILE) == []
     shown = models_in(spec["datasets"])
     assert shown <= set(HOSTILE)
-    assert name in NO_MODELS or (shown if name in OF_SOME else shown == set(HOSTILE))
+    assert shown if name in OF_SOME else shown == set(HOSTILE)
     json.dumps(spec, allow_nan=False)
 
 
@@ -59,13 +58,11 @@ def test_names_of_segments_keys_and_metrics_occur_only_as_data():
     rates = apart(HOSTILE, key, HOSTILE)
     values = nf.project_rates(rates, metrics="precision", prevalence=GRID)
     parts = nf.decompose_difference(rates, metric="precision", over=key)
-    surface = nf.metric_surface("precision", ratio=9, resolution=3)
     for chart, shown in (
         (nf.chart_segments(values, segments=key, observed=rates), "segment"),
         (nf.chart_decomposition(parts), "segment"),
-        (nf.chart_metric_surface(surface, metric=key, ratio=9), "surface"),
     ):
         spec = chart.to_dict()
         assert outside_data(spec, HOSTILE) == []
         names = {row[shown] for row in panel_rows(spec)}
-        assert names == ({f"{key} at 9 : 1"} if shown == "surface" else set(HOSTILE))
+        assert names == set(HOSTILE)

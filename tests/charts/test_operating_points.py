@@ -157,34 +157,11 @@ def projection_of(rates, metrics=("precision", "recall"), prevalence=(ETA,)):
     return nf.project_rates(rates, metrics=list(metrics), prevalence=list(prevalence))
 
 
-def draw_tpr_ppv(rates):
-    return nf.chart_tpr_ppv(projection_of(rates), nf.decision_map(rates), prevalence=ETA)
-
-
-def test_every_point_is_shown_and_the_winners_are_ringed():
-    rates = rates_of()
-    spec = draw_tpr_ppv(rates).to_dict()
-    assert len(rows_of(spec, "points")) == rates.height
-    ringed = {(row["model"], row["threshold"]) for row in rows_of(spec, "winners")}
-    assert ringed == set(nf.decision_map(rates).select("model", "threshold").rows())
-    assert f"({len(ringed)} of {rates.height} points)" in spec["title"]["subtitle"]
-    assert layer(spec, "winners")["mark"]["size"] > layer(spec, "points")["mark"]["size"]
-
-
-def test_models_of_one_colour_have_shapes_of_their_own():
-    encoding = layer(draw_tpr_ppv(rates_of(tuple(f"m{i}" for i in range(20)))).to_dict(), "points")[
-        "encoding"
-    ]
-    pairs = zip(encoding["color"]["scale"]["range"], encoding["shape"]["scale"]["range"], strict=True)
-    assert len(set(pairs)) == 20
-    assert encoding["shape"]["title"] == encoding["color"]["title"]  # or there would be two legends
-
-
 def test_infinite_thresholds_leave_valid_json():
     rates = rates_of().with_columns(
         threshold=pl.when(pl.col("threshold") == 0.1).then(-math.inf).otherwise("threshold")
     )
-    assert "Infinity" not in draw_tpr_ppv(rates).to_json()
+    assert "Infinity" not in nf.chart_pr(projection_of(rates)).to_json()
 
 
 def draw_pos_fraction(rates, prevalence=(0.01, 0.1), **options):

@@ -1,4 +1,4 @@
-"""Charts of spaces, surfaces and contests: what their specifications draw, and that names stay data."""
+"""Charts of maps and contests: what their specifications draw, and that names stay data."""
 
 import hypothesis.strategies as st
 import polars as pl
@@ -9,8 +9,8 @@ import nci_frames as nf
 from nci_frames.charts.parts.hatching import hatched
 from nci_frames.charts.parts.theme import WIDTH
 from nci_frames.evaluation.support.reasons import too_few
-from tests.chart_specs import layers, panel_rows, rows_of
-from tests.charts.drawn import rates, surfaces
+from tests.chart_specs import layers, rows_of
+from tests.charts.drawn import rates
 from tests.logs import random_log
 
 
@@ -128,28 +128,6 @@ def test_intervals_are_those_of_the_table_the_highest_value_first():
     unsupported = table.with_columns(supported=pl.col("model") != "a")
     (rows,) = nf.chart_intervals(unsupported).to_dict()["datasets"].values()
     assert {row["model"]: row["supported"] for row in rows} == {"a": False, "b": True}
-
-
-def test_a_panel_for_each_ratio_in_the_order_of_numbers_with_the_values_of_the_frame():
-    spec = nf.chart_metric_surface(surfaces()).to_dict()
-    rows = pl.DataFrame(panel_rows(spec))
-    assert spec["facet"]["field"] == "surface"
-    assert spec["facet"]["sort"] == {"field": "place", "op": "min"}
-    names = [f"precision at {ratio} : 1" for ratio in (1, 9, 49)]
-    assert rows.select("place", "surface").unique().sort("place")["surface"].to_list() == names
-    columns = ["tpr", "tnr", "value"]
-    for name, ratio in zip(names, (1, 9, 49), strict=True):
-        wanted = nf.metric_surface("precision", ratio=ratio, resolution=11)
-        assert rows.filter(surface=name).select(columns).equals(wanted.select(columns).sort("tpr", "tnr"))
-
-
-def test_one_of_several_is_named_or_what_a_frame_without_names_is_of():
-    both = pl.concat([surfaces(), surfaces().with_columns(metric=pl.lit("f_beta"))])
-    spec = nf.chart_metric_surface(both, metric="f_beta", ratio=49).to_dict()
-    assert {row["surface"] for row in panel_rows(spec)} == {"f_beta at 49 : 1"}
-    plain = nf.metric_surface("precision", ratio=9, resolution=11)
-    spec = nf.chart_metric_surface(plain, metric="precision", ratio=9).to_dict()
-    assert {row["surface"] for row in panel_rows(spec)} == {"precision at 9 : 1"}
 
 
 @given(

@@ -55,7 +55,6 @@ REFUSED: dict[str, list[tuple[Any, str]]] = {
 ELSEWHERE = {
     ("chart_segments", "observed"),  # of segments it is a frame
     ("certify_decision_map", "units"),  # told as the "over" of pool_counts
-    ("chart_metric_surface", "metric"),  # the name of an axis
     ("compare_models", "threshold"),  # the nearest counted one is taken
     ("counting_sql", "segments"),  # the table is not there to look at
     ("lowest_supported_prevalence", "threshold"),  # of areas there is none

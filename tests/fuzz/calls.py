@@ -112,7 +112,6 @@ def calls() -> dict[str, Call]:
     band = nf.precision_band(points, prevalence=etas)
     decomposition = nf.decompose_difference(fold_points, metric="precision", over="fold")
     decisions = nf.decision_map(rates)
-    surface = nf.metric_surface("precision", resolution=5)
     areas = nf.compute_areas(counts, prevalence=etas)
     few: dict[str, Any] = {"repeats": 20}
     increments = pl.DataFrame(
@@ -214,15 +213,12 @@ def calls() -> dict[str, Call]:
         Call("summarise_folds", (fold_points,), {"metrics": "f_beta"}, "rates"),
         Call("rank_segments", (folds,), {**by_fold, "threshold": 0.5, "min_positives": 5}, "counts"),
         Call("check_projection", (folds,), {"over": "fold"}, "counts"),
-        Call("chart_contingency_space", (points,), {}, "rates"),
         Call("chart_critical_difference", (nf.compare_data_sets(fold_ranks, over="fold"),)),
         Call("chart_decision_map", (decisions,)),
         Call("chart_decomposition", (decomposition,), {"over": "fold"}),
         Call("chart_f_beta_over_beta", (projection,), {"prevalence": 0.01}),
         Call("chart_f_beta_over_prevalence", (projection,)),
         Call("chart_f_beta_plot", (summary, over_beta)),
-        Call("chart_imbalance_sensitivity", (nf.imbalance_sensitivity("precision", ratios=[2, 9]),)),
-        Call("chart_metric_surface", (surface,), {"metric": "precision", "ratio": 1.0}),
         Call("chart_p3", (projection,)),
         Call("chart_pos_fraction", (projection,), {"tpr": None}),
         Call("chart_pr", (nf.project_rates(rates, metrics=["precision", "recall"], prevalence=0.1),)),
@@ -234,8 +230,6 @@ def calls() -> dict[str, Call]:
         Call("chart_roc", (rates,), {}, "rates"),
         Call("chart_segments", (nf.project_rates(fold_points, metrics="precision", prevalence=0.1),),
              {"segments": "fold"}),
-        Call("chart_subsamples", (nf.subsample_study(counts, prevalence=0.3, repeats=5),)),
-        Call("chart_tpr_ppv", (projection, nf.decision_map(points)), {"prevalence": 0.01}),
         Call("chart_winner_ranges", (winners,)),
         Call("chart_class_matrix", (classes,), {"priors": "uniform"}, "class counts"),
         Call("chart_class_simplex", (classes,), {"metric": "mcc"}, "class counts"),

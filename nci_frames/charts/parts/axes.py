@@ -19,7 +19,6 @@ from nci_frames.tables.numbers import power_of_ten
 
 _AXIS_TITLES = {
     "fpr": "FPR (false-positive rate), log scale",
-    "ratio": "negatives per positive, log scale",
     "odds": "odds of the prevalence η/(1-η), log scale",
     "prevalence": "prevalence η = P(y = 1), log scale",
     "pos_fraction": "POSfrac: share of rows predicted positive, log scale",

@@ -10,13 +10,11 @@ from nci_frames.charts.parts.selection import finite
 from nci_frames.charts.parts.theme import DASHES, GROUND, HEIGHT, INK, LETTER, WIDTH, ModelStyle, config_for
 from nci_frames.tables.names import all_drawable, drawable, drawable_spec
 
-#: Point shapes, and opacities of areas, one for each stroke of ``DASHES``.
-_SHAPES = ("circle", "square", "triangle-up", "diamond", "cross")
+#: Opacities of areas, one for each stroke of ``DASHES``.
 _DEPTHS = (0.85, 0.45, 0.25, 0.65, 0.15)
 
 #: The symbols of a model in the legend.
 LINES: dict[str, Any] = {}
-DOTS: dict[str, Any] = {"symbolType": "circle", "symbolSize": 90}
 SQUARES: dict[str, Any] = {"symbolType": "square", "symbolStrokeWidth": 0}
 
 
@@ -41,13 +39,6 @@ def fills(style: ModelStyle) -> dict[str, Any]:
             field="model", type="ordinal", title="model", scale=scale, legend=SQUARES
         )
     return found
-
-
-def shape(style: ModelStyle) -> alt.Shape:
-    """Give points of models that share a colour different shapes, as lines have different strokes."""
-    shapes = [_SHAPES[DASHES.index(dash)] for dash in style.dashes]
-    scale = {"domain": list(style.models), "range": shapes}
-    return alt.Shape(field="model", type="nominal", title="model", scale=scale, legend=DOTS)
 
 
 def tooltip(numbers: Mapping[str, str], *, names: Sequence[str] = ("model",)) -> list[alt.Tooltip]:

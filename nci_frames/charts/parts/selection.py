@@ -19,9 +19,6 @@ MAX_ROWS = 5_000
 #: What a projection says of the support of its values.
 _TOLD = ("supported", "reason", "supported_from")
 
-#: How the hint begins where a chart has too many points.
-EACH_POINT = "a point is drawn for each threshold: "
-
 #: Tolerances for curves with too many rows, as multiples of half a pixel: up to 4 pixels.
 _COARSER = (1, 2, 4, 8)
 

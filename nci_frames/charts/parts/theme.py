@@ -178,7 +178,7 @@ def dark_chart(chart: _Chart, /) -> _Chart:
     --------
     >>> import nci_frames as nf
     >>> counts = nf.expected_counts(tpr=0.6, fpr=0.1, positives=100, negatives=900)
-    >>> chart = nf.chart_contingency_space(nf.compute_rates(counts))
+    >>> chart = nf.chart_roc(nf.compute_rates(counts))
     >>> nf.dark_chart(chart).to_dict()["config"]["background"]
     '#1c2024'
     """

@@ -200,13 +200,6 @@ def test_a_saw_keeps_its_teeth_and_takes_few_turns():
     assert thin_curves(rows, "x", "y", by="model", width=40_000, height=300).equals(rows)
 
 
-def test_points_are_never_left_out():
-    rates = noisy_rates(models=10, thresholds=600)
-    projection = nf.project_rates(rates, metrics=["precision", "recall"], prevalence=0.01)
-    with pytest.raises(nf.ParameterError, match=r"at most 5,000 rows\n.*models: 10\n.*use fewer thresholds"):
-        nf.chart_tpr_ppv(projection, nf.decision_map(rates), prevalence=0.01)
-
-
 @pytest.mark.thorough
 def test_ranks_over_a_fine_grid_keep_their_changes():
     grid = np.geomspace(1e-5, 0.5, 200).tolist()
