@@ -17,5 +17,5 @@ def require(module: str, *, extra: str, what: str) -> ModuleType:
 
 def require_jobs() -> None:
     """Make sure that what jobs and ledgers need is installed."""
-    for package in ("pydantic", "deltalake", "blake3", "structlog", "prometheus_client"):
+    for package in ("pydantic", "deltalake", "blake3", "prometheus_client"):
         require(package, extra="jobs", what=f"jobs and ledgers need the package {package}")

@@ -1,12 +1,11 @@
 """What happens during a run, told line by line on standard error: for people, or as JSON."""
 
-import sys
+import json
 from collections.abc import Callable
-from datetime import datetime
-from typing import Any
+from datetime import UTC, datetime
 
+import click
 import polars as pl
-import structlog
 
 #: Called with what happens: an event, and facts about it.
 Tell = Callable[..., object]
@@ -15,7 +14,7 @@ Tell = Callable[..., object]
 def teller(form: str) -> Tell:
     """Return a function that tells an event and its facts.
 
-    Values are written as JSON or as ``repr`` writes them, so that no name can write to the terminal or begin
+    Values are written as JSON or as ``ascii`` writes them, so that no name can write to the terminal or begin
     a line of its own.
 
     Parameters
@@ -23,21 +22,17 @@ def teller(form: str) -> Tell:
     form
         "json" (an object a line) or "text".
     """
-    render: Any = (
-        structlog.processors.JSONRenderer(ensure_ascii=True, default=str) if form == "json" else _as_text
-    )
-    logger = structlog.wrap_logger(
-        structlog.WriteLogger(sys.stderr),
-        processors=[
-            structlog.processors.TimeStamper(fmt="iso", utc=True),
-            structlog.processors.add_log_level,
-            render,
-        ],
-        wrapper_class=structlog.BoundLogger,
-    )
 
     def tell(event: str, **facts: object) -> None:
-        logger.info(event, **{name: _plain(value) for name, value in facts.items()})
+        time = f"{datetime.now(UTC):%Y-%m-%dT%H:%M:%S.%fZ}"
+        told = {
+            name: value.isoformat() if isinstance(value, datetime) else value for name, value in facts.items()
+        }
+        if form == "json":
+            line = json.dumps({**told, "event": event, "timestamp": time, "level": "info"}, default=str)
+        else:
+            line = f"{time} {event} " + " ".join(f"{name}={_value(value)}" for name, value in told.items())
+        click.echo(line, err=True)
 
     return tell
 
@@ -48,17 +43,5 @@ def tell_rows(tell: Tell, event: str, rows: pl.DataFrame) -> None:
         tell(event, **{name: value for name, value in row.items() if value is not None})
 
 
-def _plain(value: object) -> object:
-    return value.isoformat() if isinstance(value, datetime) else value
-
-
-def _as_text(_: object, __: str, facts: dict[str, Any]) -> str:
-    time, event = facts.pop("timestamp"), facts.pop("event")
-    facts.pop("level")
-    return f"{time} {event} " + " ".join(f"{name}={_value(value)}" for name, value in facts.items())
-
-
 def _value(value: object) -> str:
-    if isinstance(value, float):
-        return f"{value:.6g}"
-    return ascii(value)
+    return f"{value:.6g}" if isinstance(value, float) else ascii(value)

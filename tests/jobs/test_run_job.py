@@ -351,6 +351,7 @@ def test_logs_and_metrics_for_machines(tmp_path):
     events = [json.loads(line) for line in ran.stderr.splitlines()]
     told = ["run started", "source", "source", "gate", "run published"]
     assert [event["event"] for event in events] == told
+    assert {*events[0]} == {"job", "run", "sequence", "event", "timestamp", "level"}
     assert (events[1]["arrival"], events[1]["rows"]) == ("new", 200)
     text = (tmp_path / "metrics" / "job.prom").read_text()
     for read in (text_string_to_metric_families, read_plain):
