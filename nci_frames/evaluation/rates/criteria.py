@@ -39,6 +39,8 @@ class Wish:
     confidence: float | None = None
     #: By how much rounding alone may put the margin of a point below 0 that meets the target exactly.
     slack: pl.Expr | None = None
+    #: Whether the target is met exactly, between two points.
+    interpolate: bool = False
 
     @property
     def met(self) -> pl.Expr:
@@ -49,6 +51,14 @@ class Wish:
     def needs_prevalence(self) -> bool:
         """Whether the criterion depends on the prevalence."""
         return "prevalence" in self.margin.meta.root_names()
+
+    @property
+    def takes_highest_of_tpr(self) -> bool:
+        """Whether of points with the same TPR only the highest threshold can be selected.
+
+        It has the lowest FPR, so it meets a target if any of them does. A metric might rise with FPR.
+        """
+        return self.take in ("highest", "lowest") and self.confidence is None and not self.interpolate
 
     @property
     def unattained(self) -> str:
@@ -132,7 +142,7 @@ def wish_for(
     }
     size = _ETA * tpr if name == "precision" else pl.lit(target)
     take: Literal["highest", "lowest"] = "highest" if name == "tpr" else "lowest"
-    return Wish(name, target, take, margins[name], weight, confidence, ROUNDING * size)
+    return Wish(name, target, take, margins[name], weight, confidence, ROUNDING * size, interpolate)
 
 
 def _check_confidence(confidence: float, name: str, *, interpolate: bool) -> None:

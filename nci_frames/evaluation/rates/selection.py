@@ -27,8 +27,7 @@ class Runs:
     def of(cls, rates: pl.DataFrame, wish: Wish) -> "Runs":
         """Sort rates, and add the threshold above every score to exact groups; there no row is positive.
 
-        Where a threshold is asked for, only the rows of each group are kept that may decide at it, and its
-        first.
+        Only the first row of each group is kept, and those that may be selected.
         """
         keys = ["model", *RATES.keys(rates.columns)]
         start = group_starts(rates, keys)
@@ -42,6 +41,8 @@ class Runs:
             asked = wish.thresholds(rates["model"][start])
             at = np.where(every, in_precision_of(rates["threshold"].to_numpy(), asked), asked)
             rates, start = _near(rates, start, at)
+        elif wish.takes_highest_of_tpr:
+            rates, start = _highest_of_each_tpr(rates, start)
         frame = rates.with_columns(__exact=pl.Series(np.repeat(every, np.diff(start, append=len(rates)))))
         if every.any():
             never = frame[start[every]].with_columns(**_never_positive(frame.columns))
@@ -166,6 +167,15 @@ def _near(rates: pl.DataFrame, start: Rows, at: Floats) -> tuple[pl.DataFrame, R
     more = (lowest > start) & (lowest < np.append(start[1:], len(rates)))
     rows = np.insert(start, np.flatnonzero(more) + 1, lowest[more])
     return rates[rows], np.arange(len(start)) + np.cumsum(more) - more
+
+
+def _highest_of_each_tpr(rates: pl.DataFrame, start: Rows) -> tuple[pl.DataFrame, Rows]:
+    """Return the first row of each group, and the last of each TPR: those before it have a higher FPR."""
+    tpr = rates["tpr"].to_numpy()
+    kept = np.append(tpr[1:] != tpr[:-1], True)
+    kept[start[1:] - 1] = True
+    kept[start] = True
+    return rates.filter(kept), (np.cumsum(kept) - 1)[start]
 
 
 def _by_threshold(frame: pl.DataFrame, keys: list[str]) -> pl.DataFrame:
