@@ -37,6 +37,12 @@ class Draw:
             yield self.scan.valid(batch, rows_by_code).drop(REASON)
         self.scan.need_all_rows(rows_by_code)
 
+    def some(self, wanted: pl.Expr) -> Iterator[pl.DataFrame]:
+        """Read all columns of some of the valid rows."""
+        for batch in self.scan.batches(self.rows.filter(wanted), chunk_size=BATCH_ROWS, maintain_order=False):
+            yield self.scan.valid(batch, {}).drop(REASON)
+        self.scan.source.need_unchanged()
+
     def need_rows(self, counted: Rows) -> None:
         """Raise ParameterError unless the strata have the rows that the plan says."""
         planned = self.plan["rows"].to_numpy()

@@ -2,12 +2,12 @@
 
 The rows of a stratum have an order that depends on their contents alone: that of their hashes. Which places
 in it are drawn depends on the seed. A first pass counts the rows of each stratum by the first bits of a hash,
-in cells; of the cells in which a drawn place lies, a second pass keeps the rows, which are then put in order.
+in cells; of the cells in which a drawn place lies, a second pass reads the rows, which are then put in order.
 The hash of the cells is that of the scores, which is the quickest. Where too many rows have the same scores,
 it is that of all numbers, or of all columns.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -70,8 +70,9 @@ class _Cells:
         """The rows of each cell."""
         counts = np.zeros(len(self.draw.plan) << self.bits, np.int64)
         columns = list(dict.fromkeys(["model", "score", *self.hashed]))
-        for _, cell in self._batches(columns, self.told):
-            np.add.at(counts, cell, 1)
+        batches = self.draw.batches(self.told, columns)
+        for rows in self._of_model(batches):
+            np.add.at(counts, self._cells_of(rows), 1)
         return counts
 
     @cached_property
@@ -95,51 +96,62 @@ class _Cells:
         chosen = np.zeros(len(self.counts), np.bool_)
         cells = np.searchsorted(self.ends, places, side="right")
         chosen[cells] = True
-        kept = []
-        columns = [name for name in self.draw.rows.collect_schema() if name != REASON]
-        for rows, cell in self._batches(columns, {}):
-            mine = chosen[cell]
-            if mine.any():
-                some = rows.filter(pl.Series(mine))
-                kept.append(
-                    _once(
-                        some.with_columns(
-                            __cell=cell[mine], __hash=hash_rows(some), __copies=pl.lit(1, pl.Int64)
-                        )
-                    )
+        in_some = chosen.reshape(len(self.draw.plan), -1).any(axis=0)
+
+        def may_be_drawn(hashed: pl.Series) -> pl.Series:
+            rows = hashed.struct.unnest()
+            found = in_some.take(self._first_bits(rows))
+            few = np.flatnonzero(found)
+            found[few] = chosen.take(self._cells_of(rows[few]))
+            return pl.Series(found)
+
+        # Polars reads the other columns of these rows alone.
+        drawable = pl.struct(list(dict.fromkeys(["score", *self.hashed]))).map_batches(
+            may_be_drawn, return_dtype=pl.Boolean, is_elementwise=True
+        )
+        kept = [
+            _once(
+                rows.with_columns(
+                    __cell=self._cells_of(rows), __hash=hash_rows(rows), __copies=pl.lit(1, pl.Int64)
                 )
-        found = _once(pl.concat(kept)).sort("__cell", "__hash")
-        # Equal rows are kept once, with their number.
-        here = found["__copies"].to_numpy().cumsum()
+            )
+            for rows in self._of_model(self.draw.some(drawable))
+        ]
         wanted = np.flatnonzero(chosen)
         before = np.concatenate([[0], self.counts[wanted].cumsum()])
-        if here[-1] != before[-1]:
+        if sum(rows["__copies"].sum() for rows in kept) != before[-1]:
             msg = "the source gives other rows when it is read again"
             hint = "collect what can be read only once"
             raise SourceError(msg, where=self.draw.scan.source.where, hint=hint)
+        found = _once(pl.concat(kept)).sort("__cell", "__hash")
+        # Equal rows are kept once, with their number.
+        here = found["__copies"].to_numpy().cumsum()
         offset = before[np.searchsorted(wanted, cells)] + places - (self.ends - self.counts)[cells]
         drawn: pl.DataFrame = found[np.searchsorted(here, offset, side="right")]
         stratum = pl.col("__cell") // (1 << self.bits)
         return drawn.select(pl.exclude("__cell", "__hash", "__copies"), stratum=stratum.cast(pl.Int64))
 
-    def _batches(self, columns: list[str], told: dict[int, int]) -> Iterator[tuple[pl.DataFrame, Rows]]:
-        """Yield some columns of the rows of the model, and the cell of each row."""
-        lower = self.draw.plan["score_lower"].to_numpy()
+    def _of_model(self, batches: Iterable[pl.DataFrame]) -> Iterator[pl.DataFrame]:
+        """Yield the rows of the model."""
         models: set[object] = set()
-        for batch in self.draw.batches(told, columns):
+        for batch in batches:
             if batch.is_empty():
                 continue
             names, first = batch["model"], batch["model"][0]
             alone = names.eq_missing(pl.Series([first], dtype=pl.String)).all()
             models.update([first] if alone else names.unique())
             model = self.draw.the_model(models)
-            if alone and first != model:
-                continue
-            rows = batch if alone else batch.filter(names.eq_missing(pl.Series([model], dtype=pl.String)))
-            score = rows["score"].to_numpy()
-            cells = self._first_bits(rows)
-            cells |= _strata(score, lower).astype(np.int64) << self.bits
-            yield rows, cells
+            if not alone:
+                yield batch.filter(names.eq_missing(pl.Series([model], dtype=pl.String)))
+            elif first == model:
+                yield batch
+
+    def _cells_of(self, rows: pl.DataFrame) -> Rows:
+        """Return the cell of each row."""
+        lower = self.draw.plan["score_lower"].to_numpy()
+        cells = self._first_bits(rows)
+        cells |= _strata(rows["score"].to_numpy(), lower).astype(np.int64) << self.bits
+        return cells
 
     def _first_bits(self, rows: pl.DataFrame) -> Rows:
         if self.hashed == ["score"]:

@@ -1,11 +1,15 @@
 """Rows drawn by a plan: how many, which, that files and order do not matter, and that they are a sample."""
 
+import re
+
 import numpy as np
 import polars as pl
 import pytest
 from polars.testing import assert_frame_equal
 
 import nci_frames as nf
+from nci_frames.counting.logs.reading import Scan
+from tests.logs import once
 
 ROWS = 6000
 
@@ -95,6 +99,35 @@ def test_rows_of_few_scores_are_found_by_their_other_columns(monkeypatch):
     # As among many strata.
     monkeypatch.setattr("nci_frames.counting.drawing.rows._COMPARED", 1)
     assert_frame_equal(nf.draw_labels(log, plan, seed=2).collect(), drawn)
+
+
+def test_other_columns_are_read_of_few_rows(tmp_path, monkeypatch):
+    """Polars chooses the rows by their scores while it reads the file, and gives no others."""
+    log = with_extras(a_log(200_000))
+    plan = plan_of(log, budget=50)
+    log.write_parquet(tmp_path / "log.parquet")
+    scan = nf.scan_predictions(tmp_path / "log.parquet", label=None)
+    read, plans, sizes = Scan.batches, [], []
+
+    def batches(self, frame, **options):
+        plans.append(frame.explain())
+        sizes.append(0)
+        for batch in read(self, frame, **options):
+            sizes[-1] += len(batch)
+            yield batch
+
+    monkeypatch.setattr(Scan, "batches", batches)
+    assert_frame_equal(nf.draw_labels(scan, plan).collect(), nf.draw_labels(log, plan).collect())
+    assert sizes[0] == 200_000
+    assert sizes[1] < 150_000
+    assert "FILTER" not in plans[1]
+    assert re.search(r"Parquet SCAN .*\n.*PROJECT.*\n.*SELECTION", plans[1])
+
+
+def test_what_can_be_read_once_is_refused():
+    log = a_log()
+    with pytest.raises(nf.SourceError, match="gives other rows when it is read again"):
+        nf.draw_labels(once(log), plan_of(log)).collect()
 
 
 @pytest.mark.thorough
