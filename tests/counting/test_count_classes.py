@@ -168,6 +168,17 @@ def test_columns_of_each_model_and_logs_without_labels():
     assert as_dict(traffic, "decision") == plain_counts((name,) for name in plain_decisions(log, columns))
 
 
+def test_models_with_scores_of_two_types_are_compared_in_the_wider_one():
+    log = pl.DataFrame({"label": ["x", "y"], "p": [0.7, 0.2], "q": [0.6, 0.8], "r": [0.7, 0.9]})
+    single = {name: pl.col(name).cast(pl.Float32) for name in "pq"}
+    of = {"one": {"x": "p", "y": "q"}, "two": {"x": "r", "y": "q"}, "three": {"x": "r", "y": "r"}}
+    scan = nf.scan_classes(log.with_columns(**single), scores=of)
+    assert scan.collect().select("model", "decision").rows() == [
+        ("one", "x"), ("one", "y"), ("two", "x"), ("two", "x"), ("three", "x"), ("three", "x"),
+    ]  # fmt: skip
+    assert nf.count_classes(scan).equals(nf.count_classes(nf.scan_classes(log, scores=of)))
+
+
 @pytest.mark.parametrize("classes", [CLASSES["text"], CLASSES["whole"], CLASSES["truth"], CLASSES["number"]])
 def test_texts_of_csv_files_are_read_as_classes_and_scores(classes, tmp_path):
     log, columns = scored_log(classes)

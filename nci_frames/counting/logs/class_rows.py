@@ -1,6 +1,6 @@
 """A log's columns -> the columns of class predictions, and of each row why it is not a valid one."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from typing import Any
 
 import polars as pl
@@ -69,8 +69,12 @@ def raw_classes(
     if FILE in frame.collect_schema():
         after.append(pl.col(FILE))
     models = models_of(columns)
+    # The precision of the log, in which scores are compared.
+    single = all(schema[column] == pl.Float32 for column in columns.scores.values())
+    precision = pl.Float32() if single else pl.Float64()
     scores = [
-        _scores([one for (of, _), one in columns.scores.items() if of == model], schema) for model in models
+        [pl.col(one).cast(precision) for (of, _), one in columns.scores.items() if of == model]
+        for model in models
     ]
     if wide:
         each = (
@@ -117,12 +121,6 @@ def as_class(column: str, dtype: pl.DataType, of_class: pl.DataType) -> pl.Expr:
     """Return a column of classes, -0.0 as 0.0, in the type of the classes."""
     value = _plain(column, dtype).cast(of_class)
     return value + 0.0 if of_class.is_float() else value
-
-
-def _scores(columns: Sequence[str], schema: pl.Schema) -> list[pl.Expr]:
-    """Return the scores of the classes in the precision of the log."""
-    single = all(schema[column] == pl.Float32 for column in columns)
-    return [pl.col(column).cast(pl.Float32 if single else pl.Float64) for column in columns]
 
 
 def _struct(scores: list[pl.Expr], classes: pl.Series) -> pl.Expr:

@@ -132,11 +132,11 @@ def resampled(log: ClassLog, repeats: int, seed: int) -> Floats:
     return rates_of(total)
 
 
-def bootstrap_bounds(rates: Floats, metric: str, setting: Setting, level: float) -> tuple[Floats, Floats]:
+def bootstrap_bounds(rates: Floats, metric: str, setting: Setting, level: float) -> Floats:
     """Return percentiles of the metric in resampled logs; NaN where fewer than two have a value."""
     values = setting.value(metric, rates)
-    lower, upper = np.full((2, values.shape[1]), np.nan)
+    bounds = np.full((2, values.shape[1]), np.nan)
     some = (~np.isnan(values)).sum(axis=0) > 1
-    tails = [(1 - level) / 2, (1 + level) / 2]
-    lower[some], upper[some] = np.nanquantile(values[:, some], tails, axis=0)
-    return lower, upper
+    if some.any():
+        bounds[:, some] = np.nanquantile(values[:, some], [(1 - level) / 2, (1 + level) / 2], axis=0)
+    return bounds

@@ -76,6 +76,13 @@ def test_both_bounds_hold_the_value_and_are_repeatable():
     assert (wide["upper"] - wide["lower"] > delta["upper"] - delta["lower"]).all()
 
 
+def test_what_is_undefined_in_every_resampled_log_has_the_other_bounds():
+    """All rows get one decision, so that the MCC is 0/0 in each of them."""
+    counts, options = counts_of(np.array([[50, 0], [50, 0]])), {"priors": {0: 1, 1: 0}, "metrics": "mcc"}
+    drawn_bounds = nf.project_classes(counts, **options, interval="bootstrap", repeats=20)
+    assert drawn_bounds.equals(nf.project_classes(counts, **options, interval="delta"))
+
+
 def test_a_decision_that_a_class_never_got_may_be_a_rare_one():
     counts = counts_of(np.array([[50, 0], [0, 50]]))
     row = nf.project_classes(counts, priors={0: 0.01, 1: 0.99}, metrics="precision", interval="delta").row(
