@@ -111,18 +111,16 @@ class Asked:
     def _scores(self, scored: pl.DataFrame | Scan) -> Counted:
         """Return the ranges between thresholds, and the positives that are expected in each."""
         known = None if self.pilot is None else _pilot_counts(self.pilot)
-        # Without a pilot the scores of all models are counted alike: no pass is needed to know the models.
-        first = isinstance(scored, Scan) and known is None and not self.units
-        model = None if first else self._model(scored)
-        law = None if known is None else Pilot.of_scores(known, model)
         if isinstance(scored, Scan):
-            at = self._grid(known, law, model)
-            tally = tally_scan(_whole_units(scored, model) if self.units else scored, thresholds=at, by=[])
+            likely = self._likely_model(scored, known)
+            law = None if known is None else Pilot.of_scores(known, likely)
+            at = self._grid(known, law, likely)
+            tally = tally_scan(_whole_units(scored, likely) if self.units else scored, thresholds=at, by=[])
             for warning in tally.warnings:
                 warnings.warn(warning, stacklevel=5)
             scored = tally.counts
-        if first:
-            model = self._model(scored)
+        model = self._model(scored)
+        law = None if known is None else Pilot.of_scores(known, model)
         mine = scored.filter(pl.col("model").eq_missing(pl.lit(model))).drop("resolution", strict=False)
         keys = COUNTS.keys(mine.columns)
         counts = (pooled_counts(mine, over=keys) if keys else mine).sort("threshold")
@@ -141,6 +139,18 @@ class Asked:
             size = np.bincount(cell, rows, len(law.begins)).astype(np.float64)
             positive = by_laws(size, law.positives, law.negatives, self.prevalence)[cell]
         return Counted(rows, positive, borders, {str(model): self._decision(scores)})
+
+    def _likely_model(self, scan: Scan, known: pl.DataFrame | None) -> object:
+        """Return the model to plan by, if possible without a pass over the log that only finds its models.
+
+        The scores of all models are counted alike: whether the log has it alone is seen afterwards.
+        """
+        if self.units:
+            return self._model(scan)
+        if self.model is not None or known is None:
+            return self.model
+        models = known["model"].unique().to_list() if "model" in known.columns else [None]
+        return models[0] if len(models) == 1 else self._model(scan)
 
     def _model(self, scored: pl.DataFrame | Scan) -> object:
         if isinstance(scored, Scan):

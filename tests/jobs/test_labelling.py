@@ -8,6 +8,7 @@ from scipy.stats import norm
 import nci_frames as nf
 from nci_frames.evaluation.labelling.allocation import allocate
 from tests.cases import first_quick
+from tests.logs import once
 
 ROWS = 40_000
 
@@ -54,6 +55,27 @@ def test_score_counts_are_planned_like_their_rows():
     assert nf.plan_labels(scan, **asked).equals(plan)
     halves = pl.concat([scores.with_columns(country=pl.lit(name)) for name in ("at", "de")])
     assert nf.plan_labels(halves, **asked)["rows"].sum() == 2 * ROWS
+
+
+def test_a_plan_with_a_pilot_reads_the_log_once():
+    log, pilot = scored_log(), pilot_counts()
+    asked = {"budget": 300, "metric": "recall", "threshold": 2.5, "pilot": pilot}
+    two = pl.concat([log.with_columns(score=-pl.col("score")), of_model_b(log)])
+    plan = nf.plan_labels(log, **asked)
+    assert nf.plan_labels(of_model_b(log), **asked | {"pilot": of_model_b(pilot)}).equals(plan)
+    assert nf.plan_labels(once(log), **asked).equals(plan)
+    with pytest.raises(nf.ParameterError, match="name one of them"):
+        nf.plan_labels(two, **asked)
+    with pytest.raises(nf.ParameterError, match="the pilot has no model 'b'"):
+        nf.plan_labels(of_model_b(log), **asked)
+    both = pl.concat([of_model_b(pilot), pilot_counts(1.0)])
+    assert nf.plan_labels(two, **asked | {"pilot": both}, model="b").equals(plan)
+    # Which of the pilot's models it is must be known before the scores are counted.
+    assert nf.plan_labels(of_model_b(log), **asked | {"pilot": both}).equals(plan)
+
+
+def of_model_b(frame):
+    return frame.with_columns(model=pl.lit("b"))
 
 
 @pytest.mark.thorough
