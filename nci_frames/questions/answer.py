@@ -99,6 +99,9 @@ class Asked:
         return shown.sort("prevalence", "rank", "model", nulls_last=True)
 
     def _ranked(self, prevalence: Sequence[float]) -> pl.DataFrame:
+        return self._kept_at("ranked", prevalence, self._ranks)
+
+    def _ranks(self, prevalence: Sequence[float]) -> pl.DataFrame:
         area = self._area
         table = self._values(prevalence) if area is None else self._areas(prevalence, area)
         return for_the_first(
@@ -134,7 +137,9 @@ class Asked:
         points = self._points(prevalence)
         if self.own is not None:
             best = partial(best_values, self.own, self.log)
-            table = self._kept_at("own", prevalence, lambda etas: best(crossed(etas, [self.question.beta])))
+            table = self._kept_at(
+                "own", prevalence, lambda etas: best(crossed(etas, [self.question.beta])), self.places
+            )
         else:
             points = self._bounded(points)
             table = self._projected(points, prevalence)
@@ -169,7 +174,7 @@ class Asked:
             table = points.select(_RATES).join(table, on=["model", "threshold"], nulls_equal=True)
         if not self.question.own or self.log.judged is None:
             return table
-        judged = self._kept_at("judged", prevalence, self._cross_fitted)
+        judged = self._kept_at("judged", prevalence, self._cross_fitted, self.places)
         found = beside(table, judged, _AT).with_columns(value="__judged", **widened("__judged"))
         return found.drop("__judged")
 
@@ -182,13 +187,18 @@ class Asked:
         return beside(points, bounds.select(*on, *added), on)
 
     def _kept_at(
-        self, name: str, prevalence: Sequence[float], make: Callable[[list[float]], pl.DataFrame]
+        self,
+        name: str,
+        prevalence: Sequence[float],
+        make: Callable[[list[float]], pl.DataFrame],
+        besides: Sequence[float] = (),
     ) -> pl.DataFrame:
-        """Return a table at some prevalences, made once for all places."""
+        """Return a table at some prevalences, made once for each; *besides* are made with the first."""
         known = self._kept.get(name)
-        if known is None or not {*prevalence} <= {*known["prevalence"]}:
-            etas = {*self.places, *prevalence, *(() if known is None else known["prevalence"])}
-            known = self._kept[name] = make(sorted(etas))
+        there = set() if known is None else {*known["prevalence"]}
+        if known is None or not {*prevalence} <= there:
+            made = make(sorted({*prevalence, *besides} - there))
+            known = self._kept[name] = made if known is None else pl.concat([known, made])
         return known.filter(pl.col("prevalence").is_in(list(prevalence)))
 
     def _cross_fitted(self, prevalence: list[float]) -> pl.DataFrame:
@@ -253,7 +263,7 @@ class Asked:
         else:
             points = self._points(prevalence).filter(prevalence=prevalence[0]).drop("prevalence")
             return self._compared(self._logs.at(points), prevalence)
-        return self._kept_at("tested", prevalence, lambda etas: self._compared(counts, etas))
+        return self._kept_at("tested", prevalence, lambda etas: self._compared(counts, etas), self.places)
 
     def _compared(self, counts: pl.DataFrame, prevalence: Sequence[float]) -> pl.DataFrame:
         found = compare_best(
