@@ -97,6 +97,16 @@ class CalledMetric(pl.Expr):
         """Return the values beside the rows of a frame that has what it reads; NaN for null."""
         return frame.select(value=self.cast(pl.Float64))["value"].fill_null(np.nan).to_numpy()
 
+    def at(self, rates: Floats, prevalence: Floats | float, beta: Floats | float) -> Floats:
+        """Return the values at TPRs and FPRs, the first axis of *rates*; NaN where a value is undefined.
+
+        The prevalence and the beta are those of all rates, or of each along the last axis; NaN is unknown.
+        """
+        columns = {"tpr": rates[0], "fpr": rates[1], "prevalence": prevalence, "beta": beta}
+        shape = rates[0].shape
+        each = {name: np.broadcast_to(values, shape).ravel() for name, values in columns.items()}
+        return self.evaluated(pl.DataFrame(each).fill_nan(None)).reshape(shape)
+
 
 def _fixed(parameter: Parameter) -> float | None:
     return None if parameter is None or isinstance(parameter, pl.Expr) else float(parameter)

@@ -208,10 +208,4 @@ class WithinBudget:
             kept = eta * tpr + (1 - eta) * fpr <= self.share * (1 + ROUNDING)
             at = np.where(kept, tpr, -1.0).argmax(axis=1)
             found.append(np.where(kept[log, at], [tpr[log, at], fpr[log, at]], np.nan))
-        rates = np.stack(found, axis=-1).reshape(2, -1)
-        frame = pl.DataFrame({"tpr": rates[0], "fpr": rates[1]}).with_columns(
-            pl.all().fill_nan(None),
-            prevalence=pl.Series(np.tile(self.etas, len(tpr))),
-            beta=pl.lit(self.beta, pl.Float64),
-        )
-        return self.metric.evaluated(frame).reshape(len(tpr), -1)
+        return self.metric.at(np.stack(found, axis=-1), np.array(self.etas), self.beta)

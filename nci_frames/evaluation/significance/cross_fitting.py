@@ -162,14 +162,6 @@ class _Wanted:
         """Whether the best point depends on lambda = (1-prevalence)/(prevalence beta^2) alone."""
         return self.metric.metric.name == "f_beta"
 
-    def values(self, tpr: Floats, fpr: Floats) -> Floats:
-        """Return the metric, of the shape of the rates, whose last axis is the cases; NaN if undefined."""
-        cases = {"prevalence": self.prevalence, "beta": self.beta}
-        columns = {name: np.broadcast_to(axis, tpr.shape).ravel() for name, axis in cases.items()}
-        table = pl.DataFrame({"tpr": tpr.ravel(), "fpr": fpr.ravel(), **columns}).fill_nan(None)
-        value = table.select(self.metric.cast(pl.Float64)).to_series()
-        return value.fill_null(np.nan).to_numpy().reshape(tpr.shape)
-
     def best(self, tpr: Floats, fpr: Floats) -> Places:
         """Return the best point for each case, the first of equal ones."""
         if self.by_lines:
@@ -179,9 +171,8 @@ class _Wanted:
             envelope = f_beta_envelope(tpr, fpr)
             return envelope.lines[envelope.at(np.nan_to_num(ratio, nan=0.0, posinf=np.inf))]
         # Thresholds are a few thousand at most: ``steps_of_recall``.
-        shape = (len(tpr), len(self.prevalence))
-        rates = (np.broadcast_to(rate[:, None], shape) for rate in (tpr, fpr))
-        values = better_sign(self.metric.metric) * self.values(*rates)
+        rates = np.broadcast_to(np.stack([tpr, fpr])[:, :, None], (2, len(tpr), len(self.prevalence)))
+        values = better_sign(self.metric.metric) * self.metric.at(rates, self.prevalence, self.beta)
         return np.asarray(np.where(np.isnan(values), -np.inf, values).argmax(axis=0))
 
 
@@ -201,7 +192,7 @@ def _fitted(sampler: Sampler, wanted: _Wanted, logs: Resampling) -> pl.DataFrame
         if enough:
             judged = np.stack(list(_judged(sampler, wanted, logs)))
             rates = np.concatenate([rates, judged / np.array([positives, negatives])[:, None]])
-        values = wanted.values(rates[:, 0], rates[:, 1])
+        values = wanted.metric.at(rates.swapaxes(0, 1), wanted.prevalence, wanted.beta)
         optimistic = values[0]
         threshold = np.where(np.isnan(optimistic), np.nan, thresholds[chosen])
         if enough:

@@ -6,7 +6,6 @@ import polars as pl
 from nci_frames.base.arguments import Betas, Prevalences, check_level, check_repeats, check_seed
 from nci_frames.base.typing import Floats, Frame
 from nci_frames.evaluation.projection.projection import project_checked
-from nci_frames.evaluation.rates.quotients import rates_of
 from nci_frames.evaluation.resampling.draws import stream
 from nci_frames.schemas import PAIR_COMPARISONS, PAIRS, checked, collect
 
@@ -155,21 +154,10 @@ def _values(
     tpr: Floats, fpr: Floats, sizes: Floats, metric: str | pl.Expr, prevalence: Prevalences, beta: Betas
 ) -> tuple[pl.DataFrame, Floats]:
     """Return the cases, and the metric at each pair of rates, of shape (rates, cases)."""
-    positives, negatives = sizes
-    cells = {
-        "tp": tpr * positives, "fp": fpr * negatives, "fn": (1 - tpr) * positives, "tn": (1 - fpr) * negatives
-    }  # fmt: skip
-    counts = pl.DataFrame({name: np.nan_to_num(values) for name, values in cells.items()}).select(
-        pl.lit("").alias("model"),
-        pl.int_range(pl.len()).alias("draw"),
-        pl.lit(0.0).alias("threshold"),
-        pl.all(),
-    )
-    observed = positives / sizes.sum() if sizes.any() else None
-    rates = rates_of(counts).with_columns(
-        observed_prevalence=pl.lit(observed, pl.Float64),
-        tpr=pl.Series(tpr, nan_to_null=True),
-        fpr=pl.Series(fpr, nan_to_null=True),
+    rates = pl.DataFrame({"model": "", "draw": np.arange(len(tpr)), "tpr": tpr, "fpr": fpr}).with_columns(
+        pl.col("tpr", "fpr").fill_nan(None),
+        threshold=pl.lit(0.0),
+        observed_prevalence=pl.lit(sizes[0] / sizes.sum() if sizes.any() else None, pl.Float64),
     )
     table = project_checked(rates, metrics=metric, prevalence=prevalence, beta=beta, flagged=False)
     values = table["value"].fill_null(np.nan).to_numpy().reshape(len(tpr), -1)

@@ -140,13 +140,10 @@ def _values_of(called: CalledMetric, beta: float, weights: tuple[float, float] =
     given, (positive, negative) = beta_value(beta), weights
 
     def function(rates: Floats) -> Floats:
-        columns = dict(zip(("tpr", "fpr", "prevalence"), rates, strict=True))
+        share = rates[2]
         if positive != negative:
-            share = columns["prevalence"]
-            columns["prevalence"] = share * positive / (share * positive + (1 - share) * negative)
-        frame = pl.DataFrame(columns).with_columns(beta=pl.lit(given))
-        values = frame.select(value=called.cast(pl.Float64)).to_series()
-        return values.fill_null(np.nan).to_numpy()
+            share = share * positive / (share * positive + (1 - share) * negative)
+        return called.at(rates, share, given)
 
     return function
 
