@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 import polars as pl
 
-from nci_frames.base.errors import SchemaError
+from nci_frames.base.errors import NciFramesError, ParameterError, SchemaError
 from nci_frames.base.messages import quantity
 from nci_frames.base.typing import Flags
 from nci_frames.schemas.runs import group_starts, is_sorted
@@ -126,6 +126,21 @@ def _counted(frame: pl.DataFrame, name: str, keys: Sequence[str]) -> pl.DataFram
         what = "an operating point has some of threshold, tp, fp, fn and tn, but not all"
         raise SchemaError(what, where=where, found=quantity(int(some.sum()), "such row"))
     return frame.filter(nulls == 0)
+
+
+def need_each_once(
+    frame: pl.DataFrame,
+    place: Sequence[str],
+    what: str,
+    hint: str,
+    error: type[NciFramesError] = ParameterError,
+) -> None:
+    """Raise an error if two rows of a frame are of one place, which some columns name."""
+    twice = frame.filter(frame.select(place).is_duplicated())
+    if len(twice):
+        row = twice.row(0, named=True)
+        named = ", ".join(f"{name} {row[name]!r}" for name in place if row[name] is not None)
+        raise error(what, where=named, hint=hint)
 
 
 def place_of(frame: pl.DataFrame, row: int, keys: Sequence[str]) -> str:

@@ -18,9 +18,9 @@ LINES: dict[str, Any] = {}
 SQUARES: dict[str, Any] = {"symbolType": "square", "symbolStrokeWidth": 0}
 
 
-def colour(style: ModelStyle, *, legend: dict[str, Any] | None = LINES, field: str = "model") -> alt.Color:
+def colour(style: ModelStyle, *, legend: dict[str, Any] | None = LINES) -> alt.Color:
     """Colour by model, as in every other chart of these models; panels with names need no legend."""
-    return alt.Color(field=field, type="nominal", title=field, scale=model_scale(style), legend=legend)
+    return alt.Color(field="model", type="nominal", title="model", scale=model_scale(style), legend=legend)
 
 
 def model_scale(style: ModelStyle) -> dict[str, Any]:

@@ -101,14 +101,14 @@ def with_recall(frame: pl.DataFrame, metric: str) -> pl.DataFrame:
     return rows
 
 
-def check_rows(rows: pl.DataFrame, hint: str = "use a coarser grid, or draw fewer models") -> None:
+def check_rows(rows: pl.DataFrame) -> None:
     """Raise ParameterError if there are more rows than a chart shows."""
     if rows.height > MAX_ROWS:
         models = f", models: {rows['model'].n_unique():,}" if "model" in rows.columns else ""
         raise ParameterError(
             f"a chart shows at most {MAX_ROWS:,} rows",
             found=f"{quantity(rows.height, 'row')}{models}",
-            hint=hint,
+            hint="use a coarser grid, or draw fewer models",
         )
 
 

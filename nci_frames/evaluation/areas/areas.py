@@ -126,7 +126,7 @@ def compute_areas(
     if interval is not None:
         _check_bands(areas)
     frame = collect(counts, COUNTS, strata=True)
-    whole = frame if units is None else whole_counts(frame, strata=True)
+    whole = frame if units is None else whole_counts(frame)
     worth = None if units is None else class_worth(whole, units)
     if interval is not None:
         keys = ["model", *(key for key in COUNTS.keys(frame.columns) if key not in (units, WEIGHT))]

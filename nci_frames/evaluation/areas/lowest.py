@@ -99,7 +99,7 @@ def lowest_supported_prevalence(
     given = counts.collect() if isinstance(counts, pl.LazyFrame) else counts
     rates, worth = "tpr" in given.columns, None
     if units is not None:
-        frame = whole_counts(collect(given, RATES) if rates else given, strata=True)
+        frame = whole_counts(collect(given, RATES) if rates else given)
         worth = class_worth(frame, units)
         frame = summed_counts(pooled_counts(frame, over=units))
     else:

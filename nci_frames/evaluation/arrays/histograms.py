@@ -100,10 +100,10 @@ class Histogram:
         return Histogram(self.group, descending, positives, negatives, every_score=False)
 
 
-def whole_counts(counts: Frame, *, strata: bool = False) -> pl.DataFrame:
+def whole_counts(counts: Frame) -> pl.DataFrame:
     """Return checked counts of rows, without the columns that rates add to counts.
 
-    Their groups may be *strata*, with the key ``weight``, if the caller multiplies by it.
+    Their groups may be strata, with the key ``weight``: the caller multiplies by it.
 
     Raises
     ------
@@ -112,7 +112,7 @@ def whole_counts(counts: Frame, *, strata: bool = False) -> pl.DataFrame:
     SchemaError
         If *counts* is not a counts frame.
     """
-    frame = collect(counts, COUNTS, strata=strata)
+    frame = collect(counts, COUNTS, strata=True)
     keys = RATES.keys(frame.columns)
     frame = frame.select("model", *keys, "threshold", "tp", "fp", "fn", "tn", pl.col("^resolution$"))
     cells = frame.select("tp", "fp", "fn", "tn")

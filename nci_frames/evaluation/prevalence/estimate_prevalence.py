@@ -112,9 +112,7 @@ def estimate_prevalence(
     (0.2, 0.169, 0.236)
     """
     check_level(level)
-    field, labelled = (
-        _weighing(whole_counts(given, strata=True)) for given in (scores_as_counts(traffic), reference)
-    )
+    field, labelled = (_weighing(whole_counts(given)) for given in (scores_as_counts(traffic), reference))
     keys = _keys(field)
     kept = keys if by is None else [by] if isinstance(by, str) else list(dict.fromkeys(by))
     for key in kept:

@@ -7,6 +7,7 @@ import polars as pl
 from nci_frames.base.errors import ParameterError
 from nci_frames.base.typing import Frame
 from nci_frames.schemas import AREAS, PROJECTION, FrameSchema, checked, collect
+from nci_frames.schemas.consistency import need_each_once
 
 _CASE = ("metric", "method", "prevalence", "beta")
 
@@ -83,13 +84,12 @@ def average_over(table: Frame, /, *, over: str | Sequence[str]) -> pl.DataFrame:
     if "threshold" in frame.columns and frame.select(*group, *gone).is_duplicated().any():
         group.append("threshold")
         _check_thresholds(frame, kept, gone)
-    twice = frame.filter(frame.select(*group, *gone).is_duplicated())
-    if len(twice):
-        raise ParameterError(
-            "the table has several rows for one value that is averaged",
-            where=", ".join(f"{name} {twice[name][0]!r}" for name in (*group, *gone)),
-            hint="average each table alone, or name all keys of its rows in over",
-        )
+    need_each_once(
+        frame,
+        [*group, *gone],
+        "the table has several rows for one value that is averaged",
+        "average each table alone, or name all keys of its rows in over",
+    )
     defined = pl.col("value").count().cast(pl.Int64)
     first = pl.col("threshold").first()
     columns = {

@@ -1,6 +1,5 @@
 """Why segments or periods differ: in part by the class balance, in part by the model."""
 
-from collections.abc import Sequence
 from datetime import date, time, timedelta
 from decimal import Decimal
 from typing import Literal
@@ -15,6 +14,7 @@ from nci_frames.evaluation.projection.projection import project_checked
 from nci_frames.evaluation.projection.roll_up import shared_threshold
 from nci_frames.evaluation.support.reasons import first_reason
 from nci_frames.schemas import DECOMPOSITION, RATES, beside, checked, collect
+from nci_frames.schemas.consistency import need_each_once
 
 KeyValue = str | bytes | float | bool | Decimal | date | time | timedelta
 
@@ -105,7 +105,12 @@ def decompose_difference(
     if own == "selected":
         require_selected(frame)
         frame = frame.with_columns(observed_prevalence="prevalence")
-    _need_each_once(frame, keys)
+    need_each_once(
+        frame.drop_nulls("threshold"),
+        ["model", *keys, "threshold"],
+        "an operating point stands in several rows",
+        "keep one row of each; of points selected for several prevalences, those of one",
+    )
     known = frame[over].unique().sort().to_list()
     if reference is not None and reference not in known:
         raise ParameterError.unknown_choice("reference", reference, [str(value) for value in known])
@@ -156,18 +161,6 @@ def _reason(here: pl.Expr, there: pl.Expr, eta_moved: pl.Expr, rates_moved: pl.E
         (crossed, "the metric is undefined for the rates of one at the prevalence of the other"),
         (infinite, "the metric is infinite"),
     )
-
-
-def _need_each_once(frame: pl.DataFrame, keys: Sequence[str]) -> None:
-    """Raise ParameterError if an operating point that is attained stands in several rows."""
-    attained = frame.drop_nulls("threshold")
-    twice = attained.filter(pl.struct("model", *keys, "threshold").is_duplicated())
-    if len(twice):
-        raise ParameterError(
-            "an operating point stands in several rows",
-            where=", ".join(f"{name} {twice[name][0]!r}" for name in ("model", *keys, "threshold")),
-            hint="keep one row of each; of points selected for several prevalences, those of one",
-        )
 
 
 def _mixed(pairs: pl.DataFrame, metric: str | pl.Expr, beta: float) -> pl.DataFrame:

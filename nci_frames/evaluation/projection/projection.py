@@ -12,7 +12,7 @@ from nci_frames.base.typing import Frame
 from nci_frames.evaluation.field.prevalences import Field, with_prevalence
 from nci_frames.evaluation.projection.grids import SUPPORT, MetricGrid, Metrics, metric_grids
 from nci_frames.evaluation.support.flags import log_cost
-from nci_frames.evaluation.support.rule import independent_rows, point_reason, point_support
+from nci_frames.evaluation.support.rule import independent_negatives, point_reason, point_support
 from nci_frames.schemas import PROJECTION, RATES, checked, collect
 
 #: Rows of the result that are computed at a time.
@@ -151,7 +151,7 @@ def _project(
     points = frame.sort(identity, maintain_order=True)
     if flagged:
         lowest = point_support(points.columns)
-        negatives = independent_rows("negatives", points.columns)
+        negatives = independent_negatives(points.columns)
         support = lowest, point_reason(), log_cost(lowest, negatives)
         points = points.with_columns(**dict(zip(SUPPORT, support, strict=True)))
     grids = sorted(grids, key=lambda grid: grid.label)

@@ -23,6 +23,7 @@ from nci_frames.schemas import (
     collect,
     group_starts,
 )
+from nci_frames.schemas.consistency import need_each_once
 
 #: Of a roll-up.
 _SIZES = ("segments", "skipped")
@@ -99,25 +100,18 @@ def rank_models(table: Frame, /, *, by: Sequence[str] | None = None) -> pl.DataF
         if column not in frame.columns:
             raise SchemaError.missing_column(column, "by", f"the {schema.name} frame", frame.columns)
 
-    _need_each_once(frame)
+    need_each_once(
+        frame,
+        [name for name in frame.columns if name not in _RESULTS],
+        "a model has two values in one comparison",
+        "give the tables a key that tells them apart, or leave out what is there twice",
+        SchemaError,
+    )
     order = [*comparison, "rank", "model", *(["threshold"] if "threshold" in frame.columns else [])]
     order = list(dict.fromkeys(order))
     ranked = _ranked(frame, comparison)
     finished = CLASS_RANKING if schema is CLASS_PROJECTION else RANKING
     return finished.finish(ranked.sort(order, nulls_last=[column == "rank" for column in order]))
-
-
-def _need_each_once(frame: pl.DataFrame) -> None:
-    """Raise SchemaError if a model has two values in one comparison, as of two tables without a key."""
-    identity = [name for name in frame.columns if name not in _RESULTS]
-    twice = frame.filter(frame.select(identity).is_duplicated())
-    if len(twice):
-        row = twice.row(0, named=True)
-        raise SchemaError(
-            "a model has two values in one comparison",
-            where=", ".join(f"{name} {row[name]!r}" for name in identity if row[name] is not None),
-            hint="give the tables a key that tells them apart, or leave out what is there twice",
-        )
 
 
 def _ranked(frame: pl.DataFrame, comparison: list[str]) -> pl.DataFrame:

@@ -117,7 +117,7 @@ def correct_partial_labels(
     (0.55, 98.0, 0.008)
     """
     check_level(level)
-    frame = whole_counts(counts, strata=True)
+    frame = whole_counts(counts)
     if shares is not None and has_strata(frame):
         msg = "the weights of labelled rows already say what each of them stands for"
         hint = (

@@ -116,7 +116,7 @@ def bootstrap(
     (0.38, 0.07, 1.0)
     """
     logs = Resampling(units, repeats=repeats, seed=seed, level=level)
-    frame = whole_counts(counts, strata=True)
+    frame = whole_counts(counts)
     found = resample(frame, metric, logs, prevalence=prevalence, beta=beta, threshold=threshold)
     # Group by group: the replicates of all groups would take too much memory.
     tables = [_summary(replicates, logs.tails) for replicates in found]

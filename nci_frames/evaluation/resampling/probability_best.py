@@ -123,7 +123,7 @@ def probability_best(
     [(0.01, 'a', 0.71, 1.0), (0.01, 'b', 0.42, 0.0), (0.5, 'a', 0.75, 0.0), (0.5, 'b', 0.88, 1.0)]
     """
     logs = Resampling(units, over, repeats=repeats, seed=seed)
-    frame = whole_counts(counts, strata=True)
+    frame = whole_counts(counts)
     table = shares_of_best(frame, logs, metric=metric, prevalence=prevalence, beta=beta, threshold=threshold)
     if table.is_empty():
         return BEST_MODELS.finish(table.drop("__own").with_columns(supported=pl.lit(None, pl.Boolean)))

@@ -94,7 +94,7 @@ def subsample_study(
         raise ParameterError.out_of_range("prevalence", prevalence, "between 0 and 1, both excluded")
     check_repeats(repeats, 1)
     check_seed(seed)
-    frame = whole_counts(counts, strata=True)
+    frame = whole_counts(counts)
     # Within a group the rows are descending as its histogram is.
     tables = (_study(each, prevalence, repeats, seed).reverse() for each in strata_counts(frame))
     keys = [key for key in COUNTS.keys(frame.columns) if key != WEIGHT]

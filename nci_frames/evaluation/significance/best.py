@@ -159,7 +159,7 @@ def compare_best(
     logs = Resampling(units, over, repeats=repeats, seed=seed, level=level, least_repeats=100)
     if pos_fraction is not None:
         _check_budget(pos_fraction, threshold, asked_metric(metric), beta_values(beta))
-    frame = whole_counts(counts, strata=True)
+    frame = whole_counts(counts)
     groups = resample_models(
         frame, metric, logs, prevalence=prevalence, beta=beta, threshold=threshold,
         pos_fraction=pos_fraction, prior=True,

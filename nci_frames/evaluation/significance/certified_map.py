@@ -110,7 +110,7 @@ def certify_decision_map(
     (240.0, inf, 'unknown', None)
     """
     logs = Resampling(units, repeats=repeats, seed=seed, level=level, least_repeats=100)
-    frame = whole_counts(counts, strata=True)
+    frame = whole_counts(counts)
     total = logs.without_units(frame)
     rates = rates_of(total)
     maps = own_maps(rates)

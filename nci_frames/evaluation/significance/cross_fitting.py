@@ -113,7 +113,7 @@ def cross_fit(
     better_sign(called.metric)
     require_columns(called, ("tpr", "fpr", "prevalence", "beta"), "the rates of a half")
     grid, betas = prevalence_values(prevalence), beta_values(beta)
-    return _tables(whole_counts(counts, strata=True), lambda own: _Wanted.of(called, grid, betas, own), logs)
+    return _tables(whole_counts(counts), lambda own: _Wanted.of(called, grid, betas, own), logs)
 
 
 def cross_fit_f_beta(counts: pl.DataFrame, places: pl.DataFrame, *, units: str | None) -> pl.DataFrame:

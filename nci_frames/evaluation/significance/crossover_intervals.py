@@ -116,7 +116,7 @@ def crossover_intervals(
         given = "over='beta'" if over == "beta" else f"threshold={threshold!r}"
         raise ParameterError(msg, found=given, hint="omit it")
     fixed = _fixed(over, prevalence, beta)
-    frame = whole_counts(counts, strata=True)
+    frame = whole_counts(counts)
     keys = logs.keys(frame)
     if frame.is_empty():
         return CROSSOVER_INTERVALS.empty(frame.select(keys))

@@ -94,7 +94,7 @@ def auc_interval(counts: Frame, /, *, method: Method = "score", level: float = 0
     (0.75, 0.081, 0.518, 0.878)
     """
     check_level(level)
-    frame = whole_counts(counts, strata=True)
+    frame = whole_counts(counts)
     if frame.is_empty():
         keys = [key for key in COUNTS.keys(frame.columns) if key != WEIGHT]
         return AUC_INTERVALS.empty(frame.select("model", *keys))

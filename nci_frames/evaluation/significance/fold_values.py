@@ -15,6 +15,7 @@ from nci_frames.evaluation.projection.projection import project_rates
 from nci_frames.evaluation.rates.rates import compute_rates
 from nci_frames.evaluation.resampling.draws import draw_with_replacement, stream
 from nci_frames.schemas import RATES, beside, collect
+from nci_frames.schemas.consistency import need_each_once
 
 Metrics = str | pl.Expr | Sequence[str | pl.Expr]
 
@@ -63,13 +64,12 @@ class FoldValues:
             raise ParameterError.out_of_range("over", members, "at least one key")
         all_keys = RATES.need_keys(frame, members, "over")
         keys = [key for key in all_keys if key not in members]
-        twice = frame.filter(pl.struct("model", *all_keys).is_duplicated())
-        if len(twice):
-            raise ParameterError(
-                "a fold has two operating points of one model",
-                where=f"model {twice['model'][0]!r}, {members[0]} {twice[members[0]][0]!r}",
-                hint="choose one with select_operating_points, or by a filter on the threshold",
-            )
+        need_each_once(
+            frame,
+            ["model", *all_keys],
+            "a fold has two operating points of one model",
+            "choose one with select_operating_points, or by a filter on the threshold",
+        )
         projected = _project(frame, metrics, prevalence, beta)
         pooled = compute_rates(add_cells(frame, ["model", *keys]).with_columns(threshold=pl.lit(0.0)))
         case = [*keys, *CASE]

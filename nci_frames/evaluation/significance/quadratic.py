@@ -30,6 +30,13 @@ def exceedance(value: float, weights: Floats, freedom: float = 1.0) -> float:
     return float(exceedances(np.array([value]), weights, freedom)[0])
 
 
+def bridge_weights(below: Floats, weight: Floats) -> Floats:
+    """Return the weights of the squares of a Brownian bridge at shares *below*, which weigh so much."""
+    scale = np.sqrt(weight)
+    covariance = np.minimum(below[:, None], below) - below[:, None] * below
+    return np.asarray(np.linalg.eigvalsh(covariance * scale[:, None] * scale), np.float64)
+
+
 def exceedances(values: Floats, weights: Floats, freedom: float = 1.0, known: float = np.inf) -> Floats:
     """Return the probability of ``exceedance`` for each of several values.
 

@@ -13,7 +13,7 @@ from nci_frames.evaluation.arrays.histograms import Histogram
 from nci_frames.evaluation.arrays.strata import sums_of_weights
 from nci_frames.evaluation.rates.clusters import jackknife_weights
 from nci_frames.evaluation.significance.corrections import benjamini_hochberg
-from nci_frames.evaluation.significance.quadratic import exceedances
+from nci_frames.evaluation.significance.quadratic import bridge_weights, exceedances
 from nci_frames.evaluation.significance.shift import LEAST_ROWS, joined_cells
 
 #: The rest is found in so many rounds at most, of each kind.
@@ -203,11 +203,7 @@ class _ClassRows:
         reached = self.reached[ordinary].sum(axis=0)
         below = reached[:-1] / max(reached[-1], 1)
         used = np.flatnonzero(weight)
-        weights = np.zeros(0)
-        if len(used):
-            below, scale = below[used], np.sqrt(weight[used])
-            covariance = np.minimum(below[:, None], below) - below[:, None] * below
-            weights = np.linalg.eigvalsh(covariance * scale[:, None] * scale)
+        weights = bridge_weights(below[used], weight[used])
         worth = self.worth[here] * size / (self.worth[here] + size)
         statistic = worth * (apart**2 @ weight)
         return statistic, exceedances(statistic, weights)

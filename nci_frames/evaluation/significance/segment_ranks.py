@@ -151,7 +151,7 @@ def rank_segments(
     called = called_metric(metric)
     sign = better_sign(called.metric)
     require_columns(called, {"tpr", "fpr", "prevalence", "beta"}, "segments")
-    alike, of_classes = alike_counts(whole_counts(counts, strata=True))
+    alike, of_classes = alike_counts(whole_counts(counts))
     # Otherwise what is counted are weights.
     weights = of_classes or (1.0, 1.0)
     by_unit, keys = _of_segments(alike, segments, units)

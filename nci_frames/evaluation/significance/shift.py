@@ -19,7 +19,7 @@ from nci_frames.evaluation.arrays.histograms import Histogram, histograms, whole
 from nci_frames.evaluation.arrays.strata import sums_of_weights
 from nci_frames.evaluation.resampling.random_groups import random_groups
 from nci_frames.evaluation.significance.corrections import holm
-from nci_frames.evaluation.significance.quadratic import exceedance
+from nci_frames.evaluation.significance.quadratic import bridge_weights, exceedance
 from nci_frames.schemas import COUNTS, SHIFTS, key_text
 from nci_frames.schemas.checked import checked
 from nci_frames.schemas.columns import WEIGHT
@@ -128,7 +128,7 @@ def shift_tests(
 
     *together* are the same counts without *over* and *units*, if they are known.
     """
-    frame, _ = alike_counts(whole_counts(counts, strata=True))
+    frame, _ = alike_counts(whole_counts(counts))
     rows = frame.drop(WEIGHT, strict=False)
     COUNTS.need_keys(rows, [over], "over")
     keys = COUNTS.need_keys(rows, [units], "units")
@@ -246,10 +246,7 @@ def _anderson_darling(by_cell: Floats, by_bucket: Floats | None) -> tuple[float,
     shares = by_cell.cumsum(axis=1)[:, :-1] / rows[:, None]
     statistic = float((rows[:, None] * (shares - below) ** 2 * weight).sum())
     if by_bucket is None:
-        scale = np.sqrt(weight)
-        covariance = np.minimum(below[:, None], below) - below[:, None] * below
-        weights = np.linalg.eigvalsh(covariance * scale[:, None] * scale)
-        return statistic, exceedance(statistic, weights, len(rows) - 1.0)
+        return statistic, exceedance(statistic, bridge_weights(below, weight), len(rows) - 1.0)
     # How each bucket moves the shares of each segment away from those of all.
     counted = by_bucket[:, :, occupied]
     moved = counted.cumsum(axis=2)[:, :, :-1] - counted.sum(axis=2, keepdims=True) * below

@@ -11,7 +11,7 @@ from nci_frames.evaluation.support.reasons import REASONS, number_of, reason_tex
 from nci_frames.evaluation.support.rule import (
     SupportRule,
     class_reason,
-    independent_rows,
+    independent_negatives,
     point_reason,
     point_support,
 )
@@ -67,7 +67,7 @@ def point_flags(columns: Collection[str], *, needs_fpr: bool) -> Flags:
     """
     if needs_fpr:
         lowest = point_support(columns)
-        cost = log_cost(lowest, independent_rows("negatives", columns))
+        cost = log_cost(lowest, independent_negatives(columns))
         return flags(lowest, cost, point_reason(), pl.col("prevalence"))
     why = class_reason()
     return {"supported": why.is_null(), "reason": reason_text(why)}

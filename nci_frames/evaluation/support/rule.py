@@ -8,7 +8,6 @@ however many false positives there are, and at most 1/√FP. So M >= 25 or FP >=
 
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
-from typing import Literal
 
 import numpy as np
 import polars as pl
@@ -27,18 +26,10 @@ LEAST_POSITIVES = 10
 LARGEST_FIRST = 0.1
 
 
-def independent_rows(of_class: Literal["positives", "negatives"], columns: Collection[str]) -> pl.Expr:
-    """Return the rows of a class that count: those that it is worth, where the rates have that column.
-
-    Parameters
-    ----------
-    of_class
-        The class.
-    columns
-        The columns of the rates.
-    """
-    effective = f"effective_{of_class}"
-    return pl.coalesce(effective, of_class) if effective in columns else pl.col(of_class)
+def independent_negatives(columns: Collection[str]) -> pl.Expr:
+    """Return the negatives that count: those that they are worth, where the rates, of *columns*, say so."""
+    known = "effective_negatives" in columns
+    return pl.coalesce("effective_negatives", "negatives") if known else pl.col("negatives")
 
 
 def point_support(columns: Collection[str]) -> pl.Expr:
@@ -47,7 +38,7 @@ def point_support(columns: Collection[str]) -> pl.Expr:
     With N negatives it is 25/(25 + N·TPR), and 0 from 100 false positives on. N is the number of independent
     rows, where the rates, whose *columns* are given, say how many there are.
     """
-    negatives = independent_rows("negatives", columns)
+    negatives = independent_negatives(columns)
     found = negatives * pl.col("tpr")
     false = negatives * pl.col("fpr")
     # Rates are quotients of counts: multiplied again, they miss the counts by rounding.
