@@ -11,7 +11,6 @@ from .counting.thresholds.grids import uniform_thresholds as uniform_thresholds
 # counting
 from .counting.count import count_confusion as count_confusion
 from .counting.count import count_scores as count_scores
-from .counting.count_class_scores import count_class_scores as count_class_scores
 from .counting.count_classes import count_classes as count_classes
 from .counting.drawing.draw_labels import draw_labels as draw_labels
 from .counting.exact_file import sink_exact_counts as sink_exact_counts

@@ -122,6 +122,17 @@ def _values(name: str, given: float | Sequence[float], allowed: str, largest: fl
     return sorted(set(values))
 
 
+def share_values(name: str, given: float | Sequence[float]) -> list[float]:
+    """Return some shares, ascending and distinct.
+
+    Raises
+    ------
+    ParameterError
+        If there is none, or one is outside [0, 1].
+    """
+    return _values(name, given, "within [0, 1]", 1.0)
+
+
 def prevalence_values(prevalence: float | Sequence[float] | str) -> list[float] | None:
     """Return the prevalences, ascending and distinct; None for a word, which is "observed" or "selected".
 
@@ -130,7 +141,7 @@ def prevalence_values(prevalence: float | Sequence[float] | str) -> list[float] 
     ParameterError
         If there is none, or one is outside [0, 1].
     """
-    return None if isinstance(prevalence, str) else _values("prevalence", prevalence, "within [0, 1]", 1.0)
+    return None if isinstance(prevalence, str) else share_values("prevalence", prevalence)
 
 
 def beta_values(beta: float | Sequence[float]) -> list[float]:

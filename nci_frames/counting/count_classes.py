@@ -123,7 +123,7 @@ def count_classes(
         warnings.warn(warning, stacklevel=3)
     labels = counted.counts["label"] if "label" in counted.counts.columns else None
     known = [values for values in (labels, counted.counts["decision"], ways.classes) if values is not None]
-    return CLASS_COUNTS.finish(every_pair(counted.counts, class_values(*known), ways.bins))
+    return CLASS_COUNTS.finish(every_pair(counted.counts, class_values(*known), ways.names))
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,14 +138,11 @@ class _Ways:
     edges: Floats = field(default_factory=lambda: np.empty(0))
 
     @property
-    def bins(self) -> pl.Series:
-        """The thresholds that a score may reach; null is none."""
-        return pl.Series("score_lower", [None, *self.edges], pl.Float64)
-
-    @property
     def names(self) -> pl.Series:
-        """What tells apart the cells that a group has for each decision."""
-        return pl.Series("scenario", list(self.factors), pl.String) if self.factors else self.bins
+        """What tells apart the cells that a group has for each decision: scenarios, or thresholds reached."""
+        if self.factors:
+            return pl.Series("scenario", list(self.factors), pl.String)
+        return pl.Series("score_lower", [None, *self.edges], pl.Float64)
 
     @property
     def decisions(self) -> int:

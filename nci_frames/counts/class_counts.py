@@ -1,7 +1,7 @@
 """Counts of decisions among classes: every pair, sums of several, and what shares of the classes are."""
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any, Literal, TypeVar
 
 import numpy as np
@@ -120,21 +120,14 @@ def read_priors(priors: Any, classes: pl.Series, *, observed: Floats | None) -> 
             return {priors: observed}
         return {priors: np.full(len(classes), 1 / max(len(classes), 1))}
     names = classes.to_list()
-    found = {}
-    for scenario, shares in scenarios_of(priors).items():
-        where = None if scenario in ("", GIVEN) else f"scenario {scenario!r}"
-        problems = {
-            "missing": [name for name in names if name not in shares],
-            "unknown": [name for name in shares if name not in names and shares[name] != 0],
-        }
-        for what, wrong in problems.items():
-            if wrong:
-                msg = f"{Option('priors')} must have a share of every class, and of no other"
-                told = f"{what}: {listed(map(repr, wrong))}"
-                hint = f"the classes are {listed(map(repr, names), 20)}; 0 is a share"
-                raise ParameterError(msg, where=where, found=told, hint=hint)
-        found[scenario] = np.array([shares[name] for name in names], np.float64)
-    return found
+    scenarios = scenarios_of(priors, names)
+    for scenario, shares in scenarios.items():
+        unknown = [name for name in shares if name not in names and shares[name] != 0]
+        if unknown:
+            msg, found = f"{Option('priors')} must have shares of classes alone", listed(map(repr, unknown))
+            hint = f"the classes are {listed(map(repr, names), 20)}"
+            raise ParameterError(msg, where=_where(scenario), found=found, hint=hint)
+    return {name: np.array([of[one] for one in names], np.float64) for name, of in scenarios.items()}
 
 
 def one_mix(name: str, scenarios: Mapping[str, _Mix]) -> _Mix:
@@ -144,13 +137,19 @@ def one_mix(name: str, scenarios: Mapping[str, _Mix]) -> _Mix:
     return next(iter(scenarios.values()))
 
 
-def scenarios_of(priors: Mapping[Any, Any] | pl.DataFrame | pl.LazyFrame) -> dict[str, dict[Any, float]]:
+def _where(scenario: str) -> str | None:
+    return None if scenario in ("", GIVEN) else f"scenario {scenario!r}"
+
+
+def scenarios_of(
+    priors: Mapping[Any, Any] | pl.DataFrame | pl.LazyFrame, needed: Iterable[Any] = ()
+) -> dict[str, dict[Any, float]]:
     """Return the shares of each scenario, checked to be shares; one without a name is "given".
 
     Raises
     ------
     ParameterError
-        If there are none, or they are not numbers from 0 to 1 that add up to 1.
+        If there are none, they are not numbers from 0 to 1 that add up to 1, or a needed one is missing.
     """
     nested: Mapping[Any, Any]
     if isinstance(priors, pl.DataFrame | pl.LazyFrame):
@@ -173,13 +172,16 @@ def scenarios_of(priors: Mapping[Any, Any] | pl.DataFrame | pl.LazyFrame) -> dic
         if not isinstance(scenario, str) or not isinstance(shares, Mapping):
             msg = "shares as {class: share}, or scenarios as {name: {class: share}}"
             raise ParameterError.out_of_range("priors", priors, msg)
-        where = None if scenario in ("", GIVEN) else f"scenario {scenario!r}"
         for name, value in shares.items():
             if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 1:
                 msg = f"{Option('priors')} must be numbers within [0, 1]"
-                raise ParameterError(msg, where=where, found=f"{value!r} of class {name!r}")
+                raise ParameterError(msg, where=_where(scenario), found=f"{value!r} of class {name!r}")
+        missing = [name for name in needed if name not in shares]
+        if missing:
+            msg, found = f"{Option('priors')} must have a share of every class", listed(map(repr, missing))
+            raise ParameterError(msg, where=_where(scenario), found=f"missing: {found}", hint="0 is a share")
         total = math.fsum(shares.values())
         if abs(total - 1) > _ROUNDING:
-            msg = f"{Option('priors')} must add up to 1"
-            raise ParameterError(msg, where=where, found=f"{total:.12g}", hint="divide them by their sum")
+            msg, hint = f"{Option('priors')} must add up to 1", "divide them by their sum"
+            raise ParameterError(msg, where=_where(scenario), found=f"{total:.12g}", hint=hint)
     return {scenario: dict(shares) for scenario, shares in nested.items()}

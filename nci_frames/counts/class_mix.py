@@ -18,7 +18,8 @@ def counts_at_mix(by_class: pl.DataFrame | pl.LazyFrame, /, *, priors: Priors) -
     Parameters
     ----------
     by_class
-        What ``count_class_scores`` returns.
+        Counts of a log of one class against all others, with the key ``true_class``: what ``count_confusion``
+        returns where the true class is a segment of this name.
     priors
         The shares of the classes: ``{class: share}``, "uniform", or "observed", those of each group.
 
@@ -57,7 +58,7 @@ def counts_at_mix(by_class: pl.DataFrame | pl.LazyFrame, /, *, priors: Priors) -
     """
     frame = collect(by_class, COUNTS, strata=True)
     if TRUE_CLASS not in frame.columns:
-        hint = "make them with count_class_scores(predictions, of=...)"
+        hint = "count a log with the true class as segment: scan_predictions(..., segments='true_class')"
         raise SchemaError("the counts are not by true class: column 'true_class' is missing", hint=hint)
     if WEIGHT in frame.columns or frame.schema["tp"].is_float():
         msg, hint = "rows that have weights cannot be weighted again", "count without weights"

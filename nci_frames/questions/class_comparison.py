@@ -102,10 +102,7 @@ class ClassComparison:
         known = metric_of_all(metric or ("macro_f_beta" if cost is None else "expected_cost"))
         #: What is asked.
         self.metric, self.beta, self.cost = known.name, beta_value(beta), cost
-        frame = collected(class_counts)
-        if "scenario" in frame.columns:
-            hint = "keep one of them, and drop the column 'scenario'"
-            raise ParameterError("the class counts have scenarios", hint=hint)
+        frame = collected(class_counts, scenarios=False)
         if frame["model"].has_nulls():
             raise SchemaError.unnamed_model()
         units = [BUCKET] if BUCKET in frame.columns else []
@@ -117,7 +114,7 @@ class ClassComparison:
         self.buckets: int | None = frame[BUCKET].n_unique() if units else None
         self.models: list[str] = frame["model"].unique().sort().to_list()
         logs, given = logs_and_priors(self.counts, "observed" if isinstance(priors, str) else priors)
-        rows = np.sum([log.total.sum(axis=1) for log in logs.logs] or [np.zeros(len(logs.names))], axis=0)
+        rows = logs.rows
         if not rows.sum():
             raise SchemaError("there are no rows to compare", hint="count a log that has rows")
         own = {"observed": rows / rows.sum(), "uniform": logs.seen / logs.seen.sum()}

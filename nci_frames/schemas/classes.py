@@ -17,8 +17,8 @@ CLASS_TYPES: tuple[type[pl.DataType], ...] = (
 
 #: A frame into which the keys of such a log come.
 _frame = partial(FrameSchema, family="classes")
-# What tells a log of two classes from them, and what comes into their counts.
-RESERVED["classes"].update(("score", TRUE_CLASS))
+# What tells a log of two classes from them.
+RESERVED["classes"].add("score")
 
 #: A class, or another decision, of the type of the log.
 a_class = partial(Column, dtypes=CLASS_TYPES)

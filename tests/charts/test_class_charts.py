@@ -18,7 +18,7 @@ def test_the_matrix_has_shares_of_the_class_and_of_the_mix():
         pytest.approx(0.1),
         "10.0",
     )
-    with pytest.raises(nf.ParameterError, match="one of each model"):
+    with pytest.raises(nf.ParameterError, match="models without keys"):
         nf.chart_class_matrix(counts.with_columns(fold=1))
 
 

@@ -13,17 +13,23 @@ NAMES = ["ant", "bee", "cat", "dog"]
 MIX = {"ant": 0.05, "bee": 0.6, "cat": 0.3, "dog": 0.05}
 
 
-def scanned(**options):
+def scored():
     log, columns = scored_log(NAMES, rows=400)
-    log = log.with_columns(model=pl.lit("m"))
-    return log, columns, nf.scan_classes(log, scores=columns, **options)
+    return log.with_columns(model=pl.lit("m")), columns
+
+
+def counted(log, columns, of, thresholds="exact", keys=()):
+    """The counts of one class against all others, by true class."""
+    rows = log.with_columns(true_class="label", label=pl.col("label") == of)
+    scan = nf.scan_predictions(rows, score=columns[of], segments=["true_class", *keys])
+    return nf.count_confusion(scan, thresholds=thresholds)
 
 
 @pytest.mark.parametrize("of", first_quick(NAMES))
 @pytest.mark.parametrize("thresholds", ["exact", [0.0, 0.2, 0.5, 0.9]])
 def test_rates_and_precision_are_those_of_weighted_rows(of, thresholds):
-    log, columns, scan = scanned()
-    counts = nf.count_class_scores(scan, of=of, thresholds=thresholds)
+    log, columns = scored()
+    counts = counted(log, columns, of, thresholds)
     mixed = nf.counts_at_mix(counts, priors=MIX)
     rates = nf.compute_rates(mixed)
     rows = dict(log["label"].value_counts().rows())
@@ -47,8 +53,8 @@ def test_rates_and_precision_are_those_of_weighted_rows(of, thresholds):
 
 
 def test_the_observed_mix_is_the_log_itself_and_keys_are_kept():
-    log, columns, scan = scanned(segments="country", unit="unit")
-    counts = nf.counts_at_mix(nf.count_class_scores(scan, of="bee"), priors="observed")
+    log, columns = scored()
+    counts = nf.counts_at_mix(counted(log, columns, "bee", keys=["country"]), priors="observed")
     binary = log.select("model", "country", label=pl.col("label") == "bee", score=columns["bee"])
     expected = nf.compute_rates(nf.count_confusion(binary, thresholds="exact"))
     found = nf.compute_rates(counts)
@@ -58,8 +64,7 @@ def test_the_observed_mix_is_the_log_itself_and_keys_are_kept():
 
 
 def test_the_rows_of_classes_of_one_weight_are_one_stratum():
-    _, _, scan = scanned()
-    counts = nf.count_class_scores(scan, of="ant", thresholds=[0.5])
+    counts = counted(*scored(), "ant", [0.5])
     even = counts.with_columns(
         tn=pl.when(pl.col("true_class") != "ant").then(60 - pl.col("fp")).otherwise("tn")
     )

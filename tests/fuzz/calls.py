@@ -122,8 +122,7 @@ def calls() -> dict[str, Call]:
     classes = nf.count_classes(class_log())
     decided = nf.count_classes(class_log().drop("label"))
     place = pl.int_range(pl.len()) % 7 / 10
-    scored = class_log().select("model", "label", a=place, b=0.9 - place, c=pl.lit(0.1))
-    scored = nf.scan_classes(scored, scores={"ant": "a", "bee": "b", "cat": "c"}).collect()
+    ants = class_log().select("model", score=place, true_class="label", label=pl.col("label") == "ant")
     units = class_log().with_columns(unit=pl.int_range(pl.len()) % 120)
     in_buckets = nf.count_classes(nf.unit_buckets(units, buckets=24))
     ends: dict[str, Any] = {"start": "uniform", "end": "observed"}
@@ -144,8 +143,7 @@ def calls() -> dict[str, Call]:
         Call("project_classes", (classes,), {"priors": "uniform", "metrics": "mcc"}, "class counts"),
         Call("class_winners", (classes,), {"metric": "mcc", **ends}, "classes"),
         Call("estimate_class_priors", (classes, decided), {}, "reference"),
-        Call("count_class_scores", (scored,), {"of": "ant", "thresholds": [0.2, 0.5]}, "predictions"),
-        Call("counts_at_mix", (nf.count_class_scores(scored, of="ant"),), {"priors": "uniform"}, "by class"),
+        Call("counts_at_mix", (nf.count_confusion(ants),), {"priors": "uniform"}, "by class"),
         Call("compare_class_models", (in_buckets,), {"metric": "mcc", "priors": "uniform"}, "classes"),
         Call("vary_class_share", (classes,), {"of": "ant", "shares": [0.1, 0.5]}, "classes"),
         Call("auto_thresholds"),

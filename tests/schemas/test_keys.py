@@ -46,9 +46,7 @@ def test_other_names_are_free(log, key):
         assert other.equals(usual.rename({"day": key}))
 
 
-@pytest.mark.parametrize(
-    "name", first_quick(["decision", "scenario", "prior", "scores", "true_class", "labels"])
-)
+@pytest.mark.parametrize("name", first_quick(["decision", "scenario", "prior", "scores", "labels"]))
 def test_names_that_only_frames_of_classes_or_plans_need_are_free_for_two_classes(log, name):
     named = log.rename({"day": name})
     counts = nf.count_confusion(nf.scan_predictions(named, segments=name), thresholds="exact")
@@ -60,7 +58,7 @@ def test_names_that_only_frames_of_classes_or_plans_need_are_free_for_two_classe
     assert pooled.equals(nf.count_confusion(log.drop("day"), thresholds="exact"))
 
 
-@pytest.mark.parametrize("name", ["rows", "scenario", "prior", "class", "true_class", "score", "metric"])
+@pytest.mark.parametrize("name", ["rows", "scenario", "prior", "class", "score", "metric"])
 def test_names_that_frames_of_classes_need_are_no_keys_of_theirs(name):
     log = pl.DataFrame({"model": "a", "label": ["x", "y"], "decision": ["x", "x"], name: ["k", "k"]})
     with pytest.raises(nf.ParameterError, match=f"{name!r} has a name that the tables need"):

@@ -70,12 +70,35 @@ class ClassLogs:
     #: The model, the keys and the scenario, with their types.
     keys: dict[str, pl.DataType]
 
+    @property
+    def rows(self) -> Floats:
+        """The rows of each class in all groups, or their weights."""
+        of_groups = (log.total.sum(axis=1) for log in self.logs)
+        return np.asarray(sum(of_groups, np.zeros(len(self.names))))
 
-def collected(class_counts: pl.DataFrame | pl.LazyFrame) -> pl.DataFrame:
-    """Return class counts of a labelled log.
+    def compared(self) -> tuple[list[str], dict[tuple[Any, ...], list[ClassLog]]]:
+        """Return the keys but the model, and for each of their values the groups of the models."""
+        keys = [key for key in self.keys if key != "model"]
+        groups: dict[tuple[Any, ...], list[ClassLog]] = {}
+        for log in self.logs:
+            groups.setdefault(tuple(log.group[key] for key in keys), []).append(log)
+        return keys, groups
+
+    def need_no_keys(self, what: str) -> None:
+        """Raise ParameterError unless the groups are those of models alone."""
+        keys, _ = self.compared()
+        if keys:
+            hint = "count with by=[], or keep one value of each key and drop it"
+            raise ParameterError(f"{what} is that of models without keys", found=f"keys {keys}", hint=hint)
+
+
+def collected(class_counts: pl.DataFrame | pl.LazyFrame, *, scenarios: bool = True) -> pl.DataFrame:
+    """Return class counts of a labelled log, which may have scenarios, or not.
 
     Raises
     ------
+    ParameterError
+        If they have scenarios and must not.
     SchemaError
         If they are none, or a pair stands twice.
     """
@@ -83,6 +106,9 @@ def collected(class_counts: pl.DataFrame | pl.LazyFrame) -> pl.DataFrame:
     if "label" not in frame.columns:
         msg, hint = "the class counts have no labels", "count a labelled log"
         raise SchemaError(msg, found="no column 'label'", hint=hint)
+    if "scenario" in frame.columns and not scenarios:
+        hint = "keep one of them, and drop the column 'scenario'"
+        raise ParameterError("the class counts have scenarios", hint=hint)
     twice = frame.filter(frame.drop("rows").is_duplicated())
     if len(twice):
         found = ", ".join(f"{name} {value!r}" for name, value in twice.row(0, named=True).items())

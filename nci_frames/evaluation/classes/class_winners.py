@@ -101,19 +101,13 @@ def class_winners(
     known = class_metric(metric) if of is not None else metric_of_all(metric, hint)
     better_sign(known)
     beta = beta_value(beta)
-    frame = collected(class_counts)
-    if "scenario" in frame.columns:
-        msg = "the class counts have scenarios"
-        raise ParameterError(msg, hint="keep one of them, and drop the column 'scenario'")
+    frame = collected(class_counts, scenarios=False)
     asked: dict[str, Any] = {"start": start, "end": end}
     mixes = {name: one_mix(name, scenarios_of(of)) for name, of in asked.items() if not isinstance(of, str)}
     logs, given = logs_and_priors(frame, mixes or "uniform")
     costs = cost_table(cost, logs, needed=known.name == "expected_cost")
     place = 0 if of is None else _place(of, known, logs.names.filter(pl.Series(given.classes)), logs.names)
-    keys = [key for key in logs.keys if key != "model"]
-    groups: dict[tuple[Any, ...], list[ClassLog]] = {}
-    for log in logs.logs:
-        groups.setdefault(tuple(log.group[key] for key in keys), []).append(log)
+    keys, groups = logs.compared()
     rows: list[dict[str, Any]] = []
     for values, models in groups.items():
         ends = [

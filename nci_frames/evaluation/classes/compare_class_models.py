@@ -1,6 +1,6 @@
 """Class counts by buckets of units -> which models differ at a mix: they decided about the same units."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -98,28 +98,24 @@ def compare_class_models(
         raise ParameterError("models are compared by rows", found="sums of more than 1,000 weights")
     check_buckets(logs)
     costs = cost_table(cost, logs, needed=known.name == "expected_cost")
-    keys = [key for key in logs.keys if key not in ("model", "scenario")]
-    groups: dict[tuple[Any, ...], list[tuple[ClassLog, Setting]]] = {}
-    for log in logs.logs:
-        mixes = mixes_of(log, given)
-        for scenario, shares in zip(mixes.scenarios, mixes.priors, strict=True):
-            place = (*(log.group[key] for key in keys), scenario)
-            groups.setdefault(place, []).append((log, Setting(shares, given.classes, beta, costs)))
-    schema = {key: logs.keys[key] for key in keys} | CLASS_COMPARISONS.dtypes()
-    tables = [pl.DataFrame(schema=schema)]
-    for place, models in groups.items():
-        told = dict(zip((*keys, "scenario"), place, strict=True)) | {"metric": known.name}
-        columns = (pl.lit(value, schema[name]).alias(name) for name, value in told.items())
-        tables.append(
-            _pairs(known.name, models, logs.names.to_list(), level).with_columns(columns).select(*schema)
-        )
-    return CLASS_COMPARISONS.finish(pl.concat(tables).sort([*keys, "scenario", "model_a", "model_b"]))
+    keys, groups = logs.compared()
+    rows: list[dict[str, Any]] = []
+    for values, models in groups.items():
+        mixes = [mixes_of(log, given) for log in models]
+        for place, scenario in enumerate(mixes[0].scenarios):
+            settings = [Setting(mix.priors[place], given.classes, beta, costs) for mix in mixes]
+            told = dict(zip(keys, values, strict=True)) | {"scenario": scenario, "metric": known.name}
+            pairs = _pairs(known.name, list(zip(models, settings, strict=True)), logs.names.to_list(), level)
+            rows.extend(told | pair for pair in pairs)
+    schema = CLASS_COMPARISONS.dtypes() | {key: logs.keys[key] for key in keys}
+    table = pl.DataFrame(rows, schema=schema).with_columns(pl.col("difference").fill_nan(None))
+    return CLASS_COMPARISONS.finish(table.sort([*dict.fromkeys([*keys, "scenario", "model_a", "model_b"])]))
 
 
 def _pairs(
     metric: str, models: list[tuple[ClassLog, Setting]], classes: list[Any], level: float
-) -> pl.DataFrame:
-    """Return a row for every two models of one mix."""
+) -> Iterator[dict[str, Any]]:
+    """Yield a row for every two models of one mix."""
     from scipy.special import stdtr, stdtrit  # noqa: PLC0415  (SciPy is slow to import, and seldom needed)
 
     values, moved = np.empty(len(models)), []
@@ -145,10 +141,11 @@ def _pairs(
     adjusted = holm(np.where(told, p_value, np.nan))
     tested = {"lower": difference - half, "upper": difference + half, "p_value": p_value,
               "adjusted": adjusted, "distinguishable": adjusted < 1 - level}  # fmt: skip
-    names = pl.Series([log.group["model"] for log, _ in models], dtype=pl.String)
-    sides = {"model_a": names.gather(one), "model_b": names.gather(other)}
-    return pl.DataFrame({**sides, "difference": difference, **tested, "supported": told}).with_columns(
-        pl.col("difference").fill_nan(None),
-        *(pl.when("supported").then(name).alias(name) for name in tested),
-        pl.Series("reason", reason, pl.String),
-    )
+    names = [log.group["model"] for log, _ in models]
+    for place, (a, b) in enumerate(zip(one, other, strict=True)):
+        pair = {"model_a": names[a], "model_b": names[b], "difference": difference[place].item()}
+        yield (
+            pair
+            | {"supported": told[place].item(), "reason": reason[place]}
+            | {name: found[place].item() for name, found in tested.items() if told[place]}
+        )

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from nci_frames.base.errors import ParameterError
+from nci_frames.counts.class_counts import one_mix
 from nci_frames.evaluation.classes.mixes import logs_and_priors, mixes_of
 from nci_frames.evaluation.classes.values import rates_of
 
@@ -19,14 +19,9 @@ def matrix_at(class_counts: pl.DataFrame | pl.LazyFrame, priors: Any) -> pl.Data
         If the counts have keys or scenarios, or there are several mixes.
     """
     logs, given = logs_and_priors(class_counts, priors)
-    more = [key for key in logs.keys if key != "model"]
-    mixes = 1 if isinstance(given.asked, str) else len(given.asked.scenarios)
-    if more or mixes > 1:
-        msg = "the matrix is one of each model, at one mix"
-        found = f"keys {more}" if more else f"{mixes} scenarios"
-        raise ParameterError(
-            msg, found=found, hint="count with by=[], or keep one value of each key and drop it"
-        )
+    logs.need_no_keys("the matrix")
+    if not isinstance(given.asked, str):
+        one_mix("priors", dict.fromkeys(given.asked.scenarios))
     names, tables = logs.names.cast(pl.String), []
     for log in logs.logs:
         (shares,) = mixes_of(log, given).priors

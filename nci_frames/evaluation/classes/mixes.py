@@ -8,7 +8,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from nci_frames.base.arguments import number_list
+from nci_frames.base.arguments import share_values
 from nci_frames.base.errors import ParameterError
 from nci_frames.base.messages import Call, Option, listed
 from nci_frames.base.typing import Floats
@@ -53,14 +53,8 @@ def logs_and_priors(class_counts: pl.DataFrame | pl.LazyFrame, priors: Any) -> t
     if isinstance(priors, str):
         logs = class_logs(frame)
         return logs, Given(priors, logs.seen)
-    scenarios = scenarios_of(priors)
     seen = frame.filter(pl.col("rows") > 0)["label"].unique().sort().to_list()
-    for scenario, shares in scenarios.items():
-        missing = [name for name in seen if name not in shares]
-        if missing:
-            msg = f"{Option('priors')} must have a share of every class"
-            found = f"missing: {listed(map(repr, missing))}"
-            raise ParameterError(msg, where=f"scenario {scenario!r}", found=found, hint="0 is a share")
+    scenarios = scenarios_of(priors, seen)
     more = {name: None for shares in scenarios.values() for name in shares}
     logs = class_logs(frame, list(more))
     names = logs.names.to_list()
@@ -150,7 +144,7 @@ def vary_class_share(
 
     Returns
     -------
-    Priors for ``project_classes``, a scenario for each share, named after it:
+    Priors for ``project_classes``, a scenario for each share, ascending and named after it:
 
     %(columns of class priors)s
 
@@ -169,23 +163,17 @@ def vary_class_share(
     >>> nf.vary_class_share(nf.count_classes(log), of=0, shares=0.6).rows()
     [('0.6', 0, 0.6), ('0.6', 1, 0.30000000000000004), ('0.6', 2, 0.1)]
     """
+    every = share_values("shares", shares)
     logs = class_logs(collected(class_counts))
-    names = logs.names.filter(pl.Series(logs.seen))
-    rows = np.sum([log.total.sum(axis=1) for log in logs.logs] or [np.zeros(len(logs.names))], axis=0)[
-        logs.seen
-    ]
+    names, rows = logs.names.filter(pl.Series(logs.seen)), logs.rows[logs.seen]
     mine = np.array([name == of for name in names.to_list()], np.bool_)
     if not mine.any() or mine.all():
         msg = f"{Option('of')} must be one of several classes with rows"
         raise ParameterError(msg, found=f"{of!r}; the classes are {listed(map(repr, names), 20)}")
-    every = number_list(shares)
-    for share in every:
-        if not 0 <= share <= 1:
-            raise ParameterError.out_of_range("shares", share, "within [0, 1]")
-    if not every:
-        raise ParameterError.out_of_range("shares", shares, "at least one number")
     each = np.array(every)[:, None]
     priors = np.where(mine, each, (1 - each) * rows / rows[~mine].sum())
-    scenarios = pl.DataFrame({"scenario": [f"{share:.12g}" for share in every]})
-    table = scenarios.join(names.alias("class").to_frame(), how="cross", maintain_order="left_right")
-    return CLASS_PRIORS.finish(table.with_columns(prior=priors.ravel()).unique(maintain_order=True))
+    parts = (
+        pl.DataFrame({"scenario": f"{share:.12g}", "class": names, "prior": mix})
+        for share, mix in zip(every, priors, strict=True)
+    )
+    return CLASS_PRIORS.finish(pl.concat(parts))

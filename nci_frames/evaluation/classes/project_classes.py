@@ -203,10 +203,7 @@ def _skipped(log: ClassLog, names: list[Any], metric: str, setting: Setting) -> 
 
 
 def _table(parts: list[dict[str, Any]], logs: ClassLogs) -> pl.DataFrame:
-    dtypes = CLASS_PROJECTION.dtypes() | {"class": logs.names.dtype}
-    columns = [*logs.keys, *(name for name in CLASS_PROJECTION.fixed if name not in logs.keys)]
-    schema = {name: logs.keys.get(name, dtypes.get(name)) for name in columns}
+    schema = CLASS_PROJECTION.dtypes() | logs.keys | {"class": logs.names.dtype}
     table = pl.DataFrame(parts, schema=schema).with_columns(pl.col("value", "lower", "upper").fill_nan(None))
-    keys = [key for key in logs.keys if key != "scenario"]
-    table = table.sort([*keys, "scenario", "metric", "class"])
-    return CLASS_PROJECTION.finish(table)
+    # The scenario is the last of the keys.
+    return CLASS_PROJECTION.finish(table.sort([*dict.fromkeys([*logs.keys, "scenario", "metric", "class"])]))

@@ -37,11 +37,10 @@ def best_in_simplex(
     """
     known = metric_of_all(metric)
     logs = class_logs(collected(class_counts))
-    more = [key for key in logs.keys if key != "model"]
-    if logs.seen.sum() != 3 or more:
-        msg = "the triangle is that of the mixes of three classes"
-        found = f"keys {more}" if more else f"{logs.seen.sum()} classes with rows"
-        raise ParameterError(msg, found=found, hint="count with by=[], or draw winners along lines")
+    logs.need_no_keys("the triangle")
+    if logs.seen.sum() != 3:
+        msg, hint = "the triangle is that of the mixes of three classes", "draw winners along lines"
+        raise ParameterError(msg, found=f"{logs.seen.sum()} classes with rows", hint=hint)
     costs = cost_table(cost, logs, needed=known.name == "expected_cost")
 
     def values(shares: Floats) -> Floats:
