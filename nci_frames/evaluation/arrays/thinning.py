@@ -53,21 +53,29 @@ def _pixels(values: pl.Series, size: int) -> Floats:
 def _corners(x: Floats, y: Floats, curve: NDArray[np.uint32], tolerance: float) -> Flags:
     change = curve[1:] != curve[:-1]
     kept: Flags = np.r_[True, change] | np.r_[change, True]
+    # The points of lines that may still be too far from a point, with both ends.
+    points = np.arange(len(x))
     turns = 0
     while True:
-        anchors = np.flatnonzero(kept)
-        line = np.cumsum(kept) - 1
+        ends = kept[points]
+        anchors = np.flatnonzero(ends)
+        line = np.cumsum(ends) - 1
         start, end = anchors[line], anchors[np.minimum(line + 1, len(anchors) - 1)]
-        distance = np.where(kept, 0.0, _distance(x, y, start, end).max(axis=0))
+        distance = np.where(ends, 0.0, _distance(x[points], y[:, points], start, end).max(axis=0))
         farthest = np.maximum.reduceat(distance, anchors)
         far = np.flatnonzero((distance > tolerance) & (distance == farthest[line]))
         if not len(far):
             return kept
         split = far[np.unique(line[far], return_index=True)[1]]
-        kept[split] = True
+        kept[points[split]] = True
         turns += 1
         if turns > _PATIENCE:
-            kept[(start[split] + end[split]) // 2] = True
+            kept[points[(start[split] + end[split]) // 2]] = True
+        open_lines = np.zeros(len(anchors), bool)
+        open_lines[line[split]] = True
+        still = open_lines[line]
+        still[end[split]] = True
+        points = points[still]
 
 
 def _distance(x: Floats, y: Floats, start: Rows, end: Rows) -> Floats:
