@@ -18,7 +18,7 @@ from nci_frames.evaluation.resampling.probability_best import shares_among, shar
 from nci_frames.evaluation.resampling.replicates import Replicates, resample_models
 from nci_frames.evaluation.resampling.resampling import Resampling
 from nci_frames.evaluation.significance.best import best_among, compare_best
-from nci_frames.evaluation.significance.borders import area_curves_of, border_of, own_curves_of
+from nci_frames.evaluation.significance.crossover_intervals import area_curves_of, border_of, own_curves_of
 from nci_frames.questions.units import Drawn
 from nci_frames.schemas.runs import in_runs, rows_where
 

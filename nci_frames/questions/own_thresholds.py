@@ -7,7 +7,7 @@ import polars as pl
 from nci_frames.evaluation.metrics import f_beta
 from nci_frames.evaluation.projection.averaging import average_over
 from nci_frames.evaluation.significance.cross_fitting import cross_fit_f_beta
-from nci_frames.evaluation.support.flags import point_flags
+from nci_frames.evaluation.support.rule import point_flags
 from nci_frames.questions.log_counts import LogCounts
 from nci_frames.schemas import beside
 

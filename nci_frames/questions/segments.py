@@ -6,8 +6,7 @@ from nci_frames.charts.segments import chart_decomposition, chart_segments
 from nci_frames.evaluation.projection.projection import project_rates
 from nci_frames.questions.comparison import Comparison
 from nci_frames.questions.report_question import Chart, ReportQuestion, of_shown, picture, shown_models
-from nci_frames.questions.segment_table import CHARTED, LABEL, segment_labels, worst_first
-from nci_frames.questions.worst_segments import segment_lines
+from nci_frames.questions.segment_table import CHARTED, LABEL, segment_labels, segment_lines, worst_first
 from nci_frames.tables.numbers import format_grid
 
 #: Panels of a chart of all segments, and models whose differences between segments are explained.

@@ -16,8 +16,7 @@ from nci_frames.questions.comparison import Comparison
 from nci_frames.questions.ranked import RankedTable, doubt_of, ranked_tables
 from nci_frames.questions.report import Answered
 from nci_frames.questions.report_question import AnyComparison, shown_models
-from nci_frames.questions.segment_table import segment_numbers, why_untested
-from nci_frames.questions.worst_segments import worst_segments
+from nci_frames.questions.segment_table import segment_numbers, why_untested, worst_segments
 from nci_frames.reporting.bundle import vega_bundle
 from nci_frames.reporting.content import Content
 from nci_frames.reporting.live import live_numbers

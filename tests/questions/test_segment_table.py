@@ -11,11 +11,11 @@ import nci_frames as nf
 from nci_frames.questions.segment_table import (
     LABEL,
     segment_labels,
+    segment_lines,
     segment_numbers,
     why_untested,
     worst_first,
 )
-from nci_frames.questions.worst_segments import segment_lines
 from tests.chart_specs import unpacked
 from tests.comparisons import altered, comparison
 from tests.logs import counts_at

@@ -20,7 +20,7 @@ from nci_frames.evaluation.field.prevalences import Field, group_prevalences
 from nci_frames.evaluation.rates.clusters import class_worth
 from nci_frames.evaluation.rates.rates import compute_rates, with_worth
 from nci_frames.evaluation.rates.strata import WORTH, summed_counts
-from nci_frames.evaluation.support.flags import with_curve_flags, with_curve_support
+from nci_frames.evaluation.support.rule import with_curve_flags, with_curve_support
 from nci_frames.schemas import AREAS, COUNTS, RATES, WEIGHT, checked, collect
 
 

@@ -15,9 +15,14 @@ from nci_frames.evaluation.rates.clusters import class_worth
 from nci_frames.evaluation.rates.quotients import rates_of
 from nci_frames.evaluation.rates.rates import with_worth
 from nci_frames.evaluation.rates.strata import WORTH, collect_counts, summed_counts
-from nci_frames.evaluation.support.flags import with_curve_support
 from nci_frames.evaluation.support.reasons import reason_text
-from nci_frames.evaluation.support.rule import PR_SUPPORT, class_reason, point_reason, point_support
+from nci_frames.evaluation.support.rule import (
+    PR_SUPPORT,
+    class_reason,
+    point_reason,
+    point_support,
+    with_curve_support,
+)
 from nci_frames.schemas import RATES, SUPPORT, checked, collect
 
 

@@ -7,7 +7,7 @@ from nci_frames.base.errors import ParameterError
 from nci_frames.base.typing import Frame
 from nci_frames.evaluation.crossovers.contest import points_of, tied_models
 from nci_frames.evaluation.crossovers.lines import f_beta_envelope
-from nci_frames.evaluation.crossovers.supported_ranges import LOWEST, WHY, supported_lambdas
+from nci_frames.evaluation.crossovers.winners import LOWEST, WHY, supported_lambdas
 from nci_frames.evaluation.metrics import find_metric
 from nci_frames.evaluation.support.reasons import reason_text
 from nci_frames.evaluation.support.rule import point_reason, point_support

@@ -6,9 +6,9 @@ package fills the registry, so what looks metrics up imports it from here. Areas
 """
 
 from nci_frames.evaluation.metrics.agreement import *
-from nci_frames.evaluation.metrics.catalogue import *
 from nci_frames.evaluation.metrics.cost import *
 from nci_frames.evaluation.metrics.lookup import *
 from nci_frames.evaluation.metrics.metric import *
 from nci_frames.evaluation.metrics.predictive import *
 from nci_frames.evaluation.metrics.rates import *
+from nci_frames.evaluation.metrics.registry import *

@@ -17,7 +17,7 @@ from nci_frames.evaluation.rates.intervals import rate_interval, require_row_cou
 from nci_frames.evaluation.rates.selection import Runs, interpolated_points, picked_points
 from nci_frames.evaluation.rates.simultaneous import simultaneous_interval
 from nci_frames.evaluation.rates.strata import of_strata
-from nci_frames.evaluation.support.flags import point_flags
+from nci_frames.evaluation.support.rule import point_flags
 from nci_frames.schemas import RATES, checked, collect
 
 

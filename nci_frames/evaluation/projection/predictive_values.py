@@ -10,7 +10,7 @@ from nci_frames.base.normal import normal_quantile
 from nci_frames.base.typing import Floats, Frame
 from nci_frames.evaluation.rates.intervals import require_row_counts
 from nci_frames.evaluation.rates.strata import of_strata, worth_of_strata
-from nci_frames.evaluation.support.flags import point_flags
+from nci_frames.evaluation.support.rule import point_flags
 from nci_frames.schemas import PROJECTION, RATES, checked, collect
 
 Method = Literal["score", "logit"]

@@ -11,8 +11,7 @@ from nci_frames.base.messages import quantity
 from nci_frames.base.typing import Frame
 from nci_frames.evaluation.field.prevalences import Field, with_prevalence
 from nci_frames.evaluation.projection.grids import SUPPORT, MetricGrid, Metrics, metric_grids
-from nci_frames.evaluation.support.flags import log_cost
-from nci_frames.evaluation.support.rule import independent_negatives, point_reason, point_support
+from nci_frames.evaluation.support.rule import independent_negatives, log_cost, point_reason, point_support
 from nci_frames.schemas import PROJECTION, RATES, checked, collect
 
 #: Rows of the result that are computed at a time.

@@ -21,7 +21,7 @@ from nci_frames.evaluation.rates.clusters import class_worth
 from nci_frames.evaluation.rates.rates import compute_rates, with_worth
 from nci_frames.evaluation.resampling.replicates import Replicates, labelled_cases, resample_models
 from nci_frames.evaluation.resampling.resampling import Resampling
-from nci_frames.evaluation.support.flags import defined_flags
+from nci_frames.evaluation.support.rule import defined_flags
 from nci_frames.schemas import BEST_MODELS, COUNTS, beside, checked
 
 #: Rows, or buckets of equal size, that a class needs. Rows are drawn one by one, so that two already differ;
