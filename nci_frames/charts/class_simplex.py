@@ -14,6 +14,8 @@ from nci_frames.schemas.checked import checked
 
 #: The side of the triangle and the room around it, in pixels.
 _SIDE, _ROOM = 420, 0.08
+#: Letters of a name at a corner.
+_LETTERS = 24
 _SHARES = ("first", "second", "third")
 
 
@@ -87,18 +89,15 @@ def chart_class_simplex(
         detail=alt.Detail(field="region", type="nominal"),
         order=alt.Order(field="corner", type="quantitative"),
     )
-    corners = _placed(
-        pl.DataFrame({"name": [str(name) for name in classes], **dict(zip(_SHARES, _UNIT, strict=True))})
-    )
-    layers = [canvas.layer("regions", regions, **fills, stroke=outline, tooltip=shown)]
-    looks: tuple[dict[str, Any], ...] = (
-        {"dx": -6, "align": "right"},
-        {"dx": 6, "align": "left"},
-        {"dy": -10},
-    )
-    for place, look in enumerate(looks):
-        label = alt.Chart(corners[place : place + 1]).mark_text(fontSize=12, color=theme.INK, **look)
-        layers.append(canvas.layer(f"corner {place}", label, x=x, y=y, text=alt.Text("name:N")))
+    # Each name stands a little further out than its corner.
+    out = {
+        share: [1.08 if at == corner else -0.04 for at in range(3)] for corner, share in enumerate(_SHARES)
+    }
+    corners = _placed(pl.DataFrame({"name": [str(name) for name in classes], **out}))
+    layers = [
+        canvas.layer("regions", regions, **fills, stroke=outline, tooltip=shown),
+        *canvas.named(corners, x, y, letters=_LETTERS),
+    ]
     marked = _marked(priors, classes)
     if marked.height:
         points = alt.Chart(_placed(marked)).encode(x=x, y=y)
@@ -118,9 +117,6 @@ def chart_class_simplex(
     )
 
 
-_UNIT = ([1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0])
-
-
 def _placed(rows: pl.DataFrame) -> pl.DataFrame:
     """Add where a mix is drawn: the first class to the left, the second to the right, the third above."""
     across = pl.col("second") + pl.col("third") / 2
@@ -129,11 +125,6 @@ def _placed(rows: pl.DataFrame) -> pl.DataFrame:
 
 def _marked(priors: Any, classes: Sequence[Any]) -> pl.DataFrame:
     """Return the mixes that are marked."""
-    schema = {"scenario": pl.String, **dict.fromkeys(_SHARES, pl.Float64)}
-    if priors is None:
-        return pl.DataFrame(schema=schema)
-    rows = [
-        (scenario, *(shares.get(name, 0.0) for name in classes))
-        for scenario, shares in scenarios_of(priors).items()
-    ]
-    return pl.DataFrame(rows, schema=schema, orient="row")
+    mixes = {} if priors is None else scenarios_of(priors)
+    rows = [(scenario, *(mix.get(name, 0.0) for name in classes)) for scenario, mix in mixes.items()]
+    return pl.DataFrame(rows, {"scenario": pl.String, **dict.fromkeys(_SHARES, pl.Float64)}, orient="row")

@@ -52,11 +52,14 @@ def chart_class_matrix(class_counts: Frame, /, *, priors: Priors = "observed") -
     >>> nf.chart_class_matrix(nf.count_classes(log)).to_dict()["title"]["text"]
     'Decisions by class'
     """
-    table = matrix_at(class_counts, priors)
+    table, order = matrix_at(class_counts, priors)
     if table.is_empty():
         raise ParameterError("there are no classes to draw", hint="count a log that has rows")
     selection.check_rows(table)
-    base = alt.Chart().encode(x=_names("decision"), y=_names("label"))
+    named: dict[str, Any] = {"type": "nominal", "sort": order}
+    plain = {"domain": False, "ticks": False}
+    x = alt.X(field="decision", title="decision", axis={**plain, "labelAngle": -45}, **named)
+    base = alt.Chart().encode(x=x, y=alt.Y(field="label", title="true class", axis=plain, **named))
     scale = {"domain": [0, 1], "range": [theme.GROUND, theme.PALETTE[0]], "interpolate": "rgb"}
     legend = {"format": ".0%", "orient": "bottom", "gradientLength": 160, "title": "share of the class"}
     colour = alt.Color(field="rate", type="quantitative", scale=scale, legend=legend)
@@ -81,20 +84,6 @@ def chart_class_matrix(class_counts: Frame, /, *, priors: Priors = "observed") -
         subtitle=told,
         says="A matrix of true classes and decisions for each model.",
         square=True,
-    )
-
-
-def _names(field: str) -> Any:
-    """Place the values of a field in the order of the classes."""
-    kind = alt.X if field == "decision" else alt.Y
-    sort = alt.EncodingSortField(field=f"{field}_place", op="min")
-    axis: dict[str, Any] = {"domain": False, "ticks": False, "labelAngle": -45 if field == "decision" else 0}
-    return kind(
-        field=field,
-        type="nominal",
-        title="decision" if field == "decision" else "true class",
-        sort=sort,
-        axis=axis,
     )
 
 

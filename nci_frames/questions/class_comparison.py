@@ -203,8 +203,7 @@ class ClassComparison:
     @computed
     def matrix(self) -> pl.DataFrame:
         """The rows of each class and decision, their share of the class, and that of the mix."""
-        found = matrix_at(self.counts, self.priors(self.mixes[self.scenario]))
-        return found.drop("label_place", "decision_place")
+        return matrix_at(self.counts, self.priors(self.mixes[self.scenario]))[0]
 
     @computed
     def winners(self) -> pl.DataFrame:

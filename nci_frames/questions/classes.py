@@ -12,6 +12,7 @@ from nci_frames.charts.classes import chart_class_matrix, chart_class_winners
 from nci_frames.charts.intervals import draw_forest
 from nci_frames.questions.class_answer import class_answer_lines, leads_of, measure_of, mix_in_words
 from nci_frames.questions.class_comparison import ClassComparison
+from nci_frames.questions.how_sure import read_resampled
 from nci_frames.questions.log_tables import MOST_MODELS
 from nci_frames.questions.report_question import Chart, ReportQuestion, picture
 from nci_frames.tables.numbers import format_value
@@ -115,18 +116,16 @@ def _shown(row: dict[str, Any]) -> str | None:
 
 def read_class_independence(comparison: ClassComparison) -> str:
     """Return a sentence on what intervals and tests draw."""
-    if not comparison.counts.schema["rows"].is_integer():
-        return "The rows have more than 1,000 weights, so there are no intervals and tests."
-    if comparison.buckets is None:
+    buckets, whole = comparison.buckets, comparison.counts.schema["rows"].is_integer()
+    if whole and (buckets is None or buckets < LEAST_BUCKETS):
+        there = "No unit was named"
+        if buckets is not None:
+            there = f"There are {quantity(buckets, 'group')} of units, and tests need {LEAST_BUCKETS}"
+        why = "that needs the rows that they decided about"
         return (
-            "No unit was named, so rows are taken as independent in intervals, and models are not compared: "
-            "that needs the rows that they decided about."
+            f"{there}: rows are taken as independent in intervals, and models are not compared, since {why}."
         )
-    if comparison.buckets < LEAST_BUCKETS:
-        there = quantity(comparison.buckets, "group")
-        return f"There are {there} of units, and tests need {LEAST_BUCKETS}: rows are taken as independent."
-    groups = f"{comparison.buckets:,} groups of units"
-    return f"Intervals and tests resample whole units, never single rows: {groups}."
+    return read_resampled(buckets, weighted=not whole)
 
 
 QUESTIONS = (

@@ -51,7 +51,7 @@ def _draw_bands(table: pl.DataFrame, comparison: Comparison) -> Chart:
 def read_independence(comparison: Comparison) -> str:
     """Return sentences on what intervals and tests draw."""
     buckets, weighted, repeats = comparison.buckets, comparison.weighted, comparison.repeat_count
-    drawn = _resampled(buckets, weighted=weighted) + _of_strata(comparison.strata, buckets)
+    drawn = read_resampled(buckets, weighted=weighted) + _of_strata(comparison.strata, buckets)
     if repeats is not None:
         if buckets is None and not weighted:
             drawn = "No unit was named, so intervals are those of one repeat, and there are no tests."
@@ -69,7 +69,8 @@ def read_independence(comparison: Comparison) -> str:
     return drawn
 
 
-def _resampled(buckets: int | None, *, weighted: bool) -> str:
+def read_resampled(buckets: int | None, *, weighted: bool) -> str:
+    """Return sentences on the units that intervals and tests draw."""
     if weighted:
         return (
             "The rows have more than 1,000 weights, so there are no intervals and tests. Rounded to fewer, "

@@ -1,11 +1,12 @@
 """The frames of decisions among more than two classes."""
 
+from dataclasses import replace
 from functools import partial
 
 import polars as pl
 
 from nci_frames.schemas.columns import *
-from nci_frames.schemas.frame import FINITE, MOST_ROWS, Column, FrameSchema
+from nci_frames.schemas.frame import MOST_ROWS, Column, FrameSchema
 from nci_frames.schemas.keys import RESERVED
 from nci_frames.schemas.pipeline import RANKS
 
@@ -43,13 +44,7 @@ CLASS_COUNTS = _frame(
     "class counts",
     "count_classes(predictions)",
     MODEL,
-    number(
-        "weight",
-        "the weight of each of these rows, where there are at most 1,000 weights",
-        minimum=0,
-        maximum=FINITE,
-        required=False,
-    ),
+    replace(STRATUM, required=False),
     SCENARIO,
     number(
         "score_lower",
@@ -95,8 +90,7 @@ ESTIMATED_PRIORS = _frame(
     "estimate_class_priors(reference, traffic)",
     a_class("class", "the class: one of those with rows in the reference"),
     share("prior", "its share of the traffic", _NONE),
-    share("lower", "the share is at least this, at the confidence asked for", _NONE),
-    share("upper", "the share is at most this, at the confidence asked for", _NONE),
+    *bounds(share, "the share is at least this, at the confidence asked for", _NONE),
     share(
         "fit_p_value", "probability of such decisions if they are a mixture of the classes", "too few rows"
     ),
@@ -112,8 +106,7 @@ CLASS_COMPARISONS = _frame(
     text("model_a", "the first model", "a model of its own"),
     text("model_b", "the second one"),
     number("difference", "the value of model_a less that of model_b", "undefined"),
-    number("lower", "lower bound of the difference", _UNTESTED),
-    number("upper", "upper bound of the difference", _UNTESTED),
+    *bounds(number, "lower bound of the difference", _UNTESTED),
     share("p_value", "of the difference being 0, this pair alone", _UNTESTED),
     share("adjusted", "Holm's, over all pairs of the mix", _UNTESTED),
     flag("distinguishable", "whether the models differ: adjusted is below 1 - level", _UNTESTED),

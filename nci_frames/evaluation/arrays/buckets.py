@@ -152,13 +152,19 @@ def _buckets(counts: pl.DataFrame, units: str, least: int) -> pl.Series:
         msg = f"rows without a {units} cannot be resampled by it"
         raise ParameterError(msg, hint="remove the rows that belong to no unit before counting")
     buckets = counts[units].unique().sort()
-    if len(counts) and len(buckets) < least:
+    if len(counts):
+        need_buckets(units, len(buckets), least)
+    return buckets
+
+
+def need_buckets(units: str, buckets: int, least: int = LEAST_BUCKETS) -> None:
+    """Raise ParameterError if there are too few buckets of units."""
+    if buckets < least:
         raise ParameterError(
             f"there are too few values of {units!r} to see how they differ",
-            found=f"{len(buckets)}; {least} are needed",
+            found=f"{buckets}; {least} are needed",
             hint="count by more, e.g. by unit_buckets(predictions, buckets=256)",
         )
-    return buckets
 
 
 def sparse_rows(rows: NDArray[Any], cells: tuple[NDArray[Any], NDArray[Any]], shape: tuple[int, int]) -> Any:

@@ -9,11 +9,11 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from nci_frames.base.arguments import LEAST_BUCKETS
 from nci_frames.base.errors import ParameterError, SchemaError
 from nci_frames.base.messages import listed
 from nci_frames.base.typing import Floats
 from nci_frames.counts.class_counts import class_values
+from nci_frames.evaluation.arrays.buckets import need_buckets
 from nci_frames.schemas import CLASS_COUNTS, beside, collect
 from nci_frames.schemas.columns import BUCKET
 
@@ -176,12 +176,8 @@ def arrays_of(
 def check_buckets(logs: ClassLogs) -> None:
     """Raise ParameterError if there are too few buckets of units to see how they differ."""
     for log in logs.logs:
-        if log.in_buckets and len(log.rows) < LEAST_BUCKETS:
-            raise ParameterError(
-                f"there are too few values of {BUCKET!r} to see how they differ",
-                found=f"{len(log.rows)}; {LEAST_BUCKETS} are needed",
-                hint="count by more, e.g. by unit_buckets(predictions, buckets=256)",
-            )
+        if log.in_buckets:
+            need_buckets(BUCKET, len(log.rows))
 
 
 def why_not(log: ClassLog, names: list[Any], matters: NDArray[np.bool_]) -> str | None:

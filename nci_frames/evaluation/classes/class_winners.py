@@ -1,7 +1,7 @@
 """Class counts -> the best model along a line between two mixes of the classes."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import date
 from typing import Any
 
@@ -16,7 +16,7 @@ from nci_frames.base.typing import Floats
 from nci_frames.counts.class_counts import Priors, one_mix, scenarios_of
 from nci_frames.evaluation.classes.class_log import ClassLog, collected
 from nci_frames.evaluation.classes.meetings import places_of_equality
-from nci_frames.evaluation.classes.mixes import Given, cost_table, logs_and_priors, mixes_of
+from nci_frames.evaluation.classes.mixes import Given, Mixes, cost_table, logs_and_priors, mixes_of
 from nci_frames.evaluation.classes.values import Setting, rates_of
 from nci_frames.evaluation.metrics import Metric, better_sign
 from nci_frames.evaluation.metrics.classes import OF_EACH_CLASS, class_metric, metric_of_all
@@ -102,22 +102,20 @@ def class_winners(
     better_sign(known)
     beta = beta_value(beta)
     frame = collected(class_counts, scenarios=False)
-    asked: dict[str, Any] = {"start": start, "end": end}
-    mixes = {name: one_mix(name, scenarios_of(of)) for name, of in asked.items() if not isinstance(of, str)}
+    ends: dict[str, Any] = {"start": start, "end": end}
+    mixes = {name: one_mix(name, scenarios_of(of)) for name, of in ends.items() if not isinstance(of, str)}
     logs, given = logs_and_priors(frame, mixes or "uniform")
+    # A word stands for a mix of each group.
+    asked = [given.asked.only(name) if name in mixes and isinstance(given.asked, Mixes) else of
+             for name, of in ends.items()]  # fmt: skip
     costs = cost_table(cost, logs, needed=known.name == "expected_cost")
     place = 0 if of is None else _place(of, known, logs.names.filter(pl.Series(given.classes)), logs.names)
     keys, groups = logs.compared()
     rows: list[dict[str, Any]] = []
     for values, models in groups.items():
-        ends = [
-            given.asked.only(name)
-            if name in mixes and not isinstance(given.asked, str)
-            else _common_mix(models, given._replace(asked=asked[name]))
-            for name in ("start", "end")
-        ]
-        line = _Line(known, place, models, Setting(np.stack(ends), given.classes, beta, costs))
-        rows.extend(dict(zip(keys, values, strict=True)) | row for row in line.ranges())
+        mix = np.stack([_common_mix(models, given._replace(asked=each)) for each in asked])
+        ranges = _ranges(known, place, models, Setting(mix, given.classes, beta, costs))
+        rows.extend(dict(zip(keys, values, strict=True)) | row for row in ranges)
     schema = {key: logs.keys[key] for key in keys} | CLASS_WINNERS.dtypes()
     return CLASS_WINNERS.finish(pl.DataFrame(rows, schema=schema).sort([*keys, "start"]))
 
@@ -159,58 +157,39 @@ def best_of(metric: Metric, values: Floats) -> NDArray[np.bool_]:
         return np.asarray((values == most) | (most - values <= rounding(metric, most)))
 
 
-@dataclass(frozen=True)
-class _Line:
-    """Some models along the line between two mixes, the priors of the setting."""
+def _ranges(metric: Metric, place: int, models: list[ClassLog], ends: Setting) -> Iterator[dict[str, Any]]:
+    """Yield the ranges of the line between two mixes, neighbours with the same best models joined.
 
-    metric: Metric
-    #: The class of a metric of each class; 0 for one of all.
-    place: int
-    models: list[ClassLog]
-    ends: Setting
+    The *place* is that of the class of a metric of each class; 0 for one of all.
+    """
 
-    def at(self, places: Floats) -> Setting:
-        """Return the mixes at places of the line."""
-        first, last = self.ends.priors
-        return replace(self.ends, priors=np.outer(1 - places, first) + np.outer(places, last))
+    def at(places: Floats) -> Setting:
+        first, last = ends.priors
+        return replace(ends, priors=np.outer(1 - places, first) + np.outer(places, last))
 
-    def values(self, places: Floats) -> Floats:
-        """Return the heights of the models at places of the line."""
-        return heights(self.metric, self.place, self.models, self.at(places))
+    def values(places: Floats) -> Floats:
+        return heights(metric, place, models, at(places))
 
-    def best(self, places: Floats) -> NDArray[np.bool_]:
-        """Return which models are as good as the best at each place."""
-        return best_of(self.metric, self.values(places))
-
-    def borders(self) -> Floats:
-        """Return the places where the best model may change."""
-        places = places_of_equality(self._smooth)
-        inside = places[(places > 0) & (places < 1)]
-        # Where three models meet, rounding tells apart what is one place.
-        return np.asarray(inside[np.diff(inside, prepend=0.0) > _APART])
-
-    def _smooth(self, places: Floats) -> Floats:
+    def smooth(places: Floats) -> Floats:
         """Return what is equal where the models are, without the root of the MCC."""
-        values = self.values(places)
-        if self.metric.name != "mcc":
-            return values
-        return np.asarray(values**2 * (1 - (self.at(places).priors ** 2).sum(axis=1)))
+        found = values(places)
+        return found if metric.name != "mcc" else found**2 * (1 - (at(places).priors ** 2).sum(axis=1))
 
-    def ranges(self) -> Iterator[dict[str, Any]]:
-        """Yield the ranges, neighbours with the same best models joined."""
-        ends = np.concatenate([[0.0], self.borders(), [1.0]])
-        low, high = ends[:-1], ends[1:]
-        # Models that are equal in a whole range are so at three places of it.
-        inside = np.stack([self.best(low + (high - low) * part) for part in (0.25, 0.5, 0.75)])
-        equal = np.asarray(inside.all(axis=0))
-        defined = np.asarray(np.isfinite(self.values((low + high) / 2)).any(axis=0))
-        names = [log.group["model"] for log in self.models]
-        same = (equal[:, 1:] == equal[:, :-1]).all(axis=0) & (defined[1:] == defined[:-1])
-        last = np.flatnonzero(np.append(~same, True))
-        for begin, place in zip([0.0, *high[last[:-1]]], last, strict=True):
-            best = [name for name, holds in zip(names, equal[:, place], strict=True) if holds]
-            tied = sorted(best, key=_null_first) if defined[place] else []
-            yield {"start": begin, "end": high[place], "model": tied[0] if tied else None, "tied": tied}
+    borders = places_of_equality(smooth)
+    borders = borders[(borders > 0) & (borders < 1)]
+    # Where three models meet, rounding tells apart what is one place.
+    borders = borders[np.diff(borders, prepend=0.0) > _APART]
+    low, high = np.append(0.0, borders), np.append(borders, 1.0)
+    # Models that are equal in a whole range are so at three places of it.
+    inside = (low + (high - low) * part for part in (0.25, 0.5, 0.75))
+    equal: NDArray[np.bool_] = np.logical_and.reduce([best_of(metric, values(places)) for places in inside])
+    defined = np.asarray(np.isfinite(values((low + high) / 2)).any(axis=0))
+    same = (equal[:, 1:] == equal[:, :-1]).all(axis=0) & (defined[1:] == defined[:-1])
+    last = np.flatnonzero(np.append(~same, True))
+    for begin, end in zip([0.0, *high[last[:-1]]], last, strict=True):
+        best = [log.group["model"] for log, holds in zip(models, equal[:, end], strict=True) if holds]
+        tied = sorted(best, key=_null_first) if defined[end] else []
+        yield {"start": begin, "end": high[end], "model": tied[0] if tied else None, "tied": tied}
 
 
 def _null_first(name: str | None) -> tuple[bool, str]:

@@ -10,8 +10,10 @@ from nci_frames.evaluation.classes.mixes import logs_and_priors, mixes_of
 from nci_frames.evaluation.classes.values import rates_of
 
 
-def matrix_at(class_counts: pl.DataFrame | pl.LazyFrame, priors: Any) -> pl.DataFrame:
+def matrix_at(class_counts: pl.DataFrame | pl.LazyFrame, priors: Any) -> tuple[pl.DataFrame, list[str]]:
     """Return for each model, class and decision the rows, their share of the class, and that of the mix.
+
+    Second, the names in the order of the classes.
 
     Raises
     ------
@@ -25,14 +27,11 @@ def matrix_at(class_counts: pl.DataFrame | pl.LazyFrame, priors: Any) -> pl.Data
     names, tables = logs.names.cast(pl.String), []
     for log in logs.logs:
         (shares,) = mixes_of(log, given).priors
-        rates = rates_of(log.total)
-        one, other = np.nonzero(
-            np.logical_and.outer(given.classes, given.classes | (log.total.sum(axis=0) > 0))
-        )
-        table = pl.DataFrame({
-            "label": names.gather(one), "decision": names.gather(other), "label_place": one,
-            "decision_place": other, "rows": log.total[one, other], "rate": rates[one, other],
-            "share": shares[one] * rates[one, other],
-        })  # fmt: skip
-        tables.append(table.select(pl.lit(log.group["model"], pl.String).alias("model"), pl.all()))
-    return pl.concat(tables).with_columns(pl.col("rate", "share").fill_nan(None))
+        rates, decisions = rates_of(log.total), given.classes | (log.total.sum(axis=0) > 0)
+        one, other = np.nonzero(np.logical_and.outer(given.classes, decisions))
+        tables.append(pl.DataFrame({
+            "model": pl.Series([log.group["model"]] * len(one), dtype=pl.String),
+            "label": names.gather(one), "decision": names.gather(other), "rows": log.total[one, other],
+            "rate": rates[one, other], "share": shares[one] * rates[one, other],
+        }))  # fmt: skip
+    return pl.concat(tables).with_columns(pl.col("rate", "share").fill_nan(None)), names.to_list()

@@ -28,9 +28,10 @@ class Mixes(NamedTuple):
     #: Of estimates, how far below and above each share its bounds are: (mixes, 2, names).
     errors: Floats | None = None
 
-    def only(self, scenario: str) -> Floats:
-        """Return the shares of one mix."""
-        return np.asarray(self.priors[self.scenarios.index(scenario)])
+    def only(self, scenario: str) -> "Mixes":
+        """Return one of them."""
+        place = [self.scenarios.index(scenario)]
+        return Mixes([scenario], self.priors[place], None if self.errors is None else self.errors[place])
 
 
 class Given(NamedTuple):
@@ -90,8 +91,7 @@ def mixes_of(log: ClassLog, given: Given) -> Mixes:
         msg = f"{Option('priors')} must be one mix, or have those of the counts"
         found = f"the counts have the scenario {own!r}, the priors {listed(map(repr, asked.scenarios))}"
         raise ParameterError(msg, found=found)
-    place = [asked.scenarios.index(own)]
-    return Mixes([own], asked.priors[place], None if asked.errors is None else asked.errors[place])
+    return asked.only(own)
 
 
 def cost_table(cost: Mapping[Any, Any] | None, logs: ClassLogs, *, needed: bool) -> Floats:
