@@ -30,18 +30,18 @@ class Draw:
     #: Whether all rows of a unit are drawn together.
     whole_units: bool
 
-    def batches(self, rows_by_code: dict[int, int], columns: list[str]) -> Iterator[pl.DataFrame]:
-        """Read some columns of the valid rows; count all rows by the code of their validity."""
-        rows = self.rows.select(*columns, REASON)
+    def batches(
+        self, rows_by_code: dict[int, int], columns: list[str], wanted: pl.Expr | None = None
+    ) -> Iterator[pl.DataFrame]:
+        """Read some columns of the valid rows, of all or of those that are wanted; count these by code."""
+        rows = self.rows if wanted is None else self.rows.filter(wanted)
+        rows = rows.select(*columns, REASON)
         for batch in self.scan.batches(rows, chunk_size=BATCH_ROWS, maintain_order=False):
             yield self.scan.valid(batch, rows_by_code).drop(REASON)
-        self.scan.need_all_rows(rows_by_code)
-
-    def some(self, wanted: pl.Expr) -> Iterator[pl.DataFrame]:
-        """Read all columns of some of the valid rows."""
-        for batch in self.scan.batches(self.rows.filter(wanted), chunk_size=BATCH_ROWS, maintain_order=False):
-            yield self.scan.valid(batch, {}).drop(REASON)
-        self.scan.source.need_unchanged()
+        if wanted is None:
+            self.scan.need_all_rows(rows_by_code)
+        else:
+            self.scan.source.need_unchanged()
 
     def need_rows(self, counted: Rows) -> None:
         """Raise ParameterError unless the strata have the rows that the plan says."""
@@ -52,6 +52,26 @@ class Draw:
             found = f"{counted[place]:,} rows in range {place}, and {planned[place]:,} in the plan"
             hint = "plan again, for the log to draw from, with its scan and model"
             raise ParameterError(msg, where=self.scan.source.where, found=found, hint=hint)
+
+    def of_model(self) -> pl.Expr | None:
+        """Return which rows are of the model: the named one, or that of the first row, if it may be alone.
+
+        None where only reading all rows tells.
+        """
+        model = self.model
+        if model is None:
+            if self.scan.rows is None:
+                return None
+            with self.scan.source.reading():
+                first = self.scan.raw.select("model").head(1).collect()
+            model = first.item() if len(first) else None
+        return pl.col("model").eq_missing(pl.lit(model, pl.String))
+
+    def need_one_model(self, rows_by_code: dict[int, int]) -> None:
+        """Raise ParameterError if no model is named and there are other rows than those of ``of_model``."""
+        if self.model is None and self.scan.rows not in (None, sum(rows_by_code.values())):
+            self.the_model(self.scan.models_there())
+            self.scan.need_all_rows(rows_by_code)
 
     def the_model(self, models: Iterable[object]) -> object:
         """Return the model whose scores were planned by, of those that the log has.

@@ -36,8 +36,10 @@ def drawn_rows(draw: Draw, told: dict[int, int]) -> pl.DataFrame:
     first = np.concatenate([[0], draw.plan["rows"].to_numpy().cumsum()])
     schema = draw.rows.collect_schema()
     columns = [name for name in schema if name not in ("model", REASON)]
-    cells = _Cells(draw, ["score"], told)
-    draw.need_rows(cells.of_strata)
+    cells = _Cells(draw, draw.of_model(), ["score"], told)
+    counted = cells.of_strata
+    draw.need_one_model(told)
+    draw.need_rows(counted)
     places = np.concatenate(
         [
             first[k] + draw.stream(k).choice(rows, labels, replace=False)
@@ -46,7 +48,7 @@ def drawn_rows(draw: Draw, told: dict[int, int]) -> pl.DataFrame:
     )
     for more in ([name for name in columns if is_quick(schema[name])], columns):
         if cells.rows_beside(places) > max(_MOST_KEPT, 8 * len(places)) and cells.hashed != more:
-            cells = _Cells(draw, more, {})
+            cells = _Cells(draw, cells.mine, more, {})
     return cells.rows_at(places)
 
 
@@ -55,6 +57,8 @@ class _Cells:
     """The rows of all strata, counted by the first bits of the hash of some columns."""
 
     draw: Draw
+    #: Which rows are of the model; None where only reading all rows tells.
+    mine: pl.Expr | None
     hashed: list[str]
     told: dict[int, int]
 
@@ -69,9 +73,9 @@ class _Cells:
     def counts(self) -> Rows:
         """The rows of each cell."""
         counts = np.zeros(len(self.draw.plan) << self.bits, np.int64)
-        columns = list(dict.fromkeys(["model", "score", *self.hashed]))
-        batches = self.draw.batches(self.told, columns)
-        for rows in self._of_model(batches):
+        model = ["model"] if self.mine is None else []
+        columns = list(dict.fromkeys([*model, "score", *self.hashed]))
+        for rows in self._of_model(self.draw.batches(self.told, columns, self.mine)):
             np.add.at(counts, self._cells_of(rows), 1)
         return counts
 
@@ -109,13 +113,15 @@ class _Cells:
         drawable = pl.struct(list(dict.fromkeys(["score", *self.hashed]))).map_batches(
             may_be_drawn, return_dtype=pl.Boolean, is_elementwise=True
         )
+        mine = drawable if self.mine is None else self.mine & drawable
+        columns = [name for name in self.draw.rows.collect_schema() if name != REASON]
         kept = [
             _once(
                 rows.with_columns(
                     __cell=self._cells_of(rows), __hash=hash_rows(rows), __copies=pl.lit(1, pl.Int64)
                 )
             )
-            for rows in self._of_model(self.draw.some(drawable))
+            for rows in self._of_model(self.draw.batches({}, columns, mine))
         ]
         wanted = np.flatnonzero(chosen)
         before = np.concatenate([[0], self.counts[wanted].cumsum()])
@@ -133,6 +139,9 @@ class _Cells:
 
     def _of_model(self, batches: Iterable[pl.DataFrame]) -> Iterator[pl.DataFrame]:
         """Yield the rows of the model."""
+        if self.mine is not None:
+            yield from batches
+            return
         models: set[object] = set()
         for batch in batches:
             if batch.is_empty():
@@ -172,7 +181,7 @@ def _strata(score: Floats, lower: Floats) -> NDArray[np.integer]:
         return np.searchsorted(borders, score, side="right") - 1
     found = np.zeros(len(score), np.uint8)
     for border in borders[1:]:
-        found += score >= border
+        found += (score >= border).view(np.uint8)
     return found
 
 

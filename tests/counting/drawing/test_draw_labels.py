@@ -124,6 +124,24 @@ def test_other_columns_are_read_of_few_rows(tmp_path, monkeypatch):
     assert re.search(r"Parquet SCAN .*\n.*PROJECT.*\n.*SELECTION", plans[1])
 
 
+def test_rows_of_other_models_do_not_matter(tmp_path):
+    log = a_log(2000)
+    plan = plan_of(log)
+    drawn = nf.draw_labels(log, plan).collect()
+    other = log.with_columns(model=pl.lit("b"), score=pl.lit(np.nan))
+    two = pl.concat([log, other])
+    two.write_parquet(tmp_path / "two.parquet")
+    for source in (two, two.lazy(), two.reverse(), nf.scan_predictions(tmp_path / "two.parquet", label=None)):
+        found = nf.draw_labels(source, plan, model="a").collect()
+        assert_frame_equal(found.select("model", "score"), drawn.select("model", "score"))
+    valid = pl.concat([log, other.with_columns(score=pl.lit(0.5))])
+    for source in (valid, valid.lazy()):
+        with pytest.raises(nf.ParameterError, match=r"several models(.|\n)*'a', 'b'"):
+            nf.draw_labels(source, plan).collect()
+    with pytest.raises(nf.ParameterError, match="the plan is that of another log"):
+        nf.draw_labels(log.clear(), plan).collect()
+
+
 def test_what_can_be_read_once_is_refused():
     log = a_log()
     with pytest.raises(nf.SourceError, match="gives other rows when it is read again"):
