@@ -10,9 +10,10 @@ import polars as pl
 
 from nci_frames.base.arguments import beta_value, check_whole
 from nci_frames.base.errors import ParameterError
-from nci_frames.base.messages import Option, listed
+from nci_frames.base.messages import Option
 from nci_frames.base.typing import Floats
 from nci_frames.counting.count import count_confusion, tally_scan
+from nci_frames.counting.drawing.draw import one_model
 from nci_frames.counting.flags import FLAGGED, best_scores, count_flags, need_units
 from nci_frames.counting.logs.opening import Predictions
 from nci_frames.counting.logs.reading import Scan
@@ -153,21 +154,8 @@ class Asked:
         return models[0] if len(models) == 1 else self._model(scan)
 
     def _model(self, scored: pl.DataFrame | Scan) -> object:
-        if isinstance(scored, Scan):
-            models = scored.models_there()
-        else:
-            models = scored["model"].unique().sort().to_list()
-        if self.model is None and len(models) == 1:
-            return models[0]
-        if self.model not in models or self.model is None:
-            what = "name one of them" if self.model is None else f"there is no model {self.model!r}"
-            msg = f"the plan is by the scores of one model: {what}"
-            raise ParameterError(
-                msg,
-                found=f"models {listed(map(repr, models), 20)}",
-                hint="model=... in Python, --by-model on the command line",
-            )
-        return self.model
+        there = scored.models_there() if isinstance(scored, Scan) else scored["model"].unique()
+        return one_model(there, self.model)
 
     def _grid(self, known: pl.DataFrame | None, law: Pilot | None, model: object) -> list[float]:
         """Return at which thresholds to count the scores."""

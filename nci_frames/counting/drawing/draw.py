@@ -70,26 +70,28 @@ class Draw:
     def need_one_model(self, rows_by_code: dict[int, int]) -> None:
         """Raise ParameterError if no model is named and there are other rows than those of ``of_model``."""
         if self.model is None and self.scan.rows not in (None, sum(rows_by_code.values())):
-            self.the_model(self.scan.models_there())
+            one_model(self.scan.models_there(), None)
             self.scan.need_all_rows(rows_by_code)
-
-    def the_model(self, models: Iterable[object]) -> object:
-        """Return the model whose scores were planned by, of those that the log has.
-
-        Raises
-        ------
-        ParameterError
-            If there are several, and none of them is named.
-        """
-        there = sorted(models, key=str)
-        if self.model is not None:
-            return self.model
-        if len(there) > 1:
-            msg = "the log has several models: say by whose scores it was planned"
-            hint = "model=... in Python, --by-model on the command line"
-            raise ParameterError(msg, found=listed(map(repr, there), 20), hint=hint)
-        return there[0]
 
     def stream(self, stratum: int) -> np.random.Generator:
         """Return the random stream of a stratum."""
         return np.random.Generator(np.random.PCG64(np.random.SeedSequence([self.seed, stratum])))
+
+
+def one_model(models: Iterable[object], named: str | None) -> object:
+    """Return the model by whose scores labels are planned, of those that a log has.
+
+    Raises
+    ------
+    ParameterError
+        If the named one is not there, or there are several, and none is named.
+    """
+    there = sorted(models, key=str)
+    if named is None and len(there) == 1:
+        return there[0]
+    if named is None or named not in there:
+        what = "name one of them" if named is None else f"there is no model {named!r}"
+        msg = f"the plan is by the scores of one model: {what}"
+        hint = "model=... in Python, --by-model on the command line"
+        raise ParameterError(msg, found=f"models {listed(map(repr, there), 20)}", hint=hint)
+    return named

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from nci_frames.base.errors import SourceError
 from nci_frames.base.typing import Floats
-from nci_frames.counting.drawing.draw import Draw, Rows
+from nci_frames.counting.drawing.draw import Draw, Rows, one_model
 from nci_frames.counting.logs.row_hashes import hash_rows, is_quick
 from nci_frames.counting.logs.rows import REASON
 
@@ -25,8 +25,6 @@ from nci_frames.counting.logs.rows import REASON
 _FEWEST_BITS, _MOST_BITS, _KEPT = 6, 18, 1 << 17
 #: Many more are not kept, unless all columns have been looked at.
 _MOST_KEPT = 1 << 18
-#: Among more strata than these, a row's own is found by halving.
-_COMPARED = 64
 #: An odd number by which numbers are spread: 2 to the 64th, divided by the golden ratio.
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 
@@ -149,7 +147,7 @@ class _Cells:
             names, first = batch["model"], batch["model"][0]
             alone = names.eq_missing(pl.Series([first], dtype=pl.String)).all()
             models.update([first] if alone else names.unique())
-            model = self.draw.the_model(models)
+            model = one_model(models, None)
             if not alone:
                 yield batch.filter(names.eq_missing(pl.Series([model], dtype=pl.String)))
             elif first == model:
@@ -177,9 +175,7 @@ class _Cells:
 def _strata(score: Floats, lower: Floats) -> NDArray[np.integer]:
     """Return in which range each score is, compared in the precision of the score, as everywhere."""
     borders = lower.astype(score.dtype)
-    if len(borders) > _COMPARED:
-        return np.searchsorted(borders, score, side="right") - 1
-    found = np.zeros(len(score), np.uint8)
+    found = np.zeros(len(score), np.min_scalar_type(len(borders)))
     for border in borders[1:]:
         found += (score >= border).view(np.uint8)
     return found

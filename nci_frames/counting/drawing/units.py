@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 
 from nci_frames.base.errors import ParameterError
-from nci_frames.counting.drawing.draw import BATCH_ROWS, Draw, Rows
+from nci_frames.counting.drawing.draw import BATCH_ROWS, Draw, Rows, one_model
 from nci_frames.counting.flags import best_scores, flagged_units, need_units
 from nci_frames.counting.logs.row_hashes import hash_rows, mixed
 from nci_frames.counting.logs.rows import REASON
@@ -56,7 +56,7 @@ def _paired(draw: Draw) -> Iterator[tuple[pl.DataFrame, Rows]]:
 def _ranged(draw: Draw) -> Iterator[tuple[pl.DataFrame, Rows]]:
     """Yield units, and the range of the highest score of each."""
     lower = draw.plan["score_lower"].to_numpy()
-    model = draw.the_model(draw.scan.models_there())
+    model = one_model(draw.scan.models_there(), draw.model)
     for batch in best_scores(draw.scan, model).collect_batches(chunk_size=BATCH_ROWS, maintain_order=False):
         need_units(batch["unit"], draw.scan.source.where)
         score = batch["score"].to_numpy()

@@ -96,9 +96,6 @@ def test_rows_of_few_scores_are_found_by_their_other_columns(monkeypatch):
     assert_frame_equal(
         nf.draw_labels(log.sample(fraction=1, shuffle=True, seed=1), plan, seed=2).collect(), drawn
     )
-    # As among many strata.
-    monkeypatch.setattr("nci_frames.counting.drawing.rows._COMPARED", 1)
-    assert_frame_equal(nf.draw_labels(log, plan, seed=2).collect(), drawn)
 
 
 def test_other_columns_are_read_of_few_rows(tmp_path, monkeypatch):
@@ -124,6 +121,16 @@ def test_other_columns_are_read_of_few_rows(tmp_path, monkeypatch):
     assert re.search(r"Parquet SCAN .*\n.*PROJECT.*\n.*SELECTION", plans[1])
 
 
+def test_a_plan_of_many_ranges():
+    log = pl.DataFrame({"model": "a", "score": np.arange(900) // 3})
+    edges = [-np.inf, *np.arange(1.0, 300), np.inf]
+    plan = pl.DataFrame({"score_lower": edges[:-1], "score_upper": edges[1:]})
+    drawn = nf.draw_labels(
+        log, plan.with_columns(rows=pl.lit(3, pl.Int64), labels=pl.lit(1, pl.Int64), share=1 / 3)
+    ).collect()
+    assert drawn["score"].to_list() == drawn["stratum"].to_list() == list(range(300))
+
+
 def test_rows_of_other_models_do_not_matter(tmp_path):
     log = a_log(2000)
     plan = plan_of(log)
@@ -136,7 +143,7 @@ def test_rows_of_other_models_do_not_matter(tmp_path):
         assert_frame_equal(found.select("model", "score"), drawn.select("model", "score"))
     valid = pl.concat([log, other.with_columns(score=pl.lit(0.5))])
     for source in (valid, valid.lazy()):
-        with pytest.raises(nf.ParameterError, match=r"several models(.|\n)*'a', 'b'"):
+        with pytest.raises(nf.ParameterError, match=r"name one of them\n(.|\n)*'a', 'b'"):
             nf.draw_labels(source, plan).collect()
     with pytest.raises(nf.ParameterError, match="the plan is that of another log"):
         nf.draw_labels(log.clear(), plan).collect()
