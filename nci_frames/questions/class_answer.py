@@ -32,8 +32,8 @@ def measure_of(comparison: ClassComparison) -> str:
 def mix_in_words(comparison: ClassComparison) -> str:
     """Name the mix that is asked for, with its largest shares."""
     name = comparison.scenario
-    each = sorted(zip(comparison.mix.tolist(), comparison.classes, strict=True), key=lambda pair: -pair[0])
-    shown = ", ".join(f"{of_class}: {percent(share)}" for share, of_class in each[:_NAMED])
+    each = sorted(comparison.shares.items(), key=lambda pair: -pair[1])
+    shown = ", ".join(f"{of_class}: {percent(share)}" for of_class, share in each[:_NAMED])
     more = len(each) - _NAMED
     rest = f" and {more:,} more" if more > 0 else ""
     called = _MIXES.get(name, f"the mix {name!r}")
@@ -80,7 +80,7 @@ def leads_of(comparison: ClassComparison, of_class: str) -> list[Lead]:
 
 def order_in_words(comparison: ClassComparison) -> str:
     """Say along which classes' shares another model becomes the best, the nearest change first."""
-    own = dict(zip(comparison.classes, comparison.mix.tolist(), strict=True))
+    own = comparison.shares
     found = {name: leads_of(comparison, name) for name in comparison.winners["class"].unique().sort()}
     changing = {
         name: min(abs(lead.start - own[name]) for lead in leads[1:])

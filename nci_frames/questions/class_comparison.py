@@ -9,7 +9,6 @@ import polars as pl
 
 from nci_frames.base.arguments import LEAST_BUCKETS, beta_value
 from nci_frames.base.errors import ParameterError, SchemaError
-from nci_frames.base.typing import Floats
 from nci_frames.counts.class_counts import GIVEN, Priors
 from nci_frames.evaluation.classes.class_log import collected
 from nci_frames.evaluation.classes.class_winners import class_winners
@@ -118,17 +117,18 @@ class ClassComparison:
         if not rows.sum():
             raise SchemaError("there are no rows to compare", hint="count a log that has rows")
         own = {"observed": rows / rows.sum(), "uniform": logs.seen / logs.seen.sum()}
-        #: Every class and other decision, sorted.
-        self.names: pl.Series = logs.names
-        #: Which of these are classes.
-        self.known = given.classes
         asked = {priors: own[priors]} if isinstance(priors, str) else dict(zip(*given.asked[:2], strict=True))
-        #: The mixes compared by name, the asked one first, as shares of ``names``.
-        self.mixes: dict[str, Floats] = asked | {name: mix for name, mix in own.items() if name not in asked}
+        #: Every class, sorted.
+        self.names: pl.Series = logs.names.filter(pl.Series(given.classes))
+        #: The mixes compared by name, the asked one first: the share of each class.
+        self.mixes: dict[str, dict[Any, float]] = {
+            name: dict(zip(self.names, shares[given.classes].tolist(), strict=True))
+            for name, shares in (asked | own | asked).items()
+        }
         #: Which of them is asked for.
         self.scenario: str = next(iter(asked))
         #: The mix that is asked for, with the bounds of its shares where it is an estimate.
-        self.asked_priors: Any = {self.scenario: self.priors(self.mixes[self.scenario])}
+        self.asked_priors: Any = {self.scenario: self.mix}
         if isinstance(priors, pl.DataFrame | pl.LazyFrame):
             frame = priors.lazy().collect()
             named = frame if "scenario" in frame.columns else frame.with_columns(scenario=pl.lit(GIVEN))
@@ -137,22 +137,22 @@ class ClassComparison:
     @property
     def classes(self) -> list[str]:
         """The names of the classes as text, sorted as the classes are."""
-        return self.names.filter(pl.Series(self.known)).cast(pl.String).to_list()
+        return self.names.cast(pl.String).to_list()
 
     @property
-    def mix(self) -> Floats:
-        """The shares of the classes in the mix that is asked for."""
-        return self.mixes[self.scenario][self.known]
+    def mix(self) -> dict[Any, float]:
+        """The mix that is asked for: the share of each class."""
+        return self.mixes[self.scenario]
+
+    @property
+    def shares(self) -> dict[str, float]:
+        """The shares of the classes in this mix, by their names as text."""
+        return dict(zip(self.classes, self.mix.values(), strict=True))
 
     @property
     def asked(self) -> dict[str, Any]:
         """The metric with its options, as ``project_classes`` takes them."""
         return {"beta": self.beta, "cost": self.cost}
-
-    def priors(self, shares: Floats) -> dict[Any, float]:
-        """Return shares of ``names`` as priors of the classes."""
-        each = zip(self.names.to_list(), shares.tolist(), self.known.tolist(), strict=True)
-        return {name: share for name, share, is_class in each if is_class}
 
     @computed
     def answer(self) -> pl.DataFrame:
@@ -165,8 +165,7 @@ class ClassComparison:
         order = found["model"].to_list()
         told: dict[str, bool | None] = {}
         if self.tested:
-            priors = self.priors(self.mixes[self.scenario])
-            pairs = compare_class_models(self.by_unit, metric=self.metric, priors=priors, **self.asked)
+            pairs = compare_class_models(self.by_unit, metric=self.metric, priors=self.mix, **self.asked)
             for one, other, apart in pairs.select("model_a", "model_b", "distinguishable").rows():
                 told |= {name: apart for name in (one, other) if order[0] in (one, other)}
         told |= {name: None for name, rank in found.select("model", "rank").rows() if rank in (1, None)}
@@ -188,8 +187,7 @@ class ClassComparison:
     def other_mixes(self) -> pl.DataFrame:
         """The models at every mix, ranked: that of the question, other scenarios, the log's own, uniform."""
         order = {name: place for place, name in enumerate(self.mixes)}
-        priors = {name: self.priors(shares) for name, shares in self.mixes.items()}
-        found = self.ranked(priors).sort(
+        found = self.ranked(self.mixes).sort(
             pl.col("scenario").replace_strict(order), "rank", "model", nulls_last=True
         )
         return found.select("scenario", "model", "value", "rank", "gap", "supported", "reason")
@@ -203,7 +201,7 @@ class ClassComparison:
     @computed
     def matrix(self) -> pl.DataFrame:
         """The rows of each class and decision, their share of the class, and that of the mix."""
-        return matrix_at(self.counts, self.priors(self.mixes[self.scenario]))[0]
+        return matrix_at(self.counts, self.mix)[0]
 
     @computed
     def winners(self) -> pl.DataFrame:
@@ -223,13 +221,13 @@ class ClassComparison:
     @cached_property
     def _lines(self) -> dict[str, tuple[dict[Any, float], dict[Any, float]]]:
         """Of each class the mixes between which its share goes from 0 to 1."""
-        shares, found = self.mixes[self.scenario], {}
-        for place in np.flatnonzero(self.known):
-            alone = np.arange(len(shares)) == place
-            rest = np.where(alone, 0.0, shares)
-            if rest.sum() > 0:
-                name = self.names.cast(pl.String)[int(place)]
-                found[name] = (self.priors(rest / rest.sum()), self.priors(alone * 1.0))
+        found = {}
+        for name, text in zip(self.names, self.classes, strict=True):
+            alone = {one: float(one == name) for one in self.mix}
+            rest = {one: share * (1 - alone[one]) for one, share in self.mix.items()}
+            total = float(np.sum([*rest.values()]))
+            if total > 0:
+                found[text] = ({one: share / total for one, share in rest.items()}, alone)
         return found
 
     @cached_property
@@ -237,8 +235,7 @@ class ClassComparison:
         """The shares of a class at which a page can be asked: even steps, and those of the mix."""
         most = _MOST_VALUES // max(1, len(self._lines) * len(self.models))
         steps = max(10, min(_STEPS, most - len(self._lines)))
-        own = dict(zip(self.classes, self.mix.tolist(), strict=True))
-        return sorted({*np.linspace(0, 1, steps + 1).tolist(), *(own[name] for name in self._lines)})
+        return sorted({*np.linspace(0, 1, steps + 1).tolist(), *(self.shares[name] for name in self._lines)})
 
     @computed
     def curves(self) -> pl.DataFrame:

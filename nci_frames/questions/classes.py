@@ -56,7 +56,7 @@ def _draw_share(table: pl.DataFrame, comparison: ClassComparison) -> Chart:
 
 def _draw_simplex(table: pl.DataFrame, comparison: ClassComparison) -> Chart:
     models = drawn_models(comparison)
-    marked = {comparison.scenario: comparison.priors(comparison.mixes[comparison.scenario])}
+    marked = {comparison.scenario: comparison.mix}
     asked = {"metric": comparison.metric, **comparison.asked}
     return chart_class_simplex(_few(table, comparison), priors=marked, models=models, **asked)
 
@@ -83,8 +83,7 @@ def _mistakes(comparison: ClassComparison) -> pl.DataFrame:
 
 
 def _draw_matrix(_: pl.DataFrame, comparison: ClassComparison) -> Chart:
-    mix = comparison.priors(comparison.mixes[comparison.scenario])
-    return chart_class_matrix(_few(comparison.counts, comparison), priors=mix)
+    return chart_class_matrix(_few(comparison.counts, comparison), priors=comparison.mix)
 
 
 def _each_class(comparison: ClassComparison) -> pl.DataFrame:
@@ -95,7 +94,7 @@ def _each_class(comparison: ClassComparison) -> pl.DataFrame:
     )
     wide = told.pivot("metric", index=["model", "class"], values="shown")
     rows = comparison.counts.group_by("model", "label").agg(pl.col("rows").sum())
-    shares = pl.DataFrame({"class": comparison.names.filter(comparison.known), "share": comparison.mix})
+    shares = pl.DataFrame({"class": comparison.names, "share": [*comparison.mix.values()]})
     wide = wide.join(rows, left_on=["model", "class"], right_on=["model", "label"], how="left")
     return (
         wide.join(shares, on="class", how="left")

@@ -37,7 +37,7 @@ def _looked_up(comparison: ClassComparison) -> dict[str, Any]:
     curves = comparison.curves.partition_by("class", maintain_order=True, as_dict=True)
     by_name = {str(name): rows for (name,), rows in curves.items()}
     names = [name for name in comparison.classes if name in by_name]
-    own = dict(zip(comparison.classes, comparison.mix.tolist(), strict=True))
+    own = comparison.shares
     places, models = comparison.places, comparison.models
     first = names.index(opening_class(comparison))
     at_mix = [places.index(own[name]) for name in names]

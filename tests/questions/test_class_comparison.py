@@ -84,7 +84,7 @@ def test_every_mix_is_compared_and_the_first_is_asked_for():
     ]  # fmt: skip
     assert found.scenario == "day"
     assert found.other_mixes.filter(scenario="day")["value"].to_list() == found.answer["value"].to_list()
-    shares = dict(zip(found.classes, found.mixes["observed"], strict=True))
+    shares = dict(zip(found.classes, found.mixes["observed"].values(), strict=True))
     known = log()["label"].value_counts(normalize=True)
     assert shares == pytest.approx(dict(known.rows()))
 
