@@ -137,6 +137,11 @@ def one_mix(name: str, scenarios: Mapping[str, _Mix]) -> _Mix:
     return next(iter(scenarios.values()))
 
 
+def with_scenario(priors: pl.DataFrame) -> pl.DataFrame:
+    """Return a frame of priors whose mixes have a name."""
+    return priors if "scenario" in priors.columns else priors.with_columns(scenario=pl.lit(GIVEN))
+
+
 def _where(scenario: str) -> str | None:
     return None if scenario in ("", GIVEN) else f"scenario {scenario!r}"
 
@@ -153,9 +158,7 @@ def scenarios_of(
     """
     nested: Mapping[Any, Any]
     if isinstance(priors, pl.DataFrame | pl.LazyFrame):
-        frame = collect(priors, CLASS_PRIORS)
-        if "scenario" not in frame.columns:
-            frame = frame.with_columns(scenario=pl.lit(GIVEN))
+        frame = with_scenario(collect(priors, CLASS_PRIORS))
         if frame.select("scenario", "class").is_duplicated().any():
             raise SchemaError("a class has two priors in one scenario", hint="give each scenario a name")
         nested = {

@@ -9,7 +9,7 @@ import polars as pl
 
 from nci_frames.base.arguments import LEAST_BUCKETS, beta_value
 from nci_frames.base.errors import ParameterError, SchemaError
-from nci_frames.counts.class_counts import GIVEN, Priors
+from nci_frames.counts.class_counts import Priors, with_scenario
 from nci_frames.evaluation.classes.class_log import collected
 from nci_frames.evaluation.classes.class_winners import class_winners
 from nci_frames.evaluation.classes.compare_class_models import compare_class_models
@@ -130,9 +130,7 @@ class ClassComparison:
         #: The mix that is asked for, with the bounds of its shares where it is an estimate.
         self.asked_priors: Any = {self.scenario: self.mix}
         if isinstance(priors, pl.DataFrame | pl.LazyFrame):
-            frame = priors.lazy().collect()
-            named = frame if "scenario" in frame.columns else frame.with_columns(scenario=pl.lit(GIVEN))
-            self.asked_priors = named.filter(scenario=self.scenario)
+            self.asked_priors = with_scenario(priors.lazy().collect()).filter(scenario=self.scenario)
 
     @property
     def classes(self) -> list[str]:

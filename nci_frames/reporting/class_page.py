@@ -1,6 +1,5 @@
 """A comparison of decisions among classes -> one HTML page that needs nothing but itself."""
 
-from collections.abc import Mapping
 from typing import Any
 
 from nci_frames.questions.answer_lines import leads_in_words
@@ -69,9 +68,6 @@ def _along(comparison: ClassComparison, name: str, curves: Any, own: float) -> d
         if share == own:
             where = f"At {mix_in_words(comparison)}"
         lines.append([*lines_at(where, comparison, rows), told])
-        sent += [_sent(row) | {"at": place, "model": number[row["model"]]} for row in rows]
+        shown: list[dict[str, Any]] = [{key: row.get(key) for key in _SENT} for row in rows]
+        sent += [row | {"at": place, "model": number[row["model"]]} for row in shown]
     return {"name": measure_of(comparison), "lines": lines, "models": packed(sent)}
-
-
-def _sent(row: Mapping[str, Any]) -> dict[str, Any]:
-    return {key: row.get(key) for key in _SENT}

@@ -134,10 +134,7 @@ def class_logs(frame: pl.DataFrame, more: Sequence[object] = ()) -> ClassLogs:
             found = f"{list(more)!r}; {frame.schema['label']} labels"
             raise ParameterError(msg, found=found) from None
     names = class_values(*named)
-    place = {name: number for number, name in enumerate(names.to_list())}
-    seen = np.zeros(len(names), np.bool_)
-    for name in frame.filter(pl.col("rows") > 0)["label"].unique().to_list():
-        seen[place[name]] = True
+    seen = names.is_in(frame.filter(pl.col("rows") > 0)["label"].unique().implode()).to_numpy()
     scenario = ["scenario"] if "scenario" in frame.columns else []
     keys = ["model", *(key for key in CLASS_COUNTS.keys(frame.columns) if key != BUCKET), *scenario]
     groups = list(_each(frame, keys, names))

@@ -12,7 +12,7 @@ from nci_frames.base.arguments import share_values
 from nci_frames.base.errors import ParameterError
 from nci_frames.base.messages import Call, Option, listed
 from nci_frames.base.typing import Floats
-from nci_frames.counts.class_counts import GIVEN, scenarios_of
+from nci_frames.counts.class_counts import scenarios_of, with_scenario
 from nci_frames.evaluation.classes.class_log import ClassLog, ClassLogs, class_logs, collected
 from nci_frames.schemas import CLASS_PRIORS
 from nci_frames.schemas.checked import checked
@@ -69,9 +69,10 @@ def _errors(priors: Any, scenarios: Iterable[str], names: list[Any]) -> Floats |
     frame = priors.lazy().collect() if isinstance(priors, pl.DataFrame | pl.LazyFrame) else pl.DataFrame()
     if not {"lower", "upper"} <= {*frame.columns}:
         return None
-    scenario = pl.col("scenario") if "scenario" in frame.columns else pl.lit(GIVEN)
-    below, above = pl.col("prior") - pl.col("lower"), pl.col("upper") - pl.col("prior")
-    known = frame.select(scenario.cast(pl.String), "class", below.alias("below"), above.alias("above"))
+    known = with_scenario(frame).select(
+        pl.col("scenario").cast(pl.String), "class",
+        below=pl.col("prior") - pl.col("lower"), above=pl.col("upper") - pl.col("prior"),
+    )  # fmt: skip
     far = {(name, of): sides for name, of, *sides in known.drop_nulls().rows()}
     errors = [[far.get((scenario, name), (0.0, 0.0)) for name in names] for scenario in scenarios]
     return np.array(errors, np.float64).swapaxes(1, 2)

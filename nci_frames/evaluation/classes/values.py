@@ -111,10 +111,6 @@ def _mean(values: Numbers, mix: Mix) -> Numbers:
     return np.where(counted, values, 0).sum(axis=-1) / counted.sum(axis=-1) + _known(mix)
 
 
-def _accuracy(mix: Mix) -> Numbers:
-    return mix.right.sum(axis=-1)
-
-
 def _weighted_f_beta(mix: Mix) -> Numbers:
     return np.where(mix.priors > 0, mix.priors * _f_beta(mix), 0).sum(axis=-1) + _known(mix)
 
@@ -143,7 +139,7 @@ def _mcc(mix: Mix) -> Numbers:
 
 
 _FORMULAS: Mapping[str, Any] = {
-    "accuracy": _accuracy,
+    "accuracy": lambda mix: mix.right.sum(axis=-1),
     "balanced_accuracy": lambda mix: _mean(mix.recall, mix),
     "macro_precision": lambda mix: _mean(_precision(mix), mix),
     "macro_recall": lambda mix: _mean(mix.recall, mix),
