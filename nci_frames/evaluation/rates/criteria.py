@@ -41,6 +41,8 @@ class Wish:
     slack: pl.Expr | None = None
     #: Whether the target is met exactly, between two points.
     interpolate: bool = False
+    #: Whether of points with the same TPR one is selected with the lowest FPR or with the highest.
+    extreme_fpr: bool = False
 
     @property
     def met(self) -> pl.Expr:
@@ -51,14 +53,6 @@ class Wish:
     def needs_prevalence(self) -> bool:
         """Whether the criterion depends on the prevalence."""
         return "prevalence" in self.margin.meta.root_names()
-
-    @property
-    def takes_highest_of_tpr(self) -> bool:
-        """Whether of points with the same TPR only the highest threshold can be selected.
-
-        It has the lowest FPR, so it meets a target if any of them does. A metric might rise with FPR.
-        """
-        return self.take in ("highest", "lowest") and self.confidence is None and not self.interpolate
 
     @property
     def unattained(self) -> str:
@@ -142,7 +136,8 @@ def wish_for(
     }
     size = _ETA * tpr if name == "precision" else pl.lit(target)
     take: Literal["highest", "lowest"] = "highest" if name == "tpr" else "lowest"
-    return Wish(name, target, take, margins[name], weight, confidence, ROUNDING * size, interpolate)
+    counted = confidence is None and not interpolate
+    return Wish(name, target, take, margins[name], weight, confidence, ROUNDING * size, interpolate, counted)
 
 
 def _check_confidence(confidence: float, name: str, *, interpolate: bool) -> None:
@@ -161,4 +156,5 @@ def _best(metric: str | pl.Expr, beta: float) -> Wish:
     if called.metric.direction == "target":
         msg = f"the metric {called.label!r} has no best value"
         raise ParameterError(msg, hint=f"ask for a target, e.g. {called.label}=0.01")
-    return Wish(called.label, 0.0, "best", better_sign(called.metric) * called.cast(pl.Float64), beta)
+    value = better_sign(called.metric) * called.cast(pl.Float64)
+    return Wish(called.label, 0.0, "best", value, beta, extreme_fpr=called.metric.monotone)

@@ -41,8 +41,8 @@ class Runs:
             asked = wish.thresholds(rates["model"][start])
             at = np.where(every, in_precision_of(rates["threshold"].to_numpy(), asked), asked)
             rates, start = _near(rates, start, at)
-        elif wish.takes_highest_of_tpr:
-            rates, start = _highest_of_each_tpr(rates, start)
+        elif wish.extreme_fpr:
+            rates, start = _extremes_of_each_tpr(rates, start)
         frame = rates.with_columns(__exact=pl.Series(np.repeat(every, np.diff(start, append=len(rates)))))
         if every.any():
             never = frame[start[every]].with_columns(**_never_positive(frame.columns))
@@ -169,12 +169,15 @@ def _near(rates: pl.DataFrame, start: Rows, at: Floats) -> tuple[pl.DataFrame, R
     return rates[rows], np.arange(len(start)) + np.cumsum(more) - more
 
 
-def _highest_of_each_tpr(rates: pl.DataFrame, start: Rows) -> tuple[pl.DataFrame, Rows]:
-    """Return the first row of each group, and the last of each TPR: those before it have a higher FPR."""
-    tpr = rates["tpr"].to_numpy()
-    kept = np.append(tpr[1:] != tpr[:-1], True)
-    kept[start[1:] - 1] = True
-    kept[start] = True
+def _extremes_of_each_tpr(rates: pl.DataFrame, start: Rows) -> tuple[pl.DataFrame, Rows]:
+    """Return the points with the lowest and with the highest FPR of each TPR in each group.
+
+    Without false positives a metric may be undefined: then the lowest FPR above 0 counts as well.
+    """
+    tpr, fpr = rates["tpr"].to_numpy(), rates["fpr"].to_numpy()
+    ends = np.append(tpr[1:] != tpr[:-1], True)
+    ends[start[1:] - 1] = True
+    kept = ends | np.append(True, ends[:-1]) | np.append((fpr[:-1] > 0) & ~(fpr[1:] > 0), True)
     return rates.filter(kept), (np.cumsum(kept) - 1)[start]
 
 

@@ -74,10 +74,15 @@ def test_targets_are_met_by_the_best_point_that_meets_them(name: str, target: fl
 
 
 @pytest.mark.thorough
-@given(log=small_logs(), name=st.sampled_from(["f_beta", "accuracy", "precision", "fpr"]))
+@given(
+    log=small_logs(),
+    name=st.sampled_from(
+        ["f_beta", "accuracy", "precision", "fpr", "mcc", "npv", "lr_plus", "diagnostic_odds_ratio"]
+    ),
+)
 def test_the_best_of_a_metric_is_the_best(log: pl.DataFrame, name: str) -> None:
     rates = rates_of(log, [-1.0, 0.0, 0.3, 0.7])
-    eta = {} if name == "fpr" else {"prevalence": 0.2}
+    eta = {} if name in ("fpr", "lr_plus", "diagnostic_odds_ratio") else {"prevalence": 0.2}
     found = nf.select_operating_points(rates, metric=name, **eta)  # type: ignore[arg-type]
     values = nf.project_rates(rates, metrics=name, prevalence=0.2)
     keys = ["model", "segment", "day"]
