@@ -3,7 +3,7 @@
 import numpy as np
 import polars as pl
 
-from nci_frames.base.typing import Floats, Frame, Rows
+from nci_frames.base.typing import Flags, Floats, Frame, Rows
 from nci_frames.counts.resolution import one_score, without_claims
 from nci_frames.schemas import RATES, checked, collect
 from nci_frames.schemas.runs import group_starts
@@ -53,7 +53,8 @@ def roc_convex_hull(rates: Frame, /) -> pl.DataFrame:
     frame = collect(rates, RATES)
     group = ["model", *RATES.keys(frame.columns)]
     defined = frame.filter(pl.col("tpr").is_not_null() & pl.col("fpr").is_not_null())
-    ordered = defined.sort(*group, "fpr", "tpr", "threshold", maintain_order=True)
+    outer = pl.Series(~between_others(defined, group_starts(defined, group)))
+    ordered = defined.filter(outer).sort(*group, "fpr", "tpr", "threshold", maintain_order=True)
     if ordered.is_empty():
         return RATES.finish(ordered)
     number = np.zeros(len(ordered), np.int64)
@@ -99,6 +100,19 @@ def upper_hull(of: Rows, fpr: Floats, tpr: Floats) -> Rows:
         if not gone.any():
             return line
         line = line[~gone]
+
+
+def between_others(rates: pl.DataFrame, start: Rows) -> Flags:
+    """Return which points have the TPR of both neighbours in their group and an FPR between theirs.
+
+    They are never on the hull, and a metric that is monotone in FPR is as good or better at a neighbour.
+    """
+    tpr, fpr = rates["tpr"].to_numpy(), rates["fpr"].to_numpy()
+    falls = (tpr[1:] == tpr[:-1]) & (fpr[1:] < fpr[:-1])
+    falls[start[1:] - 1] = False
+    between = np.zeros(len(rates), bool)
+    between[1:-1] = falls[:-1] & falls[1:]
+    return between
 
 
 def highest_of_each_tpr(rates: pl.DataFrame) -> pl.DataFrame:

@@ -8,6 +8,7 @@ import polars as pl
 from nci_frames.base.typing import Flags, Floats, Rows
 from nci_frames.counts.resolution import in_precision_of, runs_with_every_score
 from nci_frames.evaluation.rates.criteria import Wish
+from nci_frames.evaluation.rates.hull import between_others
 from nci_frames.schemas import RATES, group_starts, is_sorted
 
 
@@ -42,7 +43,7 @@ class Runs:
             at = np.where(every, in_precision_of(rates["threshold"].to_numpy(), asked), asked)
             rates, start = _near(rates, start, at)
         elif wish.extreme_fpr:
-            rates, start = _extremes_of_each_tpr(rates, start)
+            rates, start = _without_between(rates, start)
         frame = rates.with_columns(__exact=pl.Series(np.repeat(every, np.diff(start, append=len(rates)))))
         if every.any():
             never = frame[start[every]].with_columns(**_never_positive(frame.columns))
@@ -169,16 +170,12 @@ def _near(rates: pl.DataFrame, start: Rows, at: Floats) -> tuple[pl.DataFrame, R
     return rates[rows], np.arange(len(start)) + np.cumsum(more) - more
 
 
-def _extremes_of_each_tpr(rates: pl.DataFrame, start: Rows) -> tuple[pl.DataFrame, Rows]:
-    """Return the points with the lowest and with the highest FPR of each TPR in each group.
-
-    Without false positives a metric may be undefined: then the lowest FPR above 0 counts as well.
-    """
-    tpr, fpr = rates["tpr"].to_numpy(), rates["fpr"].to_numpy()
-    ends = np.append(tpr[1:] != tpr[:-1], True)
-    ends[start[1:] - 1] = True
-    kept = ends | np.append(True, ends[:-1]) | np.append((fpr[:-1] > 0) & ~(fpr[1:] > 0), True)
-    return rates.filter(kept), (np.cumsum(kept) - 1)[start]
+def _without_between(rates: pl.DataFrame, start: Rows) -> tuple[pl.DataFrame, Rows]:
+    """Leave out points between others of the same TPR, unless a metric may be undefined at the next one."""
+    fpr = rates["fpr"].to_numpy()
+    kept = ~between_others(rates, start)
+    kept[:-1] |= (fpr[:-1] > 0) & ~(fpr[1:] > 0)
+    return rates.filter(pl.Series(kept)), (np.cumsum(kept) - 1)[start]
 
 
 def _by_threshold(frame: pl.DataFrame, keys: list[str]) -> pl.DataFrame:
