@@ -182,7 +182,8 @@ def _rows(
         reason = why
         if number != number and why is None:  # noqa: PLR0124  (NaN)
             reason = f"{names[place]!r} is never decided" if each else "all rows have one decision"
-        lower, upper = bounds[:, place].tolist()
+        # What is undefined in the log has no bounds, though it has some in a log with one more row.
+        lower, upper = (bounds[:, place] if number == number else np.full(2, np.nan)).tolist()  # noqa: PLR0124
         yield {
             "class": names[place] if each else None,
             "value": number,

@@ -163,6 +163,14 @@ def test_what_is_undefined_is_null_and_says_why():
     )
     assert one["value"].to_list() == [1.0, None, None]
     assert one["reason"].to_list() == [None, *["all rows have one decision"] * 2]
+    for interval in ("delta", "bootstrap"):
+        bounded = nf.project_classes(counts, priors=mix, metrics="precision", interval=interval, repeats=20)
+        assert (
+            bounded["lower"].is_null().to_list()
+            == bounded["value"].is_null().to_list()
+            == [False, True, False]
+        )
+        assert bounded["upper"].is_null().to_list() == [False, True, False]
 
 
 def test_a_class_of_few_rows_is_not_supported():
