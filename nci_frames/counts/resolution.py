@@ -50,10 +50,14 @@ def in_precision_of(scores: Floats, thresholds: Floats) -> Floats:
     [0.949999988079071]
     """
     with np.errstate(over="ignore", invalid="ignore"):
+        rounded = thresholds.astype(np.float32).astype(np.float64)
+        # Thresholds of other counts of the log are: the scores need not be looked at.
+        if np.array_equal(rounded, thresholds, equal_nan=True):
+            return thresholds
         same = np.array_equal(scores.astype(np.float32), scores, equal_nan=True)
         if not same or np.array_equal(scores.round(7), scores, equal_nan=True):
             return thresholds
-        return thresholds.astype(np.float32).astype(np.float64)
+        return rounded
 
 
 def runs_with_every_score(counts: pl.DataFrame, first: NDArray[np.int64]) -> NDArray[np.bool_]:
