@@ -132,7 +132,7 @@ def report(file: Path) -> dict[str, float | str]:
         )  # fmt: skip
         peak = 0
         for line in process.stdout or ():
-            if not told and "choose" in line:
+            if not told and line.lstrip().startswith("Choose"):
                 first, told = time.perf_counter() - begin, line.strip()
             status = Path(f"/proc/{process.pid}/status")
             if status.exists() and "VmHWM:" in (text := status.read_text()):

@@ -3,6 +3,7 @@
 import polars as pl
 
 from nci_frames.counts.resolution import without_claims
+from nci_frames.counts.score_scale import are_probabilities
 from nci_frames.evaluation.areas.areas import areas_of
 from nci_frames.evaluation.areas.pr import PR_AUC
 from nci_frames.evaluation.crossovers.decision_map import decision_map, own_maps
@@ -269,6 +270,12 @@ class LogTables(Compared):
         at_beta = (pl.col("metric") == "f_beta") & (pl.col("beta") == self.main_beta)
         areas = self.areas.filter(metric="pr_auc")
         return [self.best.filter(at_beta), areas, self.projection.filter(at_beta)]
+
+    @computed
+    def of_probabilities(self) -> bool:
+        """Whether all scores lie in [0, 1], as far as the counts can tell."""
+        rows = self.rates.drop_nulls(["tpr", "fpr"])
+        return not rows.is_empty() and are_probabilities(rows)
 
     @computed
     def _candidates(self) -> pl.DataFrame:

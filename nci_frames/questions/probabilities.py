@@ -6,7 +6,6 @@ from typing import Any
 import polars as pl
 
 from nci_frames.charts.probabilities import chart_calibration, chart_decision_curve
-from nci_frames.counts.score_scale import are_probabilities
 from nci_frames.evaluation.probabilities.calibration import calibration_curve
 from nci_frames.evaluation.probabilities.decisions import decision_curve
 from nci_frames.evaluation.probabilities.proper_scores import proper_scores
@@ -39,26 +38,24 @@ _EVEN = tuple(place / 100 for place in range(100))
 
 def _counts(comparison: Comparison) -> pl.DataFrame | None:
     """Return the counts of the models that charts show; None unless their scores are probabilities."""
-    rows = comparison.rates.drop_nulls(["tpr", "fpr"])
-    if rows.is_empty() or not are_probabilities(rows):
+    if not comparison.of_probabilities:
         return None
-    shown = of_shown(rows, comparison, most=_MOST_CURVES)
+    shown = of_shown(comparison.rates.drop_nulls(["tpr", "fpr"]), comparison, most=_MOST_CURVES)
     return None if shown.is_empty() else shown
 
 
-def _scores(comparison: Comparison, etas: Sequence[float] = ()) -> pl.DataFrame | None:
-    """Return the Brier score of each model as logged and adjusted, and how often its alarms come true.
+def _scores(comparison: Comparison) -> pl.DataFrame | None:
+    """Return the Brier score of each model as logged and adjusted, and how often its alarms come true."""
+    counts = _counts(comparison)
+    return None if counts is None else _scores_at(comparison, counts, [comparison.asked_prevalence])
 
-    It is that at some prevalences, by default the one that was asked for.
-    """
-    counts, at = _counts(comparison), etas or [comparison.asked_prevalence]
-    if counts is None:
-        return None
+
+def _scores_at(comparison: Comparison, counts: pl.DataFrame, etas: Sequence[float]) -> pl.DataFrame:
     place = ["model", "prevalence"]
     columns = [
-        proper_scores(counts, prevalence=at, metrics="brier", adjusted=adjusted)
+        proper_scores(counts, prevalence=etas, metrics="brier", adjusted=adjusted)
         .select(*place, pl.col("value").alias(f"brier{name}"), pl.col("skill").alias(f"skill{name}"))
-        .pipe(beside, _alarms(_curve(comparison, counts, at, adjusted=adjusted), name), place)
+        .pipe(beside, _alarms(_curve(comparison, counts, etas, adjusted=adjusted), name), place)
         for adjusted, name in ((False, ""), (True, "_adjusted"))
     ]
     return beside(columns[0], columns[1], place).sort(place)
@@ -83,13 +80,21 @@ def _alarms(curve: pl.DataFrame, name: str) -> pl.DataFrame:
 
 def _say_at(comparison: Comparison, etas: Sequence[float]) -> list[list[str]]:
     """Return the sentences at each of several prevalences."""
-    table = _scores(comparison, etas)
-    return [] if table is None else [_say(table.filter(prevalence=eta), comparison) for eta in etas]
+    counts = _counts(comparison)
+    if counts is None:
+        return []
+    table = _scores_at(comparison, _of_best(counts, comparison), etas)
+    return [_say(table.filter(prevalence=eta), comparison) for eta in etas]
+
+
+def _of_best(table: pl.DataFrame, comparison: Comparison) -> pl.DataFrame:
+    """Return the rows of the model of the answer, if it has any."""
+    best = table.filter(pl.col("model").eq_missing(comparison.answer["model"][0]))
+    return best if len(best) else table
 
 
 def _say(table: pl.DataFrame, comparison: Comparison) -> list[str]:
-    best = table.filter(pl.col("model").eq_missing(comparison.answer["model"][0]))
-    row = (best if len(best) else table).row(0, named=True)
+    row = _of_best(table, comparison).row(0, named=True)
     at, observed = row["prevalence"], comparison.observed_prevalence
     there, elsewhere = format_grid(at), observed is None or abs(at / observed - 1) > _SAME
     alarms = [_come_true(row, name) for name in ("", "_adjusted")[: 1 + elsewhere]]

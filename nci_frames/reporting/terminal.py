@@ -51,8 +51,12 @@ def print_answer(comparison: AnyComparison, console: Console) -> None:
 
 def print_basis(comparison: AnyComparison, console: Console) -> None:
     """Print what the answer rests on: what intervals draw, and whether projection is valid."""
-    found = [shown for shown in answered(comparison) if shown.question.section == "answer"]
-    lines = [line for shown in found if not _above(shown.question) for line in shown.sentences or []]
+    below = [
+        question
+        for question in questions_of(comparison)
+        if question.section == "answer" and not _above(question)
+    ]
+    lines = [line for shown in answered(comparison, below) for line in shown.sentences or []]
     _print_lines(console, lines, most=_BASIS)
 
 

@@ -1,6 +1,7 @@
 """Counts -> the share of positives by score, at any prevalence."""
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 import polars as pl
@@ -92,7 +93,10 @@ def calibration_curve(
             if blocks is None or isinstance(bins, int):
                 blocks = isotonic_blocks(part.curves, part.bins) if bins is None else bins_of(part, eta, bins)
                 bounds = _bounds(part, blocks, level, isotonic=bins is None)
-            yield _table(part, blocks, eta, bounds, adjusted=adjusted)
+                classes = [
+                    _Scored.of(part, blocks, rows) for rows in (part.bins.positives, part.bins.negatives)
+                ]
+            yield _table(part, blocks, classes, eta, bounds, adjusted=adjusted)
 
     by = ["prevalence", "score_lower"]
     return CALIBRATION.finish(of_parts(counts, prevalence, logged_prevalence, make, by=by))
@@ -128,30 +132,56 @@ def _bounds(part: Part, blocks: Blocks, level: float, *, isotonic: bool) -> tupl
     return lower, upper
 
 
+@dataclass(frozen=True, slots=True)
+class _Scored:
+    """The rows of one class in each block, whatever the prevalence: shares of their group."""
+
+    lowest: Floats
+    highest: Floats
+    #: The sum of their scores.
+    total: Floats
+
+    @classmethod
+    def of(cls, part: Part, blocks: Blocks, rows: Floats) -> "_Scored":
+        """Return the scores of the rows that each step has of a class."""
+        low, high = (np.clip(each, 0, 1) for each in thresholds_of(part.curves))
+        high, some = np.where(part.curves.tied, low, high), rows > 0
+        return cls(
+            blocks.reduce(np.minimum, np.where(some, low, np.inf)),
+            blocks.reduce(np.maximum, np.where(some, high, -np.inf)),
+            blocks.reduce(np.add, rows * part.bins.middle.p),
+        )
+
+
 def _table(
-    part: Part, blocks: Blocks, eta: Floats, bounds: tuple[Floats, Floats], *, adjusted: bool
-) -> pl.DataFrame:
+    part: Part, blocks: Blocks, classes: Sequence[_Scored], eta: Floats, bounds: tuple[Floats, Floats], *,
+    adjusted: bool,
+) -> pl.DataFrame:  # fmt: skip
     share, calibrated = blocks.at(eta)
     kept = np.flatnonzero(share > 0)
-    weight, scores = np.add(*part.shares(eta)), part.edges(eta, adjusted=adjusted)[0]
     group, observed = blocks.group[kept], calibrated.p[kept]
-    low, high = (np.clip(each, 0, 1) for each in thresholds_of(part.curves))
-    high, rows = np.where(part.curves.tied, low, high), weight > 0
-    mean = blocks.reduce(np.add, weight * scores.p)[kept]
-    lowest = blocks.reduce(np.minimum, np.where(rows, low, np.inf))[kept]
-    highest = blocks.reduce(np.maximum, np.where(rows, high, -np.inf))[kept]
+    of_class = eta[blocks.group], 1 - eta[blocks.group]
+    if adjusted:
+        moved = part.bins.middle.moved(part.each_step(eta), part.each_step(part.logged))
+        total = blocks.reduce(np.add, np.add(*part.shares(eta)) * moved.p)
+    else:
+        total = np.add(*(one * rows.total for one, rows in zip(of_class, classes, strict=True)))
+    # A class that does not occur has no rows in a block.
+    there = [(one > 0, rows) for one, rows in zip(of_class, classes, strict=True)]
+    lowest = np.minimum(*(np.where(some, rows.lowest, np.inf) for some, rows in there))
+    highest = np.maximum(*(np.where(some, rows.highest, -np.inf) for some, rows in there))
     # Where the order of the scores is wrong a band may miss what was observed.
-    moved = [Scores.of(bound[kept]).moved(eta[group], 0.5).p for bound in bounds]
+    lower, upper = (Scores.of(bound[kept]).moved(eta[group], 0.5).p for bound in bounds)
     return part.labelled(
         group,
         eta,
-        score_lower=lowest,
-        score_upper=highest,
-        predicted=np.clip(mean / share[kept], 0, 1),
+        score_lower=lowest[kept],
+        score_upper=highest[kept],
+        predicted=np.clip(total[kept] / share[kept], 0, 1),
         observed=observed,
         share=share[kept],
-        lower=np.minimum(moved[0], observed),
-        upper=np.maximum(moved[1], observed),
+        lower=np.minimum(lower, observed),
+        upper=np.maximum(upper, observed),
     )
 
 
