@@ -274,7 +274,9 @@ class LogTables(Compared):
     @computed
     def of_probabilities(self) -> bool:
         """Whether all scores lie in [0, 1], as far as the counts can tell."""
-        rows = self.rates.drop_nulls(["tpr", "fpr"])
+        told = pl.all_horizontal(pl.col("tpr", "fpr").is_not_null())
+        every = self.rates.select(told.all()).item()
+        rows = self.rates if every else self.rates.filter(told)
         return not rows.is_empty() and are_probabilities(rows)
 
     @computed
