@@ -40,10 +40,8 @@ def _counts(comparison: Comparison) -> pl.DataFrame | None:
     """Return the counts of the models that charts show; None unless their scores are probabilities."""
     if not comparison.of_probabilities:
         return None
-    models = shown_models(comparison, most=_MOST_CURVES)
-    kept = pl.all_horizontal(
-        pl.col("tpr", "fpr").is_not_null(), pl.col("model").is_in(models, nulls_equal=True)
-    )
+    mine = pl.col("model").is_in(shown_models(comparison, most=_MOST_CURVES), nulls_equal=True)
+    kept = pl.all_horizontal(pl.col("tpr", "fpr").is_not_null(), mine)
     # A copy of every distinct score takes as much memory as all else.
     every = comparison.rates.select(kept.all()).item()
     shown = comparison.rates if every else comparison.rates.filter(kept)
@@ -117,9 +115,8 @@ def _say(table: pl.DataFrame, comparison: Comparison) -> list[str]:
 
 
 def _come_true(row: dict[str, Any], name: str) -> str | None:
-    predicted, observed, lower, upper = (
-        row[f"{column}{name}"] for column in ("predicted", "observed", "lower", "upper")
-    )
+    names = ("predicted", "observed", "lower", "upper")
+    predicted, observed, lower, upper = (row[each + name] for each in names)
     if predicted is None:
         return None
     bounds = "" if lower is None else f" (95 %: {lower:.2g} to {upper:.2g})"

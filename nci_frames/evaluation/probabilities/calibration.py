@@ -93,9 +93,8 @@ def calibration_curve(
             if blocks is None or isinstance(bins, int):
                 blocks = isotonic_blocks(part.curves, part.bins) if bins is None else bins_of(part, eta, bins)
                 bounds = _bounds(part, blocks, level, isotonic=bins is None)
-                classes = [
-                    _Scored.of(part, blocks, rows) for rows in (part.bins.positives, part.bins.negatives)
-                ]
+                of_class = part.bins.positives, part.bins.negatives
+                classes = [_Scored.of(part, blocks, rows) for rows in of_class]
             yield _table(part, blocks, classes, eta, bounds, adjusted=adjusted)
 
     by = ["prevalence", "score_lower"]
@@ -154,8 +153,7 @@ class _Scored:
 
 
 def _table(
-    part: Part, blocks: Blocks, classes: Sequence[_Scored], eta: Floats, bounds: tuple[Floats, Floats], *,
-    adjusted: bool,
+    part: Part, blocks: Blocks, classes: list[_Scored], eta: Floats, bounds: Sequence[Floats], *, adjusted: bool
 ) -> pl.DataFrame:  # fmt: skip
     share, calibrated = blocks.at(eta)
     kept = np.flatnonzero(share > 0)
