@@ -153,7 +153,7 @@ class _Scored:
 
 
 def _table(
-    part: Part, blocks: Blocks, classes: list[_Scored], eta: Floats, bounds: Sequence[Floats], *, adjusted: bool
+    part: Part, blocks: Blocks, both: list[_Scored], eta: Floats, bounds: Sequence[Floats], *, adjusted: bool
 ) -> pl.DataFrame:  # fmt: skip
     share, calibrated = blocks.at(eta)
     kept = np.flatnonzero(share > 0)
@@ -163,9 +163,9 @@ def _table(
         moved = part.bins.middle.moved(part.each_step(eta), part.each_step(part.logged))
         total = blocks.reduce(np.add, np.add(*part.shares(eta)) * moved.p)
     else:
-        total = np.add(*(one * rows.total for one, rows in zip(of_class, classes, strict=True)))
+        total = np.add(*(one * rows.total for one, rows in zip(of_class, both, strict=True)))
     # A class that does not occur has no rows in a block.
-    there = [(one > 0, rows) for one, rows in zip(of_class, classes, strict=True)]
+    there = [(one > 0, rows) for one, rows in zip(of_class, both, strict=True)]
     lowest = np.minimum(*(np.where(some, rows.lowest, np.inf) for some, rows in there))
     highest = np.maximum(*(np.where(some, rows.highest, -np.inf) for some, rows in there))
     # Where the order of the scores is wrong a band may miss what was observed.
