@@ -274,9 +274,7 @@ class LogTables(Compared):
     @computed
     def of_probabilities(self) -> bool:
         """Whether all scores lie in [0, 1], as far as the counts can tell."""
-        told = pl.all_horizontal(pl.col("tpr", "fpr").is_not_null())
-        every = self.rates.select(told.all()).item()
-        rows = self.rates if every else self.rates.filter(told)
+        rows = self.rates.drop_nulls(["tpr", "fpr"])
         return not rows.is_empty() and are_probabilities(rows)
 
     @computed

@@ -10,7 +10,7 @@ from nci_frames.evaluation.probabilities.calibration import calibration_curve
 from nci_frames.evaluation.probabilities.decisions import decision_curve
 from nci_frames.evaluation.probabilities.proper_scores import proper_scores
 from nci_frames.questions.comparison import Comparison
-from nci_frames.questions.report_question import ReportQuestion, at_asked, drawn, picture, shown_models
+from nci_frames.questions.report_question import ReportQuestion, at_asked, drawn, of_shown, picture
 from nci_frames.schemas import beside
 from nci_frames.tables.numbers import format_grid
 
@@ -40,11 +40,7 @@ def _counts(comparison: Comparison) -> pl.DataFrame | None:
     """Return the counts of the models that charts show; None unless their scores are probabilities."""
     if not comparison.of_probabilities:
         return None
-    mine = pl.col("model").is_in(shown_models(comparison, most=_MOST_CURVES), nulls_equal=True)
-    kept = pl.all_horizontal(pl.col("tpr", "fpr").is_not_null(), mine)
-    # A copy of every distinct score takes as much memory as all else.
-    every = comparison.rates.select(kept.all()).item()
-    shown = comparison.rates if every else comparison.rates.filter(kept)
+    shown = of_shown(comparison.rates.drop_nulls(["tpr", "fpr"]), comparison, most=_MOST_CURVES)
     return None if shown.is_empty() else shown
 
 
