@@ -174,16 +174,18 @@ def _rows(
     nothing = "the group has no rows" if np.isnan(setting.priors).any() else None
     why = nothing or (None if metric == "recall" else why_not(log, names, matters))
     remark = _skipped(log, names, metric, setting) or unbounded
+    undefined = np.isnan(value)
+    # What is undefined in the log has no bounds, though it has some in a log with one more row.
+    bounds = np.where(undefined, np.nan, bounds)
     for place, number in enumerate(value.tolist()):
         if each and not shown[place]:
             continue
         if metric == "recall":
             why = nothing or why_not(log, names, np.arange(len(names)) == place)
         reason = why
-        if number != number and why is None:  # noqa: PLR0124  (NaN)
+        if undefined[place] and why is None:
             reason = f"{names[place]!r} is never decided" if each else "all rows have one decision"
-        # What is undefined in the log has no bounds, though it has some in a log with one more row.
-        lower, upper = (bounds[:, place] if number == number else np.full(2, np.nan)).tolist()  # noqa: PLR0124
+        lower, upper = bounds[:, place].tolist()
         yield {
             "class": names[place] if each else None,
             "value": number,
