@@ -66,8 +66,8 @@ class Asked:
     question: Question
     log: LogCounts
     rates: pl.DataFrame
-    #: Prevalences in (0, 1) at which a report answers: what is computed for one is computed for all of them,
-    #: which takes hardly longer.
+    #: Prevalences in (0, 1) at which a report answers: what hardly takes longer for all of them than for one
+    #: is computed for all at once.
     places: Sequence[float]
     repeats: int
     #: Of F-beta at own best thresholds: the points that can be the best, and values known already.

@@ -155,7 +155,7 @@ def select_operating_points(
     observed = runs.frame[runs.start]["observed_prevalence"]
 
     def pick(eta: pl.Expr | None) -> pl.DataFrame:
-        picked = interpolated_points(runs, wish, eta) if wish.interpolate else picked_points(runs, wish, eta)
+        picked = interpolated_points(runs, wish, eta) if interpolate else picked_points(runs, wish, eta)
         if eta is None:
             return picked
         picked = picked.with_columns(prevalence=observed if own else eta)

@@ -39,8 +39,6 @@ class Wish:
     confidence: float | None = None
     #: By how much rounding alone may put the margin of a point below 0 that meets the target exactly.
     slack: pl.Expr | None = None
-    #: Whether the target is met exactly, between two points.
-    interpolate: bool = False
     #: Whether of points with the same TPR one is selected with the lowest FPR or with the highest.
     extreme_fpr: bool = False
 
@@ -137,7 +135,7 @@ def wish_for(
     size = _ETA * tpr if name == "precision" else pl.lit(target)
     take: Literal["highest", "lowest"] = "highest" if name == "tpr" else "lowest"
     counted = confidence is None and not interpolate
-    return Wish(name, target, take, margins[name], weight, confidence, ROUNDING * size, interpolate, counted)
+    return Wish(name, target, take, margins[name], weight, confidence, ROUNDING * size, counted)
 
 
 def _check_confidence(confidence: float, name: str, *, interpolate: bool) -> None:
