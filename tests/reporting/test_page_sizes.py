@@ -113,6 +113,9 @@ def test_on_every_screen_nothing_is_found(opened):
     assert float(page.evaluate("document.documentElement.dataset.ready")) > 0
     assert visit.cpu_seconds() > 0
     assert findings(page) == []
+    # The link of a heading is seen while the pointer is on it.
+    page.locator("#charts h2, h2#charts").first.hover()
+    assert findings(page) == []
     assert broken_names(page) == []
     assert unsaved(page) == []
     # Many models are many marks of the same kinds, of which one look is enough.
