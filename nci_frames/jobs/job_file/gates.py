@@ -67,7 +67,7 @@ _PROMISES = ("value_threshold", "change_threshold", "champion")
 class Model(BaseModel):
     """A table of a job file: a key that it does not know is an error."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, use_attribute_docstrings=True)
 
 
 class ValueThreshold(Model):
@@ -91,10 +91,8 @@ class ChangeThreshold(Model):
     absolute: Change | None = None
     #: Share of the earlier value.
     relative: Change | None = None
-    direction: Annotated[
-        Literal["higher_is_better", "lower_is_better"] | None,
-        Field(description="Which way is worse; that of the metric if absent."),
-    ] = None
+    direction: Literal["higher_is_better", "lower_is_better"] | None = None
+    """Which way is worse; that of the metric if absent."""
 
     @model_validator(mode="after")
     def _one_of_both(self) -> "ChangeThreshold":
@@ -113,51 +111,37 @@ class Champion(Model):
 class Gate(Model):
     """One promise: about a metric of each model, or about which model is best."""
 
-    name: Annotated[str, Field(min_length=1, description="Name in verdicts.")]
-    metric: Annotated[
-        str, Field(description="A metric such as precision or f_beta, or an area such as pr_auc.")
-    ] = "pr_auc"
-    models: Annotated[
-        tuple[str, ...], Distinct, Field(description="Models that are judged; all if empty.")
-    ] = ()
-    segments: Annotated[
-        tuple[str, ...],
-        Distinct,
-        Field(description="Keys by whose values it is judged, too; all rows together if empty."),
-    ] = ()
-    scenario: Annotated[str | None, Field(description="Prevalence by the name of a scenario.")] = None
-    prevalence: Annotated[
-        Probability | Literal["observed"], Field(description="P(y=1) at which it is judged.")
-    ] = "observed"
-    beta: Annotated[
-        float, Field(ge=0, description="Weight of recall, for metrics that have one."), _Written()
-    ] = 1.0
-    threshold: Annotated[
-        Threshold | None, Field(description="Decision threshold; that of the report if absent.")
-    ] = None
+    name: Annotated[str, Field(min_length=1)]
+    """Name in verdicts."""
+    metric: str = "pr_auc"
+    """A metric such as precision or f_beta, or an area such as pr_auc."""
+    models: Annotated[tuple[str, ...], Distinct] = ()
+    """Models that are judged; all if empty."""
+    segments: Annotated[tuple[str, ...], Distinct] = ()
+    """Keys by whose values it is judged, too; all rows together if empty."""
+    scenario: str | None = None
+    """Prevalence by the name of a scenario."""
+    prevalence: Probability | Literal["observed"] = "observed"
+    """P(y=1) at which it is judged."""
+    beta: Annotated[float, Field(ge=0), _Written()] = 1.0
+    """Weight of recall, for metrics that have one."""
+    threshold: Threshold | None = None
+    """Decision threshold; that of the report if absent."""
     level: Level = 0.95
-    min_positives: Annotated[
-        int,
-        Field(
-            ge=0,
-            description="With fewer positives (or negatives), or independent ones by units, it is undecided.",
-        ),
-        _Written(),
-    ] = 1
-    severity: Annotated[
-        Literal["block", "warn"], Field(description="Whether a failure ends the run with exit code 10.")
-    ] = "block"
-    undecided: Annotated[
-        Literal["warn", "fail"], Field(description="Whether undecided ends the run with exit code 11.")
-    ] = "warn"
-    window: Annotated[
-        Literal["all", "last"], Field(description="All rows that are reported, or the last window alone.")
-    ] = "all"
-    sequential: Annotated[
-        bool, Field(description="Judge by a test that stays valid when looked at every night.")
-    ] = False
-    owner: Annotated[str | None, Field(description="Whom an incident is told to, in the summary.")] = None
-    tags: Annotated[tuple[str, ...], Distinct, Field(description="Words that incidents carry.")] = ()
+    min_positives: Annotated[int, Field(ge=0), _Written()] = 1
+    """With fewer positives (or negatives), or independent ones by units, it is undecided."""
+    severity: Literal["block", "warn"] = "block"
+    """Whether a failure ends the run with exit code 10."""
+    undecided: Literal["warn", "fail"] = "warn"
+    """Whether undecided ends the run with exit code 11."""
+    window: Literal["all", "last"] = "all"
+    """All rows that are reported, or the last window alone."""
+    sequential: bool = False
+    """Judge by a test that stays valid when looked at every night."""
+    owner: str | None = None
+    """Whom an incident is told to, in the summary."""
+    tags: Annotated[tuple[str, ...], Distinct] = ()
+    """Words that incidents carry."""
     value_threshold: ValueThreshold | None = None
     change_threshold: ChangeThreshold | None = None
     champion: Champion | None = None

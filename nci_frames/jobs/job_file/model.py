@@ -46,18 +46,10 @@ class Source(Model):
             "{date:%Y-%m-%d} stands for the date of a window (with %H: of an hour), in UTC."
         ),
     ]
-    lookback: Annotated[
-        int | None,
-        Field(
-            ge=0,
-            le=_MOST_WINDOWS,
-            description="Windows before the newest that are looked at again; all if absent.",
-        ),
-    ] = None
-    on_changed: Annotated[
-        Literal["raise", "keep", "recount"],
-        Field(description="What to do with a file that was counted with another content."),
-    ] = "raise"
+    lookback: Annotated[int | None, Field(ge=0, le=_MOST_WINDOWS)] = None
+    """Windows before the newest that are looked at again; all if absent."""
+    on_changed: Literal["raise", "keep", "recount"] = "raise"
+    """What to do with a file that was counted with another content."""
 
 
 class TrafficColumns(Model):
@@ -65,29 +57,23 @@ class TrafficColumns(Model):
 
     model: str = "model"
     score: str = "score"
-    scores: Annotated[dict[str, str], Field(default_factory=dict, description="Score column by model.")]
-    on_invalid: Annotated[
-        Literal["raise", "drop"], Field(description="What to do with rows without a valid label or score.")
-    ] = "raise"
+    scores: Annotated[dict[str, str], Field(default_factory=dict)]
+    """Score column by model."""
+    on_invalid: Literal["raise", "drop"] = "raise"
+    """What to do with rows without a valid label or score."""
 
 
 class Traffic(Source):
     """Logs without labels, whose prevalence is estimated from their scores."""
 
-    columns: Annotated[
-        TrafficColumns | None, Field(description="Columns of these logs; those of the job if absent.")
-    ] = None
-    segments: Annotated[
-        tuple[str, ...] | None,
-        Field(description="Keys by whose values it is estimated, too; all of segments.keys if absent."),
-    ] = None
-    windows: Annotated[
-        Annotated[int, Field(ge=1)] | Literal["all"],
-        Field(description="Newest windows whose rows are taken together."),
-    ] = 1
-    method: Annotated[
-        Literal["em", "adjusted_count", "matching"], Field(description="How the mixture is fitted.")
-    ] = "em"
+    columns: TrafficColumns | None = None
+    """Columns of these logs; those of the job if absent."""
+    segments: tuple[str, ...] | None = None
+    """Keys by whose values it is estimated, too; all of segments.keys if absent."""
+    windows: Annotated[int, Field(ge=1)] | Literal["all"] = 1
+    """Newest windows whose rows are taken together."""
+    method: Literal["em", "adjusted_count", "matching"] = "em"
+    """How the mixture is fitted."""
     level: Level = 0.95
 
 
@@ -125,21 +111,14 @@ class Columns(TrafficColumns):
 
     label: str = "label"
     fold: str | None = None
-    repeat: Annotated[
-        str | None,
-        Field(description="Repeat of a cross-validation: values are taken within each, and averaged."),
-    ] = None
-    unit: Annotated[
-        str | None,
-        Field(description="User, host or patient: its rows are kept together in every interval and test."),
-    ] = None
-    weight: Annotated[
-        str | None,
-        Field(description="How many rows of the traffic a row stands for; at most 1,000 values in a file."),
-    ] = None
-    positive: Annotated[
-        str | int | float | bool | None, Field(description="The label that means positive.")
-    ] = None
+    repeat: str | None = None
+    """Repeat of a cross-validation: values are taken within each, and averaged."""
+    unit: str | None = None
+    """User, host or patient: its rows are kept together in every interval and test."""
+    weight: str | None = None
+    """How many rows of the traffic a row stands for; at most 1,000 values in a file."""
+    positive: str | int | float | bool | None = None
+    """The label that means positive."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -152,17 +131,12 @@ class Segments(SegmentOptions):
 class SegmentScenario(Model):
     """A scenario with a prevalence of its own for each value of a key."""
 
-    by: Annotated[str, Field(description="The key.")]
-    prevalence: Annotated[
-        dict[str, Probability] | None, Field(min_length=1, description="Prevalence by value of the key.")
-    ] = None
-    table: Annotated[
-        str | None,
-        Field(
-            description="Parquet or CSV file with the columns of the key and `prevalence`, "
-            "relative to the job file."
-        ),
-    ] = None
+    by: str
+    """The key."""
+    prevalence: Annotated[dict[str, Probability] | None, Field(min_length=1)] = None
+    """Prevalence by value of the key."""
+    table: str | None = None
+    """Parquet or CSV file with the columns of the key and `prevalence`, relative to the job file."""
 
     @model_validator(mode="after")
     def _one_of_both(self) -> "SegmentScenario":
@@ -191,15 +165,16 @@ class Report(ReportOptions):
 class Output(Model):
     """Where results go."""
 
-    ledger: Annotated[str, Field(min_length=1, description="Folder or URL of the ledger.")] = "ledger"
-    folder: Annotated[str, Field(min_length=1, description="Folder or URL of the published runs.")] = "out"
-    keep: Annotated[int, Field(ge=1, description="Runs that are kept.")] = 30
-    metrics_file: Annotated[
-        str | None, Field(min_length=1, description="OpenMetrics text file for a node exporter's collector.")
-    ] = None
-    storage_options: Annotated[
-        dict[str, str], Field(default_factory=dict, description="For a ledger, or a folder, by URL.")
-    ]
+    ledger: Annotated[str, Field(min_length=1)] = "ledger"
+    """Folder or URL of the ledger."""
+    folder: Annotated[str, Field(min_length=1)] = "out"
+    """Folder or URL of the published runs."""
+    keep: Annotated[int, Field(ge=1)] = 30
+    """Runs that are kept."""
+    metrics_file: Annotated[str | None, Field(min_length=1)] = None
+    """OpenMetrics text file for a node exporter's collector."""
+    storage_options: Annotated[dict[str, str], Field(default_factory=dict)]
+    """For a ledger, or a folder, by URL."""
 
 
 class Job(Model):
@@ -209,29 +184,17 @@ class Job(Model):
     name: Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$")]
     source: Source
     columns: Annotated[Columns, Field(default_factory=Columns)]
-    thresholds: Annotated[
-        Thresholds,
-        Field(
-            validate_default=True,
-            description='"exact", "logit:501", "uniform:101", start:stop:lin:count or ascending numbers.',
-        ),
-    ] = cast("Any", "logit:501")
-    buckets: Annotated[
-        int | None,
-        Field(
-            ge=LEAST_BUCKETS,
-            le=1_000_000,
-            description="Into how many buckets units are divided; 256 if absent. Needs columns.unit.",
-        ),
-    ] = None
+    thresholds: Annotated[Thresholds, Field(validate_default=True)] = cast("Any", "logit:501")
+    """"exact", "logit:501", "uniform:101", start:stop:lin:count or ascending numbers."""
+    buckets: Annotated[int | None, Field(ge=LEAST_BUCKETS, le=1_000_000)] = None
+    """Into how many buckets units are divided; 256 if absent. Needs columns.unit."""
     segments: Segments = Segments()
-    traffic: Annotated[
-        Traffic | None, Field(description="Logs without labels, whose prevalence is estimated.")
-    ] = None
+    traffic: Traffic | None = None
+    """Logs without labels, whose prevalence is estimated."""
     scenarios: Annotated[
-        dict[Annotated[str, Field(min_length=1)], Probability | SegmentScenario],
-        Field(default_factory=dict, description="Prevalences that have a name."),
+        dict[Annotated[str, Field(min_length=1)], Probability | SegmentScenario], Field(default_factory=dict)
     ]
+    """Prevalences that have a name."""
     report: Annotated[Report, Field(default_factory=Report)]
     output: Annotated[Output, Field(default_factory=Output)]
     gates: tuple[Gate, ...] = ()
