@@ -1,9 +1,9 @@
 """What an append to a ledger has to do: which files are new, what they count, what is written of them."""
 
+import contextlib
 import random
 import time
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import InitVar, dataclass, field
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import UTC, datetime
 from typing import Any, Literal
 
@@ -58,19 +58,28 @@ def refused(appended: pl.DataFrame, on_changed: OnChanged) -> pl.DataFrame:
     return appended.filter(pl.col("event").is_in(events))
 
 
-@dataclass(slots=True)
 class Item:
     """A file on its way into the ledger."""
 
-    file: SourceFile
-    identity: str = ""
-    event: str = ""
-    #: The source that it takes the place of.
-    replaces: SourceState | None = None
-    #: Whether its content counts already, from another path.
-    counts_already: bool = False
-    counts: SourceCounts | None = None
-    error: NciFramesError | None = None
+    def __init__(self, file: SourceFile, settings: CountingSettings) -> None:
+        self.file = file
+        self.identity = self.event = ""
+        #: The source that it takes the place of.
+        self.replaces: SourceState | None = None
+        #: Whether its content counts already, from another path.
+        self.counts_already = False
+        self.counts: SourceCounts | None = None
+        self.error: NciFramesError | None = None
+        with self.blamed():
+            self.identity = identify(file, settings)
+
+    @contextlib.contextmanager
+    def blamed(self) -> Iterator[None]:
+        """Keep an error of ours, which is why the file cannot be counted."""
+        try:
+            yield
+        except NciFramesError as error:
+            self.error, self.counts = error, None
 
     def entries(self, run: str) -> list[tuple[str, dict[str, Any]]]:
         """Return what a run writes of it."""
@@ -78,61 +87,74 @@ class Item:
         if self.counts is None:
             return entries
         start, end = self.file.window or (None, None)
-        cells = self.counts.increments
-        facts: dict[str, Any] = {
+        facts = {
             "event": "counted",
             "run": run,
             "path": self.file.path,
             "keys": dict(self.file.keys),
             "window_start": start and start.isoformat(),
             "window_end": end and end.isoformat(),
-            "bytes": self.counts.bytes,
-            "rows": self.counts.rows,
-            "counted": self.counts.counted,
-            "dropped": dict(self.counts.dropped),
-            "positives": int(cells["positives"].sum()),
-            "negatives": int(cells["negatives"].sum()),
-            "cells": len(cells),
         }
-        return [*entries, (self.identity, facts)]
+        return [*entries, (self.identity, {**facts, **self.counts.totals})]
+
+    def row(self, told: Callable[[NciFramesError], str]) -> tuple[Any, ...]:
+        """Return what became of it, as a row of what an append returns."""
+        numbers: list[int | None] = [None] * 3
+        reason = warning = None
+        if self.counts is not None:
+            totals = self.counts.totals
+            numbers = [totals["rows"], totals["counted"], sum(totals["dropped"].values())]
+            warning = "; ".join(map(str, self.counts.warnings)) or None
+        if self.error is not None:
+            # Beside the path of its file an error need not say it again.
+            mine = self.error.where == repr(self.file.path)
+            reason = told(self.error.at(None) if mine else self.error)
+        event = self.event if reason is None else "failed"
+        return (shown_path(self.file.path), self.identity or None, event, *numbers, reason, warning)
 
 
-@dataclass(slots=True)
 class Work:
-    """What an append of files has to do; what it has counted outlives a lost race."""
+    """What an append of files has to do; what it has counted outlives a lost race.
 
-    files: InitVar[Iterable[SourceFile]]
-    #: How they are counted.
-    settings: CountingSettings
-    #: As ``CountsLedger.append`` takes them.
-    run: str
-    on_changed: OnChanged
-    #: Whether files that are known are counted, too.
-    anew: bool = False
-    #: Writes why a file cannot be counted.
-    told: Callable[[NciFramesError], str] = str
-    items: list[Item] = field(init=False)
+    Parameters
+    ----------
+    files, settings
+        The files, and how they are counted.
+    run, on_changed, keep_going
+        As ``CountsLedger.append`` takes them.
+    anew
+        Whether files that are known are counted, too.
+    told
+        Writes why a file cannot be counted.
+    """
 
-    def __post_init__(self, files: Iterable[SourceFile]) -> None:
-        """Find out which file each is."""
-        self.items = [Item(file) for file in files]
-        for item in self.items:
-            try:
-                item.identity = identify(item.file, self.settings)
-            except NciFramesError as error:
-                item.error = error
+    def __init__(
+        self,
+        files: Iterable[SourceFile],
+        settings: CountingSettings,
+        *,
+        run: str | None = None,
+        on_changed: OnChanged = "raise",
+        keep_going: bool = False,
+        anew: bool = False,
+        told: Callable[[NciFramesError], str] = str,
+    ) -> None:
+        self.settings = settings
+        self.run = run_name(run)
+        self._on_changed, self._keep_going, self._anew, self._told = on_changed, keep_going, anew, told
+        self._items = [Item(file, settings) for file in files]
 
     @property
     def new(self) -> list[Item]:
         """What is counted, and can be."""
-        return [item for item in self.items if item.error is None and item.event in ("counted", "recounted")]
+        return [item for item in self._items if item.error is None and item.event in ("counted", "recounted")]
 
     def compare(self, states: Mapping[str, SourceState]) -> None:
         """See which files are new, known, changed, or count no longer."""
         by_path = {state.path: state for state in states.values() if state.active}
-        here = {item.identity for item in self.items}
+        here = {item.identity for item in self._items}
         taken: set[str] = set()
-        for item in self.items:
+        for item in self._items:
             if item.error is not None:
                 continue
             same = states.get(item.identity)
@@ -140,9 +162,9 @@ class Work:
             # A content that another path has now was moved, not changed: logs are rotated so.
             gone = None if before is None or before.identity in here else before
             active = same is not None and same.active
-            item.counts_already = item.identity in taken or (active and not self.anew)
+            item.counts_already = item.identity in taken or (active and not self._anew)
             item.replaces = None
-            if gone is not None and self.on_changed != "recount":
+            if gone is not None and self._on_changed != "recount":
                 item.event = "changed"
             elif gone is None and item.counts_already:
                 item.event = "known"
@@ -156,17 +178,15 @@ class Work:
     def look(self) -> None:
         """See whether the new files have the columns that are needed, without counting them."""
         for item in self.new:
-            try:
+            with item.blamed():
                 check_columns(item.file, self.settings)
-            except NciFramesError as error:
-                item.error = error
 
     def count(self, dtypes: Mapping[str, pl.DataType] | None) -> None:
         """Count the new files that are not counted yet; *dtypes* are those of the ledger, if it has some."""
         for item in self.new:
             if item.counts_already:
                 continue
-            try:
+            with item.blamed():
                 item.counts = item.counts or count_file(item.file, item.identity, self.settings)
                 dtypes = dtypes or item.counts.dtypes
                 for column, dtype in item.counts.dtypes.items():
@@ -176,14 +196,12 @@ class Work:
                         )
                     if column != "score":
                         stored_type(dtype, column)
-            except NciFramesError as error:
-                item.error, item.counts = error, None
 
-    def refuse(self, *, keep_going: bool) -> None:
+    def refuse(self) -> None:
         """Raise one error that tells all problems, unless the good files are to be counted."""
-        problems = [item.error for item in self.items if item.error is not None]
-        changed = [repr(item.file.path) for item in self.items if item.event == "changed"]
-        if changed and self.on_changed == "raise":
+        problems = [item.error for item in self._items if item.error is not None]
+        changed = [repr(item.file.path) for item in self._items if item.event == "changed"]
+        if changed and self._on_changed == "raise":
             problems.append(
                 SourceError(
                     "files were counted before with another content",
@@ -193,42 +211,25 @@ class Work:
                     f"{Option('on_changed', 'keep')} does not",
                 )
             )
-        if problems and not keep_going:
+        if problems and not self._keep_going:
             raise SourceError.all_of(problems)
 
     def warnings(self) -> list[UserWarning]:
         """Return what a user should be told of the files that were counted."""
-        return [told for item in self.items if item.counts for told in item.counts.warnings]
+        return [told for item in self._items if item.counts for told in item.counts.warnings]
 
     def report(self) -> pl.DataFrame:
         """Return what became of each file."""
-        rows = []
-        for item in self.items:
-            counts, error = item.counts, item.error
-            if error is not None and error.where == repr(item.file.path):
-                error = error.at(None)  # beside the path of its file it need not say it again
-            rows.append(
-                (
-                    shown_path(item.file.path),
-                    item.identity or None,
-                    "failed" if error else item.event,
-                    counts and counts.rows,
-                    counts and counts.counted,
-                    counts and sum(counts.dropped.values()),
-                    error and self.told(error),
-                    "; ".join(map(str, counts.warnings)) or None if counts else None,
-                )
-            )
-        return pl.DataFrame(rows, schema=_APPENDED, orient="row")
+        return pl.DataFrame([item.row(self._told) for item in self._items], schema=_APPENDED, orient="row")
 
 
-def append(table: LedgerTable, work: Work, *, keep_going: bool) -> pl.DataFrame:
+def append(table: LedgerTable, work: Work) -> pl.DataFrame:
     """Count the new files of *work*, commit all of them at once, and return what became of each file.
 
     Raises
     ------
     NciFramesError
-        If a file cannot be counted; without *keep_going* nothing is then committed.
+        If a file cannot be counted, and the work does not keep going; nothing is then committed.
     ConflictError
         If other writers always come first.
     OutputError
@@ -239,7 +240,7 @@ def append(table: LedgerTable, work: Work, *, keep_going: bool) -> pl.DataFrame:
             view = View(table, table.snapshot() or table.create(), work.settings.generation)
             work.compare(view.states())
             work.count(view.made.dtypes if view.begun else None)
-            work.refuse(keep_going=keep_going)
+            work.refuse()
             gather_if_many(_commit(view, work) if work.new else view)
             return work.report()
         except CommitFailedError:
@@ -252,8 +253,8 @@ def append(table: LedgerTable, work: Work, *, keep_going: bool) -> pl.DataFrame:
 def _commit(view: View, work: Work) -> View:
     """Commit what was counted, and return the ledger after that."""
     table, keys = view.table, work.settings.keys
-    counted = [item.counts for item in work.new if item.counts is not None]
-    dtypes = view.made.dtypes if view.begun else counted[0].dtypes
+    counted = {item.identity: item.counts for item in work.new if item.counts is not None}
+    dtypes = view.made.dtypes if view.begun else next(iter(counted.values())).dtypes
     snapshot = table.with_columns(view.snapshot, {key: stored_type(dtypes[key], key) for key in keys})
     sequence = snapshot.version + 1
     entries = [entry for item in work.new for entry in item.entries(work.run)]
@@ -263,13 +264,13 @@ def _commit(view: View, work: Work) -> View:
         made = {"settings": work.settings.to_json(), "dtypes": types}
         parts["generations"] = entry_rows([("", made)], sequence)
     cells = [
-        one.increments.with_columns(
+        counts.increments.with_columns(
             *(to_stored(key, dtypes[key]) for key in keys),
-            ledger_source=pl.lit(one.identity),
+            ledger_source=pl.lit(identity),
             ledger_sequence=pl.lit(sequence, pl.Int64),
         )
-        for one in counted
-        if len(one.increments)
+        for identity, counts in counted.items()
+        if len(counts.increments)
     ]
     if cells:
         parts["counts"] = pl.concat(cells)

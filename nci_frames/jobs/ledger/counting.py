@@ -4,6 +4,7 @@ import contextlib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 import pyarrow as pa
@@ -41,16 +42,12 @@ _READ_ERRORS = (
 
 @dataclass(frozen=True, slots=True)
 class SourceCounts:
-    """What one file adds to the ledger, with its control totals."""
+    """What one file adds to the ledger."""
 
-    identity: str
-    bytes: int
-    #: Predictions in the file, and what became of them.
-    rows: int
-    counted: int
-    dropped: Mapping[str, int]
     #: Columns: the keys, threshold, positives, negatives.
     increments: pl.DataFrame
+    #: The control totals by name: bytes, rows, counted, dropped (by reason), positives, negatives, cells.
+    totals: Mapping[str, Any]
     #: Types of the keys, and of the score.
     dtypes: Mapping[str, pl.DataType]
     #: What a user should be told of it, besides the rows that were dropped.
@@ -103,14 +100,16 @@ def count_file(file: SourceFile, identity: str, settings: CountingSettings) -> S
             "the next run counts it, once it is complete",
         )
         raise SourceError(msg, where=repr(file.path), hint=hint)
-    schema = predictions.collect_schema()
+    schema, increments = predictions.collect_schema(), increments_of(tally.counts, settings.keys)
     return SourceCounts(
-        identity=identity,
-        bytes=size,
-        rows=tally.counted + sum(tally.dropped.values()),
-        counted=tally.counted,
-        dropped=tally.dropped,
-        increments=increments_of(tally.counts, settings.keys),
+        increments,
+        {
+            "bytes": size,
+            "rows": tally.counted + sum(tally.dropped.values()),
+            "counted": tally.counted,
+            "dropped": tally.dropped,
+            **increments.select(pl.col("positives", "negatives").sum(), cells=pl.len()).row(0, named=True),
+        },
         dtypes={name: schema[name] for name in [*settings.keys, "score"]},
         # Rows that were dropped are told by their number.
         warnings=tuple(told for told in tally.warnings if not isinstance(told, InvalidRowsWarning)),

@@ -1,13 +1,13 @@
 """The ledger of counts: files in, each counted once; counts of any of them out."""
 
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 
-from nci_frames.base.errors import NciFramesError, ParameterError
+from nci_frames.base.errors import ParameterError
 from nci_frames.counting.logs.opening import ArrowStream, engine_of
 from nci_frames.jobs.ledger.appending import OnChanged, Work, append, run_name
 from nci_frames.jobs.ledger.files import PathLike, SourceFile, Window, check_window, find_logs, named_frame
@@ -154,29 +154,20 @@ class CountsLedger:
             raise ParameterError("only a Spark DataFrame has a name; files are known by their content")
         else:
             files = find_logs(source, check_window(window), ledger=self.uri, stacklevel=4)
-        work = Work(files, settings, run_name(run), on_changed)
-        appended = append(self._table, work, keep_going=keep_going)
+        work = Work(files, settings, run=run, on_changed=on_changed, keep_going=keep_going)
+        appended = append(self._table, work)
         for warning in work.warnings():
             warnings.warn(warning, stacklevel=3)  # whoever called the checked method, as above
         return appended
 
     def append_files(
-        self,
-        files: Sequence[SourceFile],
-        settings: CountingSettings,
-        *,
-        run: str | None = None,
-        on_changed: OnChanged = "raise",
-        keep_going: bool = False,
-        anew: bool = False,
-        told: Callable[[NciFramesError], str] = str,
+        self, files: Sequence[SourceFile], settings: CountingSettings, **how: Any
     ) -> pl.DataFrame:
-        """Count files that were found already, as ``append`` does; *anew*: also those that are known.
+        """Count files that were found already, as ``append`` does; *how* is of ``Work``.
 
-        What is doubtful is told in the column ``warning`` alone. *told* writes why a file cannot be counted.
+        What is doubtful is told in the column ``warning`` alone.
         """
-        work = Work(files, settings, run_name(run), on_changed, anew=anew, told=told)
-        return append(self._table, work, keep_going=keep_going)
+        return append(self._table, Work(files, settings, **how))
 
     def view(self, generation: str | None = None) -> View:
         """Return what the ledger says now, for several questions about one version."""
@@ -187,19 +178,12 @@ class CountsLedger:
         snapshot = self._table.snapshot()
         return View(self._table, snapshot, settings.generation).states() if snapshot else {}
 
-    def plan(
-        self,
-        files: Sequence[SourceFile],
-        settings: CountingSettings,
-        *,
-        on_changed: OnChanged = "raise",
-        told: Callable[[NciFramesError], str] = str,
-    ) -> pl.DataFrame:
+    def plan(self, files: Sequence[SourceFile], settings: CountingSettings, **how: Any) -> pl.DataFrame:
         """Say of each file what ``append_files`` would do; files that it would count are "new".
 
         Of a file that is new, the columns are looked at, and none of its rows.
         """
-        work = Work(files, settings, "", on_changed, told=told)
+        work = Work(files, settings, **how)
         work.compare(self.states(settings))
         work.look()
         return work.report().with_columns(pl.col("event").replace("counted", "new"))

@@ -217,8 +217,8 @@ def test_mutated_files_are_counted_or_refused(tmp_path, mutations):
             refused += 1
         else:
             # What the footer says of the columns (their names, what kind they are) has no checksum.
-            if one.counted == len(log):
-                total = one.increments.select("positives", "negatives").sum().row(0)
+            if one.totals["counted"] == len(log):
+                total = (one.totals["positives"], one.totals["negatives"])
                 assert total == (log["label"].sum(), (~log["label"]).sum())
     assert mutations // 3 < refused < mutations
     assert_frame_equal(ledger.read(), expected)
