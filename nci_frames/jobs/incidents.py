@@ -1,11 +1,11 @@
 """The history of a job's gates -> incidents: what fails since which run, and what does not any more."""
 
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import polars as pl
 
+from nci_frames.jobs.gates.verdicts import as_json
 from nci_frames.jobs.job_file.gates import Gate
 from nci_frames.reporting.gates import bounded, promised, segment_name
 from nci_frames.tables.names import printable
@@ -67,12 +67,7 @@ def incidents(history: pl.DataFrame, run: str, gates: Sequence[Gate]) -> pl.Data
 
 def summary_json(line: str, facts: Mapping[str, Any], table: pl.DataFrame) -> str:
     """Return what a webhook is sent: the line for a chat, facts of the run, and its incidents."""
-    rows = [
-        {**row, "segment": None if row["segment"] is None else json.loads(row["segment"])}
-        for row in table.to_dicts()
-    ]
-    content = {"version": SUMMARY_VERSION, "line": line, **facts, "incidents": rows}
-    return json.dumps(content, indent=2, ensure_ascii=False) + "\n"
+    return as_json({"version": SUMMARY_VERSION, "line": line, **facts}, "incidents", table)
 
 
 def summary_text(line: str, table: pl.DataFrame) -> str:

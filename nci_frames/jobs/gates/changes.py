@@ -4,7 +4,7 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
-from nci_frames.jobs.job_file.gates import Gate
+from nci_frames.jobs.job_file.gates import ChangeThreshold, Gate
 
 #: A value that is not known.
 UNKNOWN: dict[str, Any] = {"value": None, "lower": None, "upper": None}
@@ -92,48 +92,50 @@ def _joined(one: float, two: float, correlation: float) -> float:
     return math.sqrt(max(0.0, one * one + two * two - 2 * correlation * one * two))
 
 
-def change_limits(gate: Gate, row: Mapping[str, Any], before: Mapping[str, Any] | None) -> dict[str, Any]:
-    """Return the limits of a change, its bounds, and what it is a change from.
+def limits(gate: Gate, row: Mapping[str, Any], before: Mapping[str, Any] | None) -> dict[str, Any]:
+    """Return the limits of a gate, and the bounds that they are about.
 
     Parameters
     ----------
     gate
-        A gate with a ``change_threshold``.
+        The gate.
     row
         The value now, with its bounds and counts.
     before
-        What the last good run said, with the ``shared`` rows of both; None if there is none.
+        Of a gate with a ``change_threshold``: what the last good run said, with the ``shared`` rows of both;
+        None if there is none.
 
     Returns
     -------
-    ``limit_lower``, ``limit_upper`` (of the difference), ``reference``, ``difference`` and their bounds, and
-    ``judged``: the bounds that the limits are about. Where nothing can be judged, a ``reason``.
+    ``limit_lower``, ``limit_upper`` and ``judged``: the bounds of the value, or those of its change. Of a
+    change also ``reference``, ``difference`` and their bounds; where nothing can be judged, a ``reason``.
     """
-    none = {"limit_lower": None, "limit_upper": None}
-    change = gate.change_threshold
-    if change is None or before is None:
-        return {**none, "reason": "no good run before to compare with"}
+    none = {"limit_lower": None, "limit_upper": None, "judged": (row.get("lower"), row.get("upper"))}
+    if gate.value_threshold is not None:
+        return none | {f"limit_{name}": limit for name, limit in gate.value_threshold.model_dump().items()}
+    if gate.change_threshold is None:
+        return none | {"limit_lower": 0.0}
+    return none | _change(gate, gate.change_threshold, row, before)
+
+
+def _change(
+    gate: Gate, change: ChangeThreshold, row: Mapping[str, Any], before: Mapping[str, Any] | None
+) -> dict[str, Any]:
+    if before is None:
+        return {"reason": "no good run before to compare with"}
     if before["value"] is None or before["lower"] is None:
-        return {**none, "reason": "the value had no bounds in the last good run"}
+        return {"reason": "the value had no bounds in the last good run"}
     etas = row.get("prevalence"), before["prevalence"]
     fixed = gate.scenario is not None or gate.prevalence != "observed"
     if fixed and None not in etas and etas[0] != etas[1]:
-        return {**none, "reason": f"the prevalence was {etas[1]:g} in the last good run"}
-    judged = difference(row, before, correlation=shared_correlation(before["shared"], row, before))
-    known = {
-        "reference": before["value"],
-        "reference_lower": before["lower"],
-        "reference_upper": before["upper"],
-        "difference": judged["value"],
-        "difference_lower": judged["lower"],
-        "difference_upper": judged["upper"],
-    }
-    if judged["lower"] is None:
-        return {**none, **known, "reason": row.get("reason") or "the value has no bounds"}
+        return {"reason": f"the prevalence was {etas[1]:g} in the last good run"}
+    found = difference(row, before, correlation=shared_correlation(before["shared"], row, before))
+    known: dict[str, Any] = {}
+    for name, side in (("reference", before), ("difference", found)):
+        known |= {name: side["value"], f"{name}_lower": side["lower"], f"{name}_upper": side["upper"]}
+    if found["lower"] is None:
+        return known | {"reason": row.get("reason") or "the value has no bounds"}
     share = (change.relative or 0.0) * abs(before["value"])
     allowed = share if change.absolute is None else change.absolute
-    limits = {
-        "limit_lower": None if gate.worse_above else -allowed,
-        "limit_upper": allowed if gate.worse_above else None,
-    }
-    return {**limits, **known, "judged": judged}
+    limit = {"limit_upper": allowed} if gate.worse_above else {"limit_lower": -allowed}
+    return {**known, **limit, "judged": (found["lower"], found["upper"])}

@@ -9,10 +9,10 @@ import polars as pl
 
 from nci_frames.base.messages import quantity
 from nci_frames.jobs.gates.champion import champion_rows
-from nci_frames.jobs.gates.changes import UNKNOWN, change_limits
+from nci_frames.jobs.gates.changes import UNKNOWN, limits
 from nci_frames.jobs.gates.measure import Measurement, measure
 from nci_frames.jobs.gates.sequential import log_martingale
-from nci_frames.jobs.job_file.gates import Gate, ValueThreshold
+from nci_frames.jobs.job_file.gates import Gate
 from nci_frames.jobs.job_file.model import Job
 from nci_frames.jobs.repeats import REPEAT
 from nci_frames.jobs.reported import Scope
@@ -73,7 +73,7 @@ def judge_gates(job: Job, counts: Counts, reference: Reference | None) -> pl.Dat
         absent = [None] if not (found or wanted) else [model for model in wanted if model not in there]
         for model in absent:
             why = "there are no rows" if model is None else "the model has no rows"
-            rows.append(_row(gate, {"model": model, "segment": None}, None) | _undecided(why))
+            rows.append(_row(gate, {"model": model, "segment": None}, None) | {"reason": why})
     return pl.DataFrame(
         [{name: _told(name, row.get(name)) for name in VERDICTS} for row in rows], schema=VERDICTS
     )
@@ -126,27 +126,15 @@ def _before(job: Job, gate: Gate, reference: Reference | None) -> dict[Place, di
 
 def _row(gate: Gate, measured: Mapping[str, Any], before: Mapping[str, Any] | None) -> dict[str, Any]:
     row: dict[str, Any] = {**measured, "gate": gate.name, "kind": gate.kind, "verdict": "undecided"}
-    row |= gate.model_dump(include={"metric", "severity", "undecided"})
-    judged: Mapping[str, Any] = row
-    if gate.value_threshold is not None:
-        limits = gate.value_threshold.lower, gate.value_threshold.upper
-    elif gate.champion is not None:
-        limits = 0.0, None
-    else:
-        changed = change_limits(gate, row, before)
-        row |= changed
-        limits, judged = (changed["limit_lower"], changed["limit_upper"]), changed.get("judged", row)
-    row |= {"limit_lower": limits[0], "limit_upper": limits[1]}
+    row |= gate.model_dump(include={"metric", "severity", "undecided"}) | limits(gate, measured, before)
     few = [_few(row, of_class, gate.min_positives) for of_class in ("positives", "negatives")]
     if any(few):
-        return row | _undecided(" and ".join(filter(None, few)))
+        return row | {"reason": " and ".join(filter(None, few))}
     if row.get("reason"):
         return row
     if row.get("lower") is None or row.get("upper") is None:
-        return row | _undecided("the value has no bounds")
-    if gate.sequential and gate.value_threshold is not None:
-        return row | _sequential(gate, gate.value_threshold, row)
-    return row | {"verdict": _verdict(judged["lower"], judged["upper"], *limits)}
+        return row | {"reason": "the value has no bounds"}
+    return row | (_sequential(gate, row) if gate.sequential else {"verdict": _verdict(row)})
 
 
 def _few(row: Mapping[str, Any], of_class: str, least: int) -> str | None:
@@ -163,12 +151,10 @@ def _few(row: Mapping[str, Any], of_class: str, least: int) -> str | None:
     )
 
 
-def _undecided(reason: str) -> dict[str, Any]:
-    return {"verdict": "undecided", "reason": reason}
-
-
-def _verdict(lower: float, upper: float, least: float | None, most: float | None) -> Verdict:
+def _verdict(row: Mapping[str, Any]) -> Verdict:
     """Pass if the bounds keep the promise; fail if one breaks it; undecided between."""
+    lower, upper = row["judged"]
+    least, most = row["limit_lower"], row["limit_upper"]
     if (least is not None and upper < least) or (most is not None and lower > most):
         return "fail"
     if (least is None or lower >= least) and (most is None or upper <= most):
@@ -176,17 +162,18 @@ def _verdict(lower: float, upper: float, least: float | None, most: float | None
     return "undecided"
 
 
-def _sequential(gate: Gate, promise: ValueThreshold, row: Mapping[str, Any]) -> dict[str, Any]:
+def _sequential(gate: Gate, row: Mapping[str, Any]) -> dict[str, Any]:
     of_class = gate.of_class
     # Rows of a unit depend on each other: they are evidence of so many independent ones.
     worth = row.get(f"{of_class}_worth") or 1.0
     hits = row["tp" if of_class == "positives" else "fp"] * worth
     rest = row[of_class] * worth - hits
-    least = promise.lower is not None
-    limit = promise.lower if promise.lower is not None else promise.upper
+    least = row["limit_lower"] is not None
+    limit = row["limit_lower" if least else "limit_upper"]
     enough = math.log(1 / (1 - gate.level))
-    against = float(log_martingale(hits, rest, float(limit or 0.0), below=least))
-    in_favour = float(log_martingale(hits, rest, float(limit or 0.0), below=not least))
+    against, in_favour = (
+        float(log_martingale(hits, rest, limit, below=below)) for below in (least, not least)
+    )
     verdict: Verdict = "fail" if against >= enough else "pass" if in_favour >= enough else "undecided"
     told = f"for the promise {_evidence(in_favour)}, against it {_evidence(against)}"
     return {"verdict": verdict, "reason": f"evidence {told}; {_evidence(enough)} decides"}

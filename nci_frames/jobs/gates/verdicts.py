@@ -1,6 +1,8 @@
 """Verdicts for people and for programs: a table, JSON, and one line."""
 
 import json
+from collections.abc import Mapping
+from typing import Any
 
 import polars as pl
 
@@ -58,12 +60,15 @@ def _promised(gate: Gate) -> str:
 
 def verdicts_json(run: str, verdicts: pl.DataFrame) -> str:
     """Return the verdicts of a run as JSON; ``docs/verdicts.schema.json`` describes it."""
-    gates = [
-        {**row, "segment": None if row["segment"] is None else json.loads(row["segment"])}
-        for row in verdicts.to_dicts()
-    ]
-    content = {"version": VERDICTS_VERSION, "run": run, "verdict": overall(verdicts), "gates": gates}
-    return json.dumps(content, indent=2, ensure_ascii=False) + "\n"
+    facts = {"version": VERDICTS_VERSION, "run": run, "verdict": overall(verdicts)}
+    return as_json(facts, "gates", verdicts)
+
+
+def as_json(facts: Mapping[str, Any], name: str, table: pl.DataFrame) -> str:
+    """Return facts of a run as JSON, and as *name* the rows of a table, whose segments are JSON already."""
+    segments = [None if text is None else json.loads(text) for text in table["segment"]]
+    rows = [row | {"segment": told} for row, told in zip(table.to_dicts(), segments, strict=True)]
+    return json.dumps({**facts, name: rows}, indent=2, ensure_ascii=False) + "\n"
 
 
 def chat_line(job: str, run: str, verdicts: pl.DataFrame, arrived: pl.DataFrame, link: str) -> str:
