@@ -1,6 +1,5 @@
 """The history of a job: what arrived for each run, what it found, and what changed since a good one."""
 
-import dataclasses
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -28,9 +27,12 @@ ARRIVED: dict[str, Any] = {
 _TOLD = ("recounted", "changed", "failed")
 _RUN: dict[str, Any] = {"run": pl.String, "sequence": pl.Int64}
 _TIMES: dict[str, Any] = dict.fromkeys(("time", "window_start"), pl.Datetime("us", "UTC"))
-_HISTORY = {**_RUN, **_TIMES, **VERDICTS}
-_RUNS = {**_RUN, **_TIMES, "verdict": pl.String, "rows": pl.Int64, **dict.fromkeys(ARRIVALS, pl.Int64)}
-_UNUSUAL = {**_RUN, **ARRIVED}
+_NUMBERS = dict.fromkeys(("rows", *ARRIVALS), pl.Int64)
+_TABLES: dict[str, dict[str, Any]] = {
+    "history": {**_RUN, **_TIMES, **VERDICTS},
+    "runs": {**_RUN, **_TIMES, "verdict": pl.String, **_NUMBERS},
+    "unusual": {**_RUN, **ARRIVED},
+}
 #: Runs whose unusual files are remembered.
 _REMEMBERED = 100
 #: The metrics whose change is split into class balance and model.
@@ -39,18 +41,15 @@ _SPLIT = ("precision", "f_beta")
 
 @dataclass(frozen=True, slots=True)
 class History:
-    """The verdicts of all runs so far, and the results of the last good one."""
+    """What all runs so far have found, and the results of the last good one."""
 
-    table: pl.DataFrame
-    #: A row for each run: its newest window, verdict and what arrived.
-    runs: pl.DataFrame
-    #: The files of the last runs that were late, delivered again, changed or unreadable.
-    unusual: pl.DataFrame
+    #: "history": the verdicts of all runs; "runs": of each run its newest window, verdict and what arrived;
+    #: "unusual": the files of the last runs that were late, delivered again, changed or unreadable.
+    tables: Mapping[str, pl.DataFrame]
     #: That of the latest run; None before the first.
     manifest: Mapping[str, Any] | None
-    #: None before the first good run.
-    good_verdicts: pl.DataFrame | None
-    good_points: pl.DataFrame | None
+    #: The verdicts and operating points of the last good run; None before the first one.
+    good: Mapping[str, pl.DataFrame] | None
 
     @classmethod
     def of(cls, folder: Path, pointer: Mapping[str, Any] | None) -> Self:
@@ -62,18 +61,14 @@ class History:
             If a file of theirs is not what their manifest says.
         """
         if pointer is None:
-            table, runs, unusual = (pl.DataFrame(schema=schema) for schema in (_HISTORY, _RUNS, _UNUSUAL))
-            return cls(table, runs, unusual, None, None, None)
-        latest = _whole(folder / str(pointer["path"]))
-        table = _read(latest / "history.parquet", _HISTORY)
-        runs = _read(latest / "runs.parquet", _RUNS)
-        unusual = _read(latest / "unusual.parquet", _UNUSUAL)
+            return cls({name: pl.DataFrame(schema=schema) for name, schema in _TABLES.items()}, None, None)
+        latest, good = _whole(folder / str(pointer["path"])), pointer.get("last_good")
+        tables = {name: _typed(_read(latest, name), schema) for name, schema in _TABLES.items()}
         manifest = json.loads((latest / MANIFEST).read_text(encoding="utf-8"))
-        if pointer.get("last_good") is None:
-            return cls(table, runs, unusual, manifest, None, None)
-        good = _whole(folder / str(pointer["last_good"]["path"]))
-        frames = [pl.read_parquet(good / name, glob=False) for name in ("verdicts.parquet", "points.parquet")]
-        return cls(table, runs, unusual, manifest, *frames)
+        if good is not None:
+            run = _whole(folder / str(good["path"]))
+            good = {name: _read(run, name) for name in ("verdicts", "points")}
+        return cls(tables, manifest, good)
 
     def with_run(
         self,
@@ -83,21 +78,20 @@ class History:
         window: tuple[datetime, datetime] | None,
         verdicts: pl.DataFrame,
         arrived: pl.DataFrame,
-    ) -> Self:
-        """Return the history with one more run."""
+    ) -> dict[str, pl.DataFrame]:
+        """Return the tables with one more run."""
         own = {"run": run, "sequence": sequence, "time": time, "window_start": window and window[0]}
         facts = {"verdict": overall(verdicts), "rows": arrived["rows"].sum(), **count_arrivals(arrived)}
         doubtful = (pl.col("arrival") != "new") | pl.col("note").is_not_null()
-        # The window of a file is its own, not the newest of the run.
-        strange = arrived.filter(doubtful).with_columns(run=pl.lit(run), sequence=pl.lit(sequence))
-        recent = self.unusual.filter(pl.col("sequence") > sequence - _REMEMBERED)
-        rows = verdicts.with_columns(pl.lit(value).alias(name) for name, value in own.items())
-        return dataclasses.replace(
-            self,
-            table=pl.concat([self.table, _typed(rows, _HISTORY)]),
-            runs=pl.concat([self.runs, pl.DataFrame([own | facts], schema=_RUNS)]),
-            unusual=pl.concat([recent, _typed(strange, _UNUSUAL)]),
-        )
+        recent = pl.col("sequence") > sequence - _REMEMBERED
+        added = {
+            "history": verdicts.with_columns(pl.lit(value).alias(name) for name, value in own.items()),
+            "runs": pl.DataFrame([own | facts], schema=_TABLES["runs"]),
+            # The window of a file is its own, not the newest of the run.
+            "unusual": arrived.filter(doubtful).with_columns(run=pl.lit(run), sequence=pl.lit(sequence)),
+        }
+        before = {**self.tables, "unusual": self.tables["unusual"].filter(recent)}
+        return {name: pl.concat([before[name], _typed(added[name], _TABLES[name])]) for name in _TABLES}
 
 
 def arrivals(
@@ -167,9 +161,10 @@ def changes_since(good: pl.DataFrame | None, now: pl.DataFrame) -> pl.DataFrame 
     return pl.concat(parts).filter(run=this).drop("run")
 
 
-def _read(path: Path, schema: Mapping[str, Any]) -> pl.DataFrame:
+def _read(run: Path, name: str) -> pl.DataFrame:
     """Read a table of a run, which its version may not have had yet."""
-    return _typed(pl.read_parquet(path, glob=False) if path.exists() else pl.DataFrame(), schema)
+    path = run / f"{name}.parquet"
+    return pl.read_parquet(path, glob=False) if path.exists() else pl.DataFrame()
 
 
 def _typed(frame: pl.DataFrame, schema: Mapping[str, Any]) -> pl.DataFrame:

@@ -91,9 +91,6 @@ def run_report(
             by_unit=counted.by_unit,
             unit_rows=None if units is None else units.repeated,
             segments=segments,
-            # Whatever the log calls its folds, the key of the predictions is "fold".
-            fold=None if columns.get("fold") is None else "fold",
-            repeat=None if columns.get("repeat") is None else REPEAT,
             small=small,
             field=field,
             facts=_facts(tally, units) + _many_weights(predictions, tally.counts),
@@ -108,8 +105,6 @@ def make_report(
     folder: Path,
     *,
     segments: Sequence[str],
-    fold: str | None,
-    repeat: str | None,
     by_unit: pl.DataFrame | None,
     unit_rows: int | None = None,
     small: SegmentOptions,
@@ -133,8 +128,8 @@ def make_report(
         What is asked, compared and written, and which segments become one.
     folder
         Where to.
-    segments, fold, repeat
-        What the keys are.
+    segments
+        The keys of segments; "fold" and "repeat" are what they say, unless they are among these.
     unit_rows
         What is known of ``Comparison.unit_rows``.
     field
@@ -154,6 +149,8 @@ def make_report(
     counts = with_small_pooled(counts, pooled)
     if by_unit is not None and {*pooled.columns} <= {*by_unit.columns}:
         by_unit = with_small_pooled(by_unit, pooled)
+    there = {*counts.columns} - {*segments}
+    fold, repeat = (name if name in there else None for name in ("fold", REPEAT))
     with step_shown("answering the question"):
         comparison = Comparison(
             counts,

@@ -152,7 +152,7 @@ class _Run:
         self.name = run or f"{self.sequence:06d}-{self.started:%Y%m%dT%H%M%SZ}"
         shelf.check_new(self.name)
         self.before = History.of(shelf.folder, self.pointer)
-        if self.name in self.before.runs["run"]:
+        if self.name in self.before.tables["runs"]["run"]:
             raise published_before(self.name, self.file.resolve(self.job.output.folder))
         tell("run started", job=self.job.name, run=self.name, sequence=self.sequence)
 
@@ -171,12 +171,13 @@ class _Run:
         self.traffic = None if self.log is None else traffic_tables(self.job, self.counts, self.log)
         known = self.pointer or {}
         reference = None
-        if self.before.good_verdicts is not None:
-            mark = known["last_good"].get("ledger")
-            shared = partial(self.counts.shared, mark)
-            reference = Reference(self.before.good_verdicts, shared)
+        if self.before.good is not None:
+            shared = partial(self.counts.shared, known["last_good"].get("ledger"))
+            reference = Reference(self.before.good["verdicts"], shared)
         self.verdicts = judge_gates(self.job, self.counts.by, reference)
         self.verdict = overall(self.verdicts)
+        self.link = self.shelf.link(self.name, f"report.{self.job.report.formats[0]}")
+        self.line = chat_line(self.job.name, self.name, self.verdicts, self.arrived, self.link)
         tell_rows(self.tell, "gate", self.verdicts)
         own = {"run": self.name, "path": self.shelf.path_of(self.name), "time": self.started.isoformat()}
         good: dict[str, Any] = {**own, "ledger": self.counts.mark()}
@@ -184,61 +185,58 @@ class _Run:
 
     def write(self, folder: Path) -> None:
         """Write the report, the verdicts and the history into the folder of the run."""
-        facts = self.counts.facts(self.files) + scenario_facts(self.job)
-        if self.traffic is not None:
-            facts += self.traffic.facts()
-            self.traffic.save(folder)
-        window = self.counts.last_window
-        history = self.before.with_run(
-            self.name, self.sequence, self.started, window, self.verdicts, self.arrived
+        job, name, verdicts, traffic = self.job, self.name, self.verdicts, self.traffic
+        facts = (
+            self.counts.facts(self.files) + scenario_facts(job) + ([] if traffic is None else traffic.facts())
         )
+        window = self.counts.last_window
+        history = self.before.with_run(name, self.sequence, self.started, window, verdicts, self.arrived)
+        last_good = (self.last_good or {}).get("run")
         summary = run_summary(
-            history=history.table,
-            runs=history.runs,
-            verdicts=self.verdicts,
-            last_good=(self.last_good or {}).get("run"),
+            history=history["history"], runs=history["runs"], verdicts=verdicts, last_good=last_good
         )
         self._report(folder, facts, summary)
         points = self._points()
-        scenarios = scenario_values(self.job, lambda keys: self.counts.by(keys, "all"))
-        (folder / "verdicts.json").write_text(verdicts_json(self.name, self.verdicts), encoding="utf-8")
-        found = incidents(history.table, self.name, self.job.gates)
-        dated = by_date(self.job, self.counts, history.unusual)
-        told = {"job": self.job.name, "run": self.name, "verdict": self.verdict, "report": self._link()}
-        (folder / "summary.json").write_text(summary_json(self._line(), told, found), encoding="utf-8")
-        (folder / "summary.txt").write_text(summary_text(self._line(), found), encoding="utf-8")
+        scenarios = scenario_values(job, lambda keys: self.counts.by(keys, "all"))
+        dated = by_date(job, self.counts, history["unusual"])
+        found = incidents(history["history"], name, job.gates)
+        told = {"job": job.name, "run": name, "verdict": self.verdict, "report": self.link}
+        texts = {
+            "verdicts.json": verdicts_json(name, verdicts),
+            "summary.json": summary_json(self.line, told, found),
+            "summary.txt": summary_text(self.line, found),
+        }
+        for file, text in texts.items():
+            (folder / file).write_text(text, encoding="utf-8")
         tables = {
+            **history,
+            **({} if traffic is None else traffic.tables),
             "points": points,
             "incidents": found,
             "by_date": dated,
-            "verdicts": self.verdicts,
-            "history": history.table,
-            "runs": history.runs,
+            "verdicts": verdicts,
             "arrivals": self.arrived,
-            "unusual": history.unusual,
             "scenarios": scenarios,
         }
-        for name, table in tables.items():
-            save_table(table, folder / f"{name}.parquet")
+        for file, table in tables.items():
+            save_table(table, folder / f"{file}.parquet")
         write_history(
             folder / "history.html",
-            title=self.job.report.title or self.job.name,
-            history=history.table,
-            runs=history.runs,
-            unusual=history.unusual,
+            title=job.report.title or job.name,
+            **history,
             summary=summary,
-            changes=changes_since(history.good_points, points),
+            changes=changes_since((self.before.good or {}).get("points"), points),
             scenarios=scenarios,
             dated=dated,
-            traffic=self.traffic and (self.traffic.prevalence, self.traffic.values),
+            traffic=traffic and (traffic.prevalence, traffic.values),
             facts=facts,
         )
 
     def _report(self, folder: Path, facts: Sequence[tuple[str, str]], summary: RunSummary) -> None:
         """Write the report and its tables."""
         job, path = self.job, self.job.report.prevalence
-        fold, repeat = ("fold" if job.columns.fold else None), (REPEAT if job.columns.repeat else None)
-        table = self.counts.by([*filter(None, (fold, repeat)), *job.segments.keys], "all")
+        apart = [name for name in ("fold", REPEAT) if getattr(job.columns, name)]
+        table = self.counts.by([*apart, *job.segments.keys], "all")
         named = {name: eta for name, eta in job.scenarios.items() if isinstance(eta, float)}
         if self.traffic is not None and self.traffic.estimate is not None:
             named.setdefault("traffic", self.traffic.estimate["prevalence"])
@@ -247,8 +245,6 @@ class _Run:
             job.report,
             folder,
             segments=job.segments.keys,
-            fold=fold,
-            repeat=repeat,
             by_unit=self.counts.by_unit(job.segments.keys, table),
             small=job.segments,
             field=read_field(Path(self.file.resolve(str(path)))) if isinstance(path, Path) else None,
@@ -298,11 +294,4 @@ class _Run:
         for gone in shelf.retire(self.job.output.keep, spare):
             self.tell("run deleted", run=gone)
         self.tell("run published", run=name, verdict=verdict, path=shelf.link(name, "").rstrip("/"))
-        return Outcome(name, shelf, verdict, self.verdicts, self._line(), self.files, self.arrived)
-
-    def _link(self) -> str:
-        return self.shelf.link(self.name, f"report.{self.job.report.formats[0]}")
-
-    def _line(self) -> str:
-        """Return the line for a chat."""
-        return chat_line(self.job.name, self.name, self.verdicts, self.arrived, self._link())
+        return Outcome(name, shelf, verdict, self.verdicts, self.line, self.files, self.arrived)

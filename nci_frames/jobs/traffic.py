@@ -4,7 +4,6 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from pathlib import Path
 from typing import Any
 
 import polars as pl
@@ -14,7 +13,6 @@ from nci_frames.evaluation.prevalence.estimate_prevalence import estimate_preval
 from nci_frames.evaluation.prevalence.project_traffic import pooled_estimates, project_traffic
 from nci_frames.evaluation.projection.operating_points import select_operating_points
 from nci_frames.evaluation.rates.rates import compute_rates, with_bounds
-from nci_frames.files.save_table import save_table
 from nci_frames.jobs.counted_files import count_files, ledger_of
 from nci_frames.jobs.gates.measure import segment_texts
 from nci_frames.jobs.job_file.loading import JobFile
@@ -64,10 +62,10 @@ class TrafficTables:
         models = whole["model"].cast(pl.String).fill_null("null").to_list()
         return pooled_estimates(whole, []).row(0, named=True) | {"models": models} if models else None
 
-    def save(self, folder: Path) -> None:
-        """Write the tables beside the others of a run."""
-        save_table(self.prevalence, folder / "traffic_prevalence.parquet")
-        save_table(self.values, folder / "traffic_values.parquet")
+    @property
+    def tables(self) -> dict[str, pl.DataFrame]:
+        """The tables by the names of their files."""
+        return {"traffic_prevalence": self.prevalence, "traffic_values": self.values}
 
     def facts(self) -> list[tuple[str, str]]:
         """Return pairs of label and value for the readers of the pages of a run."""
