@@ -26,39 +26,39 @@ from .counts.pooling import pool_counts as pool_counts
 from .counts.read import read_counts as read_counts
 
 # evaluation.metrics
-from .evaluation.metrics import accuracy as accuracy
-from .evaluation.metrics import balanced_accuracy as balanced_accuracy
-from .evaluation.metrics import calibrated_precision as calibrated_precision
-from .evaluation.metrics import diagnostic_odds_ratio as diagnostic_odds_ratio
-from .evaluation.metrics import doolittle as doolittle
-from .evaluation.metrics import error_rate as error_rate
-from .evaluation.metrics import expected_cost as expected_cost
-from .evaluation.metrics import f_beta as f_beta
-from .evaluation.metrics import fnr as fnr
-from .evaluation.metrics import fowlkes_mallows as fowlkes_mallows
-from .evaluation.metrics import fpr as fpr
-from .evaluation.metrics import g_mean as g_mean
-from .evaluation.metrics import gilbert as gilbert
-from .evaluation.metrics import hss as hss
-from .evaluation.metrics import index_of_balanced_accuracy as index_of_balanced_accuracy
-from .evaluation.metrics import jaccard as jaccard
-from .evaluation.metrics import lr_minus as lr_minus
-from .evaluation.metrics import lr_plus as lr_plus
-from .evaluation.metrics import markedness as markedness
-from .evaluation.metrics import mcc as mcc
-from .evaluation.metrics import metrics as metrics
-from .evaluation.metrics import net_benefit as net_benefit
-from .evaluation.metrics import normalised_cost as normalised_cost
-from .evaluation.metrics import npv as npv
-from .evaluation.metrics import pos_fraction as pos_fraction
-from .evaluation.metrics import precision as precision
-from .evaluation.metrics import precision_gain as precision_gain
-from .evaluation.metrics import recall as recall
-from .evaluation.metrics import recall_gain as recall_gain
-from .evaluation.metrics import register_metric as register_metric
-from .evaluation.metrics import relative_cost as relative_cost
-from .evaluation.metrics import specificity as specificity
-from .evaluation.metrics import youden_j as youden_j
+from .evaluation.metrics.agreement import accuracy as accuracy
+from .evaluation.metrics.agreement import doolittle as doolittle
+from .evaluation.metrics.agreement import error_rate as error_rate
+from .evaluation.metrics.agreement import fowlkes_mallows as fowlkes_mallows
+from .evaluation.metrics.agreement import gilbert as gilbert
+from .evaluation.metrics.agreement import hss as hss
+from .evaluation.metrics.agreement import jaccard as jaccard
+from .evaluation.metrics.agreement import markedness as markedness
+from .evaluation.metrics.agreement import mcc as mcc
+from .evaluation.metrics.cost import expected_cost as expected_cost
+from .evaluation.metrics.cost import net_benefit as net_benefit
+from .evaluation.metrics.cost import normalised_cost as normalised_cost
+from .evaluation.metrics.cost import relative_cost as relative_cost
+from .evaluation.metrics.predictive import calibrated_precision as calibrated_precision
+from .evaluation.metrics.predictive import f_beta as f_beta
+from .evaluation.metrics.predictive import npv as npv
+from .evaluation.metrics.predictive import pos_fraction as pos_fraction
+from .evaluation.metrics.predictive import precision as precision
+from .evaluation.metrics.predictive import precision_gain as precision_gain
+from .evaluation.metrics.predictive import recall_gain as recall_gain
+from .evaluation.metrics.rates import balanced_accuracy as balanced_accuracy
+from .evaluation.metrics.rates import diagnostic_odds_ratio as diagnostic_odds_ratio
+from .evaluation.metrics.rates import fnr as fnr
+from .evaluation.metrics.rates import fpr as fpr
+from .evaluation.metrics.rates import g_mean as g_mean
+from .evaluation.metrics.rates import index_of_balanced_accuracy as index_of_balanced_accuracy
+from .evaluation.metrics.rates import lr_minus as lr_minus
+from .evaluation.metrics.rates import lr_plus as lr_plus
+from .evaluation.metrics.rates import recall as recall
+from .evaluation.metrics.rates import specificity as specificity
+from .evaluation.metrics.rates import youden_j as youden_j
+from .evaluation.metrics.registry import metrics as metrics
+from .evaluation.metrics.registry import register_metric as register_metric
 
 # evaluation.rates
 from .evaluation.rates.intervals import accuracy_interval as accuracy_interval
@@ -84,7 +84,7 @@ from .evaluation.areas.lowest import lowest_supported_prevalence as lowest_suppo
 
 # evaluation.crossovers
 from .evaluation.crossovers.crossovers import find_crossovers as find_crossovers
-from .evaluation.crossovers.decision_map import decision_map as decision_map
+from .evaluation.crossovers.winners import decision_map as decision_map
 from .evaluation.crossovers.winners import winner_ranges as winner_ranges
 
 # evaluation.resampling

@@ -7,7 +7,8 @@ from functools import cached_property, partial
 import polars as pl
 
 from nci_frames.evaluation.areas.area import Area
-from nci_frames.evaluation.metrics import asked_metric, called_metric, pos_fraction, precision
+from nci_frames.evaluation.metrics import asked_metric, called_metric
+from nci_frames.evaluation.metrics.predictive import pos_fraction, precision
 from nci_frames.evaluation.projection.operating_points import select_operating_points
 from nci_frames.evaluation.projection.projection import project_checked
 from nci_frames.evaluation.projection.ranking import rank_models

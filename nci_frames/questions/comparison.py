@@ -13,7 +13,7 @@ from nci_frames.evaluation.areas.areas import compute_areas
 from nci_frames.evaluation.areas.pr import PR_AUC
 from nci_frames.evaluation.crossovers.winners import winner_ranges
 from nci_frames.evaluation.field.prevalences import Field
-from nci_frames.evaluation.metrics import f_beta
+from nci_frames.evaluation.metrics.predictive import f_beta
 from nci_frames.evaluation.projection.decomposition import KeyValue, decompose_difference
 from nci_frames.evaluation.projection.operating_points import select_operating_points
 from nci_frames.evaluation.projection.projection import project_rates

@@ -6,9 +6,8 @@ from nci_frames.counts.resolution import without_claims
 from nci_frames.counts.score_scale import are_probabilities
 from nci_frames.evaluation.areas.areas import areas_of
 from nci_frames.evaluation.areas.pr import PR_AUC
-from nci_frames.evaluation.crossovers.decision_map import decision_map, own_maps
-from nci_frames.evaluation.crossovers.pr_auc_curves import area_nodes
-from nci_frames.evaluation.crossovers.winners import area_winners, winner_ranges
+from nci_frames.evaluation.crossovers.areas import area_nodes
+from nci_frames.evaluation.crossovers.winners import area_winners, decision_map, own_maps, winner_ranges
 from nci_frames.evaluation.projection.averaging import average_over
 from nci_frames.evaluation.projection.bands import max_precision_uncertainty
 from nci_frames.evaluation.projection.operating_points import select_operating_points

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import polars as pl
 
-from nci_frames.evaluation.metrics import f_beta
+from nci_frames.evaluation.metrics.predictive import f_beta
 from nci_frames.evaluation.projection.averaging import average_over
 from nci_frames.evaluation.significance.cross_fitting import cross_fit_f_beta
 from nci_frames.evaluation.support.rule import point_flags

@@ -8,7 +8,8 @@ from nci_frames.base.arguments import check_confidence, check_cost
 from nci_frames.base.errors import ParameterError
 from nci_frames.base.messages import Option
 from nci_frames.evaluation.areas.area import Area, all_areas
-from nci_frames.evaluation.metrics import asked_metric, better_sign, curve_asked, expected_cost, find_metric
+from nci_frames.evaluation.metrics import asked_metric, better_sign, curve_asked, find_metric
+from nci_frames.evaluation.metrics.cost import expected_cost
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -11,9 +11,7 @@ from nci_frames.base.arguments import Betas, Prevalences, beta_values, prevalenc
 from nci_frames.base.errors import ParameterError
 from nci_frames.base.messages import listed
 from nci_frames.base.typing import Floats, Places
-from nci_frames.evaluation.areas.pr import PR_AUC
-from nci_frames.evaluation.crossovers.linear_areas import is_linear
-from nci_frames.evaluation.metrics import CalledMetric, Metric, better_sign, called_metric
+from nci_frames.evaluation.metrics import CalledMetric, better_sign, called_metric
 from nci_frames.evaluation.metrics.rounding import rounding
 from nci_frames.evaluation.projection.grids import require_columns
 from nci_frames.schemas import RATES, rows_of_runs
@@ -156,19 +154,6 @@ def check_pairs(models: int) -> None:
             f"find_crossovers compares at most {_MOST_PAIRS:,} pairs of models",
             found=f"{models:,} models, which are {pairs:,} pairs",
             hint="take fewer models, or winner_ranges, which compares each model with the best one only",
-        )
-
-
-def check_curve(metric: Metric, over: Over) -> None:
-    """Raise ParameterError unless the crossovers of an area over an axis can be found."""
-    if over == "beta":
-        msg = f"the metric {metric.name!r} does not depend on beta"
-        raise ParameterError(msg, found="over='beta'", hint="use over='prevalence'")
-    if metric is not PR_AUC and not is_linear(metric):
-        why = f"it belongs to {metric.needs}" if metric.needs else "there is no search for its crossovers"
-        raise ParameterError(
-            f"the crossovers of {metric.name!r} cannot be found: {why}",
-            hint=f"rank_models({metric.computed_by}) ranks the models at given prevalences",
         )
 
 

@@ -8,20 +8,18 @@ import polars as pl
 
 from nci_frames.base.arguments import Betas, Prevalences
 from nci_frames.base.typing import Frame
+from nci_frames.evaluation.crossovers.areas import check_curve, curves_of
 from nci_frames.evaluation.crossovers.contest import (
     Contest,
     Over,
     Points,
-    check_curve,
     check_pairs,
     contests,
     points_of,
     repeated_keys,
 )
-from nci_frames.evaluation.crossovers.linear_areas import is_linear, linear_areas
 from nci_frames.evaluation.crossovers.lines import has_lines
 from nci_frames.evaluation.crossovers.meetings import Meetings, line_meetings, point_meetings
-from nci_frames.evaluation.crossovers.pr_auc_curves import area_curves
 from nci_frames.evaluation.metrics import Metric, curve_asked
 from nci_frames.evaluation.rates.strata import collect_counts
 from nci_frames.schemas import COUNTS, CROSSOVERS, RATES, checked, collect
@@ -150,6 +148,6 @@ def _of_areas(counts: pl.DataFrame, metric: Metric) -> Iterator[pl.DataFrame]:
     models = counts.select("model", *COUNTS.keys(counts.columns)).unique()
     groups = models.group_by(pl.exclude("model")).len("__models") if models.width > 1 else None
     check_pairs(len(models) if groups is None else max(groups["__models"], default=0))
-    for keys, areas in linear_areas(counts, metric) if is_linear(metric) else area_curves(counts):
+    for keys, areas in curves_of(counts, metric):
         found = areas.crossovers().with_columns(metric=pl.lit(metric.name), beta=pl.lit(None, pl.Float64))
         yield repeated_keys(found, keys)

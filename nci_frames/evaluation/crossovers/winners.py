@@ -10,25 +10,23 @@ from nci_frames.base.errors import ParameterError
 from nci_frames.base.typing import Floats, Frame, Places
 from nci_frames.evaluation.areas.lowest import lowest_supported_prevalence
 from nci_frames.evaluation.areas.pr import PR_AUC
+from nci_frames.evaluation.crossovers.areas import NODES_ROUNDING, AreaCurves, check_curve, curves_of
 from nci_frames.evaluation.crossovers.contest import (
     Contest,
     Over,
     Points,
-    check_curve,
     contests,
     points_of,
     repeated_keys,
     tied_models,
 )
-from nci_frames.evaluation.crossovers.linear_areas import is_linear, linear_areas
-from nci_frames.evaluation.crossovers.lines import LineContest, has_lines
-from nci_frames.evaluation.crossovers.pr_auc_curves import NODES_ROUNDING, AreaCurves, area_curves
-from nci_frames.evaluation.crossovers.search import axis_value, changes_of_best, places_along
-from nci_frames.evaluation.metrics import Metric, curve_asked
+from nci_frames.evaluation.crossovers.lines import LineContest, f_beta_envelope, has_lines
+from nci_frames.evaluation.crossovers.meetings import axis_value, changes_of_best, places_along
+from nci_frames.evaluation.metrics import Metric, curve_asked, find_metric
 from nci_frames.evaluation.rates.strata import collect_counts
 from nci_frames.evaluation.support.reasons import TOO_FEW_ABOVE, TOO_FEW_BELOW, reason_text
 from nci_frames.evaluation.support.rule import class_reason, point_flags, point_reason, point_support
-from nci_frames.schemas import RATES, WINNERS, beside, checked, collect
+from nci_frames.schemas import DECISION_MAP, RATES, WINNERS, beside, checked, collect
 
 _ENDS = {"prevalence": 1.0, "beta": np.inf}
 
@@ -190,7 +188,7 @@ def best_rows(points: Points, contest: Contest, begin: float, stop: float) -> tu
 def curve_winners(counts: pl.DataFrame, metric: Metric, start: float, end: float) -> Iterator[pl.DataFrame]:
     """Yield the ranges between two prevalences in which one model has the best area, group by group."""
     support = area_support(lowest_supported_prevalence(counts, metric=metric.name))
-    for keys, areas in linear_areas(counts, metric) if is_linear(metric) else area_curves(counts):
+    for keys, areas in curves_of(counts, metric):
         models, tied, borders = areas.leaders()
         ends, kept = borders_within(borders, start, end)
         yield _ranges(keys, metric, models[kept], tied[kept], ends, support)
@@ -286,3 +284,96 @@ def _cut(
     return whole.with_columns(reason=pl.when(~pl.col("supported")).then(why)).drop(
         "__row", "__border", LOWEST, WHY
     )
+
+
+@checked
+def decision_map(rates: Frame, /, *, metric: str = "f_beta") -> pl.DataFrame:
+    """Return the model and threshold with the highest F-beta for every prevalence and every beta.
+
+    The best point at (eta, beta) depends on a single number, lambda = k/beta² with k = (1-eta)/eta, so the
+    whole plane is a list of ranges of lambda: from 0 (recall, or prevalence 1) to infinity (precision, or
+    prevalence 0). Exact, over all models and thresholds, without a grid.
+
+    Parameters
+    ----------
+    rates
+        A rates frame with the operating points to compare, any number for each model. Points without TPR or
+        FPR are ignored.
+    metric
+        "f_beta": only its order depends on lambda alone. For other metrics see ``winner_ranges``.
+
+    Returns
+    -------
+    A row per range, sorted by keys and lambda; the first range begins at 0, the last ends at infinity:
+
+    %(columns of decision map)s
+
+    Keys are those of *rates*; each value of theirs is a map of its own.
+
+    Of points that are equally good over a whole range, the first by model, then by threshold, is returned;
+    ``tied`` names the models of all of them. A range is cut in two where the log no longer supports the value
+    of its model.
+
+    Raises
+    ------
+    ParameterError
+        If *metric* is another one.
+    SchemaError
+        If *rates* is not a rates frame.
+
+    Notes
+    -----
+    (1+beta²)/F_beta - 1 = beta²·(1 + lambda·FPR)/TPR, so the best point has the lowest of the lines
+    1/TPR + lambda·FPR/TPR: the map is their lower envelope. In (logit eta, log beta) the borders are straight
+    lines of slope -1/2: a beta is a prevalence in disguise.
+
+    Exact for these counts. With several thresholds for each model, a winner's threshold is chosen on the rows
+    that judge it: its F-beta is too high for new rows (``cross_fit`` returns an honest value), and another
+    log may have other winners (``certify_decision_map`` returns where a model is certified to be the best).
+
+    References
+    ----------
+    Flach and Kull (2015), Precision-Recall-Gain curves, for F-beta as harmonic mean, NIPS 28; Wojciechowski
+    and Woźniak (2024), F-beta-plot, for the winners over beta, arXiv:2404.08709.
+
+    Examples
+    --------
+    Model a has the lower TPR and FPR, so it wins if precision matters more; above lambda 24 it has too few
+    negatives.
+
+    >>> import nci_frames as nf
+    >>> import polars as pl
+    >>> counts = pl.DataFrame({
+    ...     "model": ["a", "b"], "threshold": [0.5, 0.5],
+    ...     "tp": [60, 80], "fp": [1, 20], "fn": [40, 20], "tn": [999, 980],
+    ... })
+    >>> whole = nf.decision_map(nf.compute_rates(counts))
+    >>> whole.select(pl.col("lambda_start", "lambda_end").round(2), "model", "supported").rows()
+    [(0.0, 17.86, 'b', True), (17.86, 24.0, 'a', True), (24.0, inf, 'a', False)]
+
+    At prevalence 0.01 and beta 2, lambda is 99/4:
+
+    >>> whole.filter(pl.col("lambda_start") <= 99 / 4, pl.col("lambda_end") > 99 / 4)["model"].item()
+    'a'
+    """
+    if find_metric(metric).name != "f_beta":
+        msg = f"a decision map of {metric!r} is not possible: its order does not depend on lambda alone"
+        raise ParameterError(msg, hint="use metric='f_beta', or winner_ranges for other metrics")
+    frame = collect(rates, RATES)
+    maps = []
+    for points in points_of(frame):
+        envelope = f_beta_envelope(points.tpr, points.fpr)
+        winners = points.frame[envelope.lines].with_columns(
+            point_support(points.frame.columns).alias(LOWEST),
+            reason_text(point_reason()).alias(WHY),
+            tied=tied_models(points, envelope.lines),
+            lambda_start=pl.Series(envelope.starts),
+            lambda_end=pl.Series(np.append(envelope.starts[1:], np.inf)),
+        )
+        maps.append(supported_lambdas(winners))
+    return DECISION_MAP.joined(maps, frame.select(RATES.keys(frame.columns)))
+
+
+def own_maps(rates: pl.DataFrame) -> pl.DataFrame:
+    """Return the decision map of each model alone: its own best threshold for every lambda."""
+    return decision_map(rates.with_columns(pl.col("model").alias("alone"))).drop("alone")

@@ -1,14 +1,10 @@
 """The metrics: each one Polars expression of tpr, fpr, prevalence (and beta, or costs), or an area.
 
-To add a metric of an operating point, write its function in the module of its family and name it in that
-module's ``__all__``; projection, ranking, charts and ``metrics()`` follow by themselves. Importing this
-package fills the registry, so what looks metrics up imports it from here. Areas have a room of their own.
+To add a metric of an operating point, write its function in the module of its family; projection, ranking,
+charts and ``metrics()`` follow by themselves. Importing this package fills the registry, so what looks
+metrics up imports it from here. Areas have a room of their own.
 """
 
-from nci_frames.evaluation.metrics.agreement import *
-from nci_frames.evaluation.metrics.cost import *
+from nci_frames.evaluation.metrics import agreement, cost, predictive, rates  # noqa: F401  (they register)
 from nci_frames.evaluation.metrics.lookup import *
 from nci_frames.evaluation.metrics.metric import *
-from nci_frames.evaluation.metrics.predictive import *
-from nci_frames.evaluation.metrics.rates import *
-from nci_frames.evaluation.metrics.registry import *

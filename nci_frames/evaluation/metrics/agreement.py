@@ -15,18 +15,6 @@ from nci_frames.evaluation.metrics.terms import (
     share_of,
 )
 
-__all__ = [
-    "accuracy",
-    "doolittle",
-    "error_rate",
-    "fowlkes_mallows",
-    "gilbert",
-    "hss",
-    "jaccard",
-    "markedness",
-    "mcc",
-]
-
 
 @metric("eta·TPR + (1-eta)·(1-FPR)", LACKS_A_CLASS, linear_in_prevalence=True, needs_fpr=False)
 def accuracy(*, prevalence: Parameter = None) -> pl.Expr:

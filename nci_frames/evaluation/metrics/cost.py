@@ -8,8 +8,6 @@ from nci_frames.evaluation.metrics.metric import Parameter
 from nci_frames.evaluation.metrics.registry import metric
 from nci_frames.evaluation.metrics.terms import FPR, LACKS_A_CLASS, TPR, eta_of, ratio, share_of
 
-__all__ = ["expected_cost", "net_benefit", "normalised_cost", "relative_cost"]
-
 
 @metric(
     "eta·(1-TPR)·c_fn + (1-eta)·FPR·c_fp + (eta·TPR + (1-eta)·FPR)·c_alert",

@@ -14,16 +14,6 @@ from nci_frames.evaluation.metrics.terms import (
     ratio,
 )
 
-__all__ = [
-    "calibrated_precision",
-    "f_beta",
-    "npv",
-    "pos_fraction",
-    "precision",
-    "precision_gain",
-    "recall_gain",
-]
-
 
 @metric(
     "eta·TPR / (eta·TPR + (1-eta)·FPR)",

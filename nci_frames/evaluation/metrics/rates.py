@@ -6,20 +6,6 @@ from nci_frames.base.errors import ParameterError
 from nci_frames.evaluation.metrics.registry import metric
 from nci_frames.evaluation.metrics.terms import FPR, TPR
 
-__all__ = [
-    "balanced_accuracy",
-    "diagnostic_odds_ratio",
-    "fnr",
-    "fpr",
-    "g_mean",
-    "index_of_balanced_accuracy",
-    "lr_minus",
-    "lr_plus",
-    "recall",
-    "specificity",
-    "youden_j",
-]
-
 
 @metric("TPR", "there are no positives", aliases=("tpr", "sensitivity", "hit_rate"))
 def recall() -> pl.Expr:

@@ -131,9 +131,6 @@ def settings_of(label: str) -> tuple[str, dict[str, float]] | None:
     return called[1], settings
 
 
-__all__ = ["metrics", "register_metric"]
-
-
 @checked
 def register_metric(
     name: str,

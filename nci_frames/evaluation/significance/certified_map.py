@@ -7,7 +7,7 @@ from nci_frames.base.typing import Floats
 from nci_frames.evaluation.areas.lowest import lowest_supported_prevalence
 from nci_frames.evaluation.arrays.few_thresholds import at_thresholds
 from nci_frames.evaluation.arrays.histograms import whole_counts
-from nci_frames.evaluation.crossovers.decision_map import decision_map, own_maps
+from nci_frames.evaluation.crossovers.winners import decision_map, own_maps
 from nci_frames.evaluation.rates.quotients import rates_of
 from nci_frames.evaluation.resampling.resampling import Resampling
 from nci_frames.evaluation.significance.best import compare_best

@@ -6,7 +6,7 @@ import pytest
 
 import nci_frames as nf
 from nci_frames.base.typing import Floats
-from nci_frames.evaluation.crossovers.pr_auc_curves import area_curves
+from nci_frames.evaluation.crossovers.areas import area_curves
 from tests.logs import counts_at
 
 ALL = 10**12

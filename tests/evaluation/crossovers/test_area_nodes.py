@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from scipy.interpolate import BarycentricInterpolator
 
 import nci_frames as nf
-from nci_frames.evaluation.crossovers.pr_auc_curves import area_nodes
+from nci_frames.evaluation.crossovers.areas import area_nodes
 from tests.cases import first_quick
 from tests.logs import random_log
 

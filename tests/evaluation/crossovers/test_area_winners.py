@@ -5,7 +5,7 @@ import polars as pl
 import pytest
 
 import nci_frames as nf
-from nci_frames.evaluation.crossovers.pr_auc_curves import area_nodes
+from nci_frames.evaluation.crossovers.areas import area_nodes
 from nci_frames.evaluation.crossovers.winners import area_winners
 from tests.cases import first_quick
 from tests.comparisons import counts_of

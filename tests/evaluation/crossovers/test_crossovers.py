@@ -10,7 +10,7 @@ from hypothesis import example, given
 from polars.testing import assert_frame_equal
 
 import nci_frames as nf
-from nci_frames.evaluation.crossovers.envelope import lower_envelope
+from nci_frames.evaluation.crossovers.lines import lower_envelope
 from tests.cases import first_quick
 from tests.comparisons import counts_of
 from tests.logs import random_log, rates_of

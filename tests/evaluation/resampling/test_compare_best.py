@@ -9,7 +9,7 @@ from polars.testing import assert_frame_equal
 
 import nci_frames as nf
 from nci_frames.evaluation.resampling import draws, replicates, samplers
-from nci_frames.evaluation.significance.best_sets import Contenders, confidence_set
+from nci_frames.evaluation.significance.best import Contenders, confidence_set
 from tests.logs import counts_at, unit_log
 
 

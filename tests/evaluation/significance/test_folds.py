@@ -11,8 +11,9 @@ from polars.testing import assert_frame_equal
 from scipy import stats
 
 import nci_frames as nf
+from nci_frames.evaluation.resampling.resampling import Resampling
 from nci_frames.evaluation.significance.corrections import holm
-from nci_frames.evaluation.significance.fold_values import bootstrap_test, t_test, without_spread
+from nci_frames.evaluation.significance.folds import bootstrap_test, t_test, without_spread
 from tests.oracles import bonferroni_closed
 
 
@@ -154,7 +155,7 @@ def test_error_rates_of_the_tests():
     assert np.mean(t_test(differences, 0.0) < 0.05) == pytest.approx(0.05, abs=error)
     assert np.mean(t_test(differences, 1 / 9) < 0.05) < 0.02
     # The bootstrap of ten folds is somewhat too sure; that is why the documentation wants more.
-    assert 0.05 < np.mean(bootstrap_test(differences, 500, 0) < 0.05) < 0.12
+    assert 0.05 < np.mean(bootstrap_test(differences, Resampling(repeats=500)) < 0.05) < 0.12
 
 
 @given(st.lists(st.floats(0, 1), min_size=1, max_size=8))

@@ -1,4 +1,4 @@
-"""Areas at a few prevalences -> PR-AUC of each model at every prevalence between.
+"""Counts -> areas of each model at every prevalence: as lines where they are linear, else from a few.
 
 Precision at a point, as a function of x = logit(prevalence), is TPR/(TPR + FPR·exp(-x)): analytic for complex
 x within a distance of pi from the real axis. Each rule of a PR area is a sum of such functions, however many
@@ -8,17 +8,22 @@ thresholds there are, so the polynomial through the area at Chebyshev's points c
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Self
+from typing import Self, TypeGuard
 
 import numpy as np
 import polars as pl
 from numpy.polynomial.chebyshev import chebval, chebvander
 
+from nci_frames.base.errors import ParameterError
 from nci_frames.base.typing import Floats, Places
+from nci_frames.evaluation.areas.area import Area
 from nci_frames.evaluation.areas.areas import areas_of
 from nci_frames.evaluation.areas.pr import PR_AUC
-from nci_frames.evaluation.crossovers.meetings import Meetings, curve_meetings
-from nci_frames.evaluation.crossovers.search import axis_value, places_along
+from nci_frames.evaluation.crossovers.contest import Over
+from nci_frames.evaluation.crossovers.lines import lower_envelope
+from nci_frames.evaluation.crossovers.meetings import Meetings, axis_value, curve_meetings, places_along
+from nci_frames.evaluation.metrics import Metric, better_sign
+from nci_frames.evaluation.metrics.rounding import rounding
 from nci_frames.schemas import COUNTS
 
 #: The largest error that interpolation between ``area_nodes`` adds to an area.
@@ -138,6 +143,29 @@ class AreaCurves:
         return low if ahead(low) <= 0 else float(brentq(ahead, low, high, xtol=1e-14, rtol=1e-15))
 
 
+def check_curve(metric: Metric, over: Over) -> None:
+    """Raise ParameterError unless the crossovers of an area over an axis can be found."""
+    if over == "beta":
+        msg = f"the metric {metric.name!r} does not depend on beta"
+        raise ParameterError(msg, found="over='beta'", hint="use over='prevalence'")
+    if metric is not PR_AUC and not is_linear(metric):
+        why = f"it belongs to {metric.needs}" if metric.needs else "there is no search for its crossovers"
+        raise ParameterError(
+            f"the crossovers of {metric.name!r} cannot be found: {why}",
+            hint=f"rank_models({metric.computed_by}) ranks the models at given prevalences",
+        )
+
+
+def curves_of(
+    counts: pl.DataFrame, metric: Metric
+) -> Iterator[tuple[pl.DataFrame, "AreaCurves | LinearAreas"]]:
+    """Yield the keys, one row, and an area of the models at every prevalence, for each value of the keys.
+
+    Models that lack a class have none.
+    """
+    return linear_areas(counts, metric) if is_linear(metric) else area_curves(counts)
+
+
 def area_curves(counts: pl.DataFrame) -> Iterator[tuple[pl.DataFrame, AreaCurves]]:
     """Yield the keys, one row, and the curves of each of their values; models that lack a class have none."""
     keys = COUNTS.keys(counts.columns)
@@ -174,3 +202,77 @@ def _nodes(count: int, start: float, end: float) -> list[float]:
     places = -np.cos((2 * np.arange(count) + 1) * np.pi / (2 * count))
     nodes: list[float] = axis_value("prevalence", (start + end) / 2 + (end - start) / 2 * places).tolist()
     return nodes
+
+
+def is_linear(metric: Metric) -> TypeGuard[Area]:
+    """Say whether a metric is an area that is linear in the prevalence, or does not depend on it."""
+    return isinstance(metric, Area) and (metric.linear_in_prevalence or not metric.depends_on_prevalence)
+
+
+@dataclass(frozen=True, slots=True)
+class LinearAreas:
+    """An area of some models, as lines over the prevalence of which the lowest is the best."""
+
+    models: pl.Series
+    #: 1 if more is better, -1 if less is.
+    sign: int
+    #: Of each model, at prevalence 0 and at prevalence 1; negated if more is better.
+    at_0: Floats
+    at_1: Floats
+    #: By how much rounding may have moved a line at either end.
+    rounding: Floats
+
+    def leaders(self) -> tuple[pl.Series, pl.Series, Floats]:
+        """Return the models that lead one after the other, their equals, and where they change.
+
+        A model whose area is infinite leads only if those of all are.
+        """
+        finite = np.isfinite(self.at_0) & np.isfinite(self.at_1)
+        if not finite.any():
+            return self.models[:1], self.models.sort().implode(), np.empty(0)
+        rows = np.flatnonzero(finite)
+        found = lower_envelope(self.at_0[rows], (self.at_1 - self.at_0)[rows])
+        inside = found.starts < 1
+        leaders, borders = rows[found.lines[inside]], found.starts[inside][1:]
+        tied = [self.models.filter(pl.Series(self._equal(leader))).sort() for leader in leaders]
+        return self.models[leaders], pl.Series(tied, dtype=pl.List(pl.String)), borders
+
+    def _equal(self, leader: int) -> Floats:
+        """Return whether each line is that of a leader."""
+        with np.errstate(invalid="ignore"):
+            apart = (np.abs(end - end[leader]) > self.rounding[leader] for end in (self.at_0, self.at_1))
+            equal = ~(next(apart) | next(apart))
+        return np.asarray(equal & (np.isfinite(self.at_0) == np.isfinite(self.at_0[leader])))
+
+    def crossovers(self) -> pl.DataFrame:
+        """Return where two models change places: those of ``find_crossovers``, and the area there."""
+        one, other = np.triu_indices(len(self.models), 1)
+        with np.errstate(invalid="ignore"):
+            before, after = self.at_0[one] - self.at_0[other], self.at_1[one] - self.at_1[other]
+            least = np.maximum(self.rounding[one], self.rounding[other])
+            cross = (before * after < 0) & (np.minimum(np.abs(before), np.abs(after)) > least)
+        cross &= np.isfinite(before) & np.isfinite(after)
+        x = before[cross] / (before - after)[cross]
+        better = np.where(before[cross] < 0, one[cross], other[cross])
+        worse = np.where(before[cross] < 0, other[cross], one[cross])
+        value = -self.sign * ((1 - x) * self.at_0[better] + x * self.at_1[better])
+        return pl.DataFrame(
+            {"model_a": self.models[better], "model_b": self.models[worse], "prevalence": x, "value": value}
+        )
+
+
+def linear_areas(counts: pl.DataFrame, area: Area) -> Iterator[tuple[pl.DataFrame, LinearAreas]]:
+    """Yield the keys, one row, and the lines of the models that have an area, for each value of the keys."""
+    keys, sign = COUNTS.keys(counts.columns), better_sign(area)
+    known = areas_of(counts, [0.0, 1.0], [area]).filter(
+        pl.col("value").is_not_null().all().over("model", *keys)
+    )
+    for group in known.partition_by(keys, maintain_order=True) if keys else [known]:
+        if len(group):
+            ordered = group.sort("model", "prevalence", maintain_order=True)
+            models = ordered["model"].unique(maintain_order=True)
+            # One value at both ends, or one that does not depend on the prevalence.
+            ends = ordered["value"].to_numpy().reshape(len(models), -1)
+            moved = rounding(area, ends).max(axis=1)
+            lines = LinearAreas(models, sign, -sign * ends[:, 0], -sign * ends[:, -1], moved)
+            yield group[:1].select(keys), lines
