@@ -29,6 +29,19 @@ tables = []
 """
 
 
+def toml(value: object) -> str:
+    """Write a value as TOML does."""
+    if isinstance(value, dict):
+        return f"{{ {', '.join(f'{key} = {toml(item)}' for key, item in value.items())} }}"
+    return f"[{', '.join(map(toml, value))}]" if isinstance(value, list) else json.dumps(value)
+
+
+def job_text(**keys: object) -> str:
+    """The text of a job file with these keys; by default what is small of ``SMALL``."""
+    made = {"source": {"path": "logs/{date:%Y-%m-%d}/*.parquet"}, "thresholds": [0.0, 0.25, 0.5, 0.75]} | keys
+    return "".join(f"{key} = {toml(value)}\n" for key, value in made.items())
+
+
 def write_nights(folder: Path, nights: int, rows: int = 200, hits: float = 0.8, seed: int = 0) -> list[Path]:
     """A log for each night from 1 March 2026 on; *hits* of the positives score 0.6, 10 % of the negatives."""
     paths = []

@@ -10,7 +10,7 @@ import polars as pl
 import pytest
 
 import nci_frames as nf
-from tests.small_jobs import call, ended
+from tests.small_jobs import ended
 
 PAGE = Path(__file__).parents[2] / "docs" / "labelling.md"
 
@@ -96,26 +96,3 @@ def test_two_models(tmp_path, monkeypatch):
 def test_plan_compares():
     told = ended(0, "plan", "--compare", "recall", "--tpr", "0.8,0.7", "--correlation", "0.5").output
     assert re.search(r"paired\W+153\W", told)
-
-
-PLAN = ("plan-labels", "traffic.parquet", "-n", "50", "--metric", "recall")
-
-
-@pytest.mark.parametrize(
-    ("arguments", "words"),
-    [
-        (["draw-labels", "traffic.parquet", "nowhere.csv"], "the plan cannot be read"),
-        (["draw-labels", "traffic.parquet", "labelled.parquet"], "not a label plan"),
-        (["draw-labels", "traffic.parquet", "nowhere.csv", "-o", "rows.txt"], "must end in one of"),
-        ([*PLAN], "--threshold and --alerts"),
-        ([*PLAN, "--threshold", "a="], "not a number"),
-        ([*PLAN, "--compare", "a"], "not two models"),
-        ([*PLAN, "--threshold", "1"], "probabilities"),
-        (["plan", "--compare", "recall", "--positives", "5"], "--compare takes no"),
-        (["plan", "--compare", "recall", "--tpr", "0.5,0.6,0.7"], "one number, or two"),
-    ],
-)
-def test_what_cannot_be_done_is_told(logs, arguments, words):
-    done = call(*arguments)
-    assert words in done.output
-    assert done.exit_code in (2, 3)

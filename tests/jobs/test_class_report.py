@@ -112,39 +112,6 @@ def test_score_columns_decide_and_dropped_rows_are_told(tmp_path):
     assert warning.endswith("1 (label is null)")
 
 
-@pytest.mark.parametrize(
-    ("arguments", "code", "told"),
-    [
-        ((*OF_MODELS, "--at", "0.1"), 2, "--at is an option of reports on two classes"),
-        (("--priors", "uniform"), 2, "--priors is an option of reports on several classes"),
-        ((*OF_MODELS, "--priors", "1=0.5,2=0.5"), 2, "--priors must have a share of every class"),
-        ((*OF_MODELS, "--priors", "ant=1"), 2, "of another type than the labels"),
-        ((*OF_MODELS, "--priors", "1:0.5"), 2, "is no name with a number"),
-        ((*OF_MODELS, "--priors", "nowhere.csv"), 2, "the file of priors cannot be read"),
-        ((*OF_MODELS, "--class-cost", "1=5"), 2, "names no label and decision"),
-        ((*OF_MODELS, "--metric", "expected_cost"), 2, "--class-cost LABEL:DECISION=COST"),
-        ((*OF_MODELS, "--metric", "recall"), 2, "is one of each class"),
-        (("--classes",), 3, "missing column 'decision'"),
-    ],
-)
-def test_what_is_wrong_ends_with_an_exit_code(tmp_path, arguments, code, told):
-    done = report(tmp_path, *arguments)
-    assert done.exit_code == code, done.output
-    assert told in done.output.replace("\n", " ")
-    assert not (tmp_path / "out").exists()
-
-
-@pytest.mark.parametrize("labels", [[0, 1, 2], [5, 6, 9], ["ant", "bee", "cat"]])
-def test_a_report_on_two_classes_names_the_option_for_more(tmp_path, labels):
-    named = dict(zip((1, 2, 3), labels, strict=True))
-    frame = log().select("label", model=pl.lit("a"), score=pl.lit(0.5))
-    frame.with_columns(pl.col("label").replace_strict(named)).write_parquet(tmp_path / "log.parquet")
-    done = CliRunner().invoke(main, ["report", str(tmp_path / "log.parquet"), "-o", str(tmp_path / "out")])
-    assert done.exit_code in (2, 3)
-    assert "the log has 3 classes" in done.output
-    assert "nci-frames report LOGS --classes --decision COLUMN" in done.output.replace("\n", " ")
-
-
 def test_scenarios_are_prevalences(tmp_path):
     with pytest.raises(nf.ParameterError, match="classes have none"):
         write_report(nf.compare_classes(counts()), tmp_path / "r.md", scenarios={"a": 0.1})

@@ -13,62 +13,33 @@ from nci_frames.jobs.job_file.loading import read_job
 from nci_frames.jobs.run import Outcome, run_job
 from tests.logs import repeated_log
 from tests.oracles import areas_by_hand
-from tests.small_jobs import small_job
+from tests.small_jobs import job_text, small_job
 
 pytestmark = pytest.mark.long
 
-JOB = """
-version = 1
-name = "repeats"
-thresholds = "exact"
-
-[source]
-path = "logs/{date:%Y-%m-%d}/*.parquet"
-
-[columns]
-repeat = "again"
-fold = "fold"
-
-[segments]
-keys = ["half"]
-min_positives = 20
-
-[scenarios]
-rare = 0.05
-
-[report]
-prevalence = [0.2]
-beta = [1.0]
-threshold = 1.5
-formats = ["json"]
-tables = ["parquet"]
-
-[[gates]]
-name = "area"
-metric = "roc_auc"
-value_threshold = { lower = 0.1 }
-
-[[gates]]
-name = "area stays"
-metric = "roc_auc"
-change_threshold = { absolute = 0.2 }
-
-[[gates]]
-name = "finds"
-metric = "recall"
-min_positives = 40
-value_threshold = { lower = 0.1 }
-
-[[gates]]
-name = "enough"
-metric = "recall"
-min_positives = 100
-value_threshold = { lower = 0.1 }
-"""
-BY_UNITS = JOB.replace("[source]", "buckets = 64\n\n[source]").replace(
-    "[columns]", '[columns]\nunit = "unit"'
-)
-JOBS = {"with units": BY_UNITS, "rows": JOB}
+FOUND = {"metric": "recall", "value_threshold": {"lower": 0.1}}
+KEYS: dict[str, Any] = {
+    "name": "repeats",
+    "thresholds": "exact",
+    "columns": {"repeat": "again", "fold": "fold"},
+    "segments": {"keys": ["half"], "min_positives": 20},
+    "scenarios": {"rare": 0.05},
+    "report": {
+        "prevalence": [0.2],
+        "beta": [1.0],
+        "threshold": 1.5,
+        "formats": ["json"],
+        "tables": ["parquet"],
+    },
+    "gates": [
+        {"name": "area", "metric": "roc_auc", "value_threshold": {"lower": 0.1}},
+        {"name": "area stays", "metric": "roc_auc", "change_threshold": {"absolute": 0.2}},
+        {"name": "finds", "min_positives": 40} | FOUND,
+        {"name": "enough", "min_positives": 100} | FOUND,
+    ],
+}
+BY_UNITS = {"columns": KEYS["columns"] | {"unit": "unit"}, "buckets": 64}
+JOBS = {"with units": job_text(**KEYS | BY_UNITS), "rows": job_text(**KEYS)}
 
 
 def rows() -> pl.DataFrame:

@@ -14,30 +14,16 @@ import nci_frames as nf
 from nci_frames.jobs.job_file.loading import read_job
 from nci_frames.jobs.job_file.model import Job
 from nci_frames.jobs.run import Outcome, run_job
-from tests.small_jobs import ended, latest, small_job
+from tests.small_jobs import ended, job_text, latest, small_job
 
-JOB = """
-version = 1
-name = "traffic"
-thresholds = [0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9]
-
-[source]
-path = "logs/{date:%Y-%m-%d}/*.parquet"
-
-[traffic]
-path = "traffic/{date:%Y-%m-%d}/*.parquet"
-
-[segments]
-keys = ["country"]
-min_positives = 20
-
-[report]
-prevalence = [0.05, 0.3]
-beta = [1.0]
-formats = ["json"]
-tables = []
-"""
 GRID = [number / 10 for number in range(10)]
+JOB = job_text(
+    name="traffic",
+    thresholds=GRID,
+    traffic={"path": "traffic/{date:%Y-%m-%d}/*.parquet"},
+    segments={"keys": ["country"], "min_positives": 20},
+    report={"prevalence": [0.05, 0.3], "beta": [1.0], "formats": ["json"], "tables": []},
+)
 #: Prevalence by country, in the labelled logs and in the traffic.
 LABELLED = {"de": 0.3, "fr": 0.2}
 FIELD = {"de": 0.1, "fr": 0.02}

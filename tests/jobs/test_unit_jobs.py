@@ -21,40 +21,19 @@ from nci_frames.jobs.small_segments import small_segments
 from nci_frames.jobs.traffic import count_traffic, traffic_tables
 from tests.cases import first_quick
 from tests.logs import unit_log
-from tests.small_jobs import small_job
+from tests.small_jobs import job_text, small_job
 
-UNITS = """
-version = 1
-name = "units"
-thresholds = [0.0, 0.25, 0.5, 0.75]
-buckets = 40
-
-[source]
-path = "logs/{date:%Y-%m-%d}/*.parquet"
-
-[columns]
-unit = "user"
-
-[segments]
-keys = ["country"]
-min_positives = 10
-
-[report]
-prevalence = [0.05, 0.3]
-beta = [1.0]
-formats = ["json"]
-tables = ["parquet"]
-
-[[gates]]
-name = "finds"
-metric = "recall"
-value_threshold = { lower = 0.1 }
-
-[[gates]]
-name = "area"
-metric = "roc_auc"
-value_threshold = { lower = 0.1 }
-"""
+UNITS = job_text(
+    name="units",
+    buckets=40,
+    columns={"unit": "user"},
+    segments={"keys": ["country"], "min_positives": 10},
+    report={"prevalence": [0.05, 0.3], "beta": [1.0], "formats": ["json"], "tables": ["parquet"]},
+    gates=[
+        {"name": "finds", "metric": "recall", "value_threshold": {"lower": 0.1}},
+        {"name": "area", "metric": "roc_auc", "value_threshold": {"lower": 0.1}},
+    ],
+)
 
 
 def night(seed: int, times: int = 4) -> pl.DataFrame:

@@ -11,44 +11,21 @@ import nci_frames as nf
 from nci_frames.jobs.counting_units import MOST_COUNTS, affordable
 from nci_frames.jobs.job_file.loading import read_job
 from nci_frames.jobs.run import run_job
-from tests.small_jobs import ended, latest, small_job
+from tests.small_jobs import ended, job_text, latest, small_job
 
-JOB = """
-name = "rare"
-thresholds = [0.0, 1.0, 2.0, 3.0]
-
-[source]
-path = "log.parquet"
-
-[report]
-prevalence = [0.001, 0.01]
-threshold = 2.0
-at = 0.01
-formats = ["json"]
-tables = []
-
-[[gates]]
-name = "recall"
-metric = "recall"
-value_threshold = {lower = 0.5}
-
-[[gates]]
-name = "precision"
-metric = "precision"
-prevalence = 0.01
-min_positives = 100
-value_threshold = {lower = 0.05, upper = 0.9}
-
-[[gates]]
-name = "drop"
-metric = "pr_auc"
-prevalence = 0.01
-change_threshold = {relative = 0.3}
-
-[[gates]]
-name = "champion"
-champion = {model = "b", prevalence = [0.01]}
-"""
+JOB = job_text(
+    name="rare",
+    thresholds=[0.0, 1.0, 2.0, 3.0],
+    source={"path": "log.parquet"},
+    report={"prevalence": [0.001, 0.01], "threshold": 2.0, "at": 0.01, "formats": ["json"], "tables": []},
+    gates=[
+        {"name": "recall", "metric": "recall", "value_threshold": {"lower": 0.5}},
+        {"name": "precision", "metric": "precision", "prevalence": 0.01, "min_positives": 100}
+        | {"value_threshold": {"lower": 0.05, "upper": 0.9}},
+        {"name": "drop", "metric": "pr_auc", "prevalence": 0.01, "change_threshold": {"relative": 0.3}},
+        {"name": "champion", "champion": {"model": "b", "prevalence": [0.01]}},
+    ],
+)
 WEIGHED = '\n[columns]\nweight = "weight"\n'
 
 
