@@ -6,7 +6,6 @@ import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from prometheus_client.openmetrics.parser import text_string_to_metric_families
 
 from nci_frames.jobs.gates.judge import VERDICTS
 from nci_frames.jobs.incidents import incidents
@@ -15,9 +14,6 @@ from tests.small_jobs import ended, latest, small_job, write_night
 
 GATE = {"name": "finds", "metric": "recall", "value_threshold": {"lower": 0.6}, "owner": "ann", "tags": ["x"]}
 RECALL = """
-[output]
-metrics_file = "job.prom"
-
 [[gates]]
 name = "finds"
 metric = "recall"
@@ -78,16 +74,4 @@ def test_a_summary_says_what_fails_since_when_and_what_is_resolved(tmp_path):
             assert text[1].startswith("RESOLVED in run n3, failed since run n2: finds: forest")
     found = [[(row["state"], row["since_run"]) for row in summary["incidents"]] for summary in summaries]
     assert found == [[], [("failing", "n2")], [("resolved", "n2")]]
-    assert {key: summaries[1][key] for key in ("job", "run", "verdict")} == {
-        "job": "small", "run": "n2", "verdict": "fail",
-    }  # fmt: skip
-    # The values that gates were judged on, with their bounds.
-    verdict = pl.read_parquet(latest(tmp_path) / "verdicts.parquet").row(0, named=True)
-    families = text_string_to_metric_families((tmp_path / "job.prom").read_text())
-    samples = {sample.name: sample for family in families for sample in family.samples}
-    for name in ("value", "lower", "upper"):
-        sample = samples[f"nci_frames_job_gate_{name}"]
-        assert sample.value == pytest.approx(verdict[name])
-        assert {key: sample.labels[key] for key in ("gate", "model", "metric", "segment")} == {
-            "gate": "finds", "model": "forest", "metric": "recall", "segment": "",
-        }  # fmt: skip
+    assert [summaries[1][key] for key in ("job", "run", "verdict")] == ["small", "n2", "fail"]

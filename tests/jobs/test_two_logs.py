@@ -56,27 +56,14 @@ def test_runs_reports_and_counts_stand_for_their_logs(tmp_path):
     job = small_job(tmp_path, '[segments]\nkeys = ["country"]\n', SMALL.replace("tables = []", ""))
     ended(0, "run", job, "--until", "2026-03-02", "--run-id", "one")
     ended(0, "run", job, "--run-id", "two")
-    ended(
-        0, "ledger", "read", tmp_path / "ledger", "--until", "2026-03-02", "-o", tmp_path / "counts.parquet"
-    )
+    counts, report = tmp_path / "counts.parquet", tmp_path / "report"
+    ended(0, "ledger", "read", tmp_path / "ledger", "--until", "2026-03-02", "-o", counts)
     first, both = tmp_path / "logs/2026-03-01", tmp_path / "logs"
-    grid = "0,0.25,0.5,0.75"
-    ended(
-        0,
-        "report",
-        first,
-        "--thresholds",
-        grid,
-        "-s",
-        "country",
-        "--format",
-        "json",
-        "-o",
-        tmp_path / "report",
-    )
-    expected = ended(0, "compare", first, both, "--thresholds", grid, "-s", "country").output
+    asked = ("--thresholds", "0,0.25,0.5,0.75", "-s", "country")
+    ended(0, "report", first, *asked, "--format", "json", "-o", report)
+    expected = ended(0, "compare", first, both, *asked).output
     assert "forest: prevalence 0.250 → 0.250" in expected
-    for before in (tmp_path / "out/runs/one", tmp_path / "counts.parquet", tmp_path / "report"):
+    for before in (tmp_path / "out/runs/one", counts, report):
         assert ended(0, "compare", before, tmp_path / "out", "-s", "country").output == expected
 
 
