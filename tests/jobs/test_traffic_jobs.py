@@ -181,15 +181,3 @@ def test_what_a_job_file_says_of_traffic():
     other = base | {"traffic": {"path": "t", "segments": [], "columns": {"score": "p"}}}
     settings = Job.model_validate(other).traffic_settings()
     assert (settings.model, settings.score, settings.segments) == ("model", "p", ())
-
-
-@pytest.mark.thorough
-def test_a_ledger_counts_logs_without_labels(tmp_path):
-    path = write(tmp_path / "traffic.parquet", log(200, FIELD, 0).drop("label"))
-    ledger = nf.CountsLedger(tmp_path / "ledger")
-    appended = ledger.append(path, thresholds=[0.25, 0.5], label=None, segments=("country",))
-    assert appended["counted"].to_list() == [400]
-    scan = nf.scan_predictions(path, label=None, segments="country")
-    # Of a ledger without other logs they are the default.
-    assert_frame_equal(ledger.read(), nf.count_scores(scan, thresholds=[0.25, 0.5]))
-    assert_frame_equal(ledger.read(by=[]), nf.count_scores(scan, thresholds=[0.25, 0.5], by=[]))

@@ -182,9 +182,8 @@ def test_csv_logs_are_counted_as_a_recount_does(ledger, tmp_path):
     expected = recount([tmp_path / "logs"], "exact", **COLUMNS)
     assert expected["country"].unique().to_list() == ["at"]
     assert_frame_equal(ledger.read(), expected, check_exact=True)
-    assert ledger.append(path.rename(folder / "again.csv"), thresholds="exact")["event"].to_list() == [
-        "counted"
-    ]
+    moved = path.rename(folder / "again.csv")
+    assert ledger.append(moved, thresholds="exact")["event"].to_list() == ["counted"]
     assert ledger.verify(files=True)["found"].to_list() == ["it vanished"]
     (folder / "bad.csv").write_text("model,label,score\na,1,high\n")
     with pytest.raises(nf.InvalidRowsError, match=r"bad\.csv"):
@@ -278,13 +277,8 @@ def test_dropped_rows_are_a_number_and_no_warning(ledger, tmp_path, thresholds):
     path = write(tmp_path, "a.parquet", log.with_columns(label=pl.col("label").shift(2)))
     appended = ledger.append(path, thresholds=thresholds, on_invalid="drop")
     assert appended.select("event", "rows", "counted", "dropped").row(0) == ("counted", 60, 58, 2)
-    assert (
-        ledger.read()
-        .filter(pl.col("threshold") == pl.col("threshold").min().over("model"))
-        .select(pl.sum_horizontal("tp", "fp", "fn", "tn").sum())
-        .item()
-        == 58
-    )
+    lowest = ledger.read().filter(pl.col("threshold") == pl.col("threshold").min().over("model"))
+    assert lowest.select(pl.sum_horizontal("tp", "fp", "fn", "tn").sum()).item() == 58
 
 
 def test_types_that_differ_between_files_are_refused(ledger, tmp_path):
@@ -325,9 +319,8 @@ def test_sums_that_int64_cannot_hold_are_refused(ledger, tmp_path, monkeypatch):
 def test_the_table_is_open_to_others(ledger, tmp_path):
     """One line in Polars, DuckDB, pandas and pyarrow gives the same totals."""
     ledger.append(write(tmp_path, "a.parquet", random_log(200)), **COLUMNS)
-    expected = (
-        random_log(200).group_by("model").agg(pl.col("label").sum().cast(pl.Int64)).sort("model").rows()
-    )
+    labels = random_log(200).group_by("model").agg(pl.col("label").sum().cast(pl.Int64))
+    expected = labels.sort("model").rows()
     frame = pl.scan_delta(ledger.uri).filter(pl.col("ledger_part") == "counts")
     assert frame.group_by("model").agg(pl.col("positives").sum()).sort("model").collect().rows() == expected
     from deltalake import DeltaTable  # noqa: PLC0415
@@ -365,17 +358,53 @@ def test_counts_by_buckets_are_those_of_a_direct_count(ledger, tmp_path, thresho
     for path in paths:
         ledger.append(path, thresholds=thresholds, buckets=30, **columns)
     bucketed = nf.unit_buckets(nf.scan_predictions(paths, **columns), buckets=30)
-    assert_frame_equal(ledger.read(), nf.count_confusion(bucketed, thresholds=thresholds), check_exact=True)
     # The same user is in one bucket on every night, so buckets can be added and drawn whole.
-    by_bucket = nf.count_confusion(bucketed, thresholds=thresholds, by="bucket")
-    assert_frame_equal(ledger.read(by="bucket"), by_bucket, check_exact=True)
-    rows = nf.count_confusion(nf.scan_predictions(paths, **columns), thresholds=thresholds, by="country")
-    assert_frame_equal(ledger.read(by="country"), rows, check_exact=True)
+    for by in (None, "bucket", "country"):
+        expected = nf.count_confusion(bucketed, thresholds=thresholds, by=by)
+        assert_frame_equal(ledger.read(by=by), expected, check_exact=True)
     ledger.compact()
-    assert_frame_equal(ledger.read(by="bucket"), by_bucket, check_exact=True)
+    assert_frame_equal(ledger.read(by="country"), expected, check_exact=True)
     assert ledger.verify(files=True).is_empty()
-    intervals = nf.compute_rates(ledger.read(by="bucket"), interval="wilson", units="bucket")
-    assert_frame_equal(intervals, nf.compute_rates(by_bucket, interval="wilson", units="bucket"))
+
+
+def weighted_log(rows: int = 600) -> pl.DataFrame:
+    """A log of which one in 0.3 rows with a low score was drawn."""
+    score = np.random.default_rng(0).random(rows).round(2)
+    weight = np.where(score > 0.5, 1.0, 1 / 0.3)
+    return random_log(rows).with_columns(score=score, w=weight)
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("thresholds", ["exact", GRID])
+@pytest.mark.parametrize("order", [(0, 1, 2), (2, 0, 1)])
+def test_the_rows_of_each_weight_are_kept_whatever_the_order_of_the_files(
+    ledger, tmp_path, thresholds, order
+):
+    log, columns = weighted_log(), {"segments": "country", "weight": "w"}
+    for place in order:
+        path = write(tmp_path, f"{place}.parquet", log[200 * place :][:200])
+        ledger.append(path, thresholds=thresholds, **columns)
+    whole = nf.count_confusion(nf.scan_predictions(log, **columns), thresholds=thresholds)
+    assert_frame_equal(ledger.read(), whole)
+    assert_frame_equal(ledger.read(by=[]), nf.pool_counts(whole, over="country"))
+
+
+@pytest.mark.parametrize("columns", [{}, {"weight": "w"}])
+def test_logs_without_labels_are_counted_by_their_scores(ledger, tmp_path, columns):
+    log, how = weighted_log().drop("label"), {"segments": "country", "label": None, **columns}
+    for place in range(2):
+        path = write(tmp_path, f"{place}.parquet", log[300 * place :][:300])
+        assert ledger.append(path, thresholds=GRID, **how)["counted"].to_list() == [300]
+    scan = nf.scan_predictions(log, **how)
+    # Of a ledger without other logs they are the default.
+    for by in (None, []):
+        assert_frame_equal(ledger.read(by=by), nf.count_scores(scan, thresholds=GRID, by=by))
+
+
+def test_too_many_weights_are_refused(ledger, tmp_path):
+    log = weighted_log(1500).with_columns(w=pl.int_range(pl.len()) / 7)
+    with pytest.raises(nf.ParameterError, match=r"(?s)up to 1,000 weights.*round the weights"):
+        ledger.append(write(tmp_path, "log.parquet", log), weight="w")
 
 
 @pytest.mark.thorough
