@@ -7,7 +7,8 @@ import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
-from email.utils import formatdate
+from datetime import UTC, datetime
+from email.utils import format_datetime
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from urllib.parse import parse_qs, unquote, urlsplit
@@ -65,7 +66,7 @@ class _Handler(BaseHTTPRequestHandler):
             if wanted is not None and there is not None and wanted != _tag(there[0]):
                 return self._error(412, "PreconditionFailed")
             if "/" in name:
-                self.server.files[name] = body, formatdate(usegmt=True)
+                self.server.files[name] = body, datetime.now(UTC)
             else:
                 self.server.buckets.add(name)
         return self._answer(200, ETag=_tag(body))
@@ -82,7 +83,11 @@ class _Handler(BaseHTTPRequestHandler):
         if found is None:
             return self._error(404, "NoSuchKey")
         body, changed = found
-        told = {"ETag": _tag(body), "Last_Modified": changed, "Accept_Ranges": "bytes"}
+        told = {
+            "ETag": _tag(body),
+            "Last_Modified": format_datetime(changed, usegmt=True),
+            "Accept_Ranges": "bytes",
+        }
         asked = self.headers.get("Range", "")
         if asked.startswith("bytes="):
             first, _, last = asked.removeprefix("bytes=").partition("-")
@@ -112,7 +117,7 @@ class _Handler(BaseHTTPRequestHandler):
         if "uploadId" in query:
             own = sorted(part for part in self.server.parts if part[0] == query["uploadId"][0])
             whole = b"".join(self.server.parts.pop(part) for part in own)
-            self.server.files[name] = whole, formatdate(usegmt=True)
+            self.server.files[name] = whole, datetime.now(UTC)
             told = f"<ETag>{escape(_tag(whole))}</ETag>"
             return self._answer(
                 200, f"<CompleteMultipartUploadResult>{told}</CompleteMultipartUploadResult>".encode()
@@ -125,12 +130,12 @@ class _Handler(BaseHTTPRequestHandler):
 
     def _list(self, bucket: str, prefix: str, after: str) -> None:
         entries = ""
-        for name, (body, _) in sorted(self.server.files.items()):
+        for name, (body, changed) in sorted(self.server.files.items()):
             key = name.removeprefix(f"{bucket}/")
             if name.startswith(f"{bucket}/") and key.startswith(prefix) and key > after:
                 entries += (
                     f"<Contents><Key>{escape(key)}</Key><Size>{len(body)}</Size><ETag>{escape(_tag(body))}</ETag>"
-                    "<LastModified>2026-03-01T00:00:00.000Z</LastModified></Contents>"
+                    f"<LastModified>{changed:%Y-%m-%dT%H:%M:%S.000Z}</LastModified></Contents>"
                 )
         told = f"<IsTruncated>false</IsTruncated>{entries}"
         self._answer(200, f'<ListBucketResult xmlns="{_SPACE[1:-1]}">{told}</ListBucketResult>'.encode())
@@ -141,7 +146,7 @@ class _Server(ThreadingHTTPServer):
 
     def __init__(self) -> None:
         super().__init__(("127.0.0.1", 0), _Handler)
-        self.files: dict[str, tuple[bytes, str]] = {}
+        self.files: dict[str, tuple[bytes, datetime]] = {}
         #: Parts of files that are not complete, by upload and number.
         self.parts: dict[tuple[str, int], bytes] = {}
         self.buckets: set[str] = set()

@@ -4,9 +4,9 @@ import json
 import urllib.error
 import urllib.request
 from collections.abc import Callable, Iterator
+from concurrent.futures import ProcessPoolExecutor
 from io import BytesIO
 from multiprocessing import get_context
-from multiprocessing.synchronize import Barrier
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +20,7 @@ from nci_frames.jobs.job_file.loading import read_job
 from nci_frames.jobs.object_store import ObjectStore, OvertakenError
 from nci_frames.jobs.run import run_job
 from tests.s3_server import s3_server
-from tests.small_jobs import SMALL, ended, small_job, write_night, write_nights
+from tests.small_jobs import ended, small_job, write_night, write_nights
 
 pytest.importorskip("obstore", reason="needs obstore: pip install 'nci_frames[object-store]'")
 GATE = '[[gates]]\nname = "finds"\nmetric = "recall"\nwindow = "last"\nvalue_threshold = { lower = 0.5 }\n'
@@ -171,16 +171,16 @@ def test_an_upload_that_was_not_shown_changes_nothing(tmp_path, remote, store):
     assert changed_files(fetched(store, pointer["path"], tmp_path / "copy")) == []
 
 
-def compete(job: Path, name: str, rounds: int, together: Barrier, ended: str) -> None:
+def compete(job: Path, rounds: int) -> dict[str, bool]:
+    """Run a job again and again; return of each run whether it was published, and no conflict."""
+    published = {}
     for number in range(rounds):
-        together.wait(timeout=300)
+        run = f"{job.stem}-{number}"
         try:
-            run_job(read_job(job), run=f"{name}-{number}")
-            result = "done"
+            published[run] = bool(run_job(read_job(job), run=run))
         except nf.ConflictError:
-            result = "conflict"
-        with Path(ended).open("a") as file:
-            file.write(f"{name}-{number} {result}\n")
+            published[run] = False
+    return published
 
 
 @pytest.mark.long
@@ -207,21 +207,15 @@ def test_a_run_that_was_overtaken_is_a_conflict(tmp_path, remote, store):
 def test_of_two_jobs_at_once_each_run_is_published_or_a_conflict(tmp_path, remote, store):
     """Each has a ledger of its own, so that they meet at the pointer alone."""
     write_nights(tmp_path / "logs", 1)
-    spawning = get_context("spawn")
-    together, rounds = spawning.Barrier(2), 20
-    workers = []
-    for name in ("a", "b"):
-        text = remote().read_text()
-        job = tmp_path / f"{name}.toml"
-        job.write_text(text.replace("[output]", f'[output]\nledger = "ledger-{name}"'))
-        ended = str(tmp_path / "ended")
-        workers.append(spawning.Process(target=compete, args=(job, name, rounds, together, ended)))
-        workers[-1].start()
-    for worker in workers:
-        worker.join(timeout=300)
-        assert worker.exitcode == 0
-    results = dict(line.split() for line in (tmp_path / "ended").read_text().splitlines())
-    done = {run for run, result in results.items() if result == "done"}
+    rounds, jobs = 20, [tmp_path / f"{name}.toml" for name in "ab"]
+    text = remote().read_text()
+    for job in jobs:
+        job.write_text(text.replace("[output]", f'[output]\nledger = "ledger-{job.stem}"'))
+    with ProcessPoolExecutor(2, mp_context=get_context("spawn")) as pool:
+        results = {
+            run: done for found in pool.map(compete, jobs, [rounds] * 2) for run, done in found.items()
+        }
+    done = {run for run, published in results.items() if published}
     assert len(results) == 2 * rounds
     assert len(done) >= rounds
     pointer = shown(store)
@@ -280,16 +274,16 @@ def test_logs_in_an_object_store(server, bucket):
         nf.scan_predictions(f"{bucket}/drift/", storage_options={**options(server), "AWS_REGION": 3})
 
 
-def test_unknown_kinds_and_unknown_options_of_a_store_are_refused(tmp_path):
+@pytest.mark.parametrize(
+    ("output", "told"),
+    [
+        ('folder = "nosuch://bucket/out"', "the object store cannot be opened"),
+        ('folder = "s3://bucket/out"\nstorage_options = { wrong = "hunter2" }', "'wrong' is not valid"),
+    ],
+)
+def test_unknown_kinds_and_unknown_options_of_a_store_are_refused(tmp_path, output, told):
     write_nights(tmp_path / "logs", 1)
-    job = small_job(tmp_path, text=SMALL + '[output]\nfolder = "nosuch://bucket/out"\n')
-    ran = ended(2, "run", job)
-    assert "the object store cannot be opened" in ran.output
-    job = small_job(
-        tmp_path,
-        text=SMALL + '[output]\nfolder = "s3://bucket/out"\nstorage_options = { wrong = "hunter2" }\n',
-    )
-    ran = ended(2, "run", job)
-    assert "'wrong' is not valid" in ran.output
+    ran = ended(2, "run", small_job(tmp_path, f"[output]\n{output}\n"))
+    assert told in ran.output
     assert "hunter2" not in ran.output
     assert not (tmp_path / "ledger").exists()
