@@ -1,5 +1,8 @@
 """Exact counts -> the exact counts of all of their rows: a row for each score that any of them has."""
 
+from dataclasses import dataclass
+from typing import Any
+
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
@@ -55,42 +58,53 @@ def _added(frame: pl.DataFrame, first: Places, begins: Places) -> tuple[Places, 
 
     The members begin at each of *first*, those of a group at each of *begins*.
     """
-    rows = np.diff(first[begins], append=len(frame))
-    group = np.repeat(np.arange(len(begins)), rows)
-    threshold = frame["threshold"].to_numpy()
-    # Members are added in their order, so that sums of weights are the same to the bit in every run.
-    order = np.argsort(threshold, kind="stable")
-    if len(begins) > 1:
-        order = order[np.argsort(group[order], kind="stable")]
-    threshold = threshold[order]
-    new = np.append(True, threshold[1:] != threshold[:-1])
-    new[np.cumsum(rows)[:-1]] = True
-    steps = np.flatnonzero(new)
-    group = group[steps]
-    lowest = np.flatnonzero(np.diff(group, prepend=-1))
-    columns: dict[str, Cells] = {"threshold": threshold[steps]}
+    together = merged(frame["threshold"].to_numpy(), first, begins)
+    columns: dict[str, Cells] = {"threshold": together.threshold}
     for hit, missed in (("tp", "fn"), ("fp", "tn")):
-        at_score = np.add.reduceat(_increments(frame[hit].to_numpy(), first)[order], steps)
-        columns[hit] = _reaching(at_score, lowest)
-        columns[missed] = columns[hit][lowest][group] - columns[hit]
-    return group, columns
+        columns[hit] = together.sums(frame[hit].to_numpy())
+        columns[missed] = columns[hit][together.lowest][together.group] - columns[hit]
+    return together.group, columns
 
 
-def _increments(reached: Cells, first: Places) -> Cells:
-    """Return the rows at each threshold, from those that reach it."""
-    highest = np.append(first[1:], len(reached)) - 1
-    # The next row of a member has its next higher score.
-    rows: Cells = reached - np.append(reached[1:], 0)
-    rows[highest] = reached[highest]
-    return rows
+@dataclass(frozen=True, slots=True)
+class Merged:
+    """The distinct thresholds of all members of each group."""
+
+    threshold: Floats
+    #: The number of the group at each threshold, and the first threshold of each group.
+    group: Places
+    lowest: Places
+    #: The first row of each member; the rows by group and threshold; the first of these at each threshold.
+    first: Places
+    order: Places
+    steps: Places
+
+    def sums(self, reached: NDArray[Any]) -> NDArray[Any]:
+        """Return the sums over the members of a group, at each of its thresholds, of what reaches it.
+
+        *reached* is, for each row of the members, what the scores from its threshold up add to.
+        """
+        above = np.zeros_like(reached)
+        above[:-1] = reached[1:]
+        above[self.first[1:] - 1] = 0
+        here = np.add.reduceat((reached - above)[self.order], self.steps)
+        if np.issubdtype(here.dtype, np.integer):
+            before = np.cumsum(here) - here
+            through = np.append(before[self.lowest[1:]], here.sum())
+            return np.asarray(through[self.group] - before)
+        # The difference of two sums of weights would be rounded.
+        parts = np.split(here, self.lowest[1:])
+        return np.concatenate([part[::-1].cumsum()[::-1] for part in parts])
 
 
-def _reaching(rows: Cells, first: Places) -> Cells:
-    """Return the sums of rows from each to the last of its group; *first* are the first rows of groups."""
-    if np.issubdtype(rows.dtype, np.integer):
-        before = np.cumsum(rows) - rows
-        sizes = np.diff(first, append=len(rows))
-        through = np.append(before[first[1:]], before[-1] + rows[-1])
-        return np.asarray(np.repeat(through, sizes) - before)
-    # The difference of two sums of weights would be rounded.
-    return np.concatenate([part[::-1].cumsum()[::-1] for part in np.split(rows, first[1:])])
+def merged(threshold: Floats, first: Places, begins: Places) -> Merged:
+    """Merge the thresholds of members, which begin at *first*, those of a group at each of *begins*."""
+    group_of = np.repeat(np.arange(len(begins)), np.diff(first[begins], append=len(threshold)))
+    # Members are added in their order, so that sums of weights are the same to the bit in every run.
+    order = np.lexsort((threshold, group_of))
+    at, of = threshold[order], group_of[order]
+    new = np.ones(len(at), np.bool_)
+    new[1:] = (at[1:] != at[:-1]) | (of[1:] != of[:-1])
+    steps = np.flatnonzero(new)
+    group = of[steps]
+    return Merged(at[steps], group, np.flatnonzero(np.diff(group, prepend=-1)), first, order, steps)

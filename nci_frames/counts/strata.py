@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from nci_frames.base.errors import ParameterError
 from nci_frames.base.typing import Floats
+from nci_frames.counts.exact_sums import Merged, merged
 from nci_frames.counts.resolution import runs_with_every_score
 from nci_frames.counts.sums import check_sums
 from nci_frames.schemas import COUNTS
@@ -57,14 +58,10 @@ class Strata:
     #: The first row of each stratum; the first stratum of each group.
     first: Rows
     begins: Rows
-    #: The rows of the counts by group and threshold; the first of these at each threshold.
-    order: Rows
-    steps: Rows
     #: The model and keys of each group.
     groups: pl.DataFrame
-    #: The number of the group at each of its thresholds, and the first place of each.
-    group: Rows
-    lowest: Rows
+    #: The thresholds of each group.
+    together: Merged
 
     @classmethod
     def of(cls, counts: pl.DataFrame) -> "Strata":
@@ -79,17 +76,8 @@ class Strata:
         frame, first = in_runs(counts.drop(COUNTS.derived, strict=False).rechunk(), [*keys, WEIGHT])
         heads = frame[first].select(keys)
         begins = group_starts(heads, keys)
-        starts = first[begins]
-        group_of = np.repeat(np.arange(len(begins)), np.diff(starts, append=len(frame)))
-        threshold = frame["threshold"].to_numpy()
-        order = np.lexsort((threshold, group_of))
-        at, of = threshold[order], group_of[order]
-        new = np.ones(len(frame), np.bool_)
-        new[1:] = (at[1:] != at[:-1]) | (of[1:] != of[:-1])
-        steps = np.flatnonzero(new)
-        group = of[steps]
-        lowest = np.flatnonzero(np.diff(group, prepend=-1))
-        found = cls(frame, first, begins, order, steps, heads[begins], group, lowest)
+        together = merged(frame["threshold"].to_numpy(), first, begins)
+        found = cls(frame, first, begins, heads[begins], together)
         found._need_same_thresholds()
         return found
 
@@ -97,7 +85,7 @@ class Strata:
         if not len(self.begins):
             return
         exact = np.logical_and.reduceat(runs_with_every_score(self.counts, self.first), self.begins)
-        thresholds = np.bincount(self.group, minlength=len(self.begins))
+        thresholds = np.bincount(self.together.group, minlength=len(self.begins))
         each = np.diff(self.first, append=len(self.counts)) == np.repeat(thresholds, self.sizes)
         wrong = np.flatnonzero(~exact & ~np.logical_and.reduceat(each, self.begins))
         if len(wrong):
@@ -136,22 +124,12 @@ class Strata:
         reached
             For each row of the counts, what the scores from its threshold up add to: 0 above all of them.
         """
-        # From the highest score down: the difference of two sums would be rounded.
-        high = reached.astype(np.longdouble)
-        ends = np.append(self.first[1:], len(high)) - 1
-        above = np.append(high[1:], 0)
-        above[ends] = 0
-        if not len(high):
-            return high
-        moved = np.add.reduceat((high - above)[self.order], self.steps)
-        for begin, end in zip(self.lowest, np.append(self.lowest[1:], len(moved)), strict=True):
-            moved[begin:end] = np.cumsum(moved[begin:end][::-1])[::-1]
-        return moved
+        return self.together.sums(reached.astype(np.longdouble))
 
     def total(self, of_stratum: NDArray[Any]) -> Wide:
         """Return the sums over the strata of a group, at each of its thresholds, of what does not vary."""
         wide = of_stratum.astype(np.longdouble)
-        return np.asarray(np.add.reduceat(wide, self.begins) if len(wide) else wide)[self.group]
+        return np.asarray(np.add.reduceat(wide, self.begins))[self.together.group]
 
     def rest(self, reached: Wide, total: Wide) -> Wide:
         """Return what is left of sums; less than Float64 resolves of a sum is rounding."""
@@ -169,10 +147,8 @@ class Strata:
             reached, total = self.added(self.each_row(weight) * self.hits(hit)), self.total(weight * rows)
             columns[hit] = reached.astype(np.float64)
             columns[missed] = self.rest(reached, total).astype(np.float64)
-        threshold = self.counts["threshold"].gather(self.order[self.steps])
-        table = self.groups[self.group].with_columns(
-            threshold=threshold, **{c: pl.Series(columns[c]) for c in _CELLS}
-        )
+        columns["threshold"] = self.together.threshold
+        table = self.groups[self.together.group].with_columns(**columns)
         if "resolution" in self.counts.columns:
             table = table.with_columns(resolution=self._resolution())
         names = [name for name in self.counts.columns if name != WEIGHT]
@@ -181,7 +157,10 @@ class Strata:
         return summed
 
     def _resolution(self) -> pl.Series:
-        words = self.counts["resolution"].gather(self.order).rename("word")
-        number = np.repeat(np.arange(len(self.steps)), np.diff(self.steps, append=len(words)))
+        steps, words = (
+            self.together.steps,
+            self.counts["resolution"].gather(self.together.order).rename("word"),
+        )
+        number = np.repeat(np.arange(len(steps)), np.diff(steps, append=len(words)))
         by_threshold = pl.DataFrame({"number": number, "word": words}).group_by("number")
         return by_threshold.agg(pl.col("word").max()).sort("number")["word"]  # "grid" > "exact"

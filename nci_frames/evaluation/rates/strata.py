@@ -136,7 +136,9 @@ def _effective(strata: Strata, of_class: int) -> Floats:
         found = np.fmin(*worth).astype(np.float64)
     same = _same_within_classes(strata)
     return np.where(
-        same[strata.group], strata.total(np.where(strata.weight > 0, rows, 0)).astype(np.float64), found
+        same[strata.together.group],
+        strata.total(np.where(strata.weight > 0, rows, 0)).astype(np.float64),
+        found,
     )
 
 
@@ -178,17 +180,18 @@ def _heaviest(strata: Strata, *, hit: bool) -> Floats:
     A row of any stratum may be of either class. But if the strata were made by score, none of a lower stratum
     reaches the scores of a higher one.
     """
-    found = np.zeros(len(strata.steps))
+    at = strata.together.threshold
+    found = np.zeros(len(at))
     threshold = strata.counts["threshold"].to_numpy()
     ends = np.append(strata.first[1:], len(threshold))
     cells = {cell: strata.counts[cell].to_numpy() for cell in ("tp", "fp", "fn", "tn")}
-    at = threshold[strata.order[strata.steps]]
-    last = np.append(strata.lowest[1:], len(at))
+    lowest = strata.together.lowest
+    last = np.append(lowest[1:], len(at))
     for group, (begin, many) in enumerate(zip(strata.begins.tolist(), strata.sizes.tolist(), strict=True)):
         mine = np.arange(begin, begin + many)
         drawn = strata.rows[0][mine] + strata.rows[1][mine]
         some = drawn > 0
-        place = slice(strata.lowest[group], last[group])
+        place = slice(lowest[group], last[group])
         first = strata.first[mine]
         low = np.where(cells["fn"][first] + cells["tn"][first] > 0, -np.inf, threshold[first])
         high = np.array([
