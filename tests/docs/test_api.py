@@ -34,6 +34,12 @@ def test_a_name_in_the_wrong_place_is_moved_to_its_room():
     assert API["sorted_stub"]("\n".join([last, *rest])) == STUB
 
 
+def test_a_metric_that_the_stub_lacks_is_added():
+    line = "from .evaluation.metrics import accuracy as accuracy\n"
+    assert line in STUB
+    assert API["sorted_stub"](STUB.replace(line, "")) == STUB
+
+
 def test_a_room_that_is_not_listed_is_named():
     with pytest.raises(LookupError, match=r"cellar\.wine has public names: add its room"):
         API["sorted_stub"](STUB + "from .cellar.wine import red as red\n")
