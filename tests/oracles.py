@@ -7,6 +7,16 @@ import numpy as np
 
 from tests.logs import repeated_log
 
+#: Whole numbers of 64 bits.
+MASK = 2**64 - 1
+
+
+def splitmix(value: int) -> int:
+    """SplitMix64's finaliser, in Python's whole numbers."""
+    value = ((value ^ (value >> 30)) * 0xBF58476D1CE4E5B9) & MASK
+    value = ((value ^ (value >> 27)) * 0x94D049BB133111EB) & MASK
+    return value ^ (value >> 31)
+
 
 def average_precision(positives: Any, negatives: Any, eta: float) -> float:
     found = 0.0

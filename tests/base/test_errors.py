@@ -22,21 +22,13 @@ def subclasses(kind: type[NciFramesError]) -> list[type[NciFramesError]]:
 
 
 def test_every_page_has_the_same_exit_codes():
-    meanings = {
-        0: "done",
-        1: "a bug",
-        2: "a wrong argument or setting",
-        3: "bad data",
-        4: "the output cannot",
-    }
-    meanings |= {5: "conflict with another run", 10: "a gate failed", 11: "a gate is undecided"}
-    meanings |= {130: "interrupted"}
+    meanings = re.findall(r"^(\d+) +([\w ]*\w)", errors.__doc__ or "", re.MULTILINE)
+    assert [int(code) for code, _ in meanings] == [0, 1, 2, 3, 4, 5, 10, 11, 130]
     page = (DOCS / "frames.md").read_text()
     help_text = re.sub(r"\s+", " ", call("--help").output)
-    for code, meaning in meanings.items():
+    for code, meaning in meanings:
         assert f"| {code} | {meaning}" in page
         assert f"{code} {meaning}" in help_text
-        assert re.search(rf"^{code} +{re.escape(meaning)}", errors.__doc__ or "", re.MULTILINE)
     for kind in subclasses(NciFramesError)[1:]:
         assert re.search(rf"`{kind.__name__}`.*\| {kind.exit_code} \|", page)
 

@@ -15,6 +15,7 @@ import pyarrow.parquet as pq
 
 import nci_frames as nf
 from tests.fuzz.campaign import Campaign, Case, judged
+from tests.logs import brute_force
 
 _THRESHOLDS = [0.1, 0.5, 0.7]
 #: Names that differ from those of the roles by their case alone, and others that are hard to write.
@@ -107,17 +108,6 @@ _WRITERS: tuple[Callable[[pl.DataFrame, Path, random.Random], None], ...] = (
 )
 
 
-def _truth(rows: list[dict[str, Any]]) -> dict[tuple[Any, ...], int]:
-    """Count by plain Python: how many rows are (model, country, day, threshold, cell)."""
-    counted: dict[tuple[Any, ...], int] = {}
-    for row in rows:
-        for threshold in _THRESHOLDS:
-            cell = ("tn", "fp", "fn", "tp")[2 * int(row["label"]) + (row["score"] >= threshold)]
-            place = row["model"], row["country"], row["day"], threshold, cell
-            counted[place] = counted.get(place, 0) + 1
-    return counted
-
-
 def _case(seed: int, number: int) -> Case:
     draw = random.Random(f"{seed} writers {number}")
     writers = [draw.choice(_WRITERS) for _ in range(draw.choice([1, 1, 2]))]
@@ -131,10 +121,9 @@ def _case(seed: int, number: int) -> Case:
             except pa.ArrowNotImplementedError:
                 return None  # what pyarrow cannot write is no log
         counts = nf.count_confusion(nf.scan_predictions(folder, segments=keys), thresholds=_THRESHOLDS)
-        cells = counts.unpivot(["tp", "fp", "fn", "tn"], index=["model", *keys, "threshold"])
-        found = {tuple(place): rows for *place, rows in cells.rows() if rows}
-        expected = _truth([row for log in logs for row in log.rows(named=True)])
-        return None if found == expected else f"{len(found.items() ^ expected.items())} cells differ"
+        whole = pl.concat(log.cast({"label": pl.Boolean}) for log in logs)
+        expected = brute_force(whole, keys, _THRESHOLDS)
+        return None if counts.drop("resolution").rows() == expected else "other counts"
 
     names = " and ".join(writer.__name__.removeprefix("_by_") for writer in writers)
     return Case(names, lambda folder: judged(lambda: count(folder)))

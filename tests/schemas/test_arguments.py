@@ -18,6 +18,7 @@ from nci_frames.base.arguments import beta_values, grid_numbers, prevalence_valu
 from nci_frames.schemas.checked import checked
 from tests.fuzz import odd_values
 from tests.fuzz.calls import calls, function_of, log, public_functions
+from tests.fuzz.odd_values import with_odd_value
 
 COUNTS = calls()["compute_rates"].frames[0]
 RATES = calls()["project_rates"].frames[0]
@@ -101,37 +102,22 @@ def test_predictions_may_be_an_arrow_table_but_no_path():
 
 @pytest.mark.thorough
 @pytest.mark.parametrize(
-    ("name", "options", "same"),
+    ("name", "option", "value", "same"),
     [
-        ("required_samples", {"half_width": [0.05, 0.1]}, {"half_width": (0.05, 0.1)}),
-        ("required_samples", {"half_width": np.float32(0.25)}, {"half_width": 0.25}),
-        (
-            "required_samples",
-            {"half_width": 0.1, "level": np.float16(0.9)},
-            {"half_width": 0.1, "level": float(np.float16(0.9))},
-        ),
-        ("compute_rates", {"level": np.longdouble(0.75)}, {"level": 0.75}),
-        ("compute_rates", {"level": Fraction(1, 2)}, {"level": 0.5}),
-        (
-            "expected_counts",
-            {"tpr": Fraction(1, 4), "positives": np.int8(100), "negatives": 9},
-            {"tpr": 0.25, "positives": 100, "negatives": 9},
-        ),
-        (
-            "lowest_supported_prevalence",
-            {"metric": "precision", "threshold": np.float32(0.5)},
-            {"metric": "precision", "threshold": 0.5},
-        ),
-        ("find_crossovers", {"beta": 1e160}, {"beta": 1e308}),
-        ("scan_predictions", {"segments": pl.Series(["fold"])}, {"segments": ["fold"]}),
+        ("required_samples", "half_width", [0.05, 0.1], (0.05, 0.1)),
+        ("required_samples", "half_width", np.float32(0.25), 0.25),
+        ("required_samples", "level", np.float16(0.9), float(np.float16(0.9))),
+        ("compute_rates", "level", np.longdouble(0.75), 0.75),
+        ("compute_rates", "level", Fraction(1, 2), 0.5),
+        ("expected_counts", "tpr", Fraction(1, 4), 0.25),
+        ("expected_counts", "positives", np.int8(100), 100),
+        ("rank_segments", "threshold", np.float32(0.5), 0.5),
+        ("find_crossovers", "beta", 1e160, 1e308),
+        ("scan_predictions", "segments", pl.Series(["fold"]), ["fold"]),
     ],
 )
-def test_equal_arguments_of_other_types_give_the_same(name, options, same):
-    call = calls()[name]
-    fixed = {} if name in ("expected_counts", "required_samples") else call.options
-    if name == "expected_counts":
-        fixed = {"tpr": 0.6, "fpr": 0.1}
-    found, expected = (call.function(*call.frames, **{**fixed, **given}) for given in (options, same))
+def test_equal_arguments_of_other_types_give_the_same(name, option, value, same):
+    found, expected = (with_odd_value(calls()[name], option, one)() for one in (value, same))
     if isinstance(found, Iterator):
         found, expected = pl.concat(found), pl.concat(expected)
     assert_frame_equal(found, expected)

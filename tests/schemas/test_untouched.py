@@ -21,41 +21,22 @@ def is_as_made(counts: pl.DataFrame) -> bool:
     return is_untouched(counts, COUNTS.looked_at(counts))
 
 
-def set_value(counts: pl.DataFrame) -> None:
-    counts[1, "tp"] = 10**6
+#: What was there first is kept, so that nothing else can come to lie in its place.
+CHANGES: dict[str, Callable[[pl.DataFrame], object]] = {
+    "value": lambda counts: counts.__setitem__((1, "tp"), 10**6),
+    "value twice": lambda counts: [counts.__setitem__((1, "tp"), value) for value in (10**5, 10**6)],
+    "column": lambda counts: counts.replace_column(counts.get_column_index("fp"), counts["fp"].reverse()),
+    "names": lambda counts: setattr(
+        counts, "columns", [{"tp": "fn", "fn": "tp"}.get(name, name) for name in counts.columns]
+    ),
+    "doubled": lambda counts: counts.extend(counts),
+    "more rows": lambda counts: counts.vstack(counts[:1], in_place=True),
+    "no key": lambda counts: counts.drop_in_place("country"),
+}
 
 
-def set_values_twice(counts: pl.DataFrame) -> None:
-    # What was there first has been given back, were it not kept.
-    counts[1, "tp"] = 10**5
-    counts[1, "tp"] = 10**6
-
-
-def replace_column(counts: pl.DataFrame) -> None:
-    counts.replace_column(counts.get_column_index("fp"), counts["fp"].reverse())
-
-
-def swap_names(counts: pl.DataFrame) -> None:
-    counts.columns = [{"tp": "fn", "fn": "tp"}.get(name, name) for name in counts.columns]
-
-
-def double(counts: pl.DataFrame) -> None:
-    counts.extend(counts)
-
-
-def add_rows(counts: pl.DataFrame) -> None:
-    counts.vstack(counts[:1], in_place=True)
-
-
-def drop_key(counts: pl.DataFrame) -> None:
-    counts.drop_in_place("country")
-
-
-CHANGES = (set_value, set_values_twice, replace_column, swap_names, double, add_rows, drop_key)
-
-
-@pytest.mark.parametrize("change", CHANGES)
-def test_counts_that_were_changed_in_place_are_checked(change: Callable[[pl.DataFrame], None]) -> None:
+@pytest.mark.parametrize("change", CHANGES.values(), ids=CHANGES)
+def test_counts_that_were_changed_in_place_are_checked(change: Callable[[pl.DataFrame], object]) -> None:
     counts = counted()
     assert is_as_made(counts)
     change(counts)

@@ -10,15 +10,7 @@ from hypothesis import given
 
 import nci_frames as nf
 from nci_frames.counting.logs.units import bucket_of_units
-
-MASK = 2**64 - 1
-
-
-def mixed(value: int) -> int:
-    """SplitMix64's finaliser, in Python's whole numbers."""
-    value = ((value ^ (value >> 30)) * 0xBF58476D1CE4E5B9) & MASK
-    value = ((value ^ (value >> 27)) * 0x94D049BB133111EB) & MASK
-    return value ^ (value >> 31)
+from tests.oracles import MASK, splitmix
 
 
 def fnv1a(data: bytes) -> int:
@@ -38,16 +30,16 @@ def test_the_reference_hash_has_its_published_values() -> None:
 @given(st.lists(st.one_of(st.none(), st.text(max_size=8)), max_size=20), st.integers(2, 10**6))
 def test_buckets_of_texts_are_those_of_the_reference_hash(texts: list[str | None], buckets: int) -> None:
     found = bucket_of_units(pl.Series("unit", texts, pl.String), buckets).to_list()
-    assert found == [None if t is None else mixed(fnv1a(t.encode())) % buckets for t in texts]
+    assert found == [None if t is None else splitmix(fnv1a(t.encode())) % buckets for t in texts]
 
 
 @given(st.lists(st.one_of(st.none(), st.integers(-(2**31), 2**31 - 1)), max_size=20))
 def test_buckets_of_whole_numbers_are_the_same_at_any_width(numbers: list[int | None]) -> None:
-    expected = [None if n is None else mixed(n & MASK) % 1000 for n in numbers]
+    expected = [None if n is None else splitmix(n & MASK) % 1000 for n in numbers]
     for dtype in (pl.Int32, pl.Int64):
         assert bucket_of_units(pl.Series("unit", numbers, dtype), 1000).to_list() == expected
     natural = [None if n is None else abs(n) for n in numbers]
-    expected = [None if n is None else mixed(n) % 1000 for n in natural]
+    expected = [None if n is None else splitmix(n) % 1000 for n in natural]
     for unsigned in (pl.UInt32, pl.UInt64):
         assert bucket_of_units(pl.Series("unit", natural, unsigned), 1000).to_list() == expected
 

@@ -7,23 +7,16 @@ import pytest
 from hypothesis import given
 
 from nci_frames.counting.logs.row_hashes import hash_rows, mixed
-
-MASK = 2**64 - 1
+from tests.oracles import MASK, splitmix
 
 
 def by_hand(text: str) -> int:
     """The hash of a frame with one text in a column, in plain Python."""
-
-    def mix(value: int) -> int:
-        value = (value ^ value >> 30) * 0xBF58476D1CE4E5B9 & MASK
-        value = (value ^ value >> 27) * 0x94D049BB133111EB & MASK
-        return value ^ value >> 31
-
     data, start = text.encode(), 0x9E3779B97F4A7C15
-    found = mix(len(data) + start & MASK)
+    found = splitmix(len(data) + start & MASK)
     for place in range(0, len(data), 8):
-        found = mix(found ^ int.from_bytes(data[place : place + 8], "little"))
-    return mix(start + found & MASK)
+        found = splitmix(found ^ int.from_bytes(data[place : place + 8], "little"))
+    return splitmix(start + found & MASK)
 
 
 @given(st.lists(st.text(max_size=30), min_size=1, max_size=8))
