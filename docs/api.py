@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 import nci_frames as nf
+from nci_frames.evaluation.metrics.registry import all_metrics
 from nci_frames.jobs.job_file.loading import job_schema
 
 PAGE = Path(__file__).with_name("api.md")
@@ -88,8 +89,10 @@ def names_by_room(stub: str) -> dict[str, list[str]]:
 
 def sorted_stub(stub: str) -> str:
     """Write the stub in the order of the rooms, with every metric that is a function."""
-    missing = {*nf.metrics().filter(kind="point")["name"]} - {*public_names(stub)}
-    stub += "".join(f"from .evaluation.metrics import {name} as {name}\n" for name in missing)
+    functions = {metric.name: metric.build for metric in all_metrics() if metric.kind == "point"}
+    for name in functions.keys() - public_names(stub).keys():
+        home = functions[name].__module__.removeprefix("nci_frames")
+        stub += f"from {home} import {name} as {name}\n"
     modules = public_names(stub)
     blocks = [
         "\n".join([f"# {room}", *(f"from .{modules[name]} import {name} as {name}" for name in names)])
