@@ -16,7 +16,7 @@ from nci_frames.evaluation.arrays.few_thresholds import at_thresholds
 from nci_frames.evaluation.resampling.few_rows import FEW_THRESHOLDS, step_of_recall
 from nci_frames.evaluation.resampling.probability_best import shares_among, shares_of_best, with_support
 from nci_frames.evaluation.resampling.replicates import Replicates, resample_models
-from nci_frames.evaluation.resampling.resampling import Resampling
+from nci_frames.evaluation.resampling.resampling import Asked, Resampling
 from nci_frames.evaluation.significance.best import best_among, compare_best
 from nci_frames.evaluation.significance.crossover_intervals import area_curves_of, border_of, own_curves_of
 from nci_frames.questions.units import Drawn
@@ -117,7 +117,7 @@ class Resampled:
         if drawn is None:
             logs = Resampling(self.units, self.over, repeats=repeats)
             etas = sorted({*self.etas, *prevalence})
-            drawn = resample_models(self.steps, "pr_auc", logs, prevalence=etas, beta=1.0, threshold=None)
+            drawn = resample_models(self.steps, Asked("pr_auc", etas), logs)
             self._areas[repeats] = drawn
         return [[one.at(prevalence) for one in models] for models in drawn]
 
@@ -139,9 +139,8 @@ class Resampled:
         The best one is chosen in each resampled log anew; what is supported is that of the *values* there.
         """
         draws = Resampling(self.units, repeats=self.repeats)
-        found = shares_of_best(
-            self.at(points), draws, metric="f_beta", prevalence=prevalence, beta=beta, threshold=threshold
-        )
+        asked = Asked("f_beta", prevalence, beta, threshold)
+        found = shares_of_best(self.at(points), asked, draws)
         return _supported(found, values)
 
     def contenders(

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from nci_frames.base.typing import Flags, Floats, Rows
 from nci_frames.counts.resolution import no_score_below, one_score
-from nci_frames.schemas.runs import group_starts, is_sorted, runs_together
+from nci_frames.schemas import group_starts, is_sorted, runs_together
 
 _WORTH = ["effective_positives", "effective_negatives"]
 

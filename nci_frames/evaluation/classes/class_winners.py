@@ -20,7 +20,7 @@ from nci_frames.evaluation.classes.mixes import Given, Mixes, cost_table, logs_a
 from nci_frames.evaluation.classes.values import Setting, rates_of
 from nci_frames.evaluation.metrics import Metric, better_sign
 from nci_frames.evaluation.metrics.classes import OF_EACH_CLASS, class_metric, metric_of_all
-from nci_frames.evaluation.metrics.rounding import rounding
+from nci_frames.evaluation.metrics.metric import rounding
 from nci_frames.schemas import CLASS_WINNERS
 from nci_frames.schemas.checked import checked
 

@@ -22,8 +22,7 @@ from nci_frames.evaluation.areas.pr import PR_AUC
 from nci_frames.evaluation.crossovers.contest import Over
 from nci_frames.evaluation.crossovers.lines import lower_envelope
 from nci_frames.evaluation.crossovers.meetings import Meetings, axis_value, curve_meetings, places_along
-from nci_frames.evaluation.metrics import Metric, better_sign
-from nci_frames.evaluation.metrics.rounding import rounding
+from nci_frames.evaluation.metrics import Metric, better_sign, rounding
 from nci_frames.schemas import COUNTS
 
 #: The largest error that interpolation between ``area_nodes`` adds to an area.

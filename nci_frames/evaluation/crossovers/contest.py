@@ -11,8 +11,7 @@ from nci_frames.base.arguments import Betas, Prevalences, beta_values, prevalenc
 from nci_frames.base.errors import ParameterError
 from nci_frames.base.messages import listed
 from nci_frames.base.typing import Floats, Places
-from nci_frames.evaluation.metrics import CalledMetric, better_sign, called_metric
-from nci_frames.evaluation.metrics.rounding import rounding
+from nci_frames.evaluation.metrics import CalledMetric, better_sign, called_metric, rounding
 from nci_frames.evaluation.projection.grids import require_columns
 from nci_frames.schemas import RATES, rows_of_runs
 

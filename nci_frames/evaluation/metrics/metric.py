@@ -1,5 +1,6 @@
 """A metric: its data, and its expression after a call."""
 
+import math
 from collections.abc import Callable
 from dataclasses import KW_ONLY, dataclass
 from typing import Literal
@@ -8,9 +9,9 @@ import numpy as np
 import polars as pl
 
 from nci_frames.base.errors import ParameterError
-from nci_frames.base.typing import Floats
+from nci_frames.base.typing import Floats, Places
 
-__all__ = ["CalledMetric", "Direction", "Kind", "Metric", "Parameter", "better_sign"]
+__all__ = ["CalledMetric", "Direction", "Kind", "Metric", "Parameter", "better_sign", "rounding"]
 
 Direction = Literal["maximize", "minimize", "target"]
 Kind = Literal["point", "curve"]
@@ -126,3 +127,98 @@ def better_sign(metric: Metric) -> int:
             hint="choose one whose direction in metrics() is maximize or minimize",
         )
     return 1 if metric.direction == "maximize" else -1
+
+
+_EPSILON = float(np.finfo(np.float64).eps)
+#: A metric of a point is a few operations on its rates, an area a sum of up to millions of steps.
+_RELATIVE = {"point": 8 * _EPSILON, "curve": 512 * _EPSILON}
+
+
+def rounding(metric: Metric, values: Floats) -> Floats:
+    """Return by how much rounding may have moved values of a metric.
+
+    That is 8 units of the last place (2^-52) of a metric of operating points, and 512 of an area. A metric
+    that is a difference of numbers near 1, such as Youden's J, has their rounding however small it is.
+    """
+    size = np.where(np.isinf(values), 0.0, np.maximum(np.abs(values), metric.scale))
+    return np.asarray(_RELATIVE[metric.kind] * size)
+
+
+def tie_leaders(values: Floats, moved: Floats, starts: Places) -> Places:
+    """Return, for each value, the place of the value that leads its tie: the largest one.
+
+    A value ties with a leader if it is less by no more than rounding may have moved the leader; the first
+    that is less by more leads the next tie. So a tie is transitive, and no chain of small steps joins what
+    differs.
+
+    Parameters
+    ----------
+    values
+        Of some comparisons, one after the other; descending in each, without NaN.
+    moved
+        By how much rounding may have moved each.
+    starts
+        Where each comparison starts.
+    """
+    first = np.zeros(len(values), np.bool_)
+    first[starts] = True
+    with np.errstate(invalid="ignore"):
+        # The difference of equal infinite values is NaN.
+        apart = ~((values[1:] == values[:-1]) | (values[:-1] - values[1:] <= moved[:-1]))
+        first[1:] |= apart
+        leader = np.maximum.accumulate(np.where(first, np.arange(len(values)), 0))
+        # Steps that rounding explains one by one may add up to more: these few are gone through one by one.
+        too_far = ~((values == values[leader]) | (values[leader] - values <= moved[leader]))
+        for head in np.unique(leader[too_far]):
+            ahead = head
+            for place in np.flatnonzero(leader == head):
+                if values[ahead] - values[place] > moved[ahead]:
+                    ahead = place
+                leader[place] = ahead
+    return leader
+
+
+TPR = pl.col("tpr")
+FPR = pl.col("fpr")
+#: When a share of all rows is undefined.
+LACKS_A_CLASS = "there are no positives, unless eta is 0, or no negatives, unless eta is 1"
+
+
+def eta_of(prevalence: Parameter) -> pl.Expr:
+    """Return P(y=1) as an expression; by default the column ``prevalence``."""
+    return _parameter("prevalence", prevalence, 1, "within [0, 1]")
+
+
+def beta_of(beta: Parameter) -> pl.Expr:
+    """Return beta as an expression: by default the column ``beta``."""
+    return _parameter("beta", beta, math.inf, "a number >= 0 (inf is recall)")
+
+
+def _parameter(name: str, given: Parameter, most: float, allowed: str) -> pl.Expr:
+    if isinstance(given, pl.Expr):
+        return given
+    if given is None:
+        return pl.col(name)
+    if not 0 <= given <= most:
+        raise ParameterError.out_of_range(name, given, allowed)
+    return pl.lit(float(given))
+
+
+def share_of(rows: pl.Expr, rate: pl.Expr) -> pl.Expr:
+    """Return a rate of some rows as a share of all; without such rows 0, although there is no rate then."""
+    return pl.when(rows == 0).then(0.0).otherwise(rows * rate)
+
+
+def positives_said(eta: pl.Expr) -> pl.Expr:
+    """Return the share of rows predicted positive."""
+    return share_of(eta, TPR) + share_of(1 - eta, FPR)
+
+
+def negatives_said(eta: pl.Expr) -> pl.Expr:
+    """Return the share of rows predicted negative; as a sum, so that it is exact where it is small."""
+    return share_of(eta, 1 - TPR) + share_of(1 - eta, 1 - FPR)
+
+
+def ratio(numerator: pl.Expr, denominator: pl.Expr) -> pl.Expr:
+    """Divide, with 0/0 null instead of NaN; the denominator is not negative, and x/0 does not occur."""
+    return pl.when(denominator > 0).then(numerator / denominator)

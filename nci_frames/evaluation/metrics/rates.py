@@ -3,8 +3,10 @@
 import polars as pl
 
 from nci_frames.base.errors import ParameterError
+from nci_frames.evaluation.metrics.metric import FPR, TPR
 from nci_frames.evaluation.metrics.registry import metric
-from nci_frames.evaluation.metrics.terms import FPR, TPR
+
+_LACKS = "there are no positives or no negatives"
 
 
 @metric("TPR", "there are no positives", aliases=("tpr", "sensitivity", "hit_rate"))
@@ -88,13 +90,7 @@ def fnr() -> pl.Expr:
     return 1 - TPR
 
 
-@metric(
-    "TPR - FPR",
-    "there are no positives or no negatives",
-    aliases=("tss", "informedness"),
-    scale=1.0,
-    lower=-1.0,
-)
+@metric("TPR - FPR", _LACKS, aliases=("tss", "informedness"), scale=1.0, lower=-1.0)
 def youden_j() -> pl.Expr:
     """Youden's J, the true skill statistic: how far the point lies above chance.
 
@@ -119,7 +115,7 @@ def youden_j() -> pl.Expr:
     return TPR - FPR
 
 
-@metric("(TPR + 1 - FPR) / 2", "there are no positives or no negatives")
+@metric("(TPR + 1 - FPR) / 2", _LACKS)
 def balanced_accuracy() -> pl.Expr:
     """Mean of recall and specificity: the accuracy at prevalence 1/2.
 
@@ -140,7 +136,7 @@ def balanced_accuracy() -> pl.Expr:
     return (TPR + (1 - FPR)) / 2
 
 
-@metric("√(TPR·(1-FPR))", "there are no positives or no negatives")
+@metric("√(TPR·(1-FPR))", _LACKS)
 def g_mean() -> pl.Expr:
     """Geometric mean of recall and specificity.
 
@@ -161,12 +157,7 @@ def g_mean() -> pl.Expr:
     return (TPR * (1 - FPR)).sqrt()
 
 
-@metric(
-    "(1 + alpha·(TPR - (1-FPR)))·TPR·(1-FPR)",
-    "there are no positives or no negatives",
-    aliases=("iba",),
-    monotone=False,
-)
+@metric("(1 + alpha·(TPR - (1-FPR)))·TPR·(1-FPR)", _LACKS, aliases=("iba",), monotone=False)
 def index_of_balanced_accuracy(*, alpha: float = 0.1) -> pl.Expr:
     """G-mean squared, weighted by which of the two rates is larger.
 

@@ -13,12 +13,16 @@ from nci_frames.counts.pooling import pooled_counts
 from nci_frames.counts.scores_as_counts import scores_as_counts
 from nci_frames.counts.strata import has_strata
 from nci_frames.evaluation.arrays.histograms import whole_counts
-from nci_frames.evaluation.prevalence.estimates import estimates, misfits
-from nci_frames.evaluation.prevalence.mixtures import Bins, Mixtures, check_key_types, common_bins
+from nci_frames.evaluation.prevalence.mixtures import (
+    Bins,
+    Mixtures,
+    check_key_types,
+    common_bins,
+    estimates,
+    misfits,
+)
 from nci_frames.evaluation.significance.corrections import holm
-from nci_frames.schemas import COUNTS, PREVALENCES
-from nci_frames.schemas.checked import checked
-from nci_frames.schemas.columns import WEIGHT
+from nci_frames.schemas import COUNTS, PREVALENCES, WEIGHT, checked
 
 _MISFIT = (
     "the scores are no mixture of the two classes: "

@@ -5,7 +5,7 @@ from typing import Literal
 import polars as pl
 
 from nci_frames.base.errors import ParameterError
-from nci_frames.schemas.checked import checked
+from nci_frames.schemas import checked
 
 #: The prevalence at which scores are probabilities: a number, or that of each group.
 Logged = float | Literal["observed"]

@@ -15,8 +15,7 @@ from nci_frames.evaluation.probabilities.adjust import Logged
 from nci_frames.evaluation.probabilities.blocks import Bins, Blocks, bins_of, check_bins
 from nci_frames.evaluation.probabilities.parts import Part, of_parts
 from nci_frames.evaluation.probabilities.recalibration import Measured, recalibrations
-from nci_frames.schemas import CALIBRATION_MEASURES, checked
-from nci_frames.schemas.runs import rows_of_runs
+from nci_frames.schemas import CALIBRATION_MEASURES, checked, rows_of_runs
 
 #: Of fewer independent rows of a class no bounds are made.
 _LEAST_ROWS = 20

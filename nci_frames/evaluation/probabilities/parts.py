@@ -14,8 +14,7 @@ from nci_frames.evaluation.arrays.roc_steps import Curves, of_all_parts
 from nci_frames.evaluation.arrays.score_bins import ScoreBins, Scores
 from nci_frames.evaluation.field.prevalences import Field, group_prevalences
 from nci_frames.evaluation.probabilities.adjust import Logged, check_logged
-from nci_frames.schemas import COUNTS, collect
-from nci_frames.schemas.columns import WEIGHT
+from nci_frames.schemas import COUNTS, WEIGHT, collect
 
 
 @dataclass(frozen=True, slots=True)

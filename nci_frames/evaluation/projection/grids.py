@@ -14,7 +14,7 @@ from nci_frames.base.errors import ParameterError, SchemaError
 from nci_frames.base.messages import first_line, listed
 from nci_frames.evaluation.metrics import CalledMetric, value_expression
 from nci_frames.evaluation.support.rule import defined_flags, flags, hidden_flags, log_rarity
-from nci_frames.schemas.frame import lacking
+from nci_frames.schemas import lacking
 
 Metrics = str | pl.Expr | Sequence[str | pl.Expr]
 

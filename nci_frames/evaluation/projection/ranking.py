@@ -7,9 +7,9 @@ import polars as pl
 
 from nci_frames.base.errors import SchemaError
 from nci_frames.base.typing import Frame
-from nci_frames.evaluation.metrics import Direction, find_metric
+from nci_frames.evaluation.metrics import Direction, find_metric, rounding
 from nci_frames.evaluation.metrics.classes import class_metric
-from nci_frames.evaluation.metrics.rounding import rounding, tie_leaders
+from nci_frames.evaluation.metrics.metric import tie_leaders
 from nci_frames.schemas import (
     AREAS,
     CLASS_PROJECTION,

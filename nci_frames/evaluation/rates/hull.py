@@ -5,8 +5,7 @@ import polars as pl
 
 from nci_frames.base.typing import Flags, Floats, Frame, Rows
 from nci_frames.counts.resolution import one_score, without_claims
-from nci_frames.schemas import RATES, checked, collect
-from nci_frames.schemas.runs import group_starts
+from nci_frames.schemas import RATES, checked, collect, group_starts
 
 #: Of fewer exact rates nothing is removed: that would take longer than to use them.
 _MANY = 1 << 16

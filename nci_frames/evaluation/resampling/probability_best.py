@@ -13,14 +13,13 @@ from nci_frames.evaluation.areas.area import area_of
 from nci_frames.evaluation.areas.areas import areas_of
 from nci_frames.evaluation.areas.pr import PR_AUC
 from nci_frames.evaluation.arrays.histograms import whole_counts
-from nci_frames.evaluation.metrics import Metric, asked_metric, better_sign, called_metric
-from nci_frames.evaluation.metrics.rounding import rounding
+from nci_frames.evaluation.metrics import Metric, asked_metric, better_sign, called_metric, rounding
 from nci_frames.evaluation.projection.operating_points import select_operating_points
 from nci_frames.evaluation.projection.projection import project_checked
 from nci_frames.evaluation.rates.clusters import class_worth
 from nci_frames.evaluation.rates.rates import compute_rates, with_worth
 from nci_frames.evaluation.resampling.replicates import Replicates, labelled_cases, resample_models
-from nci_frames.evaluation.resampling.resampling import Resampling
+from nci_frames.evaluation.resampling.resampling import Asked, Resampling
 from nci_frames.evaluation.support.rule import defined_flags
 from nci_frames.schemas import BEST_MODELS, COUNTS, beside, checked
 
@@ -124,32 +123,24 @@ def probability_best(
     """
     logs = Resampling(units, over, repeats=repeats, seed=seed)
     frame = whole_counts(counts)
-    table = shares_of_best(frame, logs, metric=metric, prevalence=prevalence, beta=beta, threshold=threshold)
+    asked = Asked(metric, prevalence, beta, threshold)
+    table = shares_of_best(frame, asked, logs)
     if table.is_empty():
         return BEST_MODELS.finish(table.drop("__own").with_columns(supported=pl.lit(None, pl.Boolean)))
-    told = _told(table, frame, metric, logs, prevalence=prevalence, beta=beta, threshold=threshold)
-    return with_support(table, told, ["model", *logs.keys(frame)])
+    return with_support(table, _told(table, frame, asked, logs), ["model", *logs.keys(frame)])
 
 
-def shares_of_best(
-    frame: pl.DataFrame,
-    logs: Resampling,
-    *,
-    metric: str | pl.Expr,
-    prevalence: Prevalences,
-    beta: Betas = (1.0,),
-    threshold: float | Literal["own"] | None = None,
-) -> pl.DataFrame:
+def shares_of_best(frame: pl.DataFrame, asked: Asked, logs: Resampling) -> pl.DataFrame:
     """Return the table of ``probability_best`` before support is told: with ``__own``, without ``supported``.
 
     *frame* has whole counts; ``__own`` is each model's own prevalence, where they differ.
     """
-    groups = resample_models(frame, metric, logs, prevalence=prevalence, beta=beta, threshold=threshold)
+    groups = resample_models(frame, asked, logs)
     keys = logs.keys(frame)
     if not groups:
         empty = BEST_MODELS.empty(frame.select(keys)).drop("supported")
         return empty.with_columns(__own=pl.lit(None, pl.Float64))
-    return shares_among(groups, asked_metric(metric), keys, by_rows=logs.units is None)
+    return shares_among(groups, asked_metric(asked.metrics[0]), keys, by_rows=logs.units is None)
 
 
 def shares_among(
@@ -202,16 +193,7 @@ def _compared(models: list[Replicates], metric: Metric, *, by_rows: bool) -> pl.
     )
 
 
-def _told(
-    table: pl.DataFrame,
-    counts: pl.DataFrame,
-    metric: str | pl.Expr,
-    logs: Resampling,
-    *,
-    prevalence: Prevalences,
-    beta: Betas,
-    threshold: float | Literal["own"] | None,
-) -> pl.DataFrame:
+def _told(table: pl.DataFrame, counts: pl.DataFrame, asked: Asked, logs: Resampling) -> pl.DataFrame:
     """Return what whole *counts* support of a metric at ``__own``, the prevalence of each value of *table*.
 
     With ``logs.over`` there is a row for each value of it, within which the log must be able to tell it.
@@ -219,9 +201,10 @@ def _told(
     worth = None if logs.units is None else class_worth(counts, logs.units)
     pooled, own = logs.without_units(counts), pl.col("prevalence").alias("__own")
     several = pooled.select("model", *COUNTS.keys(pooled.columns)).is_duplicated().any()
+    (metric,), prevalence = asked.metrics, asked.prevalence
     area = area_of(metric, "resampled")
     # Of one threshold none is chosen.
-    if area is None and threshold == "own" and several:
+    if area is None and asked.threshold == "own" and several:
         called = called_metric(metric)
         if called.needs_fpr is False:
             return table.with_columns(**defined_flags(pl.col("value")))
@@ -232,6 +215,6 @@ def _told(
     # Of strata they are rates, which know what the rows are worth.
     rates = pooled if has_strata(counts) else compute_rates(pooled)
     rates = rates if worth is None else with_worth(rates, worth)
-    if threshold is not None and not isinstance(threshold, str):
-        rates = select_operating_points(rates, threshold=threshold)
-    return project_checked(rates, metrics=[metric], prevalence=prevalence, beta=beta).with_columns(own)
+    if isinstance(asked.fixed, float | int):
+        rates = select_operating_points(rates, threshold=asked.fixed)
+    return project_checked(rates, metrics=[metric], prevalence=prevalence, beta=asked.beta).with_columns(own)

@@ -8,25 +8,22 @@ import itertools
 import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Literal
 
 import numpy as np
 import polars as pl
 
-from nci_frames.base.arguments import Betas, Prevalences, beta_values
+from nci_frames.base.arguments import beta_values
 from nci_frames.base.errors import ParameterError
 from nci_frames.base.typing import Floats, Rows
 from nci_frames.evaluation.areas.area import Area, Logs, area_of
 from nci_frames.evaluation.arrays.histograms import Histogram
-from nci_frames.evaluation.field.prevalences import Field, group_prevalences, numbers_of
+from nci_frames.evaluation.field.prevalences import group_prevalences, numbers_of
 from nci_frames.evaluation.metrics import asked_metric, better_sign
 from nci_frames.evaluation.resampling.draws import stream
 from nci_frames.evaluation.resampling.few_rows import one_row_apart, steps_of_recall, with_prior
 from nci_frames.evaluation.resampling.point_metrics import CASES, PointMetrics, WithinBudget, near_budget
-from nci_frames.evaluation.resampling.resampling import Resampling
+from nci_frames.evaluation.resampling.resampling import Asked, Resampling
 from nci_frames.evaluation.resampling.samplers import Sampler, samplers_of
-
-Metrics = str | pl.Expr | Sequence[str | pl.Expr]
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,27 +61,15 @@ class Replicates:
 
 
 def resample(
-    frame: pl.DataFrame,
-    metric: Metrics,
-    logs: Resampling,
-    *,
-    prevalence: Prevalences | Field = "observed",
-    beta: Betas = 1.0,
-    threshold: float | Sequence[float] | None = None,
-    own: int = 0,
-    pos_fraction: float | None = None,
-    prior: bool = False,
+    frame: pl.DataFrame, asked: Asked, logs: Resampling, *, prior: bool = False
 ) -> Iterator[Replicates]:
-    """Yield the replicates of each group of whole counts, in the order of the keys; options as in bootstrap.
+    """Yield the replicates of each group of whole counts, in the order of the keys.
 
     With ``logs.over``, metrics are taken within each value of that key, such as the repeats of a
     cross-validation, and averaged; the draws of ``logs.units`` are the same for all of them.
 
-    Three further options are those of comparisons. With *own*, 1 if higher values are better and -1 if lower
-    ones are, metrics are taken at the best threshold of each log, chosen anew in every resampled one; with
-    *pos_fraction*, at the lowest that has no larger share of positive decisions, chosen anew as well. With
-    *prior*, resampled logs have about half a row more on either side of every threshold (Jeffreys), so that a
-    rate that is 0 in the log may be above 0 in them.
+    With *prior*, resampled logs have about half a row more on either side of every threshold (Jeffreys), so
+    that a rate that is 0 in the log may be above 0 in them.
 
     Raises
     ------
@@ -95,17 +80,17 @@ def resample(
     SchemaError
         If the counts lack the key ``units``, or ``over``.
     """
-    thresholds = None if threshold is None else np.unique(np.asarray(threshold, np.float64))
+    own, pos_fraction, fixed = asked.own, asked.pos_fraction, asked.fixed
+    thresholds = None if fixed is None else np.unique(np.asarray(fixed, np.float64))
     if thresholds is not None and (not len(thresholds) or np.isnan(thresholds).any()):
-        raise ParameterError.out_of_range("threshold", threshold, "at least one number")
-    asked = [metric] if isinstance(metric, str | pl.Expr) else list(metric)
-    if not asked:
-        raise ParameterError.out_of_range("metric", metric, "at least one metric")
-    grid, betas = numbers_of(prevalence), beta_values(beta)
-    found = [(one, area_of(one, "resampled")) for one in asked]
+        raise ParameterError.out_of_range("threshold", fixed, "at least one number")
+    if not asked.metrics:
+        raise ParameterError.out_of_range("metric", asked.metric, "at least one metric")
+    grid, betas = numbers_of(asked.prevalence), beta_values(asked.beta)
+    found = [(one, area_of(one, "resampled")) for one in asked.metrics]
     areas = list(dict.fromkeys(area for _, area in found if area is not None))
     metrics = [one for one, area in found if area is None]
-    etas_of = group_prevalences(prevalence, frame, logs.keys(frame))
+    etas_of = group_prevalences(asked.prevalence, frame, logs.keys(frame))
 
     def replicated(given: Sampler) -> Replicates:
         chosen = own or pos_fraction is not None
@@ -168,30 +153,11 @@ def by_keys(found: Iterable[Replicates]) -> dict[tuple[object, ...], list[Replic
 
 
 def resample_models(
-    frame: pl.DataFrame,
-    metric: str | pl.Expr,
-    logs: Resampling,
-    *,
-    prevalence: Prevalences,
-    beta: Betas,
-    threshold: float | Literal["own"] | None,
-    pos_fraction: float | None = None,
-    prior: bool = False,
+    frame: pl.DataFrame, asked: Asked, logs: Resampling, *, prior: bool = False
 ) -> list[list[Replicates]]:
-    """Return the replicates of the models that are compared, for each value of the keys; see ``resample``.
-
-    Raises
-    ------
-    UnknownMetricError
-        If the direction of the metric is unknown.
-    """
-    known, at = asked_metric(metric), None if isinstance(threshold, str) else threshold
-    own = better_sign(known) * (threshold == "own" and known.kind == "point")
-    found = resample(
-        frame, metric, logs, prevalence=prevalence, beta=beta, threshold=at, own=own,
-        pos_fraction=pos_fraction, prior=prior,
-    )  # fmt: skip
-    return list(by_keys(found).values())
+    """Return the replicates of the models that are compared, for each value of the keys; see ``resample``."""
+    better_sign(asked_metric(asked.metrics[0]))
+    return list(by_keys(resample(frame, asked, logs, prior=prior)).values())
 
 
 def _evaluated(

@@ -1,14 +1,49 @@
-"""How logs are resampled, as one object that every function of resampled logs takes."""
+"""What is computed of resampled logs, and how they are drawn: what every function of them takes."""
 
+from collections.abc import Sequence
 from dataclasses import KW_ONLY, InitVar, dataclass
+from typing import Literal
 
 import polars as pl
 
-from nci_frames.base.arguments import check_level, check_repeats, check_seed
+from nci_frames.base.arguments import Betas, Prevalences, check_level, check_repeats, check_seed
 from nci_frames.counts.pooling import pooled_counts
+from nci_frames.evaluation.field.prevalences import Field
+from nci_frames.evaluation.metrics import asked_metric, better_sign
+from nci_frames.evaluation.projection.grids import Metrics
 from nci_frames.evaluation.rates.strata import summed_counts
-from nci_frames.schemas import COUNTS
-from nci_frames.schemas.columns import WEIGHT
+from nci_frames.schemas import COUNTS, WEIGHT
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """Which values are computed of each log: the options that public functions take."""
+
+    metric: Metrics
+    prevalence: Prevalences | Field = "observed"
+    beta: Betas = 1.0
+    #: "own" is the best threshold of each log, chosen anew in every resampled one; None are all of them.
+    threshold: float | Sequence[float] | Literal["own"] | None = None
+    #: The lowest threshold that has no larger share of positive decisions, chosen anew as well.
+    pos_fraction: float | None = None
+
+    @property
+    def metrics(self) -> list[str | pl.Expr]:
+        """The metrics, one or several."""
+        return [self.metric] if isinstance(self.metric, str | pl.Expr) else list(self.metric)
+
+    @property
+    def own(self) -> int:
+        """1 or -1 if only the best of all thresholds counts, by the sign of what is better; else 0."""
+        if self.threshold != "own":
+            return 0
+        (known,) = map(asked_metric, self.metrics)
+        return better_sign(known) * (known.kind == "point")
+
+    @property
+    def fixed(self) -> float | Sequence[float] | None:
+        """The thresholds, if numbers are asked for."""
+        return None if isinstance(self.threshold, str) else self.threshold
 
 
 @dataclass(frozen=True, slots=True)

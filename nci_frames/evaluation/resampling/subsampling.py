@@ -10,12 +10,10 @@ from nci_frames.base.arguments import check_repeats, check_seed
 from nci_frames.base.errors import ParameterError
 from nci_frames.base.messages import quantity
 from nci_frames.base.typing import Floats, Rows
+from nci_frames.evaluation.arrays.buckets import StrataCounts, strata_counts
 from nci_frames.evaluation.arrays.histograms import whole_counts
-from nci_frames.evaluation.arrays.strata import StrataCounts, strata_counts
 from nci_frames.evaluation.resampling.draws import draw_without_replacement, stream
-from nci_frames.schemas import COUNTS, SUBSAMPLES
-from nci_frames.schemas.checked import checked
-from nci_frames.schemas.columns import WEIGHT
+from nci_frames.schemas import COUNTS, SUBSAMPLES, WEIGHT, checked
 
 _SPREAD = ("mean", "min", "q25", "q75", "max")
 

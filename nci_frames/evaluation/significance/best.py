@@ -15,7 +15,7 @@ from nci_frames.base.typing import Flags, Floats, Frame, Places, Rows
 from nci_frames.evaluation.arrays.histograms import whole_counts
 from nci_frames.evaluation.metrics import Metric, asked_metric, better_sign
 from nci_frames.evaluation.resampling.replicates import Replicates, labelled_cases, resample_models
-from nci_frames.evaluation.resampling.resampling import Resampling
+from nci_frames.evaluation.resampling.resampling import Asked, Resampling
 from nci_frames.schemas import BEST_COMPARISONS, checked
 
 #: A difference whose standard error is not at least this many times what one row moves rests on too few rows.
@@ -355,10 +355,8 @@ def compare_best(
     if pos_fraction is not None:
         _check_budget(pos_fraction, threshold, asked_metric(metric), beta_values(beta))
     frame = whole_counts(counts)
-    groups = resample_models(
-        frame, metric, logs, prevalence=prevalence, beta=beta, threshold=threshold,
-        pos_fraction=pos_fraction, prior=True,
-    )  # fmt: skip
+    asked = Asked(metric, prevalence, beta, threshold, pos_fraction)
+    groups = resample_models(frame, asked, logs, prior=True)
     keys = logs.keys(frame)
     if not groups:
         return BEST_COMPARISONS.empty(frame.select(keys))

@@ -12,9 +12,7 @@ from nci_frames.evaluation.rates.quotients import rates_of
 from nci_frames.evaluation.resampling.resampling import Resampling
 from nci_frames.evaluation.significance.best import compare_best
 from nci_frames.evaluation.support.reasons import TOO_FEW_ABOVE
-from nci_frames.schemas import CERTIFIED_MAP, COUNTS
-from nci_frames.schemas.checked import checked
-from nci_frames.schemas.columns import WEIGHT
+from nci_frames.schemas import CERTIFIED_MAP, COUNTS, WEIGHT, checked
 
 #: So many values of lambda are tested, from the first change of the best point to where support ends.
 _TESTED = 32

@@ -10,14 +10,12 @@ from nci_frames.base.arguments import Prevalences, beta_values, prevalence_value
 from nci_frames.base.typing import Floats, Places, Rows
 from nci_frames.evaluation.arrays.histograms import Histogram, whole_counts
 from nci_frames.evaluation.crossovers.lines import f_beta_envelope
-from nci_frames.evaluation.metrics import CalledMetric, called_metric
-from nci_frames.evaluation.metrics.metric import better_sign
+from nci_frames.evaluation.metrics import CalledMetric, better_sign, called_metric
 from nci_frames.evaluation.projection.grids import require_columns
 from nci_frames.evaluation.resampling.few_rows import steps_of_recall
 from nci_frames.evaluation.resampling.resampling import Resampling
 from nci_frames.evaluation.resampling.samplers import Sampler, samplers_of
-from nci_frames.schemas import CROSS_FITS
-from nci_frames.schemas.checked import checked
+from nci_frames.schemas import CROSS_FITS, checked
 
 _TOO_FEW = "a class has fewer than two rows"
 _UNDEFINED = "undefined in every half"

@@ -16,7 +16,7 @@ from nci_frames.evaluation.crossovers.crossovers import find_crossovers
 from nci_frames.evaluation.projection.operating_points import select_operating_points
 from nci_frames.evaluation.rates.rates import compute_rates
 from nci_frames.evaluation.resampling.replicates import Replicates, by_keys, resample
-from nci_frames.evaluation.resampling.resampling import Resampling
+from nci_frames.evaluation.resampling.resampling import Asked, Resampling
 from nci_frames.schemas import CROSSOVER_INTERVALS, checked
 
 CrossingMetric = Literal["f_beta", "pr_auc"]
@@ -235,7 +235,7 @@ def area_curves_of(frame: pl.DataFrame, logs: Resampling) -> dict[tuple[object, 
         with np.errstate(divide="ignore"):
             return np.asarray(np.log(replicates.values))
 
-    found = resample(frame, "pr_auc", logs, prevalence=etas)
+    found = resample(frame, Asked("pr_auc", etas), logs)
     return _grouped(found, curve, lambda: Borders("prevalence", {}, {}, _LOGITS))
 
 
@@ -261,7 +261,8 @@ def own_curves_of(
                 values[:, place] = -np.log(np.fmin.reduce(inverse + factor * ratio, axis=1))
         return values
 
-    return _grouped(resample(frame, ["recall", "fpr"], logs), curve, lambda: Borders(over, {}, {}, places))
+    found = resample(frame, Asked(["recall", "fpr"]), logs)
+    return _grouped(found, curve, lambda: Borders(over, {}, {}, places))
 
 
 def points_drawn(
@@ -274,7 +275,7 @@ def points_drawn(
     ParameterError
         If a model has several operating points.
     """
-    groups = by_keys(resample(frame, ["recall", "fpr"], logs, threshold=threshold))
+    groups = by_keys(resample(frame, Asked(["recall", "fpr"], threshold=threshold), logs))
 
     def curve(replicates: Replicates) -> tuple[Floats, ...]:
         return tuple(rate[:, 0] for rate in _rates(replicates))

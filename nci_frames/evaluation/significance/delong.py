@@ -10,11 +10,10 @@ from nci_frames.base.normal import normal_quantile
 from nci_frames.base.typing import Floats, Frame
 from nci_frames.counts.strata import has_strata
 from nci_frames.evaluation.areas.roc import newcombe_variance, score_bounds, with_unseen
+from nci_frames.evaluation.arrays.buckets import StrataCounts, strata_counts
 from nci_frames.evaluation.arrays.histograms import Histogram, histograms, whole_counts
-from nci_frames.evaluation.arrays.strata import StrataCounts, strata_counts
 from nci_frames.evaluation.rates.strata import FEW_ROWS
-from nci_frames.schemas import AUC_INTERVALS, COUNTS, checked
-from nci_frames.schemas.columns import WEIGHT
+from nci_frames.schemas import AUC_INTERVALS, COUNTS, WEIGHT, checked
 
 Method = Literal["score", "newcombe", "delong", "delong_logit"]
 

@@ -8,9 +8,8 @@ import numpy as np
 import polars as pl
 
 from nci_frames.base.typing import Flags, Floats, Rows
-from nci_frames.evaluation.arrays.buckets import BucketCounts, even_buckets
+from nci_frames.evaluation.arrays.buckets import BucketCounts, even_buckets, sums_of_weights
 from nci_frames.evaluation.arrays.histograms import Histogram
-from nci_frames.evaluation.arrays.strata import sums_of_weights
 from nci_frames.evaluation.rates.clusters import jackknife_weights
 from nci_frames.evaluation.significance.corrections import benjamini_hochberg
 from nci_frames.evaluation.significance.quadratic import bridge_weights, exceedances

@@ -15,8 +15,7 @@ from nci_frames.counts.strata import has_strata
 from nci_frames.evaluation.arrays.buckets import bucket_counts
 from nci_frames.evaluation.arrays.few_thresholds import near_threshold
 from nci_frames.evaluation.arrays.histograms import each_histogram, whole_counts
-from nci_frames.evaluation.metrics import called_metric
-from nci_frames.evaluation.metrics.metric import CalledMetric, better_sign
+from nci_frames.evaluation.metrics import CalledMetric, better_sign, called_metric
 from nci_frames.evaluation.projection.grids import require_columns
 from nci_frames.evaluation.projection.operating_points import select_operating_points
 from nci_frames.evaluation.projection.projection import project_rates
@@ -24,14 +23,11 @@ from nci_frames.evaluation.projection.ranking import rank_models
 from nci_frames.evaluation.rates.clusters import class_worth
 from nci_frames.evaluation.rates.rates import compute_rates, with_worth
 from nci_frames.evaluation.rates.strata import summed_counts
-from nci_frames.evaluation.resampling.random_groups import random_groups
+from nci_frames.evaluation.resampling.samplers import random_groups
 from nci_frames.evaluation.significance.corrections import benjamini_hochberg
 from nci_frames.evaluation.significance.rest import AgainstRest, compare_with_rest
 from nci_frames.evaluation.significance.segment_values import SegmentWorth, compared_values
-from nci_frames.schemas import COUNTS, SEGMENT_RANKS, beside
-from nci_frames.schemas.checked import checked
-from nci_frames.schemas.columns import WEIGHT
-from nci_frames.schemas.runs import in_runs, rows_where
+from nci_frames.schemas import COUNTS, SEGMENT_RANKS, WEIGHT, beside, checked, in_runs, rows_where
 
 _OF_VALUES = ("metric", "prevalence", "beta", "value", "rank", "gap", "supported", "reason")
 

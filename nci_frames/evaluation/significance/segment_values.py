@@ -13,12 +13,11 @@ from nci_frames.base.typing import Flags, Floats
 from nci_frames.counts.strata import has_strata
 from nci_frames.evaluation.arrays.buckets import BucketCounts
 from nci_frames.evaluation.arrays.few_thresholds import at_thresholds
-from nci_frames.evaluation.metrics.metric import CalledMetric
+from nci_frames.evaluation.metrics import CalledMetric
 from nci_frames.evaluation.rates.clusters import FEW_HITS, class_worth, jackknife_weights, known_share
 from nci_frames.evaluation.rates.strata import WORTH
 from nci_frames.evaluation.significance.propagation import Function, p_values, propagated
-from nci_frames.schemas import RATES, beside
-from nci_frames.schemas.columns import WEIGHT
+from nci_frames.schemas import RATES, WEIGHT, beside
 
 _CELLS = ("tp", "fp", "fn", "tn")
 

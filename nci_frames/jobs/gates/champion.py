@@ -9,7 +9,7 @@ import polars as pl
 
 from nci_frames.evaluation.metrics import Metric, asked_metric
 from nci_frames.evaluation.resampling.replicates import Replicates, resample_models
-from nci_frames.evaluation.resampling.resampling import Resampling
+from nci_frames.evaluation.resampling.resampling import Asked, Resampling
 from nci_frames.evaluation.significance.best import FEW_ROWS, Candidates
 from nci_frames.jobs.gates.changes import UNKNOWN
 from nci_frames.jobs.gates.measure import NO_BOUNDS, REPEATS, Measurement, measure, segment_texts
@@ -56,11 +56,8 @@ def champion_rows(
             continue
         found = resample_models(
             drawn.counts if over is not None else drawn.by_segment,
-            what.metric,
+            Asked(what.metric, eta, what.beta, None if asked.kind == "curve" else what.threshold),
             Resampling(drawn.units, over, repeats=REPEATS, least_repeats=100),
-            prevalence=eta,
-            beta=what.beta,
-            threshold=None if asked.kind == "curve" else what.threshold,
             prior=True,
         )
         leads = {}

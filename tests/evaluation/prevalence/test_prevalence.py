@@ -12,8 +12,7 @@ from scipy.special import expit, softmax
 from scipy.stats import norm
 
 import nci_frames as nf
-from nci_frames.evaluation.prevalence.estimates import estimates, misfits
-from nci_frames.evaluation.prevalence.mixtures import Mixtures
+from nci_frames.evaluation.prevalence.mixtures import Mixtures, estimates, misfits
 from tests.logs import counts_at
 from tests.small_jobs import ended
 from tests.traffic import law, simulated

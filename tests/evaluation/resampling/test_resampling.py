@@ -14,7 +14,7 @@ from sklearn.metrics import average_precision_score, fbeta_score, roc_auc_score
 import nci_frames as nf
 from nci_frames.evaluation.resampling.point_metrics import best_f_beta, has_no_limits
 from nci_frames.evaluation.resampling.replicates import resample
-from nci_frames.evaluation.resampling.resampling import Resampling
+from nci_frames.evaluation.resampling.resampling import Asked, Resampling
 from tests.logs import counts_at, counts_of_bins, exact_counts, random_log, small_logs, unit_log
 
 PREVALENCES = [0.0, 1e-4, 0.3, 1.0]
@@ -44,10 +44,8 @@ def test_the_law_is_that_of_the_row_bootstrap():
     score = np.round(rng.normal(label, 1), 1)
     (mine,) = resample(
         exact_counts(label.tolist(), score.tolist()),
-        ["pr_auc", "roc_auc", "f_beta"],
+        Asked(["pr_auc", "roc_auc", "f_beta"], beta=2.0, threshold=0.8),
         Resampling(),
-        beta=2.0,
-        threshold=0.8,
     )
     rows = []
     for _ in range(300):
@@ -65,7 +63,7 @@ def test_bounds_of_pr_auc_are_percentiles_and_what_rows_may_do_that_the_log_lack
     table = nf.bootstrap(counts, metric="pr_auc", prevalence=0.3, repeats=300, seed=3, level=0.8)
     assert table["model"].to_list() == ["forest", "linear"]
     assert table["interval"].to_list() == ["band"] * 2
-    for found in resample(counts, "pr_auc", Resampling(repeats=300, seed=3), prevalence=0.3):
+    for found in resample(counts, Asked("pr_auc", 0.3), Resampling(repeats=300, seed=3)):
         model = found.histogram.group["model"][0]
         row = table.filter(model=model).row(0, named=True)
         values = np.sort(found.values[:, 0])
@@ -96,7 +94,7 @@ def test_bounds_of_roc_auc_reach_beyond_those_of_rows_that_the_log_has(positives
     log = unit_log({"a": 1.5}, (positives, 400), seed=positives)
     counts = nf.count_confusion(log.drop("unit"), thresholds="exact")
     row = nf.bootstrap(counts, metric="roc_auc", repeats=100).row(0, named=True)
-    (found,) = resample(counts, "roc_auc", Resampling(repeats=100))
+    (found,) = resample(counts, Asked("roc_auc"), Resampling(repeats=100))
     low, high = np.percentile(found.values[:, 0], [2.5, 97.5])
     score = nf.auc_interval(counts, method="newcombe").row(0, named=True)
     assert row["interval"] == "band"
@@ -209,7 +207,7 @@ def test_the_law_is_that_of_the_unit_bootstrap():
     log = log.with_columns(score=np.round(rng.normal(log["label"].to_numpy(), 1), 1))
     for thresholds in ("exact", [-0.5, 0.0, 0.5, 1.0]):
         counts = nf.count_confusion(log, thresholds=thresholds)
-        (mine,) = resample(counts, ["pr_auc", "recall"], Resampling("bucket"), threshold=0.5)
+        (mine,) = resample(counts, Asked(["pr_auc", "recall"], threshold=0.5), Resampling("bucket"))
         label, score = log["label"].to_numpy(), log["score"].to_numpy()
         if thresholds != "exact":
             score = np.digitize(score, thresholds)
@@ -229,7 +227,7 @@ def test_all_models_get_the_same_buckets():
     log = unit_log({"a": 1.0}, 400, share=0.5, digits=1)
     twice = pl.concat([log, log.with_columns(model=pl.lit("b"))])
     counts = nf.count_confusion(nf.unit_buckets(twice, buckets=64), thresholds=[0.0, 1.0])
-    a, b = resample(counts, "precision", Resampling("bucket"))
+    a, b = resample(counts, Asked("precision"), Resampling("bucket"))
     assert (a.values == b.values).all()
 
 

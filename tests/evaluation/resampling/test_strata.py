@@ -10,7 +10,7 @@ from scipy.integrate import quad
 from scipy.stats import norm
 
 import nci_frames as nf
-from nci_frames.evaluation.arrays.strata import strata_counts
+from nci_frames.evaluation.arrays.buckets import strata_counts
 from nci_frames.evaluation.resampling.resampling import Resampling
 from nci_frames.evaluation.resampling.samplers import Sampler
 from tests.cases import first_quick
