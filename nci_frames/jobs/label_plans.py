@@ -13,7 +13,7 @@ from nci_frames.base.errors import ParameterError
 from nci_frames.base.messages import Option
 from nci_frames.base.typing import Floats
 from nci_frames.counting.count import count_confusion, tally_scan
-from nci_frames.counting.drawing.draw import one_model
+from nci_frames.counting.drawing.model_rows import ModelRows, one_model
 from nci_frames.counting.flags import FLAGGED, best_scores, count_flags, need_units
 from nci_frames.counting.logs.opening import Predictions
 from nci_frames.counting.logs.reading import Scan
@@ -113,13 +113,7 @@ class Asked:
         """Return the ranges between thresholds, and the positives that are expected in each."""
         known = None if self.pilot is None else _pilot_counts(self.pilot)
         if isinstance(scored, Scan):
-            likely = self._likely_model(scored, known)
-            law = None if known is None else Pilot.of_scores(known, likely)
-            at = self._grid(known, law, likely)
-            tally = tally_scan(_whole_units(scored, likely) if self.units else scored, thresholds=at, by=[])
-            for warning in tally.warnings:
-                warnings.warn(warning, stacklevel=5)
-            scored = tally.counts
+            scored = self._counts_of(scored, known)
         model = self._model(scored)
         law = None if known is None else Pilot.of_scores(known, model)
         mine = scored.filter(pl.col("model").eq_missing(pl.lit(model))).drop("resolution", strict=False)
@@ -141,17 +135,34 @@ class Asked:
             positive = by_laws(size, law.positives, law.negatives, self.prevalence)[cell]
         return Counted(rows, positive, borders, {str(model): self._decision(scores)})
 
-    def _likely_model(self, scan: Scan, known: pl.DataFrame | None) -> object:
+    def _counts_of(self, scan: Scan, known: pl.DataFrame | None) -> pl.DataFrame:
+        """Count the scores of a log, by thresholds at which the rates of the pilot change."""
+        if self.units:
+            scan = _whole_units(scan, self._model(scan))
+        rows = ModelRows(scan, scan.raw, self.model)
+        likely = self._likely_model(rows, known)
+        law = None if known is None else Pilot.of_scores(known, likely)
+        grid = self._grid(known, law, likely)
+        if scan.source.elsewhere is not None:
+            tally = tally_scan(scan, thresholds=grid, by=[])
+            counts, told = tally.counts, tally.warnings
+        else:
+            counts, told = rows.counted(np.array(grid))
+        for warning in told:
+            warnings.warn(warning, stacklevel=6)
+        return counts
+
+    def _likely_model(self, rows: ModelRows, known: pl.DataFrame | None) -> object:
         """Return the model to plan by, if possible without a pass over the log that only finds its models.
 
-        The scores of all models are counted alike: whether the log has it alone is seen afterwards.
+        Whether the log has it alone is seen when its scores are counted.
         """
-        if self.units:
-            return self._model(scan)
-        if self.model is not None or known is None:
-            return self.model
+        if rows.known:
+            return rows.model
+        if known is None:
+            return None
         models = known["model"].unique().to_list() if "model" in known.columns else [None]
-        return models[0] if len(models) == 1 else self._model(scan)
+        return models[0] if len(models) == 1 else self._model(rows.scan)
 
     def _model(self, scored: pl.DataFrame | Scan) -> object:
         there = scored.models_there() if isinstance(scored, Scan) else scored["model"].unique()

@@ -13,6 +13,7 @@ from nci_frames.base.arguments import check_seed
 from nci_frames.base.errors import ParameterError, SchemaError
 from nci_frames.base.messages import Option, listed
 from nci_frames.counting.drawing.draw import Draw
+from nci_frames.counting.drawing.model_rows import ModelRows
 from nci_frames.counting.drawing.rows import drawn_rows
 from nci_frames.counting.drawing.units import drawn_units
 from nci_frames.counting.logs.opening import Predictions
@@ -102,7 +103,7 @@ def draw_labels(
     if scan.source.elsewhere is not None:
         raise scan.source.elsewhere.refusal()
     rows = _whole(scan)
-    draw = Draw(scan, rows, strata, seed, model, units or "flagged_by" in strata.columns)
+    draw = Draw(ModelRows(scan, rows, model), strata, seed, units or "flagged_by" in strata.columns)
     schema = rows.drop(REASON).collect_schema() | _ADDED
     return register_io_source(
         functools.partial(_read, draw), schema=schema, explain_name=f"labels drawn from {scan.source.where}"
@@ -131,7 +132,7 @@ def _checked_plan(plan: pl.DataFrame) -> pl.DataFrame:
 def _whole(scan: Scan) -> pl.LazyFrame:
     """Return all columns of the log, beside those of predictions."""
     rows = scan.whole()
-    names = rows.collect_schema()
+    names = rows.drop(REASON).collect_schema()
     for name, dtype in names.items():
         if dtype == pl.Object:
             wanted = "of a type that Polars can compare"
@@ -156,8 +157,9 @@ def _read(
     """Yield the drawn rows; Polars calls this when a plan is run."""
     told: dict[int, int] = {}
     drawn = drawn_units(draw, told) if draw.whole_units else drawn_rows(draw, told)
-    dropped = draw.scan.dropped(told)
-    for warning in (*draw.scan.source.warnings, *([dropped] if dropped else [])):
+    scan = draw.log.scan
+    dropped = scan.dropped(told)
+    for warning in (*scan.source.warnings, *([dropped] if dropped else [])):
         warnings.warn(warning, stacklevel=2)
     share = draw.plan["share"].gather(drawn["stratum"])
     found = drawn.with_columns(weight=1 / share)

@@ -7,7 +7,6 @@ The hash of the cells is that of the scores, which is the quickest. Where too ma
 it is that of all numbers, or of all columns.
 """
 
-from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -17,7 +16,9 @@ from numpy.typing import NDArray
 
 from nci_frames.base.errors import SourceError
 from nci_frames.base.typing import Floats
-from nci_frames.counting.drawing.draw import Draw, Rows, one_model
+from nci_frames.counting.drawing.draw import Draw, Rows
+from nci_frames.counting.engine.batch import SLICE_ROWS
+from nci_frames.counting.engine.grid import CellCounts
 from nci_frames.counting.logs.row_hashes import hash_rows, is_quick
 from nci_frames.counting.logs.rows import REASON
 
@@ -32,12 +33,10 @@ _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 def drawn_rows(draw: Draw, told: dict[int, int]) -> pl.DataFrame:
     """Return the rows that are drawn; the rows of the log are counted in *told* by their validity."""
     first = np.concatenate([[0], draw.plan["rows"].to_numpy().cumsum()])
-    schema = draw.rows.collect_schema()
+    schema = draw.log.rows.collect_schema()
     columns = [name for name in schema if name not in ("model", REASON)]
-    cells = _Cells(draw, draw.of_model(), ["score"], told)
-    counted = cells.of_strata
-    draw.need_one_model(told)
-    draw.need_rows(counted)
+    cells = _Cells(draw, ["score"], told)
+    draw.need_rows(cells.of_strata)
     places = np.concatenate(
         [
             first[k] + draw.stream(k).choice(rows, labels, replace=False)
@@ -46,7 +45,7 @@ def drawn_rows(draw: Draw, told: dict[int, int]) -> pl.DataFrame:
     )
     for more in ([name for name in columns if is_quick(schema[name])], columns):
         if cells.rows_beside(places) > max(_MOST_KEPT, 8 * len(places)) and cells.hashed != more:
-            cells = _Cells(draw, cells.mine, more, {})
+            cells = _Cells(draw, more, {})
     return cells.rows_at(places)
 
 
@@ -55,8 +54,6 @@ class _Cells:
     """The rows of all strata, counted by the first bits of the hash of some columns."""
 
     draw: Draw
-    #: Which rows are of the model; None where only reading all rows tells.
-    mine: pl.Expr | None
     hashed: list[str]
     told: dict[int, int]
 
@@ -70,12 +67,11 @@ class _Cells:
     @cached_property
     def counts(self) -> Rows:
         """The rows of each cell."""
-        counts = np.zeros(len(self.draw.plan) << self.bits, np.int64)
-        model = ["model"] if self.mine is None else []
-        columns = list(dict.fromkeys([*model, "score", *self.hashed]))
-        for rows in self._of_model(self.draw.batches(self.told, columns, self.mine)):
-            np.add.at(counts, self._cells_of(rows), 1)
-        return counts
+        counts = CellCounts(weighted=False)
+        for batch in self.draw.log.read(self._looked_at, self.told):
+            for rows in batch.iter_slices(SLICE_ROWS):
+                counts.add(self._cells_of(rows), None)
+        return counts.take(len(self.draw.plan) << self.bits).astype(np.int64, copy=False)
 
     @cached_property
     def ends(self) -> Rows:
@@ -108,25 +104,24 @@ class _Cells:
             return pl.Series(found)
 
         # Polars reads the other columns of these rows alone.
-        drawable = pl.struct(list(dict.fromkeys(["score", *self.hashed]))).map_batches(
+        drawable = pl.struct(self._looked_at).map_batches(
             may_be_drawn, return_dtype=pl.Boolean, is_elementwise=True
         )
-        mine = drawable if self.mine is None else self.mine & drawable
-        columns = [name for name in self.draw.rows.collect_schema() if name != REASON]
+        columns = [name for name in self.draw.log.rows.collect_schema() if name != REASON]
         kept = [
             _once(
                 rows.with_columns(
                     __cell=self._cells_of(rows), __hash=hash_rows(rows), __copies=pl.lit(1, pl.Int64)
                 )
             )
-            for rows in self._of_model(self.draw.batches({}, columns, mine))
+            for rows in self.draw.log.read(columns, {}, drawable)
         ]
         wanted = np.flatnonzero(chosen)
         before = np.concatenate([[0], self.counts[wanted].cumsum()])
         if sum(rows["__copies"].sum() for rows in kept) != before[-1]:
             msg = "the source gives other rows when it is read again"
             hint = "collect what can be read only once"
-            raise SourceError(msg, where=self.draw.scan.source.where, hint=hint)
+            raise SourceError(msg, where=self.draw.log.scan.source.where, hint=hint)
         found = _once(pl.concat(kept)).sort("__cell", "__hash")
         # Equal rows are kept once, with their number.
         here = found["__copies"].to_numpy().cumsum()
@@ -135,23 +130,9 @@ class _Cells:
         stratum = pl.col("__cell") // (1 << self.bits)
         return drawn.select(pl.exclude("__cell", "__hash", "__copies"), stratum=stratum.cast(pl.Int64))
 
-    def _of_model(self, batches: Iterable[pl.DataFrame]) -> Iterator[pl.DataFrame]:
-        """Yield the rows of the model."""
-        if self.mine is not None:
-            yield from batches
-            return
-        models: set[object] = set()
-        for batch in batches:
-            if batch.is_empty():
-                continue
-            names, first = batch["model"], batch["model"][0]
-            alone = names.eq_missing(pl.Series([first], dtype=pl.String)).all()
-            models.update([first] if alone else names.unique())
-            model = one_model(models, None)
-            if not alone:
-                yield batch.filter(names.eq_missing(pl.Series([model], dtype=pl.String)))
-            elif first == model:
-                yield batch
+    @property
+    def _looked_at(self) -> list[str]:
+        return list(dict.fromkeys(["score", *self.hashed]))
 
     def _cells_of(self, rows: pl.DataFrame) -> Rows:
         """Return the cell of each row."""

@@ -10,10 +10,10 @@ import numpy as np
 import polars as pl
 
 from nci_frames.base.errors import ParameterError
-from nci_frames.counting.drawing.draw import BATCH_ROWS, Draw, Rows, one_model
+from nci_frames.counting.drawing.draw import Draw, Rows
+from nci_frames.counting.drawing.model_rows import BATCH_ROWS, one_model, valid_rows
 from nci_frames.counting.flags import best_scores, flagged_units, need_units
 from nci_frames.counting.logs.row_hashes import hash_rows, mixed
-from nci_frames.counting.logs.rows import REASON
 
 
 def drawn_units(draw: Draw, told: dict[int, int]) -> pl.DataFrame:
@@ -23,7 +23,7 @@ def drawn_units(draw: Draw, told: dict[int, int]) -> pl.DataFrame:
     best = pl.DataFrame()
     counted = np.zeros(len(draw.plan), np.int64)
     salt = mixed(np.array([draw.seed], np.uint64))
-    with draw.scan.source.reading():
+    with draw.log.scan.source.reading():
         for units, stratum in _paired(draw) if paired else _ranged(draw):
             counted += np.bincount(stratum, minlength=len(labels))
             order = mixed(hash_rows(units) ^ salt)
@@ -32,8 +32,11 @@ def drawn_units(draw: Draw, told: dict[int, int]) -> pl.DataFrame:
     draw.need_rows(counted)
     two = draw.plan.select("model_a", "model_b").row(0) if paired else ()
     wanted = pl.col("model").is_in(two) if paired else pl.lit(value=True)
-    columns = [name for name in draw.rows.collect_schema() if name != REASON]
-    kept = [rows.filter(wanted).join(best, on="unit", how="inner") for rows in draw.batches(told, columns)]
+    kept = [
+        rows.filter(wanted).join(best, on="unit", how="inner")
+        for rows in valid_rows(draw.log.scan, draw.log.rows, told)
+    ]
+    draw.log.scan.need_all_rows(told)
     drawn = pl.concat(kept).sort("stratum", "__order", "unit", "model", maintain_order=True)
     return drawn.drop("__order")
 
@@ -44,21 +47,23 @@ def _paired(draw: Draw) -> Iterator[tuple[pl.DataFrame, Rows]]:
     limits = {one["model_a"]: one["threshold_a"], one["model_b"]: one["threshold_b"]}
     names = ["both", one["model_a"], one["model_b"], "none"]
     place = {names.index(name): k for k, name in enumerate(draw.plan["flagged_by"])}
-    units = flagged_units(draw.scan, limits).select("unit", "stratum", "paired")
+    units = flagged_units(draw.log.scan, limits).select("unit", "stratum", "paired")
     for batch in units.collect_batches(chunk_size=BATCH_ROWS, maintain_order=False):
         stratum = batch["stratum"].replace_strict(place, default=-1, return_dtype=pl.Int64)
         if not batch["paired"].all() or stratum.min() == -1:
             msg = "the plan is that of another log: its units are flagged by others"
-            raise ParameterError(msg, where=draw.scan.source.where, hint="plan again, for this log")
+            raise ParameterError(msg, where=draw.log.scan.source.where, hint="plan again, for this log")
         yield batch.select("unit"), stratum.to_numpy()
 
 
 def _ranged(draw: Draw) -> Iterator[tuple[pl.DataFrame, Rows]]:
     """Yield units, and the range of the highest score of each."""
     lower = draw.plan["score_lower"].to_numpy()
-    model = one_model(draw.scan.models_there(), draw.model)
-    for batch in best_scores(draw.scan, model).collect_batches(chunk_size=BATCH_ROWS, maintain_order=False):
-        need_units(batch["unit"], draw.scan.source.where)
+    model = one_model(draw.log.scan.models_there(), draw.log.named)
+    for batch in best_scores(draw.log.scan, model).collect_batches(
+        chunk_size=BATCH_ROWS, maintain_order=False
+    ):
+        need_units(batch["unit"], draw.log.scan.source.where)
         score = batch["score"].to_numpy()
         yield batch.select("unit"), np.searchsorted(lower.astype(score.dtype), score, side="right") - 1
 

@@ -139,6 +139,7 @@ def test_rows_of_other_models_do_not_matter(tmp_path):
     two = pl.concat([log, other])
     two.write_parquet(tmp_path / "two.parquet")
     for source in (two, two.lazy(), two.reverse(), nf.scan_predictions(tmp_path / "two.parquet", label=None)):
+        assert_frame_equal(plan_of(source, model="a"), plan)
         found = nf.draw_labels(source, plan, model="a").collect()
         assert_frame_equal(found.select("model", "score"), drawn.select("model", "score"))
     valid = pl.concat([log, other.with_columns(score=pl.lit(0.5))])

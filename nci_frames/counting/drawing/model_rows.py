@@ -1,0 +1,143 @@
+"""The rows of one model of a log: how many reach each threshold, and what their columns are."""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from functools import cached_property
+
+import polars as pl
+
+from nci_frames.base.errors import ParameterError
+from nci_frames.base.messages import listed
+from nci_frames.base.typing import Floats
+from nci_frames.counting.count import marks, need_whole_log, off_scale, warnings_of
+from nci_frames.counting.engine.batch import SLICE_ROWS, one_row_group_ahead
+from nci_frames.counting.engine.grid import CellCounts, Digitiser, joined
+from nci_frames.counting.logs.reading import Scan
+from nci_frames.counting.logs.rows import REASON
+from nci_frames.schemas import COUNTS
+
+BATCH_ROWS = 1 << 17
+
+
+@dataclass(frozen=True)
+class ModelRows:
+    """The rows of one model of a log."""
+
+    scan: Scan
+    #: Those of all models, also invalid ones: with the columns of the scan, or all of the log.
+    rows: pl.LazyFrame
+    #: None for the only model there is.
+    named: str | None
+
+    @property
+    def known(self) -> bool:
+        """Whether the model is known before all rows are read; that it is the only one is seen afterwards."""
+        return self.named is not None or (self.scan.rows is not None and self.scan.source.elsewhere is None)
+
+    @cached_property
+    def model(self) -> str | None:
+        """The model, if it is known: the named one, or that of the first row."""
+        if self.named is not None:
+            return self.named
+        with self.scan.source.reading():
+            first = self.scan.raw.select("model").head(1).collect()
+        return first.item() if len(first) else None
+
+    def read(
+        self, columns: list[str], rows_by_code: dict[int, int], wanted: pl.Expr | None = None
+    ) -> Iterator[pl.DataFrame]:
+        """Read some columns of the valid rows, of all or of those that are wanted; count these by code.
+
+        Without a model that is known, ``model`` is one of the columns.
+
+        Raises
+        ------
+        ParameterError
+            If no model is named, and there are several.
+        """
+        rows = self.rows if wanted is None else self.rows.filter(wanted)
+        if self.known:
+            # Rows of other models are not even decoded.
+            mine = rows.filter(pl.col("model").eq_missing(pl.lit(self.model, pl.String)))
+            yield from valid_rows(self.scan, mine.select(*columns, REASON), rows_by_code)
+        else:
+            names = dict.fromkeys(["model", *columns, REASON])
+            yield from _of_one_model(valid_rows(self.scan, rows.select(*names), rows_by_code))
+        if self.named is not None or wanted is not None:
+            self.scan.source.need_unchanged()
+            return
+        if self.scan.rows not in (None, sum(rows_by_code.values())):
+            one_model(self.scan.models_there(), None)
+        self.scan.need_all_rows(rows_by_code)
+
+    def counted(self, grid: Floats) -> tuple[pl.DataFrame, tuple[UserWarning, ...]]:
+        """Return how many rows reach each threshold, as counts of negatives, and what a user should be told.
+
+        Raises
+        ------
+        ParameterError
+            If the model is not there; or if none is named, and there are several.
+        SourceError
+            If there are no rows at all.
+        """
+        also = marks(grid)
+        thresholds = joined(grid, also)
+        digitise, cells = Digitiser(thresholds, self.scan.score_type), CellCounts(weighted=False)
+        model = self.model if self.known else None
+        rows_by_code: dict[int, int] = {}
+        for batch in self.read(["score"], rows_by_code):
+            model = model if self.known else batch["model"][0]
+            for rows in batch.iter_slices(SLICE_ROWS):
+                cells.add(digitise(rows["score"].to_numpy()), None)
+        if not sum(rows_by_code.values()):
+            there = self.scan.models_there()
+            if not there:
+                need_whole_log(self.scan, rows_by_code)
+            one_model(there, self.named)
+        tn = pl.Series("tn", cells.take(digitise.bins).cumsum())
+        none, named = pl.lit(0, pl.Int64), pl.lit(model, pl.String)
+        every = pl.DataFrame({"threshold": thresholds, "tn": tn[:-1]}).select(
+            "threshold", "tn", model=named, tp=none, fp=tn[-1] - pl.col("tn"), fn=none
+        )
+        where = self.scan.source.where
+        ends = None if also is None else every.filter(pl.col("threshold").is_in(also))
+        told = [*warnings_of(self.scan, rows_by_code, every.select("model")), off_scale(ends, grid, where)]
+        counts = COUNTS.finish(every.filter(pl.col("threshold").is_in(grid)))
+        return counts, tuple(warning for warning in told if warning is not None)
+
+
+def valid_rows(scan: Scan, rows: pl.LazyFrame, rows_by_code: dict[int, int]) -> Iterator[pl.DataFrame]:
+    """Read the valid rows of a frame that was made of those of a scan, and count all by code."""
+    with one_row_group_ahead(local=bool(scan.source.files)):
+        for batch in scan.batches(rows, chunk_size=BATCH_ROWS, maintain_order=False):
+            yield scan.valid(batch, rows_by_code).drop(REASON)
+
+
+def one_model(models: Iterable[object], named: str | None) -> object:
+    """Return the model by whose scores labels are planned, of those that a log has.
+
+    Raises
+    ------
+    ParameterError
+        If the named one is not there, or there are several, and none is named.
+    """
+    there = sorted(models, key=str)
+    if named is None and len(there) == 1:
+        return there[0]
+    if named is None or named not in there:
+        what = "name one of them" if named is None else f"there is no model {named!r}"
+        msg = f"the plan is by the scores of one model: {what}"
+        hint = "model=... in Python, --by-model on the command line"
+        raise ParameterError(msg, found=f"models {listed(map(repr, there), 20)}", hint=hint)
+    return named
+
+
+def _of_one_model(batches: Iterable[pl.DataFrame]) -> Iterator[pl.DataFrame]:
+    """Yield batches with rows as soon as they are known to be of one model."""
+    models: set[object] = set()
+    for batch in batches:
+        names = batch["model"]
+        if len(names):
+            models.update(names[:1] if names.eq_missing(names[:1]).all() else names.unique())
+            one_model(models, None)
+            yield batch
