@@ -49,15 +49,13 @@ def judged(
     )
     frame = groups[0] if groups and isinstance(groups[0], pl.DataFrame) else counts(*groups)
 
-    def by(keys, scope):
-        return frame.sort("model") if "country" in keys else nf.pool_counts(frame, over="country")
+    def by(rows):
+        return lambda keys, _: (
+            rows.sort("model") if "country" in keys else nf.pool_counts(rows, over="country")
+        )
 
-    def of_both(keys, scope):
-        rows = counts() if shared is None else shared
-        return rows if "country" in keys else nf.pool_counts(rows, over="country")
-
-    before = None if reference is None else Reference(reference, of_both)
-    return judge_gates(job, by, before).to_dicts()
+    before = None if reference is None else Reference(reference, by(counts() if shared is None else shared))
+    return judge_gates(job, by(frame), before).to_dicts()
 
 
 def good_run(gate: dict, *groups, **options) -> pl.DataFrame:
@@ -96,43 +94,34 @@ def test_a_value_is_judged_on_its_bounds(limits, verdict):
 
 
 def test_few_positives_are_undecided_whatever_the_value():
-    rows = judged(
-        {"segments": ["country"], "min_positives": 5, "value_threshold": {"lower": 0.99}}, MANY, FEW
-    )
-    assert [(row["segment"], row["verdict"]) for row in rows] == [
-        ('{"country": "at"}', "undecided"),
-        ('{"country": "de"}', "fail"),
-    ]
-    assert rows[0]["reason"] == "4 positives, fewer than 5"
+    gate = {"segments": ["country"], "min_positives": 5, "value_threshold": {"lower": 0.99}}
+    few, many = judged(gate, MANY, FEW)
+    assert (few["segment"], few["verdict"]) == ('{"country": "at"}', "undecided")
+    assert (many["segment"], many["verdict"]) == ('{"country": "de"}', "fail")
+    assert few["reason"] == "4 positives, fewer than 5"
 
 
 def test_a_model_without_rows_and_no_rows_at_all_are_undecided():
-    rows = judged({"models": ["b"], "value_threshold": {"lower": 0.1}}, MANY)
-    assert [(row["model"], row["verdict"], row["reason"]) for row in rows] == [
-        ("b", "undecided", "the model has no rows")
-    ]
-    (row,) = judged({"value_threshold": {"lower": 0.1}})
-    assert row["reason"] == "there are no rows"
+    gate = {"value_threshold": {"lower": 0.1}}
+    for models, groups, reason in ((["b"], [MANY], "the model has no rows"), ([], [], "there are no rows")):
+        (row,) = judged(gate | {"models": models}, *groups)
+        assert (row["model"], row["verdict"], row["reason"]) == (
+            next(iter(models), None),
+            "undecided",
+            reason,
+        )
 
 
 def test_precision_at_a_scenario_and_per_segment():
-    (row,) = judged(
-        {"metric": "precision", "scenario": "EU", "value_threshold": {"lower": 0.01}},
-        MANY,
-        scenarios={"EU": 0.001},
-    )
-    expected = 0.001 * 0.8 / (0.001 * 0.8 + 0.999 * 0.01)
-    assert row["value"] == pytest.approx(expected)
+    scenarios = {"EU": 0.001, "m": {"by": "country", "prevalence": {"de": 0.5}}}
+    gate = {"metric": "precision", "value_threshold": {"lower": 0.01}}
+    (row,) = judged(gate | {"scenario": "EU"}, MANY, scenarios=scenarios)
+    assert row["value"] == pytest.approx(0.001 * 0.8 / (0.001 * 0.8 + 0.999 * 0.01))
     assert row["prevalence"] == 0.001
-    markets = {"by": "country", "prevalence": {"de": 0.5}}
-    rows = judged(
-        {"metric": "precision", "scenario": "m", "segments": ["country"], "value_threshold": {"lower": 0.5}},
-        MANY,
-        FEW,
-        scenarios={"m": markets},
-    )
-    assert [(row["prevalence"], row["verdict"]) for row in rows] == [(None, "undecided"), (0.5, "pass")]
-    assert rows[0]["reason"] == "the scenario has no prevalence for it"
+    none, some = judged(gate | {"scenario": "m", "segments": ["country"]}, MANY, FEW, scenarios=scenarios)
+    assert (some["prevalence"], some["verdict"]) == (0.5, "pass")
+    assert (none["prevalence"], none["verdict"]) == (None, "undecided")
+    assert none["reason"] == "the scenario has no prevalence for it"
 
 
 @pytest.mark.parametrize(
