@@ -1,7 +1,6 @@
 """The files of a job: which there are, what the ledger says of each, and that no output is one of them."""
 
 import os
-from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
@@ -13,12 +12,13 @@ from nci_frames.base.errors import NciFramesError, ParameterError
 from nci_frames.base.folders import found_again
 from nci_frames.base.urls import local_path
 from nci_frames.jobs.job_file.loading import JobFile
-from nci_frames.jobs.job_file.model import Source
+from nci_frames.jobs.job_file.model import Feed
 from nci_frames.jobs.job_file.windows import find_windows, glob_of
 from nci_frames.jobs.ledger.appending import OnChanged, refused
 from nci_frames.jobs.ledger.files import IN_LEDGER, SourceFile, Window
 from nci_frames.jobs.ledger.ledger import CountsLedger
 from nci_frames.jobs.ledger.settings import CountingSettings
+from nci_frames.jobs.reported import Reported
 
 #: What a run writes, as far down as a glob may name it.
 _RUNS = ("x", "x/points.parquet", "x/tables", "x/tables/counts.parquet")
@@ -47,34 +47,27 @@ def ledger_of(file: JobFile) -> CountsLedger:
     return CountsLedger(file.resolve(output.ledger), storage_options=output.storage_options or None)
 
 
-def plan_files(
-    file: JobFile, source: Source, settings: CountingSettings, *, until: datetime | None
-) -> Planned:
-    """Say what a run would do with the files of a source, without doing it.
+def plan_files(file: JobFile, feed: Feed, *, until: datetime | None) -> Planned:
+    """Say what a run would do with the files of a feed, without doing it.
 
     Raises
     ------
     NciFramesError
         If there is no file, or the ledger is damaged.
     """
-    files = _found(file, source, settings, until)
+    files = _found(file, feed, until)
     windows = sorted({found.window for found in files if found.window is not None})
-    told = NciFramesError.for_job_file
-    planned = ledger_of(file).plan(files, settings, on_changed=source.on_changed, told=told)
-    return Planned(planned, tuple(windows), settings, source.on_changed)
+    planned = ledger_of(file).plan(files, feed.settings, **_how(feed))
+    return Planned(planned, tuple(windows), feed.settings, feed.source.on_changed)
 
 
-def count_files(
-    file: JobFile, source: Source, settings: CountingSettings, *, until: datetime | None, **options: Any
-) -> pl.DataFrame:
-    """Count the files of a source that the ledger does not know, and say what became of each.
+def count_files(file: JobFile, feed: Feed, *, until: datetime | None, **options: Any) -> Reported:
+    """Count the files of a feed that the ledger does not know, and return what it then holds.
 
     Parameters
     ----------
-    file
-        The job.
-    source, settings
-        Which files, and how they are counted.
+    file, feed
+        The job, and one of its feeds.
     until
         Only windows that begin before; None takes all.
     options
@@ -83,20 +76,21 @@ def count_files(
     Raises
     ------
     NciFramesError
-        If there is no file, a file stops the run, or the ledger is damaged.
+        If there is no file, a file stops the run, the ledger is damaged, or nothing was ever counted.
     """
-    files = _found(file, source, settings, until)
-    how: dict[str, Any] = {"on_changed": source.on_changed, "told": NciFramesError.for_job_file}
-    return ledger_of(file).append_files(files, settings, **how, **options)
+    files, ledger = _found(file, feed, until), ledger_of(file)
+    appended = ledger.append_files(files, feed.settings, **_how(feed), **options)
+    return Reported(ledger, feed.settings, feed.windows, until, appended)
 
 
-def _found(
-    file: JobFile, source: Source, settings: CountingSettings, until: datetime | None
-) -> Sequence[SourceFile]:
-    """Return the files of a source; all windows where nothing was counted by these settings."""
-    begun = bool(ledger_of(file).states(settings))
-    resolved = [file.resolve(path) for path in _paths(source)]
-    return find_windows(resolved, lookback=source.lookback, until=until, everything=not begun)
+def _how(feed: Feed) -> dict[str, Any]:
+    return {"on_changed": feed.source.on_changed, "told": NciFramesError.for_job_file}
+
+
+def _found(file: JobFile, feed: Feed, until: datetime | None) -> list[SourceFile]:
+    """Return the files of a feed; all windows where nothing was counted by these settings."""
+    lookback = feed.source.lookback if ledger_of(file).states(feed.settings) else None
+    return find_windows([file.resolve(path) for path in feed.source.paths], lookback=lookback, until=until)
 
 
 def check_output_apart(file: JobFile) -> None:
@@ -110,8 +104,7 @@ def check_output_apart(file: JobFile) -> None:
     job = file.job
     runs, ledger = os.path.join(job.output.folder, "runs"), job.output.ledger  # noqa: PTH118  # may be a URL
     hint = "name another folder for the output, or one for the logs"
-    sources = [job.source, *([] if job.traffic is None else [job.traffic])]
-    paths = [path for source in sources for path in _paths(source)]
+    paths = [path for source in (job.source, job.traffic) if source is not None for path in source.paths]
     for key, output, below in (("folder", runs, _RUNS), ("ledger", ledger, IN_LEDGER)):
         target = file.resolve(output)
         if "://" in target:
@@ -127,7 +120,3 @@ def check_output_apart(file: JobFile) -> None:
             msg = "output.folder and output.ledger lie one within the other"
             hint = "name folders side by side, such as out and ledger"
             raise ParameterError(msg, found=f"folder {job.output.folder!r}, ledger {ledger!r}", hint=hint)
-
-
-def _paths(source: Source) -> Sequence[str]:
-    return [source.path] if isinstance(source.path, str) else source.path

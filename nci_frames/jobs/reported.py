@@ -22,8 +22,15 @@ class Reported:
     """What a ledger holds when a run looks at it; other writers do not change it meanwhile."""
 
     def __init__(
-        self, ledger: CountsLedger, settings: CountingSettings, windows: int | None, until: datetime | None
+        self,
+        ledger: CountsLedger,
+        settings: CountingSettings,
+        windows: int | None,
+        until: datetime | None,
+        files: pl.DataFrame,
     ) -> None:
+        #: What became of each file of the run.
+        self.files = files
         self._ledger = ledger.view(settings.generation)
         self._settings = settings
         self.generation = settings.generation
@@ -81,12 +88,17 @@ class Reported:
         kept, _ = affordable(table, segments, repeats, thresholds, buckets)
         return self.by([*kept, BUCKET], "all")
 
-    def facts(self, files: pl.DataFrame) -> list[tuple[str, str]]:
-        """Return pairs of label and value about the rows; *files* is what became of each file of the run."""
+    @property
+    def failed(self) -> str | None:
+        """The files that could not be counted, in words."""
+        failed = self.files.filter(event="failed")["path"]
+        return f"{len(failed):,}: {', '.join(failed)}" if len(failed) else None
+
+    def facts(self) -> list[tuple[str, str]]:
+        """Return pairs of label and value about the rows."""
         sources = self.reported
-        counted = files.filter(pl.col("event").is_in(["counted", "recounted"]))
+        counted = self.files.filter(pl.col("event").is_in(["counted", "recounted"]))
         new = counted.join(sources, on="source", how="semi")
-        failed = files.filter(event="failed")["path"]
         are = "predictions" if self._settings.scores else "rows"
         facts = [
             ("sources", f"{len(sources):,}, of which {len(new):,} new"),
@@ -97,18 +109,18 @@ class Reported:
             windows = sources["window_start"].drop_nulls().n_unique()
             newest = f"{self.last_window[0]:%Y-%m-%d %H:%M}"
             facts.append(("windows", f"{windows:,}, the newest from {newest} UTC"))
-        if len(failed):
-            facts.append(("files that could not be counted", f"{len(failed):,}: {', '.join(failed)}"))
+        if self.failed:
+            facts.append(("files that could not be counted", self.failed))
         return facts
 
-    def account(self, files: pl.DataFrame, *totals: str) -> dict[str, Any]:
+    def account(self, *totals: str) -> dict[str, Any]:
         """Return what a manifest says of the rows, with *totals* of each source, and of the files."""
         numbers = ("rows", "counted", "dropped")
         return {
             "rows": {name: int(self.reported[name].sum()) for name in numbers},
             "sources": self.reported.select("source", "path", *numbers, *totals).to_dicts(),
             "newest_window": self.last_window and self.last_window[0].isoformat(),
-            "files_seen": files.drop(numbers).to_dicts(),
+            "files_seen": self.files.drop(numbers).to_dicts(),
         }
 
     def mark(self) -> dict[str, Any]:

@@ -16,7 +16,7 @@ from nci_frames.evaluation.projection.operating_points import select_operating_p
 from nci_frames.evaluation.rates.rates import compute_rates
 from nci_frames.files.save_table import save_table
 from nci_frames.jobs.by_date import by_date
-from nci_frames.jobs.counted_files import Planned, check_output_apart, count_files, ledger_of, plan_files
+from nci_frames.jobs.counted_files import Planned, check_output_apart, count_files, plan_files
 from nci_frames.jobs.field_file import read_field
 from nci_frames.jobs.gates.judge import Reference, Verdict, judge_gates, overall
 from nci_frames.jobs.gates.verdicts import chat_line, verdicts_json
@@ -30,9 +30,9 @@ from nci_frames.jobs.publishing import Shelf, published_before
 from nci_frames.jobs.remote import RemoteShelf
 from nci_frames.jobs.repeats import REPEAT
 from nci_frames.jobs.report import make_report
-from nci_frames.jobs.reported import Reported, Scope
+from nci_frames.jobs.reported import Scope
 from nci_frames.jobs.scenario_values import scenario_facts, scenario_values
-from nci_frames.jobs.traffic import count_traffic, traffic_tables
+from nci_frames.jobs.traffic import traffic_tables
 from nci_frames.reporting.gates import RunSummary, run_summary
 from nci_frames.reporting.history import write_history
 
@@ -70,12 +70,8 @@ def plan_job(file: JobFile, *, until: datetime | None = None) -> list[Planned]:
     NciFramesError
         If there is no file, the ledger is damaged, or the output lies among the sources.
     """
-    job = file.job
     check_output_apart(file)
-    planned = [plan_files(file, job.source, job.counting_settings(), until=until)]
-    if job.traffic is not None:
-        planned.append(plan_files(file, job.traffic, job.traffic_settings(), until=until))
-    return planned
+    return [plan_files(file, feed, until=until) for feed in file.job.feeds]
 
 
 def try_store(file: JobFile) -> None:
@@ -158,17 +154,20 @@ class _Run:
 
     def count(self, until: datetime | None, *, keep_going: bool) -> None:
         """Count what is new; what other writers do to the ledger from then on is of a later run."""
-        settings = self.job.counting_settings()
         how: dict[str, Any] = {"until": until, "run": self.name, "keep_going": keep_going}
-        self.files = count_files(self.file, self.job.source, settings, **how)
-        self.log = count_traffic(self.file, self.tell, **how)
-        self.counts = Reported(ledger_of(self.file), settings, self.job.report.windows, until)
-        self.arrived = arrivals(self.files, self.counts.sources, self.before.manifest)
+        self.counts, *seen = (count_files(self.file, feed, **how) for feed in self.job.feeds)
+        self.seen = next(iter(seen), None)
+        if self.seen is not None:
+            told = self.seen.files.filter(pl.col("event") != "known").drop("source")
+            tell_rows(self.tell, "traffic", told.rename({"event": "became"}))
+        self.arrived = arrivals(self.counts.files, self.counts.sources, self.before.manifest)
         tell_rows(self.tell, "source", self.arrived)
 
     def judge(self) -> None:
         """Judge the gates; a run that passes is the last good one."""
-        self.traffic = None if self.log is None else traffic_tables(self.job, self.counts, self.log)
+        self.traffic = None
+        if self.job.traffic is not None and self.seen is not None:
+            self.traffic = traffic_tables(self.job, self.job.traffic, self.counts, self.seen)
         known = self.pointer or {}
         reference = None
         if self.before.good is not None:
@@ -186,9 +185,7 @@ class _Run:
     def write(self, folder: Path) -> None:
         """Write the report, the verdicts and the history into the folder of the run."""
         job, name, verdicts, traffic = self.job, self.name, self.verdicts, self.traffic
-        facts = (
-            self.counts.facts(self.files) + scenario_facts(job) + ([] if traffic is None else traffic.facts())
-        )
+        facts = self.counts.facts() + scenario_facts(job) + ([] if traffic is None else traffic.facts())
         window = self.counts.last_window
         history = self.before.with_run(name, self.sequence, self.started, window, verdicts, self.arrived)
         last_good = (self.last_good or {}).get("run")
@@ -279,9 +276,9 @@ class _Run:
             # Prevalences of a scenario may stand in a table of their own.
             "scenarios": self.job.model_dump(include={"scenarios"})["scenarios"],
             "settings_blake3": content_hash(text.encode()),
-            **self.counts.account(self.files, "positives", "negatives"),
+            **self.counts.account("positives", "negatives"),
             "versions": {"python": platform.python_version(), **versions},
-            "traffic": self.log and self.log.counts.account(self.log.files),
+            "traffic": self.seen and self.seen.account(),
             "last_good": self.last_good,
         }
 
@@ -294,4 +291,4 @@ class _Run:
         for gone in shelf.retire(self.job.output.keep, spare):
             self.tell("run deleted", run=gone)
         self.tell("run published", run=name, verdict=verdict, path=shelf.link(name, "").rstrip("/"))
-        return Outcome(name, shelf, verdict, self.verdicts, self.line, self.files, self.arrived)
+        return Outcome(name, shelf, verdict, self.verdicts, self.line, self.counts.files, self.arrived)

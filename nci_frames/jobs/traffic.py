@@ -3,7 +3,6 @@
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
 from typing import Any
 
 import polars as pl
@@ -13,11 +12,8 @@ from nci_frames.evaluation.prevalence.estimate_prevalence import estimate_preval
 from nci_frames.evaluation.prevalence.project_traffic import pooled_estimates, project_traffic
 from nci_frames.evaluation.projection.operating_points import select_operating_points
 from nci_frames.evaluation.rates.rates import compute_rates, with_bounds
-from nci_frames.jobs.counted_files import count_files, ledger_of
 from nci_frames.jobs.gates.measure import segment_texts
-from nci_frames.jobs.job_file.loading import JobFile
 from nci_frames.jobs.job_file.model import Job, Traffic
-from nci_frames.jobs.logging import Tell, tell_rows
 from nci_frames.jobs.repeats import REPEAT, one_repeat
 from nci_frames.jobs.reported import Reported
 from nci_frames.jobs.scenario_values import SCENARIO_METRICS
@@ -33,16 +29,6 @@ _VALUES = ("segment", "model", "metric", "threshold", "prevalence", "beta", "val
 
 
 @dataclass(frozen=True, slots=True)
-class TrafficLog:
-    """The rows without labels that a run looks at."""
-
-    asked: Traffic
-    #: What became of each file.
-    files: pl.DataFrame
-    counts: Reported
-
-
-@dataclass(frozen=True, slots=True)
 class TrafficTables:
     """What the scores of the traffic tell; ``segment`` is null for all rows together."""
 
@@ -52,8 +38,8 @@ class TrafficTables:
     values: pl.DataFrame
     #: What is wrong with the bounds, which take rows as independent; None if nothing is.
     doubt: str | None
-    #: The files that could not be counted.
-    failed: Sequence[str]
+    #: The files that could not be counted; None if there are none.
+    failed: str | None
 
     @property
     def estimate(self) -> Mapping[str, Any] | None:
@@ -82,43 +68,22 @@ class TrafficTables:
         facts = [("prevalence of the traffic", told)]
         if self.doubt is not None:
             facts.append(("bounds of the prevalence of the traffic", self.doubt))
-        if self.failed:
-            listed = f"{len(self.failed):,}: {', '.join(self.failed)}"
-            facts.append(("traffic that could not be counted", listed))
+        if self.failed is not None:
+            facts.append(("traffic that could not be counted", self.failed))
         return facts
 
 
-def count_traffic(file: JobFile, tell: Tell, *, until: datetime | None, **options: Any) -> TrafficLog | None:
-    """Count the new files without labels of a job, as ``count_files`` does; None if it names none.
-
-    Raises
-    ------
-    NciFramesError
-        As counting the files with labels does.
-    """
-    traffic = file.job.traffic
-    if traffic is None:
-        return None
-    settings = file.job.traffic_settings()
-    files = count_files(file, traffic, settings, until=until, **options)
-    told = files.filter(pl.col("event") != "known").drop("source").rename({"event": "became"})
-    tell_rows(tell, "traffic", told)
-    windows = None if traffic.windows == "all" else traffic.windows
-    return TrafficLog(traffic, files, Reported(ledger_of(file), settings, windows, until))
-
-
-def traffic_tables(job: Job, labelled: Reported, log: TrafficLog) -> TrafficTables:
+def traffic_tables(job: Job, asked: Traffic, labelled: Reported, traffic: Reported) -> TrafficTables:
     """Estimate the prevalence of the traffic, of all rows and by segments, and what follows from it.
 
     Segments that the job reports together are estimated together. Precision, F-beta and the positive fraction
     are those at the threshold of the report; their bounds contain the noise of both logs.
     """
     places: list[Sequence[str]] = [(), job.traffic_keys] if job.traffic_keys else [()]
-    tables = [_tables_by(job, labelled, log, keys) for keys in places]
+    tables = [_tables_by(job, asked, labelled, traffic, keys) for keys in places]
     # All rows together first.
     prevalence, values = (pl.concat(parts).sort("segment", "model") for parts in zip(*tables, strict=True))
-    failed = log.files.filter(event="failed")["path"].to_list()
-    return TrafficTables(prevalence, values, _doubt(job, labelled), failed)
+    return TrafficTables(prevalence, values, _doubt(job, labelled), traffic.failed)
 
 
 def _doubt(job: Job, labelled: Reported) -> str | None:
@@ -139,10 +104,10 @@ def _doubt(job: Job, labelled: Reported) -> str | None:
 
 
 def _tables_by(
-    job: Job, labelled: Reported, log: TrafficLog, keys: Sequence[str]
+    job: Job, asked: Traffic, labelled: Reported, traffic: Reported, keys: Sequence[str]
 ) -> tuple[pl.DataFrame, pl.DataFrame]:
     repeats = [REPEAT] if job.columns.repeat else []
-    rows, traffic = labelled.by([*repeats, *keys], "all"), log.counts.by(keys, "all")
+    rows = labelled.by([*repeats, *keys], "all")
     small = small_segments(
         rows,
         keys,
@@ -152,8 +117,8 @@ def _tables_by(
     )
     # All repeats together are no further rows.
     known = with_small_pooled(one_repeat(rows), small)
-    seen = counts_as_scores(with_small_pooled(scores_as_counts(traffic), small))
-    found = estimate_prevalence(known, seen, method=log.asked.method, level=log.asked.level)
+    seen = counts_as_scores(with_small_pooled(scores_as_counts(traffic.by(keys, "all")), small))
+    found = estimate_prevalence(known, seen, method=asked.method, level=asked.level)
     points = select_operating_points(compute_rates(known), threshold=job.report.decided_at)
     rates = with_bounds(points, interval="wilson", level=0.95)
     # Segments of the traffic that the labelled logs lack have no rates, and a reason in the other table.

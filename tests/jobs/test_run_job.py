@@ -18,11 +18,10 @@ from prometheus_client.parser import text_string_to_metric_families as read_plai
 
 import nci_frames as nf
 from nci_frames.base.folders import changed_files
-from nci_frames.jobs.counted_files import count_files, ledger_of
+from nci_frames.jobs.counted_files import count_files
 from nci_frames.jobs.history import changes_since
 from nci_frames.jobs.job_file.loading import read_job
 from nci_frames.jobs.publishing import Shelf
-from nci_frames.jobs.reported import Reported
 from nci_frames.jobs.run import run_job
 from tests.hostile import NAMES
 from tests.small_jobs import SMALL, call, ended, latest, small_job, write_night, write_nights
@@ -39,19 +38,19 @@ def test_what_is_said_of_the_data_is_of_the_rows_that_are_reported(tmp_path, win
     write_night(tmp_path / "undated" / "a.parquet", 50, 0.8, seed=9)
     text = SMALL.replace("path = ", 'path = ["undated", ').replace('parquet"\n', 'parquet"]\n')
     file = read_job(small_job(tmp_path, text=text))
-    settings = file.job.counting_settings()
     before = None if until is None else datetime(2026, 3, until, tzinfo=UTC)
-    appended = count_files(file, file.job.source, settings, until=None, run="a")
-    counts = Reported(ledger_of(file), settings, windows, before)
+    feed = file.job.feeds[0]._replace(windows=windows)
+    count_files(file, feed, until=None)
+    counts = count_files(file, feed, until=before)
     reported = counts.by([], "all").filter(threshold=0.5)
     rows = sum(reported.select(pl.sum_horizontal("tp", "fp", "fn", "tn")).to_series())
-    facts = dict(counts.facts(appended))
+    facts = dict(counts.facts())
     assert facts["rows counted"] == f"{rows:,}"
     dated = min(windows or 3, (until or 4) - 1)
     assert facts["windows"].startswith(f"{dated}, the newest from 2026-03-0{(until or 4) - 1} 00:00")
     # The file without a date belongs to no window, so only a report of all rows has it.
     files = dated + (windows is None and until is None)
-    assert facts["sources"] == f"{files}, of which {files} new"
+    assert facts["sources"] == f"{files}, of which 0 new"
 
 
 @pytest.mark.long

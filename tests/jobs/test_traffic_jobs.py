@@ -131,7 +131,7 @@ def test_the_ledger_keeps_both_kinds_apart(nights):
     ledger = nf.CountsLedger(folder / "ledger")
     known, _ = direct(folder, ["country"])
     assert_frame_equal(ledger.read(), known, check_exact=True)
-    settings = read_job(folder / "job.toml").job.traffic_settings()
+    _, (_, settings, _) = read_job(folder / "job.toml").job.feeds
     every = nf.scan_predictions(folder / "traffic", segments="country", label=None)
     read = ledger.read(generation=settings.generation)
     assert_frame_equal(read, nf.count_scores(every, thresholds=GRID), check_exact=True)
@@ -173,11 +173,11 @@ def test_what_a_job_file_says_of_traffic():
         "columns": {"model": "m", "score": "s", "label": "y", "positive": "yes", "unit": "user"},
     }  # fmt: skip
     plain = Job.model_validate(base | {"traffic": {"path": "t"}})
-    settings = plain.traffic_settings()
+    (_, known, _), (_, settings, _) = plain.feeds
     assert (settings.model, settings.score, settings.label, settings.positive) == ("m", "s", None, None)
-    assert settings.thresholds == plain.counting_settings().thresholds
+    assert settings.thresholds == known.thresholds
     assert (settings.segments, settings.unit) == (("country",), None)
-    assert settings.generation != plain.counting_settings().generation
+    assert settings.generation != known.generation
     other = base | {"traffic": {"path": "t", "segments": [], "columns": {"score": "p"}}}
-    settings = Job.model_validate(other).traffic_settings()
+    _, (_, settings, _) = Job.model_validate(other).feeds
     assert (settings.model, settings.score, settings.segments) == ("model", "p", ())

@@ -9,16 +9,15 @@ import polars as pl
 import pytest
 
 import nci_frames as nf
-from nci_frames.jobs.counted_files import count_files, ledger_of
+from nci_frames.jobs.counted_files import count_files
 from nci_frames.jobs.gates.judge import judge_gates
 from nci_frames.jobs.gates.measure import Measurement, measure
 from nci_frames.jobs.job_file.loading import read_job
 from nci_frames.jobs.job_file.model import Job
-from nci_frames.jobs.reported import Reported
 from nci_frames.jobs.run import run_job
 from nci_frames.jobs.scenario_values import scenario_values
 from nci_frames.jobs.small_segments import small_segments
-from nci_frames.jobs.traffic import count_traffic, traffic_tables
+from nci_frames.jobs.traffic import traffic_tables
 from tests.cases import first_quick
 from tests.logs import unit_log
 from tests.small_jobs import job_text, small_job
@@ -217,10 +216,8 @@ def test_bounds_of_traffic_that_are_too_narrow_are_told(tmp_path, times, told):
         frame.write_parquet(tmp_path / place / "2026-03-01/a.parquet")
     text = UNITS + '[traffic]\npath = "traffic/{date:%Y-%m-%d}/*.parquet"\n'
     file = read_job(small_job(tmp_path, text=text))
-    settings = file.job.counting_settings()
-    count_files(file, file.job.source, settings, until=None, run="a")
-    log = count_traffic(file, lambda *_, **__: None, until=None, run="a")
-    facts = dict(traffic_tables(file.job, Reported(ledger_of(file), settings, None, None), log).facts())
+    counted = [count_files(file, feed, until=None) for feed in file.job.feeds]
+    facts = dict(traffic_tables(file.job, file.job.traffic, *counted).facts())
     doubt = facts.get("bounds of the prevalence of the traffic")
     if told is None:
         assert doubt is None

@@ -1,7 +1,7 @@
 """The tables of a job file, their defaults and ranges."""
 
 from dataclasses import dataclass
-from typing import Annotated, Any, Literal, cast
+from typing import Annotated, Any, Literal, NamedTuple, cast
 
 import polars as pl
 from pydantic import AfterValidator, BeforeValidator, Field, field_validator, model_validator
@@ -50,6 +50,11 @@ class Source(Model):
     """Windows before the newest that are looked at again; all if absent."""
     on_changed: Literal["raise", "keep", "recount"] = "raise"
     """What to do with a file that was counted with another content."""
+
+    @property
+    def paths(self) -> list[str]:
+        """The paths."""
+        return [self.path] if isinstance(self.path, str) else self.path
 
 
 class TrafficColumns(Model):
@@ -177,6 +182,15 @@ class Output(Model):
     """For a ledger, or a folder, by URL."""
 
 
+class Feed(NamedTuple):
+    """Files that are counted, and how."""
+
+    source: Source
+    settings: CountingSettings
+    #: How many of the newest windows are reported; None reports all.
+    windows: int | None
+
+
 class Job(Model):
     """A scheduled reporting job."""
 
@@ -241,18 +255,20 @@ class Job(Model):
         own = None if self.traffic is None else self.traffic.segments
         return self.segments.keys if own is None else own
 
-    def traffic_settings(self) -> CountingSettings:
-        """Return how logs without labels are counted: at the thresholds of the others."""
-        own = None if self.traffic is None else self.traffic.columns
-        columns = TrafficColumns.model_validate(
-            self.columns.model_dump(include=set(TrafficColumns.model_fields)) if own is None else own
-        )
-        return CountingSettings.of(
-            thresholds=self.counting_settings().thresholds or "exact",
-            segments=self.traffic_keys,
-            label=None,
-            **columns.model_dump(),
-        )
+    @property
+    def feeds(self) -> list[Feed]:
+        """The logs with labels, and those without if it names any, at the thresholds of the others."""
+        settings = self.counting_settings()
+        found = [Feed(self.source, settings, self.report.windows)]
+        if self.traffic is not None:
+            newest = None if self.traffic.windows == "all" else self.traffic.windows
+            columns = (self.traffic.columns or self.columns).model_dump(
+                include={*TrafficColumns.model_fields}
+            )
+            columns |= {"segments": self.traffic_keys, "label": None}
+            seen = CountingSettings.of(thresholds=settings.thresholds or "exact", **columns)
+            found.append(Feed(self.traffic, seen, newest))
+        return found
 
     def counting_settings(self) -> CountingSettings:
         """Return how the logs are counted.
@@ -263,8 +279,5 @@ class Job(Model):
         if thresholds != "exact":
             own = [gate.threshold for gate in self.gates if gate.threshold is not None]
             thresholds = sorted({*thresholds, self.report.decided_at, *own})
-        columns = self.columns.model_dump()
-        scores = columns.pop("scores") or None
-        return CountingSettings.of(
-            thresholds=thresholds, segments=self.segments.keys, scores=scores, buckets=self.buckets, **columns
-        )
+        columns = self.columns.model_dump() | {"segments": self.segments.keys, "buckets": self.buckets}
+        return CountingSettings.of(thresholds=thresholds, **columns)

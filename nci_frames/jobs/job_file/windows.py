@@ -41,7 +41,7 @@ def check_template(path: str) -> timedelta | None:
 
 
 def find_windows(
-    paths: list[str], *, lookback: int | None = None, until: datetime | None = None, everything: bool = False
+    paths: list[str], *, lookback: int | None = None, until: datetime | None = None
 ) -> list[SourceFile]:
     """Return the files of paths, each with its window, those of the oldest window first.
 
@@ -50,11 +50,9 @@ def find_windows(
     paths
         Paths, globs and date templates.
     lookback
-        Only the newest window that there is, and so many before it.
+        Only the newest window that there is, and so many before it; None takes all.
     until
         Only windows that begin before.
-    everything
-        Take all windows, whatever *lookback* says.
 
     Raises
     ------
@@ -73,7 +71,7 @@ def find_windows(
         dated = _dated(path, length)
         later += [start for start, _ in dated]
         kept = [(start, file) for start, file in dated if until is None or start < until]
-        if lookback is not None and kept and not everything:
+        if lookback is not None and kept:
             newest = kept[-1][0]
             # How far back that is may be before the first year.
             kept = [(start, file) for start, file in kept if newest - start <= lookback * length]
