@@ -153,10 +153,9 @@ class Storage:
         """Keep the hashes of the files of the log that have none yet, and make its last commit durable."""
         if self.local is None:
             return
-        for file in self._log_files():
-            recorded = f"{_HASHES}/{file.name}.blake3"
-            if not (self.local / recorded).exists():
-                self.write(recorded, content_hash(file.read_bytes()).encode())
+        for name, (file, recorded) in self._log().items():
+            if file is not None and recorded is None:
+                self.write(f"{_HASHES}/{name}.blake3", content_hash(file.read_bytes()).encode())
         # Local commits are renamed, not forced to the disk; object stores do so themselves.
         newest = max(self._found(f"{_LOG}/*.json"), default=None)
         if newest is not None:
@@ -174,23 +173,24 @@ class Storage:
 
         A writer that was stopped may have left its last commit without one.
         """
-        names = [file.name for file in self._log_files()]
-        kept = {file.name.removesuffix(".blake3") for file in self._found(f"{_HASHES}/*.blake3")}
-        newest = max((_version(name) for name in names if _version(name) < _NEWEST), default=0)
-        since = newest if kept else newest + 1
-        return [f"{_LOG}/{name}" for name in names if name not in kept and _version(name) < since]
+        log = self._log()
+        newest = max((_version(name) for name in log if _version(name) < _NEWEST), default=0)
+        since = newest if any(recorded for _, recorded in log.values()) else newest + 1
+        return [
+            f"{_LOG}/{name}"
+            for name, (_, recorded) in log.items()
+            if recorded is None and _version(name) < since
+        ]
 
     def check_log(self, *, since: int = 0) -> dict[str, str]:
         """Return what is wrong with the files of the log from a version on: a reason for each file."""
         wrong = {}
-        there = {file.name: file for file in self._log_files()}
-        for recorded in sorted(self._found(f"{_HASHES}/*.blake3")):
-            name = recorded.name.removesuffix(".blake3")
-            if _version(name) < since:
+        for name, (file, recorded) in self._log().items():
+            if recorded is None or _version(name) < since:
                 continue
-            if name not in there:
+            if file is None:
                 wrong[f"{_LOG}/{name}"] = "it is missing"
-            elif content_hash(there[name].read_bytes()).encode() != recorded.read_bytes():
+            elif content_hash(file.read_bytes()).encode() != recorded.read_bytes():
                 wrong[f"{_LOG}/{name}"] = "its content is not what was written"
         return wrong
 
@@ -205,10 +205,12 @@ class Storage:
             if file.is_file() and "/".join(file.parts[-3:]) not in names:
                 file.unlink(missing_ok=True)
 
-    def _log_files(self) -> list[Path]:
-        found = self._found(f"{_LOG}/[_0-9]*")
+    def _log(self) -> dict[str, tuple[Path | None, Path | None]]:
+        """Return the files of the log and those that keep their hashes, by the names of the former."""
         # A name with "#" is that of a file which another writer has not put in its place yet.
-        return sorted(file for file in found if "#" not in file.name and file.is_file())
+        files = {f.name: f for f in self._found(f"{_LOG}/[_0-9]*") if "#" not in f.name and f.is_file()}
+        recorded = {file.stem: file for file in self._found(f"{_HASHES}/*.blake3")}
+        return {name: (files.get(name), recorded.get(name)) for name in sorted({*files, *recorded})}
 
     def _found(self, pattern: str) -> list[Path]:
         if self.local is None:

@@ -148,7 +148,6 @@ class LedgerTable:
                 commit_properties=_ONCE,
                 post_commithook_properties=_HOOKS,
             )
-        self.storage.record_log_hashes()
         return self.existing()
 
     def with_columns(self, snapshot: Snapshot, keys: Mapping[str, pl.DataType]) -> Snapshot:
@@ -177,7 +176,6 @@ class LedgerTable:
             snapshot.table.alter.add_columns(
                 missing, commit_properties=_ONCE, post_commithook_properties=_HOOKS
             )
-        self.storage.record_log_hashes()
         return self.existing()
 
     def commit(
@@ -223,11 +221,10 @@ class LedgerTable:
                 commit_properties=CommitProperties(custom_metadata=dict(metadata), max_commit_retries=0),
                 post_commithook_properties=_HOOKS,
             )
-        self.storage.record_log_hashes()
 
     @contextlib.contextmanager
     def _writing(self, version: int) -> Iterator[None]:
-        """Tell a lost race, which is a CommitFailedError, from a store that cannot be written.
+        """Keep the hashes of what is written; tell a lost race, a CommitFailedError, from a full disk.
 
         Raises
         ------
@@ -241,6 +238,7 @@ class LedgerTable:
                 raise
             msg = "the ledger cannot be written"
             raise OutputError(msg, where=repr(self.storage.uri), found=store_problem(error)) from error
+        self.storage.record_log_hashes()
 
     def _version(self) -> int:
         """Return the newest version; -1 where it cannot be read."""
@@ -268,7 +266,6 @@ class LedgerTable:
         self.storage.forget_log_hash("_last_checkpoint")
         with self._writing(-1):
             DeltaTable(self.storage.uri, storage_options=self.storage.options).create_checkpoint()
-        self.storage.record_log_hashes()
 
     def _write(self, part: str, generation: str, rows: pl.DataFrame) -> AddAction:
         buffer = io.BytesIO()
@@ -279,7 +276,7 @@ class LedgerTable:
         return AddAction(
             path=name,
             size=len(content),
-            partition_values=dict(zip(PARTITION, (part, generation), strict=True)),
+            partition_values=_partition(name),
             modification_time=int(time.time() * 1000),
             data_change=True,
             stats=json.dumps({"numRecords": len(rows)}),
@@ -297,13 +294,15 @@ def _snapshot(table: DeltaTable) -> Snapshot:
 
 
 def _removed(name: str) -> RemoveAction:
-    part, generation = (piece.split("=", 1)[1] for piece in name.split("/")[:2])
+    now = int(time.time() * 1000)
     return RemoveAction(
-        path=name,
-        deletion_timestamp=int(time.time() * 1000),
-        data_change=False,
-        partition_values=dict(zip(PARTITION, (part, generation), strict=True)),
+        path=name, deletion_timestamp=now, data_change=False, partition_values=_partition(name)
     )
+
+
+def _partition(name: str) -> dict[str, Any]:
+    """Return the part and the generation that the folders of a data file name."""
+    return dict(folder.split("=", 1) for folder in name.split("/")[:2])
 
 
 def _arrow(frame: pl.DataFrame) -> pa.Table:

@@ -55,11 +55,11 @@ def compact(view: View) -> int:
     ConflictError
         If another writer came first.
     """
-    active, files = view.active(), _files(view)
+    active = view.active()
     gathered: dict[str, pl.DataFrame] = {}
-    if len(files["counts"]) > 1 or len(active) < len(view.states()):
+    if len(view.files("counts")) > 1 or len(active) < len(view.states()):
         gathered["counts"] = view.cells(active)
-    if len(files["sources"]) > 1:
+    if len(view.files("sources")) > 1:
         gathered["sources"] = view.entries
     replaced = _gather(view, gathered)
     now = view.table.existing().files
@@ -72,20 +72,15 @@ def gather_if_many(view: View) -> None:
 
     Nothing is dropped or deleted: who reads an older version still finds its files.
     """
-    if len(_files(view)["sources"]) >= MANY_FILES:
+    if len(view.files("sources")) >= MANY_FILES:
         # Another writer that comes first has its own reasons; the next commit gathers.
         with contextlib.suppress(ConflictError):
             _gather(view, {"counts": view.every_cell, "sources": view.entries})
 
 
-def _files(view: View) -> dict[str, tuple[str, ...]]:
-    return {part: view.snapshot.files.get((part, view.generation), ()) for part in ("counts", "sources")}
-
-
 def _gather(view: View, parts: Mapping[str, pl.DataFrame]) -> int:
     """Put rows in the place of the files of their parts, and shorten the log; return how many files."""
-    files = _files(view)
-    replaced = [name for part in parts for name in files[part]]
+    replaced = [name for part in parts for name in view.files(part)]
     if replaced:
         _commit(view, parts, {"run": "compact"}, replaced)
     view.table.checkpoint()

@@ -224,6 +224,10 @@ class View:
             rows.append([facts[column] for column in _SOURCES])
         return pl.DataFrame(rows, schema=_SOURCES, orient="row")
 
+    def files(self, part: str) -> tuple[str, ...]:
+        """Return the data files of a part."""
+        return self.snapshot.files.get((part, self.generation), ())
+
     def active(self, as_of: str | int | None = None) -> list[SourceState]:
         """Return the sources that count, or did so."""
         return [state for state in self.states(as_of=as_of).values() if state.active]
