@@ -80,21 +80,13 @@ def test_a_job_with_a_unit_draws_whole_units(tmp_path):
     assert drawn.select("value", "lower", "upper").rows() == area.select("value", "lower", "upper").rows()
     # The report: the tables of a comparison by buckets, small segments put together there, too.
     content = json.loads((outcome.folder / "report.json").read_text("utf-8"))
-    assert (
-        "Intervals and tests resample whole units, never single rows: 40 groups of units"
-        in content["questions"]["independence"]["sentences"][0]
-    )
-    compared = nf.compare_models(direct(paths, ["bucket"]), prevalence=[0.05, 0.3], beta=[1.0], threshold=0.5)
-    tables = {
-        name: pl.read_parquet(outcome.folder / f"tables/{name}.parquet") for name in ("points", "certainty")
-    }
-    for name, table in tables.items():
-        assert table.equals(getattr(compared, name)), name
-    assert "other" in pl.read_parquet(outcome.folder / "tables/segment_points.parquet")["country"]
-
-
-def what(metric: str = "recall", prevalence: Any = "observed") -> Measurement:
-    return Measurement(metric, prevalence, 1.0, 0.5, 0.95)
+    told = "Intervals and tests resample whole units, never single rows: 40 groups of units"
+    assert told in content["questions"]["independence"]["sentences"][0]
+    compared = nf.compare_models(buckets, prevalence=[0.05, 0.3], beta=[1.0], threshold=0.5)
+    tables = outcome.folder / "tables"
+    for name in ("points", "certainty"):
+        assert pl.read_parquet(tables / f"{name}.parquet").equals(getattr(compared, name)), name
+    assert "other" in pl.read_parquet(tables / "segment_points.parquet")["country"]
 
 
 @pytest.fixture(scope="module")
@@ -105,7 +97,7 @@ def paths(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
 @pytest.mark.parametrize("metric", first_quick(["recall", "roc_auc"]))
 def test_too_few_buckets_have_no_bounds(paths, metric):
     few = direct(paths, ["bucket"]).filter(pl.col("bucket") < 19)
-    found = measure(few, [], what(metric))
+    found = measure(few, [], Measurement(metric, "observed", 1.0, 0.5, 0.95))
     assert found["value"].null_count() == 0
     assert found["lower"].null_count() == found["upper"].null_count() == 2
 
@@ -157,9 +149,8 @@ def test_min_positives_of_a_gate_counts_independent_rows(paths):
     positives = row["positives"]
     (row,) = judged(paths, **plain, min_positives=positives // 2)
     assert row["verdict"] == "undecided"
-    told = re.fullmatch(
-        rf"{positives} positives, worth ([\d.]+) independent ones, fewer than .*", row["reason"]
-    )
+    words = rf"{positives} positives, worth ([\d.]+) independent ones, fewer than .*"
+    told = re.fullmatch(words, row["reason"])
     assert float(told[1]) == pytest.approx(positives / 4, rel=0.5)
 
 
@@ -191,18 +182,15 @@ def test_scenarios_draw_whole_units(paths):
         buckets = direct(paths, [*keys, "bucket"])
         rates = nf.compute_rates(buckets, interval="wilson", units="bucket").filter(threshold=0.5)
         eta = pl.col("country").replace_strict(prevalence) if keys else pl.lit(0.05)
-        wanted = nf.project_rates(
-            rates.with_columns(prevalence=eta), metrics="precision", prevalence="selected", band=True
-        ).sort(*keys, "model")
+        how = {"metrics": "precision", "prevalence": "selected", "band": True}
+        wanted = nf.project_rates(rates.with_columns(prevalence=eta), **how).sort(*keys, "model")
         mine = found.filter(scenario=name, metric="precision")
         for bound in ("value", "lower", "upper"):
             assert mine[bound].to_list() == pytest.approx(wanted[bound].to_list(), abs=1e-12)
-    few = scenario_values(
-        Job.model_validate(settings), lambda keys: direct(paths, list(keys)).filter(pl.col("bucket") < 19)
-    )
+    some = pl.col("bucket") < 19
+    few = scenario_values(Job.model_validate(settings), lambda keys: direct(paths, list(keys)).filter(some))
     assert few["lower"].null_count() == len(few)
-    known = few.drop_nulls("value")
-    assert set(known["reason"]) == {"fewer than 20 buckets of units have rows"}
+    assert set(few.drop_nulls("value")["reason"]) == {"fewer than 20 buckets of units have rows"}
 
 
 @pytest.mark.thorough
@@ -211,15 +199,11 @@ def test_scenarios_draw_whole_units(paths):
 )
 def test_bounds_of_traffic_that_are_too_narrow_are_told(tmp_path, times, told):
     for place, seed in (("logs", 1), ("traffic", 2)):
-        frame = night(seed, times=times)
         (tmp_path / place / "2026-03-01").mkdir(parents=True)
-        frame.write_parquet(tmp_path / place / "2026-03-01/a.parquet")
+        night(seed, times=times).write_parquet(tmp_path / place / "2026-03-01/a.parquet")
     text = UNITS + '[traffic]\npath = "traffic/{date:%Y-%m-%d}/*.parquet"\n'
     file = read_job(small_job(tmp_path, text=text))
     counted = [count_files(file, feed, until=None) for feed in file.job.feeds]
     facts = dict(traffic_tables(file.job, file.job.traffic, *counted).facts())
     doubt = facts.get("bounds of the prevalence of the traffic")
-    if told is None:
-        assert doubt is None
-    else:
-        assert re.search(told, doubt or "")
+    assert doubt is None if told is None else re.search(told, doubt)

@@ -80,9 +80,8 @@ def test_a_down_sampled_log_gives_the_report_and_verdicts_of_the_full_one(tmp_pa
 
 @pytest.mark.long
 def test_few_positives_of_several_weights_are_told_with_what_they_are_worth(tmp_path: Path) -> None:
-    log = full_log(3_000).with_columns(
-        weight=pl.when(pl.int_range(pl.len()) % 7 == 0).then(50.0).otherwise(1.0)
-    )
+    heavy = pl.int_range(pl.len()) % 7 == 0
+    log = full_log(3_000).with_columns(weight=pl.when(heavy).then(50.0).otherwise(1.0))
     verdicts, _ = run(tmp_path / "few", log, JOB + WEIGHED, times=1)
     for reason in verdicts.filter(gate="precision")["reason"]:
         assert "independent ones, fewer than 100" in reason
@@ -96,18 +95,15 @@ def test_a_report_of_too_many_weights_says_what_the_rows_are_worth(tmp_path: Pat
     ended(0, "report", tmp_path / "log.parquet", *asked, "--format", "json", "--out", tmp_path / "out")
     said = json.loads((tmp_path / "out" / "report.json").read_text())["facts"]
     facts = {fact["label"]: fact["value"] for fact in said}
-    worth = [
-        f"{rows['weight'].sum() ** 2 / (rows['weight'] ** 2).sum():,.0f}"
-        for rows in (log.filter("label"), log.filter(~pl.col("label")))
-    ]
+    weights = (log.filter(label=label)["weight"] for label in (True, False))
+    worth = [f"{weight.sum() ** 2 / (weight**2).sum():,.0f}" for weight in weights]
     told = f"its positives are worth {worth[0]} rows of one weight (Kish), its negatives {worth[1]};"
     assert facts["more than 1,000 weights"].startswith(told)
 
 
 def test_the_weights_of_a_log_count_among_the_groups_by_buckets() -> None:
-    counts = nf.count_confusion(
-        full_log(300).with_columns(weight=1.0 + pl.int_range(pl.len()) % 40), thresholds=[0.0]
-    )
+    log = full_log(300).with_columns(weight=1.0 + pl.int_range(pl.len()) % 40)
+    counts = nf.count_confusion(log, thresholds=[0.0])
     thresholds = MOST_COUNTS // (2 * 40 * 64)
     assert affordable(counts, [], [], thresholds) == ([], 64)
     assert affordable(nf.pool_counts(counts, over="weight"), [], [], thresholds) == ([], 256)

@@ -83,12 +83,8 @@ def test_single_bit_flips_are_all_found(tmp_path, flips):
 def test_writers_at_once_lose_and_double_nothing(tmp_path, files, writers):
     paths = write_logs(tmp_path / "logs", files)
     command = [sys.executable, "-m", "tests.ledger_writer", str(tmp_path / "logs"), str(tmp_path / "ledger")]
-    running = [
-        subprocess.Popen([*command, str(seed)], cwd=ROOT, stderr=subprocess.PIPE) for seed in range(writers)
-    ]
-    for process in running:
-        _, err = process.communicate(timeout=600)
-        assert process.returncode == 0, err.decode()
+    running = [subprocess.Popen([*command, str(seed)], cwd=ROOT) for seed in range(writers)]
+    assert [process.wait(timeout=600) for process in running] == [0] * writers
     ledger = nf.CountsLedger(tmp_path / "ledger")
     expected = nf.count_confusion(nf.scan_predictions(paths), thresholds=GRID)
     assert_frame_equal(ledger.read(), expected, check_exact=True)
@@ -173,12 +169,9 @@ def test_a_file_that_grows_while_it_is_read_is_refused(tmp_path, monkeypatch):
 
 def test_names_that_are_not_text(tmp_path):
     folder = tmp_path / "logs"
-    folder.mkdir()
     names = [b"\xff\xfe.parquet", "\u202e<b>\x1b[31m'\"".encode() + b".parquet", b"[1]*.parquet"]
-    source = tmp_path / "a.parquet"
-    for seed, name in enumerate(names):
-        random_log(30, seed).write_parquet(source)
-        shutil.move(bytes(source), bytes(folder) + b"/" + name)
+    for path, name in zip(write_logs(folder, len(names)), names, strict=True):
+        shutil.move(bytes(path), bytes(folder) + b"/" + name)
     ledger = nf.CountsLedger(tmp_path / "ledger")
     assert ledger.append(folder)["event"].to_list() == ["counted"] * 3
     assert ledger.read().height > 0
@@ -224,41 +217,34 @@ def test_mutated_files_are_counted_or_refused(tmp_path, mutations):
     assert_frame_equal(ledger.read(), expected)
 
 
-def test_a_store_that_is_out_of_reach_is_not_damaged():
-    nowhere = {"AWS_ENDPOINT_URL": "http://127.0.0.1:9", "AWS_ALLOW_HTTP": "true", "AWS_REGION": "x"}
-    keys = {"AWS_ACCESS_KEY_ID": "x", "AWS_SECRET_ACCESS_KEY": "x", "max_retries": "0"}
-    ledger = nf.CountsLedger("s3://bucket/ledger", storage_options=nowhere | keys)
+NOWHERE = {"AWS_ENDPOINT_URL": "http://127.0.0.1:9", "AWS_ALLOW_HTTP": "true", "AWS_REGION": "x"}
+KEYS = {"AWS_ACCESS_KEY_ID": "x", "AWS_SECRET_ACCESS_KEY": "x", "max_retries": "0"}
+
+
+@pytest.mark.parametrize(
+    ("place", "options", "told"),
+    [("s3://bucket/ledger", NOWHERE | KEYS, ""), ("x" * 300, None, "File name too long")],
+)
+def test_what_is_out_of_reach_is_not_damaged(tmp_path, monkeypatch, place, options, told):
+    monkeypatch.chdir(tmp_path)
+    ledger = nf.CountsLedger(place, storage_options=options)
     for asked in (ledger.verify, ledger.sources):
-        with pytest.raises(nf.LedgerError, match="the ledger cannot be read"):
+        with pytest.raises(nf.LedgerError, match=rf"(?s)the ledger cannot be read\n.*{told}"):
             asked()
-
-
-def test_a_name_that_the_system_does_not_take_is_not_damaged(tmp_path):
-    ledger = nf.CountsLedger(tmp_path / ("x" * 300))
-    for asked in (ledger.verify, ledger.sources):
-        with pytest.raises(nf.LedgerError, match=r"cannot be read\n.*\n.*File name too long"):
-            asked()
-
-
-def test_a_file_that_another_writer_is_about_to_name_is_not_looked_at(tmp_path):
-    pl.DataFrame({"model": "a", "label": [0, 1], "score": [0.2, 0.8]}).write_parquet(tmp_path / "a.parquet")
-    ledger = nf.CountsLedger(tmp_path / "ledger")
-    ledger.append(tmp_path / "a.parquet", thresholds=[0.5])
-    unnamed = tmp_path / "ledger" / "_delta_log" / "00000000000000000009.json#1"
-    unnamed.write_text("{")
-    pl.DataFrame({"model": "a", "label": [0, 1], "score": [0.3, 0.9]}).write_parquet(tmp_path / "b.parquet")
-    ledger.append(tmp_path / "b.parquet", thresholds=[0.5])
-    unnamed.unlink()
-    assert ledger.verify().is_empty()
 
 
 def test_hashes_that_are_gone_are_damage(tmp_path):
     """Without them nothing tells whether commits are whole, or whether the last one is there."""
     ledger = nf.CountsLedger(tmp_path / "ledger")
-    for name in "ab":
-        random_log(40, seed=ord(name)).write_parquet(tmp_path / f"{name}.parquet")
-        ledger.append(tmp_path / f"{name}.parquet", thresholds=[0.5])
     log, hashes = (tmp_path / "ledger" / name for name in ("_delta_log", "_hashes"))
+    one, other = write_logs(tmp_path / "logs", 2)
+    ledger.append(one, thresholds=[0.5])
+    # A file that another writer is about to name is not looked at.
+    unnamed = log / "00000000000000000009.json#1"
+    unnamed.write_text("{")
+    ledger.append(other, thresholds=[0.5])
+    unnamed.unlink()
+    assert ledger.verify().is_empty()
     newest = max(log.glob("*.json"))
     # A writer that was stopped before it wrote the last hash has left the ledger whole.
     (hashes / f"{newest.name}.blake3").unlink()
