@@ -26,13 +26,8 @@ def script(tmp_path: Path) -> Path:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     module, function = project["scripts"]["nci-frames"].split(":")
     file = tmp_path / "nci-frames"
-    lines = [
-        f"#!{sys.executable}",
-        "import sys",
-        f"from {module} import {function}",
-        f"sys.exit({function}())",
-    ]
-    file.write_text("\n".join(lines), encoding="utf-8")
+    code = f"import sys\nfrom {module} import {function}\nsys.exit({function}())"
+    file.write_text(f"#!{sys.executable}\n{code}", encoding="utf-8")
     file.chmod(0o755)
     return file
 
@@ -78,19 +73,21 @@ def test_an_interrupt_ends_the_command_cleanly(script, tmp_path, milliseconds):
 
 
 def test_the_start_imports_nothing_in_which_an_interrupt_would_be_noticed():
-    code = (
-        "import sys; before = set(sys.modules); import nci_frames.__main__; print(set(sys.modules) - before)"
-    )
+    code = "import sys; before = {*sys.modules}; import nci_frames.__main__; print({*sys.modules} - before)"
     found = ast.literal_eval(in_python(code).stdout)
     assert found == {"nci_frames", "nci_frames.__main__", "nci_frames.base", "nci_frames.base.interrupts"}
 
 
 def test_interrupts_that_are_ignored_stay_ignored():
-    code = "import signal, sys; signal.signal(signal.SIGINT, signal.SIG_IGN); "
-    code += (
-        "from nci_frames.base.interrupts import *; leave_when_interrupted(); clean_up_when_interrupted(); "
-    )
-    code += "signal.raise_signal(signal.SIGINT); print('alive')"
+    code = """
+import signal
+from nci_frames.base.interrupts import clean_up_when_interrupted, leave_when_interrupted
+signal.signal(signal.SIGINT, signal.SIG_IGN)
+leave_when_interrupted()
+clean_up_when_interrupted()
+signal.raise_signal(signal.SIGINT)
+print("alive")
+"""
     assert in_python(code).stdout == "alive\n"
 
 

@@ -1,20 +1,18 @@
 """``report --classes``: every form says what Python says, and what is wrong ends with its exit code."""
 
 import json
-import warnings
 from pathlib import Path
 
 import jsonschema
 import numpy as np
 import polars as pl
 import pytest
-from click.testing import CliRunner
 
 import nci_frames as nf
-from nci_frames.commands.cli import main
 from nci_frames.reporting.write import write_report
 from tests.browsing import DESKTOP, PHONE, Visit, settled
 from tests.comparisons import HOSTILE
+from tests.small_jobs import ended
 
 SCHEMA = json.loads((Path(__file__).parents[2] / "docs" / "class-report.schema.json").read_text())
 FIELD = {1: 0.1, 2: 0.2, 3: 0.7}
@@ -38,8 +36,7 @@ def counts(models=("a", "b")):
 
 def report(folder, *arguments):
     log().write_parquet(folder / "log.parquet")
-    words = ["report", str(folder / "log.parquet"), "-o", str(folder / "out"), *arguments]
-    return CliRunner().invoke(main, words)
+    return ended(0, "report", folder / "log.parquet", "-o", folder / "out", *arguments)
 
 
 OF_MODELS = ("--classes", "--decision", "a=a", "--decision", "b")
@@ -49,7 +46,6 @@ OF_MODELS = ("--classes", "--decision", "a=a", "--decision", "b")
 def test_the_command_writes_what_python_says(tmp_path):
     done = report(tmp_path, *OF_MODELS, "--unit", "unit", "--priors", "1=0.1,2=20%,3=0.7", "--beta", "2",
                   "--format", "html,md,json,txt", "--tables", "csv", "--charts", "svg")  # fmt: skip
-    assert done.exit_code == 0, done.output
     known = nf.compare_classes(counts(), priors=FIELD, beta=2)
     best = known.answer["model"][0]
     assert f"Choose {best}" in done.output
@@ -75,9 +71,8 @@ def test_the_command_writes_what_python_says(tmp_path):
 def test_a_file_has_several_mixes_and_costs_have_classes_of_the_labels(tmp_path):
     mixes = [("day", one, share) for one, share in FIELD.items()] + [("night", one, 1 / 3) for one in FIELD]
     pl.DataFrame(mixes, schema=["scenario", "class", "prior"], orient="row").write_csv(tmp_path / "mix.csv")
-    done = report(tmp_path, *OF_MODELS, "--priors", str(tmp_path / "mix.csv"),
-                  "--class-cost", "1:2=5,3:0=1", "--format", "json", "--tables", "md")  # fmt: skip
-    assert done.exit_code == 0, done.output
+    report(tmp_path, *OF_MODELS, "--priors", tmp_path / "mix.csv", "--class-cost", "1:2=5,3:0=1",
+           "--format", "json", "--tables", "md")  # fmt: skip
     summary = json.loads((tmp_path / "out" / "report.json").read_text())
     assert summary["question"]["scenario"] == "day"
     assert list(summary["mixes"]) == ["day", "night", "observed", "uniform"]
@@ -87,26 +82,16 @@ def test_a_file_has_several_mixes_and_costs_have_classes_of_the_labels(tmp_path)
 
 @pytest.mark.thorough
 def test_score_columns_decide_and_dropped_rows_are_told(tmp_path):
-    scored = log().select("label", p1=pl.col("a") == 1, p2=pl.col("a") == 2, p3=pl.col("a") == 3)
-    scored = scored.cast({"p1": pl.Float64, "p2": pl.Float64, "p3": pl.Float64}).with_columns(
-        model=pl.lit("a")
-    )
-    scored = scored.with_columns(label=pl.when(pl.int_range(pl.len()) > 0).then("label"))
+    says = {f"p{name}": (pl.col("a") == name).cast(pl.Float64) for name in FIELD}
+    scored = log().select(label=pl.when(pl.int_range(pl.len()) > 0).then("label"), model=pl.lit("a"), **says)
     scored.write_parquet(tmp_path / "scored.parquet")
     names = [word for name in FIELD for word in ("--scores", f"{name}=p{name}")]
-    with warnings.catch_warnings():
-        warnings.simplefilter("default")
-        done = CliRunner().invoke(
-            main,
-            ["report", str(tmp_path / "scored.parquet"), "--classes", *names, "--on-invalid", "drop",
-             "--format", "json", "-o", str(tmp_path / "out"), "--metric", "accuracy"],
-        )  # fmt: skip
-    assert done.exit_code == 0, done.output
+    done = ended(0, "report", tmp_path / "scored.parquet", "--classes", *names, "--on-invalid", "drop",
+                 "--format", "json", "-o", tmp_path / "out", "--metric", "accuracy")  # fmt: skip
     summary = json.loads((tmp_path / "out" / "report.json").read_text())
-    right = scored.drop_nulls().select(
-        pl.when(pl.col("p2") == 1).then(2).when(pl.col("p3") == 1).then(3).otherwise(1) == pl.col("label")
-    )
-    assert summary["answer"][0]["value"] == pytest.approx(right.to_series().mean())
+    chosen = pl.when(pl.col("p2") == 1).then(2).when(pl.col("p3") == 1).then(3).otherwise(1)
+    right = scored.drop_nulls().select(chosen == pl.col("label")).to_series()
+    assert summary["answer"][0]["value"] == pytest.approx(right.mean())
     assert "warning: rows dropped" in done.output
     (warning,) = [fact["value"] for fact in summary["facts"] if fact["label"] == "warning"]
     assert warning.endswith("1 (label is null)")
