@@ -19,6 +19,7 @@ import nci_frames as nf
 from nci_frames.base.folders import changed_files
 from nci_frames.jobs.job_file.loading import read_job
 from nci_frames.jobs.run import run_job
+from tests.processes import in_python
 from tests.small_jobs import SMALL, run_each_night, small_job, write_night, write_nights
 
 ROOT = Path(__file__).parents[2]
@@ -47,29 +48,23 @@ def test_an_exchange_of_two_folders_is_a_call_that_can_fail(library, tmp_path):
     """As the folder of a report takes the place of the old one."""
     (tmp_path / "old").mkdir()
     (tmp_path / "new" / "mark").mkdir(parents=True)
-    exchange = "import ctypes; print(ctypes.CDLL(None).renameat2(-100, b'new', -100, OLD, 2))"
-    command = [sys.executable, "-c", exchange.replace("OLD", repr(os.fsencode(tmp_path / "old")))]
-    preload = {
-        "LD_PRELOAD": str(library),
-        "FAULT_UNDER": f"{tmp_path}/",
-        "FAULT_CALLS": str(tmp_path / "calls"),
-    }
+    exchange = "import ctypes, os, sys; os.chdir(sys.argv[1]); old = os.path.abspath('old').encode()\n"
+    exchange += "print(ctypes.CDLL(None).renameat2(-100, b'new', -100, old, 2))"
+    calls = tmp_path / "calls"
+    preload = {"LD_PRELOAD": str(library), "FAULT_UNDER": f"{tmp_path}/", "FAULT_CALLS": str(calls)}
     full = preload | {"FAULT_AT": "1", "FAULT_KIND": "full"}
     for environment, done, moved in ((full, "-1\n", False), (preload, "0\n", True)):
-        ran = subprocess.run(
-            command, cwd=tmp_path, env=os.environ | environment, capture_output=True, text=True, check=True
-        )
-        assert ran.stdout == done
-        assert (tmp_path / "calls").read_text() == "1"
+        assert in_python(exchange, tmp_path, **environment).stdout == done
+        assert calls.read_text() == "1"
         assert (tmp_path / "old" / "mark").exists() == moved
 
 
-def start(folder: Path, run: str, library: Path | None = None, **faults: str) -> subprocess.Popen[str]:
-    preload = {} if library is None else {"LD_PRELOAD": str(library), "FAULT_UNDER": f"{folder}/"}
-    environment = {**os.environ, **preload, **faults}
-    command = [sys.executable, "-m", "nci_frames", "run", str(folder / "job.toml"), "--run-id", run]
-    pipe = subprocess.PIPE
-    return subprocess.Popen(command, cwd=ROOT, env=environment, stdout=pipe, stderr=pipe, text=True)
+def ran(folder: Path, run: str, library: Path, **faults: str) -> tuple[int, str]:
+    """Run a job in a process whose changes of files are counted; return its exit code and what it told."""
+    preload = {"LD_PRELOAD": str(library), "FAULT_UNDER": f"{folder}/"}
+    code = "from nci_frames.__main__ import main; main()"
+    done = in_python(code, "run", folder / "job.toml", "--run-id", run, **preload, **faults)
+    return done.returncode, done.stderr
 
 
 def first_run(folder: Path) -> None:
@@ -148,9 +143,8 @@ def whole_run(scene: Scene, library: Path) -> tuple[int, str]:
     """How many calls of a run change a file, and the modules that it imports."""
     folder = scene.copy("counted")
     counted = {"FAULT_CALLS": str(folder.parent / "calls"), "PYTHONPROFILEIMPORTTIME": "1"}
-    process = start(folder, "second", library, **counted)
-    _, err = process.communicate(timeout=300)
-    assert process.returncode == 0, err
+    code, err = ran(folder, "second", library, **counted)
+    assert code == 0, err
     assert pointed(folder).name == "second"
     assert tables(pointed(folder)) == scene.expected
     return int((folder.parent / "calls").read_text()), err
@@ -175,16 +169,15 @@ def failed_at(
     for n in calls:
         folder = scene.copy(f"{kind}-{n}", root)
         before = image(pointed(folder))
-        process = start(folder, "second", library, FAULT_AT=str(n), FAULT_KIND=kind, **faults)
-        _, err = process.communicate(timeout=300)
-        assert process.returncode in ((-signal.SIGKILL,) if kind == "kill" else (0, 4)), (n, err)
+        code, err = ran(folder, "second", library, FAULT_AT=str(n), FAULT_KIND=kind, **faults)
+        assert code in ((-signal.SIGKILL,) if kind == "kill" else (0, 4)), (n, err)
         assert "Traceback" not in err
-        assert process.returncode != 4 or kind == "fill" or "No space left" in err, err
+        assert code != 4 or kind == "fill" or "No space left" in err, err
         if "FAULT_FILLER" in faults:
             Path(faults["FAULT_FILLER"]).unlink()
         if pointed(folder).name == "first":
             assert image(pointed(folder)) == before
-        yield process.returncode, scene.check(folder, process.returncode)
+        yield code, scene.check(folder, code)
 
 
 @pytest.mark.parametrize(
@@ -274,13 +267,10 @@ def test_clocks_that_jump_and_summer_time_change_nothing(tmp_path, library):
             for hour in arrived:
                 write_night(folder / "logs" / f"{hour:%Y-%m-%dT%H}" / "a.parquet", 60, 0.8, seed=hour.hour)
             if late:
-                process = start(folder, f"run-{place}", library, FAULT_CLOCK=shift, TZ=zone)
-                _, err = process.communicate(timeout=300)
-                assert process.returncode == 0, err
+                code, err = ran(folder, f"run-{place}", library, FAULT_CLOCK=shift, TZ=zone)
+                assert code == 0, err
         if not late:
-            process = start(folder, "run-2")
-            _, err = process.communicate(timeout=300)
-            assert process.returncode == 0, err
+            run_job(read_job(folder / "job.toml"), run="run-2")
         run = pointed(folder)
         assert run.name == "run-2"
         found[name] = tables(run)
