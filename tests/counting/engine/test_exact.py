@@ -1,19 +1,14 @@
 """Exact counts: at distinct scores, in chunks of a frame whose keys share memory; against plain Python."""
 
-import itertools
 from collections.abc import Iterator
 
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import example, given
-from hypothesis import strategies as st
 from polars.testing import assert_frame_equal
 
 import nci_frames as nf
 from nci_frames.counting.engine import batch, exact
-from nci_frames.counting.engine.exact import Rows, count_distinct
-from nci_frames.schemas.runs import group_starts, is_sorted
 from tests.cases import first_quick
 from tests.logs import random_log
 
@@ -118,69 +113,3 @@ def test_a_log_without_valid_rows_has_no_counts(weight: str | None) -> None:
         "model": pl.String, **strata, "threshold": pl.Float64, **cells, "resolution": pl.String
     }  # fmt: skip
     assert counts.is_empty()
-
-
-@given(st.data())
-def test_whether_groups_are_sorted_does_not_depend_on_chunks(data: st.DataObject) -> None:
-    rows = data.draw(st.lists(st.tuples(st.sampled_from("ab"), st.integers(0, 9)), min_size=1, max_size=30))
-    if data.draw(st.booleans()):
-        rows = sorted(set(rows))
-    cuts = sorted(data.draw(st.lists(st.integers(0, len(rows)), max_size=3)))
-    whole = pl.DataFrame(rows, schema={"model": pl.String, "threshold": pl.Float64}, orient="row")
-    parts = [whole[a:b] for a, b in zip([0, *cuts], [*cuts, len(rows)], strict=True)]
-    runs = 1 + sum(a[0] != b[0] for a, b in itertools.pairwise(rows))
-    rising = all(a[0] != b[0] or a[1] < b[1] for a, b in itertools.pairwise(rows))
-    expected = rising and runs == len({model for model, _ in rows})
-    for frame in (whole, pl.concat(parts, rechunk=False)):
-        first = group_starts(frame, ["model"])
-        assert is_sorted(frame, ["model"], first) == expected
-
-
-SCORES = st.sampled_from([-np.inf, -1.5, -0.0, 0.0, 1e-300, 0.5, 7.0, np.inf])
-ROWS = st.lists(st.tuples(st.integers(0, 2), SCORES, st.booleans()), min_size=1, max_size=40)
-
-
-def counted(
-    rows: list[tuple[int, float, bool]], weights: list[float] | None = None
-) -> list[tuple[float, ...]]:
-    numbers, scores, labels = (np.array(column) for column in zip(*rows, strict=True))
-    _, numbers = np.unique(numbers, return_inverse=True)
-    some = Rows(
-        int(numbers.max()) + 1,
-        numbers.astype(np.uint16),
-        scores,
-        labels,
-        None if weights is None else np.array(weights),
-    )
-    sizes, columns = count_distinct(some)
-    group = np.repeat(np.arange(some.groups), sizes)
-    return [tuple(row) for row in zip(*(column.tolist() for column in (group, *columns)), strict=True)]
-
-
-def brute_force(rows: list[tuple[int, float, bool]], weights: list[float]) -> list[tuple[float, ...]]:
-    found = []
-    for place, group in enumerate(sorted({number for number, _, _ in rows})):
-        mine = [(s, y, w) for (n, s, y), w in zip(rows, weights, strict=True) if n == group]
-        for at in sorted({score for score, _, _ in mine}):
-            cells = [
-                sum(w for s, y, w in mine if y == label and (s >= at) == reached)
-                for reached, label in ((True, True), (True, False), (False, True), (False, False))
-            ]
-            found.append((place, at, *cells))
-    return found
-
-
-@example(rows=[(0, 0.5, True)])
-@example(rows=[(0, 0.5, False), (1, 0.5, True), (1, -0.0, True), (1, 0.0, False)])
-@given(rows=ROWS)
-def test_rows_are_counted_at_every_distinct_score(rows: list[tuple[int, float, bool]]) -> None:
-    ones = [1] * len(rows)
-    assert counted(rows) == brute_force(rows, ones)  # type: ignore[arg-type]
-    alone = [(0, score, label) for _, score, label in rows]
-    assert counted(alone) == brute_force(alone, ones)  # type: ignore[arg-type]
-
-
-@given(rows=ROWS, seed=st.integers(0, 9))
-def test_weights_are_summed(rows: list[tuple[int, float, bool]], seed: int) -> None:
-    weights = np.random.default_rng(seed).integers(0, 50, len(rows)).tolist()
-    assert counted(rows, weights) == brute_force(rows, weights)
