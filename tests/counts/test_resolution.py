@@ -13,26 +13,18 @@ from tests.logs import exact_counts, random_log, small_logs
 PLAIN = exact_counts([True, False, True, True, False, False], [0.9, 0.8, 0.7, 0.3, 0.2, 0.1])
 
 
-def test_thresholds_below_a_filter_are_unknown():
-    """All three positives reach 0.2; the rows left of the counts show only two."""
-    upper = PLAIN.filter(pl.col("threshold") >= 0.4)
-    assert nf.bootstrap(PLAIN, metric="recall", threshold=0.2, repeats=2)["value"].item() == 1.0
+def test_thresholds_below_a_filter_are_unknown_in_groups_with_rows_there():
+    """All three positives of "a" reach 0.2; the rows left of its counts show only two."""
+    high = exact_counts([True, False], [0.9, 0.8], model="high")
+    upper = pl.concat([PLAIN, high]).filter(pl.col("threshold") >= 0.4)
+    for known in (PLAIN, high):
+        assert nf.bootstrap(known, metric="recall", threshold=0.2, repeats=2)["value"].item() == 1.0
     with pytest.raises(nf.ParameterError, match=r"0\.2 is not one of the counted thresholds"):
         nf.bootstrap(upper, metric="recall", threshold=0.2, repeats=2)
-    point = nf.select_operating_points(nf.compute_rates(upper), threshold=0.2)
-    assert point["tpr"].item() is None
-    assert point["reason"].item() == "0.2 is not one of the counted thresholds"
-
-
-def test_each_group_is_known_by_itself():
-    """One model has scores below the filter, the other has not."""
-    high = exact_counts([True, False], [0.9, 0.8], model="high")
-    both = pl.concat([PLAIN, high]).filter(pl.col("threshold") >= 0.4)
-    found = nf.select_operating_points(nf.compute_rates(both), threshold=0.2)
-    assert found.select("model", "tpr").rows() == [("a", None), ("high", 1.0)]
-    assert nf.bootstrap(high, metric="recall", threshold=0.2, repeats=2)["value"].item() == 1.0
-    with pytest.raises(nf.ParameterError, match=r"0\.2 is not one of"):
-        nf.bootstrap(both, metric="recall", threshold=0.2, repeats=2)
+    points = nf.select_operating_points(nf.compute_rates(upper), threshold=0.2)
+    assert points.select("model", "tpr", "reason").rows() == [
+        ("a", None, "0.2 is not one of the counted thresholds"), ("high", 1.0, None),
+    ]  # fmt: skip
 
 
 @pytest.mark.long

@@ -1,12 +1,11 @@
 """Weights with few values are strata: whole rows by weight, added in any order, and multiplied last."""
 
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from polars.testing import assert_frame_equal
 from sklearn.metrics import average_precision_score, roc_auc_score
@@ -85,33 +84,6 @@ def test_areas_are_those_of_the_rows(seed: int) -> None:
             expected = average_precision_score(label, score, sample_weight=moved)
         assert row["value"] == pytest.approx(expected, rel=1e-12)
         assert row["lower"] == row["value"] == row["upper"]
-
-
-@pytest.mark.thorough
-@settings(max_examples=6)
-@given(seed=st.integers(0, 10**6), parts=st.integers(2, 4))
-def test_counts_of_parts_merge_in_any_order(seed: int, parts: int) -> None:
-    log = weighted_log(seed)
-    cuts = [0, *sorted(np.random.default_rng(seed).integers(0, len(log), parts - 1).tolist()), len(log)]
-    each = [nf.count_confusion(log[a:b], thresholds="exact") for a, b in pairwise(cuts) if b > a]
-    whole = nf.count_confusion(log, thresholds="exact")
-    assert_frame_equal(nf.merge_counts(*each), whole)
-    assert_frame_equal(nf.merge_counts(*reversed(each)), whole)
-    assert_frame_equal(
-        nf.pool_counts(whole, over="country"), nf.count_confusion(log, thresholds="exact", by=[])
-    )
-
-
-@pytest.mark.parametrize("thresholds", ["exact", [0.3, 0.5]])
-def test_a_log_with_a_score_column_for_each_model_has_the_same_strata(thresholds: Any) -> None:
-    log = weighted_log(3).drop("model").with_columns(other=1 - pl.col("score"))
-    wide = nf.scan_predictions(log, scores={"a": "score", "b": "other"}, weight="weight", segments="country")
-    long = pl.concat([
-        log.with_columns(model=pl.lit("a")).drop("other"),
-        log.with_columns(model=pl.lit("b"), score="other").drop("other"),
-    ])  # fmt: skip
-    found = nf.count_confusion(wide, thresholds=thresholds)
-    assert_frame_equal(found, nf.count_confusion(long, thresholds=thresholds))
 
 
 def test_rows_without_a_valid_weight_are_not_counted() -> None:

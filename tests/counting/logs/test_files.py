@@ -62,13 +62,18 @@ def test_folders_and_values_of_keys_are_never_taken_for_globs(tmp_path: Path, fo
         ["country=a\nb", "country=\t", "country="],
         ["coun%74ry=x", "coun%74ry=y"],
         [f"country={number}=" for number in range(70)],
+        ["country=01", "country=2", "country=__HIVE_DEFAULT_PARTITION__"],
     ],
-    ids=["equals", "globs", "percents", "lines", "name", "many"],
+    ids=["equals", "globs", "percents", "lines", "name", "many", "Hive"],
 )
 def test_keys_are_read_in_one_way(tmp_path: Path, folders: list[str]) -> None:
     for rows, folder in enumerate(folders, 1):
         write(tmp_path / folder / "x.parquet", rows)
-    expected = {unquote(folder).partition("=")[2]: rows for rows, folder in enumerate(folders, 1)}
+    (tmp_path / "_SUCCESS").touch()
+    values = [unquote(folder).partition("=")[2] for folder in folders]
+    expected = {
+        None if value == "__HIVE_DEFAULT_PARTITION__" else value: rows for rows, value in enumerate(values, 1)
+    }
     for source in (tmp_path, f"{tmp_path}/**/*.parquet", sorted(tmp_path.rglob("*.parquet"))):
         scan = nf.scan_predictions(source, segments="country")
         counts = nf.count_confusion(scan, thresholds=[0.5])

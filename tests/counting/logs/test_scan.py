@@ -181,26 +181,6 @@ def test_a_delta_table_without_its_package(tmp_path: Path, monkeypatch: pytest.M
     assert "pip install 'nci_frames[delta]'" in str(error.value)
 
 
-def test_hive_folders_are_texts(tmp_path: Path) -> None:
-    log = pl.DataFrame({"label": [0, 1], "score": [0.1, 0.9]})
-    for segment in ("01", "2", "a%20b", "__HIVE_DEFAULT_PARTITION__"):
-        folder = tmp_path / f"segment={segment}" / "model=m"
-        folder.mkdir(parents=True)
-        log.write_parquet(folder / "part.parquet")
-    (tmp_path / "_SUCCESS").touch()
-    for source in (
-        tmp_path,
-        f"{tmp_path}/**/*.parquet",
-        sorted(tmp_path.rglob("*.parquet")),
-        f"file://{tmp_path}/",
-    ):
-        frame = nf.scan_predictions(source, segments="segment").collect()
-        assert set(frame["segment"]) == {"01", "2", "a b", None}
-        assert frame.schema["segment"] == pl.String
-        counts = nf.count_confusion(nf.scan_predictions(source, segments="segment"), thresholds=[0.5])
-        assert counts["segment"].to_list() == [None, "01", "2", "a b"]
-
-
 def test_columns_in_another_order_and_columns_that_nobody_needs(tmp_path: Path) -> None:
     LOG[:30].with_columns(extra=1).write_parquet(tmp_path / "a.parquet")
     LOG[30:].select(reversed(LOG.columns)).write_parquet(tmp_path / "b.parquet")
