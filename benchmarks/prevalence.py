@@ -1,9 +1,9 @@
-"""Measure what docs/prevalence.md states: bias, error and coverage of the estimators, and the test of fit.
+"""Measure what docs/honesty.md states: bias, error and coverage of the estimators, and the test of fit.
 
     python benchmarks/prevalence.py --write
 
 simulates logs whose prevalence is known, calls the public functions, and puts two tables into
-docs/prevalence.md. Without --write it only prints them; --effort 0.1 simulates a tenth of the logs.
+docs/honesty.md. Without --write it only prints them; --effort 0.1 simulates a tenth of the logs.
 """
 
 import argparse
@@ -15,7 +15,7 @@ from scipy.special import ndtr
 
 import nci_frames as nf
 
-PAGE = Path(__file__).parents[1] / "docs" / "prevalence.md"
+PAGE = Path(__file__).parents[1] / "docs" / "honesty.md"
 START, END = "<!-- prevalence: begin -->\n", "<!-- prevalence: end -->\n"
 
 THRESHOLDS = np.linspace(-4, 7, 111)
@@ -150,7 +150,7 @@ def power(effort: float) -> list[str]:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--effort", type=float, default=1.0, help="share of the usual number of logs")
-    parser.add_argument("--write", action="store_true", help="put the tables into docs/prevalence.md")
+    parser.add_argument("--write", action="store_true", help="put the tables into docs/honesty.md")
     given = parser.parse_args()
     tables = [estimators(given.effort), power(given.effort)]
     if given.write:
