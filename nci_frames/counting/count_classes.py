@@ -21,7 +21,6 @@ from nci_frames.counting.logs.opening import Predictions
 from nci_frames.counting.logs.reading import Scan, kept_keys
 from nci_frames.counting.logs.rows import REASON
 from nci_frames.counting.logs.scan_classes import class_scan_behind
-from nci_frames.counting.thresholds.grids import check_thresholds
 from nci_frames.counts.class_counts import Priors, class_values, every_pair, read_priors
 from nci_frames.schemas import CLASS_COUNTS
 from nci_frames.schemas.checked import checked
@@ -35,7 +34,6 @@ def count_classes(
     by: str | Sequence[str] | None = None,
     priors: Priors | None = None,
     logged_priors: Literal["observed"] | Mapping[Any, float] = "observed",
-    thresholds: Sequence[float] | None = None,
     memory_limit: float | None = None,
     progress: bool = False,
 ) -> pl.DataFrame:
@@ -56,10 +54,6 @@ def count_classes(
     logged_priors
         The shares of the classes at which the scores are probabilities: "observed", those of the whole log,
         for which its labels are read before; or ``{class: share}``.
-    thresholds
-        Strictly ascending numbers: decisions are counted by the highest of them that the score of the class
-        decided reaches, too, from which ``estimate_class_priors`` learns more than from decisions alone.
-        Without *priors*.
     memory_limit
         Maximum number of bytes for the counts, above 0; None stands for half of the machine's memory.
     progress
@@ -81,7 +75,7 @@ def count_classes(
         If a row is not valid and the scan was not told to drop such rows; or with *priors*, if a score is
         below 0.
     ParameterError
-        If *priors* are no shares of all classes, *thresholds* are not ascending, or there are no scores.
+        If *priors* are no shares of all classes, or there are no scores.
     SchemaError
         If *predictions* lacks a column, or has no such key.
     SourceError
@@ -114,7 +108,7 @@ def count_classes(
     scan = class_scan_behind(predictions)
     keys = ["model", *kept_keys(scan.keys, by)]
     budget = Budget.of(memory_limit)
-    ways = _Ways.of(scan, priors, logged_priors, thresholds)
+    ways = _Ways.of(scan, priors, logged_priors)
     counted = by_weight(
         scan, keys, lambda scan, group: _counted(scan, group, ways, budget, progress=progress)
     )
@@ -123,7 +117,7 @@ def count_classes(
         warnings.warn(warning, stacklevel=3)
     labels = counted.counts["label"] if "label" in counted.counts.columns else None
     known = [values for values in (labels, counted.counts["decision"], ways.classes) if values is not None]
-    return CLASS_COUNTS.finish(every_pair(counted.counts, class_values(*known), ways.names))
+    return CLASS_COUNTS.finish(every_pair(counted.counts, class_values(*known)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,43 +128,33 @@ class _Ways:
     classes: pl.Series | None
     #: By what the scores of each class are multiplied, by scenario; a class of prior 0 by -1.
     factors: dict[str, Floats] = field(default_factory=dict)
-    #: The edges of the scores of the classes decided, by which rows as logged are counted.
-    edges: Floats = field(default_factory=lambda: np.empty(0))
 
     @property
-    def names(self) -> pl.Series:
-        """What tells apart the cells that a group has for each decision: scenarios, or thresholds reached."""
-        if self.factors:
-            return pl.Series("scenario", list(self.factors), pl.String)
-        return pl.Series("score_lower", [None, *self.edges], pl.Float64)
+    def scenarios(self) -> pl.Series:
+        """The scenarios that rows are decided in; none where that is as logged."""
+        return pl.Series("scenario", list(self.factors), pl.String)
 
     @property
     def decisions(self) -> int:
         """Cells of a group."""
-        return len(self.names) * (1 if self.classes is None else len(self.classes))
+        return 1 if self.classes is None else len(self.classes) * max(1, len(self.factors))
 
     @classmethod
-    def of(cls, scan: Scan, priors: Any, logged: Any, thresholds: Sequence[float] | None) -> "_Ways":
-        edges = np.empty(0) if thresholds is None else check_thresholds(thresholds)
+    def of(cls, scan: Scan, priors: Any, logged: Any) -> "_Ways":
         schema = scan.raw.collect_schema()
         struct = schema.get("scores")
         if not isinstance(struct, pl.Struct):
-            if priors is not None or thresholds is not None:
+            if priors is not None:
                 hint = "open the log with scan_classes(..., scores={class: column})"
-                what = "cannot be moved to other priors" if priors is not None else "reach no thresholds"
-                raise ParameterError(f"decisions without scores {what}", hint=hint)
+                raise ParameterError("decisions without scores cannot be moved to other priors", hint=hint)
             return cls(None)
         classes = classes_of_fields([one.name for one in struct.fields], schema["decision"])
         if priors is None:
-            return cls(classes, edges=edges)
-        if thresholds is not None:
-            msg = "scores are counted by thresholds as logged, not moved to priors"
-            raise ParameterError(msg, hint="omit one of them")
+            return cls(classes)
         given = _observed(scan, classes) if isinstance(logged, str) else {"": logged}
         before = read_priors(given, classes, observed=None)[""]
-        wanted = read_priors(priors, classes, observed=before)
         factors = {}
-        for scenario, shares in wanted.items():
+        for scenario, shares in read_priors(priors, classes, observed=before).items():
             unknown = (before == 0) & (shares > 0)
             if unknown.any():
                 missing = classes.filter(unknown).to_list()
@@ -184,35 +168,27 @@ class _Ways:
         """Yield the place of each row's decision among the cells of a group, in each scenario."""
         if self.classes is None:
             yield 0
-            return
-        for number, scenario in enumerate(self.factors or [None]):
-            place, best = self._decided(scores, scenario)
-            if len(self.edges):
-                reached = np.searchsorted(self.edges.astype(best.dtype), best, side="right")
-                yield reached * len(scores) + place
-            elif number:
-                yield place + np.int64(number * len(scores))
-            else:
-                yield place
-
-    def _decided(
-        self, scores: list[NDArray[np.floating]], scenario: str | None
-    ) -> tuple[NDArray[np.unsignedinteger], NDArray[np.floating]]:
-        """Return the place of the class with the highest score, the first of equal ones, and the score."""
-        if scenario is not None:
+        elif not self.factors:
+            yield _highest(scores)
+        for number, factors in enumerate(self.factors.values()):
             # A class of prior 0 is below all others, which are not negative.
-            moved = zip(scores, self.factors[scenario], strict=True)
-            scores = [score * by if by > 0 else np.full(len(score), -1.0) for score, by in moved]
-        best = np.maximum(scores[0], scores[1])
-        for score in scores[2:]:
-            np.maximum(best, score, out=best)
-        # How many classes come before it: to compare all of them takes less than to choose row by row.
-        place = np.zeros(len(best), np.min_scalar_type(len(scores)))
-        lower = np.ones(len(best), np.bool_)
-        for score in scores[:-1]:
-            lower &= score != best
-            place += lower
-        return place, best
+            moved = [
+                score * by if by > 0 else np.full(len(score), -1.0)
+                for score, by in zip(scores, factors, strict=True)
+            ]
+            yield _highest(moved) + np.int64(number * len(scores))
+
+
+def _highest(scores: list[NDArray[np.floating]]) -> NDArray[np.unsignedinteger]:
+    """Return the place of the class with the highest score of each row, the first of equal ones."""
+    best, kind = np.array(scores[0]), np.min_scalar_type(len(scores))
+    place = np.zeros(len(best), kind)
+    for number, score in enumerate(scores[1:], 1):
+        # A product and a maximum take less than to choose row by row.
+        higher = (score > best).view(np.uint8)
+        np.maximum(place, higher * kind.type(number), out=place)
+        np.maximum(best, score, out=best)
+    return place
 
 
 def _observed(scan: Scan, classes: pl.Series) -> dict[str, dict[Any, float]]:
@@ -266,4 +242,4 @@ def _table(groups: GroupNumbers, ways: _Ways, cells: NDArray[Any]) -> pl.DataFra
         return table
     way, place = np.divmod(cell, len(ways.classes))
     table = table.with_columns(ways.classes.gather(place).alias("decision"))
-    return table.with_columns(ways.names.gather(way)) if len(ways.names) > 1 or ways.factors else table
+    return table.with_columns(ways.scenarios.gather(way)) if ways.factors else table

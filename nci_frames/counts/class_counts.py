@@ -78,19 +78,12 @@ def class_values(*values: pl.Series) -> pl.Series:
     return pl.concat([one.rename("class") for one in values]).unique().sort()
 
 
-def every_pair(table: pl.DataFrame, classes: pl.Series, bins: pl.Series | None = None) -> pl.DataFrame:
-    """Return class counts with a row for each group, bin of scores, class and decision, sorted.
-
-    *bins* are those that there may be besides those that have rows.
-    """
+def every_pair(table: pl.DataFrame, classes: pl.Series) -> pl.DataFrame:
+    """Return class counts with a row for each group, class and decision, sorted."""
     pair = [name for name in ("label", "decision") if name in table.columns]
     last = [name for name in ("weight", "scenario") if name in table.columns]
     group = ["model", *CLASS_COUNTS.keys(table.columns), *last]
     full = table.select(group).unique()
-    if "score_lower" in table.columns:
-        known = table["score_lower"] if bins is None else bins
-        full = full.join(known.alias("score_lower").unique().to_frame(), how="cross")
-        group.append("score_lower")
     for name in pair:
         full = full.join(classes.alias(name).to_frame(), how="cross")
     order = [*group, *pair]

@@ -46,12 +46,6 @@ CLASS_COUNTS = _frame(
     MODEL,
     replace(STRATUM, required=False),
     SCENARIO,
-    number(
-        "score_lower",
-        "the score of the class decided is at least this threshold, and below the next one",
-        "below all thresholds",
-        required=False,
-    ),
     a_class("label", "the true class; without labels the column is not there", required=False),
     a_class("decision", "the class decided, or another decision"),
     count("rows", "rows, or the sum of their weights", most=MOST_ROWS),

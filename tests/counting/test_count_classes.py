@@ -44,29 +44,6 @@ def test_scores_are_counted_as_by_a_loop(classes, lazy):
     assert counts.equals(counts.sort(keys))
 
 
-def test_decisions_are_counted_by_the_thresholds_that_their_scores_reach():
-    log, columns = scored_log(CLASSES["text"])
-    log = log.with_columns(pl.col(columns.values()).cast(pl.Float32))
-    scan, edges = nf.scan_classes(log, scores=columns, segments="country"), [0.4, 0.6]
-    counts = nf.count_classes(scan, thresholds=edges)
-    highest = log.select(pl.max_horizontal(columns.values())).to_series().to_numpy()
-    bins = [None if score < np.float32(0.4) else 0.4 if score < np.float32(0.6) else 0.6 for score in highest]
-    decided = plain_decisions(log, columns)
-    keys = ["model", "country", "score_lower", "label", "decision"]
-    assert as_dict(counts, *keys) == plain_counts(
-        zip(log["model"], log["country"], bins, log["label"], decided, strict=True)
-    )
-    ants = pl.col("label") == "ant"
-    parts = [nf.count_classes(scan.filter(keep), thresholds=edges) for keep in (ants, ~ants)]
-    assert nf.merge_class_counts(*parts).equals(counts)
-    none = nf.count_classes(scan, thresholds=[*edges, 99.0]).filter(score_lower=99.0)
-    assert none.height == 9 * counts.select("model", "country").unique().height
-    assert none["rows"].sum() == 0
-    options = {"priors": "uniform", "metrics": ["mcc", "recall"], "interval": "delta"}
-    plain = nf.project_classes(nf.count_classes(scan), **options)
-    assert nf.project_classes(counts, **options).equals(plain)
-
-
 @pytest.mark.parametrize("classes", [CLASSES["text"], CLASSES["whole"], CLASSES["truth"]])
 def test_decisions_are_counted_and_merged(classes, tmp_path):
     log, columns = scored_log(classes)

@@ -114,7 +114,7 @@ def class_winners(
     rows: list[dict[str, Any]] = []
     for values, models in groups.items():
         mix = np.stack([_common_mix(models, given._replace(asked=each)) for each in asked])
-        ranges = _ranges(known, place, models, Setting(mix, given.classes, beta, costs))
+        ranges = ranges_between(known, place, models, Setting(mix, given.classes, beta, costs))
         rows.extend(dict(zip(keys, values, strict=True)) | row for row in ranges)
     schema = {key: logs.keys[key] for key in keys} | CLASS_WINNERS.dtypes()
     return CLASS_WINNERS.finish(pl.DataFrame(rows, schema=schema).sort([*keys, "start"]))
@@ -157,7 +157,9 @@ def best_of(metric: Metric, values: Floats) -> NDArray[np.bool_]:
         return np.asarray((values == most) | (most - values <= rounding(metric, most)))
 
 
-def _ranges(metric: Metric, place: int, models: list[ClassLog], ends: Setting) -> Iterator[dict[str, Any]]:
+def ranges_between(
+    metric: Metric, place: int, models: list[ClassLog], ends: Setting
+) -> Iterator[dict[str, Any]]:
     """Yield the ranges of the line between two mixes, neighbours with the same best models joined.
 
     The *place* is that of the class of a metric of each class; 0 for one of all.

@@ -4,13 +4,13 @@ from typing import Any
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
 from nci_frames.base.arguments import check_level
 from nci_frames.base.errors import ParameterError, SchemaError
 from nci_frames.base.messages import listed
 from nci_frames.base.normal import normal_quantile
 from nci_frames.base.typing import Floats
+from nci_frames.counts.class_counts import class_values
 from nci_frames.evaluation.classes.class_log import LEAST_ROWS, arrays_of, collected
 from nci_frames.evaluation.classes.values import rates_of
 from nci_frames.schemas import CLASS_COUNTS, ESTIMATED_PRIORS, collect
@@ -21,10 +21,6 @@ from nci_frames.schemas.columns import BUCKET
 _STEPS, _STILL = 20_000, 1e-10
 #: Laws of decisions whose mixture is less determined than this cannot be told apart.
 _DETERMINED = 1e-6
-#: Fewer rows of a bin of scores would make the test of fit refuse too often.
-_ENOUGH = 20
-#: What a cell is: a decision, or one whose score reaches a threshold.
-_CELL = ("decision", "score_lower")
 _MISFIT = (
     "the decisions are no mixture of the classes of the reference: "
     "some class is decided otherwise there, or is a new one"
@@ -39,10 +35,9 @@ def estimate_class_priors(
     *,
     level: float = 0.95,
 ) -> pl.DataFrame:
-    """Estimate the mix of the classes in traffic whose labels are unknown, from decisions or scores there.
+    """Estimate the mix of the classes in traffic whose labels are unknown, from the decisions there.
 
-    The decisions are taken as a mixture of those that each class gets in a labelled log. Where both were
-    counted by ``thresholds``, so are the scores of the classes decided, in bins.
+    The decisions are taken as a mixture of those that each class gets in a labelled log.
 
     Parameters
     ----------
@@ -50,8 +45,7 @@ def estimate_class_priors(
         Class counts of the labelled log, of whole rows. Their keys are pooled, but for those that the traffic
         has, too.
     traffic
-        What ``count_classes`` returns of a log without labels: of the same models, whole rows, and by the
-        same thresholds if by any.
+        What ``count_classes`` returns of a log without labels: of the same models, and whole rows.
     level
         Confidence of the interval; a mixture does not fit if its p-value is below 1 - level.
 
@@ -68,7 +62,7 @@ def estimate_class_priors(
     ParameterError
         If *level* is not in (0, 1), or rows are sums of weights.
     SchemaError
-        If a frame is of another kind, or the two have no model in common, or other thresholds.
+        If a frame is of another kind, or the two have no model in common.
 
     Notes
     -----
@@ -117,29 +111,25 @@ def estimate_class_priors(
         )
     keys = [key for key in CLASS_COUNTS.keys(field.columns) if key != BUCKET]
     shared = [key for key in keys if key in labelled.columns]
-    cell = [name for name in _CELL if name in labelled.columns and name in field.columns]
-    if "score_lower" in cell and {*labelled["score_lower"]} != {*field["score_lower"]}:
-        hint = "count both by the same thresholds, or drop the column 'score_lower' and add the rows"
-        raise SchemaError("the reference and the traffic were counted by other thresholds", hint=hint)
     models = labelled.select("model").join(field, on="model", how="semi", nulls_equal=True)
     if models.is_empty():
         names = [listed(map(repr, frame["model"].unique().sort())) for frame in (labelled, field)]
         raise SchemaError("the reference and the traffic have no model in common", found="; ".join(names))
-    labelled = _added(labelled, ["model", *shared, "label", *cell])
-    field = _added(field.cast({"decision": of_class}), ["model", *keys, *cell]).join(
+    labelled = _added(labelled, ["model", *shared, "label", "decision"])
+    field = _added(field.cast({"decision": of_class}), ["model", *keys, "decision"]).join(
         models, on="model", how="semi", nulls_equal=True
     )
     classes = labelled.filter(pl.col("rows") > 0)["label"].unique().sort()
-    cells = pl.concat([labelled.select(cell), field.select(cell)]).unique().sort(cell)
+    decisions = class_values(labelled["decision"], field["decision"]).alias("decision").to_frame()
     labelled = labelled.join(classes.to_frame(), on="label", how="semi")
-    known = dict(arrays_of(labelled, ["model", *shared], [classes.to_frame(), cells]))
+    known = dict(arrays_of(labelled, ["model", *shared], [classes.to_frame(), decisions]))
     tables = []
     for values, part in field.group_by(keys, maintain_order=True) if keys else [((), field)]:
         group = dict(zip(keys, values, strict=True))
         place = tuple(group[key] for key in shared)
-        decided = {model: rows for (model, *_), rows in arrays_of(part, ["model"], [cells])}
+        decided = {model: rows for (model, *_), rows in arrays_of(part, ["model"], [decisions])}
         both = [(known[model, *place], rows) for model, rows in decided.items() if (model, *place) in known]
-        found = _estimate(both, cells["decision"].rle_id().to_numpy(), level)
+        found = _estimate(both, level)
         columns = (pl.lit(value, field.schema[key]).alias(key) for key, value in group.items())
         tables.append(_table(classes, found).with_columns(columns))
     return ESTIMATED_PRIORS.finish(pl.concat(tables).sort([*keys, "class"]))
@@ -160,9 +150,7 @@ def _table(classes: pl.Series, found: dict[str, Any]) -> pl.DataFrame:
     )
 
 
-def _estimate(
-    both: list[tuple[Floats, Floats]], decision: NDArray[np.unsignedinteger], level: float
-) -> dict[str, Any]:
+def _estimate(both: list[tuple[Floats, Floats]], level: float) -> dict[str, Any]:
     """Estimate the mix from the rows of the reference and of the traffic, of each model."""
     if not both or not len(both[0][0]):
         return {"reason": "the reference has no counts for this group"}
@@ -171,8 +159,6 @@ def _estimate(
         return {"reason": f"fewer than {LEAST_ROWS} rows of a class in the reference"}
     if (traffic.sum(axis=1) < LEAST_ROWS).any():
         return {"reason": f"fewer than {LEAST_ROWS} rows in the traffic"}
-    begins = _cells_with_enough(rows, traffic, decision)
-    rows, traffic = (np.add.reduceat(side, begins, axis=-1) for side in (rows, traffic))
     laws = rates_of(rows)
     stacked = np.concatenate(list(laws), axis=1)
     if np.linalg.svd(stacked, compute_uv=False)[-1] < _DETERMINED:
@@ -185,21 +171,6 @@ def _estimate(
     half = normal_quantile(level) * error
     lower, upper = np.minimum(center - half, mix).clip(0, 1), np.maximum(center + half, mix).clip(0, 1)
     return {"prior": mix, "lower": lower, "upper": upper, "fit_p_value": p_value}
-
-
-def _cells_with_enough(rows: Floats, traffic: Floats, decision: NDArray[np.unsignedinteger]) -> list[int]:
-    """Return where cells begin: the bins of scores of a decision, so many together that they have enough."""
-    size = np.minimum(rows.sum(axis=1), traffic).min(axis=0)
-    begins: list[int] = []
-    for place, of_decision in enumerate(decision):
-        rest = size[place:][decision[place:] == of_decision].sum()
-        if (
-            place == 0
-            or decision[place - 1] != of_decision
-            or min(size[begins[-1] : place].sum(), rest) >= _ENOUGH
-        ):
-            begins.append(place)
-    return begins
 
 
 def _likeliest(rows: Floats, traffic: Floats) -> tuple[Floats, Floats]:

@@ -100,16 +100,15 @@ def test_models_that_decide_alike_tell_nothing_twice():
     assert np.mean(held, axis=0).min() > 0.94
 
 
-#: How often each class gets each decision and reaches none, the first or the second of two thresholds.
+#: How often each class gets each of nine decisions: a class, with one of three bins of its score.
 IN_BINS = np.array(
     [[10, 25, 45, 8, 5, 2, 4, 1, 0], [6, 3, 1, 15, 30, 40, 4, 1, 0], [1, 1, 0, 10, 6, 2, 10, 25, 45]]
 ) / 100  # fmt: skip
 
 
-def in_bins(counts):
-    """Counts with three times as many decisions as classes, as decisions with bins of their scores."""
-    lower = pl.col("decision").replace_strict({cell: [None, 0.5, 0.9][cell % 3] for cell in range(9)})
-    return counts.with_columns(pl.col("decision") // 3, score_lower=lower)
+def without_bins(rows):
+    """The rows of each decision, whatever its score."""
+    return rows.reshape(*rows.shape[:-1], 3, 3).sum(axis=-1)
 
 
 def test_bins_of_scores_are_taken_as_decisions_are():
@@ -120,23 +119,13 @@ def test_bins_of_scores_are_taken_as_decisions_are():
     for _ in range(2000):
         joint = mix[:, None] * IN_BINS
         mix = (joint / joint.sum(axis=0) * traffic).sum(axis=1) / traffic.sum()
-    found = nf.estimate_class_priors(in_bins(labelled(IN_BINS * 1e9)), in_bins(unlabelled(traffic)))
+    found = nf.estimate_class_priors(labelled(IN_BINS * 1e9), unlabelled(traffic))
     assert found["prior"].to_list() == pytest.approx(mix, abs=1e-6)
     reference, traffic = drawn(rng, size=1000, rates=IN_BINS)
-    finer = nf.estimate_class_priors(in_bins(labelled(reference)), in_bins(unlabelled(traffic)))
-    coarse = nf.estimate_class_priors(
-        in_bins(labelled(reference)), in_bins(unlabelled(traffic)).drop("score_lower").group_by(
-            "model", "decision").agg(pl.col("rows").sum())
-    )  # fmt: skip
+    finer = nf.estimate_class_priors(labelled(reference), unlabelled(traffic))
+    coarse = nf.estimate_class_priors(labelled(without_bins(reference)), unlabelled(without_bins(traffic)))
     widths = [(table["upper"] - table["lower"]).to_numpy() for table in (finer, coarse)]
     assert (widths[0] < widths[1]).all()
-
-
-def test_other_thresholds_are_refused():
-    reference, traffic = in_bins(labelled(IN_BINS * 1000)), in_bins(unlabelled(range(20, 29)))
-    other = traffic.with_columns(pl.col("score_lower").replace({0.9: 0.8}))
-    with pytest.raises(nf.SchemaError, match="other thresholds"):
-        nf.estimate_class_priors(reference, other)
 
 
 def test_scores_show_a_new_class_that_decisions_hide():
@@ -144,12 +133,10 @@ def test_scores_show_a_new_class_that_decisions_hide():
     reference, _ = drawn(np.random.default_rng(10), rates=IN_BINS)
     new = np.array([5, 0, 0, 45, 0, 0, 50, 0, 0]) / 100
     traffic = 600 * (FIELD @ IN_BINS) + 400 * new
-    refused = nf.estimate_class_priors(in_bins(labelled(reference)), in_bins(unlabelled(traffic)))
+    refused = nf.estimate_class_priors(labelled(reference), unlabelled(traffic))
     assert refused["fit_p_value"].max() < 1e-6
     assert not refused["supported"].any()
-    hidden = nf.estimate_class_priors(
-        labelled(reference.reshape(3, 3, 3).sum(axis=2)), unlabelled(traffic.reshape(3, 3).sum(axis=1))
-    )
+    hidden = nf.estimate_class_priors(labelled(without_bins(reference)), unlabelled(without_bins(traffic)))
     assert hidden["supported"].all()
 
 
@@ -159,7 +146,7 @@ def test_bounds_from_scores_hold_the_mix():
     held = []
     for _ in range(100):
         reference, traffic = drawn(rng, (150, 100, 100), 500, rates=IN_BINS)
-        found = nf.estimate_class_priors(in_bins(labelled(reference)), in_bins(unlabelled(traffic)))
+        found = nf.estimate_class_priors(labelled(reference), unlabelled(traffic))
         if found["supported"].all():
             held.append(found["lower"].le(FIELD).to_numpy() & found["upper"].ge(FIELD).to_numpy())
     assert len(held) >= 88
