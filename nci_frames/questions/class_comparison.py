@@ -13,9 +13,8 @@ from nci_frames.counts.class_counts import Priors, with_scenario
 from nci_frames.evaluation.classes.class_log import collected
 from nci_frames.evaluation.classes.class_winners import class_winners
 from nci_frames.evaluation.classes.compare_class_models import compare_class_models
-from nci_frames.evaluation.classes.matrix import matrix_at
 from nci_frames.evaluation.classes.mixes import logs_and_priors
-from nci_frames.evaluation.classes.project_classes import project_classes
+from nci_frames.evaluation.classes.project_classes import matrix_at, project_classes
 from nci_frames.evaluation.metrics.classes import metric_of_all
 from nci_frames.evaluation.projection.ranking import rank_models
 from nci_frames.questions.compared import computed

@@ -3,9 +3,15 @@
 from typing import Any
 
 from nci_frames.questions.answer_lines import leads_in_words
-from nci_frames.questions.class_answer import leads_of, lines_at, measure_of, mix_in_words
 from nci_frames.questions.class_comparison import ClassComparison
-from nci_frames.questions.classes import drawn_models, opening_class
+from nci_frames.questions.classes import (
+    drawn_models,
+    leads_of,
+    lines_at,
+    measure_of,
+    mix_in_words,
+    opening_class,
+)
 from nci_frames.reporting.content import Content
 from nci_frames.reporting.html import render_page
 from nci_frames.tables.names import drawable

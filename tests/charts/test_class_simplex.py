@@ -5,7 +5,7 @@ import polars as pl
 import pytest
 
 import nci_frames as nf
-from nci_frames.evaluation.classes.simplex import winners_in_triangle
+from nci_frames.evaluation.classes.class_winners import winners_in_triangle
 from tests.cases import first_quick
 from tests.chart_specs import rows_of
 

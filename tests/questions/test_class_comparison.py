@@ -5,8 +5,13 @@ import polars as pl
 import pytest
 
 import nci_frames as nf
-from nci_frames.questions.class_answer import class_answer_lines, measure_of, order_in_words
-from nci_frames.questions.classes import QUESTIONS, read_class_independence
+from nci_frames.questions.classes import (
+    QUESTIONS,
+    class_answer_lines,
+    measure_of,
+    order_in_words,
+    read_class_independence,
+)
 from tests.cases import first_quick
 
 FIELD = {"ant": 0.2, "bee": 0.1, "cat": 0.7}

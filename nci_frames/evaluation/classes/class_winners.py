@@ -1,4 +1,4 @@
-"""Class counts -> the best model along a line between two mixes of the classes."""
+"""Class counts -> the best model along a line between two mixes of the classes, or over a triangle."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -14,7 +14,7 @@ from nci_frames.base.errors import ParameterError
 from nci_frames.base.messages import Option, listed
 from nci_frames.base.typing import Floats
 from nci_frames.counts.class_counts import Priors, one_mix, scenarios_of
-from nci_frames.evaluation.classes.class_log import ClassLog, collected
+from nci_frames.evaluation.classes.class_log import ClassLog, class_logs, collected
 from nci_frames.evaluation.classes.meetings import places_of_equality
 from nci_frames.evaluation.classes.mixes import Given, Mixes, cost_table, logs_and_priors, mixes_of
 from nci_frames.evaluation.classes.values import Setting, rates_of
@@ -24,6 +24,8 @@ from nci_frames.evaluation.metrics.metric import rounding
 from nci_frames.schemas import CLASS_WINNERS
 from nci_frames.schemas.checked import checked
 
+#: Lines of a triangle on which the share of the third class stays the same.
+_LINES = 120
 #: Places that are nearer than this are one.
 _APART = 1e-13
 
@@ -114,7 +116,7 @@ def class_winners(
     rows: list[dict[str, Any]] = []
     for values, models in groups.items():
         mix = np.stack([_common_mix(models, given._replace(asked=each)) for each in asked])
-        ranges = ranges_between(known, place, models, Setting(mix, given.classes, beta, costs))
+        ranges = _ranges(known, place, models, Setting(mix, given.classes, beta, costs))
         rows.extend(dict(zip(keys, values, strict=True)) | row for row in ranges)
     schema = {key: logs.keys[key] for key in keys} | CLASS_WINNERS.dtypes()
     return CLASS_WINNERS.finish(pl.DataFrame(rows, schema=schema).sort([*keys, "start"]))
@@ -157,9 +159,7 @@ def best_of(metric: Metric, values: Floats) -> NDArray[np.bool_]:
         return np.asarray((values == most) | (most - values <= rounding(metric, most)))
 
 
-def ranges_between(
-    metric: Metric, place: int, models: list[ClassLog], ends: Setting
-) -> Iterator[dict[str, Any]]:
+def _ranges(metric: Metric, place: int, models: list[ClassLog], ends: Setting) -> Iterator[dict[str, Any]]:
     """Yield the ranges of the line between two mixes, neighbours with the same best models joined.
 
     The *place* is that of the class of a metric of each class; 0 for one of all.
@@ -196,3 +196,33 @@ def ranges_between(
 
 def _null_first(name: str | None) -> tuple[bool, str]:
     return name is not None, name or ""
+
+
+def winners_in_triangle(
+    class_counts: pl.DataFrame | pl.LazyFrame, *, metric: str, beta: float, cost: Mapping[Any, Any] | None
+) -> tuple[pl.DataFrame, list[Any]]:
+    """Return the best model in each range of parallel lines, and the three classes.
+
+    ``low``, ``high``: the shares of the third class that a line in their middle stands for; and ``start``,
+    ``end``, ``model`` and ``tied`` along the line from the first class to the second.
+
+    Raises
+    ------
+    ParameterError
+        If there are not three classes with rows, if there are keys, or the metric is one of each class.
+    """
+    known = metric_of_all(metric)
+    logs = class_logs(collected(class_counts))
+    logs.need_no_keys("the triangle")
+    classes = np.flatnonzero(logs.seen)
+    if len(classes) != 3:
+        msg, hint = "the triangle is that of the mixes of three classes", "draw winners along lines"
+        raise ParameterError(msg, found=f"{len(classes)} classes with rows", hint=hint)
+    costs = cost_table(cost, logs, needed=known.name == "expected_cost")
+    rows = []
+    for line in range(_LINES):
+        third, ends = (line + 0.5) / _LINES, np.zeros((2, len(logs.names)))
+        ends[:, classes] = (1 - third, 0, third), (0, 1 - third, third)
+        found = _ranges(known, 0, logs.logs, Setting(ends, logs.seen, beta_value(beta), costs))
+        rows += [{"low": line / _LINES, "high": (line + 1) / _LINES} | each for each in found]
+    return pl.DataFrame(rows, schema_overrides={"model": pl.String}), logs.names[classes].to_list()

@@ -1,4 +1,4 @@
-"""Class counts -> metrics at any mix of the classes."""
+"""Class counts -> metrics, and the matrix of decisions, at any mix of the classes."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Literal
@@ -8,7 +8,7 @@ import polars as pl
 
 from nci_frames.base.arguments import beta_value, check_level, check_repeats, check_seed
 from nci_frames.base.typing import Floats
-from nci_frames.counts.class_counts import Priors
+from nci_frames.counts.class_counts import Priors, one_mix
 from nci_frames.evaluation.classes.class_log import ClassLog, ClassLogs, check_buckets, some_of, why_not
 from nci_frames.evaluation.classes.intervals import bootstrap_bounds, delta_bounds, resampled
 from nci_frames.evaluation.classes.mixes import cost_table, logs_and_priors, mixes_of
@@ -210,3 +210,30 @@ def _table(parts: list[dict[str, Any]], logs: ClassLogs) -> pl.DataFrame:
     table = pl.DataFrame(parts, schema=schema).with_columns(pl.col("value", "lower", "upper").fill_nan(None))
     # The scenario is the last of the keys.
     return CLASS_PROJECTION.finish(table.sort([*dict.fromkeys([*logs.keys, "scenario", "metric", "class"])]))
+
+
+def matrix_at(class_counts: pl.DataFrame | pl.LazyFrame, priors: Any) -> tuple[pl.DataFrame, list[str]]:
+    """Return for each model, class and decision the rows, their share of the class, and that of the mix.
+
+    Second, the names in the order of the classes.
+
+    Raises
+    ------
+    ParameterError
+        If the counts have keys or scenarios, or there are several mixes.
+    """
+    logs, given = logs_and_priors(class_counts, priors)
+    logs.need_no_keys("the matrix")
+    if not isinstance(given.asked, str):
+        one_mix("priors", dict.fromkeys(given.asked.scenarios))
+    names, tables = logs.names.cast(pl.String), []
+    for log in logs.logs:
+        (shares,) = mixes_of(log, given).priors
+        rates, decisions = rates_of(log.total), given.classes | (log.total.sum(axis=0) > 0)
+        one, other = np.nonzero(np.logical_and.outer(given.classes, decisions))
+        tables.append(pl.DataFrame({
+            "model": pl.Series([log.group["model"]] * len(one), dtype=pl.String),
+            "label": names.gather(one), "decision": names.gather(other), "rows": log.total[one, other],
+            "rate": rates[one, other], "share": shares[one] * rates[one, other],
+        }))  # fmt: skip
+    return pl.concat(tables).with_columns(pl.col("rate", "share").fill_nan(None)), names.to_list()
