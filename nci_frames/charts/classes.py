@@ -1,4 +1,4 @@
-"""Class counts and winners -> the matrix of decisions at a mix, and best models along lines or in a triangle."""
+"""Class counts and winners -> the matrix of decisions at a mix, the best models of lines or of a triangle."""
 
 import math
 from collections.abc import Mapping, Sequence

@@ -18,8 +18,8 @@ from nci_frames.evaluation.classes.class_log import ClassLog, class_logs, collec
 from nci_frames.evaluation.classes.meetings import places_of_equality
 from nci_frames.evaluation.classes.mixes import Given, Mixes, cost_table, logs_and_priors, mixes_of
 from nci_frames.evaluation.classes.values import Setting, rates_of
-from nci_frames.evaluation.metrics import Metric, better_sign
-from nci_frames.evaluation.metrics.classes import OF_EACH_CLASS, class_metric, metric_of_all
+from nci_frames.evaluation.metrics import better_sign
+from nci_frames.evaluation.metrics.classes import ClassMetric, class_metric, metric_of_all
 from nci_frames.evaluation.metrics.metric import rounding
 from nci_frames.schemas import CLASS_WINNERS
 from nci_frames.schemas.checked import checked
@@ -116,15 +116,15 @@ def class_winners(
     rows: list[dict[str, Any]] = []
     for values, models in groups.items():
         mix = np.stack([_common_mix(models, given._replace(asked=each)) for each in asked])
-        ranges = _ranges(known, place, models, Setting(mix, given.classes, beta, costs))
+        ranges = _ranges(place, models, Setting(known, mix, given.classes, beta, costs))
         rows.extend(dict(zip(keys, values, strict=True)) | row for row in ranges)
     schema = {key: logs.keys[key] for key in keys} | CLASS_WINNERS.dtypes()
     return CLASS_WINNERS.finish(pl.DataFrame(rows, schema=schema).sort([*keys, "start"]))
 
 
-def _place(of: Any, metric: Metric, classes: pl.Series, names: pl.Series) -> int:
+def _place(of: Any, metric: ClassMetric, classes: pl.Series, names: pl.Series) -> int:
     """Return the place of the class that a metric of each class is evaluated for."""
-    if metric.name not in OF_EACH_CLASS:
+    if not metric.of_each:
         raise ParameterError(f"the metric {metric.name!r} is one of all classes", hint=f"omit {Option('of')}")
     if of not in classes.to_list():
         found = f"{of!r}; the classes are {listed(map(repr, classes), 20)}"
@@ -145,21 +145,21 @@ def _common_mix(models: list[ClassLog], given: Given) -> Floats:
     return np.asarray(found[0])
 
 
-def heights(metric: Metric, place: int, models: Sequence[ClassLog], setting: Setting) -> Floats:
+def _heights(place: int, models: Sequence[ClassLog], setting: Setting) -> Floats:
     """Return a metric of each model, of all classes or one, at each mix: higher is better, undefined -inf."""
-    found = [setting.value(metric.name, rates_of(log.total))[:, place] for log in models]
-    values = better_sign(metric) * np.array(found)
+    found = [setting.value(rates_of(log.total))[:, place] for log in models]
+    values = better_sign(setting.metric) * np.array(found)
     return np.asarray(np.where(np.isnan(values), -np.inf, values))
 
 
-def best_of(metric: Metric, values: Floats) -> NDArray[np.bool_]:
+def _best(metric: ClassMetric, values: Floats) -> NDArray[np.bool_]:
     """Return which models are as good as the best at each mix, but for rounding."""
     most = values.max(axis=0)
     with np.errstate(invalid="ignore"):
         return np.asarray((values == most) | (most - values <= rounding(metric, most)))
 
 
-def _ranges(metric: Metric, place: int, models: list[ClassLog], ends: Setting) -> Iterator[dict[str, Any]]:
+def _ranges(place: int, models: list[ClassLog], ends: Setting) -> Iterator[dict[str, Any]]:
     """Yield the ranges of the line between two mixes, neighbours with the same best models joined.
 
     The *place* is that of the class of a metric of each class; 0 for one of all.
@@ -170,12 +170,12 @@ def _ranges(metric: Metric, place: int, models: list[ClassLog], ends: Setting) -
         return replace(ends, priors=np.outer(1 - places, first) + np.outer(places, last))
 
     def values(places: Floats) -> Floats:
-        return heights(metric, place, models, at(places))
+        return _heights(place, models, at(places))
 
     def smooth(places: Floats) -> Floats:
         """Return what is equal where the models are, without the root of the MCC."""
         found = values(places)
-        return found if metric.name != "mcc" else found**2 * (1 - (at(places).priors ** 2).sum(axis=1))
+        return found if ends.metric.name != "mcc" else found**2 * (1 - (at(places).priors ** 2).sum(axis=1))
 
     borders = places_of_equality(smooth)
     borders = borders[(borders > 0) & (borders < 1)]
@@ -184,7 +184,9 @@ def _ranges(metric: Metric, place: int, models: list[ClassLog], ends: Setting) -
     low, high = np.append(0.0, borders), np.append(borders, 1.0)
     # Models that are equal in a whole range are so at three places of it.
     inside = (low + (high - low) * part for part in (0.25, 0.5, 0.75))
-    equal: NDArray[np.bool_] = np.logical_and.reduce([best_of(metric, values(places)) for places in inside])
+    equal: NDArray[np.bool_] = np.logical_and.reduce(
+        [_best(ends.metric, values(places)) for places in inside]
+    )
     defined = np.asarray(np.isfinite(values((low + high) / 2)).any(axis=0))
     same = (equal[:, 1:] == equal[:, :-1]).all(axis=0) & (defined[1:] == defined[:-1])
     last = np.flatnonzero(np.append(~same, True))
@@ -223,6 +225,6 @@ def winners_in_triangle(
     for line in range(_LINES):
         third, ends = (line + 0.5) / _LINES, np.zeros((2, len(logs.names)))
         ends[:, classes] = (1 - third, 0, third), (0, 1 - third, third)
-        found = _ranges(known, 0, logs.logs, Setting(ends, logs.seen, beta_value(beta), costs))
+        found = _ranges(0, logs.logs, Setting(known, ends, logs.seen, beta_value(beta), costs))
         rows += [{"low": line / _LINES, "high": (line + 1) / _LINES} | each for each in found]
     return pl.DataFrame(rows, schema_overrides={"model": pl.String}), logs.names[classes].to_list()

@@ -103,9 +103,9 @@ def compare_class_models(
     for values, models in groups.items():
         mixes = [mixes_of(log, given) for log in models]
         for place, scenario in enumerate(mixes[0].scenarios):
-            settings = [Setting(mix.priors[place], given.classes, beta, costs) for mix in mixes]
+            settings = [Setting(known, mix.priors[place], given.classes, beta, costs) for mix in mixes]
             told = dict(zip(keys, values, strict=True)) | {"scenario": scenario, "metric": known.name}
-            pairs = _pairs(known.name, list(zip(models, settings, strict=True)), logs.names.to_list(), level)
+            pairs = _pairs(list(zip(models, settings, strict=True)), logs.names.to_list(), level)
             rows.extend(told | pair for pair in pairs)
     schema = CLASS_COMPARISONS.dtypes() | {key: logs.keys[key] for key in keys}
     table = pl.DataFrame(rows, schema=schema).with_columns(pl.col("difference").fill_nan(None))
@@ -113,7 +113,7 @@ def compare_class_models(
 
 
 def _pairs(
-    metric: str, models: list[tuple[ClassLog, Setting]], classes: list[Any], level: float
+    models: list[tuple[ClassLog, Setting]], classes: list[Any], level: float
 ) -> Iterator[dict[str, Any]]:
     """Yield a row for every two models of one mix."""
     from scipy.special import stdtr, stdtrit  # noqa: PLC0415  (SciPy is slow to import, and seldom needed)
@@ -121,8 +121,8 @@ def _pairs(
     values, moved = np.empty(len(models)), []
     for place, (log, setting) in enumerate(models):
         rates = rates_of(log.total)
-        moved.append(stratum_sums(log, influences(log, metric, setting, rates))[0, 0])
-        values[place] = setting.value(metric, rates)[0]
+        moved.append(stratum_sums(log, influences(log, setting, rates))[0, 0])
+        values[place] = setting.value(rates)[0]
     one, other = np.triu_indices(len(models), 1)
     apart, difference = np.stack(moved)[one] - np.stack(moved)[other], values[one] - values[other]
     buckets = apart.shape[1]

@@ -11,10 +11,10 @@ from nci_frames.evaluation.classes.values import Setting, rates_of, slopes
 from nci_frames.evaluation.resampling.draws import draw_with_replacement, stream, times_drawn
 
 
-def influences(log: ClassLog, metric: str, setting: Setting, rates: Floats) -> Floats:
+def influences(log: ClassLog, setting: Setting, rates: Floats) -> Floats:
     """Return by how much one row of weight 1 more moves the metric: (mixes, outputs, names, names)."""
     of_class = log.total.sum(axis=1)
-    slope = slopes(metric, replace(setting, priors=np.atleast_2d(setting.priors)), rates)
+    slope = slopes(replace(setting, priors=np.atleast_2d(setting.priors)), rates)
     mean = (np.nan_to_num(rates) * slope).sum(axis=-1, keepdims=True)
     each = np.divide(1.0, of_class, out=np.zeros(len(of_class)), where=of_class > 0)
     return np.asarray((slope - mean) * each[:, None])
@@ -36,25 +36,25 @@ def _variance(log: ClassLog, influence: Floats) -> Floats:
     return np.asarray((squares - sums**2 / rows).sum(axis=-1))
 
 
-def delta_bounds(log: ClassLog, metric: str, setting: Setting, level: float) -> tuple[Floats, Floats]:
+def delta_bounds(log: ClassLog, setting: Setting, level: float) -> tuple[Floats, Floats]:
     """Return bounds by the slopes of the metric, on the logit of its range, of shape (mixes, outputs).
 
     A decision that no row of a class got may still be one of a few in a hundred. So the bounds hold those of
     the log with one row more of each class, spread over all decisions.
     """
-    low, high = setting.range(metric)
+    low, high = setting.range
     rates, total, z = rates_of(log.total), log.total, normal_quantile(level)
-    lower, upper = np.full((2, *setting.value(metric, rates).shape), np.nan)
+    lower, upper = np.full((2, *setting.value(rates).shape), np.nan)
     of_class = total.sum(axis=1)
     of_mix: Floats | float = 0.0
     if setting.errors is not None:
-        of_mix = _by_mix(metric, setting, rates, setting.errors.max(axis=1))
-        lower, upper = _at_bounds(metric, setting, rates, setting.errors)
+        of_mix = _by_mix(setting, rates, setting.errors.max(axis=1))
+        lower, upper = _at_bounds(setting, rates, setting.errors)
     row = np.divide(of_class, log.independent, out=np.zeros(len(of_class)), where=of_class > 0)
     more = np.repeat((row / len(row))[:, None], len(row), axis=1)
     for added in (np.zeros_like(more), more):
         near = rates_of(total + added)
-        value, influence = setting.value(metric, near), influences(log, metric, setting, near)
+        value, influence = setting.value(near), influences(log, setting, near)
         variance = _variance(log, influence)
         if added.any():
             variance = variance + (influence**2 * (row**2 / len(row))[:, None]).sum(axis=(-1, -2))
@@ -64,7 +64,7 @@ def delta_bounds(log: ClassLog, metric: str, setting: Setting, level: float) -> 
     return lower, upper
 
 
-def _by_mix(metric: str, setting: Setting, rates: Floats, errors: Floats) -> Floats:
+def _by_mix(setting: Setting, rates: Floats, errors: Floats) -> Floats:
     """Return by how much errors of the priors may move the metric, of shape (mixes, outputs).
 
     The errors of the shares add up to 0, and how they depend on each other is not known. So the sum of slopes
@@ -73,8 +73,8 @@ def _by_mix(metric: str, setting: Setting, rates: Floats, errors: Floats) -> Flo
     """
     size, step = setting.priors.shape[-1], 1e-6
     toward = (1 - step) * setting.priors[:, None] + step * np.eye(size)
-    here = setting.value(metric, rates)[:, None]
-    moved = replace(setting, priors=toward).value(metric, rates)
+    here = setting.value(rates)[:, None]
+    moved = replace(setting, priors=toward).value(rates)
     # A name that is no class has no share, and no error.
     slope = np.nan_to_num((moved - here) / step)
     apart = np.abs(slope[:, :, None] - slope[:, None])
@@ -83,7 +83,7 @@ def _by_mix(metric: str, setting: Setting, rates: Floats, errors: Floats) -> Flo
     return np.asarray(np.where(unknown, np.inf, far))
 
 
-def _at_bounds(metric: str, setting: Setting, rates: Floats, errors: Floats) -> tuple[Floats, Floats]:
+def _at_bounds(setting: Setting, rates: Floats, errors: Floats) -> tuple[Floats, Floats]:
     """Return the least and the largest value where one share is at a bound, the others in proportion.
 
     A share that may be 0 makes a precision 0, which no slope shows.
@@ -96,7 +96,7 @@ def _at_bounds(metric: str, setting: Setting, rates: Floats, errors: Floats) -> 
     with np.errstate(invalid="ignore", divide="ignore"):
         rest = np.where(share < 1, priors * (1 - end) / (1 - share), priors)
     at = np.where(alone & (share < 1), end, rest)
-    values = replace(setting, priors=at).value(metric, rates)
+    values = replace(setting, priors=at).value(rates)
     return np.fmin.reduce(values, axis=(1, 2)), np.fmax.reduce(values, axis=(1, 2))
 
 
@@ -132,9 +132,9 @@ def resampled(log: ClassLog, repeats: int, seed: int) -> Floats:
     return rates_of(total)
 
 
-def bootstrap_bounds(rates: Floats, metric: str, setting: Setting, level: float) -> Floats:
+def bootstrap_bounds(rates: Floats, setting: Setting, level: float) -> Floats:
     """Return percentiles of the metric in resampled logs; NaN where fewer than two have a value."""
-    values = setting.value(metric, rates)
+    values = setting.value(rates)
     bounds = np.full((2, values.shape[1]), np.nan)
     some = (~np.isnan(values)).sum(axis=0) > 1
     if some.any():

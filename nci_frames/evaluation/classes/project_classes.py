@@ -1,6 +1,7 @@
 """Class counts -> metrics, and the matrix of decisions, at any mix of the classes."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, Literal
 
 import numpy as np
@@ -13,19 +14,12 @@ from nci_frames.evaluation.classes.class_log import ClassLog, ClassLogs, check_b
 from nci_frames.evaluation.classes.intervals import bootstrap_bounds, delta_bounds, resampled
 from nci_frames.evaluation.classes.mixes import cost_table, logs_and_priors, mixes_of
 from nci_frames.evaluation.classes.values import Setting, rates_of
-from nci_frames.evaluation.metrics.classes import OF_EACH_CLASS, class_metrics_asked
+from nci_frames.evaluation.metrics.classes import CLASS_METRICS, class_metrics_asked
 from nci_frames.schemas import CLASS_PROJECTION
 from nci_frames.schemas.checked import checked
 
 #: Slopes of several mixes that are held at once.
 _MOST_SLOPES = 1 << 21
-#: What is averaged over the classes.
-_MEANS = {
-    "macro_precision": "precision",
-    "macro_f_beta": "f_beta",
-    "macro_recall": "recall",
-    "balanced_accuracy": "recall",
-}
 
 
 @checked
@@ -130,7 +124,7 @@ def project_classes(
     asked = class_metrics_asked(metrics)
     beta = beta_value(beta)
     logs, given = logs_and_priors(class_counts, priors)
-    costs = cost_table(cost, logs, needed="expected_cost" in asked)
+    costs = cost_table(cost, logs, needed=CLASS_METRICS["expected_cost"] in asked)
     if interval is not None:
         check_buckets(logs)
     bounded = interval is not None and logs.whole
@@ -140,32 +134,32 @@ def project_classes(
         mixes = mixes_of(log, given)
         rates = rates_of(log.total)
         drawn = resampled(log, repeats, seed) if bounded and interval == "bootstrap" else None
-        every = Setting(mixes.priors, given.classes, beta, costs, mixes.errors)
         for metric in asked:
+            every = Setting(metric, mixes.priors, given.classes, beta, costs, mixes.errors)
             empty = np.isnan(every.priors).any(axis=1, keepdims=True)
-            values = np.where(empty, np.nan, every.value(metric, rates))
+            values = np.where(empty, np.nan, every.value(rates))
             bounds = np.full((2, *values.shape), np.nan)
             some = max(1, _MOST_SLOPES // (rates.size * values.shape[1]))
             for begin in range(0, len(mixes.scenarios) if bounded else 0, some):
                 few = slice(begin, begin + some)
-                bounds[:, few] = delta_bounds(log, metric, every[few], level)
+                bounds[:, few] = delta_bounds(log, every[few], level)
             for place, scenario in enumerate(mixes.scenarios):
                 of_mix, at = bounds[:, place], every[place]
                 if drawn is not None:
-                    wider = bootstrap_bounds(drawn, metric, at, level)
+                    wider = bootstrap_bounds(drawn, at, level)
                     of_mix = np.array([np.fmin(of_mix[0], wider[0]), np.fmax(of_mix[1], wider[1])])
-                told = log.group | {"scenario": scenario, "metric": metric}
-                found = _rows(log, logs.names.to_list(), metric, at, values[place], of_mix, unbounded)
+                told = log.group | {"scenario": scenario, "metric": metric.name}
+                found = _rows(log, logs.names.to_list(), at, values[place], of_mix, unbounded)
                 parts.extend(told | row for row in found)
     return _table(parts, logs)
 
 
 def _rows(
-    log: ClassLog, names: list[Any], metric: str, setting: Setting, value: Floats, bounds: Floats,
+    log: ClassLog, names: list[Any], setting: Setting, value: Floats, bounds: Floats,
     unbounded: str | None,
 ) -> Iterator[dict[str, Any]]:  # fmt: skip
     """Yield the value of all classes or of each at one mix, and why the log cannot tell it."""
-    each = metric in OF_EACH_CLASS
+    metric, each = setting.metric.name, setting.metric.of_each
     there = log.total.sum(axis=1) > 0
     shown = setting.classes | (log.total.sum(axis=0) > 0 if metric == "pos_fraction" else False)
     matters = setting.priors > 0
@@ -173,7 +167,7 @@ def _rows(
         matters = setting.classes & (there | matters)
     nothing = "the group has no rows" if np.isnan(setting.priors).any() else None
     why = nothing or (None if metric == "recall" else why_not(log, names, matters))
-    remark = _skipped(log, names, metric, setting) or unbounded
+    remark = _skipped(log, names, setting) or unbounded
     undefined = np.isnan(value)
     # What is undefined in the log has no bounds, though it has some in a log with one more row.
     bounds = np.where(undefined, np.nan, bounds)
@@ -196,12 +190,12 @@ def _rows(
         }
 
 
-def _skipped(log: ClassLog, names: list[Any], metric: str, setting: Setting) -> str | None:
+def _skipped(log: ClassLog, names: list[Any], setting: Setting) -> str | None:
     """Say which classes a mean skips; None if it skips none."""
-    part = _MEANS.get(metric)
-    if part is None:
+    if not setting.metric.averages:
         return None
-    skipped = np.isnan(setting.value(part, rates_of(log.total))) & setting.classes
+    part = replace(setting, metric=CLASS_METRICS[setting.metric.averages])
+    skipped = np.isnan(part.value(rates_of(log.total))) & setting.classes
     return f"mean without {some_of(names, skipped)}, whose value is undefined" if skipped.any() else None
 
 

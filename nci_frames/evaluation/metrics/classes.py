@@ -1,54 +1,161 @@
-"""The metrics of decisions among more than two classes, as data; their values are in ``evaluation.classes``.
+"""The metrics of decisions among more than two classes: what they are, and their values.
 
-With the shares p of the classes and the rates R of decisions d among the rows of class c: J = diag(p)·R.
+With the shares p of the classes and the rates R of decisions d among the rows of class c: J = diag(p)·R. The
+values are functions of arrays that may be complex, so that their slopes follow. NaN is undefined.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 from nci_frames.base.errors import ParameterError, UnknownMetricError
 from nci_frames.base.messages import nearest_name
+from nci_frames.base.typing import Floats
 from nci_frames.evaluation.metrics.metric import Metric
 from nci_frames.evaluation.metrics.registry import resolve
 
-__all__ = ["CLASS_METRICS", "class_metric", "class_metrics_asked", "metric_of_all"]
+__all__ = ["CLASS_METRICS", "ClassMetric", "Mix", "class_metric", "class_metrics_asked", "metric_of_all"]
 
-_EMPTY = "a class of positive prior has no row"
+#: An array of Float64, or complex where slopes are taken.
+Numbers = Any
+#: From here on, only recall counts.
+_MOST_BETA = 1e150
 
 
-def _metric(name: str, formula: str, undefined_when: str = _EMPTY, **options: object) -> Metric:
-    return Metric(name, formula=formula, undefined_when=undefined_when, **options)  # type: ignore[arg-type]
+@dataclass(frozen=True, slots=True)
+class Mix:
+    """What metrics are made of; the last axis is that of classes and other decisions."""
+
+    priors: Floats
+    #: Of each class, the share that is decided rightly.
+    recall: Numbers
+    #: The share of each decision in the mix.
+    decided: Numbers
+    #: The expected cost.
+    cost: Numbers
+    #: Which names are classes: those that means are over.
+    classes: NDArray[np.bool_]
+    beta: float
+
+    @property
+    def right(self) -> Numbers:
+        """The share of the mix that is of each class and decided rightly."""
+        return np.where(self.priors > 0, self.priors * self.recall, 0.0)
+
+    @property
+    def wrong(self) -> Numbers:
+        """The share of wrong decisions."""
+        return self.decided.sum(axis=-1) - self.right.sum(axis=-1)
+
+    @property
+    def known(self) -> Numbers:
+        """0, or NaN where a class of the mix has no row."""
+        return np.where(np.isnan(self.recall) & (self.priors > 0), np.nan, 0.0).sum(axis=-1)
 
 
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class ClassMetric(Metric):
+    """A metric of decisions among classes."""
+
+    #: Its value at a mix: one, or with an axis of the classes.
+    of: Callable[[Mix], Numbers]
+    #: Whether each class has a value of its own.
+    of_each: bool = False
+    #: The metric of each class that it is the mean of.
+    averages: str = ""
+
+    def values(self, mix: Mix) -> Numbers:
+        """Return the value with an axis of the classes, or of length 1."""
+        with np.errstate(invalid="ignore", divide="ignore"):
+            value = self.of(mix)
+        return value if self.of_each else value[..., None]
+
+
+def _metric(
+    name: str, formula: str, of: Callable[[Mix], Numbers], undefined_when: str = "", **options: Any
+) -> ClassMetric:
+    undefined_when = undefined_when or "a class of positive prior has no row"
+    return ClassMetric(name, formula=formula, of=of, undefined_when=undefined_when, **options)
+
+
+def _precision(mix: Mix) -> Numbers:
+    return np.where(mix.decided == 0, np.nan, mix.right / mix.decided)
+
+
+def _f_beta(mix: Mix) -> Numbers:
+    if mix.beta >= _MOST_BETA:
+        return mix.recall
+    weight = 1 / (1 + mix.beta**2)
+    below = weight * mix.decided + (1 - weight) * mix.priors
+    return np.where(below == 0, np.nan, mix.right / below)
+
+
+_OF_EACH = (
+    _metric("precision", "J[c,c]/J[.,c]", _precision, "the class is never decided", of_each=True),
+    _metric("recall", "R[c,c]", lambda mix: mix.recall, "the class has no row", of_each=True),
+    _metric("f_beta", "(1+beta²)·J[c,c]/(beta²·p[c] + J[.,c])", _f_beta, "0/0", of_each=True),
+    _metric("pos_fraction", "J[.,c]", lambda mix: mix.decided, direction="target", of_each=True),
+)
+
+
+def _mean(name: str, part: int) -> ClassMetric:
+    """Return the mean of a metric over the classes whose value is defined."""
+    averaged = _OF_EACH[part]
+
+    def mean(mix: Mix) -> Numbers:
+        values = averaged.of(mix)
+        counted = mix.classes & ~np.isnan(values)
+        return np.where(counted, values, 0).sum(axis=-1) / counted.sum(axis=-1) + mix.known
+
+    formula = f"mean of {averaged.formula} over the classes where it is defined"
+    return _metric(name, formula, mean, averages=averaged.name)
+
+
+def _weighted_f_beta(mix: Mix) -> Numbers:
+    return np.where(mix.priors > 0, mix.priors * _f_beta(mix), 0).sum(axis=-1) + mix.known
+
+
+def _apart(shares: Numbers, others: Numbers) -> Numbers:
+    """Return the probability that draws from two distributions differ: exactly 0 if they cannot."""
+    return (shares * (others.sum(axis=-1, keepdims=True) - others)).sum(axis=-1)
+
+
+def _kappa(mix: Mix) -> Numbers:
+    chance = _apart(mix.priors, mix.decided)
+    return np.where(chance == 0, np.nan, 1 - mix.wrong / chance)
+
+
+def _mcc(mix: Mix) -> Numbers:
+    of_classes, of_decisions = _apart(mix.priors, mix.priors), _apart(mix.decided, mix.decided)
+    value = (_apart(mix.priors, mix.decided) - mix.wrong) / np.sqrt(of_classes * of_decisions)
+    # With one class the limit is 0, unless all decisions are one, too.
+    return np.where(of_decisions == 0, np.nan, np.where(of_classes == 0, 0.0, value))
+
+
+_FROM_MINUS_1: dict[str, Any] = {"lower": -1.0, "scale": 1.0}
+_MCC = "(accuracy - e)/sqrt((1 - sum of p²)·(1 - sum of J[.,d]²))"
+_OF_ALL = (
+    _metric("accuracy", "sum of J[c,c]", lambda mix: mix.right.sum(axis=-1)),
+    _mean("balanced_accuracy", 1),
+    _mean("macro_precision", 0),
+    _mean("macro_recall", 1),
+    _mean("macro_f_beta", 2),
+    _metric("weighted_f_beta", "sum of p[c]·F-beta[c]", _weighted_f_beta),
+    _metric("kappa", "(accuracy - e)/(1 - e), e = sum of p[c]·J[.,c]", _kappa, **_FROM_MINUS_1),
+    _metric("mcc", _MCC, _mcc, "all rows have one decision", **_FROM_MINUS_1),
+    _metric(
+        "expected_cost", "sum of J[c,d]·cost[c,d]", lambda mix: mix.cost,
+        direction="minimize", upper=float("inf"),
+    ),
+)  # fmt: skip
 #: By name; those of each class last.
-CLASS_METRICS = {
-    metric.name: metric
-    for metric in (
-        _metric("accuracy", "sum of J[c,c]"),
-        _metric("balanced_accuracy", "mean of R[c,c]"),
-        _metric("macro_precision", "mean of the precision of classes that are decided"),
-        _metric("macro_recall", "mean of R[c,c]"),
-        _metric("macro_f_beta", "mean of F-beta of the classes"),
-        _metric("weighted_f_beta", "sum of p[c]·F-beta[c]"),
-        _metric("kappa", "(accuracy - e)/(1 - e), e = sum of p[c]·J[.,c]", lower=-1.0, scale=1.0),
-        _metric(
-            "mcc",
-            "(accuracy - e)/sqrt((1 - sum of p²)·(1 - sum of J[.,d]²))",
-            "all rows have one decision",
-            lower=-1.0,
-            scale=1.0,
-        ),
-        _metric("expected_cost", "sum of J[c,d]·cost[c,d]", direction="minimize", upper=float("inf")),
-        _metric("precision", "J[c,c]/J[.,c]", "the class is never decided"),
-        _metric("recall", "R[c,c]", "the class has no row"),
-        _metric("f_beta", "(1+beta²)·J[c,c]/(beta²·p[c] + J[.,c])", "0/0"),
-        _metric("pos_fraction", "J[.,c]", direction="target"),
-    )
-}
-#: Those that each class has.
-OF_EACH_CLASS = ("precision", "recall", "f_beta", "pos_fraction")
+CLASS_METRICS = {metric.name: metric for metric in (*_OF_ALL, *_OF_EACH)}
 
 
-def class_metric(name: str) -> Metric:
+def class_metric(name: str) -> ClassMetric:
     """Return the metric of a name or alias.
 
     Raises
@@ -67,7 +174,7 @@ def class_metric(name: str) -> Metric:
     return known
 
 
-def metric_of_all(name: str, hint: str = "take one of all classes, such as 'macro_f_beta'") -> Metric:
+def metric_of_all(name: str, hint: str = "take one of all classes, such as 'macro_f_beta'") -> ClassMetric:
     """Return a metric of all classes.
 
     Raises
@@ -78,13 +185,13 @@ def metric_of_all(name: str, hint: str = "take one of all classes, such as 'macr
         If there is none.
     """
     known = class_metric(name)
-    if known.name in OF_EACH_CLASS:
+    if known.of_each:
         raise ParameterError(f"the metric {known.name!r} is one of each class", hint=hint)
     return known
 
 
-def class_metrics_asked(asked: str | Sequence[str]) -> list[str]:
-    """Return the names of the metrics that are asked for.
+def class_metrics_asked(asked: str | Sequence[str]) -> list[ClassMetric]:
+    """Return the metrics that are asked for.
 
     Raises
     ------
@@ -93,10 +200,10 @@ def class_metrics_asked(asked: str | Sequence[str]) -> list[str]:
     UnknownMetricError
         If a metric is unknown.
     """
-    names = [class_metric(name).name for name in ([asked] if isinstance(asked, str) else asked)]
-    if not names:
+    found = [class_metric(name) for name in ([asked] if isinstance(asked, str) else asked)]
+    if not found:
         raise ParameterError.out_of_range("metrics", asked, "at least one metric")
-    for name in names:
-        if names.count(name) > 1:
-            raise ParameterError(f"two metrics have the label {name!r}", hint="name it once")
-    return names
+    for metric in found:
+        if found.count(metric) > 1:
+            raise ParameterError(f"two metrics have the label {metric.name!r}", hint="name it once")
+    return found

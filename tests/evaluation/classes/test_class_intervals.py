@@ -23,16 +23,17 @@ def drawn(rng, sizes, rates=RATES):
     return np.stack([rng.multinomial(size, of_class) for size, of_class in zip(sizes, rates, strict=True)])
 
 
-@pytest.mark.parametrize("metric", CLASS_METRICS)
+@pytest.mark.parametrize("metric", CLASS_METRICS.values(), ids=CLASS_METRICS)
 def test_slopes_are_those_of_small_differences(metric):
     rng = np.random.default_rng(0)
     rates, priors = rng.dirichlet(np.ones(4), 4), rng.dirichlet(np.ones(4))
-    setting = Setting(priors[None], np.array([True, True, True, False]), 1.5, rng.normal(size=(4, 4)))
+    classes, cost = np.array([True, True, True, False]), rng.normal(size=(4, 4))
+    setting = Setting(metric, priors[None], classes, 1.5, cost)
 
     def value(at):
-        return setting.value(metric, at)[0]
+        return setting.value(at)[0]
 
-    (found,) = slopes(metric, setting, rates)
+    (found,) = slopes(setting, rates)
     for row in range(4):
         for column in range(4):
             step = np.zeros((4, 4))
