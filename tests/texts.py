@@ -199,6 +199,7 @@ def sources() -> Iterator[None]:
             LOG.with_columns(pl.col("score").cast(pl.String)).write_parquet("drift/b.parquet")
             for name, labels in (("words", ["bad", "ok"] * 6), ("three", [0, 1, 2] * 4)):
                 LOG.with_columns(label=pl.Series(labels)).write_parquet(f"{name}.parquet")
+            LOG.rename({"score": "decision"}).write_parquet("decided.parquet")
             bad = pl.Series([0.5, None, float("nan"), *LOG["score"][3:]], strict=False)
             LOG.with_columns(score=bad, label=pl.Series([None, *LOG["label"][1:]])).write_parquet(
                 "invalid.parquet"

@@ -26,6 +26,7 @@ from typing import ClassVar, Self
 
 from nci_frames.base.messages import (
     SHOWN_FILES,
+    Call,
     Option,
     in_job_file,
     in_python,
@@ -165,6 +166,13 @@ class SchemaError(NciFramesError):
         hint = f"{meant}name the column with {Option(role, close or '<name>')}" if available else None
         if hint and not close and role in {"model", "score"}:
             hint = f"{hint}; if each model has a score column, name them with {Option('scores')}"
+        if hint and not close and role == "decision":
+            each = Call("decision={model: column}", "--decision MODEL=COLUMN")
+            scores = Call("scores={class: column}", "--scores CLASS=COLUMN")
+            hint = f"{hint}; if each model has one, with {each}; of classes with scores, with {scores}"
+        if role == "score" and "decision" in available:
+            classes = Call("scan_classes opens them", "nci-frames report LOGS --classes compares them")
+            hint = f"if these are decisions among classes, {classes}; otherwise {hint}"
         # Options that say what to do with a key are no nouns.
         part = f"option {role}" if role in {"by", "over", "units"} else f"the {role}"
         return cls(

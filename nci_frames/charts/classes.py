@@ -11,9 +11,10 @@ from nci_frames import schemas
 from nci_frames.base.errors import ParameterError
 from nci_frames.base.typing import Frame
 from nci_frames.charts.parts import canvas, selection, theme
-from nci_frames.counts.class_counts import Priors, scenarios_of
+from nci_frames.counts.class_counts import Priors, one_mix, scenarios_of
 from nci_frames.evaluation.classes.class_winners import winners_in_triangle
 from nci_frames.evaluation.classes.project_classes import matrix_at
+from nci_frames.evaluation.metrics.classes import class_metric
 
 #: In narrower cells, numbers would overlap; pixels.
 _CELL = 30
@@ -97,7 +98,9 @@ def chart_class_matrix(class_counts: Frame, /, *, priors: Priors = "observed") -
 
 
 @schemas.checked
-def chart_class_winners(winners: Frame, /, *, models: Sequence[str] = ()) -> alt.LayerChart:
+def chart_class_winners(
+    winners: Frame, /, *, models: Sequence[str] = (), priors: Mapping[Any, Any] | None = None
+) -> alt.LayerChart:
     """Draw the ranges of lines between two mixes of classes in which each model is best, a bar for each line.
 
     Parameters
@@ -107,6 +110,8 @@ def chart_class_winners(winners: Frame, /, *, models: Sequence[str] = ()) -> alt
         order.
     models
         %(models)s
+    priors
+        A mix, ``{class: share}``, which is marked in the bars of the key ``class``.
 
     Returns
     -------
@@ -154,15 +159,23 @@ def chart_class_winners(winners: Frame, /, *, models: Sequence[str] = ()) -> alt
     side = {"align": alt.expr(f"{late} ? 'right' : 'left'"), "dx": alt.expr(f"{late} ? -3 : 3")}
     borders = borders.mark_text(**{**theme.NOTE, **side, "color": theme.GROUND})
     shown = canvas.tooltip({"start": "from", "end": "to"}, names=(*keys, "model", "equal"))
+    mix = {} if priors is None else one_mix("priors", scenarios_of(priors))
+    known = {str(name): share for name, share in mix.items() if str(name) in lines}
+    marked = pl.DataFrame(
+        {"line": [*known], "share": [*known.values()]}, {"line": pl.String, "share": pl.Float64}
+    )
+    ticks = alt.Chart(marked).encode(y=up).mark_tick(color=theme.INK, opacity=1, thickness=3, size=_LINE)
     text = alt.Text(field="start", type="quantitative", format=".3~p")
     return canvas.compose(
         [
             canvas.layer("bars", bars, **canvas.fills(style), tooltip=shown),
             canvas.layer("borders", borders, x=alt.X(field="start", **place), text=text),
+            canvas.layer("mix", ticks, x=alt.X(field="share", **place)),
         ],
         style=style,
         title="Best model between two mixes of the classes",
-        subtitle="in this log; a border is where two models are equal",
+        subtitle="in this log; a border is where two models are equal"
+        + ("; upright: the mix" if known else ""),
         says="A bar for each line, coloured by model.",
         height=_LINE * len(lines) + 10,
     )
@@ -247,7 +260,7 @@ def chart_class_simplex(
     base = alt.Chart(selection.finite(rows)).encode(x=x, y=y)
     # Without outlines, the ground would shine through between neighbours.
     outline = alt.Stroke(field="model", type="nominal", legend=None, scale=canvas.model_scale(style))
-    regions = base.mark_line(filled=True, strokeWidth=0.5, interpolate="linear-closed").encode(
+    regions = base.mark_line(filled=True, opacity=1, strokeWidth=1, interpolate="linear-closed").encode(
         detail=alt.Detail(field="region", type="nominal"),
         order=alt.Order(field="corner", type="quantitative"),
         stroke=outline,
@@ -273,7 +286,7 @@ def chart_class_simplex(
         layers,
         style=style,
         title="Best model at each mix of three classes",
-        subtitle=f"by {metric.replace('_', ' ')}; a corner is one class alone"
+        subtitle=f"by {class_metric(metric).in_words(beta)}; a corner is one class alone"
         + ("; dots: mixes" if mixes else ""),
         says="A triangle, coloured by model.",
         width=_SIDE,

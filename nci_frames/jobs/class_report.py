@@ -80,7 +80,7 @@ def run_class_report(
         tally = ClassTally(float(counts["rows"].sum()), [str(warning.message) for warning in told])
         facts = [
             ("source", repr(source)),
-            ("rows counted", f"{int(tally.counted):,}"),
+            ("predictions counted", f"{int(tally.counted):,}"),
             *(("warning", warning) for warning in tally.warnings),
         ]
         write_files(comparison, folder, options, comparison.counts, title=options.title, facts=facts)

@@ -15,7 +15,7 @@ from nci_frames.evaluation.classes.class_winners import class_winners
 from nci_frames.evaluation.classes.compare_class_models import compare_class_models
 from nci_frames.evaluation.classes.mixes import logs_and_priors
 from nci_frames.evaluation.classes.project_classes import matrix_at, project_classes
-from nci_frames.evaluation.metrics.classes import metric_of_all
+from nci_frames.evaluation.metrics.classes import class_metric, metric_of_all
 from nci_frames.evaluation.projection.ranking import rank_models
 from nci_frames.questions.compared import computed
 from nci_frames.schemas import BUCKET, CLASS_COUNTS, checked
@@ -145,6 +145,11 @@ class ClassComparison:
     def shares(self) -> dict[str, float]:
         """The shares of the classes in this mix, by their names as text."""
         return dict(zip(self.classes, self.mix.values(), strict=True))
+
+    @property
+    def measure(self) -> str:
+        """What the metric is called."""
+        return class_metric(self.metric).in_words(self.beta)
 
     @property
     def asked(self) -> dict[str, Any]:

@@ -24,21 +24,12 @@ _OF_TRIANGLE = 3
 _MISTAKES = 20
 #: Classes of a mix, and classes whose share changes the best model, that are named.
 _NAMED, _CHANGES = 3, 3
-_WORDS = {"mcc": "MCC"}
 #: How the mixes that need no name of their own are called.
 _MIXES = {
     "observed": "the mix of the log",
     "uniform": "equal shares of all classes",
     "given": "the mix given",
 }
-
-
-def measure_of(comparison: ClassComparison) -> str:
-    """Return what the metric is called."""
-    name = comparison.metric
-    if name.endswith("f_beta"):
-        return f"{name.removesuffix('_f_beta')} F{comparison.beta:g}"
-    return _WORDS.get(name, name.replace("_", " "))
 
 
 def mix_in_words(comparison: ClassComparison) -> str:
@@ -61,7 +52,7 @@ def class_answer_lines(comparison: ClassComparison) -> list[str]:
 
 def lines_at(place: str, comparison: ClassComparison, rows: Sequence[dict[str, Any]]) -> list[str]:
     """Return what is said at a mix: *rows* are the models there, the best first."""
-    name = measure_of(comparison)
+    name = comparison.measure
     lines = [f"{place}, by {name}:"]
     ranked = [row for row in rows if row["rank"] is not None]
     best = [row for row in ranked if row["rank"] == 1]
@@ -121,7 +112,7 @@ def _few(table: pl.DataFrame, comparison: ClassComparison) -> pl.DataFrame:
 
 
 def _draw_values(table: pl.DataFrame, comparison: ClassComparison) -> Chart:
-    name = measure_of(comparison)
+    name = comparison.measure
     rows = _few(table, comparison).drop_nulls("value").sort("value", "model", descending=[True, False])
     title = f"{name} of each model at {mix_in_words(comparison)}, with its interval"
     return draw_forest(rows, name=name, title=title, models=drawn_models(comparison))
@@ -139,7 +130,7 @@ def _one_share(comparison: ClassComparison) -> pl.DataFrame:
 
 def _draw_share(table: pl.DataFrame, comparison: ClassComparison) -> Chart:
     shown, models = _few(table, comparison), drawn_models(comparison)
-    return chart_share_answer(shown, what=measure_of(comparison), models=models)
+    return chart_share_answer(shown, what=comparison.measure, models=models)
 
 
 def _draw_simplex(table: pl.DataFrame, comparison: ClassComparison) -> Chart:
@@ -150,7 +141,7 @@ def _draw_simplex(table: pl.DataFrame, comparison: ClassComparison) -> Chart:
 
 
 def _draw_winners(table: pl.DataFrame, comparison: ClassComparison) -> Chart:
-    return chart_class_winners(table, models=drawn_models(comparison))
+    return chart_class_winners(table, models=drawn_models(comparison), priors=comparison.mix)
 
 
 def _other_mixes(comparison: ClassComparison) -> pl.DataFrame:
@@ -226,7 +217,7 @@ QUESTIONS = (
     ),
     picture(
         "intervals",
-        lambda comparison: f"{measure_of(comparison)} of each model",
+        lambda comparison: f"{comparison.measure} of each model",
         lambda comparison: comparison.answer,
         _draw_values,
         section="answer",
@@ -234,7 +225,7 @@ QUESTIONS = (
     ),
     picture(
         "share",
-        lambda comparison: f"{measure_of(comparison)} over the share of a class",
+        lambda comparison: f"{comparison.measure} over the share of a class",
         _one_share,
         _draw_share,
         section="answer",
@@ -254,14 +245,14 @@ QUESTIONS = (
     ),
     picture(
         "winners",
-        lambda comparison: f"Best model by {measure_of(comparison)} over the share of each class",
+        lambda comparison: f"Best model by {comparison.measure} over the share of each class",
         lambda comparison: comparison.winners,
         _draw_winners,
         section="order",
     ),
     picture(
         "simplex",
-        lambda comparison: f"Best model by {measure_of(comparison)} at every mix of the three classes",
+        lambda comparison: f"Best model by {comparison.measure} at every mix of the three classes",
         lambda comparison: comparison.counts if len(comparison.classes) == _OF_TRIANGLE else None,
         _draw_simplex,
         section="order",

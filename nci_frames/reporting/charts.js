@@ -75,8 +75,8 @@
     // Vega keeps the order of panels, so those chosen are there from the start.
     if (box.dataset.chosen) spec.datasets[spec.data.name] = nci.segmentRows();
     if (box.dataset.rule || box.dataset.points) mark(spec, box.dataset);
-    // Names inside the plot have no room on a narrow page.
-    if (room < 420 && spec.layer) spec.layer = spec.layer.filter((/** @type {Spec} */ part) => !/^(names|outlines)$/.test(part.name));
+    // Names inside a plot that is as narrow as the page have no room.
+    if (room < 420 && spec.layer && spec.width === "container") spec.layer = spec.layer.filter((/** @type {Spec} */ part) => !/^(names|outlines)$/.test(part.name));
     if (nci.legend) followLegend(spec);
     spec.config.axis.titleLimit = room - 70;
     if (spec.spec) {

@@ -8,7 +8,6 @@ from nci_frames.questions.classes import (
     drawn_models,
     leads_of,
     lines_at,
-    measure_of,
     mix_in_words,
     opening_class,
 )
@@ -31,7 +30,7 @@ def render_class_page(comparison: ClassComparison, /, **more: Any) -> str:
         content,
         drawn_models(comparison),
         live,
-        measure=measure_of(comparison),
+        measure=comparison.measure,
         mix=mix_in_words(comparison),
         varied=live["asked"]["words"],
     )
@@ -76,4 +75,4 @@ def _along(comparison: ClassComparison, name: str, curves: Any, own: float) -> d
         lines.append([*lines_at(where, comparison, rows), told])
         shown: list[dict[str, Any]] = [{key: row.get(key) for key in _SENT} for row in rows]
         sent += [row | {"at": place, "model": number[row["model"]]} for row in shown]
-    return {"name": measure_of(comparison), "lines": lines, "models": packed(sent)}
+    return {"name": comparison.measure, "lines": lines, "models": packed(sent)}

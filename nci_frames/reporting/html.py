@@ -11,7 +11,7 @@ import polars as pl
 from altair.utils.schemapi import debug_mode
 
 from nci_frames.base.errors import ParameterError
-from nci_frames.charts.parts.theme import DARK, DASHES, model_style
+from nci_frames.charts.parts.theme import DARK, DASHES, WIDTH, model_style
 from nci_frames.questions.comparison import Comparison
 from nci_frames.questions.ranked import RankedTable, doubt_of, ranked_tables
 from nci_frames.questions.report import Answered
@@ -182,7 +182,8 @@ def _specified(spec: dict[str, Any], section: str) -> dict[str, Any]:
     subtitle = heading.get("subtitle", "") if isinstance(heading, dict) else ""
     panels = "layer" not in spec and "mark" not in spec
     low = section != "answer" and spec.get("height", _HIGH) < _LOW
-    if not panels:
+    # What has a shape of its own keeps it.
+    if not panels and spec["width"] == WIDTH:
         spec["width"] = "container"
         # Two in a row are of one height.
         spec["height"] = min(spec.get("height", _HIGH), _HIGH)

@@ -1,5 +1,6 @@
 """The matrix of decisions and the winners between two mixes draw the numbers of their tables."""
 
+import polars as pl
 import pytest
 
 import nci_frames as nf
@@ -28,5 +29,8 @@ def test_the_winners_are_bars_with_labelled_borders():
     spec = nf.chart_class_winners(winners).to_dict()
     assert [row["model"] for row in rows_of(spec, "bars")] == ["b", "a"]
     assert [row["start"] for row in rows_of(spec, "borders")] == [pytest.approx(20 / 35)]
+    of_class = winners.with_columns(pl.lit("x").alias("class"))
+    marked = nf.chart_class_winners(of_class, priors={"x": 0.3, "y": 0.7}).to_dict()
+    assert rows_of(marked, "mix") == [{"line": "x", "share": 0.3}]
     with pytest.raises(nf.ParameterError, match="no winner to draw"):
         nf.chart_class_winners(winners.clear())

@@ -8,7 +8,6 @@ import nci_frames as nf
 from nci_frames.questions.classes import (
     QUESTIONS,
     class_answer_lines,
-    measure_of,
     order_in_words,
     read_class_independence,
 )
@@ -103,7 +102,7 @@ def test_what_is_said_names_the_mix_the_model_and_the_nearest_change():
     assert "the best model changes with the share of" in order_in_words(found)
     assert "groups of units" in read_class_independence(found)
     alone = nf.compare_classes(counts(units=False), metric="mcc")
-    assert measure_of(alone) == "MCC"
+    assert alone.measure == "MCC"
     assert alone.answer["distinguishable"].null_count() == 3
     assert "No unit was named" in read_class_independence(alone)
 

@@ -9,6 +9,7 @@ from nci_frames.base.errors import ParameterError
 from nci_frames.base.messages import Option
 from nci_frames.counting.logs.opened import FILE
 from nci_frames.counting.logs.rows import (
+    NO_SCORE,
     REASON,
     REASONS,
     Roles,
@@ -60,7 +61,7 @@ def raw_classes(
         before.append(label.alias("label"))
         cases = label_cases(columns.label, schema)
         if columns.scores:
-            cases.append((_CODES["label is a class without a score"], ~label.is_in(classes.implode())))
+            cases.append((NO_SCORE, ~label.is_in(classes.implode())))
     after = []
     if columns.weight:
         after.append((unflagged(columns.weight).cast(pl.Float64) + 0.0).alias("weight"))

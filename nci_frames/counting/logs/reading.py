@@ -17,11 +17,11 @@ import polars as pl
 from polars.io.plugins import register_io_source
 
 from nci_frames.base.errors import InvalidRowsError, InvalidRowsWarning, SchemaError, SourceError
-from nci_frames.base.messages import Option, files_among, listed, quantity
+from nci_frames.base.messages import Call, Option, files_among, listed, quantity
 from nci_frames.counting.logs.labels import classes_hint, positive_hint
 from nci_frames.counting.logs.opened import FILE, OpenedLog, count_rows
 from nci_frames.counting.logs.paths import is_csv
-from nci_frames.counting.logs.rows import NEITHER, REASON, REASONS
+from nci_frames.counting.logs.rows import NEITHER, NO_SCORE, REASON, REASONS
 from nci_frames.counting.logs.texts import not_a_number
 from nci_frames.schemas.columns import WEIGHT
 
@@ -106,10 +106,14 @@ class Scan:
 
     def refusal(self, rows_by_code: Mapping[int, int], where: str) -> InvalidRowsError:
         """Return the error for invalid rows, of which so many were found."""
-        hint = f"fix the log, or skip these rows with {Option('on_invalid', 'drop')}"
+        skip = Option("on_invalid", "drop")
+        hint = f"fix the log, or skip these rows with {skip}"
         if NEITHER in rows_by_code and self.label is not None:
             two, more = positive_hint(self.source, self.label), classes_hint(self.source, self.label)
             hint = two or more or hint
+        if NO_SCORE in rows_by_code:
+            each = Call("scores={class: column}", "--scores CLASS=COLUMN")
+            hint = f"name the score column of every class with {each}, or skip these rows with {skip}"
         files = [file for file in self.source.files if is_csv(file)] if self.source.numbers else []
         if {3, 5} & rows_by_code.keys():
             hint = "; ".join(filter(None, [not_a_number(files, self.source.numbers), hint]))

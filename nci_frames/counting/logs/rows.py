@@ -24,6 +24,9 @@ _SCORES_AT_ONCE = 16
 #: The code of a label that is neither 0 nor 1.
 NEITHER = 2
 
+#: The code of a label whose class has no score.
+NO_SCORE = 9
+
 #: When a score is not valid, by its code.
 _BAD_SCORES = {3: pl.Expr.is_null, 4: pl.Expr.is_nan}
 

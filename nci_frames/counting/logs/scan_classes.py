@@ -9,7 +9,7 @@ import polars as pl
 
 from nci_frames.base.arguments import check_utf8
 from nci_frames.base.errors import ParameterError, SchemaError
-from nci_frames.base.messages import Option
+from nci_frames.base.messages import Call, Option
 from nci_frames.counting.logs.class_rows import (
     classes_in,
     classes_of_fields,
@@ -137,8 +137,11 @@ def _scores_of_classes(scores: Mapping[Any, Any] | None) -> dict[tuple[str, Any]
     found: dict[str, Mapping[Any, str]] = dict(scores) if nested else {"": scores}
     for model, columns in found.items():
         if not isinstance(model, str) or len(columns) < 2:
-            msg = "a dict from at least two classes to their columns, or from models to such dicts"
-            raise ParameterError.out_of_range("scores", scores, msg)
+            wanted = Call(
+                "a dict from at least two classes to their columns, or from models to such dicts",
+                "CLASS=COLUMN, for at least two classes",
+            )
+            raise ParameterError.out_of_range("scores", scores, str(wanted))
         for column in columns.values():
             if not isinstance(column, str):
                 raise ParameterError(f"{Option('scores')} must name columns", found=repr(column))

@@ -67,6 +67,10 @@ class ClassMetric(Metric):
     #: The metric of each class that it is the mean of.
     averages: str = ""
 
+    def in_words(self, beta: float) -> str:
+        """Return its name in print, such as macro F1."""
+        return (self.title or self.name.replace("_", " ")).replace("f beta", f"F{beta:g}")
+
     def values(self, mix: Mix) -> Numbers:
         """Return the value with an axis of the classes, or of length 1."""
         with np.errstate(invalid="ignore", divide="ignore"):
@@ -145,7 +149,7 @@ _OF_ALL = (
     _mean("macro_f_beta", 2),
     _metric("weighted_f_beta", "sum of p[c]·F-beta[c]", _weighted_f_beta),
     _metric("kappa", "(accuracy - e)/(1 - e), e = sum of p[c]·J[.,c]", _kappa, **_FROM_MINUS_1),
-    _metric("mcc", _MCC, _mcc, "all rows have one decision", **_FROM_MINUS_1),
+    _metric("mcc", _MCC, _mcc, "all rows have one decision", title="MCC", **_FROM_MINUS_1),
     _metric(
         "expected_cost", "sum of J[c,d]·cost[c,d]", lambda mix: mix.cost,
         direction="minimize", upper=float("inf"),
