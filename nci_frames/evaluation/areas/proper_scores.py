@@ -61,14 +61,15 @@ def class_losses(
     """
     of_class = []
     for part, of_one in ((bins.positives, loss.of_positive), (bins.negatives, loss.of_negative)):
-        value = curves.sum(shares(part, of_one(edges[0])))
-        if bins.exact:
-            of_class.append((value, value, value))
-            continue
-        ends = [curves.sum(shares(part, of_one(edge))) for edge in edges[1:]]
+        value, *ends = (_summed(curves, part, edge, of_one) for edge in edges[: 1 if bins.exact else None])
         # Only rounding can put the value outside.
-        of_class.append((value, np.minimum(value, np.minimum(*ends)), np.maximum(value, np.maximum(*ends))))
+        every = (value, *ends)
+        of_class.append((value, np.minimum.reduce(every), np.maximum.reduce(every)))
     return of_class[0], of_class[1]
+
+
+def _summed(curves: Curves, part: Floats, scores: Scores, loss: Callable[[Scores], Floats]) -> Floats:
+    return curves.sum_pieces(lambda rows: shares(part[rows], loss(scores[rows])))
 
 
 def _certified(curves: Curves, etas: Etas, loss: Loss) -> list[Areas]:

@@ -57,8 +57,25 @@ class Curves:
         """Sum the steps of each group, along the last axis."""
         return np.add.reduceat(steps, self.start, axis=-1) if len(self.start) else steps
 
+    def pieces(self) -> list[slice]:
+        """Return the steps of one large group some at a time, for what would take memory for each of them."""
+        if len(self.start) != 1:
+            return [slice(None)]
+        steps = range(0, len(self.tpr1), _ROWS_AT_A_TIME)
+        return [slice(begin, begin + _ROWS_AT_A_TIME) for begin in steps]
+
+    def sum_pieces(self, of_steps: Callable[[slice], Floats]) -> Floats:
+        """Sum what is computed of some steps at a time, along the last axis."""
+        pieces = self.pieces()
+        if len(pieces) == 1:
+            return self.sum(of_steps(slice(None)))
+        return np.asarray(sum(of_steps(piece).sum(axis=-1, keepdims=True) for piece in pieces))
+
     def each_step(self, of_groups: float | Floats) -> Floats:
         """Return the number of each step's group, along the last axis; one if the groups share it."""
+        if isinstance(of_groups, np.ndarray) and len(self.size) == 1:
+            # Without memory for each of many steps.
+            return np.broadcast_to(of_groups, (*of_groups.shape[:-1], int(self.size[0])))
         return np.repeat(of_groups, self.size if isinstance(of_groups, np.ndarray) else 1, axis=-1)
 
     def rising(self) -> "Curves":
@@ -122,39 +139,43 @@ def of_all_parts(
 def _steps(ascending: pl.DataFrame, first: Rows, keys: list[str], *, of_scores: bool) -> Curves:
     """Return the curves of groups whose thresholds ascend from each first row on."""
     lowest = ascending[first[::-1]]
-    columns = {name: ascending[name].to_numpy() for name in ("tp", "fp", "fn", "tn")}
-    kept, first = (np.arange(len(ascending)), first) if of_scores else _corners(columns["tp"], first)
-    rows = len(kept)
-    columns = {name: column[kept].astype(np.float64)[::-1] for name, column in columns.items()}
+    highest = ascending[np.append(first[1:], len(ascending))[::-1] - 1]
+    hits = {name: ascending[name].to_numpy() for name in ("tp", "fp")}
+    kept: slice | Rows = slice(None)
+    if not of_scores:
+        kept, first = _corners(hits["tp"], first)
     # With a column that is always there, so that it has a row for each.
     known = ascending.select(cs.by_name("tp", "resolution", require_all=False))[kept]
     tied = known.with_columns(one_score(known.columns).alias("tp"))["tp"].to_numpy()[::-1]
     complete = lowest.select(no_score_below()).to_series().to_numpy()
     # Reversed, the last group comes first; the order is restored when the steps are laid out.
-    last = np.append(first[1:], rows)[::-1]
-    begin = rows - last
-    end = np.append(begin[1:], rows)
-    positives = (columns["tp"] + columns["fn"])[begin]
-    negatives = (columns["fp"] + columns["tn"])[begin]
+    last = np.append(first[1:], len(known))[::-1]
+    begin = len(known) - last
+    end = np.append(begin[1:], len(known))
     size = end - begin + 1
     start = begin + np.arange(len(begin))
+    positives, negatives = (
+        (highest[hit] + highest[missed]).to_numpy() for hit, missed in (("tp", "fn"), ("fp", "tn"))
+    )
+    # One more step per group: from the lowest threshold to "everything is positive".
     with np.errstate(invalid="ignore", divide="ignore"):
-        # One more step per group: from the lowest threshold to "everything is positive".
-        tpr = np.insert(columns["tp"], end, positives) / np.repeat(positives, size)
-        fpr = np.insert(columns["fp"], end, negatives) / np.repeat(negatives, size)
+        tpr, fpr = (
+            np.insert(hits[hit][kept][::-1], end, rows) / np.repeat(rows, size)
+            for hit, rows in (("tp", positives), ("fp", negatives))
+        )
     tpr0, fpr0 = (np.concatenate([[0.0], rate[:-1]]) for rate in (tpr, fpr))
     tpr0[start] = fpr0[start] = 0.0
     tied = np.insert(tied, end, complete)
     score = np.insert(ascending["threshold"].to_numpy()[::-1], end, -np.inf) if of_scores else np.empty(0)
     worth = _worth(ascending, kept, end) if _WORTH[0] in ascending.columns else None
-    heads = lowest.select(keys)
-    return Curves(heads, start, size, tpr0, tpr, fpr0, fpr, tied, positives, negatives, worth, score)
+    rows_of = positives.astype(np.float64), negatives.astype(np.float64)
+    return Curves(lowest.select(keys), start, size, tpr0, tpr, fpr0, fpr, tied, *rows_of, worth, score)
 
 
-def _worth(ascending: pl.DataFrame, kept: Rows, end: Rows) -> tuple[Floats, Floats]:
+def _worth(ascending: pl.DataFrame, kept: slice | Rows, end: Rows) -> tuple[Floats, Floats]:
     """Return what the rows are worth at each step; at the last of a group as much as before it."""
-    known = ascending.select(_WORTH).fill_null(0.0)[kept[::-1]]
-    positives, negatives = (np.insert(rows, end, rows[end - 1]) for rows in known.to_numpy().T)
+    known = ascending.select(_WORTH).fill_null(0.0)[kept].to_numpy()[::-1]
+    positives, negatives = (np.insert(rows, end, rows[end - 1]) for rows in known.T)
     return positives, negatives
 
 

@@ -86,6 +86,10 @@ class Scores:
         """Return probabilities, given as numbers in [0, 1]."""
         return cls(p, 1 - p)
 
+    def __getitem__(self, rows: slice | Flags) -> "Scores":
+        """Return some of the scores."""
+        return Scores(self.p[rows], self.q[rows])
+
     def moved(self, eta: float | Floats, logged: float | Floats) -> "Scores":
         """Return the scores moved from one prevalence to another: their odds times the ratio of the odds.
 
@@ -94,6 +98,8 @@ class Scores:
         with np.errstate(invalid="ignore"):
             up, down = self.p * (eta * (1 - logged)), self.q * ((1 - eta) * logged)
             total = up + down
+            if total.all():
+                return Scores(up / total, down / total)
             certain = total == 0
             return Scores(
                 np.where(certain, self.p.round(), up / total), np.where(certain, self.q.round(), down / total)

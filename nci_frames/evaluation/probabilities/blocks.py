@@ -54,7 +54,7 @@ class Blocks:
             return np.empty(0)
         # Between two starts, and every other one is that of no block.
         ends = np.column_stack([self.start, self.stop]).ravel()
-        return np.asarray(by.reduceat(np.append(of_steps, of_steps[-1:]), ends)[::2])
+        return np.asarray(by.reduceat(of_steps, ends[ends < len(of_steps)])[::2])
 
     def at(self, eta: Floats) -> tuple[Floats, Scores]:
         """Return the share of all rows in each block, and of positives in it, at a prevalence of each group.
@@ -76,10 +76,17 @@ def isotonic_blocks(curves: Curves, bins: ScoreBins) -> Blocks:
     Isotonic regression of the labels on the scores, with any weight of either class, has these blocks: they
     are the same at every prevalence, and only the share of positives in them changes.
     """
-    corners = _corners(curves, best=False)[0]
+    some, rises = (bins.positives != 0) | (bins.negatives != 0), ~(bins.positives <= 0)
+    some[curves.start] = rises[curves.start] = True
+    # Between steps in which TPR stays there is no corner.
+    steps, near = np.flatnonzero(some), rises.copy()
+    near[steps[1:]] |= rises[steps[:-1]]
+    # The last ones of the groups.
+    near[curves.start - 1] = True
+    corners, kept = _corners(curves.only(near), best=False)[0], np.flatnonzero(near)
     # A block begins after the last step of another: a corner stands before a step or after it.
-    begins = np.zeros(len(curves.tpr1) + 1, np.bool_)
-    begins[(corners + 1) // 2] = True
+    begins = np.zeros(len(near) + 1, np.bool_)
+    begins[kept[corners // 2] + corners % 2] = True
     begins[curves.start] = True
     return Blocks.of(curves, bins, np.flatnonzero(begins[:-1]))
 

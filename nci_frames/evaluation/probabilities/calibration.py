@@ -93,8 +93,7 @@ def calibration_curve(
             if blocks is None or isinstance(bins, int):
                 blocks = isotonic_blocks(part.curves, part.bins) if bins is None else bins_of(part, eta, bins)
                 bounds = _bounds(part, blocks, level, isotonic=bins is None)
-                of_class = part.bins.positives, part.bins.negatives
-                classes = [_Scored.of(part, blocks, rows) for rows in of_class]
+                classes = _Scored.of_both(part, blocks)
             yield _table(part, blocks, classes, eta, bounds, adjusted=adjusted)
 
     by = ["prevalence", "score_lower"]
@@ -141,15 +140,18 @@ class _Scored:
     total: Floats
 
     @classmethod
-    def of(cls, part: Part, blocks: Blocks, rows: Floats) -> "_Scored":
-        """Return the scores of the rows that each step has of a class."""
+    def of_both(cls, part: Part, blocks: Blocks) -> "list[_Scored]":
+        """Return the scores of the positives and of the negatives that each step has."""
         low, high = (np.clip(each, 0, 1) for each in thresholds_of(part.curves))
-        high, some = np.where(part.curves.tied, low, high), rows > 0
-        return cls(
-            blocks.reduce(np.minimum, np.where(some, low, np.inf)),
-            blocks.reduce(np.maximum, np.where(some, high, -np.inf)),
-            blocks.reduce(np.add, rows * part.bins.middle.p),
-        )
+        high = np.where(part.curves.tied, low, high)
+        return [
+            cls(
+                blocks.reduce(np.minimum, np.where(rows > 0, low, np.inf)),
+                blocks.reduce(np.maximum, np.where(rows > 0, high, -np.inf)),
+                blocks.reduce(np.add, rows * part.bins.middle.p),
+            )
+            for rows in (part.bins.positives, part.bins.negatives)
+        ]
 
 
 def _table(
@@ -160,8 +162,10 @@ def _table(
     group, observed = blocks.group[kept], calibrated.p[kept]
     of_class = eta[blocks.group], 1 - eta[blocks.group]
     if adjusted:
-        moved = part.bins.middle.moved(part.each_step(eta), part.each_step(part.logged))
-        total = blocks.reduce(np.add, np.add(*part.shares(eta)) * moved.p)
+        at, logged, pieces = part.each_step(eta), part.each_step(part.logged), part.curves.pieces()
+        moved = (part.bins.middle[rows].moved(at[rows], logged[rows]).p for rows in pieces)
+        scores = [np.add(*part.shares(eta, rows)) * each for rows, each in zip(pieces, moved, strict=True)]
+        total = blocks.reduce(np.add, np.concatenate(scores))
     else:
         total = np.add(*(one * rows.total for one, rows in zip(of_class, both, strict=True)))
     # A class that does not occur has no rows in a block.

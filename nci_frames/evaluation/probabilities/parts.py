@@ -108,10 +108,10 @@ class Part:
             return self.bins.edges
         return self.bins.moved(self.each_step(eta), self.each_step(self.logged))
 
-    def shares(self, eta: Floats) -> tuple[Floats, Floats]:
-        """Return the positives, and the negatives, of each step at a prevalence, as shares of all rows."""
-        of_step = self.each_step(eta)
-        return of_step * self.bins.positives, (1 - of_step) * self.bins.negatives
+    def shares(self, eta: Floats, rows: slice = slice(None)) -> tuple[Floats, Floats]:
+        """Return the positives, and the negatives, of some steps at a prevalence, as shares of all rows."""
+        of_step = self.each_step(eta)[rows]
+        return of_step * self.bins.positives[rows], (1 - of_step) * self.bins.negatives[rows]
 
     def variance(
         self, eta: Floats, of_positive: Floats, of_negative: Floats, *, own: bool

@@ -164,16 +164,10 @@ def _adjusted(
     found = []
     with np.errstate(divide="ignore", invalid="ignore"):
         logits = [(np.log(edge.p) - np.log(edge.q))[some] for edge in bins.edges[: 1 if bins.exact else None]]
-        certain = [np.flatnonzero(np.isinf(logit)) for logit in logits]
         before = np.log(holds) - np.log1p(-holds)
         for eta in etas:
             shift = np.broadcast_to(np.log(eta) - np.log1p(-np.asarray(eta)) - before, curves.start.shape)
-            step, sums = curves.each_step(shift), []
-            for logit, fixed in zip(logits, certain, strict=True):
-                moved = logit + step
-                # What is certain stays certain.
-                moved[fixed] = logit[fixed]
-                sums.append([curves.sum(shares(*one)) for one in zip(rows, losses(moved), strict=True)])
+            sums = [_sums(curves, rows, logit, curves.each_step(shift), losses) for logit in logits]
             # The value is the first of them, and only rounding can put it outside.
             of_class = [
                 (ends[0], np.minimum.reduce(ends), np.maximum.reduce(ends))
@@ -181,3 +175,23 @@ def _adjusted(
             ]
             found.append(mixed(of_class[0], of_class[1], eta))
     return found
+
+
+def _sums(
+    curves: Curves,
+    of_class: tuple[Floats, Floats],
+    logit: Floats,
+    shift: Floats,
+    losses: Callable[[Floats], tuple[Floats, Floats]],
+) -> Floats:
+    """Return the losses of both classes of each group, whose logits are moved by the shift of each step."""
+
+    def of_steps(rows: slice) -> Floats:
+        moved = logit[rows] + shift[rows]
+        # What is certain stays certain.
+        certain = np.isinf(logit[rows])
+        moved[certain] = logit[rows][certain]
+        both = zip(of_class, losses(moved), strict=True)
+        return np.stack([shares(part[rows], loss) for part, loss in both])
+
+    return curves.sum_pieces(of_steps)
