@@ -60,7 +60,7 @@ REPORTS = {
     ),
     "segments": Report(
         "A hundred and twenty segments",
-        "One table of segments, the worst first; charts of those that are chosen.",
+        "One table of segments, the worst first; a chart of the worst, or of those that are chosen.",
         (
             "python docs/reports.py logs",
             "nci-frames report logs/shops.parquet --segments shop --title '120 shops' --out shops",

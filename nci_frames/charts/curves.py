@@ -7,6 +7,7 @@ import altair as alt
 from nci_frames import schemas
 from nci_frames.base.typing import Frame
 from nci_frames.charts.parts import lines, selection
+from nci_frames.tables.numbers import format_grid
 
 
 @schemas.checked
@@ -165,11 +166,11 @@ def chart_f_beta_over_beta(
     frame = schemas.collect(projection, schemas.PROJECTION)
     observed = selection.checked_observed(observed)
     rows = selection.pick(selection.pick(frame, "metric", "f_beta"), "prevalence", prevalence)
-    seen = "" if observed is None else f"; the log's prevalence is {observed:.3g}"
+    seen = "" if observed is None else f"; the log's prevalence is {format_grid(observed)}"
     return lines.draw_lines(
         rows,
         "beta",
-        title=f"F-beta over beta at prevalence η = {prevalence:.3g}",
+        title=f"F-beta over beta at prevalence η = {format_grid(prevalence)}",
         subtitle=f"F-beta plot at {selection.operating_point(rows)}{seen}",
         what="F-beta",
         models=models,

@@ -9,6 +9,7 @@ from nci_frames import schemas
 from nci_frames.base.errors import ParameterError
 from nci_frames.base.typing import Frame
 from nci_frames.charts.parts import axes, canvas, lines, selection, theme
+from nci_frames.tables.numbers import format_grid
 
 #: Width of the label at a change of winner, in pixels.
 _LABEL = 74
@@ -95,7 +96,7 @@ def chart_f_beta_plot(
         raise ParameterError("a curve over beta needs at least two betas", found=f"beta {axis.low:g}")
     ranges = ranges.filter(pl.col("start") < axis.high, pl.col("end") > axis.low).sort("start")
     style = theme.model_style([*rows["model"], *ranges["model"]], among=models)
-    here = "each fold's own prevalence" if where is None else f"prevalence η = {where:.3g}"
+    here = "each fold's own prevalence" if where is None else f"prevalence η = {format_grid(where)}"
     # The bars lie between the plot and its axis.
     labels = axis.labels | {"offset": _BARS}
     x = alt.X(field="beta", type="quantitative", scale=axis.scale, axis=labels)

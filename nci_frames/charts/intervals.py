@@ -14,6 +14,8 @@ from nci_frames.tables.numbers import format_grid
 
 #: Height of a model's line, in pixels.
 _LINE = 26
+#: Height of a segment's line, of which there are more.
+_SEGMENT = 18
 
 
 @schemas.checked
@@ -75,31 +77,61 @@ def draw_forest(rows: pl.DataFrame, *, name: str, title: str, models: Sequence[s
     style = theme.model_style(shown["model"], among=models)
     order = alt.EncodingSortField(field="value", op="max", order="descending")
     base = alt.Chart(selection.finite(shown)).encode(
-        y=alt.Y(field="model", type="nominal", title=None, sort=order, axis=alt.Axis(labelLimit=240)),
-        color=canvas.colour(style, legend=None),
-    )
-    layers = []
-    if len(bounds) == 2:
-        layers.append(
-            canvas.layer(
-                "bars", base.mark_rule(strokeWidth=3, opacity=0.55), x=alt.X("lower:Q"), x2=alt.X2("upper")
-            )
-        )
-    scale, axis = alt.Scale(zero=False, nice=True), alt.Axis(format="~g")
-    points = base.mark_point(filled=True, size=90, opacity=1).encode(
-        x=alt.X(field="value", type="quantitative", title=name, scale=scale, axis=axis),
-        tooltip=canvas.tooltip({"value": name} | {bound: bound for bound in bounds}),
-        fillOpacity=alt.FillOpacityValue(0, condition={"test": "datum.supported", "value": 1}),
-        stroke=alt.Stroke(field="model", type="nominal", legend=None, scale=canvas.model_scale(style)),
-        strokeWidth=alt.StrokeWidthValue(2),
+        y=alt.Y(field="model", type="nominal", title=None, sort=order, axis=alt.Axis(labelLimit=240))
     )
     return canvas.compose(
-        [*layers, points.properties(name="points")],
+        _forest(base, bounds, style=style, name=name, names=("model",)),
         style=style,
         title=title,
         subtitle="bars: from the lower to the upper bound" + selection.why_marked("hollow", rows),
         says="A line per model, the highest value first.",
         height=_LINE * shown.height + 10,
+    )
+
+
+def _forest(
+    base: alt.Chart, bounds: Sequence[str], *, style: theme.ModelStyle, name: str, names: Sequence[str]
+) -> list[alt.Chart]:
+    """Draw a point at the value of each row, hollow in doubt, and a bar between its bounds."""
+    base = base.encode(color=canvas.colour(style, legend=None))
+    points = base.mark_point(filled=True, size=90, opacity=1).encode(
+        x=alt.X(field="value", type="quantitative", title=name, scale=alt.Scale(zero=False, nice=True)),
+        tooltip=canvas.tooltip({"value": name} | {bound: bound for bound in bounds}, names=names),
+        fillOpacity=alt.FillOpacityValue(0, condition={"test": "datum.supported", "value": 1}),
+        stroke=alt.Stroke(field="model", type="nominal", legend=None, scale=canvas.model_scale(style)),
+        strokeWidth=alt.StrokeWidthValue(2),
+    )
+    bars = base.mark_rule(strokeWidth=3, opacity=0.55)
+    bars = canvas.layer("bars", bars, x=alt.X("lower:Q"), x2=alt.X2("upper"))
+    return [*([bars] if len(bounds) == 2 else []), points.properties(name="points")]
+
+
+def draw_segment_values(
+    rows: pl.DataFrame, *, name: str, title: str, subtitle: str, whole: float | None, models: Sequence[str]
+) -> alt.LayerChart:
+    """Draw the value of one model in each ``segment``, in the order of ``place``.
+
+    *whole* is the value of all rows. Segments of which the ``verdict`` is "as the rest" are pale.
+    """
+    selection.refuse_empty(rows["value"], "value", rows)
+    style = theme.model_style(rows["model"].unique(), among=models)
+    order = alt.EncodingSortField(field="place", op="min")
+    shade = alt.OpacityValue(1, condition={"test": "datum.verdict === 'as the rest'", "value": 0.5})
+    base = alt.Chart(selection.finite(rows.with_columns(supported=selection.supported(rows)))).encode(
+        y=alt.Y(field="segment", type="nominal", title=None, sort=order, axis=alt.Axis(labelLimit=240)),
+        opacity=shade,
+    )
+    mark = alt.Chart(pl.DataFrame({"whole": [whole]}, schema={"whole": pl.Float64})).mark_rule(**theme.RULE)
+    return canvas.compose(
+        [
+            canvas.layer("whole", mark, x=alt.X("whole:Q")),
+            *_forest(base, ("lower", "upper"), style=style, name=name, names=("segment", "verdict")),
+        ],
+        style=style,
+        title=title,
+        subtitle=subtitle + selection.why_marked("hollow", rows),
+        says="A line per segment.",
+        height=_SEGMENT * rows.height + 10,
     )
 
 
@@ -162,7 +194,7 @@ def chart_precision_uncertainty(
     curve = bands.filter(pl.col("prevalence") > 0).select("model", "prevalence", "value", "lower", "upper")
     selection.refuse_empty(curve["value"], "precision", bands)
     label = pl.format(
-        "Δ = {} at η = {}", *(pl.col(c).map_elements("{:.3g}".format, pl.String) for c in ("delta", "at"))
+        "Δ = {} at η = {}", *(pl.col(c).map_elements(format_grid, pl.String) for c in ("delta", "at"))
     )
     marks = widest.select("model", "delta", at="prevalence").with_columns(
         label.fill_null("Δ undefined").alias("label"), pl.lit(observed, pl.Float64).alias("observed")
@@ -192,7 +224,7 @@ def chart_precision_uncertainty(
         canvas.layer("label", text, x=alt.XValue(0), y=alt.YValue(0), text=alt.Text("label:N")),
         canvas.layer("observed", dots, x=axis.at("observed")),
     ]
-    seen = f"; dotted: observed {observed:.3g}" if observed else ""
+    seen = f"; dotted: observed {format_grid(observed)}" if observed else ""
     return canvas.facet(
         rows,
         layers,

@@ -13,6 +13,7 @@ from nci_frames.charts.parts.axes import rate_axis, value_axis
 from nci_frames.charts.parts.theme import RULE, model_style
 from nci_frames.evaluation.probabilities.decisions import cost_curve
 from nci_frames.schemas.checked import checked
+from nci_frames.tables.numbers import format_grid
 
 
 @checked
@@ -72,7 +73,7 @@ def chart_calibration(
     return canvas.compose(
         [diagonal, *drawn],
         style=style,
-        title=f"Calibration at prevalence η = {rows['prevalence'][0]:.3g}",
+        title=f"Calibration at prevalence η = {format_grid(rows['prevalence'][0])}",
         subtitle=f"shaded: bounds of the share of positives; dashed: scores are what they say{note}",
         says="The share of positives on the vertical axis, the score on the horizontal; a line per model.",
         height=lines.SQUARE,
@@ -128,7 +129,7 @@ def chart_decision_curve(
     selection.refuse_doubles(rows, "model", t)
     selection.refuse_empty(rows["net_benefit"], "net benefit", rows)
     top = max(float(rows["net_benefit"].max() or 0), float(rows["treat_all"].max() or 0), 1e-12)  # type: ignore[arg-type]
-    x = alt.X(field=t, type="quantitative", title="threshold probability", axis=alt.Axis(format="~g"))
+    x = alt.X(field=t, type="quantitative", title="threshold probability")
     # The page moves the top with its slider.
     ends = [alt.ExprRef("-top / 4"), alt.ExprRef("top")]
     y = alt.Y(**value_axis("net_benefit", "net benefit per row", domain=ends, nice=False))
@@ -147,7 +148,7 @@ def chart_decision_curve(
             *curves,
         ],
         style=style,
-        title=f"Decision curve at prevalence η = {rows['prevalence'][0]:.3g}",
+        title=f"Decision curve at prevalence η = {format_grid(rows['prevalence'][0])}",
         subtitle=f"net benefit of treating from a score on; dashed: treating all rows, and none{note}",
         says="Net benefit on the vertical axis, the threshold probability on the horizontal.",
     )
@@ -213,7 +214,7 @@ def chart_cost_curve(
     return canvas.compose(
         [canvas.layer("trivial", trivial.mark_line(order=False, **RULE), x=x, y=y), achievable, *curves],
         style=style,
-        title=f"Cost curve at prevalence η = {rows['prevalence'][0]:.3g}",
+        title=f"Cost curve at prevalence η = {format_grid(rows['prevalence'][0])}",
         subtitle=f"lines: scores at their word; dotted: the best thresholds; dashed: always or never{note}",
         says="Normalised cost on the vertical axis, the probability cost on the horizontal.",
     )

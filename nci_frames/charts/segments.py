@@ -68,7 +68,7 @@ def chart_segments(
     >>> rates = nf.compute_rates(counts)
     >>> projection = nf.project_rates(rates, metrics="precision", prevalence=[0.001, 0.01, 0.1])
     >>> nf.chart_segments(projection, segments="country", observed=rates).to_dict()["title"]["text"]
-    'precision by segment'
+    'Precision by segment'
     """
     schema = schemas.AREAS if "method" in values.collect_schema().names() else schemas.PROJECTION
     frame = schemas.collect(values, schema)

@@ -11,6 +11,7 @@ from nci_frames.base.errors import ParameterError
 from nci_frames.base.typing import Frame
 from nci_frames.charts.parts import axes, canvas, hatching, lines, selection, theme
 from nci_frames.evaluation.metrics import title_of
+from nci_frames.tables.numbers import format_grid
 
 #: The axis covers at least this range.
 _LEAST, _MOST = {"prevalence": 1e-5, "beta": 0.1}, {"prevalence": 1.0, "beta": 10.0}
@@ -84,9 +85,15 @@ def chart_winner_ranges(
     numbers = {"threshold": "threshold", "start": "from", "end": "to"}
     targets = base.mark_bar(height=_BAR, opacity=0)
     starts = merged["start"][1:].to_list()
-    borders = alt.Chart(merged.filter(pl.col("start").is_in(axis.apart(starts, _LABEL))))
+    borders = alt.Chart(
+        pl.DataFrame(
+            [(start, format_grid(start)) for start in axis.apart(starts, _LABEL)],
+            schema={"start": pl.Float64, "at": pl.String},
+            orient="row",
+        )
+    )
     borders = borders.mark_text(dy=-32, **theme.NOTE)
-    text = alt.Text(field="start", type="quantitative", format=".3~g")
+    text = alt.Text(field="at", type="nominal")
     pale = selection.unsupported_ranges(rows, "start", "end")
     untold = base.properties(data=selection.finite(pale), name="untold")
     untold = untold.mark_bar(height=_BAR, color=theme.GROUND, opacity=0.7)

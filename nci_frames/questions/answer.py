@@ -51,11 +51,6 @@ class Answer:
     #: Whether the models were compared with the best.
     tested: bool = True
 
-    @property
-    def metric(self) -> str:
-        """The label of the metric."""
-        return str(self.models["metric"][0])
-
 
 @dataclass(eq=False)
 class Asked:

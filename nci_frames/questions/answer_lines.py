@@ -6,20 +6,23 @@ from typing import Any
 
 from nci_frames.base.messages import quantity
 from nci_frames.evaluation.labelling.cheapest import labels_in_words, labels_that_tell
-from nci_frames.evaluation.metrics import title_of
+from nci_frames.evaluation.metrics import called_metric, title_of
 from nci_frames.questions.answer import Answer
 from nci_frames.questions.order import Lead, all_of, known_order, read_leads, some_models
 from nci_frames.questions.question import Question
-from nci_frames.tables.numbers import format_grid, format_threshold, format_value
+from nci_frames.tables.numbers import format_grid, format_threshold, format_value, sentence
 
 _SOME = 4
 #: By so much of it a share of rows may be off.
 _ROUNDING = 1e-9
 _NEAR = "which this log cannot tell apart"
 
+#: A row of ``Comparison.answer``.
+_Row = dict[str, Any]
+
 
 def answer_lines(answer: Answer, /) -> list[str]:
-    """Return an answer in at most six lines, the most important first.
+    """Return an answer in at most five lines, in the order in which every form of a report has them.
 
     >>> import nci_frames as nf
     >>> import polars as pl
@@ -33,26 +36,11 @@ def answer_lines(answer: Answer, /) -> list[str]:
     ...     print(line)
     At prevalence 0.01, by F1 at threshold 0.5:
     Choose a at threshold 0.5: F1 0.706 (95 %: 0.650 to 0.748)
+    In this log the best model changes with the prevalence: a up to 0.053 (95 %: 0.0416 to 0.0671), then b
     Significantly better than the other model
     It finds 60 % of the positives; 0.699 % of all rows are alerts, 85.8 % of them right
-    In this log the best model changes with the prevalence: a up to 0.053 (95 %: 0.0416 to 0.0671), then b
     """
-    ranked = answer.models["rank"].null_count() < len(answer.models)
-    return [*here_lines(answer), *([sentence(order_line(answer))] if ranked else [])]
-
-
-def sentence(line: str, /) -> str:
-    """Begin with a capital; no line of an answer begins with a name."""
-    return line[:1].upper() + line[1:]
-
-
-#: A row of ``Comparison.answer``.
-_Row = dict[str, Any]
-
-
-def here_lines(answer: Answer, /) -> list[str]:
-    """Return what is said at the prevalence of the answer: all lines but that of the order elsewhere."""
-    lines = [f"{_place(answer)}, by {measure_words(answer)}:"]
+    lines = [f"{_place(answer)}, by {measure_words(answer.question)}:"]
     best, chosen, doubted, said = _read(answer)
     if not best:
         return [*lines, sentence(_nothing(answer))]
@@ -62,12 +50,13 @@ def here_lines(answer: Answer, /) -> list[str]:
     here = f"{at}; in this log" if doubted else f"{at}:"
     if len(chosen) > len(best):
         here = f", {_NEAR}: {first['model']}{at} has"
-    lines += [f"Choose {any_of(_names(chosen))}{here} {_value(answer, first)}", *([said] if said else [])]
+    # The names of rivals come after what the first screen of a telephone has to say.
+    lines += [f"Choose {any_of(_names(chosen))}{here} {_value(answer, first)}", order_line(answer), said]
     if doubted:
         # What depends on the value is as little known.
         first |= {"precision": None}
-    work = [_work(answer, first)] if first["pos_fraction"] is not None else []
-    return [sentence(line) for line in [*lines, *work]]
+    lines.append("" if first["pos_fraction"] is None else _work(answer, first))
+    return [sentence(line) for line in lines if line]
 
 
 def short_answer(answer: Answer, /) -> str:
@@ -119,9 +108,9 @@ def _place(answer: Answer) -> str:
     return f"At prevalence {format_grid(answer.prevalence)}{own}"
 
 
-def measure_words(answer: Answer, /) -> str:
-    """Return the metric of the answer with its costs, its budget or the threshold of the models."""
-    question, name = answer.question, measure_name(answer)
+def measure_words(question: Question, /) -> str:
+    """Return the metric that is asked for, with its costs, its budget or the threshold of the models."""
+    name = measure_name(question)
     if question.cost is not None:
         missed, false, *review = question.cost
         costs = f"a missed positive costs {missed:,.15g}, a false alarm {false:,.15g}"
@@ -135,11 +124,21 @@ def measure_words(answer: Answer, /) -> str:
     return name if question.area is not None else f"{name}, each model at its own best threshold"
 
 
-def measure_name(answer: Answer, /) -> str:
-    """Return what the metric of the answer is called."""
-    if answer.question.f_beta:
-        return f"F{answer.question.beta:g}"
-    return "expected cost" if answer.question.cost is not None else title_of(answer.metric)
+def measure_name(question: Question, /) -> str:
+    """Return what the metric that is asked for is called."""
+    if question.f_beta:
+        return f"F{question.beta:g}"
+    if question.cost is not None:
+        return "expected cost"
+    area = question.area
+    label = called_metric(question.asked).label if area is None else area.name
+    name, call, given = title_of(label).partition("(")
+    return name.replace("_", " ") + call + given
+
+
+def value_name(question: Question, /) -> str:
+    """Return what a value of the metric is called in titles and tables, which have costs a row."""
+    return measure_name(question) + (" a row" if question.cost is not None else "")
 
 
 def _value(answer: Answer, row: _Row) -> str:
@@ -154,7 +153,7 @@ def _value(answer: Answer, row: _Row) -> str:
         "" if answer.question.cost is None else " a row" if rows is None else f" for {quantity(rows, 'row')}"
     )
     bounds = "" if lower is None or upper is None else f" (95 %: {shown(lower)} to {shown(upper)})"
-    return f"{measure_name(answer)} {shown(value)}{per}{bounds}"
+    return f"{measure_name(answer.question)} {shown(value)}{per}{bounds}"
 
 
 def _amount(value: float | None) -> str:
@@ -257,7 +256,9 @@ def _alerts(answer: Answer, row: _Row) -> str:
 
 
 def order_line(answer: Answer, /) -> str:
-    """Say where the best model changes with the prevalence."""
+    """Say where the best model changes with the prevalence; nothing of models that were not compared."""
+    if not answer.tested:
+        return ""
     low, high = answer.span
     leads = read_leads(answer.winners, low=low, high=high)
     known = [lead for lead in leads if lead.models]

@@ -10,13 +10,13 @@ from nci_frames.base.messages import quantity
 from nci_frames.charts.answers import chart_share_answer
 from nci_frames.charts.classes import chart_class_matrix, chart_class_simplex, chart_class_winners
 from nci_frames.charts.intervals import draw_forest
-from nci_frames.questions.answer_lines import any_of, leads_in_words, percent, rivals, sentence
+from nci_frames.questions.answer_lines import any_of, leads_in_words, percent, rivals
 from nci_frames.questions.class_comparison import ClassComparison
 from nci_frames.questions.how_sure import read_resampled
 from nci_frames.questions.log_tables import MOST_MODELS
 from nci_frames.questions.order import Lead, read_leads
 from nci_frames.questions.report_question import Chart, ReportQuestion, picture
-from nci_frames.tables.numbers import format_value
+from nci_frames.tables.numbers import format_value, sentence
 
 #: Mixes of so many classes are points of a triangle.
 _OF_TRIANGLE = 3
@@ -47,18 +47,20 @@ def class_answer_lines(comparison: ClassComparison) -> list[str]:
     """Return the answer in a few lines, the most important first."""
     place = f"At {mix_in_words(comparison)}"
     rows = comparison.answer.iter_rows(named=True)
-    return [*lines_at(place, comparison, list(rows)), order_in_words(comparison)]
+    return lines_at(place, comparison, list(rows), order_in_words(comparison))
 
 
-def lines_at(place: str, comparison: ClassComparison, rows: Sequence[dict[str, Any]]) -> list[str]:
-    """Return what is said at a mix: *rows* are the models there, the best first."""
+def lines_at(
+    place: str, comparison: ClassComparison, rows: Sequence[dict[str, Any]], order: str
+) -> list[str]:
+    """Return what is said at a mix: *rows* are the models there, best first; *order* says it elsewhere."""
     name = comparison.measure
     lines = [f"{place}, by {name}:"]
     ranked = [row for row in rows if row["rank"] is not None]
     best = [row for row in ranked if row["rank"] == 1]
     if not best:
         reason = rows[0]["reason"] if rows else None
-        return [*lines, "No model has a defined value" + (f": {reason}" if reason else "")]
+        return [*lines, "No model has a defined value" + (f": {reason}" if reason else ""), order]
     first, tested = best[0], comparison.tested and "distinguishable" in best[0]
     bounds = ""
     if first["lower"] is not None:
@@ -67,7 +69,7 @@ def lines_at(place: str, comparison: ClassComparison, rows: Sequence[dict[str, A
     rest = [row for row in ranked[len(best) :] if row not in near]
     chosen = any_of([row["model"] for row in (*best, *near)])
     apart = f", which this log cannot tell apart: {first['model']} has" if near else ":"
-    lines.append(f"Choose {chosen}{apart} {name} {format_value(first['value'])}{bounds}")
+    lines += [f"Choose {chosen}{apart} {name} {format_value(first['value'])}{bounds}", order]
     if not first["supported"]:
         lines.append(f"This log cannot tell the value: {first['reason']}")
     elif tested and rest:
@@ -217,7 +219,7 @@ QUESTIONS = (
     ),
     picture(
         "intervals",
-        lambda comparison: f"{comparison.measure} of each model",
+        lambda comparison: sentence(f"{comparison.measure} of each model"),
         lambda comparison: comparison.answer,
         _draw_values,
         section="answer",
@@ -225,7 +227,7 @@ QUESTIONS = (
     ),
     picture(
         "share",
-        lambda comparison: f"{comparison.measure} over the share of a class",
+        lambda comparison: sentence(f"{comparison.measure} over the share of a class"),
         _one_share,
         _draw_share,
         section="answer",

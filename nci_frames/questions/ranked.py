@@ -6,11 +6,11 @@ from typing import Literal
 
 import polars as pl
 
-from nci_frames.evaluation.metrics import title_of
 from nci_frames.evaluation.support.reasons import why_doubtful
+from nci_frames.questions.answer_lines import measure_name, value_name
 from nci_frames.questions.comparison import Comparison
 from nci_frames.tables.cells import RankedCells, ranked_cells
-from nci_frames.tables.numbers import format_grid
+from nci_frames.tables.numbers import format_grid, sentence
 
 #: What models are ranked by: what was asked, F-beta of each model at its own best threshold, F-beta at the
 #: threshold of the comparison, or the area over all thresholds.
@@ -73,11 +73,10 @@ def ranked_tables(comparison: Comparison, /) -> tuple[RankedTable, ...]:
 
     def over_prevalence(name: str, measure: Measure, rows: pl.DataFrame) -> RankedTable:
         what = names.get(measure, f"F{beta:g}")
-        return RankedTable(
-            name, measure, "prevalence", f"{what} over prevalence", where.get(measure, "all thresholds"),
-            f"{what} over η{labels.get(measure, '')}", _grouped(rows, comparison, measure),
-            prevalence,
-        )  # fmt: skip
+        title, label = sentence(f"{what} over prevalence"), f"{what} over η{labels.get(measure, '')}"
+        ranked = _grouped(rows, comparison, measure)
+        at = where.get(measure, "all thresholds")
+        return RankedTable(name, measure, "prevalence", title, at, label, ranked, prevalence)
 
     def over_beta(name: str, measure: Measure, table: pl.DataFrame) -> RankedTable:
         title = f"F-beta over beta at prevalence η = {format_grid(prevalence)}"
@@ -86,7 +85,7 @@ def ranked_tables(comparison: Comparison, /) -> tuple[RankedTable, ...]:
 
     asked: list[RankedTable] = []
     if not (comparison.question.own and comparison.question.f_beta) and comparison.question.area is None:
-        names["asked"] = title_of(comparison.said.metric)
+        names["asked"] = value_name(comparison.question)
         asked = [over_prevalence("asked", "asked", comparison.answer_over_prevalence)]
     best, f_beta = comparison.best, comparison.projection.filter(metric="f_beta")
     return (
@@ -111,7 +110,7 @@ def measure_names(comparison: Comparison, /) -> dict[Measure, str]:
     """Return what the measures are called in sentences."""
     beta = comparison.main_beta
     return {
-        "asked": title_of(comparison.said.metric),
+        "asked": measure_name(comparison.question),
         "own": f"F{beta:g}, {own_threshold_words(comparison)},",
         "f_beta": f"F{beta:g} at threshold {comparison.threshold:g}",
         "pr_auc": "PR-AUC",

@@ -2,22 +2,24 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import Any
 
 import polars as pl
 
 from nci_frames.base.messages import quantity
 from nci_frames.charts.parts.selection import finite
-from nci_frames.evaluation.metrics import better_sign, called_metric, title_of
+from nci_frames.evaluation.metrics import better_sign, called_metric
+from nci_frames.evaluation.projection.projection import project_rates
 from nci_frames.evaluation.support.reasons import in_brief, why_doubtful
+from nci_frames.questions.answer_lines import value_name
 from nci_frames.questions.comparison import Comparison
 from nci_frames.schemas import beside, key_text, missing_name
 from nci_frames.tables.names import drawable
 from nci_frames.tables.numbers import format_threshold, format_value
 from nci_frames.tables.packed import packed
 
-#: So many segments are drawn until others are chosen.
-CHARTED = 6
+#: So many segments are drawn, the first until others are chosen; and what is drawn of each.
+MOST_CHARTED, CHARTED = 40, ("value", "lower", "upper", "supported", "reason", "verdict")
 
 #: The column that names a segment in a chart, where several keys are one text.
 LABEL = "segment"
@@ -29,7 +31,7 @@ _SHOWN = (
 )  # fmt: skip
 
 
-def segment_numbers(comparison: Comparison, models: Sequence[str], /) -> dict[str, Any] | None:
+def segment_numbers(comparison: Comparison, /) -> dict[str, Any] | None:
     """Return the table of segments as values that JSON has; None without segments.
 
     =========== ======================================================================================
@@ -37,15 +39,14 @@ def segment_numbers(comparison: Comparison, models: Sequence[str], /) -> dict[st
     =========== ======================================================================================
     keys        the names of the keys
     by          what the page shows, one at a time: ``keys``, the places of the keys by which the segments are
-                made, their ``count``, and what is ``said`` of them; each key alone, then all keys together.
-                Everything below has the segments of one after those of the other
+                made, their ``count``, what is ``said`` of them, and the ``model`` that is judged; each key
+                alone, then all keys together. Everything below has the segments of one after those of the
+                other
     names       of each key its value in every segment as text; null where it is missing
     labels      how charts name the segments
-    table       the columns of ``rank_segments`` that are shown, those of the segments not tested null, and
-                ``verdict`` and ``field`` (the prevalence in the field)
-    models      the models that charts show, by their place among all
-    points      of each of these ``[tp, fp, positives, negatives]``, each a list over the segments
-    prevalence  the prevalences of the charts
+    table       the columns of ``rank_segments`` that are shown, and ``verdict`` and ``field`` (the prevalence
+                in the field)
+    most        how many segments are drawn at most
     =========== ======================================================================================
     """
     if not comparison.segments or comparison.segment_points is None:
@@ -54,7 +55,6 @@ def segment_numbers(comparison: Comparison, models: Sequence[str], /) -> dict[st
     shown = [*alone, *([comparison] if len(alone) > 1 else [])]
     tables = [_rows(each) for each in shown]
     rows = pl.concat(tables, how="diagonal_relaxed")
-    names = sorted(comparison.points["model"].unique())
     table = finite(rows.select(name for name in _SHOWN if name in rows.columns))
     labels = [
         label
@@ -64,15 +64,18 @@ def segment_numbers(comparison: Comparison, models: Sequence[str], /) -> dict[st
     return {
         "keys": keys,
         "by": [
-            {"keys": list(map(keys.index, each.segments)), "count": len(of_each), "said": said_of(each)}
+            {
+                "keys": list(map(keys.index, each.segments)),
+                "count": len(of_each),
+                "said": said_of(each),
+                "model": drawable(judged_model(each)),
+            }
             for each, of_each in zip(shown, tables, strict=True)
         ],
         "names": [[None if value is None else str(value) for value in rows[key].to_list()] for key in keys],
         "labels": list(map(drawable, labels)),
         "table": packed(table.to_dicts()),
-        "models": [names.index(model) for model in models],
-        "points": [_points(model, shown, tables) for model in models],
-        "prevalence": comparison.answer_prevalences,
+        "most": MOST_CHARTED,
     }
 
 
@@ -92,16 +95,9 @@ def _rows(comparison: Comparison) -> pl.DataFrame:
 
 def worst_first(comparison: Comparison, /) -> pl.DataFrame:
     """Return a row for each segment, the worst first, with a ``verdict``; by size where none was tested."""
-    ranks, sizes = comparison.segment_ranks, comparison.segment_sizes
-    keys = list(comparison.segments)
+    ranks = comparison.segment_ranks
     if ranks is None:
-        points = comparison.segment_points
-        rows = pl.DataFrame(schema=dict.fromkeys(keys, pl.Null)) if sizes is None else sizes.drop("rows")
-        if points is None:
-            return rows.with_columns(verdict=pl.lit("not tested"))
-        classes = points.group_by(keys).agg(pl.col("positives", "observed_prevalence").max())
-        rows = beside(rows, classes, keys)
-        return rows.with_columns(verdict=pl.lit("not tested"))
+        return _untested(comparison)
     worse = is_worse(comparison)
     return ranks.with_columns(
         verdict=pl.when(pl.col("value").is_null())
@@ -114,6 +110,30 @@ def worst_first(comparison: Comparison, /) -> pl.DataFrame:
         .then(pl.lit("other scores"))
         .otherwise(pl.lit("as the rest"))
     )
+
+
+def _untested(comparison: Comparison) -> pl.DataFrame:
+    """Return the segments by size, with the value of the model of the answer."""
+    points, sizes, keys = comparison.segment_points, comparison.segment_sizes, list(comparison.segments)
+    if points is None or sizes is None:
+        return pl.DataFrame(schema=dict.fromkeys([*keys, *CHARTED], pl.Null))
+    classes = points.group_by(keys).agg(pl.col("positives", "observed_prevalence").max())
+    values = project_rates(
+        points.filter(pl.col("model").eq_missing(pl.lit(judged_model(comparison)))),
+        metrics=comparison.segment_metric,
+        prevalence=comparison.asked_prevalence,
+        beta=comparison.main_beta,
+        band="tpr_lower" in points.columns,
+    )
+    none = {side: pl.lit(None, pl.Float64) for side in ("lower", "upper") if side not in values.columns}
+    shown = values.with_columns(**none, verdict=pl.lit("not tested")).select(*keys, *CHARTED)
+    return sizes.drop("rows").pipe(beside, classes, keys).pipe(beside, shown, keys)
+
+
+def judged_model(comparison: Comparison, /) -> str:
+    """Return the model that is judged in the segments: that of the answer."""
+    ranks = comparison.segment_ranks
+    return str((comparison.answer if ranks is None or ranks.is_empty() else ranks)["model"][0])
 
 
 def why_untested(comparison: Comparison, /) -> str | None:
@@ -149,19 +169,6 @@ def segment_labels(frame: pl.DataFrame, keys: Sequence[str], /) -> pl.Expr:
     return pl.concat_str(texts, separator=" · ").alias(LABEL)
 
 
-def _points(
-    model: str, shown: Sequence[Comparison], tables: Sequence[pl.DataFrame]
-) -> list[list[float | None]]:
-    """Return the counts of one model in each segment; null where there are none."""
-    columns = ["tp", "fp", "positives", "negatives"]
-    found = []
-    for each, rows in zip(shown, tables, strict=True):
-        keys, points = list(each.segments), cast("pl.DataFrame", each.segment_points)
-        counts = points.filter(model=model).select(*keys, *columns)
-        found.append(beside(rows.select(keys), counts, keys).select(columns))
-    return [column.to_list() for column in finite(pl.concat(found, how="vertical_relaxed"))]
-
-
 #: More segments are not read; the table of the comparison has all.
 _LISTED = 12
 #: Segments that an answer names.
@@ -185,8 +192,8 @@ class WorstSegments:
 
 def metric_name(comparison: Comparison, /) -> str:
     """Return what the metric is called by which segments are judged."""
-    called = called_metric(comparison.segment_metric)
-    return f"F{comparison.main_beta:g}" if called.metric.name == "f_beta" else title_of(called.metric.name)
+    of_area = comparison.question.area is not None
+    return f"F{comparison.main_beta:g}" if of_area else value_name(comparison.question)
 
 
 def is_worse(comparison: Comparison, /) -> pl.Expr:
@@ -253,7 +260,8 @@ def _lines(comparison: Comparison, named: str, most: int) -> list[str]:
 def _segment_line(row: Mapping[str, Any], comparison: Comparison) -> str:
     names = ", ".join(f"{key} = {'missing' if row[key] is None else row[key]}" for key in comparison.segments)
     name = metric_name(comparison)
-    values = f"{name} {format_value(row['own_value'])}, in the rest {format_value(row['rest_value'])}"
+    own, rest = format_value(row["own_value"]), format_value(row["rest_value"])
+    values = f"at its own prevalence {name} {own}, in the rest {rest}"
     part, *bounds = (format_value(row[f"due_to_rates{side}"]) for side in ("", "_lower", "_upper"))
     verdict = "significantly worse" if row["distinguishable"] else "not significantly worse"
     return f"- {names}: {verdict}; {values}; due to the model {part} (95 %: {' to '.join(bounds)})"

@@ -2,12 +2,20 @@
 
 import polars as pl
 
+from nci_frames.charts.intervals import draw_segment_values
 from nci_frames.charts.segments import chart_decomposition, chart_segments
-from nci_frames.evaluation.projection.projection import project_rates
 from nci_frames.questions.comparison import Comparison
 from nci_frames.questions.report_question import Chart, ReportQuestion, of_shown, picture, shown_models
-from nci_frames.questions.segment_table import CHARTED, LABEL, segment_labels, segment_lines, worst_first
-from nci_frames.tables.numbers import format_grid
+from nci_frames.questions.segment_table import (
+    CHARTED,
+    MOST_CHARTED,
+    judged_model,
+    metric_name,
+    segment_labels,
+    segment_lines,
+    worst_first,
+)
+from nci_frames.tables.numbers import format_grid, format_threshold, format_value, sentence
 
 #: Panels of a chart of all segments, and models whose differences between segments are explained.
 _MOST_PANELS, _MOST_REASONS = 12, 3
@@ -34,7 +42,7 @@ def _by_first(comparison: Comparison) -> Comparison:
 
 
 def _by(comparison: Comparison) -> str:
-    return "segment" if len(comparison.segments) == 1 else _by_first(comparison).segments[0]
+    return f"by {comparison.segments[0]}"
 
 
 def _best_areas(comparison: Comparison) -> pl.DataFrame | None:
@@ -55,32 +63,38 @@ def _best_areas(comparison: Comparison) -> pl.DataFrame | None:
 def _areas_title(comparison: Comparison) -> str:
     if comparison.field is not None:
         return "PR-AUC by segment, each at its own prevalence in the field"
-    return f"PR-AUC by {_by(comparison)} at prevalence {format_grid(comparison.middle_prevalence)}"
+    return f"PR-AUC {_by(comparison)} at prevalence {format_grid(comparison.middle_prevalence)}"
 
 
 def _chosen(comparison: Comparison) -> pl.DataFrame | None:
-    """Return F-beta over prevalence in the worst segments; the page draws others that are chosen."""
+    """Return the value of the best model in the worst segments; the page draws others that are chosen."""
     comparison = _by_first(comparison)
-    if comparison.segment_points is None:
+    if not comparison.segments:
         return None
-    points = _labelled(comparison.segment_points, comparison)
-    etas, beta = comparison.answer_prevalences, comparison.main_beta
-    return project_rates(points, metrics="f_beta", prevalence=etas, beta=beta)
+    rows = worst_first(comparison)
+    labels = segment_labels(rows, comparison.segments)
+    told = rows.select(labels, *CHARTED, model=pl.lit(judged_model(comparison))).drop_nulls("value")
+    return told.head(MOST_CHARTED).with_row_index("place")
 
 
-def _labelled(table: pl.DataFrame, comparison: Comparison) -> pl.DataFrame:
-    keys = list(comparison.segments)
-    worst = worst_first(comparison).select(keys)
-    some = of_shown(table, comparison).join(worst.head(CHARTED), on=keys, how="semi", nulls_equal=True)
-    return some.with_columns(segment_labels(worst, keys)).drop(key for key in keys if key != LABEL)
+def _chosen_title(comparison: Comparison) -> str:
+    at = format_grid(comparison.asked_prevalence)
+    return sentence(f"{metric_name(comparison)} in each segment at prevalence {at}")
 
 
 def _draw_chosen(table: pl.DataFrame, comparison: Comparison) -> Chart:
+    # An area has no threshold, so that segments are judged by another metric.
     by_first = _by_first(comparison)
-    points = by_first.segment_points
-    observed = None if points is None else _labelled(points, by_first)
-    return chart_segments(
-        table, segments=LABEL, metric="f_beta", observed=observed, models=shown_models(comparison)
+    whole = None if comparison.question.area is not None else comparison.answer["value"][0]
+    dashed = "" if whole is None else f"; dashed: all rows ({format_value(whole)})"
+    return draw_segment_values(
+        table,
+        name=metric_name(comparison),
+        title=_chosen_title(comparison),
+        subtitle=f"{judged_model(by_first)} at threshold {format_threshold(by_first.segment_threshold)}; "
+        f"bars: 95 % intervals{dashed}; pale: as the rest; at most {MOST_CHARTED} segments",
+        whole=whole,
+        models=shown_models(comparison),
     )
 
 
@@ -136,7 +150,7 @@ QUESTIONS = (
     ),
     picture(
         "chosen",
-        lambda comparison: f"F{comparison.main_beta:g} over prevalence in the segments chosen",
+        _chosen_title,
         _chosen,
         _draw_chosen,
         section="segments",
@@ -144,7 +158,7 @@ QUESTIONS = (
     ),
     picture(
         "segments",
-        lambda comparison: f"PR-AUC over prevalence by {_by(comparison)}",
+        lambda comparison: f"PR-AUC over prevalence {_by(comparison)}",
         _areas,
         _draw_areas,
         section="segments",
@@ -152,7 +166,7 @@ QUESTIONS = (
     ),
     picture(
         "differences",
-        lambda comparison: f"Why F{comparison.main_beta:g} differs by {_by(comparison)}",
+        lambda comparison: f"Why F{comparison.main_beta:g} differs {_by(comparison)}",
         _differences,
         _draw_differences,
         section="segments",

@@ -25,7 +25,7 @@ def _cheapest(comparison: Comparison) -> pl.DataFrame | None:
 
 
 def _say(table: pl.DataFrame, comparison: Comparison) -> list[str]:
-    asked, name = called_metric(comparison.question.asked).metric.name, measure_name(comparison.said)
+    asked, name = called_metric(comparison.question.asked).metric.name, measure_name(comparison.question)
     lines = []
     for row in table[sorted({0, len(table) - 1})].iter_rows(named=True):
         at, threshold = format_grid(row["prevalence"]), format_threshold(row["threshold"])

@@ -5,10 +5,10 @@ import polars as pl
 from nci_frames.charts.answers import chart_answer
 from nci_frames.charts.intervals import chart_intervals
 from nci_frames.evaluation.metrics import called_metric
-from nci_frames.questions.answer_lines import answer_lines, measure_name, measure_words
+from nci_frames.questions.answer_lines import answer_lines, measure_words, value_name
 from nci_frames.questions.comparison import Comparison
 from nci_frames.questions.report_question import Chart, ReportQuestion, marks, of_shown, picture, shown_models
-from nci_frames.tables.numbers import format_grid
+from nci_frames.tables.numbers import format_grid, sentence
 
 #: Bands of more models than this overlap too much.
 _MOST_BANDS = 4
@@ -29,7 +29,7 @@ def _draw(table: pl.DataFrame, comparison: Comparison) -> Chart:
 
 def _title(comparison: Comparison) -> str:
     at = format_grid(comparison.asked_prevalence)
-    return f"{measure_name(comparison.said)} of each model at prevalence {at}"
+    return sentence(f"{value_name(comparison.question)} of each model at prevalence {at}")
 
 
 def _over_prevalence(comparison: Comparison) -> pl.DataFrame:
@@ -40,8 +40,8 @@ def _over_prevalence(comparison: Comparison) -> pl.DataFrame:
 
 
 def _draw_over_prevalence(table: pl.DataFrame, comparison: Comparison) -> Chart:
-    said = comparison.said
-    return chart_answer(table, what=measure_name(said), by=measure_words(said), **marks(comparison))
+    what, by = value_name(comparison.question), measure_words(comparison.question)
+    return chart_answer(table, what=what, by=by, **marks(comparison))
 
 
 QUESTIONS = (
@@ -56,7 +56,7 @@ QUESTIONS = (
     picture("intervals", _title, _values, _draw, section="answer", recomputed="answer"),
     picture(
         "value",
-        lambda comparison: f"{measure_name(comparison.said)} over prevalence",
+        lambda comparison: sentence(f"{value_name(comparison.question)} over prevalence"),
         _over_prevalence,
         _draw_over_prevalence,
         section="answer",

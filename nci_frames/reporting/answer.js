@@ -12,10 +12,8 @@ nci.say = () => {
   };
   const main = paragraph(`${first} `);
   main.append(nci.strong(second));
-  // Before what is said of the other models, whose names may fill the screen of a telephone.
-  const rest = asked && data.order ? [data.order, ...more] : more;
-  if (!asked && !data.own) rest.push("Differences between models are tested for the question that was asked.");
-  document.getElementById("live-answer").replaceChildren(main, ...rest.map(paragraph));
+  if (!asked && !data.own) more.push("Differences between models are tested for the question that was asked.");
+  document.getElementById("live-answer").replaceChildren(main, ...more.map(paragraph));
   for (const box of document.querySelectorAll("[data-said]")) {
     const said = data.said[/** @type {HTMLElement} */ (box).dataset.said][nci.state.prevalence].map(paragraph);
     for (const line of said) line.className = "soft small";

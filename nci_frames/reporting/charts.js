@@ -72,8 +72,11 @@
     const room = roomOf(box);
     let spec = JSON.parse(document.getElementById(box.dataset.spec).textContent);
     for (const name in spec.datasets) spec.datasets[name] = nci.unpack(spec.datasets[name]);
-    // Vega keeps the order of panels, so those chosen are there from the start.
-    if (box.dataset.chosen) spec.datasets[spec.data.name] = nci.segmentRows();
+    if (box.dataset.chosen) {
+      const rows = nci.segmentRows();
+      spec.datasets[layers(spec).find((part) => part.name === "points").data.name] = rows;
+      spec.height = 18 * rows.length + 10;
+    }
     if (box.dataset.rule || box.dataset.points) mark(spec, box.dataset);
     // Names inside a plot that is as narrow as the page have no room.
     if (room < 420 && spec.layer && spec.width === "container") spec.layer = spec.layer.filter((/** @type {Spec} */ part) => !/^(names|outlines)$/.test(part.name));

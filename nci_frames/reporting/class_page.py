@@ -14,7 +14,7 @@ from nci_frames.questions.classes import (
 from nci_frames.reporting.content import Content
 from nci_frames.reporting.html import render_page
 from nci_frames.tables.names import drawable
-from nci_frames.tables.numbers import format_grid
+from nci_frames.tables.numbers import format_grid, sentence
 from nci_frames.tables.packed import packed
 
 #: What the page looks up of a model.
@@ -53,7 +53,6 @@ def _looked_up(comparison: ClassComparison) -> dict[str, Any]:
         "own": at_mix,
         "asked": {"label": "Class", "words": names, "first": first},
         "answers": [_along(comparison, name, by_name[name], own[name]) for name in names],
-        "order": "",
         "threshold": None,
         "beta": comparison.beta if comparison.beta < float("inf") else None,
         "points": [],
@@ -72,7 +71,7 @@ def _along(comparison: ClassComparison, name: str, curves: Any, own: float) -> d
         where = f"Where class {name} has {format_grid(100 * share)} %, the others in proportion"
         if share == own:
             where = f"At {mix_in_words(comparison)}"
-        lines.append([*lines_at(where, comparison, rows), told])
+        lines.append(lines_at(where, comparison, rows, told))
         shown: list[dict[str, Any]] = [{key: row.get(key) for key in _SENT} for row in rows]
         sent += [row | {"at": place, "model": number[row["model"]]} for row in shown]
-    return {"name": comparison.measure, "lines": lines, "models": packed(sent)}
+    return {"name": sentence(comparison.measure), "lines": lines, "models": packed(sent)}

@@ -15,8 +15,8 @@ from nci_frames.charts.parts.theme import DARK, DASHES, WIDTH, model_style
 from nci_frames.questions.comparison import Comparison
 from nci_frames.questions.ranked import RankedTable, doubt_of, ranked_tables
 from nci_frames.questions.report import Answered
-from nci_frames.questions.report_question import AnyComparison, shown_models
-from nci_frames.questions.segment_table import segment_numbers, why_untested, worst_segments
+from nci_frames.questions.report_question import AnyComparison, ReportQuestion, shown_models
+from nci_frames.questions.segment_table import metric_name, segment_numbers, why_untested, worst_segments
 from nci_frames.reporting.bundle import vega_bundle
 from nci_frames.reporting.content import Content
 from nci_frames.reporting.live import live_numbers
@@ -48,7 +48,7 @@ def render_report(comparison: Comparison, /, **more: Any) -> str:
     content = Content(comparison, **more)
     models = sorted(comparison.points["model"].unique())
     drawn, by_first = shown_models(comparison), comparison.by_key[0]
-    segments = segment_numbers(comparison, drawn)
+    segments = segment_numbers(comparison)
     offered, first = _offered(comparison, content.scenarios or {})
     tables = ranked_tables(comparison)
     return render_page(
@@ -71,7 +71,7 @@ def render_report(comparison: Comparison, /, **more: Any) -> str:
         methods=sorted(comparison.areas["method"].drop_nulls().unique()),
         folds=comparison.fold_count,
         repeats=None if comparison.certainty is None else comparison.certainty["repeats"].max(),
-        f_name=f"F{comparison.main_beta:g}",
+        judged_by=metric_name(by_first) if comparison.segments else "",
         middle=comparison.middle_prevalence,
     )
 
@@ -173,26 +173,27 @@ def _shown(found: Answered, comparison: AnyComparison) -> dict[str, Any]:
     except ParameterError as error:
         # No model has a value, or too many have one: the tables still show the values.
         return {**shown, "missing": error.what}
-    return shown if spec is None else {**shown, **_specified(spec, question.section)}
+    return shown if spec is None else {**shown, **_specified(spec, question)}
 
 
-def _specified(spec: dict[str, Any], section: str) -> dict[str, Any]:
+def _specified(spec: dict[str, Any], question: ReportQuestion) -> dict[str, Any]:
     spec["datasets"] = {name: packed(rows) for name, rows in spec.get("datasets", {}).items()}
     heading = spec.pop("title", {})
     subtitle = heading.get("subtitle", "") if isinstance(heading, dict) else ""
     panels = "layer" not in spec and "mark" not in spec
-    low = section != "answer" and spec.get("height", _HIGH) < _LOW
+    height, listed = spec.get("height", _HIGH), "chosen" in question.live
+    low = question.section != "answer" and height < _LOW
     # What has a shape of its own keeps it.
     if not panels and spec["width"] == WIDTH:
         spec["width"] = "container"
-        # Two in a row are of one height.
-        spec["height"] = min(spec.get("height", _HIGH), _HIGH)
+        # Two in a row are of one height; that of a list follows from its rows.
+        spec["height"] = height if listed else min(height, _HIGH)
     return {
         "subtitle": subtitle,
         "description": spec.get("description", ""),
         "spec": _script_json(spec),
         # A few bars need a long axis and little height.
-        "wide": panels or low,
+        "wide": panels or low or listed,
     }
 
 

@@ -4,13 +4,13 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from nci_frames.questions.answer_lines import here_lines, measure_name, order_line, sentence
+from nci_frames.questions.answer_lines import answer_lines, value_name
 from nci_frames.questions.comparison import Comparison
 from nci_frames.questions.places import SLIDER
 from nci_frames.questions.report import report_questions
 from nci_frames.questions.report_question import ReportQuestion
 from nci_frames.tables.names import drawable
-from nci_frames.tables.numbers import format_grid
+from nci_frames.tables.numbers import format_grid, sentence
 from nci_frames.tables.packed import packed
 
 #: At most so many rows of models are sent for them: with more models there are fewer.
@@ -38,10 +38,9 @@ def live_numbers(
     prevalence  the places of the slider, ascending, and ``first``, the number of that it opens at
     asked       what the second slider changes, its ``label``, the ``words`` of its places and the number
                 of the ``first``; one place without a slider
-    answers     for each of these the ``name`` of the metric, and for each prevalence the ``lines``; and
-                ``models``, packed rows of the models, the best first, with the number of the prevalence,
-                ``at``
-    order       where the order changes, for the question that was asked
+    answers     for each of these the ``name`` of the metric in titles, and for each prevalence the ``lines``;
+                and ``models``, packed rows of the models, the best first, with the number of the
+                prevalence, ``at``
     said        of each of the *questions* that has words for any prevalence, those for each prevalence
     beta        the beta of the charts of F-beta
     points      of each model ``[tp, fp, positives, negatives]`` at the threshold; null without rates
@@ -65,9 +64,6 @@ def live_numbers(
             _answers(variant, etas, models, tested=number == first)
             for number, (_, variant) in enumerate(variants)
         ],
-        "order": sentence(order_line(comparison.said))
-        if comparison.answer["rank"].drop_nulls().len()
-        else "",
         "said": {
             each.name: each.say_at(comparison, etas)
             for each in (report_questions() if questions is None else questions)
@@ -85,14 +81,12 @@ def _answers(comparison: Comparison, etas: list[float], models: list[str], *, te
     place = {model: number for number, model in enumerate(models)}
     lines: list[list[str]] = []
     rows: list[dict[str, Any]] = []
-    name = ""
     for at, answer in enumerate(comparison.answers(etas, tested=tested)):
-        name = measure_name(answer)
-        lines.append(here_lines(answer))
+        lines.append(answer_lines(answer))
         found = answer.models.select(_SENT).iter_rows(named=True)
         sent = ({name: _number(value) for name, value in row.items()} for row in found)
         rows.extend(row | {"at": at, "model": place[row["model"]]} for row in sent)
-    return {"name": name, "lines": lines, "models": packed(rows)}
+    return {"name": sentence(value_name(comparison.question)), "lines": lines, "models": packed(rows)}
 
 
 def _variants(comparison: Comparison, rows: int) -> tuple[str, list[tuple[str, Comparison]]]:

@@ -74,8 +74,7 @@
   };
   nci.showLive = (box) => {
     const chart = nci.chartOf(box);
-    const { spec, points: at, recomputed, rule, chosen } = box.dataset;
-    if (chart && chosen) nci.drawSegments?.(box);
+    const { spec, points: at, recomputed, rule } = box.dataset;
     if (!chart || !(rule || at || recomputed)) return;
     if (rule) chart.view.data("live", [{ [rule]: rule === "beta" ? data.beta : eta() }]);
     if (at) chart.view.data("live", points[at](chart.models));

@@ -13,7 +13,6 @@ interface LiveData {
   first: number;
   asked: { label: string; words: string[]; first: number };
   answers: { name: string; lines: string[][]; models: Packed }[];
-  order: string;
   said: Record<string, string[][]>;
   beta: number;
   points: number[][];
@@ -23,13 +22,11 @@ interface LiveData {
 /** See `segment_numbers`, which writes it. */
 interface SegmentData {
   keys: string[];
-  by: { keys: number[]; count: number; said: string }[];
+  by: { keys: number[]; count: number; said: string; model: string }[];
   names: string[][];
   labels: string[];
   table: Packed;
-  models: number[];
-  points: number[][][];
-  prevalence: number[];
+  most: number;
 }
 /** A view of Vega, as far as the page uses it. */
 interface View {
@@ -108,7 +105,6 @@ interface Nci {
   startControls(): void;
   // segments.js
   segmentRows(): Row[];
-  drawSegments?(box: HTMLElement): void;
   startSegments?(): void;
   // panels.js, downloads.js
   startPanels(): void;

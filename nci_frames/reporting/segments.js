@@ -4,8 +4,6 @@
   const source = document.getElementById("segment-data");
   if (!source) return;
   const SHOWN = 12;
-  const DRAWN = 6;
-  const MOST_DRAWN = 12;
   /** @type {SegmentData} */
   const data = JSON.parse(source.textContent);
   const { columns } = data.table;
@@ -60,7 +58,7 @@
   let unfolded = false;
   /** @type {Set<number>} */
   const chosen = new Set();
-  const drawn = () => (chosen.size ? [...chosen] : here().slice(0, DRAWN));
+  const drawn = () => (chosen.size ? [...chosen] : here().filter((i) => values.value[i] !== null).slice(0, data.most));
 
   const sort = () => {
     const column = values[sorted.name];
@@ -130,36 +128,17 @@
     table.tHead.replaceChildren(row);
   };
 
-  // F-beta of the models over prevalence, computed from the counts of the segments.
-  nci.segmentRows = () => {
-    const [low, high] = [data.prevalence[0], data.prevalence[data.prevalence.length - 1]];
-    return drawn().flatMap((i, place) => {
-      const name = { segment: data.labels[i], place };
-      const observed = values.observed_prevalence?.[i];
-      const inside = typeof observed === "number" && observed >= low && observed <= high;
-      const lines = data.models.flatMap((model, m) => {
-        const [tp, fp, positives, negatives] = data.points[m].map((column) => column[i]);
-        if (!positives || !negatives) return [];
-        return data.prevalence.map((prevalence) => ({
-          ...name,
-          model: nci.values.data.drawn[model],
-          prevalence,
-          value: nci.fBeta(tp / positives, fp / negatives, prevalence, nci.values.data.beta),
-        }));
-      });
-      return inside ? [...lines, { ...name, observed }] : lines;
-    });
-  };
-  nci.drawSegments = (box) => {
-    const chart = nci.chartOf(box);
-    chart.view.data(chart.source, nci.segmentRows()).runAsync();
-  };
+  // What is drawn: the value of the model in some segments, in the order of the table.
+  nci.segmentRows = () => drawn().sort((a, b) => a - b).map((i, place) => {
+    const fields = ["value", "lower", "upper", "supported", "verdict"].map((name) => [name, values[name][i]]);
+    return { ...Object.fromEntries(fields), segment: data.labels[i], model: data.by[by].model, place };
+  });
 
   table.tBodies[0].addEventListener("click", (event) => {
     const row = /** @type {HTMLElement} */ (/** @type {Element} */ (event.target).closest("tr"));
     if (!row || getSelection().toString()) return;
     const i = Number(row.dataset.segment);
-    if (!chosen.delete(i) && chosen.size < MOST_DRAWN) chosen.add(i);
+    if (!chosen.delete(i) && chosen.size < data.most) chosen.add(i);
     row.querySelector(".pick").setAttribute("aria-pressed", String(chosen.has(i)));
     for (const box of nci.chartBoxes) if (box.dataset.chosen) nci.drawChart(box);
   });

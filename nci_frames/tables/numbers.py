@@ -1,4 +1,4 @@
-"""How every page, table and sentence writes numbers."""
+"""How every page, table and sentence writes numbers, and begins."""
 
 import math
 
@@ -93,3 +93,12 @@ def format_one_in(prevalence: float) -> str:
     """
     rows = float(f"{1 / prevalence:.2g}")
     return f"1 in {rows:,.0f}" if rows >= 10 else f"1 in {rows:g}"
+
+
+def sentence(text: str) -> str:
+    """Begin with a capital, as sentences, headings and titles of charts do.
+
+    >>> sentence("recall over prevalence")
+    'Recall over prevalence'
+    """
+    return text[:1].upper() + text[1:]

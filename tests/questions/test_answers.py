@@ -192,13 +192,13 @@ def test_two_models_that_change_places_are_named():
     k = (1 / 0.6 - 1 / 0.8) / (0.02 / 0.8 - 0.001 / 0.6)
     lines = answer_lines(answer)
     assert lines[1].startswith("Choose a at threshold 0.5: F1 ")
-    assert lines[2] == "Significantly better than the other model"
     until = f"a up to {1 / (1 + k):.3g} (95 %: "
-    assert lines[-1].startswith(f"In this log the best model changes with the prevalence: {until}")
-    assert lines[-1].endswith("), then b")
+    assert lines[2].startswith(f"In this log the best model changes with the prevalence: {until}")
+    assert lines[2].endswith("), then b")
+    assert lines[3] == "Significantly better than the other model"
     assert short_answer(answer).startswith("At prevalence 0.01: a, F1 ")
     always = ask_two([0.01, 0.5], [800, 600], [1000, 2000], (1000, 10_000))
-    assert answer_lines(always)[-1] == "In this log a leads at every prevalence from 0.01 to 0.5"
+    assert answer_lines(always)[2] == "In this log a leads at every prevalence from 0.01 to 0.5"
 
 
 @pytest.mark.thorough
@@ -209,8 +209,8 @@ def test_the_order_may_be_known_where_the_value_is_not():
     answer = comparison.asking(prevalence=1e-5, threshold=0.5).said
     lines = answer_lines(answer)
     assert lines[1].startswith("Choose a at threshold 0.5; in this log F1 ")
-    assert lines[3].startswith("It finds 95 % of the positives; ")
-    assert "right" not in lines[3]
+    assert lines[-1].startswith("It finds 95 % of the positives; ")
+    assert "right" not in lines[-1]
     (told,) = [line for line in lines if "cannot tell the value:" in line]
     assert told.endswith("; still, it shows that a is significantly better than the other model")
     assert "significantly better than the other model" not in lines

@@ -10,7 +10,7 @@ import polars as pl
 import pytest
 
 import nci_frames as nf
-from nci_frames.questions.answer_lines import here_lines
+from nci_frames.questions.answer_lines import answer_lines
 from nci_frames.reporting.write import write_report
 from nci_frames.tables.numbers import UNDEFINED, format_grid, format_one_in, format_threshold, format_value
 from tests.browsing import Visit, cells, settled
@@ -80,7 +80,7 @@ def test_the_page_says_at_any_place_what_python_answers_there(visit, tables):
         go_to(visit, eta)
         asked = tables.asking(prevalence=float(eta))
         text = " ".join(visit.page.inner_text("#live-answer").split())
-        for line in here_lines(asked.said):
+        for line in answer_lines(asked.said):
             assert line in text
         answer = asked.answer
         rows = shown_rows(visit)

@@ -23,6 +23,7 @@ from nci_frames.reporting.gates import run_summary
 from nci_frames.reporting.json import render_json
 from nci_frames.reporting.live import live_numbers
 from nci_frames.reporting.markdown import render_markdown
+from nci_frames.reporting.terminal import render_text
 from nci_frames.tables.numbers import UNDEFINED, format_value
 from tests.chart_specs import rows_of
 from tests.comparisons import MODELS, altered, comparison
@@ -157,7 +158,7 @@ def test_markdown_holds_the_answer_and_the_tables():
         "Does the order of the models change with the prevalence?",
         "Do the probabilities hold at your prevalence?",
         "In which segments is the best model worse than in the rest?",
-        "PR-AUC by segment at prevalence 0.02",
+        "PR-AUC by country at prevalence 0.02",
         "Counts at threshold 0.5, all segments pooled",
         "Ranked tables",
         "F1 over prevalence, each model at its own best threshold, evaluated on rows that did not choose it",
@@ -179,6 +180,18 @@ def test_markdown_holds_the_answer_and_the_tables():
     assert "| rows | 3 |" in text
     assert "| forest | 4000 | 196000 | 2478 | 588 | 0.6195 | 0.003 |" in text
     assert not re.search(r"\n\n\n|[ \t]\n", text)
+
+
+@pytest.mark.parametrize("changes", [{}, {"threshold": 0.5}, {"alerts": 100, "volume": 10_000}])
+def test_an_answer_has_one_order_in_every_form(changes):
+    tables = comparison(prevalence=(0.001, 0.1), beta=(1.0,)).asking(prevalence=0.02, **changes)
+    lines = answer_lines(tables.said)
+    assert parsed(tables)["questions"]["answer"]["sentences"] == lines
+    read = [text for block, text in inline(render_markdown(tables)) if text in lines]
+    assert read == lines
+    assert " ".join(lines) in " ".join(render_text(tables).split())
+    live = live_numbers(tables)
+    assert live["answers"][live["asked"]["first"]]["lines"][live["first"]] == lines
 
 
 @pytest.mark.long

@@ -15,7 +15,7 @@ import polars as pl
 
 from nci_frames.base.errors import ParameterError
 from nci_frames.charts.parts.theme import NOTE, RULE, WIDTH
-from nci_frames.tables.numbers import power_of_ten
+from nci_frames.tables.numbers import format_grid, power_of_ten
 
 _AXIS_TITLES = {
     "fpr": "FPR (false-positive rate), log scale",
@@ -44,7 +44,7 @@ def value_axis(field: str, title: str, **scale: Any) -> dict[str, Any]:
         "type": "quantitative",
         "title": title,
         "scale": scale,
-        "axis": {"tickCount": 5, "format": "~g"},
+        "axis": {"tickCount": 5},
     }
 
 
@@ -135,4 +135,4 @@ class LogAxis:
         if not prevalence:
             return []
         place = prevalence / (1 - prevalence) if self.variable == "odds" else prevalence
-        return self.mark(place, f"observed {prevalence:.3g}")
+        return self.mark(place, f"observed {format_grid(prevalence)}")

@@ -9,9 +9,13 @@ import polars as pl
 from nci_frames.charts.parts.selection import finite
 from nci_frames.charts.parts.theme import DASHES, GROUND, HEIGHT, INK, LETTER, WIDTH, ModelStyle, config_for
 from nci_frames.tables.names import all_drawable, drawable, drawable_spec
+from nci_frames.tables.numbers import sentence
 
 #: Opacities of areas, one for each stroke of ``DASHES``.
 _DEPTHS = (0.85, 0.45, 0.25, 0.65, 0.15)
+
+#: How numbers are written that are not measured: rows are whole.
+_FORMS = {"rows": ","}
 
 #: The symbols of a model in the legend.
 LINES: dict[str, Any] = {}
@@ -45,7 +49,10 @@ def tooltip(numbers: Mapping[str, str], *, names: Sequence[str] = ("model",)) ->
     """Show names as they are and numbers to six digits; *numbers* maps fields to titles."""
     return [
         *(alt.Tooltip(field=name, type="nominal", title=name) for name in names),
-        *(alt.Tooltip(field=f, type="quantitative", title=t, format=".6~g") for f, t in numbers.items()),
+        *(
+            alt.Tooltip(field=f, type="quantitative", title=t, format=_FORMS.get(f, ".6~g"))
+            for f, t in numbers.items()
+        ),
     ]
 
 
@@ -123,6 +130,7 @@ def compose(
 
 
 def _texts(title: str, subtitle: str, says: str) -> dict[str, Any]:
+    title = sentence(title)
     heading = alt.TitleParams(text=title, subtitle=subtitle)
     return {"title": heading, "description": f"{title}: {subtitle}. {says}"}
 

@@ -12,6 +12,7 @@ from nci_frames.charts.parts import canvas, selection
 from nci_frames.charts.parts.axes import LogAxis, rate_axis
 from nci_frames.charts.parts.selection import finite
 from nci_frames.charts.parts.theme import DASHES, HEIGHT, PALETTE, WIDTH, ModelStyle, model_style
+from nci_frames.tables.numbers import format_grid
 
 #: Height of a chart of two rates, in pixels.
 SQUARE = 420
@@ -83,8 +84,8 @@ def draw_by_prevalence(
     above: Sequence[alt.Chart] = (),
 ) -> alt.LayerChart:
     """Draw a curve per model and prevalence: a colour per model and a stroke per prevalence."""
-    etas = [f"{eta:.3g}" for eta in rows["prevalence"].unique().sort()]
-    named = rows.with_columns(eta=pl.col("prevalence").map_elements("{:.3g}".format, return_dtype=pl.String))
+    etas = [format_grid(eta) for eta in rows["prevalence"].unique().sort()]
+    named = rows.with_columns(eta=pl.col("prevalence").map_elements(format_grid, return_dtype=pl.String))
     dash = _prevalence_strokes(etas, style)
     lines = curves(named, x, y, style=style, numbers=numbers, interpolate=interpolate, dash=dash, clip=clip)
     return canvas.compose(
