@@ -162,11 +162,9 @@ def test_a_change_of_the_scenario_is_no_change_of_the_model():
 def test_a_change_of_windows_that_share_rows_has_narrower_bounds():
     """900 of 1000 then; 1,680 of 2,000 now, of which 1,000 are the same rows: a fall by 0.06."""
     gate = {"change_threshold": {"absolute": 0.04}}
-    old = ("a", "de", 900, 10, 100, 990)
+    old, now = ("a", "de", 900, 10, 100, 990), ("a", "de", 1680, 20, 320, 1980)
     then = good_run(gate, old)
-    now = ("a", "de", 1680, 20, 320, 1980)
-    (apart,) = judged(gate, now, reference=then)
-    (nested,) = judged(gate, now, reference=then, shared=counts(old))
+    (apart,), (nested,) = (judged(gate, now, reference=then, shared=same) for same in (None, counts(old)))
     assert (apart["verdict"], nested["verdict"]) == ("undecided", "fail")
     # The very same rows: whatever the number, it is no chance.
     same = {"change_threshold": {"absolute": 0.0}}
@@ -224,9 +222,8 @@ def test_a_change_of_areas_of_windows_that_share_rows_has_narrower_bounds():
     rng = np.random.default_rng(0)
     old, new = normal_log(rng, 900, 9000), normal_log(rng, 100, 1000)
     gate = {"metric": "pr_auc", "prevalence": 0.3, "change_threshold": {"absolute": 0.02}}
-    then = good_run(gate, as_counts(old))
-    (apart,) = judged(gate, as_counts(old + new), reference=then)
-    (nested,) = judged(gate, as_counts(old + new), reference=then, shared=as_counts(old))
+    then, now = good_run(gate, as_counts(old)), as_counts(old + new)
+    (apart,), (nested,) = (judged(gate, now, reference=then, shared=same) for same in (None, as_counts(old)))
     assert (apart["verdict"], nested["verdict"]) == ("undecided", "pass")
     widths = [row["difference_upper"] - row["difference_lower"] for row in (apart, nested)]
     assert widths[1] < 0.4 * widths[0]
@@ -346,11 +343,10 @@ def test_models_of_the_same_units_are_told_apart_as_by_their_pairs(metric, bette
 
 def test_what_is_better_when_lower_leads_when_lower():
     gate = {"metric": "fpr", "champion": {"model": "a", "prevalence": [0.2]}}
-    (row,) = judged(gate, ("a", "de", 800, 10, 200, 990), ("b", "de", 800, 100, 200, 900))
+    (row,) = judged(gate, MANY, ("b", "de", 800, 100, 200, 900))
     assert (row["verdict"], row["value"]) == ("pass", pytest.approx(0.09))
     change = {"metric": "fpr", "change_threshold": {"absolute": 0.01}}
-    before = good_run(change, ("a", "de", 800, 10, 200, 990))
-    (row,) = judged(change, ("a", "de", 800, 100, 200, 900), reference=before)
+    (row,) = judged(change, ("a", "de", 800, 100, 200, 900), reference=good_run(change, MANY))
     assert (row["verdict"], row["limit_upper"], row["limit_lower"]) == ("fail", 0.01, None)
 
 
@@ -368,14 +364,15 @@ def test_an_area_that_the_log_does_not_support_is_judged_on_the_band_of_its_curv
 
 
 def test_verdicts_come_to_one_that_sets_the_exit_code():
-    def table(*rows):
-        schema = ["verdict", "severity", "undecided"]
-        return pl.DataFrame(rows, schema=dict.fromkeys(schema, pl.String), orient="row")
-
-    assert overall(table()) == "pass"
-    assert overall(table(("fail", "warn", "warn"), ("undecided", "block", "warn"))) == "pass"
-    assert overall(table(("undecided", "block", "fail"), ("pass", "block", "warn"))) == "undecided"
-    assert overall(table(("undecided", "block", "fail"), ("fail", "block", "warn"))) == "fail"
+    schema = dict.fromkeys(("verdict", "severity", "undecided"), pl.String)
+    weak, strict = ("undecided", "block", "warn"), ("undecided", "block", "fail")
+    for rows, verdict in (
+        ([], "pass"),
+        ([("fail", "warn", "warn"), weak], "pass"),
+        ([strict, ("pass", "block", "warn")], "undecided"),
+        ([strict, ("fail", "block", "warn")], "fail"),
+    ):
+        assert overall(pl.DataFrame(rows, schema=schema, orient="row")) == verdict
 
 
 def test_the_chat_message_is_one_line_whatever_the_names():
