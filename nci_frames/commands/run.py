@@ -45,9 +45,9 @@ def run(
     from nci_frames.jobs.run import run_job
 
     metrics = metrics_file_of(file)
-    outcome = run_job(file, run=run_id, until=until, keep_going=keep_going, tell=teller(log_format))
+    done = run_job(file, run=run_id, until=until, keep_going=keep_going, tell=teller(log_format))
     # It is published, whatever becomes of its metrics.
-    click.echo(outcome.line)
+    click.echo(done.line)
     if metrics is not None:
-        write_metrics(metrics, file.job.name, outcome)
-    ctx.exit(outcome.exit_code)
+        write_metrics(metrics, done)
+    ctx.exit(done.exit_code)

@@ -1,6 +1,6 @@
 """What a run did, as an OpenMetrics text file for the textfile collector of a node exporter."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -11,7 +11,7 @@ from prometheus_client.openmetrics.exposition import generate_latest
 
 from nci_frames.base.errors import OutputError, ParameterError
 from nci_frames.base.files import replacing
-from nci_frames.jobs.run import Outcome
+from nci_frames.jobs.run import Run
 
 _PREFIX = "nci_frames_job_"
 #: Of every file of metrics.
@@ -44,7 +44,7 @@ def check_metrics_file(path: Path) -> None:
         raise OutputError(msg, where=repr(str(path)), found=found, hint="name another file, or remove it")
 
 
-def write_metrics(path: Path, job: str, outcome: Outcome) -> None:
+def write_metrics(path: Path, run: Run) -> None:
     """Write the metrics of a run in one step.
 
     Raises
@@ -58,19 +58,19 @@ def write_metrics(path: Path, job: str, outcome: Outcome) -> None:
         """Add a gauge: of each sample its labels, and the number."""
         gauge = Gauge(f"{_PREFIX}{name}", says, ("job", *labels), registry=registry)
         for *values, number in samples:
-            gauge.labels(job, *values).set(number)
+            gauge.labels(run.job.name, *values).set(number)
 
-    pointer, files = outcome.shelf.pointer() or {}, outcome.files
-    verdicts = outcome.verdicts.group_by("gate", "verdict").len().sort("gate", "verdict")
-    put("last_run_timestamp_seconds", "Start of the last published run.", [_seconds(pointer)])
-    if pointer.get("last_good") is not None:
-        good = _seconds(pointer["last_good"])
-        put("last_success_timestamp_seconds", "Start of the last run whose gates passed.", [good])
+    files = run.counts.files
+    verdicts = run.verdicts.group_by("gate", "verdict").len().sort("gate", "verdict")
+    put("last_run_timestamp_seconds", "Start of the last published run.", [(run.started.timestamp(),)])
+    if run.last_good is not None:
+        good = datetime.fromisoformat(run.last_good["time"]).timestamp()
+        put("last_success_timestamp_seconds", "Start of the last run whose gates passed.", [(good,)])
     told = "Files that the last run looked at, by what became of them."
     put("files", told, files["event"].value_counts().rows(), "event")
     put("rows_counted", "Predictions that the last run counted.", [(int(files["counted"].sum()),)])
     put("verdicts", "Verdicts of the last run.", verdicts.rows(), "gate", "verdict")
-    judged = outcome.verdicts.with_columns(pl.col("model", "segment").fill_null(""))
+    judged = run.verdicts.with_columns(pl.col("model", "segment").fill_null(""))
     where = ("gate", "model", "segment", "metric", "prevalence")
     places = [judged[name].cast(pl.String).fill_null("") for name in where]
     for name, of in (("value", "Value"), ("lower", "Lower bound of the value"), ("upper", "Upper bound")):
@@ -78,7 +78,3 @@ def write_metrics(path: Path, job: str, outcome: Outcome) -> None:
         put(f"gate_{name}", f"{of} that a gate of the last run judged.", samples.rows(), *where)
     with replacing(path, what="metrics file") as beside:
         beside.write_bytes(generate_latest(registry))  # type: ignore[no-untyped-call]
-
-
-def _seconds(run: Mapping[str, Any]) -> tuple[float]:
-    return (datetime.fromisoformat(run["time"]).timestamp(),)

@@ -2,7 +2,6 @@
 
 import platform
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial
 from importlib import metadata
@@ -18,7 +17,7 @@ from nci_frames.files.save_table import save_table
 from nci_frames.jobs.by_date import by_date
 from nci_frames.jobs.counted_files import Planned, check_output_apart, count_files, plan_files
 from nci_frames.jobs.field_file import read_field
-from nci_frames.jobs.gates.judge import Reference, Verdict, judge_gates, overall
+from nci_frames.jobs.gates.judge import Reference, judge_gates, overall
 from nci_frames.jobs.gates.verdicts import chat_line, verdicts_json
 from nci_frames.jobs.history import History, arrivals, changes_since
 from nci_frames.jobs.incidents import incidents, summary_json, summary_text
@@ -35,31 +34,6 @@ from nci_frames.jobs.scenario_values import scenario_facts, scenario_values
 from nci_frames.jobs.traffic import traffic_tables
 from nci_frames.reporting.gates import RunSummary, run_summary
 from nci_frames.reporting.history import write_history
-
-
-@dataclass(frozen=True, slots=True)
-class Outcome:
-    """What a run did."""
-
-    run: str
-    shelf: Shelf
-    verdict: Verdict
-    verdicts: pl.DataFrame
-    line: str
-    #: What became of each file.
-    files: pl.DataFrame
-    #: What arrived since the run before.
-    arrived: pl.DataFrame
-
-    @property
-    def folder(self) -> Path:
-        """The files of the run; of one in an object store the copy on this machine."""
-        return self.shelf.folder / self.shelf.path_of(self.run)
-
-    @property
-    def exit_code(self) -> int:
-        """0 if every gate that counts passed, 10 if one failed, 11 if one is undecided where that fails."""
-        return {"pass": 0, "fail": 10, "undecided": 11}[self.verdict]
 
 
 def plan_job(file: JobFile, *, until: datetime | None = None) -> list[Planned]:
@@ -94,8 +68,8 @@ def run_job(
     until: datetime | None = None,
     keep_going: bool = False,
     tell: Tell = lambda *_, **__: None,
-) -> Outcome:
-    """Run a job once.
+) -> "Run":
+    """Run a job once, and return what it did.
 
     Parameters
     ----------
@@ -119,14 +93,15 @@ def run_job(
     check_output_apart(file)
     shelf = _shelf(file)
     with shelf.locked():
-        going = _Run(file, shelf, run, tell)
+        going = Run(file, shelf, run, tell)
         going.count(until, keep_going=keep_going)
         going.judge()
         manifest: dict[str, Any] = {}
-        with publishing(shelf.folder / shelf.path_of(going.name), manifest) as folder:
+        with publishing(going.folder, manifest) as folder:
             going.write(folder)
             manifest |= going.manifest()
-        return going.publish()
+        going.publish()
+    return going
 
 
 def _shelf(file: JobFile) -> Shelf:
@@ -134,8 +109,8 @@ def _shelf(file: JobFile) -> Shelf:
     return RemoteShelf(folder, file.job.output.storage_options) if "://" in folder else Shelf(Path(folder))
 
 
-class _Run:
-    """A run under the lock of its shelf: each step leaves what the next ones need."""
+class Run:
+    """A run under the lock of its shelf: each step leaves what the next ones, and those who ask, need."""
 
     def __init__(self, file: JobFile, shelf: Shelf, run: str | None, tell: Tell) -> None:
         self.file = file
@@ -150,7 +125,14 @@ class _Run:
         self.before = History.of(shelf.folder, self.pointer)
         if self.name in self.before.tables["runs"]["run"]:
             raise published_before(self.name, self.file.resolve(self.job.output.folder))
+        #: The files of the run; of one in an object store the copy on this machine.
+        self.folder = shelf.folder / shelf.path_of(self.name)
         tell("run started", job=self.job.name, run=self.name, sequence=self.sequence)
+
+    @property
+    def exit_code(self) -> int:
+        """0 if every gate that counts passed, 10 if one failed, 11 if one is undecided where that fails."""
+        return {"pass": 0, "fail": 10, "undecided": 11}[self.verdict]
 
     def count(self, until: datetime | None, *, keep_going: bool) -> None:
         """Count what is new; what other writers do to the ledger from then on is of a later run."""
@@ -282,13 +264,12 @@ class _Run:
             "last_good": self.last_good,
         }
 
-    def publish(self) -> Outcome:
+    def publish(self) -> None:
         """Show the run that was built, and delete older ones."""
-        name, shelf, verdict = self.name, self.shelf, self.verdict
-        facts = {"sequence": self.sequence, "verdict": verdict, "time": self.started.isoformat()}
-        shelf.show(name, facts | {"last_good": self.last_good})
-        spare = {name} | ({self.last_good["run"]} if self.last_good else set())
-        for gone in shelf.retire(self.job.output.keep, spare):
+        facts = {"sequence": self.sequence, "verdict": self.verdict, "time": self.started.isoformat()}
+        self.shelf.show(self.name, facts | {"last_good": self.last_good})
+        spare = {self.name} | ({self.last_good["run"]} if self.last_good else set())
+        for gone in self.shelf.retire(self.job.output.keep, spare):
             self.tell("run deleted", run=gone)
-        self.tell("run published", run=name, verdict=verdict, path=shelf.link(name, "").rstrip("/"))
-        return Outcome(name, shelf, verdict, self.verdicts, self.line, self.counts.files, self.arrived)
+        place = self.shelf.link(self.name, "").rstrip("/")
+        self.tell("run published", run=self.name, verdict=self.verdict, path=place)

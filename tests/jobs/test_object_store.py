@@ -192,7 +192,7 @@ def test_a_run_that_was_overtaken_is_a_conflict(tmp_path, remote, store):
 
     def tell(event: str, **facts: object) -> None:
         if event == "gate" and not begun:
-            begun.append(run_job(job, run="fast").run)
+            begun.append(run_job(job, run="fast").name)
 
     with pytest.raises(nf.ConflictError, match="another run of this job was published meanwhile"):
         run_job(job, run="slow", tell=tell)

@@ -10,7 +10,7 @@ from statsmodels.stats.proportion import proportion_confint
 
 import nci_frames as nf
 from nci_frames.jobs.job_file.loading import read_job
-from nci_frames.jobs.run import Outcome, run_job
+from nci_frames.jobs.run import Run, run_job
 from tests.logs import repeated_log
 from tests.oracles import areas_by_hand
 from tests.small_jobs import job_text, small_job
@@ -56,7 +56,7 @@ def wilson(rate: Any, size: int) -> Any:
 
 
 @pytest.fixture(scope="module", params=JOBS)
-def ran(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> tuple[str, Outcome]:
+def ran(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> tuple[str, Run]:
     """A run of a job; with units, the second on the same log."""
     folder = tmp_path_factory.mktemp("job")
     path = folder / "logs/2026-03-01/a.parquet"

@@ -13,7 +13,7 @@ from polars.testing import assert_frame_equal
 import nci_frames as nf
 from nci_frames.jobs.job_file.loading import read_job
 from nci_frames.jobs.job_file.model import Job
-from nci_frames.jobs.run import Outcome, run_job
+from nci_frames.jobs.run import Run, run_job
 from tests.small_jobs import ended, job_text, latest, small_job
 
 GRID = [number / 10 for number in range(10)]
@@ -55,7 +55,7 @@ def write_traffic(folder: Path, night: int, frame: pl.DataFrame) -> Path:
 
 
 @pytest.fixture(scope="module")
-def nights(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Outcome]:
+def nights(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Run]:
     """The second of two nights; the positives of fr score otherwise in its traffic."""
     folder = tmp_path_factory.mktemp("nights")
     file = small_job(folder, text=JOB)
