@@ -4,6 +4,7 @@ import json
 from datetime import date, timedelta
 from multiprocessing.synchronize import Barrier
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -11,6 +12,7 @@ from click.testing import CliRunner, Result
 
 from nci_frames.commands.cli import main
 from nci_frames.jobs.job_file.loading import read_job
+from nci_frames.jobs.job_file.model import Job
 from nci_frames.jobs.run import run_job
 
 SMALL = """
@@ -84,6 +86,13 @@ def ended(code: int, *arguments: object) -> Result:
     done = call(*arguments)
     assert done.exit_code == code, done.output
     return done
+
+
+def gate_job(gate: dict[str, Any], **keys: Any) -> Job:
+    """A job with one gate, about recall unless the gate says otherwise."""
+    gates = [{"name": "gate", "metric": "recall"} | gate]
+    made = {"name": "x", "source": {"path": "x"}, "segments": {"keys": ["country"]}, "gates": gates}
+    return Job.model_validate(made | keys)
 
 
 def latest(folder: Path) -> Path:

@@ -55,15 +55,10 @@ def test_a_job_and_the_command_answer_alike(tmp_path, asked):
     text = SMALL.replace("0.25, 0.5", "0.25, 0.35, 0.5")
     job = small_job(tmp_path, text=text.replace("tables = []", 'tables = ["parquet"]') + asked)
     ended(0, "run", job, "--run-id", "one")
-    options = [
-        part
-        for name, value in tomllib.loads(asked).items()
-        for part in (f"--{name}", ":".join(map(str, value)) if isinstance(value, list) else value)
-    ]
-    ended(
-        0, "report", tmp_path / "logs", "--thresholds", "0,0.25,0.35,0.5,0.75", "-p", "1%,1/10", "-b", "1",
-        "--format", "json", "--out", tmp_path / "command", *options,
-    )  # fmt: skip
+    options = ["--thresholds", "0,0.25,0.35,0.5,0.75", "-p", "1%,1/10", "-b", "1", "--format", "json"]
+    for name, value in tomllib.loads(asked).items():
+        options += [f"--{name}", ":".join(map(str, value)) if isinstance(value, list) else value]
+    ended(0, "report", tmp_path / "logs", *options, "--out", tmp_path / "command")
     folders = tmp_path / "out/runs/one", tmp_path / "command"
     of_job, of_command = (json.loads((folder / "report.json").read_text()) for folder in folders)
     for part in ("question", "answer", "questions"):
@@ -108,13 +103,11 @@ def test_a_report_is_asked_by_a_job_file(tmp_path):
         '[segments]\nkeys = ["country"]\n[report]\nalerts = "1/2"\nvolume = "1k"\nthreshold = 0.35\n'
         'prevalence = "field.csv"\nformats = ["json"]\ntables = []\n'
     )
-    ended(
-        0, "report", tmp_path / "logs", "--config", tmp_path / "asked.toml", "--alerts", "50",
-        "--out", tmp_path / "report",
-    )  # fmt: skip
-    told = json.loads((tmp_path / "report/report.json").read_text())
+    out, asked = tmp_path / "report", tmp_path / "asked.toml"
+    ended(0, "report", tmp_path / "logs", "--config", asked, "--alerts", "50", "--out", out)
+    told = json.loads((out / "report.json").read_text())
     assert told["question"]["alerts"] == 50  # an option that is given comes before the file
     assert told["question"]["volume"] == 1000
     assert {row["model"] for row in told["answer"]} == {"other"}
     assert {row["segment"]["country"] for row in told["segments"]} == {"at", "de"}
-    assert {file.name for file in (tmp_path / "report").iterdir()} == {"manifest.json", "report.json"}
+    assert {file.name for file in out.iterdir()} == {"manifest.json", "report.json"}

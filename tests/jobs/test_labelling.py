@@ -117,11 +117,11 @@ def two_models(rows=5000):
     rng = np.random.default_rng(4)
     truth = rng.random(rows) < 0.05
     common = rng.normal(2 * truth)
-    parts = [
-        pl.DataFrame({"unit": np.arange(rows), "model": m, "score": common + rng.normal(0, 0.4, rows)})
-        for m in ("old", "new")
-    ]
-    return pl.concat(parts).with_columns(pl.Series("label", np.tile(truth, 2)))
+    columns = {"unit": np.arange(rows), "label": truth}
+    return pl.concat(
+        pl.DataFrame({**columns, "model": model, "score": common + rng.normal(0, 0.4, rows)})
+        for model in ("old", "new")
+    )
 
 
 def test_a_comparison_labels_the_units_on_which_the_models_differ():
@@ -130,8 +130,8 @@ def test_a_comparison_labels_the_units_on_which_the_models_differ():
     asked = {"budget": 300, "metric": "recall", "threshold": at, "compare": ("new", "old")}
     plan = nf.plan_labels(log.drop("label"), pilot=log, **asked)
     pairs = nf.count_pairs(log, thresholds=at).row(0, named=True)
-    units = {name: pairs[f"tp_{cell}"] + pairs[f"fp_{cell}"] for name, cell in
-             (("both", "both"), ("new", "a"), ("old", "b"), ("none", "none"))}  # fmt: skip
+    cells = {"both": "both", "new": "a", "old": "b", "none": "none"}
+    units = {name: pairs[f"tp_{cell}"] + pairs[f"fp_{cell}"] for name, cell in cells.items()}
     assert dict(plan.select("flagged_by", "rows").rows()) == units
     assert plan["labels"].sum() == 300
     labels = dict(plan.select("flagged_by", "labels").rows())
@@ -163,11 +163,9 @@ def estimates(log, plan, repeats, seed=0):
 def by_uniform_sample(log, size, repeats, seed=1):
     """The same by a uniform sample; what is undefined is estimated by one half."""
     rng = np.random.default_rng(seed)
-    above = log["score"].to_numpy() >= 2.5
-    truth = log["truth"].to_numpy()
-    cells = [int(n) for n in ((truth & above).sum(), (truth & ~above).sum(), (~truth & above).sum())]
-    drawn = rng.multivariate_hypergeometric([*cells, len(log) - sum(cells)], size, repeats)
-    tp, fn, fp, _ = drawn.T
+    above, truth = log["score"] >= 2.5, log["truth"]
+    cells = [(truth & above).sum(), (truth & ~above).sum(), (~truth & above).sum(), (~truth & ~above).sum()]
+    tp, fn, fp, _ = rng.multivariate_hypergeometric(cells, size, repeats).T
     with np.errstate(invalid="ignore"):
         return {"recall": np.nan_to_num(tp / (tp + fn), nan=0.5),
                 "precision": np.nan_to_num(tp / (tp + fp), nan=0.5)}  # fmt: skip

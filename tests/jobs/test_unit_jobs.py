@@ -13,14 +13,13 @@ from nci_frames.jobs.counted_files import count_files
 from nci_frames.jobs.gates.judge import judge_gates
 from nci_frames.jobs.gates.measure import Measurement, measure
 from nci_frames.jobs.job_file.loading import read_job
-from nci_frames.jobs.job_file.model import Job
 from nci_frames.jobs.run import run_job
 from nci_frames.jobs.scenario_values import scenario_values
 from nci_frames.jobs.small_segments import small_segments
 from nci_frames.jobs.traffic import traffic_tables
 from tests.cases import first_quick
 from tests.logs import unit_log
-from tests.small_jobs import job_text, small_job
+from tests.small_jobs import gate_job, job_text, small_job
 
 UNITS = job_text(
     name="units",
@@ -102,20 +101,11 @@ def test_too_few_buckets_have_no_bounds(paths, metric):
     assert found["lower"].null_count() == found["upper"].null_count() == 2
 
 
-def job(**gate: Any) -> Job:
-    return Job.model_validate(
-        {
-            "name": "x", "source": {"path": "x"}, "columns": {"unit": "user"},
-            "segments": {"keys": ["country"]}, "gates": [{"name": "gate", "metric": "recall"} | gate],
-        }
-    )  # fmt: skip
-
-
 def judged(rows: list[Path], **gate: Any) -> list[dict[str, Any]]:
     def by(keys: Any, _: str) -> pl.DataFrame:
         return direct(rows, list(keys))
 
-    return judge_gates(job(**gate), by, None).to_dicts()
+    return judge_gates(gate_job(gate, columns={"unit": "user"}), by, None).to_dicts()
 
 
 @pytest.mark.thorough
@@ -174,10 +164,9 @@ def test_min_positives_of_segments_count_independent_rows(paths):
 @pytest.mark.thorough
 def test_scenarios_draw_whole_units(paths):
     prevalence = {"de": 0.1, "at": 0.2}
-    settings = job(value_threshold={"lower": 0.1}).model_dump() | {
-        "scenarios": {"EU": 0.05, "by": {"by": "country", "prevalence": prevalence}}
-    }
-    found = scenario_values(Job.model_validate(settings), lambda keys: direct(paths, list(keys)))
+    scenarios = {"EU": 0.05, "by": {"by": "country", "prevalence": prevalence}}
+    job = gate_job({"value_threshold": {"lower": 0.1}}, columns={"unit": "user"}, scenarios=scenarios)
+    found = scenario_values(job, lambda keys: direct(paths, list(keys)))
     for name, keys in (("EU", []), ("by", ["country"])):
         buckets = direct(paths, [*keys, "bucket"])
         rates = nf.compute_rates(buckets, interval="wilson", units="bucket").filter(threshold=0.5)
@@ -188,7 +177,7 @@ def test_scenarios_draw_whole_units(paths):
         for bound in ("value", "lower", "upper"):
             assert mine[bound].to_list() == pytest.approx(wanted[bound].to_list(), abs=1e-12)
     some = pl.col("bucket") < 19
-    few = scenario_values(Job.model_validate(settings), lambda keys: direct(paths, list(keys)).filter(some))
+    few = scenario_values(job, lambda keys: direct(paths, list(keys)).filter(some))
     assert few["lower"].null_count() == len(few)
     assert set(few.drop_nulls("value")["reason"]) == {"fewer than 20 buckets of units have rows"}
 

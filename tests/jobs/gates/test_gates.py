@@ -16,9 +16,8 @@ from nci_frames.jobs.gates.judge import Reference, judge_gates, overall
 from nci_frames.jobs.gates.measure import Measurement, measure
 from nci_frames.jobs.gates.sequential import log_martingale
 from nci_frames.jobs.gates.verdicts import chat_line
-from nci_frames.jobs.job_file.model import Job
 from tests.cases import first_quick
-from tests.logs import counts_at
+from tests.small_jobs import gate_job
 
 
 def counts(*groups: tuple[str, str, int, int, int, int]) -> pl.DataFrame:
@@ -37,16 +36,7 @@ def judged(
     unit: str | None = None,
 ) -> list[dict]:
     """Verdicts on *groups*; *shared*: the counts of rows that the reference has, too."""
-    job = Job.model_validate(
-        {
-            "name": "x",
-            "source": {"path": "x"},
-            "segments": {"keys": ["country"]},
-            "scenarios": scenarios or {},
-            "columns": {"unit": unit},
-            "gates": [{"name": "gate", "metric": "recall"} | gate],
-        }
-    )
+    job = gate_job(gate, scenarios=scenarios or {}, columns={"unit": unit})
     frame = groups[0] if groups and isinstance(groups[0], pl.DataFrame) else counts(*groups)
 
     def by(rows):
@@ -188,11 +178,12 @@ def test_bounds_of_a_change_of_nested_windows_hold_as_often_as_they_say(old_shar
     then, new = rng.binomial(old, 0.85, 2000), rng.binomial(total - old, 0.75, 2000)
     truth = (old * 0.85 + (total - old) * 0.75) / total - 0.85
 
-    def side(found, rows):
+    def sides(found, rows):
         lower, upper = proportion_confint(found, rows, method="wilson")
-        return {"value": found / rows, "lower": lower, "upper": upper, "positives": rows, "negatives": 0}
+        for value, low, high in zip(found / rows, lower, upper, strict=True):
+            yield {"value": value, "lower": low, "upper": high, "positives": rows, "negatives": 0}
 
-    pairs = [(side(one + more, total), side(one, old)) for one, more in zip(then, new, strict=True)]
+    pairs = zip(sides(then + new, total), sides(then, old), strict=True)
     apart, nested = np.mean([held(now, before, before, truth) for now, before in pairs], axis=0)
     assert 0.935 < nested < 0.975
     assert apart >= nested
@@ -311,28 +302,16 @@ def test_models_of_the_same_units_are_told_apart_as_by_their_pairs(metric, bette
     gate = {"metric": metric, "champion": {"model": "a", "prevalence": [0.2]}, "segments": ["country"]}
     tables, by_pairs = [], 0
     for log in range(logs):
-        scores = rng.multivariate_normal([0, 0], [[1, 0.8], [0.8, 1]], (2, rows))
-        a, b = (scores < stats.norm.ppf([0.6, better])).transpose(2, 0, 1)
-        if metric == "fpr":
-            a, b = ~a, ~b
-        bucket = rng.integers(0, 64, (2, rows))
-        for name, flagged in (("a", a), ("b", b)):
-            (tp, fp), (positives, negatives) = (
-                [np.bincount(of, weights, 64).astype(np.int64) for of, weights in zip(bucket, w, strict=True)]
-                for w in (flagged, np.ones((2, rows)))
-            )
-            keys = {"country": f"log {log}", "bucket": np.arange(64)}
-            tables.append(counts_at(tp, fp, positives, negatives, model=name, **keys))
-        joint = {
-            f"{hit}_{cell}": [int((x & y).sum())]
-            for hit, c in (("tp", 0), ("fp", 1))
-            for cell, x, y in (
-                ("both", a[c], b[c]), ("a", a[c], ~b[c]), ("b", ~a[c], b[c]), ("none", ~a[c], ~b[c])
-            )
-        }  # fmt: skip
-        pair = pl.DataFrame({"model_a": "a", "model_b": "b", "threshold_a": 0.5, "threshold_b": 0.5, **joint})
+        scores = rng.multivariate_normal([0, 0], [[1, 0.8], [0.8, 1]], 2 * rows)
+        flagged = 1.0 * ((scores < stats.norm.ppf([0.6, better])) ^ (metric == "fpr"))
+        frame = pl.DataFrame(flagged, schema=["a", "b"]).with_row_index("unit")
+        frame = frame.with_columns(label=pl.col("unit") < rows, country=pl.lit(f"log {log}"))
+        names = {"index": ["unit", "label", "country"], "variable_name": "model", "value_name": "score"}
+        tables.append(frame.unpivot(["a", "b"], **names))
+        pair = nf.count_pairs(tables[-1].drop("country"), thresholds={"a": 0.5, "b": 0.5})
         by_pairs += nf.compare_pairs(pair, metric=metric, repeats=100)["p_value"].item() < 0.05
-    counted = pl.concat(tables).filter(pl.sum_horizontal("tp", "fp", "fn", "tn") > 0)
+    scan = nf.scan_predictions(pl.concat(tables), segments="country", unit="unit")
+    counted = nf.count_confusion(nf.unit_buckets(scan, buckets=64), thresholds=[0.5])
     verdicts = [row["verdict"] for row in judged(gate, counted, unit="user")]
     assert by_pairs >= 6
     # As often but for chance: docs/honesty.md has the shares of more logs.
@@ -411,15 +390,12 @@ def test_looking_every_night_raises_false_alarms_of_the_ordinary_test_alone(logs
     rng = np.random.default_rng(0)
     hits = rng.binomial(50, 0.8, (logs, 200)).cumsum(axis=1)
     rows = 50 * np.arange(1, 201)
-    z = stats.norm.ppf(0.975)
-    share = hits / rows
-    middle = (share + z * z / (2 * rows)) / (1 + z * z / rows)
-    half = z * np.sqrt(share * (1 - share) / rows + z * z / (4 * rows**2)) / (1 + z * z / rows)
-    outside = ((middle + half < 0.8) | (middle - half > 0.8)).any(axis=1).mean()
+    lower, upper = proportion_confint(hits, rows, method="wilson")
+    outside = ((upper < 0.8) | (lower > 0.8)).any(axis=1).mean()
     alarms = (log_martingale(hits, rows - hits, 0.8, below=True) >= math.log(20)).any(axis=1).mean()
     assert outside > 0.35
     assert alarms <= 0.05
-    broken = (middle + half < 0.8).any(axis=1).mean()
+    broken = (upper < 0.8).any(axis=1).mean()
     exact = (stats.binom.cdf(hits, rows, 0.8) <= 0.05).any(axis=1).mean()
     print(  # noqa: T201
         f"{logs:,} logs of 200 nights: either side {outside:.1%}, the broken side {broken:.1%}, "
