@@ -65,7 +65,8 @@ class Asked:
     def plan(self, counted: Counted, budget: int) -> Plan:
         """Plan so many labels."""
         check_whole("budget", budget, _LEAST_BUDGET, _MOST_BUDGET)
-        goal = Goal(self.metric, beta_value(self.beta), budget)
+        doubtful = self.pilot is not None and self.prevalence is None and self.compare is None
+        goal = Goal(self.metric, beta_value(self.beta), budget, doubtful)
         if counted.borders is None:
             return goal.plan_of_flags(dict(counted.thresholds), counted.rows, counted.positive)
         (threshold,) = counted.thresholds.values()

@@ -105,10 +105,12 @@ def plan_labels(
     the estimate is the sum of (N·c)²·p(1-p)/n over the ranges, with n labels each. Neyman's allocation makes
     it the smallest: n in proportion to N·abs(c)·√(p(1-p)). The numbers c are the derivatives of the metric by
     true positives and by positives: the flagged rows are known. Where few positives will be found, the metric
-    is no linear function of them, and its error is larger. So the errors of Neyman's allocation and of four
-    others, n in proportion to N·abs(c)^(1-f)·(p(1-p))^((1+f)/2) with f up to 1, are simulated by 2,000
-    samples each, and the plan with the smallest is returned. A twentieth of the allocation does not depend
-    on p, and 0.3 % of the positives are expected anywhere, since no pilot is right about the rarest ones.
+    is no linear function of them, and its error is larger. So the errors of Neyman's allocation and of eight
+    others, n in proportion to N·abs(c)^a·(p(1-p))^b with a in 0, 1/2, 1 and b in 1/2, 3/4, 1, are simulated
+    by 2,000 samples each, and the plan with the smallest is returned. If the share of positives is estimated
+    from the scores, which a small pilot often gets wrong, that is the smallest geometric mean of the errors
+    with as many positives and with an eighth of them. A twentieth of the allocation does not depend on p, and
+    0.3 % of the positives are expected anywhere, since no pilot is right about the rarest ones.
 
     The plan must be fixed before the labels are seen: ``docs/labelling.md`` says how labels in batches are
     used.

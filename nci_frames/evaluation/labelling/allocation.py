@@ -7,7 +7,7 @@ from nci_frames.base.typing import Floats
 
 Rows = NDArray[np.int64]
 
-_HALVINGS = 200
+_HALVINGS = 64
 
 
 def allocate(spread: Floats, rows: Rows, budget: int, least: int) -> Rows:

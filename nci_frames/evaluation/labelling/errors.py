@@ -4,6 +4,8 @@ A value that depends on few positives is no linear function of them, so that its
 half of the true one, and a division of labels that is the best by it far from the best.
 """
 
+from dataclasses import replace
+
 import numpy as np
 import polars as pl
 
@@ -13,6 +15,17 @@ from nci_frames.evaluation.labelling.goals import Cells, values
 
 #: The error is known to about 2 % by so many samples. They are the same whenever they are asked for.
 _SAMPLES, _SEED = 2000, 0
+#: Where the number of positives is only estimated, a plan is judged by as many, and by an eighth of them; but
+#: never by fewer than one for so many labels.
+_DOUBT, _LABELS_EACH = 0.125, 20
+
+
+def doubtful_error(cells: Cells, labels: Rows, metric: str | pl.Expr, beta: float) -> float:
+    """Return the geometric mean of the errors with as many positives as expected, and with fewer."""
+    least = labels.sum() / _LABELS_EACH / (cells.rows @ cells.positive)
+    shares = [np.minimum(max(part, least) * cells.positive, 1.0) for part in (1.0, _DOUBT)]
+    errors = [simulated_error(replace(cells, positive=share), labels, metric, beta) for share in shares]
+    return float(np.sqrt(np.prod(errors)))
 
 
 def simulated_error(cells: Cells, labels: Rows, metric: str | pl.Expr, beta: float) -> float:

@@ -1,5 +1,6 @@
 """A budget and a goal -> ranges of scores, or kinds of decisions, and how many rows of each to label."""
 
+import itertools
 from dataclasses import dataclass
 
 import numpy as np
@@ -9,15 +10,15 @@ from nci_frames.base.errors import ParameterError
 from nci_frames.base.normal import normal_quantile
 from nci_frames.base.typing import Floats
 from nci_frames.evaluation.labelling.allocation import Rows
-from nci_frames.evaluation.labelling.errors import simulated_error, uniform_error
+from nci_frames.evaluation.labelling.errors import doubtful_error, simulated_error, uniform_error
 from nci_frames.evaluation.labelling.goals import Cells, moves
 from nci_frames.evaluation.labelling.positives import prudent
 from nci_frames.evaluation.labelling.ranges import cut, joined, labels_of, spread_of
 from nci_frames.schemas import LABEL_GAINS, LABEL_PLAN
 
-#: Neyman's allocation, and others that follow the expected positives more: the one with the smallest error is
-#: taken. Neyman's is the best if many positives are found.
-_TILTS = (0.0, 0.25, 0.5, 0.75, 1.0)
+#: Neyman's allocation, and others: powers of what a positive moves, and of the variance of a row. The one
+#: with the smallest error is taken: Neyman's, if many positives are found.
+_POWERS = tuple(itertools.product((1.0, 0.5, 0.0), (0.5, 0.75, 1.0)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,6 +28,8 @@ class Goal:
     metric: str | pl.Expr
     beta: float
     budget: int
+    #: Whether the number of positives is only an estimate.
+    doubtful: bool
 
     def plan_of_scores(self, borders: Floats, rows: Floats, positive: Floats, threshold: float) -> "Plan":
         """Return the plan for the rows between borders of scores, which begin with -inf and end with inf."""
@@ -37,16 +40,16 @@ class Goal:
             raise ParameterError(msg, found=f"threshold {threshold:g}")
         weight = moves(narrow, self.metric, self.beta).positive
         found = []
-        for tilt in _TILTS:
-            first = cut(narrow, spread_of(narrow, weight, tilt), self.budget)
+        for powers in _POWERS:
+            first = cut(narrow, spread_of(narrow, weight, powers), self.budget)
             wide = joined(narrow, first)
             kept = wide.rows > 0
             cells = Cells(wide.rows[kept], wide.positive[kept], wide.flagged[:, kept])
             begins = np.append(-np.inf, borders[first][kept][1:])
             ends = np.append(begins[1:], np.inf)
             strata = pl.DataFrame({"score_lower": begins, "score_upper": ends})
-            found.append(self._plan(cells, strata, tilt))
-        return min(found, key=lambda plan: plan.error)
+            found.append(self._plan(cells, strata, powers))
+        return min(found, key=Plan.risk)
 
     def plan_of_flags(self, models: dict[str, float], units: Floats, positive: Floats) -> "Plan":
         """Return the plan for units that both, the first, the second or none of two models flag."""
@@ -59,13 +62,12 @@ class Goal:
             score_lower=pl.lit(-np.inf), score_upper=pl.lit(np.inf), model_a=pl.lit(model_a),
             model_b=pl.lit(model_b), threshold_a=pl.lit(threshold_a), threshold_b=pl.lit(threshold_b),
         )  # fmt: skip
-        return min((self._plan(cells, strata, tilt) for tilt in _TILTS), key=lambda plan: plan.error)
+        return min((self._plan(cells, strata, powers) for powers in _POWERS), key=Plan.risk)
 
-    def _plan(self, cells: Cells, strata: pl.DataFrame, tilt: float) -> "Plan":
+    def _plan(self, cells: Cells, strata: pl.DataFrame, powers: tuple[float, float]) -> "Plan":
         moved = moves(cells, self.metric, self.beta)
-        labels = labels_of(cells, spread_of(cells, moved.positive, tilt), self.budget)
-        error = simulated_error(cells, labels, self.metric, self.beta)
-        return Plan(self, cells, moved.value, labels, error, strata)
+        labels = labels_of(cells, spread_of(cells, moved.positive, powers), self.budget)
+        return Plan(self, cells, moved.value, labels, strata)
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,10 +79,18 @@ class Plan:
     #: What is expected of the metric.
     value: float
     labels: Rows
-    #: Its root mean squared error, simulated.
-    error: float
     #: What the strata are.
     strata: pl.DataFrame
+
+    def error(self) -> float:
+        """Return the root mean squared error of the metric, simulated."""
+        return simulated_error(self.cells, self.labels, self.goal.metric, self.goal.beta)
+
+    def risk(self) -> float:
+        """Return by what the plan is chosen."""
+        if not self.goal.doubtful:
+            return self.error()
+        return doubtful_error(self.cells, self.labels, self.goal.metric, self.goal.beta)
 
     def table(self) -> pl.DataFrame:
         """Return the plan as a frame."""
@@ -93,9 +103,9 @@ class Plan:
         z, labels = normal_quantile(level), int(self.labels.sum())
         uniform = uniform_error(self.cells, labels, self.goal.metric, self.goal.beta)
         named = (
-            ("plan", labels, self.error),
+            ("plan", labels, self.error()),
             ("uniform", labels, uniform),
-            ("plan of twice the budget", int(twice.labels.sum()), twice.error),
+            ("plan of twice the budget", int(twice.labels.sum()), twice.error()),
         )
         found = [(design, size, self.value, z * error) for design, size, error in named]
         return LABEL_GAINS.finish(pl.DataFrame(found, schema=LABEL_GAINS.dtypes(), orient="row"))

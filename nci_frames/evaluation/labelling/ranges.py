@@ -17,20 +17,19 @@ LEAST_LABELS, _LEAST_PART = 2, 200
 _UNKNOWN, _HIGHEST = 0.05, 0.9
 
 
-def spread_of(cells: Cells, weight: Floats, tilt: float = 0.0) -> Floats:
-    """Return the rows of each cell times the standard deviation of what one adds to the value.
+def spread_of(cells: Cells, weight: Floats, powers: tuple[float, float]) -> Floats:
+    """Return in what proportion to label the rows of each cell.
 
-    *weight* is how much a positive of the cell moves the value. Where few positives will be found, what one
-    of them adds is not known beforehand: the more the spread is tilted, 0 to 1, the more it follows the
-    positives, and the less what they add.
+    *weight* is how much a positive of the cell moves the value. The *powers* are those of the weight and of
+    the variance of a row: with (1, 1/2) it is its rows times the standard deviation of what one adds to the
+    value.
     """
     effect = np.abs(weight)
     size = cells.rows * effect
     if not size.any():
         return size
     believed = np.minimum(cells.positive, _HIGHEST)
-    deviation = (believed * (1 - believed)) ** ((1 + tilt) / 2)
-    known = cells.rows * (effect / effect.max()) ** (1 - tilt) * deviation
+    known = cells.rows * (effect / effect.max()) ** powers[0] * (believed * (1 - believed)) ** powers[1]
     if not known.any():
         return np.asarray(size / size.sum())
     return np.asarray((1 - _UNKNOWN) * known / known.sum() + _UNKNOWN * size / size.sum())

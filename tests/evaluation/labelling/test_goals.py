@@ -1,5 +1,7 @@
 """How rows move a metric, against formulas and against simulated samples; the shares of a pilot."""
 
+from dataclasses import replace
+
 import hypothesis.strategies as st
 import numpy as np
 import polars as pl
@@ -9,7 +11,7 @@ from scipy.optimize import minimize_scalar
 from scipy.stats import binom
 
 import nci_frames as nf
-from nci_frames.evaluation.labelling.errors import simulated_error, uniform_error
+from nci_frames.evaluation.labelling.errors import doubtful_error, simulated_error, uniform_error
 from nci_frames.evaluation.labelling.goals import Cells, moves
 from nci_frames.evaluation.labelling.pilots import Pilot
 from nci_frames.evaluation.labelling.positives import by_laws, mixed
@@ -83,6 +85,22 @@ def test_the_error_of_few_positives_is_that_of_all_outcomes():
     found = (10 * hit + 0.5) / (100 * missed[:, None] + 10 * hit + 1)
     error = np.sqrt((chance * (found - 20.5 / 51) ** 2).sum())
     assert simulated_error(cells, labels, "recall", 1.0) == pytest.approx(error, rel=0.03)
+
+
+def test_a_doubtful_number_of_positives_may_be_an_eighth():
+    labels = np.array([30, 30, 30, 30])
+    expected = CELLS.rows @ CELLS.positive
+
+    def error(positives):
+        cells = replace(CELLS, positive=CELLS.positive * positives / expected)
+        return simulated_error(cells, labels, "recall", 1.0)
+
+    wanted = np.sqrt(error(expected) * error(expected / 8))
+    assert doubtful_error(CELLS, labels, "recall", 1.0) == pytest.approx(wanted)
+    # At least a positive for twenty labels.
+    few = replace(CELLS, positive=CELLS.positive * 12 / expected)
+    wanted = np.sqrt(error(12) * error(6))
+    assert doubtful_error(few, labels, "recall", 1.0) == pytest.approx(wanted)
 
 
 @given(st.integers(0, 1000))
