@@ -57,10 +57,6 @@ def checked(function: Callable[P, R]) -> Callable[P, R]:
         In a call, if an argument that must be a frame is none.
     """
     signature = inspect.signature(function)
-    kinds = {name: parameter.annotation for name, parameter in signature.parameters.items()}
-    several = {
-        n for n, parameter in signature.parameters.items() if parameter.kind is parameter.VAR_POSITIONAL
-    }
 
     @functools.wraps(documented(function))
     def call(*args: P.args, **kwargs: P.kwargs) -> R:
@@ -70,9 +66,10 @@ def checked(function: Callable[P, R]) -> Callable[P, R]:
         except TypeError:  # too many or unknown, as too few are below: Python names them
             return function(*args, **kwargs)
         for name, value in given.items():
-            for item in value if name in several else (value,):
-                if not _fits(item, kinds[name]):
-                    raise _refusal(name, kinds[name], item)
+            parameter = signature.parameters[name]
+            for item in value if parameter.kind is parameter.VAR_POSITIONAL else (value,):
+                if not _fits(item, parameter.annotation):
+                    raise _refusal(name, parameter.annotation, item)
         with within():
             return function(*map(_plain, args), **{name: _plain(value) for name, value in kwargs.items()})  # type: ignore[arg-type]
 

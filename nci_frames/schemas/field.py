@@ -20,8 +20,7 @@ PREVALENCES = FrameSchema(
     "estimate_prevalence(reference, traffic)",
     MODEL,
     share("prevalence", "the share of positives in the traffic", _NONE),
-    share("lower", "the prevalence is at least this, at the confidence asked for", _NONE),
-    share("upper", "the prevalence is at most this, at the confidence asked for", _NONE),
+    *bounds(share, "the prevalence is at least this, at the confidence asked for", _NONE),
     number(
         "fit_statistic",
         "likelihood ratio of the scores against the mixture that explains them best, -2 log",
