@@ -8,17 +8,16 @@ import numpy as np
 import polars as pl
 import pytest
 import sqlglot
-from click.testing import CliRunner
 from hypothesis import given
 from hypothesis import strategies as st
 from polars.testing import assert_frame_equal
 
 import nci_frames as nf
 from nci_frames.base.typing import Dialect
-from nci_frames.commands.cli import main
 from nci_frames.counting import sql as sql_module
 from tests.cases import first_quick
 from tests.postgres import MISSING, Server, running_server
+from tests.small_jobs import ended
 from tests.sql_logs import BAD, GRID, counted, log_of, near
 
 
@@ -213,7 +212,7 @@ def test_types_of_other_engines_are_read() -> None:
 @pytest.mark.parametrize("thresholds", ["uniform:5", "0:1:lin:5", "0,0.25,0.5,0.75,1"])
 def test_the_command_prints_the_query(thresholds: str) -> None:
     command = ["sql", "log", "--dialect", "duckdb", "--thresholds", thresholds, "--segments", "country"]
-    told = CliRunner().invoke(main, command)
-    assert told.exit_code == 0, told.output
-    grid = nf.uniform_thresholds(5)
-    assert told.output == nf.counting_sql("log", thresholds=grid, dialect="duckdb", segments="country") + "\n"
+    expected = nf.counting_sql(
+        "log", thresholds=nf.uniform_thresholds(5), dialect="duckdb", segments="country"
+    )
+    assert ended(0, *command).output == f"{expected}\n"

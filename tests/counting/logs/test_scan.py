@@ -11,16 +11,15 @@ import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from click.testing import CliRunner
 from polars.testing import assert_frame_equal
 
 import nci_frames as nf
 from nci_frames.base.folders import check_apart
-from nci_frames.commands.cli import main
 from tests.cases import first_quick
 from tests.forks import CALLS
 from tests.logs import COUNTS, random_log
 from tests.processes import in_python
+from tests.small_jobs import ended
 
 LOG = random_log(60)
 COLUMNS: dict[str, Any] = {"fold": "fold", "segments": ["country"]}
@@ -335,13 +334,10 @@ def test_two_other_labels_need_a_word_and_are_never_dropped(on_invalid: Any, lab
 def test_the_hint_of_the_command_names_its_own_option(tmp_path: Path) -> None:
     log_of([-1, 1, -1]).write_parquet(tmp_path / "log.parquet")
     for options in ([], ["--on-invalid", "drop"]):
-        arguments = ["report", str(tmp_path / "log.parquet"), "--out", str(tmp_path / "out"), *options]
-        done = CliRunner().invoke(main, arguments)
-        assert done.exit_code == 3
-        assert "the labels are -1 and 1: say which is positive, e.g. --positive 1" in done.output
-    quick = ["-p", "0.1", "-b", "1", "--format", "json"]
-    done = CliRunner().invoke(main, [*arguments, "--positive", "1", *quick])
-    assert done.exit_code == 0, done.output
+        arguments = ["report", tmp_path / "log.parquet", "--out", tmp_path / "out", *options]
+        told = ended(3, *arguments).output
+        assert "the labels are -1 and 1: say which is positive, e.g. --positive 1" in told
+    ended(0, *arguments, "--positive", 1, "-p", 0.1, "-b", 1, "--format", "json")
 
 
 @pytest.mark.long

@@ -8,15 +8,13 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 import pytest
-from click.testing import CliRunner
 
 import nci_frames as nf
-from nci_frames.commands.cli import main
 from nci_frames.jobs.job_file.loading import read_job
 from nci_frames.jobs.run import run_job
 from nci_frames.reporting.json import render_json
 from tests.cases import first_quick
-from tests.small_jobs import SMALL, small_job, write_nights
+from tests.small_jobs import SMALL, call, ended, small_job, write_nights
 
 GRIDS = {
     "uniform": nf.uniform_thresholds(101),
@@ -108,10 +106,7 @@ def test_a_comparison_of_logits_at_the_threshold_for_probabilities_says_so(tmp_p
             assert nf.compare_models(probable, prevalence=[0.01], repeats=2).off_scale is None
     (tmp_path / "logs").mkdir()
     log.write_parquet(tmp_path / "logs" / "log.parquet")
-    done = CliRunner().invoke(
-        main,
-        ["report", str(tmp_path / "logs"), "-p", "0.01", "--format", "json", "--out", str(tmp_path / "out")],
-    )
+    done = call("report", tmp_path / "logs", "-p", 0.01, "--format", "json", "--out", tmp_path / "out")
     assert comparison.off_scale is not None
     assert json.loads(render_json(comparison))["off_scale"] == comparison.off_scale
     assert " ".join(comparison.off_scale.split()) in " ".join(done.output.split())
@@ -136,12 +131,9 @@ def test_a_ledger_says_of_which_file(tmp_path: Path) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         assert ledger.append([good, bad], thresholds=grid)["warning"].to_list() == [None, None]
-    command = ["ledger", "append", str(tmp_path / "other"), str(logs), "--thresholds", "uniform:11"]
-    done = CliRunner().invoke(main, command)
-    assert done.exit_code == 0
-    assert done.stderr.splitlines() == [f"warning: {told}"]
-    rebuilt = CliRunner().invoke(main, ["ledger", "rebuild", str(tmp_path / "other")])
-    assert rebuilt.stderr.splitlines() == [f"warning: {told}"]
+    for command in (("append", tmp_path / "other", logs, "--thresholds", "uniform:11"),
+                    ("rebuild", tmp_path / "other")):  # fmt: skip
+        assert ended(0, "ledger", *command).stderr.splitlines() == [f"warning: {told}"]
 
 
 def off_scale_night(folder: Path) -> None:
