@@ -154,16 +154,8 @@ def brute_force(
         grid = np.unique(score + 0).tolist() if thresholds is None else thresholds
         for threshold in grid:
             said = score >= score.dtype.type(threshold)
-            rows.append(
-                (
-                    *key,
-                    float(threshold),
-                    int((said & label).sum()),
-                    int((said & ~label).sum()),
-                    int((~said & label).sum()),
-                    int((~said & ~label).sum()),
-                )
-            )
+            cells = ((said, label), (said, ~label), (~said, label), (~said, ~label))
+            rows.append((*key, float(threshold), *(int((a & b).sum()) for a, b in cells)))
     return sorted(rows, key=lambda row: [(value is not None, value) for value in row])
 
 
@@ -217,22 +209,14 @@ def counts_of_bins(
 
 def rates_of(*points: tuple[str, int, int], positives: int = 60, negatives: int = 60) -> pl.DataFrame:
     """Rates of (model, tp, fp); the thresholds count up, and tp and fp of each model fall."""
-    models, tp, fp = zip(*points, strict=True)
-    falling = pl.col("tp", "fp").sort(descending=True).over("model")
-    counts = (
-        pl.DataFrame({"model": models, "tp": tp, "fp": fp})
-        .with_columns(falling)
-        .with_columns(
-            fn=positives - pl.col("tp"),
-            tn=negatives - pl.col("fp"),
-            threshold=pl.int_range(pl.len()).cast(pl.Float64),
-        )
+    named = pl.DataFrame(points, schema=["model", "tp", "fp"], orient="row")
+    tp, fp = named.select(pl.col("tp", "fp").sort(descending=True).over("model"))
+    threshold = np.arange(len(named), dtype=float)
+    return nf.compute_rates(
+        counts_at(tp, fp, positives, negatives, model=named["model"], threshold=threshold)
     )
-    return nf.compute_rates(counts)
 
 
 def in_buckets(tp: np.ndarray, size: np.ndarray) -> pl.DataFrame:
     """Counts of buckets at one threshold; of negatives each has ten."""
-    other = {"fp": np.ones_like(tp), "fn": size - tp, "tn": np.full_like(tp, 9)}
-    bucket = np.arange(len(tp))
-    return pl.DataFrame({"model": "a", "bucket": bucket, "threshold": 0.5, "tp": tp, **other})
+    return counts_at(tp, 1, size, 10, model="a", bucket=np.arange(len(tp)))

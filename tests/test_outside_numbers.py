@@ -12,6 +12,7 @@ import sklearn
 from scipy.special import expit
 
 import nci_frames as nf
+from tests.logs import counts_at
 
 #: What takes another ten seconds, and what is about metrics that the library does not have.
 SLOW, OTHER = (
@@ -23,9 +24,7 @@ SLOW, OTHER = (
 def test_finley():
     # Finley's tornado forecasts of 1884, of which the table is in Murphy (1996),
     # doi:10.1175/1520-0434(1996)011<0003:TFAASE>2.0.CO;2; the scores are those of the package scores.
-    counts = pl.DataFrame(
-        {"model": "Finley", "threshold": 0.5, "tp": [28], "fp": [72], "fn": [23], "tn": [2680]}
-    )
+    counts = counts_at(28, 72, positives=28 + 23, negatives=72 + 2680)
     found = nf.project_rates(nf.compute_rates(counts), metrics=["hss", "gilbert"], prevalence="observed")
     assert dict(found.select("metric", "value").rows()) == {
         "hss": pytest.approx(0.355325, abs=5e-7),
@@ -59,11 +58,10 @@ def test_decision_curves_of_dcurves():
         0.2: (0.07866666666666668, 0.14666666666666667, 0.04200000000000001),
         0.5: (0.018666666666666668, 0.009333333333333332, 0.009333333333333336),
     }
-    treated = pl.DataFrame(
-        [("age", t, round(750 * right), round(750 * wrong)) for t, (right, wrong, _) in age.items()],
-        schema=["model", "threshold", "tp", "fp"],
-        orient="row",
-    ).with_columns(fn=105 - pl.col("tp"), tn=645 - pl.col("fp"))
+    tp, fp, _ = np.transpose(list(age.values())) * 750
+    treated = counts_at(
+        tp.round().astype(int), fp.round().astype(int), 105, 645, model="age", threshold=list(age)
+    )
     found = nf.decision_curve(treated, prevalence="observed", threshold_probabilities=list(age))
     assert found["net_benefit"].to_list() == pytest.approx(
         [benefit for *_, benefit in age.values()], rel=1e-12

@@ -10,6 +10,7 @@ import polars as pl
 import nci_frames as nf
 from tests.fuzz.campaign import Campaign, Case, judged
 from tests.fuzz.results import computed, wrong
+from tests.logs import counts_at
 
 #: What is tried, and the doing of it.
 Trial = tuple[str, Callable[[], Any]]
@@ -49,12 +50,9 @@ def _count(log: Any, thresholds: Any) -> pl.DataFrame:
 def _counts(draw: random.Random, models: int, thresholds: int) -> pl.DataFrame:
     rng = np.random.default_rng(draw.randrange(2**32))
     reached = np.sort(rng.integers(0, 1_000, (2, models, thresholds)), axis=2)[:, :, ::-1]
-    tp, fp = reached.reshape(2, -1)
     model = np.repeat([f"m{i:05}" for i in range(models)], thresholds)
-    cells = {"tp": tp, "fp": fp, "fn": 1_000 - tp, "tn": 1_000 - fp}
-    return pl.DataFrame(
-        {"model": model, "threshold": np.tile(np.linspace(0, 1, thresholds), models), **cells}
-    )
+    threshold = np.tile(np.linspace(0, 1, thresholds), models)
+    return counts_at(*reached.reshape(2, -1), 1_000, 1_000, model=model, threshold=threshold)
 
 
 def many_prevalences(draw: random.Random) -> Trial:
