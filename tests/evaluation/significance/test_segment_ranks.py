@@ -181,7 +181,7 @@ def test_a_report_shows_the_worst_segments(tmp_path):
     assert first == f"Segments, a at threshold {AT:g}: {found.sentence[:-1]}"
     row = ranks.row(0, named=True)
     own, rest, part = (format_value(row[name]) for name in ("own_value", "rest_value", "due_to_rates"))
-    told = f"F1 {own}, in the rest {rest}; due to the model {part} (95 %: "
+    told = f"at its own prevalence F1 {own}, in the rest {rest}; due to the model {part} (95 %: "
     assert worst.startswith(f"- segment = 3: significantly worse; {told}")
     assert len(others) == 2
     assert all("not significantly worse" in line for line in others)
