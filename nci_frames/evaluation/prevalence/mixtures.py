@@ -44,46 +44,39 @@ class Bins(NamedTuple):
 class Mixtures:
     """The rows of positives, negatives and traffic of several groups, each in the same bins.
 
-    All have the shape (groups, bins), lowest scores first. The last bins of a group with fewer have no rows.
+    Bins begin with the lowest scores; the last ones of a group with fewer have no rows.
     """
 
-    positives: Floats
-    negatives: Floats
-    traffic: Floats
+    #: Of shape (3, groups, bins).
+    counted: Floats
     #: Of positives and negatives, the variance of a row as a share of that of a row that is drawn by itself.
     spread: Floats
 
     @classmethod
     def of(cls, groups: Sequence[Triple], spreads: Sequence[tuple[Floats, Floats]] | None = None) -> Self:
         """Return groups with different numbers of bins together."""
-        most = max((len(group[0]) for group in groups), default=0)
-        padded, spread = np.zeros((3, len(groups), most)), np.ones((2, len(groups), most))
+        most = max((len(group[0]) for group in groups), default=1)
+        counted, spread = np.zeros((3, len(groups), most)), np.ones((2, len(groups), most))
         for place, group in enumerate(groups):
-            padded[:, place, : len(group[0])] = group
+            counted[:, place, : len(group[0])] = group
             if spreads is not None:
                 spread[:, place, : len(group[0])] = spreads[place]
-        return cls(padded[0], padded[1], padded[2], spread)
+        return cls(counted, spread)
 
     @cached_property
     def used(self) -> Flags:
         """Which bins a group has."""
-        return (self.positives + self.negatives + self.traffic) > 0
+        return np.asarray(self.counted.sum(axis=0) > 0)
 
     @cached_property
-    def rows(self) -> tuple[Floats, Floats, Floats]:
+    def rows(self) -> Floats:
         """The numbers of positives, negatives and rows of traffic of each group."""
-        kinds = (self.positives, self.negatives, self.traffic)
-        positives, negatives, traffic = (rows.sum(axis=1) for rows in kinds)
-        return positives, negatives, traffic
+        return np.asarray(self.counted.sum(axis=2))
 
     @cached_property
-    def laws(self) -> tuple[Floats, Floats, Floats]:
+    def laws(self) -> Floats:
         """The shares of the bins among positives, negatives and traffic."""
-        kinds = (self.positives, self.negatives, self.traffic)
-        positives, negatives, traffic = (
-            rows / total[:, None] for rows, total in zip(kinds, self.rows, strict=True)
-        )
-        return positives, negatives, traffic
+        return self.counted / self.rows[:, :, None]
 
 
 def _edges_of_bins(positives: Rows, negatives: Rows, traffic: Rows) -> tuple[list[int], list[int]]:
@@ -295,14 +288,12 @@ def estimates(mixtures: Mixtures, method: str, z: float) -> Estimates:
     """
     weights = METHODS[method](mixtures)
     p, n, t = mixtures.laws
-    rows_p, rows_n, rows_t = mixtures.rows
+    rows_t = mixtures.rows[2]
     of_p, of_n = (weights * p).sum(axis=1), (weights * n).sum(axis=1)
     squares_p, squares_n = (weights**2 * p).sum(axis=1), (weights**2 * n).sum(axis=1)
     var_p, var_n = (
         (spread * law * (weights - mean[:, None]) ** 2).sum(axis=1) / rows
-        for spread, law, mean, rows in zip(
-            mixtures.spread, (p, n), (of_p, of_n), (rows_p, rows_n), strict=True
-        )
+        for spread, law, mean, rows in zip(mixtures.spread, (p, n), (of_p, of_n), mixtures.rows, strict=False)
     )
     slope, start = of_p - of_n, (weights * (t - n)).sum(axis=1)
     # (start - slope eta)^2 <= z^2 (var_t(eta) + eta^2 var_p + (1 - eta)^2 var_n), all quadratic in eta.
@@ -330,8 +321,7 @@ def misfits(mixtures: Mixtures) -> tuple[Floats, Floats]:
     eta p + (1 - eta) n, the likelihood is largest where p = a / (N_p + eta (T - u)) and n = b / (N_n + (1 -
     eta) (T - u)) with u = t / m. Of each bin that is a quadratic equation for u; the sum of p is 1 at eta.
     """
-    a, b, t = (rows.astype(np.float64) for rows in (mixtures.positives, mixtures.negatives, mixtures.traffic))
-    low = np.full((len(t), 1), -_FARTHEST)
+    low = np.full((mixtures.counted.shape[1], 1), -_FARTHEST)
     high = -low
     for _ in range(_HALVINGS):
         middle = (low + high) / 2
@@ -342,8 +332,8 @@ def misfits(mixtures: Mixtures) -> tuple[Floats, Floats]:
     p, n = _laws(mixtures, logit)
     eta = 1 / (1 + np.exp(-logit))
     expected = (p, n, eta * p + (1 - eta) * n)
-    statistic = np.zeros(len(t))
-    for rows, law, total in zip((a, b, t), expected, mixtures.rows, strict=True):
+    statistic = np.zeros(len(eta))
+    for rows, law, total in zip(mixtures.counted, expected, mixtures.rows, strict=True):
         scale = law * total[:, None]
         ratio = np.divide(rows, scale, out=np.ones_like(rows), where=(rows > 0) & (scale > 0))
         statistic += 2 * (rows * np.log(ratio)).sum(axis=1)
@@ -354,8 +344,7 @@ def misfits(mixtures: Mixtures) -> tuple[Floats, Floats]:
 
 def _laws(mixtures: Mixtures, logit: Floats) -> tuple[Floats, Floats]:
     """Return the shares of the bins in both classes that are likeliest at a prevalence."""
-    a, b, t = mixtures.positives, mixtures.negatives, mixtures.traffic
-    rows_p, rows_n, rows_t = (total[:, None] for total in mixtures.rows)
+    (a, b, t), (rows_p, rows_n, rows_t) = mixtures.counted, mixtures.rows[:, :, None]
     eta, rest = 1 / (1 + np.exp(-logit)), 1 / (1 + np.exp(logit))
     alpha, gamma = rows_p + eta * rows_t, rows_n + rest * rows_t
     half = (t * (alpha * rest + gamma * eta) + eta * a * gamma + rest * b * alpha) / 2
@@ -367,6 +356,6 @@ def _laws(mixtures: Mixtures, logit: Floats) -> tuple[Floats, Floats]:
     p = np.divide(a, left_p, out=np.zeros(t.shape), where=some_p)
     n = np.divide(b, left_n, out=np.zeros(t.shape), where=some_n)
     # Where the reference has none of a class in a bin, the traffic may still tell of some.
-    mixed = np.divide(t, u, out=np.zeros(t.shape), where=u > 0)
+    mixed = _quotient(t, u)
     p = np.where(some_p, p, np.maximum(mixed - rest * n, 0.0) / eta)
     return p, np.where(some_n, n, np.maximum(mixed - eta * p, 0.0) / rest)

@@ -33,7 +33,7 @@ def precision_band(rates: Frame, /, *, prevalence: Prevalences | Literal["select
 
     %(columns of precision band)s
 
-    Keys are those of *rates*. Bounds are null also where nothing can be predicted positive.
+    Keys are those of *rates*. Bounds are null also where the value is.
 
     Raises
     ------

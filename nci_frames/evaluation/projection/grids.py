@@ -78,7 +78,7 @@ class MetricGrid:
                 )
             table = pl.concat([table, *corners], how="horizontal")
             names = [corner.columns[0] for corner in corners]
-            known = pl.all_horizontal(pl.col(_BOUNDS).is_not_null()) & self.monotone
+            known = pl.all_horizontal(pl.col("value", *_BOUNDS).is_not_null()) & self.monotone
             # min_horizontal ignores a corner at which the metric is 0/0.
             columns["lower"] = pl.when(known).then(pl.min_horizontal(names))
             columns["upper"] = pl.when(known).then(pl.max_horizontal(names))

@@ -42,8 +42,9 @@ def predictive_value_interval(
 
     %(columns of projection)s
 
-    Keys are those of *rates*. Bounds are null where a class has no rows; for "logit" also where the
-    variance is undefined: precision needs a true and a false positive, npv a true and a false negative.
+    Keys are those of *rates*. Bounds are null where the value is, as without any positive decision; for
+    "logit" also where the variance is undefined: precision needs a true and a false positive, npv a true and
+    a false negative.
 
     Raises
     ------
@@ -56,7 +57,7 @@ def predictive_value_interval(
     -----
     Precision is a function of the ratio of TPR and FPR, NPV of that of TNR and FNR, so the bounds of a ratio
     (Koopman's, with the variance of Miettinen and Nurminen) are bounds of the predictive value, and their
-    coverage is the same at every prevalence. Without any positive decision all values are in the interval.
+    coverage is the same at every prevalence.
     docs/honesty.md gives the coverage of both methods.
 
     For "logit": logit PPV = ln(o·TPR/FPR), with variance (1-TPR)/(n₊·TPR) + (1-FPR)/(n₋·FPR), where o are the
@@ -111,8 +112,8 @@ def predictive_value_interval(
                 beta=pl.lit(None, pl.Float64),
                 value=pl.when(total > 0).then(speaking_for / total),
                 # A ratio that may be 0 or infinite says nothing, at any prevalence.
-                lower=pl.when(ends[0] == 0).then(0.0).otherwise(lower),
-                upper=pl.when(ends[1].is_infinite()).then(1.0).otherwise(upper),
+                lower=pl.when(total > 0).then(pl.when(ends[0] == 0).then(0.0).otherwise(lower)),
+                upper=pl.when(total > 0).then(pl.when(ends[1].is_infinite()).then(1.0).otherwise(upper)),
                 **point_flags(points.columns, needs_fpr=metric == "precision"),
             )
         )

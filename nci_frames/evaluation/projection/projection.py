@@ -61,9 +61,9 @@ def project_rates(
     %(columns of projection)s
 
     Keys are those of *rates*. With *band* the value lies between ``lower`` and ``upper`` wherever in the
-    box the rates are. They are null where there are no bounds of rates, or the metric is not monotone in
-    each rate, or user-defined. The prevalence is null also where an aliased expression hides it. When a
-    value is undefined, ``metrics()`` says.
+    box the rates are. They are null where the value is, or there are no bounds of rates, or the metric is not
+    monotone in each rate, or user-defined. The prevalence is null also where an aliased expression hides it.
+    When a value is undefined, ``metrics()`` says.
 
     Raises
     ------

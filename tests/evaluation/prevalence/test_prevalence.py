@@ -157,7 +157,9 @@ def test_what_cannot_be_estimated_has_a_reason():
     assert found.select("prevalence", "lower", "supported").row(0) == (None, None, False)
     assert "do not separate" in found["reason"].item()
     few = labelled.with_columns(tp=pl.lit(4, pl.Int64), fn=pl.lit(4, pl.Int64))
-    assert "fewer than 10 positives" in nf.estimate_prevalence(few, traffic)["reason"].item()
+    for method in ("em", "adjusted_count", "matching"):
+        none = nf.estimate_prevalence(few, traffic, method=method)
+        assert "fewer than 10 positives" in none["reason"].item()
 
 
 def test_keys_may_be_smaller_whole_numbers():

@@ -180,14 +180,16 @@ def test_the_band_of_precision_is_the_one_of_the_projection():
     assert table.drop("metric", "beta").equals(band)
     # Without false positives precision may be 1 at any prevalence above 0.
     assert band.filter(model="b", prevalence=1e-4).select("value", "upper").row(0) == (1.0, 1.0)
-    assert band.filter(prevalence=0.0)["lower"].to_list() == [0.0, 0.0]
+    # Without positives and false positives nothing is positive.
+    assert band.filter(prevalence=0.0)["lower"].to_list() == [0.0, None]
 
 
-def test_a_classifier_that_never_says_positive():
-    """Its precision is 0/0, yet the true rates need not be 0: precision may be anything."""
-    counts = counts_at(0, 0, 100, 9)
-    never = nf.compute_rates(counts, interval="wilson")
-    assert nf.precision_band(never, prevalence=0.1).select("value", "lower", "upper").row(0) == (None, 0, 1)
+def test_what_is_undefined_in_the_log_has_no_bounds():
+    """A classifier that never says positive has the precision 0/0, and the F1 score 0."""
+    never = nf.compute_rates(counts_at(0, 0, 100, 9), interval="wilson")
+    band = nf.project_rates(never, metrics=["f_beta", "precision"], prevalence=0.1, band=True)
+    assert band.select("value", "lower").rows() == [(0.0, 0.0), (None, None)]
+    assert band["upper"].is_null().to_list() == [False, True]
 
 
 def test_logit_intervals_by_hand():
@@ -283,13 +285,10 @@ def test_limits_of_predictive_values():
     assert rows["a", "precision"][1] == 1
     assert 0.3 < rows["a", "precision"][0] < 1
     assert rows["b", "npv"][1] == 1
-    assert rows["c", "precision"] == (0, 1)  # every ratio of 0 and 0 is possible
-    assert rows["d", "precision"] == rows["d", "npv"] == (None, None)
+    assert rows["c", "precision"] == rows["d", "precision"] == rows["d", "npv"] == (None, None)
     for table in (found, logit):
         ends = table.filter(model="b", metric="precision").select("value", "lower", "upper").rows()
         assert (ends[0], ends[2]) == ((0, 0, 0), (1, 1, 1))
-    # At a prevalence of 0 a precision above 0 is possible only if there may be no false positive at all.
-    assert found.filter(model="a", metric="precision", prevalence=0.0)["upper"].item() == 1
     assert found.filter(model="c", metric="precision", prevalence=0.1)["value"].item() is None
     observed = nf.predictive_value_interval(rates, prevalence="observed")
     assert observed.filter(metric="precision")["prevalence"].to_list() == [0.1, 0.1, 0.1, 0.0]
