@@ -138,7 +138,7 @@ def bucket_counts(counts: pl.DataFrame, units: str, *, least: int = LEAST_BUCKET
     return found
 
 
-def _even(rows: NDArray[np.int64], weights: Floats | None) -> float:
+def _even(rows: Floats | Rows, weights: Floats | None) -> float:
     if weights is None:
         return float(rows.sum())
     squares = float(weights**2 @ rows)
@@ -211,12 +211,8 @@ class StrataCounts:
     @property
     def sizes(self) -> tuple[float, float]:
         """How many rows of one weight know as much of each class: (Σw)²/Σw² (Kish)."""
-        positives, negatives = (self._even(rows) for rows in self.rows.rows)
+        positives, negatives = (_even(rows, self.weights) for rows in self.rows.rows)
         return positives, negatives
-
-    def _even(self, rows: Floats) -> float:
-        total, squares = float(self.weights @ rows), float(self.weights**2 @ rows)
-        return total**2 / squares if squares > 0 else 0.0
 
     @property
     def heaviest(self) -> tuple[float, float]:

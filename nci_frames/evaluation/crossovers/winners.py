@@ -10,7 +10,13 @@ from nci_frames.base.errors import ParameterError
 from nci_frames.base.typing import Floats, Frame, Places
 from nci_frames.evaluation.areas.lowest import lowest_supported_prevalence
 from nci_frames.evaluation.areas.pr import PR_AUC
-from nci_frames.evaluation.crossovers.areas import NODES_ROUNDING, AreaCurves, check_curve, curves_of
+from nci_frames.evaluation.crossovers.areas import (
+    NODES_ROUNDING,
+    AreaCurves,
+    LinearAreas,
+    check_curve,
+    curves_of,
+)
 from nci_frames.evaluation.crossovers.contest import (
     Contest,
     Over,
@@ -189,9 +195,7 @@ def curve_winners(counts: pl.DataFrame, metric: Metric, start: float, end: float
     """Yield the ranges between two prevalences in which one model has the best area, group by group."""
     support = area_support(lowest_supported_prevalence(counts, metric=metric.name))
     for keys, areas in curves_of(counts, metric):
-        models, tied, borders = areas.leaders()
-        ends, kept = borders_within(borders, start, end)
-        yield _ranges(keys, metric, models[kept], tied[kept], ends, support)
+        yield _ranges(keys, metric, areas, (start, end), support)
 
 
 def area_winners(areas: pl.DataFrame, support: pl.DataFrame, low: float, high: float) -> pl.DataFrame:
@@ -215,21 +219,21 @@ def area_winners(areas: pl.DataFrame, support: pl.DataFrame, low: float, high: f
     curves = AreaCurves.through(areas, first, last, NODES_ROUNDING)
     if not len(curves.models):
         return WINNERS.joined([], pl.DataFrame())
-    models, tied, borders = curves.leaders()
-    ranges = np.concatenate([[low], borders, [high]])
-    return WINNERS.finish(_ranges(pl.DataFrame(), PR_AUC, models, tied, ranges, area_support(support)))
+    return WINNERS.finish(_ranges(pl.DataFrame(), PR_AUC, curves, (low, high), area_support(support)))
 
 
 def _ranges(
     keys: pl.DataFrame,
     metric: Metric,
-    models: pl.Series,
-    tied: pl.Series,
-    ends: Floats,
+    areas: AreaCurves | LinearAreas,
+    within: tuple[float, float],
     support: pl.DataFrame,
 ) -> pl.DataFrame:
-    """Return the ranges between *ends* with the model of each, cut where its area begins to be supported."""
-    table = pl.DataFrame({"start": ends[:-1], "end": ends[1:], "model": models, "tied": tied}).with_columns(
+    """Return the ranges with the best model of each, cut where its area begins to be supported."""
+    models, tied, borders = areas.leaders()
+    ends, kept = borders_within(borders, *within)
+    columns = {"start": ends[:-1], "end": ends[1:], "model": models[kept], "tied": tied[kept]}
+    table = pl.DataFrame(columns).with_columns(
         metric=pl.lit(metric.name), over=pl.lit("prevalence"), threshold=pl.lit(None, pl.Float64)
     )
     on = ["model", *keys.columns]

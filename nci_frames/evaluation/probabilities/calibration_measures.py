@@ -5,10 +5,9 @@ from collections.abc import Iterator
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
 from nci_frames.base.arguments import Prevalences, check_level
-from nci_frames.base.typing import Floats
+from nci_frames.base.typing import Flags, Floats
 from nci_frames.evaluation.arrays.score_bins import Scores
 from nci_frames.evaluation.field.prevalences import Field
 from nci_frames.evaluation.probabilities.adjust import Logged
@@ -109,6 +108,8 @@ def calibration_measures(
     >>> found.select("measure", pl.col("value").round(2)).rows()
     [('ece', 0.04), ('ece_corrected', 0.0), ('in_the_large', 0.07), ('intercept', 0.09), ('slope', 1.9)]
     """
+    from scipy.special import stdtrit  # noqa: PLC0415  (SciPy is slow to import, and seldom needed)
+
     check_level(level)
     check_bins(bins)
     own = isinstance(prevalence, str)
@@ -121,36 +122,21 @@ def calibration_measures(
         freedom = np.where(few, np.inf, rows - 1)
 
         def quantile(known: Floats) -> Floats:
-            return _student_quantile(np.fmin(freedom, known), level)
+            return np.asarray(stdtrit(np.fmin(freedom, known), (1 + level) / 2))
 
         for eta in part.etas:
             moved = part.edges(eta, adjusted=adjusted)
             found = calibration_errors(part, eta, bins_of(part, eta, bins), moved, quantile(freedom), own=own)
             found |= recalibrations(part, eta, moved, quantile, own=own)
-            yield from (_table(part, eta, few, measure, *measured) for measure, measured in found.items())
+            yield from (_table(part, eta, few, measure, measured) for measure, measured in found.items())
 
     by = ["measure", "prevalence"]
     return CALIBRATION_MEASURES.finish(of_parts(counts, prevalence, logged_prevalence, make, by=by))
 
 
-def _student_quantile(freedom: Floats, level: float) -> Floats:
-    from scipy.special import stdtrit  # noqa: PLC0415  (SciPy is slow to import, and seldom needed)
-
-    return np.asarray(stdtrit(freedom, (1 + level) / 2))
-
-
-def _table(
-    part: Part,
-    eta: Floats,
-    few: NDArray[np.bool_],
-    measure: str,
-    value: Floats,
-    lower: Floats,
-    upper: Floats,
-    why: NDArray[np.str_],
-) -> pl.DataFrame:
+def _table(part: Part, eta: Floats, few: Flags, measure: str, measured: Measured) -> pl.DataFrame:
     """Return the rows of one measure: without bounds where too little is known, and with the reason."""
-    curves = part.curves
+    curves, (value, lower, upper, why) = part.curves, measured
     lower, upper = (np.where(few, np.nan, bound) for bound in (lower, upper))
     reason = np.full(len(eta), "", "U99")
     # The first that holds is said.

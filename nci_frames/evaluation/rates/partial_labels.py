@@ -16,7 +16,7 @@ from nci_frames.base.typing import Floats, Frame
 from nci_frames.counts.scores_as_counts import scores_as_counts
 from nci_frames.counts.strata import has_strata
 from nci_frames.evaluation.arrays.buckets import StrataCounts, strata_counts
-from nci_frames.evaluation.arrays.histograms import whole_counts
+from nci_frames.evaluation.arrays.histograms import Histogram, whole_counts
 from nci_frames.evaluation.rates.quotients import rates_of
 from nci_frames.schemas import COUNTS, RATES, WEIGHT, checked
 
@@ -142,7 +142,7 @@ def correct_partial_labels(
             spread = [_spread(labels, rows, weights, of_class) for of_class in (0, 1)]
         else:
             weights, spread = _designed(labels.thresholds, *steps), [np.ones(1), np.ones(1)]
-        parts.append(labels.labelled(_expected(labels, weights, spread, z)))
+        parts.append(labels.histogram.labelled(_expected(labels, weights, spread, z)))
     return RATES.finish(rates_of(pl.concat(parts)))
 
 
@@ -156,8 +156,7 @@ _NUMBERS = [
 class _Bins:
     """The rows of a group between its thresholds, lowest scores first: one bin more than thresholds."""
 
-    #: The model and the keys: one row.
-    group: pl.DataFrame
+    histogram: Histogram
     thresholds: Floats
     #: Sums of weights, and of their squares, of positives and negatives: of shape (2, bins).
     sums: Floats
@@ -174,7 +173,7 @@ class _Bins:
         every = rows.sum(axis=0)
         histogram = counts.histogram
         return cls(
-            histogram.group,
+            histogram,
             histogram.thresholds[::-1],
             weights @ rows,
             weights**2 @ rows,
@@ -187,10 +186,6 @@ class _Bins:
         """What all rows of each bin weigh."""
         return np.asarray(self.sums.sum(axis=0))
 
-    def labelled(self, table: pl.DataFrame) -> pl.DataFrame:
-        """Return *table* with the model and the keys before its columns."""
-        return self.group[np.zeros(len(table), np.int64)].hstack(table)
-
 
 def _all_rows(labelled: Sequence[_Bins], scored: pl.DataFrame, group: list[str]) -> list[_Bins]:
     """Return the bins of all rows in the order of those with labels."""
@@ -201,8 +196,9 @@ def _all_rows(labelled: Sequence[_Bins], scored: pl.DataFrame, group: list[str])
         raise SchemaError(f"{msg} keys", found=f"{', '.join(group)}; {', '.join(keys)}", hint=hint)
     every = [_Bins.of(counts) for counts in strata_counts(scored.select(*group, pl.exclude(group)))]
     if len(every) != len(labelled) or not all(
-        rows.group.equals(labels.group) and np.array_equal(rows.thresholds, labels.thresholds)
-        for rows, labels in zip(every, labelled, strict=True)
+        mine.histogram.group.equals(other.histogram.group)
+        and np.array_equal(mine.thresholds, other.thresholds)
+        for mine, other in zip(every, labelled, strict=True)
     ):
         hint = "count both with the same list of thresholds, and all rows of each group"
         raise SchemaError(f"{msg} groups or thresholds", hint=hint)
@@ -221,10 +217,9 @@ def _seen(labels: _Bins, rows: _Bins) -> Floats:
     else:
         return np.divide(rows.known, labels.known, out=np.zeros(len(rows.known)), where=labels.known > 0)
     ends = ["-inf", *(f"{threshold:g}" for threshold in labels.thresholds), "inf"]
-    names = ", ".join(f"{key} {value!r}" for key, value in labels.group.row(0, named=True).items())
     raise ParameterError(
         msg,
-        where=f"{names}, scores from {ends[place]} to {ends[place + 1]}",
+        where=f"{labels.histogram.where}, scores from {ends[place]} to {ends[place + 1]}",
         found=f"{quantity(int(rows.rows[place]), 'row')}, {quantity(int(labels.rows[place]), 'label')}",
         hint=hint,
     )

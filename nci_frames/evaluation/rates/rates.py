@@ -1,5 +1,6 @@
 """Counts -> rates, which do not depend on the class balance, and their intervals."""
 
+from collections.abc import Sequence
 from typing import Literal
 
 import polars as pl
@@ -18,13 +19,14 @@ from nci_frames.schemas import COUNTS, RATES, beside, checked, collect, in_runs
 
 RateInterval = Interval | Literal["simultaneous"]
 
+_CLASSES = ("positives", "negatives")
 #: The rows of each class, whatever they weigh; and how many independent ones know a rate.
 _DRAWN = ("__drawn_positives", "__drawn_negatives")
 _INDEPENDENT = ("__positives", "__negatives")
 #: What rates say of their counts, beside quotients. It does not hold of counts that have changed since.
 _OF_OLDER_RATES = (
     *(f"{rate}_{side}" for rate in ("tpr", "fpr") for side in ("lower", "upper")),
-    *(f"effective_{name}" for name in ("positives", "negatives")),
+    *(f"effective_{name}" for name in _CLASSES),
 )
 
 
@@ -158,7 +160,7 @@ def compute_rates(
 def _with_drawn(rates: pl.DataFrame, counts: pl.DataFrame) -> pl.DataFrame:
     """Add to the rates of counts how many rows of each class there are, whatever they weigh."""
     if not has_strata(counts):
-        return rates.with_columns(**dict(zip(_DRAWN, map(pl.col, ("positives", "negatives")), strict=True)))
+        return rates.with_columns(**dict(zip(_DRAWN, map(pl.col, _CLASSES), strict=True)))
     keys = ["model", *RATES.keys(rates.columns)]
     drawn = classes_of_strata(counts).select(*keys, *_DRAWN)
     return beside(rates, drawn, keys)
@@ -167,7 +169,7 @@ def _with_drawn(rates: pl.DataFrame, counts: pl.DataFrame) -> pl.DataFrame:
 def _at_once(drawn: pl.DataFrame, worth: tuple[str, str], level: float) -> pl.DataFrame:
     """Return rates with bounds that hold at all thresholds, of rows that are worth so many."""
     # So many intervals hold at once as there are rows, whatever they weigh.
-    bounds = _bounds("simultaneous", level, *worth, rows=_DRAWN)
+    bounds = _bounds("simultaneous", level, worth, _DRAWN)
     bounded = drawn.with_columns(**bounds).drop(*_DRAWN, *_INDEPENDENT, strict=False)
     return RATES.finish(bounded.with_columns(**_monotone(bounded)))
 
@@ -177,7 +179,7 @@ def clustered_bounds(
 ) -> pl.DataFrame:
     """Add bounds to rates, such as operating points, by the ``effective_rows`` of the same log."""
     joined = _joined(rates, effective)
-    bounds = _bounds(interval, level, *_INDEPENDENT)
+    bounds = _bounds(interval, level, _INDEPENDENT)
     return RATES.finish(joined.with_columns(**bounds).drop(*_INDEPENDENT))
 
 
@@ -190,11 +192,8 @@ def with_bounds(rates: pl.DataFrame, *, interval: RateInterval, level: float) ->
     """Add bounds to rates of whole rows; of the rows that they are worth, where the rates say so."""
     if "effective_positives" not in rates.columns:
         require_row_counts(rates)
-    worth = [
-        name if f"effective_{name}" not in rates.columns else f"effective_{name}"
-        for name in ("positives", "negatives")
-    ]
-    return RATES.finish(rates.with_columns(**_bounds(interval, level, *worth)))
+    worth = [name if f"effective_{name}" not in rates.columns else f"effective_{name}" for name in _CLASSES]
+    return RATES.finish(rates.with_columns(**_bounds(interval, level, worth)))
 
 
 def with_worth(rates: pl.DataFrame, worth: pl.DataFrame) -> pl.DataFrame:
@@ -202,10 +201,7 @@ def with_worth(rates: pl.DataFrame, worth: pl.DataFrame) -> pl.DataFrame:
     keys = ["model", *RATES.keys(rates.columns)]
     joined = beside(rates, worth, keys)
     known = "effective_" if WORTH[0] in rates.columns else ""
-    effective = {
-        f"effective_{name}": pl.col(f"{known}{name}") * pl.col(f"{name}_worth")
-        for name in ("positives", "negatives")
-    }
+    effective = {f"effective_{name}": pl.col(f"{known}{name}") * pl.col(f"{name}_worth") for name in _CLASSES}
     return RATES.finish(joined.with_columns(**effective).drop("positives_worth", "negatives_worth"))
 
 
@@ -241,22 +237,14 @@ def _clustered(frame: pl.DataFrame, units: str, interval: RateInterval | None, l
 
 
 def _bounds(
-    interval: RateInterval,
-    level: float,
-    positives: str,
-    negatives: str,
-    *,
-    rows: tuple[str, str] = ("positives", "negatives"),
+    interval: RateInterval, level: float, worth: Sequence[str], rows: Sequence[str] = _CLASSES
 ) -> dict[str, pl.Expr]:
     """Return the bounds of TPR and FPR as rates of so many independent rows, of so many rows there are."""
     bounds: dict[str, pl.Expr] = {}
-    for rate, hits, size, worth in (
-        ("tpr", "tp", rows[0], positives),
-        ("fpr", "fp", rows[1], negatives),
-    ):
-        trials = pl.col(worth)
+    for rate, hits, size, known in zip(("tpr", "fpr"), ("tp", "fp"), rows, worth, strict=True):
+        trials = pl.col(known)
         # Whole numbers stay whole.
-        independent = pl.col(hits) if worth == size else pl.col(rate) * trials
+        independent = pl.col(hits) if known == size else pl.col(rate) * trials
         if interval == "simultaneous":
             sides = simultaneous_interval(independent, trials, pl.col(size), level=level)
         else:

@@ -1,7 +1,8 @@
 """Counts -> where two models change places, and how far the place varies between resampled logs."""
 
+import itertools
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Literal
 
 import numpy as np
@@ -13,6 +14,7 @@ from nci_frames.base.typing import Floats, Frame
 from nci_frames.evaluation.arrays.histograms import whole_counts
 from nci_frames.evaluation.crossovers.contest import Over
 from nci_frames.evaluation.crossovers.crossovers import find_crossovers
+from nci_frames.evaluation.crossovers.meetings import axis_value
 from nci_frames.evaluation.projection.operating_points import select_operating_points
 from nci_frames.evaluation.rates.rates import compute_rates
 from nci_frames.evaluation.resampling.replicates import Replicates, by_keys, resample
@@ -175,15 +177,15 @@ class Borders:
     """What models are compared by in resampled logs."""
 
     over: Over
-    #: Of each model: of shape (logs, places), logarithms, so that small values count as large ones do; or, of
-    #: single operating points, TPR and FPR of each log.
-    values: dict[object, Any]
-    #: Of each model, its ``Replicates.sizes``.
-    sizes: dict[object, tuple[float, float]]
     #: Of curves, ascending: the logarithm of the odds of the prevalence, or of beta. None for points.
     places: Floats | None = None
     #: Of points: the other axis.
     fixed: float = 1.0
+    #: Of each model: of shape (logs, places), logarithms, so that small values count as large ones do; or, of
+    #: single operating points, TPR and FPR of each log.
+    values: dict[object, Any] = field(default_factory=dict)
+    #: Of each model, its ``Replicates.sizes``.
+    sizes: dict[object, tuple[float, float]] = field(default_factory=dict)
 
     def overtakings(self, below: object, above: object, at: float) -> Floats:
         """Return where *above* overtakes *below* in the logs that have it, of several the nearest to *at*.
@@ -206,9 +208,7 @@ class Borders:
 
     def axis(self, places: Floats) -> Floats:
         """Return the prevalence or the beta of what ``overtakings`` returns."""
-        if self.places is None:
-            return places
-        return np.asarray(1 / (1 + np.exp(-places)) if self.over == "prevalence" else np.exp(places))
+        return places if self.places is None else axis_value(self.over, places)
 
 
 def border_of(borders: Borders, crossing: Mapping[str, Any], logs: Resampling) -> dict[str, Any]:
@@ -229,14 +229,14 @@ def border_of(borders: Borders, crossing: Mapping[str, Any], logs: Resampling) -
 
 def area_curves_of(frame: pl.DataFrame, logs: Resampling) -> dict[tuple[object, ...], Borders]:
     """Return PR-AUC of the models over prevalence, by the values of the other keys."""
-    etas: list[float] = (1 / (1 + np.exp(-_LOGITS))).tolist()
+    etas = axis_value("prevalence", _LOGITS).tolist()
 
     def curve(replicates: Replicates) -> Floats:
         with np.errstate(divide="ignore"):
             return np.asarray(np.log(replicates.values))
 
     found = resample(frame, Asked("pr_auc", etas), logs)
-    return _grouped(found, curve, lambda: Borders("prevalence", {}, {}, _LOGITS))
+    return _grouped(found, curve, lambda: Borders("prevalence", _LOGITS))
 
 
 def own_curves_of(
@@ -262,7 +262,7 @@ def own_curves_of(
         return values
 
     found = resample(frame, Asked(["recall", "fpr"]), logs)
-    return _grouped(found, curve, lambda: Borders(over, {}, {}, places))
+    return _grouped(found, curve, lambda: Borders(over, places))
 
 
 def points_drawn(
@@ -276,12 +276,11 @@ def points_drawn(
         If a model has several operating points.
     """
     groups = by_keys(resample(frame, Asked(["recall", "fpr"], threshold=threshold), logs))
-
-    def curve(replicates: Replicates) -> tuple[Floats, ...]:
-        return tuple(rate[:, 0] for rate in _rates(replicates))
-
-    found = (replicates for models in groups.values() for replicates in models)
-    return _grouped(found, curve, lambda: Borders(over, {}, {}, fixed=fixed))
+    return _grouped(
+        itertools.chain.from_iterable(groups.values()),
+        lambda replicates: tuple(rate[:, 0] for rate in _rates(replicates)),
+        lambda: Borders(over, fixed=fixed),
+    )
 
 
 def _rates(replicates: Replicates) -> tuple[Floats, Floats]:

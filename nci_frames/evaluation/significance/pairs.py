@@ -3,10 +3,11 @@
 import numpy as np
 import polars as pl
 
-from nci_frames.base.arguments import Betas, Prevalences, check_level, check_repeats, check_seed
+from nci_frames.base.arguments import Betas, Prevalences
 from nci_frames.base.typing import Floats, Frame
 from nci_frames.evaluation.projection.projection import project_checked
 from nci_frames.evaluation.resampling.draws import stream
+from nci_frames.evaluation.resampling.resampling import Resampling
 from nci_frames.schemas import PAIR_COMPARISONS, PAIRS, checked, collect
 
 _CELLS = ("both", "a", "b", "none")
@@ -93,31 +94,25 @@ def compare_pairs(
     >>> found.select(pl.col("value_a", "value_b", "p_value").round(4)).row(0)
     (0.8254, 0.8655, 0.0194)
     """
-    check_level(level)
-    check_repeats(repeats, 100)
-    check_seed(seed)
+    logs = Resampling(repeats=repeats, seed=seed, level=level, least_repeats=100)
     frame = collect(pairs, PAIRS)
     names = [f"{kind}_{cell}" for kind in ("tp", "fp") for cell in _CELLS]
     identity = ["model_a", "model_b", *PAIRS.keys(frame.columns), "threshold_a", "threshold_b"]
     columns = [*identity, *(name for name in PAIR_COMPARISONS.fixed if name not in identity)]
     if frame.is_empty():
         return PAIR_COMPARISONS.empty(frame.select(identity)).select(columns)
-    tails = [(1 - level) / 2, (1 + level) / 2]
     tables = []
     for row in frame.iter_slices(1):
         group = row.select(identity)
-        rng = stream(seed, group.row(0, named=True))
+        rng = stream(logs.seed, group.row(0, named=True))
         classes = row.select(names).to_numpy().astype(np.float64).reshape(2, 4)
-        shares = [_drawn(cells, repeats, rng) for cells in classes]
+        shares = [_drawn(cells, logs.repeats, rng) for cells in classes]
         # Of each model.
         (cases, a), (_, b) = (
-            _values(
-                shares[0][:, [0, own]].sum(axis=1), shares[1][:, [0, own]].sum(axis=1), classes.sum(axis=1),
-                metric, prevalence, beta,
-            )
+            _values([share[:, [0, own]].sum(axis=1) for share in shares], classes, metric, prevalence, beta)
             for own in (1, 2)
-        )  # fmt: skip
-        table = _compared(cases, a, b, classes, tails)
+        )
+        table = _compared(cases, a, b, classes, logs.tails)
         tables.append(group[np.zeros(len(table), np.int64)].hstack(table))
     return pl.concat(tables).select(columns).sort(*identity[:-2], "prevalence", "beta", maintain_order=True)
 
@@ -151,9 +146,10 @@ def _compared(cases: pl.DataFrame, a: Floats, b: Floats, classes: Floats, tails:
 
 
 def _values(
-    tpr: Floats, fpr: Floats, sizes: Floats, metric: str | pl.Expr, prevalence: Prevalences, beta: Betas
+    rates_of: list[Floats], classes: Floats, metric: str | pl.Expr, prevalence: Prevalences, beta: Betas
 ) -> tuple[pl.DataFrame, Floats]:
     """Return the cases, and the metric at each pair of rates, of shape (rates, cases)."""
+    (tpr, fpr), sizes = rates_of, classes.sum(axis=1)
     rates = pl.DataFrame({"model": "", "draw": np.arange(len(tpr)), "tpr": tpr, "fpr": fpr}).with_columns(
         pl.col("tpr", "fpr").fill_nan(None),
         threshold=pl.lit(0.0),

@@ -199,16 +199,14 @@ def compared_values(
     found["own_value"], found["rest_value"] = own, function(rest_rates)
     found["difference"] = own - found["rest_value"]
 
-    def of_prevalence(of: Floats) -> Floats:
-        return _parts(function, of)[0]
-
-    def of_rates(of: Floats) -> Floats:
-        return _parts(function, of)[1]
-
-    for name, part in (("due_to_prevalence", of_prevalence), ("due_to_rates", of_rates)):
+    parts: dict[str, Function] = {
+        "due_to_prevalence": lambda of: _parts(function, of)[0],
+        "due_to_rates": lambda of: _parts(function, of)[1],
+    }
+    for name, part in parts.items():
         names = (name, f"{name}_lower", f"{name}_upper")
         found |= dict(zip(names, propagated(part, both, both_trials, z), strict=True))
-    found["p_value"] = p_values(of_rates, both, both_trials)
+    found["p_value"] = p_values(parts["due_to_rates"], both, both_trials)
     return {name: np.where(np.isfinite(column), column, np.nan) for name, column in found.items()}
 
 
