@@ -5,13 +5,14 @@ from collections.abc import Callable
 
 import numpy as np
 import polars as pl
+import pytest
 from polars.testing import assert_frame_equal
 
 import nci_frames as nf
 from nci_frames.evaluation.arrays.histograms import each_histogram, histograms
 from nci_frames.evaluation.rates import quotients
 from nci_frames.schemas.runs import rows_where
-from tests.logs import random_log
+from tests.logs import hard_links, random_log
 
 #: Bytes of a row of counts: threshold, tp, fp, fn, tn.
 ROW = 40
@@ -75,3 +76,21 @@ def test_rows_that_follow_each_other_are_found_as_others_are():
     for condition in (pl.col("model") == "forest", pl.col("tp") > 3, pl.lit(value=False)):
         assert_frame_equal(rows_where(counts, condition), counts.filter(condition))
     assert rows_where(counts, pl.col("tp") >= 0) is counts
+
+
+@pytest.mark.slow
+def test_more_rows_than_32_bits_can_count(tmp_path):
+    file = tmp_path / "log.parquet"
+    rows = 1 << 22
+    frame = pl.select(
+        model=pl.repeat("a", rows),
+        label=pl.int_range(rows) % 4 == 0,
+        score=(pl.int_range(rows) % 2).cast(pl.Float32),
+    )
+    frame.write_parquet(file, row_group_size=1 << 20)
+    times = (1 << 32) // rows + 1
+    counts = nf.count_confusion(nf.scan_predictions(hard_links(file, times)), thresholds=[0.5])
+    # Every second score is 1, every fourth row a positive, and those have an even place: a score of 0.
+    total = times * rows
+    assert total > 1 << 32
+    assert counts.select("tp", "fp", "fn", "tn").row(0) == (0, total // 2, total // 4, total // 4)

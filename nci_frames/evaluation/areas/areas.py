@@ -21,7 +21,7 @@ from nci_frames.evaluation.rates.clusters import class_worth
 from nci_frames.evaluation.rates.rates import compute_rates, with_worth
 from nci_frames.evaluation.rates.strata import WORTH, summed_counts
 from nci_frames.evaluation.support.rule import with_curve_flags, with_curve_support
-from nci_frames.schemas import AREAS, COUNTS, RATES, WEIGHT, checked, collect
+from nci_frames.schemas import AREAS, COUNTS, RATES, checked, collect
 
 
 @checked
@@ -129,9 +129,7 @@ def compute_areas(
     whole = frame if units is None else whole_counts(frame)
     worth = None if units is None else class_worth(whole, units)
     if interval is not None:
-        keys = ["model", *(key for key in COUNTS.keys(frame.columns) if key not in (units, WEIGHT))]
-        rates = compute_rates(frame, interval=interval, level=sqrt(level), units=units)
-        frame = rates.sort(*keys, "threshold", maintain_order=True)
+        frame = compute_rates(frame, interval=interval, level=sqrt(level), units=units)
     else:
         frame = summed_counts(whole if units is None else pooled_counts(whole, over=units))
     return areas_of(frame, prevalence, areas, banded=interval is not None, worth=worth)

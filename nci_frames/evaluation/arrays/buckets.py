@@ -264,3 +264,7 @@ def sums_of_weights(counts: pl.DataFrame) -> Iterator[Histogram]:
     if has_strata(counts):
         return (of_group.histogram for of_group in strata_counts(counts))
     return each_histogram(counts)
+
+
+#: The rows of a group, however they are counted.
+Counted = Histogram | BucketCounts | StrataCounts

@@ -30,6 +30,16 @@ class Histogram:
     every_score: bool
 
     @property
+    def histogram(self) -> "Histogram":
+        """Itself: counts by buckets, or by strata, have one beside their own rows."""
+        return self
+
+    @property
+    def heaviest(self) -> tuple[float, float]:
+        """What the heaviest positive weighs, and the heaviest negative."""
+        return 1, 1
+
+    @property
     def where(self) -> str:
         """The group's name for messages."""
         return ", ".join(f"{key} {value!r}" for key, value in self.group.row(0, named=True).items())

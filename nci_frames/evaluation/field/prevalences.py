@@ -142,12 +142,13 @@ def field_of(prevalence: Field, frame: pl.DataFrame, keys: Sequence[str]) -> pl.
             if dtype.is_nested() or dtype == pl.Object:
                 where = "the prevalence of each segment"
                 raise SchemaError.wrong_type(name, where, str(dtype), str(segments.schema[name]))
-    left = segments.with_columns(
-        key_text(name, segments.schema[name]).alias(text) for name, text in texts.items()
-    )
-    right = given.select(*on, *numbers).with_columns(
-        key_text(name, given.schema[name]).alias(text) for name, text in texts.items()
-    )
+
+    def keyed(table: pl.DataFrame) -> pl.DataFrame:
+        return table.with_columns(
+            key_text(name, table.schema[name]).alias(text) for name, text in texts.items()
+        )
+
+    left, right = keyed(segments), keyed(given.select(*on, *numbers))
     at = [texts.get(name, name) for name in on]
     extra = right.join(left, on=at, how="anti", nulls_equal=True)
     if len(extra):

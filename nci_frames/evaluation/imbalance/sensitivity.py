@@ -17,18 +17,6 @@ _MOST_REGIONS = 2_000
 _SURFACE = ("tpr", "fpr", "prevalence", "observed_prevalence", "beta")
 
 
-def width_of(metric: str | pl.Expr) -> float:
-    """Return the width of a metric's range, which may be infinite.
-
-    Raises
-    ------
-    UnknownMetricError
-        If it is not a registered metric; the range of others is unknown.
-    """
-    known = called_metric(metric).metric
-    return known.upper - known.lower
-
-
 def on_surface(metrics: Metrics) -> dict[str, pl.Expr]:
     """Return the expression of each metric by its label; it reads the rates, the prevalence and beta only.
 
@@ -94,7 +82,7 @@ def metric_surface(
     weight = beta_value(beta)
     places = np.linspace(0, 1, resolution)
     tpr, tnr = np.repeat(places, resolution), np.tile(places, resolution)
-    value = _values([expression], tpr, 1 - tnr, prevalence_of_ratio(ratio), weight)[0]
+    value = _values(expression, tpr, 1 - tnr, prevalence_of_ratio(ratio), weight)
     table = pl.DataFrame({"tpr": tpr, "tnr": tnr, "value": value})
     return SURFACE.finish(table.with_columns(pl.col("value").fill_nan(None)))
 
@@ -156,7 +144,8 @@ def imbalance_sensitivity(
     weight = beta_value(beta)
     rows = []
     for label, expression in expressions.items():
-        width = width_of(expression) if rescale else 1.0
+        known = called_metric(expression).metric if rescale else None
+        width = 1.0 if known is None else known.upper - known.lower
         for ratio, eta in etas.items():
             volume = _volume(expression, eta, weight) if np.isfinite(width) or _agnostic(expression) else None
             rows.append((label, ratio, None if volume is None else volume / width))
@@ -164,18 +153,12 @@ def imbalance_sensitivity(
     return SENSITIVITY.finish(table.sort("metric", "ratio"))
 
 
-def _values(
-    expressions: Sequence[pl.Expr], tpr: Floats, fpr: Floats, eta: float | Floats, beta: float
-) -> Floats:
-    """Return a row of values for each expression, NaN where undefined."""
+def _values(expression: pl.Expr, tpr: Floats, fpr: Floats, eta: float | Floats, beta: float) -> Floats:
+    """Return the values of a metric, NaN where undefined."""
     etas = np.full(len(tpr), eta)
-    fixed = {"prevalence": etas, "observed_prevalence": etas, "beta": np.full(len(tpr), beta)}
-    values = {
-        str(place): expression.cast(pl.Float64).fill_null(np.nan)
-        for place, expression in enumerate(expressions)
-    }
-    table = with_values(pl.DataFrame({"tpr": tpr, "fpr": fpr, **fixed}), **values)
-    return np.stack([table[name].to_numpy() for name in values])
+    axes = {"prevalence": etas, "observed_prevalence": etas, "beta": np.full(len(tpr), beta)}
+    points = pl.DataFrame({"tpr": tpr, "fpr": fpr, **axes})
+    return with_values(points, value=expression.cast(pl.Float64).fill_null(np.nan))["value"].to_numpy()
 
 
 def _agnostic(expression: pl.Expr) -> bool:
@@ -197,9 +180,8 @@ def _volume(expression: pl.Expr, eta: float, beta: float) -> float | None:
         corners = [(near, far), (far, near), (1 - near, 1 - far), (1 - far, 1 - near)]
         # Both surfaces at once: a query of Polars takes longer than its few points.
         tpr, fpr = (np.concatenate(2 * side) for side in zip(*corners, strict=True))
-        balanced, skewed = _values(
-            [expression], tpr, fpr, np.repeat([0.5, eta], len(tpr) // 2), beta
-        ).reshape(2, -1)
+        etas = np.repeat([0.5, eta], len(tpr) // 2)
+        balanced, skewed = _values(expression, tpr, fpr, etas, beta).reshape(2, -1)
         with np.errstate(invalid="ignore"):
             between = np.nan_to_num(np.abs(balanced - skewed), nan=0.0, posinf=0.0)
         return np.asarray(between.reshape(4, -1).sum(axis=0) * (out / 2) * 4 * places[:, 1] ** 3)

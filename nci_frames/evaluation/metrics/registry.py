@@ -363,7 +363,8 @@ def _found(label: object) -> tuple[Metric, dict[str, float]]:
         raise ParameterError.out_of_range("metric", label, _WANTED)
     found = resolve(label)
     if found is None:
-        raise _unknown(label, _hint(label))
+        score = _F_SCORE.fullmatch(label)
+        raise _unknown(label, f"did you mean 'f_beta', with beta={score[1]}?" if score else None)
     return found
 
 
@@ -372,12 +373,6 @@ def _unknown(label: str, hint: str | None) -> UnknownMetricError:
     close = None if hint else nearest_name(label, [each.name for each in all_metrics()])
     hint = f"did you mean {close!r}?" if close else hint or "nci_frames.metrics() lists them all"
     return UnknownMetricError(f"unknown metric {label!r}", hint=hint)
-
-
-def _hint(label: str) -> str | None:
-    """Return a suggestion for a name that other libraries use."""
-    score = _F_SCORE.fullmatch(label)
-    return f"did you mean 'f_beta', with beta={score[1]}?" if score else None
 
 
 def _output_name(expression: pl.Expr) -> str:

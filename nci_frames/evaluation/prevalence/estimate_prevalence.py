@@ -22,6 +22,7 @@ from nci_frames.evaluation.prevalence.mixtures import (
     misfits,
 )
 from nci_frames.evaluation.significance.corrections import holm
+from nci_frames.evaluation.support.reasons import first_reason
 from nci_frames.schemas import COUNTS, PREVALENCES, WEIGHT, checked
 
 _MISFIT = (
@@ -170,13 +171,8 @@ def _refused(table: pl.DataFrame, level: float) -> pl.DataFrame:
     """Take away the numbers of groups that no mixture fits, and say why others have none."""
     adjusted = holm(table["fit_p_value"].cast(pl.Float64).fill_null(np.nan).to_numpy())
     misfits = pl.Series(np.nan_to_num(adjusted, nan=1.0) < 1 - level)
-    reason = (
-        pl.when(misfits)
-        .then(pl.lit(_MISFIT))
-        .when(pl.col("prevalence").is_null() & pl.col("reason").is_null())
-        .then(pl.lit("the scores do not separate the classes of the reference"))
-        .otherwise("reason")
-    )
+    alike = (pl.col("prevalence").is_null(), "the scores do not separate the classes of the reference")
+    reason = pl.coalesce(first_reason((pl.lit(misfits), _MISFIT)), "reason", first_reason(alike))
     numbers = [pl.when(~misfits).then(name).alias(name) for name in ("prevalence", "lower", "upper")]
     return table.with_columns(reason.alias("reason"), *numbers).with_columns(
         supported=pl.col("prevalence").is_not_null()

@@ -131,23 +131,15 @@ def decompose_difference(
     parts = pairs.join(_mixed(pairs, metric, beta), on="__pair", how="left", maintain_order="left")
     here, there, eta_moved, rates_moved = map(pl.col, _VALUES)
     told = pl.col("reason").is_null()
-    table = parts.with_columns(reason=_reason(here, there, eta_moved, rates_moved)).select(
-        "model",
-        *keys,
-        "threshold",
-        "metric",
-        "beta",
+    table = parts.with_columns(reason=_reason(here, there, eta_moved, rates_moved)).with_columns(
         reference=pl.lit(None if base_value is None else str(base_value), pl.String),
         prevalence="observed_prevalence",
         reference_prevalence="__eta",
-        value=here,
-        reference_value=there,
         difference=(here - there).fill_nan(None),
         due_to_prevalence=pl.when(told).then((eta_moved - there + here - rates_moved) / 2),
         due_to_rates=pl.when(told).then((rates_moved - there + here - eta_moved) / 2),
-        reason="reason",
     )
-    return DECOMPOSITION.finish(table)
+    return DECOMPOSITION.joined([table], frame.select("model", *keys))
 
 
 def _reason(here: pl.Expr, there: pl.Expr, eta_moved: pl.Expr, rates_moved: pl.Expr) -> pl.Expr:

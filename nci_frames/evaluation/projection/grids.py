@@ -68,20 +68,16 @@ class MetricGrid:
             return table.select(metric, "prevalence", "beta", "value")
         columns: dict[str, pl.Expr] = {}
         if band:
-            corners = []
-            for tpr, fpr in product(("tpr_lower", "tpr_upper"), ("fpr_lower", "fpr_upper")):
-                # Metrics read the columns tpr and fpr, so these columns must hold the corner.
-                corners.append(
-                    with_values(each.with_columns(tpr=tpr, fpr=fpr), **{f"__{tpr}_{fpr}": value}).select(
-                        f"__{tpr}_{fpr}"
-                    )
-                )
-            table = pl.concat([table, *corners], how="horizontal")
-            names = [corner.columns[0] for corner in corners]
+            # Metrics read the columns tpr and fpr, so these columns must hold the corner.
+            corners = {
+                f"__{tpr}_{fpr}": with_values(each.with_columns(tpr=tpr, fpr=fpr), value=value)["value"]
+                for tpr, fpr in product(_BOUNDS[:2], _BOUNDS[2:])
+            }
+            table = table.with_columns(**corners)
             known = pl.all_horizontal(pl.col("value", *_BOUNDS).is_not_null()) & self.monotone
             # min_horizontal ignores a corner at which the metric is 0/0.
-            columns["lower"] = pl.when(known).then(pl.min_horizontal(names))
-            columns["upper"] = pl.when(known).then(pl.max_horizontal(names))
+            columns["lower"] = pl.when(known).then(pl.min_horizontal(*corners))
+            columns["upper"] = pl.when(known).then(pl.max_horizontal(*corners))
         if flagged:
             columns |= self._flags()
         return table.select(metric, "prevalence", "beta", "value", **columns)

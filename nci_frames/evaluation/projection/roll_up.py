@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from typing import Literal, cast
 
 import polars as pl
+import polars.selectors as cs
 
 from nci_frames.base.arguments import Betas, Prevalences
 from nci_frames.base.errors import ParameterError
@@ -112,16 +113,10 @@ def roll_up(
     each = project(frame.drop("share", strict=False)).join(weights, on=member, nulls_equal=True)
     grid = [*groups, *same, "metric", "beta", *([] if own else ["prevalence"])]
     means = _means(each.sort(member), grid)
-    averaged = [
-        means.with_columns(average=pl.lit(name), value=name).drop("macro", "weighted")
-        for name in ("macro", "weighted")
-    ]
+    both = ["macro", "weighted"]
+    averaged = means.unpivot(both, index=cs.exclude(both), variable_name="average", value_name="value")
     if is_field(prevalence):
-        told = ["supported", "reason"]
         pooled = _mixed_rates(frame, [*groups, *same], threshold=None if same else _common("threshold"))
-        whole = project(pooled.drop("segments", "skipped")).drop(told)
-        on = [*groups, *same, "metric", "beta"]
-        whole = beside(whole, means.select(*on, *told), on)
     else:
         pooled = add_cells(
             frame,
@@ -130,13 +125,14 @@ def roll_up(
             pl.col("tp").count().cast(pl.Int64).alias("segments"),
             pl.col("tp").null_count().cast(pl.Int64).alias("skipped"),
         )
-        whole = project(rates_of(pooled.drop("segments", "skipped")))
-    whole = whole.with_columns(average=pl.lit("micro"))
+        pooled = rates_of(pooled)
+    whole = project(pooled.drop("segments", "skipped")).with_columns(average=pl.lit("micro"))
+    if is_field(prevalence):
+        on, told = [*groups, *same, "metric", "beta"], ["supported", "reason"]
+        whole = beside(whole.drop(told), means.select(*on, *told), on)
     micro = whole.join(pooled.select(*point, "segments", "skipped"), on=point, nulls_equal=True)
-    names = [*point, "metric", "average", "prevalence", "beta"]
-    results = ["value", "segments", "skipped", "supported", "reason"]
-    table = pl.concat([part.select(*names, *results) for part in [*averaged, micro]]).sort(names)
-    return ROLL_UP.finish(table)
+    table = ROLL_UP.joined([averaged, micro], frame.select(groups))
+    return table.sort(*point, "metric", "average", "prevalence", "beta")
 
 
 def shared_threshold(frame: pl.DataFrame, keys: Sequence[str]) -> list[str]:

@@ -66,14 +66,9 @@ def _effective_number(rows: int, level: float) -> float:
         return -math.log(level) / _exact_alpha(rows, level)
     end = 2 ** min((rows - 1).bit_length(), _LARGEST_NODE)
     begin = end // 2
-    at_begin, at_end = _effective_number_at(begin, level), _effective_number_at(end, level)
+    at_begin, at_end = (-math.log(level) / _exact_alpha(size, level) for size in (begin, end))
     share = (_scale(rows) - _scale(begin)) / (_scale(end) - _scale(begin))
     return at_begin + share * (at_end - at_begin)
-
-
-@lru_cache(maxsize=256)
-def _effective_number_at(rows: int, level: float) -> float:
-    return -math.log(level) / _exact_alpha(rows, level)
 
 
 def _scale(rows: float) -> float:
@@ -81,6 +76,7 @@ def _scale(rows: float) -> float:
     return x * math.log(x)
 
 
+@lru_cache(maxsize=256)
 def _exact_alpha(rows: int, level: float) -> float:
     from scipy.optimize import brentq  # noqa: PLC0415  (slow to import, and seldom needed)
 

@@ -297,11 +297,6 @@ def _sizes_of_strata(counts: pl.DataFrame, pooled: pl.DataFrame, keys: list[str]
     return sizes.with_columns(__rarer=pl.min_horizontal(_SIZES))
 
 
-def _areas_in(table: pl.DataFrame) -> list[Area]:
-    """Return the areas that a table has values of."""
-    return [area for area in all_areas() if area.name in table["metric"]]
-
-
 def _areas(
     table: pl.DataFrame,
     counts: pl.DataFrame,
@@ -313,7 +308,7 @@ def _areas(
 ) -> pl.DataFrame:
     """Correct the bounds of areas; *pooled* are the counts of all units, *sizes* those of ``_SIZES``."""
     keys = ["model", *logs.keys(counts)]
-    areas = _areas_in(table)
+    areas = [area for area in all_areas() if area.name in table["metric"]]
     at = [*keys, "metric", "prevalence"]
     flags = areas_of(pooled, prevalence, areas, worth=worth).select(*at, *_FLAGS)
     told = beside(table, flags, at).pipe(beside, sizes, keys)

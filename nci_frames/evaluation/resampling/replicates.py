@@ -16,6 +16,7 @@ from nci_frames.base.arguments import beta_values
 from nci_frames.base.errors import ParameterError
 from nci_frames.base.typing import Floats, Rows
 from nci_frames.evaluation.areas.area import Area, Logs, area_of
+from nci_frames.evaluation.arrays.buckets import Counted
 from nci_frames.evaluation.arrays.histograms import Histogram
 from nci_frames.evaluation.field.prevalences import group_prevalences, numbers_of
 from nci_frames.evaluation.metrics import asked_metric, better_sign
@@ -23,7 +24,7 @@ from nci_frames.evaluation.resampling.draws import stream
 from nci_frames.evaluation.resampling.few_rows import one_row_apart, steps_of_recall, with_prior
 from nci_frames.evaluation.resampling.point_metrics import CASES, PointMetrics, WithinBudget, near_budget
 from nci_frames.evaluation.resampling.resampling import Asked, Resampling
-from nci_frames.evaluation.resampling.samplers import Sampler, samplers_of
+from nci_frames.evaluation.resampling.samplers import counted_groups, draws
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +93,7 @@ def resample(
     metrics = [one for one, area in found if area is None]
     etas_of = group_prevalences(asked.prevalence, frame, logs.keys(frame))
 
-    def replicated(given: Sampler) -> Replicates:
+    def replicated(given: Counted) -> Replicates:
         chosen = own or pos_fraction is not None
         whole = given.coarser(steps_of_recall(given.histogram)) if chosen else given
         points = whole.histogram.thresholds[::-1] if thresholds is None else thresholds
@@ -100,31 +101,31 @@ def resample(
         etas = np.ravel(etas_of(whole.histogram.group, np.array([observed]))).tolist()
         # Bins that no result distinguishes are merged before drawing: between thresholds, or between
         # positives.
-        sampler = whole
+        counts = whole
         if not areas:
             if pos_fraction is not None:
                 points = np.array(near_budget(whole.histogram, pos_fraction, etas))
-            sampler = whole if own else whole.coarser(points.tolist())
+            counts = whole if own else whole.coarser(points.tolist())
         elif not metrics and not any(area.of_scores for area in areas):
-            sampler = whole.condensed()
-        drawn = sampler.draws(logs)
+            counts = whole.condensed()
+        drawn = draws(counts, logs)
         if prior and not areas:
-            group = sampler.histogram.group.row(0, named=True)
+            group = counts.histogram.group.row(0, named=True)
             # A stream of its own, also where a key is called "prior": none begins with two underscores.
             name = "__prior" if "prior" in group else "prior"
-            drawn = with_prior(drawn, stream(logs.seed, {name: True, **group}), sampler.row)
+            drawn = with_prior(drawn, stream(logs.seed, {name: True, **group}), counts.heaviest)
         at_points: PointMetrics | WithinBudget | None = None
         if metrics and pos_fraction is not None:
             at_points = WithinBudget.of(
-                sampler.histogram, points.tolist(), metrics[0], etas, betas[0], pos_fraction
+                counts.histogram, points.tolist(), metrics[0], etas, betas[0], pos_fraction
             )
         elif metrics:
             itself = observed if grid is not None else etas[0]
-            at_points = PointMetrics.of(sampler.histogram, points, metrics, grid, itself, betas, own)
-        return _evaluated(areas, etas, at_points, sampler, drawn)
+            at_points = PointMetrics.of(counts.histogram, points, metrics, grid, itself, betas, own)
+        return _evaluated(areas, etas, at_points, counts, drawn)
 
     for _, same in itertools.groupby(
-        samplers_of(frame, logs), key=lambda given: given.histogram.group.row(0)
+        counted_groups(frame, logs), key=lambda given: given.histogram.group.row(0)
     ):
         each = [replicated(given) for given in same]
         yield each[0] if logs.over is None else _mean(each, logs.over)
@@ -164,18 +165,18 @@ def _evaluated(
     areas: Sequence[Area],
     etas: list[float],
     points: PointMetrics | WithinBudget | None,
-    sampler: Sampler,
+    counts: Counted,
     drawn: Iterator[tuple[Rows, Rows]],
 ) -> Replicates:
     """Return the values of a log, of those that are a row apart, and of resampled ones."""
-    histogram = sampler.histogram
+    histogram = counts.histogram
 
     def values_of(positives: Rows, negatives: Rows) -> Floats:
         logs = Logs(positives, negatives, histogram)
         values = [area.replicated(logs, etas) for area in areas]
         return np.hstack(values if points is None else [*values, points.values(positives, negatives)])
 
-    near = one_row_apart(histogram, unseen=not areas, row=sampler.row)
+    near = one_row_apart(histogram, unseen=not areas, row=counts.heaviest)
     # The log itself and those that are a row apart are evaluated with the first resampled ones.
     known = [np.concatenate([rows[None], apart]) for rows, apart in zip(histogram.classes, near, strict=True)]
     first = (np.concatenate(rows) for rows in zip(known, next(drawn), strict=True))
@@ -192,7 +193,7 @@ def _evaluated(
     ends = 1 + len(near[0])
     with np.errstate(invalid="ignore"):
         moved = np.stack([np.abs(part - values[0]).max(axis=0) for part in np.split(values[1:ends], 2)])
-    return Replicates(histogram, table, values[0], values[ends:], moved, sampler.sizes)
+    return Replicates(histogram, table, values[0], values[ends:], moved, counts.sizes)
 
 
 def _mean(each: list[Replicates], over: str) -> Replicates:
@@ -222,13 +223,10 @@ def _mean(each: list[Replicates], over: str) -> Replicates:
 
 
 def _nanmean(each: Sequence[Floats]) -> Floats:
-    total, defined = np.zeros_like(each[0]), np.zeros(each[0].shape, np.int64)
-    for values in each:
-        known = ~np.isnan(values)
-        total += np.where(known, values, 0.0)
-        defined += known
+    together = np.stack(each)
+    known = ~np.isnan(together)
     with np.errstate(invalid="ignore"):
-        return np.asarray(total / defined)
+        return np.asarray(np.where(known, together, 0.0).sum(axis=0) / known.sum(axis=0))
 
 
 def labelled_cases(

@@ -1,8 +1,8 @@
 """Counts -> resampled logs: rows of each class, or whole buckets of units."""
 
 import itertools
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -13,6 +13,7 @@ from nci_frames.base.typing import Rows
 from nci_frames.counts.strata import has_strata
 from nci_frames.evaluation.arrays.buckets import (
     BucketCounts,
+    Counted,
     StrataCounts,
     bucket_counts,
     sparse_rows,
@@ -30,100 +31,64 @@ from nci_frames.evaluation.resampling.resampling import Resampling
 _CELLS_AT_A_TIME = 1 << 21
 
 
-@dataclass(frozen=True, slots=True)
-class Sampler:
-    """Resamples the rows of a group, class by class, stratum by stratum, or whole buckets of them."""
+def draws(counts: Counted, logs: Resampling) -> Iterator[tuple[Rows, Rows]]:
+    """Yield positives and negatives of some resampled logs at a time, of shape (logs, bins).
 
-    counts: Histogram | BucketCounts | StrataCounts
-
-    @property
-    def histogram(self) -> Histogram:
-        """The rows of the log itself."""
-        return self.counts if isinstance(self.counts, Histogram) else self.counts.histogram
-
-    @property
-    def sizes(self) -> tuple[float, float]:
-        """How many positives and negatives are drawn from, or buckets of equal size that have them."""
-        return self.counts.sizes
-
-    @property
-    def rows(self) -> tuple[int, int]:
-        """How many positives and negatives the log has, whatever they weigh."""
-        if isinstance(self.counts, StrataCounts):
-            return self.counts.rows.histogram.sizes
-        return self.histogram.sizes
-
-    @property
-    def row(self) -> tuple[float, float]:
-        """What the heaviest positive weighs, and the heaviest negative; 1 where rows are counted."""
-        return (1, 1) if isinstance(self.counts, Histogram) else self.counts.heaviest
-
-    def coarser(self, thresholds: Sequence[float]) -> "Sampler":
-        """Return the sampler of bins between these thresholds."""
-        return Sampler(self.counts.coarser(thresholds))
-
-    def condensed(self) -> "Sampler":
-        """Return the sampler of fewer bins, with the same areas under curves and the same best F-beta."""
-        return Sampler(self.counts.condensed())
-
-    def draws(self, logs: Resampling) -> Iterator[tuple[Rows, Rows]]:
-        """Yield positives and negatives of some resampled logs at a time, of shape (logs, bins).
-
-        Rows are drawn with replacement, separately for positives and negatives; those of a stratum together;
-        of buckets the same ones for every model.
-        """
-        counts = self.counts
-        if isinstance(counts, Histogram):
-            rng = stream(logs.seed, counts.group.row(0, named=True))
-            for some in _blocks(logs.repeats, len(counts.positives)):
-                positives = draw_with_replacement(rng, counts.positives, some)
-                yield positives, draw_with_replacement(rng, counts.negatives, some)
-            return
-        if isinstance(counts, StrataCounts):
-            yield from _within_strata(counts, logs)
-            return
-        # All at once: the blocks depend on the bins, which may differ between models, but the draws must not.
-        times = times_drawn(logs.seed, self._name_of_units, counts.buckets, logs.repeats)
-        for part in np.split(times, np.cumsum(_blocks(logs.repeats, counts.positives.shape[1]))[:-1]):
-            # Sums of whole numbers below 2^53 are exact in Float64.
-            kind = counts.histogram.positives.dtype
-            yield (
-                (counts.positives.T @ part.T).T.astype(kind),
-                (counts.negatives.T @ part.T).T.astype(kind),
-            )
-
-    def halves(self, logs: Resampling) -> Iterator[tuple[Rows, Rows]]:
-        """Yield positives and negatives, in each bin, of one half of the log, drawn at random each time.
-
-        The other half has the other rows. Identical models are divided alike, and with buckets the halves of
-        all models have the same units.
-        """
-        counts, rng = self.counts, stream(logs.seed, self._name_of_units)
-        if isinstance(counts, Histogram):
-            for _ in range(logs.repeats):
-                positives, negatives = (_half(rng, rows) for rows in counts.classes)
-                yield positives, negatives
-            return
-        if isinstance(counts, StrataCounts):
-            for _ in range(logs.repeats):
-                yield _half_of_strata(counts, rng)
-            return
-        half = (np.arange(counts.buckets) < counts.buckets // 2).astype(np.float64)
+    Rows are drawn with replacement, separately for positives and negatives; those of a stratum together;
+    of buckets the same ones for every model.
+    """
+    if isinstance(counts, Histogram):
+        rng = stream(logs.seed, counts.group.row(0, named=True))
+        for some in _blocks(logs.repeats, len(counts.positives)):
+            positives = draw_with_replacement(rng, counts.positives, some)
+            yield positives, draw_with_replacement(rng, counts.negatives, some)
+        return
+    if isinstance(counts, StrataCounts):
+        yield from _within_strata(counts, logs)
+        return
+    # All at once: the blocks depend on the bins, which may differ between models, but the draws must not.
+    times = times_drawn(logs.seed, _name_of_units(counts), counts.buckets, logs.repeats)
+    for part in np.split(times, np.cumsum(_blocks(logs.repeats, counts.positives.shape[1]))[:-1]):
+        # Sums of whole numbers below 2^53 are exact in Float64.
         kind = counts.histogram.positives.dtype
+        yield (
+            (counts.positives.T @ part.T).T.astype(kind),
+            (counts.negatives.T @ part.T).T.astype(kind),
+        )
+
+
+def halves(counts: Counted, logs: Resampling) -> Iterator[tuple[Rows, Rows]]:
+    """Yield positives and negatives, in each bin, of one half of the log, drawn at random each time.
+
+    The other half has the other rows. Identical models are divided alike, and with buckets the halves of
+    all models have the same units.
+    """
+    rng = stream(logs.seed, _name_of_units(counts))
+    if isinstance(counts, Histogram):
         for _ in range(logs.repeats):
-            drawn = rng.permutation(half)
-            yield (counts.positives.T @ drawn).astype(kind), (counts.negatives.T @ drawn).astype(kind)
+            positives, negatives = (_half(rng, rows) for rows in counts.classes)
+            yield positives, negatives
+        return
+    if isinstance(counts, StrataCounts):
+        for _ in range(logs.repeats):
+            yield _half_of_strata(counts, rng)
+        return
+    half = (np.arange(counts.buckets) < counts.buckets // 2).astype(np.float64)
+    kind = counts.histogram.positives.dtype
+    for _ in range(logs.repeats):
+        drawn = rng.permutation(half)
+        yield (counts.positives.T @ drawn).astype(kind), (counts.negatives.T @ drawn).astype(kind)
 
-    @property
-    def _name_of_units(self) -> dict[str, Any]:
-        return self.histogram.group.drop("model").row(0, named=True)
+
+def _name_of_units(counts: Counted) -> dict[str, Any]:
+    return counts.histogram.group.drop("model").row(0, named=True)
 
 
-def samplers_of(frame: pl.DataFrame, logs: Resampling) -> Iterator[Sampler]:
-    """Yield a sampler for each group of whole counts, in the order of the keys.
+def counted_groups(frame: pl.DataFrame, logs: Resampling) -> Iterable[Counted]:
+    """Return the rows of each group of whole counts, in the order of the keys, as they are resampled.
 
-    The values of the key ``over`` have a sampler each, one after the other, with the same name and so with
-    the same draws of ``units``.
+    The values of the key ``over`` follow each other, with the same name and so with the same draws of
+    ``units``.
 
     Raises
     ------
@@ -133,10 +98,10 @@ def samplers_of(frame: pl.DataFrame, logs: Resampling) -> Iterator[Sampler]:
     if logs.over is not None:
         return _of_repeats(frame, logs.units, logs.over)
     if logs.units is None and has_strata(frame):
-        return map(Sampler, strata_counts(frame))
+        return strata_counts(frame)
     if logs.units is None:
-        return map(Sampler, each_histogram(frame))
-    return map(Sampler, bucket_counts(frame, logs.units))
+        return each_histogram(frame)
+    return bucket_counts(frame, logs.units)
 
 
 def _within_strata(counts: StrataCounts, logs: Resampling) -> Iterator[tuple[Any, Any]]:
@@ -180,7 +145,7 @@ def _half_of_strata(counts: StrataCounts, rng: np.random.Generator) -> tuple[Any
     return drawn[0], drawn[1]
 
 
-def _of_repeats(frame: pl.DataFrame, units: str | None, over: str) -> Iterator[Sampler]:
+def _of_repeats(frame: pl.DataFrame, units: str | None, over: str) -> Iterator[BucketCounts]:
     if units is None or units == over:
         raise ParameterError(
             "over needs units: another log has other units, whose rows belong together in all repeats",
@@ -189,11 +154,9 @@ def _of_repeats(frame: pl.DataFrame, units: str | None, over: str) -> Iterator[S
         )
     last = [*(name for name in frame.columns if name not in (over, units)), over, units]
 
-    def sampler(counts: BucketCounts) -> Sampler:
+    for counts in bucket_counts(frame.select(last), units):
         histogram = replace(counts.histogram, group=counts.histogram.group.drop(over))
-        return Sampler(replace(counts, histogram=histogram))
-
-    return map(sampler, bucket_counts(frame.select(last), units))
+        yield replace(counts, histogram=histogram)
 
 
 def _blocks(repeats: int, bins: int) -> list[int]:

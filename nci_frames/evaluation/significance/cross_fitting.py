@@ -8,13 +8,14 @@ import polars as pl
 
 from nci_frames.base.arguments import Prevalences, beta_values, prevalence_values
 from nci_frames.base.typing import Floats, Places, Rows
+from nci_frames.evaluation.arrays.buckets import Counted, StrataCounts
 from nci_frames.evaluation.arrays.histograms import Histogram, whole_counts
 from nci_frames.evaluation.crossovers.lines import f_beta_envelope
 from nci_frames.evaluation.metrics import CalledMetric, better_sign, called_metric
 from nci_frames.evaluation.projection.grids import require_columns
 from nci_frames.evaluation.resampling.few_rows import steps_of_recall
 from nci_frames.evaluation.resampling.resampling import Resampling
-from nci_frames.evaluation.resampling.samplers import Sampler, samplers_of
+from nci_frames.evaluation.resampling.samplers import counted_groups, halves
 from nci_frames.schemas import CROSS_FITS, checked
 
 _TOO_FEW = "a class has fewer than two rows"
@@ -123,9 +124,9 @@ def cross_fit_f_beta(counts: pl.DataFrame, places: pl.DataFrame, *, units: str |
 def _tables(frame: pl.DataFrame, wanted_of: Callable[[float], "_Wanted"], logs: Resampling) -> pl.DataFrame:
     """Return the table of all groups; *wanted_of* takes the prevalence of a group."""
     tables = []
-    for sampler in samplers_of(frame, logs):
-        wanted = wanted_of(sampler.histogram.observed_prevalence)
-        few = sampler.condensed() if wanted.by_lines else sampler
+    for counts in counted_groups(frame, logs):
+        wanted = wanted_of(counts.histogram.observed_prevalence)
+        few = counts.condensed() if wanted.by_lines else counts
         few = few.coarser(steps_of_recall(few.histogram))
         tables.append(_fitted(few, wanted, logs))
     keys = logs.keys(frame)
@@ -174,12 +175,13 @@ class _Wanted:
         return np.asarray(np.where(np.isnan(values), -np.inf, values).argmax(axis=0))
 
 
-def _fitted(sampler: Sampler, wanted: _Wanted, logs: Resampling) -> pl.DataFrame:
+def _fitted(counts: Counted, wanted: _Wanted, logs: Resampling) -> pl.DataFrame:
     """Return the table of one group."""
-    histogram, cases = sampler.histogram, len(wanted.prevalence)
+    histogram, cases = counts.histogram, len(wanted.prevalence)
     positives, negatives = histogram.sizes
     thresholds = histogram.thresholds
-    enough = min(sampler.rows) >= 2
+    log = counts.rows if isinstance(counts, StrataCounts) else counts
+    enough = min(log.histogram.sizes) >= 2
     optimistic, threshold = np.full((2, cases), np.nan)
     honest = np.full((logs.repeats, cases), np.nan)
     if len(thresholds) and positives and negatives:
@@ -188,7 +190,7 @@ def _fitted(sampler: Sampler, wanted: _Wanted, logs: Resampling) -> pl.DataFrame
         # The rates of the log itself, and of its halves, are evaluated together.
         rates = np.stack([tpr[chosen], fpr[chosen]])[None]
         if enough:
-            judged = np.stack(list(_judged(sampler, wanted, logs)))
+            judged = np.stack(list(_judged(counts, wanted, logs)))
             rates = np.concatenate([rates, judged / np.array([positives, negatives])[:, None]])
         values = wanted.metric.at(rates.swapaxes(0, 1), wanted.prevalence, wanted.beta)
         optimistic = values[0]
@@ -205,24 +207,24 @@ def _fitted(sampler: Sampler, wanted: _Wanted, logs: Resampling) -> pl.DataFrame
         "beta": wanted.beta,
         "value": value,
         "optimistic": optimistic,
+        "repeats": total,
     }
     table = pl.DataFrame({name: pl.Series(found, nan_to_null=True) for name, found in numbers.items()})
     return histogram.labelled(
         table.with_columns(
             metric=pl.lit(wanted.metric.label),
-            repeats=pl.Series(total.astype(np.int64)),
             reason=pl.when(pl.col("value").is_null()).then(pl.lit(_UNDEFINED if enough else _TOO_FEW)),
         )
     )
 
 
-def _judged(sampler: Sampler, wanted: _Wanted, logs: Resampling) -> Iterator[Floats]:
+def _judged(counts: Counted, wanted: _Wanted, logs: Resampling) -> Iterator[Floats]:
     """Yield true and false positives of both halves at the threshold of the other one; NaN without it."""
-    whole: Histogram = sampler.histogram
-    for positives, negatives in sampler.halves(logs):
-        halves = [(positives, negatives), (whole.positives - positives, whole.negatives - negatives)]
+    whole: Histogram = counts.histogram
+    for positives, negatives in halves(counts, logs):
+        sides = [(positives, negatives), (whole.positives - positives, whole.negatives - negatives)]
         found = np.zeros((2, len(wanted.prevalence)))
-        for one, other in (halves, halves[::-1]):
+        for one, other in (sides, sides[::-1]):
             rows = [of_class.sum().item() for of_class in one]
             if not all(rows):
                 found[:] = np.nan

@@ -152,7 +152,7 @@ class _ClassRows:
         cell = cells - 1 - cell
         by_cell, by_bucket = np.zeros((len(segments), cells)), []
         for place, segment in enumerate(segments):
-            histogram = segment.histogram if isinstance(segment, BucketCounts) else segment
+            histogram = segment.histogram
             at = cell[histogram.places_in(pooled)]
             by_cell[place] = np.bincount(at, getattr(histogram, of_class), cells)
             if isinstance(segment, BucketCounts):

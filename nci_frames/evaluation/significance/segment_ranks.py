@@ -27,7 +27,9 @@ from nci_frames.evaluation.resampling.samplers import random_groups
 from nci_frames.evaluation.significance.corrections import benjamini_hochberg
 from nci_frames.evaluation.significance.rest import AgainstRest, compare_with_rest
 from nci_frames.evaluation.significance.segment_values import SegmentWorth, compared_values
+from nci_frames.evaluation.support.reasons import first_reason
 from nci_frames.schemas import COUNTS, SEGMENT_RANKS, WEIGHT, beside, checked, in_runs, rows_where
+from nci_frames.schemas.consistency import place_of
 
 _OF_VALUES = ("metric", "prevalence", "beta", "value", "rank", "gap", "supported", "reason")
 
@@ -243,10 +245,10 @@ def _joined(
 def _require_counted(points: pl.DataFrame) -> None:
     missing = points.filter(pl.col("tp").is_null())
     if len(missing):
-        group = missing.select("model", *COUNTS.keys(missing.columns)).row(0, named=True)
+        group = missing.select("model", *COUNTS.keys(missing.columns))
         raise ParameterError(
             "the threshold was not counted",
-            where=", ".join(f"{key} {value!r}" for key, value in group.items()),
+            where=place_of(group, 0, group.columns),
             found=missing["reason"][0],
             hint="count at the threshold that is in use",
         )
@@ -290,12 +292,7 @@ _NUMBERS = (
 
 def _withheld(table: pl.DataFrame, few_positives: str, level: float) -> pl.DataFrame:
     """Take away the numbers of segments with too few rows, and decide for the others."""
-    few = (
-        pl.when(~pl.col("__enough"))
-        .then(pl.lit(few_positives))
-        .when(pl.col("negatives") == 0)
-        .then(pl.lit("no negatives"))
-    )
+    few = first_reason((~pl.col("__enough"), few_positives), (pl.col("negatives") == 0, "no negatives"))
     numbers = table.with_columns(pl.when("__known").then(name).alias(name) for name in _NUMBERS)
     return numbers.with_columns(
         pl.when(pl.col("shift_p_value").is_not_null()).then("class").alias("class"),

@@ -1,14 +1,23 @@
 """Areas against scikit-learn, and at their limits."""
 
+from typing import Any
+
+import hypothesis.strategies as st
 import mpmath
 import numpy as np
 import polars as pl
 import pytest
-from sklearn.metrics import average_precision_score, roc_auc_score
+from hypothesis import given
+from scipy.integrate import quad
+from sklearn.metrics import auc, average_precision_score, roc_auc_score
 
 import nci_frames as nf
+from nci_frames.evaluation.rates import hull
+from nci_frames.evaluation.rates.hull import roc_convex_hull
+from nci_frames.questions import drawn_curves
+from tests.cases import first_quick
 from tests.fuzz.calls import calls
-from tests.logs import counts_at, exact_counts, random_log
+from tests.logs import counts_at, exact_counts, labels_and_scores, random_log, small_logs
 
 PREVALENCES = [1e-4, 0.003, 0.1, 0.5, 0.97]
 
@@ -109,3 +118,222 @@ def test_weights_may_be_subnormal():
     counts = calls()["compute_areas"].frames[0]
     tiny = nf.compute_areas(counts.with_columns(pl.col("tp", "fp", "fn", "tn") * 5e-324), prevalence=0.1)
     assert tiny["value"].to_list() == nf.compute_areas(counts, prevalence=0.1)["value"].to_list()
+
+
+METHODS = ["average_precision", "interpolated", "trapezoid"]
+
+
+def curve_of(rows: list[tuple[bool, int]]) -> tuple[pl.DataFrame, np.ndarray[Any, Any], np.ndarray[Any, Any]]:
+    """Exact counts of a log, and its ROC points from (0, 0) on."""
+    counts = exact_counts([row[0] for row in rows], [float(row[1]) for row in rows])
+    rates = nf.compute_rates(counts).sort("threshold", descending=True)
+    return counts, np.append(0, rates["tpr"].to_numpy()), np.append(0, rates["fpr"].to_numpy())
+
+
+def pr_auc(counts: pl.DataFrame, eta: float, method: str) -> float:
+    areas = nf.compute_areas(counts, prevalence=eta, method=method)
+    return float(areas.filter(metric="pr_auc")["value"].item())
+
+
+@given(rows=labels_and_scores, eta=st.sampled_from([1e-9, 1e-4, 0.1, 0.5, 0.999]))
+def test_interpolated_areas_equal_quadrature_and_high_precision(rows, eta):
+    counts, tpr, fpr = curve_of(rows)
+    found = pr_auc(counts, eta, "interpolated")
+    mpmath.mp.dps = 50
+    exact, numeric = mpmath.mpf(0), 0.0
+    for t0, t1, f0, f1 in zip(tpr[:-1], tpr[1:], fpr[:-1], fpr[1:], strict=True):
+        if t1 == t0:
+            continue
+        k = (1 - mpmath.mpf(eta)) / mpmath.mpf(eta)
+        slope = (mpmath.mpf(f1) - mpmath.mpf(f0)) / (mpmath.mpf(t1) - mpmath.mpf(t0))
+        a, b = 1 + k * slope, k * (mpmath.mpf(f0) - slope * mpmath.mpf(t0))
+        logs = mpmath.log((a * t1 + b) / (a * t0 + b)) if b else mpmath.mpf(0)
+        exact += (mpmath.mpf(t1) - mpmath.mpf(t0)) / a - (b / a**2 * logs if b else 0)
+
+        def precision(t: float, at: tuple[float, ...] = (t0, t1, f0, f1)) -> float:
+            begin, end, low, high = at
+            said = eta * t + (1 - eta) * (low + (high - low) * (t - begin) / (end - begin))
+            return eta * t / said if said else 1.0
+
+        numeric += quad(precision, t0, t1, epsabs=1e-13, epsrel=1e-13, limit=400)[0]
+    assert found == pytest.approx(float(exact), rel=1e-12)
+    assert found == pytest.approx(numeric, abs=1e-10)
+
+
+@pytest.mark.thorough
+@given(rows=labels_and_scores, eta=st.sampled_from([1e-4, 0.1, 0.5, 0.999]))
+def test_the_trapezoid_has_no_anchor(rows, eta):
+    counts, tpr, fpr = curve_of(rows)
+    precision = eta * tpr[1:] / (eta * tpr[1:] + (1 - eta) * fpr[1:])
+    expected = auc(tpr[1:], precision) if len(precision) > 1 else 0.0
+    assert pr_auc(counts, eta, "trapezoid") == pytest.approx(expected, abs=1e-12)
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("method", METHODS)
+@given(
+    rows=labels_and_scores,
+    thresholds=st.lists(st.integers(-1, 13), min_size=1, max_size=6, unique=True).map(sorted),
+    eta=st.sampled_from([1e-6, 1e-3, 0.2, 0.5, 0.999, 1.0]),
+)
+def test_bounds_of_a_grid_hold_for_every_rule_whatever_the_rows_were(method, rows, thresholds, eta):
+    log = pl.DataFrame({"model": "a", "label": [r[0] for r in rows], "score": [float(r[1]) for r in rows]})
+    exact, coarse = (
+        nf.compute_areas(
+            nf.count_confusion(log, thresholds=t), prevalence=eta, method=method, fpr_range=(0.1, 0.6)
+        )
+        for t in ("exact", [float(t) for t in thresholds])
+    )
+    assert exact["metric"].to_list() == ["partial_roc_auc", "pr_auc", "roc_auc"]
+    for true, row in zip(exact.iter_rows(named=True), coarse.iter_rows(named=True), strict=True):
+        assert row["lower"] - 1e-12 <= true["value"] <= row["upper"] + 1e-12
+        assert row["lower"] <= row["value"] <= row["upper"]
+        assert true["lower"] == true["value"] == true["upper"]
+
+
+@pytest.mark.parametrize("most", first_quick([0.01, 0.2, 1.0]))
+def test_partial_areas_equal_scikit_learn(most):
+    log = random_log(2000, values=500)
+    for (model,), group in log.partition_by("model", as_dict=True).items():
+        counts = nf.count_confusion(group, thresholds="exact", by=[])
+        areas = nf.compute_areas(counts, prevalence=0.1, fpr_range=(0, most))
+        found = areas.filter(metric="partial_roc_auc", model=model)["value"].item()
+        standardised = roc_auc_score(group["label"], group["score"], max_fpr=most)
+        least = most**2 / 2
+        expected = standardised if most == 1 else least + (2 * standardised - 1) * (most - least)
+        assert found == pytest.approx(expected, abs=1e-12)
+        halves = [
+            nf.compute_areas(counts, prevalence=0.1, fpr_range=ends).filter(metric="partial_roc_auc")["value"]
+            for ends in ((0, most / 3), (most / 3, most))
+        ]
+        assert halves[0].item() + halves[1].item() == pytest.approx(found, abs=1e-12)
+
+
+points = st.lists(st.tuples(st.integers(0, 20), st.integers(0, 20)), min_size=1, max_size=25)
+
+
+@given(points=points)
+def test_the_hull_has_all_points_below_it_and_no_corner_to_spare(points):
+    tp, fp = (sorted(cells, reverse=True) for cells in zip(*points, strict=True))
+    counts = pl.DataFrame({"model": "a", "threshold": np.arange(len(tp)) / 100, "tp": tp, "fp": fp})
+    rates = nf.compute_rates(counts.with_columns(fn=20 - pl.col("tp"), tn=20 - pl.col("fp")))
+    found = roc_convex_hull(rates)
+    corners = sorted({(0.0, 0.0), (1.0, 1.0), *found.select("fpr", "tpr").rows()})
+    x, y = np.array(corners).T
+    assert (np.interp(rates["fpr"], x, y) >= rates["tpr"].to_numpy() - 1e-12).all()
+    slopes = np.diff(y) / np.where(np.diff(x) == 0, 1e-12, np.diff(x))
+    assert (np.diff(slopes) < 1e-9).all()
+    assert found.select("fpr", "tpr").is_unique().all()
+    # Every best point of every linear cost is at the height of a corner.
+    for weight in (0.1, 1.0, 7.0):
+        best = (rates["tpr"] - weight * rates["fpr"]).max()
+        assert max(best, 0.0, 1 - weight) == pytest.approx((y - weight * x).max())
+
+
+@pytest.mark.thorough
+def test_hulls_of_many_groups():
+    rates = nf.compute_rates(nf.count_confusion(random_log(3000), thresholds=[-1.0, 0.0, 0.5, 1.0]))
+    whole = roc_convex_hull(rates)
+    for part in rates.partition_by("model", "fold", "country"):
+        mine = whole.join(part, on=["model", "fold", "country"], how="semi", nulls_equal=True)
+        assert mine.equals(roc_convex_hull(part))
+    assert roc_convex_hull(rates.clear()).is_empty()
+
+
+@pytest.mark.thorough
+@given(rows=labels_and_scores, shift=st.lists(st.integers(0, 3), min_size=60, max_size=60))
+def test_who_dominates_in_roc_space_does_in_pr_space(rows, shift):
+    """Raising positives' scores and lowering negatives' gives a curve that is nowhere lower."""
+    better = [
+        (label, score + up if label else score - up) for (label, score), up in zip(rows, shift, strict=False)
+    ]
+    etas = [1e-6, 0.01, 0.5, 0.99]
+    worse_counts, better_counts = (curve_of(log)[0] for log in (rows, better))
+    worse_area, better_area = (
+        nf.compute_areas(counts, prevalence=etas, method="interpolated").filter(metric="pr_auc")["value"]
+        for counts in (worse_counts, better_counts)
+    )
+    assert (better_area >= worse_area - 1e-12).all()
+    rates = nf.compute_rates(pl.concat([worse_counts, better_counts.with_columns(model=pl.lit("better"))]))
+    points = nf.project_rates(rates, metrics="precision", prevalence=etas)
+    joined = points.join(rates.select("model", "threshold", "tpr", "fpr"), on=["model", "threshold"])
+    pairs = joined.join(joined, on="prevalence", suffix="_b").filter(
+        (pl.col("tpr") >= pl.col("tpr_b")) & (pl.col("fpr") <= pl.col("fpr_b")) & (pl.col("tpr_b") > 0)
+    )
+    assert set(pairs["model"]) == {"a", "better"}
+    assert pairs.filter(pl.col("value") < pl.col("value_b") - 1e-12).is_empty()
+
+
+@given(tpr=st.floats(0, 1), fpr=st.floats(0, 1))
+def test_the_positive_fraction_tends_to_fpr(tpr, fpr):
+    rates = pl.DataFrame({"tpr": [tpr] * 3, "fpr": [fpr] * 3, "prevalence": [1e-3, 1e-6, 0.0]})
+    off = (rates.select(nf.pos_fraction().alias("said"))["said"] - fpr).abs().to_list()
+    assert off[0] <= 1e-3 + 1e-15
+    assert off[1] <= 1e-6 + 1e-15
+    assert off[2] == 0
+
+
+#: Landgrebe et al. (2004), Table 2: POSfrac in per cent and its standard deviation at TPR 80 %, for LDC, QDC,
+#: MOGC and PARZEN (in turn), a line for each prevalence: 0.5, 0.1 and 0.001.
+TABLE_2 = {
+    "TwoGaussians": """46.08 0.51 45.99 0.50 47.86 0.77 45.58 0.54
+        18.94 0.92 18.78 0.90 22.14 1.38 18.05 0.98
+        12.22 1.02 12.05 1.00 15.78 1.53 11.24 1.08""",
+    "Highleyman": """52.14 1.23 40.00 0.00 40.00 0.00 40.00 0.00
+        29.85 2.22 8.00 0.00 8.00 0.00 8.00 0.00
+        24.33 2.46 0.08 0.00 0.08 0.00 0.08 0.00""",
+    "Multimodal": """69.00 1.06 50.25 0.94 41.20 0.22 40.93 0.21
+        60.21 1.90 26.46 1.68 10.15 0.40 9.68 0.38
+        58.03 2.11 20.57 1.87 2.47 0.45 1.94 0.42""",
+    "Lithuanian": """46.81 0.81 42.10 0.33 40.16 0.04 40.06 0.04
+        20.26 1.45 11.77 0.59 8.28 0.07 8.11 0.07
+        13.68 1.61 4.27 0.65 0.39 0.08 0.21 0.08""",
+}
+
+
+@pytest.mark.parametrize("experiment", list(TABLE_2))
+def test_the_cost_papers_table_follows_from_its_first_row(experiment):
+    (balanced, spread), *others = np.array(TABLE_2[experiment].split(), float).reshape(3, 4, 2).mT
+    for eta, (mean, deviation) in zip((0.1, 0.001), others, strict=True):
+        # POSfrac at 0.5 gives FPR, and that POSfrac elsewhere. TPR does not vary, so deviations scale by the
+        # share of negatives. The rounding of 0.005 doubles on the way to FPR; a second is on the result.
+        rates = pl.DataFrame({"fpr": 2 * balanced / 100 - 0.8}).with_columns(tpr=pl.lit(0.8))
+        found = rates.select(nf.pos_fraction(prevalence=eta)).to_series().to_numpy()
+        rounding = 0.005 * 2 * (1 - eta) + 0.005 + 1e-9
+        assert 100 * found == pytest.approx(mean, abs=rounding)
+        assert 2 * (1 - eta) * spread == pytest.approx(deviation, abs=rounding)
+
+
+@pytest.mark.long
+@given(log=small_logs())
+def test_the_highest_thresholds_of_each_tpr_have_all_that_may_be_the_best(log):
+    rates = nf.compute_rates(nf.count_confusion(log, thresholds="exact", by=[]))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(hull, "_MANY", 0)
+        few = hull.highest_of_each_tpr(rates)
+    assert few.select("model", "tp").unique().height + few["model"].n_unique() >= few.height
+    assert roc_convex_hull(few).equals(roc_convex_hull(rates))
+    assert nf.decision_map(few).equals(nf.decision_map(rates))
+    options: Any = {"metric": "f_beta", "prevalence": [0.001, 0.5], "beta": 2.0}
+    assert nf.select_operating_points(few, **options).equals(nf.select_operating_points(rates, **options))
+
+
+def test_few_rates_grids_and_sums_of_weights_keep_all_their_points(monkeypatch):
+    log = random_log(rows=500)
+    exact = nf.compute_rates(nf.count_confusion(log, thresholds="exact"))
+    assert hull.highest_of_each_tpr(exact) is exact
+    monkeypatch.setattr(hull, "_MANY", 0)
+    assert len(hull.highest_of_each_tpr(exact)) < len(exact)
+    weighed = exact.with_columns(pl.col("tp", "fp", "fn", "tn").cast(pl.Float64))
+    for rates in (weighed, nf.compute_rates(nf.count_confusion(log, thresholds=[0.2, 0.4, 0.6]))):
+        assert hull.highest_of_each_tpr(rates) is rates
+
+
+def test_what_was_thinned_does_not_claim_that_no_score_was_left_out(monkeypatch):
+    exact = nf.compute_rates(nf.count_confusion(random_log(rows=500), thresholds="exact"))
+    monkeypatch.setattr(hull, "_MANY", 0)
+    monkeypatch.setattr(drawn_curves, "_MANY_POINTS", 20)
+    thinned = drawn_curves.report_curves(exact, exact["model"].unique().to_list())
+    for few in (hull.highest_of_each_tpr(exact), thinned):
+        assert len(few) < len(exact)
+        assert few["resolution"].unique().to_list() == ["grid"]

@@ -1,6 +1,7 @@
 """Comparisons with the best: against brute force, what they promise, and where the log cannot tell."""
 
 import itertools
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -10,7 +11,10 @@ from polars.testing import assert_frame_equal
 import nci_frames as nf
 from nci_frames.evaluation.resampling import draws, replicates, samplers
 from nci_frames.evaluation.significance.best import Contenders, confidence_set
-from tests.logs import counts_at, unit_log
+from nci_frames.questions.answer_lines import answer_lines
+from nci_frames.reporting.live import live_numbers
+from tests.cases import first_quick
+from tests.logs import counts_at, in_buckets, random_log, unit_log
 
 
 def points(tp: list[int], fp: list[int], positives: int = 100, negatives: int = 1000) -> pl.DataFrame:
@@ -251,3 +255,150 @@ def test_the_prior_has_a_stream_of_its_own_also_where_a_key_is_called_prior(monk
     })  # fmt: skip
     nf.compare_best(counts, repeats=100)
     assert len(set(named)) == len(named) == 4
+
+
+BUDGET = 0.01
+
+
+def many_logs(number: int, positives: int, negatives: int, shifts: tuple[float, ...]) -> pl.DataFrame:
+    """Return counts of independent normal models in many logs, which are told apart by the key "log"."""
+    models = {f"model {place}": shift for place, shift in enumerate(shifts)}
+    rows = pl.concat(
+        unit_log(models, (positives, negatives), seed=seed).with_columns(log=pl.lit(f"{seed}"))
+        for seed in range(number)
+    )
+    return nf.count_confusion(
+        rows.drop("unit").with_columns(score=1 / (1 + (-pl.col("score")).exp())), thresholds="exact"
+    )
+
+
+@pytest.mark.parametrize("metric", first_quick(["recall", "precision", "f_beta", "mcc"], 2))
+@pytest.mark.parametrize("thresholds", ["exact", [0.0, 0.5, 1.0, 1.5, 2.0]])
+def test_the_values_are_those_of_selected_points(metric, thresholds):
+    counts = nf.count_confusion(random_log(3000, values=400).drop("fold", "country"), thresholds=thresholds)
+    etas = [0.001, 0.02, 0.3]
+    found = nf.compare_best(counts, metric=metric, prevalence=etas, pos_fraction=0.05, repeats=100)
+    points = nf.select_operating_points(nf.compute_rates(counts), pos_fraction=0.05, prevalence=etas)
+    expected = nf.project_rates(points, metrics=metric, prevalence="selected")
+    at = points.select("model", "prevalence", "tpr")
+    both = expected.drop("prevalence") if expected["prevalence"].null_count() else expected
+    if "prevalence" not in both.columns:
+        values = at.rename({"tpr": "value"})
+    else:
+        values = both.select("model", "prevalence", "value")
+    joined = found.join(values, on=["model", "prevalence"], suffix="_selected")
+    assert joined.height == found.height == len(etas) * counts["model"].n_unique()
+    # Above every score nothing is positive: a resampled log has no such threshold.
+    known = joined.filter(pl.col("value").is_not_null())
+    assert known.height >= joined.filter(pl.col("value_selected") > 0).height > 0
+    assert known["value"].to_list() == pytest.approx(known["value_selected"].to_list(), abs=1e-12)
+
+
+def significant(found: pl.DataFrame) -> float:
+    return float(found.group_by("log").agg(pl.col("distinguishable").any())["distinguishable"].mean() or 0)
+
+
+@pytest.mark.long
+def test_equal_models_seldom_differ_and_others_do():
+    """At the thresholds of each log, the luck of a few negatives makes equal models differ."""
+    counts = many_logs(60, 300, 2000, (2.0, 2.0))
+    asked: dict[str, Any] = {"metric": "recall", "prevalence": 1e-3, "repeats": 100}
+    points = nf.select_operating_points(nf.compute_rates(counts), pos_fraction=BUDGET, prevalence=1e-3).drop(
+        "prevalence", "reason"
+    )
+    assert significant(nf.compare_best(points, **asked)) > 0.15
+    # The standard error of a share of 0.05 of 60 logs is 0.028.
+    assert significant(nf.compare_best(counts, pos_fraction=BUDGET, **asked)) <= 0.05 + 3 * 0.028
+    better = many_logs(15, 300, 2000, (2.0, 2.8))
+    assert significant(nf.compare_best(better, pos_fraction=BUDGET, **asked)) > 0.8
+
+
+def test_a_budget_below_the_resolution_tells_nothing():
+    found = nf.compare_best(
+        many_logs(1, 200, 2000, (2.0, 2.0)), metric="recall", prevalence=1e-4, pos_fraction=5e-5, repeats=200
+    )
+    assert found["distinguishable"].to_list() == [None, None]
+    assert found["reason"].str.contains("undefined or infinite in many resampled logs").all()
+
+
+@pytest.mark.thorough
+def test_the_answer_compares_models_at_the_budget():
+    counts = many_logs(1, 300, 3000, (2.0, 2.5, 2.1)).drop("log")
+    question = nf.Question(prevalence=1e-3, alerts=10, volume=1000)
+    compared = nf.compare_models(counts, prevalence=[1e-3, 0.1], question=question, repeats=200)
+    alone = nf.compare_best(counts, metric="recall", prevalence=1e-3, pos_fraction=0.01, repeats=200)
+    told = dict(alone.select("model", "distinguishable").rows())
+    assert dict(compared.answer.select("model", "distinguishable").rows()) == told
+
+
+def test_bounds_of_few_units_are_extended_to_the_band_of_the_rates():
+    tp, size = np.zeros((2, 100), np.int64)
+    tp[:8], size[:8] = [15, 11, 9, 14, 6, 12, 13, 10], 20
+    counts = in_buckets(tp, size)
+    found = nf.bootstrap(counts, metric="recall", units="bucket", repeats=50)
+    rates = nf.compute_rates(counts, interval="wilson", units="bucket", level=0.95**0.5)
+    assert found["interval"].item() == "band"
+    assert found.select("lower", "upper").row(0) == rates.select("tpr_lower", "tpr_upper").row(0)
+    # With as many rows of as many units each, resampling shows how much they vary.
+    many = in_buckets(np.tile(tp[:8], 5), np.tile(size[:8], 5))
+    assert nf.bootstrap(many, metric="recall", units="bucket", repeats=50)["interval"].item() == "percentile"
+
+
+def test_models_are_not_compared_by_one_large_unit():
+    size = np.full(40, 1)
+    size[7] = 400
+    better = in_buckets(np.minimum(size, 390), size)
+    worse = in_buckets(size // 4, size).with_columns(model=pl.lit("b"))
+    found = nf.compare_best(pl.concat([better, worse]), metric="recall", units="bucket", repeats=100)
+    assert found["distinguishable"].to_list() == [None, None]
+    assert found["reason"].unique().to_list() == [
+        "fewer than 10 rows of a class, or buckets of equal size that have it"
+    ]
+
+
+def _few_units_of_positives(units: int) -> pl.DataFrame:
+    """Two models; 120 positives of few users, 2,880 negatives of 288 others."""
+    rng = np.random.default_rng(units)
+    label = np.arange(3000) < 120
+    unit = np.where(label, np.arange(3000) % units, units + np.arange(3000) % 288)
+    parts = [
+        pl.DataFrame({"model": model, "unit": unit, "label": label, "score": rng.normal(shift * label)})
+        for model, shift in (("a", 2.0), ("b", 1.0))
+    ]
+    return nf.count_confusion(nf.unit_buckets(pl.concat(parts)), thresholds=[-1.0, 0.0, 1.0, 2.0])
+
+
+@pytest.mark.thorough
+def test_resampling_says_nothing_of_a_class_that_is_in_one_bucket():
+    counts, options = _few_units_of_positives(1), {"prevalence": 0.1, "units": "bucket", "repeats": 200}
+    why = "fewer than 10 buckets of equal size have rows of a class"
+    for metric, threshold in (("f_beta", 1.0), ("f_beta", "own"), ("recall", 1.0), ("roc_auc", None)):
+        best = nf.probability_best(counts, metric=metric, threshold=threshold, **options)
+        assert best["probability"].null_count() == 2
+        assert best["reason"].to_list() == [why] * 2
+    found = nf.bootstrap(counts, metric=["precision", "recall"], threshold=1.0, **options)
+    assert found.select("lower", "upper", "interval").null_count().row(0) == (4, 4, 4)
+    area = nf.bootstrap(counts, metric="roc_auc", **options)
+    assert area.select("lower", "upper", "interval").null_count().row(0) == (2, 2, 2)
+    # Of rates that do not need the class there is something to say.
+    fpr = nf.probability_best(counts, metric="fpr", threshold=1.0, **options)
+    assert fpr["probability"].null_count() == 0
+    assert fpr["reason"].null_count() == 2
+
+
+@pytest.mark.thorough
+def test_few_buckets_of_a_class_have_a_probability_and_a_doubt():
+    options = {"metric": "f_beta", "threshold": 1.0, "prevalence": 0.1, "units": "bucket", "repeats": 200}
+    few, many = (nf.probability_best(_few_units_of_positives(n), **options) for n in (5, 20))
+    assert (few["probability"].null_count(), few["reason"].null_count()) == (0, 0)
+    assert (many["probability"].null_count(), many["reason"].null_count()) == (0, 2)
+
+
+@pytest.mark.thorough
+def test_a_report_without_bounds_shows_none():
+    counts = _few_units_of_positives(1)
+    comparison = nf.compare_models(counts, prevalence=[0.01, 0.1], threshold=1.0, repeats=50)
+    assert comparison.answer.select("lower", "upper").null_count().row(0) == (2, 2)
+    sent = live_numbers(comparison)["answers"][0]["models"]["columns"]
+    assert sent["lower"]["values"] == sent["upper"]["values"] == [None]
+    assert not any("95 %" in line for line in answer_lines(comparison.said))

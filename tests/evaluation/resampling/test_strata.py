@@ -12,7 +12,7 @@ from scipy.stats import norm
 import nci_frames as nf
 from nci_frames.evaluation.arrays.buckets import strata_counts
 from nci_frames.evaluation.resampling.resampling import Resampling
-from nci_frames.evaluation.resampling.samplers import Sampler
+from nci_frames.evaluation.resampling.samplers import draws
 from tests.cases import first_quick
 from tests.stratified import stratified_log
 
@@ -91,7 +91,7 @@ def test_every_stratum_keeps_its_rows() -> None:
     """Weights of 1 and 1,000: how often rows of each are drawn can be read from the sums."""
     log = two_models(rows=300).filter(model="a").with_columns(weight=pl.Series([1.0, 1000.0] * 150))
     (strata,) = strata_counts(nf.count_confusion(log, thresholds="exact"))
-    for positives, negatives in Sampler(strata).draws(Resampling(repeats=50)):
+    for positives, negatives in draws(strata, Resampling(repeats=50)):
         assert ((positives + negatives).sum(axis=1) == 150 + 150 * 1000).all()
         assert positives.sum(axis=1).std() > 0
 

@@ -12,7 +12,7 @@ import nci_frames as nf
 from nci_frames.base.typing import Floats
 from nci_frames.evaluation.arrays.histograms import whole_counts
 from nci_frames.evaluation.resampling.resampling import Resampling
-from nci_frames.evaluation.resampling.samplers import samplers_of
+from nci_frames.evaluation.resampling.samplers import counted_groups, halves
 from tests.logs import counts_at, random_log, unit_log
 
 
@@ -42,19 +42,19 @@ def test_against_brute_force(metric, sign, units):
         counts, metric=metric, prevalence=etas, beta=betas, repeats=3, seed=7, units=units
     ).sort("model")
     logs = Resampling(units, repeats=3, seed=7)
-    samplers = list(samplers_of(whole_counts(counts), logs))
-    assert len(samplers) == 2
-    for given in samplers:
+    several = list(counted_groups(whole_counts(counts), logs))
+    assert len(several) == 2
+    for given in several:
         mine = found.filter(model=given.histogram.group["model"].item())
         assert set(mine["prevalence"]) in ({None}, set(etas))
         # For F-beta some bins are merged, which draws other halves.
-        sampler = given.condensed() if metric == "f_beta" else given
-        whole = sampler.histogram
+        group = given.condensed() if metric == "f_beta" else given
+        whole = group.histogram
         rows = int(whole.positives.sum()), int(whole.negatives.sum())
         for row in mine.iter_rows(named=True):
             eta, beta = row["prevalence"] or 0.5, row["beta"] or 1.0
             values = []
-            for positives, negatives in sampler.halves(logs):
+            for positives, negatives in halves(group, logs):
                 sides = [(positives, negatives), (whole.positives - positives, whole.negatives - negatives)]
                 judged = np.zeros(2)
                 for one, other in (sides, sides[::-1]):
@@ -79,8 +79,8 @@ def test_halves_are_halves(units):
         nf.unit_buckets(log_of_two(151), buckets=40), thresholds=[0.0, 1.0], by=units or []
     )
     logs = Resampling(units, repeats=20, seed=1)
-    first, second = samplers_of(whole_counts(counts), logs)
-    for (p, n), (q, m) in zip(first.halves(logs), second.halves(logs), strict=True):
+    first, second = counted_groups(whole_counts(counts), logs)
+    for (p, n), (q, m) in zip(halves(first, logs), halves(second, logs), strict=True):
         assert (p <= first.histogram.positives).all()
         assert (n >= 0).all()
         if units is None:
