@@ -7,7 +7,7 @@ import click
 
 from nci_frames.commands.ending import Command, show
 from nci_frames.options.kinds import BETA, INSIDE, ROWS
-from nci_frames.options.labelling import THRESHOLD, by_model_option, compare_option, units_option
+from nci_frames.options.labelling import THRESHOLD, TWO_MODELS, by_model_option, units_option
 from nci_frames.options.logs import column_options, out_option
 
 
@@ -20,7 +20,9 @@ from nci_frames.options.logs import column_options, out_option
 @click.option("--beta", type=BETA, default=1.0, show_default=True, help="Weight of recall in F-beta.")
 @click.option("--pilot", help="Labelled log whose rates the plan uses.  [default: scores are probabilities]")
 @click.option("--prevalence", "-p", type=INSIDE, help="Expected share of positives, with --pilot.")
-@compare_option
+@click.option(
+    "--compare", type=TWO_MODELS, help="Plan for the difference of two models that scored the same --unit."
+)
 @by_model_option
 @units_option
 @click.option("--level", type=INSIDE, default=0.95, show_default=True, help="Confidence of the intervals.")

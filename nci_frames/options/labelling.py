@@ -12,23 +12,16 @@ def _threshold(value: object) -> object:
     return named_numbers(value, "MODEL=NUMBER,MODEL=NUMBER")
 
 
-def _two(_ctx: click.Context, _param: click.Parameter, value: str | None) -> tuple[str, str] | None:
+def _two(value: object) -> object:
     """Read the names of two models."""
-    if value is None:
-        return None
-    names = value.split(",")
-    if len(names) != 2 or not all(names):
-        raise click.BadParameter(f"{value!r} is not two models, e.g. new,old.")
-    return names[0], names[1]
+    names = tuple(value.split(",")) if isinstance(value, str) else value
+    if isinstance(names, tuple) and len(names) == 2 and all(names):
+        return names
+    raise ValueError(f"{value!r} is not two models, e.g. new,old.")
 
 
 THRESHOLD = Kind("number or model=number", _threshold, {"type": ["number", "string"]})
+TWO_MODELS = Kind("model,model", _two, {})
 
-compare_option = click.option(
-    "--compare",
-    metavar="MODEL,MODEL",
-    callback=_two,
-    help="Plan for the difference of two models that scored the same --unit.",
-)
 units_option = click.option("--units", is_flag=True, help="Label whole units, whose column --unit names.")
 by_model_option = click.option("--by-model", help="Model whose scores the plan uses, if the log has several.")
