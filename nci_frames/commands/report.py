@@ -96,19 +96,7 @@ def _need_kind(ctx: click.Context, *, classes: bool) -> None:
 @out_option("nci-report", "Folder for the report, tables and charts; created if missing.")
 @verbose_option
 @click.pass_context
-@column_options(
-    "model",
-    "label",
-    "score",
-    "scores",
-    "decision",
-    "fold",
-    "repeat",
-    "unit",
-    "weight",
-    "positive",
-    "on_invalid",
-)
+@column_options()
 def report(
     ctx: click.Context,
     /,

@@ -7,9 +7,8 @@ import polars as pl
 
 from nci_frames.base.errors import ParameterError, SchemaError
 from nci_frames.base.messages import first_line, listed
+from nci_frames.counting.logs.opened import READ_ERRORS
 from nci_frames.schemas import FIELD
-
-_READ_ERRORS = (OSError, pl.exceptions.PolarsError, pl.exceptions.PanicException)
 
 
 def read_table(path: str, what: str, *, where: str, hint: str) -> pl.DataFrame:
@@ -24,7 +23,7 @@ def read_table(path: str, what: str, *, where: str, hint: str) -> pl.DataFrame:
         if path.lower().endswith(".csv"):
             return pl.read_csv(path, glob=False, infer_schema=False)
         return pl.read_parquet(path, glob=False, hive_partitioning=False)
-    except _READ_ERRORS as error:
+    except READ_ERRORS as error:
         found = getattr(error, "strerror", None) or first_line(error)
         raise ParameterError(f"{what} cannot be read", where=where, found=found, hint=hint) from error
 

@@ -81,10 +81,10 @@ _COLUMNS: dict[str, dict[str, Any]] = {
 
 
 def column_options(*names: str) -> Callable[[C], C]:
-    """Add the options that say which column of a log plays which part."""
+    """Add options that say which column of a log plays which part; all of them if none is named."""
 
     def added(command: C) -> C:
-        for name in reversed(names):
+        for name in reversed(names or tuple(_COLUMNS)):
             command = click.option(f"--{name.replace('_', '-')}", **_COLUMNS[name])(command)
         return command
 

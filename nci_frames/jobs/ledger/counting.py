@@ -20,6 +20,7 @@ from nci_frames.base.errors import (
 )
 from nci_frames.base.messages import quantity
 from nci_frames.counting.count import tally_scan
+from nci_frames.counting.logs.opened import READ_ERRORS
 from nci_frames.counting.logs.opening import open_source
 from nci_frames.counting.logs.paths import NULL_KEY, is_csv
 from nci_frames.counting.logs.rows import REASON
@@ -31,13 +32,7 @@ from nci_frames.jobs.ledger.files import SourceFile, identify, keys_of_path, unr
 from nci_frames.jobs.ledger.settings import CountingSettings
 from nci_frames.schemas.columns import WEIGHT
 
-_READ_ERRORS = (
-    OSError,
-    pa.ArrowException,
-    pl.exceptions.PolarsError,
-    pl.exceptions.PanicException,
-    ValueError,
-)
+_READ_ERRORS = (*READ_ERRORS, pa.ArrowException, ValueError)
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,11 +84,11 @@ def count_file(file: SourceFile, identity: str, settings: CountingSettings) -> S
         thresholds: Thresholds = settings.thresholds or "exact"
         tally = tally_scan(scan, thresholds=thresholds, by=None, memory_limit=None, progress=False)
         if settings.weight is not None and WEIGHT not in tally.counts.columns:
-            msg = (
-                "a ledger keeps rows of up to 1,000 weights: sums of floats depend on the order of the files"
+            raise ParameterError(
+                "a ledger keeps rows of up to 1,000 weights: sums of floats depend on the order of the files",
+                found=f"{settings.weight!r} has more, or the rows are in Spark",
+                hint="round the weights, or count all files at once",
             )
-            found = f"{settings.weight!r} has more, or the rows are in Spark"
-            raise ParameterError(msg, found=found, hint="round the weights, or count all files at once")
     if not named and identify(file, settings) != identity:
         msg, hint = (
             "a file of the source changed while it was read",
