@@ -11,7 +11,7 @@ import pytest
 import nci_frames as nf
 from nci_frames.jobs.counted_files import count_files
 from nci_frames.jobs.gates.judge import judge_gates
-from nci_frames.jobs.gates.measure import Measurement, measure
+from nci_frames.jobs.gates.measure import measure
 from nci_frames.jobs.job_file.loading import read_job
 from nci_frames.jobs.run import run_job
 from nci_frames.jobs.scenario_values import scenario_values
@@ -96,7 +96,8 @@ def paths(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
 @pytest.mark.parametrize("metric", first_quick(["recall", "roc_auc"]))
 def test_too_few_buckets_have_no_bounds(paths, metric):
     few = direct(paths, ["bucket"]).filter(pl.col("bucket") < 19)
-    found = measure(few, [], Measurement(metric, "observed", 1.0, 0.5, 0.95))
+    (gate,) = gate_job({"metric": metric, "value_threshold": {"lower": 0.1}}).gates
+    found = measure(few, gate, "observed", threshold=0.5)
     assert found["value"].null_count() == 0
     assert found["lower"].null_count() == found["upper"].null_count() == 2
 

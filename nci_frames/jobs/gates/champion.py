@@ -1,7 +1,5 @@
 """Counts -> by how much a champion is ahead of the best of its rivals."""
 
-from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -12,8 +10,8 @@ from nci_frames.evaluation.resampling.replicates import Replicates, resample_mod
 from nci_frames.evaluation.resampling.resampling import Asked, Resampling
 from nci_frames.evaluation.significance.best import FEW_ROWS, Candidates
 from nci_frames.jobs.gates.changes import UNKNOWN
-from nci_frames.jobs.gates.measure import NO_BOUNDS, REPEATS, Measurement, measure, segment_texts
-from nci_frames.jobs.job_file.gates import Champion
+from nci_frames.jobs.gates.measure import NO_BOUNDS, REPEATS, measure, segment_texts
+from nci_frames.jobs.job_file.gates import Champion, Gate
 from nci_frames.questions.units import Drawn
 
 #: Why a lead may be unknown that the same rows could show.
@@ -24,7 +22,7 @@ UNPAIRED = (
 
 
 def champion_rows(
-    counts: pl.DataFrame, keys: Sequence[str], champion: Champion, what: Measurement, *, repeat: str | None
+    counts: pl.DataFrame, gate: Gate, champion: Champion, *, threshold: float, repeat: str | None
 ) -> list[dict[str, Any]]:
     """Return the lead of the champion at each of its prevalences, and in each segment that it has rows of.
 
@@ -33,7 +31,7 @@ def champion_rows(
 
     Parameters
     ----------
-    counts, keys, what, repeat
+    counts, gate, threshold, repeat
         As for ``measure``.
     champion
         The model, and the prevalences.
@@ -43,20 +41,20 @@ def champion_rows(
     The columns of ``measure`` for the champion, with the lead as ``value``, ``lower`` and ``upper`` (above 0
     where it is better, for every metric), and ``rival``: the best of the others, or one without a value.
     """
-    drawn = Drawn.of(counts, keys, repeat)
+    keys, drawn = gate.segments, Drawn.of(counts, gate.segments, repeat)
     # Of the repeats without units one is taken: the others have the same rows.
     over = repeat if drawn.units is not None else None
-    asked = asked_metric(what.metric)
+    asked = asked_metric(gate.metric)
     rows: list[dict[str, Any]] = []
     for eta in champion.prevalence:
         there = counts.filter(pl.col("model") == champion.model)
-        own = measure(there, keys, replace(what, prevalence=eta), repeat=repeat).to_dicts()
+        own = measure(there, gate, eta, threshold=threshold, repeat=repeat).to_dicts()
         if not drawn.enough:
             rows += [row | UNKNOWN | {"reason": NO_BOUNDS, "rival": None} for row in own]
             continue
         found = resample_models(
             drawn.counts if over is not None else drawn.by_segment,
-            Asked(what.metric, eta, what.beta, None if asked.kind == "curve" else what.threshold),
+            Asked(gate.metric, eta, gate.beta, None if asked.kind == "curve" else threshold),
             Resampling(drawn.units, over, repeats=REPEATS, least_repeats=100),
             prior=True,
         )
@@ -64,7 +62,7 @@ def champion_rows(
         for models in found:
             group = models[0].histogram.group
             leads[segment_texts(group, keys).item()] = _lead(
-                models, asked, champion.model, what.level, paired=drawn.units is not None
+                models, asked, champion.model, gate.level, paired=drawn.units is not None
             )
         rows += [row | leads[row["segment"]] for row in own]
     return rows

@@ -10,7 +10,7 @@ import polars as pl
 from nci_frames.base.messages import quantity
 from nci_frames.jobs.gates.champion import champion_rows
 from nci_frames.jobs.gates.changes import UNKNOWN, limits
-from nci_frames.jobs.gates.measure import Measurement, measure
+from nci_frames.jobs.gates.measure import measure
 from nci_frames.jobs.gates.sequential import log_martingale
 from nci_frames.jobs.job_file.gates import Gate
 from nci_frames.jobs.job_file.model import Job
@@ -101,16 +101,11 @@ def _measured(job: Job, gate: Gate, counts: Counts) -> list[dict[str, Any]]:
     frame = counts(keys, "ever" if gate.sequential else gate.window)
     if frame.is_empty():
         return []
-    what = Measurement(
-        metric=gate.metric,
-        prevalence=gate.prevalence if gate.scenario is None else job.scenarios[gate.scenario],
-        beta=gate.beta,
-        threshold=job.report.decided_at if gate.threshold is None else gate.threshold,
-        level=gate.level,
-    )
+    threshold = job.report.decided_at if gate.threshold is None else gate.threshold
     if gate.champion is not None:
-        return champion_rows(frame, gate.segments, gate.champion, what, repeat=repeat)
-    return measure(frame, gate.segments, what, repeat=repeat).to_dicts()
+        return champion_rows(frame, gate, gate.champion, threshold=threshold, repeat=repeat)
+    asked = gate.prevalence if gate.scenario is None else job.scenarios[gate.scenario]
+    return measure(frame, gate, asked, threshold=threshold, repeat=repeat).to_dicts()
 
 
 def _before(job: Job, gate: Gate, reference: Reference | None) -> dict[Place, dict[str, Any]]:

@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import polars as pl
 
@@ -14,6 +13,7 @@ from nci_frames.evaluation.projection.operating_points import select_operating_p
 from nci_frames.evaluation.projection.projection import project_rates
 from nci_frames.evaluation.rates.rates import compute_rates
 from nci_frames.evaluation.resampling.bootstrap import bootstrap
+from nci_frames.jobs.job_file.gates import Gate
 from nci_frames.jobs.job_file.model import SegmentScenario
 from nci_frames.questions.units import Drawn
 
@@ -23,17 +23,6 @@ REPEATS = 400
 NO_PREVALENCE = "the scenario has no prevalence for it"
 #: Why there are no bounds where whole units are drawn.
 NO_BOUNDS = f"fewer than {LEAST_BUCKETS} buckets of units have rows"
-
-
-@dataclass(frozen=True, slots=True)
-class Measurement:
-    """What is measured, and how."""
-
-    metric: str
-    prevalence: Prevalences | SegmentScenario
-    beta: float
-    threshold: float
-    level: float
 
 
 def segment_text(keys: Sequence[str], values: Sequence[object]) -> str | None:
@@ -65,19 +54,24 @@ def drawn_rates(counts: pl.DataFrame, keys: Sequence[str], repeat: str | None) -
 
 
 def measure(
-    counts: pl.DataFrame, keys: Sequence[str], what: Measurement, *, repeat: str | None = None
+    counts: pl.DataFrame,
+    gate: Gate,
+    asked: Prevalences | SegmentScenario,
+    *,
+    threshold: float,
+    repeat: str | None = None,
 ) -> pl.DataFrame:
-    """Return a value for each model and segment.
+    """Return what a gate is about, a value for each model and segment.
 
     Parameters
     ----------
     counts
-        A counts frame with the keys *keys*, *repeat* and, where rows belong to units, ``bucket``, whose rows
-        are kept together; with too few buckets there are no bounds.
-    keys
-        The segments, among them the key of a scenario.
-    what
-        The metric, where it is taken, and the kind and confidence of its bounds.
+        A counts frame with the segments of the gate, *repeat* and, where rows belong to units, ``bucket``,
+        whose rows are kept together; with too few buckets there are no bounds.
+    gate
+        The metric, its segments, among them the key of a scenario, and the confidence of its bounds.
+    asked, threshold
+        Where the metric is taken.
     repeat
         The key of the repeats of a cross-validation; None if there are none.
 
@@ -90,16 +84,16 @@ def measure(
     the box of the rates' intervals; those of an area are percentiles of resampled logs, or the band of its
     curve where the log does not support it. Areas, and their bounds, are the means of those of the repeats.
     """
+    keys = gate.segments
     group = ["model", *keys]
     drawn, rates = drawn_rates(counts, keys, repeat)
-    points = select_operating_points(rates, threshold=what.threshold)
-    asked = what.prevalence
+    points = select_operating_points(rates, threshold=threshold)
     named, eta = asked.named(points) if isinstance(asked, SegmentScenario) else (pl.lit(value=True), asked)
-    if asked_metric(what.metric).kind == "curve":
-        values = _areas(drawn, group, what, named, eta)
+    if asked_metric(gate.metric).kind == "curve":
+        values = _areas(drawn, group, gate, named, eta)
     else:
-        bounded = drawn.bounded(points, level=what.level).filter(named)
-        values = project_rates(bounded, metrics=what.metric, prevalence=eta, beta=what.beta, band=True)
+        bounded = drawn.bounded(points, level=gate.level).filter(named)
+        values = project_rates(bounded, metrics=gate.metric, prevalence=eta, beta=gate.beta, band=True)
     found = values.select(*group, "prevalence", "value", "lower", "upper", "reason")
     table = points.drop("reason").join(found, on=group, how="left", nulls_equal=True)
     table = table.with_columns(reason=pl.when(named).then("reason").otherwise(pl.lit(NO_PREVALENCE)))
@@ -127,17 +121,17 @@ def measure(
 
 
 def _areas(
-    drawn: Drawn, group: Sequence[str], what: Measurement, named: pl.Expr, eta: Prevalences | Field
+    drawn: Drawn, group: Sequence[str], gate: Gate, named: pl.Expr, eta: Prevalences | Field
 ) -> pl.DataFrame:
     """Return the area of each group, or the mean of those of its repeats, with bounds."""
     units = drawn.units if drawn.enough else None
     counts = drawn.counts.filter(named)
     found = bootstrap(
         counts if drawn.units == units else pooled_counts(counts, over=str(drawn.units)),
-        metric=what.metric,
+        metric=gate.metric,
         prevalence=eta,
         repeats=REPEATS,
-        level=what.level,
+        level=gate.level,
         units=units,
     )
     if drawn.repeat is None:

@@ -13,7 +13,7 @@ from statsmodels.stats.proportion import proportion_confint
 import nci_frames as nf
 from nci_frames.jobs.gates.changes import difference, shared_correlation
 from nci_frames.jobs.gates.judge import Reference, judge_gates, overall
-from nci_frames.jobs.gates.measure import Measurement, measure
+from nci_frames.jobs.gates.measure import measure
 from nci_frames.jobs.gates.sequential import log_martingale
 from nci_frames.jobs.gates.verdicts import chat_line
 from tests.cases import first_quick
@@ -229,10 +229,10 @@ def test_a_change_of_areas_of_windows_that_share_rows_has_narrower_bounds():
 def test_bounds_of_a_change_of_areas_hold_as_often_as_they_say(metric, old_share):
     """Of two separate nights (no row is shared), and of windows of which one contains the other."""
     rng, logs = np.random.default_rng(3), 300
-    what = Measurement(metric, 0.3, 1.0, 0.0, 0.95)
+    (gate,) = gate_job({"metric": metric, "value_threshold": {"lower": 0.5}}).gates
 
     def area(bins):
-        return measure(as_counts(bins).drop("country"), [], what).row(0, named=True)
+        return measure(as_counts(bins).drop("country"), gate, 0.3, threshold=0.0).row(0, named=True)
 
     none = {"positives": 0, "negatives": 0, "lower": 0.0, "upper": 0.0}
     holds = []
