@@ -71,24 +71,18 @@ class History:
         return cls(tables, manifest, good)
 
     def with_run(
-        self,
-        run: str,
-        sequence: int,
-        time: datetime,
-        window: tuple[datetime, datetime] | None,
-        verdicts: pl.DataFrame,
-        arrived: pl.DataFrame,
+        self, own: Mapping[str, Any], verdicts: pl.DataFrame, arrived: pl.DataFrame
     ) -> dict[str, pl.DataFrame]:
-        """Return the tables with one more run."""
-        own = {"run": run, "sequence": sequence, "time": time, "window_start": window and window[0]}
+        """Return the tables with one more run; *own* are its name, sequence, time and newest window."""
         facts = {"verdict": overall(verdicts), "rows": arrived["rows"].sum(), **count_arrivals(arrived)}
         doubtful = (pl.col("arrival") != "new") | pl.col("note").is_not_null()
-        recent = pl.col("sequence") > sequence - _REMEMBERED
+        recent = pl.col("sequence") > own["sequence"] - _REMEMBERED
+        name = [pl.lit(own[key]).alias(key) for key in _RUN]
         added = {
             "history": verdicts.with_columns(pl.lit(value).alias(name) for name, value in own.items()),
-            "runs": pl.DataFrame([own | facts], schema=_TABLES["runs"]),
+            "runs": pl.DataFrame([{**own, **facts}], schema=_TABLES["runs"]),
             # The window of a file is its own, not the newest of the run.
-            "unusual": arrived.filter(doubtful).with_columns(run=pl.lit(run), sequence=pl.lit(sequence)),
+            "unusual": arrived.filter(doubtful).with_columns(name),
         }
         before = {**self.tables, "unusual": self.tables["unusual"].filter(recent)}
         return {name: pl.concat([before[name], _typed(added[name], _TABLES[name])]) for name in _TABLES}

@@ -141,9 +141,7 @@ def make_report(
     answered
         Called when the answer is known, before files are written.
     """
-    pooled = small_segments(
-        counts, segments, by_unit=by_unit, positives=small.min_positives, negatives=small.min_negatives
-    )
+    pooled = small_segments(counts, segments, small, by_unit)
     if field is not None:
         field = field_with_small_pooled(field, counts, pooled, segments)
     counts = with_small_pooled(counts, pooled)

@@ -168,8 +168,9 @@ class Run:
         """Write the report, the verdicts and the history into the folder of the run."""
         job, name, verdicts, traffic = self.job, self.name, self.verdicts, self.traffic
         facts = self.counts.facts() + scenario_facts(job) + ([] if traffic is None else traffic.facts())
-        window = self.counts.last_window
-        history = self.before.with_run(name, self.sequence, self.started, window, verdicts, self.arrived)
+        own = {"run": name, "sequence": self.sequence, "time": self.started}
+        own["window_start"] = self.counts.last_window and self.counts.last_window[0]
+        history = self.before.with_run(own, verdicts, self.arrived)
         last_good = (self.last_good or {}).get("run")
         summary = run_summary(
             history=history["history"], runs=history["runs"], verdicts=verdicts, last_good=last_good

@@ -8,6 +8,7 @@ from nci_frames.counts.pooling import pooled_counts
 from nci_frames.counts.strata import weighted_sums
 from nci_frames.evaluation.field.prevalences import field_of
 from nci_frames.jobs.repeats import REPEAT, one_repeat
+from nci_frames.options.report import SegmentOptions
 from nci_frames.questions.units import Drawn
 from nci_frames.schemas import COUNTS, key_text
 
@@ -16,12 +17,7 @@ _OTHER = "other"
 
 
 def small_segments(
-    counts: pl.DataFrame,
-    keys: Sequence[str],
-    *,
-    by_unit: pl.DataFrame | None = None,
-    positives: float = 0,
-    negatives: float = 0,
+    counts: pl.DataFrame, keys: Sequence[str], least: SegmentOptions, by_unit: pl.DataFrame | None = None
 ) -> pl.DataFrame:
     """Return the segments in which every model has fewer positives, or fewer negatives, than asked for.
 
@@ -34,14 +30,14 @@ def small_segments(
         A counts frame.
     keys
         The keys of the segments.
+    least
+        The least numbers of rows of each class.
     by_unit
         The same rows by buckets of units, if *counts* have no such key. Without the keys of the segments, as
         where those would be too many, or with too few buckets, it does not tell what rows are worth. Each row
         counts as one, whatever it weighs.
-    positives, negatives
-        The least number of rows of each class.
     """
-    if not keys or not max(positives, negatives):
+    if not keys or not max(least.min_positives, least.min_negatives):
         return counts.clear().select(keys)
     repeat = REPEAT if REPEAT in counts.columns else None
     worth = Drawn.of(counts if by_unit is None else by_unit, keys, repeat).worth(keys)
@@ -56,7 +52,7 @@ def small_segments(
             pl.col(name) * pl.col(f"{name}_worth") for name in ("positives", "negatives")
         )
     of_segment = of_model.group_by(keys).agg(pl.col("positives", "negatives").max())
-    few = (pl.col("positives") < positives) | (pl.col("negatives") < negatives)
+    few = (pl.col("positives") < least.min_positives) | (pl.col("negatives") < least.min_negatives)
     return of_segment.filter(few).select(keys)
 
 

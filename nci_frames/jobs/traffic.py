@@ -108,13 +108,7 @@ def _tables_by(
 ) -> tuple[pl.DataFrame, pl.DataFrame]:
     repeats = [REPEAT] if job.columns.repeat else []
     rows = labelled.by([*repeats, *keys], "all")
-    small = small_segments(
-        rows,
-        keys,
-        by_unit=labelled.by_unit(keys, rows),
-        positives=job.segments.min_positives,
-        negatives=job.segments.min_negatives,
-    )
+    small = small_segments(rows, keys, job.segments, labelled.by_unit(keys, rows))
     # All repeats together are no further rows.
     known = with_small_pooled(one_repeat(rows), small)
     seen = counts_as_scores(with_small_pooled(scores_as_counts(traffic.by(keys, "all")), small))

@@ -17,6 +17,7 @@ from nci_frames.jobs.run import run_job
 from nci_frames.jobs.scenario_values import scenario_values
 from nci_frames.jobs.small_segments import small_segments
 from nci_frames.jobs.traffic import traffic_tables
+from nci_frames.options.report import SegmentOptions
 from tests.cases import first_quick
 from tests.logs import unit_log
 from tests.small_jobs import gate_job, job_text, small_job
@@ -151,7 +152,7 @@ def test_min_positives_of_segments_count_independent_rows(paths):
     alone = nf.pool_counts(counts, over="bucket")
 
     def small(rows: pl.DataFrame, least: int, by_unit: pl.DataFrame | None = None) -> list[str]:
-        found = small_segments(rows, ["country"], by_unit=by_unit, negatives=least)
+        found = small_segments(rows, ["country"], SegmentOptions(min_negatives=least), by_unit)
         return sorted(found["country"])
 
     negatives = alone.filter(threshold=0.0, model="forest", country="de")["fp"].item()

@@ -12,6 +12,7 @@ import pytest
 
 import nci_frames as nf
 from nci_frames.jobs.small_segments import small_segments, with_small_pooled
+from nci_frames.options.report import SegmentOptions
 from nci_frames.questions.answer import Answer
 from nci_frames.questions.answer_lines import answer_lines, order_line, short_answer
 from nci_frames.questions.certainty import MOST_RESAMPLED
@@ -320,7 +321,7 @@ def test_small_segments_become_one():
         .iter_rows()
     )
     least = sorted(positives.values())[1]
-    small = small_segments(counts, ["country"], positives=least)
+    small = small_segments(counts, ["country"], SegmentOptions(min_positives=least))
     assert set(small["country"]) == {name for name, number in positives.items() if number < least}
     pooled = with_small_pooled(counts, small)
     renamed = log.with_columns(
@@ -331,7 +332,7 @@ def test_small_segments_become_one():
     wanted = nf.count_confusion(renamed, thresholds=[0.0, 0.5], by=["country", "fold"])
     columns = ["model", "country", "fold", "threshold", "tp", "fp", "fn", "tn"]
     assert pooled.select(columns).sort(columns).equals(wanted.select(columns).sort(columns))
-    assert small_segments(counts, ["country"]).is_empty()
+    assert small_segments(counts, ["country"], SegmentOptions()).is_empty()
 
 
 def report(folder: Path, *options: str) -> str:

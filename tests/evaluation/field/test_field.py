@@ -14,6 +14,7 @@ from polars.testing import assert_frame_equal
 import nci_frames as nf
 from nci_frames.base.errors import ParameterError
 from nci_frames.jobs.small_segments import field_with_small_pooled, small_segments, with_small_pooled
+from nci_frames.options.report import SegmentOptions
 from nci_frames.questions import segments
 from nci_frames.reporting.html import render_report
 from nci_frames.reporting.json import render_json
@@ -292,7 +293,7 @@ def test_small_segments_have_a_prevalence_together(shares):
     given = {"at": (0.01, 0.5), "de": (0.1, 0.3), "fr": (0.02, 0.2)}
     field = pl.DataFrame([(c, eta, share) for c, (eta, share) in given.items()], orient="row",
                          schema=["country", "prevalence", "share"])  # fmt: skip
-    small = small_segments(counts, ["country", "tier"], positives=10)
+    small = small_segments(counts, ["country", "tier"], SegmentOptions(min_positives=10))
     found = field_with_small_pooled(
         field if shares else field.drop("share"), counts, small, ["country", "tier"]
     )
