@@ -41,7 +41,7 @@ def by_date(job: Job, counts: Reported, unusual: pl.DataFrame) -> pl.DataFrame:
     together = job.columns.unit is not None or job.columns.repeat is not None
     tables = []
     for window in counts.windows[-_SHOWN:]:
-        rates = compute_rates(counts.of_window(window), interval=None if together else "wilson")
+        rates = compute_rates(counts.by([], window), interval=None if together else "wilson")
         points = select_operating_points(rates, threshold=job.report.decided_at)
         tables.append(points.with_columns(window_start=pl.lit(window[0], BY_DATE["window_start"])))
     found = pl.concat([pl.DataFrame(schema=BY_DATE), *tables], how="diagonal_relaxed")

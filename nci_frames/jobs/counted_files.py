@@ -80,7 +80,7 @@ def count_files(file: JobFile, feed: Feed, *, until: datetime | None, **options:
     """
     files, ledger = _found(file, feed, until), ledger_of(file)
     appended = ledger.append_files(files, feed.settings, **_how(feed), **options)
-    return Reported(ledger, feed.settings, feed.windows, until, appended)
+    return Reported(ledger, feed, until, appended)
 
 
 def _how(feed: Feed) -> dict[str, Any]:

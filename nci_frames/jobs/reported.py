@@ -8,9 +8,9 @@ import polars as pl
 
 from nci_frames.base.errors import SourceError
 from nci_frames.jobs.counting_units import affordable
+from nci_frames.jobs.job_file.model import Feed
 from nci_frames.jobs.ledger.files import Window
 from nci_frames.jobs.ledger.ledger import CountsLedger
-from nci_frames.jobs.ledger.settings import CountingSettings
 from nci_frames.jobs.repeats import REPEAT
 from nci_frames.schemas.columns import BUCKET
 
@@ -21,19 +21,12 @@ Scope = Literal["all", "last", "ever"]
 class Reported:
     """What a ledger holds when a run looks at it; other writers do not change it meanwhile."""
 
-    def __init__(
-        self,
-        ledger: CountsLedger,
-        settings: CountingSettings,
-        windows: int | None,
-        until: datetime | None,
-        files: pl.DataFrame,
-    ) -> None:
+    def __init__(self, ledger: CountsLedger, feed: Feed, until: datetime | None, files: pl.DataFrame) -> None:
         #: What became of each file of the run.
         self.files = files
-        self._ledger = ledger.view(settings.generation)
-        self._settings = settings
-        self.generation = settings.generation
+        self._settings = feed.settings
+        self.generation = feed.settings.generation
+        self._ledger = ledger.view(self.generation)
         sources = self._ledger.sources().filter("active")
         if until is not None:
             sources = sources.filter(pl.col("window_start").is_null() | (pl.col("window_start") < until))
@@ -42,29 +35,23 @@ class Reported:
             raise SourceError(msg, where=repr(ledger.uri), hint="look at what `nci-frames check` says")
         #: The sources that count, also those of windows that are not reported.
         self.sources = sources
-        dated = (
-            sources.drop_nulls("window_start").select("window_start", "window_end").unique().sort(pl.all())
-        )
-        #: The windows that have rows, and their beginnings.
-        self.windows: list[Window] = dated.rows()
-        self.starts = dated["window_start"].to_list()
-        self.last_window: Window | None = dated.row(-1) if self.starts else None
-        ever = None if until is None or not self.starts else (self.starts[0], until)
-        first = self.starts[-min(windows, len(self.starts))] if windows and self.starts else None
-        recent = ever if first is None or self.last_window is None else (first, self.last_window[1])
+        dated = sources.drop_nulls("window_start").select("window_start", "window_end")
+        #: The windows that have rows, the newest last.
+        self.windows: list[Window] = sorted(set(dated.rows()))
+        self.last_window = self.windows[-1] if self.windows else None
+        ever = (self.windows[0][0], until) if self.windows and until is not None else None
+        newest = self.windows[-feed.windows :] if feed.windows else []
+        recent = (newest[0][0], newest[-1][1]) if newest else ever
         self._windows: dict[str, Window | None] = {"all": recent, "last": self.last_window, "ever": ever}
         begins = pl.col("window_start")
         #: The sources whose rows are reported.
         inside = pl.lit(value=True) if recent is None else begins.is_between(*recent, closed="left")
         self.reported = sources.filter(inside)
 
-    def by(self, keys: Sequence[str], scope: Scope) -> pl.DataFrame:
-        """Return the counts of a scope by keys."""
-        return self._ledger.counts(by=list(keys), window=self._windows[scope])
-
-    def of_window(self, window: Window) -> pl.DataFrame:
-        """Return the counts of one window."""
-        return self._ledger.counts(by=[], window=window)
+    def by(self, keys: Sequence[str], scope: Scope | Window) -> pl.DataFrame:
+        """Return the counts of a scope, or of one window, by keys."""
+        window = self._windows[scope] if isinstance(scope, str) else scope
+        return self._ledger.counts(by=list(keys), window=window)
 
     def by_unit(self, segments: Sequence[str], table: pl.DataFrame) -> pl.DataFrame | None:
         """Return the counts by buckets of units, and by segments unless those would be too many.
