@@ -99,7 +99,7 @@ def metric_grids(
     *,
     band: bool,
 ) -> list[MetricGrid]:
-    """Check the arguments, and return the grid of each metric."""
+    """Check the arguments, and return the grid of each metric, by its label."""
     if band:
         require_bounds(frame)
     selected = isinstance(prevalence, str) and prevalence == "selected"
@@ -120,7 +120,7 @@ def metric_grids(
         own_beta = betas if "beta" in reads else fixed_beta
         needs_fpr = (True if "prevalence" in reads else None) if called is None else called.needs_fpr
         grids.append(MetricGrid(label, expression, own_eta, own_beta, monotone, needs_fpr))
-    return grids
+    return sorted(grids, key=lambda grid: grid.label)
 
 
 def require_bounds(frame: pl.DataFrame) -> None:

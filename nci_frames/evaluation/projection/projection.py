@@ -127,8 +127,9 @@ def project_checked(
     rates, own = with_prevalence(rates, prevalence, RATES.keys(rates.columns))
     grids = metric_grids(rates, metrics, own, beta, band=band)
     each = sum(grid.size for grid in grids)
+    identity = ["model", *RATES.keys(rates.columns), "threshold"]
     # Texts take two numbers; bounds are the extremes of four corners.
-    columns = 2 * len(_identity(rates)) + 5 + (6 if band else 0)
+    columns = 2 * len(identity) + 5 + (6 if band else 0)
     check_table(
         len(rates) * each,
         columns,
@@ -136,26 +137,14 @@ def project_checked(
         f"{quantity(each, 'combination')} of metric, prevalence and beta",
         "take fewer prevalences, or project the parts of rates.iter_slices(...) one after the other",
     )
-    return _project(rates, grids, band=band, flagged=flagged)
-
-
-def _identity(frame: pl.DataFrame) -> list[str]:
-    return ["model", *RATES.keys(frame.columns), "threshold"]
-
-
-def _project(
-    frame: pl.DataFrame, grids: list[MetricGrid], *, band: bool, flagged: bool = True
-) -> pl.DataFrame:
-    identity = _identity(frame)
-    points = frame.sort(identity, maintain_order=True)
+    points = rates.sort(identity, maintain_order=True)
     if flagged:
         lowest = point_support(points.columns)
         negatives = independent_negatives(points.columns)
         support = lowest, point_reason(), log_cost(lowest, negatives)
         points = points.with_columns(**dict(zip(SUPPORT, support, strict=True)))
-    grids = sorted(grids, key=lambda grid: grid.label)
     # Some points at a time: what is computed on the way takes more memory than the result.
-    some = max(1, _ROWS_AT_A_TIME // sum(grid.size for grid in grids))
+    some = max(1, _ROWS_AT_A_TIME // each)
     parts = points.iter_slices(some) if len(points) else [points]
     table = pl.concat(points_on_grids(part, identity, grids, band=band, flagged=flagged) for part in parts)
     if points.select(identity).is_duplicated().any():

@@ -102,7 +102,10 @@ def roll_up(
     positives = pl.col("positives").cast(pl.Float64)
     if is_field(prevalence):
         field = field_of(prevalence, frame, keys)
-        frame = _beside(frame, field)
+        # Where the shares are unknown, so is the traffic.
+        known = field if "share" in field.columns else field.with_columns(share=pl.lit(None, pl.Float64))
+        on = [name for name in field.columns if name not in ("prevalence", "share")]
+        frame = beside(frame.drop("prevalence", strict=False), known, on)
         positives = pl.col("share") * pl.col("prevalence")
 
     def project(of: pl.DataFrame) -> pl.DataFrame:
@@ -155,15 +158,6 @@ def _means(each: pl.DataFrame, by: list[str]) -> pl.DataFrame:
         supported=pl.col("supported").all(ignore_nulls=False),
         reason=pl.col("reason").drop_nulls().first(),
     )
-
-
-def _beside(frame: pl.DataFrame, field: pl.DataFrame) -> pl.DataFrame:
-    """Return rates with the prevalence and the share of their segments; null if the shares are unknown."""
-    if "share" not in field.columns:
-        field = field.with_columns(share=pl.lit(None, pl.Float64))
-    on = [name for name in field.columns if name not in ("prevalence", "share")]
-    bare = frame.drop("prevalence", strict=False)
-    return beside(bare, field, on)
 
 
 def _common(name: str) -> pl.Expr:

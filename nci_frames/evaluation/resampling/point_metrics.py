@@ -59,8 +59,7 @@ class PointMetrics:
         points, reached = thresholds.tolist(), histogram.reached(thresholds)
         itself = reaching(histogram.positives[None], histogram.negatives[None], reached)
         rates = _rates(points, itself, prevalence)
-        found = metric_grids(rates, metrics, "observed" if grid is None else grid, betas, band=False)
-        grids = sorted(found, key=lambda one: one.label)
+        grids = metric_grids(rates, metrics, "observed" if grid is None else grid, betas, band=False)
         cases = points_on_grids(rates, ["threshold"], grids, band=False, flagged=False)
         value = cases["value"].to_numpy()[None]
         if own:

@@ -14,7 +14,7 @@ from nci_frames.base.errors import ParameterError
 from nci_frames.base.typing import Floats, Rows
 from nci_frames.counts.pooling import alike_counts, pooled_counts
 from nci_frames.counts.strata import has_strata
-from nci_frames.evaluation.arrays.buckets import BucketCounts, bucket_counts, sums_of_weights
+from nci_frames.evaluation.arrays.buckets import BucketCounts, Counted, bucket_counts, sums_of_weights
 from nci_frames.evaluation.arrays.histograms import Histogram, histograms, whole_counts
 from nci_frames.evaluation.resampling.samplers import random_groups
 from nci_frames.evaluation.significance.corrections import holm
@@ -151,47 +151,41 @@ def shift_tests(
     return pl.concat(tables).select(empty.columns).sort("model", *rest, "class")
 
 
-#: The rows of a group with one value of the key, and the same by buckets of units.
-_Member = tuple[Histogram, BucketCounts | None]
-
-
-def _members(frame: pl.DataFrame, units: str | None) -> tuple[pl.DataFrame, Callable[[int], _Member]]:
+def _members(frame: pl.DataFrame, units: str | None) -> tuple[pl.DataFrame, Callable[[int], Counted]]:
     """Return the model and the keys of each member, and what returns a member."""
     if units is None and not has_strata(frame):
-        groups, of_group = histograms(frame)
-        return groups, lambda place: (of_group(place), None)
+        return histograms(frame)
     counted = random_groups(frame) if units is None else bucket_counts(frame, units)
-    groups = pl.concat(counts.histogram.group for counts in counted)
-    return groups, lambda place: (counted[place].histogram, counted[place])
+    return pl.concat(counts.histogram.group for counts in counted), counted.__getitem__
 
 
-def _tested(pooled: Histogram, members: list[_Member], values: pl.Series, over: str) -> pl.DataFrame:
+def _tested(pooled: Histogram, members: list[Counted], values: pl.Series, over: str) -> pl.DataFrame:
     """Test the positives and the negatives of one group."""
     segments = {value: place for place, value in enumerate(values.to_list())}
     names = values.to_frame(over).select(key_text(over, values.dtype)).to_series()
-    first = members[0][1]
+    buckets = members[0].buckets if isinstance(members[0], BucketCounts) else 0
     found = []
-    places = [member.places_in(pooled) for member, _ in members]
+    places = [member.histogram.places_in(pooled) for member in members]
     for of_class, name in ((1, "negatives"), (0, "positives")):
         whole = pooled.classes[of_class]
         cell = joined_cells(whole)
         cells = int(cell.max(initial=0)) + 1
         by_cell = np.zeros((len(segments), cells))
-        by_bucket = np.zeros((0 if first is None else first.buckets, len(segments), cells))
+        by_bucket = np.zeros((buckets, len(segments), cells))
         # How many rows there are, and how many of one weight know as much.
         drawn, worth = np.zeros(len(segments), np.int64), np.zeros(len(segments))
         # The bins of each segment that have rows, and how many: most segments have rows in few bins of all.
         occupied: list[tuple[Rows, Rows]] = [(whole[:0], whole[:0])] * len(segments)
-        for (member, by_unit), at in zip(members, places, strict=True):
-            rows = member.classes[of_class]
-            segment = segments[member.group[over].item()]
+        for member, at in zip(members, places, strict=True):
+            rows = member.histogram.classes[of_class]
+            segment = segments[member.histogram.group[over].item()]
             some = np.flatnonzero(rows)
             occupied[segment] = at[some], rows[some]
             np.add.at(by_cell[segment], cell[at[some]], rows[some])
             drawn[segment] = worth[segment] = rows.sum()
-            if by_unit is not None:
-                drawn[segment], worth[segment] = by_unit.drawn[of_class], by_unit.even[of_class]
-                of_units = (by_unit.positives, by_unit.negatives)[of_class].tocoo()
+            if isinstance(member, BucketCounts):
+                drawn[segment], worth[segment] = member.drawn[of_class], member.even[of_class]
+                of_units = (member.positives, member.negatives)[of_class].tocoo()
                 place = (of_units.row, np.full(len(of_units.row), segment), cell[at[of_units.col]])
                 np.add.at(by_bucket, place, of_units.data)
         compared = np.flatnonzero(worth >= LEAST_ROWS)
@@ -205,8 +199,7 @@ def _tested(pooled: Histogram, members: list[_Member], values: pl.Series, over: 
         else:
             row_weighs = by_cell[compared].sum() / worth[compared].sum()
             statistic, p_value = _anderson_darling(
-                by_cell[compared] / row_weighs,
-                None if first is None else by_bucket[:, compared] / row_weighs,
+                by_cell[compared] / row_weighs, by_bucket[:, compared] / row_weighs if buckets else None
             )
             effect, segment = _largest_distance([occupied[place] for place in compared], len(whole))
             farthest = names[int(compared[segment])]

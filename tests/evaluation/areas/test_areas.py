@@ -107,7 +107,6 @@ def test_columns_and_order():
     assert areas.columns == columns.split()
     assert areas.filter(metric="roc_auc").select("method", "prevalence").unique().rows() == [(None, None)]
     assert areas.equals(areas.sort(areas.columns[:6]))
-    assert nf.compute_areas(counts.clear(), prevalence=0.1).is_empty()
     observed = nf.compute_areas(counts, prevalence="observed").filter(metric="pr_auc")["prevalence"]
     rates = nf.compute_rates(counts).filter(threshold=0.5)
     assert observed.to_list() == rates["observed_prevalence"].to_list()
@@ -237,7 +236,6 @@ def test_hulls_of_many_groups():
     for part in rates.partition_by("model", "fold", "country"):
         mine = whole.join(part, on=["model", "fold", "country"], how="semi", nulls_equal=True)
         assert mine.equals(roc_convex_hull(part))
-    assert roc_convex_hull(rates.clear()).is_empty()
 
 
 @pytest.mark.thorough

@@ -309,7 +309,6 @@ def test_without_an_estimate_there_is_a_reason():
         2,
         2,
     )
-    assert not len(nf.project_traffic(rates.clear(), found, metrics="precision"))
 
 
 def test_a_metric_that_is_not_monotone_has_no_bounds():

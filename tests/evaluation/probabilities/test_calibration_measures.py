@@ -166,14 +166,6 @@ def test_weights_of_one_value_per_class_change_nothing():
         assert weighted[name].to_list() == pytest.approx(plain[name].to_list(), rel=1e-9, abs=1e-12)
 
 
-@pytest.mark.parametrize(
-    "options", [{"bins": 0}, {"bins": [0.5]}, {"level": 1.0}, {"logged_prevalence": 0.0}]
-)
-def test_options_out_of_range(options):
-    with pytest.raises(nf.ParameterError):
-        nf.calibration_measures(logs.exact(logs.probability_log()), prevalence=0.1, **options)
-
-
 def population(rng, rows, days, power):
     """Return logs of which the share of positives with score s is 0.9·s^power."""
     score = rng.beta(0.8, 3, (days, rows)).clip(1e-4, 1 - 1e-4)

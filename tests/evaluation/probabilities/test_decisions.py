@@ -120,9 +120,3 @@ def test_what_lacks_a_class_is_null_and_what_is_out_of_range_refused():
         )
         with pytest.raises(nf.ParameterError, match="not probabilities"):
             call(counts_at(6, 1, 10, 10).with_columns(threshold=2.0))
-    for wrong in ([], 1.0, -0.1, [0.5, 2]):
-        with pytest.raises(nf.ParameterError, match="threshold_probabilities"):
-            nf.decision_curve(alone, prevalence=0.1, threshold_probabilities=wrong)
-    for wrong in ([], 1.1, -0.1):
-        with pytest.raises(nf.ParameterError, match="probability_costs"):
-            nf.cost_curve(alone, prevalence=0.1, probability_costs=wrong)

@@ -185,14 +185,9 @@ def test_only_the_order_of_scores_matters_and_what_is_undefined_is_null():
     alone = nf.h_measure(logs.exact(log.filter("label")), prevalence=0.1)
     assert alone["value"].null_count() == 2
     assert alone["reason"].to_list() == ["there are no negatives"] * 2
-    for costs in ((0.0, 1.0), (1.0,), (2.0, 1e9)):
-        with pytest.raises(nf.ParameterError, match="costs"):
-            nf.h_measure(logs.exact(log), prevalence=0.1, costs=costs)
 
 
 @pytest.mark.parametrize("costs", [[2.0, 2.0], np.array([2, 2]), pl.Series([2.0, 2.0])])
 def test_costs_are_two_numbers_of_any_kind(costs):
     counts = logs.exact(logs.log_of([(0, 0.1), (0, 0.4), (1, 0.35), (1, 0.8)]))
     assert nf.h_measure(counts, prevalence=0.5, costs=costs).equals(nf.h_measure(counts, prevalence=0.5))
-    with pytest.raises(nf.ParameterError, match="costs"):
-        nf.h_measure(counts, prevalence=0.5, costs=costs[:1])

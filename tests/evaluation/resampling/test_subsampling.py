@@ -109,4 +109,3 @@ def test_groups_order_and_size():
     expected = stats.hypergeom(4_004_000_000, 4_000_000, 99_999_000)
     band = 600 / (600 + expected.ppf([0.75, 0.25]))
     assert (row["q25"], row["q75"]) == pytest.approx(tuple(band), rel=3e-4)
-    assert nf.subsample_study(counts.clear(), prevalence=0.5).columns == study.columns

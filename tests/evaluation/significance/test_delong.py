@@ -193,4 +193,3 @@ def test_too_few_rows():
         assert (row["value"], row["lower"], row["reason"]) == (None, None, reason)
     row = nf.compare_auc(paired(label=[1] * 8)).row(0, named=True)
     assert [row[name] for name in ("auc_a", "difference", "std_error", "p_value", "lower")] == [None] * 5
-    assert nf.auc_interval(exact_counts([True], [0.3]).clear()).is_empty()

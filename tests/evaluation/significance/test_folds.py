@@ -240,9 +240,6 @@ def test_keys_are_compared_apart_and_minimised_metrics_turned_round():
     assert_frame_equal(table.filter(site="s2").drop("site"), alone)
     renamed = counts.filter(site="s1").rename({"fold": "month"}).drop("site")
     assert nf.compare_folds(nf.compute_rates(renamed), over="month", metric=name).height == 3
-    assert nf.compare_folds(nf.compute_rates(counts.clear())).columns == nf.compare_folds(
-        nf.compute_rates(counts)
-    ).columns  # fmt: skip
 
 
 def test_one_fold_has_no_spread():
