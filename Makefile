@@ -103,7 +103,7 @@ gallery: $(VENV)/.dev ## redraw the pictures of the docs (needs Chromium)
 	$(BIN)/python -m docs.gallery
 	$(BIN)/python -m docs.reports
 
-api: $(VENV)/.dev ## sort the public names by subpackage, write docs/api.md, docs/columns.md and docs/job.schema.json
+api: $(VENV)/.dev ## sort the public names by subpackage, write docs/api.md, docs/columns.md, docs/job.schema.json and the table of metrics
 	$(BIN)/python -m docs.api
 	$(BIN)/python -m docs.columns
 

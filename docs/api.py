@@ -1,8 +1,9 @@
-"""Sort the public names of the stub by room, write api.md, and the schema of jobs: `make api`."""
+"""Sort the public names of the stub, write api.md, the table of metrics, the schema of jobs: `make api`."""
 
 import ast
 import importlib
 import inspect
+import re
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -11,6 +12,7 @@ from nci_frames.evaluation.metrics.registry import all_metrics
 from nci_frames.jobs.job_file.loading import job_schema
 
 PAGE = Path(__file__).with_name("api.md")
+METRICS = PAGE.with_name("metrics.md")
 STUB = Path(nf.__file__).with_suffix(".pyi")
 
 #: The rooms with public names, in the order in which a log passes through them.
@@ -136,10 +138,24 @@ def page(stub: str) -> str:
     return "\n".join(lines) + "\n"
 
 
+def with_metrics(text: str) -> str:
+    """Write the table of metrics anew into its page: all but what each means, which is written by hand."""
+    before, head, rest = re.split(r"(?m)^(\| metric \| aliases .*\n\| ---.*\n)", text)
+    rows, _, after = rest.partition("\n\n")
+    meanings = {row.split("`")[1]: row.rsplit(" | ", 1)[1] for row in rows.splitlines()}
+    table = [
+        f"| `{known.name}` | {', '.join(known.aliases)} | {known.formula} | {meanings.get(known.name, '|')}"
+        for known in all_metrics()
+        if known.kind == "point"
+    ]
+    return "\n".join([f"{before}{head}{table[0]}", *table[1:], "", after])
+
+
 def main() -> None:
     stub = sorted_stub(STUB.read_text(encoding="utf-8"))
     STUB.write_text(stub, encoding="utf-8")
     PAGE.write_text(page(stub), encoding="utf-8")
+    METRICS.write_text(with_metrics(METRICS.read_text(encoding="utf-8")), encoding="utf-8")
     PAGE.with_name("job.schema.json").write_text(job_schema(), encoding="utf-8")
 
 
