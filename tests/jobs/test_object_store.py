@@ -20,7 +20,7 @@ from nci_frames.jobs.job_file.loading import read_job
 from nci_frames.jobs.object_store import ObjectStore, OvertakenError
 from nci_frames.jobs.run import run_job
 from tests.s3_server import s3_server
-from tests.small_jobs import ended, small_job, write_night, write_nights
+from tests.small_jobs import ended, small_job, toml, write_night, write_nights
 
 pytest.importorskip("obstore", reason="needs obstore: pip install 'nci_frames[object-store]'")
 GATE = '[[gates]]\nname = "finds"\nmetric = "recall"\nwindow = "last"\nvalue_threshold = { lower = 0.5 }\n'
@@ -57,10 +57,14 @@ def options(server: str) -> dict[str, str]:
     }
 
 
+def put(address: str, content: bytes | None = None, method: str = "PUT") -> None:
+    urllib.request.urlopen(urllib.request.Request(address, content, method=method), timeout=30).close()  # noqa: S310
+
+
 @pytest.fixture
 def bucket(server: str, request: pytest.FixtureRequest) -> str:
     name = "bucket-" + str(abs(hash(request.node.name)))
-    urllib.request.urlopen(urllib.request.Request(f"{server}/{name}", method="PUT"), timeout=30).close()  # noqa: S310
+    put(f"{server}/{name}")
     return f"s3://{name}"
 
 
@@ -78,9 +82,8 @@ def remote(tmp_path: Path, server: str, store: ObjectStore) -> Remote:
     """Make the file of a job whose runs are there."""
 
     def job(extra: str = "", keep: int = 30) -> Path:
-        told = ", ".join(f'{key} = "{value}"' for key, value in options(server).items())
-        output = f'\n[output]\nfolder = "{store.url}"\nkeep = {keep}\nstorage_options = {{ {told} }}\n'
-        return small_job(tmp_path, output + extra + GATE)
+        output = f"folder = {toml(store.url)}\nkeep = {keep}\nstorage_options = {toml(options(server))}\n"
+        return small_job(tmp_path, "[output]\n" + output + extra + GATE)
 
     return job
 
@@ -244,28 +247,23 @@ def test_a_ledger_in_an_object_store(tmp_path, server, remote, bucket, store):
 
 
 def test_logs_in_an_object_store(server, bucket):
-    def put(name: str, content: bytes | None) -> None:
-        method = "DELETE" if content is None else "PUT"
-        address = f"{server}/{bucket.removeprefix('s3://')}/{name}"
-        urllib.request.urlopen(urllib.request.Request(address, content, method=method), timeout=30).close()  # noqa: S310
-
-    def parquet(**columns: list[object]) -> bytes:
-        pl.DataFrame({"model": "a", "label": [1, 0], "score": [0.7, 0.2]} | columns).write_parquet(
-            written := BytesIO()
-        )
-        return written.getvalue()
+    def parquet(name: str, **columns: list[object]) -> None:
+        log = pl.DataFrame({"model": "a", "label": [1, 0], "score": [0.7, 0.2]} | columns)
+        log.write_parquet(written := BytesIO())
+        put(f"{place}/{name}/x.parquet", written.getvalue())
 
     def scan(name: str) -> pl.LazyFrame:
         return nf.scan_predictions(f"{bucket}/{name}", segments="country", storage_options=options(server))
 
+    place = f"{server}/{bucket.removeprefix('s3://')}"
     for country in ("01", "a%252Fb"):
-        put(f"logs/country={country}/x.parquet", parquet())
+        parquet(f"logs/country={country}")
     counts = nf.count_confusion(scan("logs/"), thresholds=[0.5])
     assert counts.select("country", "tp", "tn").rows() == [("01", 1, 1), ("a/b", 1, 1)]
     vanished = scan("logs/")
-    put("logs/country=01/x.parquet", None)
-    put("drift/country=x/x.parquet", parquet())
-    put("drift/country=y/x.parquet", parquet(label=["yes", "no"]))
+    put(f"{place}/logs/country=01/x.parquet", method="DELETE")
+    parquet("drift/country=x")
+    parquet("drift/country=y", label=["yes", "no"])
     for log, name in ((vanished, "logs/"), (scan("drift/"), "drift/")):
         with pytest.raises(nf.SourceError, match="cannot be read") as error:
             nf.count_confusion(log, thresholds=[0.5])

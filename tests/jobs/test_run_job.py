@@ -185,7 +185,6 @@ def test_changes_are_split_into_class_balance_and_model():
     assert split["metric"].to_list() == ["precision", "f_beta"]
     row = split.row(0, named=True)
     assert (row["reference_value"], row["value"]) == (0.8, pytest.approx(2 / 3))
-    assert row["due_to_prevalence"] == pytest.approx(row["difference"])
     assert row["due_to_rates"] == pytest.approx(0, abs=1e-12)
 
 

@@ -4,8 +4,8 @@ import json
 import os
 import re
 import tomllib
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
@@ -72,8 +72,7 @@ def read_job(path: str | os.PathLike[str], *, least: Mapping[str, Any] = Mapping
         job = Job.model_validate({**least, **replaced})
     except ValidationError as error:
         raise _told(error, content, file) from None
-    unread = JobFile(job, file, text)
-    return JobFile(_with_tables(job, unread.resolve), file, text)
+    return _with_tables(JobFile(job, file, text))
 
 
 def job_schema() -> str:
@@ -83,15 +82,8 @@ def job_schema() -> str:
     return json.dumps(schema, indent=2, ensure_ascii=False) + "\n"
 
 
-def _with_tables(job: Job, resolve: Callable[[str], str]) -> Job:
+def _with_tables(file: JobFile) -> JobFile:
     """Return a job whose scenarios hold the prevalences of their tables.
-
-    Parameters
-    ----------
-    job
-        The job as its file says.
-    resolve
-        Makes a path of the file one from here.
 
     Raises
     ------
@@ -100,13 +92,11 @@ def _with_tables(job: Job, resolve: Callable[[str], str]) -> Job:
     SchemaError
         If a table lacks a column.
     """
-    scenarios = {
-        name: _read_table(scenario, resolve(scenario.table), f"scenarios.{name}.table")
-        if isinstance(scenario, SegmentScenario) and scenario.table is not None
-        else scenario
-        for name, scenario in job.scenarios.items()
-    }
-    return job.model_copy(update={"scenarios": scenarios})
+    scenarios = dict(file.job.scenarios)
+    for name, scenario in scenarios.items():
+        if isinstance(scenario, SegmentScenario) and scenario.table is not None:
+            scenarios[name] = _read_table(scenario, file.resolve(scenario.table), f"scenarios.{name}.table")
+    return replace(file, job=file.job.model_copy(update={"scenarios": scenarios}))
 
 
 def _read_table(scenario: SegmentScenario, path: str, key: str) -> SegmentScenario:

@@ -1,8 +1,7 @@
 """What changes a ledger without counting anything: sources that count no longer, small files gathered."""
 
 import contextlib
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Iterator, Mapping, Sequence
 
 import polars as pl
 from deltalake.exceptions import CommitFailedError
@@ -30,7 +29,8 @@ def retire(view: View, identities: Sequence[str], run: str) -> None:
     entries = [states[identity].retired(run) for identity in named if states[identity].active]
     if entries:
         parts = {"sources": entry_rows(entries, view.snapshot.version + 1)}
-        _commit(view, parts, {"run": run})
+        with _alone(view):
+            view.table.commit(view.snapshot, view.generation, parts, {"run": run})
 
 
 def _identity(view: View, states: Mapping[str, SourceState], given: str) -> str:
@@ -82,19 +82,17 @@ def _gather(view: View, parts: Mapping[str, pl.DataFrame]) -> int:
     """Put rows in the place of the files of their parts, and shorten the log; return how many files."""
     replaced = [name for part in parts for name in view.files(part)]
     if replaced:
-        _commit(view, parts, {"run": "compact"}, replaced)
+        with _alone(view):
+            view.table.commit(view.snapshot, view.generation, parts, {"run": "compact"}, replaced)
     view.table.checkpoint()
     return len(replaced)
 
 
-def _commit(
-    view: View,
-    parts: Mapping[str, pl.DataFrame],
-    metadata: Mapping[str, Any],
-    replaced: Sequence[str] = (),
-) -> None:
+@contextlib.contextmanager
+def _alone(view: View) -> Iterator[None]:
+    """Tell a lost race as a conflict."""
     try:
-        view.table.commit(view.snapshot, view.generation, parts, metadata, replaced)
+        yield
     except CommitFailedError as error:
         msg = "another writer of the ledger came first"
         raise ConflictError(msg, where=repr(view.table.storage.uri), hint="run it again") from error

@@ -13,7 +13,7 @@ import pytest
 import nci_frames as nf
 from nci_frames.jobs.job_file.loading import job_schema, read_job
 from nci_frames.jobs.job_file.windows import check_template, find_windows
-from tests.small_jobs import SMALL, small_job, write_nights
+from tests.small_jobs import SMALL, job_text, small_job, write_nights
 
 ROOT = Path(__file__).parents[3]
 GATE = SMALL + '[[gates]]\nname = "a"\n'
@@ -71,36 +71,29 @@ def test_a_variable_that_is_not_utf8_is_named(tmp_path, monkeypatch):
 
 
 def test_numbers_may_be_written_as_texts(tmp_path):
-    tables = """[scenarios]
-EU = %s
-m = { by = "country", prevalence = { at = %s } }
-[segments]
-keys = ["country"]
-min_positives = %s
-[[gates]]
-name = "a"
-metric = "precision"
-threshold = %s
-beta = %s
-level = %s
-min_positives = %s
-prevalence = %s
-value_threshold = { lower = %s, upper = %s }
-[[gates]]
-name = "b"
-change_threshold = { relative = %s }
-[[gates]]
-name = "c"
-champion = { model = "forest", prevalence = [%s] }
-"""
-    numbers = (0.0002, 0.01, 20, 0.25, 2, 0.9, 2000, 0.0005, 0.1, 0.5, 0.2, 0.001)
-    texts = ("1/5000", "1%", "0.02k", "1/4", "2", "90%", "2k", "0.05%", "1/10", "50%", "20%", "1/1000")
-    read = [
-        read_job(small_job(tmp_path, tables % tuple(each))).job
-        for each in (numbers, [f'"{text}"' for text in texts])
-    ]
-    assert read[0] == read[1]
-    assert isinstance(read[1].gates[0].min_positives, int)
+    numbers = {
+        "scenarios": {"EU": 0.0002, "m": {"by": "country", "prevalence": {"at": 0.01}}},
+        "segments": {"keys": ["country"], "min_positives": 20},
+        "gates": [
+            {
+                "name": "a",
+                "metric": "precision",
+                "threshold": 0.25,
+                "beta": 2,
+                "level": 0.9,
+                "prevalence": 0.0005,
+            }
+            | {"min_positives": 2000, "value_threshold": {"lower": 0.1, "upper": 0.5}},
+            {"name": "b", "change_threshold": {"relative": 0.2}},
+            {"name": "c", "champion": {"model": "forest", "prevalence": [0.001]}},
+        ],
+    }
+    texts = {"0.0002": "1/5000", "0.01": "1%", "20": "0.02k", "0.25": "1/4", "0.9": "90%", "2000": "2k"}
+    texts |= {"2": "2", "0.0005": "0.05%", "0.1": "1/10", "0.5": "50%", "0.2": "20%", "0.001": "1/1000"}
+    written = json.loads(json.dumps(numbers), parse_float=texts.__getitem__, parse_int=texts.__getitem__)
+    jobs = [read_job(small_job(tmp_path, text=job_text(name="x", **keys))).job for keys in (numbers, written)]
+    assert jobs[0] == jobs[1]
+    assert isinstance(jobs[1].gates[0].min_positives, int)
 
 
 @pytest.mark.parametrize("ending", ["csv", "parquet"])

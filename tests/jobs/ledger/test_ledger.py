@@ -29,9 +29,9 @@ def write(folder: Path, name: str, log: pl.DataFrame) -> Path:
 
 
 @pytest.fixture
-def ledger(tmp_path):
-    """A ledger that has not been begun."""
-    return nf.CountsLedger(tmp_path / "ledger")
+def ledger(tmp_path, request):
+    """A ledger that has not been begun, by its path or by its URL."""
+    return nf.CountsLedger(f"{getattr(request, 'param', '')}{tmp_path}/ledger")
 
 
 def recount(paths, thresholds, **columns):
@@ -91,7 +91,7 @@ def test_equal_content_under_other_keys_of_the_path_is_another_source(ledger, tm
     assert_frame_equal(ledger.read(), recount(paths, "exact", segments="country"), check_exact=True)
 
 
-@pytest.mark.thorough
+@pytest.mark.parametrize("ledger", ["", pytest.param("file://", marks=pytest.mark.thorough)], indirect=True)
 def test_changed_content_is_reported_kept_or_recounted(ledger, tmp_path):
     path = write(tmp_path, "a.parquet", random_log(100, seed=1))
     other = write(tmp_path, "b.parquet", random_log(100, seed=2))
@@ -332,16 +332,6 @@ def test_the_table_is_open_to_others(ledger, tmp_path):
     query = "select model, sum(positives)::int from arrow where ledger_part = 'counts' group by 1 order by 1"
     assert duckdb.sql(query).fetchall() == expected
     assert table.history(1)[0]["run"]
-
-
-def test_by_url(tmp_path):
-    ledger = nf.CountsLedger(f"file://{tmp_path}/ledger")
-    path = write(tmp_path, "a.parquet", random_log(100))
-    ledger.append(path, **COLUMNS)
-    assert ledger.append(path, **COLUMNS)["event"].to_list() == ["known"]
-    assert_frame_equal(ledger.read(), recount([path], "exact", **COLUMNS), check_exact=True)
-    ledger.compact()
-    assert ledger.verify().is_empty()
 
 
 def unit_log(night: int, units: int = 150) -> pl.DataFrame:

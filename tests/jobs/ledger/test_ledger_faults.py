@@ -103,8 +103,7 @@ def test_bad_files_among_many_good_ones(tmp_path, monkeypatch, files):
     logs.mkdir(parents=True)
     good = [logs / f"{n:04}.parquet" for n in range(files)]
     for n, path in enumerate(good):
-        log = random_log(40, n % 50).with_columns(serial=pl.lit(n))
-        log.write_parquet(path)
+        random_log(40, n % 50).with_columns(serial=pl.lit(n)).write_parquet(path)
     content = good[0].read_bytes()
     bad = {name: logs / f"{files // 2:04}-{name}.parquet" for name in BAD}
     bad["truncated"].write_bytes(content[: len(content) // 2])
