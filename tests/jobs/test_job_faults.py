@@ -240,13 +240,10 @@ def test_two_jobs_share_a_ledger(tmp_path, rounds):
     counts = pl.scan_delta(ledger.uri).filter(pl.col("ledger_part") == "counts").collect()
     sources = counts["ledger_source"].n_unique()
     assert sources == counts.select("ledger_source", "ledger_sequence").n_unique() == 3 * rounds
-    runs = ledger.sources()["run"].value_counts().rows()
-    print(f"{rounds} rounds: {3 * rounds} sources, counted by {len(runs)} runs")  # noqa: T201
-    for name in ("a", "b"):
-        pointer = json.loads((tmp_path / f"out-{name}" / "latest.json").read_text())
-        published = tmp_path / f"out-{name}" / pointer["path"]
-        assert pointer["sequence"] == rounds
-        assert json.loads((published / "manifest.json").read_text())["rows"]["counted"] == 150 * rounds
+    for out in (tmp_path / "out-a", tmp_path / "out-b"):
+        pointer = json.loads((out / "latest.json").read_text())
+        manifest = json.loads((out / pointer["path"] / "manifest.json").read_text())
+        assert (pointer["sequence"], manifest["rows"]["counted"]) == (rounds, 150 * rounds)
 
 
 @pytest.mark.slow

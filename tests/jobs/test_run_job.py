@@ -393,9 +393,7 @@ def test_the_ledger_from_the_command_line(tmp_path):
         expected = nf.count_confusion(nf.scan_predictions(sources, segments="country"), thresholds=GRID)
         assert_frame_equal(pl.read_parquet(out), expected, check_exact=True)
     ended(2, "ledger", "read", ledger, "--out", out, "--as-of", "monday", "--version", "2")
-    ended(2, "ledger", "read", ledger, "--out", out, "--since", "2026-03-02", "--until", "2026-03-01")
     ended(3, "ledger", "read", ledger, "--out", out, "--as-of", "sunday")
-    ended(2, "ledger", "append", ledger, paths[0], "--thresholds", "auto")
     shown = ended(0, "ledger", "generations", ledger).stdout
     assert "generation" in shown
     assert "[0.0, 0.25, 0.5, 0.75]" in "".join(line.strip() for line in shown.split("│"))

@@ -107,10 +107,7 @@ def test_prevalences_from_a_table(tmp_path, ending):
 
 
 def test_files_that_cannot_be_read(tmp_path):
-    with pytest.raises(nf.ParameterError, match="cannot be read"):
-        read_job(tmp_path / "none.toml")
-    for text in ("name = ", "a = " + "[" * 5000):
-        assert "not TOML" in refused(tmp_path, text)
+    assert "not TOML" in refused(tmp_path, "a = " + "[" * 5000)
     (tmp_path / "job.toml").write_bytes(b"\xff\xfe")
     # A folder stands for the job.toml in it.
     with pytest.raises(nf.ParameterError, match="not UTF-8"):
