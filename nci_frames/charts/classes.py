@@ -18,10 +18,8 @@ from nci_frames.evaluation.metrics.classes import class_metric
 
 #: In narrower cells, numbers would overlap; pixels.
 _CELL = 30
-#: Height of a bar and of the room around it, and the least distance of two labels along it.
+#: Height of a bar and of the room around it, and the least width of a range that is labelled.
 _LINE, _APART = 26, 0.06
-#: A label from here on stands to the left of its border.
-_LATE = 1 - _APART
 #: The side of the triangle and the room around it, in pixels.
 _SIDE, _ROOM = 420, 0.08
 #: Letters of a name at a corner.
@@ -153,11 +151,10 @@ def chart_class_winners(
     up = alt.Y(field="line", type="nominal", sort=lines, axis=name)
     base = alt.Chart(selection.finite(rows)).encode(x=alt.X(field="start", **place), x2=alt.X2("end"), y=up)
     bars = base.mark_bar(height=_LINE - 4, stroke=theme.GROUND, strokeWidth=1)
-    starts = rows.filter(_apart(rows["start"].to_list()), pl.col("start") > 0)
+    # In a narrow range there is no room for the number where it begins.
+    starts = rows.filter(pl.col("start") > 0, pl.col("end") - pl.col("start") >= _APART)
     borders = alt.Chart(selection.finite(starts)).encode(y=up)
-    late = f"datum.start > {_LATE}"
-    side = {"align": alt.expr(f"{late} ? 'right' : 'left'"), "dx": alt.expr(f"{late} ? -3 : 3")}
-    borders = borders.mark_text(**{**theme.NOTE, **side, "color": theme.GROUND})
+    borders = borders.mark_text(**theme.NOTE | {"align": "left", "dx": 3, "color": theme.GROUND})
     shown = canvas.tooltip({"start": "from", "end": "to"}, names=(*keys, "model", "equal"))
     mix = {} if priors is None else one_mix("priors", scenarios_of(priors))
     known = {str(name): share for name, share in mix.items() if str(name) in lines}
@@ -179,17 +176,6 @@ def chart_class_winners(
         says="A bar for each line, coloured by model.",
         height=_LINE * len(lines) + 10,
     )
-
-
-def _apart(starts: Sequence[float]) -> pl.Series:
-    """Say which borders are labelled: those far enough from the last one of their bar."""
-    kept, last = [], 0.0
-    for start in starts:
-        last = min(last, start)
-        told = start == 0 or start - last >= (2 * _APART if start > _LATE else _APART)
-        last = start if told else last
-        kept.append(told)
-    return pl.Series(kept, dtype=pl.Boolean)
 
 
 @schemas.checked

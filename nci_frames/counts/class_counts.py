@@ -21,6 +21,7 @@ _Mix = TypeVar("_Mix")
 
 #: The name of the only scenario, where it has none.
 GIVEN = "given"
+_WORDS = ("observed", "uniform")
 #: Shares may miss 1 by rounding.
 _ROUNDING = 1e-9
 
@@ -108,19 +109,20 @@ def read_priors(priors: Any, classes: pl.Series, *, observed: Floats | None) -> 
     ParameterError
         If a class is missing or unknown, or shares are not numbers from 0 to 1 that add up to 1.
     """
-    if isinstance(priors, str):
-        if priors == "observed" and observed is not None:
-            return {priors: observed}
-        return {priors: np.full(len(classes), 1 / max(len(classes), 1))}
     names = classes.to_list()
-    scenarios = scenarios_of(priors, names)
-    for scenario, shares in scenarios.items():
+    words: dict[str, Any] = {"observed": observed, "uniform": np.full(len(names), 1 / max(len(names), 1))}
+    read: dict[str, Floats] = {}
+    for scenario, shares in scenarios_of(priors, names).items():
+        if isinstance(shares, str):
+            read[scenario] = words[shares]
+            continue
         unknown = [name for name in shares if name not in names and shares[name] != 0]
         if unknown:
             msg, found = f"{Option('priors')} must have shares of classes alone", listed(map(repr, unknown))
             hint = f"the classes are {listed(map(repr, names), 20)}"
             raise ParameterError(msg, where=_where(scenario), found=found, hint=hint)
-    return {name: np.array([of[one] for one in names], np.float64) for name, of in scenarios.items()}
+        read[scenario] = np.array([shares[name] for name in names], np.float64)
+    return read
 
 
 def one_mix(name: str, scenarios: Mapping[str, _Mix]) -> _Mix:
@@ -140,9 +142,9 @@ def _where(scenario: str) -> str | None:
 
 
 def scenarios_of(
-    priors: Mapping[Any, Any] | pl.DataFrame | pl.LazyFrame, needed: Iterable[Any] = ()
-) -> dict[str, dict[Any, float]]:
-    """Return the shares of each scenario, checked to be shares; one without a name is "given".
+    priors: str | Mapping[Any, Any] | pl.DataFrame | pl.LazyFrame, needed: Iterable[Any] = ()
+) -> dict[str, Any]:
+    """Return the shares of each scenario, checked to be shares, or a word; one without a name is "given".
 
     Raises
     ------
@@ -158,13 +160,16 @@ def scenarios_of(
             str(name): dict(part.select("class", "prior").rows())
             for (name,), part in frame.group_by("scenario", maintain_order=True)
         }
-    elif all(isinstance(value, Mapping) for value in priors.values()):
-        nested = priors
+    elif isinstance(priors, str):
+        nested = {priors: priors}
     else:
-        nested = {GIVEN: priors}
+        named = all(isinstance(value, str | Mapping) for value in priors.values())
+        nested = priors if named else {GIVEN: priors}
     if not nested:
         raise ParameterError.out_of_range("priors", priors, "at least one scenario")
     for scenario, shares in nested.items():
+        if shares in _WORDS:
+            continue
         if not isinstance(scenario, str) or not isinstance(shares, Mapping):
             msg = "shares as {class: share}, or scenarios as {name: {class: share}}"
             raise ParameterError.out_of_range("priors", priors, msg)
@@ -180,4 +185,4 @@ def scenarios_of(
         if abs(total - 1) > _ROUNDING:
             msg, hint = f"{Option('priors')} must add up to 1", "divide them by their sum"
             raise ParameterError(msg, where=_where(scenario), found=f"{total:.12g}", hint=hint)
-    return {scenario: dict(shares) for scenario, shares in nested.items()}
+    return dict(nested)

@@ -13,7 +13,7 @@ from nci_frames.counts.class_counts import Priors, with_scenario
 from nci_frames.evaluation.classes.class_log import collected
 from nci_frames.evaluation.classes.class_winners import class_winners
 from nci_frames.evaluation.classes.compare_class_models import compare_class_models
-from nci_frames.evaluation.classes.mixes import logs_and_priors
+from nci_frames.evaluation.classes.mixes import read_asked
 from nci_frames.evaluation.classes.project_classes import matrix_at, project_classes
 from nci_frames.evaluation.metrics.classes import class_metric, metric_of_all
 from nci_frames.evaluation.projection.ranking import rank_models
@@ -111,12 +111,12 @@ class ClassComparison:
         #: Buckets of units; None where rows are taken as independent.
         self.buckets: int | None = frame[BUCKET].n_unique() if units else None
         self.models: list[str] = frame["model"].unique().sort().to_list()
-        logs, given = logs_and_priors(self.counts, "observed" if isinstance(priors, str) else priors)
+        logs, given = read_asked(self.counts, priors)
         rows = logs.rows
         if not rows.sum():
             raise SchemaError("there are no rows to compare", hint="count a log that has rows")
         own = {"observed": rows / rows.sum(), "uniform": logs.seen / logs.seen.sum()}
-        asked = {priors: own[priors]} if isinstance(priors, str) else dict(zip(*given.asked[:2], strict=True))
+        asked = {name: own[mix] if isinstance(mix, str) else mix for name, mix in given.mixes.items()}
         #: Every class, sorted.
         self.names: pl.Series = logs.names.filter(pl.Series(given.classes))
         #: The mixes compared by name, the asked one first: the share of each class.
@@ -174,6 +174,11 @@ class ClassComparison:
         apart = pl.Series("distinguishable", [told.get(name) for name in order], dtype=pl.Boolean)
         results = ["model", "metric", "value", "lower", "upper", "rank", "gap"]
         return found.select(*results, apart, "supported", "reason")
+
+    @property
+    def leading(self) -> list[str]:
+        """The models, those that rank highest at the mix first."""
+        return self.answer["model"].to_list()
 
     @property
     def tested(self) -> bool:

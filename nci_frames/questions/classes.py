@@ -13,9 +13,8 @@ from nci_frames.charts.intervals import draw_forest
 from nci_frames.questions.answer_lines import any_of, leads_in_words, percent, rivals
 from nci_frames.questions.class_comparison import ClassComparison
 from nci_frames.questions.how_sure import read_resampled
-from nci_frames.questions.log_tables import MOST_MODELS
 from nci_frames.questions.order import Lead, read_leads
-from nci_frames.questions.report_question import Chart, ReportQuestion, picture
+from nci_frames.questions.report_question import Chart, ReportQuestion, of_shown, picture, shown_models
 from nci_frames.tables.numbers import format_value, sentence
 
 #: Mixes of so many classes are points of a triangle.
@@ -104,20 +103,11 @@ def order_in_words(comparison: ClassComparison) -> str:
     return f"In this log the best model changes with the share{several}: {told}"
 
 
-def drawn_models(comparison: ClassComparison) -> list[str]:
-    """Return the models that charts show: those that rank highest at the mix, sorted."""
-    return sorted(comparison.answer["model"].head(MOST_MODELS))
-
-
-def _few(table: pl.DataFrame, comparison: ClassComparison) -> pl.DataFrame:
-    return table.filter(pl.col("model").is_in(drawn_models(comparison)))
-
-
 def _draw_values(table: pl.DataFrame, comparison: ClassComparison) -> Chart:
     name = comparison.measure
-    rows = _few(table, comparison).drop_nulls("value").sort("value", "model", descending=[True, False])
+    rows = of_shown(table, comparison).drop_nulls("value").sort("value", "model", descending=[True, False])
     title = f"{name} of each model at {mix_in_words(comparison)}, with its interval"
-    return draw_forest(rows, name=name, title=title, models=drawn_models(comparison))
+    return draw_forest(rows, name=name, title=title, models=shown_models(comparison))
 
 
 def opening_class(comparison: ClassComparison) -> str:
@@ -131,19 +121,19 @@ def _one_share(comparison: ClassComparison) -> pl.DataFrame:
 
 
 def _draw_share(table: pl.DataFrame, comparison: ClassComparison) -> Chart:
-    shown, models = _few(table, comparison), drawn_models(comparison)
+    shown, models = of_shown(table, comparison), shown_models(comparison)
     return chart_share_answer(shown, what=comparison.measure, models=models)
 
 
 def _draw_simplex(table: pl.DataFrame, comparison: ClassComparison) -> Chart:
-    models = drawn_models(comparison)
+    models = shown_models(comparison)
     marked = {comparison.scenario: comparison.mix}
     asked = {"metric": comparison.metric, **comparison.asked}
-    return chart_class_simplex(_few(table, comparison), priors=marked, models=models, **asked)
+    return chart_class_simplex(of_shown(table, comparison), priors=marked, models=models, **asked)
 
 
 def _draw_winners(table: pl.DataFrame, comparison: ClassComparison) -> Chart:
-    return chart_class_winners(table, models=drawn_models(comparison), priors=comparison.mix)
+    return chart_class_winners(table, models=shown_models(comparison), priors=comparison.mix)
 
 
 def _other_mixes(comparison: ClassComparison) -> pl.DataFrame:
@@ -164,7 +154,7 @@ def _mistakes(comparison: ClassComparison) -> pl.DataFrame:
 
 
 def _draw_matrix(_: pl.DataFrame, comparison: ClassComparison) -> Chart:
-    return chart_class_matrix(_few(comparison.counts, comparison), priors=comparison.mix)
+    return chart_class_matrix(of_shown(comparison.counts, comparison), priors=comparison.mix)
 
 
 def _each_class(comparison: ClassComparison) -> pl.DataFrame:

@@ -134,12 +134,12 @@ def picture(
     )  # fmt: skip
 
 
-def shown_models(comparison: Comparison, /, *, most: int = MOST_MODELS) -> list[str]:
+def shown_models(comparison: AnyComparison, /, *, most: int = MOST_MODELS) -> list[str]:
     """Return the models that charts show: the few that rank highest anywhere, sorted."""
     return sorted(comparison.leading[:most])
 
 
-def of_shown(table: Rows, comparison: Comparison, /, *, most: int = MOST_MODELS) -> Rows:
+def of_shown(table: Rows, comparison: AnyComparison, /, *, most: int = MOST_MODELS) -> Rows:
     """Return the rows of these models, if there is a table."""
     models = shown_models(comparison, most=most)
     return None if table is None else table.filter(pl.col("model").is_in(models, nulls_equal=True))

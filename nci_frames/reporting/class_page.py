@@ -5,12 +5,12 @@ from typing import Any
 from nci_frames.questions.answer_lines import leads_in_words
 from nci_frames.questions.class_comparison import ClassComparison
 from nci_frames.questions.classes import (
-    drawn_models,
     leads_of,
     lines_at,
     mix_in_words,
     opening_class,
 )
+from nci_frames.questions.report_question import shown_models
 from nci_frames.reporting.content import Content
 from nci_frames.reporting.html import render_page
 from nci_frames.tables.names import drawable
@@ -28,7 +28,7 @@ def render_class_page(comparison: ClassComparison, /, **more: Any) -> str:
     return render_page(
         "classes.html.jinja",
         content,
-        drawn_models(comparison),
+        shown_models(comparison),
         live,
         measure=comparison.measure,
         mix=mix_in_words(comparison),

@@ -145,7 +145,6 @@ def calls() -> dict[str, Call]:
         Call("estimate_class_priors", (classes, decided), {}, "reference"),
         Call("counts_at_mix", (nf.count_confusion(ants),), {"priors": "uniform"}, "by class"),
         Call("compare_class_models", (in_buckets,), {"metric": "mcc", "priors": "uniform"}, "classes"),
-        Call("vary_class_share", (classes,), {"of": "ant", "shares": [0.1, 0.5]}, "classes"),
         Call("auto_thresholds"),
         Call("logit_thresholds", (), {"n": 5}),
         Call("uniform_thresholds", (), {"n": 5}),

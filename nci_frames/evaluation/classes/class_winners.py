@@ -9,14 +9,13 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from nci_frames.base.arguments import beta_value
 from nci_frames.base.errors import ParameterError
 from nci_frames.base.messages import Option, listed
 from nci_frames.base.typing import Floats
 from nci_frames.counts.class_counts import Priors, one_mix, scenarios_of
-from nci_frames.evaluation.classes.class_log import ClassLog, class_logs, collected
+from nci_frames.evaluation.classes.class_log import ClassLog, collected
 from nci_frames.evaluation.classes.meetings import places_of_equality
-from nci_frames.evaluation.classes.mixes import Given, Mixes, cost_table, logs_and_priors, mixes_of
+from nci_frames.evaluation.classes.mixes import read_asked
 from nci_frames.evaluation.classes.values import Setting, rates_of
 from nci_frames.evaluation.metrics import better_sign
 from nci_frames.evaluation.metrics.classes import ClassMetric, class_metric, metric_of_all
@@ -102,21 +101,14 @@ def class_winners(
     hint = f"take one of all classes, such as 'macro_f_beta', or say of which class: {Option('of')}"
     known = class_metric(metric) if of is not None else metric_of_all(metric, hint)
     better_sign(known)
-    beta = beta_value(beta)
+    ends = {"start": one_mix("start", scenarios_of(start)), "end": one_mix("end", scenarios_of(end))}
     frame = collected(class_counts, scenarios=False)
-    ends: dict[str, Any] = {"start": start, "end": end}
-    mixes = {name: one_mix(name, scenarios_of(of)) for name, of in ends.items() if not isinstance(of, str)}
-    logs, given = logs_and_priors(frame, mixes or "uniform")
-    # A word stands for a mix of each group.
-    asked = [given.asked.only(name) if name in mixes and isinstance(given.asked, Mixes) else of
-             for name, of in ends.items()]  # fmt: skip
-    costs = cost_table(cost, logs, needed=known.name == "expected_cost")
-    place = 0 if of is None else _place(of, known, logs.names.filter(pl.Series(given.classes)), logs.names)
+    logs, asked = read_asked(frame, ends, [known], beta=beta, cost=cost)
+    place = 0 if of is None else _place(of, known, logs.names.filter(pl.Series(asked.classes)), logs.names)
     keys, groups = logs.compared()
     rows: list[dict[str, Any]] = []
     for values, models in groups.items():
-        mix = np.stack([_common_mix(models, given._replace(asked=each)) for each in asked])
-        ranges = _ranges(place, models, Setting(known, mix, given.classes, beta, costs))
+        ranges = _ranges(place, models, _common([asked.of(log, known)[1] for log in models], models))
         rows.extend(dict(zip(keys, values, strict=True)) | row for row in ranges)
     schema = {key: logs.keys[key] for key in keys} | CLASS_WINNERS.dtypes()
     return CLASS_WINNERS.finish(pl.DataFrame(rows, schema=schema).sort([*keys, "start"]))
@@ -132,17 +124,14 @@ def _place(of: Any, metric: ClassMetric, classes: pl.Series, names: pl.Series) -
     return names.to_list().index(of)
 
 
-def _common_mix(models: list[ClassLog], given: Given) -> Floats:
-    """Return the mix of a word, which must be the same for all models."""
-    found = [mixes_of(log, given).priors[0] for log in models]
-    for log, mix in zip(models, found, strict=True):
-        if not np.allclose(mix, found[0], rtol=0, atol=1e-12):
-            msg = "the models have different observed mixes"
-            hint = "give the shares as {class: share}"
-            raise ParameterError(
-                msg, found=f"models {models[0].group['model']!r} and {log.group['model']!r}", hint=hint
-            )
-    return np.asarray(found[0])
+def _common(settings: list[Setting], models: list[ClassLog]) -> Setting:
+    """Return the setting of all models: a word must stand for the same mix of each."""
+    for log, setting in zip(models, settings, strict=True):
+        if not np.allclose(setting.priors, settings[0].priors, rtol=0, atol=1e-12):
+            msg, hint = "the models have different observed mixes", "give the shares as {class: share}"
+            found = f"models {models[0].group['model']!r} and {log.group['model']!r}"
+            raise ParameterError(msg, found=found, hint=hint)
+    return settings[0]
 
 
 def _heights(place: int, models: Sequence[ClassLog], setting: Setting) -> Floats:
@@ -214,17 +203,16 @@ def winners_in_triangle(
         If there are not three classes with rows, if there are keys, or the metric is one of each class.
     """
     known = metric_of_all(metric)
-    logs = class_logs(collected(class_counts))
+    logs, asked = read_asked(class_counts, "uniform", [known], beta=beta, cost=cost)
     logs.need_no_keys("the triangle")
     classes = np.flatnonzero(logs.seen)
     if len(classes) != 3:
         msg, hint = "the triangle is that of the mixes of three classes", "draw winners along lines"
         raise ParameterError(msg, found=f"{len(classes)} classes with rows", hint=hint)
-    costs = cost_table(cost, logs, needed=known.name == "expected_cost")
-    rows = []
+    rows, models = [], logs.logs
     for line in range(_LINES):
         third, ends = (line + 0.5) / _LINES, np.zeros((2, len(logs.names)))
         ends[:, classes] = (1 - third, 0, third), (0, 1 - third, third)
-        found = _ranges(0, logs.logs, Setting(known, ends, logs.seen, beta_value(beta), costs))
+        found = _ranges(0, models, replace(asked.of(models[0], known)[1], priors=ends))
         rows += [{"low": line / _LINES, "high": (line + 1) / _LINES} | each for each in found]
     return pl.DataFrame(rows, schema_overrides={"model": pl.String}), logs.names[classes].to_list()

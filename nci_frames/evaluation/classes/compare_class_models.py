@@ -6,12 +6,12 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from nci_frames.base.arguments import beta_value, check_level
+from nci_frames.base.arguments import check_level
 from nci_frames.base.errors import ParameterError
 from nci_frames.counts.class_counts import Priors
 from nci_frames.evaluation.classes.class_log import ClassLog, check_buckets, why_not
 from nci_frames.evaluation.classes.intervals import influences, stratum_sums
-from nci_frames.evaluation.classes.mixes import cost_table, logs_and_priors, mixes_of
+from nci_frames.evaluation.classes.mixes import read_asked
 from nci_frames.evaluation.classes.values import Setting, rates_of
 from nci_frames.evaluation.metrics.classes import metric_of_all
 from nci_frames.evaluation.significance.corrections import holm
@@ -89,21 +89,19 @@ def compare_class_models(
     """
     check_level(level)
     known = metric_of_all(metric)
-    beta = beta_value(beta)
-    logs, given = logs_and_priors(class_counts, priors)
+    logs, asked = read_asked(class_counts, priors, [known], beta=beta, cost=cost)
     if not all(log.in_buckets for log in logs.logs):
         hint = "count by unit_buckets(predictions), so that the rows of a unit are compared"
         raise ParameterError("models are compared on the same units", found="no key 'bucket'", hint=hint)
     if not logs.whole:
         raise ParameterError("models are compared by rows", found="sums of more than 1,000 weights")
     check_buckets(logs)
-    costs = cost_table(cost, logs, needed=known.name == "expected_cost")
     keys, groups = logs.compared()
     rows: list[dict[str, Any]] = []
     for values, models in groups.items():
-        mixes = [mixes_of(log, given) for log in models]
-        for place, scenario in enumerate(mixes[0].scenarios):
-            settings = [Setting(known, mix.priors[place], given.classes, beta, costs) for mix in mixes]
+        mixes = [asked.of(log, known) for log in models]
+        for place, scenario in enumerate(mixes[0][0]):
+            settings = [setting[place] for _, setting in mixes]
             told = dict(zip(keys, values, strict=True)) | {"scenario": scenario, "metric": known.name}
             pairs = _pairs(list(zip(models, settings, strict=True)), logs.names.to_list(), level)
             rows.extend(told | pair for pair in pairs)

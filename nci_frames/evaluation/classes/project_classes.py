@@ -7,12 +7,12 @@ from typing import Any, Literal
 import numpy as np
 import polars as pl
 
-from nci_frames.base.arguments import beta_value, check_level, check_repeats, check_seed
+from nci_frames.base.arguments import check_level, check_repeats, check_seed
 from nci_frames.base.typing import Floats
 from nci_frames.counts.class_counts import Priors, one_mix
 from nci_frames.evaluation.classes.class_log import ClassLog, ClassLogs, check_buckets, some_of, why_not
 from nci_frames.evaluation.classes.intervals import bootstrap_bounds, delta_bounds, resampled
-from nci_frames.evaluation.classes.mixes import cost_table, logs_and_priors, mixes_of
+from nci_frames.evaluation.classes.mixes import read_asked
 from nci_frames.evaluation.classes.values import Setting, rates_of
 from nci_frames.evaluation.metrics.classes import CLASS_METRICS, class_metrics_asked
 from nci_frames.schemas import CLASS_PROJECTION
@@ -47,8 +47,9 @@ def project_classes(
         Class counts of a labelled log. Weights are multiplied, and rows of a key ``bucket`` are added.
     priors
         The mix: "observed", that of each group; "uniform", equal shares of all classes that have rows;
-        ``{class: share}``; several as ``{scenario: {class: share}}``, or as a frame with the columns
-        scenario, class and prior. Counts with scenarios take the mix of the same name, or a single one.
+        ``{class: share}``; several as ``{scenario: {class: share}}``, where a word may stand for a mix, or as
+        a frame with the columns scenario, class and prior. Counts with scenarios take the mix of the same
+        name, or a single one.
     metrics
         Of all classes: "accuracy", "balanced_accuracy", "macro_precision", "macro_recall", "macro_f_beta",
         "weighted_f_beta", "kappa", "mcc", "expected_cost". Of each class: "precision", "recall", "f_beta",
@@ -121,29 +122,26 @@ def project_classes(
     check_level(level)
     check_repeats(repeats, 2)
     check_seed(seed)
-    asked = class_metrics_asked(metrics)
-    beta = beta_value(beta)
-    logs, given = logs_and_priors(class_counts, priors)
-    costs = cost_table(cost, logs, needed=CLASS_METRICS["expected_cost"] in asked)
+    named = class_metrics_asked(metrics)
+    logs, asked = read_asked(class_counts, priors, named, beta=beta, cost=cost)
     if interval is not None:
         check_buckets(logs)
     bounded = interval is not None and logs.whole
     unbounded = "no bounds: rows are sums of more than 1,000 weights" if interval and not bounded else None
     parts: list[dict[str, Any]] = []
     for log in logs.logs:
-        mixes = mixes_of(log, given)
         rates = rates_of(log.total)
         drawn = resampled(log, repeats, seed) if bounded and interval == "bootstrap" else None
-        for metric in asked:
-            every = Setting(metric, mixes.priors, given.classes, beta, costs, mixes.errors)
+        for metric in named:
+            scenarios, every = asked.of(log, metric)
             empty = np.isnan(every.priors).any(axis=1, keepdims=True)
             values = np.where(empty, np.nan, every.value(rates))
             bounds = np.full((2, *values.shape), np.nan)
             some = max(1, _MOST_SLOPES // (rates.size * values.shape[1]))
-            for begin in range(0, len(mixes.scenarios) if bounded else 0, some):
+            for begin in range(0, len(scenarios) if bounded else 0, some):
                 few = slice(begin, begin + some)
                 bounds[:, few] = delta_bounds(log, every[few], level)
-            for place, scenario in enumerate(mixes.scenarios):
+            for place, scenario in enumerate(scenarios):
                 of_mix, at = bounds[:, place], every[place]
                 if drawn is not None:
                     wider = bootstrap_bounds(drawn, at, level)
@@ -216,15 +214,14 @@ def matrix_at(class_counts: pl.DataFrame | pl.LazyFrame, priors: Any) -> tuple[p
     ParameterError
         If the counts have keys or scenarios, or there are several mixes.
     """
-    logs, given = logs_and_priors(class_counts, priors)
+    logs, asked = read_asked(class_counts, priors)
     logs.need_no_keys("the matrix")
-    if not isinstance(given.asked, str):
-        one_mix("priors", dict.fromkeys(given.asked.scenarios))
+    one_mix("priors", asked.mixes)
     names, tables = logs.names.cast(pl.String), []
     for log in logs.logs:
-        (shares,) = mixes_of(log, given).priors
-        rates, decisions = rates_of(log.total), given.classes | (log.total.sum(axis=0) > 0)
-        one, other = np.nonzero(np.logical_and.outer(given.classes, decisions))
+        (shares,) = asked.of(log, CLASS_METRICS["accuracy"])[1].priors
+        rates, decisions = rates_of(log.total), asked.classes | (log.total.sum(axis=0) > 0)
+        one, other = np.nonzero(np.logical_and.outer(asked.classes, decisions))
         tables.append(pl.DataFrame({
             "model": pl.Series([log.group["model"]] * len(one), dtype=pl.String),
             "label": names.gather(one), "decision": names.gather(other), "rows": log.total[one, other],

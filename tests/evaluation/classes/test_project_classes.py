@@ -216,14 +216,13 @@ def test_models_are_ranked_within_each_mix_metric_and_class():
     assert ranked.filter(metric="pos_fraction")["rank"].null_count() == 9
 
 
-def test_the_share_of_one_class_varies_and_the_others_keep_their_proportions():
+def test_a_scenario_may_be_a_word():
     counts = counts_of([0] * 10 + [1] * 30 + [2] * 60, [0] * 100)
-    mixes = nf.vary_class_share(counts, of=1, shares=[0.0, 0.3, 1.0])
-    assert mixes["scenario"].to_list() == ["0"] * 3 + ["0.3"] * 3 + ["1"] * 3
-    expected = [1 / 7, 0, 6 / 7, 0.1, 0.3, 0.6, 0, 1, 0]
-    assert mixes["prior"].to_list() == pytest.approx(expected)
-    values = nf.project_classes(counts, priors=mixes, metrics="accuracy")["value"]
-    assert values.to_list() == pytest.approx([1 / 7, 0.1, 0])
+    mixes = {"log": "observed", "even": "uniform", "field": {0: 0.7, 1: 0.2, 2: 0.1}}
+    values = nf.project_classes(counts, priors=mixes, metrics="accuracy")
+    assert values.select("scenario", "value").rows() == [
+        ("even", pytest.approx(1 / 3)), ("field", pytest.approx(0.7)), ("log", pytest.approx(0.1)),
+    ]  # fmt: skip
 
 
 def test_a_lazy_frame_of_priors_is_read() -> None:
