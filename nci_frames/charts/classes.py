@@ -25,8 +25,6 @@ _SIDE, _ROOM = 420, 0.08
 #: Letters of a name at a corner.
 _LETTERS = 24
 _SHARES = ("first", "second", "third")
-#: The corners of a region: an end of a range, and a share of the third class.
-_AROUND = (("start", "low"), ("end", "low"), ("end", "high"), ("start", "high"))
 
 
 @schemas.checked
@@ -206,8 +204,8 @@ def chart_class_simplex(
     -------
     altair.LayerChart
         The triangle, whose corners are the classes alone, coloured by the best model; of equal models the
-        first by name. Hover for all that are equal. The map is made of 120 strips, of which each is judged
-        along its middle: exactly, as by ``class_winners``.
+        first by name. Hover for all that are equal. The map is exact along 61 lines, as by
+        ``class_winners``, and straight between them.
 
     Raises
     ------
@@ -228,14 +226,10 @@ def chart_class_simplex(
     'Best model at each mix of three classes'
     """
     found, classes = winners_in_triangle(class_counts, metric=metric, beta=beta, cost=cost)
-    won = found.filter(pl.col("model").is_not_null())
-    if won.is_empty():
+    rows = found.filter(pl.col("model").is_not_null()).with_row_index("corner")
+    if rows.is_empty():
         raise ParameterError("no model has a value", hint="check that each model has rows of all classes")
-    won = won.with_row_index("region").with_columns(equal=pl.col("tied").list.join(", "))
-    rows = pl.concat(
-        _placed(won.with_columns(second=(1 - pl.col(third)) * pl.col(part), third=third, corner=number))
-        for number, (part, third) in enumerate(_AROUND)
-    ).select("region", "corner", "model", "equal", "across", "up")
+    rows = _placed(rows).with_columns(equal=pl.col("tied").list.join(", ")).drop("tied", "second", "third")
     selection.check_rows(rows)
     style = theme.model_style(rows["model"], among=models)
     height = math.sqrt(3) / 2

@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import date
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -23,8 +24,9 @@ from nci_frames.evaluation.metrics.metric import rounding
 from nci_frames.schemas import CLASS_WINNERS
 from nci_frames.schemas.checked import checked
 
-#: Lines of a triangle on which the share of the third class stays the same.
-_LINES = 120
+#: Strips of a triangle between lines on which the share of the third class stays the same, and how far the
+#: outer ones are from its border, where a metric may be undefined.
+_LINES, _EDGE = 60, 1e-6
 #: Places that are nearer than this are one.
 _APART = 1e-13
 
@@ -192,10 +194,10 @@ def _null_first(name: str | None) -> tuple[bool, str]:
 def winners_in_triangle(
     class_counts: pl.DataFrame | pl.LazyFrame, *, metric: str, beta: float, cost: Mapping[Any, Any] | None
 ) -> tuple[pl.DataFrame, list[Any]]:
-    """Return the best model in each range of parallel lines, and the three classes.
+    """Return the corners of regions in which a model is best, and the three classes.
 
-    ``low``, ``high``: the shares of the third class that a line in their middle stands for; and ``start``,
-    ``end``, ``model`` and ``tied`` along the line from the first class to the second.
+    ``region``, ``model``, ``tied``, and ``second`` and ``third``: the shares of these classes at a corner.
+    The regions lie between parallel lines, on which they are exact.
 
     Raises
     ------
@@ -209,10 +211,29 @@ def winners_in_triangle(
     if len(classes) != 3:
         msg, hint = "the triangle is that of the mixes of three classes", "draw winners along lines"
         raise ParameterError(msg, found=f"{len(classes)} classes with rows", hint=hint)
-    rows, models = [], logs.logs
-    for line in range(_LINES):
-        third, ends = (line + 0.5) / _LINES, np.zeros((2, len(logs.names)))
+    models, lines = logs.logs, []
+    for third in np.linspace(0, 1, _LINES + 1).clip(_EDGE, 1 - _EDGE).tolist():
+        ends = np.zeros((2, len(logs.names)))
         ends[:, classes] = (1 - third, 0, third), (0, 1 - third, third)
         found = _ranges(0, models, replace(asked.of(models[0], known)[1], priors=ends))
-        rows += [{"low": line / _LINES, "high": (line + 1) / _LINES} | each for each in found]
-    return pl.DataFrame(rows, schema_overrides={"model": pl.String}), logs.names[classes].to_list()
+        lines.append((third, list(found)))
+    rows: list[tuple[Any, ...]] = []
+    for region, (one, low, other, high) in enumerate(_strips(lines)):
+        corners = (one["start"], low), (one["end"], low), (other["end"], high), (other["start"], high)
+        told = region, one["model"], one["tied"]
+        rows += [(*told, part * (1 - third), third) for part, third in corners]
+    table = pl.DataFrame(rows, ["region", "model", "tied", "second", "third"], orient="row")
+    return table.cast({"model": pl.String}), logs.names[classes].to_list()
+
+
+def _strips(
+    lines: list[tuple[float, list[dict[str, Any]]]],
+) -> Iterator[tuple[dict[str, Any], float, dict[str, Any], float]]:
+    """Yield the ranges of two lines that border on the same region, and where the lines are."""
+    for (low, below), (high, above) in pairwise(lines):
+        if [each["tied"] for each in below] == [each["tied"] for each in above]:
+            yield from ((one, low, other, high) for one, other in zip(below, above, strict=True))
+        else:  # some region begins or ends between them
+            middle = (low + high) / 2
+            yield from ((each, low, each, middle) for each in below)
+            yield from ((each, middle, each, high) for each in above)
