@@ -1,6 +1,6 @@
 """Scores of traffic as mixtures of the scores of positives and of negatives, in a few bins."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple, Self
@@ -90,18 +90,9 @@ def _edges_of_bins(positives: Rows, negatives: Rows, traffic: Rows) -> tuple[lis
         How many rows reach each bin: first all, then those that reach each threshold, the lowest first.
     """
     wanted = {edge for reached in (positives, negatives) for edge in _edges(reached, _QUANTILES)}
-    edges = sorted(wanted - {len(traffic)}, reverse=True)
-    kept: list[int] = []
-    last = (0, 0)
-    for edge, *rows in zip(edges, negatives[edges].tolist(), traffic[edges].tolist(), strict=True):
-        if rows[0] - last[0] >= _LEAST_IN_BIN and rows[1] - last[1] >= _LEAST_IN_BIN:
-            kept.append(edge)
-            last = (rows[0], rows[1])
-    # The lowest bin, too, must have enough rows.
-    while kept and min(int(rows[0] - rows[kept[-1]]) for rows in (negatives, traffic)) < _LEAST_IN_BIN:
-        kept.pop()
-    few = [0, *kept[::-1]]
-    return few, [*few, *_tail(positives, traffic, few[-1])]
+    few = [0, *_spaced(wanted - {len(traffic)}, np.stack([negatives, traffic]), 0, _LEAST_IN_BIN)]
+    tail = {*_edges(positives, 1 - _TAIL)} - {len(traffic)}
+    return few, [*few, *_spaced(tail, np.stack([positives, traffic]), few[-1], _LEAST_IN_TAIL)]
 
 
 def _edges(reached: Rows, quantiles: Floats) -> list[int]:
@@ -110,14 +101,16 @@ def _edges(reached: Rows, quantiles: Floats) -> list[int]:
     return [len(reached) - int(edge) for edge in few]
 
 
-def _tail(positives: Rows, traffic: Rows, lowest: int) -> list[int]:
-    """Return the edges that divide the bin from *lowest* on, ascending."""
+def _spaced(edges: Collection[int], reached: Rows, lowest: int, least: int) -> list[int]:
+    """Return the edges, ascending, that leave enough rows of each kind between them.
+
+    So many must also be above the highest, and between the edge *lowest* and the lowest.
+    """
     found: list[int] = []
-    above = (0, 0)
-    for edge in sorted({*_edges(positives, 1 - _TAIL)} - {len(traffic)}, reverse=True):
-        here = int(positives[edge]), int(traffic[edge])
-        rest = int(positives[lowest]) - here[0], int(traffic[lowest]) - here[1]
-        if edge > lowest and min(*rest, here[0] - above[0], here[1] - above[1]) >= _LEAST_IN_TAIL:
+    above = np.zeros_like(reached[:, lowest])
+    for edge in sorted(edges, reverse=True):
+        here = reached[:, edge]
+        if min(*(here - above), *(reached[:, lowest] - here)) >= least:
             found.append(edge)
             above = here
     return found[::-1]

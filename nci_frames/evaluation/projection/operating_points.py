@@ -154,8 +154,11 @@ def select_operating_points(
     # That of a group, also where none of its points is selected.
     observed = runs.frame[runs.start]["observed_prevalence"]
 
+    points_of = interpolated_points if interpolate else picked_points
+    none = runs.frame.with_columns(reason=pl.lit(None, pl.String))
+
     def pick(eta: pl.Expr | None) -> pl.DataFrame:
-        picked = interpolated_points(runs, wish, eta) if interpolate else picked_points(runs, wish, eta)
+        picked = points_of(runs, wish, eta) if len(runs.frame) else none
         if eta is None:
             return picked
         picked = picked.with_columns(prevalence=observed if own else eta)

@@ -56,11 +56,10 @@ def roc_convex_hull(rates: Frame, /) -> pl.DataFrame:
     ordered = defined.filter(outer).sort(*group, "fpr", "tpr", "threshold", maintain_order=True)
     if ordered.is_empty():
         return RATES.finish(ordered)
-    number = np.zeros(len(ordered), np.int64)
-    number[group_starts(ordered, group)[1:]] = 1
-    number = number.cumsum()
+    starts = group_starts(ordered, group)
     # Every hull has the corners (0, 0) and (1, 1); they are no rows of the frame and get the index -1.
-    groups = np.arange(number[-1] + 1)
+    groups = np.arange(len(starts))
+    number = np.repeat(groups, np.diff(starts, append=len(ordered)))
     of = np.concatenate([number, groups, groups])
     fpr = np.concatenate([ordered["fpr"].to_numpy(), 0.0 * groups, 0.0 * groups + 1])
     tpr = np.concatenate([ordered["tpr"].to_numpy(), 0.0 * groups, 0.0 * groups + 1])

@@ -21,8 +21,7 @@ class Runs:
     start: Rows  # first row of each group
     size: Rows
     #: The threshold that is asked for of each group, if one is; and the same in the precision of its scores.
-    asked: Floats | None = None
-    at: Floats | None = None
+    asked: tuple[Floats, Floats] | None = None
 
     @classmethod
     def of(cls, rates: pl.DataFrame, wish: Wish) -> "Runs":
@@ -37,11 +36,11 @@ class Runs:
             rates = _by_threshold(rates, keys)
             start = group_starts(rates, keys)
         every = runs_with_every_score(rates, start)
-        asked = at = None
+        asked = None
         if wish.take == "at":
-            asked = wish.thresholds(rates["model"][start])
-            at = np.where(every, in_precision_of(rates["threshold"].to_numpy(), asked), asked)
-            rates, start = _near(rates, start, at)
+            wanted = wish.thresholds(rates["model"][start])
+            at = np.where(every, in_precision_of(rates["threshold"].to_numpy(), wanted), wanted)
+            asked, (rates, start) = (wanted, at), _near(rates, start, at)
         elif wish.extreme_fpr:
             rates, start = _without_between(rates, start)
         frame = rates.with_columns(__exact=pl.Series(np.repeat(every, np.diff(start, append=len(rates)))))
@@ -52,7 +51,7 @@ class Runs:
             places = np.insert(np.arange(len(frame)), ends, len(frame) + np.arange(len(ends)))
             frame = pl.concat([frame, never])[places]
             start = start + np.cumsum(every) - every
-        return cls(frame, keys, start, np.diff(start, append=len(frame)), asked, at)
+        return cls(frame, keys, start, np.diff(start, append=len(frame)), asked)
 
     def values(self, expression: pl.Expr, eta: pl.Expr | None, beta: float) -> Floats:
         """Return the value of an expression for each row; null becomes NaN."""
@@ -88,10 +87,8 @@ class Runs:
 
 def picked_points(runs: Runs, wish: Wish, eta: pl.Expr | None) -> pl.DataFrame:
     """Return the counted point of each group that meets the criterion best."""
-    if not len(runs.frame):
-        return runs.frame.with_columns(reason=pl.lit(None, pl.String))
-    if runs.asked is not None and runs.at is not None:
-        return _at_threshold(runs, runs.asked, runs.at)
+    if runs.asked is not None:
+        return _at_threshold(runs, *runs.asked)
     value = runs.values(wish.met, eta, wish.beta)
     if wish.take == "best":
         # NaN is never the best value, since it equals nothing.
@@ -122,8 +119,6 @@ def _at_threshold(runs: Runs, asked: Floats, wanted: Floats) -> pl.DataFrame:
 def interpolated_points(runs: Runs, wish: Wish, eta: pl.Expr | None) -> pl.DataFrame:
     """Return the point of each group's ROC polyline, from (0, 0) to (1, 1), that meets the target exactly."""
     frame = runs.frame
-    if not len(frame):
-        return frame.with_columns(reason=pl.lit(None, pl.String))
     ends = pl.concat(
         frame[runs.start].with_columns(
             threshold=pl.lit(threshold), tpr=pl.col("tpr") * 0 + rate, fpr=pl.col("fpr") * 0 + rate

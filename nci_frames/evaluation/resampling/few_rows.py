@@ -35,7 +35,7 @@ def one_row_apart(
     """
     logs = []
     for of_class in (0, 1):
-        rows = (histogram.positives, histogram.negatives)[of_class]
+        rows = histogram.classes[of_class]
         occupied = np.flatnonzero(rows)
         whole = [0, len(rows) - 1]
         ends = [int(occupied[0]), int(occupied[-1])] if len(occupied) else whole

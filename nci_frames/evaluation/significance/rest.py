@@ -2,13 +2,13 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Self
 
 import numpy as np
 import polars as pl
 
 from nci_frames.base.typing import Flags, Floats, Rows
-from nci_frames.evaluation.arrays.buckets import BucketCounts, even_buckets, sums_of_weights
+from nci_frames.evaluation.arrays.buckets import BucketCounts, Counted, even_buckets, sums_of_weights
 from nci_frames.evaluation.arrays.histograms import Histogram
 from nci_frames.evaluation.rates.clusters import jackknife_weights
 from nci_frames.evaluation.significance.corrections import benjamini_hochberg
@@ -36,12 +36,7 @@ class AgainstRest:
 
 
 def compare_with_rest(
-    segments: Sequence[Histogram | BucketCounts],
-    together: pl.DataFrame,
-    tested: Flags,
-    effects: Floats,
-    *,
-    level: float,
+    segments: Sequence[Counted], together: pl.DataFrame, tested: Flags, effects: Floats, *, level: float
 ) -> AgainstRest:
     """Test each segment against the rest, separately for positives and negatives.
 
@@ -137,14 +132,8 @@ class _ClassRows:
         ]
 
     @classmethod
-    def of(
-        cls,
-        segments: Sequence[Histogram | BucketCounts],
-        pooled: Histogram,
-        of_class: Literal["negatives", "positives"],
-        effects: Floats,
-    ) -> "_ClassRows":
-        """Read the rows of *of_class*; *pooled* has those of all segments."""
+    def of(cls, segments: Sequence[Counted], pooled: Histogram, of_class: str, effects: Floats) -> Self:
+        """Read the rows of *of_class*, "positives" or "negatives"; *pooled* has those of all segments."""
         from scipy.sparse import coo_array  # noqa: PLC0415  (what does not need it does not wait for it)
 
         cell = joined_cells(getattr(pooled, of_class))
