@@ -64,22 +64,19 @@ def counts_at_mix(by_class: pl.DataFrame | pl.LazyFrame, /, *, priors: Priors) -
         msg, hint = "rows that have weights cannot be weighted again", "count without weights"
         raise ParameterError(msg, found="weights", hint=hint)
     keys = ["model", *(key for key in COUNTS.keys(frame.columns) if key != TRUE_CLASS)]
-    size = pl.sum_horizontal("tp", "fp", "fn", "tn").first().alias("__rows")
-    sizes = frame.group_by(*keys, TRUE_CLASS, maintain_order=True).agg(size)
+    group = [*keys, TRUE_CLASS]
+    rows, share, total = pl.col("__rows"), pl.col("__share"), pl.col("__rows").sum().over(keys)
+    sizes = frame.group_by(group).agg(__rows=pl.sum_horizontal("tp", "fp", "fn", "tn").first())
     classes = frame[TRUE_CLASS].unique().sort()
-    parts: list[pl.DataFrame] = []
-    for _, group in sizes.group_by(keys, maintain_order=True):
-        rows = dict(group.select(TRUE_CLASS, "__rows").rows())
-        of_class = np.array([rows.get(name, 0) for name in classes], np.float64)
-        shares = one_mix("priors", read_priors(priors, classes, observed=of_class / of_class.sum()))
-        lacking = classes.filter((shares > 0) & (of_class == 0)).to_list()
-        if lacking:
-            where = ", ".join(f"{key} {group[key][0]!r}" for key in keys)
-            raise ParameterError("a class with a share has no rows", where=where, found=repr(lacking))
-        weight = np.divide(shares * of_class.sum(), of_class, out=np.zeros(len(shares)), where=of_class > 0)
-        known = pl.DataFrame({TRUE_CLASS: classes, WEIGHT: weight})
-        parts.append(group.select(*keys, TRUE_CLASS).join(known, on=TRUE_CLASS, how="left"))
-    weights = pl.concat([sizes.drop("__rows").clear().with_columns(pl.lit(0.0).alias(WEIGHT)), *parts])
-    mixed = frame.join(weights, on=[*keys, TRUE_CLASS], how="left", nulls_equal=True)
+    mix = one_mix("priors", read_priors(priors, classes, observed=np.full(len(classes), np.nan)))
+    known = sizes.select(keys).unique().join(pl.DataFrame({TRUE_CLASS: classes, "__share": mix}), how="cross")
+    known = known.join(sizes, on=group, how="left", nulls_equal=True).with_columns(rows.fill_null(0))
+    known = known.with_columns(share.fill_nan(rows / total)).sort(group)
+    for first in known.filter(share > 0, rows == 0).partition_by(keys, maintain_order=True)[:1]:
+        where = ", ".join(f"{key} {first[key][0]!r}" for key in keys)
+        found = repr(first[TRUE_CLASS].to_list())
+        raise ParameterError("a class with a share has no rows", where=where, found=found)
+    weight = pl.when(rows > 0).then(share * total / rows).otherwise(0.0).alias(WEIGHT)
+    mixed = frame.join(known.select(*group, weight), on=group, how="left", nulls_equal=True)
     # Classes of the same weight are one stratum.
     return pool_counts(mixed, over=TRUE_CLASS)
