@@ -1,7 +1,7 @@
 """Batches of NumPy arrays, and what their readers share."""
 
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -11,6 +11,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from nci_frames.base.errors import InvalidRowsError
+from nci_frames.counting.logs.reading import Scan
 
 #: Rows processed at a time: larger arrays would be returned to the system and cleared for each use.
 SLICE_ROWS = 1 << 15
@@ -46,6 +47,23 @@ def one_row_group_ahead(*, local: bool) -> Iterator[None]:
             del os.environ[variable]
 
 
+@contextmanager
+def reading_rows(scan: Scan, *, progress: bool) -> Iterator[Callable[[int], None]]:
+    """Read the files of a scan one row group ahead; yield a function that takes the number of further rows.
+
+    With *progress* it shows them on a terminal.
+    """
+    with one_row_group_ahead(local=bool(scan.source.files)):
+        if not progress:
+            yield lambda _: None
+            return
+        # It is slow to import.
+        from nci_frames.counting.engine.progress import rows_shown  # noqa: PLC0415
+
+        with rows_shown(scan.rows, len(scan.source.files)) as advance:
+            yield advance
+
+
 def endless_weights(where: str) -> InvalidRowsError:
     """Return the error for weights whose sum is infinite."""
     msg = "the weights add up to more than Float64 holds"
@@ -63,7 +81,17 @@ def slices_of(batch: pl.DataFrame, *columns: str) -> Iterator[tuple[int, list[ND
         found = [column.rechunk() for column in found]
     first = 0
     for pieces in zip(*(column.get_chunks() for column in found), strict=True):
-        arrays = [piece.to_numpy() for piece in pieces]
+        arrays = [array_of(piece) for piece in pieces]
         for start in range(0, len(arrays[0]), SLICE_ROWS):
             yield first + start, [array[start : start + SLICE_ROWS] for array in arrays]
         first += len(arrays[0])
+
+
+def array_of(piece: pl.Series) -> NDArray[Any]:
+    """Return a column in one piece as an array, without nulls."""
+    if piece.dtype != pl.Boolean:
+        return piece.to_numpy()
+    # Bits, which NumPy makes bytes of in a tenth of the time that Polars needs.
+    bits = piece.to_arrow()
+    whole = np.unpackbits(np.frombuffer(bits.buffers()[1], np.uint8), bitorder="little").view(np.bool_)
+    return whole[bits.offset : bits.offset + len(bits)]

@@ -3,12 +3,10 @@
 import math
 from collections.abc import Iterator, Sequence
 
-import numpy as np
 import polars as pl
 
-from nci_frames.counting.engine.batch import Batch, endless_weights, one_row_group_ahead, slices_of
+from nci_frames.counting.engine.batch import Batch, endless_weights, reading_rows, slices_of
 from nci_frames.counting.engine.groups import GroupNumbers
-from nci_frames.counting.engine.progress import rows_shown
 from nci_frames.counting.engine.wide import Rows, read_wide
 from nci_frames.counting.logs.reading import Scan
 from nci_frames.counting.logs.rows import REASON
@@ -48,11 +46,10 @@ def read_batches(
     TooManyWeightsError
         As soon as the key ``weight``, if it is kept, has more than 1,000 values.
     """
-    # A row without a label is not valid, but may be read.
-    label = pl.col("label").cast(pl.UInt8).fill_null(0)
-    rows = read_columns(scan, groups, rows_by_code, [pl.col("score")], [label], progress=progress)
+    label = [pl.col("label")]
+    rows = read_columns(scan, groups, rows_by_code, [pl.col("score")], label, progress=progress)
     for numbers, (scores, labels), weights in rows:
-        yield Batch(numbers, scores, labels.view(np.bool_), weights)
+        yield Batch(numbers, scores, labels, weights)
 
 
 def read_columns(
@@ -78,8 +75,7 @@ def read_columns(
     read = [column.alias(name) for name, column in zip(names, [*columns, *weight], strict=True)]
     rows = scan.raw.select(*groups.keys, groups.hash.alias("__hash"), REASON, *read)
     total = 0.0
-    shown = rows_shown(scan.rows, len(scan.source.files), show=progress)
-    with shown as advance, one_row_group_ahead(local=bool(scan.source.files)):
+    with reading_rows(scan, progress=progress) as advance:
         # Sums of weights depend on the order of the rows; counts do not, and need not wait for it.
         for whole in scan.batches(rows, chunk_size=BATCH_ROWS, maintain_order=weighted):
             # A step for every chunk takes longer than a copy where files have few rows.

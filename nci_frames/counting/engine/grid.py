@@ -7,6 +7,7 @@ NumPy turns each batch into cell codes and counts them. The memory is that of th
 from collections.abc import Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -24,20 +25,14 @@ _CELLS, _CELLS_OF_A_THRESHOLD, _MOST_CELLS = 1 << 16, 16, 1 << 18
 
 #: Int64 where rows are counted, Float64 where weights are summed.
 Counts = NDArray[np.int64] | NDArray[np.float64]
-#: Up to this many cells (groups x bins x classes) are counted in an array of their own and then added: with
-#: more that takes longer than to add the rows one by one. 32 Mi cells of 8 bytes are 256 MiB.
-_FEW_CELLS = 1 << 25
-#: Codes collected before they are counted together: twice as many as cells, so that a pass over the cells
-#: costs little per row, within these limits.
-_LEAST_WAITING, _WAITING = 1 << 17, 1 << 23
+#: Codes collected before they are counted together, so that a pass over the cells costs little per row.
+_WAITING = 1 << 22
 #: The numbers of the cells of some rows, and their weights if these are summed.
 Codes = tuple[NDArray[np.int64], NDArray[np.float64] | None]
-#: Codes, and their weights if they have any, that wait to be counted.
-_Block = tuple[NDArray[np.int64], NDArray[np.float64]]
 
 
 class Digitiser:
-    """Counts the thresholds that scores reach, compared in the precision of the scores."""
+    """Finds the bins of scores: how many thresholds they reach, compared in the precision of the scores."""
 
     def __init__(self, thresholds: NDArray[np.float64], dtype: type[np.floating]) -> None:
         with np.errstate(over="ignore"):  # what single precision cannot hold is infinite in it
@@ -60,13 +55,29 @@ class Digitiser:
 
     def __call__(self, scores: NDArray[np.floating]) -> NDArray[np.intp]:
         """Return the number of thresholds <= score of each score; scores are never NaN."""
+        reached, last = self._reached(scores)
+        reached += last
+        return reached
+
+    def with_labels(self, scores: NDArray[np.floating], labels: NDArray[np.bool_]) -> NDArray[np.intp]:
+        """Return twice the number of thresholds <= score of each score, plus its label."""
+        reached, last = self._reached(scores)
+        reached *= 2
+        # Of one byte each until here.
+        ends = last.view(np.uint8)
+        ends *= 2
+        ends += labels.view(np.uint8)
+        reached += ends
+        return reached
+
+    def _reached(self, scores: NDArray[np.floating]) -> tuple[NDArray[np.intp], NDArray[np.bool_]]:
+        """Return how many thresholds each score surely reaches, and whether it reaches the next one, too."""
         reached = self._below.take(self._cell(scores))
-        several = np.flatnonzero(reached < 0)
-        if len(several):
+        if len(self._steps) > 1:
+            several = np.flatnonzero(reached < 0)
             reached[several] = self._search(~reached[several], scores[several])
         # It changes nothing where a search has found the number: the next threshold is above the score.
-        reached += scores >= self._edges.take(reached)
-        return reached
+        return reached, scores >= self._edges.take(reached)
 
     def _search(self, reached: NDArray[np.intp], scores: NDArray[np.floating]) -> NDArray[np.intp]:
         """Return the number of thresholds <= score of scores that reach at least so many."""
@@ -126,51 +137,45 @@ class _ByDigits:
 
 
 class CellCounts:
-    """Counts how often each code occurred, or sums weights over it, in a thread of its own.
+    """Counts how often each code occurred, or sums weights over it.
 
-    Rows are added in the order in which they come, whatever the batches, so sums of weights are repeatable
-    to the bit.
+    Weights are added in the order in which they come, whatever the batches, so that sums are repeatable to
+    the bit.
     """
 
     def __init__(self, *, weighted: bool) -> None:
-        self._weighted = weighted
-        self._cells = self._zeros(0)
+        self._cells: Counts = np.zeros(0, np.float64) if weighted else np.zeros(0, np.int64)
         # One block is filled while the other is counted. Both are used again and again: a new array of this
         # size would be cleared by the system page by page.
-        self._filling, self._other = (
-            (np.empty(_WAITING, np.int64), np.empty(_WAITING if weighted else 0)) for _ in range(2)
-        )
+        self._filling, self._other = np.empty(_WAITING, np.int64), np.empty(_WAITING, np.int64)
         self._rows = 0
         # Counting waits for memory without the GIL, so the next codes are computed in parallel.
         self._thread = ThreadPoolExecutor(1)
         self._counting: Future[None] | None = None
 
     def add(self, codes: NDArray[np.int64], weights: NDArray[np.float64] | None) -> None:
-        """Add one to the cell of every code, or its weight."""
-        for start in range(0, len(codes), _WAITING):
-            part = slice(start, start + _WAITING)
-            most = min(_WAITING, max(_LEAST_WAITING, 2 * len(self._cells)))
-            if self._rows and self._rows + len(codes[part]) > most:
-                self._count_meanwhile()
-            place = slice(self._rows, self._rows + len(codes[part]))
-            self._filling[0][place] = codes[part]
-            if weights is not None:
-                self._filling[1][place] = weights[part]
-            self._rows = place.stop
+        """Add one to the cell of every code, or its weight; they are fewer than wait to be counted."""
+        if weights is not None:
+            self._cells = _grown(self._cells, int(codes.max(initial=-1)) + 1)
+            np.add.at(self._cells, codes, weights)
+            return
+        if self._rows + len(codes) > _WAITING:
+            self._count_meanwhile()
+        self._filling[self._rows : self._rows + len(codes)] = codes
+        self._rows += len(codes)
 
     def take(self, size: int) -> Counts:
-        """Return the count or sum of every cell from 0 to before *size*, and forget them."""
+        """Return the count or sum of every cell from 0 to before *size*."""
         self._finish()
         self._thread.shutdown()
-        self._count(self._filling, self._rows)
-        cells, self._cells = self._grown(size), self._zeros(0)
-        return cells
+        self._count(self._filling[: self._rows])
+        return _grown(self._cells, size)[:size]
 
     def _count_meanwhile(self) -> None:
         """Count what is there in the thread, and continue with the other block."""
         self._finish()
         try:
-            self._counting = self._thread.submit(self._count, self._filling, self._rows)
+            self._counting = self._thread.submit(self._count, self._filling[: self._rows])
         except BaseException:
             # An interrupt while the thread starts would leave it running, unknown to the code that ends
             # it at exit.
@@ -182,29 +187,23 @@ class CellCounts:
         if self._counting is not None:
             self._counting.result()
 
-    def _zeros(self, size: int) -> Counts:
-        return np.zeros(size, np.float64) if self._weighted else np.zeros(size, np.int64)
-
-    def _grown(self, size: int) -> Counts:
-        """Return the cells resized to *size*; cells cut off never occurred."""
-        if size <= len(self._cells):
-            return self._cells[:size]
-        grown = self._zeros(size)
-        grown[: len(self._cells)] = self._cells
-        return grown
-
-    def _count(self, block: _Block, rows: int) -> None:
-        if not rows:
-            return
-        codes, weights = block[0][:rows], block[1][:rows]
-        needed = int(codes.max()) + 1
-        if needed > len(self._cells):
-            self._cells = self._grown(max(needed, min(2 * len(self._cells), _FEW_CELLS)))
-        if not self._weighted and needed <= _FEW_CELLS:
-            counted = np.bincount(codes)
-            self._cells[: len(counted)] += counted
+    def _count(self, codes: NDArray[np.int64]) -> None:
+        size = int(codes.max(initial=-1)) + 1
+        self._cells = _grown(self._cells, size)
+        # With many more cells than rows it takes longer to add all of them than the rows one by one.
+        if size <= 4 * len(codes):
+            self._cells[:size] += np.bincount(codes, minlength=size)
         else:
-            np.add.at(self._cells, codes, weights if self._weighted else 1)
+            np.add.at(self._cells, codes, 1)
+
+
+def _grown(cells: Counts, size: int) -> Counts:
+    """Return so many cells at least, and then some, so that they grow seldom; new ones are empty."""
+    if size <= len(cells):
+        return cells
+    grown: NDArray[Any] = np.zeros(max(size, 2 * len(cells)), cells.dtype)
+    grown[: len(cells)] = cells
+    return grown
 
 
 @dataclass(frozen=True, slots=True)
@@ -239,10 +238,8 @@ def count_cells(
     def codes() -> Iterator[Codes]:
         for batch in read_batches(scan, groups, rows_by_code, progress=progress):
             found = batch.numbers
-            found *= digitise.bins
-            found += digitise(batch.scores)
-            found *= 2
-            found += batch.labels
+            found *= 2 * digitise.bins
+            found += digitise.with_labels(batch.scores, batch.labels)
             yield found, batch.weights
 
     counted = count_codes(codes(), groups, digitise.bins, 2, weighted=scan.weighted, budget=budget)

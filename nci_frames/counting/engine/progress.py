@@ -19,22 +19,8 @@ from nci_frames.base.messages import quantity
 
 
 @contextmanager
-def rows_shown(
-    rows: int | None, files: int, *, show: bool, doing: str = "counting"
-) -> Iterator[Callable[[int], None]]:
-    """Yield a function that reports a number of further rows as done.
-
-    Parameters
-    ----------
-    rows
-        Rows in all, if that is known.
-    files
-        Number of files, for the text.
-    show
-        Whether to show anything; nothing is shown if standard error is not a terminal.
-    doing
-        What is done with the rows.
-    """
+def rows_shown(rows: int | None, files: int) -> Iterator[Callable[[int], None]]:
+    """Yield a function that reports a number of further rows as counted, of so many if that is known."""
     columns = (
         TextColumn("{task.description}"),
         BarColumn(),
@@ -43,8 +29,8 @@ def rows_shown(
         TimeElapsedColumn(),
         TimeRemainingColumn(),
     )
-    with _on_terminal(*columns, show=show) as progress:
-        what = f"{doing} {quantity(files, 'file')}" if files else doing
+    with _on_terminal(*columns) as progress:
+        what = f"counting {quantity(files, 'file')}" if files else "counting"
         task = progress.add_task(what, total=rows, speed="")
 
         def advance(more: int) -> None:
@@ -62,6 +48,6 @@ def step_shown(step: str) -> Iterator[None]:
         yield
 
 
-def _on_terminal(*columns: ProgressColumn, show: bool = True) -> Progress:
+def _on_terminal(*columns: ProgressColumn) -> Progress:
     console = Console(stderr=True)
-    return Progress(*columns, console=console, transient=True, disable=not (show and console.is_terminal))
+    return Progress(*columns, console=console, transient=True, disable=not console.is_terminal)

@@ -12,11 +12,10 @@ from numpy.typing import NDArray
 from nci_frames.counting.engine.batch import (
     SLICE_ROWS,
     endless_weights,
-    one_row_group_ahead,
+    reading_rows,
     slices_of,
 )
 from nci_frames.counting.engine.groups import GroupNumbers
-from nci_frames.counting.engine.progress import rows_shown
 from nci_frames.counting.logs.reading import Scan
 from nci_frames.counting.logs.rows import REASON, reason_of_row, score_name
 
@@ -89,8 +88,7 @@ def read_wide(
     rows = rows.select(*dict.fromkeys([*of_models.keys, REASON, "__doubt", *weight, *arrays]))
     size = max(SLICE_ROWS, _SCORES // (len(names) * scores))
     total = 0.0
-    shown = rows_shown(scan.rows, len(scan.source.files), show=progress)
-    with shown as advance, one_row_group_ahead(local=bool(scan.source.files)):
+    with reading_rows(scan, progress=progress) as advance:
         for batch in scan.batches(rows, chunk_size=size, maintain_order=weighted):
             doubtful = bool(batch["__doubt"].max())
             for start, (hashes, *found) in slices_of(batch, *arrays):

@@ -52,7 +52,10 @@ def test_digitising_is_a_sorted_search(grid: list[float], scores: np.ndarray, dt
     thresholds = np.array(sorted(set(grid)))
     both = np.concatenate([scores, thresholds]).astype(dtype)
     expected = np.searchsorted(thresholds.astype(dtype), both, side="right")
-    assert (Digitiser(thresholds, dtype)(both) == expected).all()
+    labels = np.arange(len(both)) % 3 == 0
+    digitise = Digitiser(thresholds, dtype)
+    assert (digitise(both) == expected).all()
+    assert (digitise.with_labels(both, labels) == 2 * expected + labels).all()
 
 
 @pytest.mark.parametrize("thresholds", [nf.uniform_thresholds(1024), nf.logit_thresholds(65_535)], ids=len)
@@ -66,14 +69,13 @@ def test_digitising_named_grids(thresholds: list[float]) -> None:
 
 @pytest.mark.parametrize("weighted", [False, True])
 def test_few_and_many_cells_agree_to_the_bit(weighted: bool, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("nci_frames.counting.engine.grid._WAITING", 100)
     rng = np.random.default_rng(0)
     codes = np.sort(rng.integers(0, 5000, 20_000).reshape(10, -1) % np.arange(50, 5050, 500)[:, None]).copy()
     weights = rng.random(codes.shape) if weighted else np.ones(codes.shape)
     expected = np.zeros(5050)
     np.add.at(expected, codes.ravel(), weights.ravel())
-    for few_cells in (10_000, 600, 0):  # few, many on the way, many from the start
-        monkeypatch.setattr("nci_frames.counting.engine.grid._FEW_CELLS", few_cells)
+    for waiting in (10_000, 2_000):  # few cells for so many rows, and many
+        monkeypatch.setattr("nci_frames.counting.engine.grid._WAITING", waiting)
         cells = CellCounts(weighted=weighted)
         for batch, mine in zip(codes, weights, strict=True):
             cells.add(batch, mine if weighted else None)
@@ -93,9 +95,10 @@ def test_neither_batches_nor_cells_change_a_bit(
     expected, rows = count(scan, group)
     assert rows == {0: 600}
     for batch_rows in (1, 77, 600):
-        for few_cells in (0, 1 << 25):
+        for waiting in (60, 300):
             monkeypatch.setattr("nci_frames.counting.engine.batches.BATCH_ROWS", batch_rows)
-            monkeypatch.setattr("nci_frames.counting.engine.grid._FEW_CELLS", few_cells)
+            monkeypatch.setattr("nci_frames.counting.engine.batch.SLICE_ROWS", 60)
+            monkeypatch.setattr("nci_frames.counting.engine.grid._WAITING", waiting)
             found, _ = count(scan, group)
             assert_frame_equal(found, expected, rel_tol=0, abs_tol=0)
 
@@ -238,7 +241,7 @@ def test_an_interrupt_while_the_counting_thread_begins_does_not_hang() -> None:
     code = """
 import threading
 import numpy as np
-from nci_frames.counting.engine import grid as cells
+from nci_frames.counting.engine.grid import _WAITING, CellCounts
 
 start = threading.Thread.start
 
@@ -247,7 +250,9 @@ def interrupted(thread):
     raise KeyboardInterrupt
 
 threading.Thread.start = interrupted
-cells.CellCounts(weighted=False).add(np.zeros(2 * cells._WAITING, np.int64), None)
+cells = CellCounts(weighted=False)
+for _ in "ab":
+    cells.add(np.zeros(_WAITING, np.int64), None)
 """
     done = in_python(code)
     assert done.returncode == -signal.SIGINT
