@@ -61,6 +61,7 @@ class Asked:
 
     question: Question
     log: LogCounts
+    #: Those near the threshold, if the question has one; a question of areas or of *own* points needs none.
     rates: pl.DataFrame
     #: Prevalences in (0, 1) at which a report answers: what hardly takes longer for all of them than for one
     #: is computed for all at once.

@@ -12,6 +12,7 @@ from nci_frames.base.errors import ParameterError
 from nci_frames.counts.strata import has_strata
 from nci_frames.evaluation.arrays.few_thresholds import near_threshold
 from nci_frames.evaluation.field.prevalences import Field
+from nci_frames.evaluation.rates.strata import summed_counts
 from nci_frames.questions import places
 from nci_frames.questions.log_counts import LogCounts
 from nci_frames.questions.question import Question
@@ -84,7 +85,12 @@ class Compared:
     @computed
     def rates(self) -> pl.DataFrame:
         """Every operating point of every model, pooled over all keys: a rates frame."""
-        return self._log.rates()
+        return self._log.rates_of(self._summed)
+
+    @computed
+    def _summed(self) -> pl.DataFrame:
+        """The counts of all rows. Tables take the rates of few: those of all take as much memory again."""
+        return summed_counts(self._log.total)
 
     @computed
     def observed_prevalence(self) -> float | None:
@@ -155,4 +161,4 @@ class Compared:
 
     @computed
     def _near(self) -> pl.DataFrame:
-        return near_threshold(self.rates, self.threshold)
+        return self._log.rates_of(near_threshold(self._summed, self.threshold))

@@ -184,7 +184,7 @@ class Comparison(LogTables):
             return self._asked.leaders(self.answer_over_prevalence).with_columns(**none)
         if question.f_beta and question.beta == self.main_beta:
             return self.winners.select(*columns, *none)
-        points = select_operating_points(self.rates, threshold=question.threshold)
+        points = select_operating_points(self._near, threshold=question.threshold)
         fixed = winner_ranges(
             points, metric=question.asked, over="prevalence", beta=question.beta, start=start, end=end
         )
@@ -217,7 +217,7 @@ class Comparison(LogTables):
     def _said(
         self, models: pl.DataFrame, prevalence: float, winners: pl.DataFrame, *, tested: bool = True
     ) -> Answer:
-        if self.rates["model"].has_nulls():
+        if self._near["model"].has_nulls():
             raise SchemaError.unnamed_model()
         observed = prevalence == self.observed_prevalence
         return Answer(self.question, prevalence, observed, models, winners, self.answer_span, tested)
@@ -229,7 +229,7 @@ class Comparison(LogTables):
         other.__dict__ = {
             name: value
             for name, value in self.__dict__.items()
-            if name in {"rates", "_candidates", "_own"}
+            if name in {"rates", "_summed", "_candidates", "_own"}
             or not isinstance(getattr(type(self), name, None), computed)
         }
         other.question = replace(self.question, **changes)
@@ -243,7 +243,9 @@ class Comparison(LogTables):
             values = self._own_values if self._earlier is None else self._earlier
             own, known = self._own, values.filter(beta=question.beta)
         at, draws = self.answer_prevalences, self._draws
-        return Asked(question, self._log, self.rates, at, draws, own=own, known=known)
+        few = own is not None or question.area is not None or question.threshold is not None
+        rates = self._near if few else self.rates
+        return Asked(question, self._log, rates, at, draws, own=own, known=known)
 
     @property
     def _own_places(self) -> pl.DataFrame:

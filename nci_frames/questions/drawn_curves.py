@@ -11,22 +11,24 @@ from nci_frames.counts.resolution import without_claims
 _MANY_POINTS, _CELLS = 10_000, 2_000
 
 
-def report_curves(rates: pl.DataFrame, models: Sequence[str]) -> pl.DataFrame:
+def report_curves(counts: pl.DataFrame, models: Sequence[str]) -> pl.DataFrame:
     """Return the defined points of the models, of which the first and the last in each cell if they are many.
+
+    They are rows of the counts, or of rates.
 
     The cells are those of TPR and of the logarithms of TPR and FPR: within one, a step of a curve cannot be
     seen, whatever the prevalence and the axis.
     """
-    defined = pl.col("tpr").is_not_null() & pl.col("fpr").is_not_null()
-    # One model after the other: a copy of the rates of all of them would take much memory.
+    defined = (pl.col("tp") + pl.col("fn") > 0) & (pl.col("fp") + pl.col("tn") > 0)
+    # One model after the other: the rates of all of them would take much memory.
     rows = [
-        rates.select(pl.arg_where((pl.col("model") == model) & defined)).to_series()
+        counts.select(pl.arg_where((pl.col("model") == model) & defined)).to_series()
         for model in sorted(model for model in models if model is not None)
     ]
     if sum(map(len, rows)) <= _MANY_POINTS:
-        return rates[pl.concat(rows).sort()] if rows else rates.clear()
-    kept = (_rising(rates, of_model).filter(_ends_of_cell()) for of_model in rows)
-    return without_claims(rates[pl.concat(kept)["__row"].sort()])
+        return counts[pl.concat(rows).sort()] if rows else counts.clear()
+    kept = (_rising(counts, of_model).filter(_ends_of_cell()) for of_model in rows)
+    return without_claims(counts[pl.concat(kept)["__row"].sort()])
 
 
 def _ends_of_cell() -> pl.Expr:
@@ -43,9 +45,11 @@ def _steps(rate: str) -> pl.Expr:
     return (pl.max_horizontal(rate, least).log() / least.log() * _CELLS).floor().alias(f"{rate} cell")
 
 
-def _rising(rates: pl.DataFrame, rows: pl.Series) -> pl.DataFrame:
+def _rising(counts: pl.DataFrame, rows: pl.Series) -> pl.DataFrame:
     """Return TPR and FPR of some rows from the lowest point up, with the numbers of the rows."""
-    points = rates.select("tpr", "fpr")[rows].with_columns(__row=rows).reverse()
+    cells = counts.select("tp", "fp", "fn", "tn")[rows]
+    tpr, fpr = (pl.col(hit) / (pl.col(hit) + pl.col(missed)) for hit, missed in (("tp", "fn"), ("fp", "tn")))
+    points = cells.select(tpr=tpr, fpr=fpr).with_columns(__row=rows).reverse()
     if all(points[name].is_sorted() for name in ("tpr", "fpr")):
         return points
     return points.sort("fpr", "tpr")

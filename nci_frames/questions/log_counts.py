@@ -6,7 +6,6 @@ from dataclasses import dataclass, replace
 import polars as pl
 
 from nci_frames.counts.pooling import alike_counts
-from nci_frames.counts.strata import has_strata
 from nci_frames.evaluation.areas.area import Area
 from nci_frames.evaluation.areas.areas import areas_of
 from nci_frames.evaluation.areas.lowest import supported_from
@@ -15,10 +14,10 @@ from nci_frames.evaluation.areas.roc import ROC_AUC
 from nci_frames.evaluation.arrays.few_thresholds import near_threshold
 from nci_frames.evaluation.projection.averaging import average_over
 from nci_frames.evaluation.rates.rates import compute_rates
-from nci_frames.evaluation.rates.strata import summed_counts
+from nci_frames.evaluation.rates.strata import of_strata, summed_counts
 from nci_frames.evaluation.significance.shift import corrected_shifts, shift_tests
 from nci_frames.questions.units import Drawn, without_keys
-from nci_frames.schemas import BUCKET, COUNTS, SHIFTS, SUPPORT, WEIGHT, collect
+from nci_frames.schemas import BUCKET, COUNTS, RATES, SHIFTS, SUPPORT, WEIGHT, collect
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,18 +104,16 @@ class LogCounts:
         """The counts by segments, of all repeats together."""
         return without_keys(self.apart, [] if self.repeat is None else [self.repeat])
 
-    def rates(self) -> pl.DataFrame:
-        """Return the rates of all rows; those of repeats are averaged."""
-        return self._weighed(compute_rates(self.total))
+    def rates_of(self, summed: pl.DataFrame) -> pl.DataFrame:
+        """Return the rates of some rows of ``summed_counts``; those of repeats are averaged."""
+        # Those of strata are rates already.
+        rates = RATES.finish(summed) if of_strata(summed) else compute_rates(summed)
+        return self.drawn.weighed(rates) if self.whole else rates
 
     def segment_rates(self, threshold: float | Mapping[str, float]) -> pl.DataFrame:
         """Return the rates by segments at a threshold, next to it, and at the lowest."""
         # The rates of all rows would take as much memory as the counts, and longer than all tables of them.
-        near = near_threshold(summed_counts(self.by_segment), threshold)
-        return self._weighed(near if has_strata(self.by_segment) else compute_rates(near))
-
-    def _weighed(self, rates: pl.DataFrame) -> pl.DataFrame:
-        return self.drawn.weighed(rates) if self.whole else rates
+        return self.rates_of(near_threshold(summed_counts(self.by_segment), threshold))
 
     def bounded(self, points: pl.DataFrame) -> pl.DataFrame:
         """Add the bounds of rates to operating points, where rows were counted."""

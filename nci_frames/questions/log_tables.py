@@ -1,11 +1,15 @@
 """The tables of all rows of a log, each computed when it is first asked for."""
 
+import math
+from collections.abc import Sequence
+
 import polars as pl
 
 from nci_frames.counts.resolution import without_claims
 from nci_frames.counts.score_scale import are_probabilities
 from nci_frames.evaluation.areas.areas import areas_of
 from nci_frames.evaluation.areas.pr import PR_AUC
+from nci_frames.evaluation.arrays.few_thresholds import near_threshold
 from nci_frames.evaluation.crossovers.areas import area_nodes
 from nci_frames.evaluation.crossovers.winners import area_winners, decision_map, own_maps, winner_ranges
 from nci_frames.evaluation.projection.averaging import average_over
@@ -27,6 +31,7 @@ from nci_frames.questions.drawn_curves import report_curves
 from nci_frames.questions.own_thresholds import OwnPoints, best_values
 from nci_frames.questions.undefined import off_scale, uncounted
 from nci_frames.schemas import beside
+from nci_frames.schemas.runs import rows_where
 
 #: Curves are drawn of at most so many models: more cannot be distinguished by colour and stroke.
 MOST_MODELS = 12
@@ -205,7 +210,7 @@ class LogTables(Compared):
 
         A rates frame, of which long curves keep only the points that are needed to look the same.
         """
-        return report_curves(self.rates, self.leading[:MOST_MODELS])
+        return self._log.rates_of(report_curves(self._summed, self.leading[:MOST_MODELS]))
 
     @computed
     def curve_projection(self) -> pl.DataFrame:
@@ -245,7 +250,7 @@ class LogTables(Compared):
     @computed
     def off_scale(self) -> str | None:
         """Why the threshold 0.5 says little: the scores are not probabilities; None where they may be."""
-        return off_scale(summed_counts(self._log.total)) if self.threshold == PROBABLE else None
+        return off_scale(self._summed) if self.threshold == PROBABLE else None
 
     @property
     def tables(self) -> dict[str, pl.DataFrame]:
@@ -273,19 +278,26 @@ class LogTables(Compared):
     @computed
     def of_probabilities(self) -> bool:
         """Whether all scores lie in [0, 1], as far as the counts can tell."""
-        rows = self.rates.drop_nulls(["tpr", "fpr"])
+        ends = self._log.rates_of(near_threshold(self._summed, 0.0, 1.0, math.inf))
+        rows = ends.drop_nulls(["tpr", "fpr"])
         return not rows.is_empty() and are_probabilities(rows)
+
+    def counts_of(self, models: Sequence[str | None]) -> pl.DataFrame:
+        """Return the counts of some models, as far as they have rows of both classes."""
+        known = {*self._near.drop_nulls(["tpr", "fpr"])["model"]}
+        kept = [model for model in models if model in known]
+        return rows_where(self._summed, pl.col("model").is_in(kept, nulls_equal=True))
 
     @computed
     def _candidates(self) -> pl.DataFrame:
-        return highest_of_each_tpr(self.rates)
+        return self._log.rates_of(highest_of_each_tpr(self._summed))
 
     @computed
     def _own(self) -> OwnPoints:
         maps = own_maps(self._candidates)
         at = ["model", "threshold"]
         points = self._candidates.join(maps.select(at).unique(), on=at, how="semi")
-        models = self.rates["model"].unique()
+        models = self._near["model"].unique()
         return OwnPoints(models, maps, self._log.bounded(without_claims(points).sort(at)))
 
     @property

@@ -10,8 +10,9 @@ from nci_frames.evaluation.probabilities.calibration import calibration_curve
 from nci_frames.evaluation.probabilities.decisions import decision_curve
 from nci_frames.evaluation.probabilities.proper_scores import proper_scores
 from nci_frames.questions.comparison import Comparison
-from nci_frames.questions.report_question import ReportQuestion, at_asked, drawn, of_shown, picture
-from nci_frames.schemas import beside
+from nci_frames.questions.report_question import ReportQuestion, at_asked, drawn, picture, shown_models
+from nci_frames.schemas import beside, within
+from nci_frames.schemas.runs import rows_where
 from nci_frames.tables.numbers import format_grid
 
 #: Curves of more models than this overlap too much.
@@ -40,7 +41,7 @@ def _counts(comparison: Comparison) -> pl.DataFrame | None:
     """Return the counts of the models that charts show; None unless their scores are probabilities."""
     if not comparison.of_probabilities:
         return None
-    shown = of_shown(comparison.rates.drop_nulls(["tpr", "fpr"]), comparison, most=_MOST_CURVES)
+    shown = comparison.counts_of(shown_models(comparison, most=_MOST_CURVES))
     return None if shown.is_empty() else shown
 
 
@@ -50,6 +51,7 @@ def _scores(comparison: Comparison) -> pl.DataFrame | None:
     return None if counts is None else _scores_at(comparison, counts, [comparison.asked_prevalence])
 
 
+@within()
 def _scores_at(comparison: Comparison, counts: pl.DataFrame, etas: Sequence[float]) -> pl.DataFrame:
     place = ["model", "prevalence"]
     columns = [
@@ -89,7 +91,7 @@ def _say_at(comparison: Comparison, etas: Sequence[float]) -> list[list[str]]:
 
 def _of_best(table: pl.DataFrame, comparison: Comparison) -> pl.DataFrame:
     """Return the rows of the model of the answer, if it has any."""
-    best = table.filter(pl.col("model").eq_missing(comparison.answer["model"][0]))
+    best = rows_where(table, pl.col("model").eq_missing(comparison.answer["model"][0]))
     return best if len(best) else table
 
 
@@ -119,6 +121,7 @@ def _come_true(row: dict[str, Any], name: str) -> str | None:
     return f"{predicted:.2g} are positive in {observed:.2g} of cases{bounds}"
 
 
+@within()
 def _calibration(comparison: Comparison) -> pl.DataFrame | None:
     """Return the calibration curve, with the mean score of the positives and the negatives of each block."""
     counts, asked = _counts(comparison), comparison.asked_prevalence
@@ -138,6 +141,7 @@ def _calibration(comparison: Comparison) -> pl.DataFrame | None:
     return curve.sort("model", "score_lower")
 
 
+@within()
 def _decisions(comparison: Comparison) -> pl.DataFrame | None:
     """Return the decision curve, and what positives and negatives alone add to each of its values."""
     counts, eta = _counts(comparison), comparison.asked_prevalence

@@ -5,9 +5,9 @@ import polars as pl
 
 from nci_frames.base.typing import Flags, Floats, Frame, Rows
 from nci_frames.counts.resolution import one_score, without_claims
-from nci_frames.schemas import RATES, checked, collect, group_starts
+from nci_frames.schemas import COUNTS, RATES, checked, collect, group_starts
 
-#: Of fewer exact rates nothing is removed: that would take longer than to use them.
+#: Of fewer exact counts nothing is removed: that would take longer than to use them.
 _MANY = 1 << 16
 #: Of a difference of rates, which are rounded quotients.
 _ROUNDING = 2 * np.finfo(np.float64).eps
@@ -113,24 +113,24 @@ def between_others(rates: pl.DataFrame, start: Rows) -> Flags:
     return between
 
 
-def highest_of_each_tpr(rates: pl.DataFrame) -> pl.DataFrame:
-    """Return, of many exact rates of whole rows, the highest threshold of each TPR, and the lowest of all.
+def highest_of_each_tpr(counts: pl.DataFrame) -> pl.DataFrame:
+    """Return, of many exact counts of whole rows, the highest threshold of each TPR, and the lowest of all.
 
     A metric that rises with TPR and falls with FPR is the best at one of them, in this log and in any that is
     resampled from its rows. Where positives are rare they are a small share of all distinct scores. Then
-    ``resolution`` is "grid", since the rows between are missing; fewer rates are returned as they are.
+    ``resolution`` is "grid", since the rows between are missing; fewer counts are returned as they are.
 
     Parameters
     ----------
-    rates
-        Rates by model, keys and threshold, as ``compute_rates`` returns them.
+    counts
+        Counts or rates by model, keys and threshold, sorted by them.
     """
-    whole = rates.schema["tp"].is_integer() and rates.schema["fp"].is_integer()
-    if len(rates) <= _MANY or not whole or not rates.select(one_score(rates.columns).all()).item():
-        return rates
-    first = group_starts(rates, ["model", *RATES.keys(rates.columns)])
-    true = rates["tp"].to_numpy()
+    whole = counts.schema["tp"].is_integer() and counts.schema["fp"].is_integer()
+    if len(counts) <= _MANY or not whole or not counts.select(one_score(counts.columns).all()).item():
+        return counts
+    first = group_starts(counts, ["model", *COUNTS.keys(counts.columns)])
+    true = counts["tp"].to_numpy()
     kept = np.append(true[:-1] != true[1:], True)
     kept[first[1:] - 1] = True
     kept[first] = True
-    return without_claims(rates.filter(kept))
+    return without_claims(counts.filter(kept))
