@@ -127,7 +127,7 @@ def run_apart(name: str, folder: Path, version: Path) -> dict[str, float]:
     """Make one run in a process of its own, by a version of the project."""
     environment = os.environ | {"PYTHONPATH": f"{version}{os.pathsep}{ROOT / 'benchmarks'}"}
     # As the command line does.
-    environment["OPENBLAS_NUM_THREADS"] = "1"
+    environment |= {"OPENBLAS_NUM_THREADS": "1", "MALLOC_ARENA_MAX": "1"}
     command = [sys.executable, str(Path(__file__).resolve()), "--run", name, "--folder", str(folder)]
     done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
     found: dict[str, float] = json.loads(done.stdout.splitlines()[-1])

@@ -1,8 +1,21 @@
 """Where ``nci-frames`` starts: until the commands are imported, an interrupt ends the process at once."""
 
 import os
+import sys
 
 from nci_frames.base.interrupts import leave_when_interrupted
+
+#: The parameter of mallopt: the most arenas, of which glibc gives each thread one.
+_ARENA_MAX = -8
+
+
+def _share_memory() -> None:
+    """Let what one thread has freed be used by all: by default the C library keeps it for the thread."""
+    import ctypes  # noqa: PLC0415
+
+    mallopt = getattr(ctypes.CDLL(None), "mallopt", None) if sys.platform == "linux" else None
+    if mallopt is not None:
+        mallopt(_ARENA_MAX, 1)
 
 
 def main() -> None:
@@ -11,6 +24,7 @@ def main() -> None:
     # Matrices have a hundred rows or two. Several threads of BLAS, which NumPy starts when it is imported,
     # would wait for each other longer than they compute, most of all beside other programs.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+    _share_memory()
     # A terminal that does not know its width.
     if os.environ.get("COLUMNS") == "0":
         del os.environ["COLUMNS"]

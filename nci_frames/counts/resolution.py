@@ -23,6 +23,9 @@ from numpy.typing import NDArray
 
 from nci_frames.base.typing import Floats
 
+#: So many scores are looked at before all of them are.
+_FEW = 1 << 10
+
 
 def one_score(columns: Collection[str]) -> pl.Expr:
     """Return for each row whether the log's rows from its threshold to before the next share one score."""
@@ -54,10 +57,11 @@ def in_precision_of(scores: Floats, thresholds: Floats) -> Floats:
         # Thresholds of other counts of the log are: the scores need not be looked at.
         if np.array_equal(rounded, thresholds, equal_nan=True):
             return thresholds
-        same = np.array_equal(scores.astype(np.float32), scores, equal_nan=True)
-        if not same or np.array_equal(scores.round(7), scores, equal_nan=True):
-            return thresholds
-        return rounded
+        # A few scores in Float64 are enough to tell.
+        for some in (scores[:_FEW], scores):
+            if not np.array_equal(some.astype(np.float32), some, equal_nan=True):
+                return thresholds
+        return thresholds if np.array_equal(scores.round(7), scores, equal_nan=True) else rounded
 
 
 def runs_with_every_score(counts: pl.DataFrame, first: NDArray[np.int64]) -> NDArray[np.bool_]:
