@@ -32,15 +32,7 @@ from nci_frames.options.logs import column_options, thresholds_option
 @click.option("--segments", "-s", multiple=True, help="Column whose values are split apart; may be repeated.")
 @thresholds_option("logit:501")
 @column_options("model", "label", "score", "scores", "unit", "positive", "on_invalid")
-def compare(
-    before: str,
-    after: str,
-    metrics: tuple[str, ...],
-    threshold: float,
-    segments: tuple[str, ...],
-    thresholds: str,
-    **columns: Any,
-) -> None:
+def compare(before: str, after: str, threshold: float, thresholds: str, **asked: Any) -> None:
     """Say what changed from BEFORE to AFTER, and whether the class balance or the model did that.
 
     Each is a log; a run or report that was published, or the folder of a job, for its latest run; or a
@@ -57,15 +49,8 @@ def compare(
 
     clean_up_when_interrupted()
     grid = named_thresholds(thresholds)
-    changes, *by_segment = compare_logs(
-        before,
-        after,
-        metrics=metrics,
-        threshold=threshold,
-        thresholds=grid if grid == "exact" else sorted({*grid, threshold}),
-        segments=segments,
-        columns=columns,
-    )
+    at = grid if grid == "exact" else sorted({*grid, threshold})
+    changes, *by_segment = compare_logs(before, after, threshold=threshold, thresholds=at, **asked)
     for line in change_lines(changes):
         tell(line)
     for found in by_segment:

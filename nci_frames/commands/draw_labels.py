@@ -1,7 +1,7 @@
 """The command that draws the rows to label: arguments only."""
 
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 import click
 
@@ -34,6 +34,6 @@ def draw_labels(
     from nci_frames.counting.logs.scan import scan_predictions
     from nci_frames.jobs.labelling import drawn_file
 
-    scan = scan_predictions(log, label=None, **cast("Any", columns))
+    scan = scan_predictions(log, label=None, **columns)
     rows = drawn_file(scan, plan, out, seed=seed, model=by_model, units=units)
     tell(f"{rows:,} rows to label: {out}")

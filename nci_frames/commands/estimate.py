@@ -1,38 +1,24 @@
 """The command that estimates the prevalence of a log without labels: arguments only."""
 
-from typing import Any, cast
+from typing import Any
 
 import click
 
 from nci_frames.commands.ending import Command, show
 from nci_frames.options.kinds import INSIDE
-from nci_frames.options.logs import column_options, thresholds_option
+from nci_frames.options.logs import choice_option, column_options, thresholds_option
 
 
 @click.command(cls=Command)
 @click.argument("reference")
 @click.argument("traffic")
 @click.option("--segments", "-s", multiple=True, help="Column to estimate by; may be repeated.")
-@click.option(
-    "--method",
-    type=click.Choice(["em", "adjusted_count", "matching"]),
-    default="em",
-    show_default=True,
-    help="How the mixture is fitted.",
-)
+@choice_option("--method", ["em", "adjusted_count", "matching"], "How the mixture is fitted.")
 @thresholds_option("uniform:1001")
 @click.option("--level", type=INSIDE, default=0.95, show_default=True, help="Confidence of the intervals.")
 @column_options("model", "label", "score", "positive", "on_invalid")
 def estimate(
-    reference: str,
-    traffic: str,
-    segments: tuple[str, ...],
-    method: Any,
-    thresholds: str,
-    level: float,
-    label: str,
-    positive: str | None,
-    **columns: str,
+    reference: str, traffic: str, method: Any, thresholds: str, level: float, **columns: Any
 ) -> None:
     """Estimate the prevalence of TRAFFIC, a log without labels, by comparing its scores with REFERENCE.
 
@@ -51,9 +37,8 @@ def estimate(
 
     grid = named_thresholds(thresholds)
     check_level(level)
-    columns["segments"] = cast("Any", segments)
-    known = scan_predictions(reference, label=label, positive=positive, **cast("Any", columns))
-    unknown = scan_predictions(traffic, label=None, **cast("Any", columns))
+    known = scan_predictions(reference, **columns)
+    unknown = scan_predictions(traffic, **columns | {"label": None, "positive": None})
     found = estimate_prevalence(
         count_confusion(known, thresholds=grid),
         count_scores(unknown, thresholds=grid),

@@ -15,7 +15,7 @@ from nci_frames.base.messages import SHOWN_FILES, Option, listed, quantity
 from nci_frames.base.urls import local_path
 from nci_frames.commands.ending import Commands, show, tell
 from nci_frames.options.kinds import MOMENT, ROWS
-from nci_frames.options.logs import column_options, thresholds_option
+from nci_frames.options.logs import choice_option, column_options, thresholds_option
 
 if TYPE_CHECKING:
     from nci_frames.jobs.ledger.ledger import CountsLedger
@@ -49,12 +49,10 @@ def ledger() -> None:
 @column_options("model", "label", "score", "fold", "unit", "weight", "positive", "on_invalid")
 @click.option("--buckets", type=ROWS, help="Buckets of units, 20 or more.  [default: 256]")
 @click.option("--run", help="Name of the run, for read --as-of.  [default: the time]")
-@click.option(
+@choice_option(
     "--on-changed",
-    type=click.Choice(["raise", "keep", "recount"]),
-    default="raise",
-    show_default=True,
-    help="What to do with a file that was counted with another content.",
+    ["raise", "keep", "recount"],
+    "What to do with a file that was counted with another content.",
 )
 @click.option(
     "--keep-going",
@@ -63,15 +61,7 @@ def ledger() -> None:
 )
 @click.pass_context
 def append(
-    ctx: click.Context,
-    /,
-    path: str,
-    source: tuple[str, ...],
-    thresholds: str,
-    run: str | None,
-    on_changed: Any,
-    keep_going: bool,
-    **settings: Any,
+    ctx: click.Context, /, path: str, source: tuple[str, ...], thresholds: str, **settings: Any
 ) -> None:
     """Count the files of each SOURCE (file, folder, glob) that the ledger does not know yet.
 
@@ -86,17 +76,13 @@ def append(
     from nci_frames.jobs.ledger.settings import CountingSettings
 
     options = {param.name for param in ctx.command.params}
-    appended = known.append_files(
-        find_logs(source, ledger=known.uri),
-        CountingSettings.of(thresholds=named_thresholds(thresholds), **settings),
-        run=run,
-        on_changed=on_changed,
-        keep_going=keep_going,
-        told=lambda error: error.for_command_line(options),
-    )
+    how = {name: settings.pop(name) for name in ("run", "on_changed", "keep_going")}
+    how["told"] = lambda error: error.for_command_line(options)
+    counted = CountingSettings.of(thresholds=named_thresholds(thresholds), **settings)
+    appended = known.append_files(find_logs(source, ledger=known.uri), counted, **how)
     show(appended.select("event", "rows", "counted", "dropped", "path"), "files")
     _warn(appended)
-    bad = refused(appended, on_changed)
+    bad = refused(appended, how["on_changed"])
     if len(bad):
         events = bad.group_by("event").len().sort("event", descending=True).rows()
         hint = "append again when these files are good: the others are known then"

@@ -63,17 +63,7 @@ _RATES = Kind("number[,number]", _one_or_two, {})
 @click.option(
     "--assurance", type=_SHARE, help="How often such a test set is to reach the goal.  [default: 0.8]"
 )
-def plan(
-    half_width: Any,
-    tpr: Any,
-    fpr: Any,
-    positives: int | None,
-    negatives: int | None,
-    level: float,
-    assurance: float | None,
-    compare: str | None,
-    **wanted: Any,
-) -> None:
+def plan(positives: int | None, negatives: int | None, **goal: Any) -> None:
     """Show how large a test set must be, or what a test set of a given size can support.
 
     \b
@@ -89,20 +79,14 @@ def plan(
     from nci_frames.evaluation.planning.planning import required_samples
 
     if positives is None and negatives is None:
-        samples = required_samples(
-            half_width=half_width,
-            tpr=tpr,
-            fpr=fpr,
-            level=level,
-            assurance=0.8 if assurance is None else assurance,
-            compare=compare,
-            **wanted,
-        )
-        of_each = "of the test" if compare else "of each rate"
-        show(samples, f"required rows, at confidence {level:g} {of_each}")
+        goal["assurance"] = 0.8 if goal["assurance"] is None else goal["assurance"]
+        samples = required_samples(**goal)
+        of_each = "of the test" if goal["compare"] else "of each rate"
+        show(samples, f"required rows, at confidence {goal['level']:g} {of_each}")
         return
-    del wanted["power"]  # it has a default
-    if any(value is not None for value in (half_width, assurance, *wanted.values())):
+    tpr, fpr, level, compare = (goal.pop(name) for name in ("tpr", "fpr", "level", "compare"))
+    del goal["power"]  # it has a default
+    if any(value is not None for value in goal.values()):
         raise click.UsageError("Give either a goal or --positives and --negatives, not both.")
     if compare is not None:
         raise click.UsageError("--compare takes no --positives and --negatives: it says how many are needed.")

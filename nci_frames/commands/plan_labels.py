@@ -1,7 +1,7 @@
 """The command that plans which rows of a log to label: arguments only."""
 
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 import click
 
@@ -29,14 +29,7 @@ from nci_frames.options.logs import column_options, out_option
 @out_option("labels-plan.csv", "File for the plan, .csv or .parquet.")
 @column_options("model", "label", "score", "scores", "unit", "positive", "on_invalid")
 def plan_labels(
-    log: str,
-    level: float,
-    out: Path,
-    pilot: str | None,
-    by_model: str | None,
-    label: str,
-    positive: str | None,
-    **options: Any,
+    log: str, level: float, out: Path, pilot: str | None, by_model: str | None, **options: Any
 ) -> None:
     """Plan which rows of LOG to label, so that the interval of a metric is as narrow as can be.
 
@@ -49,10 +42,10 @@ def plan_labels(
     from nci_frames.counting.logs.scan import scan_predictions
     from nci_frames.jobs.labelling import planned_files
 
-    names = ("model", "score", "scores", "unit", "on_invalid")
-    columns = cast("Any", {name: options.pop(name) for name in names})
-    known = None if pilot is None else scan_predictions(pilot, label=label, positive=positive, **columns)
-    scored = scan_predictions(log, label=None, **columns)
+    names = ("model", "label", "score", "scores", "unit", "positive", "on_invalid")
+    columns = {name: options.pop(name) for name in names}
+    known = None if pilot is None else scan_predictions(pilot, **columns)
+    scored = scan_predictions(log, **columns | {"label": None, "positive": None})
     plan, gains = planned_files(scored, out, level=level, model=by_model, pilot=known, **options)
     show(plan.drop("model_a", "model_b", strict=False), f"which rows to label: {out}")
     show(gains, f"what to expect, at confidence {level:g}")

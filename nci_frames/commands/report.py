@@ -98,16 +98,7 @@ def _need_kind(ctx: click.Context, *, classes: bool) -> None:
 @click.pass_context
 @column_options()
 def report(
-    ctx: click.Context,
-    /,
-    logs: tuple[str, ...],
-    thresholds: str | None,
-    segments: tuple[str, ...],
-    out: Path,
-    *,
-    verbose: bool,
-    classes: bool,
-    **given: Any,
+    ctx: click.Context, /, logs: tuple[str, ...], out: Path, *, verbose: bool, classes: bool, **given: Any
 ) -> None:
     """Rank the models of prediction LOGS (Parquet or CSV files, folders, globs or URLs) and write a report.
 
@@ -138,14 +129,7 @@ def report(
         columns = {name: given[name] for name in _COLUMNS if given[name] is not None}
         reported(source, out, options, run=run_class_report, asked=of_classes, columns=columns, show=show)
         return
-    given.pop("decision")
-    reported(
-        source,
-        out,
-        options,
-        thresholds=None if thresholds is None else named_thresholds(thresholds),
-        segments=segments,
-        small=taken(SegmentOptions, given),
-        columns=given,
-        show=show,
-    )
+    del given["decision"]
+    thresholds, segments = given.pop("thresholds"), given.pop("segments")
+    at, small = None if thresholds is None else named_thresholds(thresholds), taken(SegmentOptions, given)
+    reported(source, out, options, thresholds=at, segments=segments, small=small, columns=given, show=show)

@@ -1,12 +1,13 @@
 """The command that runs a job: arguments only."""
 
-from datetime import datetime
 from pathlib import Path
+from typing import Any
 
 import click
 
 from nci_frames.commands.ending import Command
 from nci_frames.commands.job_file import metrics_file_of, opened, until_option
+from nci_frames.options.logs import choice_option
 
 
 @click.command(cls=Command)
@@ -14,22 +15,9 @@ from nci_frames.commands.job_file import metrics_file_of, opened, until_option
 @click.option("--run-id", help="Name of the run, published once.  [default: its number and the time]")
 @until_option
 @click.option("--keep-going", is_flag=True, help="Go on without the files that cannot be counted.")
-@click.option(
-    "--log-format",
-    type=click.Choice(["text", "json"]),
-    default="text",
-    show_default=True,
-    help="Format of the progress messages on standard error.",
-)
+@choice_option("--log-format", ["text", "json"], "Format of the progress messages on standard error.")
 @click.pass_context
-def run(
-    ctx: click.Context,
-    job: Path,
-    run_id: str | None,
-    until: datetime | None,
-    keep_going: bool,
-    log_format: str,
-) -> None:
+def run(ctx: click.Context, /, job: Path, run_id: str | None, log_format: str, **how: Any) -> None:
     """Run JOB once: count new files, build the report, judge the gates, publish.
 
     Prints one line with the verdict. Exit code 10: a gate failed; 11: a gate is undecided, where that fails.
@@ -45,7 +33,7 @@ def run(
     from nci_frames.jobs.run import run_job
 
     metrics = metrics_file_of(file)
-    done = run_job(file, run=run_id, until=until, keep_going=keep_going, tell=teller(log_format))
+    done = run_job(file, run=run_id, tell=teller(log_format), **how)
     # It is published, whatever becomes of its metrics.
     click.echo(done.line)
     if metrics is not None:

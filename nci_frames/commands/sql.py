@@ -7,7 +7,7 @@ import click
 from nci_frames.base.typing import Dialect
 from nci_frames.commands.ending import Command
 from nci_frames.options.kinds import VALUE
-from nci_frames.options.logs import column_options, thresholds_option
+from nci_frames.options.logs import choice_option, column_options, thresholds_option
 
 
 @click.command(cls=Command)
@@ -24,13 +24,7 @@ from nci_frames.options.logs import column_options, thresholds_option
 @column_options("model", "label", "score", "fold", "weight")
 @click.option("--positive", type=VALUE, default="1", show_default=True, help="Label that means positive.")
 @click.option("--negative", type=VALUE, help="The other label.  [default: 0, or false]")
-@click.option(
-    "--score-type",
-    type=click.Choice(["float64", "float32"]),
-    default="float64",
-    show_default=True,
-    help="Precision of the score column.",
-)
+@choice_option("--score-type", ["float64", "float32"], "Precision of the score column.")
 def sql(table: str, thresholds: str, **options: Any) -> None:
     """Print one GROUP BY that counts the predictions of a TABLE where they are.
 

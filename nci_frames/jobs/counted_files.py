@@ -61,7 +61,7 @@ def plan_files(file: JobFile, feed: Feed, *, until: datetime | None) -> Planned:
     return Planned(planned, tuple(windows), feed.settings, feed.source.on_changed)
 
 
-def count_files(file: JobFile, feed: Feed, *, until: datetime | None, **options: Any) -> Reported:
+def count_files(file: JobFile, feed: Feed, *, until: datetime | None = None, **options: Any) -> Reported:
     """Count the files of a feed that the ledger does not know, and return what it then holds.
 
     Parameters

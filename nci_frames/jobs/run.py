@@ -62,12 +62,7 @@ def try_store(file: JobFile) -> None:
 
 
 def run_job(
-    file: JobFile,
-    *,
-    run: str | None = None,
-    until: datetime | None = None,
-    keep_going: bool = False,
-    tell: Tell = lambda *_, **__: None,
+    file: JobFile, *, run: str | None = None, tell: Tell = lambda *_, **__: None, **options: Any
 ) -> "Run":
     """Run a job once, and return what it did.
 
@@ -77,12 +72,10 @@ def run_job(
         The job.
     run
         Name of the run, which is published once; made of its number and the time if absent.
-    until
-        Only windows that begin before; None takes all that there are.
-    keep_going
-        Whether to go on without files that cannot be counted.
     tell
         Called with an event and its facts, for logs.
+    options
+        Of ``count_files``: ``until`` and ``keep_going``.
 
     Raises
     ------
@@ -94,7 +87,7 @@ def run_job(
     shelf = _shelf(file)
     with shelf.locked():
         going = Run(file, shelf, run, tell)
-        going.count(until, keep_going=keep_going)
+        going.count(**options)
         going.judge()
         manifest: dict[str, Any] = {}
         with publishing(going.folder, manifest) as folder:
@@ -134,10 +127,10 @@ class Run:
         """0 if every gate that counts passed, 10 if one failed, 11 if one is undecided where that fails."""
         return {"pass": 0, "fail": 10, "undecided": 11}[self.verdict]
 
-    def count(self, until: datetime | None, *, keep_going: bool) -> None:
+    def count(self, **options: Any) -> None:
         """Count what is new; what other writers do to the ledger from then on is of a later run."""
-        how: dict[str, Any] = {"until": until, "run": self.name, "keep_going": keep_going}
-        self.counts, *seen = (count_files(self.file, feed, **how) for feed in self.job.feeds)
+        feeds = (count_files(self.file, feed, run=self.name, **options) for feed in self.job.feeds)
+        self.counts, *seen = feeds
         self.seen = next(iter(seen), None)
         if self.seen is not None:
             told = self.seen.files.filter(pl.col("event") != "known").drop("source")

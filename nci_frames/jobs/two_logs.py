@@ -47,7 +47,7 @@ def compare_logs(
     threshold: float,
     thresholds: Thresholds,
     segments: Sequence[str] = (),
-    columns: Mapping[str, Any],
+    **columns: Any,
 ) -> list[Changes]:
     """Split what changed between two logs into class balance and model: in all rows, then by segments.
 

@@ -1,6 +1,6 @@
 """Options of commands that read logs: their columns, the thresholds to count at, and where to write."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -89,6 +89,11 @@ def column_options(*names: str) -> Callable[[C], C]:
         return command
 
     return added
+
+
+def choice_option(name: str, words: Sequence[str], told: str) -> Callable[[C], C]:
+    """Return an option that takes one of a few words, of which the first is the default."""
+    return click.option(name, type=click.Choice(words), default=words[0], show_default=True, help=told)
 
 
 verbose_option = click.option("--verbose", "-v", is_flag=True, help="Print the ranked tables, too.")

@@ -26,8 +26,7 @@ def written(path: Path, *, prevalence: float, hits: float, seed: int = 0, rows: 
 
 
 def changed(before: str, after: str, **more):
-    how = {"metrics": ["precision"], "threshold": 0.5, "thresholds": GRID, "columns": {}}
-    return compare_logs(before, after, **(how | more))
+    return compare_logs(before, after, metrics=["precision"], threshold=0.5, thresholds=GRID, **more)
 
 
 @pytest.mark.parametrize("unit", [None, pytest.param("user", marks=pytest.mark.thorough)])
@@ -38,7 +37,7 @@ def changed(before: str, after: str, **more):
 def test_the_class_balance_and_the_model_are_told_apart(tmp_path, unit, prevalence, hits, moved):
     before = written(tmp_path / "a.parquet", prevalence=0.2, hits=0.8)
     after = written(tmp_path / "b.parquet", prevalence=prevalence, hits=hits, seed=1)
-    (found,) = changed(before, after, columns={"unit": unit})
+    (found,) = changed(before, after, unit=unit)
     row = found.parts.row(0, named=True)
     told = []
     for path, name in ((before, "reference_value"), (after, "value")):
