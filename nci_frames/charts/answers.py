@@ -1,4 +1,4 @@
-"""The value of what was asked over prevalence, or over the share of a class -> a line per model."""
+"""The value of what was asked over the share of a class -> a line per model."""
 
 from collections.abc import Sequence
 
@@ -6,48 +6,6 @@ import altair as alt
 import polars as pl
 
 from nci_frames.charts.parts import axes, canvas, lines, selection, theme
-
-
-def chart_answer(
-    rows: pl.DataFrame, /, *, what: str, by: str, observed: float | None = None, models: Sequence[str] = ()
-) -> alt.LayerChart:
-    """Draw the value of each model over prevalence, as ``Comparison.answers`` gives it.
-
-    Parameters
-    ----------
-    rows
-        Rows of an answer at many prevalences, with ``lower`` and ``upper`` if a band is wanted.
-    what
-        What the metric is called.
-    by
-        How the models are judged: the metric with its threshold, budget or costs.
-    observed
-        %(observed)s
-    models
-        %(models)s
-
-    Returns
-    -------
-    altair.LayerChart
-        The curves on a logarithmic axis; values that the log does not support are dotted.
-
-    Raises
-    ------
-    ParameterError
-        If no model has a value.
-    """
-    y = alt.Y(**axes.value_axis("value", what))
-    bands = "; shaded: the 95 % bounds" if "lower" in rows.columns else ""
-    return lines.draw_lines(
-        rows,
-        "prevalence",
-        y=y,
-        what=what,
-        title=f"{what} over prevalence",
-        subtitle=f"by {by}{bands}",
-        models=models,
-        observed=observed,
-    )
 
 
 def chart_share_answer(rows: pl.DataFrame, /, *, what: str, models: Sequence[str] = ()) -> alt.LayerChart:

@@ -12,11 +12,6 @@ from nci_frames.charts.parts import axes, canvas, selection, theme
 from nci_frames.evaluation.metrics import title_of
 from nci_frames.tables.numbers import format_grid
 
-#: Height of a model's line, in pixels.
-_LINE = 26
-#: Height of a segment's line, of which there are more.
-_SEGMENT = 18
-
 
 @schemas.checked
 def chart_intervals(table: Frame, /, *, metric: str = "f_beta", models: Sequence[str] = ()) -> alt.LayerChart:
@@ -69,69 +64,56 @@ def chart_intervals(table: Frame, /, *, metric: str = "f_beta", models: Sequence
     return draw_forest(rows, name=name, title=f"{name} of each model {at}, with its interval", models=models)
 
 
-def draw_forest(rows: pl.DataFrame, *, name: str, title: str, models: Sequence[str]) -> alt.LayerChart:
-    """Draw a line per model in the order of the rows; *name* is what the values are called."""
+def draw_forest(
+    rows: pl.DataFrame,
+    *,
+    name: str,
+    title: str,
+    models: Sequence[str],
+    subtitle: str = "bars: from the lower to the upper bound",
+    whole: float | None = None,
+) -> alt.LayerChart:
+    """Draw a line per model, the highest value first, or per ``segment``, in the order of ``place``.
+
+    *name* is what the values are called, *whole* the value of all rows. Segments whose ``verdict`` is that
+    they are as the rest are pale.
+    """
     selection.check_rows(rows)
+    selection.refuse_empty(rows["value"], "value", rows)
+    style = theme.model_style(rows["model"], among=models)
+    of, by, pixels = ("segment", "place", 18) if "segment" in rows.columns else ("model", "value", 26)
+    order = alt.EncodingSortField(field=by, op="max", order="ascending" if by == "place" else "descending")
     bounds = [name for name in ("lower", "upper") if name in rows.columns]
-    shown = rows.select("model", "value", *bounds, supported=selection.supported(rows))
-    style = theme.model_style(shown["model"], among=models)
-    order = alt.EncodingSortField(field="value", op="max", order="descending")
+    told = [column for column in ("segment", "place", "verdict") if column in rows.columns]
+    shown = rows.select("model", "value", *bounds, *told, supported=selection.supported(rows))
     base = alt.Chart(selection.finite(shown)).encode(
-        y=alt.Y(field="model", type="nominal", title=None, sort=order, axis=alt.Axis(labelLimit=240))
+        y=alt.Y(field=of, type="nominal", title=None, sort=order, axis=alt.Axis(labelLimit=240)),
+        color=canvas.colour(style, legend=None),
     )
-    return canvas.compose(
-        _forest(base, bounds, style=style, name=name, names=("model",)),
-        style=style,
-        title=title,
-        subtitle="bars: from the lower to the upper bound" + selection.why_marked("hollow", rows),
-        says="A line per model, the highest value first.",
-        height=_LINE * shown.height + 10,
-    )
-
-
-def _forest(
-    base: alt.Chart, bounds: Sequence[str], *, style: theme.ModelStyle, name: str, names: Sequence[str]
-) -> list[alt.Chart]:
-    """Draw a point at the value of each row, hollow in doubt, and a bar between its bounds."""
-    base = base.encode(color=canvas.colour(style, legend=None))
+    if "verdict" in told:
+        rest = {"test": "datum.verdict === 'as the rest'", "value": 0.5}
+        base = base.encode(opacity=alt.OpacityValue(1, condition=rest))
     points = base.mark_point(filled=True, size=90, opacity=1).encode(
         x=alt.X(field="value", type="quantitative", title=name, scale=alt.Scale(zero=False, nice=True)),
-        tooltip=canvas.tooltip({"value": name} | {bound: bound for bound in bounds}, names=names),
+        tooltip=canvas.tooltip({"value": name} | {bound: bound for bound in bounds}, names=[of, *told[2:]]),
         fillOpacity=alt.FillOpacityValue(0, condition={"test": "datum.supported", "value": 1}),
         stroke=alt.Stroke(field="model", type="nominal", legend=None, scale=canvas.model_scale(style)),
         strokeWidth=alt.StrokeWidthValue(2),
     )
-    bars = base.mark_rule(strokeWidth=3, opacity=0.55)
-    bars = canvas.layer("bars", bars, x=alt.X("lower:Q"), x2=alt.X2("upper"))
-    return [*([bars] if len(bounds) == 2 else []), points.properties(name="points")]
-
-
-def draw_segment_values(
-    rows: pl.DataFrame, *, name: str, title: str, subtitle: str, whole: float | None, models: Sequence[str]
-) -> alt.LayerChart:
-    """Draw the value of one model in each ``segment``, in the order of ``place``.
-
-    *whole* is the value of all rows. Segments of which the ``verdict`` is "as the rest" are pale.
-    """
-    selection.refuse_empty(rows["value"], "value", rows)
-    style = theme.model_style(rows["model"].unique(), among=models)
-    order = alt.EncodingSortField(field="place", op="min")
-    shade = alt.OpacityValue(1, condition={"test": "datum.verdict === 'as the rest'", "value": 0.5})
-    base = alt.Chart(selection.finite(rows.with_columns(supported=selection.supported(rows)))).encode(
-        y=alt.Y(field="segment", type="nominal", title=None, sort=order, axis=alt.Axis(labelLimit=240)),
-        opacity=shade,
-    )
-    mark = alt.Chart(pl.DataFrame({"whole": [whole]}, schema={"whole": pl.Float64})).mark_rule(**theme.RULE)
+    layers = [points.properties(name="points")]
+    if len(bounds) == 2:
+        bars = base.mark_rule(strokeWidth=3, opacity=0.55)
+        layers.insert(0, canvas.layer("bars", bars, x=alt.X("lower:Q"), x2=alt.X2("upper")))
+    if whole is not None:
+        mark = alt.Chart(pl.DataFrame({"whole": [whole]})).mark_rule(**theme.RULE)
+        layers.insert(0, canvas.layer("whole", mark, x=alt.X("whole:Q")))
     return canvas.compose(
-        [
-            canvas.layer("whole", mark, x=alt.X("whole:Q")),
-            *_forest(base, ("lower", "upper"), style=style, name=name, names=("segment", "verdict")),
-        ],
+        layers,
         style=style,
         title=title,
         subtitle=subtitle + selection.why_marked("hollow", rows),
-        says="A line per segment.",
-        height=_SEGMENT * rows.height + 10,
+        says=f"A line per {of}.",
+        height=pixels * shown.height + 10,
     )
 
 

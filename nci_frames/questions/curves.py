@@ -1,5 +1,7 @@
 """How do the metrics of the models change with the prevalence, beta and the threshold?"""
 
+from functools import partial
+
 import polars as pl
 
 from nci_frames.charts.curves import (
@@ -12,16 +14,13 @@ from nci_frames.charts.operating_points import chart_pos_fraction, chart_pr, cha
 from nci_frames.evaluation.projection.projection import project_rates
 from nci_frames.evaluation.projection.ranking import rank_models
 from nci_frames.questions.comparison import Comparison
-from nci_frames.questions.report_question import Chart, at_asked, drawn, marks, of_shown, picture
+from nci_frames.questions.report_question import at_asked, of_shown, picture
 
 #: Bands of more models than this overlap too much.
 _MOST_BANDS = 4
 
 #: Where F-beta is drawn over beta, besides the betas compared.
 _BETAS = tuple(4 ** (step / 16) for step in range(-16, 17))
-
-#: What the page folds these charts under.
-_VALUES = "How do precision, F-beta and PR-AUC change with the prevalence and with β?"
 
 
 def _at_threshold(comparison: Comparison) -> pl.DataFrame:
@@ -38,18 +37,10 @@ def _f_beta(comparison: Comparison) -> str:
     return f"F{comparison.main_beta:g} over prevalence"
 
 
-def _draw_f_beta(table: pl.DataFrame, comparison: Comparison) -> Chart:
-    return chart_f_beta_over_prevalence(table, beta=comparison.main_beta, **marks(comparison))
-
-
 def _over_beta(comparison: Comparison) -> pl.DataFrame:
     betas = sorted({*_BETAS, *(beta for beta in comparison.beta if 0 < beta < float("inf"))})
     points = of_shown(comparison.points, comparison)
     return project_rates(points, metrics="f_beta", prevalence=comparison.asked_prevalence, beta=betas)
-
-
-def _draw_over_beta(table: pl.DataFrame, comparison: Comparison) -> Chart:
-    return chart_f_beta_over_beta(table, prevalence=comparison.asked_prevalence, **marks(comparison))
 
 
 def _areas(comparison: Comparison) -> pl.DataFrame:
@@ -65,40 +56,27 @@ def _points(comparison: Comparison) -> pl.DataFrame:
     return comparison.curve_projection
 
 
+_values = partial(picture, under="How do precision, F-beta and PR-AUC change with the prevalence and with β?")
+_over_prevalence = partial(_values, rule="prevalence")
+
 QUESTIONS = (
-    picture("pr", at_asked("Precision and recall"), _points, drawn(chart_pr), recomputed="precision"),
+    picture("pr", at_asked("Precision and recall"), _points, chart_pr, recomputed="precision"),
     picture(
         "work",
         at_asked("Recall over the share of alerts"),
         _points,
-        drawn(chart_pos_fraction, log_x=True),
+        partial(chart_pos_fraction, log_x=True),
         recomputed="share",
     ),
-    picture(
-        "p3", "Precision over prevalence", _at_threshold, drawn(chart_p3), under=_VALUES, rule="prevalence"
-    ),
-    picture("f-prevalence", _f_beta, _at_threshold, _draw_f_beta, under=_VALUES, rule="prevalence"),
-    picture(
-        "f-beta",
-        at_asked("F-beta over beta"),
-        _over_beta,
-        _draw_over_beta,
-        under=_VALUES,
-        recomputed="f_beta",
-    ),
-    picture(
-        "pr-auc",
-        "PR-AUC over prevalence",
-        _areas,
-        drawn(chart_pr_auc_over_prevalence),
-        under=_VALUES,
-        rule="prevalence",
-    ),
+    _over_prevalence("p3", "Precision over prevalence", _at_threshold, chart_p3),
+    _over_prevalence("f-prevalence", _f_beta, _at_threshold, chart_f_beta_over_prevalence),
+    _values("f-beta", at_asked("F-beta over beta"), _over_beta, chart_f_beta_over_beta, recomputed="f_beta"),
+    _over_prevalence("pr-auc", "PR-AUC over prevalence", _areas, chart_pr_auc_over_prevalence),
     picture(
         "roc",
         "ROC curves, logarithmic FPR",
         lambda comparison: comparison.curves,
-        drawn(chart_roc, log_x=True),
+        partial(chart_roc, log_x=True),
         under="What do the thresholds attain, whatever the prevalence?",
         points="fpr tpr",
     ),

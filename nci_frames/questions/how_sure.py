@@ -1,6 +1,7 @@
 """How sure is it which model is the best, and on what does that rest?"""
 
 from collections.abc import Sequence
+from functools import partial
 
 import polars as pl
 
@@ -10,7 +11,7 @@ from nci_frames.charts.best_model import chart_probability_best
 from nci_frames.charts.intervals import chart_precision_uncertainty
 from nci_frames.evaluation.projection.bands import precision_band
 from nci_frames.questions.comparison import Comparison
-from nci_frames.questions.report_question import Chart, ReportQuestion, marks, of_shown, picture
+from nci_frames.questions.report_question import Chart, marks, of_shown, picture, said
 
 
 def _by_f_beta(comparison: Comparison) -> pl.DataFrame | None:
@@ -24,15 +25,8 @@ def _by_area(comparison: Comparison) -> pl.DataFrame | None:
     return None if sure is None else of_shown(sure.filter(metric="pr_auc"), comparison)
 
 
-def _draw(table: pl.DataFrame, comparison: Comparison) -> Chart:
-    return chart_probability_best(table, **marks(comparison))
-
-
 #: Bands of more models than this are too small to be read.
 _MOST_BANDS = 6
-
-#: What the page folds these charts under.
-_SURE = "How sure is it which model is best, and how precise?"
 
 
 def _bands(comparison: Comparison) -> pl.DataFrame | None:
@@ -125,37 +119,33 @@ def read_assumption(
     return f"{assumed} This is in doubt: {told}; {size}."
 
 
+_sure = partial(picture, under="How sure is it which model is best, and how precise?")
+
 QUESTIONS = (
-    picture(
+    _sure(
         "leaders",
         lambda comparison: f"Who is the best by F{comparison.main_beta:g}, and how sure is that?",
         _by_f_beta,
-        _draw,
-        under=_SURE,
+        chart_probability_best,
         rule="prevalence",
     ),
-    ReportQuestion(
-        name="independence",
-        title="What do intervals and tests resample?",
-        section="answer",
-        table=lambda _: pl.DataFrame(),
-        say=lambda _, comparison: [read_independence(comparison)],
+    said(
+        "independence",
+        "What do intervals and tests resample?",
+        lambda comparison: [read_independence(comparison)],
     ),
-    picture(
+    _sure(
         "probability",
         "Who is the best by PR-AUC, and how sure is that?",
         _by_area,
-        _draw,
-        under=_SURE,
+        chart_probability_best,
         rule="prevalence",
     ),
-    picture("uncertainty", "Where precision is least certain", _bands, _draw_bands, under=_SURE),
-    ReportQuestion(
-        name="assumption",
-        title="Do values at other prevalences hold?",
-        section="answer",
-        table=lambda comparison: pl.DataFrame() if comparison.shifts is None else comparison.shifts,
-        say=lambda _, comparison: [
+    _sure("uncertainty", "Where precision is least certain", _bands, _draw_bands),
+    said(
+        "assumption",
+        "Do values at other prevalences hold?",
+        lambda comparison: [
             read_assumption(comparison.shifts, comparison.segments, weighted=comparison.weighted)
         ],
     ),

@@ -1,6 +1,7 @@
 """Do the scores hold as probabilities at the prevalence that is asked for?"""
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 import polars as pl
@@ -10,7 +11,7 @@ from nci_frames.evaluation.probabilities.calibration import calibration_curve
 from nci_frames.evaluation.probabilities.decisions import decision_curve
 from nci_frames.evaluation.probabilities.proper_scores import proper_scores
 from nci_frames.questions.comparison import Comparison
-from nci_frames.questions.report_question import ReportQuestion, at_asked, drawn, picture, shown_models
+from nci_frames.questions.report_question import ReportQuestion, at_asked, picture, shown_models
 from nci_frames.schemas import beside, within
 from nci_frames.schemas.runs import rows_where
 from nci_frames.tables.numbers import format_grid
@@ -157,24 +158,14 @@ def _decisions(comparison: Comparison) -> pl.DataFrame | None:
     return curve
 
 
+_hold = partial(picture, under=_HOLD)
+
 QUESTIONS = (
     ReportQuestion(
         name="probabilities", title=_HOLD, section="charts", table=_scores, say=_say, say_at=_say_at
     ),
-    picture(
-        "calibration",
-        at_asked("Calibration"),
-        _calibration,
-        drawn(chart_calibration),
-        under=_HOLD,
-        recomputed="calibration",
-    ),
-    picture(
-        "decision_curve",
-        at_asked("Decision curve"),
-        _decisions,
-        drawn(chart_decision_curve),
-        under=_HOLD,
-        recomputed="decisions",
+    _hold("calibration", at_asked("Calibration"), _calibration, chart_calibration, recomputed="calibration"),
+    _hold(
+        "decision_curve", at_asked("Decision curve"), _decisions, chart_decision_curve, recomputed="decisions"
     ),
 )

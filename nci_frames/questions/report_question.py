@@ -127,10 +127,23 @@ def picture(
     under: str = "",
     **live: str,
 ) -> ReportQuestion:
-    """Return a question that only a chart answers: its table stands elsewhere, and nothing is said."""
+    """Return a question that only a chart answers: its table stands elsewhere, and nothing is said.
+
+    *draw* may be a chart of several models, which is given what such charts share as far as it takes it.
+    """
+    if "models" in inspect.signature(draw).parameters:
+        draw = _of_models(draw)
     return ReportQuestion(
         name=name, title=title, section=section, table=table, draw=draw, under=under, live=live,
         say=lambda _: [],
+    )  # fmt: skip
+
+
+def said(name: str, title: str, say: Callable[[Any], list[str]]) -> ReportQuestion:
+    """Return a question of the answer that sentences answer, which have no table."""
+    return ReportQuestion(
+        name=name, title=title, section="answer", table=lambda _: pl.DataFrame(),
+        say=lambda _, comparison: say(comparison),
     )  # fmt: skip
 
 
@@ -145,22 +158,26 @@ def of_shown(table: Rows, comparison: AnyComparison, /, *, most: int = MOST_MODE
     return None if table is None else table.filter(pl.col("model").is_in(models, nulls_equal=True))
 
 
-def drawn(chart: Callable[..., Chart], **fixed: Any) -> Callable[[pl.DataFrame, Comparison], Chart]:
-    """Return what draws a chart of the models that are shown, and marks the prevalence of the log in it."""
-    takes = inspect.signature(chart).parameters
-
-    def draw(table: pl.DataFrame, comparison: Comparison) -> Chart:
-        common = {name: value for name, value in marks(comparison).items() if name in takes}
-        return chart(table, **fixed, **common)
-
-    return draw
-
-
 def at_asked(title: str) -> Callable[[Comparison], str]:
     """Return a title that says at which prevalence a chart holds; on the page it follows the slider."""
     return lambda comparison: f"{title} at prevalence {format_grid(comparison.asked_prevalence)}"
 
 
-def marks(comparison: Comparison, /) -> dict[str, Any]:
-    """Return what charts over prevalence have in common: these models, and the prevalence of the log."""
-    return {"models": shown_models(comparison), "observed": comparison.observed_prevalence}
+#: What charts of several models share: these models, the prevalence of the log, and what is asked.
+_SHARED: Mapping[str, Callable[[Comparison], Any]] = {
+    "models": shown_models,
+    "observed": lambda comparison: comparison.observed_prevalence,
+    "prevalence": lambda comparison: comparison.asked_prevalence,
+    "beta": lambda comparison: comparison.main_beta,
+    "certified": lambda comparison: comparison.certified,
+}
+
+
+def marks(comparison: Comparison, /, *names: str) -> dict[str, Any]:
+    """Return some of what charts share, by default these models and the prevalence of the log."""
+    return {name: _SHARED[name](comparison) for name in names or ("models", "observed")}
+
+
+def _of_models(chart: Callable[..., Chart]) -> Callable[[pl.DataFrame, Comparison], Chart]:
+    names = [name for name in _SHARED if name in inspect.signature(chart).parameters]
+    return lambda table, comparison: chart(table, **marks(comparison, *names))

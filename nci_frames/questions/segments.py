@@ -1,21 +1,275 @@
-"""In which segments is the model worse, and why?"""
+"""In which segments is the model worse, and why? Their table, sentences and charts."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
 
 import polars as pl
 
-from nci_frames.charts.intervals import draw_segment_values
+from nci_frames.base.messages import quantity
+from nci_frames.charts.intervals import draw_forest
+from nci_frames.charts.parts.selection import finite
 from nci_frames.charts.segments import chart_decomposition, chart_segments
+from nci_frames.evaluation.metrics import better_sign, called_metric
+from nci_frames.evaluation.projection.projection import project_rates
+from nci_frames.evaluation.support.reasons import in_brief, why_doubtful
+from nci_frames.questions.answer_lines import value_name
 from nci_frames.questions.comparison import Comparison
 from nci_frames.questions.report_question import Chart, ReportQuestion, of_shown, picture, shown_models
-from nci_frames.questions.segment_table import (
-    CHARTED,
-    MOST_CHARTED,
-    judged_model,
-    metric_name,
-    segment_labels,
-    segment_lines,
-    worst_first,
-)
+from nci_frames.schemas import beside, key_text, missing_name
+from nci_frames.tables.names import drawable
 from nci_frames.tables.numbers import format_grid, format_threshold, format_value, sentence
+from nci_frames.tables.packed import packed
+
+#: So many segments are drawn, the first until others are chosen; and what is drawn of each.
+MOST_CHARTED, CHARTED = 40, ("value", "lower", "upper", "supported", "reason", "verdict")
+
+#: The column that names a segment in a chart, where several keys are one text.
+LABEL = "segment"
+
+#: What the table shows of ``segment_ranks``.
+_SHOWN = (
+    "positives", "value", "lower", "upper", "supported", "observed_prevalence", "due_to_rates",
+    "due_to_rates_lower", "due_to_rates_upper", "verdict", "field",
+)  # fmt: skip
+
+
+def segment_numbers(comparison: Comparison, /) -> dict[str, Any] | None:
+    """Return the table of segments as values that JSON has; None without segments.
+
+    =========== ======================================================================================
+    key         value
+    =========== ======================================================================================
+    keys        the names of the keys
+    by          what the page shows, one at a time: ``keys``, the places of the keys by which the segments are
+                made, their ``count``, what is ``said`` of them, and the ``model`` that is judged; each key
+                alone, then all keys together. Everything below has the segments of one after those of the
+                other
+    names       of each key its value in every segment as text; null where it is missing
+    labels      how charts name the segments
+    table       the columns of ``rank_segments`` that are shown, and ``verdict`` and ``field`` (the prevalence
+                in the field)
+    most        how many segments are drawn at most
+    =========== ======================================================================================
+    """
+    if not comparison.segments or comparison.segment_points is None:
+        return None
+    keys, alone = list(comparison.segments), comparison.by_key
+    shown = [*alone, *([comparison] if len(alone) > 1 else [])]
+    tables = [_rows(each) for each in shown]
+    rows = pl.concat(tables, how="diagonal_relaxed")
+    table = finite(rows.select(name for name in _SHOWN if name in rows.columns))
+    labels = [
+        label
+        for each, of_each in zip(shown, tables, strict=True)
+        for label in of_each.select(segment_labels(of_each, each.segments))[LABEL]
+    ]
+    return {
+        "keys": keys,
+        "by": [
+            {
+                "keys": list(map(keys.index, each.segments)),
+                "count": len(of_each),
+                "said": said_of(each),
+                "model": drawable(judged_model(each)),
+            }
+            for each, of_each in zip(shown, tables, strict=True)
+        ],
+        "names": [[None if value is None else str(value) for value in rows[key].to_list()] for key in keys],
+        "labels": list(map(drawable, labels)),
+        "table": packed(table.to_dicts()),
+        "most": MOST_CHARTED,
+    }
+
+
+def said_of(comparison: Comparison, /) -> str:
+    """Return what is said of all segments, or why they were not compared."""
+    found, untested = worst_segments(comparison), why_untested(comparison)
+    return f"{untested}." if untested is not None or found is None else found.sentence
+
+
+def _rows(comparison: Comparison) -> pl.DataFrame:
+    """Return the rows of the table, with the prevalence of each segment in the field, where it has one."""
+    rows, keys = worst_first(comparison), list(comparison.segments)
+    if comparison.field is None:
+        return rows
+    return beside(rows, comparison.field.select(*keys, field="prevalence"), keys)
+
+
+def worst_first(comparison: Comparison, /) -> pl.DataFrame:
+    """Return a row for each segment, the worst first, with a ``verdict``; by size where none was tested."""
+    ranks = comparison.segment_ranks
+    if ranks is None:
+        return _untested(comparison)
+    worse = is_worse(comparison)
+    return ranks.with_columns(
+        verdict=pl.when(pl.col("value").is_null())
+        .then(pl.col("reason").fill_null("undefined"))
+        .when(pl.col("distinguishable") & worse)
+        .then(pl.lit("worse"))
+        .when(pl.col("distinguishable"))
+        .then(pl.lit("better"))
+        .when("shifted")
+        .then(pl.lit("other scores"))
+        .otherwise(pl.lit("as the rest"))
+    )
+
+
+def _untested(comparison: Comparison) -> pl.DataFrame:
+    """Return the segments by size, with the value of the model of the answer."""
+    points, sizes, keys = comparison.segment_points, comparison.segment_sizes, list(comparison.segments)
+    if points is None or sizes is None:
+        return pl.DataFrame(schema=dict.fromkeys([*keys, *CHARTED], pl.Null))
+    classes = points.group_by(keys).agg(pl.col("positives", "observed_prevalence").max())
+    values = project_rates(
+        points.filter(pl.col("model").eq_missing(pl.lit(judged_model(comparison)))),
+        metrics=comparison.segment_metric,
+        prevalence=comparison.asked_prevalence,
+        beta=comparison.main_beta,
+        band="tpr_lower" in points.columns,
+    )
+    none = {side: pl.lit(None, pl.Float64) for side in ("lower", "upper") if side not in values.columns}
+    shown = values.with_columns(**none, verdict=pl.lit("not tested")).select(*keys, *CHARTED)
+    return sizes.drop("rows").pipe(beside, classes, keys).pipe(beside, shown, keys)
+
+
+def judged_model(comparison: Comparison, /) -> str:
+    """Return the model that is judged in the segments: that of the answer."""
+    ranks = comparison.segment_ranks
+    return str((comparison.answer if ranks is None or ranks.is_empty() else ranks)["model"][0])
+
+
+def why_untested(comparison: Comparison, /) -> str | None:
+    """Return why segments were not compared with the rest, and what to do; None where they were."""
+    if comparison.segment_ranks is not None:
+        return None
+    if comparison.weighted:
+        return (
+            "The counts are sums of weights, which the test does not take. Count whole rows to see "
+            "where the model is worse"
+        )
+    if comparison.segment_sizes is not None and len(comparison.segment_sizes) < 2:
+        return "There is one segment only, so there is no rest to compare it with"
+    return (
+        f"The threshold {format_threshold(comparison.segment_threshold)} was not counted in every segment. "
+        "Count at it, or compare at a threshold that was counted, to see where the model is worse"
+    )
+
+
+def segment_labels(frame: pl.DataFrame, keys: Sequence[str], /) -> pl.Expr:
+    """Return one text for the values of all keys; different segments have different ones.
+
+    >>> frame = pl.DataFrame({"country": ["DE", None], "tier": [1, 2]})
+    >>> frame.select(segment_labels(frame, ["country", "tier"]))[LABEL].to_list()
+    ['DE · 1', 'missing · 2']
+    """
+    texts = []
+    for key in keys:
+        text = key_text(key, frame.schema[key])
+        # A dot in a value is not taken for one between two values.
+        text = text.str.replace_all("·", "··") if len(keys) > 1 else text
+        texts.append(text.fill_null(missing_name(frame[key])))
+    return pl.concat_str(texts, separator=" · ").alias(LABEL)
+
+
+#: More segments are not read; the table of the comparison has all.
+_LISTED = 12
+#: Segments that an answer names.
+_NAMED = 3
+
+
+@dataclass(frozen=True, slots=True)
+class WorstSegments:
+    """What a page says of the segments in which the best model is worse than in the rest."""
+
+    #: What the metric is called.
+    name: str
+
+    model: str | None
+    #: The first rows of ``rank_segments``, those with numbers.
+    rows: tuple[Mapping[str, Any], ...]
+    sentence: str
+    #: Why some segments do not support their value, in a few words; None if all of them do.
+    doubt: str | None
+
+
+def metric_name(comparison: Comparison, /) -> str:
+    """Return what the metric is called by which segments are judged."""
+    of_area = comparison.question.area is not None
+    return f"F{comparison.main_beta:g}" if of_area else value_name(comparison.question)
+
+
+def is_worse(comparison: Comparison, /) -> pl.Expr:
+    """Return whether what a difference owes to the model makes a segment worse: a higher cost is worse."""
+    return pl.col("due_to_rates") * better_sign(called_metric(comparison.segment_metric).metric) < 0
+
+
+def worst_segments(comparison: Comparison, /) -> WorstSegments | None:
+    """Return what a page shows; None where segments were not ranked."""
+    ranks = comparison.segment_ranks
+    if ranks is None or ranks.is_empty():
+        return None
+    judged = ranks.filter(pl.col("value").is_not_null())
+    worse = judged.filter("distinguishable", is_worse(comparison))
+    shifted = ranks.filter("shifted")
+    unjudged = ranks.filter(pl.col("value").is_null())["reason"]
+    differ = f"in {len(shifted):,} the scores differ from the rest"
+    if judged.is_empty():
+        of = quantity(len(ranks), "segment")
+        # Of few positives it is not known either whether their scores differ.
+        parts = [f"None of {of} can be judged: {in_brief(unjudged)}", *([differ] if len(shifted) else [])]
+    else:
+        of = quantity(len(judged), "segment")
+        many = f"{len(worse) or 'None'} of {of} {'are' if len(worse) > 1 else 'is'}"
+        parts = [f"{many} significantly worse than the rest"]
+        parts += [differ] if len(shifted) else []
+        if len(unjudged):
+            parts.append(f"{len(unjudged):,} more cannot be judged: {in_brief(unjudged)}")
+    sentence = "; ".join(parts) + "."
+    return WorstSegments(
+        metric_name(comparison),
+        ranks["model"][0],
+        tuple(judged.head(_LISTED).to_dicts()),
+        sentence,
+        why_doubtful(judged),
+    )
+
+
+def segment_lines(comparison: Comparison, /) -> list[str]:
+    """Return what an answer says of segments: of each key alone how many are worse, and the worst few.
+
+    No line where segments were not ranked.
+    """
+    alone = comparison.by_key
+    if len(alone) == 1:
+        return _lines(comparison, "Segments", _NAMED)
+    return [line for each in alone for line in _lines(each, f"By {each.segments[0]}", 1)]
+
+
+def _lines(comparison: Comparison, named: str, most: int) -> list[str]:
+    found = worst_segments(comparison)
+    if found is None:
+        return []
+    at = f", {found.model} at threshold {format_threshold(comparison.segment_threshold)}"
+    sign = better_sign(called_metric(comparison.segment_metric).metric)
+    worse = [row for row in found.rows if row["due_to_rates"] is not None and sign * row["due_to_rates"] < 0]
+    told = found.sentence[:1].lower() + found.sentence[1:].rstrip(".")
+    return [
+        f"{named}{at}: {told}",
+        *(_segment_line(row, comparison) for row in worse[:most]),
+    ]
+
+
+def _segment_line(row: Mapping[str, Any], comparison: Comparison) -> str:
+    names = ", ".join(f"{key} = {'missing' if row[key] is None else row[key]}" for key in comparison.segments)
+    name = metric_name(comparison)
+    own, rest = format_value(row["own_value"]), format_value(row["rest_value"])
+    values = f"at its own prevalence {name} {own}, in the rest {rest}"
+    part, *bounds = (format_value(row[f"due_to_rates{side}"]) for side in ("", "_lower", "_upper"))
+    verdict = "significantly worse" if row["distinguishable"] else "not significantly worse"
+    return f"- {names}: {verdict}; {values}; due to the model {part} (95 %: {' to '.join(bounds)})"
+
 
 #: Panels of a chart of all segments, and models whose differences between segments are explained.
 _MOST_PANELS, _MOST_REASONS = 12, 3
@@ -87,7 +341,7 @@ def _draw_chosen(table: pl.DataFrame, comparison: Comparison) -> Chart:
     by_first = _by_first(comparison)
     whole = None if comparison.question.area is not None else comparison.answer["value"][0]
     dashed = "" if whole is None else f"; dashed: all rows ({format_value(whole)})"
-    return draw_segment_values(
+    return draw_forest(
         table,
         name=metric_name(comparison),
         title=_chosen_title(comparison),
@@ -131,6 +385,8 @@ def _draw_differences(table: pl.DataFrame, comparison: Comparison) -> Chart:
     return chart_decomposition(table, over=comparison.segments[0])
 
 
+_picture = partial(picture, section="segments")
+
 QUESTIONS = (
     ReportQuestion(
         name="segments-worst",
@@ -148,28 +404,25 @@ QUESTIONS = (
         section="segments",
         table=traffic,
     ),
-    picture(
+    _picture(
         "chosen",
         _chosen_title,
         _chosen,
         _draw_chosen,
-        section="segments",
         chosen="segments",
     ),
-    picture(
+    _picture(
         "segments",
         lambda comparison: f"PR-AUC over prevalence {_by(comparison)}",
         _areas,
         _draw_areas,
-        section="segments",
         under=_WHY,
     ),
-    picture(
+    _picture(
         "differences",
         lambda comparison: f"Why F{comparison.main_beta:g} differs {_by(comparison)}",
         _differences,
         _draw_differences,
-        section="segments",
         under=_WHY,
     ),
 )

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import replace
+from functools import partial
 
 import polars as pl
 
@@ -10,7 +11,7 @@ from nci_frames.charts.winners import chart_rank_over_prevalence, chart_winner_r
 from nci_frames.questions.comparison import Comparison
 from nci_frames.questions.order import Order, order_lines, read_leads, read_order
 from nci_frames.questions.ranked import Measure, measure_names, ranked_tables
-from nci_frames.questions.report_question import Chart, ReportQuestion, drawn, marks, of_shown, picture
+from nci_frames.questions.report_question import ReportQuestion, of_shown, picture
 
 
 def orders(comparison: Comparison) -> Mapping[Measure, Order]:
@@ -39,9 +40,7 @@ def _say(_: pl.DataFrame, comparison: Comparison) -> list[str]:
     return [line for measure, order in found for line in order_lines(names[measure], order)]
 
 
-def _decisions(table: pl.DataFrame, comparison: Comparison) -> Chart:
-    return chart_decision_map(table, certified=comparison.certified, **marks(comparison))
-
+_picture = partial(picture, section="order")
 
 QUESTIONS = (
     ReportQuestion(
@@ -51,28 +50,25 @@ QUESTIONS = (
         table=lambda comparison: comparison.answer_winners,
         say=_say,
     ),
-    picture(
+    _picture(
         "ranks",
         "Rank by PR-AUC over prevalence",
         lambda comparison: of_shown(comparison.areas.filter(metric="pr_auc"), comparison),
-        drawn(chart_rank_over_prevalence),
-        section="order",
+        chart_rank_over_prevalence,
         rule="prevalence",
     ),
-    picture(
+    _picture(
         "decisions",
         "Decision map of F-beta",
         lambda comparison: comparison.decisions,
-        _decisions,
-        section="order",
+        chart_decision_map,
         points="odds beta",
     ),
-    picture(
+    _picture(
         "winners",
         lambda comparison: f"Best model of this log by F{comparison.main_beta:g} over prevalence",
         lambda comparison: comparison.best_winners,
-        drawn(chart_winner_ranges),
-        section="order",
+        chart_winner_ranges,
         rule="prevalence",
     ),
 )

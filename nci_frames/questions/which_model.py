@@ -1,9 +1,11 @@
 """Which model to choose, and at which threshold?"""
 
+import altair as alt
 import polars as pl
 
-from nci_frames.charts.answers import chart_answer
 from nci_frames.charts.intervals import chart_intervals
+from nci_frames.charts.parts.axes import value_axis
+from nci_frames.charts.parts.lines import draw_lines
 from nci_frames.evaluation.metrics import called_metric
 from nci_frames.questions.answer_lines import answer_lines, measure_words, value_name
 from nci_frames.questions.comparison import Comparison
@@ -39,9 +41,22 @@ def _over_prevalence(comparison: Comparison) -> pl.DataFrame:
     return rows if few and rows["lower"].drop_nulls().len() else rows.drop("lower", "upper")
 
 
+def _over_title(comparison: Comparison) -> str:
+    return sentence(f"{value_name(comparison.question)} over prevalence")
+
+
 def _draw_over_prevalence(table: pl.DataFrame, comparison: Comparison) -> Chart:
     what, by = value_name(comparison.question), measure_words(comparison.question)
-    return chart_answer(table, what=what, by=by, **marks(comparison))
+    shaded = "; shaded: the 95 % bounds" if "lower" in table.columns else ""
+    return draw_lines(
+        table,
+        "prevalence",
+        y=alt.Y(**value_axis("value", what)),
+        what=what,
+        title=_over_title(comparison),
+        subtitle=f"by {by}{shaded}",
+        **marks(comparison),
+    )
 
 
 QUESTIONS = (
@@ -56,7 +71,7 @@ QUESTIONS = (
     picture("intervals", _title, _values, _draw, section="answer", recomputed="answer"),
     picture(
         "value",
-        lambda comparison: sentence(f"{value_name(comparison.question)} over prevalence"),
+        _over_title,
         _over_prevalence,
         _draw_over_prevalence,
         section="answer",

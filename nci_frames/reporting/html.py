@@ -13,10 +13,10 @@ from altair.utils.schemapi import debug_mode
 from nci_frames.base.errors import ParameterError
 from nci_frames.charts.parts.theme import DARK, DASHES, WIDTH, model_style
 from nci_frames.questions.comparison import Comparison
-from nci_frames.questions.ranked import RankedTable, doubt_of, ranked_tables
+from nci_frames.questions.ranked import doubt_of, ranked_tables
 from nci_frames.questions.report import Answered
-from nci_frames.questions.report_question import AnyComparison, ReportQuestion, shown_models
-from nci_frames.questions.segment_table import metric_name, segment_numbers, why_untested, worst_segments
+from nci_frames.questions.report_question import AnyComparison, shown_models
+from nci_frames.questions.segments import metric_name, segment_numbers, why_untested, worst_segments
 from nci_frames.reporting.bundle import vega_bundle
 from nci_frames.reporting.content import Content
 from nci_frames.reporting.live import live_numbers
@@ -26,6 +26,8 @@ from nci_frames.tables.packed import packed
 
 #: Maximum number of rows of a list on the page; the frames contain all.
 _SHIFTS_SHOWN, _ROWS = 20, 100
+#: Columns of a ranked table.
+_COLUMNS = 6
 
 _SCRIPTS = (
     "numbers.js", "rows.js", "values.js", "tables.js", "legend.js", "charts.js", "live_charts.js",
@@ -34,12 +36,28 @@ _SCRIPTS = (
 #: Charts are at most so high; those that are lower than the second number have a row of their own.
 _HIGH, _LOW = 300, 150
 _TENS = (1e-6, 1e-5, 1e-4, 1e-3, 0.01, 0.1)
+
+
+def _cell(value: object) -> str:
+    match value:
+        case None:
+            return numbers.UNDEFINED
+        case float():
+            return numbers.format_value(value)
+        case int() if not isinstance(value, bool):
+            return numbers.format_count(value)
+        case _:
+            return str(value)
+
+
 _FILTERS: Mapping[str, Callable[[Any], str]] = {
     "grid": numbers.format_grid,
     "value": numbers.format_value,
     "count": numbers.format_count,
     "one_in": numbers.format_one_in,
     "threshold": numbers.format_threshold,
+    "group": numbers.format_group,
+    "cell": _cell,
 }
 
 
@@ -60,7 +78,7 @@ def render_report(comparison: Comparison, /, **more: Any) -> str:
         observed=comparison.observed_prevalence,
         judged_apart="optimistic" in comparison.best.columns,
         offered=offered,
-        tables=_tables(tables),
+        tables=[(table, table.cells(_COLUMNS)) for table in tables if table.rows.height],
         doubt=doubt_of(tables),
         grouped=comparison.contenders is not None,
         drawn=drawn if len(drawn) < len(models) else None,
@@ -81,7 +99,7 @@ def render_page(
 ) -> str:
     """Return a page of a template: the questions, charts of some models, scripts, and what these look up."""
     scripts = [vega_bundle(), *map(own, _SCRIPTS)]
-    shown = [_shown(each, content.comparison) for each in content.answered]
+    shown = content.answered
     return template(name, **_FILTERS).render(
         **vars(content),
         policy=_policy(scripts),
@@ -89,7 +107,8 @@ def render_page(
         scripts=scripts,
         legend=_legend(charted),
         shown=shown,
-        drawn_in=_folded(shown),
+        drawn_in=_folded(shown, content.comparison),
+        rows=_ROWS,
         live=_script_json(live),
         dark=_script_json(DARK),
         **more,
@@ -131,40 +150,9 @@ def _legend(models: Sequence[str]) -> list[dict[str, str]]:
     ]
 
 
-def _tables(tables: Sequence[RankedTable]) -> list[dict[str, Any]]:
-    """Return the ranked tables."""
-    from nci_frames.tables import great_tables  # noqa: PLC0415  (the answer of a command does not wait for it)
-
-    found = []
-    for table in tables:
-        if table.rows.is_empty():
-            continue
-        cells, name = table.cells(great_tables.COLUMNS), f"table-{table.name.replace('_', '-')}"
-        html = great_tables.table_html(
-            great_tables.cells_table(cells, metric=table.metric, over=table.over, noted=False),
-            name=name,
-            caption=table.title,
-            rest=f", {table.where}",
-        )
-        found.append({"name": name, "label": table.label, "html": html})
-    return found
-
-
-def _shown(found: Answered, comparison: AnyComparison) -> dict[str, Any]:
-    """Return a question with its sentences, its table as cells, and its chart as harmless JSON."""
+def _figure(found: Answered, comparison: AnyComparison) -> dict[str, Any]:
+    """Return the chart of a question as harmless JSON, with its texts; nothing without a chart."""
     question = found.question
-    table = found.table.head(_ROWS) if found.sentences is None and question.draw is None else None
-    shown = {
-        "name": question.name, "title": found.title, "section": question.section, "live": question.live,
-        "under": question.under, "sentences": found.sentences or [], "columns": [], "rows": [], "more": 0,
-        "follows": question.say_at is not None, "chart": question.draw is not None, "wide": False,
-        "missing": None,
-    }  # fmt: skip
-    if table is not None:
-        numeric = [dtype.is_numeric() for dtype in table.dtypes]
-        shown["columns"] = list(zip(table.columns, numeric, strict=True))
-        shown["rows"] = [[_cell(value) for value in row] for row in table.iter_rows()]
-        shown["more"] = found.table.height - table.height
     try:
         # The tests of each chart hold it against Vega-Lite's schema, which takes longer than to draw it.
         with debug_mode(False):
@@ -172,51 +160,40 @@ def _shown(found: Answered, comparison: AnyComparison) -> dict[str, Any]:
             spec = None if chart is None else chart.to_dict(validate=False)
     except ParameterError as error:
         # No model has a value, or too many have one: the tables still show the values.
-        return {**shown, "missing": error.what}
-    return shown if spec is None else {**shown, **_specified(spec, question)}
-
-
-def _specified(spec: dict[str, Any], question: ReportQuestion) -> dict[str, Any]:
+        return {"missing": error.what, "wide": False}
+    if spec is None:
+        return {}
     spec["datasets"] = {name: packed(rows) for name, rows in spec.get("datasets", {}).items()}
     heading = spec.pop("title", {})
-    subtitle = heading.get("subtitle", "") if isinstance(heading, dict) else ""
     panels = "layer" not in spec and "mark" not in spec
     height, listed = spec.get("height", _HIGH), "chosen" in question.live
-    low = question.section != "answer" and height < _LOW
     # What has a shape of its own keeps it.
     if not panels and spec["width"] == WIDTH:
         spec["width"] = "container"
         # Two in a row are of one height; that of a list follows from its rows.
         spec["height"] = height if listed else min(height, _HIGH)
     return {
-        "subtitle": subtitle,
+        "missing": None,
+        "subtitle": heading.get("subtitle", "") if isinstance(heading, dict) else "",
         "description": spec.get("description", ""),
         "spec": _script_json(spec),
         # A few bars need a long axis and little height.
-        "wide": panels or low or listed,
+        "wide": panels or listed or (question.section != "answer" and height < _LOW),
     }
 
 
-def _cell(value: object) -> str:
-    match value:
-        case None:
-            return numbers.UNDEFINED
-        case float():
-            return numbers.format_value(value)
-        case int() if not isinstance(value, bool):
-            return numbers.format_count(value)
-        case _:
-            return str(value)
-
-
-def _folded(figures: Sequence[dict[str, Any]]) -> dict[str, list[tuple[str, list[dict[str, Any]]]]]:
-    """Return the figures of each section with the heading that they are folded under, the open ones first."""
+def _folded(
+    shown: Sequence[Answered], comparison: AnyComparison
+) -> dict[str, dict[str, list[dict[str, Any]]]]:
+    """Return the figures of each section by the heading that they are folded under, the open ones first."""
     found: dict[str, dict[str, list[dict[str, Any]]]] = {}
-    for figure in figures:
-        if figure["chart"]:
-            found.setdefault(figure["section"], {"": []}).setdefault(figure["under"], []).append(figure)
+    for each in shown:
+        figure = _figure(each, comparison) if each.question.draw is not None else {}
+        if figure:
+            section = found.setdefault(each.question.section, {"": []})
+            section.setdefault(each.question.under, []).append({**figure, "of": each})
     return {
-        section: [(under, _filled(group)) for under, group in groups.items() if group]
+        section: {under: _filled(group) for under, group in groups.items() if group}
         for section, groups in found.items()
     }
 

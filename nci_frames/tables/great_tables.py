@@ -20,9 +20,6 @@ from nci_frames.tables.cells import Cell, RankedCells, ranked_cells
 from nci_frames.tables.latex import latex_signs
 from nci_frames.tables.numbers import UNDEFINED, format_grid, format_group, format_value
 
-#: Columns of a table that a page has room for.
-COLUMNS = 6
-
 _SPANNERS = {"prevalence": "prevalence η", "beta": "β"}
 _NOTE, _SHADED = "Small number: rank, 1 is best. Bold: best.", " Shading: value from 0 to 1."
 _NOTE_GROUPED = "Letter: a may be the best of all, b the best of those that are left, and so on."
@@ -55,7 +52,7 @@ def ranked_table(
     over: str = "prevalence",
     beta: float | None = None,
     prevalence: float | None = None,
-    shown: int = COLUMNS,
+    shown: int = 6,
     title: str | None = None,
 ) -> GT:
     """Build the table of a metric's values and ranks: models as rows, a few prevalences or betas as columns.
@@ -104,12 +101,11 @@ def ranked_table(
             found=quantity(frame.height, "row") + "".join(f", {n} {v:g}" for n, v in chosen.items()),
             hint="include this metric, prevalence and beta when computing the frame",
         )
-    table = cells_table(cells, metric=metric, over=over)
+    table = _cells_table(cells, metric=metric, over=over)
     return table if title is None else table.tab_header(trusted(_literal(title)))
 
 
-def cells_table(cells: RankedCells, /, *, metric: str, over: str, noted: bool = True) -> GT:
-    """Build the table of cells that are already selected; *noted* says below it what its signs mean."""
+def _cells_table(cells: RankedCells, *, metric: str, over: str) -> GT:
     grid = cells.grid
     data = pl.DataFrame(
         [
@@ -138,21 +134,9 @@ def cells_table(cells: RankedCells, /, *, metric: str, over: str, noted: bool = 
         _NOTE_UNDEFINED: any(cell.value is None for cell in every),
     }
     for note, needed in notes.items():
-        if noted and needed:
+        if needed:
             table = table.tab_source_note(note)
     return table
-
-
-def table_html(table: GT, *, name: str, caption: str, rest: str = "") -> str:
-    """Return the bare table, with a caption in place of its heading, for a page that has its own style.
-
-    Of the caption, what comes before *rest* is what the page's controls may change.
-    """
-    text = table.rm_header().with_id(name).as_raw_html()
-    start, end = text.index("<table", text.index("</style>")), text.rindex("</table>")
-    opening, body = text[start:end].split(">", 1)
-    words = f"<span><span data-what>{html.escape(caption)}</span>{html.escape(rest)}</span>"
-    return f'{opening} id="{html.escape(name)}"><caption>{words}</caption>{body}</table>'
 
 
 def _cell(cell: Cell, column: int) -> Iterator[tuple[str, str]]:

@@ -8,7 +8,7 @@ import polars as pl
 import pytest
 
 import nci_frames as nf
-from nci_frames.questions.segment_table import LABEL, segment_labels
+from nci_frames.questions.segments import LABEL, segment_labels
 from tests.cases import first_quick
 from tests.fuzz.calls import calls
 

@@ -8,7 +8,7 @@ import pytest
 from polars.testing import assert_frame_equal
 
 import nci_frames as nf
-from nci_frames.questions.segment_table import (
+from nci_frames.questions.segments import (
     LABEL,
     segment_labels,
     segment_lines,
