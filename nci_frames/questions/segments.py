@@ -1,7 +1,6 @@
 """In which segments is the model worse, and why? Their table, sentences and charts."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -85,8 +84,14 @@ def segment_numbers(comparison: Comparison, /) -> dict[str, Any] | None:
 
 def said_of(comparison: Comparison, /) -> str:
     """Return what is said of all segments, or why they were not compared."""
-    found, untested = worst_segments(comparison), why_untested(comparison)
-    return f"{untested}." if untested is not None or found is None else found.sentence
+    untested = why_untested(comparison)
+    return f"{untested}." if untested is not None else worst_sentence(comparison) or ""
+
+
+def doubt_of_segments(comparison: Comparison, /) -> str | None:
+    """Return why some segments do not support their value, in a few words; None if all of them do."""
+    ranks = comparison.segment_ranks
+    return None if ranks is None else why_doubtful(ranks.drop_nulls("value"))
 
 
 def _rows(comparison: Comparison) -> pl.DataFrame:
@@ -173,25 +178,8 @@ def segment_labels(frame: pl.DataFrame, keys: Sequence[str], /) -> pl.Expr:
     return pl.concat_str(texts, separator=" · ").alias(LABEL)
 
 
-#: More segments are not read; the table of the comparison has all.
-_LISTED = 12
 #: Segments that an answer names.
 _NAMED = 3
-
-
-@dataclass(frozen=True, slots=True)
-class WorstSegments:
-    """What a page says of the segments in which the best model is worse than in the rest."""
-
-    #: What the metric is called.
-    name: str
-
-    model: str | None
-    #: The first rows of ``rank_segments``, those with numbers.
-    rows: tuple[Mapping[str, Any], ...]
-    sentence: str
-    #: Why some segments do not support their value, in a few words; None if all of them do.
-    doubt: str | None
 
 
 def metric_name(comparison: Comparison, /) -> str:
@@ -205,35 +193,24 @@ def is_worse(comparison: Comparison, /) -> pl.Expr:
     return pl.col("due_to_rates") * better_sign(called_metric(comparison.segment_metric).metric) < 0
 
 
-def worst_segments(comparison: Comparison, /) -> WorstSegments | None:
-    """Return what a page shows; None where segments were not ranked."""
+def worst_sentence(comparison: Comparison, /) -> str | None:
+    """Return in how many segments the model is worse than in the rest; None where they were not ranked."""
     ranks = comparison.segment_ranks
     if ranks is None or ranks.is_empty():
         return None
-    judged = ranks.filter(pl.col("value").is_not_null())
-    worse = judged.filter("distinguishable", is_worse(comparison))
-    shifted = ranks.filter("shifted")
-    unjudged = ranks.filter(pl.col("value").is_null())["reason"]
-    differ = f"in {len(shifted):,} the scores differ from the rest"
-    if judged.is_empty():
-        of = quantity(len(ranks), "segment")
-        # Of few positives it is not known either whether their scores differ.
-        parts = [f"None of {of} can be judged: {in_brief(unjudged)}", *([differ] if len(shifted) else [])]
-    else:
+    judged, unjudged = ranks.drop_nulls("value"), ranks.filter(pl.col("value").is_null())["reason"]
+    worse, shifted = judged.filter("distinguishable", is_worse(comparison)).height, ranks["shifted"].sum()
+    # Of few positives it is not known either whether their scores differ.
+    parts = [f"None of {quantity(len(ranks), 'segment')} can be judged: {in_brief(unjudged)}"]
+    if len(judged):
+        are = "are" if worse > 1 else "is"
         of = quantity(len(judged), "segment")
-        many = f"{len(worse) or 'None'} of {of} {'are' if len(worse) > 1 else 'is'}"
-        parts = [f"{many} significantly worse than the rest"]
-        parts += [differ] if len(shifted) else []
-        if len(unjudged):
-            parts.append(f"{len(unjudged):,} more cannot be judged: {in_brief(unjudged)}")
-    sentence = "; ".join(parts) + "."
-    return WorstSegments(
-        metric_name(comparison),
-        ranks["model"][0],
-        tuple(judged.head(_LISTED).to_dicts()),
-        sentence,
-        why_doubtful(judged),
-    )
+        parts = [f"{worse or 'None'} of {of} {are} significantly worse than the rest"]
+    if shifted:
+        parts.append(f"in {shifted:,} the scores differ from the rest")
+    if len(judged) and len(unjudged):
+        parts.append(f"{len(unjudged):,} more cannot be judged: {in_brief(unjudged)}")
+    return "; ".join(parts) + "."
 
 
 def segment_lines(comparison: Comparison, /) -> list[str]:
@@ -248,16 +225,14 @@ def segment_lines(comparison: Comparison, /) -> list[str]:
 
 
 def _lines(comparison: Comparison, named: str, most: int) -> list[str]:
-    found = worst_segments(comparison)
-    if found is None:
+    told, ranks = worst_sentence(comparison), comparison.segment_ranks
+    if told is None or ranks is None:
         return []
-    at = f", {found.model} at threshold {format_threshold(comparison.segment_threshold)}"
-    sign = better_sign(called_metric(comparison.segment_metric).metric)
-    worse = [row for row in found.rows if row["due_to_rates"] is not None and sign * row["due_to_rates"] < 0]
-    told = found.sentence[:1].lower() + found.sentence[1:].rstrip(".")
+    at = f"{judged_model(comparison)} at threshold {format_threshold(comparison.segment_threshold)}"
+    worse = ranks.filter(is_worse(comparison)).head(most)
     return [
-        f"{named}{at}: {told}",
-        *(_segment_line(row, comparison) for row in worse[:most]),
+        f"{named}, {at}: {told[:1].lower()}{told[1:].rstrip('.')}",
+        *(_segment_line(row, comparison) for row in worse.iter_rows(named=True)),
     ]
 
 

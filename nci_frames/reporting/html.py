@@ -16,7 +16,14 @@ from nci_frames.questions.comparison import Comparison
 from nci_frames.questions.ranked import doubt_of, ranked_tables
 from nci_frames.questions.report import Answered
 from nci_frames.questions.report_question import AnyComparison, shown_models
-from nci_frames.questions.segments import metric_name, segment_numbers, why_untested, worst_segments
+from nci_frames.questions.segments import (
+    doubt_of_segments,
+    judged_model,
+    metric_name,
+    said_of,
+    segment_numbers,
+    why_untested,
+)
 from nci_frames.reporting.bundle import vega_bundle
 from nci_frames.reporting.content import Content
 from nci_frames.reporting.live import live_numbers
@@ -84,7 +91,9 @@ def render_report(comparison: Comparison, /, **more: Any) -> str:
         drawn=drawn if len(drawn) < len(models) else None,
         segments=None if segments is None else _script_json(segments),
         untested=why_untested(by_first),
-        worst=worst_segments(by_first),
+        judged=judged_model(by_first),
+        segments_said=said_of(by_first),
+        segment_doubt=doubt_of_segments(by_first),
         shifts=_largest_shifts(comparison.shifts),
         methods=sorted(comparison.areas["method"].drop_nulls().unique()),
         folds=comparison.fold_count,

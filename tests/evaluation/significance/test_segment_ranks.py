@@ -10,7 +10,7 @@ from scipy.stats import fisher_exact, norm
 
 import nci_frames as nf
 from nci_frames.evaluation.significance.propagation import p_values, propagated
-from nci_frames.questions.segments import segment_lines, worst_segments
+from nci_frames.questions.segments import segment_lines, worst_sentence
 from nci_frames.reporting.terminal import print_answer
 from nci_frames.tables.numbers import format_value
 from tests.comparisons import printed
@@ -163,26 +163,25 @@ def test_a_report_shows_the_worst_segments(tmp_path):
         counts, segments="segment", threshold=AT, prevalence=comparison.middle_prevalence
     )
     assert comparison.segment_ranks.equals(ranks)
-    found = worst_segments(comparison)
-    assert (found.rows[0]["segment"], len(found.rows)) == (3, 12)
-    assert found.sentence == (
+    told = worst_sentence(comparison)
+    assert told == (
         "1 of 14 segments is significantly worse than the rest; in 1 the scores differ from the "
         "rest; 1 more cannot be judged: fewer than 20 positives."
     )
     for form in ("html", "md"):
         nf.write_report(comparison, tmp_path / f"report.{form}")
         text = (tmp_path / f"report.{form}").read_text(encoding="utf-8")
-        assert found.sentence[1:-1] in text.replace("\\", "")
+        assert told[1:-1] in text.replace("\\", "")
     nf.write_report(comparison, tmp_path / "report.json")
     listed = json.loads((tmp_path / "report.json").read_text())["segments"]
     assert [row.pop("segment") for row in listed] == [{"segment": value} for value in ranks["segment"]]
     assert listed == ranks.drop("segment").to_dicts()
     first, worst, *others = segment_lines(comparison)
-    assert first == f"Segments, a at threshold {AT:g}: {found.sentence[:-1]}"
+    assert first == f"Segments, a at threshold {AT:g}: {told[:-1]}"
     row = ranks.row(0, named=True)
     own, rest, part = (format_value(row[name]) for name in ("own_value", "rest_value", "due_to_rates"))
-    told = f"at its own prevalence F1 {own}, in the rest {rest}; due to the model {part} (95 %: "
-    assert worst.startswith(f"- segment = 3: significantly worse; {told}")
+    values = f"at its own prevalence F1 {own}, in the rest {rest}; due to the model {part} (95 %: "
+    assert worst.startswith(f"- segment = 3: significantly worse; {values}")
     assert len(others) == 2
     assert all("not significantly worse" in line for line in others)
     shown = printed(print_answer, comparison, width=80)
@@ -193,7 +192,7 @@ def test_a_report_shows_the_worst_segments(tmp_path):
         is None
     )
     assert (
-        worst_segments(nf.compare_models(counts, **asked | {"question": nf.Question(threshold=0.05)})) is None
+        worst_sentence(nf.compare_models(counts, **asked | {"question": nf.Question(threshold=0.05)})) is None
     )
     one = nf.compare_models(counts.filter(segment=3), **asked)
     assert one.segment_ranks is None
@@ -203,11 +202,10 @@ def test_a_report_shows_the_worst_segments(tmp_path):
 def test_segments_of_which_none_can_be_judged(tmp_path):
     counts = segments(3, seed=5, rows=(8, 8000))
     comparison = nf.compare_models(counts, prevalence=[0.001, 0.02], segments="segment", threshold=AT)
-    found = worst_segments(comparison)
-    assert found.rows == ()
-    assert found.sentence == "None of 3 segments can be judged: fewer than 20 positives."
+    told = worst_sentence(comparison)
+    assert told == "None of 3 segments can be judged: fewer than 20 positives."
     nf.write_report(comparison, tmp_path / "report.html")
-    assert found.sentence in (tmp_path / "report.html").read_text(encoding="utf-8")
+    assert told in (tmp_path / "report.html").read_text(encoding="utf-8")
 
 
 def in_places(above: np.ndarray[Any, Any], keys: dict[str, np.ndarray[Any, Any]]) -> pl.DataFrame:
