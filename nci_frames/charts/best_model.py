@@ -84,7 +84,6 @@ def chart_probability_best(
     cover = alt.Chart(places.with_columns(to=pl.when(beside).then(1.0)))
     cover = cover.mark_area(color=theme.GROUND, opacity=0.7)
     strips = _strips(beside, places, axis)
-    ends = ("across", "up", "across_end", "up_end")
     told = rows.filter(~pl.col("prevalence").is_in(untold.implode()))
     return canvas.compose(
         [
@@ -98,7 +97,7 @@ def chart_probability_best(
                 **canvas.fills(style),
             ),
             *([canvas.layer("untold", cover, x=axis.x(), y=height)] if len(untold) else []),
-            *hatching.hatching(strips, axis, alt.Y("up:Q"), ends, height=theme.HEIGHT),
+            *hatching.hatching(strips, axis, alt.Y("up:Q"), height=theme.HEIGHT),
             *canvas.named(_widest(told, axis), axis.x(), alt.Y("middle:Q"), letters=_LETTERS),
             *axis.observed(observed),
         ],

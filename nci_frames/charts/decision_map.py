@@ -133,8 +133,8 @@ def _leaning(edge: float) -> float:
 def _hatched(ranges: pl.DataFrame) -> list[alt.Chart]:
     """Hatch the bands of which nothing is known."""
     strips = [(_leaning(end), _leaning(start)) for start, end in ranges.select(_ENDS).iter_rows()]
-    up, ends = _BETA.y("beta"), ("odds", "beta", "odds_end", "beta_end")
-    return hatching.hatching(strips, _ODDS, up, ends, height=_TALL, rise=_BETA.place, leaning=(6, 4))
+    up = _BETA.y("up")
+    return hatching.hatching(strips, _ODDS, up, height=_TALL, rise=_BETA.place, leaning=(6, 4))
 
 
 def _labels(ranges: pl.DataFrame) -> pl.DataFrame:

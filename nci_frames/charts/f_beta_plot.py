@@ -191,9 +191,5 @@ def _significance(rows: pl.DataFrame, axis: axes.LogAxis) -> alt.Chart:
         x=axis.at("beta"),
         y=alt.YValue(theme.HEIGHT + 31),
         opacity=alt.OpacityValue(0.2, condition={"test": "datum.told", "value": 0.85}),
-        tooltip=[
-            alt.Tooltip(field="beta", type="quantitative", title="β", format=".6~g"),
-            alt.Tooltip(field="model", type="nominal", title="best mean"),
-            alt.Tooltip(field="others", type="quantitative", title="models not significantly worse"),
-        ],
+        tooltip=canvas.tooltip({"beta": "β", "others": "models not significantly worse"}),
     )

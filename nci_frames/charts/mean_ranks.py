@@ -1,6 +1,7 @@
 """Mean ranks over data sets -> the critical-difference diagram."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 import altair as alt
@@ -17,9 +18,6 @@ _ROW, _TOP = 22, 14
 
 #: Letters of a name beside the diagram.
 _LETTERS = 30
-
-#: How a field is placed along the ranks, and down the rows.
-_Axes = tuple[Callable[[str], alt.X], Callable[[str], alt.Y]]
 
 
 @checked
@@ -73,62 +71,40 @@ def chart_critical_difference(
     last = max(float(len(frame)), 1 + distance)
     rows = _places(frame, first=len(spans), last=last)
     height = _height(max(rows["row"]) + 1)
-    style, axes = theme.model_style(frame["model"], among=models), _axes(last, height)
-    return canvas.compose(
-        [*_spans(spans, axes), *_models(rows, axes, canvas.colour(style, legend=None))],
-        style=style,
-        title=f"Mean ranks over {sets} data sets",
-        subtitle=f"{_tested(frame)}; thin: the critical difference {distance:.3g}; thick: nearer than that",
-        says="A line from each model to its mean rank; thick lines join models that do not differ.",
-        height=height,
-    )
-
-
-def _axes(last: float, height: int) -> _Axes:
-    """Return how a field is placed along the ranks, and down the rows."""
     axis = {"orient": "top", "title": "mean rank (1 is best)", "grid": False, "tickCount": 8}
     along: dict[str, Any] = {"scale": {"domain": [1.0, last], "nice": False}, "axis": axis}
-    down: dict[str, Any] = {"scale": {"domain": [height, 0]}, "axis": None}
-    return (
-        lambda field: alt.X(field=field, type="quantitative", **along),
-        lambda field: alt.Y(field=field, type="quantitative", **down),
+    x = partial(alt.X, type="quantitative", **along)
+    y = partial(alt.Y, type="quantitative", scale={"domain": [height, 0]}, axis=None)
+    style = theme.model_style(frame["model"], among=models)
+    colour, line = canvas.colour(style, legend=None), alt.Chart(rows).mark_rule(strokeWidth=1.5)
+    bars = pl.DataFrame(
+        [(*span, _height(row)) for row, span in enumerate(spans)], schema=["start", "end", "y"], orient="row"
     )
-
-
-def _spans(spans: Sequence[tuple[float, float]], axes: _Axes) -> list[alt.Chart]:
-    """Draw the critical difference, and the groups that do not differ, one below the other."""
-    rises = pl.Series([_height(row) for row in range(len(spans))])
-    bars = pl.DataFrame(spans, schema=["start", "end"], orient="row").with_columns(y=rises)
-    looks: tuple[tuple[str, pl.DataFrame, dict[str, Any]], ...] = (
-        ("difference", bars.head(1), {"strokeWidth": 1.5, "color": theme.SOFT}),
-        ("joined", bars.tail(-1), {"strokeWidth": 5, "color": theme.INK}),
-    )
-    x, y = axes
-    return [
-        canvas.layer(name, alt.Chart(part).mark_rule(**look), x=x("start"), x2=alt.X2("end"), y=y("y"))
-        for name, part, look in looks
-    ]
-
-
-def _models(rows: pl.DataFrame, axes: _Axes, colour: alt.Color) -> list[alt.Chart]:
-    """Draw a line from each mean rank down and to the side, and the name of the model there."""
-    x, y = axes
-    line = alt.Chart(rows).mark_rule(strokeWidth=1.5)
+    thin = alt.Chart(bars.head(1)).mark_rule(strokeWidth=1.5, color=theme.SOFT)
+    thick = alt.Chart(bars.tail(-1)).mark_rule(strokeWidth=5, color=theme.INK)
+    rank, down, top = x(field="mean_rank"), y(field="y"), y(field="top")
+    span: dict[str, Any] = {"x": x(field="start"), "x2": alt.X2("end"), "y": down}
     layers = [
-        canvas.layer("stems", line, x=x("mean_rank"), y=y("top"), y2=alt.Y2("y"), color=colour),
-        canvas.layer("arms", line, x=x("mean_rank"), x2=alt.X2("side"), y=y("y"), color=colour),
+        canvas.layer("difference", thin, **span),
+        canvas.layer("joined", thick, **span),
+        canvas.layer("stems", line, x=rank, y=top, y2=alt.Y2("y"), color=colour),
+        canvas.layer("arms", line, x=rank, x2=alt.X2("side"), y=down, color=colour),
     ]
     text: dict[str, Any] = {"baseline": "middle", "limit": _LETTERS * theme.LETTER, "fontSize": 12}
     shown = canvas.tooltip({"mean_rank": "mean rank"})
     sides: tuple[tuple[bool, Any, int], ...] = ((True, "right", -6), (False, "left", 6))
     for left, align, dx in sides:
         names = alt.Chart(rows.filter(left=left)).mark_text(align=align, dx=dx, color=theme.INK, **text)
-        layers.append(
-            canvas.layer(
-                f"names_{align}", names, x=x("side"), y=y("y"), text=alt.Text("model:N"), tooltip=shown
-            )
-        )
-    return layers
+        named = {"x": x(field="side"), "y": down, "text": alt.Text("model:N"), "tooltip": shown}
+        layers.append(canvas.layer(f"names_{align}", names, **named))
+    return canvas.compose(
+        layers,
+        style=style,
+        title=f"Mean ranks over {sets} data sets",
+        subtitle=f"{_tested(frame)}; thin: the critical difference {distance:.3g}; thick: nearer than that",
+        says="A line from each model to its mean rank; thick lines join models that do not differ.",
+        height=height,
+    )
 
 
 def joined(ranks: Sequence[float], distance: float) -> list[tuple[float, float]]:

@@ -98,19 +98,18 @@ def chart_winner_ranges(
     untold = base.properties(data=selection.finite(pale), name="untold")
     untold = untold.mark_bar(height=_BAR, color=theme.GROUND, opacity=0.7)
     strips = [(axis.part(start), axis.part(end)) for start, end in pale.select("start", "end").rows()]
-    ends = ("start", "bottom", "end", "top")
-    up = alt.Y(field="bottom", type="quantitative", axis=None, scale={"domain": [0, 1]})
+    up = alt.Y(field="up", type="quantitative", axis=None, scale={"domain": [0, 1]})
     known = selection.merged_ranges(rows.filter(selection.supported(rows)), "start", "end")
     width = (pl.col("end") / pl.col("start")).log() / math.log(high / low) * theme.WIDTH
     letters = pl.col("model").str.len_chars().clip(upper_bound=_LETTERS)
     places = known.filter(width > letters * theme.LETTER).select(
-        name="model", middle=(pl.col("start") * pl.col("end")).sqrt(), bottom=0.5
+        name="model", middle=(pl.col("start") * pl.col("end")).sqrt(), up=0.5
     )
     return canvas.compose(
         [
             canvas.layer("bars", bars, **canvas.fills(style)),
             *([untold] if len(pale) else []),
-            *hatching.hatching(strips, axis, up, ends, height=_BAR, rise=_height),
+            *hatching.hatching(strips, axis, up, height=_BAR, rise=_height),
             *canvas.named(places, axis.at("middle"), up, letters=_LETTERS),
             canvas.layer("targets", targets, tooltip=canvas.tooltip(numbers)),
             canvas.layer("borders", borders, x=axis.x("start"), text=text),

@@ -23,15 +23,12 @@ def fold_spread(comparison: Comparison, /) -> pl.DataFrame | None:
     if folds is None and comparison.repeat_count is None:
         return None
     at = {"metric": "pr_auc", "prevalence": comparison.middle_prevalence}
-    shown = comparison.areas.filter(**at).sort("model").select("model", "prevalence", "value", r"^std$")
-    if "std" not in shown.columns:
-        shown = shown.with_columns(std=pl.lit(None, pl.Float64))
-    if folds is None:
-        within = shown.select(
-            "model", *(pl.lit(None, pl.Float64).alias(n) for n in ("fold_value", "fold_std"))
-        )
-    else:
-        within = folds.filter(**at).select("model", fold_value="value", fold_std="std")
+    areas = comparison.areas.filter(**at).sort("model")
+    std = "std" if "std" in areas.columns else pl.lit(None, pl.Float64).alias("std")
+    shown = areas.select("model", "prevalence", "value", std)
+    within = (shown.clear() if folds is None else folds.filter(**at)).select(
+        "model", fold_value="value", fold_std="std"
+    )
     return beside(shown, within, "model")
 
 

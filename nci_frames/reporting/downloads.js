@@ -16,7 +16,7 @@
       .join("\n");
   };
   // What only says where a shape is drawn.
-  const PLACES = new Set(["from", "to", "bottom", "top", "t", "beta_high", "beta_low", "odds", "place", "eta"]);
+  const PLACES = new Set(["from", "to", "t", "beta_high", "beta_low", "odds", "place", "eta"]);
   nci.chartCsv = (box) => {
     const chart = nci.chartOf(box);
     if (!chart) return "";

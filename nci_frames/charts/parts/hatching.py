@@ -42,7 +42,6 @@ def hatching(
     regions: Iterable[tuple[float, float]],
     axis: LogAxis,
     y: alt.Y,
-    ends: tuple[str, str, str, str],
     *,
     height: int,
     rise: Callable[[float], float] = float,
@@ -50,14 +49,14 @@ def hatching(
 ) -> list[alt.Chart]:
     """Hatch some regions, as ``hatched`` takes them, along an axis.
 
-    *ends* are the fields of both ends of a line, *rise* returns the value of *y* at a part of the height.
+    *y* is that of the field ``up``; *rise* returns its value at a part of the height.
     """
     lines = hatched(regions, height=height, across=leaning[0], up=leaning[1])
     if lines.is_empty():
         return []
     places = (axis.place, rise, axis.place, rise)
     drawn = [[at(part) for at, part in zip(places, line, strict=True)] for line in lines.iter_rows()]
-    rows = pl.DataFrame(drawn, schema=dict.fromkeys(ends, pl.Float64), orient="row")
-    marks = alt.Chart(rows).mark_rule(color=SOFT, strokeWidth=0.8, clip=True)
-    x, _, x2, y2 = ends
-    return [marks.encode(x=axis.at(x), x2=alt.X2(x2), y=y, y2=alt.Y2(y2)).properties(name="hatching")]
+    marks = alt.Chart(pl.DataFrame(drawn, schema=lines.schema, orient="row"))
+    marks = marks.mark_rule(color=SOFT, strokeWidth=0.8, clip=True)
+    ends = {"x": axis.at("across"), "x2": alt.X2("across_end"), "y": y, "y2": alt.Y2("up_end")}
+    return [marks.encode(**ends).properties(name="hatching")]
