@@ -160,7 +160,7 @@ def test_what_nobody_knows_is_hatched_and_named_by_no_model():
     unknown = certified.filter(verdict="unknown").select("lambda_start", "lambda_end").unique().rows()
     assert unknown
     lines = pl.DataFrame(rows_of(spec, "hatching"))
-    for odds, beta in (("odds", "beta"), ("odds_end", "beta_end")):
+    for odds, beta in (("across", "up"), ("across_end", "up_end")):
         for place in (1 / (lines[odds] * lines[beta] ** 2)).to_list():
             assert any(start * (1 - 1e-6) <= place <= end * (1 + 1e-6) for start, end in unknown)
     for row in rows_of(spec, "names") if "names" in layers(spec) else []:
