@@ -6,7 +6,7 @@ from pathlib import Path
 
 import polars as pl
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from polars.testing import assert_frame_equal
 
@@ -22,7 +22,15 @@ pytestmark = pytest.mark.filterwarnings("ignore::nci_frames.base.errors.OutsideG
 KEYS = [list(keys) for n in range(3) for keys in itertools.combinations(("segment", "day"), n)]
 
 
+#: One score of both signs, and before it a row without a positive beside it.
+FEW = pl.DataFrame(
+    {"model": "a", "segment": "x", "day": 1, "label": [False, True, False], "score": [0.5, -0.0, 0.0]}
+)
+
+
 @pytest.mark.parametrize("keys", first_quick(KEYS, 2), ids=str)
+@example(log=FEW)
+@example(log=FEW.head(1))
 @given(log=small_logs())
 def test_exact_counts_equal_brute_force(keys: list[str], log: pl.DataFrame) -> None:
     counts = nf.count_confusion(log, thresholds="exact", by=keys)
