@@ -41,6 +41,13 @@ def plan_of(log, budget=300, **options):
     return nf.plan_labels(log, budget=budget, metric="recall", threshold=0.3, **options)
 
 
+def plan_at(edges, rows, labels):
+    """A plan of ranges of scores between edges."""
+    ends = [-np.inf, *edges, np.inf]
+    plan = pl.DataFrame({"score_lower": ends[:-1], "score_upper": ends[1:], "rows": rows, "labels": labels})
+    return plan.with_columns(share=pl.col("labels") / pl.col("rows"))
+
+
 @pytest.mark.parametrize("decimals", [12, 2])
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_each_stratum_has_its_labels(decimals, dtype):
@@ -123,11 +130,8 @@ def test_other_columns_are_read_of_few_rows(tmp_path, monkeypatch):
 
 def test_a_plan_of_many_ranges():
     log = pl.DataFrame({"model": "a", "score": np.arange(900) // 3})
-    edges = [-np.inf, *np.arange(1.0, 300), np.inf]
-    plan = pl.DataFrame({"score_lower": edges[:-1], "score_upper": edges[1:]})
-    drawn = nf.draw_labels(
-        log, plan.with_columns(rows=pl.lit(3, pl.Int64), labels=pl.lit(1, pl.Int64), share=1 / 3)
-    ).collect()
+    plan = plan_at(np.arange(1.0, 300), [3] * 300, [1] * 300)
+    drawn = nf.draw_labels(log, plan).collect()
     assert drawn["score"].to_list() == drawn["stratum"].to_list() == list(range(300))
 
 
@@ -158,8 +162,7 @@ def test_what_can_be_read_once_is_refused():
 def test_equal_rows_are_drawn_each_on_its_own():
     """Of 3,000 rows of two contents, a sample of one in ten has both in their shares."""
     log = pl.DataFrame({"model": "a", "score": np.repeat([0.1, 0.2, 0.9], [1000, 2000, 10])})
-    plan = pl.DataFrame({"score_lower": [-np.inf, 0.5], "score_upper": [0.5, np.inf], "rows": [3000, 10],
-                         "labels": [300, 5], "share": [0.1, 0.5]})  # fmt: skip
+    plan = plan_at([0.5], [3000, 10], [300, 5])
     counts = [(nf.draw_labels(log, plan, seed=s).collect()["score"] == 0.1).sum() for s in range(40)]
     assert np.mean(counts) == pytest.approx(100, abs=4 * 7.8 / np.sqrt(40))
     assert np.std(counts) == pytest.approx(np.sqrt(300 / 9 * 2 * 0.9), rel=0.4)
@@ -168,8 +171,7 @@ def test_equal_rows_are_drawn_each_on_its_own():
 @pytest.mark.thorough
 def test_every_row_is_drawn_as_often():
     log = pl.DataFrame({"model": "a", "score": np.linspace(0, 1, 200), "id": range(200)})
-    plan = pl.DataFrame({"score_lower": [-np.inf, 0.5], "score_upper": [0.5, np.inf], "rows": [100, 100],
-                         "labels": [10, 50], "share": [0.1, 0.5]})  # fmt: skip
+    plan = plan_at([0.5], [100, 100], [10, 50])
     ids = pl.concat([nf.draw_labels(log, plan, seed=seed).collect() for seed in range(60)])
     times = ids.group_by("id", "stratum").len()
     statistic = sum(
