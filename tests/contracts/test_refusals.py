@@ -89,7 +89,8 @@ def test_what_no_function_takes(name, option):
 
 
 @pytest.mark.parametrize(
-    "name", [name for name, call in calls().items() if call.kind in {"counts", "rates", "projection"}]
+    "name",
+    ["rank_models", "average_over", *(n for n, call in calls().items() if call.takes in {"counts", "rates"})],
 )
 def test_an_empty_frame_has_the_columns_of_a_full_one(name):
     call = calls()[name]

@@ -72,7 +72,7 @@ CHANGES: tuple[Change, ...] = (
 
 def _case(seed: int, number: int) -> Case:
     draw = random.Random(f"{seed} frame {number}")
-    call = draw.choice([call for call in calls().values() if call.kind in ("counts", "rates")])
+    call = draw.choice([call for call in calls().values() if call.takes in ("counts", "rates")])
     changes = [draw.choice(CHANGES) for _ in range(draw.randint(1, 3))]
     frame = call.frames[0]
     for change in changes:

@@ -73,10 +73,10 @@ def with_odd_value(call: Call, name: str, value: Any) -> Call:
     place = positional.index(name) if name in positional else len(call.frames)
     if place < len(call.frames):
         frames = (*call.frames[:place], value, *call.frames[place + 1 :])
-        return Call(call.name, frames, call.options, call.kind)
+        return Call(call.name, frames, call.options)
     if parameters[name].kind is inspect.Parameter.POSITIONAL_ONLY:
-        return Call(call.name, (*call.frames, value), call.options, call.kind)
-    return Call(call.name, call.frames, {**call.options, name: value}, call.kind)
+        return Call(call.name, (*call.frames, value), call.options)
+    return Call(call.name, call.frames, {**call.options, name: value})
 
 
 @cache

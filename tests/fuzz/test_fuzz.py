@@ -28,7 +28,7 @@ def test_an_error_that_says_what_is_wrong_is_no_failure() -> None:
 
 def test_the_brute_force_knows_valid_frames_from_corrupted_ones() -> None:
     for call in calls().values():
-        if call.kind in ("counts", "rates"):
+        if call.takes in ("counts", "rates"):
             assert is_valid(call.frames[0]), call.name
     for name in ("compute_rates", "project_rates"):
         frame = calls()[name].frames[0]

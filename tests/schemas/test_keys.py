@@ -12,7 +12,10 @@ from nci_frames.questions.segments import LABEL, segment_labels
 from tests.cases import first_quick
 from tests.fuzz.calls import calls
 
-TAKE_FRAMES = [call for call in calls().values() if call.kind in ("counts", "rates", "pairs", "increments")]
+TAKE_FRAMES = [
+    calls()["read_counts"],
+    *(c for c in calls().values() if c.takes in ("counts", "rates", "pairs")),
+]
 
 
 @pytest.fixture(scope="module")

@@ -24,16 +24,12 @@ from tests.fuzz.corruptions import CELLS, CORRUPTIONS, OF_RATES
 from tests.fuzz.results import schema_of
 from tests.processes import in_python
 
-TAKE_COUNTS = [call for call in calls().values() if call.kind == "counts"]
-TAKE_RATES = [call for call in calls().values() if call.kind == "rates"]
+TAKE_COUNTS = [call for call in calls().values() if call.takes == "counts"]
+TAKE_RATES = [call for call in calls().values() if call.takes == "rates"]
 
 
 def test_every_public_function_has_a_call():
     assert set(calls()) | NOT_CALLED == set(public_functions())
-    for call in calls().values():
-        first = next(iter(inspect.signature(call.function).parameters), "")
-        assert (call.kind == "counts") == (first == "counts"), call.name
-        assert (call.kind == "rates") == (first == "rates"), call.name
 
 
 @pytest.mark.parametrize("call", calls().values(), ids=lambda call: call.name)
@@ -75,7 +71,7 @@ def test_corrupted_frames_are_refused(call, change, lazy):
 TAKE_FRAMES = [
     call
     for call in calls().values()
-    if call.frames and isinstance(call.frames[0], pl.DataFrame) and call.kind != "log"
+    if call.frames and isinstance(call.frames[0], pl.DataFrame) and call.takes != "source"
 ]
 
 
