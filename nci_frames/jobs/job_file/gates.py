@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Annotated, Any, Literal, TypeVar
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, field_validator, model_validator
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
 from pydantic_core import core_schema
 
 from nci_frames.base.errors import NciFramesError
@@ -21,6 +21,17 @@ def as_problem() -> Iterator[None]:
         yield
     except NciFramesError as error:
         raise ValueError("; ".join(filter(None, (error.what, error.hint)))) from error
+
+
+def passing(check: Callable[[Any], object]) -> AfterValidator:
+    """Return a validator that takes what a check of ours does not refuse."""
+
+    def checked(value: Any) -> Any:
+        with as_problem():
+            check(value)
+        return value
+
+    return AfterValidator(checked)
 
 
 S = TypeVar("S", bound=Sequence[object])
@@ -108,12 +119,23 @@ class Champion(Model):
     prevalence: Annotated[list[Probability], Field(min_length=1), Distinct]
 
 
+def _bounded(name: str) -> None:
+    """Refuse a metric that has no bounds."""
+    found = asked_metric(name)
+    # Areas that belong to a range cannot be resampled.
+    bounded = isinstance(found, Area) if found.kind == "curve" else found.monotone
+    if found.kind != "curve":
+        called_metric(name)
+    if not bounded:
+        raise ValueError(f"{name} has no bounds that a gate could be judged on")
+
+
 class Gate(Model):
     """One promise: about a metric of each model, or about which model is best."""
 
     name: Annotated[str, Field(min_length=1)]
     """Name in verdicts."""
-    metric: str = "pr_auc"
+    metric: Annotated[str, passing(_bounded)] = "pr_auc"
     """A metric such as precision or f_beta, or an area such as pr_auc."""
     models: Annotated[tuple[str, ...], Distinct] = ()
     """Models that are judged; all if empty."""
@@ -145,19 +167,6 @@ class Gate(Model):
     value_threshold: ValueThreshold | None = None
     change_threshold: ChangeThreshold | None = None
     champion: Champion | None = None
-
-    @field_validator("metric")
-    @classmethod
-    def _known(cls, name: str) -> str:
-        with as_problem():
-            found = asked_metric(name)
-            # Areas that belong to a range cannot be resampled.
-            bounded = isinstance(found, Area) if found.kind == "curve" else found.monotone
-            if found.kind != "curve":
-                called_metric(name)
-        if not bounded:
-            raise ValueError(f"{name} has no bounds that a gate could be judged on")
-        return name
 
     @property
     def kind(self) -> str:

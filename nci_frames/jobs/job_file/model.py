@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import Annotated, Any, Literal, NamedTuple, cast
 
 import polars as pl
-from pydantic import AfterValidator, BeforeValidator, Field, field_validator, model_validator
+from pydantic import BeforeValidator, Field, model_validator
 
 from nci_frames.base.arguments import LEAST_BUCKETS
 from nci_frames.counting.logs.rows import check_key
@@ -17,21 +17,15 @@ from nci_frames.jobs.job_file.gates import (
     Number,
     Probability,
     as_problem,
+    passing,
 )
 from nci_frames.jobs.job_file.windows import check_template
 from nci_frames.jobs.ledger.settings import CountingSettings
 from nci_frames.options.report import ReportOptions, SegmentOptions
 from nci_frames.schemas import key_text
 
-
-def _path(path: str) -> str:
-    with as_problem():
-        check_template(path)
-    return path
-
-
 #: An empty path would be the folder of the job file.
-LogPath = Annotated[str, Field(min_length=1), AfterValidator(_path)]
+LogPath = Annotated[str, Field(min_length=1), passing(check_template)]
 #: As windows are days or hours: more of them than there are years.
 _MOST_WINDOWS = 100_000_000
 
@@ -90,25 +84,16 @@ def _thresholds(value: Any) -> Any:
         return named_thresholds(value)
 
 
-def _ascending(value: Any) -> Any:
-    if value != "exact":
-        with as_problem():
-            check_thresholds(value)
-    return value
-
-
 Thresholds = Annotated[
     list[Number] | Literal["exact"],
     BeforeValidator(_thresholds, json_schema_input_type=list[Number] | str),
-    AfterValidator(_ascending),
+    passing(lambda value: value == "exact" or check_thresholds(value)),
 ]
 
 
-def _keys(names: tuple[str, ...]) -> tuple[str, ...]:
-    with as_problem():
-        for name in names:
-            check_key(name, "rename the column in the logs")
-    return names
+def _check_keys(names: tuple[str, ...]) -> None:
+    for name in names:
+        check_key(name, "rename the column in the logs")
 
 
 class Columns(TrafficColumns):
@@ -130,7 +115,7 @@ class Columns(TrafficColumns):
 class Segments(SegmentOptions):
     """The keys that split traffic."""
 
-    keys: Annotated[tuple[str, ...], AfterValidator(_keys), Distinct] = ()
+    keys: Annotated[tuple[str, ...], passing(_check_keys), Distinct] = ()
 
 
 class SegmentScenario(Model):
@@ -209,16 +194,9 @@ class Job(Model):
         dict[Annotated[str, Field(min_length=1)], Probability | SegmentScenario], Field(default_factory=dict)
     ]
     """Prevalences that have a name."""
-    report: Annotated[Report, Field(default_factory=Report)]
+    report: Annotated[Report, Field(default_factory=Report), passing(Report.question)]
     output: Annotated[Output, Field(default_factory=Output)]
     gates: tuple[Gate, ...] = ()
-
-    @field_validator("report")
-    @classmethod
-    def _one_question(cls, report: Report) -> Report:
-        with as_problem():
-            report.question()
-        return report
 
     @model_validator(mode="after")
     def _names_exist(self) -> "Job":
