@@ -5,7 +5,6 @@ import json
 import tomllib
 from pathlib import Path
 
-import click
 import polars as pl
 import pytest
 from polars.testing import assert_frame_equal
@@ -35,7 +34,6 @@ def test_every_setting_is_an_option_and_a_key(table):
             if (command, field.name) == ("demo", "title"):
                 continue
             option = options[field.name]
-            assert isinstance(option, click.Option)
             assert option.help == keys["properties"][field.name]["description"]
             assert option.type is Setting.of(table, field.name).kind
 

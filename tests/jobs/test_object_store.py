@@ -228,7 +228,6 @@ def test_of_two_jobs_at_once_each_run_is_published_or_a_conflict(tmp_path, remot
     history = pl.read_parquet(run / "runs.parquet")
     assert set(history["run"]) == done
     assert history["sequence"].to_list() == list(range(1, len(done) + 1))
-    print(f"{len(results)} runs of two jobs: {len(done)} published, {len(results) - len(done)} conflicts")  # noqa: T201
     # What lost was deleted again.
     assert published(store) == done
 
