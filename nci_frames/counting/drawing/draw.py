@@ -32,7 +32,3 @@ class Draw:
             found = f"{counted[place]:,} rows in range {place}, and {planned[place]:,} in the plan"
             hint = "plan again, for the log to draw from, with its scan and model"
             raise ParameterError(msg, where=self.log.scan.source.where, found=found, hint=hint)
-
-    def stream(self, stratum: int) -> np.random.Generator:
-        """Return the random stream of a stratum."""
-        return np.random.Generator(np.random.PCG64(np.random.SeedSequence([self.seed, stratum])))

@@ -37,12 +37,14 @@ def drawn_rows(draw: Draw, told: dict[int, int]) -> pl.DataFrame:
     columns = [name for name in schema if name not in ("model", REASON)]
     cells = _Cells(draw, ["score"], told)
     draw.need_rows(cells.of_strata)
-    places = np.concatenate(
-        [
-            first[k] + draw.stream(k).choice(rows, labels, replace=False)
-            for k, (rows, labels) in enumerate(draw.plan.select("rows", "labels").iter_rows())
-        ]
-    )
+    # Each stratum has a random stream of its own.
+    streams = [np.random.PCG64(np.random.SeedSequence([draw.seed, k])) for k in range(len(draw.plan))]
+    sizes = draw.plan.select("rows", "labels").rows()
+    drawn = [
+        np.random.Generator(stream).choice(rows, labels, replace=False)
+        for stream, (rows, labels) in zip(streams, sizes, strict=True)
+    ]
+    places = np.concatenate(drawn) + first[:-1].repeat(draw.plan["labels"].to_numpy())
     for more in ([name for name in columns if is_quick(schema[name])], columns):
         if cells.rows_beside(places) > max(_MOST_KEPT, 8 * len(places)) and cells.hashed != more:
             cells = _Cells(draw, more, {})

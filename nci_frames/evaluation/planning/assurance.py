@@ -4,9 +4,11 @@ import bisect
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Self
 
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 from nci_frames.base.normal import normal_quantile
 from nci_frames.base.typing import Floats
@@ -20,40 +22,62 @@ _HALVINGS = 40
 #: Doubles of equal bounds may differ by so much of them.
 _ROUNDING = 1e-9
 
+#: Whether a promise is kept: by the lower and upper bounds of TPR for outcomes of the positives, in rows, and
+#: those of FPR for outcomes of the negatives.
+Held = Callable[[Floats, Floats, Floats, Floats], NDArray[np.bool_]]
+
 
 @dataclass(frozen=True, slots=True)
 class Promise:
-    """What a study must find, at the expected rates: one of the three goals."""
+    """What a study must find, at the expected rates."""
 
     tpr: float
     fpr: float
-    #: Largest half-width of the interval of TPR and of FPR.
-    half_widths: tuple[float, float] | None = None
-    #: Largest width of the precision band at any prevalence.
-    delta: float | None = None
-    #: Largest half-width of the precision band at these odds.
-    precision: tuple[float, float] | None = None
+    #: Half-widths of TPR and FPR with which a study that measures the expected rates finds it.
+    half_widths: tuple[float, float]
+    held: Held
+    #: Whether it asks for each rate alone.
+    apart: bool = False
+
+    @classmethod
+    def of_rates(cls, tpr: float, fpr: float, half_widths: tuple[float, float]) -> Self:
+        """Promise that the intervals of the rates have half-widths of at most so much."""
+
+        def held(tpr_low: Floats, tpr_high: Floats, fpr_low: Floats, fpr_high: Floats) -> NDArray[np.bool_]:
+            narrow = (tpr_high - tpr_low) / 2 * (1 - _ROUNDING) <= half_widths[0]
+            return np.asarray(narrow & ((fpr_high - fpr_low) / 2 * (1 - _ROUNDING) <= half_widths[1]))
+
+        return cls(tpr, fpr, half_widths, held, apart=True)
+
+    @classmethod
+    def of_band(cls, tpr: float, fpr: float, delta: float) -> Self:
+        """Promise that the precision band is at no prevalence wider than *delta*."""
+
+        def held(tpr_low: Floats, tpr_high: Floats, fpr_low: Floats, fpr_high: Floats) -> NDArray[np.bool_]:
+            with np.errstate(divide="ignore"):
+                width = np.log(tpr_high / tpr_low) + np.log(fpr_high / fpr_low)
+            return np.asarray(width <= 4 * math.atanh(delta) * (1 + _ROUNDING))
+
+        return cls(tpr, fpr, (delta * tpr, delta * fpr), held)
+
+    @classmethod
+    def of_precision(cls, tpr: float, fpr: float, half_width: float, prevalence: float) -> Self:
+        """Promise that the precision band has a half-width of at most so much at a prevalence."""
+        odds = prevalence / (1 - prevalence)
+
+        def held(tpr_low: Floats, tpr_high: Floats, fpr_low: Floats, fpr_high: Floats) -> NDArray[np.bool_]:
+            best, worst = odds * tpr_high, odds * tpr_low
+            width = best / (best + fpr_low) - worst / (worst + fpr_high)
+            return np.asarray(width / 2 <= half_width * (1 + _ROUNDING))
+
+        cv = _coefficient_of_variation(half_width, odds * tpr / fpr)
+        return cls(tpr, fpr, (cv * tpr, cv * fpr), held)
 
     def kept(self, interval: Interval, level: float, positives: int, negatives: int) -> float:
         """Return the share of studies of this size that keep the promise."""
-        (tpr_share, tpr_low, tpr_high), (fpr_share, fpr_low, fpr_high) = (
-            _intervals(interval, level, rate, rows)
-            for rate, rows in ((self.tpr, positives), (self.fpr, negatives))
-        )
-        if self.half_widths is not None:
-            of_tpr, of_fpr = (
-                width / 2 * (1 - _ROUNDING) for width in (tpr_high - tpr_low, fpr_high - fpr_low)
-            )
-            held = (of_tpr <= self.half_widths[0])[:, None] & (of_fpr <= self.half_widths[1])
-        elif self.delta is not None:
-            with np.errstate(divide="ignore"):
-                of_tpr, of_fpr = np.log(tpr_high / tpr_low), np.log(fpr_high / fpr_low)
-            held = of_tpr[:, None] + of_fpr <= 4 * math.atanh(self.delta) * (1 + _ROUNDING)
-        else:
-            half_width, odds = self.precision or (1.0, 1.0)
-            best, worst = odds * tpr_high[:, None], odds * tpr_low[:, None]
-            width = best / (best + fpr_low) - worst / (worst + fpr_high)
-            held = width / 2 <= half_width * (1 + _ROUNDING)
+        tpr_share, *of_tpr = _intervals(interval, level, self.tpr, positives)
+        fpr_share, *of_fpr = _intervals(interval, level, self.fpr, negatives)
+        held = self.held(*(bound[:, None] for bound in of_tpr), *of_fpr)
         return float(tpr_share @ held @ fpr_share)
 
 
@@ -61,34 +85,32 @@ def assured_rows(
     promise: Promise, interval: Interval, level: float, assurance: float
 ) -> tuple[int, int, float]:
     """Return about the fewest positives and negatives that keep a promise often enough, and how often."""
-    if promise.half_widths is not None:
+    if promise.apart:
         # The classes are independent; each keeps its half so often that both do.
-        of_tpr, of_fpr = promise.half_widths
         alone = math.sqrt(assurance)
 
         def enough(rate: float, half_width: float) -> int:
-            one = Promise(rate, rate, half_widths=(half_width, 1.0))
+            one = Promise.of_rates(rate, rate, (half_width, 1.0))
             return _fewest(lambda rows: one.kept(interval, level, rows, 1) >= alone)
 
-        positives, negatives = enough(promise.tpr, of_tpr), enough(promise.fpr, of_fpr)
+        positives, negatives = map(enough, (promise.tpr, promise.fpr), promise.half_widths)
         return positives, negatives, promise.kept(interval, level, positives, negatives)
 
-    def rows(variation: float) -> tuple[int, int]:
-        sizes = (_rows_for(interval, level, rate, variation) for rate in (promise.tpr, promise.fpr))
-        positives, negatives = sizes
-        return positives, negatives
+    def rows(variation: float) -> tuple[int, ...]:
+        return tuple(_rows_for(interval, level, rate, variation) for rate in (promise.tpr, promise.fpr))
+
+    def share(variation: float) -> float:
+        return promise.kept(interval, level, *rows(variation))
 
     # Both rates get the same relative half-width, as in the paper: the largest that keeps the promise.
     low = high = 1.0
-    while promise.kept(interval, level, *rows(low)) < assurance:
+    while share(low) < assurance:
         high, low = low, low / 2
     for _ in range(_HALVINGS):
         middle = math.sqrt(low * high)
-        if promise.kept(interval, level, *rows(middle)) >= assurance:
-            low = middle
-        else:
-            high = middle
-    return *rows(low), promise.kept(interval, level, *rows(low))
+        low, high = (middle, high) if share(middle) >= assurance else (low, middle)
+    positives, negatives = rows(low)
+    return positives, negatives, share(low)
 
 
 def half_width_at(interval: Interval, level: float, rate: float, rows: int) -> float:
@@ -129,3 +151,12 @@ def _intervals(interval: Interval, level: float, rate: float, rows: int) -> tupl
     lower, upper = rate_interval(interval, pl.col("hits"), pl.lit(float(rows)), level=level)
     bounds = pl.DataFrame({"hits": hits}).select(lower=lower, upper=upper)
     return np.diff(below), bounds["lower"].to_numpy(), bounds["upper"].to_numpy()
+
+
+def _coefficient_of_variation(half_width: float, odds: float) -> float:
+    """Return the CV of both rates at which the precision band has this half-width at these odds."""
+    middle = half_width * (1 + odds**2)
+    root = math.sqrt(middle**2 + odds**2 * (1 - 4 * half_width**2))
+    # g - 1 = (middle + root - odds·(1-2w)) / (odds·(1-2w)) for the root g of the quadratic equation.
+    one = odds * (1 - 2 * half_width)
+    return (middle + root - one) / (middle + root + one)

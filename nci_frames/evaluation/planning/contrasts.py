@@ -19,6 +19,8 @@ _STEP = 1e-6
 _ROUNDING = 1e-9
 #: Rows that Int64 holds with ease.
 _MOST_ROWS = 10**15
+#: Rows of one class alone.
+_ALONE = ((1, 0), (0, 1))
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,37 +97,34 @@ class Contrast:
             raise ParameterError("the two models are expected to be equal: no rows tell them apart")
         from scipy.special import ndtri  # noqa: PLC0415  (slow to import, and seldom needed)
 
-        z = normal_quantile(level), float(ndtri(power))
-        only = next(
-            (k for k in (0, 1) if ratio is None and not self.expected[1 - k] + self.equal[1 - k]), None
-        )
-        if ratio is None and only is None:
+        # Without a ratio, one class alone must do.
+        alone = [k for k in (0, 1) if not self.expected[1 - k] + self.equal[1 - k]]
+        if ratio is None and not alone:
             msg = f"{Option('compare')} needs {Option('prevalence')}, at which the metric is judged"
             raise ParameterError(msg, found="None")
-        shares = (1.0, ratio) if ratio is not None else (1.0, math.inf) if only == 0 else (math.inf, 1.0)
-        equal, expected = (
-            math.sqrt(sum(v / n for v, n in zip(of, shares, strict=True)))
-            for of in (self.equal, self.expected)
-        )
-        rows = ((z[0] * equal + z[1] * expected) / self.difference) ** 2
-        if not rows < _MOST_ROWS:
+        equal, expected = self._deviations(*((1.0, ratio) if ratio is not None else _ALONE[alone[0]]))
+        needed = (normal_quantile(level) * equal + float(ndtri(power)) * expected) / self.difference
+        if not needed**2 < _MOST_ROWS:
             msg = "a difference this small needs more rows than can be counted"
             raise ParameterError(msg, found=f"{self.difference:g}")
-        first = max(1, math.ceil(rows - _ROUNDING))
+        first = max(1, math.ceil(needed**2 - _ROUNDING))
         if ratio is None:
-            return (first, 0) if only == 0 else (0, first)
+            return _ALONE[alone[0]][0] * first, _ALONE[alone[0]][1] * first
         return first, max(1, math.ceil(first * ratio - _ROUNDING * max(1.0, ratio * first)))
 
     def power(self, positives: int, negatives: int, level: float) -> float:
         """Return the probability that so many rows show the difference."""
         from scipy.special import ndtr  # noqa: PLC0415  (slow to import, and seldom needed)
 
-        equal, expected = (
-            math.sqrt(sum(v / n for v, n in zip(of, (positives, negatives), strict=True) if n))
-            for of in (self.equal, self.expected)
-        )
+        equal, expected = self._deviations(positives, negatives)
         distance = abs(self.difference) - normal_quantile(level) * equal
         return float(ndtr(distance / expected)) if expected else 1.0
+
+    def _deviations(self, positives: float, negatives: float) -> tuple[float, ...]:
+        """Return the standard errors with so many rows: without a difference, and with the expected one."""
+        rows = (positives, negatives)
+        of_class = [[v / n for v, n in zip(of, rows, strict=True) if n] for of in (self.equal, self.expected)]
+        return tuple(math.sqrt(sum(variances)) for variances in of_class)
 
 
 def contrast_of(
@@ -159,12 +158,8 @@ def contrast_of(
         raise ParameterError(msg, found=expression.label)
     expected = positives.variance(slopes[0]), negatives.variance(slopes[1])
     alone = not slopes.any(axis=1).all() and np.allclose(np.abs(slopes[:, 0]), np.abs(slopes[:, 1]))
-    equal = (
-        (positives.variance_if_equal(slopes[0]), negatives.variance_if_equal(slopes[1]))
-        if alone
-        else expected
-    )
-    return Contrast(values[0] - values[1], expected, equal)
+    equal = positives.variance_if_equal(slopes[0]), negatives.variance_if_equal(slopes[1])
+    return Contrast(values[0] - values[1], expected, equal if alone else expected)
 
 
 def contrast_of_areas(area: float | Pair, correlation: float | None, ratio: float) -> Contrast:

@@ -1,6 +1,5 @@
 """The size of a test set that limits the uncertainty as required."""
 
-import math
 from collections.abc import Sequence
 from typing import Literal, cast
 
@@ -166,11 +165,11 @@ def required_samples(
     _need_compare(tpr=tpr, fpr=fpr, correlation=correlation, pairs=pairs, auc=auc, ratio=ratio)
     methods = sorted({method} if isinstance(method, str) else set(method))
     rates = cast("tuple[float | None, float | None]", (tpr, fpr))
-    promise, *widths = _goal(half_width, delta, precision_half_width, prevalence, *rates)
+    promise = _goal(half_width, delta, precision_half_width, prevalence, *rates)
     if assurance is not None:
         _require_within("assurance", assurance, 1)
     table = pl.DataFrame(
-        [(name, *_planned(name, promise, (widths[0], widths[1]), level, assurance)) for name in methods],
+        [(name, *_planned(name, promise, level, assurance)) for name in methods],
         schema=SAMPLES.dtypes(),
         orient="row",
     )
@@ -195,13 +194,10 @@ def _need_compare(**options: object) -> None:
 
 
 def _planned(
-    method: PlanningMethod,
-    promise: Promise,
-    widths: tuple[float, float],
-    level: float,
-    assurance: float | None,
+    method: PlanningMethod, promise: Promise, level: float, assurance: float | None
 ) -> tuple[int, int, float, float, float | None]:
     """Return the rows of each class, the half-widths of the rates, and the share of studies."""
+    widths = promise.half_widths
     if min(widths) < _NARROWEST:
         msg = "a half-width this small needs more rows than can be counted"
         raise ParameterError(msg, found=f"{min(widths):g}")
@@ -224,19 +220,18 @@ def _goal(
     prevalence: float | None,
     tpr: float | None,
     fpr: float | None,
-) -> tuple[Promise, float, float]:
-    """Check the goal, and return it with the half-widths of TPR and of FPR that it needs."""
+) -> Promise:
+    """Check the goal, and return it."""
     goals = {"half_width": half_width, "delta": delta, "precision_half_width": precision_half_width}
     given = [name for name, value in goals.items() if value is not None]
-    options = {name: str(Option(name)) for name in (*goals, "prevalence", "tpr", "fpr")}
-    named = " and ".join(options[name] for name in given)
+    named = " and ".join(f"{Option(name)}" for name in given)
     if len(given) != 1:
-        first, second, third = (options[name] for name in goals)
+        first, second, third = map(Option, goals)
         msg = f"exactly one of {first}, {second} and {third} must be given"
         raise ParameterError(msg, found=named or "none of them")
     if (prevalence is None) == (precision_half_width is not None):
-        msg = f"{options['precision_half_width']} and {options['prevalence']} must be given together"
-        found = f"only {named}" if prevalence is None else f"{options['prevalence']} and {named}"
+        msg = f"{Option('precision_half_width')} and {Option('prevalence')} must be given together"
+        found = f"only {named}" if prevalence is None else f"{Option('prevalence')} and {named}"
         raise ParameterError(msg, found=found)
     for name, value in (("tpr", tpr), ("fpr", fpr), ("prevalence", prevalence)):
         if value is not None:
@@ -247,32 +242,18 @@ def _goal(
         for value in widths:
             _require_within("half_width", value, 1)
         tpr, fpr = (0.5 if rate is None else rate for rate in (tpr, fpr))
-        pair = (widths[0], widths[-1])
-        return Promise(tpr, fpr, half_widths=pair), *pair
+        return Promise.of_rates(tpr, fpr, (widths[0], widths[-1]))
     if tpr is None or fpr is None:
-        msg = f"{named} needs the expected rates, {options['tpr']} and {options['fpr']}"
+        msg = f"{named} needs the expected rates, {Option('tpr')} and {Option('fpr')}"
         missing = [name for name, rate in (("no TPR", tpr), ("no FPR", fpr)) if rate is None]
         raise ParameterError(msg, found=", ".join(missing))
-    if delta is not None:
-        _require_within("delta", delta, 1)
-        cv, promise = delta, Promise(tpr, fpr, delta=delta)
     if precision_half_width is not None and prevalence is not None:
         _require_within("precision_half_width", precision_half_width, 0.5)
-        odds = prevalence / (1 - prevalence)
-        cv = _coefficient_of_variation(precision_half_width, odds * tpr / fpr)
-        promise = Promise(tpr, fpr, precision=(precision_half_width, odds))
-    return promise, cv * tpr, cv * fpr
+        return Promise.of_precision(tpr, fpr, precision_half_width, prevalence)
+    _require_within("delta", delta or 0.0, 1)
+    return Promise.of_band(tpr, fpr, delta or 0.0)
 
 
 def _require_within(name: str, value: float, end: float) -> None:
     if not 0 < value < end:
         raise ParameterError.out_of_range(name, value, f"between 0 and {end:g}")
-
-
-def _coefficient_of_variation(half_width: float, odds: float) -> float:
-    """Return the CV of both rates at which the precision band has this half-width at these odds."""
-    middle = half_width * (1 + odds**2)
-    root = math.sqrt(middle**2 + odds**2 * (1 - 4 * half_width**2))
-    # g - 1 = (middle + root - odds·(1-2w)) / (odds·(1-2w)) for the root g of the quadratic equation.
-    one = odds * (1 - 2 * half_width)
-    return (middle + root - one) / (middle + root + one)

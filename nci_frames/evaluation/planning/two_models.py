@@ -84,12 +84,12 @@ class Comparison:
             )
         shared = self._pair("correlation", self.correlation)
         # A rate that the metric does not need may be missing.
-        tpr, fpr = (self._pair(name, value, 0.5) for name, value in (("tpr", self.tpr), ("fpr", self.fpr)))
-        found = []
-        for name, rates, of_class in (("tpr", tpr, shared[0]), ("fpr", fpr, shared[1])):
-            found.append(Decisions.of(rates, of_class, name))  # type: ignore[arg-type]
-        for name, value, side in (("tpr", self.tpr, 0), ("fpr", self.fpr, 1)):
-            if value is None and self._needs(found, side):
+        found = [
+            Decisions.of(self._pair(name, given, 0.5), of_class, name)  # type: ignore[arg-type]
+            for name, given, of_class in (("tpr", self.tpr, shared[0]), ("fpr", self.fpr, shared[1]))
+        ]
+        for side, (name, given) in enumerate((("tpr", self.tpr), ("fpr", self.fpr))):
+            if given is None and self._needs(found, side):
                 raise ParameterError(f"the metric needs the expected rates {Option(name)}", found="None")
         return found[0], found[1]
 
