@@ -29,7 +29,7 @@ def draw_labels(
     \b
     Example:
       nci-frames draw-labels traffic/ labels-plan.csv --out to-label.csv
-      nci-frames report labelled.csv --weight weight --prevalence 0.001
+      nci-frames report labelled.csv --weight weight --metric recall --threshold 0.9
     """
     from nci_frames.counting.logs.scan import scan_predictions
     from nci_frames.jobs.labelling import drawn_file

@@ -37,15 +37,17 @@ def plan_labels(
     Example:
       nci-frames plan-labels traffic/ --budget 500 --metric recall --threshold 0.9 --pilot labelled/
       nci-frames draw-labels traffic/ labels-plan.csv --out to-label.csv
-      nci-frames report labelled.csv --weight weight --prevalence 0.001
+      nci-frames report labelled.csv --weight weight --metric recall --threshold 0.9
     """
     from nci_frames.counting.logs.scan import scan_predictions
     from nci_frames.jobs.labelling import planned_files
 
     names = ("model", "label", "score", "scores", "unit", "positive", "on_invalid")
     columns = {name: options.pop(name) for name in names}
-    known = None if pilot is None else scan_predictions(pilot, **columns)
     scored = scan_predictions(log, **columns | {"label": None, "positive": None})
+    if options["compare"] is None:
+        columns["unit"] = None  # of a pilot, only the rates are used
+    known = None if pilot is None else scan_predictions(pilot, **columns)
     plan, gains = planned_files(scored, out, level=level, model=by_model, pilot=known, **options)
     show(plan.drop("model_a", "model_b", strict=False), f"which rows to label: {out}")
-    show(gains, f"what to expect, at confidence {level:g}")
+    show(gains, f"errors to expect at confidence {level:g}: with few positives, intervals are wider")

@@ -10,7 +10,7 @@ import polars as pl
 
 from nci_frames.base.arguments import beta_value, check_whole
 from nci_frames.base.errors import ParameterError
-from nci_frames.base.messages import Option
+from nci_frames.base.messages import Call, Option
 from nci_frames.base.typing import Floats
 from nci_frames.counting.count import count_confusion, tally_scan
 from nci_frames.counting.drawing.model_rows import ModelRows, one_model
@@ -26,13 +26,14 @@ from nci_frames.counts.scores_as_counts import counts_as_scores, scores_as_count
 from nci_frames.evaluation.labelling.pilots import Pilot
 from nci_frames.evaluation.labelling.plan import Goal, Plan
 from nci_frames.evaluation.labelling.positives import by_laws
+from nci_frames.evaluation.metrics.registry import called_metric
 from nci_frames.schemas import COUNTS
 
 #: Scores are counted so finely, in log odds, where no pilot says at which scores its rates change; at so many
 #: of the thresholds of a pilot otherwise.
 _FINE = 1001
 _LEAST_BUDGET, _MOST_BUDGET = 4, 10**9
-_GIVE = "give pilot=, the counts of a labelled log: only its rates are used"
+_GIVE = f"give {Option('pilot')}, the counts of a labelled log: only its rates are used"
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +65,6 @@ class Asked:
 
     def plan(self, counted: Counted, budget: int) -> Plan:
         """Plan so many labels."""
-        check_whole("budget", budget, _LEAST_BUDGET, _MOST_BUDGET)
         doubtful = self.pilot is not None and self.prevalence is None and self.compare is None
         goal = Goal(self.metric, beta_value(self.beta), budget, doubtful)
         if counted.borders is None:
@@ -72,14 +72,16 @@ class Asked:
         (threshold,) = counted.thresholds.values()
         return goal.plan_of_scores(counted.borders, counted.rows, counted.positive, threshold)
 
-    def counted(self, scored: Predictions) -> Counted:
-        """Count the rows of a log, or take those of its score counts.
+    def counted(self, scored: Predictions, budget: int) -> Counted:
+        """Count the rows of a log, or take those of its score counts, after the options are checked.
 
         Raises
         ------
         ParameterError, SchemaError, InvalidRowsError
             As ``plan_labels`` does.
         """
+        check_whole("budget", budget, _LEAST_BUDGET, _MOST_BUDGET)
+        called_metric(self.metric)
         self._check()
         known = _frame_with(scored, "above", "below")
         if known is not None and ("weight" in known.columns or not known.schema["above"].is_integer()):
@@ -182,7 +184,8 @@ class Asked:
     def _decision(self, scores: pl.DataFrame) -> float:
         """Return the threshold of the decision, which must be one that was counted."""
         if isinstance(self.threshold, Mapping):
-            raise ParameterError("a threshold for each model is for compare=", hint="give one number")
+            msg = f"a threshold for each model is for {Option('compare')}"
+            raise ParameterError(msg, hint="give one number")
         if self.threshold is not None:
             if float(self.threshold) not in scores["threshold"]:
                 hint = "count_scores(predictions, thresholds=[...]) counts at this threshold, too"
@@ -214,7 +217,10 @@ class Asked:
 
     def _limits(self, models: tuple[str, str]) -> dict[str, float]:
         if self.threshold is None:
-            raise ParameterError("compare= needs a threshold of each model", hint="threshold={model: number}")
+            msg = f"{Option('compare')} needs a threshold of each model"
+            raise ParameterError(
+                msg, hint=f"{Call('threshold={model: number}', '--threshold MODEL=NUMBER,MODEL=NUMBER')}"
+            )
         if len(set(models)) < 2 or {"both", "none"} & set(models):
             allowed = 'two different models, of which none is called "both" or "none"'
             raise ParameterError.out_of_range("compare", models, allowed)

@@ -137,7 +137,7 @@ def plan_labels(
     1000
     """
     asked = Asked(metric, threshold, alerts, beta, pilot, prevalence, compare, model, units)
-    return asked.plan(asked.counted(scored), budget).table()
+    return asked.plan(asked.counted(scored, budget), budget).table()
 
 
 @checked
@@ -198,7 +198,7 @@ def expected_half_widths(
     """
     check_level(level)
     asked = Asked(metric, threshold, alerts, beta, pilot, prevalence, compare, model, units)
-    counted = asked.counted(scored)
+    counted = asked.counted(scored, budget)
     return asked.plan(counted, budget).expected(asked.plan(counted, 2 * budget), level)
 
 
@@ -209,7 +209,7 @@ def planned_files(
     check_level(level)
     file_kind(out, _KINDS, what="plan")
     asked = Asked(**options)
-    counted = asked.counted(scored)
+    counted = asked.counted(scored, budget)
     plan = asked.plan(counted, budget)
     gains = plan.expected(asked.plan(counted, 2 * budget), level)
     save_table(plan.table(), out)

@@ -77,6 +77,13 @@ def test_two_models(tmp_path, monkeypatch):
     assert drawn.group_by("unit").len()["len"].unique().to_list() == [2]
 
 
+def test_a_pilot_of_rows_needs_no_units(logs):
+    asked = ("-n", "50", "--metric", "recall", "--threshold", "2.5", "--pilot", "labelled.parquet")
+    told = ended(0, "plan-labels", "traffic.parquet", *asked, "--units", "--unit", "unit").output
+    assert "errors to expect" in told
+    assert pl.read_csv("labels-plan.csv")["labels"].sum() == 50
+
+
 def test_plan_compares():
     told = ended(0, "plan", "--compare", "recall", "--tpr", "0.8,0.7", "--correlation", "0.5").output
     assert re.search(r"paired\W+153\W", told)

@@ -7,7 +7,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from nci_frames.base.errors import ParameterError
-from nci_frames.counting.drawing.model_rows import ModelRows
+from nci_frames.counting.drawing.model_rows import ModelRows, one_model
 
 Rows = NDArray[np.int64]
 
@@ -26,6 +26,8 @@ class Draw:
     def need_rows(self, counted: Rows) -> None:
         """Raise ParameterError unless the strata have the rows that the plan says."""
         planned = self.plan["rows"].to_numpy()
+        if not counted.any():
+            one_model(self.log.scan.models_there(), self.log.named)
         if (counted != planned).any():
             place = int((counted != planned).argmax())
             msg = "the plan is that of another log: its ranges have other rows"

@@ -7,7 +7,7 @@ from functools import cached_property
 import polars as pl
 
 from nci_frames.base.errors import ParameterError
-from nci_frames.base.messages import listed
+from nci_frames.base.messages import Call, listed
 from nci_frames.base.typing import Floats
 from nci_frames.counting.count import marks, need_whole_log, off_scale, warnings_of
 from nci_frames.counting.engine.batch import SLICE_ROWS, one_row_group_ahead
@@ -127,8 +127,8 @@ def one_model(models: Iterable[object], named: str | None) -> object:
     if named is None or named not in there:
         what = "name one of them" if named is None else f"there is no model {named!r}"
         msg = f"the plan is by the scores of one model: {what}"
-        hint = "model=... in Python, --by-model on the command line"
-        raise ParameterError(msg, found=f"models {listed(map(repr, there), 20)}", hint=hint)
+        hint = Call("name one with model=", "name one with --by-model")
+        raise ParameterError(msg, found=f"models {listed(map(repr, there), 20)}", hint=f"{hint}")
     return named
 
 

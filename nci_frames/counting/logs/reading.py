@@ -154,8 +154,8 @@ class Scan:
 
     def need_unit(self) -> None:
         """Raise SchemaError unless it is known to which unit each row belongs."""
-        columns = [name for name in self.raw.collect_schema() if not name.startswith("__")]
-        if "unit" not in columns:
+        if "unit" not in self.raw.collect_schema():
+            columns = [name for name in self.whole().collect_schema() if not name.startswith("__")]
             raise SchemaError.missing_column("unit", "unit", self.source.where, columns)
 
     def need_all_rows(self, rows_by_code: Mapping[int, int]) -> None:
