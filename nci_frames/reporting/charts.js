@@ -74,7 +74,9 @@
     for (const name in spec.datasets) spec.datasets[name] = nci.unpack(spec.datasets[name]);
     if (box.dataset.chosen) {
       const rows = nci.segmentRows();
-      spec.datasets[layers(spec).find((part) => part.name === "points").data.name] = rows;
+      // Altair moves data that all layers share out of them.
+      const { name } = layers(spec).find((part) => part.name === "points").data ?? spec.data;
+      spec.datasets[name] = rows;
       spec.height = 18 * rows.length + 10;
     }
     if (box.dataset.rule || box.dataset.points) mark(spec, box.dataset);

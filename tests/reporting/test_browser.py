@@ -154,7 +154,9 @@ def test_segments_are_shown_by_one_key_or_by_all_together(browser, tmp_path):
     counts = counts_at(
         [80, 78, 40, 44], [20] * 4, 100, 1000, model="a", x=["p", "p", "q", "q"], y=[1, 2, 1, 2]
     )
-    tables = nf.compare_models(counts, prevalence=[0.01, 0.1], segments=["x", "y"], repeats=20)
+    # An area has no value of all rows in the chart of segments, so that all of its layers share their data.
+    area = nf.Question(metric="pr_auc")
+    tables = nf.compare_models(counts, prevalence=[0.01, 0.1], segments=["x", "y"], question=area, repeats=20)
     with Visit(browser, write_report(tables, tmp_path / "r.html")) as visit:
         names = visit.page.locator("#segment-table tbody th")
         assert set(names.all_inner_texts()) == {"p", "q"}
