@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator, Mapping
 from importlib import import_module
-from types import MappingProxyType
 from typing import Any, cast
 
 import click
@@ -10,22 +9,20 @@ import click
 from nci_frames.commands.ending import Commands
 
 #: What each is for; it is the function of its name in the module of its name.
-_COMMANDS: Mapping[str, str] = MappingProxyType(
-    {
-        "check": "Say what a run of JOB would do: files, windows, columns, gates.",
-        "compare": "Say what changed between two logs: class balance or model.",
-        "demo": "Train classifiers on real data and report on their logs.",
-        "draw-labels": "Draw the rows of a log that a plan says to label.",
-        "estimate": "Estimate the prevalence of a log without labels.",
-        "init": "Write a commented job.toml into FOLDER.",
-        "ledger": "Look at, check and tidy a ledger of counts.",
-        "plan": "Show how large a test set must be, or what one can support.",
-        "plan-labels": "Plan which rows of a log to label.",
-        "report": "Rank the models of prediction logs and write a report.",
-        "run": "Run a job once: count, report, judge the gates, publish.",
-        "sql": "Print a query that counts the predictions of a table.",
-    }
-)
+_COMMANDS = {
+    "check": "Say what a run of JOB would do: files, windows, columns, gates.",
+    "compare": "Say what changed between two logs: class balance or model.",
+    "demo": "Train classifiers on real data and report on their logs.",
+    "draw-labels": "Draw the rows of a log that a plan says to label.",
+    "estimate": "Estimate the prevalence of a log without labels.",
+    "init": "Write a commented job.toml into FOLDER.",
+    "ledger": "Look at, check and tidy a ledger of counts.",
+    "plan": "Show how large a test set must be, or what one can support.",
+    "plan-labels": "Plan which rows of a log to label.",
+    "report": "Rank the models of prediction logs and write a report.",
+    "run": "Run a job once: count, report, judge the gates, publish.",
+    "sql": "Print a query that counts the predictions of a table.",
+}
 
 
 class _Imported(Mapping[str, click.Command]):

@@ -33,8 +33,7 @@ def _defaults(ctx: click.Context, _param: click.Parameter, path: Path | None) ->
         end(ctx, error.exit_code, error.for_job_file())
     job = file.job
     given: dict[str, Any] = job.columns.model_dump(include=job.columns.model_fields_set)
-    for table, answered in ((ReportOptions, job.report), (SegmentOptions, job.segments)):
-        given |= {field.name: getattr(answered, field.name) for field in dataclasses.fields(table)}
+    given |= dataclasses.asdict(job.report) | dataclasses.asdict(job.segments)
     given["segments"] = job.segments.keys
     given["scores"] = [f"{model}={column}" for model, column in job.columns.scores.items()]
     if isinstance(given["prevalence"], Path):

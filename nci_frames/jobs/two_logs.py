@@ -115,16 +115,9 @@ def change_table(changes: Changes) -> pl.DataFrame:
         pl.col("class").filter("distinguishable").sort(descending=True).str.join(", ")
     )
     found = parts.join(changed, on=["model", *keys], how="left", nulls_equal=True, maintain_order="left")
-    return found.select(
-        "model",
-        *keys,
-        "metric",
-        pl.col("reference_value").alias(BEFORE),
-        pl.col("value").alias(AFTER),
-        pl.col("due_to_prevalence").alias("the balance"),
-        pl.col("due_to_rates").alias("the model"),
-        pl.col("class").alias("changed"),
-    )
+    named = {BEFORE: "reference_value", AFTER: "value", "the balance": "due_to_prevalence"}
+    named |= {"the model": "due_to_rates", "changed": "class"}
+    return found.select("model", *keys, "metric", **named)
 
 
 def _shift(row: Mapping[str, Any]) -> str:

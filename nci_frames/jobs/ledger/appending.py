@@ -41,15 +41,11 @@ def run_name(run: str | None) -> str:
 
 def by_reason(files: pl.DataFrame) -> list[tuple[str, str, str | None]]:
     """Return the event, the files in words, and the reason that they have in common."""
-    alike = files.group_by("event", "reason", maintain_order=True).agg("path")
-    return [
-        (
-            event,
-            repr(paths[0]) if len(paths) == 1 else f"{len(paths):,} files ({listed(map(repr, paths))})",
-            reason,
-        )
-        for event, reason, paths in alike.rows()
-    ]
+    found = []
+    for event, reason, paths in files.group_by("event", "reason", maintain_order=True).agg("path").rows():
+        several = f"{len(paths):,} files ({listed(map(repr, paths))})"
+        found.append((event, repr(paths[0]) if len(paths) == 1 else several, reason))
+    return found
 
 
 def refused(appended: pl.DataFrame, on_changed: OnChanged) -> pl.DataFrame:

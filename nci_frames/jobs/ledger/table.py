@@ -49,7 +49,10 @@ COLUMNS = {
 }
 _HOOKS = PostCommitHookProperties(create_checkpoint=False, cleanup_expired_logs=False)
 #: Who loses a race looks first at what the other has done.
-_ONCE = CommitProperties(max_commit_retries=0)
+_ONCE: dict[str, Any] = {
+    "commit_properties": CommitProperties(max_commit_retries=0),
+    "post_commithook_properties": _HOOKS,
+}
 
 
 #: Types that a Delta table keeps as they are; others are kept as whole numbers or texts.
@@ -145,8 +148,7 @@ class LedgerTable:
                 mode="ignore",
                 partition_by=list(PARTITION),
                 storage_options=self.storage.options,
-                commit_properties=_ONCE,
-                post_commithook_properties=_HOOKS,
+                **_ONCE,
             )
         return self.existing()
 
@@ -173,9 +175,7 @@ class LedgerTable:
         if not missing:
             return snapshot
         with self._writing(snapshot.version):
-            snapshot.table.alter.add_columns(
-                missing, commit_properties=_ONCE, post_commithook_properties=_HOOKS
-            )
+            snapshot.table.alter.add_columns(missing, **_ONCE)
         return self.existing()
 
     def commit(
