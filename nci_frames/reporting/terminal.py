@@ -1,7 +1,7 @@
 """A comparison -> ranked tables for a terminal."""
 
 import io
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, cast
 
 import polars as pl
@@ -42,22 +42,21 @@ def print_answer(comparison: AnyComparison, console: Console) -> None:
     console
         Where to.
     """
-    above = [question for question in questions_of(comparison) if _above(question) and question.draw is None]
-    said = [shown.sentences or [] for shown in answered(comparison, [one for one in above if one.say])]
-    first, *rest = [line for lines in said for line in lines]
+    first, *rest = _said(comparison, lambda one: _above(one) and one.draw is None and one.say is not None)
     _print_wrapped(console, first, indent="", style="bold")
     _print_lines(console, rest, most=_ANSWER)
 
 
 def print_basis(comparison: AnyComparison, console: Console) -> None:
     """Print what the answer rests on: what intervals draw, and whether projection is valid."""
-    below = [
-        question
-        for question in questions_of(comparison)
-        if question.section == "answer" and not _above(question)
-    ]
-    lines = [line for shown in answered(comparison, below) for line in shown.sentences or []]
+    lines = _said(comparison, lambda one: one.section == "answer" and not _above(one))
     _print_lines(console, lines, most=_BASIS)
+
+
+def _said(comparison: AnyComparison, wanted: Callable[[ReportQuestion], bool]) -> list[str]:
+    """Return what some of the questions of the library say."""
+    shown = answered(comparison, [question for question in questions_of(comparison) if wanted(question)])
+    return [line for each in shown for line in each.sentences or []]
 
 
 def print_conclusion(answers: Mapping[str, Answer], console: Console) -> None:

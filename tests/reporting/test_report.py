@@ -71,6 +71,23 @@ class Page(HTMLParser):
     def all(self, tag):
         return [attributes for name, attributes in self.elements if name == tag]
 
+    def data(self, name):
+        """Return the JSON in the script of this name."""
+        (text,) = (text for attributes, text in self.scripts if attributes.get("id") == name)
+        return json.loads(text)
+
+    @functools.cached_property
+    def specs(self):
+        """The specification of each chart, by the name of its script."""
+        names = [attributes["id"] for attributes, _ in self.scripts if "id" in attributes]
+        return {name: self.data(name) for name in names if name.startswith("spec-")}
+
+    @property
+    def models(self):
+        """The models in the rows of all charts."""
+        tables = [unpacked(table) for spec in self.specs.values() for table in spec["datasets"].values()]
+        return {row["model"] for rows in tables for row in rows if "model" in row}
+
 
 FACTS = [("rows read", "300,000"), ("rows dropped", "12: score is NaN")]
 SEGMENTS = ("DE", "US", None)
@@ -174,11 +191,10 @@ def test_the_policy_names_the_scripts_by_hash(page, hostile_page):
 @pytest.mark.thorough
 def test_each_chart_has_a_box_a_description_and_a_specification(page):
     boxes = [d for d in page.all("div") if "data-spec" in d]
-    specs = {a["id"]: json.loads(text) for a, text in page.scripts if a.get("id", "").startswith("spec-")}
-    assert [b["data-spec"] for b in boxes] == list(specs)
+    assert [b["data-spec"] for b in boxes] == list(page.specs)
     assert all(b["role"] == "img" and b["aria-label"] for b in boxes)
-    assert all(s.get("width") == "container" or "facet" in s for s in specs.values())
-    assert not any("title" in s for s in specs.values())
+    assert all(s.get("width") == "container" or "facet" in s for s in page.specs.values())
+    assert not any("title" in s for s in page.specs.values())
 
 
 @pytest.mark.thorough
@@ -238,8 +254,7 @@ def test_an_order_that_never_changes_is_told():
 @pytest.mark.thorough
 def test_facts_and_segments_are_shown(page):
     assert "12: score is NaN" in page.text
-    (segments,) = (json.loads(text) for a, text in page.scripts if a.get("id") == "segment-data")
-    assert sorted(segments["names"][0], key=str) == ["DE", None, "US"]
+    assert sorted(page.data("segment-data")["names"][0], key=str) == ["DE", None, "US"]
 
 
 @pytest.mark.long
@@ -248,7 +263,7 @@ def test_the_page_opens_at_the_first_scenario_that_it_covers():
     low, high = compared.prevalence_range
     asked = (low * high) ** 0.4
     source = Page(render_report(compared, scenarios={"elsewhere": low / 10, "EU": asked, "US": high}))
-    (live,) = (json.loads(text) for a, text in source.scripts if a.get("id") == "live-data")
+    live = source.data("live-data")
     assert live["prevalence"][live["first"]] == pytest.approx(asked, rel=0.1)
     assert (live["prevalence"][0], live["prevalence"][-1]) == (low, high)
     chips = [float(chip["data-prevalence"]) for chip in source.all("button") if "data-prevalence" in chip]
@@ -307,16 +322,8 @@ def test_hostile_names_do_not_occur_raw(hostile_page):
             assert name not in hostile_page.source
     specs = [text for a, text in hostile_page.scripts if a.get("type") == "application/json"]
     assert not [text for text in specs if re.search("[<>&\u2028\u2029]", text)]
-    parsed = [json.loads(text) for text in specs]
-    shown = {
-        row["model"]
-        for spec in parsed
-        for table in spec.get("datasets", {}).values()
-        for row in unpacked(table)
-        if "model" in row
-    }
-    assert shown - {None} == set(HOSTILE)  # marks that belong to no model have none
-    assert [spec["models"] for spec in parsed if "drawn" in spec] == [sorted([*HOSTILE, "empty"])]
+    assert hostile_page.models - {None} == set(HOSTILE)  # marks that belong to no model have none
+    assert hostile_page.data("live-data")["models"] == sorted([*HOSTILE, "empty"])
 
 
 @pytest.mark.long
@@ -385,11 +392,7 @@ def test_charts_show_the_models_near_the_top_and_tables_all():
     assert "show the 12 models that rank highest anywhere; the tables show all 14" in " ".join(
         source.text.split()
     )
-    specs = [json.loads(text) for a, text in source.scripts if a.get("id", "").startswith("spec-")]
-    shown = {
-        row["model"] for s in specs for t in s["datasets"].values() for row in unpacked(t) if "model" in row
-    }
-    assert shown == set(many.leading[:12])
+    assert source.models == set(many.leading[:12])
     assert source.text.count("m013") >= 5
 
 
