@@ -11,13 +11,11 @@ from nci_frames.counts.exact_sums import add_exact
 from nci_frames.counts.resolution import one_score, runs_with_every_score
 from nci_frames.counts.strata import has_strata, weighted_sums
 from nci_frames.counts.sums import check_sums
-from nci_frames.schemas import COUNTS, collect
+from nci_frames.schemas import CELLS, COUNTS, collect
 from nci_frames.schemas.checked import checked
 from nci_frames.schemas.columns import WEIGHT
 from nci_frames.schemas.frame import unflagged
 from nci_frames.schemas.runs import in_runs
-
-_CELLS = ("tp", "fp", "fn", "tn")
 
 
 @checked
@@ -84,7 +82,7 @@ def merge_counts(*counts: pl.DataFrame | pl.LazyFrame) -> pl.DataFrame:
 def _common_type(column: str, types: Sequence[pl.DataType]) -> pl.DataType:
     """Return the type of a column in counts that are added; rows and sums of weights give sums of weights."""
     kinds = [dtype for dtype in dict.fromkeys(types) if dtype != pl.Null]
-    if column in _CELLS and len(kinds) > 1:
+    if column in CELLS and len(kinds) > 1:
         return pl.Float64()
     if len(kinds) > 1:
         what = f"column {column!r} has different types in the counts frames"
@@ -179,13 +177,13 @@ def add_cells(frame: pl.DataFrame, by: Sequence[str], *also: pl.Expr) -> pl.Data
     SchemaError
         If a sum is more than a count can hold.
     """
-    check_sums(frame, _CELLS, by)
-    sums = [pl.col(_CELLS).sum(), *also]
-    if all(frame.schema[cell].is_integer() for cell in _CELLS):
+    check_sums(frame, CELLS, by)
+    sums = [pl.col(CELLS).sum(), *also]
+    if all(frame.schema[cell].is_integer() for cell in CELLS):
         # Whole numbers have the same sum in any order, and there are fewer sums to sort than rows.
         return frame.group_by(by).agg(sums).sort(by)
     keys = [key for key in COUNTS.keys(frame.columns) if key not in by]
-    ordered = frame.sort(*by, *(name for name in ("model", *keys, "threshold", *_CELLS) if name not in by))
+    ordered = frame.sort(*by, *(name for name in ("model", *keys, "threshold", *CELLS) if name not in by))
     # Polars adds the rows of a column that claims to be sorted in another order.
     return unflagged(ordered).group_by(by, maintain_order=True).agg(sums)
 
@@ -210,7 +208,7 @@ def _add(frame: pl.DataFrame, keys: list[str], members: list[str]) -> pl.DataFra
 
 def _add_grid(frame: pl.DataFrame, keys: list[str], members: list[str], *, some_exact: bool) -> pl.DataFrame:
     """Add row by row: every member has the same thresholds."""
-    check_sums(frame, _CELLS, [*keys, "threshold"])
+    check_sums(frame, CELLS, [*keys, "threshold"])
     resolved = [pl.col("resolution").max()] if "resolution" in frame.columns else []  # "grid" > "exact"
     added = add_cells(frame, [*keys, "threshold"], *resolved, pl.len().alias("__members"))
     # Each threshold must have been counted for each member; grids of equal size may still differ.

@@ -17,7 +17,7 @@ from nci_frames.base.typing import Floats
 from nci_frames.counts.exact_sums import Merged, merged
 from nci_frames.counts.resolution import runs_with_every_score
 from nci_frames.counts.sums import check_sums
-from nci_frames.schemas import COUNTS
+from nci_frames.schemas import CELLS, COUNTS
 from nci_frames.schemas.columns import WEIGHT
 from nci_frames.schemas.runs import group_starts, in_runs
 
@@ -25,7 +25,6 @@ Rows = NDArray[np.int64]
 #: In extended precision, in which sums of weights miss by no more than their rounding.
 Wide = NDArray[np.longdouble]
 
-_CELLS = ("tp", "fp", "fn", "tn")
 
 #: The share of a sum that Float64 does not resolve.
 _NOTHING = 1e-16
@@ -109,7 +108,7 @@ class Strata:
     @property
     def rows(self) -> tuple[Rows, Rows]:
         """The positives and the negatives of each stratum."""
-        cells = {cell: self.counts[cell].gather(self.first).to_numpy() for cell in _CELLS}
+        cells = {cell: self.counts[cell].gather(self.first).to_numpy() for cell in CELLS}
         return cells["tp"] + cells["fn"], cells["fp"] + cells["tn"]
 
     def each_row(self, of_stratum: NDArray[Any]) -> NDArray[Any]:
@@ -153,7 +152,7 @@ class Strata:
             table = table.with_columns(resolution=self._resolution())
         names = [name for name in self.counts.columns if name != WEIGHT]
         summed = COUNTS.finish(table.select(names))
-        check_sums(summed, _CELLS, ["model", *COUNTS.keys(summed.columns), "threshold"])
+        check_sums(summed, CELLS, ["model", *COUNTS.keys(summed.columns), "threshold"])
         return summed
 
     def _resolution(self) -> pl.Series:

@@ -8,9 +8,8 @@ import polars as pl
 from nci_frames.base.errors import NciFramesError, ParameterError, SchemaError
 from nci_frames.base.messages import quantity
 from nci_frames.base.typing import Flags
+from nci_frames.schemas.keys import CELLS
 from nci_frames.schemas.runs import group_starts, is_sorted
-
-_CELLS = ("tp", "fp", "fn", "tn")
 
 #: Of each class: rows that are reached, rows that are not, both, and the rate.
 _CLASSES = (("tp", "fn", "positives", "tpr"), ("fp", "tn", "negatives", "fpr"))
@@ -68,13 +67,13 @@ def _along_thresholds(part: pl.DataFrame, same: Flags) -> Iterator[tuple[str, Fl
 
     *same* says which of these are of the group of the row before.
     """
-    threshold, *cells = (part[column].to_numpy() for column in ("threshold", *_CELLS))
+    threshold, *cells = (part[column].to_numpy() for column in ("threshold", *CELLS))
     again = same & (threshold[1:] == threshold[:-1])
     # Several selections may have chosen one point. If so it is the same point.
     if "reason" in part.columns or "prevalence" in part.columns:
         again &= np.any([cell[1:] != cell[:-1] for cell in cells], axis=0)
     yield "two rows of one group have the same threshold", again
-    columns = dict(zip(_CELLS, cells, strict=True))
+    columns = dict(zip(CELLS, cells, strict=True))
     for reached, missed, kind, _ in _CLASSES:
         hits, total = columns[reached], columns[reached] + columns[missed]
         slack = 0 if total.dtype.kind in "iu" else total.max(initial=0) * _ROUNDING
@@ -109,7 +108,7 @@ def _off(share: pl.Expr, part: pl.Expr, whole: pl.Expr) -> pl.Expr:
 
 def _counted(frame: pl.DataFrame, name: str, keys: Sequence[str]) -> pl.DataFrame:
     """Return the rows that have counts; interpolated operating points and those not attained have none."""
-    missing = sum(frame[cell].null_count() for cell in _CELLS)
+    missing = sum(frame[cell].null_count() for cell in CELLS)
     if not missing and not frame["threshold"].null_count():
         return frame
     if "reason" not in frame.columns:
@@ -119,8 +118,8 @@ def _counted(frame: pl.DataFrame, name: str, keys: Sequence[str]) -> pl.DataFram
             found=f"null: {quantity(missing, 'count')}, {thresholds}",
             hint="only operating points, which have a column 'reason', may lack them",
         )
-    nulls = frame.select(pl.sum_horizontal(pl.col(*_CELLS, "threshold").is_null())).to_series()
-    some = (nulls > 0) & frame.select(pl.any_horizontal(pl.col(_CELLS).is_not_null())).to_series()
+    nulls = frame.select(pl.sum_horizontal(pl.col(*CELLS, "threshold").is_null())).to_series()
+    some = (nulls > 0) & frame.select(pl.any_horizontal(pl.col(CELLS).is_not_null())).to_series()
     if some.any():
         where = place_of(frame, int(some.arg_max() or 0), keys)
         what = "an operating point has some of threshold, tp, fp, fn and tn, but not all"
@@ -153,12 +152,12 @@ def place_of(frame: pl.DataFrame, row: int, keys: Sequence[str]) -> str:
 def _refusal(frame: pl.DataFrame, row: int, what: str, keys: Sequence[str], *, beside: bool) -> SchemaError:
     """Return the error that a row is wrong, by itself or *beside* the row before."""
     values = frame.row(row, named=True)
-    columns = [column for column in (*_CELLS, "tpr", "fpr") if column in values]
+    columns = [column for column in (*CELLS, "tpr", "fpr") if column in values]
     found = ", ".join(f"{column} {values[column]!r}" for column in columns)
     hint = "compute_rates(counts) recomputes the rates"
     if beside:
         earlier = frame.row(row - 1, named=True)
-        found += "; before it " + ", ".join(f"{cell} {earlier[cell]!r}" for cell in ("threshold", *_CELLS))
+        found += "; before it " + ", ".join(f"{cell} {earlier[cell]!r}" for cell in ("threshold", *CELLS))
         more = ", with another name than 'prevalence', which is no key" if "prevalence" in values else ""
         hint = f"{_MERGE}{more}"
     return SchemaError(what, where=place_of(frame, row, keys), found=found, hint=hint)

@@ -7,6 +7,8 @@ import polars as pl
 
 from nci_frames.base.errors import SchemaError
 
+#: The counts of decisions in every row of counts and rates.
+CELLS = ("tp", "fp", "fn", "tn")
 #: Frames into which the same keys come: of two classes, of any number of classes, and plans, which have none.
 Family = Literal["binary", "classes", "plans"]
 

@@ -6,9 +6,7 @@ import numpy as np
 import polars as pl
 
 from nci_frames.counts.resolution import in_precision_of, one_score
-from nci_frames.schemas import COUNTS, in_runs
-
-_CELLS = ("tp", "fp", "fn", "tn")
+from nci_frames.schemas import CELLS, COUNTS, in_runs
 
 
 def at_thresholds(counts: pl.DataFrame, points: pl.DataFrame, *units: str) -> pl.DataFrame:
@@ -24,7 +22,7 @@ def at_thresholds(counts: pl.DataFrame, points: pl.DataFrame, *units: str) -> pl
         The keys of the buckets, such as units or weights.
     """
     group = ["model", *(key for key in COUNTS.keys(counts.columns) if key not in units)]
-    cells = pl.col(_CELLS)
+    cells = pl.col(CELLS)
     on = [name for name in group if name in points.columns]
     wanted = points.select(*on, "threshold")
     if not counts.select(one_score(counts.columns)).to_series().all():

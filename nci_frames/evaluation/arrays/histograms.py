@@ -9,7 +9,7 @@ import polars as pl
 from nci_frames.base.errors import ParameterError
 from nci_frames.base.typing import Floats, Frame, Rows
 from nci_frames.counts.resolution import in_precision_of, runs_with_every_score
-from nci_frames.schemas import COUNTS, RATES, collect, in_runs
+from nci_frames.schemas import CELLS, COUNTS, RATES, collect, in_runs
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,7 +125,7 @@ def whole_counts(counts: Frame) -> pl.DataFrame:
     frame = collect(counts, COUNTS, strata=True)
     keys = RATES.keys(frame.columns)
     frame = frame.select("model", *keys, "threshold", "tp", "fp", "fn", "tn", pl.col("^resolution$"))
-    cells = frame.select("tp", "fp", "fn", "tn")
+    cells = frame.select(CELLS)
     if not all(dtype.is_integer() for dtype in cells.dtypes):
         msg = "sampling needs whole rows, but these counts are sums of weights"
         raise ParameterError(msg, found=str(dict(cells.schema)), hint="count without the weight column")

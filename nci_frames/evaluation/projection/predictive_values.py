@@ -9,7 +9,7 @@ from nci_frames.base.arguments import Prevalences, check_level, prevalence_value
 from nci_frames.base.normal import normal_quantile
 from nci_frames.base.typing import Floats, Frame
 from nci_frames.evaluation.rates.intervals import require_row_counts
-from nci_frames.evaluation.rates.strata import of_strata, worth_of_strata
+from nci_frames.evaluation.rates.strata import known_cells, of_strata
 from nci_frames.evaluation.support.rule import point_flags
 from nci_frames.schemas import PROJECTION, RATES, checked, collect
 
@@ -123,11 +123,8 @@ def predictive_value_interval(
 
 def _with_ratios(frame: pl.DataFrame, method: Method, level: float) -> pl.DataFrame:
     """Add the bounds of TPR/FPR and of TNR/FNR; null where there are none."""
-    cells = (
-        worth_of_strata() if of_strata(frame) else {cell: pl.col(cell) for cell in ("tp", "fp", "fn", "tn")}
-    )
-    counts = frame.select(cell.cast(pl.Float64).alias(name) for name, cell in cells.items())
-    tp, fp, fn, tn = (counts[cell].to_numpy() for cell in ("tp", "fp", "fn", "tn"))
+    counts = frame.select(cell.cast(pl.Float64).alias(name) for name, cell in known_cells(frame).items())
+    tp, fp, fn, tn = (cells.to_numpy() for cells in counts)
     bounds = _ratio_interval if method == "score" else _logit
     columns = {}
     for metric, (right, rights, wrong, wrongs) in {

@@ -16,7 +16,7 @@ from nci_frames.base.arguments import check_level
 from nci_frames.base.errors import ParameterError
 from nci_frames.base.normal import normal_quantile
 from nci_frames.base.typing import Floats
-from nci_frames.schemas import checked
+from nci_frames.schemas import CELLS, checked
 
 Interval = Literal["wilson", "clopper_pearson", "jeffreys", "agresti_coull", "hoeffding"]
 AccuracyMethod = Literal["wald", "wilson", "clopper_pearson", "jeffreys", "agresti_coull", "hoeffding"]
@@ -25,7 +25,7 @@ Bounds = tuple[pl.Expr, pl.Expr]
 
 def require_row_counts(frame: pl.DataFrame) -> None:
     """Raise ParameterError if counts are sums of weights, which no binomial distribution describes."""
-    if not all(frame.schema[name].is_integer() for name in ("tp", "fp", "fn", "tn")):
+    if not all(frame.schema[name].is_integer() for name in CELLS):
         msg = "intervals need counts of rows"
         raise ParameterError(
             msg,

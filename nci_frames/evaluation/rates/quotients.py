@@ -4,6 +4,8 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from nci_frames.schemas import CELLS
+
 #: Of more rows the rates are computed part by part.
 _ROWS_AT_A_TIME = 1 << 18
 
@@ -11,7 +13,7 @@ _ROWS_AT_A_TIME = 1 << 18
 def rates_of(counts: pl.DataFrame) -> pl.DataFrame:
     """Add the rates to counts that were checked, or that the library made."""
     shares = _shares()
-    cells = counts.select("tp", "fp", "fn", "tn")
+    cells = counts.select(CELLS)
     if len(counts) <= _ROWS_AT_A_TIME or counts.n_chunks() > 1 or any(cells.null_count().row(0)):
         return counts.with_columns(**shares)
     # What is computed on the way takes as much memory as the rates: some rows at a time.

@@ -21,7 +21,7 @@ import polars as pl
 from nci_frames.base.typing import Flags, Floats, Rows
 from nci_frames.counts.strata import Strata, Wide, has_strata
 from nci_frames.evaluation.rates.quotients import rates_of
-from nci_frames.schemas import COUNTS, WEIGHT, collect
+from nci_frames.schemas import CELLS, COUNTS, WEIGHT, collect
 
 #: The columns of rates that say how many independent rows of each class know them.
 WORTH = ("effective_positives", "effective_negatives")
@@ -37,8 +37,10 @@ def of_strata(rates: pl.DataFrame) -> bool:
     return WORTH[0] in rates.columns and not rates.schema["tp"].is_integer()
 
 
-def worth_of_strata() -> dict[str, pl.Expr]:
-    """Return how many independent rows of one weight know each of the four counts of rates of strata."""
+def known_cells(rates: pl.DataFrame) -> dict[str, pl.Expr]:
+    """Return how many independent rows of one weight know each of the four counts of rates."""
+    if not of_strata(rates):
+        return {cell: pl.col(cell) for cell in CELLS}
     positives, negatives = map(pl.col, WORTH)
     return {
         "tp": positives * pl.col("tpr"),
@@ -98,7 +100,7 @@ def classes_of_strata(counts: pl.DataFrame) -> pl.DataFrame:
     (Kish), null without rows; ``__drawn_positives`` and ``__drawn_negatives``, the rows. A row for a group.
     """
     keys = ["model", *(key for key in COUNTS.keys(counts.columns) if key != WEIGHT)]
-    strata = counts.group_by(*keys, WEIGHT).agg(pl.col("tp", "fp", "fn", "tn").first())
+    strata = counts.group_by(*keys, WEIGHT).agg(pl.col(CELLS).first())
     weight = pl.col(WEIGHT)
     columns: dict[str, pl.Expr] = {}
     for name, rows in (

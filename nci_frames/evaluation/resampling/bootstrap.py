@@ -21,7 +21,7 @@ from nci_frames.evaluation.projection.operating_points import select_operating_p
 from nci_frames.evaluation.projection.projection import project_checked
 from nci_frames.evaluation.rates.clusters import class_worth, effective_rows, known_share
 from nci_frames.evaluation.rates.rates import clustered_bounds, compute_rates, with_bounds, with_worth
-from nci_frames.evaluation.rates.strata import WORTH, classes_of_strata, worth_of_strata
+from nci_frames.evaluation.rates.strata import WORTH, classes_of_strata, known_cells
 from nci_frames.evaluation.resampling.replicates import Replicates, resample
 from nci_frames.evaluation.resampling.resampling import Asked, Resampling
 from nci_frames.schemas import BOOTSTRAP, RATES, beside, checked
@@ -161,7 +161,6 @@ def _summary(replicates: Replicates, tails: list[float]) -> pl.DataFrame:
 
 #: With fewer rows in one of the four counts, or rows of a class in fewer buckets, percentiles are extended.
 _ENOUGH = 20
-_CELLS = ("tp", "fp", "fn", "tn")
 _FLAGS = ["supported", "reason"]
 #: The bounds, and what extends them to others.
 _SIDES = {"lower": pl.min_horizontal, "upper": pl.max_horizontal}
@@ -214,32 +213,17 @@ def with_honest_bounds(
         eta, beta = asked.prevalence, asked.beta
         band = project_checked(bounded, metrics=point_metrics, prevalence=eta, beta=beta, band=True)
         of_points = table.filter(pl.col("threshold").is_not_null())
-        parts.append(
-            _points(
-                of_points,
-                bounded,
-                band,
-                None if worth is None else sizes,
-                list(worth_of_strata().values()) if has_strata(counts) else [pl.col(cell) for cell in _CELLS],
-            )
-        )
+        parts.append(_points(of_points, bounded, band, None if worth is None else sizes))
     order = [*keys, "threshold", "metric", "method", "prevalence", "beta"]
     return pl.concat(parts).sort(order, maintain_order=True)
 
 
 def _points(
-    table: pl.DataFrame,
-    bounded: pl.DataFrame,
-    band: pl.DataFrame,
-    sizes: pl.DataFrame | None,
-    cells: Sequence[pl.Expr],
+    table: pl.DataFrame, bounded: pl.DataFrame, band: pl.DataFrame, sizes: pl.DataFrame | None
 ) -> pl.DataFrame:
-    """Correct the bounds of metrics of *bounded* rates; *band* has their values over the box of the rates.
-
-    The *cells* say how many rows know each of the four counts.
-    """
+    """Correct the bounds of metrics of *bounded* rates; *band* has their values over the box of the rates."""
     keys = ["model", *RATES.keys(bounded.columns)]
-    few = pl.any_horizontal(cell < _ENOUGH for cell in cells)
+    few = pl.any_horizontal(cell < _ENOUGH for cell in known_cells(bounded).values())
     if sizes is not None:
         bounded = beside(bounded, sizes.select(*keys, "__rarer"), keys)
         few |= (pl.col("__rarer") < _ENOUGH).fill_null(value=False)

@@ -12,13 +12,12 @@ from nci_frames.evaluation.rates.quotients import rates_of
 from nci_frames.evaluation.resampling.resampling import Resampling
 from nci_frames.evaluation.significance.best import compare_best
 from nci_frames.evaluation.support.reasons import TOO_FEW_ABOVE
-from nci_frames.schemas import CERTIFIED_MAP, COUNTS, WEIGHT, checked
+from nci_frames.schemas import CELLS, CERTIFIED_MAP, COUNTS, WEIGHT, checked
 
 #: So many values of lambda are tested, from the first change of the best point to where support ends.
 _TESTED = 32
 #: The smallest of them above 0; and how far beyond the last border one is, where support never ends.
 _SMALLEST, _FAR = 1e-6, 1e6
-_CELLS = ("tp", "fp", "fn", "tn")
 
 
 #: The models that may be the best at a value of lambda, and why nobody knows.
@@ -116,7 +115,7 @@ def certify_decision_map(
         return CERTIFIED_MAP.empty(total.select(COUNTS.keys(total.columns)))
     keys = ["model", *COUNTS.keys(total.columns)]
     at = [*keys, "threshold"]
-    points = total.join(maps.select(at).unique(), on=at, how="semi", nulls_equal=True).select(*at, *_CELLS)
+    points = total.join(maps.select(at).unique(), on=at, how="semi", nulls_equal=True).select(*at, *CELLS)
     apart = [key for key in COUNTS.keys(frame.columns) if key in (units, WEIGHT)]
     few = at_thresholds(frame, points, *apart) if apart else points
     decisions = decision_map(rates)

@@ -17,9 +17,7 @@ from nci_frames.evaluation.metrics import CalledMetric
 from nci_frames.evaluation.rates.clusters import FEW_HITS, class_worth, jackknife_weights, known_share
 from nci_frames.evaluation.rates.strata import WORTH
 from nci_frames.evaluation.significance.propagation import Function, p_values, propagated
-from nci_frames.schemas import RATES, WEIGHT, beside
-
-_CELLS = ("tp", "fp", "fn", "tn")
+from nci_frames.schemas import CELLS, RATES, WEIGHT, beside
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +56,7 @@ class SegmentWorth:
         at = zip(groups, point["threshold"].to_list(), strict=True)
         cells = np.stack([_at(group, threshold) for group, threshold in at], axis=1)
         even = np.array([group.even for group in groups]).T
-        size = np.stack([cells[0] + cells[2], cells[1] + cells[3]]).sum(axis=2)
+        size = (cells[:2] + cells[2:]).sum(axis=2)
         # What one of the rows weighs that know as much.
         squares = np.divide(size**2, even, out=np.zeros_like(size), where=even > 0)
         each, of_all = squares / np.maximum(size, 1e-300), squares.sum(axis=0) / size.sum(axis=0)
@@ -69,10 +67,8 @@ class SegmentWorth:
         with np.errstate(divide="ignore"):
             least = np.vstack([np.nan_to_num(size / known), np.zeros(len(point))])
         rows = at_thresholds(counts, point.select(*keys, "threshold"), WEIGHT)
-        drawn = rows.group_by(keys).agg(pl.col(_CELLS).sum())
-        return cls(
-            of_class, least, cells, beside(point.select(keys), drawn, keys).select(_CELLS).to_numpy().T
-        )
+        drawn = rows.group_by(keys).agg(pl.col(CELLS).sum())
+        return cls(of_class, least, cells, beside(point.select(keys), drawn, keys).select(CELLS).to_numpy().T)
 
     def positives(self, point: pl.DataFrame) -> Floats:
         """Return how many independent positives each segment has."""
@@ -88,7 +84,7 @@ class SegmentWorth:
         """Return those in the rest of each segment: the other ordinary segments together."""
         if self.cells is None:
             return self.of_class
-        rows = np.stack([self.cells[0] + self.cells[2], self.cells[1] + self.cells[3]]).sum(axis=2)
+        rows = (self.cells[:2] + self.cells[2:]).sum(axis=2)
         rows = np.vstack([rows, rows.sum(axis=0)])
         whole, mean = _rest(rows, ordinary), _rest(rows * self.of_class, ordinary)
         of_class = np.divide(mean, whole, out=np.ones_like(whole), where=whole > 0)
@@ -111,30 +107,26 @@ def _rest(of_segments: Floats, ordinary: Flags) -> Floats:
 
 
 def _effects(cells: Floats, drawn: Floats, of_class: Floats, least: Floats, level: float) -> Floats:
-    found = []
-    for (hits, misses), (hit_rows, missed_rows), of_all, floor in zip(
-        _hits_and_misses(cells), _hits_and_misses(drawn), of_class, least, strict=True
-    ):
-        rows = hits + misses
-        hit, size = hits.sum(axis=1), rows.sum(axis=1)
-        with np.errstate(invalid="ignore", divide="ignore"):
-            rate = hit / size
-            apart = np.where(rows > 0, hits - rate[:, None] * rows, 0.0)
-            variance = (jackknife_weights(rows) * apart**2).sum(axis=1)
-            own = variance / (rate * (1 - rate) / size)
-        few = np.minimum(hit_rows, missed_rows) < FEW_HITS
-        effect = np.fmax(np.where(few, np.fmax(own, of_all), own), floor)
-        found.append(effect / known_share(rows, level))
-    return np.stack(found)
+    hits, misses = _hits_and_misses(cells)
+    rows = hits + misses
+    hit, size = hits.sum(axis=-1), rows.sum(axis=-1)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        rate = hit / size
+        apart = np.where(rows > 0, hits - rate[..., None] * rows, 0.0)
+        variance = (jackknife_weights(rows) * apart**2).sum(axis=-1)
+        own = variance / (rate * (1 - rate) / size)
+    few = np.minimum(*_hits_and_misses(drawn)) < FEW_HITS
+    effect = np.fmax(np.where(few, np.fmax(own, of_class), own), least)
+    return np.asarray(effect / known_share(rows, level))
 
 
-def _hits_and_misses(cells: Floats) -> list[tuple[Floats, Floats]]:
+def _hits_and_misses(cells: Floats) -> tuple[Floats, Floats]:
     """Return what TPR, FPR and the prevalence are shares of, in two parts."""
     tp, fp, fn, tn = cells
-    return [(tp, fn), (fp, tn), (tp + fn, fp + tn)]
+    return np.stack([tp, fp, tp + fn]), np.stack([fn, tn, fp + tn])
 
 
-def _values_of(called: CalledMetric, beta: float, weights: tuple[float, float] = (1.0, 1.0)) -> Function:
+def _values_of(called: CalledMetric, beta: float, weights: tuple[float, float]) -> Function:
     """Return the metric as a function of TPR, FPR and the share of positives among rows of these weights."""
     given, (positive, negative) = beta_value(beta), weights
 
@@ -179,14 +171,14 @@ def compared_values(
     weights
         What a positive weighs, and a negative.
     """
-    z, function, at_any = normal_quantile(level), _values_of(called, beta, weights), _values_of(called, beta)
-    cells = point.select(_CELLS).to_numpy().astype(np.float64).T
+    z, function = normal_quantile(level), _values_of(called, beta, weights)
+    cells = point.select(CELLS).to_numpy().astype(np.float64).T
     rest = _rest(cells, ordinary)
     (rates, rows), (rest_rates, rest_rows) = _rates_of(cells), _rates_of(rest)
     trials, rest_trials = rows / worth.effects(level), rest_rows / worth.effects_of_rest(ordinary, level)
 
     def at_common(of: Floats) -> Floats:
-        return at_any(np.stack([of[0], of[1], np.full(of.shape[1], prevalence)]))
+        return called.at(of, prevalence, beta_value(beta))
 
     both, both_trials = np.concatenate([rates, rest_rates]), np.concatenate([trials, rest_trials])
     found: dict[str, Floats] = {}
