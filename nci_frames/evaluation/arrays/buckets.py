@@ -1,4 +1,4 @@
-"""Counts by buckets of units -> the rows of each bucket in each bin, as sparse arrays."""
+"""Counts by buckets of units, or by weight -> the rows of each in each bin, as sparse arrays."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace

@@ -1,4 +1,7 @@
-"""Metrics that are ordered by lines: F-beta over lambda, and metrics that are linear in the prevalence."""
+"""Metrics that are ordered by lines: F-beta over lambda, and metrics that are linear in the prevalence.
+
+Which line is lowest where, and where two piecewise linear functions cross, is exact.
+"""
 
 from dataclasses import dataclass
 from typing import Self

@@ -1,4 +1,7 @@
-"""Operating points -> where the best points of every two models change places."""
+"""Operating points -> where the best points of every two models change places.
+
+Where there is no closed form, a grid along the axis shows it, and roots are found between its points.
+"""
 
 import itertools
 from collections.abc import Callable, Iterable, Iterator, Sequence

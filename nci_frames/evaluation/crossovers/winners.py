@@ -1,4 +1,4 @@
-"""Rates -> the best model and threshold along prevalence or beta."""
+"""Rates -> the best model and threshold along prevalence or beta, or for every pair of them at once."""
 
 from collections.abc import Iterator
 

@@ -1,4 +1,4 @@
-"""A metric: its data, and its expression after a call."""
+"""A metric: its data, the terms of its expression, a call of it, and which values are equal."""
 
 import math
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""The registry of metrics: how one is added, what a name stands for, and the table that users see."""
+"""The registry of metrics: how one is added, what a caller's name or expression stands for, and the table."""
 
 import functools
 import inspect

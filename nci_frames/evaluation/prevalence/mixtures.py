@@ -1,4 +1,8 @@
-"""Scores of traffic as mixtures of the scores of positives and of negatives, in a few bins."""
+"""Scores of traffic as mixtures of the scores of positives and of negatives, in a few bins.
+
+Every method here weighs the bins, and solves sum(weights * (traffic - eta * positives - (1 - eta) *
+negatives)) = 0, where the three are shares of the bins. They differ in the weights alone.
+"""
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass

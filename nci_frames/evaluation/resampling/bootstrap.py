@@ -1,4 +1,11 @@
-"""Counts -> how much a metric would vary from one log to another: the bootstrap."""
+"""Counts -> how much a metric would vary from one log to another: the bootstrap, and honest bounds.
+
+A resampled log has no false positive that the log itself lacks, so percentiles are too narrow where a count
+is small. There they are extended: those of a metric of the rates to its values over the box of the rates'
+Wilson intervals, those of ROC-AUC to the score interval, those of other areas by what a kind of rows might
+do that the log has none of. Of PR-AUC at a prevalence that the log does not support, or of few rows of a
+class, the bounds are those of the band of the whole ROC curve.
+"""
 
 import math
 from collections.abc import Sequence

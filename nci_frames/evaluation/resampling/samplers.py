@@ -1,4 +1,7 @@
-"""Counts -> resampled logs: rows of each class, or whole buckets of units."""
+"""Counts -> resampled logs: rows of each class, or whole buckets of units.
+
+Of strata there are random parts, too, which are samples of the same design.
+"""
 
 import itertools
 from collections.abc import Iterable, Iterator, Sequence

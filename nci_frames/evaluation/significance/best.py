@@ -1,4 +1,8 @@
-"""Counts -> which models may be the best, and how far each is from the best of the others."""
+"""Counts -> which models may be the best, and how far each is from the best of the others.
+
+``Contenders`` and what follows it take resampled values, whatever they are of, and control the error of all
+comparisons at once.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""Rates of folds -> their means, and which models are not significantly worse than the best."""
+"""Rates of folds -> values by case, model and fold, their means, and which models are worse than the best."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
