@@ -149,22 +149,22 @@ class Block:
     weights: NDArray[np.float64] | None
 
 
-def blocks_of(batches: Iterable[Batch], groups: GroupNumbers) -> Iterator[Block]:
-    """Yield the rows of all batches in blocks, those of each group in their order."""
+def together(batches: Iterable[Batch], groups: GroupNumbers) -> Iterator[list[Batch]]:
+    """Yield the batches of each block."""
     waiting: list[Batch] = []
     rows = 0
     for batch in batches:
         waiting.append(batch)
         rows += len(batch.scores)
         if rows >= max(_BLOCK_ROWS, _ROWS_PER_BOUND * len(groups)):
-            yield ordered(waiting)
+            yield waiting
             waiting, rows = [], 0
     if waiting:
-        yield ordered(waiting)
+        yield waiting
 
 
 def ordered(batches: list[Batch]) -> Block:
-    """Return the rows of some batches as one block."""
+    """Return the rows of some batches as one block, those of each group in their order."""
     numbers = np.concatenate([batch.numbers for batch in batches])
     # The stable sort of 16-bit numbers is a radix sort.
     small = numbers.astype(np.uint16) if numbers.max(initial=0) < 1 << 16 else numbers
@@ -271,11 +271,11 @@ def count_exact(
     rows_by_code: dict[int, int] = {}
     batches = read_batches(scan, groups, rows_by_code, progress=progress)
     kept = _at_most(batches, most_rows, budget)
-    blocks = list(blocks_of(kept, groups))
-    parts = parts_in_order(blocks, groups.order())
     counted: list[Part] = []
     distinct = 0
     with ThreadPoolExecutor(pl.thread_pool_size()) as threads:
+        blocks = list(threads.map(ordered, together(kept, groups)))
+        parts = parts_in_order(blocks, groups.order())
         for part in threads.map(lambda part: Part.of(part, gather(blocks, part)), parts):
             counted.append(part)
             distinct += len(part.counts)
