@@ -178,15 +178,6 @@ def ordered(batches: list[Batch]) -> Block:
     )
 
 
-def rows_of_groups(blocks: Iterable[Block], groups: int) -> NDArray[np.int64]:
-    """Return how many negatives and positives each group has."""
-    rows = np.zeros((groups, 2), np.int64)
-    for block in blocks:
-        positives = np.diff(np.append(0, np.cumsum(block.labels))[block.bounds])
-        rows[: len(positives)] += np.stack([np.diff(block.bounds) - positives, positives], axis=1)
-    return rows
-
-
 def parts_of(rows_of: NDArray[np.int64]) -> Iterator[slice]:
     """Yield the places of groups that are counted together, given the rows of each."""
     begin = rows = 0
@@ -202,7 +193,9 @@ def parts_of(rows_of: NDArray[np.int64]) -> Iterator[slice]:
 
 def parts_in_order(blocks: list[Block], order: NDArray[np.int64]) -> list[NDArray[np.int64]]:
     """Return, in the order of all groups, the numbers of those that are counted together."""
-    rows_of = rows_of_groups(blocks, len(order)).sum(axis=1)
+    rows_of = np.zeros(len(order), np.int64)
+    for block in blocks:
+        rows_of[: len(block.bounds) - 1] += np.diff(block.bounds)
     return [order[part] for part in parts_of(rows_of[order])]
 
 

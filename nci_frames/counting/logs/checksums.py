@@ -45,10 +45,9 @@ def damage(file: str, columns: Collection[str], threads: ThreadPoolExecutor) -> 
     try:
         with Path(file).open("rb", buffering=0) as opened:
             chunks = sorted(_chunks(opened.fileno(), columns))
-            if not chunks or not _has_checksum(opened.fileno(), chunks[0].start):
-                return next(filter(None, (_damaged_header(opened.fileno(), chunk) for chunk in chunks)), None)
-            found = threads.map(partial(_damaged_page, opened.fileno()), chunks)
-            return next(filter(None, found), None)
+            checksums = bool(chunks) and _has_checksum(opened.fileno(), chunks[0].start)
+            damaged = partial(_damaged, opened.fileno(), checksums=checksums)
+            return next(filter(None, (threads.map if checksums else map)(damaged, chunks)), None)
     except _DAMAGE:
         return "the footer is damaged"
     except OSError as error:
@@ -86,52 +85,40 @@ def _has_checksum(file: int, place: int) -> bool:
         return True
 
 
-def _damaged_page(file: int, chunk: _Chunk) -> str | None:
-    """Return what is wrong with the pages of a column in a row group."""
-    data = os.pread(file, chunk.size, chunk.start)
-    view = memoryview(data)
+def _damaged(file: int, chunk: _Chunk, *, checksums: bool) -> str | None:
+    """Return what is wrong with the pages of a column in a row group.
+
+    Without checksums the headers are followed as far as a reader does. It takes memory for as many values
+    as a header says, which would end the process.
+    """
+    data = os.pread(file, chunk.size, chunk.start) if checksums else b""
+    view = memoryview(data)  # a slice of it is no copy
     place = values = 0
     try:
-        while place < len(data):
-            header, start = _struct(data, place)
+        while place < chunk.size if checksums else values < chunk.values:
+            header, start = _struct(data, place) if checksums else _header(file, chunk, place)
             place = start + header[_PAGE_SIZE]
-            if not start <= place <= len(data):
-                return "a page header is damaged"
-            if _CHECKSUM in header and zlib_ng.crc32(view[start:place]) != header[_CHECKSUM] & 0xFFFFFFFF:
-                return f"a page of the column {chunk.name!r} has another checksum than was written"
-            # No checksum covers the header: a reader takes memory for as many values as it says.
-            values += header.get(_DATA_PAGE, header.get(_DATA_PAGE_2, {1: 0}))[1]
-        return None if values == chunk.values else "a page header is damaged"
-    except _DAMAGE:
-        return "a page header is damaged"
-
-
-def _damaged_header(file: int, chunk: _Chunk) -> str | None:
-    """Return what is wrong with the headers of pages that have no checksums, as far as a reader follows them.
-
-    A reader takes memory for as many values as a header says: it would end the process.
-    """
-    place, end = chunk.start, chunk.start + chunk.size
-    values = 0
-    try:
-        while values < chunk.values:
-            header, length = _header(file, place, end)
-            place += length + header[_PAGE_SIZE]
             added = header.get(_DATA_PAGE, header.get(_DATA_PAGE_2, {1: 0}))[1]
-            if header[_PAGE_SIZE] < 0 or place > end or added < 0:
+            if not start <= place <= chunk.size or added < 0:
                 return "a page header is damaged"
+            told = header.get(_CHECKSUM) if checksums else None
+            if told is not None and zlib_ng.crc32(view[start:place]) != told & 0xFFFFFFFF:
+                return f"a page of the column {chunk.name!r} has another checksum than was written"
+            # No checksum covers the header.
             values += added
         return None if values == chunk.values else "a page header is damaged"
     except _DAMAGE:
         return "a page header is damaged"
 
 
-def _header(file: int, place: int, end: int) -> tuple[dict[int, Any], int]:
-    """Return the header of the page at a place, and its length."""
+def _header(file: int, chunk: _Chunk, place: int) -> tuple[dict[int, Any], int]:
+    """Return the header of the page at a place in a column, and where it ends."""
+    left = chunk.size - place
     try:
-        return _struct(os.pread(file, min(_HEADER, end - place), place), 0)
+        header, length = _struct(os.pread(file, min(_HEADER, left), chunk.start + place), 0)
     except LookupError:
-        return _struct(os.pread(file, end - place, place), 0)
+        header, length = _struct(os.pread(file, left, chunk.start + place), 0)
+    return header, place + length
 
 
 def _struct(data: bytes, place: int, until: float = math.inf) -> tuple[dict[int, Any], int]:
