@@ -40,7 +40,7 @@ def check(ctx: click.Context, job: Path, until: datetime | None) -> None:
     stops = 0
     for label, planned in zip(("files", "traffic"), plan_job(file, until=until), strict=False):
         stops += _tell_files(label, planned)
-        settings = planned.settings
+        settings = planned.feed.settings
         tell(f"columns:  {', '.join(f'{name!r} ({role})' for name, role in settings.roles().items())}")
         if label == "files":
             grid = settings.thresholds
@@ -59,12 +59,12 @@ def check(ctx: click.Context, job: Path, until: datetime | None) -> None:
 
 def _tell_files(label: str, planned: "Planned") -> int:
     """Print what a run would do with the files of a source; return how many would end it."""
-    from nci_frames.jobs.ledger.appending import by_reason
+    from nci_frames.jobs.ledger.appending import by_reason, refused
 
     events = dict(planned.files["event"].value_counts().rows())
     told = ", ".join(f"{number:,} {event}" for event, number in sorted(events.items()))
     tell(f"{label + ':':<9} {len(planned.files):,} ({told})")
-    stops = planned.stopping
+    stops = refused(planned.files, planned.feed.source.on_changed)
     reasons = by_reason(stops)
     for event, files, reason in reasons[:_LISTED]:
         why = reason or "counted with another content, and on_changed is 'raise'"

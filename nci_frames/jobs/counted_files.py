@@ -1,10 +1,10 @@
 """The files of a job: which there are, what the ledger says of each, and that no output is one of them."""
 
 import os
-from dataclasses import dataclass
+from collections.abc import Sequence
 from datetime import datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import polars as pl
 
@@ -14,31 +14,21 @@ from nci_frames.base.urls import local_path
 from nci_frames.jobs.job_file.loading import JobFile
 from nci_frames.jobs.job_file.model import Feed
 from nci_frames.jobs.job_file.windows import find_windows, glob_of
-from nci_frames.jobs.ledger.appending import OnChanged, refused
 from nci_frames.jobs.ledger.files import IN_LEDGER, SourceFile, Window
 from nci_frames.jobs.ledger.ledger import CountsLedger
-from nci_frames.jobs.ledger.settings import CountingSettings
 from nci_frames.jobs.reported import Reported
 
 #: What a run writes, as far down as a glob may name it.
 _RUNS = ("x", "x/points.parquet", "x/tables", "x/tables/counts.parquet")
 
 
-@dataclass(frozen=True, slots=True)
-class Planned:
-    """What a run would do with the files of a source."""
+class Planned(NamedTuple):
+    """What a run would do with the files of a feed."""
 
+    feed: Feed
     #: What ``CountsLedger.append`` would say of each file, with "new" for those that it would count.
     files: pl.DataFrame
-    windows: tuple[Window, ...]
-    settings: CountingSettings
-    #: What becomes of a file that was counted with another content.
-    on_changed: OnChanged
-
-    @property
-    def stopping(self) -> pl.DataFrame:
-        """The files because of which a run would end."""
-        return refused(self.files, self.on_changed)
+    windows: Sequence[Window]
 
 
 def ledger_of(file: JobFile) -> CountsLedger:
@@ -57,8 +47,7 @@ def plan_files(file: JobFile, feed: Feed, *, until: datetime | None) -> Planned:
     """
     files = _found(file, feed, until)
     windows = sorted({found.window for found in files if found.window is not None})
-    planned = ledger_of(file).plan(files, feed.settings, **_how(feed))
-    return Planned(planned, tuple(windows), feed.settings, feed.source.on_changed)
+    return Planned(feed, ledger_of(file).plan(files, feed.settings, **_how(feed)), windows)
 
 
 def count_files(file: JobFile, feed: Feed, *, until: datetime | None = None, **options: Any) -> Reported:

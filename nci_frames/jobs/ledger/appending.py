@@ -235,7 +235,7 @@ def append(table: LedgerTable, work: Work) -> pl.DataFrame:
         try:
             view = View(table, table.snapshot() or table.create(), work.settings.generation)
             work.compare(view.states())
-            work.count(view.made.dtypes if view.begun else None)
+            work.count(view.dtypes if view.begun else None)
             work.refuse()
             gather_if_many(_commit(view, work) if work.new else view)
             return work.report()
@@ -250,7 +250,7 @@ def _commit(view: View, work: Work) -> View:
     """Commit what was counted, and return the ledger after that."""
     table, keys = view.table, work.settings.keys
     counted = {item.identity: item.counts for item in work.new if item.counts is not None}
-    dtypes = view.made.dtypes if view.begun else next(iter(counted.values())).dtypes
+    dtypes = view.dtypes if view.begun else next(iter(counted.values())).dtypes
     snapshot = table.with_columns(view.snapshot, {key: stored_type(dtypes[key], key) for key in keys})
     sequence = snapshot.version + 1
     entries = [entry for item in work.new for entry in item.entries(work.run)]

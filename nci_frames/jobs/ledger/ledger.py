@@ -278,7 +278,7 @@ class CountsLedger:
         """
         snapshot = self._table.existing()
         views = [View(self._table, snapshot, name) for name in snapshot.generations]
-        rows = [(view.generation, view.settings.to_json(), view.made.sequence) for view in views]
+        rows = [(view.generation, view.settings.to_json(), view.made["sequence"]) for view in views]
         schema = {"generation": pl.String, "settings": pl.String, "sequence": pl.Int64}
         return pl.DataFrame(rows, schema=schema, orient="row").sort("sequence")
 

@@ -96,15 +96,6 @@ def source_states(rows: pl.DataFrame) -> dict[str, SourceState]:
     return states
 
 
-@dataclass(frozen=True, slots=True)
-class Made:
-    """Settings, the types that keys and scores have under them, and their first commit."""
-
-    settings: CountingSettings
-    dtypes: Mapping[str, pl.DataType]
-    sequence: int
-
-
 class View:
     """One generation of one version of a ledger."""
 
@@ -153,18 +144,21 @@ class View:
         return not self.entries.is_empty()
 
     @cached_property
-    def made(self) -> Made:
-        """How its sources were counted, once there are some."""
+    def made(self) -> dict[str, Any]:
+        """How its sources were counted, once there are some, and since which commit."""
         rows = self.table.rows(self.snapshot, "generations", self.generation).sort("ledger_sequence")
         first = rows.row(0, named=True)
-        facts = json.loads(first["ledger_entry"])
-        dtypes = {key: dtype_of(text) for key, text in facts["dtypes"].items()}
-        return Made(CountingSettings.from_json(facts["settings"]), dtypes, first["ledger_sequence"])
+        return {**json.loads(first["ledger_entry"]), "sequence": first["ledger_sequence"]}
 
-    @property
+    @cached_property
     def settings(self) -> CountingSettings:
         """The settings of the generation."""
-        return self.made.settings
+        return CountingSettings.from_json(self.made["settings"])
+
+    @cached_property
+    def dtypes(self) -> dict[str, pl.DataType]:
+        """The types that keys and scores have under them."""
+        return {key: dtype_of(text) for key, text in self.made["dtypes"].items()}
 
     def states(self, *, as_of: str | int | None = None) -> dict[str, SourceState]:
         """Return what became of each source, up to the end of a run, up to a version, or up to now.
@@ -237,7 +231,7 @@ class View:
         if self.settings.weight is not None and WEIGHT not in keys:
             # What rows weigh is summed away by what takes the counts.
             keys.append(WEIGHT)
-        typed = [pl.col(key).cast(self.made.dtypes[key]) for key in keys]
+        typed = [pl.col(key).cast(self.dtypes[key]) for key in keys]
         cells = self.cells(states).select(*typed, "threshold", "positives", "negatives")
         counts = counts_of(cells, keys, self.settings.thresholds)
         return counts_as_scores(counts) if self.settings.label is None else counts
