@@ -1,6 +1,7 @@
 """Values with intervals -> a forest plot, and precision bands."""
 
 from collections.abc import Sequence
+from typing import Literal
 
 import altair as alt
 import polars as pl
@@ -71,9 +72,10 @@ def draw_forest(
     title: str,
     models: Sequence[str],
     subtitle: str = "bars: from the lower to the upper bound",
+    order: Literal["ascending", "descending"] = "descending",
     whole: float | None = None,
 ) -> alt.LayerChart:
-    """Draw a line per model, the highest value first, or per ``segment``, in the order of ``place``.
+    """Draw a line per model, in this order of their values, or per ``segment``, in that of ``place``.
 
     *name* is what the values are called, *whole* the value of all rows. Segments whose ``verdict`` is that
     they are as the rest are pale.
@@ -82,12 +84,12 @@ def draw_forest(
     selection.refuse_empty(rows["value"], "value", rows)
     style = theme.model_style(rows["model"], among=models)
     of, by, pixels = ("segment", "place", 18) if "segment" in rows.columns else ("model", "value", 26)
-    order = alt.EncodingSortField(field=by, op="max", order="ascending" if by == "place" else "descending")
+    sort = alt.EncodingSortField(field=by, op="max", order="ascending" if by == "place" else order)
     bounds = [name for name in ("lower", "upper") if name in rows.columns]
     told = [column for column in ("segment", "place", "verdict") if column in rows.columns]
     shown = rows.select("model", "value", *bounds, *told, supported=selection.supported(rows))
     base = alt.Chart(selection.finite(shown)).encode(
-        y=alt.Y(field=of, type="nominal", title=None, sort=order, axis=alt.Axis(labelLimit=240)),
+        y=alt.Y(field=of, type="nominal", title=None, sort=sort, axis=alt.Axis(labelLimit=240)),
         color=canvas.colour(style, legend=None),
     )
     if "verdict" in told:

@@ -60,7 +60,7 @@ def answer_lines(answer: Answer, /) -> list[str]:
 
 
 def short_answer(answer: Answer, /) -> str:
-    """Return the answer as one sentence."""
+    """Return the answer as one sentence, in the order of its lines."""
     best, chosen, doubted, said = _read(answer)
     if not best:
         return f"{_place(answer)}: {_nothing(answer)}"
@@ -68,7 +68,7 @@ def short_answer(answer: Answer, /) -> str:
     if len(chosen) > len(best):
         here = f"{_NEAR}: {best[0]['model']} has "
     first = f"{_place(answer)}: {any_of(_names(chosen))}, {here}{_value(answer, best[0])}"
-    return "; ".join(filter(None, [first, said, order_line(answer)]))
+    return "; ".join(filter(None, [first, order_line(answer), said]))
 
 
 def _read(answer: Answer) -> tuple[list[_Row], list[_Row], bool, str]:

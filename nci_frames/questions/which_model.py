@@ -3,10 +3,10 @@
 import altair as alt
 import polars as pl
 
-from nci_frames.charts.intervals import chart_intervals
+from nci_frames.charts.intervals import draw_forest
 from nci_frames.charts.parts.axes import value_axis
 from nci_frames.charts.parts.lines import draw_lines
-from nci_frames.evaluation.metrics import called_metric
+from nci_frames.evaluation.metrics import asked_metric, better_sign
 from nci_frames.questions.answer_lines import answer_lines, measure_words, value_name
 from nci_frames.questions.comparison import Comparison
 from nci_frames.questions.report_question import Chart, ReportQuestion, marks, of_shown, picture, shown_models
@@ -17,16 +17,18 @@ _MOST_BANDS = 4
 
 
 def _values(comparison: Comparison) -> pl.DataFrame:
-    asked = comparison.question
-    beta = asked.beta if asked.f_beta else None
-    # A chart names a metric without the numbers that it was called with.
-    name = called_metric(asked.asked).metric.name if asked.area is None else asked.area.name
-    rows = of_shown(comparison.answer, comparison)
-    return rows.with_columns(beta=pl.lit(beta, pl.Float64), metric=pl.lit(name))
+    return of_shown(comparison.answer, comparison).drop_nulls("value")
 
 
 def _draw(table: pl.DataFrame, comparison: Comparison) -> Chart:
-    return chart_intervals(table, metric=table["metric"][0], models=shown_models(comparison))
+    asked = comparison.question
+    return draw_forest(
+        table,
+        name=value_name(asked),
+        title=_title(comparison),
+        models=shown_models(comparison),
+        order="descending" if better_sign(asked_metric(asked.asked)) > 0 else "ascending",
+    )
 
 
 def _title(comparison: Comparison) -> str:

@@ -215,7 +215,7 @@ def test_the_order_may_be_known_where_the_value_is_not():
     (told,) = [line for line in lines if "cannot tell the value:" in line]
     assert told.endswith("; still, it shows that a is significantly better than the other model")
     assert "significantly better than the other model" not in lines
-    assert f"; t{told[1:]}; " in short_answer(answer)
+    assert short_answer(answer).endswith(f"; t{told[1:]}")
     asked = comparison.asking(prevalence=1e-5, threshold=0.5)
     assert told in render_markdown(asked).replace("\\", "")
     assert [row["distinguishable"] for row in json.loads(render_json(asked))["answer"]] == [False, True]
@@ -247,9 +247,8 @@ def test_a_sentence_does_not_say_more_than_the_answer():
     told = short_answer(ask_two([0.01, 0.005, 0.5], [6, 8], [1, 2], (10, 100)))
     assert told.startswith("At prevalence 0.01: a, in this log F1 ")
     assert "; this log cannot tell the value: about " in told
-    assert (
-        "; nor does it show which model is best: the best in this log is a; not distinguishable from it: b; "
-        in told
+    assert told.endswith(
+        "; nor does it show which model is best: the best in this log is a; not distinguishable from it: b"
     )
 
 

@@ -153,3 +153,11 @@ def test_where_no_plan_of_labels_is_known_the_answer_says_why(question: dict[str
 @pytest.mark.parametrize("question", [{"metric": "pr_auc"}, {"metric": "recall", "threshold": 0.5}])
 def test_nothing_is_said_of_areas_and_of_what_the_log_can_tell(question: dict[str, Any]) -> None:
     assert cheapest([1e-5], **question) == (None, [])
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize(("asked", "order"), [({}, "descending"), ({"cost": (200, 5)}, "ascending")])
+def test_the_best_model_stands_first_in_the_chart_of_values(asked, order):
+    tables = comparison(prevalence=(0.01, 0.1), beta=(1.0,)).asking(prevalence=0.01, **asked)
+    y = report_charts(tables)["intervals"].to_dict()["layer"][-1]["encoding"]["y"]
+    assert (y["sort"]["field"], y["sort"]["order"]) == ("value", order)
