@@ -53,7 +53,7 @@ CLASS_COUNTS = _frame(
 )
 CLASS_PRIORS = _frame(
     "class priors",
-    "estimate_class_priors(reference, traffic)",
+    "vary_class_share(class_counts, of=..., shares=...)",
     text("scenario", "name of the mix of classes", required=False),
     a_class("class", "the class"),
     share("prior", "its share of the rows, in [0, 1]"),

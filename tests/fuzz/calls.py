@@ -148,6 +148,7 @@ def calls() -> dict[str, Call]:
         Call("estimate_class_priors", (classes, decided)),
         Call("counts_at_mix", (nf.count_confusion(ants),), {"priors": "uniform"}),
         Call("compare_class_models", (in_buckets,), {"metric": "mcc", "priors": "uniform"}),
+        Call("vary_class_share", (classes,), {"of": "ant", "shares": [0.1, 0.5]}),
         Call("auto_thresholds"),
         Call("logit_thresholds", (), {"n": 5}),
         Call("uniform_thresholds", (), {"n": 5}),

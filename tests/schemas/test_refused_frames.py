@@ -209,7 +209,7 @@ def test_every_column_is_named_by_the_function_that_makes_it():
 def test_every_frame_is_given_by_a_function():
     given = {schema.name for name in calls() if name != "counting_sql" and (schema := schema_of(name))}
     # Some functions give frames of two kinds, or with more columns; that one is tested with them.
-    second = {"comparison samples", "class ranking", "class priors"}
+    second = {"comparison samples", "class ranking"}
     assert given == {frame.name for frame in schemas.FRAMES} - {"increments", "field", *second}
 
 

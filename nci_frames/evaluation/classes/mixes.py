@@ -2,13 +2,14 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from datetime import date
 from typing import Any
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from nci_frames.base.arguments import beta_value
+from nci_frames.base.arguments import beta_value, share_values
 from nci_frames.base.errors import ParameterError
 from nci_frames.base.messages import Call, Option, listed
 from nci_frames.base.typing import Floats
@@ -16,6 +17,8 @@ from nci_frames.counts.class_counts import scenarios_of, with_scenario
 from nci_frames.evaluation.classes.class_log import ClassLog, ClassLogs, class_logs, collected
 from nci_frames.evaluation.classes.values import Setting
 from nci_frames.evaluation.metrics.classes import ClassMetric
+from nci_frames.schemas import CLASS_PRIORS
+from nci_frames.schemas.checked import checked
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,3 +123,59 @@ def _cost_table(cost: Mapping[Any, Any] | None, logs: ClassLogs, *, needed: bool
                                      hint=f"known are {known}")  # fmt: skip
         table[names.index(pair[0]), names.index(pair[1])] = value
     return table
+
+
+@checked
+def vary_class_share(
+    class_counts: pl.DataFrame | pl.LazyFrame,
+    /,
+    *,
+    of: str | float | bool | date,
+    shares: float | Sequence[float],
+) -> pl.DataFrame:
+    """Return mixes in which one class has given shares, and the others keep their proportions.
+
+    Parameters
+    ----------
+    class_counts
+        Class counts of a labelled log, whose rows, or weights, give the proportions.
+    of
+        The class whose share varies.
+    shares
+        Its shares, each in [0, 1].
+
+    Returns
+    -------
+    Priors for ``project_classes``, a scenario for each share, ascending and named after it:
+
+    %(columns of class priors)s
+
+    Raises
+    ------
+    ParameterError
+        If there are no rows of the class, or of no other; or a share is outside [0, 1].
+    SchemaError
+        If *class_counts* are no counts of a labelled log.
+
+    Examples
+    --------
+    >>> import nci_frames as nf
+    >>> import polars as pl
+    >>> log = pl.DataFrame({"model": "a", "label": [0, 1, 1, 1, 2], "decision": [0, 1, 1, 2, 2]})
+    >>> nf.vary_class_share(nf.count_classes(log), of=0, shares=0.6).rows()
+    [('0.6', 0, 0.6), ('0.6', 1, 0.30000000000000004), ('0.6', 2, 0.1)]
+    """
+    every = share_values("shares", shares)
+    logs = class_logs(collected(class_counts))
+    names, rows = logs.names.filter(pl.Series(logs.seen)), logs.rows[logs.seen]
+    mine = np.array([name == of for name in names.to_list()], np.bool_)
+    if not mine.any() or mine.all():
+        msg = f"{Option('of')} must be one of several classes with rows"
+        raise ParameterError(msg, found=f"{of!r}; the classes are {listed(map(repr, names), 20)}")
+    each = np.array(every)[:, None]
+    priors = np.where(mine, each, (1 - each) * rows / rows[~mine].sum())
+    parts = (
+        pl.DataFrame({"scenario": f"{share:.12g}", "class": names, "prior": mix})
+        for share, mix in zip(every, priors, strict=True)
+    )
+    return CLASS_PRIORS.finish(pl.concat(parts))
