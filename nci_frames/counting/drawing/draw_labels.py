@@ -115,17 +115,13 @@ def _checked_plan(plan: pl.DataFrame) -> pl.DataFrame:
     if plan.is_empty() or len(wrong):
         found = "no rows" if plan.is_empty() else str(wrong.select("rows", "labels").row(0, named=True))
         raise ParameterError("a plan must label at least one row of each range, and at most all", found=found)
-    off = (pl.col("share") - pl.col("labels") / pl.col("rows")).abs() > 1e-9
-    if len(plan.filter(off)):
-        raise ParameterError(
-            "the shares of the plan must be labels / rows", found=str(plan.filter(off).row(0))
-        )
-    if "flagged_by" not in plan.columns:
-        lower = plan["score_lower"].to_numpy()
-        if lower[0] != -np.inf or (np.diff(lower) <= 0).any():
-            raise ParameterError(
-                "the ranges of a plan must ascend from -inf on", found=str(lower.tolist()[:5])
-            )
+    off = plan.filter((pl.col("share") - pl.col("labels") / pl.col("rows")).abs() > 1e-9)
+    if len(off):
+        raise ParameterError("the shares of the plan must be labels / rows", found=str(off.row(0)))
+    lower = plan["score_lower"].to_numpy()
+    if "flagged_by" not in plan.columns and (lower[0] != -np.inf or (np.diff(lower) <= 0).any()):
+        found = str(lower.tolist()[:5])
+        raise ParameterError("the ranges of a plan must ascend from -inf on", found=found)
     return plan
 
 

@@ -14,7 +14,7 @@ from nci_frames.counting.engine.batch import SLICE_ROWS, one_row_group_ahead
 from nci_frames.counting.engine.grid import CellCounts, Digitiser, joined
 from nci_frames.counting.logs.reading import Scan
 from nci_frames.counting.logs.rows import REASON
-from nci_frames.schemas import COUNTS
+from nci_frames.counts.scores_as_counts import scores_as_counts
 
 BATCH_ROWS = 1 << 17
 
@@ -94,15 +94,13 @@ class ModelRows:
             if not there:
                 need_whole_log(self.scan, rows_by_code)
             one_model(there, self.named)
-        tn = pl.Series("tn", cells.take(digitise.bins).cumsum())
-        none, named = pl.lit(0, pl.Int64), pl.lit(model, pl.String)
-        every = pl.DataFrame({"threshold": thresholds, "tn": tn[:-1]}).select(
-            "threshold", "tn", model=named, tp=none, fp=tn[-1] - pl.col("tn"), fn=none
-        )
+        below = cells.take(digitise.bins).cumsum()
+        scores = pl.DataFrame({"threshold": thresholds, "above": below[-1] - below[:-1], "below": below[:-1]})
+        every = scores_as_counts(scores.with_columns(model=pl.lit(model, pl.String)))
         where = self.scan.source.where
         ends = None if also is None else every.filter(pl.col("threshold").is_in(also))
         told = [*warnings_of(self.scan, rows_by_code, every.select("model")), off_scale(ends, grid, where)]
-        counts = COUNTS.finish(every.filter(pl.col("threshold").is_in(grid)))
+        counts = every.filter(pl.col("threshold").is_in(grid))
         return counts, tuple(warning for warning in told if warning is not None)
 
 

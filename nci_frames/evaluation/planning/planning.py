@@ -159,7 +159,9 @@ def required_samples(
     check_level(level)
     weight_of_recall = beta_value(beta)
     if compare is not None:
-        _need_alone("compare", half_width, delta, precision_half_width)
+        if any(goal is not None for goal in (half_width, delta, precision_half_width)):
+            msg = f"{Option('compare')} is a goal of its own"
+            raise ParameterError(msg, found="two goals", hint="omit the other one")
         asked = Comparison(compare, tpr, fpr, auc, prevalence, ratio, correlation, pairs, weight_of_recall)
         return asked.samples(level, power)
     _need_compare(tpr=tpr, fpr=fpr, correlation=correlation, pairs=pairs, auc=auc, ratio=ratio)
@@ -174,14 +176,6 @@ def required_samples(
         orient="row",
     )
     return SAMPLES.finish(table)
-
-
-def _need_alone(name: str, *goals: object) -> None:
-    """Raise ParameterError if there are goals beside one."""
-    if any(goal is not None for goal in goals):
-        raise ParameterError(
-            f"{Option(name)} is a goal of its own", found="two goals", hint="omit the other one"
-        )
 
 
 def _need_compare(**options: object) -> None:
@@ -208,9 +202,10 @@ def _planned(
         )
         return positives, negatives, *widths, None
     interval: Interval = "wilson" if method == "exact" else "hoeffding"
-    positives, negatives, share = assured_rows(promise, interval, level, assurance)
-    of_tpr = half_width_at(interval, level, promise.tpr, positives)
-    return positives, negatives, of_tpr, half_width_at(interval, level, promise.fpr, negatives), share
+    *rows, share = assured_rows(promise, interval, level, assurance)
+    rates = (promise.tpr, promise.fpr)
+    of_tpr, of_fpr = (half_width_at(interval, level, rate, n) for rate, n in zip(rates, rows, strict=True))
+    return rows[0], rows[1], of_tpr, of_fpr, share
 
 
 def _goal(
