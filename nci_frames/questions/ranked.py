@@ -65,27 +65,22 @@ def ranked_tables(comparison: Comparison, /) -> tuple[RankedTable, ...]:
     >>> ranked_tables(comparison)[0].title
     'F1 over prevalence'
     """
-    beta, prevalence = comparison.main_beta, comparison.middle_prevalence
-    at = f"at threshold {comparison.threshold:g}"
-    where = {"asked": "as asked", "own": own_threshold_words(comparison), "f_beta": at}
-    labels = {"own": ", own thresholds", "f_beta": f" {at}"}
-    names = {"pr_auc": "PR-AUC"}
+    beta, prevalence, measures = comparison.main_beta, comparison.middle_prevalence, _measures(comparison)
 
     def over_prevalence(name: str, measure: Measure, rows: pl.DataFrame) -> RankedTable:
-        what = names.get(measure, f"F{beta:g}")
-        title, label = sentence(f"{what} over prevalence"), f"{what} over η{labels.get(measure, '')}"
+        what, where, briefly = measures[measure]
+        title, label = sentence(f"{what} over prevalence"), f"{what} over η{briefly}"
         ranked = _grouped(rows, comparison, measure)
-        at = where.get(measure, "all thresholds")
-        return RankedTable(name, measure, "prevalence", title, at, label, ranked, prevalence)
+        return RankedTable(name, measure, "prevalence", title, where, label, ranked, prevalence)
 
     def over_beta(name: str, measure: Measure, table: pl.DataFrame) -> RankedTable:
+        _, where, briefly = measures[measure]
         title = f"F-beta over beta at prevalence η = {format_grid(prevalence)}"
-        label, rows = f"F-beta over β{labels[measure]}", table.filter(prevalence=prevalence)
-        return RankedTable(name, measure, "beta", title, where[measure], label, rows, beta)
+        rows = table.filter(prevalence=prevalence)
+        return RankedTable(name, measure, "beta", title, where, f"F-beta over β{briefly}", rows, beta)
 
     asked: list[RankedTable] = []
     if not (comparison.question.own and comparison.question.f_beta) and comparison.question.area is None:
-        names["asked"] = value_name(comparison.question)
         asked = [over_prevalence("asked", "asked", comparison.answer_over_prevalence)]
     best, f_beta = comparison.best, comparison.projection.filter(metric="f_beta")
     return (
@@ -98,6 +93,17 @@ def ranked_tables(comparison: Comparison, /) -> tuple[RankedTable, ...]:
     )
 
 
+def _measures(comparison: Comparison) -> dict[Measure, tuple[str, str, str]]:
+    """Return of each measure what it is called, at which threshold models are, and how a button says that."""
+    f_beta, at = f"F{comparison.main_beta:g}", f"at threshold {comparison.threshold:g}"
+    return {
+        "asked": (value_name(comparison.question), "as asked", ""),
+        "own": (f_beta, own_threshold_words(comparison), ", own thresholds"),
+        "f_beta": (f_beta, at, f" {at}"),
+        "pr_auc": ("PR-AUC", "all thresholds", ""),
+    }
+
+
 def _grouped(rows: pl.DataFrame, comparison: Comparison, measure: Measure) -> pl.DataFrame:
     """Add the group of each model, where the models were compared with the best."""
     if comparison.contenders is None or measure == "asked":
@@ -108,10 +114,6 @@ def _grouped(rows: pl.DataFrame, comparison: Comparison, measure: Measure) -> pl
 
 def measure_names(comparison: Comparison, /) -> dict[Measure, str]:
     """Return what the measures are called in sentences."""
-    beta = comparison.main_beta
-    return {
-        "asked": measure_name(comparison.question),
-        "own": f"F{beta:g}, {own_threshold_words(comparison)},",
-        "f_beta": f"F{beta:g} at threshold {comparison.threshold:g}",
-        "pr_auc": "PR-AUC",
-    }
+    names = {measure: f"{what}{briefly}" for measure, (what, _, briefly) in _measures(comparison).items()}
+    what, where, _ = _measures(comparison)["own"]
+    return {**names, "asked": measure_name(comparison.question), "own": f"{what}, {where},"}
