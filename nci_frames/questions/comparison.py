@@ -339,17 +339,19 @@ class Comparison(LogTables):
 
     @computed
     def differences(self) -> pl.DataFrame | None:
-        """Why F-beta at ``main_beta`` differs between the segments and the largest of them.
+        """Why the metric of the question differs between the segments and the largest of them.
 
-        The columns of ``decompose_difference``; None unless there is one key of segments.
+        Of an area it is F-beta. The columns of ``decompose_difference``; None unless segments have one key.
         """
         points, sizes, beta = self.segment_points, self.segment_sizes, self.main_beta
         if len(self.segments) != 1 or points is None or sizes is None:
             return None
         (key,) = self.segments
         largest = cast("KeyValue | None", sizes[key].drop_nulls().first())
-        metric = f_beta(beta=beta).alias(f"F{beta:g}")
-        return decompose_difference(points, metric=metric, over=key, reference=largest)
+        asked: str | pl.Expr = self.segment_metric
+        if self.question.area is not None or self.question.f_beta:
+            asked = f_beta(beta=beta).alias(f"F{beta:g}")
+        return decompose_difference(points, metric=asked, over=key, reference=largest)
 
     @computed
     def segment_ranks(self) -> pl.DataFrame | None:

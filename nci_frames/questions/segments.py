@@ -395,7 +395,7 @@ QUESTIONS = (
     ),
     _picture(
         "differences",
-        lambda comparison: f"Why F{comparison.main_beta:g} differs {_by(comparison)}",
+        lambda comparison: f"Why {metric_name(comparison)} differs {_by(comparison)}",
         _differences,
         _draw_differences,
         under=_WHY,

@@ -122,6 +122,10 @@ def test_all_that_a_report_shows_is_among_the_tables():
         comparison.segment_points, metric=nf.f_beta(beta=1.0).alias("F1"), over="country", reference=largest
     )
     assert_frame_equal(comparison.differences, expected)
+    costs = comparison.asking(cost=(5, 1))
+    metric = nf.expected_cost(c_fp=1, c_fn=5, c_alert=0)
+    expected = nf.decompose_difference(costs.segment_points, metric=metric, over="country", reference=largest)
+    assert_frame_equal(costs.differences, expected)
 
     alone = nf.compare_models(counts, repeats=2, **options)
     assert "differences" not in alone.tables
