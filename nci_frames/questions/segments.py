@@ -357,7 +357,8 @@ def _differences(comparison: Comparison) -> pl.DataFrame | None:
 
 
 def _draw_differences(table: pl.DataFrame, comparison: Comparison) -> Chart:
-    return chart_decomposition(table, over=comparison.segments[0])
+    named = table.with_columns(metric=pl.lit(metric_name(comparison)))
+    return chart_decomposition(named, over=comparison.segments[0])
 
 
 _picture = partial(picture, section="segments")
