@@ -5,6 +5,7 @@ from collections.abc import Sequence
 import polars as pl
 
 from nci_frames.counts.resolution import without_claims
+from nci_frames.schemas.runs import rows_where
 
 #: Curves with more points than this are thinned before they are projected: on axes with so many cells, some
 #: to each pixel of a screen.
@@ -21,14 +22,14 @@ def report_curves(counts: pl.DataFrame, models: Sequence[str]) -> pl.DataFrame:
     """
     defined = (pl.col("tp") + pl.col("fn") > 0) & (pl.col("fp") + pl.col("tn") > 0)
     # One model after the other: the rates of all of them would take much memory.
-    rows = [
-        counts.select(pl.arg_where((pl.col("model") == model) & defined)).to_series()
+    curves = [
+        rows_where(counts, (pl.col("model") == model) & defined)
         for model in sorted(model for model in models if model is not None)
     ]
-    if sum(map(len, rows)) <= _MANY_POINTS:
-        return counts[pl.concat(rows).sort()] if rows else counts.clear()
-    kept = (_rising(counts, of_model).filter(_ends_of_cell()) for of_model in rows)
-    return without_claims(counts[pl.concat(kept)["__row"].sort()])
+    if sum(map(len, curves)) <= _MANY_POINTS:
+        return pl.concat(curves) if curves else counts.clear()
+    kept = (_rising(curve).filter(_ends_of_cell())["__row"].sort() for curve in curves)
+    return without_claims(pl.concat(curve[rows] for curve, rows in zip(curves, kept, strict=True)))
 
 
 def _ends_of_cell() -> pl.Expr:
@@ -45,11 +46,10 @@ def _steps(rate: str) -> pl.Expr:
     return (pl.max_horizontal(rate, least).log() / least.log() * _CELLS).floor().alias(f"{rate} cell")
 
 
-def _rising(counts: pl.DataFrame, rows: pl.Series) -> pl.DataFrame:
-    """Return TPR and FPR of some rows from the lowest point up, with the numbers of the rows."""
-    cells = counts.select("tp", "fp", "fn", "tn")[rows]
+def _rising(curve: pl.DataFrame) -> pl.DataFrame:
+    """Return TPR and FPR of a curve from the lowest point up, with the numbers of the rows."""
     tpr, fpr = (pl.col(hit) / (pl.col(hit) + pl.col(missed)) for hit, missed in (("tp", "fn"), ("fp", "tn")))
-    points = cells.select(tpr=tpr, fpr=fpr).with_columns(__row=rows).reverse()
+    points = curve.select(tpr=tpr, fpr=fpr, __row=pl.int_range(pl.len(), dtype=pl.UInt32)).reverse()
     if all(points[name].is_sorted() for name in ("tpr", "fpr")):
         return points
     return points.sort("fpr", "tpr")
