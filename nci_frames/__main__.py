@@ -9,22 +9,18 @@ from nci_frames.base.interrupts import leave_when_interrupted
 _ARENA_MAX = -8
 
 
-def _share_memory() -> None:
-    """Let what one thread has freed be used by all: by default the C library keeps it for the thread."""
-    import ctypes  # noqa: PLC0415
-
-    mallopt = getattr(ctypes.CDLL(None), "mallopt", None) if sys.platform == "linux" else None
-    if mallopt is not None:
-        mallopt(_ARENA_MAX, 1)
-
-
 def main() -> None:
     """Run the command line."""
     leave_when_interrupted()
     # Matrices have a hundred rows or two. Several threads of BLAS, which NumPy starts when it is imported,
     # would wait for each other longer than they compute, most of all beside other programs.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-    _share_memory()
+    import ctypes  # noqa: PLC0415
+
+    # Let what one thread has freed be used by all: by default the C library keeps it for the thread.
+    mallopt = getattr(ctypes.CDLL(None), "mallopt", None) if sys.platform == "linux" else None
+    if mallopt is not None:
+        mallopt(_ARENA_MAX, 1)
     # A terminal that does not know its width.
     if os.environ.get("COLUMNS") == "0":
         del os.environ["COLUMNS"]

@@ -23,9 +23,6 @@ from numpy.typing import NDArray
 
 from nci_frames.base.typing import Floats
 
-#: So many scores are looked at before all of them are.
-_FEW = 1 << 10
-
 
 def one_score(columns: Collection[str]) -> pl.Expr:
     """Return for each row whether the log's rows from its threshold to before the next share one score."""
@@ -58,7 +55,7 @@ def in_precision_of(scores: Floats, thresholds: Floats) -> Floats:
         if np.array_equal(rounded, thresholds, equal_nan=True):
             return thresholds
         # A few scores in Float64 are enough to tell.
-        for some in (scores[:_FEW], scores):
+        for some in (scores[:1000], scores):
             if not np.array_equal(some.astype(np.float32), some, equal_nan=True):
                 return thresholds
         return thresholds if np.array_equal(scores.round(7), scores, equal_nan=True) else rounded

@@ -244,8 +244,7 @@ class Comparison(LogTables):
             own, known = self._own, values.filter(beta=question.beta)
         at, draws = self.answer_prevalences, self._draws
         few = own is not None or question.area is not None or question.threshold is not None
-        rates = self._near if few else self.rates
-        return Asked(question, self._log, rates, at, draws, own=own, known=known)
+        return Asked(question, self._log, self._near if few else self.rates, at, draws, own=own, known=known)
 
     @property
     def _own_places(self) -> pl.DataFrame:

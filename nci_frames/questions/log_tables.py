@@ -1,6 +1,5 @@
 """The tables of all rows of a log, each computed when it is first asked for."""
 
-import math
 from collections.abc import Sequence
 
 import polars as pl
@@ -278,15 +277,14 @@ class LogTables(Compared):
     @computed
     def of_probabilities(self) -> bool:
         """Whether all scores lie in [0, 1], as far as the counts can tell."""
-        ends = self._log.rates_of(near_threshold(self._summed, 0.0, 1.0, math.inf))
-        rows = ends.drop_nulls(["tpr", "fpr"])
+        ends = near_threshold(self._summed, 0.0, 1.0, float("inf"))
+        rows = self._log.rates_of(ends).drop_nulls(["tpr", "fpr"])
         return not rows.is_empty() and are_probabilities(rows)
 
     def counts_of(self, models: Sequence[str | None]) -> pl.DataFrame:
         """Return the counts of some models, as far as they have rows of both classes."""
-        known = {*self._near.drop_nulls(["tpr", "fpr"])["model"]}
-        kept = [model for model in models if model in known]
-        return rows_where(self._summed, pl.col("model").is_in(kept, nulls_equal=True))
+        known = {*self._near.drop_nulls(["tpr", "fpr"])["model"]}.intersection(models)
+        return rows_where(self._summed, pl.col("model").is_in([*known], nulls_equal=True))
 
     @computed
     def _candidates(self) -> pl.DataFrame:

@@ -7,7 +7,7 @@ from typing import Any
 import polars as pl
 
 from nci_frames.charts.probabilities import chart_calibration, chart_decision_curve
-from nci_frames.evaluation.probabilities.calibration import calibration_curve, calibration_curves
+from nci_frames.evaluation.probabilities.calibration import calibration_curve
 from nci_frames.evaluation.probabilities.decisions import decision_curve
 from nci_frames.evaluation.probabilities.proper_scores import proper_scores
 from nci_frames.questions.comparison import Comparison
@@ -58,16 +58,16 @@ def _scores_at(comparison: Comparison, counts: pl.DataFrame, etas: Sequence[floa
     columns = [
         proper_scores(counts, prevalence=etas, metrics="brier", adjusted=adjusted)
         .select(*place, pl.col("value").alias(f"brier{name}"), pl.col("skill").alias(f"skill{name}"))
-        .pipe(beside, _alarms(_bounded(curve, comparison), name), place)
-        for curve, adjusted, name in zip(
-            calibration_curves(counts, etas), (False, True), ("", "_adjusted"), strict=True
-        )
+        .pipe(beside, _alarms(_curve(comparison, counts, etas, adjusted=adjusted), name), place)
+        for adjusted, name in ((False, ""), (True, "_adjusted"))
     ]
     return beside(columns[0], columns[1], place).sort(place)
 
 
-def _bounded(curve: pl.DataFrame, comparison: Comparison) -> pl.DataFrame:
-    """Return a curve, with its bounds where they are known."""
+def _curve(
+    comparison: Comparison, counts: pl.DataFrame, etas: Sequence[float], *, adjusted: bool
+) -> pl.DataFrame:
+    curve = calibration_curve(counts, prevalence=etas, adjusted=adjusted)
     if comparison.buckets is None and comparison.repeat_count is None:
         return curve
     # The rows of a unit depend on each other, and bounds would take them as independent.
@@ -128,8 +128,7 @@ def _calibration(comparison: Comparison) -> pl.DataFrame | None:
     counts, asked = _counts(comparison), comparison.asked_prevalence
     if counts is None:
         return None
-    curves = calibration_curve(counts, prevalence=sorted({0.0, asked, 1.0})).sort("score_lower")
-    curves = _bounded(curves, comparison)
+    curves = _curve(comparison, counts, sorted({0.0, asked, 1.0}), adjusted=False).sort("score_lower")
     curve = curves.filter(prevalence=asked)
     for eta, name in _CLASSES:
         mean = pl.col("predicted").alias(f"predicted{name}")

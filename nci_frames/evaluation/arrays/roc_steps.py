@@ -66,10 +66,9 @@ class Curves:
 
     def sum_pieces(self, of_steps: Callable[[slice], Floats]) -> Floats:
         """Sum what is computed of some steps at a time, along the last axis."""
-        pieces = self.pieces()
-        if len(pieces) == 1:
+        if len(self.pieces()) == 1:
             return self.sum(of_steps(slice(None)))
-        return np.asarray(sum(of_steps(piece).sum(axis=-1, keepdims=True) for piece in pieces))
+        return np.asarray(sum(of_steps(piece).sum(axis=-1, keepdims=True) for piece in self.pieces()))
 
     def each_step(self, of_groups: float | Floats) -> Floats:
         """Return the number of each step's group, along the last axis; one if the groups share it."""

@@ -83,19 +83,6 @@ def calibration_curve(
     >>> curve.select("score_lower", "score_upper", "predicted", "observed", "share").rows()
     [(0.1, 0.1, 0.1, 0.0, 0.25), (0.35, 0.4, 0.375, 0.5, 0.5), (0.8, 0.8, 0.8, 1.0, 0.25)]
     """
-    (curve,) = calibration_curves(counts, prevalence, bins, (adjusted,), logged_prevalence, level)
-    return curve
-
-
-def calibration_curves(
-    counts: pl.DataFrame | pl.LazyFrame,
-    prevalence: Prevalences | Field,
-    bins: Bins | None = None,
-    adjusted: Sequence[bool] = (False, True),
-    logged_prevalence: Logged = "observed",
-    level: float = 0.95,
-) -> list[pl.DataFrame]:
-    """Return the calibration curve of scores as logged, and adjusted: blocks and bounds are the same."""
     check_level(level)
     if bins is not None:
         check_bins(bins)
@@ -107,13 +94,10 @@ def calibration_curves(
                 blocks = isotonic_blocks(part.curves, part.bins) if bins is None else bins_of(part, eta, bins)
                 bounds = _bounds(part, blocks, level, isotonic=bins is None)
                 classes = _Scored.of_both(part, blocks)
-            for moved in adjusted:
-                table = _table(part, blocks, classes, eta, bounds, adjusted=moved)
-                yield table.with_columns(__adjusted=pl.lit(moved))
+            yield _table(part, blocks, classes, eta, bounds, adjusted=adjusted)
 
-    table = of_parts(counts, prevalence, logged_prevalence, make, by=["prevalence", "score_lower"])
-    own = [table.filter(pl.col("__adjusted") == moved).drop("__adjusted") for moved in adjusted]
-    return [CALIBRATION.finish(curve) for curve in own]
+    by = ["prevalence", "score_lower"]
+    return CALIBRATION.finish(of_parts(counts, prevalence, logged_prevalence, make, by=by))
 
 
 def _bounds(part: Part, blocks: Blocks, level: float, *, isotonic: bool) -> tuple[Floats, Floats]:

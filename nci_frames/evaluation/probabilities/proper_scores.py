@@ -153,9 +153,12 @@ _OF_LOGITS = {"brier": _brier, "log_loss": _log_loss}
 _LARGEST = 700.0
 
 
-def _adjusted(
-    curves: Curves, etas: Etas, losses: Callable[[Floats], tuple[Floats, Floats]], logged: Logged
-) -> list[Areas]:
+#: Of positives and of negatives; and the losses of both by the logits of scores.
+_Both = tuple[Floats, Floats]
+_Losses = Callable[[Floats], _Both]
+
+
+def _adjusted(curves: Curves, etas: Etas, losses: _Losses, logged: Logged) -> list[Areas]:
     bins = ScoreBins.of(curves)
     # Where there are no rows nothing is lost.
     some = ~((bins.positives == 0) & (bins.negatives == 0))
@@ -177,21 +180,12 @@ def _adjusted(
     return found
 
 
-def _sums(
-    curves: Curves,
-    of_class: tuple[Floats, Floats],
-    logit: Floats,
-    shift: Floats,
-    losses: Callable[[Floats], tuple[Floats, Floats]],
-) -> Floats:
+def _sums(curves: Curves, of_class: _Both, logit: Floats, shift: Floats, losses: _Losses) -> Floats:
     """Return the losses of both classes of each group, whose logits are moved by the shift of each step."""
 
     def of_steps(rows: slice) -> Floats:
-        moved = logit[rows] + shift[rows]
         # What is certain stays certain.
-        certain = np.isinf(logit[rows])
-        moved[certain] = logit[rows][certain]
-        both = zip(of_class, losses(moved), strict=True)
-        return np.stack([shares(part[rows], loss) for part, loss in both])
+        moved = np.where(np.isinf(logit[rows]), logit[rows], logit[rows] + shift[rows])
+        return np.stack([shares(one[rows], loss) for one, loss in zip(of_class, losses(moved), strict=True)])
 
     return curves.sum_pieces(of_steps)
