@@ -50,9 +50,9 @@ class BucketCounts:
         positives, negatives = self.rows
         return float(even_buckets(positives)), float(even_buckets(negatives))
 
-    def coarser(self, thresholds: Sequence[float]) -> "BucketCounts":
+    def coarser(self, thresholds: Sequence[float], *, every_score: bool = False) -> "BucketCounts":
         """Return the counts of bins between these thresholds; see ``Histogram.coarser``."""
-        histogram = self.histogram.coarser(thresholds)
+        histogram = self.histogram.coarser(thresholds, every_score=every_score)
         bins = self.positives.shape[1]
         ends = np.append(self.histogram.reached(histogram.thresholds.tolist()), bins)
         place = np.searchsorted(ends, np.arange(bins), side="right")
@@ -220,9 +220,9 @@ class StrataCounts:
         positives, negatives = (float(np.max(self.weights[rows > 0], initial=0.0)) for rows in self.rows.rows)
         return positives, negatives
 
-    def coarser(self, thresholds: Sequence[float]) -> "StrataCounts":
+    def coarser(self, thresholds: Sequence[float], *, every_score: bool = False) -> "StrataCounts":
         """Return the counts of bins between these thresholds; see ``Histogram.coarser``."""
-        return replace(self, rows=self.rows.coarser(thresholds))
+        return replace(self, rows=self.rows.coarser(thresholds, every_score=every_score))
 
     def condensed(self) -> "StrataCounts":
         """Merge neighbouring bins without positives, as ``Histogram.condensed`` does."""

@@ -96,10 +96,10 @@ class Histogram:
         kept = np.flatnonzero(~(lone[:-1] & lone[1:]))
         return self.coarser(self.thresholds[kept])
 
-    def coarser(self, thresholds: Sequence[float] | Floats) -> "Histogram":
+    def coarser(self, thresholds: Sequence[float] | Floats, *, every_score: bool = False) -> "Histogram":
         """Return the histogram whose bins lie between *thresholds*.
 
-        It can only be used at the thresholds that were kept.
+        It can only be used at the thresholds that were kept; with *every_score* they stand for all scores.
         """
         descending = np.sort(np.asarray(thresholds, np.float64))[::-1]
         ends = np.append(self.reached(descending), len(self.positives))
@@ -107,7 +107,7 @@ class Histogram:
             np.diff(np.append(0, np.cumsum(rows))[ends], prepend=0)
             for rows in (self.positives, self.negatives)
         )
-        return Histogram(self.group, descending, positives, negatives, every_score=False)
+        return Histogram(self.group, descending, positives, negatives, every_score)
 
 
 def whole_counts(counts: Frame) -> pl.DataFrame:

@@ -385,7 +385,8 @@ def _with_unseen(
                 areas_there = areas_of(shifted.drop(*ends, *WORTH, strict=False), prevalence, some)
                 parts.append(areas_there.select(*at, __moved="value"))
             moved = beside(table, pl.concat(parts), at)["__moved"].cast(pl.Float64).to_numpy()
-            changes.append(np.nan_to_num(moved - value))
+            # A loss may become infinite; of nothing, nothing moves.
+            changes.append(np.nan_to_num(moved - value, posinf=np.inf, neginf=-np.inf))
         down += np.minimum(np.minimum(*changes), 0.0) ** 2
         up += np.maximum(np.maximum(*changes), 0.0) ** 2
     wider = {"lower": pl.Series(value - np.sqrt(down)), "upper": pl.Series(value + np.sqrt(up))}

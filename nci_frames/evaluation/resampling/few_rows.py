@@ -77,6 +77,22 @@ def steps_of_recall(histogram: Histogram) -> list[float]:
     return some
 
 
+def steps_of_score(histogram: Histogram) -> list[float]:
+    """Return thresholds between which the logits of scores differ by less than 1/256.
+
+    So do the log losses of the scores of a bin, and their Brier scores by less.
+    """
+    thresholds = histogram.thresholds
+    if len(thresholds) <= FEW_THRESHOLDS:
+        everyone: list[float] = thresholds[::-1].tolist()
+        return everyone
+    share = thresholds.clip(0, 1)
+    with np.errstate(divide="ignore"):
+        step = np.floor(256 * (np.log(share) - np.log1p(-share)))
+    some: list[float] = thresholds[np.append(step[1:] != step[:-1], True)][::-1].tolist()
+    return some
+
+
 def step_of_recall(true: Rows) -> Floats:
     """Return the number of the step that so many true positives belong to."""
     beyond = np.log(np.maximum(true, _SINGLE) / _SINGLE)

@@ -7,7 +7,7 @@ rows and for a billion. Either rows are resampled within each class, or whole bu
 import itertools
 import math
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import polars as pl
@@ -21,7 +21,12 @@ from nci_frames.evaluation.arrays.histograms import Histogram
 from nci_frames.evaluation.field.prevalences import group_prevalences, numbers_of
 from nci_frames.evaluation.metrics import asked_metric, better_sign
 from nci_frames.evaluation.resampling.draws import stream
-from nci_frames.evaluation.resampling.few_rows import one_row_apart, steps_of_recall, with_prior
+from nci_frames.evaluation.resampling.few_rows import (
+    one_row_apart,
+    steps_of_recall,
+    steps_of_score,
+    with_prior,
+)
 from nci_frames.evaluation.resampling.point_metrics import CASES, PointMetrics, WithinBudget, near_budget
 from nci_frames.evaluation.resampling.resampling import Asked, Resampling
 from nci_frames.evaluation.resampling.samplers import counted_groups, draws
@@ -60,6 +65,12 @@ class Replicates:
         each = (self.cases[places], self.value[places], self.values[:, places], self.moved[:, places])
         return Replicates(self.histogram, *each, self.sizes)
 
+    def around(self, value: Floats) -> "Replicates":
+        """Return them with *value*, and all replicates moved by what their bins changed of it."""
+        with np.errstate(invalid="ignore"):
+            moved = np.nan_to_num(value - self.value, nan=0.0, posinf=0.0, neginf=0.0)
+        return replace(self, value=value, values=self.values + moved)
+
 
 def resample(
     frame: pl.DataFrame, asked: Asked, logs: Resampling, *, prior: bool = False
@@ -91,6 +102,7 @@ def resample(
     found = [(one, area_of(one, "resampled")) for one in asked.metrics]
     areas = list(dict.fromkeys(area for _, area in found if area is not None))
     metrics = [one for one, area in found if area is None]
+    of_scores = not metrics and all(area.of_scores for area in areas)
     etas_of = group_prevalences(asked.prevalence, frame, logs.keys(frame))
 
     def replicated(given: Counted) -> Replicates:
@@ -108,6 +120,8 @@ def resample(
             counts = whole if own else whole.coarser(points.tolist())
         elif not metrics and not any(area.of_scores for area in areas):
             counts = whole.condensed()
+        elif of_scores and whole.histogram.every_score:
+            counts = whole.coarser(steps_of_score(whole.histogram), every_score=True)
         drawn = draws(counts, logs)
         if prior and not areas:
             group = counts.histogram.group.row(0, named=True)
@@ -122,7 +136,8 @@ def resample(
         elif metrics:
             itself = observed if grid is not None else etas[0]
             at_points = PointMetrics.of(counts.histogram, points, metrics, grid, itself, betas, own)
-        return _evaluated(areas, etas, at_points, counts, drawn)
+        found = _evaluated(areas, etas, at_points, counts, drawn)
+        return found.around(_areas(areas, etas, whole.histogram)) if of_scores else found
 
     for _, same in itertools.groupby(
         counted_groups(frame, logs), key=lambda given: given.histogram.group.row(0)
@@ -159,6 +174,11 @@ def resample_models(
     """Return the replicates of the models that are compared, for each value of the keys; see ``resample``."""
     better_sign(asked_metric(asked.metrics[0]))
     return list(by_keys(resample(frame, asked, logs, prior=prior)).values())
+
+
+def _areas(areas: Sequence[Area], etas: list[float], histogram: Histogram) -> Floats:
+    log = Logs(histogram.positives[np.newaxis], histogram.negatives[np.newaxis], histogram)
+    return np.concatenate([area.replicated(log, etas)[0] for area in areas])
 
 
 def _evaluated(

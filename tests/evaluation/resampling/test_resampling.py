@@ -306,3 +306,29 @@ def test_the_highest_f_beta_of_resampled_logs_is_that_of_their_projections():
     assert found[~lacking] == pytest.approx(expected[~lacking], rel=1e-12)
     for limit in (([0.0], [1.0]), ([0.5], [0.0]), ([0.5], [float("inf")])):
         assert not has_no_limits(*limit)
+
+
+@pytest.mark.parametrize(
+    ("metric", "loss"),
+    [
+        ("brier", lambda score, label: (score - label) ** 2),
+        ("log_loss", lambda score, label: -np.log(np.where(label, score, 1 - score))),
+    ],
+)
+def test_mean_losses_of_many_scores_vary_as_means_do(metric, loss):
+    rng = np.random.default_rng(3)
+    label = rng.random(20_000) < 0.05
+    score = 1 / (1 + np.exp(-rng.normal(2.0 * label - 1, 1.5)))
+    # Next to 0 and 1 scores are close, and their losses are not.
+    score[:8], label[:8] = [1e-12, 1e-9, 1e-6, 1 - 1e-9] * 2, [False, True, True, True] * 2
+    log = pl.DataFrame({"model": "a", "label": label, "score": score})
+    found = nf.bootstrap(
+        nf.count_confusion(log, thresholds="exact"), metric=metric, prevalence=[0.001, 0.5], repeats=2000
+    )
+    losses = loss(score, label)
+    for eta, value, std in found.select("prevalence", "value", "std").rows():
+        parts = [(eta, losses[label]), (1 - eta, losses[~label])]
+        assert value == pytest.approx(sum(share * rows.mean() for share, rows in parts), rel=1e-12)
+        assert std == pytest.approx(
+            np.sqrt(sum(share**2 * rows.var() / len(rows) for share, rows in parts)), rel=0.06
+        )
