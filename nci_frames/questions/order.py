@@ -149,8 +149,12 @@ def order_lines(by: str, order: Order) -> list[str]:
     exact = " These borders are exact for this log." if order.exact and len(known) > 1 else ""
     bounded = any(lead.start_bounds for lead in known)
     drawn = " In brackets: where they are in 95 % of the resampled logs that have them." if bounded else ""
-    lines = [f"By {by} the order changes: {leads}.{exact}{drawn}{unknown}"]
-    changes = [
+    # Models that draw level with the best do not overtake it.
+    ahead = set(known[0].models).intersection(*(lead.models for lead in known))
+    level = ahead and not order.overtakings
+    changes = "no two models change places at any prevalence compared" if level else "the order changes"
+    lines = [f"By {by} {changes}: {leads}.{exact}{drawn}{unknown}"]
+    overtaken = [
         f"{change.winner} overtakes {change.loser} between {format_grid(change.before)} and "
         f"{format_grid(change.after)}"
         for change in order.overtakings[:_OVERTAKINGS]
@@ -159,7 +163,11 @@ def order_lines(by: str, order: Order) -> list[str]:
     rest = [f"and {more:,} more"] if more > 0 else []
     return [
         *lines,
-        *([f"All changes of place by {by.rstrip(',')}: {'; '.join([*changes, *rest])}."] if changes else []),
+        *(
+            [f"All changes of place by {by.rstrip(',')}: {'; '.join([*overtaken, *rest])}."]
+            if overtaken
+            else []
+        ),
     ]
 
 

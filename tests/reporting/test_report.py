@@ -19,7 +19,7 @@ from nci_frames.base.arguments import nearest
 from nci_frames.base.errors import ParameterError
 from nci_frames.charts.parts import selection
 from nci_frames.questions.answer_lines import answer_lines
-from nci_frames.questions.order import Lead, read_order
+from nci_frames.questions.order import Lead, order_lines, read_order
 from nci_frames.reporting import html as report
 from nci_frames.reporting.html import render_report
 from nci_frames.reporting.write import write_report
@@ -488,6 +488,10 @@ def test_a_tie_between_is_no_change_by_itself():
         Lead(("a", "b"), 0.2, 0.2),
         Lead(("a",), 0.3, 0.3),
     )
+    assert order_lines("F1", read_order(touched)) == [
+        "By F1 no two models change places at any prevalence compared: a leads at 0.1; a, b lead at 0.2; "
+        "a leads at 0.3."
+    ]
 
 
 def test_a_change_across_a_tie_is_found():
