@@ -101,7 +101,7 @@ def draw_forest(
             type="quantitative",
             title=name,
             scale=alt.Scale(zero=False, nice=True),
-            axis=alt.Axis(tickCount=8),
+            axis=alt.Axis(tickCount=8, labelSeparation=8),
         ),
         tooltip=canvas.tooltip({"value": name} | {bound: bound for bound in bounds}, names=[of, *told[2:]]),
         fillOpacity=alt.FillOpacityValue(0, condition={"test": "datum.supported", "value": 1}),

@@ -62,13 +62,16 @@ def _looked_up(comparison: ClassComparison) -> dict[str, Any]:
 def _along(comparison: ClassComparison, name: str, curves: Any, own: float) -> dict[str, Any]:
     """Return the answer at each share of a class."""
     number = {model: place for place, model in enumerate(comparison.models)}
-    leads = leads_in_words(leads_of(comparison, name))
-    told = f"With the share of class {name}, the others in proportion: {leads}"
+    leads = leads_of(comparison, name)
+    best, others = leads_in_words(leads), "the others in proportion"
+    told = f"Best along the share of class {name}, {others}: {best}"
+    if len(leads) == 1:
+        told = f"Best whatever the share of class {name}, {others}: {best}"
     lines, sent = [], []
     for place, part in enumerate(curves.partition_by("share", maintain_order=True)):
         share = part["share"][0]
         rows = (comparison.answer if share == own else part).to_dicts()
-        where = f"Where class {name} has {format_grid(100 * share)} %, the others in proportion"
+        where = f"Where class {name} has {format_grid(100 * share)} %, {others}"
         if share == own:
             where = f"At {mix_in_words(comparison)}"
         lines.append(lines_at(where, comparison, rows, told))
