@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from nci_frames.base.typing import Floats, Rows
+from nci_frames.base.typing import Flags, Floats, Rows
 from nci_frames.evaluation.arrays.histograms import Histogram
 
 #: Jeffreys' prior of a rate: half a row on either side of the threshold.
@@ -68,13 +68,9 @@ def steps_of_recall(histogram: Histogram) -> list[float]:
     Of the thresholds that reach the same positives the highest has the fewest false positives. Of the first
     positives each has a step of its own; after them a step is a fixed share of the positives before it.
     """
-    if len(histogram.thresholds) <= FEW_THRESHOLDS:
-        everyone: list[float] = histogram.thresholds[::-1].tolist()
-        return everyone
     kept = np.diff(step_of_recall(histogram.positives.cumsum()[:-1]), prepend=-1) > 0
-    kept[-1] = True
-    some: list[float] = histogram.thresholds[kept][::-1].tolist()
-    return some
+    kept[-1:] = True
+    return _of_many(histogram, kept)
 
 
 def steps_of_score(histogram: Histogram) -> list[float]:
@@ -82,15 +78,17 @@ def steps_of_score(histogram: Histogram) -> list[float]:
 
     So do the log losses of the scores of a bin, and their Brier scores by less.
     """
-    thresholds = histogram.thresholds
-    if len(thresholds) <= FEW_THRESHOLDS:
-        everyone: list[float] = thresholds[::-1].tolist()
-        return everyone
-    share = thresholds.clip(0, 1)
+    share = histogram.thresholds.clip(0, 1)
     with np.errstate(divide="ignore"):
         step = np.floor(256 * (np.log(share) - np.log1p(-share)))
-    some: list[float] = thresholds[np.append(step[1:] != step[:-1], True)][::-1].tolist()
-    return some
+    return _of_many(histogram, np.append(step[1:] != step[:-1], True))
+
+
+def _of_many(histogram: Histogram, kept: Flags) -> list[float]:
+    """Return the thresholds that are kept, ascending; all of them if they are few."""
+    few = len(histogram.thresholds) <= FEW_THRESHOLDS
+    thresholds: list[float] = histogram.thresholds[... if few else kept][::-1].tolist()
+    return thresholds
 
 
 def step_of_recall(true: Rows) -> Floats:

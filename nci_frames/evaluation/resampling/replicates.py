@@ -137,7 +137,9 @@ def resample(
             itself = observed if grid is not None else etas[0]
             at_points = PointMetrics.of(counts.histogram, points, metrics, grid, itself, betas, own)
         found = _evaluated(areas, etas, at_points, counts, drawn)
-        return found.around(_areas(areas, etas, whole.histogram)) if of_scores else found
+        # Of a grid nothing was joined.
+        joined = of_scores and counts is not whole
+        return found.around(_areas(areas, etas, whole.histogram)) if joined else found
 
     for _, same in itertools.groupby(
         counted_groups(frame, logs), key=lambda given: given.histogram.group.row(0)
