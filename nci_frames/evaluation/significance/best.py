@@ -1,12 +1,7 @@
-"""Counts -> which models may be the best, and how far each is from the best of the others.
-
-``Contenders`` and what follows it take resampled values, whatever they are of, and control the error of all
-comparisons at once.
-"""
+"""Counts -> which models may be the best, and how far each is from the best of the others."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Literal
 
 import numpy as np
@@ -15,214 +10,20 @@ from numpy.typing import NDArray
 
 from nci_frames.base.arguments import Betas, Prevalences, beta_values
 from nci_frames.base.errors import ParameterError
-from nci_frames.base.typing import Flags, Floats, Frame, Places, Rows
+from nci_frames.base.typing import Flags, Floats, Frame
 from nci_frames.evaluation.arrays.histograms import whole_counts
 from nci_frames.evaluation.metrics import Metric, asked_metric, better_sign
 from nci_frames.evaluation.resampling.replicates import Replicates, labelled_cases, resample_models
 from nci_frames.evaluation.resampling.resampling import Asked, Resampling
+from nci_frames.evaluation.significance.best_sets import (
+    Contenders,
+    confidence_set,
+    limit_of_one,
+    pairwise_bounds,
+    pairwise_limit,
+    ranked_groups,
+)
 from nci_frames.schemas import BEST_COMPARISONS, checked
-
-#: A difference whose standard error is not at least this many times what one row moves rests on too few rows.
-_ROWS = 2.0
-#: Values are computed from doubles: so much of them is rounding.
-_ROUNDING = 1e-12
-#: So much of the sum of two variances is left, by rounding, of the variance of a difference that is always 0.
-_CANCELLED = 1e-13
-
-
-@dataclass(frozen=True)
-class Contenders:
-    """The models of one comparison at one prevalence and beta, signed so that higher is better."""
-
-    #: By how much each model (row) is ahead of each other (column).
-    difference: Floats
-    #: Standard errors of the differences, and their degrees of freedom.
-    error: Floats
-    freedom: Floats
-    #: Whether the difference rests on enough rows.
-    steady: Flags
-    #: Deviations of the resampled logs from the log itself, of shape (models, logs).
-    deviation: Floats
-
-    @classmethod
-    def of(cls, value: Floats, drawn: Floats, moved: Floats, freedom: Floats) -> "Contenders":
-        """Take the values of a log and of resampled ones.
-
-        Parameters
-        ----------
-        value
-            One for each model.
-        drawn
-            The same of each resampled log, of shape (models, logs).
-        moved
-            By how much one row more or less moves each value.
-        freedom
-            Degrees of freedom of each value, 1 or more: the units that it is computed from, less one.
-        """
-        scale = np.maximum.outer(np.abs(value), np.abs(value))
-        difference = value[:, None] - value
-        difference = np.where(np.abs(difference) <= _ROUNDING * scale, 0.0, difference)
-        deviation = drawn - value[:, None]
-        # What does not vary must not vary by rounding either.
-        deviation = np.where(np.abs(deviation) <= _ROUNDING * np.abs(value)[:, None], 0.0, deviation)
-        centred = deviation - deviation.mean(axis=1, keepdims=True)
-        covariance = centred @ centred.T / (deviation.shape[1] - 1)
-        sums = np.add.outer(np.diag(covariance), np.diag(covariance))
-        squares = sums - 2 * covariance
-        error = np.sqrt(np.where(squares <= _CANCELLED * sums, 0.0, squares))
-        least = np.minimum.outer(freedom, freedom)
-        steady = error >= _ROWS * np.maximum.outer(moved, moved)
-        return cls(difference, error, least, steady, deviation)
-
-    @property
-    def size(self) -> int:
-        """How many models there are."""
-        return len(self.difference)
-
-    def lead(self, *, steady: bool) -> Floats:
-        """Return the leads in standard errors; 0 where they rest on too few rows, if *steady*."""
-        return np.where(self.steady, self._leads, 0.0) if steady else self._leads
-
-    @cached_property
-    def _leads(self) -> Floats:
-        """The leads in standard errors.
-
-        A standard error of few units is uncertain itself. So a lead that Student's distribution has as often
-        as the normal one has a smaller lead is taken for the smaller one.
-        """
-        from scipy.special import ndtr, ndtri, stdtr  # noqa: PLC0415  (what does not need it does not wait)
-
-        with np.errstate(invalid="ignore", divide="ignore"):
-            lead = np.where(self.difference == 0, 0.0, self.difference / self.error)
-        size = np.abs(lead)
-        # With endless degrees of freedom it is the normal distribution.
-        endless = np.isinf(self.freedom)
-        beyond = np.where(endless, ndtr(-size), stdtr(np.where(endless, 1.0, self.freedom), -size))
-        return np.asarray(np.copysign(-ndtri(beyond), lead))
-
-    @cached_property
-    def farthest_drawn(self) -> Floats:
-        """The largest lead of any model over another in each resampled log if all were equal."""
-        farthest = np.zeros(self.deviation.shape[1])
-        for one in range(self.size):
-            leads = np.abs(self.leads_drawn(one, np.arange(one + 1, self.size)))
-            np.maximum(farthest, leads.max(axis=0, initial=0), out=farthest)
-        return farthest
-
-    def half_width(self, lead: float) -> Floats:
-        """Return the half-widths of intervals that reach so many standard errors, corrected as leads are."""
-        from scipy.special import ndtr, stdtrit  # noqa: PLC0415  (as above)
-
-        with np.errstate(invalid="ignore"):
-            # So large a lead may have an infinite counterpart; what does not vary has no width even then.
-            wider = np.copysign(stdtrit(self.freedom, ndtr(-np.abs(lead))), lead)
-            width = np.asarray(wider * self.error)
-        return np.where(self.error > 0, width, 0.0)
-
-    def leads_drawn(self, one: int, others: Places) -> Floats:
-        """Return the leads of one model in resampled logs if all were equal, of shape (others, logs)."""
-        error = self.error[one, others][:, None]
-        apart = self.deviation[one] - self.deviation[others]
-        return np.asarray(np.divide(apart, error, out=np.zeros_like(apart), where=error > 0))
-
-
-class _Case:
-    """The models of one comparison that are left."""
-
-    def __init__(self, contenders: Contenders, *, steady: bool, most: float) -> None:
-        self._lead = contenders.lead(steady=steady)
-        # Of hundreds of models most are farther behind than any difference of resampled logs.
-        self.alive = np.flatnonzero(self._lead.max(axis=0, initial=0) <= most)
-        self._first, self._second = (self.alive[side] for side in np.triu_indices(len(self.alive), 1))
-        each = enumerate(self.alive.tolist(), 1)
-        leads = [np.abs(contenders.leads_drawn(one, self.alive[place:])) for place, one in each]
-        #: Of each pair, in each resampled log; half as large as doubles.
-        self._pairs = np.concatenate(leads).astype(np.float32)
-        self._rank()
-
-    def _rank(self) -> None:
-        self.drawn = self._pairs.max(axis=0, initial=0).astype(np.float64)
-        #: How far each model that is left is behind the one that is farthest ahead of it.
-        self._behind = self._lead[np.ix_(self.alive, self.alive)].max(axis=0)
-        self.largest = float(self._behind.max()) if len(self.alive) > 1 else -np.inf
-
-    def remove(self) -> int:
-        """Remove the model that is farthest behind, and return it."""
-        place = int(self._behind.argmax())
-        gone = int(self.alive[place])
-        self.alive = np.delete(self.alive, place)
-        kept = (self._first != gone) & (self._second != gone)
-        self._first, self._second, self._pairs = self._first[kept], self._second[kept], self._pairs[kept]
-        self._rank()
-        return gone
-
-
-def confidence_set(cases: list[Contenders], *, steady: bool = True) -> list[Floats]:
-    """Return the p-value of each model of each case: of the hypothesis that it is one of the best.
-
-    Several cases, such as prevalences, are one comparison: the model that is farthest behind anywhere is
-    removed first. A p-value is the highest of the tests up to the removal of the model.
-    """
-    logs = cases[0].deviation.shape[1]
-    # As models are removed, the largest difference in a resampled log only falls.
-    most = max(float(case.farthest_drawn.max()) for case in cases)
-    left = [_Case(case, steady=steady, most=most) for case in cases]
-    highest = 1 / (1 + logs)
-    found = [np.full(case.size, highest) for case in cases]
-    for p_value, case in zip(found, left, strict=True):
-        p_value[case.alive] = 1.0
-    while True:
-        place = max(range(len(left)), key=lambda case: left[case].largest)
-        if left[place].largest <= 0:
-            return found
-        drawn = np.max([case.drawn for case in left if len(case.alive) > 1], axis=0)
-        highest = max(highest, (1 + np.count_nonzero(drawn >= left[place].largest)) / (1 + logs))
-        found[place][left[place].remove()] = highest
-
-
-def pairwise_limit(cases: list[Contenders], level: float) -> float:
-    """Return the lead, in standard errors, that no pair of equal models has in *level* of all logs."""
-    drawn = np.max([case.farthest_drawn for case in cases], axis=0)
-    return float(np.quantile(drawn, level))
-
-
-def limit_of_one(case: Contenders, one: int, level: float) -> float:
-    """Return the lead or lag, in standard errors, that *one* has to no equal model in *level* of all logs."""
-    others = np.delete(np.arange(case.size), one)
-    drawn = np.abs(case.leads_drawn(one, others)).max(axis=0)
-    return float(np.quantile(drawn, level))
-
-
-def ranked_groups(case: Contenders, first: Flags, limit: float) -> Rows:
-    """Return the group of each model: 1 for those of *first*, then by the best that is left.
-
-    A later group holds the models that are not behind its best by more than *limit* standard errors.
-    """
-    lead = case.lead(steady=True)
-    groups = np.where(first, 1, 0)
-    while len(left := np.flatnonzero(groups == 0)):
-        leader = left[case.difference[left, 0].argmax()]
-        near = left[lead[leader, left] <= limit]
-        groups[near] = groups.max() + 1
-    return groups.astype(np.int64)
-
-
-def pairwise_bounds(case: Contenders, limit: float) -> tuple[Floats, Floats]:
-    """Return bounds of the distance of each model from the best of the others, from those of all pairs."""
-    half = case.half_width(limit)
-    return _least_of_others(case, case.difference - half), _least_of_others(case, case.difference + half)
-
-
-def _least_of_others(case: Contenders, bound: Floats) -> Floats:
-    """Return the lowest bound against any other model; NaN where that rests on too few rows."""
-    if case.size < 2:
-        return np.full(case.size, np.nan)
-    apart = bound.copy()
-    np.fill_diagonal(apart, np.inf)
-    other, models = apart.argmin(axis=1), np.arange(case.size)
-    equal = (case.error == 0) & (case.difference == 0)
-    return np.where((case.steady | equal)[models, other], apart[models, other], np.nan)
-
 
 _UNDEFINED = "the metric is undefined"
 _INFINITE = "the metric is infinite"

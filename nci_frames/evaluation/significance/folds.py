@@ -1,175 +1,32 @@
-"""Rates of folds -> values by case, model and fold, their means, and which models are worse than the best."""
+"""Rates of folds -> their means, and which models are not significantly worse than the best."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
 import polars as pl
 
-from nci_frames.base.arguments import Betas, Prevalences, check_whole, prevalence_values
+from nci_frames.base.arguments import Betas, Prevalences, check_whole
 from nci_frames.base.errors import ParameterError
 from nci_frames.base.messages import quantity
-from nci_frames.base.typing import Flags, Floats, Frame, Rows
-from nci_frames.counts.pooling import add_cells
-from nci_frames.evaluation.metrics import CalledMetric, better_sign, called_metric
+from nci_frames.base.typing import Flags, Frame
+from nci_frames.evaluation.metrics import better_sign, called_metric
 from nci_frames.evaluation.projection.grids import Metrics
-from nci_frames.evaluation.projection.projection import project_rates
-from nci_frames.evaluation.rates.rates import compute_rates
-from nci_frames.evaluation.resampling.draws import times_drawn
 from nci_frames.evaluation.resampling.resampling import Resampling
 from nci_frames.evaluation.significance.corrections import holm
+from nci_frames.evaluation.significance.fold_values import (
+    CASE,
+    SUMMARY,
+    FoldValues,
+    bootstrap_test,
+    t_test,
+    without_spread,
+)
 from nci_frames.evaluation.support.reasons import first_reason
-from nci_frames.schemas import FOLD_COMPARISONS, FOLD_SUMMARIES, RATES, beside, checked, collect
-from nci_frames.schemas.consistency import need_each_once
-
-#: Differences are computed from doubles: so much of the values is rounding.
-_ROUNDING = 1e-12
-
-#: The columns that, with the keys, identify one comparison.
-CASE = ("metric", "prevalence", "beta")
-#: Statistics over the folds of one case and model.
-SUMMARY = ("mean", "std", "folds", "skipped")
-
-
-@dataclass(frozen=True, slots=True)
-class FoldValues:
-    """A metric's values in every case (keys, metric, prevalence, beta), model and fold."""
-
-    keys: list[str]
-    cases: pl.DataFrame
-    models: pl.Series
-    #: The values of the keys that identify the folds, one fold a row.
-    folds: pl.DataFrame
-    #: Of shape (cases, models, folds); NaN where undefined or missing.
-    values: Floats
-    #: Of the same shape: whether the model has a point there.
-    exists: Flags
-    #: The same metrics of the pooled counts of all folds.
-    pooled: pl.DataFrame
-
-    @classmethod
-    def of(
-        cls, rates: Frame, metrics: Metrics, prevalence: Prevalences, beta: Betas, over: str | Sequence[str]
-    ) -> "FoldValues":
-        """Project the rates and arrange the values in the array.
-
-        Raises
-        ------
-        ParameterError
-            If a fold has two operating points of one model, or an option is out of range.
-        SchemaError
-            If *rates* is not a rates frame, or lacks a key of *over*.
-        """
-        prevalence_values(prevalence)
-        frame = collect(rates, RATES)
-        members = [over] if isinstance(over, str) else list(over)
-        if not members:
-            raise ParameterError.out_of_range("over", members, "at least one key")
-        all_keys = RATES.need_keys(frame, members, "over")
-        keys = [key for key in all_keys if key not in members]
-        need_each_once(
-            frame,
-            ["model", *all_keys],
-            "a fold has two operating points of one model",
-            "choose one with select_operating_points, or by a filter on the threshold",
-        )
-        projected = _project(frame, metrics, prevalence, beta)
-        pooled = compute_rates(add_cells(frame, ["model", *keys]).with_columns(threshold=pl.lit(0.0)))
-        case = [*keys, *CASE]
-        cases, models, folds = (
-            projected.select(columns).unique().sort(columns) for columns in (case, ["model"], members)
-        )
-        shape = (len(cases), len(models), len(folds))
-        place = tuple(
-            beside(projected, axis.with_row_index("__place"), axis.columns)["__place"].to_numpy()
-            for axis in (cases, models, folds)
-        )
-        values, exists = np.full(shape, np.nan), np.zeros(shape, np.bool_)
-        values[place], exists[place] = projected["value"].fill_null(np.nan).to_numpy(), True
-        return cls(
-            keys, cases, models["model"], folds, values, exists, _project(pooled, metrics, prevalence, beta)
-        )
-
-    def table(self, ddof: int) -> pl.DataFrame:
-        """Return mean, std, folds and skipped of each case and model, in the order of the array."""
-        cases, models, _ = self.values.shape
-        folds, mean, squares = moments(self.values)
-        std = np.sqrt(squares / np.where(folds > ddof, folds - ddof, np.nan))
-        skipped = self.exists.any(axis=1).sum(axis=1)[:, None] - folds
-        return self.cases[np.repeat(np.arange(cases), models)].with_columns(
-            model=self.models[np.tile(np.arange(models), cases)],
-            mean=pl.Series(mean.ravel(), nan_to_null=True),
-            std=pl.Series(std.ravel(), nan_to_null=True),
-            folds=pl.Series(folds.ravel().astype(np.int64)),
-            skipped=pl.Series(skipped.ravel().astype(np.int64)),
-        )
-
-
-def _project(frame: pl.DataFrame, metrics: Metrics, prevalence: Prevalences, beta: Betas) -> pl.DataFrame:
-    """Project, with null for a prevalence that is each fold's own."""
-    projected = project_rates(frame, metrics=metrics, prevalence=prevalence, beta=beta).drop("threshold")
-    if not isinstance(prevalence, str):
-        return projected
-    asked = [metrics] if isinstance(metrics, str | pl.Expr) else metrics
-    fixed = [m.label for m in asked if isinstance(m, CalledMetric) and not m.open]
-    return projected.with_columns(prevalence=pl.when(pl.col("metric").is_in(fixed)).then("prevalence"))
-
-
-def moments(values: Floats) -> tuple[Rows, Floats, Floats]:
-    """Return how many values along the last axis are defined, their mean and their squared deviations."""
-    defined = ~np.isnan(values)
-    n = defined.sum(axis=2)
-    with np.errstate(invalid="ignore", divide="ignore"):
-        mean = np.where(defined, values, 0).sum(axis=2) / n
-        squares = np.where(defined, (values - mean[:, :, None]) ** 2, 0).sum(axis=2)
-    return n, mean, squares
-
-
-def t_test(differences: Floats, ratio: float) -> Floats:
-    """Return two-sided p-values of the means along the last axis; NaN marks a missing fold.
-
-    With *ratio* test rows per training row, 1 + 1/ratio folds have all rows of a log, and more add none.
-    """
-    from scipy.special import stdtr  # noqa: PLC0415  (what does not need it does not wait for it)
-
-    n, mean, squares = moments(differences)
-    with np.errstate(invalid="ignore", divide="ignore"):
-        independent = np.minimum(n, 1 + 1 / ratio) if ratio else n
-        statistic = mean / np.sqrt(squares / (n - 1) * (1 / independent + ratio))
-    p_value = 2 * stdtr(np.maximum(independent - 1, 1), -np.abs(statistic))
-    return np.where((mean == 0) & (squares == 0), 1.0, p_value)
-
-
-def bootstrap_test(differences: Floats, logs: Resampling) -> Floats:
-    """Return two-sided p-values of the means over resampled folds, the same ones for all models."""
-    cases, models, folds = differences.shape
-    times = times_drawn(logs.seed, {}, folds, logs.repeats)
-    p_value = np.ones((cases, models))
-    for model in range(models):
-        difference = differences[:, model]
-        sums = times @ np.nan_to_num(difference).T
-        drawn = times @ (~np.isnan(difference)).astype(np.float64).T > 0
-        below, above = (np.sum(side & drawn, axis=0) for side in (sums <= 0, sums >= 0))
-        p_value[:, model] = np.minimum(1, 2 * (1 + np.minimum(below, above)) / (1 + drawn.sum(axis=0)))
-    return p_value
-
-
-def without_spread(differences: Floats, values: Floats) -> tuple[Flags, Flags]:
-    """Return whether all differences are 0, and whether they are one other number, but for rounding."""
-    finite = np.isfinite(differences)
-    scale = np.where(np.isfinite(values), np.abs(values), 0).max(axis=2, initial=0)
-    # Both models of a difference have values; the largest of any model is an upper bound of their size.
-    rounding = _ROUNDING * scale.max(axis=1, initial=0)[:, None]
-    highest = np.where(finite, differences, -np.inf).max(axis=2, initial=-np.inf)
-    lowest = np.where(finite, differences, np.inf).min(axis=2, initial=np.inf)
-    equal = finite.any(axis=2) & (np.maximum(np.abs(highest), np.abs(lowest)) <= rounding)
-    return equal, finite.any(axis=2) & (highest - lowest <= rounding) & ~equal
-
+from nci_frames.schemas import FOLD_COMPARISONS, FOLD_SUMMARIES, beside, checked
 
 Test = Literal["paired_t", "corrected_t", "bootstrap"]
 Correction = Literal["none", "holm"]
-
 #: With fewer folds a bootstrap of their differences finds too many.
 _LEAST_FOR_BOOTSTRAP = 10
 #: One key with ten values may be ten folds or five folds, twice; the latter needs the larger correction.

@@ -10,7 +10,7 @@ from polars.testing import assert_frame_equal
 
 import nci_frames as nf
 from nci_frames.evaluation.resampling import draws, replicates, samplers
-from nci_frames.evaluation.significance.best import Contenders, confidence_set
+from nci_frames.evaluation.significance.best_sets import Contenders, confidence_set
 from nci_frames.questions.answer_lines import answer_lines
 from nci_frames.reporting.live import live_numbers
 from tests.cases import first_quick

@@ -13,7 +13,7 @@ from scipy import stats
 import nci_frames as nf
 from nci_frames.evaluation.resampling.resampling import Resampling
 from nci_frames.evaluation.significance.corrections import holm
-from nci_frames.evaluation.significance.folds import bootstrap_test, t_test, without_spread
+from nci_frames.evaluation.significance.fold_values import bootstrap_test, t_test, without_spread
 from tests.oracles import bonferroni_closed
 
 
