@@ -228,8 +228,8 @@ def _counted(scan: Scan, keys: list[str], ways: _Ways, budget: Budget, *, progre
                 for places in ways.places(found):
                     yield first + places, weights
 
-        cells = count_codes(codes(), groups, ways.decisions, 1, weighted=scan.weighted, budget=budget)
-        return Counted(_table(groups, ways, cells[..., 0]), rows_by_code, groups.frame())
+        cells = count_codes(codes(), groups, 1, ways.decisions, weighted=scan.weighted, budget=budget)
+        return Counted(_table(groups, ways, cells[:, 0]), rows_by_code, groups.frame())
 
     return with_group_numbers({key: schema[key] for key in (*keys, *label, *decision)}, count)
 

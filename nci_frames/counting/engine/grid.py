@@ -1,11 +1,10 @@
 """Counting on a grid of thresholds: rows -> cell codes -> counts, batch by batch in bounded memory.
 
-A cell is a group, a bin between two thresholds, and a class. Polars reads the rows and hashes their keys;
+A cell is a group, a class, and a bin between two thresholds. Polars reads the rows and hashes their keys;
 NumPy turns each batch into cell codes and counts them. The memory is that of the cells, not of the rows.
 """
 
 from collections.abc import Iterable, Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any
 
@@ -25,8 +24,10 @@ _CELLS, _CELLS_OF_A_THRESHOLD, _MOST_CELLS = 1 << 16, 16, 1 << 18
 
 #: Int64 where rows are counted, Float64 where weights are summed.
 Counts = NDArray[np.int64] | NDArray[np.float64]
-#: Codes collected before they are counted together, so that a pass over the cells costs little per row.
+#: Codes that are collected before they are counted, so that meanwhile the cells stay in fast memory.
 _WAITING = 1 << 22
+#: Rows that the cells can count.
+_MOST = int(np.iinfo(np.int32).max)
 #: The numbers of the cells of some rows, and their weights if these are summed.
 Codes = tuple[NDArray[np.int64], NDArray[np.float64] | None]
 
@@ -55,29 +56,13 @@ class Digitiser:
 
     def __call__(self, scores: NDArray[np.floating]) -> NDArray[np.intp]:
         """Return the number of thresholds <= score of each score; scores are never NaN."""
-        reached, last = self._reached(scores)
-        reached += last
-        return reached
-
-    def with_labels(self, scores: NDArray[np.floating], labels: NDArray[np.bool_]) -> NDArray[np.intp]:
-        """Return twice the number of thresholds <= score of each score, plus its label."""
-        reached, last = self._reached(scores)
-        reached *= 2
-        # Of one byte each until here.
-        ends = last.view(np.uint8)
-        ends *= 2
-        ends += labels.view(np.uint8)
-        reached += ends
-        return reached
-
-    def _reached(self, scores: NDArray[np.floating]) -> tuple[NDArray[np.intp], NDArray[np.bool_]]:
-        """Return how many thresholds each score surely reaches, and whether it reaches the next one, too."""
         reached = self._below.take(self._cell(scores))
         if len(self._steps) > 1:
             several = np.flatnonzero(reached < 0)
             reached[several] = self._search(~reached[several], scores[several])
-        # It changes nothing where a search has found the number: the next threshold is above the score.
-        return reached, scores >= self._edges.take(reached)
+        # Where a search has found the number it changes nothing: the next threshold is above the score.
+        reached += scores >= self._edges.take(reached)
+        return reached
 
     def _search(self, reached: NDArray[np.intp], scores: NDArray[np.floating]) -> NDArray[np.intp]:
         """Return the number of thresholds <= score of scores that reach at least so many."""
@@ -144,64 +129,55 @@ class CellCounts:
     """
 
     def __init__(self, *, weighted: bool) -> None:
-        self._cells: Counts = np.zeros(0, np.float64) if weighted else np.zeros(0, np.int64)
-        # One block is filled while the other is counted. Both are used again and again: a new array of this
-        # size would be cleared by the system page by page.
-        self._filling, self._other = np.empty(_WAITING, np.int64), np.empty(_WAITING, np.int64)
+        # Half the size of Int64, so that more of the cells are in the fast memory of a processor.
+        self._cells: NDArray[Any] = np.zeros(0, np.float64 if weighted else np.int32)
+        self._most = _MOST  # rows that may still be counted in them
+        self._before = np.zeros(0, np.int64)
+        self._waiting = np.empty(0 if weighted else _WAITING, np.int64)
         self._rows = 0
-        # Counting waits for memory without the GIL, so the next codes are computed in parallel.
-        self._thread = ThreadPoolExecutor(1)
-        self._counting: Future[None] | None = None
 
     def add(self, codes: NDArray[np.int64], weights: NDArray[np.float64] | None) -> None:
         """Add one to the cell of every code, or its weight; they are fewer than wait to be counted."""
         if weights is not None:
-            self._cells = _grown(self._cells, int(codes.max(initial=-1)) + 1)
+            self._need(codes)
             np.add.at(self._cells, codes, weights)
             return
-        if self._rows + len(codes) > _WAITING:
-            self._count_meanwhile()
-        self._filling[self._rows : self._rows + len(codes)] = codes
+        if self._rows + len(codes) > len(self._waiting):
+            self._count()
+        self._waiting[self._rows : self._rows + len(codes)] = codes
         self._rows += len(codes)
 
     def take(self, size: int) -> Counts:
         """Return the count or sum of every cell from 0 to before *size*."""
-        self._finish()
-        self._thread.shutdown()
-        self._count(self._filling[: self._rows])
-        return _grown(self._cells, size)[:size]
+        self._count()
+        cells = self._cells if self._cells.dtype == np.float64 else self._counted()
+        return _grown(cells, size)[:size]
 
-    def _count_meanwhile(self) -> None:
-        """Count what is there in the thread, and continue with the other block."""
-        self._finish()
-        try:
-            self._counting = self._thread.submit(self._count, self._filling[: self._rows])
-        except BaseException:
-            # An interrupt while the thread starts would leave it running, unknown to the code that ends
-            # it at exit.
-            self._thread.shutdown(wait=False)
-            raise
-        self._filling, self._other, self._rows = self._other, self._filling, 0
+    def _count(self) -> None:
+        codes = self._waiting[: self._rows]
+        self._need(codes)
+        if self._rows > self._most:
+            self._before, self._most = self._counted(), _MOST
+            self._cells[:] = 0
+        # A number of another type takes many times as long.
+        np.add.at(self._cells, codes, np.int32(1))
+        self._most -= self._rows
+        self._rows = 0
 
-    def _finish(self) -> None:
-        if self._counting is not None:
-            self._counting.result()
+    def _counted(self) -> NDArray[np.int64]:
+        counts = self._cells.astype(np.int64)
+        counts[: len(self._before)] += self._before
+        return counts
 
-    def _count(self, codes: NDArray[np.int64]) -> None:
-        size = int(codes.max(initial=-1)) + 1
-        self._cells = _grown(self._cells, size)
-        # With many more cells than rows it takes longer to add all of them than the rows one by one.
-        if size <= 4 * len(codes):
-            self._cells[:size] += np.bincount(codes, minlength=size)
-        else:
-            np.add.at(self._cells, codes, 1)
+    def _need(self, codes: NDArray[np.int64]) -> None:
+        self._cells = _grown(self._cells, int(codes.max(initial=-1)) + 1)
 
 
-def _grown(cells: Counts, size: int) -> Counts:
+def _grown(cells: NDArray[Any], size: int) -> NDArray[Any]:
     """Return so many cells at least, and then some, so that they grow seldom; new ones are empty."""
     if size <= len(cells):
         return cells
-    grown: NDArray[Any] = np.zeros(max(size, 2 * len(cells)), cells.dtype)
+    grown = np.zeros(max(size, 2 * len(cells)), cells.dtype)
     grown[: len(cells)] = cells
     return grown
 
@@ -223,7 +199,7 @@ class Counted:
 def count_cells(
     scan: Scan, groups: GroupNumbers, grid: Floats, *, budget: Budget, progress: bool = False
 ) -> tuple[Counts, dict[int, int]]:
-    """Return the cells (group, bin, class) as an array, and the rows by the code of their validity.
+    """Return the cells (group, class, bin) as an array, and the rows by the code of their validity.
 
     Raises
     ------
@@ -238,18 +214,22 @@ def count_cells(
     def codes() -> Iterator[Codes]:
         for batch in read_batches(scan, groups, rows_by_code, progress=progress):
             found = batch.numbers
-            found *= 2 * digitise.bins
-            found += digitise.with_labels(batch.scores, batch.labels)
+            found *= 2
+            found += batch.labels
+            found *= digitise.bins
+            found += digitise(batch.scores)
             yield found, batch.weights
 
-    counted = count_codes(codes(), groups, digitise.bins, 2, weighted=scan.weighted, budget=budget)
+    counted = count_codes(codes(), groups, 2, digitise.bins, weighted=scan.weighted, budget=budget)
     return counted, rows_by_code
 
 
 def count_codes(
-    codes: Iterable[Codes], groups: GroupNumbers, bins: int, classes: int, *, weighted: bool, budget: Budget
+    codes: Iterable[Codes], groups: GroupNumbers, classes: int, bins: int, *, weighted: bool, budget: Budget
 ) -> Counts:
-    """Return the cells (group, bin, class) as an array, given batches of codes that number them.
+    """Return the cells (group, class, bin) as an array, given batches of codes that number them.
+
+    The cells of a class are together: where one class is rare, those of the other stay in fast memory.
 
     Raises
     ------
@@ -263,7 +243,7 @@ def count_codes(
             known = len(groups)
             budget.need_cells(groups, bins)
         cells.add(found, weights)
-    return cells.take(len(groups) * bins * classes).reshape(len(groups), bins, classes)
+    return cells.take(len(groups) * classes * bins).reshape(len(groups), classes, bins)
 
 
 def holds_one_score(grid: Floats, dtype: type[np.floating]) -> NDArray[np.bool_]:
@@ -286,12 +266,12 @@ def joined(grid: Floats, also: Floats | None) -> Floats:
 def counted_cells(
     groups: GroupNumbers, grid: Floats, also: Floats | None, in_bins: Counts, rows_by_code: dict[int, int]
 ) -> Counted:
-    """Accumulate the cells (group, bin, class) of both grids together, and lay them out by group.
+    """Accumulate the cells (group, class, bin) of both grids together, and lay them out by group.
 
     The cells are used up.
     """
     # In place, and from the highest bin down: the cells may be most of the memory.
-    np.cumsum(in_bins[:, ::-1], axis=1, out=in_bins[:, ::-1])
+    np.cumsum(in_bins[..., ::-1], axis=2, out=in_bins[..., ::-1])
     thresholds, order = joined(grid, also), groups.order()
 
     def table(values: Floats) -> pl.DataFrame:
@@ -315,8 +295,8 @@ def _table(
         threshold=pl.Series(np.tile(thresholds, len(groups)))
     )
     for label, positive, negative in ((1, "tp", "fn"), (0, "fp", "tn")):
-        above = reached[order[:, None], bins, label]
+        above = reached[order[:, None], label, bins]
         table = table.with_columns(pl.Series(positive, above.ravel()))
-        below = np.subtract(reached[order, :1, label], above)
+        below = np.subtract(reached[order, label, :1], above)
         table = table.with_columns(pl.Series(negative, below.ravel()))
     return table.select(*groups.keys, "threshold", "tp", "fp", "fn", "tn")

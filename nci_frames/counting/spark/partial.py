@@ -103,12 +103,12 @@ def partial_counts(
         codes = counted.rows_by_code
     else:
         cells, codes = count_cells(scan, groups, grid, budget=budget)
-        some = (cells[..., 0] != 0) | (cells[..., 1] != 0)
+        some = (cells[:, 0] != 0) | (cells[:, 1] != 0)
         # A group whose rows weigh nothing is a group.
         some[:, :1] = True
         of, place = np.nonzero(some)
         found = groups.frame()[of].with_columns(
-            place=pl.Series(place), positives=cells[of, place, 1], negatives=cells[of, place, 0]
+            place=pl.Series(place), positives=cells[of, 1, place], negatives=cells[of, 0, place]
         )
     names = key_names(len(group))
     number = pl.Float64() if scan.weighted else pl.Int64()
@@ -183,10 +183,10 @@ def counted_of(
         numbers = groups.numbers(added.select(groups.hash).to_series().to_numpy(), added)
         bins = 1 + len(joined(grid, also))
         budget.need_cells(groups, bins)
-        cells = np.zeros((len(groups), bins, 2), added["positives"].to_numpy().dtype)
+        cells = np.zeros((len(groups), 2, bins), added["positives"].to_numpy().dtype)
         place = added["place"].to_numpy()
-        cells[numbers, place, 1] = added["positives"].to_numpy()
-        cells[numbers, place, 0] = added["negatives"].to_numpy()
+        cells[numbers, 1, place] = added["positives"].to_numpy()
+        cells[numbers, 0, place] = added["negatives"].to_numpy()
         return counted_cells(groups, grid, also, cells, rows_by_code)
 
     return with_group_numbers(keys, lay_out)
