@@ -113,22 +113,35 @@ def count_distinct(rows: Rows) -> tuple[NDArray[np.int64], Distinct]:
 
 
 def count_one(scores: Floats, labels: NDArray[np.bool_]) -> Distinct:
-    """Count the rows of one group, whose scores have no -0.0 and are sorted in place."""
-    rare_is_true = 2 * np.count_nonzero(labels) <= len(labels)
-    rare = np.sort(scores.compress(labels if rare_is_true else ~labels))
-    # The labels need not follow: the rows below a score are of one class or the other.
-    scores.sort()
-    below = np.flatnonzero(_begins(scores))
-    distinct = scores if len(below) == len(scores) else scores[below]
-    first = np.flatnonzero(_begins(rare))
-    at = np.searchsorted(distinct, rare[first])
-    # Up to the first score of the rare class none of it are below, up to the second so many, and so on.
-    rare_below = np.repeat(np.append(first, len(rare)), np.diff(at, prepend=-1, append=len(distinct) - 1))
-    common_below = np.subtract(below, rare_below, out=below)
-    rare_from, common_from = len(rare) - rare_below, len(labels) - len(rare) - common_below
-    if rare_is_true:
-        return distinct, rare_from, common_from, rare_below, common_below
-    return distinct, common_from, rare_from, common_below, rare_below
+    """Count the rows of one group, whose scores have no -0.0, and whose memory is used up.
+
+    Label and score are sorted as one integer. The bits of numbers of one sign are in the order of their size,
+    and without the sign there is room for the label.
+    """
+    bits = scores.view(f"u{scores.itemsize}")
+    negative = scores < 0 if scores.min(initial=0) < 0 else None
+    np.left_shift(bits, 1, out=bits)
+    bits |= labels
+    if negative is None:
+        bits.sort()
+    else:
+        below, above = bits[negative], bits[~negative]
+        below.sort()
+        above.sort()
+        bits = np.concatenate([below[::-1], above])
+    true_before = np.zeros(len(bits) + 1, np.int64)
+    np.cumsum(bits & 1, out=true_before[1:])
+    np.right_shift(bits, 1, out=bits)
+    scores = bits.view(scores.dtype)
+    if negative is not None:
+        np.negative(scores[: len(below)], out=scores[: len(below)])
+    first = np.flatnonzero(_begins(scores))
+    fn = true_before[:-1]
+    if len(first) < len(scores):
+        scores, fn = scores[first], fn[first]
+    tn = np.subtract(first, fn, out=first)
+    true = true_before[-1]
+    return scores, true - fn, (len(bits) - true) - tn, fn, tn
 
 
 def _begins(values: NDArray[np.generic]) -> NDArray[np.bool_]:
