@@ -16,14 +16,14 @@ from nci_frames.questions.comparison import Comparison
 from nci_frames.questions.ranked import doubt_of, ranked_tables
 from nci_frames.questions.report import Answered
 from nci_frames.questions.report_question import AnyComparison, shown_models
-from nci_frames.questions.segments import (
+from nci_frames.questions.segment_lines import (
     doubt_of_segments,
     judged_model,
     metric_name,
     said_of,
-    segment_numbers,
     why_untested,
 )
+from nci_frames.questions.segments import segment_numbers
 from nci_frames.reporting.bundle import vega_bundle
 from nci_frames.reporting.content import Content
 from nci_frames.reporting.live import live_numbers

@@ -8,14 +8,8 @@ import pytest
 from polars.testing import assert_frame_equal
 
 import nci_frames as nf
-from nci_frames.questions.segments import (
-    LABEL,
-    segment_labels,
-    segment_lines,
-    segment_numbers,
-    why_untested,
-    worst_first,
-)
+from nci_frames.questions.segment_lines import segment_lines, why_untested
+from nci_frames.questions.segments import LABEL, segment_labels, segment_numbers, worst_first
 from tests.chart_specs import unpacked
 from tests.comparisons import altered, comparison
 from tests.logs import counts_at

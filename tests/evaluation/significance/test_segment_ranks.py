@@ -10,7 +10,7 @@ from scipy.stats import fisher_exact, norm
 
 import nci_frames as nf
 from nci_frames.evaluation.significance.propagation import p_values, propagated
-from nci_frames.questions.segments import segment_lines, worst_sentence
+from nci_frames.questions.segment_lines import segment_lines, worst_sentence
 from nci_frames.reporting.terminal import print_answer
 from nci_frames.tables.numbers import format_value
 from tests.comparisons import printed

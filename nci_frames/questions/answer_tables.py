@@ -1,0 +1,147 @@
+"""The answer to a question, at one prevalence and over all of them, from the tables of a log."""
+
+import copy
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from typing import Any, Self
+
+import polars as pl
+
+from nci_frames.base.errors import SchemaError
+from nci_frames.evaluation.areas.pr import PR_AUC
+from nci_frames.evaluation.crossovers.winners import winner_ranges
+from nci_frames.evaluation.projection.operating_points import select_operating_points
+from nci_frames.questions import places
+from nci_frames.questions.answer import Answer, Asked
+from nci_frames.questions.compared import computed
+from nci_frames.questions.log_tables import LogTables
+from nci_frames.schemas import within
+
+
+class AnswerTables(LogTables):
+    """The tables of a log, and the answer to the question."""
+
+    #: F-beta at own best thresholds as far as it was computed for an earlier question to the same log.
+    _earlier: pl.DataFrame | None = None
+
+    @computed
+    def answer(self) -> pl.DataFrame:
+        """The models at the prevalence of the question, the best first.
+
+        ``model``, ``threshold``, ``metric``, ``prevalence``, ``value``, ``lower``, ``upper``, ``rank``,
+        ``distinguishable`` (from the best; null where the log cannot tell), ``recall``, ``precision``,
+        ``pos_fraction``, ``supported``, ``reason``.
+        """
+        return self._asked.over([self.asked_prevalence])
+
+    @computed
+    def answer_over_prevalence(self) -> pl.DataFrame:
+        """The answer at each prevalence compared, without the tests: ``distinguishable`` is null."""
+        return self._asked.over(self._inside, tested=False)
+
+    def answers(self, prevalence: Sequence[float], *, tested: bool = True) -> Iterator[Answer]:
+        """Yield the answer at several prevalences in (0, 1), ascending, for example ``answer_prevalences``.
+
+        With *tested* false, models are not compared with the best.
+        """
+        with within():
+            found = self._asked.over(prevalence, tested=tested)
+        rows = found.partition_by("prevalence", maintain_order=True)
+        winners = self.answer_winners if tested else pl.DataFrame()
+        for eta, models in zip(prevalence, rows, strict=True):
+            yield self._said(models, eta, winners, tested=tested)
+
+    @computed
+    def answer_winners(self) -> pl.DataFrame:
+        """The best model over prevalence for the question.
+
+        ``start``, ``end``, ``model``, ``supported``; and where the start is in 95 % of the resampled logs,
+        ``lower`` and ``upper``, where known.
+        """
+        columns = ["start", "end", "model", "supported"]
+        none = {name: pl.lit(None, pl.Float64) for name in ("lower", "upper")}
+        question, (start, end) = self.question, self.answer_span
+        if question.area is PR_AUC:
+            return self.area_winners.select(*columns, *none)
+        if question.area is not None and not question.area.depends_on_prevalence:
+            # The best at one prevalence is the best at all.
+            best = self.answer.filter(pl.col("value").is_not_null()).head(1)
+            return best.with_columns(start=pl.lit(start), end=pl.lit(end)).select(*columns, **none)
+        if question.threshold is None or question.area is not None or start == end:
+            return self._asked.leaders(self.answer_over_prevalence).with_columns(**none)
+        if question.f_beta and question.beta == self.main_beta:
+            return self.winners.select(*columns, *none)
+        points = select_operating_points(self._near, threshold=question.threshold)
+        fixed = winner_ranges(
+            points, metric=question.asked, over="prevalence", beta=question.beta, start=start, end=end
+        )
+        return fixed.select(columns).with_columns(**none)
+
+    @property
+    def answer_curve(self) -> pl.DataFrame:
+        """The answer at each of ``answer_prevalences``, without tests: what is drawn."""
+        with within():
+            return self._asked.over(self.answer_prevalences, tested=False)
+
+    @property
+    def answer_span(self) -> tuple[float, float]:
+        """The lowest and the highest prevalence over which ``answer_winners`` are searched."""
+        return self._inside[0], self._inside[-1]
+
+    @property
+    def answer_prevalences(self) -> list[float]:
+        """The prevalences at which a page can be asked.
+
+        Those compared, the asked one, and steps between them.
+        """
+        return places.answer_prevalences(self._inside, self.prevalence_range, self.observed_prevalence)
+
+    @property
+    def said(self) -> Answer:
+        """The answer, with what a sentence about it needs."""
+        return self._said(self.answer, self.asked_prevalence, self.answer_winners)
+
+    def _said(
+        self, models: pl.DataFrame, prevalence: float, winners: pl.DataFrame, *, tested: bool = True
+    ) -> Answer:
+        if self._near["model"].has_nulls():
+            raise SchemaError.unnamed_model()
+        observed = prevalence == self.observed_prevalence
+        return Answer(self.question, prevalence, observed, models, winners, self.answer_span, tested)
+
+    def asking(self, **changes: Any) -> Self:
+        """Return the same log with a question that differs, for example ``asking(alerts=100)``."""
+        other = copy.copy(self)
+        # The tables of the other question are computed anew but for those that do not depend on it.
+        other.__dict__ = {
+            name: value
+            for name, value in self.__dict__.items()
+            if name in {"rates", "_summed", "_candidates", "_own"}
+            or not isinstance(getattr(type(self), name, None), computed)
+        }
+        other.question = replace(self.question, **changes)
+        other._earlier = self.__dict__.get("_own_values", self._earlier)  # noqa: SLF001 - a copy of this
+        return other
+
+    @computed
+    def _asked(self) -> Asked:
+        question, own, known = self.question, None, None
+        if question.own and question.f_beta:
+            values = self._own_values if self._earlier is None else self._earlier
+            own, known = self._own, values.filter(beta=question.beta)
+        at, draws = self.answer_prevalences, self._draws
+        few = own is not None or question.area is not None or question.threshold is not None
+        return Asked(question, self._log, self._near if few else self.rates, at, draws, own=own, known=known)
+
+    @property
+    def _own_places(self) -> pl.DataFrame:
+        if not (self.question.own and self.question.f_beta):
+            return super()._own_places
+        # Those of the second slider of a page take hardly longer at the same time.
+        betas = [self.question.beta * factor for factor in places.SLIDER]
+        answered = places.crossed(self.answer_prevalences, betas)
+        return pl.concat([super()._own_places, answered]).unique(maintain_order=True)
+
+    @property
+    def _inside(self) -> list[float]:
+        return sorted({eta for eta in (*self.prevalence, self.asked_prevalence) if 0 < eta < 1})

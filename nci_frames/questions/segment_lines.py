@@ -1,0 +1,115 @@
+"""What is said of segments: in how many the model is worse than in the rest, and in which."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import polars as pl
+
+from nci_frames.base.messages import quantity
+from nci_frames.evaluation.metrics import better_sign, called_metric
+from nci_frames.evaluation.support.reasons import in_brief, why_doubtful
+from nci_frames.questions.answer_lines import value_name
+from nci_frames.questions.comparison import Comparison
+from nci_frames.tables.numbers import format_threshold, format_value
+
+#: Segments that an answer names.
+_NAMED = 3
+
+
+def judged_model(comparison: Comparison, /) -> str:
+    """Return the model that is judged in the segments: that of the answer."""
+    ranks = comparison.segment_ranks
+    return str((comparison.answer if ranks is None or ranks.is_empty() else ranks)["model"][0])
+
+
+def why_untested(comparison: Comparison, /) -> str | None:
+    """Return why segments were not compared with the rest, and what to do; None where they were."""
+    if comparison.segment_ranks is not None:
+        return None
+    if comparison.weighted:
+        return (
+            "The counts are sums of weights, which the test does not take. Count whole rows to see "
+            "where the model is worse"
+        )
+    if comparison.segment_sizes is not None and len(comparison.segment_sizes) < 2:
+        return "There is one segment only, so there is no rest to compare it with"
+    return (
+        f"The threshold {format_threshold(comparison.segment_threshold)} was not counted in every segment. "
+        "Count at it, or compare at a threshold that was counted, to see where the model is worse"
+    )
+
+
+def said_of(comparison: Comparison, /) -> str:
+    """Return what is said of all segments, or why they were not compared."""
+    untested = why_untested(comparison)
+    return f"{untested}." if untested is not None else worst_sentence(comparison) or ""
+
+
+def doubt_of_segments(comparison: Comparison, /) -> str | None:
+    """Return why some segments do not support their value, in a few words; None if all of them do."""
+    ranks = comparison.segment_ranks
+    return None if ranks is None else why_doubtful(ranks.drop_nulls("value"))
+
+
+def metric_name(comparison: Comparison, /) -> str:
+    """Return what the metric is called by which segments are judged."""
+    of_area = comparison.question.area is not None
+    return f"F{comparison.main_beta:g}" if of_area else value_name(comparison.question)
+
+
+def is_worse(comparison: Comparison, /) -> pl.Expr:
+    """Return whether what a difference owes to the model makes a segment worse: a higher cost is worse."""
+    return pl.col("due_to_rates") * better_sign(called_metric(comparison.segment_metric).metric) < 0
+
+
+def worst_sentence(comparison: Comparison, /) -> str | None:
+    """Return in how many segments the model is worse than in the rest; None where they were not ranked."""
+    ranks = comparison.segment_ranks
+    if ranks is None or ranks.is_empty():
+        return None
+    judged, unjudged = ranks.drop_nulls("value"), ranks.filter(pl.col("value").is_null())["reason"]
+    worse, shifted = judged.filter("distinguishable", is_worse(comparison)).height, ranks["shifted"].sum()
+    # Of few positives it is not known either whether their scores differ.
+    parts = [f"None of {quantity(len(ranks), 'segment')} can be judged: {in_brief(unjudged)}"]
+    if len(judged):
+        are = "are" if worse > 1 else "is"
+        of = quantity(len(judged), "segment")
+        parts = [f"{worse or 'None'} of {of} {are} significantly worse than the rest"]
+    if shifted:
+        parts.append(f"in {shifted:,} the scores differ from the rest")
+    if len(judged) and len(unjudged):
+        parts.append(f"{len(unjudged):,} more cannot be judged: {in_brief(unjudged)}")
+    return "; ".join(parts) + "."
+
+
+def segment_lines(comparison: Comparison, /) -> list[str]:
+    """Return what an answer says of segments: of each key alone how many are worse, and the worst few.
+
+    No line where segments were not ranked.
+    """
+    alone = comparison.by_key
+    if len(alone) == 1:
+        return _lines(comparison, "Segments", _NAMED)
+    return [line for each in alone for line in _lines(each, f"By {each.segments[0]}", 1)]
+
+
+def _lines(comparison: Comparison, named: str, most: int) -> list[str]:
+    told, ranks = worst_sentence(comparison), comparison.segment_ranks
+    if told is None or ranks is None:
+        return []
+    at = f"{judged_model(comparison)} at threshold {format_threshold(comparison.segment_threshold)}"
+    worse = ranks.filter(is_worse(comparison)).head(most)
+    return [
+        f"{named}, {at}: {told[:1].lower()}{told[1:].rstrip('.')}",
+        *(_segment_line(row, comparison) for row in worse.iter_rows(named=True)),
+    ]
+
+
+def _segment_line(row: Mapping[str, Any], comparison: Comparison) -> str:
+    names = ", ".join(f"{key} = {'missing' if row[key] is None else row[key]}" for key in comparison.segments)
+    name = metric_name(comparison)
+    own, rest = format_value(row["own_value"]), format_value(row["rest_value"])
+    values = f"at its own prevalence {name} {own}, in the rest {rest}"
+    part, *bounds = (format_value(row[f"due_to_rates{side}"]) for side in ("", "_lower", "_upper"))
+    verdict = "significantly worse" if row["distinguishable"] else "not significantly worse"
+    return f"- {names}: {verdict}; {values}; due to the model {part} (95 %: {' to '.join(bounds)})"
