@@ -98,18 +98,22 @@ def _lines(comparison: Comparison, named: str, most: int) -> list[str]:
     if told is None or ranks is None:
         return []
     at = f"{judged_model(comparison)} at threshold {format_threshold(comparison.segment_threshold)}"
-    worse = ranks.filter(is_worse(comparison)).head(most)
+    worse, tested = ranks.filter(is_worse(comparison)).head(most), len(ranks.drop_nulls("value"))
     return [
         f"{named}, {at}: {told[:1].lower()}{told[1:].rstrip('.')}",
-        *(_segment_line(row, comparison) for row in worse.iter_rows(named=True)),
+        *(_segment_line(row, comparison, tested) for row in worse.iter_rows(named=True)),
     ]
 
 
-def _segment_line(row: Mapping[str, Any], comparison: Comparison) -> str:
+def _segment_line(row: Mapping[str, Any], comparison: Comparison, tested: int) -> str:
     names = ", ".join(f"{key} = {'missing' if row[key] is None else row[key]}" for key in comparison.segments)
     name = metric_name(comparison)
     own, rest = format_value(row["own_value"]), format_value(row["rest_value"])
     values = f"at its own prevalence {name} {own}, in the rest {rest}"
     part, *bounds = (format_value(row[f"due_to_rates{side}"]) for side in ("", "_lower", "_upper"))
-    verdict = "significantly worse" if row["distinguishable"] else "not significantly worse"
+    verdict = "significantly worse"
+    if not row["distinguishable"]:
+        # Its interval is for one segment; the test is for all of them.
+        apart = (row["due_to_rates_lower"] or 0) > 0 or (row["due_to_rates_upper"] or 0) < 0
+        verdict = f"not {verdict}" + (f" among the {tested:,} segments tested" if apart else "")
     return f"- {names}: {verdict}; {values}; due to the model {part} (95 %: {' to '.join(bounds)})"

@@ -1,6 +1,7 @@
 """Ranks of segments against plain Python, and the rates of their false findings."""
 
 import json
+import re
 from typing import Any
 
 import numpy as np
@@ -147,6 +148,18 @@ def test_bounds_of_a_difference_are_newcombes_and_its_p_value_belongs_to_them():
     assert np.isnan(undefined[0]).all()
 
 
+def test_an_interval_without_zero_beside_no_significance_is_explained():
+    counts = segments(14, seed=4, bad=(3,)).with_columns(model=pl.lit("a"))
+    question = nf.Question(prevalence=0.02, threshold=AT)
+    _, worst, second, third = segment_lines(
+        nf.compare_models(counts, prevalence=0.02, segments="segment", question=question)
+    )
+    assert ": significantly worse; at" in worst
+    assert ": not significantly worse among the 14 segments tested; at" in second
+    assert re.search(r"\(95 %: \u2212\S+ to \u2212\S+\)$", second)
+    assert ": not significantly worse; at" in third
+
+
 @pytest.mark.long
 def test_a_report_shows_the_worst_segments(tmp_path):
     counts = segments(14, seed=5, bad=(3,)).with_columns(model=pl.lit("a"))
@@ -183,7 +196,7 @@ def test_a_report_shows_the_worst_segments(tmp_path):
     values = f"at its own prevalence F1 {own}, in the rest {rest}; due to the model {part} (95 %: "
     assert worst.startswith(f"- segment = 3: significantly worse; {values}")
     assert len(others) == 2
-    assert all("not significantly worse" in line for line in others)
+    assert all("not significantly worse; at" in line for line in others)
     shown = printed(print_answer, comparison, width=80)
     assert "segment = 3: significantly worse" in shown
     assert all(len(line) <= 80 for line in shown.splitlines())
