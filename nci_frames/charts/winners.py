@@ -84,16 +84,6 @@ def chart_winner_ranges(
     # The thresholds of one model change too often to be drawn; the tooltips show them.
     numbers = {"threshold": "threshold", "start": "from", "end": "to"}
     targets = base.mark_bar(height=_BAR, opacity=0)
-    starts = merged["start"][1:].to_list()
-    borders = alt.Chart(
-        pl.DataFrame(
-            [(start, format_grid(start)) for start in axis.apart(starts, _LABEL)],
-            schema={"start": pl.Float64, "at": pl.String},
-            orient="row",
-        )
-    )
-    borders = borders.mark_text(dy=-32, **theme.NOTE)
-    text = alt.Text(field="at", type="nominal")
     pale = selection.unsupported_ranges(rows, "start", "end")
     untold = base.properties(data=selection.finite(pale), name="untold")
     untold = untold.mark_bar(height=_BAR, color=theme.GROUND, opacity=0.7)
@@ -112,7 +102,7 @@ def chart_winner_ranges(
             *hatching.hatching(strips, axis, up, height=_BAR, rise=_height),
             *canvas.named(places, axis.at("middle"), up, letters=_LETTERS),
             canvas.layer("targets", targets, tooltip=canvas.tooltip(numbers)),
-            canvas.layer("borders", borders, x=axis.x("start"), text=text),
+            _borders(merged["start"][1:].to_list(), axis),
             *axis.observed(seen),
         ],
         style=style,
@@ -121,6 +111,14 @@ def chart_winner_ranges(
         says="One bar, coloured by model.",
         height=_ROOM,
     )
+
+
+def _borders(starts: list[float], axis: axes.LogAxis) -> alt.Chart:
+    """Label the borders that are far enough apart."""
+    labels = [(start, format_grid(start)) for start in axis.apart(starts, _LABEL)]
+    drawn = alt.Chart(pl.DataFrame(labels, schema={"start": pl.Float64, "at": pl.String}, orient="row"))
+    text = alt.Text(field="at", type="nominal")
+    return canvas.layer("borders", drawn.mark_text(dy=-32, **theme.NOTE), x=axis.x("start"), text=text)
 
 
 def _range(winners: pl.DataFrame, over: str, observed: float | None) -> tuple[float, float]:

@@ -176,19 +176,13 @@ def rank_segments(
     # Of sorted counts these are some of the rows, which are not copied.
     of_model, _ = in_runs(rows_where(frame, mine), ["model", *keys])
     whole = pooled_counts(of_model, over=keys)
-    against = compare_with_rest(
-        list(each_histogram(of_model)) if by_buckets is None else by_buckets,
-        whole,
-        known,
-        worth.of_class[:2],
-        level=level,
-    )
+    histograms = list(each_histogram(of_model)) if by_buckets is None else by_buckets
+    against = compare_with_rest(histograms, whole, known, worth.of_class[:2], level=level)
     columns = compared_values(
         point, against.ordinary, worth, called, prevalence=eta, beta=beta, level=level, weights=weights
     )
-    few = f"fewer than {quantity(min_positives, 'positive')}"
-    if by_buckets is not None:
-        few = f"fewer than {min_positives} independent positives"
+    what = "positive" if by_buckets is None else "independent positive"
+    few = f"fewer than {quantity(min_positives, what)}"
     point = point.with_columns(observed_prevalence=_observed(weights))
     if has_strata(frame):
         tp, fp, fn, tn = worth.drawn.astype(np.int64)
