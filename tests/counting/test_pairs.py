@@ -67,17 +67,6 @@ def test_equals_a_brute_force(by: list[str] | None, dtype: type[pl.DataType]) ->
         assert nf.count_pairs(same, thresholds=THRESHOLDS, by=by).equals(pairs)
 
 
-def test_margins_are_the_counts_of_each_model() -> None:
-    rows = log(seed=3)
-    pairs = nf.count_pairs(rows, thresholds=0.5)
-    counts = nf.count_confusion(rows.drop("unit"), thresholds=[0.5])
-    for side in ("a", "b"):
-        mine = pairs.join(counts, left_on=[f"model_{side}", "country"], right_on=["model", "country"])
-        assert len(mine) == len(pairs)
-        for kind in ("tp", "fp"):
-            assert (mine[f"{kind}_both"] + mine[f"{kind}_{side}"] == mine[kind]).all()
-
-
 @pytest.mark.thorough
 def test_as_many_models_as_a_code_holds() -> None:
     tree = log().filter(model="tree")
@@ -137,14 +126,6 @@ def scored(times: int, *, units: int = 200, seed: int = 0) -> pl.DataFrame:
     return log.with_columns(repeat=pl.int_range(pl.len()).over("model", "unit"))
 
 
-def test_rows_that_are_copied_add_nothing() -> None:
-    once = nf.compare_auc(scored(1).drop("repeat")).row(0, named=True)
-    copies = pl.concat([scored(1).with_columns(repeat=copy) for copy in range(3)])
-    thrice = nf.compare_auc(copies, by=[]).row(0, named=True)
-    assert thrice["std_error"] == pytest.approx(once["std_error"])
-    assert thrice["p_value"] == pytest.approx(once["p_value"])
-
-
 def test_two_units_of_a_class_are_needed() -> None:
     log = scored(2, units=30)
     first = log.filter("label")["unit"].min()
@@ -152,13 +133,3 @@ def test_two_units_of_a_class_are_needed() -> None:
     row = nf.compare_auc(lone, by=[]).row(0, named=True)
     assert (row["std_error"], row["p_value"]) == (None, None)
     assert row["difference"] is not None
-
-
-@pytest.mark.long
-def test_equal_models_scored_twice_seldom_differ() -> None:
-    logs = 300
-    rows = pl.concat(scored(2, seed=seed).with_columns(log=seed) for seed in range(logs))
-    found = nf.compare_auc(rows, by="log")
-    assert len(found) == logs
-    wrong = (found["p_value"] < 0.05).sum()
-    assert 0 < wrong / logs <= 0.05 + 3 * np.sqrt(0.05 * 0.95 / logs)

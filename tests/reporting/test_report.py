@@ -14,7 +14,6 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-import nci_frames as nf
 from nci_frames.base.arguments import nearest
 from nci_frames.base.errors import ParameterError
 from nci_frames.charts.parts import selection
@@ -245,12 +244,6 @@ def test_no_figure_stands_alone_in_a_row_of_two(options):
     assert figures == page.count("<figure") > 10
 
 
-@pytest.mark.long
-def test_an_order_that_never_changes_is_told():
-    text = Page(render_report(comparison({"good": (0.9, 0.01), "bad": (0.5, 0.2)}))).text
-    assert "good is ahead in this log, and no two models change places" in " ".join(text.split())
-
-
 @pytest.mark.thorough
 def test_facts_and_segments_are_shown(page):
     assert "12: score is NaN" in page.text
@@ -351,28 +344,6 @@ def test_a_failure_leaves_the_older_page(tmp_path, monkeypatch):
                 write_report(comparison(), target, title="new")
     assert page.read_text() == text.read_text() == "older"
     assert set(tmp_path.iterdir()) == {page, text}
-
-
-@pytest.mark.long
-def test_a_comparison_from_counts_is_shown_with_its_limits():
-    log = pl.DataFrame(
-        {
-            "model": ["a"] * 4 + ["b"] * 4 + ["no positives"],
-            "country": (["DE", "DE", "US", None] * 3)[:9],
-            "label": [0, 0, 1, 1] * 2 + [0],
-            "score": [0.1, 0.4, 0.35, 0.8, 0.2, 0.6, 0.3, 0.7, 0.5],
-        }
-    )
-    tables = nf.compare_models(
-        nf.count_confusion(log, thresholds="exact"),
-        prevalence=[0, 1e-6, 0.01, 1],
-        beta=[0, 0.5, 2, math.inf],
-        segments="country",
-    )
-    text = Page(render_report(tables)).text
-    assert "no positives" in text
-    assert "PR-AUC over prevalence" in text
-    assert "∞" in text
 
 
 @pytest.mark.thorough

@@ -58,12 +58,6 @@ def test_counts_on_a_grid_equal_brute_force(
     assert counts["resolution"].unique().to_list() == ["grid"]
 
 
-def test_scores_are_compared_in_their_own_precision() -> None:
-    log = pl.DataFrame({"model": "a", "label": [True], "score": pl.Series([0.7], dtype=pl.Float32)})
-    assert float(log["score"][0]) < 0.7  # as Float64 the score would miss the threshold
-    assert nf.count_confusion(log, thresholds=[0.7])["tp"].item() == 1
-
-
 def test_counts_are_int64_and_sorted_with_null_as_a_key() -> None:
     counts = nf.count_confusion(random_log(), thresholds=[0.0, 0.5])
     assert counts.columns == ["model", "fold", "country", "threshold", *COUNTS, "resolution"]

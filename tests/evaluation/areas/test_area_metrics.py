@@ -50,18 +50,23 @@ def test_every_area_is_ranked(name):
         assert group.sort("rank")["value"].is_sorted(descending=known.direction == "maximize")
     assert areas["value"].is_between(known.lower, known.upper).all()
     assert known.depends_on_prevalence == (areas["prevalence"].null_count() == 0)
+    assert nf.rank_models(ranking).equals(nf.rank_models(areas.lazy()))
+    assert nf.rank_models(ranking).equals(ranking)
 
 
 @pytest.mark.parametrize("name", [known.name for known in CURVES])
 def test_an_area_has_no_value_at_an_operating_point(name):
     counts = crossing_models(0, models=2)
     rates = nf.compute_rates(counts)
+    folds = pl.concat(counts.with_columns(fold=pl.lit(fold)) for fold in ("1", "2"))
     maker = find_metric(name).computed_by.split("(")[0]
     asked: list[Callable[[], Any]] = [
         lambda: nf.project_rates(rates, metrics=["precision", name], prevalence=0.1),
         lambda: nf.select_operating_points(rates, metric=name, prevalence=0.1),
         lambda: nf.imbalance_sensitivity(name, ratios=2),
         lambda: nf.metric_surface(name),
+        lambda: nf.compare_folds(nf.compute_rates(folds), metric=name),
+        lambda: nf.rank_segments(folds, metric=name, segments="fold", threshold=counts["threshold"][0]),
     ]
     for call in asked:
         with pytest.raises(nf.ParameterError, match=f"{name}' is one of all scores(.|\\n)*hint: .*{maker}"):

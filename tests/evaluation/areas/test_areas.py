@@ -238,39 +238,6 @@ def test_hulls_of_many_groups():
         assert mine.equals(roc_convex_hull(part))
 
 
-@pytest.mark.thorough
-@given(rows=labels_and_scores, shift=st.lists(st.integers(0, 3), min_size=60, max_size=60))
-def test_who_dominates_in_roc_space_does_in_pr_space(rows, shift):
-    """Raising positives' scores and lowering negatives' gives a curve that is nowhere lower."""
-    better = [
-        (label, score + up if label else score - up) for (label, score), up in zip(rows, shift, strict=False)
-    ]
-    etas = [1e-6, 0.01, 0.5, 0.99]
-    worse_counts, better_counts = (curve_of(log)[0] for log in (rows, better))
-    worse_area, better_area = (
-        nf.compute_areas(counts, prevalence=etas, method="interpolated").filter(metric="pr_auc")["value"]
-        for counts in (worse_counts, better_counts)
-    )
-    assert (better_area >= worse_area - 1e-12).all()
-    rates = nf.compute_rates(pl.concat([worse_counts, better_counts.with_columns(model=pl.lit("better"))]))
-    points = nf.project_rates(rates, metrics="precision", prevalence=etas)
-    joined = points.join(rates.select("model", "threshold", "tpr", "fpr"), on=["model", "threshold"])
-    pairs = joined.join(joined, on="prevalence", suffix="_b").filter(
-        (pl.col("tpr") >= pl.col("tpr_b")) & (pl.col("fpr") <= pl.col("fpr_b")) & (pl.col("tpr_b") > 0)
-    )
-    assert set(pairs["model"]) == {"a", "better"}
-    assert pairs.filter(pl.col("value") < pl.col("value_b") - 1e-12).is_empty()
-
-
-@given(tpr=st.floats(0, 1), fpr=st.floats(0, 1))
-def test_the_positive_fraction_tends_to_fpr(tpr, fpr):
-    rates = pl.DataFrame({"tpr": [tpr] * 3, "fpr": [fpr] * 3, "prevalence": [1e-3, 1e-6, 0.0]})
-    off = (rates.select(nf.pos_fraction().alias("said"))["said"] - fpr).abs().to_list()
-    assert off[0] <= 1e-3 + 1e-15
-    assert off[1] <= 1e-6 + 1e-15
-    assert off[2] == 0
-
-
 #: Landgrebe et al. (2004), Table 2: POSfrac in per cent and its standard deviation at TPR 80 %, for LDC, QDC,
 #: MOGC and PARZEN (in turn), a line for each prevalence: 0.5, 0.1 and 0.001.
 TABLE_2 = {

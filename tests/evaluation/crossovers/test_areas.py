@@ -14,7 +14,7 @@ from nci_frames.evaluation.crossovers.winners import area_winners
 from tests.cases import first_quick
 from tests.comparisons import counts_of
 from tests.evaluation.probabilities import logs
-from tests.logs import counts_at, crossing_models, random_log
+from tests.logs import counts_at, crossing_models
 
 ALL = 10**12
 
@@ -152,25 +152,6 @@ RANGES = [(1e-4, 0.5), (1e-9, 0.999), (0.01, 0.02)]
 def logit(eta):
     eta = np.asarray(eta, np.float64)
     return np.log(eta) - np.log1p(-eta)
-
-
-@pytest.mark.parametrize(("low", "high"), RANGES)
-@pytest.mark.parametrize("method", first_quick(["average_precision", "interpolated", "trapezoid"]))
-def test_areas_between_the_nodes_follow_from_those_at_them(low, high, method):
-    counts = nf.count_confusion(random_log(3_000, seed=2, values=200), thresholds="exact", by=[])
-    nodes = area_nodes(low, high)
-    asked = (1 / (1 + np.exp(-np.random.default_rng(0).uniform(logit(low), logit(high), 100)))).tolist()
-
-    def areas(prevalence):
-        found = nf.compute_areas(counts, prevalence=prevalence, method=method).filter(metric="pr_auc")
-        return found.sort("prevalence").partition_by("model")
-
-    known_areas, wanted_areas = areas(nodes), areas(asked)
-    assert len(known_areas) == 2
-    for known, wanted in zip(known_areas, wanted_areas, strict=True):
-        polynomial = BarycentricInterpolator(logit(nodes), known["value"].to_numpy())
-        found = polynomial(logit(wanted["prevalence"].to_numpy()))
-        assert np.abs(found - wanted["value"].to_numpy()).max() < 1e-10
 
 
 @given(

@@ -22,18 +22,13 @@ def precision_volume(r: float) -> float:
     return 0.5 - ((1 - r**2) / 2 * np.log(1 + r) + r**2 / 2 * np.log(r) + r / 2) / r
 
 
-@pytest.mark.parametrize("ratio", first_quick([1.5, 4, 49, 999], 2))
+@pytest.mark.parametrize("ratio", first_quick([1.5, 4, 49, 999, 1e6], 2))
 def test_closed_forms(ratio):
     found = nf.imbalance_sensitivity(["accuracy", "precision"], ratios=ratio)["sensitivity"].to_list()
     assert found == pytest.approx([accuracy_volume(ratio), precision_volume(ratio)], abs=1e-6)
     # With the majority on the other side: accuracy is symmetric, and precision gains what 1 - precision lost.
     turned = nf.imbalance_sensitivity(["accuracy", "npv"], ratios=1 / ratio)["sensitivity"].to_list()
     assert turned == pytest.approx([accuracy_volume(ratio), precision_volume(ratio)], abs=1e-6)
-
-
-def test_growth_saturates():
-    found = nf.imbalance_sensitivity(["accuracy", "precision"], ratios=1e6)["sensitivity"].to_list()
-    assert found == pytest.approx([1 / 6, 1 / 2], abs=1e-4)
 
 
 @pytest.mark.long

@@ -122,37 +122,6 @@ def value(metric: pl.Expr, tpr: float | None, fpr: float | None) -> float | None
     return found
 
 
-def ratio(above: float, below: float) -> float | None:
-    return above / below if below else None
-
-
-cells = st.integers(0, 50)
-
-
-@given(tp=cells, fp=cells, fn=cells, tn=cells, beta=st.sampled_from([0.0, 0.25, 0.5, 1.0, 2.0, 10.0, INF]))
-def test_at_the_observed_prevalence_metrics_are_their_count_formulas(tp, fp, fn, tn, beta):
-    positives, negatives = tp + fn, fp + tn
-    if not (positives and negatives):
-        return
-    eta = positives / (positives + negatives)
-    tpr, fpr = tp / positives, fp / negatives
-    if math.isinf(beta):
-        f_beta = tpr
-    else:
-        f_beta = ratio((1 + beta**2) * tp, (1 + beta**2) * tp + beta**2 * fn + fp)
-    expected = [
-        (nf.precision(prevalence=eta), ratio(tp, tp + fp)),
-        (nf.recall(), tp / positives),
-        (nf.f_beta(beta=beta, prevalence=eta), f_beta),
-        (nf.accuracy(prevalence=eta), (tp + tn) / (positives + negatives)),
-        (nf.pos_fraction(prevalence=eta), (tp + fp) / (positives + negatives)),
-    ]
-    for metric, wanted in expected:
-        assert value(metric, tpr, fpr) == (
-            None if wanted is None else pytest.approx(wanted, rel=1e-12, abs=1e-15)
-        )
-
-
 LIMITS: list[tuple[pl.Expr, float | None, float | None, float | None]] = [
     # eta = 0: every positive decision is false; eta = 1: every one is right
     (nf.precision(prevalence=0), 0.6, 0.1, 0.0),

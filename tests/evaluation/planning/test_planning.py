@@ -1,7 +1,6 @@
 """Sizes of test sets against a count of every smaller size, and against the band that they are to give."""
 
 import math
-from typing import Any
 
 import hypothesis.strategies as st
 import numpy as np
@@ -102,53 +101,16 @@ def test_the_planned_rates_give_the_wanted_half_width(tpr, fpr, wanted, eta):
     assert (upper / (1 + upper) - lower / (1 + lower)) / 2 == pytest.approx(wanted, rel=1e-6)
 
 
-def test_the_planned_test_set_keeps_its_promise():
-    """Exactly: measured rates with the planned half-widths, and the precision band that they make."""
-    plan = nf.required_samples(delta=0.3, tpr=0.6, fpr=0.05, method="exact", assurance=None).row(
-        0, named=True
-    )
-    held = 1.0
-    for rows, rate, half in (
-        (plan["positives"], 0.6, plan["tpr_half_width"]),
-        (plan["negatives"], 0.05, plan["fpr_half_width"]),
-    ):
-        hits = np.arange(rows + 1)
-        inside = np.abs(hits / rows - rate) <= half + 1e-12
-        held *= binom.pmf(hits, rows, rate)[inside].sum()
-    assert 0.95**2 <= held < 0.95**2 + 0.04
-
-
-GOALS: list[dict[str, Any]] = [
-    {"delta": 0.3, "tpr": 0.6, "fpr": 0.05},
-    {"delta": 0.2, "tpr": 0.9, "fpr": 0.001},
-    {"precision_half_width": 0.1, "prevalence": 0.001, "tpr": 0.6, "fpr": 0.001},
-    {"precision_half_width": 0.05, "prevalence": 0.2, "tpr": 0.6, "fpr": 0.05},
-    {"half_width": (0.05, 0.0005), "tpr": 0.6, "fpr": 0.001},
-]
-
-
-def reached(goal: dict[str, Any], interval: Any, positives: int, negatives: int, studies: int) -> float:
-    """Return the share of simulated studies that reach the goal, by the public functions."""
-    rng = np.random.default_rng(3)
-    tp, fp = rng.binomial(positives, goal["tpr"], studies), rng.binomial(negatives, goal["fpr"], studies)
-    counts = counts_at(tp, fp, positives, negatives, model=[f"{i:05}" for i in range(studies)])
-    rates = nf.compute_rates(counts, interval=interval)
-    if "delta" in goal:
-        held = nf.max_precision_uncertainty(rates)["delta"].fill_null(1) <= goal["delta"]
-    elif "precision_half_width" in goal:
-        band = nf.precision_band(rates, prevalence=goal["prevalence"])
-        held = (band["upper"] - band["lower"]) / 2 <= goal["precision_half_width"]
-    else:
-        widths = [(rates[f"{rate}_upper"] - rates[f"{rate}_lower"]) / 2 for rate in ("tpr", "fpr")]
-        held = (widths[0] <= goal["half_width"][0]) & (widths[1] <= goal["half_width"][1])
-    return float(held.mean())
-
-
 def test_a_plan_for_the_expected_rates_alone_is_kept_by_chance():
-    goal = GOALS[0]
+    """In simulated studies."""
+    goal = {"delta": 0.3, "tpr": 0.6, "fpr": 0.05}
     row = nf.required_samples(**goal, assurance=None, method="exact").row(0, named=True)
     assert row["assurance"] is None
-    assert reached(goal, "wilson", row["positives"], row["negatives"], 4000) < 0.75
+    rng, sizes = np.random.default_rng(3), (row["positives"], row["negatives"])
+    tp, fp = (rng.binomial(size, goal[rate], 4000) for size, rate in zip(sizes, ("tpr", "fpr"), strict=True))
+    counts = counts_at(tp, fp, *sizes, model=[f"{i:05}" for i in range(4000)])
+    found = nf.max_precision_uncertainty(nf.compute_rates(counts, interval="wilson"))
+    assert (found["delta"].fill_null(1) <= 0.3).mean() < 0.75
 
 
 def test_without_rates_every_study_reaches_the_half_width():

@@ -37,14 +37,6 @@ def test_blocks_are_those_of_isotonic_regression_without_rounding(rows, eta):
     assert (found["share"] * found["predicted"]).sum() == pytest.approx(mean, rel=1e-9, abs=1e-12)
 
 
-def test_blocks_are_the_same_at_every_prevalence():
-    found = nf.calibration_curve(logs.exact(logs.probability_log()), prevalence=[1e-6, 0.3, 0.99])
-    ends = [
-        part.select("model", "score_lower", "score_upper").rows() for part in found.partition_by("prevalence")
-    ]
-    assert ends[0] == ends[1] == ends[2]
-
-
 def test_bins_between_edges_are_those_of_scikit_learn():
     log = logs.probability_log(models=["a"]).with_columns(pl.col("score").round(2))
     observed, predicted = of_scikit_learn(log["label"], log["score"], n_bins=5)

@@ -72,22 +72,6 @@ def test_an_infinite_log_loss_is_miscalibration():
     assert found["uncertainty"].to_list() == [0.0, pytest.approx(np.log(2))]
 
 
-def test_calibrated_scores_are_not_miscalibrated():
-    log = logs.probability_log()
-    counts = logs.exact(log)
-    (eta,) = log.select(pl.col("label").mean()).row(0)
-    mapped = []
-    for model in ("a", "b"):
-        values = logs.pooled_adjacent(log.filter(model=model), Fraction(eta).limit_denominator(400))
-        mapped += [float(values[score]) for score in log.filter(model=model)["score"]]
-    calibrated = log.with_columns(score=pl.Series(mapped))
-    found = nf.decompose_scores(logs.exact(calibrated), prevalence=[0.01, eta], adjusted=True)
-    assert found["miscalibration"].max() < 1e-15
-    # Calibration changes no order, and so no discrimination.
-    before = nf.decompose_scores(counts, prevalence=[0.01, eta])
-    assert found["discrimination"].to_list() == pytest.approx(before["discrimination"].to_list(), abs=1e-14)
-
-
 def test_a_group_that_lacks_a_class_has_no_parts():
     one_class = pl.DataFrame(
         {"model": ["a", "b", "c", "c"], "label": [1, 0, 0, 1], "score": [0.3, 0.4, 0.2, 0.8]}

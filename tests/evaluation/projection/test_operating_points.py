@@ -134,18 +134,6 @@ def test_several_prevalences_distance_and_youden() -> None:
     assert observed["prevalence"].to_list() == observed["observed_prevalence"].to_list()
 
 
-def test_models_each_at_their_own_best_threshold_are_ranked() -> None:
-    rates = rates_of(LOG.drop("fold", "country"), GRID)
-    best = nf.select_operating_points(rates, metric="f_beta", prevalence=[0.001, 0.5])
-    ranked = nf.rank_models(nf.project_rates(best, metrics="f_beta", prevalence="selected"))
-    assert len(ranked) == 4
-    assert sorted(ranked["rank"].to_list()) == [1, 1, 2, 2]
-    everything = nf.project_rates(rates, metrics="f_beta", prevalence=[0.001, 0.5])
-    expected = everything.group_by("model", "prevalence").agg(pl.col("value").max())
-    both = ranked.join(expected, on=["model", "prevalence"], suffix="_best")
-    assert both["value"].to_list() == both["value_best"].to_list()
-
-
 def test_an_alert_budget_is_a_share_of_the_volume() -> None:
     rates = rates_of(LOG)
     budget = nf.select_operating_points(rates, alerts=2_000, volume=100_000, prevalence=0.001)

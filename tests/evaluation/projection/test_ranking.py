@@ -9,8 +9,6 @@ from hypothesis import given
 import nci_frames as nf
 from tests.logs import counts_at
 
-rate = st.integers(0, 20)
-
 
 def point_rates(points: list[tuple[int, int]]) -> pl.DataFrame:
     """Operating points of 20 positives and 20 negatives, each a model's, at thresholds of their own."""
@@ -128,25 +126,6 @@ def test_groups_are_compared_apart():
     assert nf.rank_models(values_table([])).is_empty()
 
 
-def test_f1_ranks_change_with_prevalence():
-    ranking = nf.rank_models(
-        nf.project_rates(point_rates([(10, 1), (19, 8)]), metrics="f_beta", prevalence=[0.01, 0.6])
-    )
-    assert ranking.select("prevalence", "model", "rank").rows() == [
-        (0.01, "m00", 1), (0.01, "m01", 2), (0.6, "m01", 1), (0.6, "m00", 2),
-    ]  # fmt: skip
-    assert ranking["gap"].to_list()[0] == 0
-    best, second = ranking["value"].to_list()[:2]
-    assert ranking["gap"].to_list()[1] == best - second
-
-
-def test_ties_share_the_smaller_rank_and_null_has_none():
-    rates = point_rates([(10, 2), (10, 2), (5, 2), (0, 0)])
-    ranking = nf.rank_models(nf.project_rates(rates, metrics="precision", prevalence=0.5))
-    assert ranking.select("model", "rank").rows() == [("m00", 1), ("m01", 1), ("m02", 3), ("m03", None)]
-    assert ranking["gap"].to_list()[-1] is None
-
-
 def test_a_target_is_not_ranked():
     rates = point_rates([(10, 2), (5, 2)])
     ranking = nf.rank_models(nf.project_rates(rates, metrics="pos_fraction", prevalence=0.5))
@@ -171,22 +150,3 @@ def test_shared_thresholds_are_compared_one_by_one():
     ]
     together = nf.rank_models(nf.project_rates(rates, metrics="accuracy", prevalence=0.5), by=["metric"])
     assert sorted(together["rank"].to_list()) == [1, 1, 1, 1]
-
-
-def test_areas_are_ranked_and_lists_can_be_ranked_again():
-    log = pl.DataFrame({"model": ["a", "a", "b", "b"], "label": [1, 0, 1, 0], "score": [0.9, 0.1, 0.1, 0.9]})
-    areas = nf.compute_areas(nf.count_confusion(log, thresholds="exact"), prevalence=[0.1, 0.5])
-    ranking = nf.rank_models(areas)
-    assert ranking.group_by("model").agg(pl.col("rank").unique()).sort("model")["rank"].to_list() == [
-        [1],
-        [2],
-    ]
-    assert nf.rank_models(ranking).equals(ranking)
-    assert nf.rank_models(areas.lazy()).equals(ranking)
-
-
-def test_a_model_has_a_value_in_each_comparison():
-    counts = counts_at([6, 8], [1, 1], 10, 10)
-    one = nf.project_rates(nf.compute_rates(counts), metrics="recall", prevalence=0.1)
-    apart = pl.concat([one.with_columns(pl.col("value") / day, day=day) for day in (1, 2)])
-    assert nf.rank_models(apart)["rank"].to_list() == [1, 2, 1, 2]

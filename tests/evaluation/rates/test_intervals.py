@@ -1,6 +1,5 @@
 """Intervals against SciPy and statsmodels, and their coverage summed outcome by outcome."""
 
-import functools
 import itertools
 import math
 from typing import Any, get_args
@@ -48,13 +47,6 @@ def test_equal_to_scipy(name: Any, method: Any, level: float) -> None:
         assert row == pytest.approx(wanted, rel=1e-9, abs=1e-15 if name == "wilson" else 1e-11)
 
 
-@pytest.mark.parametrize(("k", "n"), [(1, 10), (3, 100_000), (7, 10**9), (600, 10**6), (0, 10**7)])
-def test_clopper_pearson_leaves_half_of_the_rest_at_each_side(k: int, n: int) -> None:
-    lower, upper = nf.accuracy_interval(k, n, method="clopper_pearson", level=0.9)
-    assert binom.cdf(k, n, upper) == pytest.approx(0.05, rel=1e-7)
-    assert lower == 0 if k == 0 else binom.sf(k - 1, n, lower) == pytest.approx(0.05, rel=1e-7)
-
-
 @pytest.mark.parametrize(
     ("name", "method"),
     [
@@ -85,14 +77,6 @@ def test_hoeffding_is_its_inequality() -> None:
     assert 2 * math.exp(-2 * 1000 * (upper - 0.4) ** 2) == pytest.approx(0.1, rel=1e-12)
     assert 0.4 - lower == pytest.approx(upper - 0.4, rel=1e-12)
     assert nf.accuracy_interval(1, 2, method="hoeffding") == (0, 1)
-
-
-def test_accuracy_intervals_by_hand() -> None:
-    """80 of 100: 0.8 ± 1.96·0.04."""
-    assert nf.accuracy_interval(80, 100, method="wald") == pytest.approx((0.7216, 0.8784), abs=5e-5)
-    assert nf.accuracy_interval(0, 5, method="wald") == (0, 0)
-    assert nf.accuracy_interval(80, 100) == nf.accuracy_interval(80, 100, method="wilson")
-    assert nf.accuracy_interval(0, 5)[1] > 0.4
 
 
 def test_the_coverage_that_the_docstring_of_accuracy_states() -> None:
@@ -127,18 +111,6 @@ def test_bounds_enclose_the_rate_and_mirror_each_other(k: int, m: int, level: fl
         assert row["tpr_upper"] > 0
 
 
-def test_no_false_positive_still_has_an_upper_limit() -> None:
-    counts = pl.DataFrame(
-        {"model": "a", "threshold": [0.5], "tp": [6], "fp": [0], "fn": [4], "tn": [100_000]}
-    )
-    upper = {name: nf.compute_rates(counts, interval=name)["fpr_upper"].item() for name in INTERVALS}
-    # Clopper-Pearson without a hit: 1 - (alpha/2)^(1/n). The rule of three is its one-sided likeness.
-    assert upper["clopper_pearson"] == pytest.approx(-math.expm1(math.log(0.025) / 100_000), rel=1e-9)
-    z2 = 1.959963984540054**2
-    assert upper["wilson"] == pytest.approx(z2 / (100_000 + z2), rel=1e-9)
-    assert all(0 < bound < 0.005 for bound in upper.values())
-
-
 def test_given_half_widths_are_cut_at_0_and_1() -> None:
     counts = pl.DataFrame({"model": "a", "threshold": [0.5], "tp": [95], "fp": [1], "fn": [5], "tn": [999]})
     found = nf.compute_rates(counts, half_width=(0.1, 0.0005)).select(BOUNDS).row(0)
@@ -158,78 +130,6 @@ def test_points_not_attained_and_logs_of_one_class_have_no_bounds() -> None:
         assert [rates[bound].is_null().to_list() for bound in BOUNDS] == [
             [True, False, True], [True, False, True], [False, True, True], [False, True, True],
         ]  # fmt: skip
-
-
-@functools.cache
-def bounds_of(n: int, interval: Interval, level: float) -> list[np.ndarray[Any, Any]]:
-    """The bounds after each number of hits in n rows."""
-    rates = nf.compute_rates(counts_of([(k, n) for k in range(n + 1)]), interval=interval, level=level)
-    return [rates.sort("tp")[bound].to_numpy() for bound in BOUNDS[:2]]
-
-
-def coverage_of(rate: float, n: int, interval: Interval, level: float) -> float:
-    lower, upper = bounds_of(n, interval, level)
-    covered = (lower <= rate * (1 + 1e-12)) & (rate <= upper * (1 + 1e-12))
-    return float(binom.pmf(np.arange(n + 1), n, rate)[covered].sum())
-
-
-@pytest.mark.thorough
-@pytest.mark.parametrize("n", [10, 50, 150])
-def test_clopper_pearson_is_never_below_its_level(n: int) -> None:
-    """Exactly, by summing binomial probabilities, at rates that include the bounds: there coverage jumps."""
-    bounds = nf.compute_rates(
-        counts_of([(k, n) for k in range(n + 1)]), interval="clopper_pearson", level=0.9
-    )
-    jumps = np.concatenate([bounds["tpr_lower"].to_numpy(), bounds["tpr_upper"].to_numpy()])
-    rates = np.concatenate([np.linspace(0, 1, 101), jumps * (1 - 1e-9), np.minimum(1, jumps * (1 + 1e-9))])
-    coverage = [coverage_of(rate, n, "clopper_pearson", 0.9) for rate in rates]
-    assert 0.9 - 1e-9 <= min(coverage) < 0.93
-
-
-@pytest.mark.thorough
-@pytest.mark.parametrize("n", [50, 200, 2000])
-@pytest.mark.parametrize("level", [0.9, 0.95])
-def test_wilson_is_near_its_level_on_average(n: int, level: float) -> None:
-    """Where five hits and five misses are expected."""
-    rates = np.linspace(5 / n, 1 - 5 / n, 101).tolist()
-    coverage = [coverage_of(rate, n, "wilson", level) for rate in rates]
-    assert np.mean(coverage) == pytest.approx(level, rel=0.01)
-
-
-def test_the_band_by_brute_force() -> None:
-    """Over every pair of outcomes, precision itself compared with its band at several prevalences."""
-    tpr, fpr, positives, negatives = 0.7, 0.06, 25, 60
-    pairs = list(itertools.product(range(positives + 1), range(negatives + 1)))
-    counts = pl.DataFrame(
-        {
-            "model": "a",
-            "outcome": np.arange(len(pairs)),
-            "threshold": 0.5,
-            "tp": [tp for tp, _ in pairs],
-            "fp": [fp for _, fp in pairs],
-            "fn": [positives - tp for tp, _ in pairs],
-            "tn": [negatives - fp for _, fp in pairs],
-        }
-    )
-    chance = binom.pmf([p[0] for p in pairs], positives, tpr) * binom.pmf(
-        [p[1] for p in pairs], negatives, fpr
-    )
-    rates = nf.compute_rates(counts, interval="wilson")
-    covered = []
-    for eta in (0.001, 0.2, 0.9):
-        true = eta * tpr / (eta * tpr + (1 - eta) * fpr)
-        band = nf.precision_band(rates, prevalence=eta)
-        # Without a positive decision there is no band.
-        held = band.select(pl.lit(true).is_between("lower", "upper").fill_null(value=False))
-        covered.append(held.to_series().to_numpy())
-    # The same samples at every prevalence: the band is simultaneous.
-    assert (covered[0] == covered[1]).all()
-    assert (covered[0] == covered[2]).all()
-    box = rates.select(
-        pl.lit(tpr).is_between("tpr_lower", "tpr_upper") & pl.lit(fpr).is_between("fpr_lower", "fpr_upper")
-    )
-    # The corollary is of the box, which the band holds more often than: errors of the two rates cancel.
-    assert 0.89 < chance[box.to_series().to_numpy()].sum() < chance[covered[0]].sum()
 
 
 def test_bounds_of_older_rates_are_gone() -> None:

@@ -178,18 +178,6 @@ def test_areas_of_every_population_within_the_band_are_within_the_bounds(
         assert row["lower"] <= row["value"] <= row["upper"]
 
 
-@pytest.mark.long
-def test_a_higher_level_gives_wider_bounds_and_more_rows_give_narrower_ones() -> None:
-    def width(rows: tuple[int, int], level: float) -> float:
-        found = nf.compute_areas(
-            normal_counts(4, rows), prevalence=0.01, interval="simultaneous", level=level
-        ).filter(metric="pr_auc")
-        return float((found["upper"] - found["lower"]).item())
-
-    assert width((50, 500), 0.8) < width((50, 500), 0.95) < width((50, 500), 0.999)
-    assert width((5000, 50_000), 0.95) < width((500, 5000), 0.95) < width((50, 500), 0.95)
-
-
 @pytest.mark.thorough
 def test_groups_in_any_order_have_the_bounds_that_each_has_alone() -> None:
     groups = [
