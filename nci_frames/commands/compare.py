@@ -18,7 +18,6 @@ from nci_frames.options.logs import column_options, thresholds_option
     "metrics",
     multiple=True,
     default=["precision", "f_beta"],
-    show_default=True,
     help="Metric to split; may be repeated.",
 )
 @click.option(
@@ -26,7 +25,6 @@ from nci_frames.options.logs import column_options, thresholds_option
     "-t",
     type=number("a number"),
     default=0.5,
-    show_default=True,
     help="A row is predicted positive if its score is at or above this.",
 )
 @click.option("--segments", "-s", multiple=True, help="Column whose values are split apart; may be repeated.")

@@ -17,7 +17,7 @@ from nci_frames.options.setting import options_of, taken
 @options_of(ReportOptions, "title")
 @out_option("demo-output", "Folder for the logs and the reports; created if missing.")
 @verbose_option
-@click.option("--seed", type=ROWS, default=0, show_default=True, help="Seed of the cross-validation.")
+@click.option("--seed", type=ROWS, default=0, help="Seed of the cross-validation.")
 def demo(out: Path, seed: int, *, verbose: bool, **given: Any) -> None:
     """Train real classifiers on real data, log their predictions, and report on the logs.
 

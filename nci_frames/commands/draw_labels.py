@@ -14,7 +14,7 @@ from nci_frames.options.logs import column_options, out_option
 @click.command(cls=Command)
 @click.argument("log")
 @click.argument("plan")
-@click.option("--seed", type=ROWS, default=0, show_default=True, help="Fixes which rows are drawn.")
+@click.option("--seed", type=ROWS, default=0, help="Fixes which rows are drawn.")
 @by_model_option
 @units_option
 @out_option("to-label.csv", "File for the rows, .csv or .parquet.")

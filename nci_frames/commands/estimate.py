@@ -15,7 +15,7 @@ from nci_frames.options.logs import choice_option, column_options, thresholds_op
 @click.option("--segments", "-s", multiple=True, help="Column to estimate by; may be repeated.")
 @choice_option("--method", ["em", "adjusted_count", "matching"], "How the mixture is fitted.")
 @thresholds_option("uniform:1001")
-@click.option("--level", type=INSIDE, default=0.95, show_default=True, help="Confidence of the intervals.")
+@click.option("--level", type=INSIDE, default=0.95, help="Confidence of the intervals.")
 @column_options("model", "label", "score", "positive", "on_invalid")
 def estimate(
     reference: str, traffic: str, method: Any, thresholds: str, level: float, **columns: Any

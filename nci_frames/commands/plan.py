@@ -28,11 +28,7 @@ _RATES = Kind("number[,number]", _one_or_two, {})
 
 
 @click.command(cls=Command)
-@click.option(
-    "--half-width",
-    type=_RATES,
-    help="Required half-width of the rates: one number, or TPR,FPR.",
-)
+@click.option("--half-width", type=_RATES, help="Required half-width of the rates: one number, or TPR,FPR.")
 @click.option(
     "--delta", type=_SHARE, help="Required maximum width of the precision band over all prevalences."
 )
@@ -44,11 +40,7 @@ _RATES = Kind("number[,number]", _one_or_two, {})
 @click.option("--fpr", type=_RATES, help="Expected false-positive rate; with --compare one of each model.")
 @click.option("--compare", help="Metric in which two models are to be told apart, e.g. recall.")
 @click.option(
-    "--power",
-    type=_SHARE,
-    default=0.8,
-    show_default=True,
-    help="With --compare: how often a true difference is to be found.",
+    "--power", type=_SHARE, default=0.8, help="With --compare: how often a true difference is to be found."
 )
 @click.option(
     "--correlation",
@@ -57,9 +49,7 @@ _RATES = Kind("number[,number]", _one_or_two, {})
 )
 @click.option("--positives", type=ROWS, help="Rows with y=1 in an existing test set.")
 @click.option("--negatives", type=ROWS, help="Rows with y=0 in an existing test set.")
-@click.option(
-    "--level", type=_SHARE, default=0.95, show_default=True, help="Confidence of each rate's interval."
-)
+@click.option("--level", type=_SHARE, default=0.95, help="Confidence of each rate's interval.")
 @click.option(
     "--assurance", type=_SHARE, help="How often such a test set is to reach the goal.  [default: 0.8]"
 )

@@ -17,7 +17,7 @@ from nci_frames.options.logs import column_options, out_option
 @click.option("--metric", required=True, help="Metric to measure with the labels.")
 @click.option("--threshold", type=THRESHOLD, help="Decision threshold; for two models new=0.5,old=0.4.")
 @click.option("--alerts", type=ROWS, help="In place of --threshold: rows of the log that may be flagged.")
-@click.option("--beta", type=BETA, default=1.0, show_default=True, help="Weight of recall in F-beta.")
+@click.option("--beta", type=BETA, default=1.0, help="Weight of recall in F-beta.")
 @click.option("--pilot", help="Labelled log whose rates the plan uses.  [default: scores are probabilities]")
 @click.option("--prevalence", "-p", type=INSIDE, help="Expected share of positives, with --pilot.")
 @click.option(
@@ -25,7 +25,7 @@ from nci_frames.options.logs import column_options, out_option
 )
 @by_model_option
 @units_option
-@click.option("--level", type=INSIDE, default=0.95, show_default=True, help="Confidence of the intervals.")
+@click.option("--level", type=INSIDE, default=0.95, help="Confidence of the intervals.")
 @out_option("labels-plan.csv", "File for the plan, .csv or .parquet.")
 @column_options("model", "label", "score", "scores", "unit", "positive", "on_invalid")
 def plan_labels(

@@ -22,7 +22,7 @@ from nci_frames.options.logs import choice_option, column_options, thresholds_op
 @thresholds_option("uniform:101", exact=False)
 @click.option("--segments", "-s", multiple=True, help="Column that is kept as a key; may be repeated.")
 @column_options("model", "label", "score", "fold", "weight")
-@click.option("--positive", type=VALUE, default="1", show_default=True, help="Label that means positive.")
+@click.option("--positive", type=VALUE, default="1", help="Label that means positive.")
 @click.option("--negative", type=VALUE, help="The other label.  [default: 0, or false]")
 @choice_option("--score-type", ["float64", "float32"], "Precision of the score column.")
 def sql(table: str, thresholds: str, **options: Any) -> None:

@@ -16,7 +16,6 @@ def thresholds_option(default: str | None, *, exact: bool = True) -> Callable[[C
     return click.option(
         "--thresholds",
         default=default,
-        show_default=True,
         help=f"Thresholds to count at: {', '.join(forms)}, or numbers separated by commas.{finest}",
     )
 
@@ -47,9 +46,9 @@ def _decision_columns(
 
 #: What a command may ask about the columns of a log.
 _COLUMNS: dict[str, dict[str, Any]] = {
-    "model": {"default": "model", "show_default": True, "help": "Column with the model's name."},
-    "label": {"default": "label", "show_default": True, "help": "Column with the true class."},
-    "score": {"default": "score", "show_default": True, "help": "Column with the score."},
+    "model": {"default": "model", "help": "Column with the model's name."},
+    "label": {"default": "label", "help": "Column with the true class."},
+    "score": {"default": "score", "help": "Column with the score."},
     "scores": {
         "multiple": True,
         "metavar": "[MODEL=]COLUMN",
@@ -74,7 +73,6 @@ _COLUMNS: dict[str, dict[str, Any]] = {
     "on_invalid": {
         "type": click.Choice(["raise", "drop"]),
         "default": "raise",
-        "show_default": True,
         "help": "What to do with rows without a valid label or score.",
     },
 }
@@ -93,7 +91,7 @@ def column_options(*names: str) -> Callable[[C], C]:
 
 def choice_option(name: str, words: Sequence[str], told: str) -> Callable[[C], C]:
     """Return an option that takes one of a few words, of which the first is the default."""
-    return click.option(name, type=click.Choice(words), default=words[0], show_default=True, help=told)
+    return click.option(name, type=click.Choice(words), default=words[0], help=told)
 
 
 verbose_option = click.option("--verbose", "-v", is_flag=True, help="Print the ranked tables, too.")
@@ -101,11 +99,4 @@ verbose_option = click.option("--verbose", "-v", is_flag=True, help="Print the r
 
 def out_option(default: str, told: str) -> Callable[[C], C]:
     """Return the option for the folder or file that a command writes; *told* is its help."""
-    return click.option(
-        "--out",
-        "-o",
-        type=click.Path(path_type=Path),
-        default=default,
-        show_default=True,
-        help=told,
-    )
+    return click.option("--out", "-o", type=click.Path(path_type=Path), default=default, help=told)

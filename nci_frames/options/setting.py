@@ -48,7 +48,6 @@ class Setting:
             *([f"-{self.short}"] if self.short else []),
             type=self.kind,
             default=default,
-            show_default=default not in (None, ()),
             multiple=several,
             callback=_together if several else None,
             help=self.help,
