@@ -78,10 +78,12 @@ SUPPORTED = flag(
     required=False,
 )
 REASON = text("reason", "why it cannot", "supported", required=False)
+#: Of which metric a value is, and at which prevalence and beta; its bounds; whether the log can tell it.
+CASE, BOUNDS, SAID = (METRIC, PREVALENCE, BETA), (LOWER, UPPER), (SUPPORTED, REASON)
 #: Winners that no row tells apart.
 TIED = texts("tied", "all models that are equal in the whole range, this one too", required=False)
 #: Whether the log can tell the value, in tables that always say it.
-TOLD = tuple(replace(column, required=True) for column in (SUPPORTED, REASON))
+TOLD = tuple(replace(column, required=True) for column in SAID)
 #: What ``average_over`` says beside a mean.
 AVERAGED = (
     number(

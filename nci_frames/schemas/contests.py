@@ -13,6 +13,7 @@ CROSSOVERS = FrameSchema(
     BETA,
     VALUE,
 )
+_BEST_POINT = (MODEL, TIED, POINT, *SAID)
 WINNERS = FrameSchema(
     "winners",
     "winner_ranges(rates, metric=..., over=...)",
@@ -20,11 +21,7 @@ WINNERS = FrameSchema(
     text("over", '"prevalence" or "beta": what start and end measure'),
     number("start", "where the range begins", minimum=0),
     number("end", "where the range ends", minimum=0),
-    MODEL,
-    TIED,
-    POINT,
-    SUPPORTED,
-    REASON,
+    *_BEST_POINT,
     derived=("lower", "upper"),
 )
 DECISION_MAP = FrameSchema(
@@ -32,11 +29,7 @@ DECISION_MAP = FrameSchema(
     "decision_map(rates)",
     number("lambda_start", "where the range of lambda = (1-eta)/(eta·beta²) begins", minimum=0),
     number("lambda_end", "where it ends; infinity in the last", minimum=0),
-    MODEL,
-    TIED,
-    POINT,
-    SUPPORTED,
-    REASON,
+    *_BEST_POINT,
 )
 CERTIFIED_MAP = FrameSchema(
     "certified map",
@@ -103,8 +96,7 @@ ROLL_UP = FrameSchema(
     VALUE,
     whole("segments", "number of segments that the value is made of"),
     whole("skipped", "number of segments in which the metric is undefined"),
-    SUPPORTED,
-    REASON,
+    *SAID,
 )
 _NONE = "undefined, or too few positives"
 _UNTESTED = "too few rows"

@@ -92,15 +92,11 @@ PROJECTION = FrameSchema(
     "project_rates(rates, metrics=..., prevalence=...)",
     MODEL,
     POINT,
-    METRIC,
-    PREVALENCE,
-    BETA,
+    *CASE,
     VALUE,
-    LOWER,
-    UPPER,
+    *BOUNDS,
     *AVERAGED,
-    SUPPORTED,
-    REASON,
+    *SAID,
     share("supported_from", "lowest prevalence at which the log supports the point", "none", required=False),
 )
 AREAS = FrameSchema(
@@ -113,8 +109,7 @@ AREAS = FrameSchema(
     number("value", "the area", "the group lacks a class, or 0/0"),
     *bounds(number, "the area is at least this", "as for value", required=False),
     *AVERAGED,
-    SUPPORTED,
-    REASON,
+    *SAID,
 )
 RANKS = (
     whole("rank", "1 is best; ties share the smaller rank", "the value is null, or has no order", minimum=1),
@@ -137,11 +132,9 @@ RANKING = FrameSchema(
         "undefined: 0/0",
         required=False,
     ),
-    LOWER,
-    UPPER,
+    *BOUNDS,
     number("skill", "as in the proper scores", "as in the proper scores", required=False),
     *AVERAGED,
     *RANKS,
-    SUPPORTED,
-    REASON,
+    *SAID,
 )

@@ -9,12 +9,11 @@ _LACKS = "the group lacks a class"
 _WHATEVER = "at least this, whatever rows lie between thresholds"
 _AT = replace(PREVALENCE, null="each group has its own, and this one has no rows")
 
+_OF_LOSS = (MODEL, text("metric", '"brier" or "log_loss"'), _AT)
 PROPER_SCORES = FrameSchema(
     "proper scores",
     "proper_scores(counts, prevalence=...)",
-    MODEL,
-    text("metric", '"brier" or "log_loss"'),
-    _AT,
+    *_OF_LOSS,
     number("value", "mean loss, >= 0; infinite where a row is certain and wrong", _LACKS, minimum=0),
     *bounds(number, f"the value is {_WHATEVER}", _LACKS, minimum=0),
     number(
@@ -28,9 +27,7 @@ PROPER_SCORES = FrameSchema(
 SCORE_PARTS = FrameSchema(
     "score parts",
     "decompose_scores(counts, prevalence=...)",
-    MODEL,
-    text("metric", '"brier" or "log_loss"'),
-    _AT,
+    *_OF_LOSS,
     number("value", "miscalibration - discrimination + uncertainty", _LACKS, minimum=0),
     number("miscalibration", "what a calibration map would save, >= 0", _LACKS, minimum=0),
     number(

@@ -12,8 +12,7 @@ BAND = FrameSchema(
     share("value", "precision, in [0, 1]", "nothing is predicted positive"),
     share("lower", "precision at the lowest TPR and the highest FPR", "there are no bounds"),
     share("upper", "precision at the highest TPR and the lowest FPR", "there are no bounds"),
-    SUPPORTED,
-    REASON,
+    *SAID,
 )
 UNCERTAINTY = FrameSchema(
     "precision uncertainty",
@@ -94,37 +93,31 @@ _FOLD_MEANS = (
     whole("skipped", "folds where it is not, or the model has no point"),
 )
 _FOLD_PREVALENCE = share("prevalence", "P(y=1) the values belong to", "each fold's own, or it plays no part")
+_OF_FOLDS = (METRIC, _FOLD_PREVALENCE, BETA)
 FOLD_SUMMARIES = FrameSchema(
     "fold summaries",
     "summarise_folds(rates, metrics=...)",
     MODEL,
-    METRIC,
-    _FOLD_PREVALENCE,
-    BETA,
+    *_OF_FOLDS,
     *_FOLD_MEANS,
     number("pooled", "the metric of all folds' counts together", "undefined: 0/0"),
 )
 FOLD_COMPARISONS = FrameSchema(
     "fold comparisons",
     "compare_folds(rates)",
-    METRIC,
-    _FOLD_PREVALENCE,
-    BETA,
+    *_OF_FOLDS,
     MODEL,
     *_FOLD_MEANS,
     share("p_value", "two-sided, of the best against this one", "the best, or no test"),
     flag("distinguishable", "whether the best is significantly better", "see reason"),
     text("reason", "why there is no test", "there is one, or it is the best"),
 )
+_MODEL_PREVALENCE = share("prevalence", "P(y=1) the values belong to", "each model's own, or no part")
+_OF_BEST = (METRIC, METHOD, _MODEL_PREVALENCE, BETA, MODEL, VALUE)
 BEST_MODELS = FrameSchema(
     "best models",
     "probability_best(counts)",
-    METRIC,
-    METHOD,
-    share("prevalence", "P(y=1) the values belong to", "each model's own, or no part"),
-    BETA,
-    MODEL,
-    VALUE,
+    *_OF_BEST,
     share("probability", "share of the resampled logs it is the best of", "undefined"),
     _DEFINED,
     TOLD[0],
@@ -135,9 +128,7 @@ CROSS_FITS = FrameSchema(
     "cross_fit(counts)",
     MODEL,
     number("threshold", "the best threshold on the whole log", "optimistic is null"),
-    METRIC,
-    PREVALENCE,
-    BETA,
+    *CASE,
     number("value", "the metric at thresholds of one half, on the rows of the other half", "see reason"),
     number("optimistic", "the metric at threshold, on the rows that it was chosen on", "undefined: 0/0"),
     whole("repeats", "divisions into halves in which the metric is defined"),
@@ -146,12 +137,7 @@ CROSS_FITS = FrameSchema(
 BEST_COMPARISONS = FrameSchema(
     "best comparisons",
     "compare_best(counts)",
-    METRIC,
-    METHOD,
-    share("prevalence", "P(y=1) the values belong to", "each model's own, or no part"),
-    BETA,
-    MODEL,
-    VALUE,
+    *_OF_BEST,
     number("difference", "value minus that of the best of the others", "either is undefined or infinite"),
     *bounds(number, "simultaneous lower bound of the difference", "no other model, or too few rows"),
     share("p_value", "of the hypothesis that it is the best, or equal to the best", "see reason"),
@@ -235,9 +221,7 @@ PAIR_COMPARISONS = FrameSchema(
     "pair comparisons",
     "compare_pairs(pairs, metric=...)",
     *_MODELS,
-    METRIC,
-    PREVALENCE,
-    BETA,
+    *CASE,
     number("value_a", "metric of model_a", "undefined: 0/0"),
     number("value_b", "metric of model_b", "undefined: 0/0"),
     number("difference", "value_a - value_b", "either is undefined"),
