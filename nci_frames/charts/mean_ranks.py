@@ -10,7 +10,7 @@ import polars as pl
 from nci_frames import schemas
 from nci_frames.base.errors import ParameterError
 from nci_frames.charts.parts import canvas, selection, theme
-from nci_frames.schemas.checked import checked
+from nci_frames.schemas import checked
 from nci_frames.tables.numbers import format_value
 
 #: Height of a row of the diagram, and of the gap below the axis, in pixels.

@@ -10,7 +10,7 @@ import polars as pl
 from nci_frames import schemas
 from nci_frames.base.errors import ParameterError
 from nci_frames.charts.parts import axes, canvas, lines, selection, steps, theme
-from nci_frames.schemas.checked import checked
+from nci_frames.schemas import checked
 
 #: Where every ROC curve begins and ends; between them is chance.
 _CHANCE = pl.DataFrame({"fpr": [0.0, 1.0], "tpr": [0.0, 1.0]})

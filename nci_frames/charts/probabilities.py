@@ -12,7 +12,7 @@ from nci_frames.charts.parts import canvas, lines, selection
 from nci_frames.charts.parts.axes import rate_axis, value_axis
 from nci_frames.charts.parts.theme import RULE, model_style
 from nci_frames.evaluation.probabilities.decisions import cost_curve
-from nci_frames.schemas.checked import checked
+from nci_frames.schemas import checked
 from nci_frames.tables.numbers import format_grid
 
 

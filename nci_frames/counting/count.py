@@ -23,9 +23,7 @@ from nci_frames.counting.thresholds.auto import EXACT_ROWS, Chosen, count_to_tol
 from nci_frames.counting.thresholds.grids import AutoThresholds, Thresholds, auto_thresholds, check_thresholds
 from nci_frames.counts.score_scale import HIGHEST, LOWEST, named_models, no_probabilities, share_off_scale
 from nci_frames.counts.scores_as_counts import counts_as_scores
-from nci_frames.schemas import COUNTS
-from nci_frames.schemas.checked import checked
-from nci_frames.schemas.columns import BUCKET, WEIGHT
+from nci_frames.schemas import BUCKET, COUNTS, WEIGHT, checked
 
 _Result = TypeVar("_Result")
 

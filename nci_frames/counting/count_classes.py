@@ -22,8 +22,7 @@ from nci_frames.counting.logs.reading import Scan, kept_keys
 from nci_frames.counting.logs.rows import REASON
 from nci_frames.counting.logs.scan_classes import class_scan_behind
 from nci_frames.counts.class_counts import Priors, class_values, every_pair, read_priors
-from nci_frames.schemas import CLASS_COUNTS
-from nci_frames.schemas.checked import checked
+from nci_frames.schemas import CLASS_COUNTS, checked
 
 
 @checked

@@ -16,7 +16,7 @@ from nci_frames.counting.logs.opening import Predictions
 from nci_frames.counting.logs.reading import Scan, kept_keys
 from nci_frames.counting.logs.scan import scan_behind
 from nci_frames.counting.out_of_memory import exact_parts
-from nci_frames.schemas.checked import checked
+from nci_frames.schemas import checked
 
 _COUNTS = columns_of_counts(weighted=False)
 #: What makes columns that rise or fall from row to row small: half of the bytes and the time.

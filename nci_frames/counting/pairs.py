@@ -22,9 +22,7 @@ from nci_frames.counting.flags import SCORED, SUMS, flagged_rows, need_paired
 from nci_frames.counting.logs.opening import Predictions
 from nci_frames.counting.logs.reading import Scan, kept_keys, predictions_of
 from nci_frames.counting.logs.scan import scan_behind
-from nci_frames.schemas import AUC_COMPARISONS, PAIRS
-from nci_frames.schemas.checked import checked
-from nci_frames.schemas.runs import group_starts
+from nci_frames.schemas import AUC_COMPARISONS, PAIRS, checked, group_starts
 
 #: Models whose decisions are the bits of one integer. Below 63, so that not even 2^31 rows of one unit
 #: overflow a sum.

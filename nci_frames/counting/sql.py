@@ -15,7 +15,7 @@ from nci_frames.base.messages import Option
 from nci_frames.base.typing import Dialect
 from nci_frames.counting.logs.rows import key_columns
 from nci_frames.counting.thresholds.grids import check_thresholds
-from nci_frames.schemas.checked import checked
+from nci_frames.schemas import checked
 
 Label = str | float | bool
 

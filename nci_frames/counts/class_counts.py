@@ -11,8 +11,7 @@ from nci_frames.base.errors import ParameterError, SchemaError
 from nci_frames.base.messages import Option, listed
 from nci_frames.base.typing import Floats
 from nci_frames.counts.sums import check_sums
-from nci_frames.schemas import CLASS_COUNTS, CLASS_PRIORS, collect
-from nci_frames.schemas.checked import checked
+from nci_frames.schemas import CLASS_COUNTS, CLASS_PRIORS, checked, collect
 
 #: Shares by class, or such by scenario.
 Priors = Literal["observed", "uniform"] | Mapping[Any, Any] | pl.DataFrame

@@ -6,9 +6,7 @@ import polars as pl
 from nci_frames.base.errors import ParameterError, SchemaError
 from nci_frames.counts.class_counts import Priors, one_mix, read_priors
 from nci_frames.counts.pooling import pool_counts
-from nci_frames.schemas import COUNTS, collect
-from nci_frames.schemas.checked import checked
-from nci_frames.schemas.columns import TRUE_CLASS, WEIGHT
+from nci_frames.schemas import COUNTS, TRUE_CLASS, WEIGHT, checked, collect
 
 
 @checked

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from nci_frames.base.typing import Floats
 from nci_frames.counts.sums import check_sums
-from nci_frames.schemas.runs import group_starts, runs_together
+from nci_frames.schemas import group_starts, runs_together
 
 Cells = NDArray[np.int64] | Floats
 Places = NDArray[np.int64]

@@ -11,11 +11,7 @@ from nci_frames.counts.exact_sums import add_exact
 from nci_frames.counts.resolution import one_score, runs_with_every_score
 from nci_frames.counts.strata import has_strata, weighted_sums
 from nci_frames.counts.sums import check_sums
-from nci_frames.schemas import CELLS, COUNTS, collect
-from nci_frames.schemas.checked import checked
-from nci_frames.schemas.columns import WEIGHT
-from nci_frames.schemas.frame import unflagged
-from nci_frames.schemas.runs import in_runs
+from nci_frames.schemas import CELLS, COUNTS, WEIGHT, checked, collect, in_runs, unflagged
 
 
 @checked

@@ -10,8 +10,7 @@ from nci_frames.base.arguments import threshold_grid
 from nci_frames.base.errors import InvalidRowsError, InvalidRowsWarning, ParameterError, SchemaError
 from nci_frames.base.messages import first_line, quantity
 from nci_frames.counts.increments import counts_of
-from nci_frames.schemas import COUNTS, INCREMENTS
-from nci_frames.schemas.checked import checked
+from nci_frames.schemas import COUNTS, INCREMENTS, checked
 
 
 @checked

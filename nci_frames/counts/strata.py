@@ -17,9 +17,7 @@ from nci_frames.base.typing import Floats
 from nci_frames.counts.exact_sums import Merged, merged
 from nci_frames.counts.resolution import runs_with_every_score
 from nci_frames.counts.sums import check_sums
-from nci_frames.schemas import CELLS, COUNTS
-from nci_frames.schemas.columns import WEIGHT
-from nci_frames.schemas.runs import group_starts, in_runs
+from nci_frames.schemas import CELLS, COUNTS, WEIGHT, group_starts, in_runs
 
 Rows = NDArray[np.int64]
 #: In extended precision, in which sums of weights miss by no more than their rounding.

@@ -11,7 +11,7 @@ from altair.typing import ChartType
 from nci_frames.base.errors import ParameterError
 from nci_frames.base.files import file_kind, replacing
 from nci_frames.files.renderer import draw_picture
-from nci_frames.schemas.checked import checked
+from nci_frames.schemas import checked
 from nci_frames.tables.names import drawable_spec, is_drawable, pictured_spec
 
 CHART_KINDS = ("svg", "png", "pdf", "json")

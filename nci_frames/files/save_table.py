@@ -7,7 +7,7 @@ from polars import selectors
 
 from nci_frames.base.errors import SchemaError
 from nci_frames.base.files import file_kind, replacing, write_parquet
-from nci_frames.schemas.checked import checked
+from nci_frames.schemas import checked
 from nci_frames.tables.markdown import markdown_table
 
 TABLE_KINDS = ("parquet", "csv", "md")

@@ -14,8 +14,7 @@ from nci_frames.counting.logs.opening import Predictions
 from nci_frames.files.save_table import save_table
 from nci_frames.jobs.field_file import read_table
 from nci_frames.jobs.label_plans import Asked
-from nci_frames.schemas import LABEL_PLAN
-from nci_frames.schemas.checked import checked
+from nci_frames.schemas import LABEL_PLAN, checked
 
 _KINDS = ("csv", "parquet")
 

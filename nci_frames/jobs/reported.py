@@ -12,7 +12,7 @@ from nci_frames.jobs.job_file.model import Feed
 from nci_frames.jobs.ledger.files import Window
 from nci_frames.jobs.ledger.ledger import CountsLedger
 from nci_frames.jobs.repeats import REPEAT
-from nci_frames.schemas.columns import BUCKET
+from nci_frames.schemas import BUCKET
 
 #: All rows that are reported, those of the newest window, or all since the beginning.
 Scope = Literal["all", "last", "ever"]

@@ -11,7 +11,7 @@ from nci_frames.jobs.gates.measure import NO_BOUNDS, NO_PREVALENCE, drawn_rates,
 from nci_frames.jobs.job_file.model import Job, SegmentScenario
 from nci_frames.jobs.repeats import REPEAT
 from nci_frames.questions.places import main_beta
-from nci_frames.schemas.columns import BUCKET
+from nci_frames.schemas import BUCKET
 
 #: What is said of each model in each scenario.
 SCENARIO_METRICS = ("precision", "f_beta", "pos_fraction")

@@ -20,8 +20,7 @@ from nci_frames.jobs.scenario_values import SCENARIO_METRICS
 from nci_frames.jobs.small_segments import small_segments, with_small_pooled
 from nci_frames.questions.places import main_beta
 from nci_frames.questions.units import Drawn
-from nci_frames.schemas import PROJECTION
-from nci_frames.schemas.columns import BUCKET
+from nci_frames.schemas import BUCKET, PROJECTION
 
 _BOUNDS, _SUPPORT = ("lower", "upper"), ("supported", "reason")
 _PREVALENCES = ("segment", "model", "prevalence", *_BOUNDS, "fit_statistic", "fit_p_value", *_SUPPORT)

@@ -21,8 +21,7 @@ from nci_frames.evaluation.rates.rates import compute_rates
 from nci_frames.evaluation.significance.shift import check_projection
 from nci_frames.jobs.field_file import read_table
 from nci_frames.jobs.publishing import POINTER
-from nci_frames.schemas import COUNTS, DECOMPOSITION, collect
-from nci_frames.schemas.columns import BUCKET, WEIGHT
+from nci_frames.schemas import BUCKET, COUNTS, DECOMPOSITION, WEIGHT, collect
 from nci_frames.tables.numbers import UNDEFINED, format_value
 
 #: The key that tells the two apart, and its values.

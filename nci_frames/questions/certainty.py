@@ -20,7 +20,7 @@ from nci_frames.evaluation.resampling.resampling import Asked, Resampling
 from nci_frames.evaluation.significance.best import best_among, compare_best
 from nci_frames.evaluation.significance.crossover_intervals import area_curves_of, border_of, own_curves_of
 from nci_frames.questions.units import Drawn
-from nci_frames.schemas.runs import in_runs, rows_where
+from nci_frames.schemas import in_runs, rows_where
 
 #: Only this many models, the nearest to the top, are resampled; others count as the best in no log.
 MOST_RESAMPLED = 20

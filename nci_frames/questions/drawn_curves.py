@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import polars as pl
 
 from nci_frames.counts.resolution import without_claims
-from nci_frames.schemas.runs import rows_where
+from nci_frames.schemas import rows_where
 
 #: Curves with more points than this are thinned before they are projected: on axes with so many cells, some
 #: to each pixel of a screen.

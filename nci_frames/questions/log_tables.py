@@ -29,8 +29,7 @@ from nci_frames.questions.compared import PROBABLE, Compared, computed
 from nci_frames.questions.drawn_curves import report_curves
 from nci_frames.questions.own_thresholds import OwnPoints, best_values
 from nci_frames.questions.undefined import off_scale, uncounted
-from nci_frames.schemas import beside
-from nci_frames.schemas.runs import rows_where
+from nci_frames.schemas import beside, rows_where
 
 #: Curves are drawn of at most so many models: more cannot be distinguished by colour and stroke.
 MOST_MODELS = 12

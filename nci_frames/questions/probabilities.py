@@ -12,8 +12,7 @@ from nci_frames.evaluation.probabilities.decisions import decision_curve
 from nci_frames.evaluation.probabilities.proper_scores import proper_scores
 from nci_frames.questions.comparison import Comparison
 from nci_frames.questions.report_question import ReportQuestion, at_asked, picture, shown_models
-from nci_frames.schemas import beside, within
-from nci_frames.schemas.runs import rows_where
+from nci_frames.schemas import beside, rows_where, within
 from nci_frames.tables.numbers import format_grid
 
 #: Curves of more models than this overlap too much.

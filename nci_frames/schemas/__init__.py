@@ -6,6 +6,7 @@ their values (a folder ``seg=01`` is the String ``"01"``) and null is a key valu
 
 from nci_frames.schemas.frame import *
 from nci_frames.schemas.keys import *
+from nci_frames.schemas.consistency import *
 from nci_frames.schemas.pipeline import *
 from nci_frames.schemas.contests import *
 from nci_frames.schemas.uncertainty import *

@@ -25,7 +25,7 @@ from nci_frames.base.messages import Option, nearest_name, shown
 from nci_frames.schemas import FRAMES
 from nci_frames.schemas.frame import within
 
-__all__ = ["checked"]
+__all__ = ["checked", "no_frame"]
 
 P = ParamSpec("P")
 R = TypeVar("R")

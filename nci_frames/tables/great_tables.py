@@ -15,7 +15,7 @@ from great_tables import html as trusted
 from nci_frames import schemas
 from nci_frames.base.errors import ParameterError
 from nci_frames.base.messages import quantity
-from nci_frames.schemas.checked import checked
+from nci_frames.schemas import checked
 from nci_frames.tables.cells import Cell, RankedCells, ranked_cells
 from nci_frames.tables.latex import latex_signs
 from nci_frames.tables.numbers import UNDEFINED, format_grid, format_group, format_value

@@ -20,8 +20,7 @@ from nci_frames.counting.logs.opening import Predictions
 from nci_frames.counting.logs.reading import Scan
 from nci_frames.counting.logs.rows import REASON
 from nci_frames.counting.logs.scan import scan_of_rows
-from nci_frames.schemas import LABEL_PLAN, collect
-from nci_frames.schemas.checked import checked
+from nci_frames.schemas import LABEL_PLAN, checked, collect
 
 _ADDED: dict[str, Any] = {"stratum": pl.Int64, "weight": pl.Float64}
 

@@ -10,7 +10,7 @@ from nci_frames.counting.engine.groups import GroupNumbers
 from nci_frames.counting.engine.wide import Rows, read_wide
 from nci_frames.counting.logs.reading import Scan
 from nci_frames.counting.logs.rows import REASON
-from nci_frames.schemas.columns import WEIGHT
+from nci_frames.schemas import WEIGHT
 
 #: Rows that are read at a time: as many as Polars gives without being asked, so that it copies none.
 BATCH_ROWS = 1 << 18

@@ -19,7 +19,7 @@ from nci_frames.counting.engine.grid import Counted, Counts
 from nci_frames.counting.engine.groups import GroupNumbers
 from nci_frames.counting.engine.memory import KEY_BYTES, Budget
 from nci_frames.counting.logs.reading import Scan
-from nci_frames.schemas.runs import rows_of_runs
+from nci_frames.schemas import rows_of_runs
 
 Floats = NDArray[np.floating]
 #: threshold, tp, fp, fn, tn: group after group, the thresholds of each ascending.

@@ -16,7 +16,7 @@ from nci_frames.counting.engine.memory import Budget
 from nci_frames.counting.logs.opened import Elsewhere
 from nci_frames.counting.logs.reading import Scan
 from nci_frames.counting.logs.rows import REASON
-from nci_frames.schemas.columns import WEIGHT
+from nci_frames.schemas import WEIGHT
 
 #: A log with at most this many distinct scores gets a threshold at each.
 FEW_SCORES = 16_384

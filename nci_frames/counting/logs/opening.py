@@ -19,7 +19,7 @@ from nci_frames.counting.logs.local import open_files
 from nci_frames.counting.logs.opened import OpenedLog
 from nci_frames.counting.logs.paths import DELTA_LOG, find_files
 from nci_frames.counting.logs.types import common_types
-from nci_frames.schemas.checked import no_frame
+from nci_frames.schemas import no_frame
 
 #: By module and name of the class of a frame, the module whose ``open_frame`` opens it where its rows are.
 _ENGINES = {("pyspark.sql.", "DataFrame"): "nci_frames.counting.spark.counting"}

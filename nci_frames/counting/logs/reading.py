@@ -23,7 +23,7 @@ from nci_frames.counting.logs.opened import FILE, OpenedLog, count_rows
 from nci_frames.counting.logs.paths import is_csv
 from nci_frames.counting.logs.rows import NEITHER, NO_SCORE, REASON, REASONS
 from nci_frames.counting.logs.texts import not_a_number
-from nci_frames.schemas.columns import WEIGHT
+from nci_frames.schemas import WEIGHT
 
 OnInvalid = Literal["raise", "drop"]
 

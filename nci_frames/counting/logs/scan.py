@@ -15,8 +15,7 @@ from nci_frames.counting.logs.opening import Predictions, SourceLike, frame_sour
 from nci_frames.counting.logs.reading import OnInvalid, Passes, Scan, predictions_of, scan_of
 from nci_frames.counting.logs.rows import Positive, Roles, is_of_classes, key_columns, raw_predictions
 from nci_frames.counting.logs.types import is_text
-from nci_frames.schemas import PATTERN, PREDICTIONS, FrameSchema, is_pattern
-from nci_frames.schemas.checked import checked
+from nci_frames.schemas import PATTERN, PREDICTIONS, FrameSchema, checked, is_pattern
 
 RENAME = "rename the column in the log, or on a LazyFrame before the scan"
 

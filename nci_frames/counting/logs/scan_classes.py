@@ -28,8 +28,7 @@ from nci_frames.counting.logs.reading import OnInvalid, Passes, Scan, prediction
 from nci_frames.counting.logs.rows import Roles, is_of_classes, key_columns, score_name
 from nci_frames.counting.logs.scan import RENAME, check_types, roles_by_name, without_patterns
 from nci_frames.counting.logs.types import common_type
-from nci_frames.schemas import CLASS_PREDICTIONS, CLASS_TYPES
-from nci_frames.schemas.checked import checked
+from nci_frames.schemas import CLASS_PREDICTIONS, CLASS_TYPES, checked
 
 
 @checked

@@ -21,8 +21,7 @@ from nci_frames.counting.logs.row_hashes import mixed
 from nci_frames.counting.logs.rows import REASON, is_of_classes
 from nci_frames.counting.logs.scan import scan_behind
 from nci_frames.counting.logs.scan_classes import class_scan_behind
-from nci_frames.schemas.checked import checked
-from nci_frames.schemas.columns import BUCKET
+from nci_frames.schemas import BUCKET, checked
 
 #: Above so many rows, units are counted in a sample of one in so many units.
 _MANY_ROWS, _SAMPLED = 1 << 24, 64

@@ -20,7 +20,7 @@ from nci_frames.counting.engine.passes import Scores, count_at, find_scores
 from nci_frames.counting.logs.reading import Scan
 from nci_frames.counting.thresholds.grids import AutoThresholds
 from nci_frames.counting.thresholds.recall import Positives, cut_evenly, cut_wide, read_positives
-from nci_frames.schemas.columns import WEIGHT
+from nci_frames.schemas import WEIGHT
 
 _PASSES = 8
 #: Passes on thresholds that cut the positives, before a grid is refined instead.

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from nci_frames.base.arguments import MOST_THRESHOLDS, grid_numbers, number_list, threshold_grid
 from nci_frames.base.errors import ParameterError
-from nci_frames.schemas.checked import checked
+from nci_frames.schemas import checked
 
 
 @dataclass(frozen=True, slots=True)

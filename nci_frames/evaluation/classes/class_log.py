@@ -14,8 +14,7 @@ from nci_frames.base.messages import listed
 from nci_frames.base.typing import Floats
 from nci_frames.counts.class_counts import class_values
 from nci_frames.evaluation.arrays.buckets import need_buckets
-from nci_frames.schemas import CLASS_COUNTS, beside, collect
-from nci_frames.schemas.columns import BUCKET
+from nci_frames.schemas import BUCKET, CLASS_COUNTS, beside, collect
 
 #: A class with fewer rows tells too little.
 LEAST_ROWS = 10

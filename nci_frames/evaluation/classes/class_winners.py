@@ -21,8 +21,7 @@ from nci_frames.evaluation.classes.values import Setting, rates_of
 from nci_frames.evaluation.metrics import better_sign
 from nci_frames.evaluation.metrics.classes import ClassMetric, class_metric, metric_of_all
 from nci_frames.evaluation.metrics.metric import rounding
-from nci_frames.schemas import CLASS_WINNERS
-from nci_frames.schemas.checked import checked
+from nci_frames.schemas import CLASS_WINNERS, checked
 
 #: Strips of a triangle between lines on which the share of the third class stays the same, and how far the
 #: outer ones are from its border, where a metric may be undefined.

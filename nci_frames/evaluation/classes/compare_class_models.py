@@ -15,8 +15,7 @@ from nci_frames.evaluation.classes.mixes import read_asked
 from nci_frames.evaluation.classes.values import Setting, rates_of
 from nci_frames.evaluation.metrics.classes import metric_of_all
 from nci_frames.evaluation.significance.corrections import holm
-from nci_frames.schemas import CLASS_COMPARISONS
-from nci_frames.schemas.checked import checked
+from nci_frames.schemas import CLASS_COMPARISONS, checked
 
 #: A difference without an error that is rounding.
 _EQUAL = 1e-12

@@ -13,9 +13,7 @@ from nci_frames.base.typing import Floats
 from nci_frames.counts.class_counts import class_values
 from nci_frames.evaluation.classes.class_log import LEAST_ROWS, arrays_of, collected
 from nci_frames.evaluation.classes.values import rates_of
-from nci_frames.schemas import CLASS_COUNTS, ESTIMATED_PRIORS, collect
-from nci_frames.schemas.checked import checked
-from nci_frames.schemas.columns import BUCKET
+from nci_frames.schemas import BUCKET, CLASS_COUNTS, ESTIMATED_PRIORS, checked, collect
 
 #: Steps of the likelihood, and the change of a share below which they end.
 _STEPS, _STILL = 20_000, 1e-10

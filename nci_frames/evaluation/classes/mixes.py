@@ -17,8 +17,7 @@ from nci_frames.counts.class_counts import scenarios_of, with_scenario
 from nci_frames.evaluation.classes.class_log import ClassLog, ClassLogs, class_logs, collected
 from nci_frames.evaluation.classes.values import Setting
 from nci_frames.evaluation.metrics.classes import ClassMetric
-from nci_frames.schemas import CLASS_PRIORS
-from nci_frames.schemas.checked import checked
+from nci_frames.schemas import CLASS_PRIORS, checked
 
 
 @dataclass(frozen=True, slots=True)

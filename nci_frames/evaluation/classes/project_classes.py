@@ -15,8 +15,7 @@ from nci_frames.evaluation.classes.intervals import bootstrap_bounds, delta_boun
 from nci_frames.evaluation.classes.mixes import read_asked
 from nci_frames.evaluation.classes.values import Setting, rates_of
 from nci_frames.evaluation.metrics.classes import CLASS_METRICS, class_metrics_asked
-from nci_frames.schemas import CLASS_PROJECTION
-from nci_frames.schemas.checked import checked
+from nci_frames.schemas import CLASS_PROJECTION, checked
 
 #: Slopes of several mixes that are held at once.
 _MOST_SLOPES = 1 << 21

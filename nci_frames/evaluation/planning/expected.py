@@ -5,8 +5,7 @@ import polars as pl
 
 from nci_frames.base.arguments import check_whole
 from nci_frames.base.errors import ParameterError
-from nci_frames.schemas import COUNTS
-from nci_frames.schemas.checked import checked
+from nci_frames.schemas import COUNTS, checked
 
 #: Up to here a count times a rate is rounded to the right whole number.
 _MOST_ROWS = 10**15

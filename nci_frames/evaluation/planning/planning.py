@@ -12,8 +12,7 @@ from nci_frames.evaluation.planning.assurance import Promise, assured_rows, half
 from nci_frames.evaluation.planning.fixed_sizes import exact_rows, hoeffding_rows
 from nci_frames.evaluation.planning.two_models import Comparison
 from nci_frames.evaluation.rates.intervals import Interval
-from nci_frames.schemas import SAMPLES
-from nci_frames.schemas.checked import checked
+from nci_frames.schemas import SAMPLES, checked
 
 PlanningMethod = Literal["hoeffding", "exact"]
 

@@ -6,8 +6,7 @@ import polars as pl
 
 from nci_frames.base.errors import ParameterError
 from nci_frames.base.typing import Frame
-from nci_frames.schemas import AREAS, PROJECTION, FrameSchema, checked, collect
-from nci_frames.schemas.consistency import need_each_once
+from nci_frames.schemas import AREAS, PROJECTION, FrameSchema, checked, collect, need_each_once
 
 _CASE = ("metric", "method", "prevalence", "beta")
 

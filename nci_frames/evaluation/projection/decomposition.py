@@ -13,8 +13,7 @@ from nci_frames.evaluation.projection.grids import require_selected
 from nci_frames.evaluation.projection.projection import project_checked
 from nci_frames.evaluation.projection.roll_up import shared_threshold
 from nci_frames.evaluation.support.reasons import first_reason
-from nci_frames.schemas import DECOMPOSITION, RATES, beside, checked, collect
-from nci_frames.schemas.consistency import need_each_once
+from nci_frames.schemas import DECOMPOSITION, RATES, beside, checked, collect, need_each_once
 
 KeyValue = str | bytes | float | bool | Decimal | date | time | timedelta
 

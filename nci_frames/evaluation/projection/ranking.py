@@ -22,8 +22,8 @@ from nci_frames.schemas import (
     checked,
     collect,
     group_starts,
+    need_each_once,
 )
-from nci_frames.schemas.consistency import need_each_once
 
 #: Of a roll-up.
 _SIZES = ("segments", "skipped")

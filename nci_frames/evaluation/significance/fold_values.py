@@ -16,8 +16,7 @@ from nci_frames.evaluation.projection.projection import project_rates
 from nci_frames.evaluation.rates.rates import compute_rates
 from nci_frames.evaluation.resampling.draws import times_drawn
 from nci_frames.evaluation.resampling.resampling import Resampling
-from nci_frames.schemas import RATES, beside, collect
-from nci_frames.schemas.consistency import need_each_once
+from nci_frames.schemas import RATES, beside, collect, need_each_once
 
 #: Differences are computed from doubles: so much of the values is rounding.
 _ROUNDING = 1e-12

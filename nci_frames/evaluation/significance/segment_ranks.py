@@ -28,8 +28,7 @@ from nci_frames.evaluation.significance.corrections import benjamini_hochberg
 from nci_frames.evaluation.significance.rest import AgainstRest, compare_with_rest
 from nci_frames.evaluation.significance.segment_values import SegmentWorth, compared_values
 from nci_frames.evaluation.support.reasons import first_reason
-from nci_frames.schemas import COUNTS, SEGMENT_RANKS, WEIGHT, beside, checked, in_runs, rows_where
-from nci_frames.schemas.consistency import place_of
+from nci_frames.schemas import COUNTS, SEGMENT_RANKS, WEIGHT, beside, checked, in_runs, place_of, rows_where
 
 _OF_VALUES = ("metric", "prevalence", "beta", "value", "rank", "gap", "supported", "reason")
 

@@ -16,7 +16,7 @@ from nci_frames.jobs.job_file.gates import Gate
 from nci_frames.jobs.job_file.model import Job
 from nci_frames.jobs.repeats import REPEAT
 from nci_frames.jobs.reported import Scope
-from nci_frames.schemas.columns import BUCKET
+from nci_frames.schemas import BUCKET
 
 Verdict = Literal["pass", "fail", "undecided"]
 #: A model, and a segment as JSON.

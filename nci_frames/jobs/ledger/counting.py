@@ -30,7 +30,7 @@ from nci_frames.counting.thresholds.grids import Thresholds
 from nci_frames.counts.increments import check_size, increments_of
 from nci_frames.jobs.ledger.files import SourceFile, identify, keys_of_path, unreadable
 from nci_frames.jobs.ledger.settings import CountingSettings
-from nci_frames.schemas.columns import WEIGHT
+from nci_frames.schemas import WEIGHT
 
 _READ_ERRORS = (*READ_ERRORS, pa.ArrowException, ValueError)
 

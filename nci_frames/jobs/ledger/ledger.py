@@ -17,7 +17,7 @@ from nci_frames.jobs.ledger.table import LedgerTable
 from nci_frames.jobs.ledger.tidying import compact, retire
 from nci_frames.jobs.ledger.verifying import find_damage
 from nci_frames.jobs.ledger.view import SourceState, View
-from nci_frames.schemas.checked import checked
+from nci_frames.schemas import checked
 
 
 class CountsLedger:

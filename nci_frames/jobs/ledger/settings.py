@@ -12,8 +12,7 @@ from nci_frames.base.messages import Option, shown
 from nci_frames.counting.logs.rows import Roles
 from nci_frames.counting.thresholds.grids import check_thresholds
 from nci_frames.jobs.ledger.storage import content_hash
-from nci_frames.schemas.checked import checked
-from nci_frames.schemas.columns import BUCKET, WEIGHT
+from nci_frames.schemas import BUCKET, WEIGHT, checked
 
 #: How many buckets units are divided into, unless another number is asked for.
 BUCKETS = 256

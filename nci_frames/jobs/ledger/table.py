@@ -35,7 +35,7 @@ from deltalake.transaction import AddAction, RemoveAction
 from nci_frames.base.errors import LedgerError, OutputError, SchemaError
 from nci_frames.base.messages import Call
 from nci_frames.jobs.ledger.storage import Storage, content_hash, store_problem
-from nci_frames.schemas.columns import WEIGHT
+from nci_frames.schemas import WEIGHT
 
 PARTITION = ("ledger_part", "ledger_generation")
 COLUMNS = {

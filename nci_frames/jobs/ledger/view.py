@@ -16,7 +16,7 @@ from nci_frames.counts.scores_as_counts import counts_as_scores
 from nci_frames.jobs.ledger.files import SourceFile, Window
 from nci_frames.jobs.ledger.settings import CountingSettings
 from nci_frames.jobs.ledger.table import LedgerTable, Snapshot, dtype_of
-from nci_frames.schemas.columns import WEIGHT
+from nci_frames.schemas import WEIGHT
 
 _SOURCES: dict[str, Any] = {
     **dict.fromkeys(("source", "path"), pl.String),
