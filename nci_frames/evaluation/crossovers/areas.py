@@ -27,8 +27,6 @@ from nci_frames.schemas import COUNTS
 
 #: The largest error that interpolation between ``area_nodes`` adds to an area.
 _TOLERANCE = 1e-11
-#: The same as a share of two areas that are compared.
-NODES_ROUNDING = 2 * _TOLERANCE
 #: Chebyshev's points of the whole range of prevalences: of its logarithm the area has 13 digits between them.
 _NODES = 320
 _ROUNDING = 1e-13
@@ -72,6 +70,13 @@ class AreaCurves:
         series[:, 0] /= 2
         models = known["model"].unique(maintain_order=True)
         return cls(models, series, low, high, rounding)
+
+    @classmethod
+    def between(cls, areas: pl.DataFrame, low: float, high: float) -> Self:
+        """Return the curves through areas at the ``area_nodes`` of two prevalences."""
+        start, end = (float(np.log(eta) - np.log1p(-eta)) for eta in (low, high))
+        # As a share of two areas that are compared.
+        return cls.through(areas, start, end, 2 * _TOLERANCE)
 
     def _within(self, places: Floats) -> Floats:
         return np.asarray((2 * places - self.low - self.high) / (self.high - self.low))
@@ -153,16 +158,6 @@ def check_curve(metric: Metric, over: Over) -> None:
             f"the crossovers of {metric.name!r} cannot be found: {why}",
             hint=f"rank_models({metric.computed_by}) ranks the models at given prevalences",
         )
-
-
-def curves_of(
-    counts: pl.DataFrame, metric: Metric
-) -> Iterator[tuple[pl.DataFrame, "AreaCurves | LinearAreas"]]:
-    """Yield the keys, one row, and an area of the models at every prevalence, for each value of the keys.
-
-    Models that lack a class have none.
-    """
-    return linear_areas(counts, metric) if is_linear(metric) else area_curves(counts)
 
 
 def area_curves(counts: pl.DataFrame) -> Iterator[tuple[pl.DataFrame, AreaCurves]]:
@@ -258,6 +253,18 @@ class LinearAreas:
         return pl.DataFrame(
             {"model_a": self.models[better], "model_b": self.models[worse], "prevalence": x, "value": value}
         )
+
+
+#: An area of some models at every prevalence.
+AreasAlong = AreaCurves | LinearAreas
+
+
+def curves_of(counts: pl.DataFrame, metric: Metric) -> Iterator[tuple[pl.DataFrame, AreasAlong]]:
+    """Yield the keys, one row, and an area of the models at every prevalence, for each value of the keys.
+
+    Models that lack a class have none.
+    """
+    return linear_areas(counts, metric) if is_linear(metric) else area_curves(counts)
 
 
 def linear_areas(counts: pl.DataFrame, area: Area) -> Iterator[tuple[pl.DataFrame, LinearAreas]]:

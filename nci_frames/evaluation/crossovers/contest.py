@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, Self
 
 import numpy as np
 import polars as pl
@@ -32,33 +32,87 @@ class Points:
     tpr: Floats
     fpr: Floats
 
+    @classmethod
+    def of_each(cls, frame: pl.DataFrame) -> Iterator[Self]:
+        """Yield the points of every value of the keys besides the model."""
+        keys = RATES.keys(frame.columns)
+        ordered = frame.sort(*keys, "model", "threshold", maintain_order=True)
+        parts = ordered.partition_by(keys, maintain_order=True) if keys else [ordered]
+        for part in parts:
+            defined = part.filter(pl.col("tpr").is_not_null() & pl.col("fpr").is_not_null())
+            if len(defined):
+                rates = (defined[rate].cast(pl.Float64).to_numpy() for rate in ("tpr", "fpr"))
+                yield cls(part[:1].select(keys), defined, *rates)
+
+    def alike(self, rows: Places) -> pl.Series:
+        """Return, for each of some rows, all models that have a point with the same rates."""
+        rates, these = ["tpr", "fpr"], self.frame[rows].select("tpr", "fpr")
+        same = self.frame.select("model", *rates).join(these.unique(), on=rates)
+        names = same.group_by(rates).agg(tied=pl.col("model").unique().sort())
+        return these.join(names, on=rates, how="left", maintain_order="left")["tied"]
+
+    @property
+    def observed(self) -> float:
+        """The observed prevalence, which must be that of all models."""
+        observed = self.frame["observed_prevalence"].unique()
+        if len(observed) > 1:
+            raise ParameterError(
+                "the models have different observed prevalences",
+                where=str(self.keys.rows(named=True)[0]) if self.keys.width else None,
+                found=f"prevalences {listed(f'{eta:.6g}' for eta in observed.sort())}",
+                hint="pass prevalence= as a number",
+            )
+        return float(observed.item())
+
 
 def repeated_keys(table: pl.DataFrame, keys: pl.DataFrame) -> pl.DataFrame:
     """Return *table* with the keys, one row, beside each of its rows."""
     return table.hstack(keys[np.zeros(len(table), np.intp)]) if keys.width else table
 
 
-def points_of(frame: pl.DataFrame) -> Iterator[Points]:
-    """Yield the points of every value of the keys besides the model."""
-    keys = RATES.keys(frame.columns)
-    ordered = frame.sort(*keys, "model", "threshold", maintain_order=True)
-    parts = ordered.partition_by(keys, maintain_order=True) if keys else [ordered]
-    for part in parts:
-        defined = part.filter(pl.col("tpr").is_not_null() & pl.col("fpr").is_not_null())
-        if len(defined):
-            rates = (defined[rate].cast(pl.Float64).to_numpy() for rate in ("tpr", "fpr"))
-            yield Points(part[:1].select(keys), defined, *rates)
-
-
 @dataclass(frozen=True, slots=True)
 class Contest:
-    """A metric over one axis, the other fixed."""
+    """A metric of points over one axis, the other fixed."""
 
+    points: Points
     metric: CalledMetric
     over: Over
     #: The fixed value of the other axis; None if the metric does not depend on it.
     prevalence: float | None
     beta: float | None
+
+    @classmethod
+    def of_each(
+        cls, points: Points, metric: str | pl.Expr, over: Over, prevalence: Prevalences, beta: Betas
+    ) -> list[Self]:
+        """Return a contest for every value of the fixed axis.
+
+        Raises
+        ------
+        ParameterError
+            If the metric cannot be ranked, does not depend on *over*, or an option is out of range.
+        UnknownMetricError
+            If there is no such metric.
+        """
+        called = called_metric(metric)
+        better_sign(called.metric)
+        reads = called.meta.root_names()
+        if over == "beta" and "beta" not in reads:
+            msg = f"the metric {called.label!r} does not depend on beta"
+            hint = "omit beta from the call" if called.beta is not None else "use over='prevalence'"
+            raise ParameterError(msg, found="over='beta'", hint=hint)
+        require_columns(called, ("tpr", "fpr", "prevalence", "beta"), "the points that compete")
+        if over == "prevalence" and called.prevalence is not None:
+            msg = f"the metric {called.label!r} was called with a prevalence, so nothing changes over it"
+            raise ParameterError(msg, hint="omit the prevalence from the call")
+        betas: list[float | None] = (
+            list(beta_values(beta)) if "beta" in reads and over == "prevalence" else [called.beta]
+        )
+        etas: list[float | None] = [None]
+        given = prevalence_values(prevalence)
+        if over == "beta":
+            etas = [points.observed] if given is None else list(given)
+        return [cls(points, called, over, eta, b) for eta in etas for b in betas]
 
     @property
     def name(self) -> str:
@@ -77,9 +131,10 @@ class Contest:
         return pl.lit(self.beta if name == "beta" else self.prevalence, pl.Float64).alias(name)
 
     @property
-    def linear(self) -> bool:
-        """Whether the metric is linear along the axis."""
-        return self.metric.metric.linear_in_prevalence and self.over == "prevalence"
+    def has_lines(self) -> bool:
+        """Whether points are ordered by lines: F-beta, and what is linear along the axis."""
+        linear = self.metric.metric.linear_in_prevalence and self.over == "prevalence"
+        return linear or self.name == "f_beta"
 
     @property
     def constant(self) -> bool:
@@ -93,11 +148,16 @@ class Contest:
             or (self.over == "beta" and self.prevalence in (0.0, 1.0))
         )
 
+    @property
+    def inside(self) -> float:
+        """A place within the axis."""
+        return 0.5 if self.over == "prevalence" else 1.0
+
     def values(self, points: pl.DataFrame, x: Floats) -> Floats:
         """Return the value of each row of *points*, by tpr and fpr, at the x beside it; NaN for null."""
         return self.metric.evaluated(points.select("tpr", "fpr", pl.Series(self.over, x), self.fixed))
 
-    def best_of(self, points: Points, first: Places, size: Places, x: Floats) -> tuple[Floats, Places]:
+    def best_of(self, first: Places, size: Places, x: Floats) -> tuple[Floats, Places]:
         """Return the best value among some rows beside each x, and the row that has it.
 
         The rows beside an x are so many from a first one on. Values are signed so that higher is better.
@@ -108,7 +168,7 @@ class Contest:
         ):
             start = np.cumsum(size[some]) - size[some]
             mine = rows_of_runs(first[some], size[some])
-            rates = points.frame.select("tpr", "fpr")[mine]
+            rates = self.points.frame.select("tpr", "fpr")[mine]
             values = self.sign * self.values(rates, np.repeat(x[some], size[some]))
             values = np.where(np.isnan(values), -np.inf, values)
             value[some] = np.maximum.reduceat(values, start) if len(start) else start
@@ -117,32 +177,27 @@ class Contest:
             row[some] = mine[has[np.searchsorted(has, start)]]
         return np.where(np.isneginf(value), np.nan, value), row
 
-    def best(self, points: Points, rows: Places, x: Floats) -> tuple[Floats, Places]:
+    def best(self, rows: Places, x: Floats) -> tuple[Floats, Places]:
         """Return the best value among rows that follow each other at each x, and its row; see ``best_of``.
 
         NaN if all are undefined; of equal values the first row.
         """
         all_of_them = np.ones(len(x), np.intp)
-        return self.best_of(points, rows[0] * all_of_them, len(rows) * all_of_them, x)
+        return self.best_of(rows[0] * all_of_them, len(rows) * all_of_them, x)
 
+    def tied(self, rows: Places) -> pl.Series:
+        """Return, for the best row of each range, all models that are as good everywhere in it.
 
-def tied_models(points: Points, rows: Places, contest: Contest | None = None) -> pl.Series:
-    """Return, for the best row of each range, all models that are as good everywhere in it.
-
-    Where the order of points changes along the axis, only points with the same rates are; where it does not,
-    a single place tells. Without a contest, F-beta at any prevalence and beta is meant.
-    """
-    frame = points.frame
-    if contest is not None and contest.constant:
-        inside = 0.5 if contest.over == "prevalence" else 1.0
-        value = contest.values(frame, np.full(len(frame), inside))
+        Where the order of points changes along the axis, only points with the same rates are; where it does
+        not, a single place tells.
+        """
+        if not self.constant:
+            return self.points.alike(rows)
+        frame = self.points.frame
+        value = self.values(frame, np.full(len(frame), self.inside))
         best = value[rows[0]]
-        equal = (value == best) | (np.abs(value - best) <= rounding(contest.metric.metric, best))
+        equal = (value == best) | (np.abs(value - best) <= rounding(self.metric.metric, best))
         return pl.Series([frame.filter(equal)["model"].unique().sort()] * len(rows), dtype=pl.List(pl.String))
-    rates, best_ones = ["tpr", "fpr"], frame[rows].select("tpr", "fpr")
-    same = frame.select("model", *rates).join(best_ones.unique(), on=rates)
-    names = same.group_by(rates).agg(tied=pl.col("model").unique().sort())
-    return best_ones.join(names, on=rates, how="left", maintain_order="left")["tied"]
 
 
 def check_pairs(models: int) -> None:
@@ -154,48 +209,3 @@ def check_pairs(models: int) -> None:
             found=f"{models:,} models, which are {pairs:,} pairs",
             hint="take fewer models, or winner_ranges, which compares each model with the best one only",
         )
-
-
-def contests(
-    points: Points, metric: str | pl.Expr, over: Over, prevalence: Prevalences, beta: Betas
-) -> list[Contest]:
-    """Return a contest for every value of the fixed axis.
-
-    Raises
-    ------
-    ParameterError
-        If the metric cannot be ranked, does not depend on *over*, or an option is out of range.
-    UnknownMetricError
-        If there is no such metric.
-    """
-    called = called_metric(metric)
-    better_sign(called.metric)
-    reads = called.meta.root_names()
-    if over == "beta" and "beta" not in reads:
-        msg = f"the metric {called.label!r} does not depend on beta"
-        hint = "omit beta from the call" if called.beta is not None else "use over='prevalence'"
-        raise ParameterError(msg, found="over='beta'", hint=hint)
-    require_columns(called, ("tpr", "fpr", "prevalence", "beta"), "the points that compete")
-    if over == "prevalence" and called.prevalence is not None:
-        msg = f"the metric {called.label!r} was called with a prevalence, so nothing changes over it"
-        raise ParameterError(msg, hint="omit the prevalence from the call")
-    betas: list[float | None] = (
-        list(beta_values(beta)) if "beta" in reads and over == "prevalence" else [called.beta]
-    )
-    etas: list[float | None] = [None]
-    given = prevalence_values(prevalence)
-    if over == "beta":
-        etas = [_observed(points)] if given is None else list(given)
-    return [Contest(called, over, eta, b) for eta in etas for b in betas]
-
-
-def _observed(points: Points) -> float:
-    observed = points.frame["observed_prevalence"].unique()
-    if len(observed) > 1:
-        raise ParameterError(
-            "the models have different observed prevalences",
-            where=str(points.keys.rows(named=True)[0]) if points.keys.width else None,
-            found=f"prevalences {listed(f'{eta:.6g}' for eta in observed.sort())}",
-            hint="pass prevalence= as a number",
-        )
-    return float(observed.item())

@@ -9,16 +9,7 @@ import polars as pl
 from nci_frames.base.arguments import Betas, Prevalences
 from nci_frames.base.typing import Frame
 from nci_frames.evaluation.crossovers.areas import check_curve, curves_of
-from nci_frames.evaluation.crossovers.contest import (
-    Contest,
-    Over,
-    Points,
-    check_pairs,
-    contests,
-    points_of,
-    repeated_keys,
-)
-from nci_frames.evaluation.crossovers.lines import has_lines
+from nci_frames.evaluation.crossovers.contest import Contest, Over, Points, check_pairs, repeated_keys
 from nci_frames.evaluation.crossovers.meetings import Meetings, line_meetings, point_meetings
 from nci_frames.evaluation.metrics import Metric, curve_asked
 from nci_frames.evaluation.rates.strata import collect_counts
@@ -112,9 +103,9 @@ def find_crossovers(
     else:
         frame = collect(rates, RATES)
         found = [
-            _found(points, contest)
-            for points in points_of(frame)
-            for contest in contests(points, metric, over, prevalence, beta)
+            _found(contest)
+            for points in Points.of_each(frame)
+            for contest in Contest.of_each(points, metric, over, prevalence, beta)
             if not contest.constant
         ]
     keys = RATES.keys(frame.columns)
@@ -122,23 +113,24 @@ def find_crossovers(
     return table.sort(*keys, "metric", "model_a", "model_b", "prevalence", "beta")
 
 
-def _found(points: Points, contest: Contest) -> pl.DataFrame:
+def _found(contest: Contest) -> pl.DataFrame:
     """Return the crossovers of every two models in one contest."""
-    first = np.flatnonzero(np.append(True, np.diff(points.frame["model"].rle_id().to_numpy()) != 0))
+    frame = contest.points.frame
+    first = np.flatnonzero(np.append(True, np.diff(frame["model"].rle_id().to_numpy()) != 0))
     check_pairs(len(first))
-    rows = [np.arange(begin, end) for begin, end in itertools.pairwise([*first, len(points.frame)])]
-    between = line_meetings if has_lines(contest) else point_meetings
-    found = Meetings.together(between(points, contest, rows))
-    rates = points.frame.select("tpr", "fpr")
-    names = points.frame[first]["model"]
-    table = pl.DataFrame({"value": contest.values(rates[found.row], found.x)}).with_columns(
+    rows = [np.arange(begin, end) for begin, end in itertools.pairwise([*first, len(frame)])]
+    between = line_meetings if contest.has_lines else point_meetings
+    found = Meetings.together(between(contest, rows))
+    names = frame[first]["model"]
+    value = contest.values(frame.select("tpr", "fpr")[found.row], found.x)
+    table = pl.DataFrame({"value": value}).with_columns(
         names[found.better_below].alias("model_a"),
         names[found.better_above].alias("model_b"),
         pl.lit(contest.metric.label).alias("metric"),
         pl.Series(contest.over, found.x),
         contest.fixed,
     )
-    return repeated_keys(table, points.keys)
+    return repeated_keys(table, contest.points.keys)
 
 
 def _of_areas(counts: pl.DataFrame, metric: Metric) -> Iterator[pl.DataFrame]:

@@ -9,7 +9,7 @@ from typing import Self
 import numpy as np
 
 from nci_frames.base.typing import Flags, Floats, Places
-from nci_frames.evaluation.crossovers.contest import Contest, Points
+from nci_frames.evaluation.crossovers.contest import Contest
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,37 +118,32 @@ def _equal_f_beta(tpr: Floats, fpr: Floats, one: Places, other: Places) -> Float
     return found
 
 
-def has_lines(contest: Contest) -> bool:
-    """Return whether a contest is ordered by lines."""
-    return contest.linear or contest.name == "f_beta"
-
-
 @dataclass(frozen=True, slots=True)
 class LineContest:
     """Operating points as lines of which the lowest is best, over x from 0 to an end."""
 
-    points: Points
     contest: Contest
     end: float
     #: Whether the axis of the contest rises with x.
     ascending: bool
-    #: Height of each point's line where x is 0 and, if it is linear in the prevalence, where x is 1.
+    #: Height of each point's line where x is 0, and where x is 1; of F-beta, TPR and FPR.
     at_0: Floats
     at_1: Floats
 
     @classmethod
-    def of(cls, points: Points, contest: Contest) -> Self:
+    def of(cls, contest: Contest) -> Self:
         """Return the lines of a contest that has them."""
+        points = contest.points
         if contest.name == "f_beta":
-            return cls(points, contest, np.inf, False, points.tpr, points.fpr)
+            return cls(contest, np.inf, False, points.tpr, points.fpr)
         ends = (np.full(len(points.frame), eta) for eta in (0.0, 1.0))
         at_0, at_1 = (-contest.sign * contest.values(points.frame, eta) for eta in ends)
-        return cls(points, contest, 1.0, True, at_0, at_1)
+        return cls(contest, 1.0, True, at_0, at_1)
 
     def envelope(self, rows: Places) -> Envelope:
         """Return the best of some points over x."""
         if self.contest.name == "f_beta":
-            found = f_beta_envelope(self.points.tpr[rows], self.points.fpr[rows])
+            found = f_beta_envelope(self.at_0[rows], self.at_1[rows])
         else:
             found = lower_envelope(self.at_0[rows], self.at_1[rows] - self.at_0[rows])
         inside = found.starts < self.end
@@ -160,7 +155,7 @@ class LineContest:
         """Return the x of crossings, to floating-point precision."""
         if self.contest.name != "f_beta":
             return found.x
-        exact = _equal_f_beta(self.points.tpr, self.points.fpr, found.first, found.second)
+        exact = _equal_f_beta(self.at_0, self.at_1, found.first, found.second)
         return np.where(np.isfinite(exact), exact, found.x)
 
     def axis(self, x: Floats) -> Floats:

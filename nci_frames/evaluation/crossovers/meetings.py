@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nci_frames.base.typing import Floats, Places
-from nci_frames.evaluation.crossovers.contest import Contest, Over, Points
+from nci_frames.evaluation.crossovers.contest import Contest, Over
 from nci_frames.evaluation.crossovers.lines import LineContest, crossings
 
 #: Number of grid points, in logit eta or in log beta.
@@ -127,9 +127,9 @@ class Meetings:
         return cls(*map(np.concatenate, zip(*columns, strict=True)))
 
 
-def line_meetings(points: Points, contest: Contest, rows: Sequence[Places]) -> Iterator[Meetings]:
+def line_meetings(contest: Contest, rows: Sequence[Places]) -> Iterator[Meetings]:
     """Yield the exact crossovers of a metric that is ordered by lines, pair by pair."""
-    lines = LineContest.of(points, contest)
+    lines = LineContest.of(contest)
     envelopes = [lines.envelope(mine) for mine in rows]
     for one, other in itertools.combinations(range(len(rows)), 2):
         found = crossings(envelopes[one], envelopes[other], lines.end)
@@ -143,14 +143,14 @@ def line_meetings(points: Points, contest: Contest, rows: Sequence[Places]) -> I
             )
 
 
-def point_meetings(points: Points, contest: Contest, rows: Sequence[Places]) -> Iterator[Meetings]:
+def point_meetings(contest: Contest, rows: Sequence[Places]) -> Iterator[Meetings]:
     """Yield the crossovers of a metric without a closed form, which show on a fine grid."""
     x = axis_value(contest.over, places_along(contest.over))
-    best = np.array([contest.best(points, mine, x)[0] for mine in rows])
+    best = np.array([contest.best(mine, x)[0] for mine in rows])
     begin, size = np.array([mine[0] for mine in rows]), np.array([len(mine) for mine in rows])
 
     def best_at(models: Places, place: Floats) -> tuple[Floats, Places]:
-        return contest.best_of(points, begin[models], size[models], axis_value(contest.over, place))
+        return contest.best_of(begin[models], size[models], axis_value(contest.over, place))
 
     return curve_meetings(best, best_at, contest.over, rounding=1e-14)
 

@@ -10,23 +10,9 @@ from nci_frames.base.errors import ParameterError
 from nci_frames.base.typing import Floats, Frame, Places
 from nci_frames.evaluation.areas.lowest import lowest_supported_prevalence
 from nci_frames.evaluation.areas.pr import PR_AUC
-from nci_frames.evaluation.crossovers.areas import (
-    NODES_ROUNDING,
-    AreaCurves,
-    LinearAreas,
-    check_curve,
-    curves_of,
-)
-from nci_frames.evaluation.crossovers.contest import (
-    Contest,
-    Over,
-    Points,
-    contests,
-    points_of,
-    repeated_keys,
-    tied_models,
-)
-from nci_frames.evaluation.crossovers.lines import LineContest, f_beta_envelope, has_lines
+from nci_frames.evaluation.crossovers.areas import AreaCurves, AreasAlong, check_curve, curves_of
+from nci_frames.evaluation.crossovers.contest import Contest, Over, Points, repeated_keys
+from nci_frames.evaluation.crossovers.lines import LineContest, f_beta_envelope
 from nci_frames.evaluation.crossovers.meetings import axis_value, changes_of_best, places_along
 from nci_frames.evaluation.metrics import Metric, curve_asked, find_metric
 from nci_frames.evaluation.rates.strata import collect_counts
@@ -124,18 +110,18 @@ def winner_ranges(
     if curve is not None:
         check_curve(curve, over)
         return WINNERS.joined(curve_winners(frame, curve, begin, stop), keys)
-    for points in points_of(frame):
-        asked = contests(points, metric, over, prevalence, beta)
+    for points in Points.of_each(frame):
+        asked = Contest.of_each(points, metric, over, prevalence, beta)
         if len(asked) > 1:
             fixed = "prevalence" if over == "beta" else "beta"
             raise ParameterError(
                 f"winner_ranges takes one {fixed}", found=f"{len(asked)} of them", hint="call it for each"
             )
-        ends, rows = best_rows(points, asked[0], begin, stop)
+        ends, rows = best_rows(asked[0], begin, stop)
         ranges = points.frame[rows].with_columns(
             metric=pl.lit(asked[0].metric.label),
             over=pl.lit(over),
-            tied=tied_models(points, rows, asked[0]),
+            tied=asked[0].tied(rows),
             start=pl.Series(ends[:-1]),
             end=pl.Series(ends[1:]),
         )
@@ -165,14 +151,13 @@ def _with_support(ranges: pl.DataFrame, contest: Contest) -> pl.DataFrame:
     return supported_prevalences(ranges.with_columns(lowest.alias(LOWEST), reason_text(why).alias(WHY)))
 
 
-def best_rows(points: Points, contest: Contest, begin: float, stop: float) -> tuple[Floats, Places]:
+def best_rows(contest: Contest, begin: float, stop: float) -> tuple[Floats, Places]:
     """Return the ends of the ranges, one more than there are ranges, and the best row in each."""
-    everyone = np.arange(len(points.frame))
+    everyone = np.arange(len(contest.points.frame))
     if contest.constant:
-        inside = np.array([0.5 if contest.over == "prevalence" else 1.0])
-        return np.array([begin, stop]), contest.best(points, everyone, inside)[1]
-    if has_lines(contest):
-        lines = LineContest.of(points, contest)
+        return np.array([begin, stop]), contest.best(everyone, np.array([contest.inside]))[1]
+    if contest.has_lines:
+        lines = LineContest.of(contest)
         envelope = lines.envelope(everyone)
         borders, rows = lines.axis(envelope.starts[1:]), envelope.lines
         if not lines.ascending:
@@ -181,7 +166,7 @@ def best_rows(points: Points, contest: Contest, begin: float, stop: float) -> tu
         over = contest.over
 
         def best_at(places: Floats) -> Places:
-            return contest.best(points, everyone, axis_value(over, places))[1]
+            return contest.best(everyone, axis_value(over, places))[1]
 
         places = places_along(over)
         changes = changes_of_best(best_at, places)
@@ -215,8 +200,7 @@ def area_winners(areas: pl.DataFrame, support: pl.DataFrame, low: float, high: f
     The columns of ``winner_ranges``; the threshold is null. A model leads until another surpasses it by more
     than the error of the areas.
     """
-    first, last = (float(np.log(eta) - np.log1p(-eta)) for eta in (low, high))
-    curves = AreaCurves.through(areas, first, last, NODES_ROUNDING)
+    curves = AreaCurves.between(areas, low, high)
     if not len(curves.models):
         return WINNERS.joined([], pl.DataFrame())
     return WINNERS.finish(_ranges(pl.DataFrame(), PR_AUC, curves, (low, high), area_support(support)))
@@ -225,7 +209,7 @@ def area_winners(areas: pl.DataFrame, support: pl.DataFrame, low: float, high: f
 def _ranges(
     keys: pl.DataFrame,
     metric: Metric,
-    areas: AreaCurves | LinearAreas,
+    areas: AreasAlong,
     within: tuple[float, float],
     support: pl.DataFrame,
 ) -> pl.DataFrame:
@@ -365,12 +349,12 @@ def decision_map(rates: Frame, /, *, metric: str = "f_beta") -> pl.DataFrame:
         raise ParameterError(msg, hint="use metric='f_beta', or winner_ranges for other metrics")
     frame = collect(rates, RATES)
     maps = []
-    for points in points_of(frame):
+    for points in Points.of_each(frame):
         envelope = f_beta_envelope(points.tpr, points.fpr)
         winners = points.frame[envelope.lines].with_columns(
             point_support(points.frame.columns).alias(LOWEST),
             reason_text(point_reason()).alias(WHY),
-            tied=tied_models(points, envelope.lines),
+            tied=points.alike(envelope.lines),
             lambda_start=pl.Series(envelope.starts),
             lambda_end=pl.Series(np.append(envelope.starts[1:], np.inf)),
         )
