@@ -14,15 +14,7 @@ from nci_frames.base.docstrings import COLUMNS
 from nci_frames.base.errors import ParameterError, SchemaError
 from nci_frames.base.messages import listed, quantity
 from nci_frames.schemas.consistency import check_cells, place_of
-from nci_frames.schemas.keys import (
-    PATTERN,
-    RESERVED,
-    Family,
-    check_keys,
-    check_times,
-    is_pattern,
-    wrong_key,
-)
+from nci_frames.schemas.keys import RESERVED, Family, check_keys, check_patterns, check_times
 from nci_frames.schemas.untouched import is_untouched, remember
 
 #: The most rows that a count may stand for: Float64 has all whole numbers up to it, and no sum of some
@@ -236,9 +228,7 @@ class FrameSchema:
         if opaque is not None:
             wanted = "of a type that Polars can compare"
             raise SchemaError.wrong_type(opaque, f"a {self.name} frame", "Object", wanted)
-        pattern = next(filter(is_pattern, schema), None)
-        if pattern is not None:
-            raise wrong_key(pattern, f"a {self.name} frame", PATTERN)
+        check_patterns(schema, self.name)
 
     def _check_whole(self, frame: pl.DataFrame) -> None:
         """Raise SchemaError if counts of strata, which say what a row weighs, are sums of weights already."""

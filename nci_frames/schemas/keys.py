@@ -50,7 +50,7 @@ def check_keys(frame: pl.DataFrame, keys: Iterable[str], kind: str, family: Fami
     for key in keys:
         problem = name_problem(key, family)
         if problem is not None:
-            raise wrong_key(key, f"a {kind} frame", problem)
+            raise _wrong_key(key, kind, problem)
         dtype = frame.schema[key]
         if dtype.is_nested() or dtype == pl.Object:
             wanted = "a String, number, Boolean or date (a key)"
@@ -60,10 +60,16 @@ def check_keys(frame: pl.DataFrame, keys: Iterable[str], kind: str, family: Fami
             raise SchemaError.wrong_type(key, f"a {kind} frame", "NaN", wanted, hint)
 
 
-def wrong_key(column: str, where: str, problem: str) -> SchemaError:
+def check_patterns(columns: Iterable[str], kind: str) -> None:
+    """Raise SchemaError if ``polars.col`` takes the name of a column for a pattern."""
+    for column in filter(is_pattern, columns):
+        raise _wrong_key(column, kind, PATTERN)
+
+
+def _wrong_key(column: str, kind: str, problem: str) -> SchemaError:
     """Return the error for a column of a frame that cannot be a key under its name."""
     hint = f"drop it, or rename it: frame.rename({{{column!r}: ...}})"
-    return SchemaError(f"the key {column!r} {problem}", where=where, hint=hint)
+    return SchemaError(f"the key {column!r} {problem}", where=f"a {kind} frame", hint=hint)
 
 
 def check_times(frame: pl.DataFrame, keys: Iterable[str], kind: str) -> None:

@@ -15,14 +15,7 @@ from nci_frames.evaluation.arrays.histograms import whole_counts
 from nci_frames.evaluation.metrics import Metric, asked_metric, better_sign
 from nci_frames.evaluation.resampling.replicates import Replicates, labelled_cases, resample_models
 from nci_frames.evaluation.resampling.resampling import Asked, Resampling
-from nci_frames.evaluation.significance.best_sets import (
-    Contenders,
-    confidence_set,
-    limit_of_one,
-    pairwise_bounds,
-    pairwise_limit,
-    ranked_groups,
-)
+from nci_frames.evaluation.significance.best_sets import Contenders, confidence_set, pairwise_limit
 from nci_frames.schemas import BEST_COMPARISONS, checked
 
 _UNDEFINED = "the metric is undefined"
@@ -241,8 +234,8 @@ class Candidates:
         if not self.told[one, 0] or self.told[:, 0].sum() < 2:
             return np.nan, np.nan
         (case,), place = self.cases, int(self.told[:one, 0].sum())
-        limit = limit_of_one(case, place, level)
-        lower, upper = (bound[place] * self.scale[0] for bound in pairwise_bounds(case, limit))
+        limit = case.limit_of_one(place, level)
+        lower, upper = (bound[place] * self.scale[0] for bound in case.bounds(limit))
         return float(lower), float(upper)
 
 
@@ -260,8 +253,8 @@ def _compared(models: list[Replicates], metric: Metric, level: float, *, simulta
         for place, (p, doubt) in zip(together, _p_values(group, level), strict=True):
             mine = told[:, place], place
             results["p_value"][mine], doubtful[mine] = p, doubt
-            results["lower"][mine], results["upper"][mine] = pairwise_bounds(cases[place], limit)
-            groups[mine] = ranked_groups(cases[place], p >= 1 - level, limit)
+            results["lower"][mine], results["upper"][mine] = cases[place].bounds(limit)
+            groups[mine] = cases[place].ranked_groups(p >= 1 - level, limit)
     results["difference"] = _ahead(value)
     for name in ("difference", "lower", "upper"):
         # A bound may lie beyond the largest double.

@@ -110,6 +110,40 @@ class Contenders:
         apart = self.deviation[one] - self.deviation[others]
         return np.asarray(np.divide(apart, error, out=np.zeros_like(apart), where=error > 0))
 
+    def limit_of_one(self, one: int, level: float) -> float:
+        """Return the lead or lag, in standard errors, that *one* has to no equal model in *level* of logs."""
+        others = np.delete(np.arange(self.size), one)
+        drawn = np.abs(self.leads_drawn(one, others)).max(axis=0)
+        return float(np.quantile(drawn, level))
+
+    def ranked_groups(self, first: Flags, limit: float) -> Rows:
+        """Return the group of each model: 1 for those of *first*, then by the best that is left.
+
+        A later group holds the models that are not behind its best by more than *limit* standard errors.
+        """
+        lead = self.lead(steady=True)
+        groups = np.where(first, 1, 0)
+        while len(left := np.flatnonzero(groups == 0)):
+            leader = left[self.difference[left, 0].argmax()]
+            near = left[lead[leader, left] <= limit]
+            groups[near] = groups.max() + 1
+        return groups.astype(np.int64)
+
+    def bounds(self, limit: float) -> tuple[Floats, Floats]:
+        """Return bounds of the distance of each model from the best of the others, by those of all pairs."""
+        half = self.half_width(limit)
+        return self._least_of_others(self.difference - half), self._least_of_others(self.difference + half)
+
+    def _least_of_others(self, bound: Floats) -> Floats:
+        """Return the lowest bound against any other model; NaN where that rests on too few rows."""
+        if self.size < 2:
+            return np.full(self.size, np.nan)
+        apart = bound.copy()
+        np.fill_diagonal(apart, np.inf)
+        other, models = apart.argmin(axis=1), np.arange(self.size)
+        equal = (self.error == 0) & (self.difference == 0)
+        return np.where((self.steady | equal)[models, other], apart[models, other], np.nan)
+
 
 class _Case:
     """The models of one comparison that are left."""
@@ -169,41 +203,3 @@ def pairwise_limit(cases: list[Contenders], level: float) -> float:
     """Return the lead, in standard errors, that no pair of equal models has in *level* of all logs."""
     drawn = np.max([case.farthest_drawn for case in cases], axis=0)
     return float(np.quantile(drawn, level))
-
-
-def limit_of_one(case: Contenders, one: int, level: float) -> float:
-    """Return the lead or lag, in standard errors, that *one* has to no equal model in *level* of all logs."""
-    others = np.delete(np.arange(case.size), one)
-    drawn = np.abs(case.leads_drawn(one, others)).max(axis=0)
-    return float(np.quantile(drawn, level))
-
-
-def ranked_groups(case: Contenders, first: Flags, limit: float) -> Rows:
-    """Return the group of each model: 1 for those of *first*, then by the best that is left.
-
-    A later group holds the models that are not behind its best by more than *limit* standard errors.
-    """
-    lead = case.lead(steady=True)
-    groups = np.where(first, 1, 0)
-    while len(left := np.flatnonzero(groups == 0)):
-        leader = left[case.difference[left, 0].argmax()]
-        near = left[lead[leader, left] <= limit]
-        groups[near] = groups.max() + 1
-    return groups.astype(np.int64)
-
-
-def pairwise_bounds(case: Contenders, limit: float) -> tuple[Floats, Floats]:
-    """Return bounds of the distance of each model from the best of the others, from those of all pairs."""
-    half = case.half_width(limit)
-    return _least_of_others(case, case.difference - half), _least_of_others(case, case.difference + half)
-
-
-def _least_of_others(case: Contenders, bound: Floats) -> Floats:
-    """Return the lowest bound against any other model; NaN where that rests on too few rows."""
-    if case.size < 2:
-        return np.full(case.size, np.nan)
-    apart = bound.copy()
-    np.fill_diagonal(apart, np.inf)
-    other, models = apart.argmin(axis=1), np.arange(case.size)
-    equal = (case.error == 0) & (case.difference == 0)
-    return np.where((case.steady | equal)[models, other], apart[models, other], np.nan)

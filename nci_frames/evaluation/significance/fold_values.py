@@ -21,17 +21,11 @@ from nci_frames.schemas import RATES, beside, collect, need_each_once
 #: Differences are computed from doubles: so much of the values is rounding.
 _ROUNDING = 1e-12
 
-#: The columns that, with the keys, identify one comparison.
-CASE = ("metric", "prevalence", "beta")
-#: Statistics over the folds of one case and model.
-SUMMARY = ("mean", "std", "folds", "skipped")
-
 
 @dataclass(frozen=True, slots=True)
 class FoldValues:
     """A metric's values in every case (keys, metric, prevalence, beta), model and fold."""
 
-    keys: list[str]
     cases: pl.DataFrame
     models: pl.Series
     #: The values of the keys that identify the folds, one fold a row.
@@ -71,7 +65,7 @@ class FoldValues:
         )
         projected = _project(frame, metrics, prevalence, beta)
         pooled = compute_rates(add_cells(frame, ["model", *keys]).with_columns(threshold=pl.lit(0.0)))
-        case = [*keys, *CASE]
+        case = [*keys, "metric", "prevalence", "beta"]
         cases, models, folds = (
             projected.select(columns).unique().sort(columns) for columns in (case, ["model"], members)
         )
@@ -82,9 +76,8 @@ class FoldValues:
         )
         values, exists = np.full(shape, np.nan), np.zeros(shape, np.bool_)
         values[place], exists[place] = projected["value"].fill_null(np.nan).to_numpy(), True
-        return cls(
-            keys, cases, models["model"], folds, values, exists, _project(pooled, metrics, prevalence, beta)
-        )
+        pooled = _project(pooled, metrics, prevalence, beta)
+        return cls(cases, models["model"], folds, values, exists, pooled)
 
     def table(self, ddof: int) -> pl.DataFrame:
         """Return mean, std, folds and skipped of each case and model, in the order of the array."""

@@ -14,14 +14,7 @@ from nci_frames.evaluation.metrics import better_sign, called_metric
 from nci_frames.evaluation.projection.grids import Metrics
 from nci_frames.evaluation.resampling.resampling import Resampling
 from nci_frames.evaluation.significance.corrections import holm
-from nci_frames.evaluation.significance.fold_values import (
-    CASE,
-    SUMMARY,
-    FoldValues,
-    bootstrap_test,
-    t_test,
-    without_spread,
-)
+from nci_frames.evaluation.significance.fold_values import FoldValues, bootstrap_test, t_test, without_spread
 from nci_frames.evaluation.support.reasons import first_reason
 from nci_frames.schemas import FOLD_COMPARISONS, FOLD_SUMMARIES, beside, checked
 
@@ -104,12 +97,9 @@ def summarise_folds(
     """
     values = FoldValues.of(rates, metrics, prevalence, beta, over)
     check_whole("ddof", ddof, 0, 1)
-    group = [*values.keys, "model"]
-    table = values.table(ddof).filter(values.exists.any(axis=2).ravel()).select(*group, *CASE, *SUMMARY)
-    pooled = values.pooled.rename({"value": "pooled"})
-    joined = beside(table, pooled, [*group, *CASE])
-    first = ["model", *values.keys, *CASE]
-    return FOLD_SUMMARIES.finish(joined.sort(first))
+    table = values.table(ddof).filter(values.exists.any(axis=2).ravel())
+    place, pooled = ["model", *values.cases.columns], values.pooled.rename({"value": "pooled"})
+    return FOLD_SUMMARIES.finish(beside(table, pooled, place).sort(place))
 
 
 @checked
@@ -260,7 +250,7 @@ def compare_folds(
             (_column(constant & ~is_best), "it differs from the best by the same amount in every fold"),
         ),
     ).filter(values.exists.any(axis=2).ravel())
-    return FOLD_COMPARISONS.finish(compared.sort(*values.keys, *CASE, "model"))
+    return FOLD_COMPARISONS.finish(compared.sort(*values.cases.columns, "model"))
 
 
 def _column(flags: Flags) -> pl.Expr:
