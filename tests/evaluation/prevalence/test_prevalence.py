@@ -323,25 +323,6 @@ def test_a_metric_that_is_not_monotone_has_no_bounds():
     assert (recall["lower"], recall["upper"]) == (pytest.approx(lower), pytest.approx(upper))
 
 
-@pytest.mark.thorough
-@pytest.mark.parametrize("eta", [0.001, 0.01, 0.5])
-def test_bounds_hold(eta):
-    reference, traffic = simulated(eta, rows=20_000, repeats=200, seed=2)
-    found = nf.estimate_prevalence(reference, traffic)
-    rates = nf.compute_rates(reference.filter(pl.col("threshold") == AT), interval="wilson")
-    table = nf.project_traffic(rates, found, metrics=["precision", "f_beta"]).filter(
-        pl.col("value").is_not_null()
-    )
-    tpr, fpr = norm.sf(AT - 2), norm.sf(AT)
-    for metric, truth in (
-        ("precision", eta * tpr / (eta * tpr + (1 - eta) * fpr)),
-        ("f_beta", f1(tpr, fpr, eta)),
-    ):
-        mine = table.filter(metric=metric)
-        held = mine.select(pl.lit(float(truth)).is_between("lower", "upper").mean()).item()
-        assert held >= 0.95 - 3 * np.sqrt(0.95 * 0.05 / 200)
-
-
 @pytest.mark.long
 def test_the_interval_of_many_models_holds():
     """The narrowest of thirty intervals holds the truth in three quarters of the logs."""

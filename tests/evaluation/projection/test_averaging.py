@@ -2,7 +2,6 @@
 
 import json
 from functools import cache
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -15,11 +14,9 @@ from nci_frames.jobs import counting_units
 from nci_frames.jobs.report import run_report
 from nci_frames.options.report import ReportOptions
 from nci_frames.questions.comparison import Comparison
-from nci_frames.questions.folds import fold_spread
 from nci_frames.questions.how_sure import read_independence
 from tests.logs import repeated_log
 from tests.oracles import areas_by_hand
-from tests.small_jobs import ended
 
 ETAS = [0.02, 0.2, 0.5]
 
@@ -54,7 +51,6 @@ def test_areas_are_taken_within_each_repeat_and_averaged():
 @pytest.mark.thorough
 @pytest.mark.parametrize("units", [True, False])
 def test_answers_average_over_repeats_like_the_report(units):
-    counted(["repeat", "fold", *(["bucket"] if units else [])])
     tables = compared(units=units)
 
     def ask(**options: Any) -> pl.DataFrame:
@@ -86,7 +82,6 @@ def test_answers_average_over_repeats_like_the_report(units):
 
 @pytest.mark.thorough
 def test_the_range_in_which_a_model_leads_is_that_of_the_averages():
-    counted(["repeat", "fold", "bucket"])
     answer = compared().asking(prevalence=0.2).said
     best = compared().best.filter(rank=1, beta=1.0).sort("prevalence")
     leaders = dict(best.select("prevalence", "model").iter_rows())
@@ -214,31 +209,6 @@ def test_repeats_are_no_further_rows_of_the_log():
     bounds = ["tpr", "tpr_lower", "tpr_upper", "fpr", "fpr_lower", "fpr_upper"]
     assert_frame_equal(thrice.points.select(bounds), once.points.select(bounds))
     assert_frame_equal(thrice.certainty, once.certainty)
-
-
-def report(folder: Path, *options: str) -> tuple[str, dict[str, Any], str]:
-    """Return what a report says: the terminal, the JSON, the Markdown."""
-    repeated_log().write_parquet(folder / "log.parquet")
-    asked = ["report", str(folder / "log.parquet"), "--out", str(folder / "out"), "--format", "md,json",
-             "--prevalence", "0.02,0.2,0.5", "--beta", "1", "--threshold", "1.5", *options]  # fmt: skip
-    result = ended(0, *asked)
-    read = {kind: (folder / f"out/report.{kind}").read_text("utf-8") for kind in ("json", "md")}
-    return " ".join(result.output.split()), json.loads(read["json"]), read["md"]
-
-
-@pytest.mark.long
-def test_a_report_averages_over_repeats_and_shows_their_spread(tmp_path):
-    said, content, page = report(tmp_path, "--repeat", "repeat", "--fold", "fold", "--unit", "unit")
-    for text in (said, *content["questions"]["independence"]["sentences"], page):
-        assert "Rows are scored in 3 repeats" in text
-    rows = [row for row in content["tables"]["pr_auc"] if row["prevalence"] == 0.2]
-    assert [row["model"] for row in rows] == ["a", "b"]
-    for row in rows:
-        wanted = np.mean(areas_by_hand("pr_auc", row["model"], 0.2))
-        assert row["value"] == pytest.approx(wanted, abs=1e-12)
-    spread = fold_spread(compared())
-    assert content["questions"]["spread"]["rows"] == spread.to_dicts()
-    assert page.count("fold\\_std") == 1
 
 
 @pytest.mark.thorough

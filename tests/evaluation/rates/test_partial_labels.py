@@ -110,17 +110,6 @@ def test_bounds_of_equal_weights_are_the_exact_ones_of_poisson() -> None:
     assert poisson.cdf(7, upper * 1e12) == pytest.approx(0.025, rel=1e-4)
 
 
-@pytest.mark.thorough
-def test_bias_under_the_right_and_under_a_wrong_assumption() -> None:
-    at = pl.col("threshold") == 2.0
-    for found, low, high in ((1.0, 0.49, 0.51), (2.0, 0.30, 0.37), (0.5, 0.63, 0.70)):
-        labelled, scored = reviewed(60, found=found)
-        rates = nf.correct_partial_labels(labelled, scored).filter(at)
-        assert low < rates["tpr"].mean() < high  # type: ignore[operator]
-        naive = nf.compute_rates(labelled).filter(at)
-        assert naive["tpr"].mean() > 0.9  # type: ignore[operator]
-
-
 def test_later_functions_take_the_rates() -> None:
     labelled, scored = reviewed(2)
     rates = nf.correct_partial_labels(labelled, scored)

@@ -129,17 +129,6 @@ def test_the_same_call_gives_the_same_map():
     )
 
 
-@pytest.mark.long
-def test_equal_models_are_certified_in_few_logs():
-    wrong = 0
-    for seed in range(15):
-        counts = buckets_of(units_log([1.5, 1.5], (100, 1500), seed))
-        found = nf.certify_decision_map(counts, units="bucket", repeats=200)
-        wrong += bool((found["verdict"] == "certified").any())
-    # 0.05 and less than four standard errors.
-    assert wrong <= 3
-
-
 @pytest.mark.thorough
 def test_the_chart_is_solid_where_a_model_is_certified_and_hides_what_nobody_knows():
     counts = buckets_of(units_log([1.2, 1.5, 1.8], (300, 4000), seed=3))

@@ -6,7 +6,6 @@ import numpy as np
 import polars as pl
 import pytest
 from polars.testing import assert_frame_equal
-from scipy.stats import norm
 
 import nci_frames as nf
 from nci_frames.base.typing import Floats
@@ -131,18 +130,3 @@ def test_precision_without_a_positive_decision_is_undefined():
     row = nf.cross_fit(counts, metric="precision", prevalence=0.1).row(0, named=True)
     assert (row["value"], row["repeats"]) == (None, 0)
     assert row["reason"] == "undefined in every half"
-
-
-@pytest.mark.long
-def test_the_bias_is_small_where_the_optimistic_value_is_not():
-    """F1 of 100 positives and 10,000 negatives, normal scores, against the truth at each log's threshold."""
-    log = unit_log({f"{place:03}": 3.0 for place in range(150)}, (100, 10_000), seed=5).drop("unit")
-    found = nf.cross_fit(nf.count_confusion(log, thresholds="exact"), prevalence=[1e-4, 1e-3])
-    eta = found["prevalence"].to_numpy()
-    tpr, fpr = (norm.sf(found["threshold"].to_numpy() - shift) for shift in (3.0, 0.0))
-    truth = 2 * eta * tpr / (eta + eta * tpr + (1 - eta) * fpr)
-    for at, optimism in ((1e-4, 0.1), (1e-3, 0.04)):
-        here = eta == at
-        bias = (found["value"].to_numpy() - truth)[here].mean()
-        assert abs(bias) <= 0.015
-        assert (found["optimistic"].to_numpy() - truth)[here].mean() > optimism
