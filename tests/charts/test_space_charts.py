@@ -11,7 +11,7 @@ from nci_frames.charts.parts.theme import WIDTH
 from nci_frames.evaluation.support.reasons import too_few
 from tests.chart_specs import layers, rows_of
 from tests.charts.drawn import rates
-from tests.logs import random_log
+from tests.logs import counts_at, random_log
 
 
 def ranking(rates: pl.DataFrame) -> pl.DataFrame:
@@ -36,8 +36,7 @@ def test_the_map_has_straight_borders_at_lambda():
 
 
 def test_the_order_of_the_rows_does_not_change_the_bar():
-    cells = {"tp": [60, 61], "fp": [1, 20], "fn": [40, 39], "tn": [999, 980]}
-    counts = pl.DataFrame({"model": ["a", "b"], "threshold": 0.5, **cells})
+    counts = counts_at([60, 61], [1, 20], 100, 1000)
     ranges = nf.winner_ranges(nf.compute_rates(counts), metric="f_beta", over="beta", prevalence=0.01)
     assert ranges["end"][0] > 10
     drawn = nf.chart_winner_ranges(ranges).to_dict()

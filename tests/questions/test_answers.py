@@ -3,7 +3,6 @@
 import json
 from collections.abc import Callable
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -23,7 +22,6 @@ from nci_frames.reporting.terminal import print_answer, print_basis, print_concl
 from tests.comparisons import altered, printed
 from tests.comparisons import comparison as compare_many
 from tests.logs import counts_at, random_log
-from tests.small_jobs import ended
 
 LOG = random_log(1500, seed=4).drop("country", "fold")
 COUNTS = nf.count_confusion(LOG, thresholds=[-1.0, -0.5, 0.0, 0.5, 1.0, 1.5, 2.0])
@@ -332,37 +330,6 @@ def test_small_segments_become_one():
     columns = ["model", "country", "fold", "threshold", "tp", "fp", "fn", "tn"]
     assert pooled.select(columns).sort(columns).equals(wanted.select(columns).sort(columns))
     assert small_segments(counts, ["country"], SegmentOptions()).is_empty()
-
-
-def report(folder: Path, *options: str) -> str:
-    random_log(300).with_columns(pl.col("country").fill_null("fr")).write_parquet(folder / "log.parquet")
-    arguments = f"report {folder}/log.parquet --out {folder}/out -b 1 --format json".split()
-    return ended(0, *arguments, *options).output
-
-
-@pytest.mark.long
-def test_the_first_lines_are_the_answer(tmp_path):
-    text = report(
-        tmp_path, "--at", "0.02", "--cost", "200:1", "--volume", "2000000", "--thresholds", "-1,0,0.5,1"
-    )
-    lines = " ".join(text.split())
-    assert lines.startswith(
-        "At prevalence 0.02, by expected cost (a missed positive costs 200, a false alarm 1),"
-    )
-    found = pl.read_parquet(tmp_path / "out/tables/answer.parquet")
-    assert set(found["threshold"]) <= {-1.0, 0.0, 0.5, 1.0}
-    winners = pl.read_parquet(tmp_path / "out/tables/answer_winners.parquet")
-    assert winners["start"].min() == pytest.approx(1e-4)
-    assert len(winners) == 38
-
-
-@pytest.mark.long
-def test_alerts_and_small_segments_on_the_command_line(tmp_path):
-    options = ["--segments", "country", "--fold", "fold", "--min-positives", "1000", "-p", "0.01,0.3"]
-    text = report(tmp_path, "--at", "0.02", "--alerts", "50", "--volume", "1000", *options)
-    assert "by recall with at most 50 alerts among 1,000 rows:" in " ".join(text.split())
-    sizes = pl.read_parquet(tmp_path / "out/tables/segment_sizes.parquet")
-    assert sizes["country"].to_list() == ["other"]
 
 
 @pytest.mark.thorough

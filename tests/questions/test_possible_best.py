@@ -61,20 +61,6 @@ def test_models_that_share_thresholds_compete_at_different_ones():
 
 
 @pytest.mark.thorough
-def test_probabilities_of_being_best_add_up_for_every_measure():
-    counts = nf.count_confusion(random_log(4_000), thresholds="exact", by=[])
-    grid = [0.001, 0.05, 0.3, 0.6]
-    comparison = nf.compare_models(counts, prevalence=grid, beta=[0.5, 1.0], repeats=100)
-    assert comparison.main_prevalences == (0.001, 0.3, 0.6)
-    for table in (comparison.certainty, comparison.best_certainty):
-        sums = table.group_by("metric", "prevalence", "beta").agg(pl.col("probability").sum())
-        assert sums["probability"].to_list() == pytest.approx([1.0] * len(sums))
-        assert sorted(table["prevalence"].unique()) == grid
-        assert table["repeats"].unique().to_list() == [100]
-    assert set(comparison.certainty["metric"]) == {"pr_auc", "f_beta"}
-
-
-@pytest.mark.thorough
 def test_only_models_near_the_top_are_resampled():
     names = [f"model {i:02d}" for i in range(30)]
     counts = counts_at(np.arange(30, 90, 2), 30, 100, 10_000, model=names)

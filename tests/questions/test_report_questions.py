@@ -15,7 +15,7 @@ from nci_frames.questions.report import report_charts
 from nci_frames.questions.report_question import shown_models
 from tests.chart_specs import rows_of
 from tests.comparisons import MODELS, comparison
-from tests.logs import unit_log
+from tests.logs import counts_at, unit_log
 
 
 @pytest.mark.thorough
@@ -141,9 +141,7 @@ def test_what_a_log_cannot_tell_stands_beside_the_labels_that_would_tell_it() ->
     ],
 )
 def test_where_no_plan_of_labels_is_known_the_answer_says_why(question: dict[str, Any], said: str) -> None:
-    counts = pl.DataFrame({
-        "model": "a", "threshold": [0.5, 0.7], "tp": [80, 40], "fp": [0, 0], "fn": [20, 60], "tn": [999, 999],
-    })  # fmt: skip
+    counts = counts_at([80, 40], 0, 100, 999, model="a", threshold=[0.5, 0.7])
     asked = nf.Question(prevalence=1e-5, **question)
     compared = nf.compare_models(counts, prevalence=[1e-5, 0.5], question=asked, repeats=20)
     (line,) = (line for line in answer_lines(compared.said) if "cannot tell the value:" in line)

@@ -105,7 +105,10 @@ def test_json_says_what_the_frames_say():
     assert len(content["tables"]["roc_auc"]) == len(content["models"]) == len(content["tables"]["points"])
     ranks = tables.segment_ranks
     assert [row["segment"]["country"] for row in content["segments"]] == ranks["country"].to_list()
-    assert [row["value"] for row in content["segments"]] == ranks["value"].to_list()
+    listed = [
+        {name: value for name, value in row.items() if name != "segment"} for row in content["segments"]
+    ]
+    assert listed == ranks.drop("country").to_dicts()
     areas = content["questions"]["segment-areas"]["rows"]
     assert {row["prevalence"] for row in areas} == {tables.middle_prevalence}
 

@@ -22,6 +22,7 @@ from tests.cases import first_quick
 from tests.fuzz.calls import NOT_CALLED, calls, public_functions, result
 from tests.fuzz.corruptions import CELLS, CORRUPTIONS, OF_RATES
 from tests.fuzz.results import schema_of
+from tests.logs import counts_at
 from tests.processes import in_python
 
 TAKE_COUNTS = [call for call in calls().values() if call.takes == "counts"]
@@ -172,14 +173,10 @@ def test_counts_may_have_rates_of_their_own(change):
 def long_rates() -> pl.DataFrame:
     """Two models of 20,000 thresholds: a part of the check begins at row 16,384, a group at row 20,000."""
     tp = np.arange(20_000)[::-1] // 3
-    groups = [
-        pl.DataFrame(
-            {"model": model, "threshold": np.arange(len(tp)) / len(tp), "tp": tp, "fn": 6_666 - tp + more,
-             "fp": 9 * tp, "tn": 59_994 - 9 * tp}
-        )
-        for model, more in (("a", 0), ("b", 7))
-    ]  # fmt: skip
-    return nf.compute_rates(pl.concat(groups), interval="wilson")
+    at, names = np.tile(np.arange(len(tp)) / len(tp), 2), np.repeat(["a", "b"], len(tp))
+    positives = np.repeat([6_666, 6_673], len(tp))
+    counts = counts_at(np.tile(tp, 2), np.tile(9 * tp, 2), positives, 59_994, model=names, threshold=at)
+    return nf.compute_rates(counts, interval="wilson")
 
 
 def test_sums_of_weights_may_differ_by_rounding():

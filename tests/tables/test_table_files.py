@@ -22,6 +22,7 @@ from nci_frames.base.errors import SchemaError
 from nci_frames.tables.markdown import literal, markdown_table
 from tests.comparisons import comparison
 from tests.hostile import NAMES
+from tests.logs import counts_at
 
 #: What GitHub reads as well as the tables of CommonMark.
 MARKDOWN = MarkdownIt("commonmark", {"html": True}).enable(["table", "strikethrough"])
@@ -208,12 +209,8 @@ def test_a_column_whose_name_has_a_nul_is_written(tmp_path):
 
 def test_a_key_whose_name_has_a_nul_keeps_groups_apart():
     name = "a\x00b"
-    groups = pl.DataFrame({"model": "a", name: [str(number) for number in range(9)]})
-    points = pl.DataFrame({"threshold": pl.int_range(3000, eager=True).cast(pl.Float64)})
-    cells = {"tp": 1, "fp": 1, "fn": 1, "tn": 1}
-    counts = groups.join(points, how="cross").with_columns(
-        pl.lit(value, pl.Int64).alias(c) for c, value in cells.items()
-    )
+    keys = {name: [str(number) for number in range(9)] * 3000, "threshold": np.repeat(np.arange(3000.0), 9)}
+    counts = counts_at(np.ones(27_000, np.int64), 1, 2, 2, model="a", **keys)
     areas = nf.compute_areas(counts, prevalence=0.1)
     assert areas.group_by(name).len()["len"].to_list() == [2] * 9
 

@@ -140,17 +140,6 @@ def test_resampled_logs_draw_units_with_all_their_repeats(metric, options):
     assert "repeat" not in found.columns
 
 
-def test_identical_models_stay_identical_over_repeats():
-    rows = repeated_log().filter(model="a")
-    twins = pl.concat([rows, rows.with_columns(model=pl.lit("twin"))])
-    counts = counted(["repeat", "bucket"], rows=twins)
-    found = nf.compare_best(
-        counts, metric="pr_auc", prevalence=0.2, units="bucket", over="repeat", repeats=100
-    )
-    assert found["p_value"].to_list() == [1.0, 1.0]
-    assert not found["distinguishable"].any()
-
-
 @pytest.mark.thorough
 def test_own_best_thresholds_are_chosen_and_judged_within_each_repeat():
     best = compared().best

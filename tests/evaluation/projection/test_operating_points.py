@@ -12,7 +12,7 @@ from polars.testing import assert_frame_equal
 from scipy.stats import binom, norm
 
 import nci_frames as nf
-from tests.logs import random_log, small_logs, unit_log
+from tests.logs import counts_at, random_log, small_logs, unit_log
 
 LOG = random_log(2000, values=60)
 GRID = [-1.0, -0.5, 0.0, 0.25, 0.5, 1.0, 1.5]
@@ -102,10 +102,9 @@ def test_the_best_of_a_metric_is_the_best(log: pl.DataFrame, name: str) -> None:
 
 @pytest.mark.parametrize("interpolate", [False, True])
 def test_a_point_that_is_not_attained_has_the_observed_prevalence(interpolate: bool) -> None:
-    counts = pl.DataFrame(
-        {"model": ["a", "a", "b"], "threshold": [0.5, 0.7, 0.5], "tp": [5, 4, 0], "fp": [3, 2, 0],
-         "fn": [5, 6, 0], "tn": [17, 18, 0]}
-    )  # fmt: skip
+    counts = counts_at(
+        [5, 4, 0], [3, 2, 0], [10, 10, 0], [20, 20, 0], model=[*"aab"], threshold=[0.5, 0.7, 0.5]
+    )
     rates = nf.compute_rates(counts)
     found = nf.select_operating_points(rates, precision=0.99, prevalence="observed", interpolate=interpolate)
     assert found["reason"].null_count() == 0
@@ -253,10 +252,8 @@ def test_a_point_is_supported_where_its_precision_is(log, eta, units):
 
 
 def test_a_precision_that_200_negatives_cannot_tell_is_not_supported():
-    counts = {"model": "a", "threshold": 0.5, "tp": 50, "fp": 0, "fn": 50, "tn": 200}
-    points = nf.select_operating_points(
-        nf.compute_rates(pl.DataFrame(counts)), precision=0.9, prevalence=[0.1, 0.2, 0.25]
-    )
+    rates = nf.compute_rates(counts_at(50, 0, 100, 200))
+    points = nf.select_operating_points(rates, precision=0.9, prevalence=[0.1, 0.2, 0.25])
     # 25/(25 + 200·0.5)
     assert points["supported"].to_list() == [False, True, True]
     assert points["reason"].null_count() == 3

@@ -2,6 +2,7 @@ import itertools
 from fractions import Fraction
 
 import hypothesis.strategies as st
+import numpy as np
 import polars as pl
 import pytest
 from hypothesis import given
@@ -12,16 +13,8 @@ from tests.logs import counts_at
 
 def point_rates(points: list[tuple[int, int]]) -> pl.DataFrame:
     """Operating points of 20 positives and 20 negatives, each a model's, at thresholds of their own."""
-    counts = pl.DataFrame(
-        {
-            "model": [f"m{place:02}" for place in range(len(points))],
-            "threshold": [place / 100 for place in range(len(points))],
-            "tp": [tp for tp, _ in points],
-            "fp": [fp for _, fp in points],
-            "fn": [20 - tp for tp, _ in points],
-            "tn": [20 - fp for _, fp in points],
-        }
-    )
+    names, (tp, fp) = [f"m{place:02}" for place in range(len(points))], zip(*points, strict=True)
+    counts = counts_at(tp, fp, 20, 20, model=names, threshold=np.arange(len(points)) / 100)
     return nf.compute_rates(counts)
 
 
@@ -56,11 +49,7 @@ def test_precision_ranks_by_the_quotient_of_the_rates(points, grid):
     hits=st.lists(st.integers(1, 10**6), min_size=2, max_size=6), grid=st.lists(st.floats(0, 1), min_size=1)
 )
 def test_points_on_the_diagonal_have_one_precision_at_every_prevalence(hits, grid):
-    size = 10**6
-    counts = pl.DataFrame({"tp": hits, "fp": hits}).with_columns(
-        fn=size - pl.col("tp"), tn=size - pl.col("fp"), model=pl.int_range(pl.len()).cast(pl.String),
-        threshold=pl.lit(0.5),
-    )  # fmt: skip
+    counts = counts_at(hits, hits, 10**6, 10**6)
     table = nf.project_rates(nf.compute_rates(counts), metrics="precision", prevalence=grid)
     assert table.group_by("prevalence").agg(pl.col("value").n_unique())["value"].to_list() == [1] * len(
         set(grid)

@@ -96,12 +96,8 @@ def test_own_thresholds_are_chosen_anew_in_every_resampled_log():
         return reached(rng.multinomial(sum(rows), np.array(rows) / sum(rows), 20_000))
 
     drawn = {name: best(*map(draws, both)) for name, both in shape.items()}
-    rows = [
-        (name, 0.8 - 0.2 * step, tp, fp, 100 - tp, 1000 - fp)
-        for name, (p, n) in shape.items()
-        for step, (tp, fp) in enumerate(zip(reached(p).tolist(), reached(n).tolist(), strict=True))
-    ]
-    counts = pl.DataFrame(rows, schema=["model", "threshold", "tp", "fp", "fn", "tn"], orient="row")
+    tp, fp = (np.concatenate([reached(both[of]) for both in shape.values()]) for of in (0, 1))
+    counts = counts_at(tp, fp, 100, 1000, model=[*"aaaabbbb"], threshold=[0.8, 0.6, 0.4, 0.2] * 2)
     table = nf.probability_best(counts, prevalence=0.02, threshold="own", repeats=20_000)
     assert table["value"].to_list() == [
         pytest.approx(best(*(reached(rows) for rows in both))) for both in shape.values()

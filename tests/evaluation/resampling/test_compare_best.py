@@ -248,10 +248,7 @@ def test_the_prior_has_a_stream_of_its_own_also_where_a_key_is_called_prior(monk
 
     for module in (replicates, samplers):
         monkeypatch.setattr(module, "stream", remembered)
-    counts = pl.DataFrame({
-        "model": ["a", "b"], "prior": "x", "threshold": 0.5,
-        "tp": [60, 30], "fp": [20, 25], "fn": [40, 70], "tn": [980, 975],
-    })  # fmt: skip
+    counts = points([60, 30], [20, 25]).with_columns(prior=pl.lit("x"))
     nf.compare_best(counts, repeats=100)
     assert len(set(named)) == len(named) == 4
 

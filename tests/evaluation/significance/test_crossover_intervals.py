@@ -101,16 +101,11 @@ def test_never_crossing_and_doubtful_crossings():
 
 def units_of(holders: int) -> pl.DataFrame:
     """Counts of 40 buckets at one threshold; the positives are those of the first few."""
-    rng = np.random.default_rng(0)
-    rows = [
-        (model, bucket, tp, fp, (60 // holders if bucket < holders else 0) - tp, 50 - fp)
-        for model, tpr, fpr in (("a", 0.6, 0.02), ("b", 0.8, 0.1))
-        for bucket in range(40)
-        for tp in [rng.binomial(60 // holders, tpr) if bucket < holders else 0]
-        for fp in [rng.binomial(50, fpr)]
-    ]
-    schema = ["model", "bucket", "tp", "fp", "fn", "tn"]
-    return pl.DataFrame(rows, schema=schema, orient="row").with_columns(threshold=0.5)
+    rng, size = np.random.default_rng(1), 60 // holders * (np.arange(40) < holders)
+    tp = rng.binomial(size, [[0.6], [0.8]], (2, 40)).ravel()
+    fp = rng.binomial(50, [[0.02], [0.1]], (2, 40)).ravel()
+    models = ["a"] * 40 + ["b"] * 40
+    return counts_at(tp, fp, np.tile(size, 2), 50, model=models, bucket=np.tile(np.arange(40), 2))
 
 
 @pytest.mark.thorough

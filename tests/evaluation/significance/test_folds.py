@@ -14,21 +14,19 @@ import nci_frames as nf
 from nci_frames.evaluation.resampling.resampling import Resampling
 from nci_frames.evaluation.significance.corrections import holm
 from nci_frames.evaluation.significance.fold_values import bootstrap_test, t_test, without_spread
+from tests.logs import counts_at
 from tests.oracles import bonferroni_closed
 
 
 def fold_counts(models: int = 3, folds: int = 10, seed: int = 0, spread: float = 0.05) -> pl.DataFrame:
     rng = np.random.default_rng(seed)
     easy = rng.normal(0, spread, folds)  # what all models share of a fold
-    rows = []
-    for model in range(models):
-        for fold in range(folds):
-            tp = rng.binomial(200, np.clip(0.7 + easy[fold] + 0.03 * model, 0, 1))
-            fp = rng.binomial(1000, 0.02 + 0.004 * model)
-            rows.append((f"m{model}", str(fold), 0.5, int(tp), int(fp), int(200 - tp), int(1000 - fp)))
-    return pl.DataFrame(
-        rows, schema=["model", "fold", "threshold", "tp", "fp", "fn", "tn"], orient="row"
-    ).sample(fraction=1, shuffle=True, seed=seed)
+    better = np.arange(models)[:, None]
+    tp = rng.binomial(200, np.clip(0.7 + easy + 0.03 * better, 0, 1)).ravel()
+    fp = rng.binomial(1000, 0.02 + 0.004 * better, (models, folds)).ravel()
+    names = [f"m{model}" for model in range(models) for _ in range(folds)]
+    counts = counts_at(tp, fp, 200, 1000, model=names, fold=[str(fold) for fold in range(folds)] * models)
+    return counts.sample(fraction=1, shuffle=True, seed=seed)
 
 
 def f_values(counts: pl.DataFrame, beta: float) -> dict[str, np.ndarray]:
@@ -95,10 +93,8 @@ def test_the_ratio_of_the_corrected_test_follows_from_the_keys():
 
 def test_equal_differences_have_no_spread_and_no_test():
     """Every fold says the same, which is no evidence of how folds vary."""
-    counts = pl.DataFrame(
-        {"model": ["a"] * 10 + ["b"] * 10, "fold": [str(i) for i in range(10)] * 2, "threshold": 0.5,
-         "tp": [9] * 10 + [6] * 10, "fp": [1, 2] * 5 * 2, "fn": [1] * 10 + [4] * 10, "tn": [89, 88] * 5 * 2}
-    )  # fmt: skip
+    models, folds = ["a"] * 10 + ["b"] * 10, [str(fold) for fold in range(10)] * 2
+    counts = counts_at([9] * 10 + [6] * 10, [1, 2] * 10, 10, 90, model=models, fold=folds)
     for test in ("corrected_t", "paired_t", "bootstrap"):
         row = nf.compare_folds(nf.compute_rates(counts), metric="recall", test=test).row(1, named=True)
         assert (row["model"], row["p_value"], row["distinguishable"]) == ("b", None, None)
@@ -180,17 +176,9 @@ def test_holm_across_models():
 
 
 def test_undefined_and_missing_folds_are_counted():
-    counts = pl.DataFrame(
-        {
-            "model": ["a"] * 4 + ["b"] * 3 + ["c"] * 4,
-            "fold": ["1", "2", "3", "4", "1", "2", "3", "1", "2", "3", "4"],
-            "threshold": 0.5,
-            "tp": [6, 4, 0, 5, 6, 4, 3, 0, 0, 0, 5],
-            "fp": [2, 0, 0, 1, 3, 1, 1, 0, 0, 0, 2],
-            "fn": [4, 6, 10, 5, 4, 6, 7, 10, 10, 10, 5],
-            "tn": [98] * 11,
-        }
-    )
+    tp, fp = [6, 4, 0, 5, 6, 4, 3, 0, 0, 0, 5], [2, 0, 0, 1, 3, 1, 1, 0, 0, 0, 2]
+    folds = ["1", "2", "3", "4", "1", "2", "3", "1", "2", "3", "4"]
+    counts = counts_at(tp, fp, 10, np.array(fp) + 98, model=[*"aaaabbbcccc"], fold=folds)
     table = nf.compare_folds(nf.compute_rates(counts), metric="precision", test="paired_t")
     assert table.select("model", "folds", "skipped").rows() == [("a", 3, 1), ("b", 3, 1), ("c", 1, 3)]
     assert table["reason"].to_list() == [None, None, "fewer than two folds define it and the best"]
