@@ -13,13 +13,12 @@ from collections.abc import Sequence
 import numpy as np
 import polars as pl
 
-from nci_frames.base.arguments import Prevalences, number_list
+from nci_frames.base.arguments import number_list
 from nci_frames.counts.strata import has_strata
 from nci_frames.evaluation.areas.area import Area, all_areas
 from nci_frames.evaluation.areas.areas import areas_of, compute_areas
 from nci_frames.evaluation.areas.roc import unseen_share
 from nci_frames.evaluation.arrays.buckets import bucket_counts
-from nci_frames.evaluation.field.prevalences import Field
 from nci_frames.evaluation.metrics import curve_asked
 from nci_frames.evaluation.projection.operating_points import select_operating_points
 from nci_frames.evaluation.projection.projection import project_checked
@@ -27,7 +26,7 @@ from nci_frames.evaluation.rates.clusters import class_worth, effective_rows, kn
 from nci_frames.evaluation.rates.rates import clustered_bounds, compute_rates, with_bounds, with_worth
 from nci_frames.evaluation.rates.strata import WORTH, classes_of_strata, known_cells
 from nci_frames.evaluation.resampling.resampling import Asked, Resampling
-from nci_frames.schemas import RATES, beside
+from nci_frames.schemas import beside
 
 #: With fewer rows in one of the four counts, or rows of a class in fewer buckets, percentiles are extended.
 _ENOUGH = 20
@@ -42,10 +41,7 @@ _ENDS = [f"{name}_{end}" for name in _SIZES for end in ("below", "above")]
 
 
 def with_honest_bounds(
-    table: pl.DataFrame,
-    counts: pl.DataFrame,
-    asked: Asked,
-    logs: Resampling,
+    table: pl.DataFrame, counts: pl.DataFrame, asked: Asked, logs: Resampling
 ) -> pl.DataFrame:
     """Add ``interval``, ``supported`` and ``reason`` to percentiles, and correct the bounds.
 
@@ -58,207 +54,204 @@ def with_honest_bounds(
     asked, logs
         What was asked of ``bootstrap``.
     """
-    keys = ["model", *logs.keys(counts)]
-    pooled = logs.without_units(counts)
-    sizes, worth = _sizes(counts, pooled, logs)
+    known, parts = _Known(counts, asked, logs), []
     point_metrics = [metric for metric in asked.metrics if curve_asked(metric) is None]
-    parts = []
     if len(point_metrics) < len(asked.metrics):
-        of_areas = table.filter(pl.col("threshold").is_null())
-        parts.append(_areas(of_areas, counts, pooled, sizes, worth, logs, asked.prevalence))
+        parts.append(known.areas(table.filter(pl.col("threshold").is_null())))
     if point_metrics:
-        rates = pooled if has_strata(counts) else compute_rates(pooled)
-        rates = rates if worth is None else with_worth(rates, worth)
-        if asked.fixed is not None:
-            chosen = (select_operating_points(rates, threshold=at) for at in number_list(asked.fixed))
-            rates = pl.concat(chosen).drop("reason")
-        each = rates.unique([*keys, "threshold"])
-        # Of both rates together.
-        level = math.sqrt(logs.level)
-        if logs.units is not None:
-            known = effective_rows(counts, logs.units, level=level)
-            bounded = clustered_bounds(each, known, interval="wilson", level=level)
-        else:
-            bounded = with_bounds(each, interval="wilson", level=level)
-        eta, beta = asked.prevalence, asked.beta
-        band = project_checked(bounded, metrics=point_metrics, prevalence=eta, beta=beta, band=True)
-        of_points = table.filter(pl.col("threshold").is_not_null())
-        parts.append(_points(of_points, bounded, band, None if worth is None else sizes))
-    order = [*keys, "threshold", "metric", "method", "prevalence", "beta"]
+        parts.append(known.points(table.filter(pl.col("threshold").is_not_null()), point_metrics))
+    order = [*known.keys, "threshold", "metric", "method", "prevalence", "beta"]
     return pl.concat(parts).sort(order, maintain_order=True)
 
 
-def _points(
-    table: pl.DataFrame, bounded: pl.DataFrame, band: pl.DataFrame, sizes: pl.DataFrame | None
-) -> pl.DataFrame:
-    """Correct the bounds of metrics of *bounded* rates; *band* has their values over the box of the rates."""
-    keys = ["model", *RATES.keys(bounded.columns)]
-    few = pl.any_horizontal(cell < _ENOUGH for cell in known_cells(bounded).values())
-    if sizes is not None:
-        bounded = beside(bounded, sizes.select(*keys, "__rarer"), keys)
-        few |= (pl.col("__rarer") < _ENOUGH).fill_null(value=False)
-    lone = pl.any_horizontal(pl.col("tpr_lower", "fpr_lower").is_null())
-    doubts = bounded.select(*keys, "threshold", few.alias("__few"), lone.alias("__lone"))
-    band = band.join(doubts, on=[*keys, "threshold"], nulls_equal=True)
-    at = [*keys, "threshold", "metric", "prevalence", "beta"]
-    found = beside(table, band.select(*at, *_SIDES, "__few", "__lone", *_FLAGS), at, suffix="_band")
-    extended = pl.col("__few") & pl.col("lower_band").is_not_null()
-    # Rows that are all in one bucket are the same in every resampled log.
-    told = ~pl.col("__lone") | pl.col("lower_band").is_not_null()
-    corrected = found.with_columns(
-        pl.when(extended).then(wider(side, f"{side}_band")).when(told).then(side).alias(side)
-        for side, wider in _SIDES.items()
-    ).with_columns(interval=_interval(extended))
-    return corrected.select(*table.columns, "interval", *_FLAGS)
+class _Known:
+    """What a log tells about the bounds of its metrics."""
 
+    def __init__(self, counts: pl.DataFrame, asked: Asked, logs: Resampling) -> None:
+        self.counts, self.asked, self.logs = counts, asked, logs
+        self.keys = ["model", *logs.keys(counts)]
+        #: The counts of all units.
+        self.pooled = logs.without_units(counts)
+        #: ``_SIZES`` and ``__rarer`` of each group; and what a row is worth, where units are drawn.
+        self.sizes, self.worth = self._sizes()
 
-def _sizes(
-    counts: pl.DataFrame, pooled: pl.DataFrame, logs: Resampling
-) -> tuple[pl.DataFrame, pl.DataFrame | None]:
-    """Return ``_SIZES`` and ``__rarer`` of each group, and what a row is worth where units are drawn."""
-    keys = ["model", *logs.keys(counts)]
-    if logs.units is None and has_strata(counts):
-        return _sizes_of_strata(counts, pooled, keys), None
-    if logs.units is None or counts.is_empty():
-        both = zip(_SIZES, (pl.col("tp") + pl.col("fn"), pl.col("fp") + pl.col("tn")), strict=True)
-        sizes = pooled.group_by(keys).agg(rows.first().cast(pl.Float64).alias(name) for name, rows in both)
-        return sizes.with_columns(__rarer=pl.min_horizontal(_SIZES)), None
-    groups = bucket_counts(counts, logs.units)
-    worth = class_worth(counts, logs.units, groups)
-    known = [
-        [
-            even * float(known_share(rows, logs.level))
-            for rows, even in zip(group.rows, group.even, strict=True)
+    def _sizes(self) -> tuple[pl.DataFrame, pl.DataFrame | None]:
+        counts, logs = self.counts, self.logs
+        if logs.units is None and has_strata(counts):
+            return self._sizes_of_strata(), None
+        if logs.units is None or counts.is_empty():
+            both = zip(_SIZES, (pl.col("tp") + pl.col("fn"), pl.col("fp") + pl.col("tn")), strict=True)
+            sizes = self.pooled.group_by(self.keys).agg(
+                rows.first().cast(pl.Float64).alias(name) for name, rows in both
+            )
+            return sizes.with_columns(__rarer=pl.min_horizontal(_SIZES)), None
+        groups = bucket_counts(counts, logs.units)
+        worth = class_worth(counts, logs.units, groups)
+        known = [
+            [
+                even * float(known_share(rows, logs.level))
+                for rows, even in zip(group.rows, group.even, strict=True)
+            ]
+            for group in groups
         ]
-        for group in groups
-    ]
-    columns = {
-        name: pl.Series(rows) * pl.col(share)
-        for name, share, rows in zip(_SIZES, worth.columns[-2:], zip(*known, strict=True), strict=True)
-    }
-    return worth.select(*keys, **columns, __rarer=pl.Series([min(group.sizes) for group in groups])), worth
+        columns = {
+            name: pl.Series(rows) * pl.col(share)
+            for name, share, rows in zip(_SIZES, worth.columns[-2:], zip(*known, strict=True), strict=True)
+        }
+        return worth.select(
+            *self.keys, **columns, __rarer=pl.Series([min(group.sizes) for group in groups])
+        ), worth
 
+    def _sizes_of_strata(self) -> pl.DataFrame:
+        """Return ``_SIZES`` of strata, and ``_ENDS``: what the rows are worth above all scores, and below."""
+        ends = {
+            f"{name}_{end}": pl.col(worth).filter(pl.col("threshold") == at).first().fill_null(0.0)
+            for name, worth in zip(_SIZES, WORTH, strict=True)
+            for end, at in (("below", pl.col("threshold").min()), ("above", pl.col("threshold").max()))
+        }
+        known = classes_of_strata(self.counts).select(*self.keys, pl.col(_SIZES).fill_null(0.0))
+        sizes = beside(known, self.pooled.group_by(self.keys).agg(**ends), self.keys)
+        return sizes.with_columns(__rarer=pl.min_horizontal(_SIZES))
 
-def _sizes_of_strata(counts: pl.DataFrame, pooled: pl.DataFrame, keys: list[str]) -> pl.DataFrame:
-    """Return ``_SIZES`` of strata, and ``_ENDS``: what the rows are worth above all scores, and below."""
-    ends = {
-        f"{name}_{end}": pl.col(worth).filter(pl.col("threshold") == at).first().fill_null(0.0)
-        for name, worth in zip(_SIZES, WORTH, strict=True)
-        for end, at in (("below", pl.col("threshold").min()), ("above", pl.col("threshold").max()))
-    }
-    known = classes_of_strata(counts).select(*keys, pl.col(_SIZES).fill_null(0.0))
-    sizes = beside(known, pooled.group_by(keys).agg(**ends), keys)
-    return sizes.with_columns(__rarer=pl.min_horizontal(_SIZES))
-
-
-def _areas(
-    table: pl.DataFrame,
-    counts: pl.DataFrame,
-    pooled: pl.DataFrame,
-    sizes: pl.DataFrame,
-    worth: pl.DataFrame | None,
-    logs: Resampling,
-    prevalence: Prevalences | Field,
-) -> pl.DataFrame:
-    """Correct the bounds of areas; *pooled* are the counts of all units, *sizes* those of ``_SIZES``."""
-    keys = ["model", *logs.keys(counts)]
-    areas = [area for area in all_areas() if area.name in table["metric"]]
-    at = [*keys, "metric", "prevalence"]
-    flags = areas_of(pooled, prevalence, areas, worth=worth).select(*at, *_FLAGS)
-    told = beside(table, flags, at).pipe(beside, sizes, keys)
-    known = pl.col("supported")
-    if worth is not None:
-        # Where nearly all rows of a class are in one bucket, resampling hardly moves it.
-        known &= ~(pl.col("__rarer") < 2).fill_null(value=False)
-    told = told.with_columns(pl.when(known).then(side).alias(side) for side in _SIDES)
-    banded = [area.name for area in areas if area.band_if_unsure]
-    unsure = pl.col("metric").is_in(banded) & (~pl.col("supported") | (pl.col("__rarer") < _ENOUGH))
-    others = [area for area in areas if area.score_bounds is None]
-    if len(told.filter(pl.col("metric").is_in([area.name for area in others]) & known & ~unsure)):
-        told = _with_unseen(told, pooled, others, prevalence, at, logs.level)
-    value, std, m, n = (told[name].cast(pl.Float64).to_numpy() for name in ("value", "std", *_SIZES))
-    lower, upper = np.full((2, len(told)), np.nan)
-    few = np.zeros(len(told), np.bool_)
-    for area in areas:
-        if area.score_bounds is not None:
-            some = (told["metric"] == area.name).to_numpy()
-            bounds = area.score_bounds(value[some], std[some], m[some], n[some], logs.level)
-            lower[some], upper[some], few[some] = bounds
-    told = told.with_columns(lower_score=pl.Series(lower), upper_score=pl.Series(upper), __few=pl.Series(few))
-    band = told.clear()
-    if len(told.filter(unsure)):
-        band = compute_areas(
-            counts, prevalence=prevalence, metrics=banded, interval="simultaneous", level=logs.level,
-            units=logs.units,
-        )  # fmt: skip
-    found = beside(told, band.select(*at, *_SIDES), at, suffix="_band")
-    widened = pl.col("__few") | pl.col("metric").is_in([area.name for area in others])
-    extended = widened & pl.col("lower").is_not_null()
-    wide = unsure & pl.col("lower_band").is_not_null()
-    corrected = found.with_columns(
-        *(
-            pl.when(wide)
-            .then(f"{side}_band")
-            .when(extended)
-            .then(wider(side, f"{side}_score"))
-            .otherwise(side)
-            .alias(side)
-            for side, wider in _SIDES.items()
-        ),
-        interval=_interval(extended | wide),
-    )
-    return corrected.select(*table.columns, "interval", *_FLAGS)
-
-
-def _with_unseen(
-    table: pl.DataFrame,
-    pooled: pl.DataFrame,
-    areas: Sequence[Area],
-    prevalence: Prevalences | Field,
-    at: Sequence[str],
-    level: float,
-) -> pl.DataFrame:
-    """Widen the bounds of areas by what rows may do of which the log has none; see ``with_unseen``.
-
-    So large a part of a class is taken from its rows, evenly, and put above or below all others; where the
-    scores themselves matter, into the bin of the highest or the lowest of them.
-    """
-    keys = [name for name in at if name not in ("metric", "prevalence")]
-    ends = _ENDS if _ENDS[0] in table.columns else _SIZES
-    shares = table.unique(keys).select(
-        *keys, *(pl.col(name).map_batches(lambda rows: unseen_share(rows.to_numpy(), level)) for name in ends)
-    )
-    counts = pooled.join(shares, on=keys, nulls_equal=True, maintain_order="left")
-    value, lower, upper = (table[name].cast(pl.Float64).to_numpy() for name in ("value", "lower", "upper"))
-    down, up = (value - lower) ** 2, (upper - value) ** 2
-    # No score reaches such a threshold, or all do.
-    beyond = (pl.col("tp") + pl.col("fp") == 0) | (pl.col("fn") + pl.col("tn") == 0)
-    for hit, miss, name in (("tp", "fn", "__positives"), ("fp", "tn", "__negatives")):
-        rows, changes = pl.col(hit) + pl.col(miss), []
-        for above, end in ((0.0, "below"), (1.0, "above")):
-            unseen = pl.col(f"{name}_{end}" if ends is _ENDS else name)
-            hits = pl.col(hit) * (1 - unseen) + rows * unseen * above
-            if pooled.schema[hit].is_integer():
-                hits = hits.round().cast(pl.Int64)
-            parts = []
-            for of_scores in {area.of_scores for area in areas}:
-                found = pl.when(beyond).then(hit).otherwise(hits) if of_scores else hits
-                shifted = counts.with_columns(found.alias(hit), (rows - found).alias(miss))
-                some = [area for area in areas if area.of_scores == of_scores]
-                areas_there = areas_of(shifted.drop(*ends, *WORTH, strict=False), prevalence, some)
-                parts.append(areas_there.select(*at, __moved="value"))
-            moved = beside(table, pl.concat(parts), at)["__moved"].cast(pl.Float64).to_numpy()
-            # A loss may become infinite; of nothing, nothing moves.
-            changes.append(np.nan_to_num(moved - value, posinf=np.inf, neginf=-np.inf))
-        down += np.minimum(np.minimum(*changes), 0.0) ** 2
-        up += np.maximum(np.maximum(*changes), 0.0) ** 2
-    wider = {"lower": pl.Series(value - np.sqrt(down)), "upper": pl.Series(value + np.sqrt(up))}
-    for area in areas:
-        table = table.with_columns(
-            pl.when(metric=area.name).then(bound.clip(area.lower, area.upper)).otherwise(name).alias(name)
-            for name, bound in wider.items()
+    def points(self, table: pl.DataFrame, metrics: list[str | pl.Expr]) -> pl.DataFrame:
+        """Correct the bounds of metrics of rates, by their values over the box of the rates."""
+        bounded, keys, asked = self._bounded(), self.keys, self.asked
+        band = project_checked(
+            bounded, metrics=metrics, prevalence=asked.prevalence, beta=asked.beta, band=True
         )
-    return table.with_columns(pl.col("lower", "upper").fill_nan(None))
+        few = pl.any_horizontal(cell < _ENOUGH for cell in known_cells(bounded).values())
+        if self.worth is not None:
+            bounded = beside(bounded, self.sizes.select(*keys, "__rarer"), keys)
+            few |= (pl.col("__rarer") < _ENOUGH).fill_null(value=False)
+        lone = pl.any_horizontal(pl.col("tpr_lower", "fpr_lower").is_null())
+        doubts = bounded.select(*keys, "threshold", few.alias("__few"), lone.alias("__lone"))
+        band = band.join(doubts, on=[*keys, "threshold"], nulls_equal=True)
+        at = [*keys, "threshold", "metric", "prevalence", "beta"]
+        found = beside(table, band.select(*at, *_SIDES, "__few", "__lone", *_FLAGS), at, suffix="_band")
+        extended = pl.col("__few") & pl.col("lower_band").is_not_null()
+        # Rows that are all in one bucket are the same in every resampled log.
+        told = ~pl.col("__lone") | pl.col("lower_band").is_not_null()
+        corrected = found.with_columns(
+            pl.when(extended).then(wider(side, f"{side}_band")).when(told).then(side).alias(side)
+            for side, wider in _SIDES.items()
+        ).with_columns(interval=_interval(extended))
+        return corrected.select(*table.columns, "interval", *_FLAGS)
+
+    def _bounded(self) -> pl.DataFrame:
+        """Return the rates at the thresholds that are asked for, with bounds of both rates together."""
+        rates = self.pooled if has_strata(self.counts) else compute_rates(self.pooled)
+        rates = rates if self.worth is None else with_worth(rates, self.worth)
+        if self.asked.fixed is not None:
+            chosen = (select_operating_points(rates, threshold=at) for at in number_list(self.asked.fixed))
+            rates = pl.concat(chosen).drop("reason")
+        each, level = rates.unique([*self.keys, "threshold"]), math.sqrt(self.logs.level)
+        if self.logs.units is None:
+            return with_bounds(each, interval="wilson", level=level)
+        known = effective_rows(self.counts, self.logs.units, level=level)
+        return clustered_bounds(each, known, interval="wilson", level=level)
+
+    def areas(self, table: pl.DataFrame) -> pl.DataFrame:
+        """Correct the bounds of areas."""
+        counts, logs, prevalence = self.counts, self.logs, self.asked.prevalence
+        areas = [area for area in all_areas() if area.name in table["metric"]]
+        at = [*self.keys, "metric", "prevalence"]
+        flags = areas_of(self.pooled, prevalence, areas, worth=self.worth).select(*at, *_FLAGS)
+        told = beside(table, flags, at).pipe(beside, self.sizes, self.keys)
+        known = pl.col("supported")
+        if self.worth is not None:
+            # Where nearly all rows of a class are in one bucket, resampling hardly moves it.
+            known &= ~(pl.col("__rarer") < 2).fill_null(value=False)
+        told = told.with_columns(pl.when(known).then(side).alias(side) for side in _SIDES)
+        banded = [area.name for area in areas if area.band_if_unsure]
+        unsure = pl.col("metric").is_in(banded) & (~pl.col("supported") | (pl.col("__rarer") < _ENOUGH))
+        others = [area for area in areas if area.score_bounds is None]
+        if len(told.filter(pl.col("metric").is_in([area.name for area in others]) & known & ~unsure)):
+            told = self._with_unseen(told, others)
+        value, std, m, n = (told[name].cast(pl.Float64).to_numpy() for name in ("value", "std", *_SIZES))
+        lower, upper = np.full((2, len(told)), np.nan)
+        few = np.zeros(len(told), np.bool_)
+        for area in areas:
+            if area.score_bounds is not None:
+                some = (told["metric"] == area.name).to_numpy()
+                bounds = area.score_bounds(value[some], std[some], m[some], n[some], logs.level)
+                lower[some], upper[some], few[some] = bounds
+        told = told.with_columns(
+            lower_score=pl.Series(lower), upper_score=pl.Series(upper), __few=pl.Series(few)
+        )
+        band = told.clear()
+        if len(told.filter(unsure)):
+            band = compute_areas(
+                counts, prevalence=prevalence, metrics=banded, interval="simultaneous", level=logs.level,
+                units=logs.units,
+            )  # fmt: skip
+        found = beside(told, band.select(*at, *_SIDES), at, suffix="_band")
+        widened = pl.col("__few") | pl.col("metric").is_in([area.name for area in others])
+        extended = widened & pl.col("lower").is_not_null()
+        wide = unsure & pl.col("lower_band").is_not_null()
+        corrected = found.with_columns(
+            *(
+                pl.when(wide)
+                .then(f"{side}_band")
+                .when(extended)
+                .then(wider(side, f"{side}_score"))
+                .otherwise(side)
+                .alias(side)
+                for side, wider in _SIDES.items()
+            ),
+            interval=_interval(extended | wide),
+        )
+        return corrected.select(*table.columns, "interval", *_FLAGS)
+
+    def _with_unseen(self, table: pl.DataFrame, areas: Sequence[Area]) -> pl.DataFrame:
+        """Widen the bounds of areas by what rows may do of which the log has none; see ``with_unseen``.
+
+        So large a part of a class is taken from its rows, evenly, and put above or below all others; where
+        the scores themselves matter, into the bin of the highest or the lowest of them.
+        """
+        keys, at = self.keys, [*self.keys, "metric", "prevalence"]
+        ends = _ENDS if _ENDS[0] in table.columns else _SIZES
+        shares = table.unique(keys).select(
+            *keys,
+            *(
+                pl.col(name).map_batches(lambda rows: unseen_share(rows.to_numpy(), self.logs.level))
+                for name in ends
+            ),
+        )
+        counts = self.pooled.join(shares, on=keys, nulls_equal=True, maintain_order="left")
+        value, lower, upper = (
+            table[name].cast(pl.Float64).to_numpy() for name in ("value", "lower", "upper")
+        )
+        down, up = (value - lower) ** 2, (upper - value) ** 2
+        # No score reaches such a threshold, or all do.
+        beyond = (pl.col("tp") + pl.col("fp") == 0) | (pl.col("fn") + pl.col("tn") == 0)
+        for hit, miss, name in (("tp", "fn", "__positives"), ("fp", "tn", "__negatives")):
+            rows, changes = pl.col(hit) + pl.col(miss), []
+            for above, end in ((0.0, "below"), (1.0, "above")):
+                unseen = pl.col(f"{name}_{end}" if ends is _ENDS else name)
+                hits = pl.col(hit) * (1 - unseen) + rows * unseen * above
+                if self.pooled.schema[hit].is_integer():
+                    hits = hits.round().cast(pl.Int64)
+                parts = []
+                for of_scores in {area.of_scores for area in areas}:
+                    found = pl.when(beyond).then(hit).otherwise(hits) if of_scores else hits
+                    shifted = counts.with_columns(found.alias(hit), (rows - found).alias(miss))
+                    some = [area for area in areas if area.of_scores == of_scores]
+                    areas_there = areas_of(
+                        shifted.drop(*ends, *WORTH, strict=False), self.asked.prevalence, some
+                    )
+                    parts.append(areas_there.select(*at, __moved="value"))
+                moved = beside(table, pl.concat(parts), at)["__moved"].cast(pl.Float64).to_numpy()
+                # A loss may become infinite; of nothing, nothing moves.
+                changes.append(np.nan_to_num(moved - value, posinf=np.inf, neginf=-np.inf))
+            down += np.minimum(np.minimum(*changes), 0.0) ** 2
+            up += np.maximum(np.maximum(*changes), 0.0) ** 2
+        wider = {"lower": pl.Series(value - np.sqrt(down)), "upper": pl.Series(value + np.sqrt(up))}
+        for area in areas:
+            table = table.with_columns(
+                pl.when(metric=area.name).then(bound.clip(area.lower, area.upper)).otherwise(name).alias(name)
+                for name, bound in wider.items()
+            )
+        return table.with_columns(pl.col("lower", "upper").fill_nan(None))
 
 
 def _interval(extended: pl.Expr) -> pl.Expr:
