@@ -11,7 +11,7 @@ from nci_frames.counts.exact_sums import add_exact
 from nci_frames.counts.resolution import one_score, runs_with_every_score
 from nci_frames.counts.strata import has_strata, weighted_sums
 from nci_frames.counts.sums import check_sums
-from nci_frames.schemas import CELLS, COUNTS, WEIGHT, checked, collect, in_runs, unflagged
+from nci_frames.schemas import CELLS, COUNTS, REPEAT, WEIGHT, checked, collect, in_runs, unflagged
 
 
 @checked
@@ -133,6 +133,13 @@ def pooled_counts(counts: pl.DataFrame, *, over: str | Sequence[str]) -> pl.Data
         rest = [key for key in dropped if key != WEIGHT]
         return weighted_sums(pooled_counts(counts, over=rest) if rest else _alone(counts))
     return _add(_alone(counts), ["model", *(key for key in keys if key not in dropped)], dropped)
+
+
+def one_repeat(counts: pl.DataFrame) -> pl.DataFrame:
+    """Return the counts of the first repeat of a cross-validation; all of them where there are no repeats."""
+    if REPEAT not in counts.columns:
+        return counts
+    return counts.filter(pl.col(REPEAT).eq_missing(pl.col(REPEAT).sort().first())).drop(REPEAT)
 
 
 def alike_counts(counts: pl.DataFrame) -> tuple[pl.DataFrame, tuple[float, float] | None]:

@@ -17,7 +17,6 @@ from nci_frames.files.save_chart import save_chart
 from nci_frames.files.save_table import save_table
 from nci_frames.jobs.counting_units import count_for_comparison
 from nci_frames.jobs.field_file import read_field, segments_of
-from nci_frames.jobs.repeats import REPEAT
 from nci_frames.jobs.small_segments import field_with_small_pooled, small_segments, with_small_pooled
 from nci_frames.options.report import ReportOptions, SegmentOptions
 from nci_frames.questions.answer_lines import short_answer
@@ -26,6 +25,7 @@ from nci_frames.questions.report import TITLE, report_charts
 from nci_frames.questions.report_question import AnyComparison
 from nci_frames.reporting.gates import RunSummary
 from nci_frames.reporting.write import write_form
+from nci_frames.schemas import REPEAT
 
 _EVERY_SEGMENT = SegmentOptions()
 

@@ -11,8 +11,7 @@ from nci_frames.jobs.counting_units import affordable
 from nci_frames.jobs.job_file.model import Feed
 from nci_frames.jobs.ledger.files import Window
 from nci_frames.jobs.ledger.ledger import CountsLedger
-from nci_frames.jobs.repeats import REPEAT
-from nci_frames.schemas import BUCKET
+from nci_frames.schemas import BUCKET, REPEAT
 
 #: All rows that are reported, those of the newest window, or all since the beginning.
 Scope = Literal["all", "last", "ever"]

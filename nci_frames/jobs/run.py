@@ -27,13 +27,13 @@ from nci_frames.jobs.logging import Tell, tell_rows
 from nci_frames.jobs.object_store import ObjectStore
 from nci_frames.jobs.publishing import Shelf, published_before
 from nci_frames.jobs.remote import RemoteShelf
-from nci_frames.jobs.repeats import REPEAT
 from nci_frames.jobs.report import make_report
 from nci_frames.jobs.reported import Scope
 from nci_frames.jobs.scenario_values import scenario_facts, scenario_values
 from nci_frames.jobs.traffic import traffic_tables
 from nci_frames.reporting.gates import RunSummary, run_summary
 from nci_frames.reporting.history import write_history
+from nci_frames.schemas import REPEAT
 
 
 def plan_job(file: JobFile, *, until: datetime | None = None) -> list[Planned]:

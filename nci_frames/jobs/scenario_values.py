@@ -9,9 +9,8 @@ from nci_frames.evaluation.projection.operating_points import select_operating_p
 from nci_frames.evaluation.projection.projection import project_rates
 from nci_frames.jobs.gates.measure import NO_BOUNDS, NO_PREVALENCE, drawn_rates, segment_text, segment_texts
 from nci_frames.jobs.job_file.model import Job, SegmentScenario
-from nci_frames.jobs.repeats import REPEAT
 from nci_frames.questions.places import main_beta
-from nci_frames.schemas import BUCKET
+from nci_frames.schemas import BUCKET, REPEAT
 
 #: What is said of each model in each scenario.
 SCENARIO_METRICS = ("precision", "f_beta", "pos_fraction")

@@ -4,13 +4,12 @@ from collections.abc import Sequence
 
 import polars as pl
 
-from nci_frames.counts.pooling import pooled_counts
+from nci_frames.counts.pooling import one_repeat, pooled_counts
 from nci_frames.counts.strata import weighted_sums
 from nci_frames.evaluation.field.prevalences import field_of
-from nci_frames.jobs.repeats import REPEAT, one_repeat
 from nci_frames.options.report import SegmentOptions
 from nci_frames.questions.units import Drawn
-from nci_frames.schemas import COUNTS, key_text
+from nci_frames.schemas import COUNTS, REPEAT, key_text
 
 #: The value of the key of the segments that are pooled.
 _OTHER = "other"

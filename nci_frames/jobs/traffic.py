@@ -7,6 +7,7 @@ from typing import Any
 
 import polars as pl
 
+from nci_frames.counts.pooling import one_repeat
 from nci_frames.counts.scores_as_counts import counts_as_scores, scores_as_counts
 from nci_frames.evaluation.prevalence.estimate_prevalence import estimate_prevalence
 from nci_frames.evaluation.prevalence.project_traffic import pooled_estimates, project_traffic
@@ -14,13 +15,12 @@ from nci_frames.evaluation.projection.operating_points import select_operating_p
 from nci_frames.evaluation.rates.rates import compute_rates, with_bounds
 from nci_frames.jobs.gates.measure import segment_texts
 from nci_frames.jobs.job_file.model import Job, Traffic
-from nci_frames.jobs.repeats import REPEAT, one_repeat
 from nci_frames.jobs.reported import Reported
 from nci_frames.jobs.scenario_values import SCENARIO_METRICS
 from nci_frames.jobs.small_segments import small_segments, with_small_pooled
 from nci_frames.questions.places import main_beta
 from nci_frames.questions.units import Drawn
-from nci_frames.schemas import BUCKET, PROJECTION
+from nci_frames.schemas import BUCKET, PROJECTION, REPEAT
 
 _BOUNDS, _SUPPORT = ("lower", "upper"), ("supported", "reason")
 _PREVALENCES = ("segment", "model", "prevalence", *_BOUNDS, "fit_statistic", "fit_p_value", *_SUPPORT)

@@ -12,6 +12,8 @@ from nci_frames.schemas.frame import FINITE, MOST_WEIGHT, Column
 #: The key of buckets of units, which ``unit_buckets`` adds.
 BUCKET = "bucket"
 
+#: The key of the repeats of a cross-validation, each of which has all rows again.
+REPEAT = "repeat"
 #: The key of strata: the weight of each row of a group of counts.
 WEIGHT = "weight"
 
