@@ -3,7 +3,7 @@
 import math
 import numbers
 from collections.abc import Sequence
-from typing import Literal, cast
+from typing import cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -18,9 +18,6 @@ _UNITS = {"%": 0.01, "k": 1e3, "M": 1e6}
 
 #: The numbers of a round grid in a decade.
 _ROUND = (1, 1.2, 1.5, 2, 2.5, 3, 4, 5, 6, 8)
-
-Prevalences = float | Sequence[float] | Literal["observed"]
-Betas = float | Sequence[float]
 
 #: Thresholds that a grid may have; with more, counting at every distinct score is no slower.
 MOST_THRESHOLDS = 65_535

@@ -1,5 +1,6 @@
 """Types that modules of every layer share."""
 
+from collections.abc import Sequence
 from typing import Literal
 
 import numpy as np
@@ -8,6 +9,10 @@ from numpy.typing import NDArray
 
 #: What public functions take: a table, or one that is computed when it is needed.
 Frame = pl.DataFrame | pl.LazyFrame
+
+#: P(y=1), one or several, or that of the log itself; and weights of recall against precision.
+Prevalences = float | Sequence[float] | Literal["observed"]
+Betas = float | Sequence[float]
 
 Floats = NDArray[np.float64]
 #: Whether something holds of each.

@@ -8,8 +8,9 @@ from typing import Literal
 import numpy as np
 import polars as pl
 
-from nci_frames.base.arguments import Prevalences, check_level
+from nci_frames.base.arguments import check_level
 from nci_frames.base.errors import ParameterError
+from nci_frames.base.typing import Prevalences
 from nci_frames.counts.pooling import pooled_counts
 from nci_frames.evaluation.areas.area import Area, Etas, area_of
 from nci_frames.evaluation.areas.pr import PR_AUC, Method, pr_area

@@ -7,10 +7,10 @@ from typing import Literal, Self
 import numpy as np
 import polars as pl
 
-from nci_frames.base.arguments import Betas, Prevalences, beta_values, prevalence_values
+from nci_frames.base.arguments import beta_values, prevalence_values
 from nci_frames.base.errors import ParameterError
 from nci_frames.base.messages import listed
-from nci_frames.base.typing import Floats, Places
+from nci_frames.base.typing import Betas, Floats, Places, Prevalences
 from nci_frames.evaluation.metrics import CalledMetric, better_sign, called_metric, rounding
 from nci_frames.evaluation.projection.grids import require_columns
 from nci_frames.schemas import RATES, rows_of_runs

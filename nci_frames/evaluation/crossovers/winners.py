@@ -5,9 +5,8 @@ from collections.abc import Iterator
 import numpy as np
 import polars as pl
 
-from nci_frames.base.arguments import Betas, Prevalences
 from nci_frames.base.errors import ParameterError
-from nci_frames.base.typing import Floats, Frame, Places
+from nci_frames.base.typing import Betas, Floats, Frame, Places, Prevalences
 from nci_frames.evaluation.areas.lowest import lowest_supported_prevalence
 from nci_frames.evaluation.areas.pr import PR_AUC
 from nci_frames.evaluation.crossovers.areas import AreaCurves, AreasAlong, check_curve, curves_of

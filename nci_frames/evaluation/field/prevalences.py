@@ -5,10 +5,10 @@ from typing import Any, Literal, TypeGuard
 
 import polars as pl
 
-from nci_frames.base.arguments import Prevalences, prevalence_values
+from nci_frames.base.arguments import prevalence_values
 from nci_frames.base.errors import ParameterError, SchemaError
 from nci_frames.base.messages import listed
-from nci_frames.base.typing import Floats, Frame
+from nci_frames.base.typing import Floats, Frame, Prevalences
 from nci_frames.schemas import FIELD, beside, key_text
 
 #: The prevalence of each segment: ``{"country": {"at": 0.01, "de": 0.002}}``, or a frame.

@@ -5,9 +5,8 @@ from collections.abc import Sequence
 import numpy as np
 import polars as pl
 
-from nci_frames.base.arguments import Betas
 from nci_frames.base.errors import SchemaError
-from nci_frames.base.typing import Floats, Frame
+from nci_frames.base.typing import Betas, Floats, Frame
 from nci_frames.evaluation.metrics import CalledMetric
 from nci_frames.evaluation.prevalence.mixtures import check_key_types
 from nci_frames.evaluation.projection.grids import Metrics, labelled_metrics, require_bounds

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 import numpy as np
 import polars as pl
 
-from nci_frames.base.arguments import Prevalences, check_level
-from nci_frames.base.typing import Floats, Places
+from nci_frames.base.arguments import check_level
+from nci_frames.base.typing import Floats, Places, Prevalences
 from nci_frames.evaluation.arrays.score_bins import Scores, thresholds_of
 from nci_frames.evaluation.field.prevalences import Field
 from nci_frames.evaluation.probabilities.adjust import Logged

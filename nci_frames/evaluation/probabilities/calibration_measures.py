@@ -6,8 +6,8 @@ from collections.abc import Iterator
 import numpy as np
 import polars as pl
 
-from nci_frames.base.arguments import Prevalences, check_level
-from nci_frames.base.typing import Flags, Floats
+from nci_frames.base.arguments import check_level
+from nci_frames.base.typing import Flags, Floats, Prevalences
 from nci_frames.evaluation.arrays.score_bins import Scores
 from nci_frames.evaluation.field.prevalences import Field
 from nci_frames.evaluation.probabilities.adjust import Logged

@@ -5,9 +5,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 import numpy as np
 import polars as pl
 
-from nci_frames.base.arguments import Prevalences, number_list
+from nci_frames.base.arguments import number_list
 from nci_frames.base.errors import ParameterError
-from nci_frames.base.typing import Floats
+from nci_frames.base.typing import Floats, Prevalences
 from nci_frames.counts.resolution import in_precision_of
 from nci_frames.evaluation.arrays.score_bins import Scores, thresholds_of
 from nci_frames.evaluation.field.prevalences import Field

@@ -6,8 +6,7 @@ from typing import Literal
 import numpy as np
 import polars as pl
 
-from nci_frames.base.arguments import Prevalences
-from nci_frames.base.typing import Floats
+from nci_frames.base.typing import Floats, Prevalences
 from nci_frames.evaluation.areas.proper_scores import LOSSES, class_losses, mixed, shares
 from nci_frames.evaluation.arrays.score_bins import Scores
 from nci_frames.evaluation.field.prevalences import Field

@@ -6,9 +6,8 @@ from typing import Literal
 import numpy as np
 import polars as pl
 
-from nci_frames.base.arguments import Prevalences
 from nci_frames.base.errors import ParameterError
-from nci_frames.base.typing import Floats, Frame
+from nci_frames.base.typing import Floats, Frame, Prevalences
 from nci_frames.evaluation.areas.area import LACKS, Area, Areas, Etas
 from nci_frames.evaluation.areas.areas import areas_of
 from nci_frames.evaluation.arrays.roc_steps import Curves

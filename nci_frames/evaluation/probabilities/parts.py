@@ -7,8 +7,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from nci_frames.base.arguments import Prevalences
-from nci_frames.base.typing import Floats
+from nci_frames.base.typing import Floats, Prevalences
 from nci_frames.counts.strata import has_strata, weighted_sums
 from nci_frames.evaluation.arrays.roc_steps import Curves, of_all_parts
 from nci_frames.evaluation.arrays.score_bins import ScoreBins, Scores

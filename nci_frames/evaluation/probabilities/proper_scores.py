@@ -7,9 +7,8 @@ from functools import partial
 import numpy as np
 import polars as pl
 
-from nci_frames.base.arguments import Prevalences
 from nci_frames.base.errors import ParameterError
-from nci_frames.base.typing import Floats
+from nci_frames.base.typing import Floats, Prevalences
 from nci_frames.evaluation.areas.area import Area, Areas, Etas
 from nci_frames.evaluation.areas.areas import areas_of, asked_areas
 from nci_frames.evaluation.areas.proper_scores import LOG_LOSS, LOSSES, mixed, shares

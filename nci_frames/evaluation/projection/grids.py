@@ -9,9 +9,10 @@ from typing import Literal
 import numpy as np
 import polars as pl
 
-from nci_frames.base.arguments import Betas, Prevalences, beta_values, prevalence_values
+from nci_frames.base.arguments import beta_values, prevalence_values
 from nci_frames.base.errors import ParameterError, SchemaError
 from nci_frames.base.messages import first_line, listed
+from nci_frames.base.typing import Betas, Prevalences
 from nci_frames.evaluation.metrics import CalledMetric, value_expression
 from nci_frames.evaluation.support.rule import defined_flags, flags, hidden_flags, log_rarity
 from nci_frames.schemas import lacking

@@ -5,9 +5,9 @@ from typing import Literal
 import numpy as np
 import polars as pl
 
-from nci_frames.base.arguments import Prevalences, check_level, prevalence_values
+from nci_frames.base.arguments import check_level, prevalence_values
 from nci_frames.base.normal import normal_quantile
-from nci_frames.base.typing import Floats, Frame
+from nci_frames.base.typing import Floats, Frame, Prevalences
 from nci_frames.evaluation.rates.intervals import require_row_counts
 from nci_frames.evaluation.rates.strata import known_cells, of_strata
 from nci_frames.evaluation.support.rule import point_flags

@@ -5,10 +5,9 @@ from typing import Literal
 import numpy as np
 import polars as pl
 
-from nci_frames.base.arguments import Betas, Prevalences
 from nci_frames.base.memory import check_table
 from nci_frames.base.messages import quantity
-from nci_frames.base.typing import Frame
+from nci_frames.base.typing import Betas, Frame, Prevalences
 from nci_frames.evaluation.field.prevalences import Field, with_prevalence
 from nci_frames.evaluation.projection.grids import SUPPORT, MetricGrid, Metrics, metric_grids
 from nci_frames.evaluation.support.rule import independent_negatives, log_cost, point_reason, point_support

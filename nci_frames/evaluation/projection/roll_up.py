@@ -6,9 +6,8 @@ from typing import Literal, cast
 import polars as pl
 import polars.selectors as cs
 
-from nci_frames.base.arguments import Betas, Prevalences
 from nci_frames.base.errors import ParameterError
-from nci_frames.base.typing import Frame
+from nci_frames.base.typing import Betas, Frame, Prevalences
 from nci_frames.counts.pooling import add_cells
 from nci_frames.evaluation.field.prevalences import Field, field_of, is_field, numbers_of
 from nci_frames.evaluation.projection.grids import Metrics

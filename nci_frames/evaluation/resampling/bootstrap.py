@@ -5,8 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 import polars as pl
 
-from nci_frames.base.arguments import Betas, Prevalences
-from nci_frames.base.typing import Frame
+from nci_frames.base.typing import Betas, Frame, Prevalences
 from nci_frames.evaluation.arrays.histograms import whole_counts
 from nci_frames.evaluation.field.prevalences import Field
 from nci_frames.evaluation.projection.grids import Metrics

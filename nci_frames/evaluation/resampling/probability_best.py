@@ -6,8 +6,7 @@ from typing import Literal
 import numpy as np
 import polars as pl
 
-from nci_frames.base.arguments import Betas, Prevalences
-from nci_frames.base.typing import Frame
+from nci_frames.base.typing import Betas, Frame, Prevalences
 from nci_frames.counts.strata import has_strata
 from nci_frames.evaluation.areas.area import area_of
 from nci_frames.evaluation.areas.areas import areas_of

@@ -6,7 +6,8 @@ from typing import Literal
 
 import polars as pl
 
-from nci_frames.base.arguments import Betas, Prevalences, check_level, check_repeats, check_seed
+from nci_frames.base.arguments import check_level, check_repeats, check_seed
+from nci_frames.base.typing import Betas, Prevalences
 from nci_frames.counts.pooling import pooled_counts
 from nci_frames.evaluation.field.prevalences import Field
 from nci_frames.evaluation.metrics import asked_metric, better_sign

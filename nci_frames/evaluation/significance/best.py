@@ -8,9 +8,9 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from nci_frames.base.arguments import Betas, Prevalences, beta_values
+from nci_frames.base.arguments import beta_values
 from nci_frames.base.errors import ParameterError
-from nci_frames.base.typing import Flags, Floats, Frame
+from nci_frames.base.typing import Betas, Flags, Floats, Frame, Prevalences
 from nci_frames.evaluation.arrays.histograms import whole_counts
 from nci_frames.evaluation.metrics import Metric, asked_metric, better_sign
 from nci_frames.evaluation.resampling.replicates import Replicates, labelled_cases, resample_models

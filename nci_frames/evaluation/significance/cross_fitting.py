@@ -6,8 +6,8 @@ from dataclasses import dataclass
 import numpy as np
 import polars as pl
 
-from nci_frames.base.arguments import Prevalences, beta_values, prevalence_values
-from nci_frames.base.typing import Floats, Places, Rows
+from nci_frames.base.arguments import beta_values, prevalence_values
+from nci_frames.base.typing import Floats, Places, Prevalences, Rows
 from nci_frames.evaluation.arrays.buckets import Counted, StrataCounts
 from nci_frames.evaluation.arrays.histograms import Histogram, whole_counts
 from nci_frames.evaluation.crossovers.lines import f_beta_envelope

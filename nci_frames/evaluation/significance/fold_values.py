@@ -6,9 +6,9 @@ from dataclasses import dataclass
 import numpy as np
 import polars as pl
 
-from nci_frames.base.arguments import Betas, Prevalences, prevalence_values
+from nci_frames.base.arguments import prevalence_values
 from nci_frames.base.errors import ParameterError
-from nci_frames.base.typing import Flags, Floats, Frame, Rows
+from nci_frames.base.typing import Betas, Flags, Floats, Frame, Prevalences, Rows
 from nci_frames.counts.pooling import add_cells
 from nci_frames.evaluation.metrics import CalledMetric
 from nci_frames.evaluation.projection.grids import Metrics

@@ -6,10 +6,10 @@ from typing import Literal
 import numpy as np
 import polars as pl
 
-from nci_frames.base.arguments import Betas, Prevalences, check_whole
+from nci_frames.base.arguments import check_whole
 from nci_frames.base.errors import ParameterError
 from nci_frames.base.messages import quantity
-from nci_frames.base.typing import Flags, Frame
+from nci_frames.base.typing import Betas, Flags, Frame, Prevalences
 from nci_frames.evaluation.metrics import better_sign, called_metric
 from nci_frames.evaluation.projection.grids import Metrics
 from nci_frames.evaluation.resampling.resampling import Resampling

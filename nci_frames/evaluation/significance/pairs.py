@@ -3,8 +3,7 @@
 import numpy as np
 import polars as pl
 
-from nci_frames.base.arguments import Betas, Prevalences
-from nci_frames.base.typing import Floats, Frame
+from nci_frames.base.typing import Betas, Floats, Frame, Prevalences
 from nci_frames.evaluation.projection.projection import project_checked
 from nci_frames.evaluation.resampling.draws import stream
 from nci_frames.evaluation.resampling.resampling import Resampling

@@ -5,7 +5,8 @@ from collections.abc import Sequence
 
 import polars as pl
 
-from nci_frames.base.arguments import LEAST_BUCKETS, Prevalences
+from nci_frames.base.arguments import LEAST_BUCKETS
+from nci_frames.base.typing import Prevalences
 from nci_frames.counts.pooling import pooled_counts
 from nci_frames.evaluation.field.prevalences import Field
 from nci_frames.evaluation.metrics import asked_metric
