@@ -1,7 +1,8 @@
 """Types that modules of every layer share."""
 
-from collections.abc import Sequence
-from typing import Literal
+import os
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal
 
 import numpy as np
 import polars as pl
@@ -13,6 +14,14 @@ Frame = pl.DataFrame | pl.LazyFrame
 #: P(y=1), one or several, or that of the log itself; and weights of recall against precision.
 Prevalences = float | Sequence[float] | Literal["observed"]
 Betas = float | Sequence[float]
+#: The prevalence of each segment: ``{"country": {"at": 0.01, "de": 0.002}}``, or a frame.
+Field = Mapping[str, Mapping[Any, float]] | Frame
+#: Names or expressions of metrics.
+Metrics = str | pl.Expr | Sequence[str | pl.Expr]
+#: Along which of them models are compared, while the other is fixed.
+Over = Literal["prevalence", "beta"]
+
+PathLike = str | os.PathLike[str]
 
 Floats = NDArray[np.float64]
 #: Whether something holds of each.

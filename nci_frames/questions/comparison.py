@@ -8,8 +8,8 @@ from typing import cast
 import polars as pl
 
 from nci_frames.base.errors import OutsideGridWarning
+from nci_frames.base.typing import Field
 from nci_frames.evaluation.areas.areas import compute_areas
-from nci_frames.evaluation.field.prevalences import Field
 from nci_frames.evaluation.metrics.predictive import f_beta
 from nci_frames.evaluation.projection.decomposition import KeyValue, decompose_difference
 from nci_frames.evaluation.projection.operating_points import select_operating_points

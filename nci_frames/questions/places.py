@@ -9,7 +9,8 @@ import polars as pl
 
 from nci_frames.base.arguments import nearest, prevalence_values
 from nci_frames.base.errors import ParameterError
-from nci_frames.evaluation.field.prevalences import Field, field_of, is_field
+from nci_frames.base.typing import Field
+from nci_frames.evaluation.field.prevalences import field_of, is_field
 
 #: More prevalences would take minutes, and no table or chart shows them.
 _MOST_PREVALENCES = 10_000

@@ -14,6 +14,7 @@ from nci_frames.base.errors import ParameterError, SchemaError, SourceError
 from nci_frames.base.extras import require
 from nci_frames.base.files import is_folder
 from nci_frames.base.messages import first_line, quantity
+from nci_frames.base.typing import PathLike
 from nci_frames.base.urls import local_path
 from nci_frames.counting.logs.local import open_files
 from nci_frames.counting.logs.opened import OpenedLog
@@ -36,7 +37,6 @@ class ArrowStream(Protocol):
 
 
 Predictions = pl.DataFrame | pl.LazyFrame | ArrowStream
-PathLike = str | os.PathLike[str]
 SourceLike = (
     PathLike | pl.LazyFrame | pl.DataFrame | ArrowStream | Sequence[PathLike | pl.LazyFrame | pl.DataFrame]
 )

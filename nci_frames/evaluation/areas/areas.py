@@ -10,14 +10,14 @@ import polars as pl
 
 from nci_frames.base.arguments import check_level
 from nci_frames.base.errors import ParameterError
-from nci_frames.base.typing import Prevalences
+from nci_frames.base.typing import Field, Prevalences
 from nci_frames.counts.pooling import pooled_counts
 from nci_frames.evaluation.areas.area import Area, Etas, area_of
 from nci_frames.evaluation.areas.pr import PR_AUC, Method, pr_area
 from nci_frames.evaluation.areas.roc import ROC_AUC, partial_area
 from nci_frames.evaluation.arrays.histograms import whole_counts
 from nci_frames.evaluation.arrays.roc_steps import Curves, of_all_parts
-from nci_frames.evaluation.field.prevalences import Field, group_prevalences
+from nci_frames.evaluation.field.prevalences import group_prevalences
 from nci_frames.evaluation.rates.clusters import class_worth
 from nci_frames.evaluation.rates.rates import compute_rates, with_worth
 from nci_frames.evaluation.rates.strata import WORTH, summed_counts

@@ -15,11 +15,10 @@ import polars as pl
 from numpy.polynomial.chebyshev import chebval, chebvander
 
 from nci_frames.base.errors import ParameterError
-from nci_frames.base.typing import Floats, Places
+from nci_frames.base.typing import Floats, Over, Places
 from nci_frames.evaluation.areas.area import Area
 from nci_frames.evaluation.areas.areas import areas_of
 from nci_frames.evaluation.areas.pr import PR_AUC
-from nci_frames.evaluation.crossovers.contest import Over
 from nci_frames.evaluation.crossovers.lines import lower_envelope
 from nci_frames.evaluation.crossovers.meetings import Meetings, axis_value, curve_meetings, places_along
 from nci_frames.evaluation.metrics import Metric, better_sign, rounding

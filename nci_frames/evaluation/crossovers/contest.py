@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Literal, Self
+from typing import Self
 
 import numpy as np
 import polars as pl
@@ -10,12 +10,10 @@ import polars as pl
 from nci_frames.base.arguments import beta_values, prevalence_values
 from nci_frames.base.errors import ParameterError
 from nci_frames.base.messages import listed
-from nci_frames.base.typing import Betas, Floats, Places, Prevalences
+from nci_frames.base.typing import Betas, Floats, Over, Places, Prevalences
 from nci_frames.evaluation.metrics import CalledMetric, better_sign, called_metric, rounding
 from nci_frames.evaluation.projection.grids import require_columns
 from nci_frames.schemas import RATES, rows_of_runs
-
-Over = Literal["prevalence", "beta"]
 
 _VALUES_AT_A_TIME = 1 << 22
 

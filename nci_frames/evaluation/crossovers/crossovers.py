@@ -6,9 +6,9 @@ from collections.abc import Iterable, Iterator
 import numpy as np
 import polars as pl
 
-from nci_frames.base.typing import Betas, Frame, Prevalences
+from nci_frames.base.typing import Betas, Frame, Over, Prevalences
 from nci_frames.evaluation.crossovers.areas import check_curve, curves_of
-from nci_frames.evaluation.crossovers.contest import Contest, Over, Points, check_pairs, repeated_keys
+from nci_frames.evaluation.crossovers.contest import Contest, Points, check_pairs, repeated_keys
 from nci_frames.evaluation.crossovers.meetings import Meetings, line_meetings, point_meetings
 from nci_frames.evaluation.metrics import Metric, curve_asked
 from nci_frames.evaluation.rates.strata import collect_counts

@@ -11,8 +11,8 @@ from typing import Self
 import numpy as np
 from numpy.typing import NDArray
 
-from nci_frames.base.typing import Floats, Places
-from nci_frames.evaluation.crossovers.contest import Contest, Over
+from nci_frames.base.typing import Floats, Over, Places
+from nci_frames.evaluation.crossovers.contest import Contest
 from nci_frames.evaluation.crossovers.lines import LineContest, crossings
 
 #: Number of grid points, in logit eta or in log beta.

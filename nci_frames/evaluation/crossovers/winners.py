@@ -6,11 +6,11 @@ import numpy as np
 import polars as pl
 
 from nci_frames.base.errors import ParameterError
-from nci_frames.base.typing import Betas, Floats, Frame, Places, Prevalences
+from nci_frames.base.typing import Betas, Floats, Frame, Over, Places, Prevalences
 from nci_frames.evaluation.areas.lowest import lowest_supported_prevalence
 from nci_frames.evaluation.areas.pr import PR_AUC
 from nci_frames.evaluation.crossovers.areas import AreaCurves, AreasAlong, check_curve, curves_of
-from nci_frames.evaluation.crossovers.contest import Contest, Over, Points, repeated_keys
+from nci_frames.evaluation.crossovers.contest import Contest, Points, repeated_keys
 from nci_frames.evaluation.crossovers.lines import LineContest, f_beta_envelope
 from nci_frames.evaluation.crossovers.meetings import axis_value, changes_of_best, places_along
 from nci_frames.evaluation.metrics import Metric, curve_asked, find_metric

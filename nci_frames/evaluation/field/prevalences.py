@@ -1,18 +1,15 @@
 """What a prevalence argument means: numbers for all, each group's own, or the field, segment by segment."""
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Literal, TypeGuard
+from typing import Literal, TypeGuard
 
 import polars as pl
 
 from nci_frames.base.arguments import prevalence_values
 from nci_frames.base.errors import ParameterError, SchemaError
 from nci_frames.base.messages import listed
-from nci_frames.base.typing import Floats, Frame, Prevalences
+from nci_frames.base.typing import Field, Floats, Frame, Prevalences
 from nci_frames.schemas import FIELD, beside, key_text
-
-#: The prevalence of each segment: ``{"country": {"at": 0.01, "de": 0.002}}``, or a frame.
-Field = Mapping[str, Mapping[Any, float]] | Frame
 
 _MAKER = 'a field frame has the columns of the segments and "prevalence", e.g. country, prevalence'
 

@@ -6,9 +6,9 @@ import numpy as np
 import polars as pl
 
 from nci_frames.base.arguments import beta_value, check_whole, prevalence_of_ratio
-from nci_frames.base.typing import Floats
+from nci_frames.base.typing import Floats, Metrics
 from nci_frames.evaluation.metrics import called_metric
-from nci_frames.evaluation.projection.grids import Metrics, labelled_metrics, require_columns, with_values
+from nci_frames.evaluation.projection.grids import labelled_metrics, require_columns, with_values
 from nci_frames.schemas import SENSITIVITY, SURFACE, checked
 
 _TOLERANCE = 1e-7

@@ -6,10 +6,10 @@ import numpy as np
 import polars as pl
 
 from nci_frames.base.errors import SchemaError
-from nci_frames.base.typing import Betas, Floats, Frame
+from nci_frames.base.typing import Betas, Floats, Frame, Metrics
 from nci_frames.evaluation.metrics import CalledMetric
 from nci_frames.evaluation.prevalence.mixtures import check_key_types
-from nci_frames.evaluation.projection.grids import Metrics, labelled_metrics, require_bounds
+from nci_frames.evaluation.projection.grids import labelled_metrics, require_bounds
 from nci_frames.evaluation.projection.projection import project_checked
 from nci_frames.evaluation.significance.propagation import changes_of
 from nci_frames.schemas import PREVALENCES, PROJECTION, RATES, beside, checked, collect

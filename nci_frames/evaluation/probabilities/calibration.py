@@ -7,9 +7,8 @@ import numpy as np
 import polars as pl
 
 from nci_frames.base.arguments import check_level
-from nci_frames.base.typing import Floats, Places, Prevalences
+from nci_frames.base.typing import Field, Floats, Places, Prevalences
 from nci_frames.evaluation.arrays.score_bins import Scores, thresholds_of
-from nci_frames.evaluation.field.prevalences import Field
 from nci_frames.evaluation.probabilities.adjust import Logged
 from nci_frames.evaluation.probabilities.blocks import Bins, Blocks, bins_of, check_bins, isotonic_blocks
 from nci_frames.evaluation.probabilities.parts import Part, Spread, of_parts

@@ -7,10 +7,9 @@ import polars as pl
 
 from nci_frames.base.arguments import number_list
 from nci_frames.base.errors import ParameterError
-from nci_frames.base.typing import Floats, Prevalences
+from nci_frames.base.typing import Field, Floats, Prevalences
 from nci_frames.counts.resolution import in_precision_of
 from nci_frames.evaluation.arrays.score_bins import Scores, thresholds_of
-from nci_frames.evaluation.field.prevalences import Field
 from nci_frames.evaluation.probabilities.adjust import Logged
 from nci_frames.evaluation.probabilities.parts import Part, of_parts
 from nci_frames.schemas import COST_CURVE, DECISIONS, checked

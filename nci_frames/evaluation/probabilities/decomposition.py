@@ -6,10 +6,9 @@ from typing import Literal
 import numpy as np
 import polars as pl
 
-from nci_frames.base.typing import Floats, Prevalences
+from nci_frames.base.typing import Field, Floats, Prevalences
 from nci_frames.evaluation.areas.proper_scores import LOSSES, class_losses, mixed, shares
 from nci_frames.evaluation.arrays.score_bins import Scores
-from nci_frames.evaluation.field.prevalences import Field
 from nci_frames.evaluation.probabilities.adjust import Logged
 from nci_frames.evaluation.probabilities.blocks import Blocks, hull_blocks, isotonic_blocks
 from nci_frames.evaluation.probabilities.parts import Part, of_parts

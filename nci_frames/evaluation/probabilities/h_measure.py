@@ -7,11 +7,10 @@ import numpy as np
 import polars as pl
 
 from nci_frames.base.errors import ParameterError
-from nci_frames.base.typing import Floats, Frame, Prevalences
+from nci_frames.base.typing import Field, Floats, Frame, Prevalences
 from nci_frames.evaluation.areas.area import LACKS, Area, Areas, Etas
 from nci_frames.evaluation.areas.areas import areas_of
 from nci_frames.evaluation.arrays.roc_steps import Curves
-from nci_frames.evaluation.field.prevalences import Field
 from nci_frames.evaluation.probabilities.blocks import hull_blocks
 from nci_frames.evaluation.rates.strata import collect_counts
 from nci_frames.evaluation.support.rule import PR_SUPPORT

@@ -8,13 +8,12 @@ import numpy as np
 import polars as pl
 
 from nci_frames.base.errors import ParameterError
-from nci_frames.base.typing import Floats, Prevalences
+from nci_frames.base.typing import Field, Floats, Prevalences
 from nci_frames.evaluation.areas.area import Area, Areas, Etas
 from nci_frames.evaluation.areas.areas import areas_of, asked_areas
 from nci_frames.evaluation.areas.proper_scores import LOG_LOSS, LOSSES, mixed, shares
 from nci_frames.evaluation.arrays.roc_steps import Curves
 from nci_frames.evaluation.arrays.score_bins import ScoreBins, Scores
-from nci_frames.evaluation.field.prevalences import Field
 from nci_frames.evaluation.probabilities.adjust import Logged, check_logged
 from nci_frames.evaluation.rates.strata import collect_counts
 from nci_frames.evaluation.support.rule import PR_SUPPORT

@@ -4,8 +4,7 @@ from typing import Literal
 
 import polars as pl
 
-from nci_frames.base.typing import Frame, Prevalences
-from nci_frames.evaluation.field.prevalences import Field
+from nci_frames.base.typing import Field, Frame, Prevalences
 from nci_frames.evaluation.projection.grids import require_bounds
 from nci_frames.evaluation.projection.projection import project_rates
 from nci_frames.evaluation.support.reasons import first_reason

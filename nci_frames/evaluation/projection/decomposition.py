@@ -7,8 +7,8 @@ from typing import Literal
 import polars as pl
 
 from nci_frames.base.errors import ParameterError
-from nci_frames.base.typing import Frame
-from nci_frames.evaluation.field.prevalences import Field, with_prevalence
+from nci_frames.base.typing import Field, Frame
+from nci_frames.evaluation.field.prevalences import with_prevalence
 from nci_frames.evaluation.projection.grids import require_selected
 from nci_frames.evaluation.projection.projection import project_checked
 from nci_frames.evaluation.projection.roll_up import shared_threshold

@@ -1,7 +1,7 @@
 """The grid of each metric: at which prevalences and betas it is evaluated, and what it reads."""
 
 import math
-from collections.abc import Collection, Sequence
+from collections.abc import Collection
 from dataclasses import dataclass
 from itertools import product
 from typing import Literal
@@ -12,12 +12,10 @@ import polars as pl
 from nci_frames.base.arguments import beta_values, prevalence_values
 from nci_frames.base.errors import ParameterError, SchemaError
 from nci_frames.base.messages import first_line, listed
-from nci_frames.base.typing import Betas, Prevalences
+from nci_frames.base.typing import Betas, Metrics, Prevalences
 from nci_frames.evaluation.metrics import CalledMetric, value_expression
 from nci_frames.evaluation.support.rule import defined_flags, flags, hidden_flags, log_rarity
 from nci_frames.schemas import lacking
-
-Metrics = str | pl.Expr | Sequence[str | pl.Expr]
 
 #: What tells which prevalences an operating point supports.
 SUPPORT = ("__lowest", "__why", "__cost")

@@ -8,9 +8,9 @@ from typing import cast
 import polars as pl
 
 from nci_frames.base.errors import ParameterError
-from nci_frames.base.typing import Frame, Prevalences
+from nci_frames.base.typing import Field, Frame, Prevalences
 from nci_frames.counts.resolution import without_claims
-from nci_frames.evaluation.field.prevalences import Field, is_field, numbers_of, with_prevalence
+from nci_frames.evaluation.field.prevalences import is_field, numbers_of, with_prevalence
 from nci_frames.evaluation.rates.criteria import SURE_FPR, SURE_TPR, Wish, wish_for
 from nci_frames.evaluation.rates.intervals import rate_interval, require_row_counts
 from nci_frames.evaluation.rates.selection import Runs, interpolated_points, picked_points

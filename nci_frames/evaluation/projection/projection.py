@@ -7,9 +7,9 @@ import polars as pl
 
 from nci_frames.base.memory import check_table
 from nci_frames.base.messages import quantity
-from nci_frames.base.typing import Betas, Frame, Prevalences
-from nci_frames.evaluation.field.prevalences import Field, with_prevalence
-from nci_frames.evaluation.projection.grids import SUPPORT, MetricGrid, Metrics, metric_grids
+from nci_frames.base.typing import Betas, Field, Frame, Metrics, Prevalences
+from nci_frames.evaluation.field.prevalences import with_prevalence
+from nci_frames.evaluation.projection.grids import SUPPORT, MetricGrid, metric_grids
 from nci_frames.evaluation.support.rule import independent_negatives, log_cost, point_reason, point_support
 from nci_frames.schemas import PROJECTION, RATES, checked, collect
 

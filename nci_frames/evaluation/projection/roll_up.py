@@ -7,10 +7,9 @@ import polars as pl
 import polars.selectors as cs
 
 from nci_frames.base.errors import ParameterError
-from nci_frames.base.typing import Betas, Frame, Prevalences
+from nci_frames.base.typing import Betas, Field, Frame, Metrics, Prevalences
 from nci_frames.counts.pooling import add_cells
-from nci_frames.evaluation.field.prevalences import Field, field_of, is_field, numbers_of
-from nci_frames.evaluation.projection.grids import Metrics
+from nci_frames.evaluation.field.prevalences import field_of, is_field, numbers_of
 from nci_frames.evaluation.projection.projection import project_checked
 from nci_frames.evaluation.rates.quotients import rates_of
 from nci_frames.schemas import RATES, ROLL_UP, beside, checked, collect

@@ -5,10 +5,8 @@ from collections.abc import Sequence
 import numpy as np
 import polars as pl
 
-from nci_frames.base.typing import Betas, Frame, Prevalences
+from nci_frames.base.typing import Betas, Field, Frame, Metrics, Prevalences
 from nci_frames.evaluation.arrays.histograms import whole_counts
-from nci_frames.evaluation.field.prevalences import Field
-from nci_frames.evaluation.projection.grids import Metrics
 from nci_frames.evaluation.resampling.honest_bounds import with_honest_bounds
 from nci_frames.evaluation.resampling.replicates import Replicates, resample
 from nci_frames.evaluation.resampling.resampling import Asked, Resampling

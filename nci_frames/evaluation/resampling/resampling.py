@@ -7,11 +7,9 @@ from typing import Literal
 import polars as pl
 
 from nci_frames.base.arguments import check_level, check_repeats, check_seed
-from nci_frames.base.typing import Betas, Prevalences
+from nci_frames.base.typing import Betas, Field, Metrics, Prevalences
 from nci_frames.counts.pooling import pooled_counts
-from nci_frames.evaluation.field.prevalences import Field
 from nci_frames.evaluation.metrics import asked_metric, better_sign
-from nci_frames.evaluation.projection.grids import Metrics
 from nci_frames.evaluation.rates.strata import summed_counts
 from nci_frames.schemas import COUNTS, WEIGHT
 

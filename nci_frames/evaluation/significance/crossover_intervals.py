@@ -10,9 +10,8 @@ import polars as pl
 
 from nci_frames.base.arguments import beta_value, prevalence_values
 from nci_frames.base.errors import ParameterError
-from nci_frames.base.typing import Floats, Frame
+from nci_frames.base.typing import Floats, Frame, Over
 from nci_frames.evaluation.arrays.histograms import whole_counts
-from nci_frames.evaluation.crossovers.contest import Over
 from nci_frames.evaluation.crossovers.crossovers import find_crossovers
 from nci_frames.evaluation.crossovers.meetings import axis_value
 from nci_frames.evaluation.projection.operating_points import select_operating_points

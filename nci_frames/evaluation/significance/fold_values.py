@@ -8,10 +8,9 @@ import polars as pl
 
 from nci_frames.base.arguments import prevalence_values
 from nci_frames.base.errors import ParameterError
-from nci_frames.base.typing import Betas, Flags, Floats, Frame, Prevalences, Rows
+from nci_frames.base.typing import Betas, Flags, Floats, Frame, Metrics, Prevalences, Rows
 from nci_frames.counts.pooling import add_cells
 from nci_frames.evaluation.metrics import CalledMetric
-from nci_frames.evaluation.projection.grids import Metrics
 from nci_frames.evaluation.projection.projection import project_rates
 from nci_frames.evaluation.rates.rates import compute_rates
 from nci_frames.evaluation.resampling.draws import times_drawn

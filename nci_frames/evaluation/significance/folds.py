@@ -9,9 +9,8 @@ import polars as pl
 from nci_frames.base.arguments import check_whole
 from nci_frames.base.errors import ParameterError
 from nci_frames.base.messages import quantity
-from nci_frames.base.typing import Betas, Flags, Frame, Prevalences
+from nci_frames.base.typing import Betas, Flags, Frame, Metrics, Prevalences
 from nci_frames.evaluation.metrics import better_sign, called_metric
-from nci_frames.evaluation.projection.grids import Metrics
 from nci_frames.evaluation.resampling.resampling import Resampling
 from nci_frames.evaluation.significance.corrections import holm
 from nci_frames.evaluation.significance.fold_values import FoldValues, bootstrap_test, t_test, without_spread

@@ -6,9 +6,8 @@ from collections.abc import Sequence
 import polars as pl
 
 from nci_frames.base.arguments import LEAST_BUCKETS
-from nci_frames.base.typing import Prevalences
+from nci_frames.base.typing import Field, Prevalences
 from nci_frames.counts.pooling import pooled_counts
-from nci_frames.evaluation.field.prevalences import Field
 from nci_frames.evaluation.metrics import asked_metric
 from nci_frames.evaluation.projection.operating_points import select_operating_points
 from nci_frames.evaluation.projection.projection import project_rates

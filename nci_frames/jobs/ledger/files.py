@@ -11,13 +11,13 @@ from typing import Any
 from nci_frames.base.errors import ParameterError, SourceError
 from nci_frames.base.folders import found_again
 from nci_frames.base.messages import first_line, listed
+from nci_frames.base.typing import PathLike
 from nci_frames.base.urls import local_path
 from nci_frames.counting.logs.opening import ArrowStream
 from nci_frames.counting.logs.paths import find_files, skipped_files
 from nci_frames.jobs.ledger.settings import CountingSettings
 from nci_frames.jobs.ledger.storage import content_hash, file_hash
 
-PathLike = str | os.PathLike[str]
 Window = tuple[datetime, datetime]
 
 #: What a ledger holds, as far down as a glob may name it.

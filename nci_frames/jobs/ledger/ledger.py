@@ -8,9 +8,10 @@ from typing import Any
 import polars as pl
 
 from nci_frames.base.errors import ParameterError
+from nci_frames.base.typing import PathLike
 from nci_frames.counting.logs.opening import ArrowStream, engine_of
 from nci_frames.jobs.ledger.appending import OnChanged, Work, append, run_name
-from nci_frames.jobs.ledger.files import PathLike, SourceFile, Window, check_window, find_logs, named_frame
+from nci_frames.jobs.ledger.files import SourceFile, Window, check_window, find_logs, named_frame
 from nci_frames.jobs.ledger.settings import CountingSettings
 from nci_frames.jobs.ledger.storage import Storage
 from nci_frames.jobs.ledger.table import LedgerTable
