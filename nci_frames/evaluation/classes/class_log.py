@@ -76,10 +76,10 @@ class ClassLogs:
         return np.asarray(sum(of_groups, np.zeros(len(self.names))))
 
     def compared(self) -> tuple[list[str], dict[tuple[Any, ...], list[ClassLog]]]:
-        """Return the keys but the model, and for each of their values the groups of the models."""
+        """Return the keys but the model, and for each of their values the groups of the models in order."""
         keys = [key for key in self.keys if key != "model"]
         groups: dict[tuple[Any, ...], list[ClassLog]] = {}
-        for log in self.logs:
+        for log in sorted(self.logs, key=lambda log: log.group["model"]):
             groups.setdefault(tuple(log.group[key] for key in keys), []).append(log)
         return keys, groups
 

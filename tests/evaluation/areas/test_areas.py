@@ -229,15 +229,6 @@ def test_the_hull_has_all_points_below_it_and_no_corner_to_spare(points):
         assert max(best, 0.0, 1 - weight) == pytest.approx((y - weight * x).max())
 
 
-@pytest.mark.thorough
-def test_hulls_of_many_groups():
-    rates = nf.compute_rates(nf.count_confusion(random_log(3000), thresholds=[-1.0, 0.0, 0.5, 1.0]))
-    whole = roc_convex_hull(rates)
-    for part in rates.partition_by("model", "fold", "country"):
-        mine = whole.join(part, on=["model", "fold", "country"], how="semi", nulls_equal=True)
-        assert mine.equals(roc_convex_hull(part))
-
-
 #: Landgrebe et al. (2004), Table 2: POSfrac in per cent and its standard deviation at TPR 80 %, for LDC, QDC,
 #: MOGC and PARZEN (in turn), a line for each prevalence: 0.5, 0.1 and 0.001.
 TABLE_2 = {

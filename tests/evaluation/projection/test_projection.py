@@ -74,17 +74,6 @@ def test_numpy_grids():
     assert table["prevalence"].unique().sort().to_list() == [0.1, 0.2]
 
 
-def test_rates_are_sorted_whatever_the_order_of_the_counts():
-    counts = nf.count_confusion(random_log(), thresholds=[-0.5, 0.0, 0.5])
-    for seed in range(5):
-        shuffled = counts.sample(fraction=1, shuffle=True, seed=seed)
-        assert nf.compute_rates(shuffled).equals(nf.compute_rates(counts))
-    # Whole groups in another order.
-    assert nf.compute_rates(counts.sort("model", descending=True, maintain_order=True)).equals(
-        nf.compute_rates(counts)
-    )
-
-
 @pytest.mark.long
 def test_a_projection_that_would_not_fit_in_memory_is_refused(monkeypatch):
     rates = nf.compute_rates(nf.count_confusion(random_log(), thresholds="exact"), interval="wilson")

@@ -107,14 +107,6 @@ def test_differences_of_rates_have_the_rounding_of_the_rates():
     assert set(nf.rank_models(table)["rank"]) == {1}
 
 
-def test_groups_are_compared_apart():
-    one = values_table([0.5, 0.5 + EPS, 0.4]).with_columns(country=pl.lit("at"))
-    other = values_table([0.5 + 2 * EPS, None, 0.6]).with_columns(country=pl.lit(None, pl.String))
-    ranking = nf.rank_models(pl.concat([one, other])).sort("country", "model")
-    assert ranking["rank"].to_list() == [2, None, 1, 1, 1, 3]
-    assert nf.rank_models(values_table([])).is_empty()
-
-
 def test_a_target_is_not_ranked():
     rates = point_rates([(10, 2), (5, 2)])
     ranking = nf.rank_models(nf.project_rates(rates, metrics="pos_fraction", prevalence=0.5))

@@ -85,20 +85,6 @@ def test_columns_and_differences():
     assert (one["p_value"], one["distinguishable"], one["difference"], one["lower"]) == (1, False, None, None)
 
 
-def test_groups_are_compared_for_themselves():
-    counts = points([60, 62, 30], [20, 21, 25])
-    both = pl.concat(
-        [
-            counts.with_columns(day=pl.lit("1")),
-            counts.with_columns(day=pl.lit("2"), tp=pl.lit(50, pl.Int64), fn=pl.lit(50, pl.Int64)),
-        ]
-    )
-    found = nf.compare_best(both, prevalence=0.1)
-    assert found.columns[:2] == ["day", "metric"]
-    assert found.filter(day="1")["distinguishable"].to_list() == [False, False, True]
-    assert found.filter(day="2")["distinguishable"].to_list() == [False] * 3
-
-
 def test_one_positive_tells_nothing():
     counts = points([1, 0], [3, 5], positives=1, negatives=100)
     for metric in ("recall", "f_beta"):

@@ -204,20 +204,6 @@ def test_the_area_of_few_units_is_that_of_few_rows():
     )
 
 
-@pytest.mark.thorough
-def test_a_group_does_not_depend_on_the_others_nor_on_the_order():
-    counts = nf.count_confusion(random_log(), thresholds=[-1.0, 0.0, 1.0])
-    whole = nf.bootstrap(counts, metric=["precision", "pr_auc"], repeats=20)
-    shuffled = nf.bootstrap(
-        counts.sample(fraction=1, shuffle=True, seed=1).lazy(), metric=["precision", "pr_auc"], repeats=20
-    )
-    assert_frame_equal(whole, shuffled)
-    alone = nf.bootstrap(counts.filter(model="forest", fold="2"), metric=["precision", "pr_auc"], repeats=20)
-    assert_frame_equal(alone, whole.filter(model="forest", fold="2"))
-    other = nf.bootstrap(counts, metric=["precision", "pr_auc"], repeats=20, seed=1)
-    assert not other["std"].equals(whole["std"])
-
-
 def test_undefined_replicates_are_left_out_and_counted():
     """One of 10 positives and none of 10 negatives is found: precision is 0/0 in (9/10)^10 of the logs."""
     counts = counts_at(1, 0, 10, 10)

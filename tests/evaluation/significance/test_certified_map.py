@@ -121,15 +121,6 @@ def test_exact_counts_of_buckets_and_groups_of_keys():
 
 
 @pytest.mark.thorough
-def test_the_same_call_gives_the_same_map():
-    counts = buckets_of(units_log([1.2, 1.5], (200, 3000)))
-    options: dict[str, Any] = {"units": "bucket", "repeats": 100}
-    assert nf.certify_decision_map(counts, **options).equals(
-        nf.certify_decision_map(counts.sample(fraction=1, shuffle=True, seed=2).lazy(), **options)
-    )
-
-
-@pytest.mark.thorough
 def test_the_chart_is_solid_where_a_model_is_certified_and_hides_what_nobody_knows():
     counts = buckets_of(units_log([1.2, 1.5, 1.8], (300, 4000), seed=3))
     certified = nf.certify_decision_map(counts, units="bucket", repeats=200)

@@ -5,7 +5,6 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
-from polars.testing import assert_frame_equal
 
 import nci_frames as nf
 from nci_frames.base.typing import Floats
@@ -90,14 +89,6 @@ def test_halves_are_halves(units):
         else:
             # Both models have scored the same rows of the same units.
             assert (p.sum(), n.sum()) == (q.sum(), m.sum())
-
-
-def test_a_group_does_not_depend_on_the_others():
-    counts = nf.count_confusion(log_of_two().drop("unit"), thresholds="exact")
-    both = nf.cross_fit(counts, prevalence=[0.01, 0.1])
-    alone = nf.cross_fit(counts.filter(model="b"), prevalence=[0.01, 0.1])
-    assert_frame_equal(both.filter(model="b"), alone)
-    assert_frame_equal(nf.cross_fit(counts.sample(fraction=1, shuffle=True), prevalence=[0.01, 0.1]), both)
 
 
 @pytest.mark.thorough

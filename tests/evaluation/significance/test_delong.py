@@ -8,7 +8,6 @@ import numpy as np
 import polars as pl
 import pytest
 from hypothesis import given
-from polars.testing import assert_frame_equal
 
 import nci_frames as nf
 from tests.logs import exact_counts, random_log
@@ -163,20 +162,15 @@ def test_identical_models_are_never_different():
     )  # fmt: skip
 
 
-def test_groups_and_the_order_of_rows():
+def test_groups_put_together_and_logs_without_a_pair():
     log = pl.concat([paired(day=1), paired(day=2, score=np.linspace(0, 1, 8))])
-    table = nf.compare_auc(log)
-    assert table.columns[:3] == ["day", "model_a", "model_b"]
-    assert table["day"].to_list() == [1, 2]
-    assert_frame_equal(table, nf.compare_auc(log.sample(fraction=1, shuffle=True, seed=2).lazy()))
-    assert_frame_equal(table.filter(day=1).drop("day"), nf.compare_auc(paired()))
     # Put together, a row is known by its unit and its day.
     together = nf.compare_auc(log, by=[])
     label = np.tile([False, False, True, True], 2)
     a, b = (log.filter(model=model)["score"].to_numpy() for model in "ab")
     area, _ = over_all_pairs(label, np.stack([a, b]))
     assert together.select("auc_a", "auc_b").row(0) == pytest.approx(tuple(area))
-    assert nf.compare_auc(log.clear()).columns == table.columns
+    assert nf.compare_auc(log.clear()).columns == nf.compare_auc(log).columns
     assert nf.compare_auc(paired().filter(model="a")).is_empty()
 
 
