@@ -10,7 +10,7 @@ import polars as pl
 from nci_frames import schemas
 from nci_frames.base.errors import ParameterError
 from nci_frames.base.typing import Frame
-from nci_frames.charts.parts import canvas, selection, theme
+from nci_frames.charts.parts import axes, canvas, lines, selection, theme
 from nci_frames.counts.class_counts import Priors, one_mix, scenarios_of
 from nci_frames.evaluation.classes.class_winners import winners_in_triangle
 from nci_frames.evaluation.classes.project_classes import matrix_at
@@ -144,9 +144,9 @@ def chart_class_winners(
     title = "share of the way from the first mix to the last" if keys != ["class"] else "share of the class"
     axis = {"title": title, "format": ".0%", "tickCount": 5}
     place: dict[str, Any] = {"type": "quantitative", "scale": {"domain": [0, 1]}, "axis": axis}
-    lines = rows["line"].unique(maintain_order=True).to_list()
+    named = rows["line"].unique(maintain_order=True).to_list()
     name = {"domain": False, "ticks": False, "title": keys[0] if keys else None}
-    up = alt.Y(field="line", type="nominal", sort=lines, axis=name)
+    up = alt.Y(field="line", type="nominal", sort=named, axis=name)
     base = alt.Chart(selection.finite(rows)).encode(x=alt.X(field="start", **place), x2=alt.X2("end"), y=up)
     bars = base.mark_bar(height=_LINE - 4, stroke=theme.GROUND, strokeWidth=1)
     # In a narrow range there is no room for the number where it begins.
@@ -155,7 +155,7 @@ def chart_class_winners(
     borders = borders.mark_text(**theme.NOTE | {"align": "left", "dx": 3, "color": theme.GROUND})
     shown = canvas.tooltip({"start": "from", "end": "to"}, names=(*keys, "model", "equal"))
     mix = {} if priors is None else one_mix("priors", scenarios_of(priors))
-    known = {str(name): share for name, share in mix.items() if str(name) in lines}
+    known = {str(name): share for name, share in mix.items() if str(name) in named}
     marked = pl.DataFrame(
         {"line": [*known], "share": [*known.values()]}, {"line": pl.String, "share": pl.Float64}
     )
@@ -172,7 +172,51 @@ def chart_class_winners(
         subtitle="in this log; a border is where two models are equal"
         + ("; upright: the mix" if known else ""),
         says="A bar for each line, coloured by model.",
-        height=_LINE * len(lines) + 10,
+        height=_LINE * len(named) + 10,
+    )
+
+
+def chart_share_answer(rows: pl.DataFrame, /, *, what: str, models: Sequence[str] = ()) -> alt.LayerChart:
+    """Draw the value of each model over the share of a class, as ``ClassComparison.curves`` gives it.
+
+    Parameters
+    ----------
+    rows
+        Those of one class.
+    what
+        What the metric is called.
+    models
+        %(models)s
+
+    Returns
+    -------
+    altair.LayerChart
+        The curves with their bounds.
+
+    Raises
+    ------
+    ParameterError
+        If no model has a value.
+    """
+    shown = rows.sort("model", "share")
+    selection.refuse_empty(shown["value"], "value", rows)
+    style = theme.model_style(rows["model"].unique(), among=models)
+    numbers = canvas.value_titles(shown, "share", what) | {"share": "share of the class"}
+    axis = alt.Axis(format=".0%", tickCount=5)
+    x = alt.X(
+        field="share", type="quantitative", title="share of the class", axis=axis, scale={"domain": [0, 1]}
+    )
+    told = shown.select("model", *numbers)
+    name = rows["class"][0]
+    return canvas.compose(
+        lines.curves(
+            told, x, alt.Y(**axes.value_axis("value", what)), style=style, numbers=numbers, reach=220
+        ),
+        style=style,
+        title=f"{what} over the share of {name}",
+        subtitle="the other classes in proportion; shaded: the 95 % bounds"
+        + selection.why_marked("in doubt", shown),
+        says=f"{what} on the vertical axis; a line per model.",
     )
 
 

@@ -17,7 +17,7 @@ from nci_frames.jobs.field_file import read_numbers
 from nci_frames.jobs.report import write_files
 from nci_frames.options.classes import ClassOptions
 from nci_frames.options.report import ReportOptions
-from nci_frames.questions.class_comparison import ClassComparison
+from nci_frames.questions.class_comparison import ClassComparison, compare_classes
 from nci_frames.questions.places import main_beta
 
 
@@ -69,7 +69,7 @@ def run_class_report(
                 unit_buckets(scan) if units else scan, by=["bucket"] if units else [], progress=True
             )
         labels = counts.schema["label"]
-        comparison = ClassComparison(
+        comparison = compare_classes(
             counts,
             priors=_priors(asked.priors, labels),
             metric=options.metric,

@@ -76,15 +76,11 @@ def _read(answer: Answer) -> tuple[list[_Row], list[_Row], bool, str]:
 
     The sentence says why it is, or how the others compare; it is empty where nothing can be said.
     """
-    ranked = [row for row in answer.models.iter_rows(named=True) if row["rank"] is not None]
-    best = [row for row in ranked if row["rank"] == 1]
-    others = ranked[len(best) :]
+    best, others = best_of(answer.models.to_dicts())
     doubt = _doubt(answer, best, others) if best else None
     if doubt is not None:
         return best, best, True, doubt
-    near = [row for row in others if row["distinguishable"] is False]
-    rest = [row for row in others if row not in near]
-    said = rivals(rest, all_others=not near) if answer.tested and rest else ""
+    near, said = rivals(others) if answer.tested else ([], "")
     return best, [*best, *near], False, said
 
 
@@ -167,7 +163,21 @@ def percent(share: float) -> str:
     return f"{100 * share:.3g} %"
 
 
-def rivals(others: Sequence[_Row], *, all_others: bool) -> str:
+def best_of(rows: Sequence[_Row]) -> tuple[list[_Row], list[_Row]]:
+    """Return which models are the best, of rows that are sorted by rank, and the others that have a value."""
+    ranked = [row for row in rows if row["rank"] is not None]
+    best = [row for row in ranked if row["rank"] == 1]
+    return best, ranked[len(best) :]
+
+
+def rivals(others: Sequence[_Row]) -> tuple[list[_Row], str]:
+    """Return which models cannot be told apart from the best, and how the rest compare with the best."""
+    near = [row for row in others if row["distinguishable"] is False]
+    rest = [row for row in others if row not in near]
+    return near, _compared(rest, all_others=not near) if rest else ""
+
+
+def _compared(others: Sequence[_Row], *, all_others: bool) -> str:
     """Say how the models that are not among the chosen ones compare with them."""
     untold = _told(others, distinguishable=None)
     if all_others and len(untold) == len(others):

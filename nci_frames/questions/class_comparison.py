@@ -1,6 +1,6 @@
 """A question to the class counts of a log, and every table that answers it, computed when it is asked for."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 from typing import Any
 
@@ -9,13 +9,14 @@ import polars as pl
 
 from nci_frames.base.arguments import LEAST_BUCKETS, beta_value
 from nci_frames.base.errors import ParameterError, SchemaError
+from nci_frames.base.typing import Frame
 from nci_frames.counts.class_counts import Priors, with_scenario
-from nci_frames.evaluation.classes.class_log import collected
+from nci_frames.evaluation.classes.class_log import collected, rates_of
 from nci_frames.evaluation.classes.class_winners import class_winners
 from nci_frames.evaluation.classes.compare_class_models import compare_class_models
-from nci_frames.evaluation.classes.mixes import read_asked
+from nci_frames.evaluation.classes.mixes import read_mixes
 from nci_frames.evaluation.classes.project_classes import matrix_at, project_classes
-from nci_frames.evaluation.metrics.classes import class_metric, metric_of_all
+from nci_frames.evaluation.metrics.classes import metric_of_all
 from nci_frames.evaluation.projection.ranking import rank_models
 from nci_frames.questions.compared import computed
 from nci_frames.schemas import BUCKET, CLASS_COUNTS, checked
@@ -79,7 +80,7 @@ def compare_classes(
     >>> comparison.winners.filter(pl.col("class") == "cat").select(pl.col("end").round(9), "model").rows()
     [(0.4, 'b'), (1.0, 'a')]
     """
-    return ClassComparison(class_counts, priors=priors, metric=metric, beta=beta, cost=cost)
+    return ClassComparison(class_counts, priors, metric, beta, cost)
 
 
 class ClassComparison:
@@ -88,18 +89,12 @@ class ClassComparison:
     ``compare_classes`` makes it. Each table is computed once, when it is asked for; ``tables`` has them all.
     """
 
-    def __init__(
-        self,
-        class_counts: pl.DataFrame | pl.LazyFrame,
-        *,
-        priors: Priors,
-        metric: str | None,
-        beta: float,
-        cost: Mapping[Any, Any] | None,
-    ) -> None:
+    def __init__(self, class_counts: Frame, priors: Any, metric: str | None, beta: float, cost: Any) -> None:
         known = metric_of_all(metric or ("macro_f_beta" if cost is None else "expected_cost"))
-        #: What is asked.
+        #: What is asked; the options as ``project_classes`` takes them; and what the metric is called.
         self.metric, self.beta, self.cost = known.name, beta_value(beta), cost
+        self.asked: dict[str, Any] = {"beta": self.beta, "cost": cost}
+        self.measure = known.in_words(self.beta)
         frame = collected(class_counts, scenarios=False)
         if frame["model"].has_nulls():
             raise SchemaError.unnamed_model()
@@ -110,51 +105,31 @@ class ClassComparison:
         self.counts = _added(frame, [])
         #: Buckets of units; None where rows are taken as independent.
         self.buckets: int | None = frame[BUCKET].n_unique() if units else None
+        #: Whether there are enough of them to see how they differ.
+        self.by_units = (self.buckets or 0) >= LEAST_BUCKETS
         self.models: list[str] = frame["model"].unique().sort().to_list()
-        logs, given = read_asked(self.counts, priors)
-        rows = logs.rows
-        if not rows.sum():
+        logs, asked = read_mixes(self.counts, priors)
+        if not logs.rows.sum():
             raise SchemaError("there are no rows to compare", hint="count a log that has rows")
-        own = {"observed": rows / rows.sum(), "uniform": logs.seen / logs.seen.sum()}
-        asked = {name: own[mix] if isinstance(mix, str) else mix for name, mix in given.mixes.items()}
-        #: Every class, sorted.
-        self.names: pl.Series = logs.names.filter(pl.Series(given.classes))
+        #: Every class, sorted; and their names as text.
+        self.names: pl.Series = logs.names.filter(pl.Series(asked.classes))
+        self.classes: list[str] = self.names.cast(pl.String).to_list()
+        observed = rates_of(logs.rows)
+        given = np.where(np.isnan(asked.priors), observed, asked.priors)
+        mixes = dict(zip(asked.names, given, strict=True))
+        more = {"observed": observed, "uniform": rates_of(logs.seen.astype(np.float64))}
         #: The mixes compared by name, the asked one first: the share of each class.
         self.mixes: dict[str, dict[Any, float]] = {
-            name: dict(zip(self.names, shares[given.classes].tolist(), strict=True))
-            for name, shares in (asked | own | asked).items()
+            name: dict(zip(self.names, shares[asked.classes].tolist(), strict=True))
+            for name, shares in (mixes | more | mixes).items()
         }
-        #: Which of them is asked for.
-        self.scenario: str = next(iter(asked))
+        #: Which of them is asked for, and the share of each class in it, by the class and by its name.
+        self.scenario, self.mix = next(iter(self.mixes.items()))
+        self.shares = dict(zip(self.classes, self.mix.values(), strict=True))
         #: The mix that is asked for, with the bounds of its shares where it is an estimate.
         self.asked_priors: Any = {self.scenario: self.mix}
         if isinstance(priors, pl.DataFrame | pl.LazyFrame):
             self.asked_priors = with_scenario(priors.lazy().collect()).filter(scenario=self.scenario)
-
-    @property
-    def classes(self) -> list[str]:
-        """The names of the classes as text, sorted as the classes are."""
-        return self.names.cast(pl.String).to_list()
-
-    @property
-    def mix(self) -> dict[Any, float]:
-        """The mix that is asked for: the share of each class."""
-        return self.mixes[self.scenario]
-
-    @property
-    def shares(self) -> dict[str, float]:
-        """The shares of the classes in this mix, by their names as text."""
-        return dict(zip(self.classes, self.mix.values(), strict=True))
-
-    @property
-    def measure(self) -> str:
-        """What the metric is called."""
-        return class_metric(self.metric).in_words(self.beta)
-
-    @property
-    def asked(self) -> dict[str, Any]:
-        """The metric with its options, as ``project_classes`` takes them."""
-        return {"beta": self.beta, "cost": self.cost}
 
     @computed
     def answer(self) -> pl.DataFrame:
@@ -183,12 +158,7 @@ class ClassComparison:
     @property
     def tested(self) -> bool:
         """Whether the models are compared on the same units."""
-        return (
-            self.buckets is not None
-            and self.buckets >= LEAST_BUCKETS
-            and len(self.models) > 1
-            and self.counts.schema["rows"].is_integer()
-        )
+        return self.by_units and len(self.models) > 1 and self.counts.schema["rows"].is_integer()
 
     @computed
     def other_mixes(self) -> pl.DataFrame:
@@ -202,8 +172,7 @@ class ClassComparison:
     @computed
     def of_each_class(self) -> pl.DataFrame:
         """Precision, recall and F-beta of each class at the mix, with bounds, as of ``project_classes``."""
-        priors, counts = self.asked_priors, self._varying
-        return project_classes(counts, priors=priors, metrics=_OF_CLASS, beta=self.beta, interval="delta")
+        return self._projected(self.asked_priors, _OF_CLASS, interval="delta")
 
     @computed
     def matrix(self) -> pl.DataFrame:
@@ -216,25 +185,25 @@ class ClassComparison:
 
         ``class`` (as text), ``start``, ``end``, ``model``, ``tied``; none for the only class of a mix.
         """
-        tables = []
-        for name, ends in self._lines.items():
-            found = class_winners(self.counts, metric=self.metric, start=ends[0], end=ends[1], **self.asked)
-            tables.append(found.with_columns(pl.lit(name).alias("class")))
-        if not tables:
+        if not self._lines:
             hint = "a mix of one class has no proportions of the others"
             raise ParameterError("no class has a share that can vary", hint=hint)
-        return pl.concat(tables).select("class", "start", "end", "model", "tied")
+        return pl.concat(
+            class_winners(self.counts, metric=self.metric, start=start, end=end, **self.asked).select(
+                pl.lit(name).alias("class"), "start", "end", "model", "tied"
+            )
+            for name, (start, end) in self._lines.items()
+        )
 
     @cached_property
     def _lines(self) -> dict[str, tuple[dict[Any, float], dict[Any, float]]]:
         """Of each class the mixes between which its share goes from 0 to 1."""
-        found = {}
-        for name, text in zip(self.names, self.classes, strict=True):
-            alone = {one: float(one == name) for one in self.mix}
-            rest = {one: share * (1 - alone[one]) for one, share in self.mix.items()}
-            total = float(np.sum([*rest.values()]))
-            if total > 0:
-                found[text] = ({one: share / total for one, share in rest.items()}, alone)
+        found, shares = {}, np.array([*self.mix.values()])
+        for text, alone in zip(self.classes, np.eye(len(shares)), strict=True):
+            rest = shares * (1 - alone)
+            if rest.any():
+                start, end = (dict(zip(self.names, mix, strict=True)) for mix in (rest / rest.sum(), alone))
+                found[text] = (start, end)
         return found
 
     @cached_property
@@ -251,18 +220,16 @@ class ClassComparison:
         ``class`` (as text), ``share``, ``model``, ``value``, ``lower``, ``upper``, ``rank``, ``supported``,
         ``reason``.
         """
-        mixes: dict[str, dict[Any, float]] = {}
-        where: list[tuple[str, str, float]] = []
+        parts = []
         for name, (start, end) in self._lines.items():
-            for share in self.places:
-                scenario = str(len(where))
-                mixes[scenario] = {one: (1 - share) * start[one] + share * end[one] for one in start}
-                where.append((scenario, name, share))
-        found = self.ranked(mixes, interval="delta")
-        keys = pl.DataFrame(where, schema=["scenario", "of", "share"], orient="row")
-        columns = ["share", "model", "value", "lower", "upper", "rank", "supported", "reason"]
-        joined = found.drop("class").join(keys, on="scenario").rename({"of": "class"})
-        return joined.select("class", *columns).sort("class", "share", "rank", "model", nulls_last=True)
+            mixes = {
+                repr(share): {one: (1 - share) * start[one] + share * end[one] for one in start}
+                for share in self.places
+            }
+            found = self.ranked(mixes, interval="delta").with_columns(pl.lit(name).alias("class"))
+            parts.append(found.with_columns(share=pl.col("scenario").cast(pl.Float64)))
+        columns = ["class", "share", "model", "value", "lower", "upper", "rank", "supported", "reason"]
+        return pl.concat(parts).select(columns).sort("class", "share", "rank", "model", nulls_last=True)
 
     @property
     def tables(self) -> dict[str, pl.DataFrame]:
@@ -270,18 +237,13 @@ class ClassComparison:
         names = ("answer", "other_mixes", "of_each_class", "matrix", "winners", "curves")
         return {name: getattr(self, name) for name in names}
 
-    @property
-    def _varying(self) -> pl.DataFrame:
-        """The counts of which intervals are made: by units, if there are enough buckets."""
-        enough = self.buckets is not None and self.buckets >= LEAST_BUCKETS
-        return self.by_unit if enough else self.counts
-
     def ranked(self, priors: Any, **interval: Any) -> pl.DataFrame:
         """Return the models at mixes, ranked."""
-        counts = self._varying if interval else self.counts
-        return rank_models(
-            project_classes(counts, priors=priors, metrics=self.metric, **self.asked, **interval)
-        )
+        return rank_models(self._projected(priors, self.metric, **interval))
+
+    def _projected(self, priors: Any, metrics: str | Sequence[str], **interval: Any) -> pl.DataFrame:
+        counts = self.by_unit if interval and self.by_units else self.counts
+        return project_classes(counts, priors=priors, metrics=metrics, **self.asked, **interval)
 
 
 def _added(frame: pl.DataFrame, keys: list[str]) -> pl.DataFrame:

@@ -7,14 +7,18 @@ import polars as pl
 
 from nci_frames.base.arguments import LEAST_BUCKETS
 from nci_frames.base.messages import quantity
-from nci_frames.charts.answers import chart_share_answer
-from nci_frames.charts.classes import chart_class_matrix, chart_class_simplex, chart_class_winners
+from nci_frames.charts.classes import (
+    chart_class_matrix,
+    chart_class_simplex,
+    chart_class_winners,
+    chart_share_answer,
+)
 from nci_frames.charts.intervals import draw_forest
-from nci_frames.questions.answer_lines import any_of, leads_in_words, percent, rivals
+from nci_frames.questions.answer_lines import any_of, best_of, leads_in_words, percent, rivals
 from nci_frames.questions.class_comparison import ClassComparison
 from nci_frames.questions.how_sure import read_resampled
 from nci_frames.questions.order import Lead, read_leads
-from nci_frames.questions.report_question import Chart, ReportQuestion, of_shown, picture, shown_models
+from nci_frames.questions.report_question import Chart, ReportQuestion, of_shown, picture, said, shown_models
 from nci_frames.tables.numbers import format_value, sentence
 
 #: Mixes of so many classes are points of a triangle.
@@ -55,25 +59,21 @@ def lines_at(
     """Return what is said at a mix: *rows* are the models there, best first; *order* says it elsewhere."""
     name = comparison.measure
     lines = [f"{place}, by {name}:"]
-    ranked = [row for row in rows if row["rank"] is not None]
-    best = [row for row in ranked if row["rank"] == 1]
+    best, others = best_of(rows)
     if not best:
         reason = rows[0]["reason"] if rows else None
         return [*lines, "No model has a defined value" + (f": {reason}" if reason else ""), order]
-    first, tested = best[0], comparison.tested and "distinguishable" in best[0]
-    bounds = ""
+    first, bounds = best[0], ""
     if first["lower"] is not None:
         bounds = f" (95 %: {format_value(first['lower'])} to {format_value(first['upper'])})"
-    near = [row for row in ranked[len(best) :] if tested and row["distinguishable"] is False]
-    rest = [row for row in ranked[len(best) :] if row not in near]
+    tested = comparison.tested and "distinguishable" in first
+    near, compared = rivals(others) if tested else ([], "")
     chosen = any_of([row["model"] for row in (*best, *near)])
     apart = f", which this log cannot tell apart: {first['model']} has" if near else ":"
     lines += [f"Choose {chosen}{apart} {name} {format_value(first['value'])}{bounds}", order]
     if not first["supported"]:
-        lines.append(f"This log cannot tell the value: {first['reason']}")
-    elif tested and rest:
-        lines.append(sentence(rivals(rest, all_others=not near)))
-    return lines
+        compared = f"This log cannot tell the value: {first['reason']}"
+    return [*lines, sentence(compared)] if compared else lines
 
 
 def leads_of(comparison: ClassComparison, of_class: str) -> list[Lead]:
@@ -187,15 +187,13 @@ def _shown(row: dict[str, Any]) -> str | None:
 def read_class_independence(comparison: ClassComparison) -> str:
     """Return a sentence on what intervals and tests draw."""
     buckets, whole = comparison.buckets, comparison.counts.schema["rows"].is_integer()
-    if whole and (buckets is None or buckets < LEAST_BUCKETS):
-        there = "No unit was named"
-        if buckets is not None:
-            there = f"There are {quantity(buckets, 'group')} of units, and tests need {LEAST_BUCKETS}"
-        why = "that needs the rows that they decided about"
-        return (
-            f"{there}: rows are taken as independent in intervals, and models are not compared, since {why}."
-        )
-    return read_resampled(buckets, weighted=not whole)
+    if not whole or comparison.by_units:
+        return read_resampled(buckets, weighted=not whole)
+    there = "No unit was named"
+    if buckets is not None:
+        there = f"There are {quantity(buckets, 'group')} of units, and tests need {LEAST_BUCKETS}"
+    why = "that needs the rows that they decided about"
+    return f"{there}: rows are taken as independent in intervals, and models are not compared, since {why}."
 
 
 QUESTIONS = (
@@ -224,12 +222,10 @@ QUESTIONS = (
         rule="share",
         recomputed="along",
     ),
-    ReportQuestion(
-        name="assumption",
-        title="What do intervals and values at other mixes rest on?",
-        section="answer",
-        table=lambda _: pl.DataFrame(),
-        say=lambda _, comparison: [
+    said(
+        "assumption",
+        "What do intervals and values at other mixes rest on?",
+        lambda comparison: [
             read_class_independence(comparison),
             "Values at other mixes assume that each class gets its decisions as in this log. "
             "This was not tested.",

@@ -47,10 +47,7 @@ def render_json(comparison: Comparison, /, **more: Any) -> str:
     """
     content, ranks = Content(comparison, **more), comparison.segment_ranks
     written = {
-        "schema": SCHEMA_VERSION,
-        "title": content.title,
         "question": dataclasses.asdict(comparison.question),
-        "answer": comparison.answer.to_dicts(),
         "prevalence": comparison.prevalence,
         "beta": comparison.beta,
         "threshold": comparison.threshold,
@@ -58,15 +55,13 @@ def render_json(comparison: Comparison, /, **more: Any) -> str:
         "observed_prevalence": comparison.observed_prevalence,
         "segment_keys": comparison.segments,
         "models": sorted(comparison.points["model"].unique()),
-        "questions": _questions(content),
         "orders": {measure: _order(order) for measure, order in orders(comparison).items()},
         "tables": _tables(comparison),
         # All segments as the answer judges them, the worst first.
         "segments": None if ranks is None else _groups(comparison, ranks, tuple(SEGMENT_RANKS.fixed)),
         "undefined": _groups(comparison, comparison.undefined, ("model", "positives", "negatives", "reason")),
-        "facts": _facts(content),
     }
-    return _text(written)
+    return _text(content, written)
 
 
 def render_class_json(comparison: ClassComparison, /, **more: Any) -> str:
@@ -74,9 +69,7 @@ def render_class_json(comparison: ClassComparison, /, **more: Any) -> str:
     content = Content(comparison, **more)
     costs = [{"label": a, "decision": b, "cost": cost} for (a, b), cost in (comparison.cost or {}).items()]
     written = {
-        "schema": SCHEMA_VERSION,
         "kind": "classes",
-        "title": content.title,
         "question": {
             "metric": comparison.metric,
             "beta": comparison.beta,
@@ -86,12 +79,9 @@ def render_class_json(comparison: ClassComparison, /, **more: Any) -> str:
         "classes": comparison.names.to_list(),
         "mixes": {name: [*mix.values()] for name, mix in comparison.mixes.items()},
         "models": comparison.models,
-        "questions": _questions(content),
         "tables": {name: table.to_dicts() for name, table in comparison.tables.items() if name != "curves"},
-        "answer": comparison.answer.to_dicts(),
-        "facts": _facts(content),
-    }  # fmt: skip
-    return _text(written)
+    }
+    return _text(content, written)
 
 
 def _questions(content: Content) -> dict[str, Any]:
@@ -108,11 +98,16 @@ def _questions(content: Content) -> dict[str, Any]:
     }
 
 
-def _facts(content: Content) -> list[dict[str, str]]:
-    return [{"label": label, "value": value} for label, value in content.facts]
-
-
-def _text(written: Mapping[str, Any]) -> str:
+def _text(content: Content, own: Mapping[str, Any]) -> str:
+    """Return what every summary has, and what is one's own, as JSON."""
+    written = {
+        "schema": SCHEMA_VERSION,
+        "title": content.title,
+        "answer": content.comparison.answer.to_dicts(),
+        "questions": _questions(content),
+        "facts": [{"label": label, "value": value} for label, value in content.facts],
+        **own,
+    }
     return json.dumps(_plain(written), ensure_ascii=False, sort_keys=True, indent=1, allow_nan=False) + "\n"
 
 

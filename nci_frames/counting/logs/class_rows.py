@@ -1,5 +1,6 @@
 """A log's columns -> the columns of class predictions, and of each row why it is not a valid one."""
 
+import contextlib
 from collections.abc import Iterable
 from typing import Any
 
@@ -7,7 +8,6 @@ import polars as pl
 
 from nci_frames.base.errors import ParameterError
 from nci_frames.base.messages import Option
-from nci_frames.counting.logs.opened import FILE
 from nci_frames.counting.logs.rows import (
     NO_SCORE,
     REASON,
@@ -15,11 +15,12 @@ from nci_frames.counting.logs.rows import (
     Roles,
     first_reason,
     label_cases,
+    plain,
+    precision_of,
     reason_of_row,
     score_name,
-    unflagged,
+    shared_columns,
 )
-from nci_frames.counting.logs.types import is_text
 from nci_frames.schemas import CLASS_TYPES
 
 _CODES = {reason: code for code, reason in enumerate(REASONS)}
@@ -52,27 +53,14 @@ def raw_classes(
     wide
         Whether the scores of each model stay columns, named by ``score_name``, and only labels are looked at.
     """
-    before = [_plain(column, schema[column]).alias(key) for key, column in columns.keys.items()]
-    cases = []
-    if columns.label is None:
-        before.append(pl.lit(value=False).alias("label"))
-    else:
-        label = as_class(columns.label, schema[columns.label], of_class)
-        before.append(label.alias("label"))
-        cases = label_cases(columns.label, schema)
+    keys, rest = shared_columns(frame, schema, columns)
+    label, cases = pl.lit(value=False), []
+    if columns.label is not None:
+        label, cases = as_class(columns.label, schema, of_class), label_cases(columns.label, schema)
         if columns.scores:
             cases.append((NO_SCORE, ~label.is_in(classes.implode())))
-    after = []
-    if columns.weight:
-        after.append((unflagged(columns.weight).cast(pl.Float64) + 0.0).alias("weight"))
-    if columns.unit:
-        after.append(_plain(columns.unit, schema[columns.unit]).alias("unit"))
-    if FILE in frame.collect_schema():
-        after.append(pl.col(FILE))
-    models = models_of(columns)
-    # The precision of the log, in which scores are compared.
-    single = all(schema[column] == pl.Float32 for column in columns.scores.values())
-    precision = pl.Float32() if single else pl.Float64()
+    known = [*keys, label.alias("label")]
+    precision, models = precision_of(schema, columns), models_of(columns)
     scores = [
         [pl.col(one).cast(precision) for (of, _), one in columns.scores.items() if of == model]
         for model in models
@@ -83,7 +71,7 @@ def raw_classes(
             for place, of_model in enumerate(scores)
             for part, score in enumerate(of_model)
         )
-        return frame.select(*before, *after, _reason(cases), *each)
+        return frame.select(*known, *rest, _reason(cases), *each)
     source = frame.cache() if once and len(models) > 1 else frame
     parts = []
     for model, of_model in zip(models, scores, strict=True):
@@ -93,16 +81,15 @@ def raw_classes(
             own = cases
         else:
             column = columns.decisions[model]
-            decision = [as_class(column, schema[column], of_class).alias("decision")]
+            decision = [as_class(column, schema, of_class).alias("decision")]
             own = [*cases, (_CODES["decision is null"], pl.col(column).is_null())]
             if schema[column].is_float():
                 own.append((_CODES["decision is NaN"], pl.col(column).is_nan()))
-        part = source.select(name.alias("model"), *before, *decision, *after, _reason(own))
+        part = source.select(name.alias("model"), *known, *decision, *rest, _reason(own))
         fields = [pl.col("scores").struct[place] for place in range(len(of_model))]
-        parts.append(
-            part.with_columns(reason_of_row(fields, weighted=columns.weight is not None).alias(REASON))
-        )
-    return parts[0] if len(parts) == 1 else pl.concat(parts)
+        reason = reason_of_row(fields, weighted=columns.weight is not None).alias(REASON)
+        parts.append(part.with_columns(reason))
+    return pl.concat(parts)
 
 
 def _reason(cases: list[tuple[int, pl.Expr]]) -> pl.Expr:
@@ -114,13 +101,9 @@ def models_of(columns: Roles) -> list[str]:
     return list(columns.decisions or dict.fromkeys(model for model, _ in columns.scores))
 
 
-def _plain(column: str, dtype: pl.DataType) -> pl.Expr:
-    return unflagged(column).cast(pl.String) if is_text(dtype) else unflagged(column)
-
-
-def as_class(column: str, dtype: pl.DataType, of_class: pl.DataType) -> pl.Expr:
+def as_class(column: str, schema: pl.Schema, of_class: pl.DataType) -> pl.Expr:
     """Return a column of classes, -0.0 as 0.0, in the type of the classes."""
-    value = _plain(column, dtype).cast(of_class)
+    value = plain(column, schema[column]).cast(of_class)
     return value + 0.0 if of_class.is_float() else value
 
 
@@ -167,17 +150,16 @@ def classes_in(given: Iterable[Any], of_class: pl.DataType | None) -> pl.Series:
     ParameterError
         If one is of another type than the labels, or given twice.
     """
-    names = list(given)
-    msg = f"the classes of {Option('scores')} are of several types, or of another type than the labels"
-    try:
+    names, found = list(given), None
+    with contextlib.suppress(pl.exceptions.PolarsError, TypeError, OverflowError):
         known = pl.Series("decision", names, strict=True)
         wanted = known.dtype if of_class is None else of_class
         read = wanted.is_numeric() and (known.dtype.is_numeric() or known.dtype == pl.String)
-        if known.dtype not in (wanted, *CLASS_TYPES) or not (read or known.dtype == wanted):
-            raise ParameterError(msg, found=f"{names!r}; {wanted} labels")
-        found = known.cast(wanted, strict=True)
-    except (pl.exceptions.PolarsError, TypeError, OverflowError) as error:
-        raise ParameterError(msg, found=f"{names!r}; {of_class} labels") from error
+        if known.dtype in CLASS_TYPES and (read or known.dtype == wanted):
+            found = known.cast(wanted, strict=True)
+    if found is None:
+        msg = f"the classes of {Option('scores')} are of several types, or of another type than the labels"
+        raise ParameterError(msg, found=f"{names!r}; {of_class} labels")
     if found.n_unique() < len(found) or found.null_count():
         raise ParameterError(f"a class of {Option('scores')} is null, or given twice", found=repr(names))
     return found

@@ -138,22 +138,19 @@ def raw_predictions(
     of each model stay a column, ``score_name`` of its place, and only labels are looked at. If *whole*, all
     columns of the log are kept that play no part.
     """
-    # The precision of the log, in which scores and thresholds are compared.
-    single = all(schema[column] == pl.Float32 for column in columns.scores.values())
-    precision = pl.Float32() if single else pl.Float64()
-    file = [FILE] if FILE in frame.collect_schema() else []
+    precision = precision_of(schema, columns)
+    keys, rest = shared_columns(frame, schema, columns)
     others = other_columns(schema, columns) if whole else []
     # Without labels, a column of that name is one of the others.
     labels = (
         [] if whole and columns.label is None else [_labels(columns.label, schema, positive).alias("label")]
     )
     named: list[pl.Expr] = [
-        *(unflagged(column).pipe(_key, schema[column]).alias(key) for key, column in columns.keys.items()),
+        *keys,
         *labels,
-        *([unflagged(columns.weight).cast(pl.Float64).alias("weight")] if columns.weight else []),
-        *([unflagged(columns.unit).pipe(_key, schema[columns.unit]).alias("unit")] if columns.unit else []),
         _label_reason(columns.label, schema, positive).alias(REASON),
-        *map(pl.col, (*file, *others)),
+        *rest,
+        *map(pl.col, others),
     ]
     if wide:
         scores = enumerate(columns.scores.values())
@@ -177,6 +174,27 @@ def raw_predictions(
     return long.with_columns(reason).select(name for name in names if name in there)
 
 
+def precision_of(schema: pl.Schema, columns: Roles) -> pl.DataType:
+    """Return the precision of the log, in which its scores are compared."""
+    single = all(schema[column] == pl.Float32 for column in columns.scores.values())
+    return pl.Float32() if single else pl.Float64()
+
+
+def shared_columns(
+    frame: pl.LazyFrame, schema: pl.Schema, columns: Roles
+) -> tuple[list[pl.Expr], list[pl.Expr]]:
+    """Return what the rows of every log have: the keys; and the weight, the unit and the file."""
+    rest = []
+    if columns.weight:
+        # -0.0 is 0.0.
+        rest.append((unflagged(columns.weight).cast(pl.Float64) + 0.0).alias("weight"))
+    if columns.unit:
+        rest.append(plain(columns.unit, schema[columns.unit]).alias("unit"))
+    if FILE in frame.collect_schema():
+        rest.append(pl.col(FILE))
+    return [plain(column, schema[column]).alias(key) for key, column in columns.keys.items()], rest
+
+
 def _long(
     frame: pl.LazyFrame, named: list[pl.Expr], precision: pl.DataType, scores: Mapping[str, str]
 ) -> pl.LazyFrame:
@@ -189,13 +207,14 @@ def _long(
     return long.with_columns(pl.col("model").replace_strict(names, return_dtype=pl.String))
 
 
-def _key(key: pl.Expr, dtype: pl.DataType) -> pl.Expr:
-    return key.cast(pl.String) if is_text(dtype) else key
-
-
 def unflagged(column: str) -> pl.Expr:
     """Return a column without the claim to be sorted, which files make and Polars believes, true or not."""
     return pl.struct(column).struct.field(column)
+
+
+def plain(column: str, dtype: pl.DataType) -> pl.Expr:
+    """Return such a column, of texts without their categories."""
+    return unflagged(column).cast(pl.String) if is_text(dtype) else unflagged(column)
 
 
 def _labels(column: str | None, schema: pl.Schema, positive: Positive) -> pl.Expr:
@@ -206,7 +225,7 @@ def _labels(column: str | None, schema: pl.Schema, positive: Positive) -> pl.Exp
         # Compared as 128 bits, so that no label overflows or is rounded.
         return label.cast(pl.Int128) == pl.lit(positive, pl.Int128)
     if positive is not None:
-        return label.pipe(_key, dtype) == pl.lit(positive)
+        return plain(column, dtype) == pl.lit(positive)
     return label if dtype == pl.Boolean else label == 1
 
 

@@ -39,12 +39,15 @@ class ClassLog:
         """The rows, or their weights, by class and decision."""
         return np.asarray(np.tensordot(self.weights, self.rows, 1))
 
+    @cached_property
+    def rates(self) -> Floats:
+        """The shares of the decisions among the rows of each class; NaN for a class without rows."""
+        return rates_of(self.total)
+
     @property
     def shares(self) -> Floats:
         """The shares of the classes among the rows of the group; NaN if it has none."""
-        of_class = self.total.sum(axis=1)
-        with np.errstate(invalid="ignore"):
-            return np.asarray(of_class / of_class.sum())
+        return rates_of(self.total.sum(axis=1))
 
     @cached_property
     def independent(self) -> Floats:
@@ -53,6 +56,16 @@ class ClassLog:
         squares = self.weights**2 @ (of_class**2 if self.in_buckets else of_class)
         total = self.weights @ of_class
         return np.asarray(np.divide(total**2, squares, out=np.zeros(len(total)), where=squares > 0))
+
+
+def rates_of(total: Floats) -> Floats:
+    """Return the shares along the last axis, that of decisions; NaN where there are no rows.
+
+    >>> rates_of(np.array([[3, 1], [0, 0]])).tolist()
+    [[0.75, 0.25], [nan, nan]]
+    """
+    whole = total.sum(axis=-1, keepdims=True)
+    return np.asarray(np.divide(total, whole, out=np.full(total.shape, np.nan), where=whole > 0))
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +92,7 @@ class ClassLogs:
         """Return the keys but the model, and for each of their values the groups of the models in order."""
         keys = [key for key in self.keys if key != "model"]
         groups: dict[tuple[Any, ...], list[ClassLog]] = {}
-        for log in sorted(self.logs, key=lambda log: log.group["model"]):
+        for log in sorted(self.logs, key=lambda log: null_first(log.group["model"])):
             groups.setdefault(tuple(log.group[key] for key in keys), []).append(log)
         return keys, groups
 
@@ -134,26 +147,21 @@ def class_logs(frame: pl.DataFrame, more: Sequence[object] = ()) -> ClassLogs:
             raise ParameterError(msg, found=found) from None
     names = class_values(*named)
     seen = names.is_in(frame.filter(pl.col("rows") > 0)["label"].unique().implode()).to_numpy()
+    in_buckets, whole = BUCKET in frame.columns, frame.schema["rows"].is_integer()
     scenario = ["scenario"] if "scenario" in frame.columns else []
     keys = ["model", *(key for key in CLASS_COUNTS.keys(frame.columns) if key != BUCKET), *scenario]
-    groups = list(_each(frame, keys, names))
-    return ClassLogs(
-        groups, names, seen, frame.schema["rows"].is_integer(), {key: frame.schema[key] for key in keys}
-    )
-
-
-def _each(frame: pl.DataFrame, keys: list[str], names: pl.Series) -> Iterator[ClassLog]:
-    in_buckets = BUCKET in frame.columns
     weight = pl.col("weight").cast(pl.Float64) if "weight" in frame.columns else pl.lit(1.0)
     frame = frame.with_columns(__weight=weight)
     if in_buckets:  # the rows of all weights of a bucket are added
         frame = frame.with_columns(rows=pl.col("rows") * weight)
     strata = frame.select(BUCKET if in_buckets else "__weight").unique().sort(pl.all())
+    logs = []
     axes = [strata, names.alias("label").to_frame(), names.alias("decision").to_frame()]
     for values, rows in arrays_of(frame, keys, axes):
         there = rows.any(axis=(1, 2)) | in_buckets
         weights = np.ones(len(rows)) if in_buckets else strata["__weight"].to_numpy()
-        yield ClassLog(dict(zip(keys, values, strict=True)), rows[there], weights[there], in_buckets)
+        logs.append(ClassLog(dict(zip(keys, values, strict=True)), rows[there], weights[there], in_buckets))
+    return ClassLogs(logs, names, seen, whole, {key: frame.schema[key] for key in keys})
 
 
 def arrays_of(
@@ -167,6 +175,11 @@ def arrays_of(
         places = tuple(part[f"__{number}"].to_numpy() for number in range(len(axes)))
         np.add.at(rows, places, part["rows"].to_numpy())
         yield values, rows
+
+
+def null_first(name: str | None) -> tuple[bool, str]:
+    """Return by what names of models are sorted, of which one may be null."""
+    return name is not None, name or ""
 
 
 def check_buckets(logs: ClassLogs) -> None:

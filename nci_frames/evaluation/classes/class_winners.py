@@ -1,6 +1,6 @@
 """Class counts -> the best model along a line between two mixes of the classes, or over a triangle."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from datetime import date
 from itertools import pairwise
@@ -14,10 +14,9 @@ from nci_frames.base.errors import ParameterError
 from nci_frames.base.messages import Option, listed
 from nci_frames.base.typing import Floats
 from nci_frames.counts.class_counts import Priors, one_mix, scenarios_of
-from nci_frames.evaluation.classes.class_log import ClassLog, collected
+from nci_frames.evaluation.classes.class_log import ClassLog, collected, null_first
 from nci_frames.evaluation.classes.meetings import places_of_equality
-from nci_frames.evaluation.classes.mixes import read_asked
-from nci_frames.evaluation.classes.values import Setting, rates_of
+from nci_frames.evaluation.classes.mixes import Mixes, read_mixes
 from nci_frames.evaluation.metrics import better_sign
 from nci_frames.evaluation.metrics.classes import ClassMetric, class_metric, metric_of_all
 from nci_frames.evaluation.metrics.metric import rounding
@@ -104,12 +103,12 @@ def class_winners(
     better_sign(known)
     ends = {"start": one_mix("start", scenarios_of(start)), "end": one_mix("end", scenarios_of(end))}
     frame = collected(class_counts, scenarios=False)
-    logs, asked = read_asked(frame, ends, [known], beta=beta, cost=cost)
+    logs, asked = read_mixes(frame, ends, [known], beta=beta, cost=cost)
     place = 0 if of is None else _place(of, known, logs.names.filter(pl.Series(asked.classes)), logs.names)
     keys, groups = logs.compared()
     rows: list[dict[str, Any]] = []
     for values, models in groups.items():
-        ranges = _ranges(place, models, _common([asked.of(log, known)[1] for log in models], models))
+        ranges = _ranges(known, place, models, _common(asked, models))
         rows.extend(dict(zip(keys, values, strict=True)) | row for row in ranges)
     schema = {key: logs.keys[key] for key in keys} | CLASS_WINNERS.dtypes()
     return CLASS_WINNERS.finish(pl.DataFrame(rows, schema=schema).sort([*keys, "start"]))
@@ -125,21 +124,15 @@ def _place(of: Any, metric: ClassMetric, classes: pl.Series, names: pl.Series) -
     return names.to_list().index(of)
 
 
-def _common(settings: list[Setting], models: list[ClassLog]) -> Setting:
-    """Return the setting of all models: a word must stand for the same mix of each."""
-    for log, setting in zip(models, settings, strict=True):
-        if not np.allclose(setting.priors, settings[0].priors, rtol=0, atol=1e-12):
+def _common(asked: Mixes, models: list[ClassLog]) -> Mixes:
+    """Return the mixes of all models: a word must stand for the same mix of each."""
+    first, *others = (asked.of(log) for log in models)
+    for log, mixes in zip(models[1:], others, strict=True):
+        if not np.allclose(mixes.priors, first.priors, rtol=0, atol=1e-12):
             msg, hint = "the models have different observed mixes", "give the shares as {class: share}"
             found = f"models {models[0].group['model']!r} and {log.group['model']!r}"
             raise ParameterError(msg, found=found, hint=hint)
-    return settings[0]
-
-
-def _heights(place: int, models: Sequence[ClassLog], setting: Setting) -> Floats:
-    """Return a metric of each model, of all classes or one, at each mix: higher is better, undefined -inf."""
-    found = [setting.value(rates_of(log.total))[:, place] for log in models]
-    values = better_sign(setting.metric) * np.array(found)
-    return np.asarray(np.where(np.isnan(values), -np.inf, values))
+    return first
 
 
 def _best(metric: ClassMetric, values: Floats) -> NDArray[np.bool_]:
@@ -149,23 +142,26 @@ def _best(metric: ClassMetric, values: Floats) -> NDArray[np.bool_]:
         return np.asarray((values == most) | (most - values <= rounding(metric, most)))
 
 
-def _ranges(place: int, models: list[ClassLog], ends: Setting) -> Iterator[dict[str, Any]]:
+def _ranges(metric: ClassMetric, place: int, models: list[ClassLog], ends: Mixes) -> Iterator[dict[str, Any]]:
     """Yield the ranges of the line between two mixes, neighbours with the same best models joined.
 
     The *place* is that of the class of a metric of each class; 0 for one of all.
     """
 
-    def at(places: Floats) -> Setting:
+    def at(places: Floats) -> Floats:
         first, last = ends.priors
-        return replace(ends, priors=np.outer(1 - places, first) + np.outer(places, last))
+        return np.outer(1 - places, first) + np.outer(places, last)
 
     def values(places: Floats) -> Floats:
-        return _heights(place, models, at(places))
+        """Return the metric of each model at some places: higher is better, undefined -inf."""
+        mixes = replace(ends, priors=at(places))
+        found = better_sign(metric) * np.array([mixes.value(metric, log.rates)[:, place] for log in models])
+        return np.asarray(np.where(np.isnan(found), -np.inf, found))
 
     def smooth(places: Floats) -> Floats:
         """Return what is equal where the models are, without the root of the MCC."""
         found = values(places)
-        return found if ends.metric.name != "mcc" else found**2 * (1 - (at(places).priors ** 2).sum(axis=1))
+        return found if metric.name != "mcc" else found**2 * (1 - (at(places) ** 2).sum(axis=1))
 
     borders = places_of_equality(smooth)
     borders = borders[(borders > 0) & (borders < 1)]
@@ -174,20 +170,14 @@ def _ranges(place: int, models: list[ClassLog], ends: Setting) -> Iterator[dict[
     low, high = np.append(0.0, borders), np.append(borders, 1.0)
     # Models that are equal in a whole range are so at three places of it.
     inside = (low + (high - low) * part for part in (0.25, 0.5, 0.75))
-    equal: NDArray[np.bool_] = np.logical_and.reduce(
-        [_best(ends.metric, values(places)) for places in inside]
-    )
+    equal: NDArray[np.bool_] = np.logical_and.reduce([_best(metric, values(places)) for places in inside])
     defined = np.asarray(np.isfinite(values((low + high) / 2)).any(axis=0))
     same = (equal[:, 1:] == equal[:, :-1]).all(axis=0) & (defined[1:] == defined[:-1])
     last = np.flatnonzero(np.append(~same, True))
     for begin, end in zip([0.0, *high[last[:-1]]], last, strict=True):
         best = [log.group["model"] for log, holds in zip(models, equal[:, end], strict=True) if holds]
-        tied = sorted(best, key=_null_first) if defined[end] else []
+        tied = sorted(best, key=null_first) if defined[end] else []
         yield {"start": begin, "end": high[end], "model": tied[0] if tied else None, "tied": tied}
-
-
-def _null_first(name: str | None) -> tuple[bool, str]:
-    return name is not None, name or ""
 
 
 def winners_in_triangle(
@@ -204,18 +194,17 @@ def winners_in_triangle(
         If there are not three classes with rows, if there are keys, or the metric is one of each class.
     """
     known = metric_of_all(metric)
-    logs, asked = read_asked(class_counts, "uniform", [known], beta=beta, cost=cost)
+    logs, uniform = read_mixes(class_counts, "uniform", [known], beta=beta, cost=cost)
     logs.need_no_keys("the triangle")
     classes = np.flatnonzero(logs.seen)
     if len(classes) != 3:
         msg, hint = "the triangle is that of the mixes of three classes", "draw winners along lines"
         raise ParameterError(msg, found=f"{len(classes)} classes with rows", hint=hint)
-    models, lines = logs.logs, []
+    lines = []
     for third in np.linspace(0, 1, _LINES + 1).clip(_EDGE, 1 - _EDGE).tolist():
         ends = np.zeros((2, len(logs.names)))
         ends[:, classes] = (1 - third, 0, third), (0, 1 - third, third)
-        found = _ranges(0, models, replace(asked.of(models[0], known)[1], priors=ends))
-        lines.append((third, list(found)))
+        lines.append((third, list(_ranges(known, 0, logs.logs, replace(uniform, priors=ends)))))
     rows: list[tuple[Any, ...]] = []
     for region, (one, low, other, high) in enumerate(_strips(lines)):
         corners = (one["start"], low), (one["end"], low), (other["end"], high), (other["start"], high)

@@ -11,9 +11,8 @@ from nci_frames.base.errors import ParameterError
 from nci_frames.counts.class_counts import Priors
 from nci_frames.evaluation.classes.class_log import ClassLog, check_buckets, why_not
 from nci_frames.evaluation.classes.intervals import influences, stratum_sums
-from nci_frames.evaluation.classes.mixes import read_asked
-from nci_frames.evaluation.classes.values import Setting, rates_of
-from nci_frames.evaluation.metrics.classes import metric_of_all
+from nci_frames.evaluation.classes.mixes import Mixes, read_mixes
+from nci_frames.evaluation.metrics.classes import ClassMetric, metric_of_all
 from nci_frames.evaluation.significance.corrections import holm
 from nci_frames.schemas import CLASS_COMPARISONS, checked
 
@@ -88,7 +87,7 @@ def compare_class_models(
     """
     check_level(level)
     known = metric_of_all(metric)
-    logs, asked = read_asked(class_counts, priors, [known], beta=beta, cost=cost)
+    logs, asked = read_mixes(class_counts, priors, [known], beta=beta, cost=cost)
     if not all(log.in_buckets for log in logs.logs):
         hint = "count by unit_buckets(predictions), so that the rows of a unit are compared"
         raise ParameterError("models are compared on the same units", found="no key 'bucket'", hint=hint)
@@ -98,37 +97,35 @@ def compare_class_models(
     keys, groups = logs.compared()
     rows: list[dict[str, Any]] = []
     for values, models in groups.items():
-        mixes = [asked.of(log, known) for log in models]
-        for place, scenario in enumerate(mixes[0][0]):
-            settings = [setting[place] for _, setting in mixes]
+        mixes = [asked.of(log) for log in models]
+        for place, scenario in enumerate(mixes[0].names):
             told = dict(zip(keys, values, strict=True)) | {"scenario": scenario, "metric": known.name}
-            pairs = _pairs(list(zip(models, settings, strict=True)), logs.names.to_list(), level)
-            rows.extend(told | pair for pair in pairs)
+            at = [(log, of_log[place : place + 1]) for log, of_log in zip(models, mixes, strict=True)]
+            rows.extend(told | pair for pair in _pairs(known, at, logs.names.to_list(), level))
     schema = CLASS_COMPARISONS.dtypes() | {key: logs.keys[key] for key in keys}
     table = pl.DataFrame(rows, schema=schema).with_columns(pl.col("difference").fill_nan(None))
     return CLASS_COMPARISONS.finish(table.sort([*dict.fromkeys([*keys, "scenario", "model_a", "model_b"])]))
 
 
 def _pairs(
-    models: list[tuple[ClassLog, Setting]], classes: list[Any], level: float
+    metric: ClassMetric, models: list[tuple[ClassLog, Mixes]], classes: list[Any], level: float
 ) -> Iterator[dict[str, Any]]:
     """Yield a row for every two models of one mix."""
     from scipy.special import stdtr, stdtrit  # noqa: PLC0415  (SciPy is slow to import, and seldom needed)
 
-    values, moved = np.empty(len(models)), []
-    for place, (log, setting) in enumerate(models):
-        rates = rates_of(log.total)
-        moved.append(stratum_sums(log, influences(log, setting, rates))[0, 0])
-        values[place] = setting.value(rates)[0]
+    values = np.array([mix.value(metric, log.rates)[0, 0] for log, mix in models])
+    moved = np.stack(
+        [stratum_sums(log, influences(log, metric, mix, log.rates))[0, 0] for log, mix in models]
+    )
     one, other = np.triu_indices(len(models), 1)
-    apart, difference = np.stack(moved)[one] - np.stack(moved)[other], values[one] - values[other]
+    apart, difference = moved[one] - moved[other], values[one] - values[other]
     buckets = apart.shape[1]
     error = np.sqrt(np.var(apart, axis=1, ddof=1) * buckets)
     half = stdtrit(buckets - 1, (1 + level) / 2) * error
     with np.errstate(divide="ignore", invalid="ignore"):
         p_value = 2 * stdtr(buckets - 1, -np.abs(difference) / error)
     p_value = np.where(error == 0, np.abs(difference) < _EQUAL, p_value)
-    why = [why_not(log, classes, setting.priors > 0) for log, setting in models]
+    why = [why_not(log, classes, mix.priors[0] > 0) for log, mix in models]
     undefined = "the metric is undefined for one of the models"
     reason = [
         why[a] or why[b] or (undefined if gap else None)

@@ -11,14 +11,15 @@ from nci_frames.base.messages import listed
 from nci_frames.base.normal import normal_quantile
 from nci_frames.base.typing import Floats
 from nci_frames.counts.class_counts import class_values
-from nci_frames.evaluation.classes.class_log import LEAST_ROWS, arrays_of, collected
-from nci_frames.evaluation.classes.values import rates_of
+from nci_frames.evaluation.classes.class_log import LEAST_ROWS, arrays_of, collected, rates_of
 from nci_frames.schemas import BUCKET, CLASS_COUNTS, ESTIMATED_PRIORS, checked, collect
 
 #: Steps of the likelihood, and the change of a share below which they end.
 _STEPS, _STILL = 20_000, 1e-10
 #: Laws of decisions whose mixture is less determined than this cannot be told apart.
 _DETERMINED = 1e-6
+#: What is found of a mix.
+_FOUND = ("prior", "lower", "upper", "fit_p_value", "reason")
 _MISFIT = (
     "the decisions are no mixture of the classes of the reference: "
     "some class is decided otherwise there, or is a new one"
@@ -107,45 +108,28 @@ def estimate_class_priors(
         raise SchemaError.wrong_type(
             "decision", "the traffic", str(of_decision), f"{of_class}, as the classes"
         )
-    keys = [key for key in CLASS_COUNTS.keys(field.columns) if key != BUCKET]
-    shared = [key for key in keys if key in labelled.columns]
-    models = labelled.select("model").join(field, on="model", how="semi", nulls_equal=True)
-    if models.is_empty():
+    known = field.join(labelled, on="model", how="semi", nulls_equal=True)
+    if known.is_empty():
         names = [listed(map(repr, frame["model"].unique().sort())) for frame in (labelled, field)]
         raise SchemaError("the reference and the traffic have no model in common", found="; ".join(names))
-    labelled = _added(labelled, ["model", *shared, "label", "decision"])
-    field = _added(field.cast({"decision": of_class}), ["model", *keys, "decision"]).join(
-        models, on="model", how="semi", nulls_equal=True
-    )
-    classes = labelled.filter(pl.col("rows") > 0)["label"].unique().sort()
+    field = known.cast({"decision": of_class}).sort("model")
+    keys = [key for key in CLASS_COUNTS.keys(field.columns) if key != BUCKET]
+    shared = ["model", *(key for key in keys if key in labelled.columns)]
+    classes = labelled.filter(pl.col("rows") > 0)["label"].unique().sort().to_frame()
     decisions = class_values(labelled["decision"], field["decision"]).alias("decision").to_frame()
-    labelled = labelled.join(classes.to_frame(), on="label", how="semi")
-    known = dict(arrays_of(labelled, ["model", *shared], [classes.to_frame(), decisions]))
+    labelled = labelled.join(classes, on="label", how="semi")
+    reference_rows = dict(arrays_of(labelled, shared, [classes, decisions]))
+    schema = ESTIMATED_PRIORS.dtypes() | {"class": of_class} | {key: field.schema[key] for key in keys}
     tables = []
     for values, part in field.group_by(keys, maintain_order=True) if keys else [((), field)]:
         group = dict(zip(keys, values, strict=True))
-        place = tuple(group[key] for key in shared)
-        decided = {model: rows for (model, *_), rows in arrays_of(part, ["model"], [decisions])}
-        both = [(known[model, *place], rows) for model, rows in decided.items() if (model, *place) in known]
-        found = _estimate(both, level)
-        columns = (pl.lit(value, field.schema[key]).alias(key) for key, value in group.items())
-        tables.append(_table(classes, found).with_columns(columns))
+        place = tuple(group[key] for key in shared[1:])
+        decided = {(model, *place): rows for (model, *_), rows in arrays_of(part, ["model"], [decisions])}
+        both = [(reference_rows[each], decided[each]) for each in decided if each in reference_rows]
+        found = dict.fromkeys(_FOUND) | _estimate(both, level)
+        told = {"class": classes["label"], **group, **found, "supported": found["reason"] is None}
+        tables.append(pl.DataFrame(told, schema_overrides=schema))
     return ESTIMATED_PRIORS.finish(pl.concat(tables).sort([*keys, "class"]))
-
-
-def _added(frame: pl.DataFrame, by: list[str]) -> pl.DataFrame:
-    return frame.group_by(by).agg(pl.col("rows").sum()).sort(by)
-
-
-def _table(classes: pl.Series, found: dict[str, Any]) -> pl.DataFrame:
-    """Return what was found for each class."""
-    names = ("prior", "lower", "upper", "fit_p_value")
-    numbers = {name: np.broadcast_to(found.get(name, np.nan), len(classes)) for name in names}
-    return pl.DataFrame({"class": classes, **numbers}).with_columns(
-        pl.col(names).fill_nan(None),
-        pl.lit("reason" not in found).alias("supported"),
-        pl.lit(found.get("reason"), pl.String).alias("reason"),
-    )
 
 
 def _estimate(both: list[tuple[Floats, Floats]], level: float) -> dict[str, Any]:
@@ -196,12 +180,12 @@ def _fit(rows: Floats, traffic: Floats, mix: Floats, laws: Floats) -> float:
     """Return the p-value of the decisions of each model being a mixture of the laws of the classes."""
     from scipy.special import chdtrc, xlogy  # noqa: PLC0415  (SciPy is slow to import, and seldom needed)
 
-    free = (rows, rates_of(rows)), (traffic, rates_of(traffic))
-    bound = (rows, laws), (traffic, np.einsum("c,mcd->md", mix, laws))
-    axes = (1, 2), (1,)
-    gained = [xlogy(n, p).sum(axis=axis) for (n, p), axis in zip(free, axes, strict=True)]
-    lost = [xlogy(n, p).sum(axis=axis) for (n, p), axis in zip(bound, axes, strict=True)]
-    statistic = np.maximum(2 * (sum(gained) - sum(lost)), 0)
+    def likelihood(of_classes: Floats, of_traffic: Floats) -> Any:
+        """Return the logarithm of that of the decisions of each model."""
+        return xlogy(rows, of_classes).sum(axis=(1, 2)) + xlogy(traffic, of_traffic).sum(axis=1)
+
+    free = likelihood(rates_of(rows), rates_of(traffic))
+    statistic = np.maximum(2 * (free - likelihood(laws, np.einsum("c,mcd->md", mix, laws))), 0)
     met = (rows.sum(axis=1) + traffic > 0).sum(axis=1)
     # One model has as many free equations as decisions, less the classes of the mix.
     freedom = met - (mix > _STILL).sum() if len(rows) == 1 else met - 1

@@ -6,15 +6,42 @@ import numpy as np
 
 from nci_frames.base.normal import normal_quantile
 from nci_frames.base.typing import Floats
-from nci_frames.evaluation.classes.class_log import ClassLog
-from nci_frames.evaluation.classes.values import Setting, rates_of, slopes
+from nci_frames.evaluation.classes.class_log import ClassLog, rates_of
+from nci_frames.evaluation.classes.mixes import Mixes
+from nci_frames.evaluation.metrics.classes import ClassMetric
 from nci_frames.evaluation.resampling.draws import draw_with_replacement, stream, times_drawn
 
+#: The step of a slope: it is not subtracted, so it cannot be too small.
+_STEP = 1e-30
 
-def influences(log: ClassLog, setting: Setting, rates: Floats) -> Floats:
+
+def slopes(metric: ClassMetric, mixes: Mixes, rates: Floats) -> Floats:
+    """Return how a metric changes with the rates: (mixes, outputs, names, names).
+
+    By a complex step: f(x + ih) = f(x) + ih·f'(x), without a difference of near numbers.
+    """
+    priors, mix = mixes.priors, mixes.mix(rates)
+    size = priors.shape[-1]
+    recall, decided = mix.recall[:, None], mix.decided[:, None]
+    step = 1j * _STEP * np.eye(size)
+    known = np.zeros((size, size))
+    paid = mix.cost[:, None] + np.zeros(size)
+    moved = (
+        replace(mix, priors=priors[:, None], recall=right, decided=others, cost=paid)
+        for right, others in ((recall + step, decided + known), (recall + known, decided + step))
+    )
+    of_recall, of_decided = (metric.values(each).imag / _STEP for each in moved)
+    found = np.einsum("mdo,mc->mocd", of_decided, priors)
+    found[..., range(size), range(size)] += of_recall.swapaxes(1, 2)
+    if metric.name == "expected_cost":
+        found = (priors[:, :, None] * mixes.cost)[:, None]
+    return np.asarray(np.nan_to_num(found))
+
+
+def influences(log: ClassLog, metric: ClassMetric, mixes: Mixes, rates: Floats) -> Floats:
     """Return by how much one row of weight 1 more moves the metric: (mixes, outputs, names, names)."""
     of_class = log.total.sum(axis=1)
-    slope = slopes(replace(setting, priors=np.atleast_2d(setting.priors)), rates)
+    slope = slopes(metric, mixes, rates)
     mean = (np.nan_to_num(rates) * slope).sum(axis=-1, keepdims=True)
     each = np.divide(1.0, of_class, out=np.zeros(len(of_class)), where=of_class > 0)
     return np.asarray((slope - mean) * each[:, None])
@@ -36,45 +63,43 @@ def _variance(log: ClassLog, influence: Floats) -> Floats:
     return np.asarray((squares - sums**2 / rows).sum(axis=-1))
 
 
-def delta_bounds(log: ClassLog, setting: Setting, level: float) -> tuple[Floats, Floats]:
+def delta_bounds(log: ClassLog, metric: ClassMetric, mixes: Mixes, level: float) -> tuple[Floats, Floats]:
     """Return bounds by the slopes of the metric, on the logit of its range, of shape (mixes, outputs).
 
     A decision that no row of a class got may still be one of a few in a hundred. So the bounds hold those of
     the log with one row more of each class, spread over all decisions.
     """
-    low, high = setting.range
-    rates, total, z = rates_of(log.total), log.total, normal_quantile(level)
-    lower, upper = np.full((2, *setting.value(rates).shape), np.nan)
-    of_class = total.sum(axis=1)
+    total, of_class, z = log.total, log.total.sum(axis=1), normal_quantile(level)
+    lower, upper = np.full((2, *mixes.value(metric, log.rates).shape), np.nan)
     of_mix: Floats | float = 0.0
-    if setting.errors is not None:
-        of_mix = _by_mix(setting, rates, setting.errors.max(axis=1))
-        lower, upper = _at_bounds(setting, rates, setting.errors)
+    if mixes.errors is not None:
+        of_mix = _by_mix(metric, mixes, log.rates, mixes.errors.max(axis=1))
+        lower, upper = _at_bounds(metric, mixes, log.rates, mixes.errors)
     row = np.divide(of_class, log.independent, out=np.zeros(len(of_class)), where=of_class > 0)
     more = np.repeat((row / len(row))[:, None], len(row), axis=1)
     for added in (np.zeros_like(more), more):
         near = rates_of(total + added)
-        value, influence = setting.value(near), influences(log, setting, near)
+        value, influence = mixes.value(metric, near), influences(log, metric, mixes, near)
         variance = _variance(log, influence)
         if added.any():
             variance = variance + (influence**2 * (row**2 / len(row))[:, None]).sum(axis=(-1, -2))
         half = np.hypot(np.sqrt(np.maximum(variance, 0)) * z, of_mix)
-        bounds = _on_logit(value, half, low, high)
+        bounds = _on_logit(value, half, *mixes.range(metric))
         lower, upper = np.fmin(lower, bounds[0]), np.fmax(upper, bounds[1])
     return lower, upper
 
 
-def _by_mix(setting: Setting, rates: Floats, errors: Floats) -> Floats:
+def _by_mix(metric: ClassMetric, mixes: Mixes, rates: Floats, errors: Floats) -> Floats:
     """Return by how much errors of the priors may move the metric, of shape (mixes, outputs).
 
     The errors of the shares add up to 0, and how they depend on each other is not known. So the sum of slopes
     times errors is that of slopes less any number, and at most the least sum of their sizes times the bounds.
     For two classes that is exact.
     """
-    size, step = setting.priors.shape[-1], 1e-6
-    toward = (1 - step) * setting.priors[:, None] + step * np.eye(size)
-    here = setting.value(rates)[:, None]
-    moved = replace(setting, priors=toward).value(rates)
+    size, step = mixes.priors.shape[-1], 1e-6
+    toward = (1 - step) * mixes.priors[:, None] + step * np.eye(size)
+    here = mixes.value(metric, rates)[:, None]
+    moved = replace(mixes, priors=toward).value(metric, rates)
     # A name that is no class has no share, and no error.
     slope = np.nan_to_num((moved - here) / step)
     apart = np.abs(slope[:, :, None] - slope[:, None])
@@ -83,20 +108,20 @@ def _by_mix(setting: Setting, rates: Floats, errors: Floats) -> Floats:
     return np.asarray(np.where(unknown, np.inf, far))
 
 
-def _at_bounds(setting: Setting, rates: Floats, errors: Floats) -> tuple[Floats, Floats]:
+def _at_bounds(metric: ClassMetric, mixes: Mixes, rates: Floats, errors: Floats) -> tuple[Floats, Floats]:
     """Return the least and the largest value where one share is at a bound, the others in proportion.
 
     A share that may be 0 makes a precision 0, which no slope shows.
     """
-    size = setting.priors.shape[-1]
-    priors = setting.priors[:, None, None]  # of a mix, a side and a class that is at its bound
+    size = mixes.priors.shape[-1]
+    priors = mixes.priors[:, None, None]  # of a mix, a side and a class that is at its bound
     alone = np.eye(size, dtype=bool)
     ends = (priors + errors[..., None] * np.array([-1.0, 1.0])[:, None, None]).clip(0, 1)
     share, end = (np.where(alone, each, 0).sum(axis=-1, keepdims=True) for each in (priors, ends))
     with np.errstate(invalid="ignore", divide="ignore"):
         rest = np.where(share < 1, priors * (1 - end) / (1 - share), priors)
     at = np.where(alone & (share < 1), end, rest)
-    values = replace(setting, priors=at).value(rates)
+    values = replace(mixes, priors=at).value(metric, rates)
     return np.fmin.reduce(values, axis=(1, 2)), np.fmax.reduce(values, axis=(1, 2))
 
 
@@ -132,9 +157,9 @@ def resampled(log: ClassLog, repeats: int, seed: int) -> Floats:
     return rates_of(total)
 
 
-def bootstrap_bounds(rates: Floats, setting: Setting, level: float) -> Floats:
-    """Return percentiles of the metric in resampled logs; NaN where fewer than two have a value."""
-    values = setting.value(rates)
+def bootstrap_bounds(rates: Floats, metric: ClassMetric, mix: Mixes, level: float) -> Floats:
+    """Return percentiles of a metric at one mix in resampled logs; NaN where fewer than two have a value."""
+    values = mix.value(metric, rates)
     bounds = np.full((2, values.shape[1]), np.nan)
     some = (~np.isnan(values)).sum(axis=0) > 1
     if some.any():

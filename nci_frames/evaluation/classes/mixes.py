@@ -1,7 +1,7 @@
-"""The mixes of the classes at which counts are evaluated, and the costs of decisions."""
+"""The mixes of the classes at which metrics are evaluated, their values there, and the costs of decisions."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from datetime import date
 from typing import Any
 
@@ -15,51 +15,73 @@ from nci_frames.base.messages import Call, Option, listed
 from nci_frames.base.typing import Floats
 from nci_frames.counts.class_counts import scenarios_of, with_scenario
 from nci_frames.evaluation.classes.class_log import ClassLog, ClassLogs, class_logs, collected
-from nci_frames.evaluation.classes.values import Setting
-from nci_frames.evaluation.metrics.classes import ClassMetric
+from nci_frames.evaluation.metrics.classes import ClassMetric, Mix
 from nci_frames.schemas import CLASS_PRIORS, checked
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
-    """The mixes that are asked for, and what metrics depend on besides."""
+class Mixes:
+    """The mixes of the classes at which metrics are evaluated, and what these depend on besides the rows."""
 
-    #: By name: the shares of the classes, or a word for those of each group.
-    mixes: dict[str, Any]
-    #: Of estimated shares, how far below and above them their bounds are: (mixes, 2, names).
-    errors: Floats | None
-    #: Which names are classes: they have rows, or a prior.
+    names: list[str]
+    #: The shares of the classes, of shape (mixes, classes and other decisions); NaN for those of each group.
+    priors: Floats
+    #: Which of these are classes: they have rows, or a share.
     classes: NDArray[np.bool_]
     beta: float
     cost: Floats
+    #: Of estimated shares, how far below and above them their bounds are: (mixes, 2, names).
+    errors: Floats | None = None
 
-    def of(self, log: ClassLog, metric: ClassMetric) -> tuple[list[str], Setting]:
-        """Return the names of the mixes of a group, and the metric at them."""
-        words = {"observed": log.shares, "uniform": self.classes / max(self.classes.sum(), 1)}
-        priors = np.array([words[mix] if isinstance(mix, str) else mix for mix in self.mixes.values()])
-        setting = Setting(metric, priors, self.classes, self.beta, self.cost, self.errors)
-        own, names = log.group.get("scenario"), list(self.mixes)
+    def __getitem__(self, some: slice) -> "Mixes":
+        """Return some of the mixes."""
+        errors = None if self.errors is None else self.errors[some]
+        return replace(self, names=self.names[some], priors=self.priors[some], errors=errors)
+
+    def of(self, log: ClassLog) -> "Mixes":
+        """Return the mixes of a group: of one with a scenario, that of the same name, or the only one."""
+        every = replace(self, priors=np.where(np.isnan(self.priors), log.shares, self.priors))
+        own = log.group.get("scenario")
         if own is None:
-            return names, setting
-        if own in names:
-            place = names.index(own)
-            return [own], setting[place : place + 1]
-        if len(names) > 1:
+            return every
+        if own in self.names:
+            place = self.names.index(own)
+            return every[place : place + 1]
+        if len(self.names) > 1:
             msg = f"{Option('priors')} must be one mix, or have those of the counts"
-            found = f"the counts have the scenario {own!r}, the priors {listed(map(repr, names))}"
+            found = f"the counts have the scenario {own!r}, the priors {listed(map(repr, self.names))}"
             raise ParameterError(msg, found=found)
-        return [own], setting
+        return replace(every, names=[own])
+
+    def mix(self, rates: Floats) -> Mix:
+        """Return the mix of the priors (..., names) and rates (..., names, names), NaN without rows."""
+        priors = np.broadcast_to(self.priors, np.broadcast_shapes(self.priors.shape, rates.shape[:-1]))
+        recall, _ = np.broadcast_arrays(np.diagonal(rates, axis1=-2, axis2=-1), priors)
+        known = np.nan_to_num(rates)
+        told = np.where((priors > 0) & np.isnan(recall), np.nan, 0.0).sum(axis=-1)
+        decided = np.einsum("...c,...cd->...d", priors, known) + told[..., None]
+        paid = np.einsum("...c,...c->...", priors, (known * self.cost).sum(axis=-1)) + told
+        return Mix(priors, recall, decided, paid, self.classes, self.beta)
+
+    def value(self, metric: ClassMetric, rates: Floats) -> Floats:
+        """Return a metric at rates of shape (..., names, names), with an axis for its outputs."""
+        return np.asarray(metric.values(self.mix(rates)))
+
+    def range(self, metric: ClassMetric) -> tuple[float, float]:
+        """Return the range of a metric."""
+        paid = metric.name == "expected_cost"
+        return (float(self.cost.min()), float(self.cost.max())) if paid else (metric.lower, metric.upper)
 
 
-def read_asked(
+def read_mixes(
     class_counts: pl.DataFrame | pl.LazyFrame,
     priors: Any,
     metrics: Sequence[ClassMetric] = (),
     *,
     beta: float = 1.0,
     cost: Mapping[Any, Any] | None = None,
-) -> tuple[ClassLogs, Asked]:
-    """Return the groups of class counts, and what is asked of them, over the same classes.
+) -> tuple[ClassLogs, Mixes]:
+    """Return the groups of class counts, and the mixes that are asked for, over the same classes.
 
     Raises
     ------
@@ -69,19 +91,24 @@ def read_asked(
     """
     frame = collected(class_counts)
     seen = frame.filter(pl.col("rows") > 0)["label"].unique().sort().to_list()
-    mixes = scenarios_of(priors, seen)
-    given = [shares for shares in mixes.values() if not isinstance(shares, str)]
-    logs = class_logs(frame, list(dict.fromkeys(name for shares in given for name in shares)))
-    names, classes = logs.names.to_list(), logs.seen
-    for scenario, shares in mixes.items():
-        if not isinstance(shares, str):
-            mixes[scenario] = np.array([shares.get(name, 0.0) for name in names], np.float64)
-            classes = classes | (mixes[scenario] > 0)
-    costs = _cost_table(cost, logs, needed=any(metric.name == "expected_cost" for metric in metrics))
-    return logs, Asked(mixes, _errors(priors, mixes, names), classes, beta_value(beta), costs)
+    given = scenarios_of(priors, seen)
+    named = (name for shares in given.values() if not isinstance(shares, str) for name in shares)
+    logs = class_logs(frame, list(dict.fromkeys(named)))
+    names = logs.names.to_list()
+    words = {"observed": np.full(len(names), np.nan), "uniform": logs.seen / max(logs.seen.sum(), 1)}
+    table = np.array(
+        [
+            words[shares] if isinstance(shares, str) else [shares.get(name, 0.0) for name in names]
+            for shares in given.values()
+        ]
+    )
+    classes = logs.seen | (table > 0).any(axis=0)
+    costs = _cost_table(cost, names, needed=any(metric.name == "expected_cost" for metric in metrics))
+    errors = _errors(priors, given, names)
+    return logs, Mixes([*given], table, classes, beta_value(beta), costs, errors)
 
 
-def _errors(priors: Any, mixes: Mapping[str, Any], names: list[Any]) -> Floats | None:
+def _errors(priors: Any, scenarios: Iterable[str], names: list[Any]) -> Floats | None:
     """Return how far the bounds of estimated shares are from them, 0 for a share without bounds."""
     frame = priors.lazy().collect() if isinstance(priors, pl.DataFrame | pl.LazyFrame) else pl.DataFrame()
     if not {"lower", "upper"} <= {*frame.columns}:
@@ -91,11 +118,11 @@ def _errors(priors: Any, mixes: Mapping[str, Any], names: list[Any]) -> Floats |
         below=pl.col("prior") - pl.col("lower"), above=pl.col("upper") - pl.col("prior"),
     )  # fmt: skip
     far = {(name, of): sides for name, of, *sides in known.drop_nulls().rows()}
-    errors = [[far.get((scenario, name), (0.0, 0.0)) for name in names] for scenario in mixes]
+    errors = [[far.get((scenario, name), (0.0, 0.0)) for name in names] for scenario in scenarios]
     return np.array(errors, np.float64).swapaxes(1, 2)
 
 
-def _cost_table(cost: Mapping[Any, Any] | None, logs: ClassLogs, *, needed: bool) -> Floats:
+def _cost_table(cost: Mapping[Any, Any] | None, names: list[Any], *, needed: bool) -> Floats:
     """Return the cost of each decision for each class.
 
     Raises
@@ -103,7 +130,6 @@ def _cost_table(cost: Mapping[Any, Any] | None, logs: ClassLogs, *, needed: bool
     ParameterError
         If costs are needed and not given, are no finite numbers, or name what the counts do not have.
     """
-    names = logs.names.to_list()
     table = np.zeros((len(names), len(names)))
     if cost is None:
         if needed:

@@ -1,7 +1,6 @@
 """Class counts -> metrics, and the matrix of decisions, at any mix of the classes."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
 from typing import Any, Literal
 
 import numpy as np
@@ -10,11 +9,10 @@ import polars as pl
 from nci_frames.base.arguments import check_level, check_repeats, check_seed
 from nci_frames.base.typing import Floats
 from nci_frames.counts.class_counts import Priors, one_mix
-from nci_frames.evaluation.classes.class_log import ClassLog, ClassLogs, check_buckets, some_of, why_not
+from nci_frames.evaluation.classes.class_log import ClassLog, check_buckets, some_of, why_not
 from nci_frames.evaluation.classes.intervals import bootstrap_bounds, delta_bounds, resampled
-from nci_frames.evaluation.classes.mixes import read_asked
-from nci_frames.evaluation.classes.values import Setting, rates_of
-from nci_frames.evaluation.metrics.classes import CLASS_METRICS, class_metrics_asked
+from nci_frames.evaluation.classes.mixes import Mixes, read_mixes
+from nci_frames.evaluation.metrics.classes import CLASS_METRICS, ClassMetric, class_metrics_asked
 from nci_frames.schemas import CLASS_PROJECTION, checked
 
 #: Slopes of several mixes that are held at once.
@@ -122,85 +120,90 @@ def project_classes(
     check_repeats(repeats, 2)
     check_seed(seed)
     named = class_metrics_asked(metrics)
-    logs, asked = read_asked(class_counts, priors, named, beta=beta, cost=cost)
+    logs, asked = read_mixes(class_counts, priors, named, beta=beta, cost=cost)
     if interval is not None:
         check_buckets(logs)
     bounded = interval is not None and logs.whole
     unbounded = "no bounds: rows are sums of more than 1,000 weights" if interval and not bounded else None
-    parts: list[dict[str, Any]] = []
+    rows: list[dict[str, Any]] = []
     for log in logs.logs:
-        rates = rates_of(log.total)
+        mixes = asked.of(log)
         drawn = resampled(log, repeats, seed) if bounded and interval == "bootstrap" else None
         for metric in named:
-            scenarios, every = asked.of(log, metric)
-            empty = np.isnan(every.priors).any(axis=1, keepdims=True)
-            values = np.where(empty, np.nan, every.value(rates))
+            values = mixes.value(metric, log.rates)
+            # Of a group without rows there is nothing to tell.
+            values = np.where(np.isnan(mixes.priors).any(axis=1, keepdims=True), np.nan, values)
             bounds = np.full((2, *values.shape), np.nan)
-            some = max(1, _MOST_SLOPES // (rates.size * values.shape[1]))
-            for begin in range(0, len(scenarios) if bounded else 0, some):
-                few = slice(begin, begin + some)
-                bounds[:, few] = delta_bounds(log, every[few], level)
-            for place, scenario in enumerate(scenarios):
-                of_mix, at = bounds[:, place], every[place]
-                if drawn is not None:
-                    wider = bootstrap_bounds(drawn, at, level)
-                    of_mix = np.array([np.fmin(of_mix[0], wider[0]), np.fmax(of_mix[1], wider[1])])
+            if bounded:
+                bounds = _bounds(log, metric, mixes, level, drawn)
+            for place, scenario in enumerate(mixes.names):
                 told = log.group | {"scenario": scenario, "metric": metric.name}
-                found = _rows(log, logs.names.to_list(), at, values[place], of_mix, unbounded)
-                parts.extend(told | row for row in found)
-    return _table(parts, logs)
+                mix = mixes[place : place + 1]
+                found = _rows(log, logs.names.to_list(), metric, mix, values[place], bounds[:, place])
+                rows.extend(told | row | {"reason": row["reason"] or unbounded} for row in found)
+    schema = CLASS_PROJECTION.dtypes() | logs.keys | {"class": logs.names.dtype}
+    table = pl.DataFrame(rows, schema=schema).with_columns(pl.col("value", "lower", "upper").fill_nan(None))
+    # The scenario is the last of the keys.
+    return CLASS_PROJECTION.finish(table.sort([*dict.fromkeys([*logs.keys, "scenario", "metric", "class"])]))
+
+
+def _bounds(log: ClassLog, metric: ClassMetric, mixes: Mixes, level: float, drawn: Floats | None) -> Floats:
+    """Return the bounds at each mix: by slopes, and wider where those of *drawn* rates are."""
+    size = len(log.rates)
+    some = max(1, _MOST_SLOPES // (size**3 if metric.of_each else size**2))
+    parts = (mixes[begin : begin + some] for begin in range(0, len(mixes.names), some))
+    bounds = np.concatenate([np.array(delta_bounds(log, metric, part, level)) for part in parts], axis=1)
+    if drawn is not None:
+        for place, (lower, upper) in enumerate(bounds.swapaxes(0, 1)):
+            low, high = bootstrap_bounds(drawn, metric, mixes[place : place + 1], level)
+            bounds[:, place] = np.fmin(lower, low), np.fmax(upper, high)
+    return np.asarray(bounds)
 
 
 def _rows(
-    log: ClassLog, names: list[Any], setting: Setting, value: Floats, bounds: Floats,
-    unbounded: str | None,
-) -> Iterator[dict[str, Any]]:  # fmt: skip
+    log: ClassLog, names: list[Any], metric: ClassMetric, mix: Mixes, values: Floats, bounds: Floats
+) -> Iterator[dict[str, Any]]:
     """Yield the value of all classes or of each at one mix, and why the log cannot tell it."""
-    metric, each = setting.metric.name, setting.metric.of_each
-    there = log.total.sum(axis=1) > 0
-    shown = setting.classes | (log.total.sum(axis=0) > 0 if metric == "pos_fraction" else False)
-    matters = setting.priors > 0
-    if metric in ("balanced_accuracy", "macro_recall"):
-        matters = setting.classes & (there | matters)
-    nothing = "the group has no rows" if np.isnan(setting.priors).any() else None
-    why = nothing or (None if metric == "recall" else why_not(log, names, matters))
-    remark = _skipped(log, names, setting) or unbounded
-    undefined = np.isnan(value)
-    # What is undefined in the log has no bounds, though it has some in a log with one more row.
-    bounds = np.where(undefined, np.nan, bounds)
-    for place, number in enumerate(value.tolist()):
-        if each and not shown[place]:
+    (priors,) = mix.priors
+    shown, matters = mix.classes, priors > 0
+    if metric.name == "pos_fraction":
+        shown = shown | (log.total.sum(axis=0) > 0)
+    if metric.name in ("balanced_accuracy", "macro_recall"):
+        matters = mix.classes & ((log.total.sum(axis=1) > 0) | matters)
+    # The recall of a class is told by its own rows.
+    needed = np.eye(len(names), dtype=np.bool_) if metric.name == "recall" else matters[None]
+    why = [why_not(log, names, each) for each in needed]
+    if np.isnan(priors).any():
+        why = ["the group has no rows"]
+    remark = _skipped(log, names, metric, mix)
+    for place, value in enumerate(values.tolist()):
+        if metric.of_each and not shown[place]:
             continue
-        if metric == "recall":
-            why = nothing or why_not(log, names, np.arange(len(names)) == place)
-        reason = why
-        if undefined[place] and why is None:
-            reason = f"{names[place]!r} is never decided" if each else "all rows have one decision"
-        lower, upper = bounds[:, place].tolist()
+        reason, (lower, upper) = why[place % len(why)], bounds[:, place].tolist()
+        if np.isnan(value):
+            # What is undefined in the log has no bounds, though it has some in a log with one more row.
+            lower = upper = value
+            undefined = (
+                f"{names[place]!r} is never decided" if metric.of_each else "all rows have one decision"
+            )
+            reason = reason or undefined
         yield {
-            "class": names[place] if each else None,
-            "value": number,
-            "lower": min(lower, number),
-            "upper": max(upper, number),
+            "class": names[place] if metric.of_each else None,
+            "value": value,
+            "lower": min(lower, value),
+            "upper": max(upper, value),
             "supported": reason is None,
             "reason": reason or remark,
         }
 
 
-def _skipped(log: ClassLog, names: list[Any], setting: Setting) -> str | None:
+def _skipped(log: ClassLog, names: list[Any], metric: ClassMetric, mix: Mixes) -> str | None:
     """Say which classes a mean skips; None if it skips none."""
-    if not setting.metric.averages:
+    if not metric.averages:
         return None
-    part = replace(setting, metric=CLASS_METRICS[setting.metric.averages])
-    skipped = np.isnan(part.value(rates_of(log.total))) & setting.classes
+    (values,) = mix.value(CLASS_METRICS[metric.averages], log.rates)
+    skipped = np.isnan(values) & mix.classes
     return f"mean without {some_of(names, skipped)}, whose value is undefined" if skipped.any() else None
-
-
-def _table(parts: list[dict[str, Any]], logs: ClassLogs) -> pl.DataFrame:
-    schema = CLASS_PROJECTION.dtypes() | logs.keys | {"class": logs.names.dtype}
-    table = pl.DataFrame(parts, schema=schema).with_columns(pl.col("value", "lower", "upper").fill_nan(None))
-    # The scenario is the last of the keys.
-    return CLASS_PROJECTION.finish(table.sort([*dict.fromkeys([*logs.keys, "scenario", "metric", "class"])]))
 
 
 def matrix_at(class_counts: pl.DataFrame | pl.LazyFrame, priors: Any) -> tuple[pl.DataFrame, list[str]]:
@@ -213,14 +216,13 @@ def matrix_at(class_counts: pl.DataFrame | pl.LazyFrame, priors: Any) -> tuple[p
     ParameterError
         If the counts have keys or scenarios, or there are several mixes.
     """
-    logs, asked = read_asked(class_counts, priors)
+    logs, asked = read_mixes(class_counts, priors)
     logs.need_no_keys("the matrix")
-    one_mix("priors", asked.mixes)
+    one_mix("priors", dict.fromkeys(asked.names))
     names, tables = logs.names.cast(pl.String), []
     for log in logs.logs:
-        (shares,) = asked.of(log, CLASS_METRICS["accuracy"])[1].priors
-        rates, decisions = rates_of(log.total), asked.classes | (log.total.sum(axis=0) > 0)
-        one, other = np.nonzero(np.logical_and.outer(asked.classes, decisions))
+        (shares,), rates = asked.of(log).priors, log.rates
+        one, other = np.nonzero(np.outer(asked.classes, asked.classes | (log.total.sum(axis=0) > 0)))
         tables.append(pl.DataFrame({
             "model": pl.Series([log.group["model"]] * len(one), dtype=pl.String),
             "label": names.gather(one), "decision": names.gather(other), "rows": log.total[one, other],

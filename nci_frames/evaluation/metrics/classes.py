@@ -204,10 +204,11 @@ def class_metrics_asked(asked: str | Sequence[str]) -> list[ClassMetric]:
     UnknownMetricError
         If a metric is unknown.
     """
-    found = [class_metric(name) for name in ([asked] if isinstance(asked, str) else asked)]
+    found: dict[str, ClassMetric] = {}
+    for metric in map(class_metric, [asked] if isinstance(asked, str) else asked):
+        if metric.name in found:
+            raise ParameterError(f"two metrics have the label {metric.name!r}", hint="name it once")
+        found[metric.name] = metric
     if not found:
         raise ParameterError.out_of_range("metrics", asked, "at least one metric")
-    for metric in found:
-        if found.count(metric) > 1:
-            raise ParameterError(f"two metrics have the label {metric.name!r}", hint="name it once")
-    return found
+    return [*found.values()]

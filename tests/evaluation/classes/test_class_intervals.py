@@ -5,7 +5,9 @@ import polars as pl
 import pytest
 
 import nci_frames as nf
-from nci_frames.evaluation.classes.values import Setting, rates_of, slopes
+from nci_frames.evaluation.classes.class_log import rates_of
+from nci_frames.evaluation.classes.intervals import slopes
+from nci_frames.evaluation.classes.mixes import Mixes
 from nci_frames.evaluation.metrics.classes import CLASS_METRICS
 
 RATES = np.array([[0.8, 0.15, 0.05], [0.1, 0.85, 0.05], [0.02, 0.18, 0.8]])
@@ -28,12 +30,12 @@ def test_slopes_are_those_of_small_differences(metric):
     rng = np.random.default_rng(0)
     rates, priors = rng.dirichlet(np.ones(4), 4), rng.dirichlet(np.ones(4))
     classes, cost = np.array([True, True, True, False]), rng.normal(size=(4, 4))
-    setting = Setting(metric, priors[None], classes, 1.5, cost)
+    mixes = Mixes(["field"], priors[None], classes, 1.5, cost)
 
     def value(at):
-        return setting.value(at)[0]
+        return mixes.value(metric, at)[0]
 
-    (found,) = slopes(setting, rates)
+    (found,) = slopes(metric, mixes, rates)
     for row in range(4):
         for column in range(4):
             step = np.zeros((4, 4))
