@@ -9,9 +9,9 @@ from nci_frames.base.errors import ParameterError, SchemaError
 from nci_frames.base.messages import listed
 from nci_frames.counts.exact_sums import add_exact
 from nci_frames.counts.resolution import one_score, runs_with_every_score
-from nci_frames.counts.strata import has_strata, weighted_sums
+from nci_frames.counts.strata import weighted_sums
 from nci_frames.counts.sums import check_sums
-from nci_frames.schemas import CELLS, COUNTS, REPEAT, WEIGHT, checked, collect, in_runs, unflagged
+from nci_frames.schemas import CELLS, COUNTS, REPEAT, WEIGHT, checked, collect, has_strata, in_runs, unflagged
 
 
 @checked

@@ -17,7 +17,7 @@ from nci_frames.base.typing import Floats
 from nci_frames.counts.exact_sums import Merged, merged
 from nci_frames.counts.resolution import runs_with_every_score
 from nci_frames.counts.sums import check_sums
-from nci_frames.schemas import CELLS, COUNTS, WEIGHT, group_starts, in_runs
+from nci_frames.schemas import CELLS, COUNTS, WEIGHT, group_starts, has_strata, in_runs
 
 Rows = NDArray[np.int64]
 #: In extended precision, in which sums of weights miss by no more than their rounding.
@@ -26,11 +26,6 @@ Wide = NDArray[np.longdouble]
 
 #: The share of a sum that Float64 does not resolve.
 _NOTHING = 1e-16
-
-
-def has_strata(counts: pl.DataFrame) -> bool:
-    """Return whether the groups of counts are strata, whose rows have a weight."""
-    return WEIGHT in counts.columns
 
 
 def weighted_sums(counts: pl.DataFrame) -> pl.DataFrame:

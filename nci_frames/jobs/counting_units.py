@@ -10,8 +10,7 @@ from nci_frames.counting.logs.scan import scan_behind
 from nci_frames.counting.logs.units import UnitSizes, unit_buckets, unit_sizes
 from nci_frames.counting.thresholds.auto import EXACT_ROWS
 from nci_frames.counting.thresholds.grids import AutoThresholds, Thresholds
-from nci_frames.counts.strata import has_strata
-from nci_frames.schemas import BUCKET, REPEAT, WEIGHT
+from nci_frames.schemas import BUCKET, REPEAT, WEIGHT, has_strata
 
 #: Buckets of units, the fewer the more groups and thresholds there are, and how many counts they may give.
 _BUCKETS, MOST_COUNTS = (256, 128, 64, 32), 1 << 24

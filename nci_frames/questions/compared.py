@@ -10,14 +10,13 @@ import polars as pl
 from nci_frames.base.arguments import beta_values, check_repeats, nearest
 from nci_frames.base.errors import ParameterError
 from nci_frames.base.typing import Field
-from nci_frames.counts.strata import has_strata
 from nci_frames.evaluation.arrays.few_thresholds import near_threshold
 from nci_frames.evaluation.rates.strata import summed_counts
 from nci_frames.questions import places
 from nci_frames.questions.log_counts import LogCounts
 from nci_frames.questions.question import Question
 from nci_frames.questions.undefined import observed_prevalence
-from nci_frames.schemas import COUNTS, WEIGHT, collect, within
+from nci_frames.schemas import COUNTS, WEIGHT, collect, has_strata, within
 
 T = TypeVar("T")
 

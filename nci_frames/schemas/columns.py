@@ -37,6 +37,11 @@ texts = partial(Column, dtypes=(pl.List(pl.String),))
 flag = partial(Column, dtypes=(pl.Boolean,))
 
 
+def has_strata(counts: pl.DataFrame) -> bool:
+    """Return whether the groups of counts are strata, whose rows have a weight."""
+    return WEIGHT in counts.columns
+
+
 def bounds(
     kind: Callable[..., Column], said: str, *null: str, name: str = "lower", **limits: Any
 ) -> list[Column]:

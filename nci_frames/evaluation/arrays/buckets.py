@@ -13,9 +13,8 @@ from nci_frames.base.errors import ParameterError
 from nci_frames.base.typing import Floats, Rows
 from nci_frames.counts.pooling import pooled_counts
 from nci_frames.counts.resolution import runs_with_every_score
-from nci_frames.counts.strata import has_strata
 from nci_frames.evaluation.arrays.histograms import Histogram, each_histogram
-from nci_frames.schemas import COUNTS, WEIGHT, group_starts, in_runs
+from nci_frames.schemas import COUNTS, WEIGHT, group_starts, has_strata, in_runs
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,6 @@ from nci_frames.base.errors import SchemaError
 from nci_frames.base.normal import normal_quantile
 from nci_frames.counts.pooling import pooled_counts
 from nci_frames.counts.scores_as_counts import scores_as_counts
-from nci_frames.counts.strata import has_strata
 from nci_frames.evaluation.arrays.histograms import whole_counts
 from nci_frames.evaluation.prevalence.mixtures import (
     Bins,
@@ -23,7 +22,7 @@ from nci_frames.evaluation.prevalence.mixtures import (
 )
 from nci_frames.evaluation.significance.corrections import holm
 from nci_frames.evaluation.support.reasons import first_reason
-from nci_frames.schemas import COUNTS, PREVALENCES, WEIGHT, checked
+from nci_frames.schemas import COUNTS, PREVALENCES, WEIGHT, checked, has_strata
 
 _MISFIT = (
     "the scores are no mixture of the two classes: "

@@ -8,12 +8,12 @@ import polars as pl
 from numpy.typing import NDArray
 
 from nci_frames.base.typing import Field, Floats, Prevalences
-from nci_frames.counts.strata import has_strata, weighted_sums
+from nci_frames.counts.strata import weighted_sums
 from nci_frames.evaluation.arrays.roc_steps import Curves, of_all_parts
 from nci_frames.evaluation.arrays.score_bins import ScoreBins, Scores
 from nci_frames.evaluation.field.prevalences import group_prevalences
 from nci_frames.evaluation.probabilities.adjust import Logged, check_logged
-from nci_frames.schemas import COUNTS, WEIGHT, collect
+from nci_frames.schemas import COUNTS, WEIGHT, collect, has_strata
 
 
 @dataclass(frozen=True, slots=True)

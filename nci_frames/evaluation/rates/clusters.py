@@ -9,11 +9,10 @@ import polars as pl
 from nci_frames.base.normal import normal_quantile
 from nci_frames.base.typing import Floats, Rows
 from nci_frames.counts.pooling import pooled_counts
-from nci_frames.counts.strata import has_strata
 from nci_frames.evaluation.arrays.buckets import BucketCounts, bucket_counts, even_buckets
 from nci_frames.evaluation.rates.intervals import wilson_bounds
 from nci_frames.evaluation.rates.strata import WORTH, rates_of_strata
-from nci_frames.schemas import COUNTS
+from nci_frames.schemas import COUNTS, has_strata
 
 _EFFECTIVE = ("__positives", "__negatives")
 _WORTH = ("positives_worth", "negatives_worth")

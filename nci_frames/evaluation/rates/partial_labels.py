@@ -14,11 +14,10 @@ from nci_frames.base.messages import quantity
 from nci_frames.base.normal import normal_quantile, two_sided_p_values
 from nci_frames.base.typing import Floats, Frame
 from nci_frames.counts.scores_as_counts import scores_as_counts
-from nci_frames.counts.strata import has_strata
 from nci_frames.evaluation.arrays.buckets import StrataCounts, strata_counts
 from nci_frames.evaluation.arrays.histograms import Histogram, whole_counts
 from nci_frames.evaluation.rates.quotients import rates_of
-from nci_frames.schemas import COUNTS, RATES, WEIGHT, checked
+from nci_frames.schemas import COUNTS, RATES, WEIGHT, checked, has_strata
 
 
 @checked

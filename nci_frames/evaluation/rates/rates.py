@@ -8,14 +8,13 @@ import polars as pl
 from nci_frames.base.arguments import check_level
 from nci_frames.base.errors import ParameterError
 from nci_frames.counts.pooling import pooled_counts
-from nci_frames.counts.strata import has_strata
 from nci_frames.evaluation.arrays.buckets import bucket_counts
 from nci_frames.evaluation.rates.clusters import class_worth, effective_rows
 from nci_frames.evaluation.rates.intervals import Interval, rate_interval, require_row_counts
 from nci_frames.evaluation.rates.quotients import rates_of
 from nci_frames.evaluation.rates.simultaneous import local_alpha, simultaneous_interval
 from nci_frames.evaluation.rates.strata import WORTH, classes_of_strata, rates_of_strata
-from nci_frames.schemas import COUNTS, RATES, beside, checked, collect, in_runs
+from nci_frames.schemas import COUNTS, RATES, beside, checked, collect, has_strata, in_runs
 
 RateInterval = Interval | Literal["simultaneous"]
 

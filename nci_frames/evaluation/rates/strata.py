@@ -19,9 +19,9 @@ import numpy as np
 import polars as pl
 
 from nci_frames.base.typing import Flags, Floats, Rows
-from nci_frames.counts.strata import Strata, Wide, has_strata
+from nci_frames.counts.strata import Strata, Wide
 from nci_frames.evaluation.rates.quotients import rates_of
-from nci_frames.schemas import CELLS, COUNTS, WEIGHT, collect
+from nci_frames.schemas import CELLS, COUNTS, WEIGHT, collect, has_strata
 
 #: The columns of rates that say how many independent rows of each class know them.
 WORTH = ("effective_positives", "effective_negatives")

@@ -14,7 +14,6 @@ import numpy as np
 import polars as pl
 
 from nci_frames.base.arguments import number_list
-from nci_frames.counts.strata import has_strata
 from nci_frames.evaluation.areas.area import Area, all_areas
 from nci_frames.evaluation.areas.areas import areas_of, compute_areas
 from nci_frames.evaluation.areas.roc import unseen_share
@@ -26,7 +25,7 @@ from nci_frames.evaluation.rates.clusters import class_worth, effective_rows, kn
 from nci_frames.evaluation.rates.rates import clustered_bounds, compute_rates, with_bounds, with_worth
 from nci_frames.evaluation.rates.strata import WORTH, classes_of_strata, known_cells
 from nci_frames.evaluation.resampling.resampling import Asked, Resampling
-from nci_frames.schemas import beside
+from nci_frames.schemas import beside, has_strata
 
 #: With fewer rows in one of the four counts, or rows of a class in fewer buckets, percentiles are extended.
 _ENOUGH = 20

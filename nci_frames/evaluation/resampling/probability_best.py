@@ -7,7 +7,6 @@ import numpy as np
 import polars as pl
 
 from nci_frames.base.typing import Betas, Frame, Prevalences
-from nci_frames.counts.strata import has_strata
 from nci_frames.evaluation.areas.area import area_of
 from nci_frames.evaluation.areas.areas import areas_of
 from nci_frames.evaluation.areas.pr import PR_AUC
@@ -20,7 +19,7 @@ from nci_frames.evaluation.rates.rates import compute_rates, with_worth
 from nci_frames.evaluation.resampling.replicates import Replicates, labelled_cases, resample_models
 from nci_frames.evaluation.resampling.resampling import Asked, Resampling
 from nci_frames.evaluation.support.rule import defined_flags
-from nci_frames.schemas import BEST_MODELS, COUNTS, beside, checked
+from nci_frames.schemas import BEST_MODELS, COUNTS, beside, checked, has_strata
 
 #: Rows, or buckets of equal size, that a class needs. Rows are drawn one by one, so that two already differ;
 #: buckets differ in size and in kind, and what few of them show is too narrow.

@@ -13,7 +13,6 @@ import polars as pl
 
 from nci_frames.base.errors import ParameterError
 from nci_frames.base.typing import Rows
-from nci_frames.counts.strata import has_strata
 from nci_frames.evaluation.arrays.buckets import (
     BucketCounts,
     Counted,
@@ -30,6 +29,7 @@ from nci_frames.evaluation.resampling.draws import (
     times_drawn,
 )
 from nci_frames.evaluation.resampling.resampling import Resampling
+from nci_frames.schemas import has_strata
 
 _CELLS_AT_A_TIME = 1 << 21
 

@@ -8,12 +8,11 @@ import polars as pl
 from nci_frames.base.arguments import check_level
 from nci_frames.base.normal import normal_quantile
 from nci_frames.base.typing import Floats, Frame
-from nci_frames.counts.strata import has_strata
 from nci_frames.evaluation.areas.roc import newcombe_variance, score_bounds, with_unseen
 from nci_frames.evaluation.arrays.buckets import StrataCounts, strata_counts
 from nci_frames.evaluation.arrays.histograms import Histogram, histograms, whole_counts
 from nci_frames.evaluation.rates.strata import FEW_ROWS
-from nci_frames.schemas import AUC_INTERVALS, COUNTS, WEIGHT, checked
+from nci_frames.schemas import AUC_INTERVALS, COUNTS, WEIGHT, checked, has_strata
 
 Method = Literal["score", "newcombe", "delong", "delong_logit"]
 

@@ -11,7 +11,6 @@ from nci_frames.base.arguments import check_level, check_whole, prevalence_value
 from nci_frames.base.errors import ParameterError
 from nci_frames.base.messages import quantity
 from nci_frames.counts.pooling import add_cells, alike_counts, pooled_counts
-from nci_frames.counts.strata import has_strata
 from nci_frames.evaluation.arrays.buckets import bucket_counts
 from nci_frames.evaluation.arrays.few_thresholds import near_threshold
 from nci_frames.evaluation.arrays.histograms import each_histogram, whole_counts
@@ -28,7 +27,16 @@ from nci_frames.evaluation.significance.corrections import benjamini_hochberg
 from nci_frames.evaluation.significance.rest import AgainstRest, compare_with_rest
 from nci_frames.evaluation.significance.segment_values import SegmentWorth, compared_values
 from nci_frames.evaluation.support.reasons import first_reason
-from nci_frames.schemas import COUNTS, SEGMENT_RANKS, WEIGHT, beside, checked, in_runs, place_of, rows_where
+from nci_frames.schemas import (
+    COUNTS,
+    SEGMENT_RANKS,
+    WEIGHT,
+    beside,
+    checked,
+    has_strata,
+    place_of,
+    rows_where,
+)
 
 _OF_VALUES = ("metric", "prevalence", "beta", "value", "rank", "gap", "supported", "reason")
 
@@ -173,7 +181,7 @@ def rank_segments(
     enough = worth.positives(point) >= min_positives
     known = enough & (point["negatives"] > 0).to_numpy()
     # Of sorted counts these are some of the rows, which are not copied.
-    of_model, _ = in_runs(rows_where(frame, mine), ["model", *keys])
+    of_model = rows_where(frame, mine)
     whole = pooled_counts(of_model, over=keys)
     histograms = list(each_histogram(of_model)) if by_buckets is None else by_buckets
     against = compare_with_rest(histograms, whole, known, worth.of_class[:2], level=level)

@@ -10,14 +10,13 @@ import polars as pl
 from nci_frames.base.arguments import beta_value
 from nci_frames.base.normal import normal_quantile
 from nci_frames.base.typing import Flags, Floats
-from nci_frames.counts.strata import has_strata
 from nci_frames.evaluation.arrays.buckets import BucketCounts
 from nci_frames.evaluation.arrays.few_thresholds import at_thresholds
 from nci_frames.evaluation.metrics import CalledMetric
 from nci_frames.evaluation.rates.clusters import FEW_HITS, class_worth, jackknife_weights, known_share
 from nci_frames.evaluation.rates.strata import WORTH
 from nci_frames.evaluation.significance.propagation import Function, p_values, propagated
-from nci_frames.schemas import CELLS, RATES, WEIGHT, beside
+from nci_frames.schemas import CELLS, RATES, WEIGHT, beside, has_strata
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,13 +13,12 @@ from nci_frames.base.arguments import check_level
 from nci_frames.base.errors import ParameterError
 from nci_frames.base.typing import Floats, Rows
 from nci_frames.counts.pooling import alike_counts, pooled_counts
-from nci_frames.counts.strata import has_strata
 from nci_frames.evaluation.arrays.buckets import BucketCounts, Counted, bucket_counts, sums_of_weights
 from nci_frames.evaluation.arrays.histograms import Histogram, histograms, whole_counts
 from nci_frames.evaluation.resampling.samplers import random_groups
 from nci_frames.evaluation.significance.corrections import holm
 from nci_frames.evaluation.significance.quadratic import bridge_weights, exceedance
-from nci_frames.schemas import COUNTS, SHIFTS, WEIGHT, checked, key_text
+from nci_frames.schemas import COUNTS, SHIFTS, WEIGHT, checked, has_strata, key_text
 
 #: Of a class in a segment that is compared.
 LEAST_ROWS = 10
