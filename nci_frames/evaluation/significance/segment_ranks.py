@@ -27,16 +27,7 @@ from nci_frames.evaluation.significance.corrections import benjamini_hochberg
 from nci_frames.evaluation.significance.rest import AgainstRest, compare_with_rest
 from nci_frames.evaluation.significance.segment_values import SegmentWorth, compared_values
 from nci_frames.evaluation.support.reasons import first_reason
-from nci_frames.schemas import (
-    COUNTS,
-    SEGMENT_RANKS,
-    WEIGHT,
-    beside,
-    checked,
-    has_strata,
-    place_of,
-    rows_where,
-)
+from nci_frames.schemas import COUNTS, SEGMENT_RANKS, WEIGHT, checked, has_strata, place_of, rows_where
 
 _OF_VALUES = ("metric", "prevalence", "beta", "value", "rank", "gap", "supported", "reason")
 
@@ -237,7 +228,7 @@ def _joined(
     ranked = values.select(*group, *_OF_VALUES)
     return (
         point.select(*group, "threshold", "positives", "negatives", "observed_prevalence")
-        .pipe(beside, ranked, group)
+        .join(ranked, on=group, how="left", nulls_equal=True, maintain_order="left")
         .with_columns(pl.Series(name, column, nan_to_null=True) for name, column in found.items())
         .with_columns(pl.Series("class", np.where(against.positives, "positive", "negative")))
     )
