@@ -23,16 +23,34 @@ _ROWS_OF_CELL = 5
 
 @dataclass(frozen=True, slots=True)
 class AgainstRest:
-    """How the scores of each segment differ from those of the rest."""
+    """One test of each segment against its rest, and how its scores differ from those of the rest."""
 
+    classes: Sequence["_ClassRows"]
     #: Whether a segment belongs to the rest of the others.
     ordinary: Flags
     #: The class that differs most: whether it is the positives.
     positives: Flags
-    #: The largest distance between the shares of scores >= a threshold, in that class; NaN without a test.
-    effect: Floats
+    statistic: Floats
     p_value: Floats
     adjusted: Floats
+
+    @classmethod
+    def of(cls, classes: Sequence["_ClassRows"], ordinary: Flags, tested: Flags) -> Self:
+        """Test the rows of both classes, negatives first."""
+        statistics, p_values = zip(*(rows.tests(ordinary, tested) for rows in classes), strict=True)
+        first = np.argmin(np.nan_to_num(np.stack(p_values), nan=2.0), axis=0)
+        least = np.choose(first, p_values)
+        # Of two independent p-values the smaller one.
+        both = ~np.isnan(p_values[0]) & ~np.isnan(p_values[1])
+        p_value = np.where(both, least * (2 - least), least)
+        adjusted = benjamini_hochberg(p_value)
+        return cls(classes, ordinary, first == 1, np.choose(first, statistics), p_value, adjusted)
+
+    @property
+    def effect(self) -> Floats:
+        """The largest distance between the shares of scores >= a threshold, in that class; or NaN."""
+        effects = np.choose(self.positives, [rows.effects(self.ordinary) for rows in self.classes])
+        return np.where(np.isnan(self.p_value), np.nan, effects)
 
 
 def compare_with_rest(
@@ -58,15 +76,12 @@ def compare_with_rest(
     level
         One minus the expected share of false findings.
     """
-    # Negatives first.
     (pooled,) = sums_of_weights(together)
-    classes = [
-        _ClassRows.of(segments, pooled, "negatives", effects[1]),
-        _ClassRows.of(segments, pooled, "positives", effects[0]),
-    ]
+    both = zip(("negatives", "positives"), effects[::-1], strict=True)
+    classes = [_ClassRows.of(segments, pooled, name, worth) for name, worth in both]
     ordinary = np.ones(len(tested), np.bool_)
     least = len(tested) - (len(tested) - 1) // 2
-    found = _tested(classes, ordinary, tested)
+    found = AgainstRest.of(classes, ordinary, tested)
     for _ in range(_ROUNDS):
         findings = np.flatnonzero(ordinary & (found.adjusted < 1 - level))
         room = int(ordinary.sum()) - least
@@ -75,37 +90,15 @@ def compare_with_rest(
         # Of p-values that are all 0 the larger statistic is further out.
         order = np.lexsort((-found.statistic[findings], found.p_value[findings]))
         ordinary[findings[order[: min(-(-len(findings) // 2), room)]]] = False
-        found = _tested(classes, ordinary, tested)
+        found = AgainstRest.of(classes, ordinary, tested)
     # A large segment may have been taken out only because the rest was not clean yet.
     for _ in range(_ROUNDS):
         again = ~(found.adjusted < 1 - level)
         if again.sum() < least or (again == ordinary).all():
             break
         ordinary = again
-        found = _tested(classes, ordinary, tested)
-    effects = np.choose(found.positives, [rows.effects(ordinary) for rows in classes])
-    effects = np.where(np.isnan(found.p_value), np.nan, effects)
-    return AgainstRest(ordinary, found.positives, effects, found.p_value, found.adjusted)
-
-
-@dataclass(frozen=True, slots=True)
-class _Tests:
-    """One test of each segment."""
-
-    positives: Flags
-    statistic: Floats
-    p_value: Floats
-    adjusted: Floats
-
-
-def _tested(classes: Sequence["_ClassRows"], ordinary: Flags, tested: Flags) -> _Tests:
-    statistics, p_values = zip(*(rows.tests(ordinary, tested) for rows in classes), strict=True)
-    first = np.argmin(np.nan_to_num(np.stack(p_values), nan=2.0), axis=0)
-    least = np.choose(first, p_values)
-    # Of two independent p-values the smaller one.
-    both = ~np.isnan(p_values[0]) & ~np.isnan(p_values[1])
-    p_value = np.where(both, least * (2 - least), least)
-    return _Tests(first == 1, np.choose(first, statistics), p_value, benjamini_hochberg(p_value))
+        found = AgainstRest.of(classes, ordinary, tested)
+    return found
 
 
 class _ClassRows:
