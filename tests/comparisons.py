@@ -14,6 +14,7 @@ import polars as pl
 from rich.console import Console
 
 from nci_frames.questions.comparison import Comparison, compare_models
+from tests.logs import counts_at
 
 MODELS = {"boosted trees": (0.82, 0.012), "forest": (0.64, 0.004), "logistic": (0.90, 0.060)}
 HOSTILE = (
@@ -100,11 +101,11 @@ def _shifted(rates: tuple[float | None, float | None], step: int) -> tuple[float
 
 def counts_of(models: Models) -> pl.DataFrame:
     """Return the exact counts of *models*, each given by its tpr and fpr at the one threshold."""
-    positives = {model: 0 if tpr is None else POSITIVES for model, (tpr, _) in models.items()}
-    tp = {model: round((tpr or 0) * POSITIVES) for model, (tpr, _) in models.items()}
-    fp = {model: round((fpr or 0) * NEGATIVES) for model, (_, fpr) in models.items()}
-    rows = [(m, THRESHOLD, tp[m], fp[m], positives[m] - tp[m], NEGATIVES - fp[m]) for m in sorted(models)]
-    points = pl.DataFrame(rows, schema=["model", "threshold", "tp", "fp", "fn", "tn"], orient="row")
+    rates = [models[name] for name in sorted(models)]
+    tp = [round((tpr or 0) * POSITIVES) for tpr, _ in rates]
+    fp = [round((fpr or 0) * NEGATIVES) for _, fpr in rates]
+    positives = [0 if tpr is None else POSITIVES for tpr, _ in rates]
+    points = counts_at(tp, fp, positives, NEGATIVES, model=sorted(models), threshold=THRESHOLD)
     # With the lowest score everything is positive, and no score lies between the two: the areas are exact.
     everything = points.with_columns(
         threshold=pl.lit(0.0), tp=pl.col("tp") + pl.col("fn"), fp=pl.col("fp") + pl.col("tn"), fn=0, tn=0

@@ -179,6 +179,14 @@ def counts_at(
     return pl.DataFrame({"model": names, **keys, "threshold": threshold, **cells})
 
 
+def pairs_of(*logs: Any) -> pl.DataFrame:
+    """Joint counts of two models, from those of the positives and of the negatives of each log."""
+    names = [f"{kind}_{cell}" for kind in ("tp", "fp") for cell in ("both", "a", "b", "none")]
+    cells = dict(zip(names, np.transpose(logs), strict=True))
+    fixed = {"model_a": "a", "model_b": "b", "threshold_a": 0.5, "threshold_b": 0.5}
+    return pl.DataFrame({"log": np.arange(len(logs)), **fixed, **cells})
+
+
 def crossing_models(seed: int, models: int = 12) -> pl.DataFrame:
     """Exact counts of models that are good at low prevalences or at high ones."""
     rng = np.random.default_rng(seed)

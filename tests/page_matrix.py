@@ -18,6 +18,7 @@ import nci_frames as nf
 from nci_frames.questions.comparison import Comparison
 from nci_frames.reporting.write import write_report
 from tests.browsing import ARGUMENTS, DESKTOP, PHONE, Visit
+from tests.logs import counts_at
 
 PAGE = Path(__file__).parents[1] / "docs" / "report.md"
 START, END = "<!-- pages: begin -->\n", "<!-- pages: end -->\n"
@@ -49,16 +50,9 @@ def counted(models: int, segments: int, thresholds: int = 5) -> pl.DataFrame:
     for model in range(models):
         hit = 1 - below(at[None, :] - 0.2 - 0.8 * model / models - shift[:, None])
         tp = np.round(positives[:, None] * hit).astype(int)
-        cells = {
-            "shop": np.repeat(np.arange(places), thresholds),
-            "threshold": np.tile(grid, places),
-            "tp": tp.ravel(),
-            "fp": fp.ravel(),
-            "fn": (positives[:, None] - tp).ravel(),
-            "tn": (negatives[:, None] - fp).ravel(),
-        }
-        name = pl.lit(f"gradient_boosting_{model:02d}").alias("model")
-        frames.append(pl.DataFrame(cells).select(name, pl.all()))
+        shop, *sizes = (np.repeat(rows, thresholds) for rows in (np.arange(places), positives, negatives))
+        name, at_each = f"gradient_boosting_{model:02d}", np.tile(grid, places)
+        frames.append(counts_at(tp.ravel(), fp.ravel(), *sizes, model=name, shop=shop, threshold=at_each))
     shop = pl.format("shop {}", pl.col("shop").cast(pl.String).str.zfill(4))
     frame = pl.concat(frames).with_columns(shop.alias("shop"))
     return frame if segments else frame.drop("shop")

@@ -19,7 +19,7 @@ from nci_frames.questions import segments
 from nci_frames.reporting.html import render_report
 from nci_frames.reporting.json import render_json
 from nci_frames.reporting.markdown import render_markdown
-from tests.logs import random_log
+from tests.logs import counts_at, random_log
 from tests.small_jobs import ended
 
 COUNTS = nf.pool_counts(nf.count_confusion(random_log(900), thresholds=[-0.5, 0.0, 0.5]), over="fold")
@@ -167,12 +167,8 @@ def test_without_shares_the_traffic_is_unknown():
 
 def test_a_segment_whose_rates_are_unknown_leaves_the_traffic_unknown():
     part = RATES.filter(threshold=0.0, model=RATES["model"][0])
-    broken = part.with_columns(
-        tpr=pl.when(pl.col(KEY) == SEGMENTS[-1]).then(None).otherwise("tpr"),
-        tp=pl.when(pl.col(KEY) == SEGMENTS[-1]).then(0).otherwise("tp"),
-        fn=pl.when(pl.col(KEY) == SEGMENTS[-1]).then(0).otherwise("fn"),
-        positives=pl.when(pl.col(KEY) == SEGMENTS[-1]).then(0).otherwise("positives"),
-    ).with_columns(observed_prevalence=pl.col("positives") / (pl.col("positives") + pl.col("negatives")))
+    without = pl.when(pl.col(KEY) == SEGMENTS[-1]).then(0)
+    broken = nf.compute_rates(part.with_columns(tp=without.otherwise("tp"), fn=without.otherwise("fn")))
     micro = nf.roll_up(broken, over=KEY, metrics=["recall", "fpr"], prevalence=FIELD).filter(average="micro")
     assert micro.filter(metric="recall")["value"].to_list() == [None]
     assert micro.filter(metric="fpr")["value"].null_count() == 0
@@ -263,13 +259,8 @@ def test_small_segments_have_a_prevalence_together(shares):
     """One of two tiers of a country is small; so are both of another country."""
     sizes = {("at", "x"): (400, 50), ("at", "y"): (100, 5), ("de", "x"): (30, 2), ("de", "y"): (70, 4)}
     sizes |= {("fr", "x"): (300, 60), ("fr", "y"): (200, 40)}
-    counts = pl.DataFrame(
-        [
-            {"model": "a", "country": country, "tier": tier, "threshold": 0.5, "tp": hits, "fp": 0, "fn": 0,
-             "tn": rows - hits}
-            for (country, tier), (rows, hits) in sizes.items()
-        ]
-    )  # fmt: skip
+    (country, tier), (rows, hits) = (np.array([*part]).T for part in (sizes, sizes.values()))
+    counts = counts_at(hits, 0, hits, rows - hits, model="a", country=country, tier=tier)
     given = {"at": (0.01, 0.5), "de": (0.1, 0.3), "fr": (0.02, 0.2)}
     field = pl.DataFrame([(c, eta, share) for c, (eta, share) in given.items()], orient="row",
                          schema=["country", "prevalence", "share"])  # fmt: skip

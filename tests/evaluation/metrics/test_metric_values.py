@@ -285,12 +285,8 @@ def test_the_page_lists_every_metric():
 @pytest.mark.parametrize("name", OF_ALL_ROWS)
 def test_shares_of_all_rows_are_defined_for_logs_of_one_class(name):
     cells = [(0, 3, 0, 7), (6, 0, 4, 0), (0, 0, 0, 0)]
-    counts = pl.DataFrame(
-        [(f"m{place}", 0.5, *cell) for place, cell in enumerate(cells)],
-        schema=["model", "threshold", "tp", "fp", "fn", "tn"],
-        orient="row",
-    )
-    rates = nf.compute_rates(counts)
+    tp, fp, fn, tn = np.transpose(cells)
+    rates = nf.compute_rates(counts_at(tp, fp, tp + fn, fp + tn))
     metric = nf.net_benefit(threshold_probability=0.5) if name == "net_benefit" else name
     found = nf.project_rates(rates, metrics=metric, prevalence="observed")
     by_counts = [BY_COUNTS[name](*cell) for cell in cells[:2]]

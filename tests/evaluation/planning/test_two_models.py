@@ -4,7 +4,6 @@ import math
 
 import hypothesis.strategies as st
 import numpy as np
-import polars as pl
 import pytest
 from hypothesis import given
 from polars.testing import assert_frame_equal
@@ -12,17 +11,7 @@ from scipy.stats import norm
 
 import nci_frames as nf
 from nci_frames.schemas import COMPARISON_SAMPLES
-
-
-def pairs_of(rng, positives, negatives, joint, studies):
-    """Joint counts of many studies, a key for each."""
-    cells = [rng.multinomial(n, law, studies) for n, law in zip((positives, negatives), joint, strict=True)]
-    names = [f"{kind}_{cell}" for kind in ("tp", "fp") for cell in ("both", "a", "b", "none")]
-    columns = dict(zip(names, np.hstack(cells).T, strict=True))
-    fixed = {"model_a": "a", "model_b": "b", "threshold_a": 0.5, "threshold_b": 0.5}
-    return pl.DataFrame({**columns, "study": np.arange(studies)}).with_columns(
-        pl.lit(value).alias(name) for name, value in fixed.items()
-    )
+from tests.logs import pairs_of
 
 
 def joint_law(a, b, phi):
@@ -47,7 +36,8 @@ def test_so_many_rows_have_the_power(metric, tpr, fpr, phi, prevalence):
     assert 0.8 <= found["power"] < 0.83
     rng = np.random.default_rng(1)
     joint = [joint_law(*rates, shared) for rates, shared in zip((tpr, fpr), phi, strict=True)]
-    pairs = pairs_of(rng, found["positives"], found["negatives"], joint, 100)
+    sizes = found["positives"], found["negatives"]
+    pairs = pairs_of(*np.hstack([rng.multinomial(n, law, 100) for n, law in zip(sizes, joint, strict=True)]))
     tested = nf.compare_pairs(pairs, metric=metric, prevalence=prevalence, repeats=100)
     # Three standard errors of a share of 0.8 in 100 studies.
     assert (tested["p_value"] < 0.05).mean() == pytest.approx(found["power"], abs=0.12)
@@ -91,11 +81,7 @@ def test_areas_of_two_models():
 
 
 def test_joint_counts_say_what_to_expect():
-    pairs = pl.DataFrame({
-        "model_a": "a", "model_b": "b", "threshold_a": [0.5], "threshold_b": [0.5],
-        "tp_both": [60], "tp_a": [20], "tp_b": [10], "tp_none": [10],
-        "fp_both": [5], "fp_a": [10], "fp_b": [15], "fp_none": [970],
-    })  # fmt: skip
+    pairs = pairs_of((60, 20, 10, 10, 5, 10, 15, 970)).drop("log")
     phi = (0.6 - 0.56) / math.sqrt(0.16 * 0.21)
     of_pairs = nf.required_samples(compare="recall", pairs=pairs, ratio=10)
     COMPARISON_SAMPLES.check(of_pairs)

@@ -9,7 +9,7 @@ from statsmodels.stats.proportion import proportion_confint
 
 import nci_frames as nf
 from nci_frames.evaluation.rates.clusters import effective_rows
-from tests.logs import in_buckets, unit_log
+from tests.logs import counts_at, in_buckets, unit_log
 
 GRID = [-1.0, 0.0, 1.0, 2.0, 2.5, 3.0]
 
@@ -108,14 +108,9 @@ def test_rare_units_with_most_of_the_false_positives_are_allowed_for() -> None:
     for log in range(100):
         size = np.minimum(20 * (1 + rng.pareto(1.5, 1000)), 20_000).astype(np.int64)
         hits = rng.binomial(size, np.where(rng.random(1000) < 0.01, 0.5, 0.01))
-        tables.append(
-            pl.DataFrame(
-                {"model": str(log), "bucket": rng.integers(0, 256, 1000), "fp": hits, "tn": size - hits}
-            )
-            .group_by("model", "bucket")
-            .sum()
-        )
-    counts = pl.concat(tables).with_columns(threshold=0.5, tp=1, fn=1).cast({"tp": pl.Int64, "fn": pl.Int64})
+        hosts = {"model": str(log), "bucket": rng.integers(0, 256, 1000)}
+        tables.append(counts_at(1, hits, 2, size, **hosts).group_by(*hosts, "threshold").sum())
+    counts = pl.concat(tables)
     rates = nf.compute_rates(counts, interval="wilson", units="bucket")
     truth = 0.01 * 0.5 + 0.99 * 0.01
     held = rates.select(pl.lit(truth).is_between("fpr_lower", "fpr_upper").mean()).item()
@@ -131,13 +126,8 @@ def test_few_units_allow_for_a_common_kind_that_the_log_may_lack(
     """One host of ten is faulty, and 7 % of logs with 25 hosts have none of them."""
     rng, logs = np.random.default_rng(units), 200
     hits = rng.binomial(200, np.where(rng.random((logs, units)) < share, rate, 0.01))
-    cells = {"fp": hits.ravel(), "tn": 200 - hits.ravel()}
-    names = {
-        "model": np.repeat(np.arange(logs), units).astype(str),
-        "bucket": np.tile(np.arange(units), logs),
-    }
-    one = {name: pl.lit(1, pl.Int64) for name in ("tp", "fn")}
-    counts = pl.DataFrame(names | cells).with_columns(threshold=0.5, **one)
+    model = np.repeat(np.arange(logs), units).astype(str)
+    counts = counts_at(1, hits.ravel(), 2, 200, model=model, bucket=np.tile(np.arange(units), logs))
     rates = nf.compute_rates(counts, interval="wilson", units="bucket")
     truth = share * rate + (1 - share) * 0.01
     held = rates.select(pl.lit(truth).is_between("fpr_lower", "fpr_upper").mean()).item()

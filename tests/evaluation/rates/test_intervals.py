@@ -15,6 +15,7 @@ from statsmodels.stats.proportion import proportion_confint
 import nci_frames as nf
 from nci_frames.evaluation.rates.intervals import AccuracyMethod, Interval
 from tests.cases import first_quick
+from tests.logs import counts_at
 
 INTERVALS = get_args(Interval)
 BOUNDS = ["tpr_lower", "tpr_upper", "fpr_lower", "fpr_upper"]
@@ -26,11 +27,8 @@ CASES = [
 
 def counts_of(cases: list[tuple[int, int]]) -> pl.DataFrame:
     """Counts with k hits of n as TPR, and the misses as FPR."""
-    hits = pl.Series([k for k, _ in cases])
-    misses = pl.Series([n - k for k, n in cases])
-    return pl.DataFrame({"tp": hits, "fp": misses, "fn": misses, "tn": hits}).with_columns(
-        model=pl.lit("a"), case=pl.int_range(pl.len()), threshold=0.5
-    )
+    hits, rows = np.transpose(cases)
+    return counts_at(hits, rows - hits, rows, rows, model="a", case=np.arange(len(cases)))
 
 
 @pytest.mark.parametrize("level", first_quick([0.5, 0.9, 0.95, 0.999], 2))
@@ -112,7 +110,7 @@ def test_bounds_enclose_the_rate_and_mirror_each_other(k: int, m: int, level: fl
 
 
 def test_given_half_widths_are_cut_at_0_and_1() -> None:
-    counts = pl.DataFrame({"model": "a", "threshold": [0.5], "tp": [95], "fp": [1], "fn": [5], "tn": [999]})
+    counts = counts_at(95, 1, 100, 1000)
     found = nf.compute_rates(counts, half_width=(0.1, 0.0005)).select(BOUNDS).row(0)
     assert found == pytest.approx((0.85, 1.0, 0.0005, 0.0015))
     weighted = counts.with_columns(pl.col("tp", "fp", "fn", "tn") * 0.5)
@@ -134,7 +132,7 @@ def test_points_not_attained_and_logs_of_one_class_have_no_bounds() -> None:
 
 def test_bounds_of_older_rates_are_gone() -> None:
     """They stayed, beside the rates of other counts."""
-    counts = pl.DataFrame({"model": "a", "threshold": [0.5], "tp": [60], "fp": [1], "fn": [40], "tn": [999]})
+    counts = counts_at(60, 1, 100, 1000)
     rates = nf.compute_rates(counts, interval="wilson").with_columns(effective_positives=pl.lit(10.0))
     fewer = rates.with_columns(pl.col("tp", "fn") // 10)
     for options in ({}, {"interval": "wilson"}, {"half_width": (0.1, 0.1)}):

@@ -1,24 +1,13 @@
 """Paired comparisons, against published values, SciPy, and simulated logs."""
 
-import polars as pl
 import pytest
 from scipy.stats import binomtest
 
 import nci_frames as nf
-from tests.logs import counts_at
+from tests.logs import counts_at, pairs_of
 
-CELLS = [f"{kind}_{cell}" for kind in ("tp", "fp") for cell in ("both", "a", "b", "none")]
 #: The study Paired1 of the R package DTComPair (version 1.2.2): 451 diseased, 261 not.
 STUDY = (319, 78, 22, 32, 31, 53, 22, 155)
-
-
-def pairs_of(*rows: tuple[int, ...]) -> pl.DataFrame:
-    cells = {name: [row[place] for row in rows] for place, name in enumerate(CELLS)}
-    names = {"model_a": "a", "model_b": "b", "threshold_a": 0.5, "threshold_b": 0.5}
-    keys = pl.DataFrame({"log": range(len(rows))}).with_columns(
-        pl.lit(value).alias(name) for name, value in names.items()
-    )
-    return keys.hstack(pl.DataFrame(cells, schema=dict.fromkeys(CELLS, pl.Int64)))
 
 
 def test_precision_equals_the_published_table():

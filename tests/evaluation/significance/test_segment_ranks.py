@@ -12,7 +12,7 @@ import nci_frames as nf
 from nci_frames.evaluation.significance.propagation import p_values, propagated
 from nci_frames.questions.segment_lines import segment_lines, worst_sentence
 from nci_frames.tables.numbers import format_value
-from tests.logs import counts_at
+from tests.logs import counts_at, counts_of_bins
 
 EDGES = np.linspace(-3, 5, 41)
 AT = float(EDGES[26])
@@ -27,18 +27,12 @@ def segments(
 ) -> pl.DataFrame:
     """Segments of one model with the same scores; the positives of some score lower."""
     rng = np.random.default_rng(seed)
-    columns: dict[str, list[Any]] = {name: [] for name in ("tp", "fp", "fn", "tn")}
+    bins = np.empty((2, count, len(EDGES) + 1), np.int64)
     for segment in range(count):
-        for reached, missed, size, mean in (
-            ("tp", "fn", rows[0], 1.2 if segment in bad else 2.0),
-            ("fp", "tn", rows[1], 0.0),
-        ):
-            total = int(rng.integers(size // 2, 2 * size))
-            hits = rng.multinomial(total, law(mean))[::-1].cumsum()[::-1][1:]
-            columns[reached].extend(hits)
-            columns[missed].extend(total - hits)
-    place = {"segment": np.repeat(np.arange(count), len(EDGES)), "threshold": np.tile(EDGES, count)}
-    return pl.DataFrame({"model": "a", **place, **columns})
+        for place, mean in enumerate((1.2 if segment in bad else 2.0, 0.0)):
+            total = rng.integers(rows[place] // 2, 2 * rows[place])
+            bins[place, segment] = rng.multinomial(total, law(mean))
+    return counts_of_bins(*bins, EDGES)
 
 
 def f1(tpr: float, fpr: float, eta: float) -> float:

@@ -143,14 +143,13 @@ def test_what_does_not_depend_on_prevalence_or_fpr_is_supported_everywhere():
 @pytest.mark.parametrize(
     ("cells", "reason"),
     [
-        ((0, 1, 0, 99), "there are no positives"),
-        ((1, 0, 9, 0), "there are no negatives"),
+        ((0, 1, 0, 100), "there are no positives"),
+        ((1, 0, 10, 0), "there are no negatives"),
         ((0, 0, 9, 10), "this log cannot tell the value: no positive reaches the threshold"),
     ],
 )
 def test_groups_that_support_nothing_say_why(cells, reason):
-    tp, fp, fn, tn = cells
-    counts = pl.DataFrame({"model": "a", "threshold": 0.5, "tp": tp, "fp": fp, "fn": fn, "tn": tn})
+    counts = counts_at(*cells)
     table = nf.project_rates(nf.compute_rates(counts), metrics="precision", prevalence=0.1)
     assert table.select("supported", "reason").row(0) == (False, reason)
     found = nf.lowest_supported_prevalence(counts, metric="precision", threshold=0.5)
@@ -221,9 +220,7 @@ def test_no_form_of_a_report_states_what_the_log_cannot_tell():
 def test_legends_name_the_reason_that_the_values_have():
     """Eight positives are too few for PR-AUC anywhere; a threshold above all of them finds none."""
     few = "fewer than 10 positives"
-    rates = pl.DataFrame(
-        {"model": ["a"] * 2 + ["b"] * 2, "threshold": [0.5, 0.9] * 2, "tp": [7, 0, 6, 0], "fp": [4, 1, 30, 2]}
-    ).with_columns(fn=8 - pl.col("tp"), tn=900 - pl.col("fp"))
+    rates = counts_at([7, 0, 6, 0], [4, 1, 30, 2], 8, 900, model=[*"aabb"], threshold=[0.5, 0.9] * 2)
     areas = nf.rank_models(nf.compute_areas(rates, prevalence=[0.01, 0.5]))
     assert f"; dotted: {few}" in str(nf.chart_pr_auc_over_prevalence(areas).to_dict()["title"])
     ranks = nf.chart_rank_over_prevalence(areas.filter(metric="pr_auc")).to_dict()["title"]
