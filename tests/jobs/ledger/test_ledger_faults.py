@@ -8,14 +8,11 @@ import sys
 from pathlib import Path
 
 import polars as pl
-import pyarrow.parquet as pq
 import pytest
 from polars.testing import assert_frame_equal
 
 import nci_frames as nf
 from nci_frames.jobs.ledger import counting
-from nci_frames.jobs.ledger.counting import count_file
-from nci_frames.jobs.ledger.files import SourceFile, identify
 from nci_frames.jobs.ledger.settings import CountingSettings
 from tests.logs import random_log
 from tests.small_jobs import SMALL, ended, small_job
@@ -160,44 +157,6 @@ def test_names_that_are_not_text(tmp_path):
     assert ledger.read().height > 0
     assert ledger.verify(files=True).is_empty()
     assert ledger.sources()["path"].str.contains(r"\xff", literal=True).sum() == 0
-
-
-@pytest.mark.thorough
-@pytest.mark.parametrize("mutations", [150, pytest.param(10_000, marks=pytest.mark.slow)])
-def test_mutated_files_are_counted_or_refused(tmp_path, mutations):
-    """Never another error than ours, and never a count of other rows where pages have checksums."""
-    log = random_log(300)
-    whole = tmp_path / "whole.parquet"
-    pq.write_table(log.to_arrow(), whole, write_page_checksum=True, row_group_size=100)
-    content = whole.read_bytes()
-    ledger = nf.CountsLedger(tmp_path / "ledger")
-    ledger.append(whole, thresholds=GRID, run="whole")
-    expected = ledger.read()
-    chance = random.Random(0)  # noqa: S311
-    path = tmp_path / "mutated.parquet"
-    refused = 0
-    for _ in range(mutations):
-        mutated = bytearray(content)
-        place = chance.randrange(len(content))
-        kind = chance.randrange(3)
-        if kind == 0:
-            mutated[place] ^= 1 << chance.randrange(8)
-        elif kind == 1:
-            del mutated[place : place + chance.randrange(1, 40)]
-        else:
-            mutated[place : place + 4] = chance.randbytes(4)
-        path.write_bytes(mutated)
-        try:
-            one = count_file(SourceFile(str(path)), identify(SourceFile(str(path)), SETTINGS), SETTINGS)
-        except nf.NciFramesError:
-            refused += 1
-        else:
-            # What the footer says of the columns (their names, what kind they are) has no checksum.
-            if one.totals["counted"] == len(log):
-                total = (one.totals["positives"], one.totals["negatives"])
-                assert total == (log["label"].sum(), (~log["label"]).sum())
-    assert mutations // 3 < refused < mutations
-    assert_frame_equal(ledger.read(), expected)
 
 
 NOWHERE = {"AWS_ENDPOINT_URL": "http://127.0.0.1:9", "AWS_ALLOW_HTTP": "true", "AWS_REGION": "x"}
