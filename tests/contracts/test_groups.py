@@ -13,8 +13,7 @@ TOGETHER = {
     "check_projection",  # its p-values are adjusted over all groups
     "compare_data_sets",  # another key is another data set
     "rank_segments",  # other keys are pooled
-    *("draw_labels", "expected_half_widths", "plan_labels", "vary_class_share"),  # of one log or mix
-    *("scan_predictions", "scan_classes", "unit_buckets"),  # rows
+    *("expected_half_widths", "plan_labels", "vary_class_share"),  # of one log or mix
 }
 
 APART: list[tuple[str, dict[str, Any]]] = [

@@ -201,14 +201,6 @@ def test_keys_are_repeated_as_they_are(names: list[str | None]) -> None:
     )
 
 
-def test_an_empty_frame_has_empty_counts() -> None:
-    empty = random_log(10).clear()
-    counts = nf.count_confusion(empty, thresholds=[0.5])
-    assert counts.is_empty()
-    assert counts.schema == nf.count_confusion(random_log(10), thresholds=[0.5]).schema
-    assert nf.count_confusion(empty, thresholds="exact").is_empty()
-
-
 @pytest.mark.long
 @pytest.mark.parametrize("thresholds", ["[0.1, 0.5]", "'exact'"])
 def test_an_interrupt_stops_the_count(tmp_path: Path, thresholds: str) -> None:

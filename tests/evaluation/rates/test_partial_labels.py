@@ -118,6 +118,3 @@ def test_later_functions_take_the_rates() -> None:
     assert nf.compute_areas(rates, prevalence=0.02)["value"].null_count() == 0
     chosen = nf.select_operating_points(rates, tpr=0.4)
     assert chosen["threshold"].to_list() == [2.0, 2.0]
-    empty = nf.correct_partial_labels(labelled.clear(), scored.clear())
-    assert empty.columns == rates.columns
-    assert not len(empty)

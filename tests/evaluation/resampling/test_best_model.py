@@ -68,8 +68,6 @@ def test_minimised_undefined_and_keys():
     assert never.select("model", "probability", "repeats").rows() == [("a", 1.0, 1000), ("b", 0.0, 0)]
     rates = nf.select_operating_points(nf.compute_rates(counts), threshold=0.5)
     assert_frame_equal(nf.probability_best(rates, metric="false_alarms"), table)
-    empty = nf.probability_best(counts.clear(), metric="recall")
-    assert_frame_equal(empty, nf.probability_best(counts, metric="recall", repeats=2).clear())
 
 
 def test_at_the_observed_prevalence_of_each_model():

@@ -75,10 +75,3 @@ def test_what_the_log_cannot_support_is_null_with_a_reason(cells, reason):
     assert row["supported"] is (reason is None)
     assert (row["lower"] is None) is (reason is not None)
     assert row["reason"] is None if reason is None else reason in row["reason"]
-
-
-def test_no_pairs_no_rows():
-    full = nf.compare_pairs(pairs_of(STUDY))
-    none = nf.compare_pairs(pairs_of(STUDY).clear())
-    assert none.is_empty()
-    assert none.schema == full.schema

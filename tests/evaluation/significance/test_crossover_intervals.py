@@ -81,7 +81,6 @@ def test_areas_of_models_on_the_same_units():
         assert found["upper"][0] == pytest.approx(found["upper"][1], rel=0.1)
         assert found.select(pl.col("prevalence").is_between("lower", "upper").all()).item()
         assert (found["probability"] > 0.5).all()
-    assert nf.crossover_intervals(counts.clear(), metric="pr_auc").columns[0] == "day"
 
 
 @pytest.mark.thorough
