@@ -12,14 +12,7 @@ from nci_frames.base.normal import normal_quantile
 from nci_frames.counts.pooling import pooled_counts
 from nci_frames.counts.scores_as_counts import scores_as_counts
 from nci_frames.evaluation.arrays.histograms import whole_counts
-from nci_frames.evaluation.prevalence.mixtures import (
-    Bins,
-    Mixtures,
-    check_key_types,
-    common_bins,
-    estimates,
-    misfits,
-)
+from nci_frames.evaluation.prevalence.mixtures import Bins, Mixtures, check_key_types, common_bins
 from nci_frames.evaluation.significance.corrections import holm
 from nci_frames.evaluation.support.reasons import first_reason
 from nci_frames.schemas import COUNTS, PREVALENCES, WEIGHT, checked, has_strata
@@ -154,9 +147,9 @@ def _numbers(groups: Sequence[Bins], method: str, level: float) -> pl.DataFrame:
     from scipy.special import chdtrc  # noqa: PLC0415  (SciPy is slow to import, and seldom needed)
 
     mixtures = Mixtures.of([bins.estimated for bins in groups], [bins.spread for bins in groups])
-    found = estimates(mixtures, method, normal_quantile(level))
+    found = mixtures.estimates(method, normal_quantile(level))
     finer = Mixtures.of([bins.tested for bins in groups])
-    statistic, freedom = misfits(finer)
+    statistic, freedom = finer.misfits()
     tested = (finer.used.sum(axis=1) > 2) & ~np.isnan(found.prevalence)
     columns = {
         **found._asdict(),

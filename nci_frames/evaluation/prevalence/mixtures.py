@@ -82,6 +82,86 @@ class Mixtures:
         """The shares of the bins among positives, negatives and traffic."""
         return self.counted / self.rows[:, :, None]
 
+    def estimates(self, method: str, z: float) -> "Estimates":
+        """Return the share of positives in each mixture, and the shares that are not rejected.
+
+        A share is rejected if the weighted difference is more than *z* of its standard errors. They are those
+        that this share implies, as in Wilson's interval, and include the noise of the reference.
+        """
+        weights = METHODS[method](self)
+        p, n, t = self.laws
+        rows_t = self.rows[2]
+        of_p, of_n = (weights * p).sum(axis=1), (weights * n).sum(axis=1)
+        squares_p, squares_n = (weights**2 * p).sum(axis=1), (weights**2 * n).sum(axis=1)
+        var_p, var_n = (
+            (spread * law * (weights - mean[:, None]) ** 2).sum(axis=1) / rows
+            for spread, law, mean, rows in zip(self.spread, (p, n), (of_p, of_n), self.rows, strict=False)
+        )
+        slope, start = of_p - of_n, (weights * (t - n)).sum(axis=1)
+        # (start - slope eta)^2 <= z^2 (var_t(eta) + eta^2 var_p + (1 - eta)^2 var_n), all quadratic in eta.
+        a = slope**2 - z**2 * (var_p + var_n - slope**2 / rows_t)
+        b = -2 * slope * start - z**2 * ((squares_p - squares_n - 2 * of_n * slope) / rows_t - 2 * var_n)
+        c = start**2 - z**2 * ((squares_n - of_n**2) / rows_t + var_n)
+        separated = (a > 0) & (slope > 0)
+        a, slope = np.where(separated, a, np.nan), np.where(separated, slope, np.nan)
+        middle, half = -b / (2 * a), np.sqrt(np.maximum(b * b - 4 * a * c, 0.0)) / (2 * a)
+        lower, upper = (np.clip(side, 0.0, 1.0) for side in (middle - half, middle + half))
+        return Estimates(np.minimum(np.maximum(start / slope, lower), upper), lower, upper)
+
+    def misfits(self) -> tuple[Floats, Floats]:
+        """Return the likelihood-ratio statistic of each traffic against all mixtures, and its freedom.
+
+        The shares of the bins in both classes are unknown, and the reference is a sample, too: all three logs
+        are compared with what they would be expected to have under the mixture that explains them best. The
+        statistic follows a chi-squared distribution if the traffic is a mixture, also where bins have few
+        rows of a class; its degrees of freedom are the bins less 2, or less 1 where the best prevalence is 0
+        or 1.
+
+        Notes
+        -----
+        With a positives, b negatives and t rows of traffic in a bin, N_p, N_n and T of them in all bins, and
+        m = eta p + (1 - eta) n, the likelihood is largest where p = a / (N_p + eta (T - u)) and n = b / (N_n
+        + (1 - eta) (T - u)) with u = t / m. Of each bin that is a quadratic equation for u; the sum of p is 1
+        at eta.
+        """
+        low = np.full((self.counted.shape[1], 1), -_FARTHEST)
+        high = -low
+        for _ in range(_HALVINGS):
+            middle = (low + high) / 2
+            p, _ = self._laws(middle)
+            below = p.sum(axis=1, keepdims=True) > 1
+            low, high = np.where(below, middle, low), np.where(below, high, middle)
+        logit = (low + high) / 2
+        p, n = self._laws(logit)
+        eta = 1 / (1 + np.exp(-logit))
+        expected = (p, n, eta * p + (1 - eta) * n)
+        statistic = np.zeros(len(eta))
+        for rows, law, total in zip(self.counted, expected, self.rows, strict=True):
+            scale = law * total[:, None]
+            ratio = np.divide(rows, scale, out=np.ones_like(rows), where=(rows > 0) & (scale > 0))
+            statistic += 2 * (rows * np.log(ratio)).sum(axis=1)
+        # A prevalence of 0 or 1 was not fitted: another one beyond it would explain the scores better.
+        fitted = np.abs(logit[:, 0]) < _FARTHEST - 1
+        return np.maximum(statistic, 0.0), self.used.sum(axis=1) - 1.0 - fitted
+
+    def _laws(self, logit: Floats) -> tuple[Floats, Floats]:
+        """Return the shares of the bins in both classes that are likeliest at a prevalence."""
+        (a, b, t), (rows_p, rows_n, rows_t) = self.counted, self.rows[:, :, None]
+        eta, rest = 1 / (1 + np.exp(-logit)), 1 / (1 + np.exp(logit))
+        alpha, gamma = rows_p + eta * rows_t, rows_n + rest * rows_t
+        half = (t * (alpha * rest + gamma * eta) + eta * a * gamma + rest * b * alpha) / 2
+        product = eta * rest * (a + b + t) * t * alpha * gamma
+        root = np.sqrt(np.maximum(half**2 - product, 0.0))
+        u = np.divide(t * alpha * gamma, half + root, out=np.zeros(t.shape), where=t > 0)
+        left_p, left_n = alpha - eta * u, gamma - rest * u
+        some_p, some_n = left_p > _ROUNDING * alpha, left_n > _ROUNDING * gamma
+        p = np.divide(a, left_p, out=np.zeros(t.shape), where=some_p)
+        n = np.divide(b, left_n, out=np.zeros(t.shape), where=some_n)
+        # Where the reference has none of a class in a bin, the traffic may still tell of some.
+        mixed = _quotient(t, u)
+        p = np.where(some_p, p, np.maximum(mixed - rest * n, 0.0) / eta)
+        return p, np.where(some_n, n, np.maximum(mixed - eta * p, 0.0) / rest)
+
 
 def _edges_of_bins(positives: Rows, negatives: Rows, traffic: Rows) -> tuple[list[int], list[int]]:
     """Return where a few bins begin, those of ``Bins.estimated`` and of ``Bins.tested``.
@@ -275,84 +355,3 @@ METHODS: Mapping[str, Callable[[Mixtures], Floats]] = {
     "adjusted_count": _threshold_weights,
     "matching": _matching_weights,
 }
-
-
-def estimates(mixtures: Mixtures, method: str, z: float) -> Estimates:
-    """Return the share of positives in each mixture, and the shares that are not rejected.
-
-    A share is rejected if the weighted difference is more than *z* of its standard errors. They are those
-    that this share implies, as in Wilson's interval, and include the noise of the reference.
-    """
-    weights = METHODS[method](mixtures)
-    p, n, t = mixtures.laws
-    rows_t = mixtures.rows[2]
-    of_p, of_n = (weights * p).sum(axis=1), (weights * n).sum(axis=1)
-    squares_p, squares_n = (weights**2 * p).sum(axis=1), (weights**2 * n).sum(axis=1)
-    var_p, var_n = (
-        (spread * law * (weights - mean[:, None]) ** 2).sum(axis=1) / rows
-        for spread, law, mean, rows in zip(mixtures.spread, (p, n), (of_p, of_n), mixtures.rows, strict=False)
-    )
-    slope, start = of_p - of_n, (weights * (t - n)).sum(axis=1)
-    # (start - slope eta)^2 <= z^2 (var_t(eta) + eta^2 var_p + (1 - eta)^2 var_n), all quadratic in eta.
-    a = slope**2 - z**2 * (var_p + var_n - slope**2 / rows_t)
-    b = -2 * slope * start - z**2 * ((squares_p - squares_n - 2 * of_n * slope) / rows_t - 2 * var_n)
-    c = start**2 - z**2 * ((squares_n - of_n**2) / rows_t + var_n)
-    separated = (a > 0) & (slope > 0)
-    a, slope = np.where(separated, a, np.nan), np.where(separated, slope, np.nan)
-    middle, half = -b / (2 * a), np.sqrt(np.maximum(b * b - 4 * a * c, 0.0)) / (2 * a)
-    lower, upper = (np.clip(side, 0.0, 1.0) for side in (middle - half, middle + half))
-    return Estimates(np.minimum(np.maximum(start / slope, lower), upper), lower, upper)
-
-
-def misfits(mixtures: Mixtures) -> tuple[Floats, Floats]:
-    """Return the likelihood-ratio statistic of each traffic against all mixtures, and its degrees of freedom.
-
-    The shares of the bins in both classes are unknown, and the reference is a sample, too: all three logs are
-    compared with what they would be expected to have under the mixture that explains them best. The statistic
-    follows a chi-squared distribution if the traffic is a mixture, also where bins have few rows of a class;
-    its degrees of freedom are the bins less 2, or less 1 where the best prevalence is 0 or 1.
-
-    Notes
-    -----
-    With a positives, b negatives and t rows of traffic in a bin, N_p, N_n and T of them in all bins, and m =
-    eta p + (1 - eta) n, the likelihood is largest where p = a / (N_p + eta (T - u)) and n = b / (N_n + (1 -
-    eta) (T - u)) with u = t / m. Of each bin that is a quadratic equation for u; the sum of p is 1 at eta.
-    """
-    low = np.full((mixtures.counted.shape[1], 1), -_FARTHEST)
-    high = -low
-    for _ in range(_HALVINGS):
-        middle = (low + high) / 2
-        p, _ = _laws(mixtures, middle)
-        below = p.sum(axis=1, keepdims=True) > 1
-        low, high = np.where(below, middle, low), np.where(below, high, middle)
-    logit = (low + high) / 2
-    p, n = _laws(mixtures, logit)
-    eta = 1 / (1 + np.exp(-logit))
-    expected = (p, n, eta * p + (1 - eta) * n)
-    statistic = np.zeros(len(eta))
-    for rows, law, total in zip(mixtures.counted, expected, mixtures.rows, strict=True):
-        scale = law * total[:, None]
-        ratio = np.divide(rows, scale, out=np.ones_like(rows), where=(rows > 0) & (scale > 0))
-        statistic += 2 * (rows * np.log(ratio)).sum(axis=1)
-    # A prevalence of 0 or 1 was not fitted: another one beyond it would explain the scores better.
-    fitted = np.abs(logit[:, 0]) < _FARTHEST - 1
-    return np.maximum(statistic, 0.0), mixtures.used.sum(axis=1) - 1.0 - fitted
-
-
-def _laws(mixtures: Mixtures, logit: Floats) -> tuple[Floats, Floats]:
-    """Return the shares of the bins in both classes that are likeliest at a prevalence."""
-    (a, b, t), (rows_p, rows_n, rows_t) = mixtures.counted, mixtures.rows[:, :, None]
-    eta, rest = 1 / (1 + np.exp(-logit)), 1 / (1 + np.exp(logit))
-    alpha, gamma = rows_p + eta * rows_t, rows_n + rest * rows_t
-    half = (t * (alpha * rest + gamma * eta) + eta * a * gamma + rest * b * alpha) / 2
-    product = eta * rest * (a + b + t) * t * alpha * gamma
-    root = np.sqrt(np.maximum(half**2 - product, 0.0))
-    u = np.divide(t * alpha * gamma, half + root, out=np.zeros(t.shape), where=t > 0)
-    left_p, left_n = alpha - eta * u, gamma - rest * u
-    some_p, some_n = left_p > _ROUNDING * alpha, left_n > _ROUNDING * gamma
-    p = np.divide(a, left_p, out=np.zeros(t.shape), where=some_p)
-    n = np.divide(b, left_n, out=np.zeros(t.shape), where=some_n)
-    # Where the reference has none of a class in a bin, the traffic may still tell of some.
-    mixed = _quotient(t, u)
-    p = np.where(some_p, p, np.maximum(mixed - rest * n, 0.0) / eta)
-    return p, np.where(some_n, n, np.maximum(mixed - eta * p, 0.0) / rest)

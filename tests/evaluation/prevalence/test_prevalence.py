@@ -13,7 +13,7 @@ from scipy.special import expit, softmax
 from scipy.stats import norm
 
 import nci_frames as nf
-from nci_frames.evaluation.prevalence.mixtures import Mixtures, estimates, misfits
+from nci_frames.evaluation.prevalence.mixtures import Mixtures
 from tests.logs import counts_at
 from tests.small_jobs import ended
 from tests.traffic import EDGES, law, simulated
@@ -43,7 +43,7 @@ def laws_of(mixture: Mixtures) -> list[Any]:
 
 
 def estimate(mixture: Mixtures, method: str) -> tuple[float, float, float] | None:
-    prevalence, lower, upper = (float(side[0]) for side in estimates(mixture, method, 1.96))
+    prevalence, lower, upper = (float(side[0]) for side in mixture.estimates(method, 1.96))
     return None if np.isnan(prevalence) else (prevalence, lower, upper)
 
 
@@ -84,7 +84,7 @@ def test_the_interval_holds_the_estimate_and_narrows_with_rows(rows):
         return
     assert 0 <= few[1] <= few[0] <= few[2] <= 1
     assert many[2] - many[1] <= few[2] - few[1] + 1e-9
-    statistic, freedom = misfits(mixture_of(rows))
+    statistic, freedom = mixture_of(rows).misfits()
     assert statistic[0] >= 0
     assert freedom[0] in (len(rows) - 2, len(rows) - 1)
 
@@ -110,7 +110,7 @@ def test_the_fit_statistic_is_the_likelihood_ratio(seed):
 
     best = min(minimize(loss, rng.normal(size=11), method="BFGS").fun for _ in range(4))
     free = log_likelihood([rows / rows.sum() for rows in logs])
-    statistic, freedom = misfits(Mixtures.of([(logs[0], logs[1], logs[2])]))
+    statistic, freedom = Mixtures.of([(logs[0], logs[1], logs[2])]).misfits()
     assert statistic[0] == pytest.approx(2 * (free + best), abs=1e-4)
     assert freedom[0] == 3
 
