@@ -16,13 +16,7 @@ from nci_frames.evaluation.rates.quotients import rates_of
 from nci_frames.evaluation.rates.rates import with_worth
 from nci_frames.evaluation.rates.strata import WORTH, collect_counts, summed_counts
 from nci_frames.evaluation.support.reasons import reason_text
-from nci_frames.evaluation.support.rule import (
-    PR_SUPPORT,
-    class_reason,
-    point_reason,
-    point_support,
-    with_curve_support,
-)
+from nci_frames.evaluation.support.rule import PR_SUPPORT, lowest_supported, with_curve_support
 from nci_frames.schemas import RATES, SUPPORT, checked, collect
 
 
@@ -149,8 +143,7 @@ def supported_from(
             points = rates.unique(keys).with_columns(reason=pl.lit(None, pl.String))
         else:
             points = select_operating_points(rates, threshold=threshold)
-        number = point_reason() if needs_fpr else class_reason()
-        why = pl.coalesce("reason", reason_text(number))
-        lowest = pl.when(why.is_null()).then(point_support(points.columns) if needs_fpr else pl.lit(0.0))
-        found = points.select(*keys, prevalence=lowest, reason=why)
+        lowest, told = lowest_supported(points.columns, needs_fpr=needs_fpr)
+        why = pl.coalesce("reason", told)
+        found = points.select(*keys, prevalence=pl.when(why.is_null()).then(lowest), reason=why)
     return SUPPORT.finish(found.with_columns(metric=pl.lit(label)).sort(keys))

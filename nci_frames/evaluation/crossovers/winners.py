@@ -15,8 +15,8 @@ from nci_frames.evaluation.crossovers.lines import LineContest, f_beta_envelope
 from nci_frames.evaluation.crossovers.meetings import axis_value, changes_of_best, places_along
 from nci_frames.evaluation.metrics import Metric, curve_asked, find_metric
 from nci_frames.evaluation.rates.strata import collect_counts
-from nci_frames.evaluation.support.reasons import TOO_FEW_ABOVE, TOO_FEW_BELOW, reason_text
-from nci_frames.evaluation.support.rule import class_reason, point_flags, point_reason, point_support
+from nci_frames.evaluation.support.reasons import TOO_FEW_ABOVE, TOO_FEW_BELOW
+from nci_frames.evaluation.support.rule import lowest_supported, point_flags
 from nci_frames.schemas import DECISION_MAP, RATES, WINNERS, beside, checked, collect
 
 _ENDS = {"prevalence": 1.0, "beta": np.inf}
@@ -144,10 +144,8 @@ def _with_support(ranges: pl.DataFrame, contest: Contest) -> pl.DataFrame:
     if contest.over == "beta":
         eta = pl.lit(contest.prevalence, pl.Float64).alias("prevalence")
         return ranges.with_columns(eta).with_columns(**point_flags(ranges.columns, needs_fpr=needs_fpr))
-    lowest, why = (
-        (point_support(ranges.columns), point_reason()) if needs_fpr else (pl.lit(0.0), class_reason())
-    )
-    return supported_prevalences(ranges.with_columns(lowest.alias(LOWEST), reason_text(why).alias(WHY)))
+    lowest, why = lowest_supported(ranges.columns, needs_fpr=needs_fpr)
+    return supported_prevalences(ranges.with_columns(lowest.alias(LOWEST), why.alias(WHY)))
 
 
 def best_rows(contest: Contest, begin: float, stop: float) -> tuple[Floats, Places]:
@@ -347,12 +345,12 @@ def decision_map(rates: Frame, /, *, metric: str = "f_beta") -> pl.DataFrame:
         msg = f"a decision map of {metric!r} is not possible: its order does not depend on lambda alone"
         raise ParameterError(msg, hint="use metric='f_beta', or winner_ranges for other metrics")
     frame = collect(rates, RATES)
-    maps = []
+    maps, (lowest, why) = [], lowest_supported(frame.columns, needs_fpr=True)
     for points in Points.of_each(frame):
         envelope = f_beta_envelope(points.tpr, points.fpr)
         winners = points.frame[envelope.lines].with_columns(
-            point_support(points.frame.columns).alias(LOWEST),
-            reason_text(point_reason()).alias(WHY),
+            lowest.alias(LOWEST),
+            why.alias(WHY),
             tied=points.alike(envelope.lines),
             lambda_start=pl.Series(envelope.starts),
             lambda_end=pl.Series(np.append(envelope.starts[1:], np.inf)),

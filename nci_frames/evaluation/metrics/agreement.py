@@ -2,18 +2,8 @@
 
 import polars as pl
 
-from nci_frames.evaluation.metrics.metric import (
-    FPR,
-    LACKS_A_CLASS,
-    TPR,
-    Parameter,
-    eta_of,
-    negatives_said,
-    positives_said,
-    ratio,
-    share_of,
-)
 from nci_frames.evaluation.metrics.registry import metric
+from nci_frames.evaluation.metrics.terms import *
 
 
 @metric("eta·TPR + (1-eta)·(1-FPR)", LACKS_A_CLASS, linear_in_prevalence=True, needs_fpr=False)

@@ -4,8 +4,8 @@ import polars as pl
 
 from nci_frames.base.arguments import check_cost
 from nci_frames.base.errors import ParameterError
-from nci_frames.evaluation.metrics.metric import FPR, LACKS_A_CLASS, TPR, Parameter, eta_of, ratio, share_of
 from nci_frames.evaluation.metrics.registry import metric
+from nci_frames.evaluation.metrics.terms import *
 
 
 @metric(

@@ -2,17 +2,8 @@
 
 import polars as pl
 
-from nci_frames.evaluation.metrics.metric import (
-    FPR,
-    LACKS_A_CLASS,
-    TPR,
-    Parameter,
-    beta_of,
-    eta_of,
-    positives_said,
-    ratio,
-)
 from nci_frames.evaluation.metrics.registry import metric
+from nci_frames.evaluation.metrics.terms import *
 
 
 @metric(

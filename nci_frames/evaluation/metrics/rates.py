@@ -3,8 +3,8 @@
 import polars as pl
 
 from nci_frames.base.errors import ParameterError
-from nci_frames.evaluation.metrics.metric import FPR, TPR
 from nci_frames.evaluation.metrics.registry import metric
+from nci_frames.evaluation.metrics.terms import *
 
 _LACKS = "there are no positives or no negatives"
 

@@ -12,7 +12,8 @@ from nci_frames.base.arguments import check_utf8
 from nci_frames.base.docstrings import documented
 from nci_frames.base.errors import ParameterError, SchemaError, UnknownMetricError
 from nci_frames.base.messages import nearest_name
-from nci_frames.evaluation.metrics.metric import CalledMetric, Direction, Metric, Parameter
+from nci_frames.evaluation.metrics.metric import CalledMetric, Direction, Metric
+from nci_frames.evaluation.metrics.terms import Parameter
 from nci_frames.schemas import checked
 
 P = ParamSpec("P")

@@ -63,6 +63,16 @@ def point_reason() -> pl.Expr:
     return pl.coalesce(class_reason(), pl.when(pl.col("tpr") == 0).then(number_of("nobody")))
 
 
+def lowest_supported(columns: Collection[str], *, needs_fpr: bool) -> tuple[pl.Expr, pl.Expr]:
+    """Return the lowest prevalence that operating points support, and the text of why there is none.
+
+    If a metric does not need FPR, they support every prevalence.
+    """
+    if needs_fpr:
+        return point_support(columns), reason_text(point_reason())
+    return pl.lit(0.0), reason_text(class_reason())
+
+
 @dataclass(frozen=True, slots=True)
 class SupportRule:
     """A rule that says from which prevalence on a log supports what is read from a whole curve."""
