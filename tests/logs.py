@@ -179,6 +179,19 @@ def counts_at(
     return pl.DataFrame({"model": names, **keys, "threshold": threshold, **cells})
 
 
+def crossing_log(rng: np.random.Generator, rows: int) -> pl.DataFrame:
+    """Model a finds some positives easily, b the others: they change places as positives get rarer."""
+    label = np.arange(rows) < rows // 10
+    scores = {"a": (1.0, 2.0), "b": (1.8, 1.0)}
+    return pl.concat(
+        pl.DataFrame(
+            {"model": model, "label": label,
+             "score": np.where(label, rng.normal(shift, spread, rows), rng.normal(size=rows)).round(1)}
+        )
+        for model, (shift, spread) in scores.items()
+    )  # fmt: skip
+
+
 def pairs_of(*logs: Any) -> pl.DataFrame:
     """Joint counts of two models, from those of the positives and of the negatives of each log."""
     names = [f"{kind}_{cell}" for kind in ("tp", "fp") for cell in ("both", "a", "b", "none")]

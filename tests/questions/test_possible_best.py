@@ -6,7 +6,7 @@ import pytest
 from polars.testing import assert_frame_equal
 
 import nci_frames as nf
-from tests.logs import counts_at, random_log, unit_log
+from tests.logs import counts_at, crossing_log, random_log, unit_log
 
 # Normal scores are compared at the default threshold.
 pytestmark = pytest.mark.filterwarnings("ignore::nci_frames.base.errors.OutsideGridWarning")
@@ -102,13 +102,9 @@ def test_the_models_that_may_be_the_best_are_those_of_compare_best(tmp_path):
 
 @pytest.mark.thorough
 def test_every_border_has_the_interval_of_its_crossover():
-    rng = np.random.default_rng(3)
-    label = np.arange(3000) < 300
-    scores = {
-        "a": np.where(label, rng.normal(1.0, 2.0, 3000), rng.normal(size=3000)),
-        "b": np.where(label, rng.normal(1.8, 1.0, 3000), rng.normal(size=3000)) + 1,
-    }
-    log = pl.concat(pl.DataFrame({"model": m, "label": label, "score": s}) for m, s in scores.items())
+    log = crossing_log(np.random.default_rng(3), 3000).with_columns(
+        pl.col("score") + (pl.col("model") == "b")
+    )
     counts = nf.count_confusion(log, thresholds=np.linspace(-3, 7, 41).tolist())
     found = nf.compare_models(counts, prevalence=[1e-4, 1e-2, 0.5], threshold=2.5)
     own = counts.join(found.best_points.select("model", "threshold"), on=["model", "threshold"])

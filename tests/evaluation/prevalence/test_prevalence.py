@@ -218,10 +218,7 @@ def test_quapy_estimates_the_same():
         reached = {name: rows[::-1].cumsum()[::-1][1:] for name, rows in
                    {"tp": positives, "fp": negatives, "above": traffic}.items()}  # fmt: skip
         place = {"model": "a", "threshold": [0.3, 0.6]}
-        labelled = pl.DataFrame(
-            {**place, "tp": reached["tp"], "fp": reached["fp"],
-             "fn": 2000 - reached["tp"], "tn": 8000 - reached["fp"]}
-        )  # fmt: skip
+        labelled = counts_at(reached["tp"], reached["fp"], 2000, 8000, **place)
         field = pl.DataFrame({**place, "above": reached["above"], "below": 5000 - reached["above"]})
         found = nf.estimate_prevalence(labelled, field)
         assert found["fit_statistic"].null_count() == 0  # all three bins were used

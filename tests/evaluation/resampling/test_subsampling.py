@@ -9,13 +9,11 @@ from polars.testing import assert_frame_equal
 from scipy import stats
 
 import nci_frames as nf
-from tests.logs import counts_at, exact_counts
+from tests.logs import counts_at, exact_counts, unit_log
 
 
 def log_of(positives: int, negatives: int, seed: int = 0) -> pl.DataFrame:
-    rng = np.random.default_rng(seed)
-    label = np.repeat([True, False], [positives, negatives])
-    return pl.DataFrame({"model": "a", "label": label, "score": np.round(rng.normal(label * 1.5, 1), 1)})
+    return unit_log({"a": 1.5}, (positives, negatives), digits=1, seed=seed).drop("unit")
 
 
 @pytest.mark.thorough
@@ -51,7 +49,7 @@ def test_the_law_is_that_of_leaving_out_rows():
 
 def test_the_figure_of_the_paper():
     """50 positives in 50,000 images, to one in a hundred: the adjusted curve lies inside the min-max band."""
-    counts = nf.count_confusion(log_of(50, 49_950), thresholds=[1.0, 2.0, 3.0])
+    counts = nf.count_confusion(log_of(50, 49_950, seed=1), thresholds=[1.0, 2.0, 3.0])
     study = nf.subsample_study(counts, prevalence=0.01)
     rates = nf.compute_rates(counts)
     expected = nf.project_rates(rates, metrics="precision", prevalence=0.01)["value"]

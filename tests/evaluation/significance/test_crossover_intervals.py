@@ -5,7 +5,7 @@ import polars as pl
 import pytest
 
 import nci_frames as nf
-from tests.logs import counts_at
+from tests.logs import counts_at, crossing_log
 
 
 def points(tp: list[int], fp: list[int], models: str = "ab") -> pl.DataFrame:
@@ -24,19 +24,6 @@ def test_own_thresholds_of_one_point_are_that_point():
             assert found[name] == (
                 value if isinstance(value, str | None) else pytest.approx(value, rel=0.01)
             ), name
-
-
-def crossing_log(rng: np.random.Generator, rows: int) -> pl.DataFrame:
-    """Model a finds some positives easily, b the others: they change places as positives get rarer."""
-    label = np.arange(rows) < rows // 10
-    scores = {"a": (1.0, 2.0), "b": (1.8, 1.0)}
-    return pl.concat(
-        pl.DataFrame(
-            {"model": model, "label": label,
-             "score": np.where(label, rng.normal(shift, spread, rows), rng.normal(size=rows)).round(1)}
-        )
-        for model, (shift, spread) in scores.items()
-    )  # fmt: skip
 
 
 @pytest.mark.long

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 
 import nci_frames as nf
-from tests.logs import exact_counts, random_log
+from tests.logs import exact_counts, random_log, unit_log
 
 Z95 = 1.959963984540054
 
@@ -134,12 +134,7 @@ def test_classes_that_are_separated_entirely():
 
 
 def test_p_values_of_a_normal_law():
-    rng = np.random.default_rng(0)
-    label = rng.random(300) < 0.4
-    scores = {name: rng.normal(label * shift, 1) for name, shift in (("a", 1.5), ("b", 1.0), ("c", 0.5))}
-    log = pl.DataFrame({"unit": [f"u{i}" for i in range(300)], "label": label, **scores})
-    scan = nf.scan_predictions(log, scores={name: name for name in scores}, unit="unit")
-    table = nf.compare_auc(scan, level=0.9)
+    table = nf.compare_auc(unit_log({"a": 1.5, "b": 1.0, "c": 0.5}, 300, share=0.4), level=0.9)
     assert table.select("model_a", "model_b").rows() == [("a", "b"), ("a", "c"), ("b", "c")]
     for row in table.iter_rows(named=True):
         assert row["z"] == row["difference"] / row["std_error"]

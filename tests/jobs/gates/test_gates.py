@@ -17,6 +17,7 @@ from nci_frames.jobs.gates.measure import measure
 from nci_frames.jobs.gates.sequential import log_martingale
 from nci_frames.jobs.gates.verdicts import chat_line
 from tests.cases import first_quick
+from tests.logs import counts_at
 from tests.small_jobs import gate_job
 
 
@@ -204,8 +205,7 @@ def normal_log(rng: np.random.Generator, positives: int, negatives: int, distanc
 
 def as_counts(bins: np.ndarray) -> pl.DataFrame:
     tp, fp = bins[:, ::-1].cumsum(axis=1)[:, ::-1]
-    cells = {"tp": tp, "fp": fp, "fn": tp[0] - tp, "tn": fp[0] - fp}
-    return pl.DataFrame({"model": "a", "country": "de", "threshold": EDGES, "resolution": "grid"} | cells)
+    return counts_at(tp, fp, tp[0], fp[0], model="a", country="de", threshold=EDGES)
 
 
 @pytest.mark.thorough
