@@ -20,16 +20,7 @@ from nci_frames.base.errors import NciFramesError, SchemaError, SourceError
 from nci_frames.base.messages import files_among, first_line, listed, quantity
 from nci_frames.counting.logs.checksums import PageChecksums
 from nci_frames.counting.logs.opened import FILE, READ_ERRORS, OpenedLog, Stamp, stamp_of
-from nci_frames.counting.logs.paths import (
-    NULL_KEY,
-    Found,
-    LogFile,
-    is_csv,
-    is_spelled_plainly,
-    no_match,
-    skipped_files,
-    spelled_keys,
-)
+from nci_frames.counting.logs.paths import Found, LogFile, is_csv, no_match, spelled_keys
 from nci_frames.counting.logs.texts import why_unreadable
 from nci_frames.counting.logs.types import CLASSES, common_types
 
@@ -239,7 +230,7 @@ def open_files(found: Found, where: str, needed: Mapping[str, str]) -> OpenedLog
         empty = f"{quantity(len(files), 'file')} without a row"
         raise no_match(where, empty, "nothing was logged?")
     if found.skipped:
-        warned.append(skipped_files(where, found.skipped))
+        warned.append(found.warning(where))
     try:
         frame = _scan(files, schemas, types, needed)
     except pl.exceptions.PolarsError as error:  # a decimal of more digits than Polars has
@@ -291,8 +282,7 @@ def _clashes(files: Sequence[LogFile], footers: Footers, needed: Mapping[str, st
     problems = []
     for file in files:
         for key in file.keys.keys() & footers[file.path].schema.keys() & needed.keys():
-            told = None if file.keys[key] == NULL_KEY else file.keys[key]
-            values = _values(file.path, key)
+            told, values = file.values[key], _values(file.path, key)
             if values not in ([told], []):
                 msg = f"the folder and the column of a file disagree about {key!r}"
                 found = f"{told!r} in the path, {listed(map(repr, values))} in the file"
@@ -331,10 +321,7 @@ def _scan(
 ) -> pl.LazyFrame:
     """Scan files of one kind together, and bring all kinds to the same types."""
     # Polars takes keys from the whole path, and some in another way: where it would, ours are written out.
-    written_out = any(
-        spelled_keys(file.path) != list(file.keys.items()) or not is_spelled_plainly(file.path)
-        for file in files
-    )
+    written_out = not all(file.is_plain for file in files)
     # Literals are fast. But Polars takes a thread for every scan, and hangs if it has no more.
     few = len({tuple(file.keys.items()) for file in files}) <= _SCANS
     groups: dict[_Kind, list[LogFile]] = {}
@@ -376,7 +363,7 @@ def _spelled(files: Sequence[LogFile], needed: Mapping[str, str]) -> list[pl.Exp
     """Return the needed keys of files, as their folders spell them."""
     columns = []
     for key in files[0].keys.keys() & needed.keys():
-        values = {file.path: None if file.keys[key] == NULL_KEY else file.keys[key] for file in files}
+        values = {file.path: file.values[key] for file in files}
         told = set(values.values())
         column = (
             pl.lit(told.pop(), pl.String)

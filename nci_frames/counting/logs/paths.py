@@ -40,12 +40,34 @@ class LogFile(NamedTuple):
     path: str
     keys: dict[str, str]
 
+    @property
+    def values(self) -> dict[str, str | None]:
+        """The values of the keys; None where a folder stands for null."""
+        return {key: None if value == NULL_KEY else value for key, value in self.keys.items()}
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether Polars reads the same keys from the folders of the path."""
+        parts = [part for part in Path(self.path).parent.parts if "=" in part]
+        try:
+            plain = all(_PLAIN_HIVE.fullmatch(part) and unquote(part, errors="strict") for part in parts)
+        except UnicodeDecodeError:
+            return False
+        return plain and spelled_keys(self.path) == list(self.keys.items())
+
 
 class Found(NamedTuple):
     """The files of a source, and what lies beside them and was skipped."""
 
     files: list[LogFile]
     skipped: list[str]
+
+    def warning(self, where: str) -> SkippedFilesWarning:
+        """Return the warning that names what was skipped."""
+        number = f"{len(self.skipped):,} files or folders of {where} were"
+        if len(self.skipped) == 1:
+            number = f"1 file or folder of {where} was"
+        return SkippedFilesWarning(f"{number} skipped: {listed(map(repr, self.skipped))}")
 
 
 def is_csv(path: str) -> bool:
@@ -215,15 +237,6 @@ def spelled_keys(path: str, *, errors: str = "replace") -> list[tuple[str, str]]
     ]
 
 
-def is_spelled_plainly(path: str) -> bool:
-    """Return whether Polars reads the same keys from the folders of a path as ``spelled_keys``."""
-    parts = [part for part in Path(path).parent.parts if "=" in part]
-    try:
-        return all(_PLAIN_HIVE.fullmatch(part) and unquote(part, errors="strict") for part in parts)
-    except UnicodeDecodeError:
-        return False
-
-
 def _nothing(name: str, parts: tuple[str, ...] | None, skipped: Sequence[str]) -> SourceError:
     if is_folder(name):
         found = "a folder without logs" if _entries(name) else "an empty folder"
@@ -238,13 +251,6 @@ def _nothing(name: str, parts: tuple[str, ...] | None, skipped: Sequence[str]) -
 def no_match(source: str, found: str, hint: str) -> SourceError:
     """Return the error for a path, folder or glob that yields no log."""
     return SourceError("no log matched the source", where=repr(source), found=found, hint=hint)
-
-
-def skipped_files(where: str, files: Sequence[str]) -> SkippedFilesWarning:
-    """Return the warning that names the files that are not read."""
-    number = "1 file or folder" if len(files) == 1 else f"{len(files):,} files or folders"
-    were = "was" if len(files) == 1 else "were"
-    return SkippedFilesWarning(f"{number} of {where} {were} skipped: {listed(map(repr, files))}")
 
 
 def _unreadable(folder: str, error: OSError) -> SourceError:

@@ -14,7 +14,7 @@ from nci_frames.base.messages import first_line, listed
 from nci_frames.base.typing import PathLike
 from nci_frames.base.urls import local_path
 from nci_frames.counting.logs.opening import ArrowStream
-from nci_frames.counting.logs.paths import find_files, skipped_files
+from nci_frames.counting.logs.paths import find_files
 from nci_frames.jobs.ledger.settings import CountingSettings
 from nci_frames.jobs.ledger.storage import content_hash, file_hash
 
@@ -122,8 +122,7 @@ def find_logs(
             raise ParameterError(msg, found=f"source {path!r}, ledger {ledger!r}", hint=hint)
     found = find_files(paths)
     if found.skipped:
-        warning = skipped_files(where or listed(map(repr, paths)), found.skipped)
-        warnings.warn(warning, stacklevel=stacklevel)
+        warnings.warn(found.warning(where or listed(map(repr, paths))), stacklevel=stacklevel)
     return [
         SourceFile(str(Path(file.path).absolute()), tuple(sorted(file.keys.items())), window)
         for file in found.files
