@@ -69,6 +69,8 @@ class _Known:
     def __init__(self, counts: pl.DataFrame, asked: Asked, logs: Resampling) -> None:
         self.counts, self.asked, self.logs = counts, asked, logs
         self.keys = ["model", *logs.keys(counts)]
+        #: An observed prevalence is one of each group, but sums of weights round it in more ways than one.
+        self.given = [] if isinstance(asked.prevalence, str) else ["prevalence"]
         #: The counts of all units.
         self.pooled = logs.without_units(counts)
         #: ``_SIZES`` and ``__rarer`` of each group; and what a row is worth, where units are drawn.
@@ -125,7 +127,7 @@ class _Known:
         lone = pl.any_horizontal(pl.col("tpr_lower", "fpr_lower").is_null())
         doubts = bounded.select(*keys, "threshold", few.alias("__few"), lone.alias("__lone"))
         band = band.join(doubts, on=[*keys, "threshold"], nulls_equal=True)
-        at = [*keys, "threshold", "metric", "prevalence", "beta"]
+        at = [*keys, "threshold", "metric", *self.given, "beta"]
         found = beside(table, band.select(*at, *_SIDES, "__few", "__lone", *_FLAGS), at, suffix="_band")
         extended = pl.col("__few") & pl.col("lower_band").is_not_null()
         # Rows that are all in one bucket are the same in every resampled log.
@@ -153,7 +155,7 @@ class _Known:
         """Correct the bounds of areas."""
         counts, logs, prevalence = self.counts, self.logs, self.asked.prevalence
         areas = [area for area in all_areas() if area.name in table["metric"]]
-        at = [*self.keys, "metric", "prevalence"]
+        at = [*self.keys, "metric", *self.given]
         flags = areas_of(self.pooled, prevalence, areas, worth=self.worth).select(*at, *_FLAGS)
         told = beside(table, flags, at).pipe(beside, self.sizes, self.keys)
         known = pl.col("supported")
@@ -207,7 +209,7 @@ class _Known:
         So large a part of a class is taken from its rows, evenly, and put above or below all others; where
         the scores themselves matter, into the bin of the highest or the lowest of them.
         """
-        keys, at = self.keys, [*self.keys, "metric", "prevalence"]
+        keys, at = self.keys, [*self.keys, "metric", *self.given]
         ends = _ENDS if _ENDS[0] in table.columns else _SIZES
         shares = table.unique(keys).select(
             *keys,

@@ -96,6 +96,23 @@ def test_every_stratum_keeps_its_rows() -> None:
         assert positives.sum(axis=1).std() > 0
 
 
+def test_few_rows_have_bounds_however_their_weights_add_up() -> None:
+    """Sums of weights round the observed prevalence in several ways; it is one all the same."""
+    rng = np.random.default_rng(0)
+    for _ in range(5):
+        label = rng.random(200) < 0.3
+        score = (1 / (1 + np.exp(-rng.normal(label)))).round(1)
+        weight = rng.choice([1.1, 3.7, 9.3, 22.72], 200)
+        log = pl.DataFrame({"model": "a", "label": label, "score": score, "weight": weight})
+        counts = nf.count_confusion(log, thresholds="exact")
+        asked = {"metric": ["recall", "roc_auc", "pr_auc"], "threshold": 0.5, "repeats": 20}
+        found = nf.bootstrap(counts, **asked)
+        (eta,) = found["prevalence"].drop_nulls().unique()
+        known = nf.bootstrap(counts, prevalence=eta, **asked)
+        assert found.select("lower", "upper", "supported").null_count().sum_horizontal().item() == 0
+        assert_frame_equal(found.drop("prevalence"), known.drop("prevalence"), check_exact=False)
+
+
 def test_the_bootstrap_varies_as_the_linearised_rates() -> None:
     log = stratified_log(
         np.random.default_rng(2), rows=400_000, eta=0.1, distance=2.0, shares=[0.01, 0.1, 1.0]
