@@ -6,7 +6,7 @@ import polars as pl
 import pytest
 from polars.testing import assert_frame_equal
 
-from tests.fuzz.calls import calls, result
+from tests.fuzz.calls import calls
 
 #: What these functions return is not of each group by itself.
 TOGETHER = {
@@ -17,11 +17,7 @@ TOGETHER = {
 }
 
 APART: list[tuple[str, dict[str, Any]]] = [
-    *(
-        (name, {})
-        for name, call in calls().items()
-        if call.frames and name not in TOGETHER and isinstance(result(name), pl.DataFrame)
-    ),
+    *((name, {}) for name, call in calls().items() if call.of_frames and name not in TOGETHER),
     ("bootstrap", {"metric": ["pr_auc", "precision"], "units": None}),
     ("compare_best", {"units": None}),
     ("compute_areas", {"interval": "simultaneous"}),

@@ -53,6 +53,12 @@ class Call:
         """The name of the first argument, which tells what kind of frame it is."""
         return next(iter(inspect.signature(self.function).parameters), "")
 
+    @property
+    def of_frames(self) -> bool:
+        """Whether it makes a frame of frames."""
+        made = inspect.signature(self.function).return_annotation
+        return bool(self.frames) and made is pl.DataFrame
+
     def __call__(self) -> Any:
         return self.function(*self.frames, **self.options)
 
