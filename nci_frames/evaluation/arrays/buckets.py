@@ -23,9 +23,9 @@ class BucketCounts:
 
     #: All buckets together.
     histogram: Histogram
-    #: Sparse, of shape (buckets, bins): rows, or sums of weights; buckets are those of all groups.
-    positives: Any
-    negatives: Any
+    #: Of each class, sparse, of shape (buckets, bins): rows, or sums of weights. Buckets are those of
+    #: all groups.
+    classes: tuple[Any, Any]
     #: What the heaviest positive weighs, and the heaviest negative.
     heaviest: tuple[float, float] = (1.0, 1.0)
     #: How many rows of one weight know as much of each class: (Σw)²/Σw² (Kish).
@@ -36,12 +36,13 @@ class BucketCounts:
     @property
     def buckets(self) -> int:
         """How many buckets there are, also without rows of the group."""
-        return int(self.positives.shape[0])
+        return int(self.classes[0].shape[0])
 
     @property
     def rows(self) -> tuple[Floats, Floats]:
         """The positives and the negatives of each bucket."""
-        return np.asarray(self.positives.sum(axis=1)), np.asarray(self.negatives.sum(axis=1))
+        positives, negatives = (np.asarray(of_class.sum(axis=1)) for of_class in self.classes)
+        return positives, negatives
 
     @property
     def sizes(self) -> tuple[float, float]:
@@ -49,18 +50,25 @@ class BucketCounts:
         positives, negatives = self.rows
         return float(even_buckets(positives)), float(even_buckets(negatives))
 
+    def taken(self, times: Floats) -> tuple[Rows, Rows]:
+        """Return positives and negatives by bin of a log, or of several, with each bucket so many times."""
+        # Sums of whole numbers below 2^53 are exact in Float64.
+        kind = self.histogram.positives.dtype
+        positives, negatives = ((of_class.T @ times.T).T.astype(kind) for of_class in self.classes)
+        return positives, negatives
+
     def coarser(self, thresholds: Sequence[float], *, every_score: bool = False) -> "BucketCounts":
         """Return the counts of bins between these thresholds; see ``Histogram.coarser``."""
         histogram = self.histogram.coarser(thresholds, every_score=every_score)
-        bins = self.positives.shape[1]
+        bins = self.classes[0].shape[1]
         ends = np.append(self.histogram.reached(histogram.thresholds.tolist()), bins)
         place = np.searchsorted(ends, np.arange(bins), side="right")
         moved = []
-        for of_class in (self.positives, self.negatives):
+        for of_class in self.classes:
             # The bins are renumbered; rows of those that share one are added.
             cells, shape = of_class.tocoo(), (self.buckets, len(ends))
             moved.append(sparse_rows(cells.data, (cells.row, place[cells.col]), shape))
-        return replace(self, histogram=histogram, positives=moved[0], negatives=moved[1])
+        return replace(self, histogram=histogram, classes=(moved[0], moved[1]))
 
     def condensed(self) -> "BucketCounts":
         """Merge neighbouring bins without positives, as ``Histogram.condensed`` does."""
@@ -133,7 +141,7 @@ def bucket_counts(counts: pl.DataFrame, units: str, *, least: int = LEAST_BUCKET
             totals.append(total.astype(np.int64) if weights is None else total)
         histogram = Histogram(groups[int(begin)], bins, totals[0], totals[1], every_score)
         sides = (heaviest[0], heaviest[1]), (even[0], even[1]), (drawn[0], drawn[1])
-        found.append(BucketCounts(histogram, classes[0], classes[1], *sides))
+        found.append(BucketCounts(histogram, (classes[0], classes[1]), *sides))
     return found
 
 
@@ -200,7 +208,7 @@ class StrataCounts:
     @property
     def classes(self) -> tuple[Any, Any]:
         """The positives and the negatives, of shape (strata, bins)."""
-        return self.rows.positives, self.rows.negatives
+        return self.rows.classes
 
     @property
     def same_within_classes(self) -> bool:

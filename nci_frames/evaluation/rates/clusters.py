@@ -114,7 +114,7 @@ def class_worth(
         histogram = group.histogram
         worth: dict[str, float] = {}
         for name, rows, even, of_bucket in zip(
-            _WORTH, histogram.classes, group.even, (group.positives, group.negatives), strict=True
+            _WORTH, histogram.classes, group.even, group.classes, strict=True
         ):
             variance, independent = _variances(rows.cumsum()[:-1], rows.sum().item(), even, of_bucket)
             together, alone = float(np.nansum(variance)), float(np.nansum(independent))
@@ -135,9 +135,8 @@ def _of_none(counts: pl.DataFrame, units: str, *columns: str, numbers: Sequence[
 def _worth(group: BucketCounts, level: float, least: float) -> pl.DataFrame:
     histogram = group.histogram
     columns: dict[str, Floats | Rows] = {}
-    for hit, name, rows, even, of_bucket in (
-        ("tp", "__positives", histogram.positives, group.even[0], group.positives),
-        ("fp", "__negatives", histogram.negatives, group.even[1], group.negatives),
+    for hit, name, rows, even, of_bucket in zip(
+        ("tp", "fp"), _EFFECTIVE, histogram.classes, group.even, group.classes, strict=True
     ):
         hits, size = rows.cumsum()[:-1], rows.sum().item()
         known = float(known_share(np.asarray(of_bucket.sum(axis=1)), level))

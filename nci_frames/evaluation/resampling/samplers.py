@@ -51,13 +51,8 @@ def draws(counts: Counted, logs: Resampling) -> Iterator[tuple[Rows, Rows]]:
         return
     # All at once: the blocks depend on the bins, which may differ between models, but the draws must not.
     times = times_drawn(logs.seed, _name_of_units(counts), counts.buckets, logs.repeats)
-    for part in np.split(times, np.cumsum(_blocks(logs.repeats, counts.positives.shape[1]))[:-1]):
-        # Sums of whole numbers below 2^53 are exact in Float64.
-        kind = counts.histogram.positives.dtype
-        yield (
-            (counts.positives.T @ part.T).T.astype(kind),
-            (counts.negatives.T @ part.T).T.astype(kind),
-        )
+    for part in np.split(times, np.cumsum(_blocks(logs.repeats, len(counts.histogram.positives)))[:-1]):
+        yield counts.taken(part)
 
 
 def halves(counts: Counted, logs: Resampling) -> Iterator[tuple[Rows, Rows]]:
@@ -77,10 +72,8 @@ def halves(counts: Counted, logs: Resampling) -> Iterator[tuple[Rows, Rows]]:
             yield _half_of_strata(counts, rng)
         return
     half = (np.arange(counts.buckets) < counts.buckets // 2).astype(np.float64)
-    kind = counts.histogram.positives.dtype
     for _ in range(logs.repeats):
-        drawn = rng.permutation(half)
-        yield (counts.positives.T @ drawn).astype(kind), (counts.negatives.T @ drawn).astype(kind)
+        yield counts.taken(rng.permutation(half))
 
 
 def _name_of_units(counts: Counted) -> dict[str, Any]:
@@ -221,8 +214,7 @@ def _parts(members: Sequence[StrataCounts], rng: np.random.Generator) -> list[Bu
             replace(
                 member.rows,
                 histogram=member.histogram,
-                positives=sides[0],
-                negatives=sides[1],
+                classes=(sides[0], sides[1]),
                 heaviest=member.heaviest,
                 even=member.sizes,
                 drawn=member.rows.histogram.sizes,

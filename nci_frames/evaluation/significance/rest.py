@@ -77,8 +77,7 @@ def compare_with_rest(
         One minus the expected share of false findings.
     """
     (pooled,) = sums_of_weights(together)
-    both = zip(("negatives", "positives"), effects[::-1], strict=True)
-    classes = [_ClassRows.of(segments, pooled, name, worth) for name, worth in both]
+    classes = [_ClassRows.of(segments, pooled, of_class, effects[of_class]) for of_class in (1, 0)]
     ordinary = np.ones(len(tested), np.bool_)
     least = len(tested) - (len(tested) - 1) // 2
     found = AgainstRest.of(classes, ordinary, tested)
@@ -125,21 +124,21 @@ class _ClassRows:
         ]
 
     @classmethod
-    def of(cls, segments: Sequence[Counted], pooled: Histogram, of_class: str, effects: Floats) -> Self:
-        """Read the rows of *of_class*, "positives" or "negatives"; *pooled* has those of all segments."""
+    def of(cls, segments: Sequence[Counted], pooled: Histogram, of_class: int, effects: Floats) -> Self:
+        """Read the positives (0) or the negatives (1); *pooled* has those of all segments."""
         from scipy.sparse import coo_array  # noqa: PLC0415  (what does not need it does not wait for it)
 
-        cell = joined_cells(getattr(pooled, of_class))
+        cell = joined_cells(pooled.classes[of_class])
         cells = int(cell.max(initial=0)) + 1
         cell = cells - 1 - cell
         by_cell, by_bucket = np.zeros((len(segments), cells)), []
         for place, segment in enumerate(segments):
             histogram = segment.histogram
             at = cell[histogram.places_in(pooled)]
-            by_cell[place] = np.bincount(at, getattr(histogram, of_class), cells)
+            by_cell[place] = np.bincount(at, histogram.classes[of_class], cells)
             if isinstance(segment, BucketCounts):
                 joined = coo_array((np.ones(len(at)), (np.arange(len(at)), at)), (len(at), cells))
-                by_bucket.append(getattr(segment, of_class) @ joined.tocsr())
+                by_bucket.append(segment.classes[of_class] @ joined.tocsr())
         return cls(by_cell, effects, by_bucket, weighted=pooled.positives.dtype.kind == "f")
 
     @staticmethod

@@ -94,7 +94,7 @@ class SegmentWorth:
 def _at(group: BucketCounts, threshold: float) -> Floats:
     """Return tp, fp, fn and tn of each bucket of a group at a threshold."""
     reached = int(group.histogram.reached([threshold])[0])
-    hits = [np.asarray(rows[:, :reached].sum(axis=1)) for rows in (group.positives, group.negatives)]
+    hits = [np.asarray(rows[:, :reached].sum(axis=1)) for rows in group.classes]
     return np.stack([*hits, *(size - hit for size, hit in zip(group.rows, hits, strict=True))])
 
 

@@ -184,7 +184,7 @@ def _tested(pooled: Histogram, members: list[Counted], values: pl.Series, over: 
             drawn[segment] = worth[segment] = rows.sum()
             if isinstance(member, BucketCounts):
                 drawn[segment], worth[segment] = member.drawn[of_class], member.even[of_class]
-                of_units = (member.positives, member.negatives)[of_class].tocoo()
+                of_units = member.classes[of_class].tocoo()
                 place = (of_units.row, np.full(len(of_units.row), segment), cell[at[of_units.col]])
                 np.add.at(by_bucket, place, of_units.data)
         compared = np.flatnonzero(worth >= LEAST_ROWS)
