@@ -1,13 +1,14 @@
-"""Sort the public names of the stub, write api.md, the table of metrics, the schema of jobs: `make api`."""
+"""Sort the public names of the stub, write api.md, the tables of metrics, the schema of jobs: `make api`."""
 
 import ast
 import importlib
 import inspect
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 import nci_frames as nf
+from nci_frames.evaluation.metrics import Metric
 from nci_frames.evaluation.metrics.registry import all_metrics
 from nci_frames.jobs.job_file.loading import job_schema
 
@@ -139,16 +140,24 @@ def page(stub: str) -> str:
 
 
 def with_metrics(text: str) -> str:
-    """Write the table of metrics anew into its page: all but what each means, which is written by hand."""
-    before, head, rest = re.split(r"(?m)^(\| metric \| aliases .*\n\| ---.*\n)", text)
+    """Write the tables of metrics and of areas anew into their page: all but what each means."""
+    points, curves = ([known for known in all_metrics() if known.kind == kind] for kind in ("point", "curve"))
+    text = _with_rows(text, "metric", {known.name: _aliases_and_formula(known) for known in points})
+    computed = {known.name: f"{_aliases_and_formula(known)} | `{known.computed_by}`" for known in curves}
+    return _with_rows(text, "area", computed)
+
+
+def _aliases_and_formula(known: Metric) -> str:
+    return f"{', '.join(known.aliases)} | {known.formula}"
+
+
+def _with_rows(text: str, head: str, middle: Mapping[str, str]) -> str:
+    """Write a row for each name; its last cell, what the name means, is written by hand and stays."""
+    before, heads, rest = re.split(rf"(?m)^(\| {head} \| aliases .*\n\| ---.*\n)", text)
     rows, _, after = rest.partition("\n\n")
     meanings = {row.split("`")[1]: row.rsplit(" | ", 1)[1] for row in rows.splitlines()}
-    table = [
-        f"| `{known.name}` | {', '.join(known.aliases)} | {known.formula} | {meanings.get(known.name, '|')}"
-        for known in all_metrics()
-        if known.kind == "point"
-    ]
-    return "\n".join([f"{before}{head}{table[0]}", *table[1:], "", after])
+    table = [f"| `{name}` | {cells} | {meanings.get(name, '|')}" for name, cells in middle.items()]
+    return "\n".join([f"{before}{heads}{table[0]}", *table[1:], "", after])
 
 
 def main() -> None:

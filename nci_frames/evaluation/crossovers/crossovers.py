@@ -34,8 +34,8 @@ def find_crossovers(
     rates
         A rates frame: operating points, one or more of each model. For an area, a counts frame.
     metric
-        Name or alias of a metric, a called metric such as ``nci_frames.expected_cost(c_fn=20)``, "pr_auc"
-        (average precision), "brier", "log_loss", or "roc_auc" (which never crosses).
+        Name or alias of a metric, a called metric such as ``nci_frames.expected_cost(c_fn=20)``, or an area,
+        as in ``winner_ranges``; one that does not depend on the prevalence never crosses.
     over
         "prevalence", at each *beta*; or "beta", at each *prevalence*.
     prevalence

@@ -42,8 +42,8 @@ def winner_ranges(
         A rates frame with the operating points to compare, any number for each model. For an area, a counts
         frame.
     metric
-        Name or alias of a metric, a called metric, "pr_auc" (average precision), "roc_auc", "brier" or
-        "log_loss".
+        Name or alias of a metric, a called metric, or an area: "pr_auc" (average precision), one that is
+        linear in the prevalence, or one that does not depend on it.
     over
         "prevalence", at one *beta*; or "beta", at one *prevalence*.
     prevalence

@@ -37,9 +37,8 @@ def bootstrap(
     counts
         A counts frame of whole rows, or rates, such as selected operating points.
     metric
-        Names or aliases of metrics, called metrics, areas, or a list of these. Of the areas "pr_auc" (average
-        precision), "roc_auc", "brier" and "log_loss" can be resampled; "partial_roc_auc" cannot, since it
-        belongs to a range.
+        Names or aliases of metrics, called metrics, areas such as "pr_auc" (average precision), or a list of
+        these. An area that belongs to a range, as "partial_roc_auc" does, cannot be resampled.
     prevalence
         P(y=1), each in [0, 1]; or "observed": each group's own, held fixed; or the prevalence of each
         segment, as in ``project_rates``.

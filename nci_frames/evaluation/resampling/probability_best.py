@@ -51,8 +51,7 @@ def probability_best(
         A counts frame of whole rows, or rates. For a metric each model needs one operating point:
         *threshold*, or a frame with one row of each model.
     metric
-        A name or alias of a metric, a called metric, or an area: "pr_auc" (average precision), "roc_auc",
-        "brier" or "log_loss".
+        A name or alias of a metric or of an area, such as "pr_auc" (average precision), or a called metric.
     prevalence
         P(y=1), each in [0, 1]; or "observed": each group's own, held fixed.
     beta

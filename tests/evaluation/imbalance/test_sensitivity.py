@@ -1,5 +1,7 @@
 """Surfaces in contingency space and how they warp: closed forms, a plain sum, and the slides' classifiers."""
 
+import inspect
+
 import numpy as np
 import polars as pl
 import pytest
@@ -54,14 +56,14 @@ def test_every_metric_of_finite_range_equals_a_plain_sum(ratio):
 
 @pytest.mark.long
 def test_which_metrics_do_not_depend_on_the_class_balance():
-    points = nf.metrics().filter(kind="point")["name"].to_list()
-    volumes = nf.imbalance_sensitivity([name for name in points if hasattr(nf, name)], ratios=1000)
+    points = [name for name in nf.metrics().filter(kind="point")["name"] if hasattr(nf, name)]
+    volumes = nf.imbalance_sensitivity(points, ratios=1000)
     agnostic = set(volumes.filter(sensitivity=0.0)["metric"])
+    assert agnostic > {"recall", "fpr", "youden_j", "g_mean", "diagnostic_odds_ratio", "precision_gain"}
+    # They are those that take no prevalence.
     assert agnostic == {
-        "recall", "specificity", "fpr", "fnr", "youden_j", "balanced_accuracy", "g_mean", "lr_plus",
-        "lr_minus", "index_of_balanced_accuracy", "diagnostic_odds_ratio", "calibrated_precision",
-        "precision_gain",
-    }  # fmt: skip
+        name for name in points if "prevalence" not in inspect.signature(getattr(nf, name)).parameters
+    }
     # As the paper orders them: precision most, then F1, accuracy, and HSS halved into [0, 1].
     order = ["precision", "f_beta", "accuracy", "hss", "recall", "tss"]
     found = nf.imbalance_sensitivity(order, ratios=[2, 3])
