@@ -233,8 +233,8 @@ def metrics() -> pl.DataFrame:
     >>> import nci_frames as nf
     >>> nf.metrics().filter(name="precision")["aliases"].item().to_list()
     ['ppv', 'purity']
-    >>> nf.metrics().filter(kind="curve")["name"].to_list()
-    ['brier', 'log_loss', 'partial_roc_auc', 'pr_auc', 'roc_auc']
+    >>> nf.metrics().filter(name="log_loss").select("kind", "direction", "upper").rows()
+    [('curve', 'minimize', inf)]
     """
     names = ("name", "kind", "aliases", "formula", "direction", "lower", "upper", "undefined_when")
     others = {"aliases": pl.List(pl.String), "lower": pl.Float64(), "upper": pl.Float64()}
