@@ -32,7 +32,8 @@ class ReportQuestion:
     name
         A name that is valid as a file name; that of its chart, and its key in JSON.
     title
-        The question, as a heading. Or a function of the comparison that returns it.
+        The question, as the heading of its table and of its chart; sentences may stand without it. Or a
+        function of the comparison that returns it.
     section
         Where it stands: "answer", "order", "charts", "segments" or "data".
     table

@@ -99,8 +99,9 @@ def print_comparison(
     if title:
         console.print(Text(printable(title), style="bold"))
     found = [shown for shown in answered(comparison, questions) if not shown.silent]
+    told = [question for question in questions_of(comparison) if _above(question)]
     for shown in found:
-        if _above(shown.question):
+        if shown.question in told:
             continue
         for line in shown.sentences or []:
             _print_wrapped(console, line)

@@ -12,7 +12,7 @@ from nci_frames.questions.certainty import _fewer_steps
 from nci_frames.questions.drawn_curves import report_curves
 from nci_frames.questions.log_tables import MOST_MODELS
 from nci_frames.questions.report import report_charts
-from nci_frames.questions.report_question import shown_models
+from nci_frames.questions.report_question import SECTIONS, shown_models
 from tests.chart_specs import rows_of
 from tests.comparisons import MODELS, comparison
 from tests.logs import counts_at, unit_log
@@ -159,3 +159,23 @@ def test_the_best_model_stands_first_in_the_chart_of_values(asked, order):
     tables = comparison(prevalence=(0.01, 0.1), beta=(1.0,)).asking(prevalence=0.01, **asked)
     y = report_charts(tables)["intervals"].to_dict()["layer"][-1]["encoding"]["y"]
     assert (y["sort"]["field"], y["sort"]["order"]) == ("value", order)
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("section", SECTIONS)
+def test_every_form_has_the_answer_to_a_question_of_ones_own(section, tmp_path):
+    def found(comparison):
+        return comparison.points.select(zebras="model")
+
+    title = "How many zebras?"
+    questions = [
+        nf.ReportQuestion(name="seen", title=title, section=section, table=found),
+        nf.ReportQuestion(name="told", title="", section=section, table=found, say=lambda _: ["Zebras told"]),
+    ]
+    compared = comparison(segments=["DE", None], prevalence=(0.01, 0.1), beta=(1.0,))
+    for suffix in ("html", "md", "json", "txt"):
+        path = nf.write_report(
+            compared, tmp_path / f"report.{suffix}", questions=(*nf.report_questions(), *questions)
+        )
+        text = path.read_text(encoding="utf-8")
+        assert all(part in text for part in (title, "zebras", "Zebras told")), suffix
