@@ -178,10 +178,10 @@ def expected_half_widths(
 
     Notes
     -----
-    The half-width is the normal quantile times the root mean squared error of 2,000 simulated samples, at the
-    shares of positives that are expected; where a sample finds no positive, a rate is taken for one half. The
-    rows are taken for a sample of more traffic: no correction is made for a finite population. The interval
-    of a sample with few positives is wider, since it holds whatever the other rows of a heavy weight are.
+    The half-width is the median of those that ``bootstrap``, and so a report, gives of 40 simulated samples,
+    at the shares of positives that are expected; null where most of these cannot tell an interval. It is
+    wider than the error of the estimate: it holds also if a row of a heavy weight is a positive by chance.
+    With *compare* it is the normal quantile times the root mean squared error of 2,000 samples.
 
     Examples
     --------
@@ -193,7 +193,7 @@ def expected_half_widths(
     ... })
     >>> found = nf.expected_half_widths(scores, budget=1000, metric="precision", threshold=0.5)
     >>> found.select("labels", pl.col("value", "half_width").round(3)).rows()
-    [(1000, 0.747, 0.03), (1000, 0.747, 0.647), (2000, 0.747, 0.03)]
+    [(1000, 0.747, 0.357), (1000, 0.747, 0.493), (2000, 0.747, 0.205)]
     """
     check_level(level)
     asked = Asked(metric, threshold, alerts, beta, pilot, prevalence, compare, model, units)

@@ -27,7 +27,9 @@ LABEL_GAINS = _plan(
     text("design", '"plan", "uniform" (rows drawn from all alike), or "plan of twice the budget"'),
     whole("labels", "rows that are labelled"),
     number("value", "the value that the rates of positives promise"),
-    number("half_width", "half-width of its interval that is expected", minimum=0),
+    number(
+        "half_width", "half-width of its interval that is expected", "most samples cannot tell it", minimum=0
+    ),
 )
 _UNKNOWN = "each model has rows of its own, or areas are compared"
 COMPARISON_SAMPLES = _plan(

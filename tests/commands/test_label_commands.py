@@ -80,7 +80,7 @@ def test_two_models(tmp_path, monkeypatch):
 def test_a_pilot_of_rows_needs_no_units(logs):
     asked = ("-n", "50", "--metric", "recall", "--threshold", "2.5", "--pilot", "labelled.parquet")
     told = ended(0, "plan-labels", "traffic.parquet", *asked, "--units", "--unit", "unit").output
-    assert "errors to expect" in told
+    assert "half-widths to expect" in told
     assert pl.read_csv("labels-plan.csv")["labels"].sum() == 50
 
 

@@ -113,6 +113,33 @@ def test_a_small_log_is_labelled_as_a_whole():
     assert plan["share"].unique().to_list() == [1.0]
 
 
+@pytest.mark.long
+@pytest.mark.parametrize(
+    ("share", "apart", "metric"), [(0.01, 3.0, "recall"), (0.01, 3.0, "precision"), (0.05, 2.0, "f_beta")]
+)
+def test_the_promised_interval_is_that_of_the_labelled_rows(share, apart, metric):
+    log, pilot = scored_log(apart, share=share), pilot_counts(apart, 300, 4000)
+    asked = {"budget": 400, "metric": metric, "threshold": 2.5, "pilot": pilot, "prevalence": share}
+    plan = nf.plan_labels(log.drop("truth"), **asked)
+    promised, uniform, _ = nf.expected_half_widths(log.drop("truth"), **asked)["half_width"]
+
+    def median(samples):
+        widths = []
+        for rows in samples:
+            scan = nf.scan_predictions(rows, label="truth", weight="weight")
+            counts = nf.count_confusion(scan, thresholds="exact")
+            found = nf.bootstrap(counts, metric=metric, threshold=2.5, repeats=200)
+            # A sample may have no row that is flagged.
+            widths.append((found["upper"] - found["lower"]).fill_null(np.inf).item() / 2)
+        return np.median(widths)
+
+    assert promised == pytest.approx(
+        median(nf.draw_labels(log, plan, seed=k).collect() for k in range(20)), rel=0.25
+    )
+    alike = log.with_columns(weight=pl.lit(len(log) / 400))
+    assert uniform == pytest.approx(median(alike.sample(400, seed=k) for k in range(20)), rel=0.25)
+
+
 def two_models(rows=5000):
     rng = np.random.default_rng(4)
     truth = rng.random(rows) < 0.05

@@ -2,6 +2,7 @@
 
 import itertools
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 import polars as pl
@@ -12,6 +13,7 @@ from nci_frames.base.typing import Floats
 from nci_frames.evaluation.labelling.allocation import Rows
 from nci_frames.evaluation.labelling.errors import doubtful_error, simulated_error, uniform_error
 from nci_frames.evaluation.labelling.goals import Cells, moves
+from nci_frames.evaluation.labelling.intervals import planned_half_width, uniform_half_width
 from nci_frames.evaluation.labelling.positives import prudent
 from nci_frames.evaluation.labelling.ranges import cut, joined, labels_of, spread_of
 from nci_frames.schemas import LABEL_GAINS, LABEL_PLAN
@@ -100,12 +102,19 @@ class Plan:
 
     def expected(self, twice: "Plan", level: float) -> pl.DataFrame:
         """Return what to expect of this plan, of a uniform sample, and of the plan of twice the budget."""
-        z, labels = normal_quantile(level), int(self.labels.sum())
-        uniform = uniform_error(self.cells, labels, self.goal.metric, self.goal.beta)
-        named = (
-            ("plan", labels, self.error()),
-            ("uniform", labels, uniform),
-            ("plan of twice the budget", int(twice.labels.sum()), twice.error()),
+        labels, more = int(self.labels.sum()), int(twice.labels.sum())
+        halves = self._half_widths(twice, labels, level)
+        designs = ("plan", "uniform", "plan of twice the budget")
+        columns = {"design": designs, "labels": (labels, labels, more), "value": (self.value,) * 3}
+        return LABEL_GAINS.finish(
+            pl.DataFrame({**columns, "half_width": halves}, schema=LABEL_GAINS.dtypes())
         )
-        found = [(design, size, self.value, z * error) for design, size, error in named]
-        return LABEL_GAINS.finish(pl.DataFrame(found, schema=LABEL_GAINS.dtypes(), orient="row"))
+
+    def _half_widths(self, twice: "Plan", labels: int, level: float) -> list[float | None]:
+        metric, beta = self.goal.metric, self.goal.beta
+        if "flagged_by" in self.strata.columns:
+            errors = (self.error(), uniform_error(self.cells, labels, metric, beta), twice.error())
+            return [normal_quantile(level) * error for error in errors]
+        planned = partial(planned_half_width, metric=metric, beta=beta, level=level)
+        uniform = uniform_half_width(self.cells, labels, metric=metric, beta=beta, level=level)
+        return [planned(self.cells, self.labels), uniform, planned(twice.cells, twice.labels)]
