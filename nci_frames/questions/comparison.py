@@ -227,10 +227,10 @@ class Comparison(AnswerTables):
     def segment_ranks(self) -> pl.DataFrame | None:
         """Segments by how much worse the best model of the answer is there, by the metric of the question, at
         its threshold and prevalence: the columns of ``rank_segments``. An area has no threshold: of it F-beta
-        at the threshold of the points is shown. None for sums of weights, for too few
-        buckets of units, for repeats without units, or with fewer than two segments.
+        at the model's own best threshold is shown. None for sums of weights, for too few buckets of units,
+        for repeats without units, or with fewer than two segments.
         """  # noqa: D205
-        drawn, points, asked = self._log.drawn, self.segment_points, self.question
+        drawn, points = self._log.drawn, self.segment_points
         if not (self._log.whole and drawn.resampled and {*self.segments} == {*drawn.segments}):
             return None
         if points is None or points["tp"].null_count() or points.select(self.segments).n_unique() < 2:
@@ -243,7 +243,7 @@ class Comparison(AnswerTables):
             metric=self.segment_metric,
             prevalence=self.asked_prevalence,
             beta=self.main_beta,
-            model=None if asked.area is not None else self.answer["model"][0],
+            model=self.answer["model"][0],
         )
 
     @property
@@ -259,14 +259,15 @@ class Comparison(AnswerTables):
 
     @computed
     def _answer_thresholds(self) -> float | dict[str, float]:
-        """The threshold of each model in the answer.
+        """The threshold of each model in the answer; for an area that of its own best F-beta.
 
-        That of the points for an area, or where there is none.
+        That of the points where there is none.
         """
-        if self.question.area is not None or self.question.threshold is not None:
+        if self.question.threshold is not None:
             return self.threshold
-        known = self.answer.select("model", pl.col("threshold").fill_null(self.threshold))
-        return dict(known.iter_rows())
+        at = pl.DataFrame({"prevalence": self.asked_prevalence, "beta": self.main_beta})
+        known = self.answer if self.question.area is None else self._own.at(at)
+        return dict(known.select("model", pl.col("threshold").fill_null(self.threshold)).iter_rows())
 
     @computed
     def _segment_rates(self) -> pl.DataFrame | None:

@@ -98,6 +98,8 @@ def _lines(comparison: Comparison, named: str, most: int) -> list[str]:
     if told is None or ranks is None:
         return []
     at = f"{judged_model(comparison)} at threshold {format_threshold(comparison.segment_threshold)}"
+    if comparison.question.area is not None:
+        at += f", by {metric_name(comparison)}"
     worse, tested = ranks.filter(is_worse(comparison)).head(most), len(ranks.drop_nulls("value"))
     return [
         f"{named}, {at}: {told[:1].lower()}{told[1:].rstrip('.')}",

@@ -12,7 +12,7 @@ from nci_frames.questions.segment_lines import segment_lines, why_untested
 from nci_frames.questions.segments import LABEL, segment_labels, segment_numbers, worst_first
 from tests.chart_specs import unpacked
 from tests.comparisons import altered, comparison
-from tests.logs import counts_at
+from tests.logs import counts_at, random_log
 
 SEGMENTS = ["DE", "US", None, "missing", "constructor"]
 
@@ -121,3 +121,19 @@ def test_two_keys_and_a_field_have_columns():
         ("at", "1"): 0.1, ("at", "2"): 0.2, ("de", "1"): 0.3
     }  # fmt: skip
     assert set(numbers["labels"]) == {"at · 1", "at · 2", "de · 1"}
+
+
+@pytest.mark.thorough
+def test_of_an_area_the_model_of_the_answer_is_judged_at_its_own_best_threshold():
+    counts = nf.count_confusion(random_log(900), by="country", thresholds="exact")
+    question = nf.Question(prevalence=0.1, metric="pr_auc")
+    options = {"prevalence": 0.1, "threshold": 0.4, "segments": "country", "repeats": 20}
+    asked = nf.compare_models(counts, question=question, **options)
+    best = asked.best.row(by_predicate=pl.col("model") == asked.answer["model"][0], named=True)
+    assert set(asked.segment_ranks["model"]) == {best["model"]}
+    assert set(asked.segment_ranks["threshold"]) == {best["threshold"]} != {asked.threshold}
+    first, *_ = segment_lines(asked)
+    assert first.startswith(f"Segments, {best['model']} at threshold {best['threshold']:.6g}, by F1: ")
+    given = nf.Question(prevalence=0.1, metric="pr_auc", threshold=best["threshold"])
+    same = nf.compare_models(counts, question=given, **options)
+    assert_frame_equal(same.segment_ranks, asked.segment_ranks)
