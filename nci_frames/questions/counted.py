@@ -1,5 +1,7 @@
 """What was counted, and of which groups are rates undefined?"""
 
+from functools import partial
+
 import polars as pl
 
 from nci_frames.questions.comparison import Comparison
@@ -20,9 +22,14 @@ def _title(comparison: Comparison) -> str:
     return f"Counts at threshold {format_threshold(comparison.threshold)}, all {what} pooled"
 
 
-def _doubts(comparison: Comparison) -> pl.DataFrame | None:
+def _doubts(comparison: Comparison, *, asked: bool) -> pl.DataFrame | None:
+    """Return what is wrong with the threshold, if it is the one that was asked for, or if it is not."""
     told = [why for why in (comparison.off_scale, comparison.uncounted) if why is not None]
-    return pl.DataFrame({"doubt": told}) if told else None
+    return (
+        pl.DataFrame({"doubt": told})
+        if told and asked is (comparison.question.threshold is not None)
+        else None
+    )
 
 
 def _undefined(comparison: Comparison) -> pl.DataFrame | None:
@@ -37,8 +44,15 @@ QUESTIONS = (
         name="threshold",
         title="Check the threshold",
         section="answer",
-        table=_doubts,
+        table=partial(_doubts, asked=True),
         say=lambda table: [f"Check the threshold: {why}." for why in table["doubt"]],
+    ),
+    ReportQuestion(
+        name="threshold-of-charts",
+        title="Do charts at the default threshold tell anything?",
+        section="charts",
+        table=partial(_doubts, asked=False),
+        say=lambda table: [f"Charts and tables at the default threshold: {why}." for why in table["doubt"]],
     ),
     ReportQuestion(name="counts", title=_title, section="data", table=_points),
     ReportQuestion(

@@ -106,11 +106,17 @@ def test_a_comparison_of_logits_at_the_threshold_for_probabilities_says_so(tmp_p
             assert nf.compare_models(probable, prevalence=[0.01], repeats=2).off_scale is None
     (tmp_path / "logs").mkdir()
     log.write_parquet(tmp_path / "logs" / "log.parquet")
-    done = call("report", tmp_path / "logs", "-p", 0.01, "--format", "json", "--out", tmp_path / "out")
     assert comparison.off_scale is not None
     assert json.loads(render_json(comparison))["off_scale"] == comparison.off_scale
-    assert " ".join(comparison.off_scale.split()) in " ".join(done.output.split())
-    assert "OutsideGridWarning" not in done.output
+    options = ("-p", 0.01, "--format", "txt", "--out", tmp_path / "out")
+    # Of an answer that is not at this threshold, only the charts and tables are.
+    for asked, said in (([], False), (["--threshold", "0.5"], True)):
+        done = call("report", tmp_path / "logs", *options, *asked)
+        assert (comparison.off_scale in " ".join(done.output.split())) is said
+        whole = " ".join((tmp_path / "out" / "report.txt").read_text().split())
+        begin = "Check the threshold" if said else "Charts and tables at the default threshold"
+        assert whole.count(f"{begin}: {comparison.off_scale}.") == 1
+        assert "OutsideGridWarning" not in done.output
 
 
 @pytest.mark.thorough
