@@ -32,7 +32,7 @@ _ROWS = 20
 _ANSWER, _BASIS = 13, 8
 
 
-def print_answer(comparison: AnyComparison, console: Console) -> None:
+def print_answer(comparison: AnyComparison, console: Console, *, most: int | None = _ANSWER) -> None:
     """Print the answer: what to choose, who is as good, where the order changes, which segments are worse.
 
     Parameters
@@ -41,10 +41,12 @@ def print_answer(comparison: AnyComparison, console: Console) -> None:
         What to say.
     console
         Where to.
+    most
+        So many lines of it fit; None prints all.
     """
     first, *rest = _said(comparison, lambda one: _above(one) and one.draw is None and one.say is not None)
     _print_wrapped(console, first, indent="", style="bold")
-    _print_lines(console, rest, most=_ANSWER)
+    _print_lines(console, rest, most=most)
 
 
 def print_basis(comparison: AnyComparison, console: Console) -> None:
@@ -116,7 +118,7 @@ def render_text(comparison: AnyComparison, /, **more: Any) -> str:
     """Return what a terminal shows as text, for a console of 100 columns; *more* is other ``Content``."""
     content, console = Content(comparison, **more), Console(width=100, file=io.StringIO(), highlight=False)
     console.print(Text(printable(content.title)))
-    print_answer(comparison, console)
+    print_answer(comparison, console, most=None)
     print_comparison(comparison, console, questions=content.questions)
     for label, value in content.facts:
         _print_wrapped(console, f"{label}: {value}")
@@ -148,12 +150,13 @@ def _print_ranked(comparison: Comparison, console: Console) -> None:
             _print(console, table.cells(columns), f"{table.title}, {table.where}", names)
 
 
-def _print_lines(console: Console, lines: Sequence[str], *, most: int) -> None:
+def _print_lines(console: Console, lines: Sequence[str], *, most: int | None) -> None:
     """Print the first of some lines, as many as fit."""
     parts = [part for line in lines for part in _wrapped(console, line)]
-    for part in parts[: most if len(parts) <= most else most - 1]:
+    fit = most is None or len(parts) <= most
+    for part in parts if fit else parts[: most - 1]:
         console.print(part)
-    if len(parts) > most:
+    if not fit:
         console.print(Text("  ... and more in the report", style="dim"))
 
 
