@@ -80,6 +80,10 @@ class Question:
         if self.alerts is not None and self.volume is None:
             msg = "an alert budget needs both the alerts and the volume"
             raise ParameterError(msg, hint=f"e.g. {Option('alerts', 50)} {Option('volume', 1_000_000)}")
+        if self.alerts is not None and self.threshold is not None:
+            msg = "a budget of alerts sets the threshold of each model, so none can be given"
+            found = f"{Option('alerts', self.alerts)} {Option('threshold', self.threshold)}"
+            raise ParameterError(msg, found=found, hint="omit one of them")
         if self.volume is not None and not 0 < self.volume < float("inf"):
             raise ParameterError.out_of_range("volume", self.volume, "a finite number > 0")
         if self.confidence is not None and self.alerts is None:
