@@ -10,11 +10,13 @@ from nci_frames.evaluation.metrics import called_metric, title_of
 from nci_frames.questions.answer import Answer
 from nci_frames.questions.order import Lead, all_of, known_order, read_leads, some_models
 from nci_frames.questions.question import Question
-from nci_frames.tables.numbers import format_grid, format_threshold, format_value, sentence
+from nci_frames.tables.numbers import format_grid, format_one_in, format_threshold, format_value, sentence
 
 _SOME = 4
 #: By so much of it a share of rows may be off.
 _ROUNDING = 1e-9
+#: Below it a prevalence is easier to read as "1 in 5,000".
+_RARE = 0.01
 _NEAR = "which this log cannot tell apart"
 
 #: A row of ``Comparison.answer``.
@@ -101,7 +103,8 @@ def _told(others: Sequence[_Row], distinguishable: bool | None) -> list[str]:
 
 def _place(answer: Answer) -> str:
     own = ", that of the log" if answer.observed else ""
-    return f"At prevalence {format_grid(answer.prevalence)}{own}"
+    rare = f" ({format_one_in(answer.prevalence)})" if answer.prevalence < _RARE else ""
+    return f"At prevalence {format_grid(answer.prevalence)}{rare}{own}"
 
 
 def measure_words(question: Question, /) -> str:
@@ -223,7 +226,11 @@ def _way_out(answer: Answer, row: _Row) -> str:
     recall, flagged = row["recall"], row["pos_fraction"]
     if recall and flagged is not None and flagged <= answer.prevalence * recall * (1 + _ROUNDING):
         return "no alert in it is false: labels of alerts of the traffic would tell how many are"
-    return labels_in_words(labels_for(answer.question, answer.prevalence, row))
+    labels = labels_for(answer.question, answer.prevalence, row)
+    if labels is not None and answer.question.cost is not None:
+        # The command that plans labels knows no costs.
+        labels = (labels[1], labels[1])
+    return labels_in_words(labels)
 
 
 def labels_for(question: Question, prevalence: float, row: _Row, /) -> tuple[int, int] | None:

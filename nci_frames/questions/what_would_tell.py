@@ -11,7 +11,12 @@ from nci_frames.tables.numbers import format_grid, format_threshold
 
 
 def _cheapest(comparison: Comparison) -> pl.DataFrame | None:
-    """Return how many labels would tell the value of the first model where the log cannot; else None."""
+    """Return how many labels would tell the value of the first model where the log cannot; else None.
+
+    The command that plans labels knows no costs.
+    """
+    if comparison.question.cost is not None:
+        return None
     first = comparison.answer_over_prevalence.filter(rank=1, supported=False).unique(
         "prevalence", keep="first", maintain_order=True
     )
@@ -25,9 +30,15 @@ def _cheapest(comparison: Comparison) -> pl.DataFrame | None:
 
 
 def _say(table: pl.DataFrame, comparison: Comparison) -> list[str]:
-    asked, name = called_metric(comparison.question.asked).metric.name, measure_name(comparison.question)
+    question = comparison.question
+    asked, name = called_metric(question.asked).metric.name, measure_name(question)
+    if question.f_beta and question.beta != 1:
+        asked += f" --beta {question.beta:g}"
+    # Where the value that is asked for is not known, only that matters.
+    here = table.filter(prevalence=comparison.asked_prevalence)
+    ends = table[sorted({0, len(table) - 1})]
     lines = []
-    for row in table[sorted({0, len(table) - 1})].iter_rows(named=True):
+    for row in (ends if here.is_empty() else here).iter_rows(named=True):
         at, threshold = format_grid(row["prevalence"]), format_threshold(row["threshold"])
         lines.append(
             f"At prevalence {at} this log cannot tell {name} of {row['model']} at threshold {threshold}; "

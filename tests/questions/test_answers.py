@@ -293,6 +293,17 @@ def test_the_answer_and_what_it_rests_on_fit_a_screen():
     assert not any(line.startswith(("┃", "│")) for line in lines)
 
 
+@pytest.mark.thorough
+def test_a_rare_class_is_told_as_one_in_so_many(comparison):
+    said = answer_lines(comparison.asking(prevalence=0.0001).said)[0]
+    assert said.startswith("At prevalence 10⁻⁴ (1 in 10,000), by F1")
+
+
+def test_a_budget_sets_the_threshold():
+    with pytest.raises(nf.ParameterError, match="sets the threshold of each model"):
+        nf.Question(alerts=5, volume=100, threshold=0.5)
+
+
 def test_many_changes_of_the_best_model_are_told_shortly():
     starts = [0.001 * 2**i for i in range(10)]
     leads = pl.DataFrame({"start": starts[:-1], "end": starts[1:], "model": [f"m{i}" for i in range(9)]})

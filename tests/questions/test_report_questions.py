@@ -108,10 +108,14 @@ def test_few_thresholds_stay_as_they_are():
     assert _fewer_steps(counts).equals(counts)
 
 
-def cheapest(prevalence: list[float], **question: Any) -> tuple[pl.DataFrame | None, list[str]]:
+def cheapest(
+    prevalence: list[float], at: float | None = None, **question: Any
+) -> tuple[pl.DataFrame | None, list[str]]:
     """Return what would tell what a small log cannot: the table of the question, and what it says."""
     counts = nf.expected_counts(tpr=0.8, fpr=0.0005, positives=200, negatives=20_000)
-    compared = nf.compare_models(counts, prevalence=prevalence, question=nf.Question(**question), repeats=20)
+    compared = nf.compare_models(
+        counts, prevalence=prevalence, question=nf.Question(prevalence=at, **question), repeats=20
+    )
     (asked,) = (one for one in nf.report_questions() if one.name == "cheapest")
     table = asked.table(compared)
     return table, [] if table is None else asked.sentences(table, compared) or []
@@ -127,6 +131,16 @@ def test_what_a_log_cannot_tell_stands_beside_the_labels_that_would_tell_it() ->
     ]  # fmt: skip
     labels = table["labels"][0]
     assert said[0].endswith(f"plan-labels LOG --budget {labels} --metric precision --threshold 0.5")
+
+
+def test_the_labels_that_the_question_needs_are_the_only_ones_that_are_named() -> None:
+    _, (said,) = cheapest([1e-5, 1e-4, 0.5], at=1e-4, metric="f_beta", beta=2.0, threshold=0.5)
+    assert said.startswith("At prevalence 10⁻⁴ this log cannot tell F2 of ")
+    assert " --metric f_beta --beta 2 --threshold 0.5" in said
+
+
+def test_no_command_is_named_that_knows_no_costs() -> None:
+    assert cheapest([1e-5, 0.5], cost=(200, 5, 8), threshold=0.5) == (None, [])
 
 
 @pytest.mark.parametrize(

@@ -19,14 +19,15 @@ from nci_frames.questions.answer_lines import answer_lines
 from nci_frames.questions.comparison import Comparison
 from nci_frames.questions.ranked import ranked_tables
 from nci_frames.questions.report import report_charts
+from nci_frames.questions.segment_lines import segment_lines
 from nci_frames.reporting.gates import run_summary
 from nci_frames.reporting.json import render_json
 from nci_frames.reporting.live import live_numbers
 from nci_frames.reporting.markdown import render_markdown
-from nci_frames.reporting.terminal import render_text
+from nci_frames.reporting.terminal import print_answer, render_text
 from nci_frames.tables.numbers import UNDEFINED, format_value
 from tests.chart_specs import rows_of
-from tests.comparisons import MODELS, altered, comparison
+from tests.comparisons import MODELS, altered, comparison, printed
 from tests.hostile import NAMES
 from tests.logs import random_log
 
@@ -195,6 +196,15 @@ def test_an_answer_has_one_order_in_every_form(changes):
     assert " ".join(lines) in " ".join(render_text(tables).split())
     live = live_numbers(tables)
     assert live["answers"][live["asked"]["first"]]["lines"][live["first"]] == lines
+
+
+@pytest.mark.thorough
+def test_a_file_of_text_has_all_lines_of_the_answer():
+    tables = comparison(prevalence=(0.001, 0.1), beta=(1.0,), segments=["DE", "US"])
+    cut, whole = printed(print_answer, tables, width=30), render_text(tables)
+    assert "and more in the report" in cut
+    assert "and more in the report" not in whole
+    assert all(" ".join(line.split()) in " ".join(whole.split()) for line in segment_lines(tables))
 
 
 @pytest.mark.long

@@ -9,6 +9,8 @@ from nci_frames.evaluation.labelling.ranges import uniform_deviation
 
 #: The standard error, as a share of the value, with which a log supports it (``support.rule``).
 _ENOUGH = 0.1
+#: A plan that needs more of the random rows than this share of them is not worth it.
+_WORTH_PLANNING = 0.95
 #: Rows of the traffic; with so many, half a row more of each kind makes no difference.
 _TRAFFIC = 1e9
 
@@ -47,10 +49,14 @@ def labels_in_words(found: tuple[int, int] | None) -> str:
     """Say how many labels would do; nothing where that is not known.
 
     >>> labels_in_words((1667, 1573050))
-    'labels of about 1,700 rows that nci-frames plan-labels chooses would do (of 1,600,000 random ones)'
+    'labels of about 1,700 rows that nci-frames plan-labels chooses would do (or of 1,600,000 random ones)'
+    >>> labels_in_words((998_759, 1_010_000))
+    'labels of about 1,000,000 random rows would do'
     """
     if found is None:
         return ""
     labels, random = (f"{float(f'{number:.2g}'):,.0f}" for number in found)
+    if found[0] > _WORTH_PLANNING * found[1]:
+        return f"labels of about {random} random rows would do"
     rows = f"labels of about {labels} rows that nci-frames plan-labels chooses would do"
-    return f"{rows} (of {random} random ones)"
+    return f"{rows} (or of {random} random ones)"
