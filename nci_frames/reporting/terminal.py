@@ -153,10 +153,10 @@ def _print_ranked(comparison: Comparison, console: Console) -> None:
 def _print_lines(console: Console, lines: Sequence[str], *, most: int | None) -> None:
     """Print the first of some lines, as many as fit."""
     parts = [part for line in lines for part in _wrapped(console, line)]
-    fit = most is None or len(parts) <= most
-    for part in parts if fit else parts[: most - 1]:
+    shown = len(parts) if most is None or len(parts) <= most else most - 1
+    for part in parts[:shown]:
         console.print(part)
-    if not fit:
+    if shown < len(parts):
         console.print(Text("  ... and more in the report", style="dim"))
 
 
