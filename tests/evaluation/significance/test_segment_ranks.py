@@ -35,60 +35,30 @@ def segments(
     return counts_of_bins(*bins, EDGES)
 
 
-def f1(tpr: float, fpr: float, eta: float) -> float:
-    return 2 * eta * tpr / (eta + eta * tpr + (1 - eta) * fpr)
-
-
-def test_every_number_by_hand():
-    counts = segments(5, seed=1)
+def test_every_number_is_that_of_the_function_for_it():
     other = segments(5, seed=2).with_columns(model=pl.lit("b"))
-    found = nf.rank_segments(
-        pl.concat([counts, other]), segments="segment", threshold=AT, prevalence=0.02, model="b"
-    )
-    cells = {row["segment"]: row for row in other.filter(threshold=AT).iter_rows(named=True)}
-    rival = {row["segment"]: row for row in counts.filter(threshold=AT).iter_rows(named=True)}
+    counts = pl.concat([segments(5, seed=1), other])
+    found = nf.rank_segments(counts, segments="segment", threshold=AT, prevalence=0.02, model="b")
     assert not found["shifted"].any()
     assert found["due_to_rates"].is_sorted()
+    points = nf.compute_rates(counts.filter(threshold=AT))
+    ranks = nf.rank_models(nf.project_rates(points, metrics="f_beta", prevalence=0.02)).filter(model="b")
     for row in found.iter_rows(named=True):
-        here = cells[row["segment"]]
-        rest = {
-            name: sum(cell[name] for segment, cell in cells.items() if segment != row["segment"])
-            for name in ("tp", "fp", "fn", "tn")
-        }
-
-        def rates(cell: dict[str, Any]) -> tuple[float, float, float]:
-            positives, negatives = cell["tp"] + cell["fn"], cell["fp"] + cell["tn"]
-            return cell["tp"] / positives, cell["fp"] / negatives, positives / (positives + negatives)
-
-        (tpr, fpr, eta), (rest_tpr, rest_fpr, rest_eta) = rates(here), rates(rest)
-        assert row["value"] == pytest.approx(f1(tpr, fpr, 0.02))
-        assert row["own_value"] == pytest.approx(f1(tpr, fpr, eta))
-        assert row["rest_value"] == pytest.approx(f1(rest_tpr, rest_fpr, rest_eta))
-        assert row["difference"] == pytest.approx(row["own_value"] - row["rest_value"])
-        assert row["due_to_prevalence"] + row["due_to_rates"] == pytest.approx(row["difference"])
-        by_rates = f1(tpr, fpr, rest_eta) - row["rest_value"] + row["own_value"] - f1(rest_tpr, rest_fpr, eta)
-        assert row["due_to_rates"] == pytest.approx(by_rates / 2)
-        theirs = f1(*rates(rival[row["segment"]])[:2], 0.02)
-        assert row["rank"] == (1 if row["value"] >= theirs else 2)
-        assert row["gap"] == pytest.approx(max(theirs - row["value"], 0.0))
-        assert row["observed_prevalence"] == eta
+        (rank,) = ranks.filter(segment=row["segment"]).iter_rows(named=True)
+        assert [row[name] for name in ("value", "rank", "gap")] == [rank["value"], rank["rank"], rank["gap"]]
+        # A segment and the rest are two segments.
+        apart = nf.pool_counts(other.with_columns(here=pl.col("segment") == row["segment"]), over="segment")
+        rates = nf.compute_rates(apart.filter(threshold=AT))
+        (parts,) = nf.decompose_difference(rates, metric="f_beta", over="here").iter_rows(named=True)
+        wanted = {"own_value": parts["value"], "rest_value": parts["reference_value"],
+                  "observed_prevalence": parts["prevalence"]}  # fmt: skip
+        wanted |= {name: parts[name] for name in ("difference", "due_to_prevalence", "due_to_rates")}
+        assert {name: row[name] for name in wanted} == pytest.approx(wanted)
         for name in ("", "own_", "due_to_prevalence_", "due_to_rates_"):
             point = row[f"{name}value" if name in ("", "own_") else name[:-1]]
             assert row[f"{name}lower"] < point < row[f"{name}upper"]
-        shares = {
-            name: [
-                other.filter(segment=row["segment"])[name],
-                other.filter(pl.col("segment") != row["segment"]),
-            ]
-            for name in ("tp", "fp")
-        }
-        of_class = "tp" if row["class"] == "positive" else "fp"
-        total = here["tp"] + here["fn"] if of_class == "tp" else here["fp"] + here["tn"]
-        all_rest = rest["tp"] + rest["fn"] if of_class == "tp" else rest["fp"] + rest["tn"]
-        by_threshold = shares[of_class][1].group_by("threshold").agg(pl.col(of_class).sum()).sort("threshold")
-        distance = (shares[of_class][0] / total - by_threshold[of_class] / all_rest).abs().max()
-        # Cells of scores have fewer borders than there are thresholds.
-        assert 0.7 * distance <= row["effect"] <= distance + 1e-12
+        (effect,) = nf.check_projection(apart, over="here").filter(pl.col("class") == row["class"])["effect"]
+        assert row["effect"] == pytest.approx(effect, abs=1e-12)
 
 
 @pytest.mark.thorough
