@@ -39,7 +39,9 @@ nci.formatValue = (value) => {
   if (value === null) return nci.UNDEFINED;
   const size = Math.abs(value);
   let text;
-  if (value === 0 || size >= 0.0995) text = value.toFixed(3);
+  if (size >= 99.95) text = Math.round(value).toLocaleString("en");
+  else if (size >= 9.995) text = value.toFixed(1);
+  else if (value === 0 || size >= 0.0995) text = value.toFixed(3);
   else if (size >= 0.000995) text = value.toPrecision(3);
   else {
     const [mantissa, power] = scientific(value, 2);
