@@ -201,6 +201,21 @@ def test_invalid_rows_are_refused_or_dropped_and_told(reason, change):
         assert nf.count_classes(nf.scan_classes(log, on_invalid="drop", **options))["rows"].sum() == 1
 
 
+def test_a_score_that_is_not_valid_is_found_wherever_it_is():
+    rows = 70_000
+    label = pl.Series(["x", "y"]).gather(pl.Series(range(rows)) % 2)
+    log = pl.DataFrame({"model": "m", "label": label, "p": 0.5, "q": 0.25}).with_columns(
+        p=pl.when(pl.int_range(rows) != 40_001).then("p"),
+        q=pl.when(pl.int_range(rows) == rows - 1).then(float("nan")).otherwise("q"),
+    )
+    scores = {"x": "p", "y": "q"}
+    with pytest.raises(nf.InvalidRowsError, match="1 row: score is null, 1 row: score is NaN"):
+        nf.count_classes(nf.scan_classes(log, scores=scores))
+    with pytest.warns(nf.InvalidRowsWarning, match=r"1 \(score is null\), 1 \(score is NaN\)"):
+        found = nf.count_classes(nf.scan_classes(log, scores=scores, on_invalid="drop"))
+    assert found.filter(decision="x")["rows"].to_list() == [35_000, 34_998]
+
+
 @pytest.mark.parametrize(
     "weights", [None, [1.0, 2.0, 3.0], np.arange(1, 1202) / 7], ids=["none", "few", "many"]
 )
@@ -224,8 +239,12 @@ def test_scores_of_several_models_are_counted_as_one_row_for_each(weights):
     ])  # fmt: skip
     with pytest.warns(nf.InvalidRowsWarning) as wide_told:
         wide = nf.count_classes(nf.scan_classes(log, scores=of, **options))
+    rows_of_each = nf.scan_classes(long, scores={name: name for name in "xyz"}, **options)
     with pytest.warns(nf.InvalidRowsWarning) as long_told:
-        expected = nf.count_classes(nf.scan_classes(long, scores={name: name for name in "xyz"}, **options))
+        expected = nf.count_classes(rows_of_each)
+    with pytest.warns(nf.InvalidRowsWarning):
+        decided = rows_of_each.collect().drop("scores")
+    assert_frame_equal(nf.count_classes(decided), expected, abs_tol=1e-9, rel_tol=0)
     assert_frame_equal(wide, expected, abs_tol=1e-9, rel_tol=0)
     dropped = [str(told[0].message).split(": ")[1].split(";")[0] for told in (wide_told, long_told)]
     assert dropped[0] == dropped[1]

@@ -15,6 +15,8 @@ from nci_frames.counting.logs.reading import Scan
 
 #: Rows processed at a time: larger arrays would be returned to the system and cleared for each use.
 SLICE_ROWS = 1 << 15
+#: Chunks with fewer rows on average are copied into one.
+_FEW_ROWS = 1 << 12
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +79,9 @@ def slices_of(batch: pl.DataFrame, *columns: str) -> Iterator[tuple[int, list[ND
     """
     # Not by select, which waits for the threads that read the next rows.
     found = [batch[column] for column in columns]
-    if len({tuple(column.chunk_lengths()) for column in found}) > 1:
+    # A step for every chunk takes longer than a copy where files have few rows.
+    few = len(batch) < found[0].n_chunks() * _FEW_ROWS
+    if few or len({tuple(column.chunk_lengths()) for column in found}) > 1:
         found = [column.rechunk() for column in found]
     first = 0
     for pieces in zip(*(column.get_chunks() for column in found), strict=True):

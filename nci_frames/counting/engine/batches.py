@@ -14,8 +14,6 @@ from nci_frames.schemas import WEIGHT
 
 #: Rows that are read at a time: as many as Polars gives without being asked, so that it copies none.
 BATCH_ROWS = 1 << 18
-#: Chunks with fewer rows on average are copied into one.
-_FEW_ROWS = 1 << 12
 
 
 def read_batches(
@@ -65,7 +63,7 @@ def read_columns(
 
     Each row of a log with scores of several models is read once for all of them.
     """
-    if scores and len(scan.models) > 1:
+    if len(scores) * len(scan.models) > 1:
         yield from read_wide(scan, groups, rows_by_code, len(scores), others, progress=progress)
         return
     columns = [*scores, *others]
@@ -78,9 +76,7 @@ def read_columns(
     with reading_rows(scan, progress=progress) as advance:
         # Sums of weights depend on the order of the rows; counts do not, and need not wait for it.
         for whole in scan.batches(rows, chunk_size=BATCH_ROWS, maintain_order=weighted):
-            # A step for every chunk takes longer than a copy where files have few rows.
-            few = len(whole) < whole.n_chunks() * _FEW_ROWS
-            batch = scan.valid(whole.rechunk() if few else whole, rows_by_code)
+            batch = scan.valid(whole, rows_by_code)
             scan.met(rows_by_code)
             if weighted:
                 total += float(batch[names[-1]].sum())

@@ -1,4 +1,4 @@
-"""A log with a score column per model -> batches: the keys and the label of a row are read once for all."""
+"""A log with several scores a row -> batches: the keys and the label of a row are read once for all."""
 
 import math
 from collections.abc import Iterator, Sequence
@@ -26,12 +26,15 @@ _SCORES = 1 << 22
 
 
 class _Groups:
-    """The number of a group of one model, by the number of its keys without the model."""
+    """The number of a group of one model, by the number of its keys without the model, unless that is one."""
 
     def __init__(self, scan: Scan, groups: GroupNumbers) -> None:
         schema = scan.raw.collect_schema()
-        self.keys = [key for key in groups.keys if key != "model"]
+        self._named = scan.models == ("",)
+        self.keys = [key for key in groups.keys if self._named or key != "model"]
         self._alike = GroupNumbers({key: schema[key] for key in self.keys}, seed=groups.seed)
+        if self._named:
+            self._alike = groups
         self._groups, self._models = groups, scan.models
         self._known = np.empty((len(scan.models), 0), np.int64)
 
@@ -41,6 +44,8 @@ class _Groups:
 
     def alike(self, hashes: NDArray[np.uint64], batch: pl.DataFrame, start: int) -> NDArray[np.int64]:
         """Return of each row from *start* of a batch the number of its keys."""
+        if self._named:
+            return self._alike.numbers(hashes, batch, start)
         if not self.keys:
             found, most = np.zeros(len(hashes), np.int64), 1
         else:
@@ -52,6 +57,8 @@ class _Groups:
 
     def of_model(self, place: int, alike: NDArray[np.int64]) -> NDArray[np.int64]:
         """Return the numbers of groups of one of the models; those of which no row was met are learned."""
+        if self._named:
+            return alike
         numbers = self._known[place].take(alike)
         if self._known[place].min(initial=0) < 0 and (numbers < 0).any():
             new = np.unique(alike[numbers < 0])
@@ -73,7 +80,10 @@ def read_wide(
     *,
     progress: bool,
 ) -> Iterator[Rows]:
-    """Yield the valid predictions of a log with so many score columns per model, as ``read_columns`` does."""
+    """Yield the valid predictions of a log with so many score columns per model, as ``read_columns`` does.
+
+    The model may be a column, too.
+    """
     of_models = _Groups(scan, groups)
     frame, weighted = scan.prepare(scan.source.frame, wide=True), scan.weighted
     weight = ["weight"] if "weight" in frame.collect_schema() else []
@@ -82,7 +92,7 @@ def read_wide(
     if weighted:
         also["__weight"] = pl.col("weight")
     arrays = ["__hash", *also, *chain(*names)]
-    doubt = reason_of_row(map(pl.col, chain(*names)), weighted=bool(weight))
+    doubt = reason_of_row([], weighted=bool(weight))
     rows = frame.with_columns(__hash=of_models.hash, __doubt=doubt, **also)
     # Weights that are a key must be valid, too.
     rows = rows.select(*dict.fromkeys([*of_models.keys, REASON, "__doubt", *weight, *arrays]))
@@ -90,10 +100,12 @@ def read_wide(
     total = 0.0
     with reading_rows(scan, progress=progress) as advance:
         for batch in scan.batches(rows, chunk_size=size, maintain_order=weighted):
-            doubtful = bool(batch["__doubt"].max())
+            invalid = bool(batch["__doubt"].max())
             for start, (hashes, *found) in slices_of(batch, *arrays):
                 alike = of_models.alike(hashes, batch, start)
                 shared, values = found[: len(also)], iter(found[len(also) :])
+                # To NumPy null is NaN, and the largest of numbers among which is NaN is NaN.
+                doubtful = invalid or any(np.isnan(score.max()) for score in found[len(also) :])
                 for place, of_model in enumerate(names):
                     columns = [*islice(values, scores), *shared]
                     if doubtful:

@@ -71,7 +71,8 @@ def raw_classes(
             for place, of_model in enumerate(scores)
             for part, score in enumerate(of_model)
         )
-        return frame.select(*known, *rest, _reason(cases), *each)
+        named = [] if columns.model is None else [pl.col(columns.model).cast(pl.String).alias("model")]
+        return frame.select(*named, *known, *rest, _reason(cases), *each)
     source = frame.cache() if once and len(models) > 1 else frame
     parts = []
     for model, of_model in zip(models, scores, strict=True):
