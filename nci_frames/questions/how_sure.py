@@ -12,6 +12,7 @@ from nci_frames.charts.intervals import chart_precision_uncertainty
 from nci_frames.evaluation.projection.bands import precision_band
 from nci_frames.questions.comparison import Comparison
 from nci_frames.questions.report_question import Chart, marks, of_shown, picture, said
+from nci_frames.tables.numbers import format_threshold
 
 
 def _by_f_beta(comparison: Comparison) -> pl.DataFrame | None:
@@ -141,7 +142,14 @@ QUESTIONS = (
         chart_probability_best,
         rule="prevalence",
     ),
-    _sure("uncertainty", "Where precision is least certain", _bands, _draw_bands),
+    _sure(
+        "uncertainty",
+        lambda comparison: (
+            f"Where precision at threshold {format_threshold(comparison.threshold)} is least certain"
+        ),
+        _bands,
+        _draw_bands,
+    ),
     said(
         "assumption",
         "Do values at other prevalences hold?",

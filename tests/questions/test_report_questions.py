@@ -193,3 +193,10 @@ def test_every_form_has_the_answer_to_a_question_of_ones_own(section, tmp_path):
         )
         text = path.read_text(encoding="utf-8")
         assert all(part in text for part in (title, "zebras", "Zebras told")), suffix
+
+
+def test_the_chart_of_precision_names_its_threshold() -> None:
+    counts = nf.expected_counts(tpr=0.8, fpr=0.0005, positives=200, negatives=20_000)
+    compared = nf.compare_models(counts, prevalence=0.1, threshold=0.5, repeats=20)
+    (asked,) = (one for one in nf.report_questions() if one.name == "uncertainty")
+    assert asked.heading(compared) == "Where precision at threshold 0.5 is least certain"
