@@ -31,7 +31,7 @@ class Question:
     alerts, volume
         At most so many alerts among so many rows; each model is at the lowest threshold that keeps it.
     threshold
-        A threshold for all models; None takes each model's own best one.
+        A threshold for all models, without a budget of alerts; None takes each model's own best one.
     confidence
         How sure it must be that other rows keep the budget of *alerts* as well, in (0.5, 1); None asks it of
         this log alone.
