@@ -10,7 +10,7 @@ from nci_frames.base.errors import ParameterError
 from nci_frames.base.messages import Call, listed
 from nci_frames.base.typing import Floats
 from nci_frames.counting.count import marks, need_whole_log, off_scale, warnings_of
-from nci_frames.counting.engine.batch import SLICE_ROWS, one_row_group_ahead
+from nci_frames.counting.engine.batch import SLICE_ROWS, row_groups_ahead
 from nci_frames.counting.engine.grid import CellCounts, Digitiser, joined
 from nci_frames.counting.logs.reading import Scan
 from nci_frames.counting.logs.rows import REASON
@@ -106,7 +106,7 @@ class ModelRows:
 
 def valid_rows(scan: Scan, rows: pl.LazyFrame, rows_by_code: dict[int, int]) -> Iterator[pl.DataFrame]:
     """Read the valid rows of a frame that was made of those of a scan, and count all by code."""
-    with one_row_group_ahead(local=bool(scan.source.files)):
+    with row_groups_ahead(1, local=bool(scan.source.files)):
         for batch in scan.batches(rows, chunk_size=BATCH_ROWS, maintain_order=False):
             yield scan.valid(batch, rows_by_code).drop(REASON)
 

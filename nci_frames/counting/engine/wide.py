@@ -98,7 +98,8 @@ def read_wide(
     rows = rows.select(*dict.fromkeys([*of_models.keys, REASON, "__doubt", *weight, *arrays]))
     size = max(SLICE_ROWS, _SCORES // (len(names) * scores))
     total = 0.0
-    with reading_rows(scan, progress=progress) as advance:
+    # To decode so many columns takes about as long as to count them: both go on at a time.
+    with reading_rows(scan, progress=progress, ahead=2) as advance:
         for batch in scan.batches(rows, chunk_size=size, maintain_order=weighted):
             invalid = bool(batch["__doubt"].max())
             for start, (hashes, *found) in slices_of(batch, *arrays):

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from nci_frames.base.arguments import MOST_THRESHOLDS
 from nci_frames.base.typing import Floats
-from nci_frames.counting.engine.batch import one_row_group_ahead
+from nci_frames.counting.engine.batch import row_groups_ahead
 from nci_frames.counting.engine.batches import BATCH_ROWS
 from nci_frames.counting.engine.grid import successors
 from nci_frames.counting.engine.memory import Budget
@@ -36,7 +36,7 @@ def read_positives(scan: Scan, budget: Budget) -> Positives | None:
     names = [score_name(place) for place in range(len(scan.models))] if wide else ["model", "score"]
     wanted = (pl.col(REASON) == 0) & (pl.col("label").cast(pl.UInt8) == 1)
     found, scores = [], 0
-    with one_row_group_ahead(local=bool(scan.source.files)):
+    with row_groups_ahead(1, local=bool(scan.source.files)):
         for batch in scan.batches(
             log.filter(wanted).select(names), chunk_size=BATCH_ROWS, maintain_order=False
         ):

@@ -173,10 +173,10 @@ def test_a_variable_that_was_set_meanwhile_is_kept(tmp_path: Any, monkeypatch: p
     variable = "POLARS_ROW_GROUP_PREFETCH_SIZE"
     monkeypatch.delenv(variable, raising=False)
     write_synthetic_logs(tmp_path, rows=1000)
-    with batch.one_row_group_ahead(local=True):
+    with batch.row_groups_ahead(1, local=True):
         assert os.environ[variable] == "1"
     assert variable not in os.environ
-    with batch.one_row_group_ahead(local=True):
+    with batch.row_groups_ahead(1, local=True):
         os.environ[variable] = "7"
     assert os.environ[variable] == "7"
     nf.count_confusion(nf.scan_predictions(tmp_path), thresholds=[0.5])
