@@ -226,24 +226,22 @@ def _way_out(answer: Answer, row: _Row) -> str:
     recall, flagged = row["recall"], row["pos_fraction"]
     if recall and flagged is not None and flagged <= answer.prevalence * recall * (1 + _ROUNDING):
         return "no alert in it is false: labels of alerts of the traffic would tell how many are"
-    labels = labels_for(answer.question, answer.prevalence, row)
-    if labels is not None and answer.question.cost is not None:
-        # The command that plans labels knows no costs.
-        labels = (labels[1], labels[1])
-    return labels_in_words(labels)
+    return labels_in_words(labels_for(answer.question, answer.prevalence, row))
 
 
 def labels_for(question: Question, prevalence: float, row: _Row, /) -> tuple[int, int] | None:
     """Return how many labels would tell what is asked of a model, chosen and at random.
 
     The *row* has its recall and its share of positive decisions. None where that is not known, or of an area.
+    Of costs, which the command that plans labels does not know, both are those at random.
     """
     recall, flagged = row["recall"], row["pos_fraction"]
     if question.area is not None or recall is None or flagged is None or not 0 < prevalence < 1:
         return None
     fpr = (flagged - prevalence * recall) / (1 - prevalence)
     beta = question.beta if question.f_beta else 1.0
-    return labels_that_tell(question.asked, recall=recall, fpr=fpr, prevalence=prevalence, beta=beta)
+    found = labels_that_tell(question.asked, recall=recall, fpr=fpr, prevalence=prevalence, beta=beta)
+    return found if found is None or question.cost is None else (found[1], found[1])
 
 
 def _work(answer: Answer, row: _Row) -> str:

@@ -220,16 +220,17 @@ class ClassComparison:
         ``class`` (as text), ``share``, ``model``, ``value``, ``lower``, ``upper``, ``rank``, ``supported``,
         ``reason``.
         """
-        parts = []
+        mixes: dict[str, dict[Any, float]] = {}
+        where: list[tuple[str, str, float]] = []
         for name, (start, end) in self._lines.items():
-            mixes = {
-                repr(share): {one: (1 - share) * start[one] + share * end[one] for one in start}
-                for share in self.places
-            }
-            found = self.ranked(mixes, interval="delta").with_columns(pl.lit(name).alias("class"))
-            parts.append(found.with_columns(share=pl.col("scenario").cast(pl.Float64)))
+            for share in self.places:
+                mixes[str(len(where))] = {one: (1 - share) * start[one] + share * end[one] for one in start}
+                where.append((str(len(where)), name, share))
+        at = pl.DataFrame(where, schema=["scenario", "class", "share"], orient="row")
+        # All of them at once: the log is looked through once.
+        found = self.ranked(mixes, interval="delta").drop("class").join(at, on="scenario")
         columns = ["class", "share", "model", "value", "lower", "upper", "rank", "supported", "reason"]
-        return pl.concat(parts).select(columns).sort("class", "share", "rank", "model", nulls_last=True)
+        return found.select(columns).sort("class", "share", "rank", "model", nulls_last=True)
 
     @property
     def tables(self) -> dict[str, pl.DataFrame]:

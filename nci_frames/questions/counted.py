@@ -24,12 +24,10 @@ def _title(comparison: Comparison) -> str:
 
 def _doubts(comparison: Comparison, *, asked: bool) -> pl.DataFrame | None:
     """Return what is wrong with the threshold, if it is the one that was asked for, or if it is not."""
+    if asked is not (comparison.question.threshold is not None):
+        return None
     told = [why for why in (comparison.off_scale, comparison.uncounted) if why is not None]
-    return (
-        pl.DataFrame({"doubt": told})
-        if told and asked is (comparison.question.threshold is not None)
-        else None
-    )
+    return pl.DataFrame({"doubt": told}) if told else None
 
 
 def _undefined(comparison: Comparison) -> pl.DataFrame | None:

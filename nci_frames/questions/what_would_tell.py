@@ -13,7 +13,7 @@ from nci_frames.tables.numbers import format_grid, format_threshold
 def _cheapest(comparison: Comparison) -> pl.DataFrame | None:
     """Return how many labels would tell the value of the first model where the log cannot; else None.
 
-    The command that plans labels knows no costs.
+    None also of costs, for which no command can be named.
     """
     if comparison.question.cost is not None:
         return None

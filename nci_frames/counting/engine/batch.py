@@ -31,7 +31,7 @@ class Batch:
 
 @contextmanager
 def row_groups_ahead(number: int, *, local: bool) -> Iterator[None]:
-    """Let Polars read local files so many row groups ahead: more take memory, and no less time.
+    """Let Polars read local files so many row groups ahead, fewer than by default, since each takes memory.
 
     Remote stores keep what Polars chooses, which hides their latency; an explicit setting of the user is kept
     as well.

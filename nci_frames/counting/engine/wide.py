@@ -32,9 +32,9 @@ class _Groups:
         schema = scan.raw.collect_schema()
         self._named = scan.models == ("",)
         self.keys = [key for key in groups.keys if self._named or key != "model"]
-        self._alike = GroupNumbers({key: schema[key] for key in self.keys}, seed=groups.seed)
-        if self._named:
-            self._alike = groups
+        self._alike = groups
+        if not self._named:
+            self._alike = GroupNumbers({key: schema[key] for key in self.keys}, seed=groups.seed)
         self._groups, self._models = groups, scan.models
         self._known = np.empty((len(scan.models), 0), np.int64)
 
