@@ -6,11 +6,6 @@ import polars as pl
 
 from nci_frames.base.errors import ParameterError
 
-__all__ = [
-    "FPR", "LACKS_A_CLASS", "TPR", "Parameter", "beta_of", "eta_of", "negatives_said", "positives_said",
-    "ratio", "share_of",
-]  # fmt: skip
-
 Parameter = float | pl.Expr | None
 
 TPR = pl.col("tpr")
