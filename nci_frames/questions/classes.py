@@ -14,10 +14,10 @@ from nci_frames.charts.classes import (
     chart_share_answer,
 )
 from nci_frames.charts.intervals import draw_forest
-from nci_frames.questions.answer_lines import any_of, best_of, leads_in_words, percent, rivals
+from nci_frames.questions.answer_lines import best_of, percent, rivals
 from nci_frames.questions.class_comparison import ClassComparison
 from nci_frames.questions.how_sure import read_resampled
-from nci_frames.questions.order import Lead, read_leads
+from nci_frames.questions.order import Lead, any_of, leads_in_words, read_leads
 from nci_frames.questions.report_question import Chart, ReportQuestion, of_shown, picture, said, shown_models
 from nci_frames.tables.numbers import format_value, sentence
 

@@ -79,8 +79,9 @@ def ranked_tables(comparison: Comparison, /) -> tuple[RankedTable, ...]:
         rows = table.filter(prevalence=prevalence)
         return RankedTable(name, measure, "beta", title, where, f"F-beta over β{briefly}", rows, beta)
 
-    asked: list[RankedTable] = []
-    if not (comparison.question.own and comparison.question.f_beta) and comparison.question.area is None:
+    question, asked = comparison.question, []
+    # F-beta has its own tables, at own thresholds and at one, and so have areas.
+    if question.area is None and (question.alerts is not None or not question.f_beta):
         asked = [over_prevalence("asked", "asked", comparison.answer_over_prevalence)]
     best, f_beta = comparison.best, comparison.projection.filter(metric="f_beta")
     return (

@@ -2,7 +2,6 @@
 
 from typing import Any
 
-from nci_frames.questions.answer_lines import leads_in_words
 from nci_frames.questions.class_comparison import ClassComparison
 from nci_frames.questions.classes import (
     leads_of,
@@ -10,6 +9,7 @@ from nci_frames.questions.classes import (
     mix_in_words,
     opening_class,
 )
+from nci_frames.questions.order import leads_in_words
 from nci_frames.questions.report_question import shown_models
 from nci_frames.reporting.content import Content
 from nci_frames.reporting.html import render_page
