@@ -282,7 +282,7 @@ def chart_class_simplex(
     x, y = alt.X(field="across", **place), alt.Y(field="third", **place)
     height = round(_SIDE * math.sqrt(3) / 2)
     # A little higher than a line: the ground would shine through between neighbours.
-    bars = alt.Chart(selection.finite(rows)).mark_bar(height=height / (1 + 2 * _ROOM) / LINES + 0.5)
+    bars = alt.Chart(selection.finite(rows)).mark_bar(opacity=1, height=height / (1 + 2 * _ROOM) / LINES + 1)
     shown = canvas.tooltip({}, names=("model", "equal"))
     # Each name stands a little further out than its corner.
     outside = {"across": [-0.06, 1.06, 0.5], "third": [-0.04, -0.04, 1.08]}
