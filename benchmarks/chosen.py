@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import polars as pl
+from claims import Seen
 from scipy.integrate import trapezoid
 from scipy.stats import norm
 
@@ -15,20 +16,6 @@ from nci_frames.jobs.job_file.loading import read_job
 from nci_frames.jobs.run import run_job
 
 EDGES = np.round(np.linspace(-3, 6, 181), 2)
-
-Line = tuple[str, str, str, float, int]
-
-
-def claims(effort: float) -> Iterator[Line]:
-    """Yield claim, condition, what is promised, the share seen, and the number of logs."""
-    yield from _budgets(effort)
-    yield from _precision(effort)
-    yield from _first_models(effort)
-    yield from _traffic(effort)
-    yield from _rare_rows(effort)
-    yield from _faulty_units(effort)
-    yield from _segments_of_units(effort)
-    yield from _champions(effort)
 
 
 def _counted(
@@ -49,7 +36,7 @@ def _reached(score: Floats) -> np.ndarray:
     return np.stack([len(column) - np.searchsorted(np.sort(column), EDGES) for column in score.T])
 
 
-def _budgets(effort: float) -> Iterator[Line]:
+def budgets(effort: float) -> Iterator[Seen]:
     """Two equal models within a budget of alerts."""
     for rows, alerts in (((200, 2000), 50), ((500, 20_000), 1000)):
         logs, rng = max(round(60 * effort), 1), np.random.default_rng(rows)
@@ -70,17 +57,21 @@ def _budgets(effort: float) -> Iterator[Line]:
             )
             kept += [at is None or _alerted(at, 1e-4) <= alerts / 1_000_000 for at in points["threshold"]]
         where = f"two equal models, {rows[0]} + {rows[1]:,} rows, {alerts:,} alerts in a million"
-        yield "answer within a budget: one is significantly better", where, "<= 0.05", better / logs, logs
-        yield "answer within a budget: the alerts are within their bounds", where, "0.95", within / logs, logs
+        yield Seen(
+            "answer within a budget: one is significantly better", where, "<= 0.05", better / logs, logs
+        )
+        yield Seen(
+            "answer within a budget: the alerts are within their bounds", where, "0.95", within / logs, logs
+        )
         claim = "`select_operating_points(alerts=, confidence=0.95)`: the budget is kept"
-        yield claim, where, ">= 0.95", float(np.mean(kept)), 2 * logs
+        yield Seen(claim, where, ">= 0.95", float(np.mean(kept)), 2 * logs)
 
 
 def _alerted(threshold: float, eta: float) -> float:
     return float(eta * norm.sf(threshold - 2) + (1 - eta) * norm.sf(threshold))
 
 
-def _precision(effort: float) -> Iterator[Line]:
+def targets_of_precision(effort: float) -> Iterator[Seen]:
     """A target of precision, with confidence and without."""
     for rows, eta, target in (((200, 2000), 1e-3, 0.9), ((200, 5000), 0.05, 0.5)):
         logs, rng = round(400 * effort), np.random.default_rng(rows)
@@ -97,13 +88,15 @@ def _precision(effort: float) -> Iterator[Line]:
                 known += confidence is not None and at is not None
         where = f"precision {target}, {rows[0]} + {rows[1]:,} rows, eta {eta:g}"
         claim = "`select_operating_points(precision=, confidence=0.95)`"
-        yield f"{claim}: it is kept, or none is known", where, ">= 0.95", float(np.mean(kept[0.95])), logs
-        yield f"{claim}: a threshold is known", where, "none (power)", known / logs, logs
+        yield Seen(
+            f"{claim}: it is kept, or none is known", where, ">= 0.95", float(np.mean(kept[0.95])), logs
+        )
+        yield Seen(f"{claim}: a threshold is known", where, "none (power)", known / logs, logs)
         claim = "`select_operating_points(precision=)`: it is kept, or none is found"
-        yield claim, where, "none", float(np.mean(kept[None])), logs
+        yield Seen(claim, where, "none", float(np.mean(kept[None])), logs)
 
 
-def _first_models(effort: float) -> Iterator[Line]:
+def first_models(effort: float) -> Iterator[Seen]:
     """The model that has the highest value of many equal ones."""
     for models, rows, eta, metric, logs in (
         (92, (60, 1000), 0.01, None, 40), (30, (60, 1000), 0.01, None, 60), (2, (60, 1000), 0.01, None, 100),
@@ -122,7 +115,7 @@ def _first_models(effort: float) -> Iterator[Line]:
                 truth = 2 * tpr / (eta + _alerted(first["threshold"][0], eta))
             held += first["lower"][0] <= truth <= first["upper"][0]
         where = f"highest of {models} equal models, {rows[0]} + {rows[1]:,} rows"
-        yield (
+        yield Seen(
             f"answer: {'F1' if metric is None else 'ROC-AUC'} of the first model",
             where,
             "0.95",
@@ -131,7 +124,7 @@ def _first_models(effort: float) -> Iterator[Line]:
         )
 
 
-def _traffic(effort: float) -> Iterator[Line]:
+def traffic_of_many(effort: float) -> Iterator[Seen]:
     """Precision in traffic whose prevalence many models estimate."""
     truth = 0.02 * norm.sf(0) / _alerted(2.0, 0.02)
     for models, correlation in ((30, 0.0), (30, 0.5), (10, 0.0)):
@@ -149,10 +142,10 @@ def _traffic(effort: float) -> Iterator[Line]:
             )
             held += found.select(pl.lit(truth).is_between("lower", "upper").mean()).item()
         where = f"{models} models, scores correlated by {correlation:g}"
-        yield "`project_traffic` holds precision in the traffic", where, "0.95", held / logs, logs
+        yield Seen("`project_traffic` holds precision in the traffic", where, "0.95", held / logs, logs)
 
 
-def _rare_rows(effort: float) -> Iterator[Line]:
+def rare_rows(effort: float) -> Iterator[Seen]:
     """A few positives score like negatives, or a few negatives above most positives."""
     for rows, rare, eta in (
         ((200, 2000), 0.005, None),
@@ -180,10 +173,10 @@ def _rare_rows(effort: float) -> Iterator[Line]:
         held = known.select(pl.lit(float(truth)).is_between("lower", "upper").mean()).item()
         of_class = "positives score like negatives" if eta is None else "negatives score above most positives"
         where = f"{rows[0]} + {rows[1]:,} rows, {100 * rare:g} % of the {of_class}"
-        yield f"`bootstrap({metric})` holds the area", where, "0.95", held, len(known)
+        yield Seen(f"`bootstrap({metric})` holds the area", where, "0.95", held, len(known))
 
 
-def _faulty_units(effort: float) -> Iterator[Line]:
+def faulty_units(effort: float) -> Iterator[Seen]:
     """FPR where a few units have most of the false positives."""
     logs, rng = round(400 * effort), np.random.default_rng(9)
     for units, share, where in (
@@ -205,10 +198,10 @@ def _faulty_units(effort: float) -> Iterator[Line]:
         rates = nf.compute_rates(counts, interval="wilson", units="bucket")
         truth = share * 0.5 + (1 - share) * 0.01
         held = rates.select(pl.lit(truth).is_between("fpr_lower", "fpr_upper").mean()).item()
-        yield '`compute_rates("wilson", units="bucket")` holds FPR', where, "0.95", held, logs
+        yield Seen('`compute_rates("wilson", units="bucket")` holds FPR', where, "0.95", held, logs)
 
 
-def _segments_of_units(effort: float) -> Iterator[Line]:
+def segments_of_units(effort: float) -> Iterator[Seen]:
     """Segments that do not differ, of units whose rows correlate."""
     for units in (np.arange(20, 100, 10), np.full(20, 10)):
         logs, rng, shifted = round(150 * effort), np.random.default_rng(units), 0
@@ -227,10 +220,10 @@ def _segments_of_units(effort: float) -> Iterator[Line]:
             )
             shifted += bool(found["shifted"].any())
         where = f"{len(units)} equal segments of {units.min()} to {units.max()} units, rows correlate by 0.3"
-        yield '`rank_segments(units="bucket")`: any shifted', where, "<= 0.05", shifted / logs, logs
+        yield Seen('`rank_segments(units="bucket")`: any shifted', where, "<= 0.05", shifted / logs, logs)
 
 
-def _champions(effort: float) -> Iterator[Line]:
+def champions(effort: float) -> Iterator[Seen]:
     """One look of a job at a champion: each log is a segment."""
     for models, metric, rates, rows, correlation, promised in (
         (30, "recall", (0.7, 0.7), (100, 300), 0.0, "<= 0.05"),
@@ -256,9 +249,9 @@ def _champions(effort: float) -> Iterator[Line]:
         where = (
             f"{models} models, {metric} {rates[0]:g} and {rates[1]:g}, decisions correlate by {correlation:g}"
         )
-        yield "champion gate with units: it fails", where, promised, verdicts.count("fail") / logs, logs
+        yield Seen("champion gate with units: it fails", where, promised, verdicts.count("fail") / logs, logs)
         if models == 2:
-            yield "`compare_pairs`: p < 0.05", where, promised, by_pairs / logs, logs
+            yield Seen("`compare_pairs`: p < 0.05", where, promised, by_pairs / logs, logs)
 
 
 def _verdicts(log: pl.DataFrame, metric: str) -> list[str]:

@@ -5,7 +5,6 @@ from collections.abc import Iterator
 
 import best_models
 import certified_maps
-import chosen
 import numpy as np
 import polars as pl
 from claims import Seen, held, names
@@ -263,12 +262,6 @@ def own_thresholds(effort: float) -> Iterator[Seen]:
 def best(effort: float) -> Iterator[Seen]:
     """Equal models, and two of which one is better."""
     for line in best_models.claims(effort):
-        yield Seen(*line)
-
-
-def chosen_by_the_log(effort: float) -> Iterator[Seen]:
-    """Models, thresholds and prevalences that the log chose, and rows and units that it may lack."""
-    for line in chosen.claims(effort):
         yield Seen(*line)
 
 

@@ -12,11 +12,20 @@ import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+from chosen import (
+    budgets,
+    champions,
+    faulty_units,
+    first_models,
+    rare_rows,
+    segments_of_units,
+    targets_of_precision,
+    traffic_of_many,
+)
 from claims import Seen
 from claims_of_models import (
     auc_tests_of_few,
     best,
-    chosen_by_the_log,
     crossovers,
     folds,
     maps,
@@ -49,7 +58,9 @@ START, END = "<!-- coverage: begin -->\n", "<!-- coverage: end -->\n"
 CLAIMS: tuple[Callable[[float], Iterator[Seen]], ...] = (
     auc, areas_of_few, auc_tests_of_few, rates_of_units, uneven_units, areas_of_units, accuracy,
     predictive_values, planning, shifts, segments, folds, trained_folds, pairs, partial_labels, traffic,
-    own_thresholds, bootstrap, best, crossovers, support, few_false_positives, bands, maps, chosen_by_the_log,
+    own_thresholds, bootstrap, best, crossovers, support, few_false_positives, bands, maps, budgets,
+    targets_of_precision, first_models, traffic_of_many, rare_rows, faulty_units, segments_of_units,
+    champions,
 )  # fmt: skip
 
 

@@ -14,6 +14,7 @@
   /** @type {Record<string, Row[string][]>} */
   const values = Object.fromEntries(Object.entries(columns).map(([name, column]) => [name, nci.column(column)]));
 
+  const part = (/** @type {number} */ value) => (value === null ? nci.UNDEFINED : value.toFixed(3).replace("-", "−"));
   /** @type {(name: string, write?: (value: number) => string) => (i: number) => string} */
   const plain = (name, write) => (i) => {
     const value = values[name][i];
@@ -33,7 +34,7 @@
     ["value", table.dataset.value, (i) => value(i) + doubt(i)],
     ["observed_prevalence", "own prevalence", plain("observed_prevalence", nci.formatGrid)],
     ["field", "prevalence in the field", plain("field", nci.formatGrid)],
-    ["due_to_rates", "due to the model", range("due_to_rates", "due_to_rates_", nci.formatPart)],
+    ["due_to_rates", "due to the model", range("due_to_rates", "due_to_rates_", part)],
   ];
   const shown = wanted.filter(([name]) => values[name]);
   const keys = data.keys.map((key, place) => {

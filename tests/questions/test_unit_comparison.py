@@ -85,6 +85,9 @@ def test_every_table_draws_units():
     assert_frame_equal(compared.certainty.filter(metric="f_beta"), at, check_row_order=False)
     shifts = nf.check_projection(counts, over="country", units="bucket")
     assert_frame_equal(compared.shifts.drop("key"), shifts)
+    place = compared.answer.select("threshold", "prevalence").row(0, named=True)
+    ranks = nf.rank_segments(counts, segments="country", units="bucket", **place)
+    assert compared.segment_ranks.equals(ranks)
 
 
 @pytest.mark.thorough

@@ -9,16 +9,14 @@ import polars as pl
 import pytest
 from hypothesis import given
 from numpy.testing import assert_allclose
-from polars.testing import assert_frame_equal
 
 import nci_frames as nf
 from nci_frames.evaluation.areas.area import Logs, all_areas
 from nci_frames.evaluation.arrays.histograms import Histogram
 from nci_frames.evaluation.metrics import find_metric
 from nci_frames.evaluation.metrics.registry import all_metrics
-from nci_frames.schemas import WINNERS
 from tests.cases import first_quick
-from tests.logs import counts_of_bins, crossing_models, random_log
+from tests.logs import counts_of_bins, crossing_models
 
 CURVES = [known for known in all_metrics() if known.kind == "curve"]
 #: Every area of the registry, by the function that computes it.
@@ -71,58 +69,6 @@ def test_an_area_has_no_value_at_an_operating_point(name):
     for call in asked:
         with pytest.raises(nf.ParameterError, match=f"{name}' is one of all scores(.|\\n)*hint: .*{maker}"):
             call()
-
-
-@pytest.mark.thorough
-@pytest.mark.parametrize("seed", range(3))
-def test_winners_by_pr_auc_have_the_largest_area(seed):
-    counts = crossing_models(seed)
-    ranges = nf.winner_ranges(counts, metric="pr_auc", over="prevalence")
-    assert ranges.columns == list(WINNERS.fixed)
-    assert (ranges["start"][0], ranges["end"][-1]) == (0, 1)
-    assert ranges["start"][1:].to_list() == ranges["end"][:-1].to_list()
-    assert ranges.height > 1
-    assert ranges["threshold"].null_count() == ranges.height
-    logits = np.append(np.linspace(-27, 27, 200), np.random.default_rng(seed).normal(0, 3, 200))
-    etas = (1 / (1 + np.exp(-logits))).tolist()
-    areas = nf.compute_areas(counts, prevalence=etas).filter(metric="pr_auc")
-    best = areas.group_by("prevalence").agg(best=pl.col("value").max()).sort("prevalence")
-    named = best.join_asof(ranges.select("start", "model"), left_on="prevalence", right_on="start")
-    found = named.join(areas, on=["prevalence", "model"])
-    assert found.height == len(etas)
-    assert ((found["best"] - found["value"]) / found["best"]).max() < 1e-12
-
-
-@pytest.mark.thorough
-def test_winners_are_cut_from_the_whole_and_found_in_every_segment():
-    parts = {"at": crossing_models(1), "de": crossing_models(2)}
-    counts = pl.concat(part.with_columns(country=pl.lit(name)) for name, part in parts.items())
-    whole = nf.winner_ranges(counts, metric="pr_auc", over="prevalence")
-    for name, part in parts.items():
-        alone = nf.winner_ranges(part, metric="pr_auc", over="prevalence")
-        assert_frame_equal(whole.filter(country=name).drop("country"), alone)
-        border = alone["end"][0]
-        cut = nf.winner_ranges(part, metric="pr_auc", over="prevalence", start=border / 2, end=border)
-        assert cut.select("start", "end", "model").rows() == [(border / 2, border, alone["model"][0])]
-        above = nf.winner_ranges(part, metric="pr_auc", over="prevalence", start=border)
-        assert above["model"].to_list() == alone["model"][1:].to_list()
-    empty = nf.winner_ranges(counts.with_columns(tp=0 * pl.col("tp"), fn=0 * pl.col("fn")), metric="pr_auc",
-                             over="prevalence")  # fmt: skip
-    assert empty.is_empty()
-    assert empty.schema == whole.schema
-
-
-@pytest.mark.thorough
-def test_roc_auc_never_crosses():
-    log = random_log(3000).filter(pl.col("country").is_not_null())
-    counts = nf.count_confusion(log, thresholds="exact", by=["country"])
-    ranges = nf.winner_ranges(counts, metric="roc_auc", over="prevalence", start=0.1, end=0.3)
-    best = nf.rank_models(nf.compute_areas(counts, prevalence=0.1, metrics="roc_auc")).filter(rank=1)
-    assert ranges.select("country", "model").rows() == best.select("country", "model").rows()
-    assert ranges.select("metric", "start", "end").unique().rows() == [("roc_auc", 0.1, 0.3)]
-    none = nf.find_crossovers(counts, metric="roc_auc", over="prevalence")
-    assert none.is_empty()
-    assert none.schema == nf.find_crossovers(counts, metric="pr_auc", over="prevalence").schema
 
 
 logs_of_bins = st.lists(st.tuples(st.integers(0, 3), st.integers(0, 3)), min_size=1, max_size=9)

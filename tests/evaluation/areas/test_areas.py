@@ -100,18 +100,6 @@ def test_limits(label, score, roc, pr):
     assert areas.filter(pl.col("value").is_null())["lower"].null_count() == areas["value"].null_count()
 
 
-def test_columns_and_order():
-    counts = nf.count_confusion(random_log(), thresholds=[0.0, 0.5])
-    areas = nf.compute_areas(counts, prevalence=[0.5, 0.1])
-    columns = "model fold country metric method prevalence value lower upper supported reason"
-    assert areas.columns == columns.split()
-    assert areas.filter(metric="roc_auc").select("method", "prevalence").unique().rows() == [(None, None)]
-    assert areas.equals(areas.sort(areas.columns[:6]))
-    observed = nf.compute_areas(counts, prevalence="observed").filter(metric="pr_auc")["prevalence"]
-    rates = nf.compute_rates(counts).filter(threshold=0.5)
-    assert observed.to_list() == rates["observed_prevalence"].to_list()
-
-
 def test_weights_may_be_subnormal():
     """Quotients of them overflow, which was a warning."""
     counts = calls()["compute_areas"].frames[0]

@@ -188,15 +188,20 @@ def winners_of(counts: pl.DataFrame, low: float = LOW, high: float = HIGH) -> pl
     return area_winners(areas, support, low, high)
 
 
+def winners_of_curves(counts: pl.DataFrame) -> pl.DataFrame:
+    return nf.winner_ranges(counts, metric="pr_auc", over="prevalence", start=LOW, end=HIGH)
+
+
 def leads(ranges: pl.DataFrame) -> pl.DataFrame:
     """Join the ranges of one model, which are cut where its area begins to be supported."""
     return ranges.filter(pl.col("model").ne_missing(pl.col("model").shift()))
 
 
 @pytest.mark.parametrize("seed", first_quick(range(4)))
-def test_the_winner_of_a_range_has_the_largest_area_in_it(seed):
+@pytest.mark.parametrize(("winners", "within"), [(winners_of, 1e-10), (winners_of_curves, 1e-13)])
+def test_the_winner_of_a_range_has_the_largest_area_in_it(winners, within, seed):
     counts = crossing_models(seed)
-    ranges = winners_of(counts)
+    ranges = winners(counts)
     assert ranges["start"][0] == LOW
     assert ranges["end"][-1] == HIGH
     assert ranges["start"][1:].to_list() == ranges["end"][:-1].to_list()
@@ -209,7 +214,7 @@ def test_the_winner_of_a_range_has_the_largest_area_in_it(seed):
     )
     found = named.join(areas, on=["prevalence", "model"])
     assert found.height == 300
-    assert (found["best"] - found["value"]).max() < 1e-10
+    assert (found["best"] - found["value"]).max() < within
 
 
 def test_borders_are_those_of_the_crossovers():
@@ -297,6 +302,8 @@ def test_each_key_has_its_own_winners_within_the_ends():
     assert ranges.select("day", "model", "start").rows() == [
         (0, "m0", 0.2), (0, "m1", pytest.approx(border)), (1, "m1", 0.2), (1, "m0", pytest.approx(border))
     ]  # fmt: skip
+    above = nf.winner_ranges(counts, metric="brier", over="prevalence", start=ranges["start"][1])
+    assert above["model"].to_list() == ["m1", "m0"]
     alone = pl.concat(
         [
             counts,

@@ -97,6 +97,7 @@ def test_precision_never_crosses_and_one_model_or_twins_have_nothing_to_cross():
     rates = rates_of(("a", 60, 20), ("b", 30, 5), ("c", 30, 5))
     assert nf.find_crossovers(rates, metric="precision", over="prevalence").is_empty()
     assert nf.find_crossovers(rates, metric="npv", over="prevalence").is_empty()
+    assert nf.find_crossovers(rates, metric="roc_auc", over="prevalence").is_empty()
     assert nf.find_crossovers(rates, metric="f_beta", over="prevalence", beta=0).is_empty()
     assert nf.find_crossovers(rates.filter(model="a"), metric="f_beta", over="beta").is_empty()
     twins = rates.filter(pl.col("model") != "a")

@@ -11,23 +11,6 @@ from tests.evaluation.probabilities import logs
 from tests.logs import counts_at
 
 
-def test_net_benefits_of_a_family_history_as_printed_by_dcurves():
-    # 750 patients, 105 cancers; of 115 with a family history 24 have cancer.
-    log = logs.log_of([(True, 1.0)] * 24 + [(False, 1.0)] * 91 + [(True, 0.0)] * 81 + [(False, 0.0)] * 554)
-    found = nf.decision_curve(
-        logs.exact(log), prevalence="observed", threshold_probabilities=[0.05, 0.1, 0.15, 0.2]
-    )
-    printed = {
-        "net_benefit": [0.0256140350877192, 0.0185185185185185, 0.0105882352941176, 0.0016666666666666],
-        "treat_all": [0.0947368421052631, 0.0444444444444444, -0.0117647058823529, -0.0749999999999999],
-        "interventions_avoided": [
-            -1.3133333333333337, -0.2333333333333334, 0.1266666666666665, 0.3066666666666666
-        ],
-    }  # fmt: skip
-    for name, values in printed.items():
-        assert found[name].to_list() == pytest.approx(values, abs=1e-14)
-
-
 @example([(False, 0), (True, 0)], 1.0, 1, True)
 @given(logs.rows, logs.prevalences, st.integers(0, 19), st.booleans())
 def test_net_benefit_is_what_the_rows_say(rows, eta, place, adjusted):

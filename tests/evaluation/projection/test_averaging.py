@@ -92,16 +92,17 @@ def test_the_range_in_which_a_model_leads_is_that_of_the_averages():
 def test_values_that_are_undefined_or_absent_are_skipped_and_counted():
     table = pl.DataFrame(
         {
-            "model": ["a", "a", "a", "b"], "repeat": ["1", "2", "3", "1"], "threshold": 0.5,
-            "metric": "precision", "prevalence": 0.1, "beta": pl.Series([None] * 4, dtype=pl.Float64),
-            "value": [0.2, None, 0.6, None], "supported": [True, False, True, None],
-            "reason": [None, "why", None, None],
+            "model": [*"aaabcc"], "repeat": [*"123112"], "threshold": 0.5,
+            "metric": "precision", "prevalence": 0.1, "beta": pl.Series([None] * 6, dtype=pl.Float64),
+            "value": [0.2, None, 0.6, None, 1.0, np.inf], "supported": [True, False, True, None, True, True],
+            "reason": [None, "why", None, None, None, None],
         }
     )  # fmt: skip
     found = nf.average_over(table.lazy(), over=["repeat"])
     assert found.drop("model", "threshold", "metric", "prevalence", "beta").rows() == [
         (0.4, pytest.approx(np.std([0.2, 0.6], ddof=1)), 2, 1, False, "why"),
         (None, None, 0, 3, None, None),
+        (np.inf, None, 2, 1, True, None),
     ]
 
 
@@ -239,10 +240,3 @@ def test_a_large_log_is_counted_by_repeats_and_buckets_in_a_pass_of_its_own(monk
     assert comparison.certainty is not None
     value = comparison.areas.filter(metric="pr_auc")["value"].to_list()
     assert value == pytest.approx(compared().areas.filter(metric="pr_auc")["value"].to_list(), abs=0.02)
-
-
-def test_infinite_values_have_no_spread():
-    rates = nf.compute_rates(counted(["fold"], [1.5])).head(2)
-    values = nf.project_rates(rates, metrics="lr_plus", prevalence=0.1).with_columns(model=pl.lit("a"))
-    values = values.with_columns(fold=pl.Series(["1", "2"]), value=pl.Series([1.0, np.inf]))
-    assert nf.average_over(values, over="fold").select("value", "std").row(0) == (np.inf, None)

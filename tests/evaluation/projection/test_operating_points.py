@@ -133,14 +133,6 @@ def test_several_prevalences_distance_and_youden() -> None:
     assert observed["prevalence"].to_list() == observed["observed_prevalence"].to_list()
 
 
-def test_an_alert_budget_is_a_share_of_the_volume() -> None:
-    rates = rates_of(LOG)
-    budget = nf.select_operating_points(rates, alerts=2_000, volume=100_000, prevalence=0.001)
-    share = nf.select_operating_points(rates, pos_fraction=0.02, prevalence=0.001)
-    assert budget.equals(share)
-    assert (0.001 * budget["tpr"] + 0.999 * budget["fpr"]).max() <= 0.02
-
-
 @pytest.mark.thorough
 @given(
     log=small_logs(),
@@ -262,9 +254,9 @@ def test_a_precision_that_200_negatives_cannot_tell_is_not_supported():
 SHIFT = 2.0
 
 
-def draws(number: int, positives: int, negatives: int, rows: int = 1) -> pl.DataFrame:
-    """Logs of one normal model, told apart by the model's name; each unit has so many equal rows."""
-    return unit_log({f"{place}": SHIFT for place in range(number)}, (positives, negatives), times=rows)
+def draws(number: int, positives: int, negatives: int) -> pl.DataFrame:
+    """Logs of one normal model, told apart by the model's name."""
+    return unit_log({f"{place}": SHIFT for place in range(number)}, (positives, negatives))
 
 
 def drawn_rates(log: pl.DataFrame) -> pl.DataFrame:
@@ -327,14 +319,13 @@ def test_a_target_with_confidence_is_seldom_missed(name: str, target: float) -> 
     assert all(f"is known to have a {name} of" in reason and "confidence 0.95" in reason for reason in told)
 
 
-@pytest.mark.long
-def test_equal_rows_of_a_unit_count_once() -> None:
-    log = draws(100, 40, 300, rows=20)
-    counts = nf.count_confusion(nf.unit_buckets(log, buckets=64), thresholds="exact", by="bucket")
-    apart = nf.compute_rates(counts, units="bucket", interval="wilson")
-    naive = drawn_rates(log)
-    shares = [missed(selected(rates, "fpr", 0.02, 0.95), "fpr", 0.02) for rates in (apart, naive)]
-    assert shares[0] <= 0.05 + 3 * 0.022 < 0.15 < shares[1]
+@pytest.mark.parametrize(("name", "target"), [("fpr", 0.02), ("tpr", 0.8), ("pos_fraction", 0.04)])
+def test_rows_of_units_count_for_what_they_are_worth(name: str, target: float) -> None:
+    rates = drawn_rates(draws(5, 60, 600))
+    counts = pl.col("tp", "fp", "fn", "tn", "positives", "negatives")
+    four = rates.with_columns(counts * 4, effective_positives=60.0, effective_negatives=600.0)
+    found, wanted = (selected(some, name, target, 0.95)["threshold"].to_list() for some in (four, rates))
+    assert found == wanted != selected(four.drop("^effective.*$"), name, target, 0.95)["threshold"].to_list()
 
 
 def test_a_budget_below_the_resolution_of_the_log_has_no_threshold() -> None:

@@ -178,26 +178,6 @@ def test_own_thresholds_are_those_of_each_model():
     assert found["distinguishable"].to_list() == [True, False] * 2
 
 
-@pytest.mark.long
-def test_ten_equal_models():
-    """Of 24 logs of ten equal models, unpaired: the set holds them all."""
-    rng, size = np.random.default_rng(6), 24
-    logs = pl.concat(
-        points(rng.binomial(100, 0.6, 10).tolist(), rng.binomial(1000, 0.02, 10).tolist()).with_columns(
-            log=pl.lit(log)
-        )
-        for log in range(size)
-    )
-    found = nf.compare_best(logs, prevalence=[0.01, 0.1], repeats=150)
-    somebody = found.group_by("log", "prevalence").agg(pl.col("distinguishable").any())
-    most = 0.05 + 2.5 * (0.05 * 0.95 / size) ** 0.5
-    assert float(somebody["distinguishable"].mean()) < most
-    together = nf.compare_best(logs, prevalence=[0.01, 0.1], repeats=150, simultaneous=True)
-    either = together.group_by("log").agg(pl.col("distinguishable").any())
-    assert float(either["distinguishable"].mean()) < most
-    assert (together["p_value"] >= found["p_value"]).mean() > 0.95
-
-
 def test_what_does_not_vary_has_no_width_however_large_the_lead():
     """The normal tail beyond 39 is 0, so Student's quantile there is infinite."""
     error = np.array([[0.0, 0.1], [0.1, 0.0]])

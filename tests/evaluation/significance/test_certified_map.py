@@ -105,22 +105,6 @@ def test_support_that_never_ends_is_followed_to_infinity():
 
 
 @pytest.mark.thorough
-def test_exact_counts_of_buckets_and_groups_of_keys():
-    logs = [units_log([1.0, 2.0], (300, 4000), seed).with_columns(day=pl.lit(seed)) for seed in (1, 2)]
-    counts = nf.count_confusion(
-        nf.unit_buckets(nf.scan_predictions(pl.concat(logs), segments="day", unit="unit"), buckets=32),
-        thresholds="exact",
-    )
-    found = nf.certify_decision_map(counts, units="bucket", repeats=100)
-    assert found["day"].unique().to_list() == [1, 2]
-    for day in (1, 2):
-        mine = ranges_of(found.filter(day=day))
-        assert ("certified", ("m1",)) in [row[2:] for row in mine]
-        assert mine[0][0] == 0
-        assert mine[-1][1] == np.inf
-
-
-@pytest.mark.thorough
 def test_the_chart_is_solid_where_a_model_is_certified_and_hides_what_nobody_knows():
     counts = buckets_of(units_log([1.2, 1.5, 1.8], (300, 4000), seed=3))
     certified = nf.certify_decision_map(counts, units="bucket", repeats=200)
