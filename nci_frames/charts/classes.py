@@ -12,7 +12,7 @@ from nci_frames.base.errors import ParameterError
 from nci_frames.base.typing import Frame
 from nci_frames.charts.parts import axes, canvas, lines, selection, theme
 from nci_frames.counts.class_counts import Priors, one_mix, scenarios_of
-from nci_frames.evaluation.classes.class_winners import winners_in_triangle
+from nci_frames.evaluation.classes.class_winners import LINES, winners_in_triangle
 from nci_frames.evaluation.classes.project_classes import matrix_at
 from nci_frames.evaluation.metrics.classes import class_metric
 
@@ -248,8 +248,8 @@ def chart_class_simplex(
     -------
     altair.LayerChart
         The triangle, whose corners are the classes alone, coloured by the best model; of equal models the
-        first by name. Hover for all that are equal. The map is exact along 61 lines, as by
-        ``class_winners``, and straight between them.
+        first by name. Hover for all that are equal. The map shows the best at 200 mixes on each
+        of 200 lines.
 
     Raises
     ------
@@ -270,42 +270,35 @@ def chart_class_simplex(
     'Best model at each mix of three classes'
     """
     found, classes = winners_in_triangle(class_counts, metric=metric, beta=beta, cost=cost)
-    rows = found.filter(pl.col("model").is_not_null()).with_row_index("corner")
+    rows = found.filter(pl.col("model").is_not_null())
     if rows.is_empty():
         raise ParameterError("no model has a value", hint="check that each model has rows of all classes")
-    rows = _placed(rows).with_columns(equal=pl.col("tied").list.join(", ")).drop("tied", "second", "third")
+    # The share of the third class is the height, and half of it is added to that of the second.
+    across = pl.col("start", "end") + pl.col("third") / 2
+    rows = rows.select("model", "third", across, equal=pl.col("tied").list.join(", "))
     selection.check_rows(rows)
     style = theme.model_style(rows["model"], among=models)
-    height = math.sqrt(3) / 2
-    x, y = (
-        alt.X(field="across", type="quantitative", axis=None, scale={"domain": [-_ROOM, 1 + _ROOM]}),
-        alt.Y(field="up", type="quantitative", axis=None, scale={"domain": [-_ROOM, height + _ROOM]}),
-    )
-    base = alt.Chart(selection.finite(rows)).encode(x=x, y=y)
-    # Without outlines, the ground would shine through between neighbours.
-    outline = alt.Stroke(field="model", type="nominal", legend=None, scale=canvas.model_scale(style))
-    regions = base.mark_line(filled=True, opacity=1, strokeWidth=1, interpolate="linear-closed").encode(
-        detail=alt.Detail(field="region", type="nominal"),
-        order=alt.Order(field="corner", type="quantitative"),
-        stroke=outline,
-    )
+    place: dict[str, Any] = {"type": "quantitative", "axis": None, "scale": {"domain": [-_ROOM, 1 + _ROOM]}}
+    x, y = alt.X(field="across", **place), alt.Y(field="third", **place)
+    height = round(_SIDE * math.sqrt(3) / 2)
+    # A little higher than a line: the ground would shine through between neighbours.
+    bars = alt.Chart(selection.finite(rows)).mark_bar(opacity=1, height=height / (1 + 2 * _ROOM) / LINES + 1)
     shown = canvas.tooltip({}, names=("model", "equal"))
     # Each name stands a little further out than its corner.
-    corners = pl.DataFrame({
-        "name": map(str, classes), "second": [-0.04, 1.08, -0.04], "third": [-0.04, -0.04, 1.08],
-    })  # fmt: skip
+    outside = {"across": [-0.06, 1.06, 0.5], "third": [-0.04, -0.04, 1.08]}
     mixes = {} if priors is None else scenarios_of(priors)
     of = [(name, *(mix.get(of_class, 0.0) for of_class in classes)) for name, mix in mixes.items()]
     named = {share: f"share of {name}" for share, name in zip(_SHARES, classes, strict=True)}
     marked = pl.DataFrame(of, {"scenario": pl.String, **dict.fromkeys(_SHARES, pl.Float64)}, orient="row")
-    dots = alt.Chart(_placed(marked)).encode(x=x, y=y).mark_point(
+    dots = alt.Chart(marked.with_columns(across=pl.col("second") + pl.col("third") / 2)).mark_point(
         filled=True, size=90, color=theme.INK, stroke=theme.GROUND, strokeWidth=2, opacity=1
     )  # fmt: skip
     layers = [
-        canvas.layer("regions", regions, **canvas.fills(style), tooltip=shown),
-        *canvas.named(_placed(corners), x, y, letters=_LETTERS),
-        canvas.layer("mixes", dots, tooltip=canvas.tooltip(named, names=("scenario",))),
-    ]
+        canvas.layer("regions", bars, x=alt.X(field="start", **place), x2=alt.X2("end"), y=y,
+                     tooltip=shown, **canvas.fills(style)),
+        *canvas.named(pl.DataFrame({"name": map(str, classes), **outside}), x, y, letters=_LETTERS),
+        canvas.layer("mixes", dots, x=x, y=y, tooltip=canvas.tooltip(named, names=("scenario",))),
+    ]  # fmt: skip
     return canvas.compose(
         layers,
         style=style,
@@ -314,11 +307,5 @@ def chart_class_simplex(
         + ("; dots: mixes" if mixes else ""),
         says="A triangle, coloured by model.",
         width=_SIDE,
-        height=round(_SIDE * (height + 2 * _ROOM) / (1 + 2 * _ROOM)),
+        height=height,
     )
-
-
-def _placed(rows: pl.DataFrame) -> pl.DataFrame:
-    """Add where a mix is drawn: the first class to the left, the second to the right, the third above."""
-    across = pl.col("second") + pl.col("third") / 2
-    return rows.with_columns(across=across, up=pl.col("third") * math.sqrt(3) / 2)

@@ -6,6 +6,7 @@ from typing import Any, Literal, TypeVar
 
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 from nci_frames.base.errors import ParameterError, SchemaError
 from nci_frames.base.messages import Option, listed
@@ -91,7 +92,9 @@ def every_pair(table: pl.DataFrame, classes: pl.Series) -> pl.DataFrame:
     return joined.with_columns(pl.col("rows").fill_null(0)).select(*order, "rows").sort(order)
 
 
-def read_priors(priors: Any, classes: pl.Series, *, observed: Floats | None) -> dict[str, Floats]:
+def read_priors(
+    priors: Any, classes: pl.Series, *, observed: Floats | None, needed: NDArray[np.bool_] | None = None
+) -> dict[str, Floats]:
     """Return the shares of the classes in each scenario.
 
     Parameters
@@ -99,19 +102,21 @@ def read_priors(priors: Any, classes: pl.Series, *, observed: Floats | None) -> 
     priors
         As a user gives them.
     classes
-        All that must have a share.
+        All that may have a share.
     observed
         Their shares where "observed" is asked for.
+    needed
+        Which of them must have one, equal ones if "uniform" is asked for; None stands for all.
 
     Raises
     ------
     ParameterError
         If a class is missing or unknown, or shares are not numbers from 0 to 1 that add up to 1.
     """
-    names = classes.to_list()
-    words: dict[str, Any] = {"observed": observed, "uniform": np.full(len(names), 1 / max(len(names), 1))}
-    read: dict[str, Floats] = {}
-    for scenario, shares in scenarios_of(priors, names).items():
+    must = np.ones(len(classes), np.bool_) if needed is None else needed
+    names, words = classes.to_list(), {"observed": observed, "uniform": must / max(must.sum(), 1)}
+    read: dict[str, Any] = {}
+    for scenario, shares in scenarios_of(priors, classes.filter(pl.Series(must)).to_list()).items():
         if isinstance(shares, str):
             read[scenario] = words[shares]
             continue
@@ -120,7 +125,7 @@ def read_priors(priors: Any, classes: pl.Series, *, observed: Floats | None) -> 
             msg, found = f"{Option('priors')} must have shares of classes alone", listed(map(repr, unknown))
             hint = f"the classes are {listed(map(repr, names), 20)}"
             raise ParameterError(msg, where=_where(scenario), found=found, hint=hint)
-        read[scenario] = np.array([shares[name] for name in names], np.float64)
+        read[scenario] = np.array([shares.get(name, 0.0) for name in names], np.float64)
     return read
 
 
@@ -131,9 +136,13 @@ def one_mix(name: str, scenarios: Mapping[str, _Mix]) -> _Mix:
     return next(iter(scenarios.values()))
 
 
-def with_scenario(priors: pl.DataFrame) -> pl.DataFrame:
-    """Return a frame of priors whose mixes have a name."""
-    return priors if "scenario" in priors.columns else priors.with_columns(scenario=pl.lit(GIVEN))
+def by_scenario(priors: pl.DataFrame) -> dict[str, dict[Any, float]]:
+    """Return the priors of a frame by scenario and class; a mix without a name is "given"."""
+    named = priors if "scenario" in priors.columns else priors.with_columns(scenario=pl.lit(GIVEN))
+    return {
+        str(name): dict(part.select("class", "prior").rows())
+        for (name,), part in named.group_by("scenario", maintain_order=True)
+    }
 
 
 def _where(scenario: str) -> str | None:
@@ -152,13 +161,10 @@ def scenarios_of(
     """
     nested: Mapping[Any, Any]
     if isinstance(priors, pl.DataFrame | pl.LazyFrame):
-        frame = with_scenario(collect(priors, CLASS_PRIORS))
-        if frame.select("scenario", "class").is_duplicated().any():
+        frame = collect(priors, CLASS_PRIORS)
+        nested = by_scenario(frame)
+        if sum(map(len, nested.values())) < len(frame):
             raise SchemaError("a class has two priors in one scenario", hint="give each scenario a name")
-        nested = {
-            str(name): dict(part.select("class", "prior").rows())
-            for (name,), part in frame.group_by("scenario", maintain_order=True)
-        }
     elif isinstance(priors, str):
         nested = {priors: priors}
     else:

@@ -275,20 +275,3 @@ class Asked:
             repeats=self.repeats,
         )
         return self._everywhere(found.select(*_AT, "distinguishable"), prevalence)
-
-    @staticmethod
-    def leaders(answers: pl.DataFrame) -> pl.DataFrame:
-        """Return the best model at each prevalence of a grid; a range ends at the next of these."""
-        ranked = answers.filter(rank=1)
-        leaders: list[tuple[float, str | None, bool]] = []
-        for (eta,), tied in ranked.partition_by("prevalence", as_dict=True, maintain_order=True).items():
-            models = tied["model"].sort().to_list()
-            # Of equally good models, the one that led before.
-            before = leaders[-1][1] if leaders else None
-            model = before if leaders and before in models else models[0]
-            leaders.append((float(eta), model, bool(tied["supported"].any())))
-        schema = {"start": pl.Float64, "model": pl.String, "supported": pl.Boolean}
-        first = pl.DataFrame(sorted(leaders), schema=schema, orient="row")
-        ends = [*first["start"].to_list()[1:], answers["prevalence"].max()] if leaders else []
-        whole = first.with_columns(end=pl.Series(ends, dtype=pl.Float64))
-        return whole.select("start", "end", "model", "supported")

@@ -1,18 +1,26 @@
 """An answer -> a few lines: the model, its threshold and value, its rivals, and where the order changes."""
 
 from collections.abc import Sequence
-from itertools import zip_longest
 from typing import Any
 
 from nci_frames.base.messages import quantity
 from nci_frames.evaluation.labelling.cheapest import labels_in_words, labels_that_tell
 from nci_frames.evaluation.metrics import called_metric, title_of
 from nci_frames.questions.answer import Answer
-from nci_frames.questions.order import Lead, all_of, known_order, read_leads, some_models
+from nci_frames.questions.order import (
+    SOME,
+    all_of,
+    any_of,
+    known_order,
+    leads_in_words,
+    only_leader,
+    read_leads,
+    some_models,
+    untold_in_words,
+)
 from nci_frames.questions.question import Question
 from nci_frames.tables.numbers import format_grid, format_one_in, format_threshold, format_value, sentence
 
-_SOME = 4
 #: By so much of it a share of rows may be off.
 _ROUNDING = 1e-9
 #: Below it a prevalence is easier to read as "1 in 5,000".
@@ -186,18 +194,10 @@ def _compared(others: Sequence[_Row], *, all_others: bool) -> str:
     if all_others and len(untold) == len(others):
         return "whether it is significantly better than others, this log cannot tell"
     if untold:
-        return f"too few rows to tell: {some_models(untold, _SOME)}"
+        return f"too few rows to tell: {some_models(untold, SOME)}"
     if not all_others:
-        return f"significantly worse than the best: {some_models(_names(others), _SOME)}"
+        return f"significantly worse than the best: {some_models(_names(others), SOME)}"
     return f"significantly better than {all_of(len(others))}"
-
-
-def any_of(models: Sequence[str]) -> str:
-    """Name models of which any will do."""
-    shown = list(models[:_SOME])
-    if len(models) > _SOME:
-        shown.append(f"{len(models) - _SOME:,} more")
-    return " or ".join([", ".join(shown[:-1]), shown[-1]] if len(shown) > 1 else shown)
 
 
 def _doubt(answer: Answer, best: Sequence[_Row], others: Sequence[_Row]) -> str | None:
@@ -214,7 +214,7 @@ def _doubt(answer: Answer, best: Sequence[_Row], others: Sequence[_Row]) -> str 
         worse=_told(others, distinguishable=True),
         equal=_told(others, distinguishable=False),
         untold=_told(others, distinguishable=None),
-        most=_SOME,
+        most=SOME,
     )
     return f"{reason}; {order}"
 
@@ -276,35 +276,12 @@ def order_line(answer: Answer, /) -> str:
         return ""
     low, high = answer.span
     leads = read_leads(answer.winners, low=low, high=high)
-    known = [lead for lead in leads if lead.models]
-    models = list(dict.fromkeys(any_of(lead.models) for lead in known))
-    unknown = [lead for lead in leads if not lead.models]
-    spans = " and ".join(f"from {format_grid(lead.start)} to {format_grid(lead.end)}" for lead in unknown[:2])
-    doubt = f"; the log cannot tell the value {spans}" if unknown else ""
+    known, unknown = [lead for lead in leads if lead.models], untold_in_words(leads)
     if not known:
         span = f"from {format_grid(low)} to {format_grid(high)}"
         return f"at other prevalences this log cannot tell the value ({span})"
-    if len(models) == 1:
-        span = f"from {format_grid(known[0].start)} to {format_grid(known[-1].end)}"
-        verb = "leads" if len(known[0].models) == 1 else "lead"
-        return f"in this log {models[0]} {verb} at every prevalence {span}{doubt}"
-    return f"in this log the best model changes with the prevalence: {leads_in_words(known)}{doubt}"
-
-
-def leads_in_words(leads: Sequence[Lead], /) -> str:
-    """Say which model leads up to where: a up to 0.05, then b."""
-    steps = [
-        any_of(lead.models) + ("" if after is None else f" up to {format_grid(lead.end)}{_uncertain(after)}")
-        for lead, after in zip_longest(leads, leads[1:])
-    ]
-    if len(steps) <= _SOME:
-        return ", then ".join(steps)
-    last = f"from {format_grid(leads[-1].start)} on {steps[-1]}"
-    return f"{', then '.join(steps[:2])}; {last}; {len(steps) - 1:,} changes in all"
-
-
-def _uncertain(after: Lead) -> str:
-    """Say where the border is in 95 % of the resampled logs, if that is known."""
-    if after.start_bounds is None:
-        return ""
-    return f" (95 %: {format_grid(after.start_bounds[0])} to {format_grid(after.start_bounds[1])})"
+    doubt = f"; the log cannot tell the value {unknown}" if unknown else ""
+    told = only_leader(known)
+    if told is None:
+        told = f"the best model changes with the prevalence: {leads_in_words(known)}"
+    return f"in this log {told}{doubt}"

@@ -15,6 +15,7 @@ from nci_frames.questions import places
 from nci_frames.questions.answer import Answer, Asked
 from nci_frames.questions.compared import computed
 from nci_frames.questions.log_tables import LogTables
+from nci_frames.questions.order import best_at_each
 from nci_frames.schemas import within
 
 
@@ -55,27 +56,33 @@ class AnswerTables(LogTables):
     def answer_winners(self) -> pl.DataFrame:
         """The best model over prevalence for the question.
 
-        ``start``, ``end``, ``model``, ``supported``; and where the start is in 95 % of the resampled logs,
-        ``lower`` and ``upper``, where known.
+        ``start``, ``end``, ``model``, ``tied`` (all models that are equal there), ``supported``; and where
+        the start is in 95 % of the resampled logs, ``lower`` and ``upper``, where known. Where borders are
+        not exact, a row is one of the prevalences compared.
         """
-        columns = ["start", "end", "model", "supported"]
-        none = {name: pl.lit(None, pl.Float64) for name in ("lower", "upper")}
-        question, (start, end) = self.question, self.answer_span
-        if question.area is PR_AUC:
-            return self.area_winners.select(*columns, *none)
-        if question.area is not None and not question.area.depends_on_prevalence:
-            # The best at one prevalence is the best at all.
-            best = self.answer.filter(pl.col("value").is_not_null()).head(1)
-            return best.with_columns(start=pl.lit(start), end=pl.lit(end)).select(*columns, **none)
-        if question.threshold is None or question.area is not None or start == end:
-            return self._asked.leaders(self.answer_over_prevalence).with_columns(**none)
-        if question.f_beta and question.beta == self.main_beta:
-            return self.winners.select(*columns, *none)
+        start, end = self.answer_span
+        exact = self._exact_winners(start, end) if start < end else None
+        ranges = best_at_each(self.answer_over_prevalence) if exact is None else exact
+        known = [name for name in ("lower", "upper") if name in ranges.columns]
+        none = {name: pl.lit(None, pl.Float64) for name in ("lower", "upper") if name not in known}
+        return ranges.select("start", "end", "model", "tied", "supported", *known, **none)
+
+    def _exact_winners(self, start: float, end: float) -> pl.DataFrame | None:
+        """Return ranges of the best models that leave no gap; None where only a grid can be asked."""
+        question = self.question
+        if question.area is not None:
+            if question.area is PR_AUC:
+                return self.area_winners
+            # The best at one prevalence is the best at all, unless the area depends on it.
+            best = best_at_each(self.answer).with_columns(start=pl.lit(start), end=pl.lit(end))
+            return None if question.area.depends_on_prevalence else best
+        if question.threshold is None:
+            exact = question.own and question.f_beta and "optimistic" not in self.best.columns
+            return self.best_winners if exact else None
+        if question.f_beta:
+            return self.winners
         points = select_operating_points(self._near, threshold=question.threshold)
-        fixed = winner_ranges(
-            points, metric=question.asked, over="prevalence", beta=question.beta, start=start, end=end
-        )
-        return fixed.select(columns).with_columns(**none)
+        return winner_ranges(points, metric=question.asked, over="prevalence", start=start, end=end)
 
     @property
     def answer_curve(self) -> pl.DataFrame:

@@ -10,15 +10,16 @@ import polars as pl
 from nci_frames.base.arguments import LEAST_BUCKETS, beta_value
 from nci_frames.base.errors import ParameterError, SchemaError
 from nci_frames.base.typing import Frame
-from nci_frames.counts.class_counts import Priors, with_scenario
+from nci_frames.counts.class_counts import Priors, scenarios_of
 from nci_frames.evaluation.classes.class_log import collected, rates_of
 from nci_frames.evaluation.classes.class_winners import class_winners
 from nci_frames.evaluation.classes.compare_class_models import compare_class_models
-from nci_frames.evaluation.classes.mixes import read_mixes
+from nci_frames.evaluation.classes.mixes import at_shares, read_mixes
 from nci_frames.evaluation.classes.project_classes import matrix_at, project_classes
 from nci_frames.evaluation.metrics.classes import metric_of_all
 from nci_frames.evaluation.projection.ranking import rank_models
 from nci_frames.questions.compared import computed
+from nci_frames.questions.order import Lead, read_leads
 from nci_frames.schemas import BUCKET, CLASS_COUNTS, checked
 
 #: Values along the shares of all classes, at most; and steps along each, where these are fewer.
@@ -99,37 +100,32 @@ class ClassComparison:
         if frame["model"].has_nulls():
             raise SchemaError.unnamed_model()
         units = [BUCKET] if BUCKET in frame.columns else []
-        #: The counts, by buckets of units where there are some.
-        self.by_unit = _added(frame, units)
-        #: The counts of each model, weight, class and decision.
-        self.counts = _added(frame, [])
+        #: The counts, by buckets of units where there are some; and those of each weight, class and decision.
+        self.by_unit, self.counts = _added(frame, units), _added(frame, [])
         #: Buckets of units; None where rows are taken as independent.
         self.buckets: int | None = frame[BUCKET].n_unique() if units else None
         #: Whether there are enough of them to see how they differ.
         self.by_units = (self.buckets or 0) >= LEAST_BUCKETS
         self.models: list[str] = frame["model"].unique().sort().to_list()
-        logs, asked = read_mixes(self.counts, priors)
+        given = scenarios_of(priors)
+        logs, mixes = read_mixes(self.counts, given | {"observed": "observed", "uniform": "uniform"} | given)
         if not logs.rows.sum():
             raise SchemaError("there are no rows to compare", hint="count a log that has rows")
         #: Every class, sorted; and their names as text.
-        self.names: pl.Series = logs.names.filter(pl.Series(asked.classes))
+        self.names: pl.Series = logs.names.filter(pl.Series(mixes.classes))
         self.classes: list[str] = self.names.cast(pl.String).to_list()
-        observed = rates_of(logs.rows)
-        given = np.where(np.isnan(asked.priors), observed, asked.priors)
-        mixes = dict(zip(asked.names, given, strict=True))
-        more = {"observed": observed, "uniform": rates_of(logs.seen.astype(np.float64))}
+        shares = np.where(np.isnan(mixes.priors), rates_of(logs.rows), mixes.priors)[:, mixes.classes]
         #: The mixes compared by name, the asked one first: the share of each class.
         self.mixes: dict[str, dict[Any, float]] = {
-            name: dict(zip(self.names, shares[asked.classes].tolist(), strict=True))
-            for name, shares in (mixes | more | mixes).items()
+            name: dict(zip(self.names, mix, strict=True))
+            for name, mix in zip(mixes.names, shares.tolist(), strict=True)
         }
         #: Which of them is asked for, and the share of each class in it, by the class and by its name.
         self.scenario, self.mix = next(iter(self.mixes.items()))
         self.shares = dict(zip(self.classes, self.mix.values(), strict=True))
-        #: The mix that is asked for, with the bounds of its shares where it is an estimate.
-        self.asked_priors: Any = {self.scenario: self.mix}
-        if isinstance(priors, pl.DataFrame | pl.LazyFrame):
-            self.asked_priors = with_scenario(priors.lazy().collect()).filter(scenario=self.scenario)
+        #: The mix that is asked for; a frame may have others, too, and the bounds of estimated shares.
+        of_frame = isinstance(priors, pl.DataFrame | pl.LazyFrame)
+        self.asked_priors: Any = priors if of_frame else {self.scenario: self.mix}
 
     @computed
     def answer(self) -> pl.DataFrame:
@@ -138,17 +134,21 @@ class ClassComparison:
         ``model``, ``metric``, ``value``, ``lower``, ``upper``, ``rank``, ``gap``, ``distinguishable`` (from
         the best; null where the log cannot tell, or no unit was named), ``supported``, ``reason``.
         """
-        found = self.ranked(self.asked_priors, interval="delta")
-        order = found["model"].to_list()
-        told: dict[str, bool | None] = {}
+        found = self.ranked(self.asked_priors, interval="delta").filter(scenario=self.scenario)
+        apart = pl.lit(None, pl.Boolean)
         if self.tested:
+            first, told = found["model"][0], ("model_a", "model_b", "distinguishable")
             pairs = compare_class_models(self.by_unit, metric=self.metric, priors=self.mix, **self.asked)
-            for one, other, apart in pairs.select("model_a", "model_b", "distinguishable").rows():
-                told |= {name: apart for name in (one, other) if order[0] in (one, other)}
-        told |= {name: None for name, rank in found.select("model", "rank").rows() if rank in (1, None)}
-        apart = pl.Series("distinguishable", [told.get(name) for name in order], dtype=pl.Boolean)
+            known = {
+                one if other == first else other: differ
+                for one, other, differ in pairs.select(told).rows()
+                if first in (one, other)
+            }
+            apart = pl.col("model").replace_strict(known, default=None, return_dtype=pl.Boolean)
         results = ["model", "metric", "value", "lower", "upper", "rank", "gap"]
-        return found.select(*results, apart, "supported", "reason")
+        return found.select(
+            *results, pl.when(pl.col("rank") > 1).then(apart).alias("distinguishable"), "supported", "reason"
+        )
 
     @property
     def leading(self) -> list[str]:
@@ -163,16 +163,14 @@ class ClassComparison:
     @computed
     def other_mixes(self) -> pl.DataFrame:
         """The models at every mix, ranked: that of the question, other scenarios, the log's own, uniform."""
-        order = {name: place for place, name in enumerate(self.mixes)}
-        found = self.ranked(self.mixes).sort(
-            pl.col("scenario").replace_strict(order), "rank", "model", nulls_last=True
-        )
+        order = pl.col("scenario").cast(pl.Enum([*self.mixes]))
+        found = self.ranked(self.mixes).sort(order, "rank", "model", nulls_last=True)
         return found.select("scenario", "model", "value", "rank", "gap", "supported", "reason")
 
     @computed
     def of_each_class(self) -> pl.DataFrame:
         """Precision, recall and F-beta of each class at the mix, with bounds, as of ``project_classes``."""
-        return self._projected(self.asked_priors, _OF_CLASS, interval="delta")
+        return self._projected(self.asked_priors, _OF_CLASS, interval="delta").filter(scenario=self.scenario)
 
     @computed
     def matrix(self) -> pl.DataFrame:
@@ -185,33 +183,40 @@ class ClassComparison:
 
         ``class`` (as text), ``start``, ``end``, ``model``, ``tied``; none for the only class of a mix.
         """
-        if not self._lines:
+        start, end = self._with_share(0.0), self._with_share(1.0)
+        if not start:
             hint = "a mix of one class has no proportions of the others"
             raise ParameterError("no class has a share that can vary", hint=hint)
         return pl.concat(
-            class_winners(self.counts, metric=self.metric, start=start, end=end, **self.asked).select(
-                pl.lit(name).alias("class"), "start", "end", "model", "tied"
-            )
-            for name, (start, end) in self._lines.items()
+            class_winners(
+                self.counts, metric=self.metric, start=start[name], end=end[name], **self.asked
+            ).select(pl.lit(name).alias("class"), "start", "end", "model", "tied")
+            for name in start
         )
 
     @cached_property
-    def _lines(self) -> dict[str, tuple[dict[Any, float], dict[Any, float]]]:
-        """Of each class the mixes between which its share goes from 0 to 1."""
-        found, shares = {}, np.array([*self.mix.values()])
-        for text, alone in zip(self.classes, np.eye(len(shares)), strict=True):
-            rest = shares * (1 - alone)
-            if rest.any():
-                start, end = (dict(zip(self.names, mix, strict=True)) for mix in (rest / rest.sum(), alone))
-                found[text] = (start, end)
-        return found
+    def leads(self) -> dict[str, list[Lead]]:
+        """Which models lead along the share of each class; none where no model has a value."""
+        parts = self.winners.partition_by("class", maintain_order=True, as_dict=True)
+        read = {str(name): read_leads(part, low=0, high=1) for (name,), part in parts.items()}
+        return {name: [lead for lead in leads if any(lead.models)] for name, leads in read.items()}
+
+    def _with_share(self, share: float) -> dict[str, dict[Any, float]]:
+        """Return the mix in which each class in turn has a share; none of a class that has all of the mix."""
+        mixes = at_shares(np.array([*self.mix.values()]), share).tolist()
+        return {
+            name: dict(zip(self.names, mix, strict=True))
+            for name, mix in zip(self.classes, mixes, strict=True)
+            if any(other for of_class, other in self.shares.items() if of_class != name)
+        }
 
     @cached_property
     def places(self) -> list[float]:
         """The shares of a class at which a page can be asked: even steps, and those of the mix."""
-        most = _MOST_VALUES // max(1, len(self._lines) * len(self.models))
-        steps = max(10, min(_STEPS, most - len(self._lines)))
-        return sorted({*np.linspace(0, 1, steps + 1).tolist(), *(self.shares[name] for name in self._lines)})
+        own = [self.shares[name] for name in self._with_share(0.0)]
+        most = _MOST_VALUES // max(1, len(own) * len(self.models))
+        steps = max(10, min(_STEPS, most - len(own)))
+        return sorted({*np.linspace(0, 1, steps + 1).tolist(), *own})
 
     @computed
     def curves(self) -> pl.DataFrame:
@@ -220,15 +225,12 @@ class ClassComparison:
         ``class`` (as text), ``share``, ``model``, ``value``, ``lower``, ``upper``, ``rank``, ``supported``,
         ``reason``.
         """
-        mixes: dict[str, dict[Any, float]] = {}
-        where: list[tuple[str, str, float]] = []
-        for name, (start, end) in self._lines.items():
-            for share in self.places:
-                mixes[str(len(where))] = {one: (1 - share) * start[one] + share * end[one] for one in start}
-                where.append((str(len(where)), name, share))
-        at = pl.DataFrame(where, schema=["scenario", "class", "share"], orient="row")
+        mixes = {(name, share): mix for share in self.places for name, mix in self._with_share(share).items()}
+        numbered = {str(number): mix for number, mix in enumerate(mixes.values())}
+        rows = [(scenario, *place) for scenario, place in zip(numbered, mixes, strict=True)]
+        at = pl.DataFrame(rows, schema=["scenario", "class", "share"], orient="row")
         # All of them at once: the log is looked through once.
-        found = self.ranked(mixes, interval="delta").drop("class").join(at, on="scenario")
+        found = self.ranked(numbered, interval="delta").drop("class").join(at, on="scenario")
         columns = ["class", "share", "model", "value", "lower", "upper", "rank", "supported", "reason"]
         return found.select(columns).sort("class", "share", "rank", "model", nulls_last=True)
 

@@ -14,10 +14,10 @@ from nci_frames.charts.classes import (
     chart_share_answer,
 )
 from nci_frames.charts.intervals import draw_forest
-from nci_frames.questions.answer_lines import any_of, best_of, leads_in_words, percent, rivals
+from nci_frames.questions.answer_lines import best_of, percent, rivals
 from nci_frames.questions.class_comparison import ClassComparison
 from nci_frames.questions.how_sure import read_resampled
-from nci_frames.questions.order import Lead, read_leads
+from nci_frames.questions.order import any_of, leads_in_words
 from nci_frames.questions.report_question import Chart, ReportQuestion, of_shown, picture, said, shown_models
 from nci_frames.tables.numbers import format_value, sentence
 
@@ -76,16 +76,9 @@ def lines_at(
     return [*lines, sentence(compared)] if compared else lines
 
 
-def leads_of(comparison: ClassComparison, of_class: str) -> list[Lead]:
-    """Return which models lead along the share of a class; none where no model has a value."""
-    leads = read_leads(comparison.winners.filter(pl.col("class") == of_class), low=0, high=1)
-    return [lead for lead in leads if lead.models and lead.models[0] is not None]
-
-
 def order_in_words(comparison: ClassComparison) -> str:
     """Say along which classes' shares another model becomes the best, the nearest change first."""
-    own = comparison.shares
-    found = {name: leads_of(comparison, name) for name in comparison.winners["class"].unique().sort()}
+    own, found = comparison.shares, comparison.leads
     changing = {
         name: min(abs(lead.start - own[name]) for lead in leads[1:])
         for name, leads in found.items()
@@ -94,10 +87,9 @@ def order_in_words(comparison: ClassComparison) -> str:
     if not changing:
         leaders = list(dict.fromkeys(any_of(lead.models) for leads in found.values() for lead in leads))
         return f"In this log {' or '.join(leaders) or 'no model'} leads whatever the share of any one class"
-    nearest = sorted(changing, key=lambda name: changing[name])
     told = "; ".join(
         f"of class {name} (here {percent(own[name])}) {leads_in_words(found[name])}"
-        for name in nearest[:_CHANGES]
+        for name in sorted(changing, key=changing.__getitem__)[:_CHANGES]
     )
     several = f" of {len(changing):,} of {len(found):,} classes, the others in proportion"
     return f"In this log the best model changes with the share{several}: {told}"
@@ -112,17 +104,15 @@ def _draw_values(table: pl.DataFrame, comparison: ClassComparison) -> Chart:
 
 def opening_class(comparison: ClassComparison) -> str:
     """Return the class whose share the page shows first: one that changes the best model, if there is one."""
-    names: list[str] = comparison.winners["class"].unique(maintain_order=True).to_list()
-    return max(names, key=lambda name: len(leads_of(comparison, name)) > 1)
+    return max(comparison.leads, key=lambda name: len(comparison.leads[name]) > 1)
 
 
 def _one_share(comparison: ClassComparison) -> pl.DataFrame:
-    return comparison.curves.filter(pl.col("class") == opening_class(comparison))
+    return of_shown(comparison.curves.filter(pl.col("class") == opening_class(comparison)), comparison)
 
 
 def _draw_share(table: pl.DataFrame, comparison: ClassComparison) -> Chart:
-    shown, models = of_shown(table, comparison), shown_models(comparison)
-    return chart_share_answer(shown, what=comparison.measure, models=models)
+    return chart_share_answer(table, what=comparison.measure, models=shown_models(comparison))
 
 
 def _draw_simplex(table: pl.DataFrame, comparison: ClassComparison) -> Chart:
@@ -130,10 +120,6 @@ def _draw_simplex(table: pl.DataFrame, comparison: ClassComparison) -> Chart:
     marked = {comparison.scenario: comparison.mix}
     asked = {"metric": comparison.metric, **comparison.asked}
     return chart_class_simplex(of_shown(table, comparison), priors=marked, models=models, **asked)
-
-
-def _draw_winners(table: pl.DataFrame, comparison: ClassComparison) -> Chart:
-    return chart_class_winners(table, models=shown_models(comparison), priors=comparison.mix)
 
 
 def _other_mixes(comparison: ClassComparison) -> pl.DataFrame:
@@ -153,25 +139,18 @@ def _mistakes(comparison: ClassComparison) -> pl.DataFrame:
     )
 
 
-def _draw_matrix(_: pl.DataFrame, comparison: ClassComparison) -> Chart:
-    return chart_class_matrix(of_shown(comparison.counts, comparison), priors=comparison.mix)
-
-
 def _each_class(comparison: ClassComparison) -> pl.DataFrame:
     """Return each metric of each class and model with its bounds, as text."""
-    told = comparison.of_each_class
-    told = told.with_columns(
-        shown=pl.Series([_shown(row) for row in told.iter_rows(named=True)], dtype=pl.String)
+    shown = pl.struct("value", "lower", "upper", "supported").map_elements(_shown, pl.String)
+    told = comparison.of_each_class.with_columns(shown.alias("shown"))
+    rows = comparison.counts.group_by("model", pl.col("label").alias("class")).agg(pl.col("rows").sum())
+    wide = told.pivot("metric", index=["model", "class"], values="shown").join(
+        rows, ["model", "class"], "left"
     )
-    wide = told.pivot("metric", index=["model", "class"], values="shown")
-    rows = comparison.counts.group_by("model", "label").agg(pl.col("rows").sum())
-    shares = pl.DataFrame({"class": comparison.names, "share": [*comparison.mix.values()]})
-    wide = wide.join(rows, left_on=["model", "class"], right_on=["model", "label"], how="left")
-    return (
-        wide.join(shares, on="class", how="left")
-        .sort("class", "model")
-        .select(pl.col("class").cast(pl.String), "model", "rows", "share", "precision", "recall",
-                pl.col("f_beta").alias(f"F{comparison.beta:g}"))
+    share = pl.col("class").replace_strict(comparison.mix, return_dtype=pl.Float64)
+    return wide.sort("class", "model").select(
+        pl.col("class").cast(pl.String), "model", "rows", share.alias("share"), "precision", "recall",
+        pl.col("f_beta").alias(f"F{comparison.beta:g}"),
     )  # fmt: skip
 
 
@@ -235,7 +214,7 @@ QUESTIONS = (
         "winners",
         lambda comparison: f"Best model by {comparison.measure} over the share of each class",
         lambda comparison: comparison.winners,
-        _draw_winners,
+        chart_class_winners,
         section="order",
     ),
     picture(
@@ -260,8 +239,8 @@ QUESTIONS = (
     picture(
         "matrix",
         "How often does each class get each decision?",
-        lambda comparison: comparison.counts,
-        _draw_matrix,
+        lambda comparison: of_shown(comparison.counts, comparison),
+        chart_class_matrix,
     ),
     ReportQuestion(
         name="mistakes",

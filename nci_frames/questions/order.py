@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from itertools import combinations
+from itertools import combinations, pairwise
 
 import polars as pl
 
@@ -10,11 +10,15 @@ from nci_frames.tables.numbers import format_grid
 
 #: Changes of order behind the leader that are named.
 _OVERTAKINGS = 12
+#: Models of which any will do, and changes of the best model, that a short sentence names.
+SOME = 4
+#: Ranges that a log cannot tell, that are named.
+_UNKNOWN = 2
 
 
 @dataclass(frozen=True, slots=True)
 class Lead:
-    """A range of prevalence or beta over which the same models are best; none where the log cannot tell."""
+    """A range of prevalence over which the same models are best; none where the log cannot tell."""
 
     models: tuple[str, ...]
     start: float
@@ -39,12 +43,33 @@ class Order:
 
     leads: tuple[Lead, ...]
     overtakings: tuple[Overtaking, ...]
-    #: Whether the borders of the leads are exact; otherwise a lead ends somewhere before the next start.
-    exact: bool = False
+
+    @property
+    def exact(self) -> bool:
+        """Whether each lead ends where the next begins; on a grid it ends somewhere before."""
+        return all(lead.end == after.start for lead, after in pairwise(self.leads))
+
+
+def best_at_each(ranking: pl.DataFrame, /) -> pl.DataFrame:
+    """Return the best models at each prevalence of a grid, as winner ranges that are one place each.
+
+    >>> ranking = pl.DataFrame({"model": ["b", "a"], "prevalence": 0.1, "rank": 1, "supported": True})
+    >>> best_at_each(ranking).rows()
+    [(0.1, 0.1, 'a', ['a', 'b'], True)]
+    """
+    told = pl.col("supported").any().over("prevalence")
+    best = ranking.filter(pl.col("rank") == 1).filter(pl.col("supported") | ~told)
+    named = best.group_by("prevalence", "supported").agg(tied=pl.col("model").sort()).sort("prevalence")
+    at = pl.col("prevalence")
+    return named.select(
+        start=at, end=at, model=pl.col("tied").list.first(), tied="tied", supported="supported"
+    )
 
 
 def read_leads(winners: pl.DataFrame, /, *, low: float, high: float) -> tuple[Lead, ...]:
-    """Read from winner ranges over prevalence the exact ranges in which each model leads.
+    """Read from winner ranges over prevalence the ranges in which the same models lead.
+
+    A model that another one draws level with still leads: a range goes on as long as one of its models does.
 
     >>> winners = pl.DataFrame({
     ...     "start": [0.0, 0.01, 0.2], "end": [0.01, 0.2, 1.0], "model": ["a", "b", "b"],
@@ -58,16 +83,20 @@ def read_leads(winners: pl.DataFrame, /, *, low: float, high: float) -> tuple[Le
     more = [pl.col(name) if name in winners.columns else none.alias(name) for name, none in optional.items()]
     ranges = winners.sort("start").select("start", "end", "model", *more)
     for start, end, model, supported, lower, upper, tied in ranges.iter_rows():
-        if end < low or start > high or (start == end and low < high):
+        begin, stop = max(start, low), min(end, high)
+        # Of a range beyond an end nothing is left but the end.
+        if begin > stop or (begin == stop and start < end and low < high):
             continue
         models = tuple(tied or [model]) if supported else ()
-        if leads and leads[-1].models == models:
-            leads[-1] = replace(leads[-1], end=min(end, high))
+        last = leads[-1] if leads else None
+        both = () if last is None else tuple(one for one in last.models if one in models)
+        if last is not None and (both or last.models == models):
+            leads[-1] = replace(last, models=both, end=stop)
             continue
         # The border of a range that begins before the lowest prevalence is not shown.
         known = supported and lower is not None and start > low
-        leads.append(Lead(models, max(start, low), min(end, high), (lower, upper) if known else None))
-    return tuple(lead for lead in leads if lead.start < lead.end or low == high)
+        leads.append(Lead(models, begin, stop, (lower, upper) if known else None))
+    return tuple(leads)
 
 
 def read_order(ranking: pl.DataFrame, /) -> Order:
@@ -89,16 +118,7 @@ def read_order(ranking: pl.DataFrame, /) -> Order:
         (at, dict(rows.filter("supported").select("model", "rank").iter_rows()))
         for (at,), rows in ranked.group_by("prevalence", maintain_order=True)
     ]
-    return Order(_leads(columns), _overtakings(columns))
-
-
-def _leads(columns: Sequence[tuple[float, dict[str, int]]]) -> tuple[Lead, ...]:
-    leads: list[Lead] = []
-    for at, ranks in columns:
-        best = tuple(sorted(model for model, rank in ranks.items() if rank == 1))
-        start = leads.pop().start if leads and leads[-1].models == best else at
-        leads.append(Lead(best, start, at))
-    return tuple(leads)
+    return Order(read_leads(best_at_each(ranked), low=0, high=1), _overtakings(columns))
 
 
 def _overtakings(columns: Sequence[tuple[float, dict[str, int]]]) -> tuple[Overtaking, ...]:
@@ -120,63 +140,100 @@ def _overtakings(columns: Sequence[tuple[float, dict[str, int]]]) -> tuple[Overt
 def order_lines(by: str, order: Order) -> list[str]:
     """Say whether the order of models changes with the prevalence, by one measure.
 
-    >>> leads = (Lead(("a",), 0.001, 0.02), Lead(("b",), 0.02, 0.5))
-    >>> order_lines("F1", Order(leads, (), exact=True))
-    ['By F1 the order changes: a leads from 0.001 to 0.02; b leads from 0.02 to 0.5. These borders are exact
-    for this log.']
+    >>> leads = (Lead(("a",), 0.001, 0.02), Lead(("b", "c"), 0.02, 0.5))
+    >>> order_lines("F1", Order(leads, ()))
+    ['By F1 the order changes: a up to 0.02, then b or c. These borders are exact for this log.']
     """
     if not order.leads:
         return [f"By {by} the models cannot be ordered: none has a defined value."]
     known = [lead for lead in order.leads if lead.models]
     if not known:
         return [f"By {by} this log cannot tell the value at any prevalence compared."]
-    unknown = "".join(
-        f" {_span(lead).capitalize()} this log cannot tell the value."
-        for lead in order.leads
-        if not lead.models
-    )
-    if not order.overtakings and len(known) == 1:
-        leaders = known[0].models
-        are = "is" if len(leaders) == 1 else "are"
-        return [
-            f"By {by} the order does not change: {some_models(leaders)} {are} ahead in this log, and no two "
-            f"models change places at any prevalence compared.{unknown}"
-        ]
-    leads = "; ".join(
-        f"{some_models(lead.models)} {'leads' if len(lead.models) == 1 else 'lead'} {_span(lead)}"
-        for lead in known
-    )
-    exact = " These borders are exact for this log." if order.exact and len(known) > 1 else ""
-    bounded = any(lead.start_bounds for lead in known)
-    drawn = " In brackets: where they are in 95 % of the resampled logs that have them." if bounded else ""
-    # Models that draw level with the best do not overtake it.
-    ahead = set(known[0].models).intersection(*(lead.models for lead in known))
-    level = ahead and not order.overtakings
-    changes = "no two models change places at any prevalence compared" if level else "the order changes"
-    lines = [f"By {by} {changes}: {leads}.{exact}{drawn}{unknown}"]
+    one = only_leader(known)
+    if one is None:
+        exact = " These borders are exact for this log." if order.exact else ""
+        if any(lead.start_bounds for lead in known):
+            exact += " In brackets: where they are in 95 % of the resampled logs that have them."
+        said = f"the order changes: {leads_in_words(known, most=len(known))}.{exact}"
+    elif order.overtakings:
+        said = f"the order changes: in this log {one}, but others change places."
+    else:
+        said = f"the order does not change: in this log {one}, and no two models change places there."
+    unknown = untold_in_words(order.leads)
+    doubt = f" This log cannot tell the value {unknown}." if unknown else ""
     overtaken = [
         f"{change.winner} overtakes {change.loser} between {format_grid(change.before)} and "
         f"{format_grid(change.after)}"
         for change in order.overtakings[:_OVERTAKINGS]
     ]
     more = len(order.overtakings) - _OVERTAKINGS
-    rest = [f"and {more:,} more"] if more > 0 else []
-    return [
-        *lines,
-        *(
-            [f"All changes of place by {by.rstrip(',')}: {'; '.join([*overtaken, *rest])}."]
-            if overtaken
-            else []
-        ),
-    ]
+    if more > 0:
+        overtaken.append(f"and {more:,} more")
+    places = [f"All changes of place by {by.rstrip(',')}: {'; '.join(overtaken)}."] if overtaken else []
+    return [f"By {by} {said}{doubt}", *places]
 
 
-def _span(lead: Lead) -> str:
-    if lead.start == lead.end:
-        return f"at {format_grid(lead.start)}"
-    bounds = lead.start_bounds
-    known = "" if bounds is None else f" ({format_grid(bounds[0])} to {format_grid(bounds[1])})"
-    return f"from {format_grid(lead.start)}{known} to {format_grid(lead.end)}"
+def only_leader(leads: Sequence[Lead], /) -> str | None:
+    """Say which model leads everywhere; None where the best model changes.
+
+    >>> only_leader([Lead(("a", "b"), 0.01, 0.5)])
+    'a or b lead at every prevalence from 0.01 to 0.5'
+    """
+    models = leads[0].models
+    if any(lead.models != models for lead in leads):
+        return None
+    verb = "leads" if len(models) == 1 else "lead"
+    return f"{any_of(models)} {verb} at every prevalence {_span(leads[0].start, leads[-1].end)}"
+
+
+def leads_in_words(leads: Sequence[Lead], /, most: int = SOME) -> str:
+    """Say which model leads up to where; of more than *most* ranges only the first two and the last.
+
+    >>> leads_in_words([Lead(("a",), 0.001, 0.1), Lead(("b",), 0.1, 0.3), Lead(("c", "d"), 0.4, 0.5)])
+    'a up to 0.1, then b up to 0.3, then c or d from 0.4'
+    """
+    around = zip([None, *leads], leads, [*leads[1:], None], strict=False)
+    steps = [f"{any_of(lead.models)}{_within(before, lead, after)}" for before, lead, after in around]
+    if len(steps) <= most:
+        return ", then ".join(steps)
+    last = f"from {format_grid(leads[-1].start)} on {any_of(leads[-1].models)}"
+    return f"{', then '.join(steps[:2])}; {last}; {len(steps) - 1:,} changes in all"
+
+
+def _within(before: Lead | None, lead: Lead, after: Lead | None) -> str:
+    """Say where a lead ends, and where it begins if that is not where the one before ends."""
+    apart = before is not None and before.end != lead.start
+    if apart and lead.start == lead.end:
+        return f" {_span(lead.start, lead.end)}"
+    begin = f" from {format_grid(lead.start)}" if apart else ""
+    if after is None:
+        return begin
+    bounds = after.start_bounds
+    drawn = "" if bounds is None else f" (95 %: {format_grid(bounds[0])} to {format_grid(bounds[1])})"
+    return f"{begin} up to {format_grid(lead.end)}{drawn}"
+
+
+def untold_in_words(leads: Sequence[Lead], /) -> str:
+    """Return the first ranges in which the log cannot tell the value; nothing where it always can."""
+    spans = [_span(lead.start, lead.end) for lead in leads if not lead.models]
+    more = [f"in {len(spans) - _UNKNOWN:,} more ranges"] if len(spans) > _UNKNOWN else []
+    return " and ".join([*spans[:_UNKNOWN], *more])
+
+
+def _span(start: float, end: float) -> str:
+    return f"at {format_grid(start)}" if start == end else f"from {format_grid(start)} to {format_grid(end)}"
+
+
+def any_of(models: Sequence[str], /) -> str:
+    """Name models of which any will do, since they are equally good.
+
+    >>> any_of("ab"), any_of("abcdef")
+    ('a or b', 'a, b, c, d or 2 more')
+    """
+    shown = list(models[:SOME])
+    if len(models) > SOME:
+        shown.append(f"{len(models) - SOME:,} more")
+    return " or ".join([", ".join(shown[:-1]), shown[-1]] if len(shown) > 1 else shown)
 
 
 def some_models(models: Sequence[str], /, most: int = 3) -> str:

@@ -10,7 +10,7 @@ from nci_frames.evaluation.support.reasons import why_doubtful
 from nci_frames.questions.answer_lines import measure_name, value_name
 from nci_frames.questions.comparison import Comparison
 from nci_frames.tables.cells import RankedCells, ranked_cells
-from nci_frames.tables.numbers import format_grid, sentence
+from nci_frames.tables.numbers import format_grid, format_threshold, sentence
 
 #: What models are ranked by: what was asked, F-beta of each model at its own best threshold, F-beta at the
 #: threshold of the comparison, or the area over all thresholds.
@@ -79,8 +79,9 @@ def ranked_tables(comparison: Comparison, /) -> tuple[RankedTable, ...]:
         rows = table.filter(prevalence=prevalence)
         return RankedTable(name, measure, "beta", title, where, f"F-beta over β{briefly}", rows, beta)
 
-    asked: list[RankedTable] = []
-    if not (comparison.question.own and comparison.question.f_beta) and comparison.question.area is None:
+    question, asked = comparison.question, []
+    # F-beta has its own tables, at own thresholds and at one, and so have areas.
+    if question.area is None and (question.alerts is not None or not question.f_beta):
         asked = [over_prevalence("asked", "asked", comparison.answer_over_prevalence)]
     best, f_beta = comparison.best, comparison.projection.filter(metric="f_beta")
     return (
@@ -95,7 +96,7 @@ def ranked_tables(comparison: Comparison, /) -> tuple[RankedTable, ...]:
 
 def _measures(comparison: Comparison) -> dict[Measure, tuple[str, str, str]]:
     """Return of each measure what it is called, at which threshold models are, and how a button says that."""
-    f_beta, at = f"F{comparison.main_beta:g}", f"at threshold {comparison.threshold:g}"
+    f_beta, at = f"F{comparison.main_beta:g}", f"at threshold {format_threshold(comparison.threshold)}"
     return {
         "asked": (value_name(comparison.question), "as asked", ""),
         "own": (f_beta, own_threshold_words(comparison), ", own thresholds"),

@@ -132,7 +132,7 @@ def picture(
 
     *draw* may be a chart of several models, which is given what such charts share as far as it takes it.
     """
-    if "models" in inspect.signature(draw).parameters:
+    if {"models", "priors"} & {*inspect.signature(draw).parameters}:
         draw = _of_models(draw)
     return ReportQuestion(
         name=name, title=title, section=section, table=table, draw=draw, under=under, live=live,
@@ -164,13 +164,15 @@ def at_asked(title: str) -> Callable[[Comparison], str]:
     return lambda comparison: f"{title} at prevalence {format_grid(comparison.asked_prevalence)}"
 
 
-#: What charts of several models share: these models, the prevalence of the log, and what is asked.
-_SHARED: Mapping[str, Callable[[Comparison], Any]] = {
+#: What charts of several models share: these models, the prevalence of the log, and what is asked; of classes
+#: the mix.
+_SHARED: Mapping[str, Callable[[Any], Any]] = {
     "models": shown_models,
     "observed": lambda comparison: comparison.observed_prevalence,
     "prevalence": lambda comparison: comparison.asked_prevalence,
     "beta": lambda comparison: comparison.main_beta,
     "certified": lambda comparison: comparison.certified,
+    "priors": lambda comparison: comparison.mix,
 }
 
 

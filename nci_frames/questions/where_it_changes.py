@@ -27,10 +27,12 @@ def orders(comparison: Comparison) -> Mapping[Measure, Order]:
     # Areas at prevalence 0 and 1 do not follow from those in between.
     if span["low"] > 0 and span["high"] < 1:
         exact["pr_auc"] = comparison.area_winners
+    if "asked" in found:
+        exact["asked"] = comparison.answer_winners
     for measure, winners in exact.items():
         leads = read_leads(winners, **span)
         if leads:
-            found[measure] = replace(found[measure], leads=leads, exact=True)
+            found[measure] = replace(found[measure], leads=leads)
     return found
 
 

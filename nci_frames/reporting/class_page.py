@@ -2,14 +2,15 @@
 
 from typing import Any
 
-from nci_frames.questions.answer_lines import leads_in_words
+import polars as pl
+
 from nci_frames.questions.class_comparison import ClassComparison
 from nci_frames.questions.classes import (
-    leads_of,
     lines_at,
     mix_in_words,
     opening_class,
 )
+from nci_frames.questions.order import leads_in_words
 from nci_frames.questions.report_question import shown_models
 from nci_frames.reporting.content import Content
 from nci_frames.reporting.html import render_page
@@ -38,9 +39,7 @@ def render_class_page(comparison: ClassComparison, /, **more: Any) -> str:
 
 def _looked_up(comparison: ClassComparison) -> dict[str, Any]:
     """Return what the page looks up, in the form of ``live_numbers``: the axis is the share of a class."""
-    curves = comparison.curves.partition_by("class", maintain_order=True, as_dict=True)
-    by_name = {str(name): rows for (name,), rows in curves.items()}
-    names = [name for name in comparison.classes if name in by_name]
+    names = [*comparison.leads]
     own = comparison.shares
     places, models = comparison.places, comparison.models
     first = names.index(opening_class(comparison))
@@ -52,17 +51,17 @@ def _looked_up(comparison: ClassComparison) -> dict[str, Any]:
         "first": at_mix[first],
         "own": at_mix,
         "asked": {"label": "Class", "words": names, "first": first},
-        "answers": [_along(comparison, name, by_name[name], own[name]) for name in names],
+        "answers": [_along(comparison, name) for name in names],
         "threshold": None,
         "beta": comparison.beta if comparison.beta < float("inf") else None,
         "points": [],
     }
 
 
-def _along(comparison: ClassComparison, name: str, curves: Any, own: float) -> dict[str, Any]:
+def _along(comparison: ClassComparison, name: str) -> dict[str, Any]:
     """Return the answer at each share of a class."""
     number = {model: place for place, model in enumerate(comparison.models)}
-    leads = leads_of(comparison, name)
+    leads, curves = comparison.leads[name], comparison.curves.filter(pl.col("class") == name)
     best, others = leads_in_words(leads), "the others in proportion"
     told = f"Best along the share of class {name}, {others}: {best}"
     if len(leads) == 1:
@@ -70,9 +69,9 @@ def _along(comparison: ClassComparison, name: str, curves: Any, own: float) -> d
     lines, sent = [], []
     for place, part in enumerate(curves.partition_by("share", maintain_order=True)):
         share = part["share"][0]
-        rows = (comparison.answer if share == own else part).to_dicts()
+        rows = (comparison.answer if share == comparison.shares[name] else part).to_dicts()
         where = f"Where class {name} has {format_grid(100 * share)} %, {others}"
-        if share == own:
+        if share == comparison.shares[name]:
             where = f"At {mix_in_words(comparison)}"
         lines.append(lines_at(where, comparison, rows, told))
         shown: list[dict[str, Any]] = [{key: row.get(key) for key in _SENT} for row in rows]

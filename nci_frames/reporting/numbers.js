@@ -34,15 +34,28 @@ const scientific = (/** @type {number} */ value, /** @type {number} */ digits) =
   return [mantissa, superscript(Number(exponent))];
 };
 
+// As Python rounds: to the even digit what lies in the middle, which toFixed and toPrecision round up. A number of
+// so many decimals is a whole number of as many halvings, so that 0.45, which is a little more, is not in the middle.
+/** @type {(value: number, write: (value: number) => string) => string} */
+const even = (value, write) => {
+  const [up, down] = [write(value), write(value * (1 - Number.EPSILON))];
+  const decimals = (down.split(".")[1] ?? "").length + 1;
+  return up !== down && /[13579]$/.test(up) && Number.isInteger(value * 2 ** decimals) ? down : up;
+};
+const fixed = (/** @type {number} */ value, /** @type {number} */ digits) => even(value, (near) => near.toFixed(digits));
+const precise = (/** @type {number} */ value, /** @type {number} */ digits) => even(value, (near) => near.toPrecision(digits));
+
+nci.formatPart = (value) => (value === null ? nci.UNDEFINED : fixed(value, 3).replace(/^-/, "−"));
+
 // Three significant digits, as the tables write them.
 nci.formatValue = (value) => {
   if (value === null) return nci.UNDEFINED;
   const size = Math.abs(value);
   let text;
-  if (size >= 99.95) text = Math.round(value).toLocaleString("en");
-  else if (size >= 9.995) text = value.toFixed(1);
-  else if (value === 0 || size >= 0.0995) text = value.toFixed(3);
-  else if (size >= 0.000995) text = value.toPrecision(3);
+  if (size >= 99.95) text = Number(fixed(value, 0)).toLocaleString("en");
+  else if (size >= 9.995) text = fixed(value, 1);
+  else if (value === 0 || size >= 0.0995) text = fixed(value, 3);
+  else if (size >= 0.000995) text = precise(value, 3);
   else {
     const [mantissa, power] = scientific(value, 2);
     text = `${mantissa} × 10${power}`;
@@ -50,15 +63,22 @@ nci.formatValue = (value) => {
   return text.replace(/^-/, "−");
 };
 
-// A prevalence or beta, without insignificant digits.
-nci.formatGrid = (value) => {
-  if (value === 0 || value >= 0.001) return String(Number(value.toPrecision(3)));
-  const [mantissa, power] = scientific(value, 2);
-  const short = mantissa.replace(/\.?0+$/, "");
-  return short === "1" ? `10${power}` : `${short} × 10${power}`;
+/** @type {(value: number, digits: number, least: number) => string} */
+const short = (value, digits, least) => {
+  const size = Math.abs(value);
+  let text;
+  if (value === 0 || (size >= least && size < 10 ** digits - 0.5)) text = String(Number(precise(size, digits)));
+  else {
+    const [mantissa, power] = scientific(size, digits - 1);
+    text = Number(mantissa) === 1 ? `10${power}` : `${Number(mantissa)} × 10${power}`;
+  }
+  return value < 0 ? `−${text}` : text;
 };
 
-// The threshold of a score; JSON has no infinity.
-nci.formatThreshold = (value) => (value === null ? "∞" : String(Number(value.toPrecision(6))).replace(/^-/, "−"));
+// A prevalence or beta, without insignificant digits.
+nci.formatGrid = (value) => short(value, 3, 0.001);
 
-nci.oneIn = (eta) => `1 in ${Number((1 / eta).toPrecision(2)).toLocaleString("en")}`;
+// The threshold of a score; JSON has no infinity.
+nci.formatThreshold = (value) => (value === null ? "∞" : short(value, 6, 0.0001));
+
+nci.oneIn = (eta) => `1 in ${Number(precise(1 / eta, 2)).toLocaleString("en")}`;

@@ -68,6 +68,7 @@ interface Nci {
   precision(tpr: number, fpr: number, prevalence: number): number;
   strong(...inside: (string | Node)[]): HTMLElement;
   UNDEFINED: string;
+  formatPart(value: number): string;
   formatValue(value: number): string;
   formatGrid(value: number): string;
   formatThreshold(value: number): string;

@@ -14,7 +14,6 @@
   /** @type {Record<string, Row[string][]>} */
   const values = Object.fromEntries(Object.entries(columns).map(([name, column]) => [name, nci.column(column)]));
 
-  const part = (/** @type {number} */ value) => (value === null ? nci.UNDEFINED : value.toFixed(3).replace("-", "−"));
   /** @type {(name: string, write?: (value: number) => string) => (i: number) => string} */
   const plain = (name, write) => (i) => {
     const value = values[name][i];
@@ -34,7 +33,7 @@
     ["value", table.dataset.value, (i) => value(i) + doubt(i)],
     ["observed_prevalence", "own prevalence", plain("observed_prevalence", nci.formatGrid)],
     ["field", "prevalence in the field", plain("field", nci.formatGrid)],
-    ["due_to_rates", "due to the model", range("due_to_rates", "due_to_rates_", part)],
+    ["due_to_rates", "due to the model", range("due_to_rates", "due_to_rates_", nci.formatPart)],
   ];
   const shown = wanted.filter(([name]) => values[name]);
   const keys = data.keys.map((key, place) => {

@@ -39,32 +39,39 @@ def power_of_ten(exponent: int) -> str:
     return f"10{str(exponent).translate(_SUPERSCRIPTS)}"
 
 
-def _parts(value: float) -> tuple[str, str]:
-    """Return a number as three digits and a power of ten."""
-    mantissa, exponent = f"{value:.2e}".split("e")
+def _parts(value: float, digits: int = 3) -> tuple[str, str]:
+    """Return a number as some digits and a power of ten."""
+    mantissa, exponent = f"{value:.{digits - 1}e}".split("e")
     return mantissa, power_of_ten(int(exponent))
 
 
 def format_grid(value: float) -> str:
     """Write a prevalence or beta of a grid, without insignificant digits.
 
-    >>> [format_grid(v) for v in (0.5, 0.001, 0.0316228, 1e-4, 0.000316228, 10.0)]
-    ['0.5', '0.001', '0.0316', '10⁻⁴', '3.16 × 10⁻⁴', '10']
+    >>> [format_grid(v) for v in (0.5, 0.001, 0.0316228, 1e-4, 0.000316228, 10.0, 1234.0)]
+    ['0.5', '0.001', '0.0316', '10⁻⁴', '3.16 × 10⁻⁴', '10', '1.23 × 10³']
     """
-    if value == 0 or value >= 0.001 or not math.isfinite(value):
-        return f"{value:.3g}".replace("inf", "∞")
-    mantissa, power = _parts(value)
-    mantissa = mantissa.rstrip("0").rstrip(".")
-    return power if mantissa == "1" else f"{mantissa} {_TIMES} {power}"
+    return _short(value, 3, least=0.001)
 
 
 def format_threshold(value: float) -> str:
     """Write a threshold of a score.
 
-    >>> [format_threshold(t) for t in (0.5, 0.123456789, -12.0, math.inf)]
-    ['0.5', '0.123457', '−12', '∞']
+    >>> [format_threshold(t) for t in (0.5, 0.123456789, -12.0, -2e-5, math.inf)]
+    ['0.5', '0.123457', '−12', '−2 × 10⁻⁵', '∞']
     """
-    return f"{value:.6g}".replace("inf", "∞").replace("-", _MINUS)
+    return _short(value, 6, least=0.0001)
+
+
+def _short(value: float, digits: int, *, least: float) -> str:
+    size = abs(value)
+    if value == 0 or least <= size < 10**digits - 0.5 or not math.isfinite(value):
+        text = f"{size:.{digits}g}".replace("inf", "∞")
+    else:
+        mantissa, power = _parts(size, digits)
+        mantissa = mantissa.rstrip("0").rstrip(".")
+        text = power if mantissa == "1" else f"{mantissa} {_TIMES} {power}"
+    return _MINUS + text if value < 0 else text
 
 
 def format_count(rows: float | None) -> str:

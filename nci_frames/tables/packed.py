@@ -8,7 +8,8 @@ from typing import Any
 def packed(rows: Sequence[Mapping[str, Any]], /) -> dict[str, Any]:
     """Return rows as columns; one with few values as those, and the place of each row's.
 
-    Numbers have seven digits: a tooltip shows six, and a page of curves would be twice as large.
+    Numbers have seven digits, so that the page is half as large; where those would be rounded to fewer
+    digits in another way than the number itself, they are more.
 
     >>> packed([{"model": "boosted trees", "value": value} for value in (0.1, 0.2, 0.3)])["columns"]
     {'model': {'values': ['boosted trees'], 'places': [0, 0, 0]}, 'value': [0.1, 0.2, 0.3]}
@@ -23,8 +24,17 @@ def packed(rows: Sequence[Mapping[str, Any]], /) -> dict[str, Any]:
 def _column(values: list[Any]) -> Any:
     first: dict[Any, int] = {}
     # A text tells 0 from -0, and a type 1 from true, which are equal.
-    keys = (f"{value:.7g}" if isinstance(value, float) else (value, type(value)) for value in values)
+    keys = (_digits(value) if isinstance(value, float) else (value, type(value)) for value in values)
     places = [first.setdefault(key, len(first)) for key in keys]
     distinct = [float(key) if isinstance(key, str) else key[0] for key in first]
     plain, coded = [distinct[place] for place in places], {"values": distinct, "places": places}
     return min(plain, coded, key=lambda form: len(json.dumps(form, separators=(",", ":"))))
+
+
+def _digits(value: float) -> str:
+    for digits in (7, 8):
+        text = f"{value:.{digits}g}"
+        # Only what ends with 5 may lie in the middle between two shorter numbers.
+        if not text.partition("e")[0].endswith("5"):
+            return text
+    return repr(value)

@@ -138,7 +138,7 @@ def test_the_best_by_an_area_without_prevalence_is_the_best_everywhere(compariso
     answer = led.asking(prevalence=0.1, metric="roc_auc").said
     assert answer.models["model"].to_list() == [best, other]
     assert answer.models["value"].to_list() == areas["value"].to_list()[::-1]
-    assert answer.winners.rows() == [(0.001, 0.5, best, True, None, None)]
+    assert answer.winners.rows() == [(0.001, 0.5, best, [best], True, None, None)]
 
 
 @pytest.mark.thorough

@@ -13,6 +13,7 @@ from nci_frames.questions.drawn_curves import report_curves
 from nci_frames.questions.log_tables import MOST_MODELS
 from nci_frames.questions.report import report_charts
 from nci_frames.questions.report_question import SECTIONS, shown_models
+from nci_frames.tables.numbers import format_threshold
 from tests.chart_specs import rows_of
 from tests.comparisons import MODELS, comparison
 from tests.logs import counts_at, unit_log
@@ -113,6 +114,7 @@ def cheapest(
 ) -> tuple[pl.DataFrame | None, list[str]]:
     """Return what would tell what a small log cannot: the table of the question, and what it says."""
     counts = nf.expected_counts(tpr=0.8, fpr=0.0005, positives=200, negatives=20_000)
+    counts = counts.with_columns(threshold=pl.lit(question.get("threshold", 0.5)))
     compared = nf.compare_models(
         counts, prevalence=prevalence, question=nf.Question(prevalence=at, **question), repeats=20
     )
@@ -137,6 +139,12 @@ def test_the_labels_that_the_question_needs_are_the_only_ones_that_are_named() -
     _, (said,) = cheapest([1e-5, 1e-4, 0.5], at=1e-4, metric="f_beta", beta=2.0, threshold=0.5)
     assert said.startswith("At prevalence 10⁻⁴ this log cannot tell F2 of ")
     assert " --metric f_beta --beta 2 --threshold 0.5" in said
+
+
+def test_a_command_that_is_named_can_be_pasted() -> None:
+    _, (said,) = cheapest([1e-5, 0.5], at=1e-5, metric="precision", threshold=-1.5e-5)
+    assert f" at threshold {format_threshold(-1.5e-5)}; " in said
+    assert said.endswith(" --threshold -1.5e-05")
 
 
 def test_no_command_is_named_that_knows_no_costs() -> None:

@@ -139,19 +139,28 @@ def test_the_sliders_move_by_keys_and_say_where_they_are(visit, tables):
 def test_numbers_are_written_as_in_python(visit):
     values = [0.9234, 0.04567, 1.0, 1.23e-5, 0.0, None, 0.0994, 0.09951, 0.000996, 0.00099449, 5e-324]
     values += [9.9951, 13.685, 99.96, -1834.2]
-    grid = [0.5, 0.001, 0.0316228, 1e-4, 0.000316228, 10.0, 0.0, 2.3456, 123.4]
-    thresholds = [0.5, 0.123456789, -12.0, 0.9999999]
+    grid = [0.5, 0.001, 0.0316228, 1e-4, 0.000316228, 10.0, 0.0, 2.3456, 123.4, 999.5, 1234.0]
+    thresholds = [0.5, 0.123456789, -12.0, 0.9999999, -2e-5, 1e-5, 999_999.5, 1_234_567.0]
     shares = [0.5, 0.02, 0.000213, 1e-4, 0.3]
+    # In the middle of two numbers of a few digits, whether they are binary fractions or not; and any others.
+    rng = np.random.default_rng(0)
+    numbers = [k / 2**n for n in range(12) for k in range(1, 2**n, 2)]
+    numbers += [(k + 0.5) / 10**n for n in range(1, 7) for k in rng.integers(0, 10**n, 200).tolist()]
+    numbers += (10 ** rng.uniform(-6, 0, 3000)).tolist()
+    values += [*numbers, *(n * 1000 for n in numbers), *(-n * 64 for n in numbers)]
+    grid, thresholds, shares = grid + numbers, thresholds + numbers, shares + numbers
+    parts = values[6:]
     found = visit.page.evaluate(
-        """([v, g, t, s]) => [v.map(nci.formatValue), g.map(nci.formatGrid), t.map(nci.formatThreshold),
-                              s.map(nci.oneIn)]""",
-        [values, grid, thresholds, shares],
+        """([v, g, t, s, p]) => [v.map(nci.formatValue), g.map(nci.formatGrid), t.map(nci.formatThreshold),
+                                 s.map(nci.oneIn), p.map(nci.formatPart)]""",
+        [values, grid, thresholds, shares, parts],
     )
     assert found == [
         [format_value(v) for v in values],
         [format_grid(g) for g in grid],
         [format_threshold(t) for t in thresholds],
         [format_one_in(s) for s in shares],
+        [f"{p:.3f}".replace("-", "\N{MINUS SIGN}") for p in parts],
     ]
 
 

@@ -123,6 +123,31 @@ def test_equal_arguments_of_other_types_give_the_same(name, option, value, same)
     assert_frame_equal(found, expected)
 
 
+OF_NUMBERS = [
+    (name, option)
+    for name, call in calls().items()
+    for option, parameter in inspect.signature(call.function).parameters.items()
+    if any(kind in str(parameter.annotation) for kind in ("Sequence[float]", "Betas", "Prevalences"))
+]
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize(("name", "option"), OF_NUMBERS)
+def test_numbers_in_an_array_or_a_series_are_those_of_a_list(name, option):
+    def outcome(numbers: object) -> object:
+        try:
+            return with_odd_value(calls()[name], option, numbers)()
+        except nf.NciFramesError as refused:
+            return type(refused)
+
+    expected = outcome([0.2, 0.5])
+    for found in map(outcome, (np.array([0.2, 0.5]), pl.Series([0.2, 0.5]), (0.2, 0.5))):
+        if isinstance(expected, pl.DataFrame):
+            assert_frame_equal(found, expected)
+        else:
+            assert type(found) is type(expected)
+
+
 def test_numbers_are_ascending_and_distinct():
     assert prevalence_values([0.5, 0.1, 0.5]) == [0.1, 0.5]
     assert prevalence_values("observed") is None

@@ -20,17 +20,23 @@ def test_rows_come_back_to_seven_digits(rows):
     # As JSON, in which 1 is not 1.0 and true is neither.
     found = unpacked(json.loads(json.dumps(packed(rows))))
     fields = list(dict.fromkeys(name for row in rows for name in row))
-    expected = [
-        {
-            name: float(f"{row[name]:.7g}") if isinstance(row.get(name), float) else row.get(name)
-            for name in fields
-        }
-        for row in rows
-    ]
-    assert [list(map(repr, row.values())) for row in found] == [
-        list(map(repr, row.values())) for row in expected
-    ]
     assert [list(row) for row in found] == [fields for _ in rows]
+    for name in fields:
+        for shown, row in zip(found, rows, strict=True):
+            value = row.get(name)
+            if isinstance(value, float):
+                assert f"{shown[name]:.7g}" == f"{value:.7g}"
+            else:
+                assert repr(shown[name]) == repr(value)
+
+
+@given(st.floats(1e-6, 1e6), st.integers(3, 6), st.sampled_from([0.0, -1e-9, 1e-9, -1e-12]))
+def test_what_is_sent_is_rounded_as_the_number_itself(number, digits, aside):
+    """Also next to what lies in the middle of two numbers of a few digits."""
+    middle = float(f"{number:.{digits}g}".partition("e")[0] + "5") * (1 + aside)
+    (sent,) = unpacked(json.loads(json.dumps(packed([{"value": middle}]))))
+    shown = [f"{sent['value']:.{digits}g}" for digits in range(3, 8)]
+    assert shown == [f"{middle:.{digits}g}" for digits in range(3, 8)]
 
 
 def test_what_repeats_is_written_once():

@@ -18,6 +18,7 @@ from nci_frames.evaluation.areas.roc import ROC_AUC, partial_area
 from nci_frames.evaluation.arrays.histograms import whole_counts
 from nci_frames.evaluation.arrays.roc_steps import Curves, of_all_parts
 from nci_frames.evaluation.field.prevalences import group_prevalences
+from nci_frames.evaluation.metrics import by_label
 from nci_frames.evaluation.rates.clusters import class_worth
 from nci_frames.evaluation.rates.rates import compute_rates, with_worth
 from nci_frames.evaluation.rates.strata import WORTH, summed_counts
@@ -138,18 +139,15 @@ def compute_areas(
 
 def asked_areas(metrics: str | Sequence[str], method: Method = "average_precision") -> list[Area]:
     """Return the areas of some names, PR-AUC by its rule *method*; raise as ``compute_areas`` does."""
-    found: dict[str, Area] = {}
-    for name in [metrics] if isinstance(metrics, str) else metrics:
+
+    def found(name: str) -> Area:
         area = area_of(name, "computed")
         if area is None:
             msg = f"the metric {name!r} is one of operating points"
             raise ParameterError(msg, hint="project_rates(compute_rates(counts), ...) computes it")
-        if area.name in found:
-            raise ParameterError(f"two metrics have the label {area.name!r}", hint="ask for it once")
-        found[area.name] = pr_area(method) if area is PR_AUC else area
-    if not found:
-        raise ParameterError.out_of_range("metrics", metrics, "at least one metric")
-    return list(found.values())
+        return pr_area(method) if area is PR_AUC else area
+
+    return [*by_label(metrics, found, lambda area: area.name, "ask for it once").values()]
 
 
 def _check_bands(areas: Sequence[Area]) -> None:

@@ -3,7 +3,6 @@
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from datetime import date
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -14,7 +13,7 @@ from nci_frames.base.errors import ParameterError
 from nci_frames.base.messages import Option, listed
 from nci_frames.base.typing import Floats
 from nci_frames.counts.class_counts import Priors, one_mix, scenarios_of
-from nci_frames.evaluation.classes.class_log import ClassLog, collected, null_first
+from nci_frames.evaluation.classes.class_log import ClassLog, collected
 from nci_frames.evaluation.classes.meetings import places_of_equality
 from nci_frames.evaluation.classes.mixes import Mixes, read_mixes
 from nci_frames.evaluation.metrics import better_sign
@@ -22,9 +21,8 @@ from nci_frames.evaluation.metrics.classes import ClassMetric, class_metric, met
 from nci_frames.evaluation.metrics.metric import rounding
 from nci_frames.schemas import CLASS_WINNERS, checked
 
-#: Strips of a triangle between lines on which the share of the third class stays the same, and how far the
-#: outer ones are from its border, where a metric may be undefined.
-_LINES, _EDGE = 60, 1e-6
+#: Lines of a triangle on which the share of the third class stays the same, and as many mixes along each.
+LINES = 200
 #: Places that are nearer than this are one.
 _APART = 1e-13
 
@@ -135,28 +133,39 @@ def _common(asked: Mixes, models: list[ClassLog]) -> Mixes:
     return first
 
 
-def _best(metric: ClassMetric, values: Floats) -> NDArray[np.bool_]:
-    """Return which models are as good as the best at each mix, but for rounding."""
-    most = values.max(axis=0)
-    with np.errstate(invalid="ignore"):
-        return np.asarray((values == most) | (most - values <= rounding(metric, most)))
-
-
-def _ranges(metric: ClassMetric, place: int, models: list[ClassLog], ends: Mixes) -> Iterator[dict[str, Any]]:
-    """Yield the ranges of the line between two mixes, neighbours with the same best models joined.
+def _upward(metric: ClassMetric, place: int, models: list[ClassLog], mixes: Mixes) -> Floats:
+    """Return the metric of each model at each mix: higher is better, undefined -inf.
 
     The *place* is that of the class of a metric of each class; 0 for one of all.
     """
+    found = better_sign(metric) * np.array([mixes.value(metric, log.rates)[..., place] for log in models])
+    return np.asarray(np.where(np.isnan(found), -np.inf, found))
+
+
+def _best(metric: ClassMetric, values: Floats) -> NDArray[np.bool_]:
+    """Return which models are as good as the best at each mix, but for rounding; none of undefined ones."""
+    most = values.max(axis=0)
+    with np.errstate(invalid="ignore"):
+        return np.asarray(((values == most) | (most - values <= rounding(metric, most))) & np.isfinite(most))
+
+
+def _joined(models: list[ClassLog], best: NDArray[np.bool_], edges: Floats) -> Iterator[dict[str, Any]]:
+    """Yield the ranges between some edges, neighbours with the same best models joined."""
+    last = np.flatnonzero(np.append((best[:, 1:] != best[:, :-1]).any(axis=0), True))
+    for begin, end in zip([0, *last[:-1] + 1], last, strict=True):
+        tied = [log.group["model"] for log, holds in zip(models, best[:, end], strict=True) if holds]
+        yield {"start": edges[begin], "end": edges[end + 1], "model": tied[0] if tied else None, "tied": tied}
+
+
+def _ranges(metric: ClassMetric, place: int, models: list[ClassLog], ends: Mixes) -> Iterator[dict[str, Any]]:
+    """Return the ranges of the line between two mixes, neighbours with the same best models joined."""
 
     def at(places: Floats) -> Floats:
         first, last = ends.priors
         return np.outer(1 - places, first) + np.outer(places, last)
 
     def values(places: Floats) -> Floats:
-        """Return the metric of each model at some places: higher is better, undefined -inf."""
-        mixes = replace(ends, priors=at(places))
-        found = better_sign(metric) * np.array([mixes.value(metric, log.rates)[:, place] for log in models])
-        return np.asarray(np.where(np.isnan(found), -np.inf, found))
+        return _upward(metric, place, models, replace(ends, priors=at(places)))
 
     def smooth(places: Floats) -> Floats:
         """Return what is equal where the models are, without the root of the MCC."""
@@ -171,22 +180,16 @@ def _ranges(metric: ClassMetric, place: int, models: list[ClassLog], ends: Mixes
     # Models that are equal in a whole range are so at three places of it.
     inside = (low + (high - low) * part for part in (0.25, 0.5, 0.75))
     equal: NDArray[np.bool_] = np.logical_and.reduce([_best(metric, values(places)) for places in inside])
-    defined = np.asarray(np.isfinite(values((low + high) / 2)).any(axis=0))
-    same = (equal[:, 1:] == equal[:, :-1]).all(axis=0) & (defined[1:] == defined[:-1])
-    last = np.flatnonzero(np.append(~same, True))
-    for begin, end in zip([0.0, *high[last[:-1]]], last, strict=True):
-        best = [log.group["model"] for log, holds in zip(models, equal[:, end], strict=True) if holds]
-        tied = sorted(best, key=null_first) if defined[end] else []
-        yield {"start": begin, "end": high[end], "model": tied[0] if tied else None, "tied": tied}
+    return _joined(models, equal, np.append(low, 1.0))
 
 
 def winners_in_triangle(
     class_counts: pl.DataFrame | pl.LazyFrame, *, metric: str, beta: float, cost: Mapping[Any, Any] | None
 ) -> tuple[pl.DataFrame, list[Any]]:
-    """Return the corners of regions in which a model is best, and the three classes.
+    """Return the best models at a lattice of mixes of three classes, and the classes.
 
-    ``region``, ``model``, ``tied``, and ``second`` and ``third``: the shares of these classes at a corner.
-    The regions lie between parallel lines, on which they are exact.
+    The rows are ranges of lines, as of ``class_winners``, on which the ``third`` class has the same share;
+    ``start`` and ``end`` are shares of the second one.
 
     Raises
     ------
@@ -200,28 +203,18 @@ def winners_in_triangle(
     if len(classes) != 3:
         msg, hint = "the triangle is that of the mixes of three classes", "draw winners along lines"
         raise ParameterError(msg, found=f"{len(classes)} classes with rows", hint=hint)
-    lines = []
-    for third in np.linspace(0, 1, _LINES + 1).clip(_EDGE, 1 - _EDGE).tolist():
-        ends = np.zeros((2, len(logs.names)))
-        ends[:, classes] = (1 - third, 0, third), (0, 1 - third, third)
-        lines.append((third, list(_ranges(known, 0, logs.logs, replace(uniform, priors=ends)))))
-    rows: list[tuple[Any, ...]] = []
-    for region, (one, low, other, high) in enumerate(_strips(lines)):
-        corners = (one["start"], low), (one["end"], low), (other["end"], high), (other["start"], high)
-        told = region, one["model"], one["tied"]
-        rows += [(*told, part * (1 - third), third) for part, third in corners]
-    table = pl.DataFrame(rows, ["region", "model", "tied", "second", "third"], orient="row")
-    return table.cast({"model": pl.String}), logs.names[classes].to_list()
-
-
-def _strips(
-    lines: list[tuple[float, list[dict[str, Any]]]],
-) -> Iterator[tuple[dict[str, Any], float, dict[str, Any], float]]:
-    """Yield the ranges of two lines that border on the same region, and where the lines are."""
-    for (low, below), (high, above) in pairwise(lines):
-        if [each["tied"] for each in below] == [each["tied"] for each in above]:
-            yield from ((one, low, other, high) for one, other in zip(below, above, strict=True))
-        else:  # some region begins or ends between them
-            middle = (low + high) / 2
-            yield from ((each, low, each, middle) for each in below)
-            yield from ((each, middle, each, high) for each in above)
+    # In the middle of its cell no mix lacks a class, without which a metric may be undefined.
+    edges = np.linspace(0, 1, LINES + 1)
+    middles = (edges[1:] + edges[:-1]) / 2
+    first, second = np.outer(1 - middles, 1 - middles), np.outer(1 - middles, middles)
+    priors = np.zeros((LINES, LINES, len(logs.names)))
+    priors[..., classes] = np.stack([first, second, 1 - first - second], axis=-1)
+    (models,) = logs.compared()[1].values()
+    best = _best(known, _upward(known, 0, models, replace(uniform, priors=priors)))
+    rows = [
+        {"third": share, **run}
+        for line, share in enumerate(middles.tolist())
+        for run in _joined(models, best[:, line], (1 - share) * edges)
+    ]
+    schema = {"third": pl.Float64(), **CLASS_WINNERS.dtypes()}
+    return pl.DataFrame(rows, schema), logs.names[classes].to_list()

@@ -7,12 +7,15 @@ import numpy as np
 from nci_frames.base.normal import normal_quantile
 from nci_frames.base.typing import Floats
 from nci_frames.evaluation.classes.class_log import ClassLog, rates_of
-from nci_frames.evaluation.classes.mixes import Mixes
+from nci_frames.evaluation.classes.mixes import Mixes, at_shares
 from nci_frames.evaluation.metrics.classes import ClassMetric
 from nci_frames.evaluation.resampling.draws import draw_with_replacement, stream, times_drawn
+from nci_frames.evaluation.resampling.resampling import Resampling
 
 #: The step of a slope: it is not subtracted, so it cannot be too small.
 _STEP = 1e-30
+#: Slopes of several mixes that are held at once.
+_MOST_SLOPES = 1 << 21
 
 
 def slopes(metric: ClassMetric, mixes: Mixes, rates: Floats) -> Floats:
@@ -63,18 +66,36 @@ def _variance(log: ClassLog, influence: Floats) -> Floats:
     return np.asarray((squares - sums**2 / rows).sum(axis=-1))
 
 
-def delta_bounds(log: ClassLog, metric: ClassMetric, mixes: Mixes, level: float) -> tuple[Floats, Floats]:
-    """Return bounds by the slopes of the metric, on the logit of its range, of shape (mixes, outputs).
+def bounds_at(
+    log: ClassLog, metric: ClassMetric, mixes: Mixes, draws: Resampling, drawn: Floats | None
+) -> tuple[Floats, Floats]:
+    """Return bounds of shape (mixes, outputs): by slopes, and wider where those of *drawn* rates are."""
+    size = len(log.rates)
+    some = max(1, _MOST_SLOPES // (size**3 if metric.of_each else size**2))
+    parts = (mixes[begin : begin + some] for begin in range(0, len(mixes.names), some))
+    lower, upper = np.concatenate([_by_slopes(log, metric, part, draws.level) for part in parts], axis=1)
+    if drawn is None:
+        return lower, upper
+    for place in range(len(mixes.names)):
+        values = mixes[place : place + 1].value(metric, drawn)
+        told = np.flatnonzero((~np.isnan(values)).sum(axis=0) > 1)
+        low, high = np.nanquantile(values[:, told], draws.tails, axis=0).reshape(2, -1)
+        lower[place, told] = np.fmin(lower[place, told], low)
+        upper[place, told] = np.fmax(upper[place, told], high)
+    return lower, upper
+
+
+def _by_slopes(log: ClassLog, metric: ClassMetric, mixes: Mixes, level: float) -> Floats:
+    """Return bounds by the slopes of the metric, on the logit of its range, of shape (2, mixes, outputs).
 
     A decision that no row of a class got may still be one of a few in a hundred. So the bounds hold those of
     the log with one row more of each class, spread over all decisions.
     """
     total, of_class, z = log.total, log.total.sum(axis=1), normal_quantile(level)
-    lower, upper = np.full((2, *mixes.value(metric, log.rates).shape), np.nan)
-    of_mix: Floats | float = 0.0
+    of_mix, found = np.zeros(1), []
     if mixes.errors is not None:
         of_mix = _by_mix(metric, mixes, log.rates, mixes.errors.max(axis=1))
-        lower, upper = _at_bounds(metric, mixes, log.rates, mixes.errors)
+        found.append(_at_bounds(metric, mixes, log.rates, mixes.errors))
     row = np.divide(of_class, log.independent, out=np.zeros(len(of_class)), where=of_class > 0)
     more = np.repeat((row / len(row))[:, None], len(row), axis=1)
     for added in (np.zeros_like(more), more):
@@ -84,9 +105,9 @@ def delta_bounds(log: ClassLog, metric: ClassMetric, mixes: Mixes, level: float)
         if added.any():
             variance = variance + (influence**2 * (row**2 / len(row))[:, None]).sum(axis=(-1, -2))
         half = np.hypot(np.sqrt(np.maximum(variance, 0)) * z, of_mix)
-        bounds = _on_logit(value, half, *mixes.range(metric))
-        lower, upper = np.fmin(lower, bounds[0]), np.fmax(upper, bounds[1])
-    return lower, upper
+        found.append(_on_logit(value, half, *mixes.range(metric)))
+    lower, upper = zip(*found, strict=True)
+    return np.array([np.fmin.reduce(lower), np.fmax.reduce(upper)])
 
 
 def _by_mix(metric: ClassMetric, mixes: Mixes, rates: Floats, errors: Floats) -> Floats:
@@ -113,15 +134,8 @@ def _at_bounds(metric: ClassMetric, mixes: Mixes, rates: Floats, errors: Floats)
 
     A share that may be 0 makes a precision 0, which no slope shows.
     """
-    size = mixes.priors.shape[-1]
-    priors = mixes.priors[:, None, None]  # of a mix, a side and a class that is at its bound
-    alone = np.eye(size, dtype=bool)
-    ends = (priors + errors[..., None] * np.array([-1.0, 1.0])[:, None, None]).clip(0, 1)
-    share, end = (np.where(alone, each, 0).sum(axis=-1, keepdims=True) for each in (priors, ends))
-    with np.errstate(invalid="ignore", divide="ignore"):
-        rest = np.where(share < 1, priors * (1 - end) / (1 - share), priors)
-    at = np.where(alone & (share < 1), end, rest)
-    values = replace(mixes, priors=at).value(metric, rates)
+    ends = (mixes.priors[:, None] + errors * np.array([[-1.0], [1.0]])).clip(0, 1)
+    values = replace(mixes, priors=at_shares(mixes.priors[:, None], ends)).value(metric, rates)
     return np.fmin.reduce(values, axis=(1, 2)), np.fmax.reduce(values, axis=(1, 2))
 
 
@@ -136,18 +150,18 @@ def _on_logit(value: Floats, half: Floats, low: float, high: float) -> tuple[Flo
     return np.where(inside, ends[0], value), np.where(inside, ends[1], value)
 
 
-def resampled(log: ClassLog, repeats: int, seed: int) -> Floats:
+def resampled(log: ClassLog, draws: Resampling) -> Floats:
     """Return the rates of resampled logs, of shape (repeats, names, names).
 
     Rows are drawn within each class, or of several weights within each weight; of buckets whole ones, the
     same for every model.
     """
-    size = log.rows.shape[-1]
+    repeats, size = draws.repeats, log.rows.shape[-1]
     name = {key: value for key, value in log.group.items() if not (log.in_buckets and key == "model")}
     if log.in_buckets:
-        times = times_drawn(seed, name, len(log.rows), repeats)
+        times = times_drawn(draws.seed, name, len(log.rows), repeats)
         return rates_of((times @ log.rows.reshape(len(log.rows), -1)).reshape(repeats, size, size))
-    rng, total = stream(seed, name), np.zeros((repeats, size, size))
+    rng, total = stream(draws.seed, name), np.zeros((repeats, size, size))
     for weight, stratum in zip(log.weights, log.rows.astype(np.int64), strict=True):
         if len(log.rows) > 1:
             drawn = draw_with_replacement(rng, stratum.ravel(), repeats).reshape(repeats, size, size)
@@ -155,13 +169,3 @@ def resampled(log: ClassLog, repeats: int, seed: int) -> Floats:
             drawn = np.stack([draw_with_replacement(rng, of_class, repeats) for of_class in stratum], axis=1)
         total += weight * drawn
     return rates_of(total)
-
-
-def bootstrap_bounds(rates: Floats, metric: ClassMetric, mix: Mixes, level: float) -> Floats:
-    """Return percentiles of a metric at one mix in resampled logs; NaN where fewer than two have a value."""
-    values = mix.value(metric, rates)
-    bounds = np.full((2, values.shape[1]), np.nan)
-    some = (~np.isnan(values)).sum(axis=0) > 1
-    if some.any():
-        bounds[:, some] = np.nanquantile(values[:, some], [(1 - level) / 2, (1 + level) / 2], axis=0)
-    return bounds

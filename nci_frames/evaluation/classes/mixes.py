@@ -1,6 +1,6 @@
 """The mixes of the classes at which metrics are evaluated, their values there, and the costs of decisions."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
 from typing import Any
@@ -13,7 +13,7 @@ from nci_frames.base.arguments import beta_value, share_values
 from nci_frames.base.errors import ParameterError
 from nci_frames.base.messages import Call, Option, listed
 from nci_frames.base.typing import Floats
-from nci_frames.counts.class_counts import scenarios_of, with_scenario
+from nci_frames.counts.class_counts import by_scenario, read_priors, scenarios_of
 from nci_frames.evaluation.classes.class_log import ClassLog, ClassLogs, class_logs, collected
 from nci_frames.evaluation.metrics.classes import ClassMetric, Mix
 from nci_frames.schemas import CLASS_PRIORS, checked
@@ -58,7 +58,7 @@ class Mixes:
         priors = np.broadcast_to(self.priors, np.broadcast_shapes(self.priors.shape, rates.shape[:-1]))
         recall, _ = np.broadcast_arrays(np.diagonal(rates, axis1=-2, axis2=-1), priors)
         known = np.nan_to_num(rates)
-        told = np.where((priors > 0) & np.isnan(recall), np.nan, 0.0).sum(axis=-1)
+        told = np.where((priors != 0) & np.isnan(recall), np.nan, 0.0).sum(axis=-1)
         decided = np.einsum("...c,...cd->...d", priors, known) + told[..., None]
         paid = np.einsum("...c,...c->...", priors, (known * self.cost).sum(axis=-1)) + told
         return Mix(priors, recall, decided, paid, self.classes, self.beta)
@@ -71,6 +71,19 @@ class Mixes:
         """Return the range of a metric."""
         paid = metric.name == "expected_cost"
         return (float(self.cost.min()), float(self.cost.max())) if paid else (metric.lower, metric.upper)
+
+
+def at_shares(mix: Floats, shares: Floats | float) -> Floats:
+    """Return the mixes in which one class has its share, and the others keep their proportions.
+
+    Of shape (..., classes, classes): of each class that has its share. A mix of one class alone stays itself.
+    """
+    alone = np.eye(mix.shape[-1], dtype=np.bool_)
+    mixes, share = np.broadcast_arrays(mix[..., None, :], np.asarray(shares)[..., None])
+    others = np.where(alone, 0.0, mixes)
+    rest = others.sum(axis=-1, keepdims=True)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        return np.where(rest > 0, np.where(alone, share, (1 - share) * others / rest), mixes)
 
 
 def read_mixes(
@@ -94,32 +107,22 @@ def read_mixes(
     given = scenarios_of(priors, seen)
     named = (name for shares in given.values() if not isinstance(shares, str) for name in shares)
     logs = class_logs(frame, list(dict.fromkeys(named)))
-    names = logs.names.to_list()
-    words = {"observed": np.full(len(names), np.nan), "uniform": logs.seen / max(logs.seen.sum(), 1)}
-    table = np.array(
-        [
-            words[shares] if isinstance(shares, str) else [shares.get(name, 0.0) for name in names]
-            for shares in given.values()
-        ]
-    )
+    names, observed = logs.names.to_list(), np.full(len(logs.names), np.nan)
+    table = np.stack([*read_priors(given, logs.names, observed=observed, needed=logs.seen).values()])
     classes = logs.seen | (table > 0).any(axis=0)
     costs = _cost_table(cost, names, needed=any(metric.name == "expected_cost" for metric in metrics))
-    errors = _errors(priors, given, names)
-    return logs, Mixes([*given], table, classes, beta_value(beta), costs, errors)
+    return logs, Mixes([*given], table, classes, beta_value(beta), costs, _errors(priors, names))
 
 
-def _errors(priors: Any, scenarios: Iterable[str], names: list[Any]) -> Floats | None:
+def _errors(priors: Any, names: list[Any]) -> Floats | None:
     """Return how far the bounds of estimated shares are from them, 0 for a share without bounds."""
     frame = priors.lazy().collect() if isinstance(priors, pl.DataFrame | pl.LazyFrame) else pl.DataFrame()
     if not {"lower", "upper"} <= {*frame.columns}:
         return None
-    known = with_scenario(frame).select(
-        pl.col("scenario").cast(pl.String), "class",
-        below=pl.col("prior") - pl.col("lower"), above=pl.col("upper") - pl.col("prior"),
-    )  # fmt: skip
-    far = {(name, of): sides for name, of, *sides in known.drop_nulls().rows()}
-    errors = [[far.get((scenario, name), (0.0, 0.0)) for name in names] for scenario in scenarios]
-    return np.array(errors, np.float64).swapaxes(1, 2)
+    sides = (pl.col("prior") - pl.col("lower"), pl.col("upper") - pl.col("prior"))
+    far = [by_scenario(frame.with_columns(prior=side.fill_null(0.0))).values() for side in sides]
+    errors = [[[shares.get(name, 0.0) for name in names] for shares in side] for side in far]
+    return np.array(errors).swapaxes(0, 1)
 
 
 def _cost_table(cost: Mapping[Any, Any] | None, names: list[Any], *, needed: bool) -> Floats:
@@ -130,13 +133,11 @@ def _cost_table(cost: Mapping[Any, Any] | None, names: list[Any], *, needed: boo
     ParameterError
         If costs are needed and not given, are no finite numbers, or name what the counts do not have.
     """
+    if cost is None and needed:
+        hint = f"give {Call('cost={(label, decision): cost}', '--class-cost LABEL:DECISION=COST')}"
+        raise ParameterError("'expected_cost' needs costs", hint=hint)
     table = np.zeros((len(names), len(names)))
-    if cost is None:
-        if needed:
-            hint = f"give {Call('cost={(label, decision): cost}', '--class-cost LABEL:DECISION=COST')}"
-            raise ParameterError("'expected_cost' needs costs", hint=hint)
-        return table
-    for pair, value in cost.items():
+    for pair, value in (cost or {}).items():
         if not (isinstance(pair, tuple) and len(pair) == 2):
             raise ParameterError("cost must be {(label, decision): cost}", found=repr(pair))
         if isinstance(value, bool) or not isinstance(value, int | float) or not np.isfinite(value):
@@ -193,14 +194,12 @@ def vary_class_share(
     every = share_values("shares", shares)
     logs = class_logs(collected(class_counts))
     names, rows = logs.names.filter(pl.Series(logs.seen)), logs.rows[logs.seen]
-    mine = np.array([name == of for name in names.to_list()], np.bool_)
-    if not mine.any() or mine.all():
+    if len(names) < 2 or of not in names.to_list():
         msg = f"{Option('of')} must be one of several classes with rows"
         raise ParameterError(msg, found=f"{of!r}; the classes are {listed(map(repr, names), 20)}")
-    each = np.array(every)[:, None]
-    priors = np.where(mine, each, (1 - each) * rows / rows[~mine].sum())
+    place = names.to_list().index(of)
     parts = (
-        pl.DataFrame({"scenario": f"{share:.12g}", "class": names, "prior": mix})
-        for share, mix in zip(every, priors, strict=True)
+        pl.DataFrame({"scenario": f"{share:.12g}", "class": names, "prior": at_shares(rows, share)[place]})
+        for share in every
     )
     return CLASS_PRIORS.finish(pl.concat(parts))

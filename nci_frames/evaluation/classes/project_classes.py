@@ -6,17 +6,15 @@ from typing import Any, Literal
 import numpy as np
 import polars as pl
 
-from nci_frames.base.arguments import check_level, check_repeats, check_seed
 from nci_frames.base.typing import Floats
 from nci_frames.counts.class_counts import Priors, one_mix
 from nci_frames.evaluation.classes.class_log import ClassLog, check_buckets, some_of, why_not
-from nci_frames.evaluation.classes.intervals import bootstrap_bounds, delta_bounds, resampled
+from nci_frames.evaluation.classes.intervals import bounds_at, resampled
 from nci_frames.evaluation.classes.mixes import Mixes, read_mixes
-from nci_frames.evaluation.metrics.classes import CLASS_METRICS, ClassMetric, class_metrics_asked
+from nci_frames.evaluation.metrics import by_label
+from nci_frames.evaluation.metrics.classes import ClassMetric, class_metric
+from nci_frames.evaluation.resampling.resampling import Resampling
 from nci_frames.schemas import CLASS_PROJECTION, checked
-
-#: Slopes of several mixes that are held at once.
-_MOST_SLOPES = 1 << 21
 
 
 @checked
@@ -116,11 +114,9 @@ def project_classes(
     ... ).filter(pl.col("class") != "dog").rows()
     [('field', 'precision', 'cat', 0.25), ('test', 'precision', 'cat', 0.75)]
     """
-    check_level(level)
-    check_repeats(repeats, 2)
-    check_seed(seed)
-    named = class_metrics_asked(metrics)
-    logs, asked = read_mixes(class_counts, priors, named, beta=beta, cost=cost)
+    draws = Resampling(repeats=repeats, seed=seed, level=level)
+    named = by_label(metrics, class_metric, lambda metric: metric.name, "name it once").values()
+    logs, asked = read_mixes(class_counts, priors, [*named], beta=beta, cost=cost)
     if interval is not None:
         check_buckets(logs)
     bounded = interval is not None and logs.whole
@@ -128,61 +124,47 @@ def project_classes(
     rows: list[dict[str, Any]] = []
     for log in logs.logs:
         mixes = asked.of(log)
-        drawn = resampled(log, repeats, seed) if bounded and interval == "bootstrap" else None
+        drawn = resampled(log, draws) if bounded and interval == "bootstrap" else None
         for metric in named:
             values = mixes.value(metric, log.rates)
-            # Of a group without rows there is nothing to tell.
-            values = np.where(np.isnan(mixes.priors).any(axis=1, keepdims=True), np.nan, values)
-            bounds = np.full((2, *values.shape), np.nan)
+            found = np.full((3, *values.shape), np.nan)
+            found[0] = values
             if bounded:
-                bounds = _bounds(log, metric, mixes, level, drawn)
+                lower, upper = bounds_at(log, metric, mixes, draws, drawn)
+                # What is undefined in the log has no bounds, though it has some in a log with one more row.
+                found[1:] = np.minimum(lower, values), np.maximum(upper, values)
             for place, scenario in enumerate(mixes.names):
                 told = log.group | {"scenario": scenario, "metric": metric.name}
-                mix = mixes[place : place + 1]
-                found = _rows(log, logs.names.to_list(), metric, mix, values[place], bounds[:, place])
-                rows.extend(told | row | {"reason": row["reason"] or unbounded} for row in found)
+                of_mix = _rows(log, logs.names.to_list(), metric, mixes[place : place + 1], found[:, place])
+                rows.extend(told | row | {"reason": row["reason"] or unbounded} for row in of_mix)
     schema = CLASS_PROJECTION.dtypes() | logs.keys | {"class": logs.names.dtype}
     table = pl.DataFrame(rows, schema=schema).with_columns(pl.col("value", "lower", "upper").fill_nan(None))
     # The scenario is the last of the keys.
     return CLASS_PROJECTION.finish(table.sort([*dict.fromkeys([*logs.keys, "scenario", "metric", "class"])]))
 
 
-def _bounds(log: ClassLog, metric: ClassMetric, mixes: Mixes, level: float, drawn: Floats | None) -> Floats:
-    """Return the bounds at each mix: by slopes, and wider where those of *drawn* rates are."""
-    size = len(log.rates)
-    some = max(1, _MOST_SLOPES // (size**3 if metric.of_each else size**2))
-    parts = (mixes[begin : begin + some] for begin in range(0, len(mixes.names), some))
-    bounds = np.concatenate([np.array(delta_bounds(log, metric, part, level)) for part in parts], axis=1)
-    if drawn is not None:
-        for place, (lower, upper) in enumerate(bounds.swapaxes(0, 1)):
-            low, high = bootstrap_bounds(drawn, metric, mixes[place : place + 1], level)
-            bounds[:, place] = np.fmin(lower, low), np.fmax(upper, high)
-    return np.asarray(bounds)
-
-
 def _rows(
-    log: ClassLog, names: list[Any], metric: ClassMetric, mix: Mixes, values: Floats, bounds: Floats
+    log: ClassLog, names: list[Any], metric: ClassMetric, mix: Mixes, found: Floats
 ) -> Iterator[dict[str, Any]]:
-    """Yield the value of all classes or of each at one mix, and why the log cannot tell it."""
-    (priors,) = mix.priors
-    shown, matters = mix.classes, priors > 0
+    """Yield the value and bounds of all classes or of each at one mix, and why the log cannot tell it."""
+    shown, (matters,), remark = mix.classes, mix.priors != 0, None
     if metric.name == "pos_fraction":
-        shown = shown | (log.total.sum(axis=0) > 0)
-    if metric.name in ("balanced_accuracy", "macro_recall"):
-        matters = mix.classes & ((log.total.sum(axis=1) > 0) | matters)
+        shown = shown | log.total.any(axis=0)
+    if metric.averages is not None:
+        (values,) = mix.value(metric.averages, log.rates)
+        skipped = np.isnan(values) & mix.classes
+        remark = (
+            f"mean without {some_of(names, skipped)}, whose value is undefined" if skipped.any() else None
+        )
+        # The mean of recall is over all classes, also those that the mix lacks.
+        matters = matters | (mix.classes & ~skipped) if metric.averages.name == "recall" else matters
     # The recall of a class is told by its own rows.
     needed = np.eye(len(names), dtype=np.bool_) if metric.name == "recall" else matters[None]
     why = [why_not(log, names, each) for each in needed]
-    if np.isnan(priors).any():
-        why = ["the group has no rows"]
-    remark = _skipped(log, names, metric, mix)
-    for place, value in enumerate(values.tolist()):
-        if metric.of_each and not shown[place]:
-            continue
-        reason, (lower, upper) = why[place % len(why)], bounds[:, place].tolist()
+    for place in np.flatnonzero(shown) if metric.of_each else [0]:
+        value, lower, upper = found[:, place].tolist()
+        reason = why[place % len(why)]
         if np.isnan(value):
-            # What is undefined in the log has no bounds, though it has some in a log with one more row.
-            lower = upper = value
             undefined = (
                 f"{names[place]!r} is never decided" if metric.of_each else "all rows have one decision"
             )
@@ -190,20 +172,11 @@ def _rows(
         yield {
             "class": names[place] if metric.of_each else None,
             "value": value,
-            "lower": min(lower, value),
-            "upper": max(upper, value),
+            "lower": lower,
+            "upper": upper,
             "supported": reason is None,
             "reason": reason or remark,
         }
-
-
-def _skipped(log: ClassLog, names: list[Any], metric: ClassMetric, mix: Mixes) -> str | None:
-    """Say which classes a mean skips; None if it skips none."""
-    if not metric.averages:
-        return None
-    (values,) = mix.value(CLASS_METRICS[metric.averages], log.rates)
-    skipped = np.isnan(values) & mix.classes
-    return f"mean without {some_of(names, skipped)}, whose value is undefined" if skipped.any() else None
 
 
 def matrix_at(class_counts: pl.DataFrame | pl.LazyFrame, priors: Any) -> tuple[pl.DataFrame, list[str]]:

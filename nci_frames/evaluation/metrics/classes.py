@@ -4,8 +4,9 @@ With the shares p of the classes and the rates R of decisions d among the rows o
 values are functions of arrays that may be complex, so that their slopes follow. NaN is undefined.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -17,7 +18,7 @@ from nci_frames.base.typing import Floats
 from nci_frames.evaluation.metrics.metric import Metric
 from nci_frames.evaluation.metrics.registry import resolve
 
-__all__ = ["CLASS_METRICS", "ClassMetric", "Mix", "class_metric", "class_metrics_asked", "metric_of_all"]
+__all__ = ["CLASS_METRICS", "ClassMetric", "Mix", "class_metric", "metric_of_all"]
 
 #: An array of Float64, or complex where slopes are taken.
 Numbers = Any
@@ -43,7 +44,7 @@ class Mix:
     @property
     def right(self) -> Numbers:
         """The share of the mix that is of each class and decided rightly."""
-        return np.where(self.priors > 0, self.priors * self.recall, 0.0)
+        return np.where(self.priors != 0, self.priors * self.recall, 0.0)
 
     @property
     def wrong(self) -> Numbers:
@@ -53,19 +54,20 @@ class Mix:
     @property
     def known(self) -> Numbers:
         """0, or NaN where a class of the mix has no row."""
-        return np.where(np.isnan(self.recall) & (self.priors > 0), np.nan, 0.0).sum(axis=-1)
+        return np.where(np.isnan(self.recall) & (self.priors != 0), np.nan, 0.0).sum(axis=-1)
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class ClassMetric(Metric):
     """A metric of decisions among classes."""
 
+    undefined_when: str = "a class of positive prior has no row"
     #: Its value at a mix: one, or with an axis of the classes.
     of: Callable[[Mix], Numbers]
     #: Whether each class has a value of its own.
     of_each: bool = False
     #: The metric of each class that it is the mean of.
-    averages: str = ""
+    averages: "ClassMetric | None" = None
 
     def in_words(self, beta: float) -> str:
         """Return its name in print, such as macro F1."""
@@ -76,13 +78,6 @@ class ClassMetric(Metric):
         with np.errstate(invalid="ignore", divide="ignore"):
             value = self.of(mix)
         return value if self.of_each else value[..., None]
-
-
-def _metric(
-    name: str, formula: str, of: Callable[[Mix], Numbers], undefined_when: str = "", **options: Any
-) -> ClassMetric:
-    undefined_when = undefined_when or "a class of positive prior has no row"
-    return ClassMetric(name, formula=formula, of=of, undefined_when=undefined_when, **options)
 
 
 def _precision(mix: Mix) -> Numbers:
@@ -97,17 +92,19 @@ def _f_beta(mix: Mix) -> Numbers:
     return np.where(below == 0, np.nan, mix.right / below)
 
 
+_of_each = partial(ClassMetric, of_each=True)
 _OF_EACH = (
-    _metric("precision", "J[c,c]/J[.,c]", _precision, "the class is never decided", of_each=True),
-    _metric("recall", "R[c,c]", lambda mix: mix.recall, "the class has no row", of_each=True),
-    _metric("f_beta", "(1+beta²)·J[c,c]/(beta²·p[c] + J[.,c])", _f_beta, "0/0", of_each=True),
-    _metric("pos_fraction", "J[.,c]", lambda mix: mix.decided, direction="target", of_each=True),
+    _of_each(
+        "precision", formula="J[c,c]/J[.,c]", of=_precision, undefined_when="the class is never decided"
+    ),
+    _of_each("recall", formula="R[c,c]", of=lambda mix: mix.recall, undefined_when="the class has no row"),
+    _of_each("f_beta", formula="(1+beta²)·J[c,c]/(beta²·p[c] + J[.,c])", of=_f_beta, undefined_when="0/0"),
+    _of_each("pos_fraction", formula="J[.,c]", of=lambda mix: mix.decided, direction="target"),
 )
 
 
-def _mean(name: str, part: int) -> ClassMetric:
+def _mean(name: str, averaged: ClassMetric) -> ClassMetric:
     """Return the mean of a metric over the classes whose value is defined."""
-    averaged = _OF_EACH[part]
 
     def mean(mix: Mix) -> Numbers:
         values = averaged.of(mix)
@@ -115,11 +112,11 @@ def _mean(name: str, part: int) -> ClassMetric:
         return np.where(counted, values, 0).sum(axis=-1) / counted.sum(axis=-1) + mix.known
 
     formula = f"mean of {averaged.formula} over the classes where it is defined"
-    return _metric(name, formula, mean, averages=averaged.name)
+    return ClassMetric(name, formula=formula, of=mean, averages=averaged)
 
 
 def _weighted_f_beta(mix: Mix) -> Numbers:
-    return np.where(mix.priors > 0, mix.priors * _f_beta(mix), 0).sum(axis=-1) + mix.known
+    return np.where(mix.priors != 0, mix.priors * _f_beta(mix), 0).sum(axis=-1) + mix.known
 
 
 def _apart(shares: Numbers, others: Numbers) -> Numbers:
@@ -139,20 +136,23 @@ def _mcc(mix: Mix) -> Numbers:
     return np.where(of_decisions == 0, np.nan, np.where(of_classes == 0, 0.0, value))
 
 
-_FROM_MINUS_1: dict[str, Any] = {"lower": -1.0, "scale": 1.0}
-_MCC = "(accuracy - e)/sqrt((1 - sum of p²)·(1 - sum of J[.,d]²))"
+_SIGNED: dict[str, Any] = {"lower": -1.0, "scale": 1.0}
+_PRECISION, _RECALL, _F_BETA, _ = _OF_EACH
 _OF_ALL = (
-    _metric("accuracy", "sum of J[c,c]", lambda mix: mix.right.sum(axis=-1)),
-    _mean("balanced_accuracy", 1),
-    _mean("macro_precision", 0),
-    _mean("macro_recall", 1),
-    _mean("macro_f_beta", 2),
-    _metric("weighted_f_beta", "sum of p[c]·F-beta[c]", _weighted_f_beta),
-    _metric("kappa", "(accuracy - e)/(1 - e), e = sum of p[c]·J[.,c]", _kappa, **_FROM_MINUS_1),
-    _metric("mcc", _MCC, _mcc, "all rows have one decision", title="MCC", **_FROM_MINUS_1),
-    _metric(
-        "expected_cost", "sum of J[c,d]·cost[c,d]", lambda mix: mix.cost,
-        direction="minimize", upper=float("inf"),
+    ClassMetric("accuracy", formula="sum of J[c,c]", of=lambda mix: mix.right.sum(axis=-1)),
+    _mean("balanced_accuracy", _RECALL),
+    _mean("macro_precision", _PRECISION),
+    _mean("macro_recall", _RECALL),
+    _mean("macro_f_beta", _F_BETA),
+    ClassMetric("weighted_f_beta", formula="sum of p[c]·F-beta[c]", of=_weighted_f_beta),
+    ClassMetric("kappa", formula="(accuracy - e)/(1 - e), e = sum of p[c]·J[.,c]", of=_kappa, **_SIGNED),
+    ClassMetric(
+        "mcc", formula="(accuracy - e)/sqrt((1 - sum of p²)·(1 - sum of J[.,d]²))", of=_mcc, title="MCC",
+        undefined_when="all rows have one decision", **_SIGNED,
+    ),
+    ClassMetric(
+        "expected_cost", formula="sum of J[c,d]·cost[c,d]", of=lambda mix: mix.cost, direction="minimize",
+        upper=float("inf"),
     ),
 )  # fmt: skip
 #: By name; those of each class last.
@@ -192,23 +192,3 @@ def metric_of_all(name: str, hint: str = "take one of all classes, such as 'macr
     if known.of_each:
         raise ParameterError(f"the metric {known.name!r} is one of each class", hint=hint)
     return known
-
-
-def class_metrics_asked(asked: str | Sequence[str]) -> list[ClassMetric]:
-    """Return the metrics that are asked for.
-
-    Raises
-    ------
-    ParameterError
-        If there is none, or one twice.
-    UnknownMetricError
-        If a metric is unknown.
-    """
-    found: dict[str, ClassMetric] = {}
-    for metric in map(class_metric, [asked] if isinstance(asked, str) else asked):
-        if metric.name in found:
-            raise ParameterError(f"two metrics have the label {metric.name!r}", hint="name it once")
-        found[metric.name] = metric
-    if not found:
-        raise ParameterError.out_of_range("metrics", asked, "at least one metric")
-    return [*found.values()]

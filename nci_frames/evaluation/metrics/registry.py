@@ -4,7 +4,7 @@ import functools
 import inspect
 import re
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, ParamSpec, cast
+from typing import Any, ParamSpec, TypeVar, cast
 
 import polars as pl
 
@@ -17,6 +17,7 @@ from nci_frames.evaluation.metrics.terms import Parameter
 from nci_frames.schemas import checked
 
 P = ParamSpec("P")
+M = TypeVar("M")
 
 _REGISTRY: dict[str, Metric] = {}
 
@@ -242,7 +243,15 @@ def metrics() -> pl.DataFrame:
     return pl.DataFrame(rows, schema={name: others.get(name, pl.String()) for name in names}, orient="row")
 
 
-__all__ = ["asked_metric", "called_metric", "curve_asked", "find_metric", "title_of", "value_expression"]
+__all__ = [
+    "asked_metric",
+    "by_label",
+    "called_metric",
+    "curve_asked",
+    "find_metric",
+    "title_of",
+    "value_expression",
+]
 
 _F_SCORE = re.compile(r"f[-_ ]?(\d+(?:\.\d+)?)(?:[-_ ]?score)?", re.IGNORECASE)
 _WANTED = "the name of a metric, or a called metric such as nci_frames.f_beta(beta=2)"
@@ -321,6 +330,25 @@ def called_metric(asked: str | pl.Expr) -> CalledMetric:
             hint=f"{found.computed_by} computes it",
         )
     return found.build(**settings)
+
+
+def by_label(asked: Any, found: Callable[[Any], M], label: Callable[[M], str], hint: str) -> dict[str, M]:
+    """Return what is found of each metric that is asked for, one or several, by its label.
+
+    Raises
+    ------
+    ParameterError
+        If there is none, or two share a label; the *hint* may name it.
+    """
+    named: dict[str, M] = {}
+    for metric in map(found, [asked] if isinstance(asked, str | pl.Expr) else asked):
+        name = label(metric)
+        if name in named:
+            raise ParameterError(f"two metrics have the label {name!r}", hint=hint.format(name))
+        named[name] = metric
+    if not named:
+        raise ParameterError.out_of_range("metrics", asked, "at least one metric")
+    return named
 
 
 def value_expression(asked: str | pl.Expr) -> pl.Expr:

@@ -13,7 +13,7 @@ from nci_frames.base.arguments import beta_values, prevalence_values
 from nci_frames.base.errors import ParameterError, SchemaError
 from nci_frames.base.messages import first_line, listed
 from nci_frames.base.typing import Betas, Metrics, Prevalences
-from nci_frames.evaluation.metrics import CalledMetric, value_expression
+from nci_frames.evaluation.metrics import CalledMetric, by_label, value_expression
 from nci_frames.evaluation.support.rule import defined_flags, flags, hidden_flags, log_rarity
 from nci_frames.schemas import lacking
 
@@ -176,15 +176,5 @@ def labelled_metrics(metrics: Metrics) -> dict[str, pl.Expr]:
     UnknownMetricError
         If a name is neither a metric nor an alias.
     """
-    expressions: dict[str, pl.Expr] = {}
-    for metric in [metrics] if isinstance(metrics, str | pl.Expr) else metrics:
-        expression = value_expression(metric)
-        label = expression.meta.output_name()
-        if label in expressions:
-            msg = f"two metrics have the label {label!r}"
-            hint = f"project them separately, or register one of them as {label + '_2'!r}"
-            raise ParameterError(msg, hint=hint)
-        expressions[label] = expression
-    if not expressions:
-        raise ParameterError.out_of_range("metrics", metrics, "at least one metric")
-    return expressions
+    hint = "project them separately, or register one of them as '{}_2'"
+    return by_label(metrics, value_expression, lambda metric: metric.meta.output_name(), hint)

@@ -34,7 +34,7 @@ class Asked:
     @property
     def own(self) -> int:
         """1 or -1 if only the best of all thresholds counts, by the sign of what is better; else 0."""
-        if self.threshold != "own":
+        if not isinstance(self.threshold, str):
             return 0
         (known,) = map(asked_metric, self.metrics)
         return better_sign(known) * (known.kind == "point")

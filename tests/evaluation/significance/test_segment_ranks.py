@@ -208,4 +208,4 @@ def test_segments_of_ten_units_each_do_not_pretend_to_know_their_variance():
         nf.unit_buckets(log.with_columns(segment=pl.col("unit") // 10)), thresholds=EDGES.tolist()
     )
     found = nf.rank_segments(counts, segments="segment", threshold=AT, units="bucket", min_positives=1)
-    assert found["shifted"].to_list() == [False] * 20
+    assert not found["shifted"].any()
