@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from nci_frames.base.errors import ParameterError
+from nci_frames.base.messages import Option
 
 #: Numbers that a grid may have; with more, memory would run out before anything is said.
 _MOST_NUMBERS = 100_000
@@ -30,6 +31,13 @@ def check_confidence(confidence: float) -> None:
     """Raise ParameterError unless a target can hold with this confidence."""
     if not 0.5 < confidence < 1:
         raise ParameterError.out_of_range("confidence", confidence, "between 0.5 and 1, both excluded")
+
+
+def check_budget(alerts: float, volume: float) -> None:
+    """Raise ParameterError unless so many alerts among so many rows are a budget."""
+    if not 0 <= alerts <= volume or not 0 < volume < math.inf:
+        msg = "an alert budget is 0 <= alerts <= volume, with a finite volume above 0"
+        raise ParameterError(msg, found=f"{Option('alerts', alerts)} and {Option('volume', volume)}")
 
 
 def check_level(level: object) -> None:

@@ -15,6 +15,7 @@ from nci_frames.counting.logs.scan import scan_predictions
 from nci_frames.counting.logs.units import unit_buckets
 from nci_frames.counting.thresholds.grids import Thresholds
 from nci_frames.counts.pooling import pooled_counts
+from nci_frames.evaluation.metrics import called_metric
 from nci_frames.evaluation.projection.decomposition import decompose_difference
 from nci_frames.evaluation.projection.operating_points import select_operating_points
 from nci_frames.evaluation.rates.rates import compute_rates
@@ -73,6 +74,9 @@ def compare_logs(
     NciFramesError
         Whatever reading, counting or evaluating raises.
     """
+    # There are such metrics, or nothing is counted.
+    for name in metrics:
+        called_metric(name)
     sides = [_counts(place, thresholds, segments, columns) for place in (before, after)]
     units = [BUCKET] if all(BUCKET in side.columns for side in sides) else []
     if any(WEIGHT in side.columns for side in sides):

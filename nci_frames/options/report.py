@@ -122,11 +122,12 @@ class ReportOptions:
         Raises
         ------
         ParameterError
-            If what is asked does not go together, or there is no such metric.
+            If what is asked does not go together, is too much, or there is no such metric.
         """
-        from nci_frames.questions.places import main_beta
+        from nci_frames.questions.places import check_few, main_beta
         from nci_frames.questions.question import Question
 
+        check_few(self.prevalences)
         return Question(
             prevalence=self.at,
             metric=self.metric,

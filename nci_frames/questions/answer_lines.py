@@ -126,9 +126,11 @@ def measure_words(question: Question, /) -> str:
         among = quantity(question.volume or 0, "row")
         sure = "" if question.confidence is None else f", kept with confidence {question.confidence:g}"
         return f"{name} with at most {quantity(question.alerts, 'alert')} among {among}{sure}"
+    if question.area is not None:
+        return name
     if question.threshold is not None:
         return f"{name} at threshold {format_threshold(question.threshold)}"
-    return name if question.area is not None else f"{name}, each model at its own best threshold"
+    return f"{name}, each model at its own best threshold"
 
 
 def measure_name(question: Question, /) -> str:
@@ -272,9 +274,9 @@ def _alerts(answer: Answer, row: _Row) -> str:
 
 def order_line(answer: Answer, /) -> str:
     """Say where the best model changes with the prevalence; nothing of models that were not compared."""
-    if not answer.tested:
-        return ""
     low, high = answer.span
+    if not answer.tested or low == high:
+        return ""
     leads = read_leads(answer.winners, low=low, high=high)
     known, unknown = [lead for lead in leads if lead.models], untold_in_words(leads)
     if not known:

@@ -183,7 +183,8 @@ def only_leader(leads: Sequence[Lead], /) -> str | None:
     if any(lead.models != models for lead in leads):
         return None
     verb = "leads" if len(models) == 1 else "lead"
-    return f"{any_of(models)} {verb} at every prevalence {_span(leads[0].start, leads[-1].end)}"
+    start, end = leads[0].start, leads[-1].end
+    return f"{any_of(models)} {verb} {'' if start == end else 'at every prevalence '}{_span(start, end)}"
 
 
 def leads_in_words(leads: Sequence[Lead], /, most: int = SOME) -> str:

@@ -61,11 +61,16 @@ def compared(
         field = field_of(prevalence, frame, segments)
         return field_grid(field), field
     asked = prevalence_values(cast("float", prevalence)) or []
-    if len(asked) > _MOST_PREVALENCES:
+    check_few(asked)
+    return asked, None
+
+
+def check_few(prevalence: Sequence[float]) -> None:
+    """Raise ParameterError if models cannot be compared at so many prevalences."""
+    if len(prevalence) > _MOST_PREVALENCES:
         msg = f"a comparison takes at most {_MOST_PREVALENCES:,} prevalences"
         hint = "its borders are exact whatever the grid is; project_rates takes longer grids"
-        raise ParameterError(msg, found=f"{len(asked):,}", hint=hint)
-    return asked, None
+        raise ParameterError(msg, found=f"{len(prevalence):,}", hint=hint)
 
 
 def field_grid(field: pl.DataFrame) -> list[float]:

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import polars as pl
 
-from nci_frames.base.arguments import check_confidence, check_cost
+from nci_frames.base.arguments import check_budget, check_confidence, check_cost
 from nci_frames.base.errors import ParameterError
 from nci_frames.base.messages import Option
 from nci_frames.evaluation.areas.area import Area, all_areas
@@ -77,21 +77,8 @@ class Question:
             check_cost("cost", cost)
         if self.cost is not None and max(self.cost[:2]) == 0:
             raise ParameterError.out_of_range("cost", self.cost, "two numbers >= 0, one of them above 0")
-        if self.alerts is not None and self.volume is None:
-            msg = "an alert budget needs both the alerts and the volume"
-            raise ParameterError(msg, hint=f"e.g. {Option('alerts', 50)} {Option('volume', 1_000_000)}")
-        if self.alerts is not None and self.threshold is not None:
-            msg = "a budget of alerts sets the threshold of each model, so none can be given"
-            found = f"{Option('alerts', self.alerts)} {Option('threshold', self.threshold)}"
-            raise ParameterError(msg, found=found, hint="omit one of them")
         if self.volume is not None and not 0 < self.volume < float("inf"):
             raise ParameterError.out_of_range("volume", self.volume, "a finite number > 0")
-        if self.confidence is not None and self.alerts is None:
-            msg = "only a budget of alerts can be kept with confidence"
-            hint = f"e.g. {Option('alerts', 50)} {Option('volume', 1_000_000)}"
-            raise ParameterError(msg, found=f"confidence={self.confidence!r} without alerts", hint=hint)
-        if self.confidence is not None:
-            check_confidence(self.confidence)
         # Raises if there is no such metric, or no best value of it, before anything is counted.
         better_sign(asked_metric(self.asked))
         area = curve_asked(self.asked)
@@ -99,8 +86,27 @@ class Question:
             msg = f"a report does not rank by {area.name!r}"
             known = ", ".join(repr(each.name) for each in all_areas())
             raise ParameterError(msg, hint=f"of areas it ranks by {known}")
-        if self.alerts is not None and area is not None:
-            msg = f"{area.name!r} has no threshold, so alerts cannot limit it"
+        self._check_budget()
+
+    def _check_budget(self) -> None:
+        budget = f"e.g. {Option('alerts', 50)} {Option('volume', 1_000_000)}"
+        if self.alerts is None:
+            if self.confidence is not None:
+                msg = "only a budget of alerts can be kept with confidence"
+                found = f"confidence={self.confidence!r} without alerts"
+                raise ParameterError(msg, found=found, hint=budget)
+            return
+        if self.volume is None:
+            raise ParameterError("an alert budget needs both the alerts and the volume", hint=budget)
+        if self.threshold is not None:
+            msg = "a budget of alerts sets the threshold of each model, so none can be given"
+            found = f"{Option('alerts', self.alerts)} {Option('threshold', self.threshold)}"
+            raise ParameterError(msg, found=found, hint="omit one of them")
+        check_budget(self.alerts, self.volume)
+        if self.confidence is not None:
+            check_confidence(self.confidence)
+        if self.area is not None:
+            msg = f"{self.area.name!r} has no threshold, so alerts cannot limit it"
             raise ParameterError(msg, hint="omit one of them")
 
     @property

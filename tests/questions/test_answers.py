@@ -138,6 +138,10 @@ def test_the_best_by_an_area_without_prevalence_is_the_best_everywhere(compariso
     answer = led.asking(prevalence=0.1, metric="roc_auc").said
     assert answer.models["model"].to_list() == [best, other]
     assert answer.models["value"].to_list() == areas["value"].to_list()[::-1]
+    # A threshold is that of the tables.
+    assert answer_lines(led.asking(prevalence=0.1, metric="roc_auc", threshold=0.5).said)[0] == (
+        "At prevalence 0.1, by ROC-AUC:"
+    )
     assert answer.winners.rows() == [(0.001, 0.5, best, [best], True, None, None)]
 
 
@@ -149,7 +153,9 @@ def test_the_only_prevalence_compared_is_the_one_that_is_asked(options):
     winner = comparison.answer_winners.row(0, named=True)
     assert (winner["start"], winner["end"]) == (0.01, 0.01)
     assert winner["model"] == comparison.answer["model"][0]
-    assert "threshold 0.5" in " ".join(answer_lines(comparison.said))
+    said = " ".join(answer_lines(comparison.said))
+    assert "threshold 0.5" in said
+    assert "every prevalence" not in said
 
 
 def test_rivals_are_those_of_compare_best(ask):

@@ -9,7 +9,7 @@ from typing import Any, Literal
 import numpy as np
 import polars as pl
 
-from nci_frames.base.arguments import beta_value, check_confidence
+from nci_frames.base.arguments import beta_value, check_budget, check_confidence
 from nci_frames.base.errors import ParameterError
 from nci_frames.base.typing import Floats
 from nci_frames.evaluation.metrics import better_sign, called_metric
@@ -116,9 +116,7 @@ def wish_for(
                 raise ParameterError.out_of_range("threshold", one, "a number")
         return Wish("threshold", target, "at", pl.col("threshold"), weight)
     if volume is not None:
-        if not 0 <= target <= volume or not 0 < volume < math.inf:
-            msg = "an alert budget is 0 <= alerts <= volume, with a volume above 0"
-            raise ParameterError(msg, found=f"alerts={target!r}, volume={volume!r}")
+        check_budget(target, volume)
         name, target = "pos_fraction", float(target) / float(volume)
     target = float(target)
     if not 0 <= target <= 1:
