@@ -93,8 +93,8 @@ def compare_models(
     Warns
     -----
     OutsideGridWarning
-        If the threshold is 0.5 and the scores of a model are not probabilities: 1 % of its positives or
-        negatives lie outside [0, 1].
+        If the question asks for the threshold 0.5, and the scores of a model are not probabilities: 1 % of
+        its positives or negatives lie outside [0, 1].
 
     Examples
     --------
@@ -118,7 +118,7 @@ def compare_models(
         repeats=repeats,
         unit_counts=unit_counts,
     )
-    if comparison.off_scale is not None:
+    if comparison.question.threshold is not None and comparison.off_scale is not None:
         # Of the line that called the checked function.
         warnings.warn(comparison.off_scale, OutsideGridWarning, stacklevel=3)
     return comparison

@@ -27,7 +27,6 @@ LOG = random_log(1500, seed=4).drop("country", "fold")
 COUNTS = nf.count_confusion(LOG, thresholds=[-1.0, -0.5, 0.0, 0.5, 1.0, 1.5, 2.0])
 RATES = nf.compute_rates(COUNTS)
 GRID = [0.001, 0.01, 0.1, 0.3, 0.5]
-pytestmark = pytest.mark.filterwarnings("ignore::nci_frames.base.errors.OutsideGridWarning")
 
 
 @pytest.fixture(scope="module")

@@ -20,7 +20,6 @@ from tests.fuzz.calls import calls
 from tests.logs import random_log, small_logs
 
 # Normal scores are compared at the default threshold.
-pytestmark = pytest.mark.filterwarnings("ignore::nci_frames.base.errors.OutsideGridWarning")
 
 
 @pytest.mark.thorough

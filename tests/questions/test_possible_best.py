@@ -9,7 +9,6 @@ import nci_frames as nf
 from tests.logs import counts_at, crossing_log, random_log, unit_log
 
 # Normal scores are compared at the default threshold.
-pytestmark = pytest.mark.filterwarnings("ignore::nci_frames.base.errors.OutsideGridWarning")
 
 
 def test_each_model_is_best_at_its_own_threshold():

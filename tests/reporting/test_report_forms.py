@@ -31,11 +31,7 @@ from tests.comparisons import MODELS, altered, comparison, printed
 from tests.hostile import NAMES
 from tests.logs import random_log
 
-# Normal scores are compared at the default threshold.
-pytestmark = [
-    pytest.mark.thorough,
-    pytest.mark.filterwarnings("ignore::nci_frames.base.errors.OutsideGridWarning"),
-]
+pytestmark = pytest.mark.thorough
 
 SCHEMA = json.loads((Path(__file__).parents[2] / "docs" / "report.schema.json").read_text())
 MARKDOWN = MarkdownIt("commonmark", {"html": True}).enable(["table", "strikethrough"])

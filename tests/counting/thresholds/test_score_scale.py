@@ -97,10 +97,12 @@ def test_a_comparison_of_logits_at_the_threshold_for_probabilities_says_so(tmp_p
     for thresholds in ("exact", nf.auto_thresholds(also=[0.5])):
         counts = nf.count_confusion(log, thresholds=thresholds)
         with pytest.warns(nf.OutsideGridWarning, match=re.escape(told)) as caught:
-            comparison = nf.compare_models(counts, prevalence=[0.01], repeats=2)
+            nf.compare_models(counts, prevalence=[0.01], repeats=2, question=nf.Question(threshold=0.5))
         assert [Path(warning.filename).name for warning in caught] == [Path(__file__).name]
         with warnings.catch_warnings():
             warnings.simplefilter("error")
+            # A threshold that nobody asked for is doubted in the report alone.
+            comparison = nf.compare_models(counts, prevalence=[0.01], repeats=2)
             assert nf.compare_models(counts, prevalence=[0.01], threshold=1.5, repeats=2).off_scale is None
             probable = counts.filter(model="b")
             assert nf.compare_models(probable, prevalence=[0.01], repeats=2).off_scale is None
