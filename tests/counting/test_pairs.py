@@ -9,29 +9,16 @@ import pytest
 import nci_frames as nf
 from tests.logs import unit_log
 
-THRESHOLDS = {"forest": 0.4, "linear": 0.55, "tree": 0.7}
+THRESHOLDS = {"forest": -0.4, "linear": 0.2, "tree": 0.85}
 
 
-def log(units: int = 500, *, seed: int = 0, dtype: type[pl.DataType] = pl.Float64) -> pl.DataFrame:
-    """Return three models that scored the same units, in random order."""
-    rng = np.random.default_rng(seed)
-    label = rng.random(units) < 0.3
-    hidden = rng.normal(label)
-    parts = [
-        pl.DataFrame(
-            {
-                "model": model,
-                "unit": [f"u{i}" for i in range(units)],
-                "country": np.where(np.arange(units) % 3 == 0, "de", "at"),
-                "label": label,
-                "score": pl.Series(1 / (1 + np.exp(-hidden - rng.normal(0, 0.5, units))))
-                .round(2)
-                .cast(dtype),
-            }
-        )
-        for model in THRESHOLDS
-    ]
-    return pl.concat(parts).sample(fraction=1, shuffle=True, seed=seed)
+def log(*, dtype: type[pl.DataType] = pl.Float64) -> pl.DataFrame:
+    """Return three models that scored the same 500 units, in random order."""
+    rows = unit_log(dict.fromkeys(THRESHOLDS, 1.0), 500, alike=0.8, digits=2).with_columns(
+        country=pl.when(pl.col("unit") % 3 == 0).then(pl.lit("de")).otherwise(pl.lit("at")),
+        score=pl.col("score").cast(dtype),
+    )
+    return rows.sample(fraction=1, shuffle=True, seed=0)
 
 
 def brute_force(rows: pl.DataFrame, a: str, b: str) -> dict[str, int]:

@@ -3,7 +3,6 @@
 import json
 from pathlib import Path
 
-import numpy as np
 import polars as pl
 import pytest
 
@@ -11,6 +10,7 @@ import nci_frames as nf
 from nci_frames.jobs.counting_units import MOST_COUNTS, affordable
 from nci_frames.jobs.job_file.loading import read_job
 from nci_frames.jobs.run import run_job
+from tests.logs import unit_log
 from tests.small_jobs import ended, job_text, latest, small_job
 
 JOB = job_text(
@@ -29,13 +29,9 @@ JOB = job_text(
 WEIGHED = '\n[columns]\nweight = "weight"\n'
 
 
-def full_log(rows: int = 60_000, seed: int = 3) -> pl.DataFrame:
-    rng = np.random.default_rng(seed)
-    label = np.arange(rows) % 150 == 0
-    return pl.concat(
-        pl.DataFrame({"model": model, "label": label, "score": rng.normal(label * distance, 1)})
-        for model, distance in (("a", 2.0), ("b", 3.5))
-    )
+def full_log(rows: int = 60_000) -> pl.DataFrame:
+    positives = rows // 150
+    return unit_log({"a": 2.0, "b": 3.5}, (positives, rows - positives), seed=1).drop("unit")
 
 
 def down_sampled(log: pl.DataFrame, one_in: int = 100) -> pl.DataFrame:

@@ -14,6 +14,7 @@ from nci_frames.jobs.job_file.loading import read_job
 from nci_frames.jobs.run import run_job
 from nci_frames.reporting.json import render_json
 from tests.cases import first_quick
+from tests.logs import unit_log
 from tests.small_jobs import SMALL, call, ended, small_job, write_nights
 
 GRIDS = {
@@ -24,13 +25,9 @@ GRIDS = {
 }
 
 
-def logits(rows: int = 4000, positives: float = 0.1, separation: float = 3.0) -> pl.DataFrame:
-    rng = np.random.default_rng(7)
-    label = rng.random(rows) < positives
-    day = rng.integers(1, 4, rows)
-    return pl.DataFrame(
-        {"model": "a", "day": day, "label": label, "score": rng.normal(label * separation, 1)}
-    )
+def logits(positives: float = 0.1) -> pl.DataFrame:
+    log = unit_log({"a": 3.0}, 4000, share=positives, seed=7)
+    return log.select("model", "label", "score", day=pl.col("unit") % 3)
 
 
 def probabilities(log: pl.DataFrame) -> pl.DataFrame:

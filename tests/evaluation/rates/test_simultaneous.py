@@ -12,20 +12,13 @@ from scipy.special import betaincinv
 
 import nci_frames as nf
 from nci_frames.evaluation.rates.simultaneous import _exact_alpha, _probability, local_alpha
-from tests.logs import unit_log
+from tests.logs import exact_counts, unit_log
 
 BOUNDS = ["tpr_lower", "tpr_upper", "fpr_lower", "fpr_upper"]
 
 
-def counts_of(label: np.ndarray, score: np.ndarray, **options: object) -> pl.DataFrame:
-    log = pl.DataFrame({"model": "a", "label": label.astype(bool), "score": score.astype(float)})
-    return nf.count_confusion(log, **options)  # type: ignore[arg-type]
-
-
 def normal_counts(seed: int, rows: tuple[int, int], digits: int = 9, **options: object) -> pl.DataFrame:
-    rng = np.random.default_rng(seed)
-    label = np.repeat([True, False], rows)
-    return counts_of(label, np.round(rng.normal(1.5 * label), digits), **options)
+    return nf.count_confusion(unit_log({"a": 1.5}, rows, digits=digits, seed=seed).drop("unit"), **options)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("rows", [1, 2, 3, 5, 8])
@@ -193,16 +186,13 @@ def test_a_group_without_a_class_has_no_bounds() -> None:
     counts = pl.concat(
         [
             normal_counts(1, (5, 20)),
-            counts_of(np.zeros(4), np.arange(4)).with_columns(model=pl.lit("b")),
-            counts_of(np.ones(4), np.arange(4)).with_columns(model=pl.lit("c")),
+            exact_counts([False] * 4, range(4), "b"),
+            exact_counts([True] * 4, range(4), "c"),
         ]
     )
     found = nf.compute_areas(counts, prevalence=[0.0, 0.01], interval="simultaneous")
-    assert found.filter(pl.col("model") != "a").select("value", "lower", "upper").null_count().row(0) == (
-        6,
-        6,
-        6,
-    )
+    without = found.filter(pl.col("model") != "a")
+    assert without.select("value", "lower", "upper").null_count().row(0) == (6, 6, 6)
     known = found.filter(model="a", metric="roc_auc")
     assert 0 <= known["lower"].item() < known["value"].item() < known["upper"].item() <= 1
 
@@ -232,7 +222,8 @@ def test_units_widen_the_band_of_rows_that_belong_together() -> None:
 def test_a_tie_that_spans_thresholds_does_not_leave_the_band() -> None:
     """Where precision rises with recall, rows with one score have the precision of the last of them."""
     label = np.array([False] * 60 + [True] * 30 + [False] * 60, bool)
-    counts = counts_of(label, -np.arange(150.0), thresholds=[-80.5, -75.5, -70.5, -65.5, -60.5])
+    log = pl.DataFrame({"model": "a", "label": label, "score": -np.arange(150.0)})
+    counts = nf.count_confusion(log, thresholds=[-80.5, -75.5, -70.5, -65.5, -60.5])
     rates = nf.compute_rates(counts, interval="simultaneous", level=math.sqrt(0.95)).sort(
         "threshold", descending=True
     )
