@@ -58,14 +58,6 @@ def test_counts_on_a_grid_equal_brute_force(
     assert counts["resolution"].unique().to_list() == ["grid"]
 
 
-def test_counts_are_int64_and_sorted_with_null_as_a_key() -> None:
-    counts = nf.count_confusion(random_log(), thresholds=[0.0, 0.5])
-    assert counts.columns == ["model", "fold", "country", "threshold", *COUNTS, "resolution"]
-    assert [counts.schema[column] for column in COUNTS] == [pl.Int64] * 4
-    assert counts["country"].null_count() == 2 * 3 * 2  # models, folds, thresholds
-    assert_frame_equal(counts, counts.sort("model", "fold", "country", "threshold"))
-
-
 @pytest.mark.parametrize("thresholds", ["exact", [-0.5, 0.0, 0.5]], ids=str)
 def test_row_order_files_and_engine_make_no_difference(tmp_path: Path, thresholds: object) -> None:
     log = random_log(2000)
