@@ -1,5 +1,6 @@
 """A database counts what ``count_confusion`` counts, bit for bit."""
 
+import contextlib
 import io
 from typing import Any, get_args
 
@@ -16,6 +17,7 @@ import nci_frames as nf
 from nci_frames.base.typing import Dialect
 from nci_frames.counting import sql as sql_module
 from tests.cases import first_quick
+from tests.logs import random_log
 from tests.postgres import MISSING, Server, running_server
 from tests.small_jobs import ended
 from tests.sql_logs import BAD, GRID, counted, log_of, near
@@ -66,6 +68,24 @@ def test_duckdb_counts_any_scores_at_any_thresholds(scores: list[float], grid: l
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(sql_module, "_FEW", few)
         check(log, counted(log, grid), grid)
+
+
+WORDS = ("model", "label", "score", "threshold", "invalid", "tp", "key", "country", "count", "fold", "null")
+#: Names that a database takes for one where they differ by case alone.
+WRITTEN = st.sampled_from(WORDS).flatmap(lambda word: st.sampled_from([word, word.upper(), word.title()]))
+
+
+@pytest.mark.thorough
+@given(names=st.lists(WRITTEN, min_size=3, max_size=5, unique_by=str.lower))
+def test_names_in_any_case_are_counted_rightly_or_refused(names: list[str]) -> None:
+    log = random_log(60).select("model", "label", "score", "fold", "country")[:, : len(names)]
+    log = log.rename(dict(zip(log.columns, names, strict=True)))
+    options: Any = dict(zip(("model", "label", "score"), names, strict=False), segments=names[3:])
+    with contextlib.suppress(nf.NciFramesError):
+        increments = asked(log, [0.0, 0.5], **options)
+        expected = nf.count_confusion(nf.scan_predictions(log, **options), thresholds=[0.0, 0.5])
+        found = nf.read_counts(increments, thresholds=[0.0, 0.5])
+        assert_frame_equal(found, expected, check_exact=True, check_dtypes=False)
 
 
 @pytest.mark.thorough

@@ -13,7 +13,6 @@ from tests.fuzz import (
     drifting_types,
     environments,
     mutated_files,
-    names_without_case,
     odd_values,
     other_writers,
     sizes,
@@ -28,7 +27,6 @@ CAMPAIGNS = (
     mutated_files.CHECKSUMS,
     drifting_types.CAMPAIGN,
     other_writers.CAMPAIGN,
-    names_without_case.CAMPAIGN,
     environments.CAMPAIGN,
     sizes.CAMPAIGN,
 )
