@@ -22,26 +22,14 @@ def laws(*means: float) -> np.ndarray[Any, Any]:
     return np.stack([np.diff(norm.cdf(edges, mean)) for mean in means])
 
 
-def reviewed(
-    logs: int,
-    *,
-    rows: int = 50_000,
-    eta: float = 0.02,
-    share: float = 0.05,
-    found: float = 1.0,
-    seed: int = 0,
-) -> tuple[pl.DataFrame, pl.DataFrame]:
-    """Logs whose alerts at 2.0 are all labelled, and a share of the others.
-
-    Positives below are picked *found* times as often as negatives with the same score.
-    """
-    rng = np.random.default_rng(seed)
+def reviewed(logs: int, *, share: float = 0.05) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """Logs whose alerts at 2.0 are all labelled, and a share of the others."""
+    rng = np.random.default_rng(0)
     law_p, law_n = laws(2.0, 0.0)
-    size = rng.binomial(rows, eta, logs)
-    positives, negatives = rng.multinomial(size, law_p), rng.multinomial(rows - size, law_n)
+    size = rng.binomial(50_000, 0.02, logs)
+    positives, negatives = rng.multinomial(size, law_p), rng.multinomial(50_000 - size, law_n)
     shares = np.where(np.append(-np.inf, GRID) >= 2.0, 1.0, share)
-    picked = rng.binomial(positives, np.where(shares < 1, found * shares, 1.0))
-    labelled = counts_of_bins(picked, rng.binomial(negatives, shares), GRID)
+    labelled = counts_of_bins(rng.binomial(positives, shares), rng.binomial(negatives, shares), GRID)
     everyone = counts_of_bins(0 * positives, positives + negatives, GRID)
     return labelled, everyone.select("model", "segment", "threshold", above="fp", below="tn")
 

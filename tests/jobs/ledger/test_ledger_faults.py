@@ -13,7 +13,6 @@ from polars.testing import assert_frame_equal
 
 import nci_frames as nf
 from nci_frames.jobs.ledger import counting
-from nci_frames.jobs.ledger.settings import CountingSettings
 from tests.logs import random_log
 from tests.small_jobs import SMALL, ended, small_job
 
@@ -21,7 +20,6 @@ ROOT = Path(__file__).parents[3]
 GRID = [0.0, 0.5]
 #: What is wrong with files among many good ones.
 BAD = ("truncated", "empty", "text", "without", "invalid", "unreadable", "vanishing", "growing")
-SETTINGS = CountingSettings.of(thresholds=GRID)
 
 
 def write_logs(folder: Path, files: int, rows: int = 60) -> list[Path]:
