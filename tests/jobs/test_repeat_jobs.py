@@ -12,7 +12,7 @@ import nci_frames as nf
 from nci_frames.jobs.job_file.loading import read_job
 from nci_frames.jobs.run import Run, run_job
 from tests.logs import repeated_log
-from tests.oracles import areas_by_hand
+from tests.oracles import areas_of_repeats
 from tests.small_jobs import job_text, small_job
 
 pytestmark = pytest.mark.long
@@ -71,7 +71,7 @@ def ran(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
 def test_areas_of_gates_are_means_over_the_repeats(ran):
     kind, outcome = ran
     found = outcome.verdicts.filter(gate="area").sort("model")
-    by_hand = [float(np.mean(areas_by_hand("roc_auc", model, None))) for model in ("a", "b")]
+    by_hand = [float(np.mean(areas_of_repeats("roc_auc", model, None))) for model in ("a", "b")]
     assert found["value"].to_list() == pytest.approx(by_hand, abs=1e-12)
     assert (found["lower"] < found["value"]).all()
     assert (found["value"] < found["upper"]).all()

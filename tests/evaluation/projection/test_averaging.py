@@ -16,7 +16,7 @@ from nci_frames.options.report import ReportOptions
 from nci_frames.questions.comparison import Comparison
 from nci_frames.questions.how_sure import read_independence
 from tests.logs import repeated_log
-from tests.oracles import areas_by_hand
+from tests.oracles import areas_of_repeats
 
 ETAS = [0.02, 0.2, 0.5]
 
@@ -39,7 +39,7 @@ def test_areas_are_taken_within_each_repeat_and_averaged():
     areas = nf.average_over(nf.compute_areas(counted(["repeat"]), prevalence=ETAS), over="repeat")
     assert len(areas) == 2 * (len(ETAS) + 1)
     for row in areas.iter_rows(named=True):
-        each = areas_by_hand(row["metric"], row["model"], row["prevalence"])
+        each = areas_of_repeats(row["metric"], row["model"], row["prevalence"])
         assert row["value"] == pytest.approx(np.mean(each), abs=1e-12)
         assert row["std"] == pytest.approx(np.std(each, ddof=1), abs=1e-12)
         assert (row["repeats"], row["skipped"]) == (3, 0)
@@ -59,7 +59,7 @@ def test_answers_average_over_repeats_like_the_report(units):
 
     area = ask(metric="pr_auc")
     for model, value in area.select("model", "value").iter_rows():
-        assert value == pytest.approx(np.mean(areas_by_hand("pr_auc", model, 0.2)), abs=1e-12)
+        assert value == pytest.approx(np.mean(areas_of_repeats("pr_auc", model, 0.2)), abs=1e-12)
     own, fixed = ask(), ask(threshold=1.5)
     best = tables.best.filter(prevalence=0.2, beta=1.0).sort("model")
     names = ["model", "value", "lower", "upper", "rank", "supported"]
