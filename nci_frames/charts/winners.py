@@ -19,8 +19,8 @@ _LEAST, _MOST = {"prevalence": 1e-5, "beta": 0.1}, {"prevalence": 1.0, "beta": 1
 #: Height of the bar and of the chart, and width of the label of a border, in pixels.
 _BAR, _ROOM, _LABEL = 44, 110, 46
 
-#: Letters of a name in the bar.
-_LETTERS = 24
+#: Letters of a name in the bar, and ranks at most that an axis names.
+_LETTERS, _RANKS = 24, 10
 
 
 @schemas.checked
@@ -176,7 +176,9 @@ def chart_rank_over_prevalence(
     frame = schemas.collect(ranking, schemas.RANKING)
     rows = selection.pick(frame, "metric", hint="filter the ranking by one metric")
     last = max([2, *frame["rank"].drop_nulls()])
-    scale, axis = alt.Scale(reverse=True, domain=[0.5, last + 0.5]), alt.Axis(tickMinStep=1, format="d")
+    # A smallest step between ticks, which Vega has, is not kept on a reversed axis.
+    shown = list(range(1, last + 1, math.ceil(last / _RANKS)))
+    scale, axis = alt.Scale(reverse=True, domain=[0.5, last + 0.5]), alt.Axis(values=shown, format="d")
     return lines.draw_lines(
         frame,
         "prevalence",

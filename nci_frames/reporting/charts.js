@@ -86,7 +86,7 @@
     spec.config.axis.titleLimit = room - 70;
     if (spec.spec) {
       spec.columns = Math.max(1, Math.min(spec.columns ?? 3, Math.floor(room / 230)));
-      spec.spec.width = Math.min(330, Math.floor((room - 90) / spec.columns - 30));
+      spec.spec.width = Math.min(WIDTH, Math.floor((room - 90) / spec.columns - 30));
     }
     // Its heading says of which metric the values are, since another question may be asked.
     if (box.dataset.recomputed === "answer") for (const part of layers(spec)) if (part.encoding?.x?.title) part.encoding.x.title = null;
@@ -120,6 +120,8 @@
       drawn.set(box, { view, source, sets, models, rows });
       nci.showLive?.(box);
       box.dataset.drawn = String(box.clientWidth);
+      // It kept room for the chart.
+      box.style.minHeight = "0";
     } catch (error) {
       box.textContent = "This chart cannot be drawn here; its numbers are in the tables.";
       console.error(error);

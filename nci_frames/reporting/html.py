@@ -175,19 +175,20 @@ def _figure(found: Answered, comparison: AnyComparison) -> dict[str, Any]:
     spec["datasets"] = {name: packed(rows) for name, rows in spec.get("datasets", {}).items()}
     heading = spec.pop("title", {})
     panels = "layer" not in spec and "mark" not in spec
-    height, listed = spec.get("height", _HIGH), "chosen" in question.live
+    height = spec.get("height", _HIGH)
+    # The height of a list of segments follows from its rows; a few bars need a long axis and little height.
+    wide = panels or "chosen" in question.live or height < _LOW
     # What has a shape of its own keeps it.
     if not panels and spec["width"] == WIDTH:
         spec["width"] = "container"
-        # Two in a row are of one height; that of a list follows from its rows.
-        spec["height"] = height if listed else min(height, _HIGH)
+        # Two in a row are of one height.
+        spec["height"] = height if wide else _HIGH
     return {
         "missing": None,
         "subtitle": heading.get("subtitle", "") if isinstance(heading, dict) else "",
         "description": spec.get("description", ""),
         "spec": _script_json(spec),
-        # A few bars need a long axis and little height.
-        "wide": panels or listed or (question.section != "answer" and height < _LOW),
+        "wide": wide,
     }
 
 

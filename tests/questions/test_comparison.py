@@ -19,8 +19,6 @@ from tests.comparisons import printed
 from tests.fuzz.calls import calls
 from tests.logs import random_log, small_logs
 
-# Normal scores are compared at the default threshold.
-
 
 @pytest.mark.thorough
 @given(

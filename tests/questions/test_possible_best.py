@@ -8,8 +8,6 @@ from polars.testing import assert_frame_equal
 import nci_frames as nf
 from tests.logs import counts_at, crossing_log, random_log, unit_log
 
-# Normal scores are compared at the default threshold.
-
 
 def test_each_model_is_best_at_its_own_threshold():
     counts = nf.count_confusion(random_log(800), thresholds="exact", by=[])

@@ -87,6 +87,21 @@ def unsaved(page):
     )
 
 
+def half_empty(page):
+    """Return the cards of which less than half of the room for the chart is drawn on."""
+    return page.evaluate(
+        """() => {
+             const cards = [...document.querySelectorAll("figure:has([data-spec] svg)")];
+             return cards.filter((card) => {
+               const [box, chart, svg] = ["figure", "[data-spec]", "svg"].map(
+                 (what) => (what === "figure" ? card : card.querySelector(what)).getBoundingClientRect());
+               const button = card.querySelector(".csv").getBoundingClientRect().height;
+               return svg.height < (box.bottom - chart.top - button) / 2 || svg.width < 0.6 * chart.width;
+             }).map((card) => card.querySelector("h3").id);
+           }"""
+    )
+
+
 def unanswered(page, tables):
     """Return which of three questions the first screen does not answer after one click on "1 in 10".
 
@@ -133,6 +148,17 @@ def test_on_every_screen_nothing_is_found(opened):
     if not segments:
         assert page.pdf().startswith(b"%PDF")
     page.emulate_media(media="screen")
+
+
+@pytest.mark.long
+def test_no_card_is_half_empty(opened):
+    visit = opened[0]
+    visit.page.evaluate("document.querySelectorAll('details').forEach(folded => { folded.open = true })")
+    for viewport in (PHONE, DESKTOP):
+        visit.page.set_viewport_size(viewport)
+        visit.redraw(visit.page.locator("#theme").click)
+        assert half_empty(visit.page) == []
+    visit.page.evaluate("document.querySelectorAll('details').forEach(folded => { folded.open = false })")
 
 
 @pytest.mark.long
