@@ -1,6 +1,7 @@
 """The questions of a report on decisions among classes."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from operator import attrgetter
 from typing import Any
 
 import polars as pl
@@ -115,11 +116,18 @@ def _draw_share(table: pl.DataFrame, comparison: ClassComparison) -> Chart:
     return chart_share_answer(table, what=comparison.measure, models=shown_models(comparison))
 
 
+def _counts(comparison: ClassComparison) -> pl.DataFrame:
+    return of_shown(comparison.counts, comparison)
+
+
+def _of_triangle(comparison: ClassComparison) -> pl.DataFrame | None:
+    return _counts(comparison) if len(comparison.classes) == _OF_TRIANGLE else None
+
+
 def _draw_simplex(table: pl.DataFrame, comparison: ClassComparison) -> Chart:
-    models = shown_models(comparison)
-    marked = {comparison.scenario: comparison.mix}
     asked = {"metric": comparison.metric, **comparison.asked}
-    return chart_class_simplex(of_shown(table, comparison), priors=marked, models=models, **asked)
+    marked, models = {comparison.scenario: comparison.mix}, shown_models(comparison)
+    return chart_class_simplex(table, priors=marked, models=models, **asked)
 
 
 def _other_mixes(comparison: ClassComparison) -> pl.DataFrame:
@@ -175,77 +183,66 @@ def read_class_independence(comparison: ClassComparison) -> str:
     return f"{there}: rows are taken as independent in intervals, and models are not compared, since {why}."
 
 
+def _assumption(comparison: ClassComparison) -> list[str]:
+    assumed = "Values at other mixes assume that each class gets its decisions as in this log."
+    return [read_class_independence(comparison), f"{assumed} This was not tested."]
+
+
+def _by(form: str) -> Callable[[ClassComparison], str]:
+    """Return the title of what is by the metric that is asked for."""
+    return lambda comparison: sentence(form.format(comparison.measure))
+
+
+def _at(question: str) -> Callable[[ClassComparison], str]:
+    """Return the title of what is at the mix that is asked for."""
+    return lambda comparison: f"{question}, at {mix_in_words(comparison)}?"
+
+
+_answer, _winners = attrgetter("answer"), attrgetter("winners")
 QUESTIONS = (
     ReportQuestion(
         name="answer",
         title="Which model is best?",
         section="answer",
-        table=lambda comparison: comparison.answer,
+        table=_answer,
         say=lambda _, comparison: class_answer_lines(comparison),
         live={"looked": "up"},
     ),
     picture(
-        "intervals",
-        lambda comparison: sentence(f"{comparison.measure} of each model"),
-        lambda comparison: comparison.answer,
-        _draw_values,
-        section="answer",
-        recomputed="answer",
+        "intervals", _by("{} of each model"), _answer, _draw_values, section="answer", recomputed="answer"
     ),
     picture(
         "share",
-        lambda comparison: sentence(f"{comparison.measure} over the share of a class"),
+        _by("{} over the share of a class"),
         _one_share,
         _draw_share,
         section="answer",
         rule="share",
         recomputed="along",
     ),
-    said(
-        "assumption",
-        "What do intervals and values at other mixes rest on?",
-        lambda comparison: [
-            read_class_independence(comparison),
-            "Values at other mixes assume that each class gets its decisions as in this log. "
-            "This was not tested.",
-        ],
-    ),
+    said("assumption", "What do intervals and values at other mixes rest on?", _assumption),
     picture(
         "winners",
-        lambda comparison: f"Best model by {comparison.measure} over the share of each class",
-        lambda comparison: comparison.winners,
+        _by("Best model by {} over the share of each class"),
+        _winners,
         chart_class_winners,
         section="order",
     ),
     picture(
         "simplex",
-        lambda comparison: f"Best model by {comparison.measure} at every mix of the three classes",
-        lambda comparison: comparison.counts if len(comparison.classes) == _OF_TRIANGLE else None,
+        _by("Best model by {} at every mix of the three classes"),
+        _of_triangle,
         _draw_simplex,
         section="order",
     ),
     ReportQuestion(
-        name="mixes",
-        title="Which model is best at other mixes?",
-        section="order",
-        table=_other_mixes,
+        name="mixes", title="Which model is best at other mixes?", section="order", table=_other_mixes
     ),
     ReportQuestion(
-        name="classes",
-        title=lambda comparison: f"How well is each class decided, at {mix_in_words(comparison)}?",
-        section="segments",
-        table=_each_class,
+        name="classes", title=_at("How well is each class decided"), section="segments", table=_each_class
     ),
-    picture(
-        "matrix",
-        "How often does each class get each decision?",
-        lambda comparison: of_shown(comparison.counts, comparison),
-        chart_class_matrix,
-    ),
+    picture("matrix", "How often does each class get each decision?", _counts, chart_class_matrix),
     ReportQuestion(
-        name="mistakes",
-        title=lambda comparison: f"Which decisions are wrong most often, at {mix_in_words(comparison)}?",
-        section="charts",
-        table=_mistakes,
+        name="mistakes", title=_at("Which decisions are wrong most often"), section="charts", table=_mistakes
     ),
 )

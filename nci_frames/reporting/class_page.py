@@ -1,22 +1,18 @@
 """A comparison of decisions among classes -> one HTML page that needs nothing but itself."""
 
+from collections.abc import Iterator
 from typing import Any
 
 import polars as pl
 
 from nci_frames.questions.class_comparison import ClassComparison
-from nci_frames.questions.classes import (
-    lines_at,
-    mix_in_words,
-    opening_class,
-)
+from nci_frames.questions.classes import lines_at, mix_in_words, opening_class
 from nci_frames.questions.order import leads_in_words
 from nci_frames.questions.report_question import shown_models
 from nci_frames.reporting.content import Content
 from nci_frames.reporting.html import render_page
-from nci_frames.tables.names import drawable
-from nci_frames.tables.numbers import format_grid, sentence
-from nci_frames.tables.packed import packed
+from nci_frames.reporting.live import answers_at, looked_up
+from nci_frames.tables.numbers import format_grid
 
 #: What the page looks up of a model.
 _SENT = ("model", "rank", "value", "lower", "upper", "distinguishable", "supported")
@@ -25,55 +21,39 @@ _SENT = ("model", "rank", "value", "lower", "upper", "distinguishable", "support
 def render_class_page(comparison: ClassComparison, /, **more: Any) -> str:
     """Return the page as text; *more* is other ``Content``."""
     content = Content(comparison, **more)
-    live = _looked_up(comparison)
+    own, places, names = comparison.shares, comparison.places, [*comparison.leads]
+    first, at_mix = names.index(opening_class(comparison)), [places.index(own[name]) for name in names]
+    asked = {"label": "Class", "words": names, "first": first}
+    answers = [
+        answers_at(comparison.measure, _along(comparison, name), comparison.models, _SENT) for name in names
+    ]
     return render_page(
         "classes.html.jinja",
         content,
         shown_models(comparison),
-        live,
+        looked_up(
+            comparison.models,
+            places,
+            at_mix[first],
+            asked=asked,
+            answers=answers,
+            beta=comparison.beta,
+            own=at_mix,
+        ),
         measure=comparison.measure,
         mix=mix_in_words(comparison),
-        varied=live["asked"]["words"],
+        varied=names,
     )
 
 
-def _looked_up(comparison: ClassComparison) -> dict[str, Any]:
-    """Return what the page looks up, in the form of ``live_numbers``: the axis is the share of a class."""
-    names = [*comparison.leads]
-    own = comparison.shares
-    places, models = comparison.places, comparison.models
-    first = names.index(opening_class(comparison))
-    at_mix = [places.index(own[name]) for name in names]
-    return {
-        "models": models,
-        "drawn": [drawable(model) for model in models],
-        "prevalence": places,
-        "first": at_mix[first],
-        "own": at_mix,
-        "asked": {"label": "Class", "words": names, "first": first},
-        "answers": [_along(comparison, name) for name in names],
-        "threshold": None,
-        "beta": comparison.beta if comparison.beta < float("inf") else None,
-        "points": [],
-    }
-
-
-def _along(comparison: ClassComparison, name: str) -> dict[str, Any]:
-    """Return the answer at each share of a class."""
-    number = {model: place for place, model in enumerate(comparison.models)}
+def _along(comparison: ClassComparison, name: str) -> Iterator[tuple[list[str], list[dict[str, Any]]]]:
+    """Yield what is said and the rows of the models at each share of a class."""
     leads, curves = comparison.leads[name], comparison.curves.filter(pl.col("class") == name)
     best, others = leads_in_words(leads), "the others in proportion"
-    told = f"Best along the share of class {name}, {others}: {best}"
-    if len(leads) == 1:
-        told = f"Best whatever the share of class {name}, {others}: {best}"
-    lines, sent = [], []
-    for place, part in enumerate(curves.partition_by("share", maintain_order=True)):
-        share = part["share"][0]
-        rows = (comparison.answer if share == comparison.shares[name] else part).to_dicts()
-        where = f"Where class {name} has {format_grid(100 * share)} %, {others}"
+    along = "whatever" if len(leads) == 1 else "along"
+    told = f"Best {along} the share of class {name}, {others}: {best}"
+    for (share,), part in curves.group_by("share", maintain_order=True):
+        rows, where = part, f"Where class {name} has {format_grid(100 * share)} %, {others}"
         if share == comparison.shares[name]:
-            where = f"At {mix_in_words(comparison)}"
-        lines.append(lines_at(where, comparison, rows, told))
-        shown: list[dict[str, Any]] = [{key: row.get(key) for key in _SENT} for row in rows]
-        sent += [row | {"at": place, "model": number[row["model"]]} for row in shown]
-    return {"name": sentence(comparison.measure), "lines": lines, "models": packed(sent)}
+            rows, where = comparison.answer, f"At {mix_in_words(comparison)}"
+        yield lines_at(where, comparison, rows.to_dicts(), told), rows.to_dicts()

@@ -1,7 +1,7 @@
 """A comparison -> what the page looks up: the answer at every place of its sliders."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from nci_frames.questions.answer_lines import answer_lines, value_name
@@ -53,40 +53,66 @@ def live_numbers(
     first = [words for words, _ in variants].index(_words(comparison))
     points = {row["model"]: row for row in comparison.points.iter_rows(named=True)}
     counts = ("tp", "fp", "positives", "negatives")
-    return {
-        "models": models,
-        "drawn": [drawable(model) for model in models],
-        "threshold": _number(comparison.threshold),
-        "prevalence": etas,
-        "first": min(range(len(etas)), key=lambda place: abs(math.log(etas[place] / begin))),
-        "asked": {"label": label, "words": [words for words, _ in variants], "first": first},
-        "answers": [
-            _answers(variant, etas, models, tested=number == first)
-            for number, (_, variant) in enumerate(variants)
-        ],
-        "said": {
+    told = [
+        _answers(variant, etas, models, tested=place == first) for place, (_, variant) in enumerate(variants)
+    ]
+    return looked_up(
+        models,
+        etas,
+        min(range(len(etas)), key=lambda place: abs(math.log(etas[place] / begin))),
+        asked={"label": label, "words": [words for words, _ in variants], "first": first},
+        answers=told,
+        beta=comparison.main_beta,
+        threshold=_number(comparison.threshold),
+        said={
             each.name: each.say_at(comparison, etas)
             for each in (report_questions() if questions is None else questions)
             if each.say_at is not None
         },
-        "beta": _number(comparison.main_beta),
-        "points": [
+        points=[
             None if points[model]["tp"] is None else [points[model][name] for name in counts]
             for model in models
         ],
-    }
+    )
+
+
+def looked_up(
+    models: Sequence[str],
+    places: Sequence[float],
+    first: int,
+    *,
+    asked: Mapping[str, Any],
+    answers: Sequence[Mapping[str, Any]],
+    beta: float,
+    **more: Any,
+) -> dict[str, Any]:
+    """Return what every page looks up, with more of its own, in the form of ``live_numbers``."""
+    drawn = [drawable(model) for model in models]
+    always = {"models": models, "drawn": drawn, "prevalence": places, "first": first, "asked": asked}
+    return {**always, "answers": answers, "beta": _number(beta), "threshold": None, "points": [], **more}
+
+
+def answers_at(
+    name: str,
+    found: Iterable[tuple[list[str], Iterable[Mapping[str, Any]]]],
+    models: Sequence[str],
+    sent: Sequence[str] = _SENT,
+) -> dict[str, Any]:
+    """Return the answers by a metric of this name: at each place the lines, and rows of the models."""
+    number = {model: place for place, model in enumerate(models)}
+    lines: list[list[str]] = []
+    rows: list[dict[str, Any]] = []
+    for at, (said, of_models) in enumerate(found):
+        lines.append(said)
+        kept = ({key: _number(row.get(key)) for key in sent} for row in of_models)
+        rows.extend(row | {"at": at, "model": number[row["model"]]} for row in kept)
+    return {"name": sentence(name), "lines": lines, "models": packed(rows)}
 
 
 def _answers(comparison: Comparison, etas: list[float], models: list[str], *, tested: bool) -> dict[str, Any]:
-    place = {model: number for number, model in enumerate(models)}
-    lines: list[list[str]] = []
-    rows: list[dict[str, Any]] = []
-    for at, answer in enumerate(comparison.answers(etas, tested=tested)):
-        lines.append(answer_lines(answer))
-        found = answer.models.select(_SENT).iter_rows(named=True)
-        sent = ({name: _number(value) for name, value in row.items()} for row in found)
-        rows.extend(row | {"at": at, "model": place[row["model"]]} for row in sent)
-    return {"name": sentence(value_name(comparison.question)), "lines": lines, "models": packed(rows)}
+    answers = comparison.answers(etas, tested=tested)
+    found = ((answer_lines(answer), answer.models.iter_rows(named=True)) for answer in answers)
+    return answers_at(value_name(comparison.question), found, models)
 
 
 def _variants(comparison: Comparison, rows: int) -> tuple[str, list[tuple[str, Comparison]]]:
