@@ -1,6 +1,6 @@
 """Class counts -> arrays: of each group the rows by class and decision, in strata or buckets of units."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -14,7 +14,7 @@ from nci_frames.base.messages import listed
 from nci_frames.base.typing import Floats
 from nci_frames.counts.class_counts import class_values
 from nci_frames.evaluation.arrays.buckets import need_buckets
-from nci_frames.schemas import BUCKET, CLASS_COUNTS, beside, collect
+from nci_frames.schemas import BUCKET, CLASS_COUNTS, FrameSchema, beside, collect
 
 #: A class with fewer rows tells too little.
 LEAST_ROWS = 10
@@ -95,6 +95,18 @@ class ClassLogs:
         for log in sorted(self.logs, key=lambda log: null_first(log.group["model"])):
             groups.setdefault(tuple(log.group[key] for key in keys), []).append(log)
         return keys, groups
+
+    def table(
+        self, kind: FrameSchema, rows_of: Callable[[list[ClassLog]], Iterable[dict[str, Any]]], *order: str
+    ) -> pl.DataFrame:
+        """Return rows of the models of each value of the keys as a frame, sorted by keys and *order*."""
+        keys, groups = self.compared()
+        found = ((dict(zip(keys, values, strict=True)), models) for values, models in groups.items())
+        rows = [group | row for group, models in found for row in rows_of(models)]
+        types = kind.dtypes() | {key: self.keys[key] for key in keys} | {"class": self.names.dtype}
+        table = pl.DataFrame(rows, {name: types[name] for name in (*keys, *kind.fixed)}).fill_nan(None)
+        finished = kind.finish(table)
+        return finished.sort([name for name in finished.columns if name in (*keys, *order)])
 
     def need_no_keys(self, what: str) -> None:
         """Raise ParameterError unless the groups are those of models alone."""
@@ -193,6 +205,8 @@ def why_not(log: ClassLog, names: list[Any], matters: NDArray[np.bool_]) -> str 
     """Say why the rows of some classes tell too little; None if they do not."""
     empty = matters & (log.total.sum(axis=1) == 0)
     few = matters & (log.independent < LEAST_ROWS)
+    if not log.total.any():
+        return "the group has no rows"
     if empty.any():
         return f"no row of {some_of(names, empty)}"
     return f"fewer than {LEAST_ROWS} independent rows of {some_of(names, few)}" if few.any() else None

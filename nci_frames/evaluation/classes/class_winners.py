@@ -103,13 +103,9 @@ def class_winners(
     frame = collected(class_counts, scenarios=False)
     logs, asked = read_mixes(frame, ends, [known], beta=beta, cost=cost)
     place = 0 if of is None else _place(of, known, logs.names.filter(pl.Series(asked.classes)), logs.names)
-    keys, groups = logs.compared()
-    rows: list[dict[str, Any]] = []
-    for values, models in groups.items():
-        ranges = _ranges(known, place, models, _common(asked, models))
-        rows.extend(dict(zip(keys, values, strict=True)) | row for row in ranges)
-    schema = {key: logs.keys[key] for key in keys} | CLASS_WINNERS.dtypes()
-    return CLASS_WINNERS.finish(pl.DataFrame(rows, schema=schema).sort([*keys, "start"]))
+    return logs.table(
+        CLASS_WINNERS, lambda models: _ranges(known, place, models, _common(asked, models)), "start"
+    )
 
 
 def _place(of: Any, metric: ClassMetric, classes: pl.Series, names: pl.Series) -> int:

@@ -94,52 +94,44 @@ def compare_class_models(
     if not logs.whole:
         raise ParameterError("models are compared by rows", found="sums of more than 1,000 weights")
     check_buckets(logs)
-    keys, groups = logs.compared()
-    rows: list[dict[str, Any]] = []
-    for values, models in groups.items():
-        mixes = [asked.of(log) for log in models]
-        for place, scenario in enumerate(mixes[0].names):
-            told = dict(zip(keys, values, strict=True)) | {"scenario": scenario, "metric": known.name}
-            at = [(log, of_log[place : place + 1]) for log, of_log in zip(models, mixes, strict=True)]
-            rows.extend(told | pair for pair in _pairs(known, at, logs.names.to_list(), level))
-    schema = CLASS_COMPARISONS.dtypes() | {key: logs.keys[key] for key in keys}
-    table = pl.DataFrame(rows, schema=schema).with_columns(pl.col("difference").fill_nan(None))
-    return CLASS_COMPARISONS.finish(table.sort([*dict.fromkeys([*keys, "scenario", "model_a", "model_b"])]))
+    return logs.table(
+        CLASS_COMPARISONS,
+        lambda models: _pairs(known, models, [asked.of(log) for log in models], logs.names.to_list(), level),
+        "scenario", "model_a", "model_b",
+    )  # fmt: skip
 
 
 def _pairs(
-    metric: ClassMetric, models: list[tuple[ClassLog, Mixes]], classes: list[Any], level: float
+    metric: ClassMetric, models: list[ClassLog], mixes: list[Mixes], classes: list[Any], level: float
 ) -> Iterator[dict[str, Any]]:
-    """Yield a row for every two models of one mix."""
+    """Yield a row for every two models at each mix."""
     from scipy.special import stdtr, stdtrit  # noqa: PLC0415  (SciPy is slow to import, and seldom needed)
 
-    values = np.array([mix.value(metric, log.rates)[0, 0] for log, mix in models])
-    moved = np.stack(
-        [stratum_sums(log, influences(log, metric, mix, log.rates))[0, 0] for log, mix in models]
-    )
+    at = list(zip(models, mixes, strict=True))
+    values = np.array([mix.value(metric, log.rates)[:, 0] for log, mix in at])
+    moved = np.array([stratum_sums(log, influences(log, metric, mix, log.rates))[:, 0] for log, mix in at])
     one, other = np.triu_indices(len(models), 1)
     apart, difference = moved[one] - moved[other], values[one] - values[other]
-    buckets = apart.shape[1]
-    error = np.sqrt(np.var(apart, axis=1, ddof=1) * buckets)
+    buckets = apart.shape[-1]
+    error = np.sqrt(np.var(apart, axis=-1, ddof=1) * buckets)
     half = stdtrit(buckets - 1, (1 + level) / 2) * error
     with np.errstate(divide="ignore", invalid="ignore"):
         p_value = 2 * stdtr(buckets - 1, -np.abs(difference) / error)
     p_value = np.where(error == 0, np.abs(difference) < _EQUAL, p_value)
-    why = [why_not(log, classes, mix.priors[0] > 0) for log, mix in models]
-    undefined = "the metric is undefined for one of the models"
-    reason = [
-        why[a] or why[b] or (undefined if gap else None)
-        for a, b, gap in zip(one, other, np.isnan(difference), strict=True)
-    ]
-    told = np.array([each is None for each in reason], np.bool_)
-    adjusted = holm(np.where(told, p_value, np.nan))
+    why = np.array(
+        [[why_not(log, classes, shares > 0) for shares in mix.priors] for log, mix in at], dtype=object
+    )
+    gap = np.where(np.isnan(difference), "the metric is undefined for one of the models", "").astype(object)
+    reason = np.logical_or(np.logical_or(why[one], why[other]), gap)
+    told = ~reason.astype(np.bool_)
+    adjusted = holm(np.where(told, p_value, np.nan).T).T
     tested = {"lower": difference - half, "upper": difference + half, "p_value": p_value,
               "adjusted": adjusted, "distinguishable": adjusted < 1 - level}  # fmt: skip
-    names = [log.group["model"] for log, _ in models]
-    for place, (a, b) in enumerate(zip(one, other, strict=True)):
-        pair = {"model_a": names[a], "model_b": names[b], "difference": difference[place].item()}
-        yield (
-            pair
-            | {"supported": told[place].item(), "reason": reason[place]}
-            | {name: found[place].item() for name, found in tested.items() if told[place]}
-        )
+    for pair, place in np.ndindex(difference.shape):
+        a, b = (models[side[pair]].group["model"] for side in (one, other))
+        shown = {name: found[pair, place].item() for name, found in tested.items() if told[pair, place]}
+        yield {
+            "scenario": mixes[0].names[place], "metric": metric.name, "model_a": a, "model_b": b,
+            "difference": difference[pair, place], "supported": told[pair, place].item(),
+            "reason": reason[pair, place] or None, **shown,
+        }  # fmt: skip

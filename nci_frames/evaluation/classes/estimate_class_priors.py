@@ -207,18 +207,15 @@ def _free(rows: Floats, traffic: Floats, laws: Floats, mix: Floats) -> tuple[Flo
     scaled = design * weight.reshape(-1, 1)
     solve = basis @ np.linalg.pinv(scaled.T @ design) @ scaled.T
     center = mix + solve @ (shares - expected).ravel()
-    error = np.zeros(size)
+    weights = solve.reshape(size, models, decisions)
     # As in projections, a decision that a class never got may be a rare one.
-    likely = rates_of(rows + 1 / decisions)
-    for model in range(models):
-        part = solve[:, model * decisions : (model + 1) * decisions]
-        spread = _covariance(shares[model]) / traffic[model].sum()
-        for of_class, number, share in zip(likely[model], rows[model].sum(axis=1), center, strict=True):
-            spread = spread + share**2 * _covariance(of_class) / number
-        # Errors of several models add up as if they were the same.
-        error += np.sqrt(np.maximum(np.einsum("cd,de,ce->c", part, spread, part), 0))
-    return center, error
+    likely = _variance(weights[:, :, None], rates_of(rows + 1 / decisions)) / rows.sum(axis=2)
+    spread = _variance(weights, shares) / traffic.sum(axis=1) + np.einsum("kmc,c->km", likely, center**2)
+    # Errors of several models add up as if they were the same.
+    return center, np.sqrt(spread).sum(axis=1)
 
 
-def _covariance(law: Floats) -> Floats:
-    return np.asarray(np.diag(law) - np.outer(law, law))
+def _variance(weights: Floats, law: Floats) -> Floats:
+    """Return the variance of weights, on the last axis, that are drawn by a law."""
+    mean = (law * weights).sum(axis=-1, keepdims=True)
+    return np.asarray((law * (weights - mean) ** 2).sum(axis=-1))

@@ -121,62 +121,59 @@ def project_classes(
         check_buckets(logs)
     bounded = interval is not None and logs.whole
     unbounded = "no bounds: rows are sums of more than 1,000 weights" if interval and not bounded else None
-    rows: list[dict[str, Any]] = []
-    for log in logs.logs:
-        mixes = asked.of(log)
-        drawn = resampled(log, draws) if bounded and interval == "bootstrap" else None
-        for metric in named:
-            values = mixes.value(metric, log.rates)
-            found = np.full((3, *values.shape), np.nan)
-            found[0] = values
-            if bounded:
-                lower, upper = bounds_at(log, metric, mixes, draws, drawn)
-                # What is undefined in the log has no bounds, though it has some in a log with one more row.
-                found[1:] = np.minimum(lower, values), np.maximum(upper, values)
-            for place, scenario in enumerate(mixes.names):
-                told = log.group | {"scenario": scenario, "metric": metric.name}
-                of_mix = _rows(log, logs.names.to_list(), metric, mixes[place : place + 1], found[:, place])
-                rows.extend(told | row | {"reason": row["reason"] or unbounded} for row in of_mix)
-    schema = CLASS_PROJECTION.dtypes() | logs.keys | {"class": logs.names.dtype}
-    table = pl.DataFrame(rows, schema=schema).with_columns(pl.col("value", "lower", "upper").fill_nan(None))
-    # The scenario is the last of the keys.
-    return CLASS_PROJECTION.finish(table.sort([*dict.fromkeys([*logs.keys, "scenario", "metric", "class"])]))
+
+    def rows(models: list[ClassLog]) -> Iterator[dict[str, Any]]:
+        for log in models:
+            mixes = asked.of(log)
+            drawn = resampled(log, draws) if bounded and interval == "bootstrap" else None
+            for metric in named:
+                found = np.stack([mixes.value(metric, log.rates)] * 3)
+                if not bounded:
+                    found[1:] = np.nan
+                else:
+                    lower, upper = bounds_at(log, metric, mixes, draws, drawn)
+                    # What is undefined has no bounds, though it has some in a log with one more row.
+                    found[1:] = np.minimum(lower, found[0]), np.maximum(upper, found[0])
+                yield from _rows(log, logs.names.to_list(), metric, mixes, found, unbounded)
+
+    return logs.table(CLASS_PROJECTION, rows, "model", "scenario", "metric", "class")
 
 
 def _rows(
-    log: ClassLog, names: list[Any], metric: ClassMetric, mix: Mixes, found: Floats
+    log: ClassLog, names: list[Any], metric: ClassMetric, mixes: Mixes, found: Floats, remark: str | None
 ) -> Iterator[dict[str, Any]]:
-    """Yield the value and bounds of all classes or of each at one mix, and why the log cannot tell it."""
-    shown, (matters,), remark = mix.classes, mix.priors != 0, None
-    if metric.name == "pos_fraction":
-        shown = shown | log.total.any(axis=0)
-    if metric.averages is not None:
-        (values,) = mix.value(metric.averages, log.rates)
-        skipped = np.isnan(values) & mix.classes
-        remark = (
-            f"mean without {some_of(names, skipped)}, whose value is undefined" if skipped.any() else None
-        )
-        # The mean of recall is over all classes, also those that the mix lacks.
-        matters = matters | (mix.classes & ~skipped) if metric.averages.name == "recall" else matters
-    # The recall of a class is told by its own rows.
-    needed = np.eye(len(names), dtype=np.bool_) if metric.name == "recall" else matters[None]
-    why = [why_not(log, names, each) for each in needed]
-    for place in np.flatnonzero(shown) if metric.of_each else [0]:
-        value, lower, upper = found[:, place].tolist()
-        reason = why[place % len(why)]
-        if np.isnan(value):
-            undefined = (
-                f"{names[place]!r} is never decided" if metric.of_each else "all rows have one decision"
+    """Yield the value and bounds of all classes or of each at each mix, and why the log cannot tell it."""
+    shown = mixes.classes | (log.total.any(axis=0) if metric.name == "pos_fraction" else False)
+    averaged = mixes.value(metric.averages or metric, log.rates)
+    for place, (scenario, priors) in enumerate(zip(mixes.names, mixes.priors, strict=True)):
+        matters, skips = priors != 0, None
+        if metric.averages is not None:
+            skipped = np.isnan(averaged[place]) & mixes.classes
+            skips = (
+                f"mean without {some_of(names, skipped)}, whose value is undefined" if skipped.any() else None
             )
-            reason = reason or undefined
-        yield {
-            "class": names[place] if metric.of_each else None,
-            "value": value,
-            "lower": lower,
-            "upper": upper,
-            "supported": reason is None,
-            "reason": reason or remark,
-        }
+            # The mean of recall is over all classes, also those that the mix lacks.
+            matters |= mixes.classes & ~skipped & (metric.averages.name == "recall")
+        for number in np.flatnonzero(shown) if metric.of_each else [0]:
+            # The recall of a class is told by its own rows.
+            own = np.arange(len(names)) == number
+            reason = why_not(log, names, own if metric.name == "recall" else matters)
+            value, lower, upper = found[:, place, number].tolist()
+            if np.isnan(value) and reason is None:
+                reason = (
+                    f"{names[number]!r} is never decided" if metric.of_each else "all rows have one decision"
+                )
+            yield {
+                "model": log.group["model"],
+                "scenario": scenario,
+                "metric": metric.name,
+                "class": names[number] if metric.of_each else None,
+                "value": value,
+                "lower": lower,
+                "upper": upper,
+                "supported": reason is None,
+                "reason": reason or skips or remark,
+            }
 
 
 def matrix_at(class_counts: pl.DataFrame | pl.LazyFrame, priors: Any) -> tuple[pl.DataFrame, list[str]]:
