@@ -25,6 +25,7 @@ _SIDE, _ROOM = 420, 0.08
 #: Letters of a name at a corner.
 _LETTERS = 24
 _SHARES = ("first", "second", "third")
+_OF_CLASS = "share of the class"
 
 
 @schemas.checked
@@ -132,45 +133,38 @@ def chart_class_winners(
     frame = schemas.collect(winners, schemas.CLASS_WINNERS)
     keys = schemas.CLASS_WINNERS.keys(frame.columns)
     selection.one_comparison(frame.drop(keys[:1]), schemas.CLASS_WINNERS)
-    rows = frame.filter(pl.col("model").is_not_null()).with_columns(equal=pl.col("tied").list.join(", "))
-    if rows.is_empty():
-        raise ParameterError(
-            "there is no winner to draw", hint="check that all classes of the mixes have rows"
-        )
-    rows = rows.with_columns((pl.col(keys[0]).cast(pl.String) if keys else pl.lit("")).fill_null("missing")
-                             .alias("line")).sort(*keys, "start")  # fmt: skip
-    selection.check_rows(rows)
+    line = (pl.col(keys[0]).cast(pl.String) if keys else pl.lit("")).fill_null("missing")
+    rows = _won(frame).with_columns(line=line).sort(*keys, "start")
     style = theme.model_style(rows["model"], among=models)
-    title = "share of the way from the first mix to the last" if keys != ["class"] else "share of the class"
-    axis = {"title": title, "format": ".0%", "tickCount": 5}
-    place: dict[str, Any] = {"type": "quantitative", "scale": {"domain": [0, 1]}, "axis": axis}
+    title = _OF_CLASS if keys == ["class"] else "share of the way from the first mix to the last"
     named = rows["line"].unique(maintain_order=True).to_list()
     name = {"domain": False, "ticks": False, "title": keys[0] if keys else None}
     up = alt.Y(field="line", type="nominal", sort=named, axis=name)
-    base = alt.Chart(selection.finite(rows)).encode(x=alt.X(field="start", **place), x2=alt.X2("end"), y=up)
-    bars = base.mark_bar(height=_LINE - 4, stroke=theme.GROUND, strokeWidth=1)
+    x = alt.X(**_share_axis("start", title))
+    bars = alt.Chart(selection.finite(rows)).encode(x=x, x2=alt.X2("end"), y=up)
+    bars = bars.mark_bar(height=_LINE - 4, stroke=theme.GROUND, strokeWidth=1)
     # In a narrow range there is no room for the number where it begins.
     starts = rows.filter(pl.col("start") > 0, pl.col("end") - pl.col("start") >= _APART)
     borders = alt.Chart(selection.finite(starts)).encode(y=up)
     borders = borders.mark_text(**theme.NOTE | {"align": "left", "dx": 3, "color": theme.GROUND})
     shown = canvas.tooltip({"start": "from", "end": "to"}, names=(*keys, "model", "equal"))
     mix = {} if priors is None else one_mix("priors", scenarios_of(priors))
-    known = {str(name): share for name, share in mix.items() if str(name) in named}
+    shares = {str(name): share for name, share in mix.items()}
     marked = pl.DataFrame(
-        {"line": [*known], "share": [*known.values()]}, {"line": pl.String, "share": pl.Float64}
-    )
+        {"line": named, "share": map(shares.get, named)}, {"line": pl.String, "share": pl.Float64}
+    ).drop_nulls()
     ticks = alt.Chart(marked).encode(y=up).mark_tick(color=theme.INK, opacity=1, thickness=3, size=_LINE)
     text = alt.Text(field="start", type="quantitative", format=".3~p")
     return canvas.compose(
         [
             canvas.layer("bars", bars, **canvas.fills(style), tooltip=shown),
-            canvas.layer("borders", borders, x=alt.X(field="start", **place), text=text),
-            canvas.layer("mix", ticks, x=alt.X(field="share", **place)),
+            canvas.layer("borders", borders, x=x, text=text),
+            canvas.layer("mix", ticks, x=alt.X(**_share_axis("share", title))),
         ],
         style=style,
         title="Best model between two mixes of the classes",
         subtitle="in this log; a border is where two models are equal"
-        + ("; upright: the mix" if known else ""),
+        + ("; upright: the mix" if len(marked) else ""),
         says="A bar for each line, coloured by model.",
         height=_LINE * len(named) + 10,
     )
@@ -201,19 +195,12 @@ def chart_share_answer(rows: pl.DataFrame, /, *, what: str, models: Sequence[str
     shown = rows.sort("model", "share")
     selection.refuse_empty(shown["value"], "value", rows)
     style = theme.model_style(rows["model"].unique(), among=models)
-    numbers = canvas.value_titles(shown, "share", what) | {"share": "share of the class"}
-    axis = alt.Axis(format=".0%", tickCount=5)
-    x = alt.X(
-        field="share", type="quantitative", title="share of the class", axis=axis, scale={"domain": [0, 1]}
-    )
-    told = shown.select("model", *numbers)
-    name = rows["class"][0]
+    numbers = canvas.value_titles(shown, "share", what) | {"share": _OF_CLASS}
+    x, y = alt.X(**_share_axis("share", _OF_CLASS)), alt.Y(**axes.value_axis("value", what))
     return canvas.compose(
-        lines.curves(
-            told, x, alt.Y(**axes.value_axis("value", what)), style=style, numbers=numbers, reach=220
-        ),
+        lines.curves(shown.select("model", *numbers), x, y, style=style, numbers=numbers, reach=220),
         style=style,
-        title=f"{what} over the share of {name}",
+        title=f"{what} over the share of {rows['class'][0]}",
         subtitle="the other classes in proportion; shaded: the 95 % bounds"
         + selection.why_marked("in doubt", shown),
         says=f"{what} on the vertical axis; a line per model.",
@@ -270,13 +257,8 @@ def chart_class_simplex(
     'Best model at each mix of three classes'
     """
     found, classes = winners_in_triangle(class_counts, metric=metric, beta=beta, cost=cost)
-    rows = found.filter(pl.col("model").is_not_null())
-    if rows.is_empty():
-        raise ParameterError("no model has a value", hint="check that each model has rows of all classes")
     # The share of the third class is the height, and half of it is added to that of the second.
-    across = pl.col("start", "end") + pl.col("third") / 2
-    rows = rows.select("model", "third", across, equal=pl.col("tied").list.join(", "))
-    selection.check_rows(rows)
+    rows = _won(found).with_columns(pl.col("start", "end") + pl.col("third") / 2)
     style = theme.model_style(rows["model"], among=models)
     place: dict[str, Any] = {"type": "quantitative", "axis": None, "scale": {"domain": [-_ROOM, 1 + _ROOM]}}
     x, y = alt.X(field="across", **place), alt.Y(field="third", **place)
@@ -309,3 +291,18 @@ def chart_class_simplex(
         width=_SIDE,
         height=height,
     )
+
+
+def _won(ranges: pl.DataFrame) -> pl.DataFrame:
+    """Return the ranges in which a model is best, with the names of all that are equal there."""
+    rows = ranges.filter(pl.col("model").is_not_null()).with_columns(equal=pl.col("tied").list.join(", "))
+    if rows.is_empty():
+        hint = "check that each model has rows of all classes of the mixes"
+        raise ParameterError("there is no winner to draw", hint=hint)
+    selection.check_rows(rows)
+    return rows
+
+
+def _share_axis(field: str, title: str) -> dict[str, Any]:
+    """Return the settings of an axis for shares, in percent."""
+    return axes.rate_axis(field, title) | {"axis": {"tickCount": 5, "format": ".0%"}}

@@ -80,5 +80,5 @@ def test_only_three_classes_have_a_triangle():
         nf.chart_class_simplex(counts(), priors="uniform")
     lacking = counts(models="a").with_columns(model=pl.lit("z")).filter(pl.col("label") > 0)
     one = counts(models="a").with_columns(rows=pl.when(pl.col("label") == 0).then("rows").otherwise(0))
-    with pytest.raises(nf.ParameterError, match="no model has a value"):
+    with pytest.raises(nf.ParameterError, match="no winner to draw"):
         nf.chart_class_simplex(pl.concat([one, lacking]))
