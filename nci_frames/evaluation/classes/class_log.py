@@ -13,8 +13,7 @@ from nci_frames.base.errors import ParameterError, SchemaError
 from nci_frames.base.messages import listed
 from nci_frames.base.typing import Floats
 from nci_frames.counts.class_counts import class_values
-from nci_frames.evaluation.arrays.buckets import need_buckets
-from nci_frames.schemas import BUCKET, CLASS_COUNTS, FrameSchema, beside, collect
+from nci_frames.schemas import BUCKET, CLASS_COUNTS, FrameSchema, beside, collect, need_each_once
 
 #: A class with fewer rows tells too little.
 LEAST_ROWS = 10
@@ -72,48 +71,45 @@ def rates_of(total: Floats) -> Floats:
 class ClassLogs:
     """All groups of class counts, over the same classes."""
 
-    logs: list[ClassLog]
+    #: Of each value of the keys, those of the models in order.
+    groups: dict[tuple[Any, ...], list[ClassLog]]
     #: Every class and every other decision, sorted.
     names: pl.Series
     #: Which of them have rows somewhere.
     seen: NDArray[np.bool_]
     #: Whether rows are whole, or sums of many weights.
     whole: bool
-    #: The model, the keys and the scenario, with their types.
+    #: Buckets of units; None where rows are taken as independent.
+    buckets: int | None
+    #: The keys besides the model, and the scenario, with their types.
     keys: dict[str, pl.DataType]
 
     @property
     def rows(self) -> Floats:
         """The rows of each class in all groups, or their weights."""
-        of_groups = (log.total.sum(axis=1) for log in self.logs)
-        return np.asarray(sum(of_groups, np.zeros(len(self.names))))
-
-    def compared(self) -> tuple[list[str], dict[tuple[Any, ...], list[ClassLog]]]:
-        """Return the keys but the model, and for each of their values the groups of the models in order."""
-        keys = [key for key in self.keys if key != "model"]
-        groups: dict[tuple[Any, ...], list[ClassLog]] = {}
-        for log in sorted(self.logs, key=lambda log: null_first(log.group["model"])):
-            groups.setdefault(tuple(log.group[key] for key in keys), []).append(log)
-        return keys, groups
+        of_each = (log.total.sum(axis=1) for models in self.groups.values() for log in models)
+        return np.asarray(sum(of_each, np.zeros(len(self.names))))
 
     def table(
         self, kind: FrameSchema, rows_of: Callable[[list[ClassLog]], Iterable[dict[str, Any]]], *order: str
     ) -> pl.DataFrame:
         """Return rows of the models of each value of the keys as a frame, sorted by keys and *order*."""
-        keys, groups = self.compared()
-        found = ((dict(zip(keys, values, strict=True)), models) for values, models in groups.items())
-        rows = [group | row for group, models in found for row in rows_of(models)]
-        types = kind.dtypes() | {key: self.keys[key] for key in keys} | {"class": self.names.dtype}
-        table = pl.DataFrame(rows, {name: types[name] for name in (*keys, *kind.fixed)}).fill_nan(None)
-        finished = kind.finish(table)
-        return finished.sort([name for name in finished.columns if name in (*keys, *order)])
+        rows = [
+            dict(zip(self.keys, values, strict=True)) | row
+            for values, models in self.groups.items()
+            for row in rows_of(models)
+        ]
+        types = kind.dtypes() | self.keys
+        types |= {"class": self.names.dtype} if "class" in types else {}
+        finished = kind.finish(pl.DataFrame(rows, types).fill_nan(None))
+        return finished.sort([name for name in finished.columns if name in (*self.keys, *order)])
 
     def need_no_keys(self, what: str) -> None:
         """Raise ParameterError unless the groups are those of models alone."""
-        keys, _ = self.compared()
-        if keys:
+        if self.keys:
             hint = "count with by=[], or keep one value of each key and drop it"
-            raise ParameterError(f"{what} is that of models without keys", found=f"keys {keys}", hint=hint)
+            found = f"keys {[*self.keys]}"
+            raise ParameterError(f"{what} is that of models without keys", found=found, hint=hint)
 
 
 def collected(class_counts: pl.DataFrame | pl.LazyFrame, *, scenarios: bool = True) -> pl.DataFrame:
@@ -133,11 +129,8 @@ def collected(class_counts: pl.DataFrame | pl.LazyFrame, *, scenarios: bool = Tr
     if "scenario" in frame.columns and not scenarios:
         hint = "keep one of them, and drop the column 'scenario'"
         raise ParameterError("the class counts have scenarios", hint=hint)
-    twice = frame.filter(frame.drop("rows").is_duplicated())
-    if len(twice):
-        found = ", ".join(f"{name} {value!r}" for name, value in twice.row(0, named=True).items())
-        raise SchemaError("two rows have the same class and decision", found=found,
-                          hint="add class counts with merge_class_counts")  # fmt: skip
+    twice, hint = "two rows have the same class and decision", "add class counts with merge_class_counts"
+    need_each_once(frame, frame.drop("rows").columns, twice, hint, SchemaError)
     return frame
 
 
@@ -159,21 +152,24 @@ def class_logs(frame: pl.DataFrame, more: Sequence[object] = ()) -> ClassLogs:
             raise ParameterError(msg, found=found) from None
     names = class_values(*named)
     seen = names.is_in(frame.filter(pl.col("rows") > 0)["label"].unique().implode()).to_numpy()
-    in_buckets, whole = BUCKET in frame.columns, frame.schema["rows"].is_integer()
+    in_buckets = BUCKET in frame.columns
     scenario = ["scenario"] if "scenario" in frame.columns else []
-    keys = ["model", *(key for key in CLASS_COUNTS.keys(frame.columns) if key != BUCKET), *scenario]
+    keys = [*(key for key in CLASS_COUNTS.keys(frame.columns) if key != BUCKET), *scenario]
+    types = {key: frame.schema[key] for key in keys}
     weight = pl.col("weight").cast(pl.Float64) if "weight" in frame.columns else pl.lit(1.0)
-    frame = frame.with_columns(__weight=weight)
+    whole, frame = frame.schema["rows"].is_integer(), frame.sort("model").with_columns(__weight=weight)
     if in_buckets:  # the rows of all weights of a bucket are added
-        frame = frame.with_columns(rows=pl.col("rows") * weight)
-    strata = frame.select(BUCKET if in_buckets else "__weight").unique().sort(pl.all())
-    logs = []
+        frame = frame.with_columns(rows=pl.col("rows") * weight, __weight=pl.lit(1.0))
+    strata = frame.select("__weight", pl.col(f"^{BUCKET}$")).unique().sort(pl.all())
     axes = [strata, names.alias("label").to_frame(), names.alias("decision").to_frame()]
-    for values, rows in arrays_of(frame, keys, axes):
-        there = rows.any(axis=(1, 2)) | in_buckets
-        weights = np.ones(len(rows)) if in_buckets else strata["__weight"].to_numpy()
-        logs.append(ClassLog(dict(zip(keys, values, strict=True)), rows[there], weights[there], in_buckets))
-    return ClassLogs(logs, names, seen, whole, {key: frame.schema[key] for key in keys})
+    groups: dict[tuple[Any, ...], list[ClassLog]] = {}
+    for (model, *values), rows in arrays_of(frame, ["model", *keys], axes):
+        there, group = rows.any(axis=(1, 2)) | in_buckets, dict(zip(keys, values, strict=True))
+        log = ClassLog(
+            {"model": model, **group}, rows[there], strata["__weight"].to_numpy()[there], in_buckets
+        )
+        groups.setdefault(tuple(values), []).append(log)
+    return ClassLogs(groups, names, seen, whole, len(strata) if in_buckets else None, types)
 
 
 def arrays_of(
@@ -187,18 +183,6 @@ def arrays_of(
         places = tuple(part[f"__{number}"].to_numpy() for number in range(len(axes)))
         np.add.at(rows, places, part["rows"].to_numpy())
         yield values, rows
-
-
-def null_first(name: str | None) -> tuple[bool, str]:
-    """Return by what names of models are sorted, of which one may be null."""
-    return name is not None, name or ""
-
-
-def check_buckets(logs: ClassLogs) -> None:
-    """Raise ParameterError if there are too few buckets of units to see how they differ."""
-    for log in logs.logs:
-        if log.in_buckets:
-            need_buckets(BUCKET, len(log.rows))
 
 
 def why_not(log: ClassLog, names: list[Any], matters: NDArray[np.bool_]) -> str | None:

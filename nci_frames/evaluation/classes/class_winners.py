@@ -205,7 +205,7 @@ def winners_in_triangle(
     first, second = np.outer(1 - middles, 1 - middles), np.outer(1 - middles, middles)
     priors = np.zeros((LINES, LINES, len(logs.names)))
     priors[..., classes] = np.stack([first, second, 1 - first - second], axis=-1)
-    (models,) = logs.compared()[1].values()
+    (models,) = logs.groups.values()
     best = _best(known, _upward(known, 0, models, replace(uniform, priors=priors)))
     rows = [
         {"third": share, **run}
