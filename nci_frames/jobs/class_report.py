@@ -1,7 +1,7 @@
 """A report on a log of decisions among classes: rows -> counts -> an answer, reports, tables and charts."""
 
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -68,13 +68,14 @@ def run_class_report(
             counts = count_classes(
                 unit_buckets(scan) if units else scan, by=["bucket"] if units else [], progress=True
             )
-        labels = counts.schema["label"]
+        labels, costs = counts.schema["label"], asked.class_cost or {}
+        pairs = [_as_labels(side, labels).to_list() for side in zip(*costs, strict=True)]
         comparison = compare_classes(
             counts,
             priors=_priors(asked.priors, labels),
             metric=options.metric,
             beta=main_beta(options.beta),
-            cost=_costs(asked.class_cost, labels),
+            cost=dict(zip(zip(*pairs, strict=True), costs.values(), strict=True)) or None,
         )
         answered(comparison)
         tally = ClassTally(float(counts["rows"].sum()), [str(warning.message) for warning in told])
@@ -92,30 +93,20 @@ def _priors(given: Any, labels: pl.DataType) -> Any:
     if isinstance(given, str):
         return given
     if isinstance(given, Mapping):
-        return dict(zip(_as_labels(list(given), labels), given.values(), strict=True))
-    where, hint = repr(str(given)), "a CSV or Parquet file has the columns class, prior and perhaps scenario"
-    needed = ["class", "prior"]
-    table = read_numbers(
-        str(given), "the file of priors", where=where, hint=hint, needed=needed, numbers=needed[1:]
-    )
-    classes = table["class"]
-    if classes.dtype == pl.String:
-        classes = pl.Series("class", _as_labels(classes.to_list(), labels), labels)
-    bounds = [name for name in ("lower", "upper") if name in table.columns]
-    return table.with_columns(classes, pl.col(bounds).cast(pl.Float64, strict=False))
+        table = pl.DataFrame({"class": [*given], "prior": [*given.values()]})
+    else:
+        where, needed = repr(str(given)), ["class", "prior"]
+        hint = "a CSV or Parquet file has the columns class, prior and perhaps scenario"
+        table = read_numbers(
+            str(given), "the file of priors", where=where, hint=hint, needed=needed, numbers=needed[1:]
+        )
+    bounds = pl.col("^(lower|upper)$").cast(pl.Float64, strict=False)
+    return table.with_columns(_as_labels(table["class"], labels), bounds)
 
 
-def _costs(given: Any, labels: pl.DataType) -> Any:
-    """Return the costs with classes of the type of the labels."""
-    if given is None:
-        return None
-    names = _as_labels([name for pair in given for name in pair], labels)
-    return dict(zip(zip(names[::2], names[1::2], strict=True), given.values(), strict=True))
-
-
-def _as_labels(names: Sequence[Any], labels: pl.DataType) -> list[Any]:
+def _as_labels(names: Iterable[Any], labels: pl.DataType) -> pl.Series:
     try:
-        return pl.Series(names, dtype=pl.String).cast(labels, strict=True).to_list()
+        return pl.Series("class", names).cast(labels, strict=True)
     except pl.exceptions.PolarsError as error:
         msg = f"a class of {Option('priors')} or of the costs is of another type than the labels"
         raise ParameterError(msg, found=f"{listed(map(repr, names))}; {labels} labels") from error

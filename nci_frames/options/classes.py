@@ -20,13 +20,11 @@ def _costs(value: Any) -> Any:
     if not isinstance(value, str):
         return value
     form = "LABEL:DECISION=COST,LABEL:DECISION=COST"
-    found = {}
-    for pair, cost in named_numbers(value, form).items():
-        label, separator, decision = pair.partition(":")
-        if not separator:
-            raise ValueError(f"{pair!r} names no label and decision: write {form}")
-        found[label, decision] = cost
-    return found
+    costs = {tuple(pair.split(":", 1)): cost for pair, cost in named_numbers(value, form).items()}
+    for pair in costs:
+        if len(pair) < 2:
+            raise ValueError(f"{pair[0]!r} names no label and decision: write {form}")
+    return costs
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

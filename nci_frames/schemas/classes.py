@@ -24,12 +24,17 @@ RESERVED["classes"].add("score")
 #: A class, or another decision, of the type of the log.
 a_class = partial(Column, dtypes=CLASS_TYPES)
 
+_TRUE = a_class("label", "the true class; without labels the column is not there", required=False)
+_DECIDED = a_class("decision", "the class decided, or another decision, such as to abstain")
+_CLASS = a_class("class", "the class")
+_MIX = text("scenario", "name of the mix of classes")
+
 CLASS_PREDICTIONS = _frame(
     "class predictions",
     "scan_classes(...)",
     MODEL,
-    a_class("label", "the true class; without labels the column is not there", required=False),
-    a_class("decision", "the class decided, or another decision, such as to abstain"),
+    _TRUE,
+    _DECIDED,
     Column(
         "scores",
         "the score of each class, as fields of its name; may be infinite, never NaN",
@@ -39,28 +44,26 @@ CLASS_PREDICTIONS = _frame(
     ROW_WEIGHT,
     UNIT,
 )
-SCENARIO = text("scenario", "the priors to which the scores were moved before they decided", required=False)
 CLASS_COUNTS = _frame(
     "class counts",
     "count_classes(predictions)",
     MODEL,
     replace(STRATUM, required=False),
-    SCENARIO,
-    a_class("label", "the true class; without labels the column is not there", required=False),
-    a_class("decision", "the class decided, or another decision"),
+    text("scenario", "the priors to which the scores were moved before they decided", required=False),
+    _TRUE,
+    _DECIDED,
     count("rows", "rows, or the sum of their weights", most=MOST_ROWS),
     brings_keys=True,
 )
 CLASS_PRIORS = _frame(
     "class priors",
     "vary_class_share(class_counts, of=..., shares=...)",
-    text("scenario", "name of the mix of classes", required=False),
-    a_class("class", "the class"),
+    replace(_MIX, required=False),
+    _CLASS,
     share("prior", "its share of the rows, in [0, 1]"),
     derived=("lower", "upper", "fit_p_value", "supported", "reason"),
 )
-_MIX = text("scenario", "name of the mix of classes")
-_OF_CLASS = a_class("class", "the class", "the metric is one of all classes")
+_OF_CLASS = replace(_CLASS, null="the metric is one of all classes")
 _TOLD = (
     flag("supported", "whether the value is defined, and each class that matters has 10 independent rows"),
     text("reason", "why not, or which classes a mean skips", "all classes tell"),
@@ -76,34 +79,31 @@ CLASS_WINNERS = _frame(
     share("start", "where the range begins: the share of the way from the first mix to the last"),
     share("end", "where it ends"),
     text("model", "the best model in the range", "the metric is defined for none"),
-    texts("tied", "all models that are equal in the whole range, this one too"),
+    replace(TIED, required=True),
 )
-_NONE = "there is no estimate: reason says why"
+_WHY = "see reason"
 ESTIMATED_PRIORS = _frame(
     "estimated class priors",
     "estimate_class_priors(reference, traffic)",
     a_class("class", "the class: one of those with rows in the reference"),
-    share("prior", "its share of the traffic", _NONE),
-    *bounds(share, "the share is at least this, at the confidence asked for", _NONE),
-    share(
-        "fit_p_value", "probability of such decisions if they are a mixture of the classes", "too few rows"
-    ),
+    share("prior", "its share of the traffic", _WHY),
+    *bounds(share, "the share is at least this, at the confidence asked for", _WHY),
+    share("fit_p_value", "probability of such decisions if they are a mixture of the classes", _WHY),
     flag("supported", "whether there is an estimate"),
     text("reason", "why there is no estimate", "there is one"),
 )
-_UNTESTED = "reason says why"
 CLASS_COMPARISONS = _frame(
     "class comparisons",
     "compare_class_models(class_counts, metric=..., priors=...)",
-    text("scenario", "name of the mix of classes"),
+    _MIX,
     METRIC,
     text("model_a", "the first model", "a model of its own"),
     text("model_b", "the second one"),
     number("difference", "the value of model_a less that of model_b", "undefined"),
-    *bounds(number, "lower bound of the difference", _UNTESTED),
-    share("p_value", "of the difference being 0, this pair alone", _UNTESTED),
-    share("adjusted", "Holm's, over all pairs of the mix", _UNTESTED),
-    flag("distinguishable", "whether the models differ: adjusted is below 1 - level", _UNTESTED),
+    *bounds(number, "lower bound of the difference", _WHY),
+    share("p_value", "of the difference being 0, this pair alone", _WHY),
+    share("adjusted", "Holm's, over all pairs of the mix", _WHY),
+    flag("distinguishable", "whether the models differ: adjusted is below 1 - level", _WHY),
     flag("supported", "whether the log can tell"),
     text("reason", "why it cannot", "it can"),
 )
