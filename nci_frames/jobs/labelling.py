@@ -83,8 +83,9 @@ def plan_labels(
 
     %(columns of label plan)s
 
-    ``labels`` add up to the budget. A range has at least 2 labels, and 0.5 % of the budget, if it has so
-    many rows. The last five columns are there with *compare*. ``expected_half_widths`` says what to expect.
+    ``labels`` add up to the budget. A range has at least 10 labels, or 2 if the budget is small, and 0.5 %
+    of the budget, if it has so many rows. The last five columns are there with *compare*.
+    ``expected_half_widths`` says what to expect.
 
     Raises
     ------
@@ -104,12 +105,14 @@ def plan_labels(
     the estimate is the sum of (N·c)²·p(1-p)/n over the ranges, with n labels each. Neyman's allocation makes
     it the smallest: n in proportion to N·abs(c)·√(p(1-p)). The numbers c are the derivatives of the metric by
     true positives and by positives: the flagged rows are known. Where few positives will be found, the metric
-    is no linear function of them, and its error is larger. So the errors of Neyman's allocation and of eight
-    others, n in proportion to N·abs(c)^a·(p(1-p))^b with a in 0, 1/2, 1 and b in 1/2, 3/4, 1, are simulated
-    by 2,000 samples each, and the plan with the smallest is returned. If the share of positives is estimated
-    from the scores, which a small pilot often gets wrong, that is the smallest geometric mean of the errors
-    with as many positives and with an eighth of them. A twentieth of the allocation does not depend on p, and
-    0.3 % of the positives are expected anywhere, since no pilot is right about the rarest ones.
+    is no linear function of them, and its error is larger; and its interval must allow for positives that
+    rows of heavy weights hide. So several allocations are simulated: n in proportion to
+    N·abs(c)^a·(p(1-p))^b with a in 0, 1/2, 1 and b in 1/2, 3/4, 1, for all but 0.05, 0.2, 0.35 or 0.5 of the
+    labels, and to N·abs(c) for these. Of those whose error is at most 1.15 times the smallest, the one with
+    the narrowest interval is returned; with *compare* the one with the smallest error. If the share of
+    positives is estimated from the scores, which a small pilot often gets wrong, both are geometric means of
+    those with as many positives and with an eighth of them. And 0.3 % of the positives are expected anywhere,
+    since no pilot is right about the rarest ones.
 
     The plan must be fixed before the labels are seen: ``docs/labelling.md`` says how labels in batches are
     used.
@@ -131,7 +134,7 @@ def plan_labels(
     ... })
     >>> plan = nf.plan_labels(scores, budget=1000, metric="recall", threshold=0.5)
     >>> plan.select("score_lower", "rows", "labels").rows()
-    [(-inf, 800000, 285), (0.001, 170000, 317), (0.01, 26000, 256), (0.1, 3200, 90), (0.5, 800, 52)]
+    [(-inf, 800000, 457), (0.001, 170000, 217), (0.01, 26000, 205), (0.1, 3200, 97), (0.5, 800, 24)]
     >>> plan["labels"].sum()
     1000
     """
@@ -178,9 +181,10 @@ def expected_half_widths(
 
     Notes
     -----
-    The half-width is the median of those that ``bootstrap``, and so a report, gives of 40 simulated samples,
-    at the shares of positives that are expected; null where most of these cannot tell an interval. It is
-    wider than the error of the estimate: it holds also if a row of a heavy weight is a positive by chance.
+    The half-width is that which ``bootstrap`` gives of a log in which as many positives of each range are
+    found as expected; of a uniform sample it is the median of 40 simulated logs, null where most of these
+    cannot tell an interval. It is wider than the error of the estimate: it holds also if a row of a heavy
+    weight is a positive by chance.
     With *compare* it is the normal quantile times the root mean squared error of 2,000 samples.
 
     Examples
@@ -191,9 +195,9 @@ def expected_half_widths(
     ...     "model": "a", "threshold": [0.001, 0.01, 0.1, 0.5],
     ...     "above": [200_000, 30_000, 4_000, 800], "below": [800_000, 970_000, 996_000, 999_200],
     ... })
-    >>> found = nf.expected_half_widths(scores, budget=1000, metric="precision", threshold=0.5)
+    >>> found = nf.expected_half_widths(scores, budget=1000, metric="recall", threshold=0.5)
     >>> found.select("labels", pl.col("value", "half_width").round(3)).rows()
-    [(1000, 0.747, 0.357), (1000, 0.747, 0.493), (2000, 0.747, 0.205)]
+    [(1000, 0.138, 0.079), (1000, 0.138, 0.313), (2000, 0.138, 0.056)]
     """
     check_level(level)
     asked = Asked(metric, threshold, alerts, beta, pilot, prevalence, compare, model, units)

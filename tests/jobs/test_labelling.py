@@ -123,21 +123,30 @@ def test_the_promised_interval_is_that_of_the_labelled_rows(share, apart, metric
     plan = nf.plan_labels(log.drop("truth"), **asked)
     promised, uniform, _ = nf.expected_half_widths(log.drop("truth"), **asked)["half_width"]
 
+    flagged = log.filter(pl.col("score") >= 2.5)
+    true, alerts, positives = flagged["truth"].sum(), len(flagged), log["truth"].sum()
+    truth = {
+        "recall": true / positives, "precision": true / alerts, "f_beta": 2 * true / (positives + alerts)
+    }[metric]  # fmt: skip
+
     def median(samples):
-        widths = []
+        widths, held = [], []
         for rows in samples:
             scan = nf.scan_predictions(rows, label="truth", weight="weight")
             counts = nf.count_confusion(scan, thresholds="exact")
             found = nf.bootstrap(counts, metric=metric, threshold=2.5, repeats=200)
             # A sample may have no row that is flagged.
             widths.append((found["upper"] - found["lower"]).fill_null(np.inf).item() / 2)
-        return np.median(widths)
+            held.append(found.select(pl.lit(truth).is_between("lower", "upper")).item())
+        return np.median(widths), held
 
-    assert promised == pytest.approx(
-        median(nf.draw_labels(log, plan, seed=k).collect() for k in range(20)), rel=0.25
-    )
+    half_width, held = median(nf.draw_labels(log, plan, seed=k).collect() for k in range(20))
+    assert promised == pytest.approx(half_width, rel=0.25)
+    assert sum(held) >= 17
     alike = log.with_columns(weight=pl.lit(len(log) / 400))
-    assert uniform == pytest.approx(median(alike.sample(400, seed=k) for k in range(20)), rel=0.25)
+    by_uniform, _ = median(alike.sample(400, seed=k) for k in range(20))
+    assert uniform == pytest.approx(by_uniform, rel=0.25)
+    assert half_width < 0.85 * by_uniform
 
 
 def two_models(rows=5000):

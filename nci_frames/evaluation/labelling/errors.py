@@ -4,6 +4,7 @@ A value that depends on few positives is no linear function of them, so that its
 half of the true one, and a division of labels that is the best by it far from the best.
 """
 
+from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
@@ -20,12 +21,15 @@ _SAMPLES, _SEED = 2000, 0
 _DOUBT, _LABELS_EACH = 0.125, 20
 
 
-def doubtful_error(cells: Cells, labels: Rows, metric: str | pl.Expr, beta: float) -> float:
-    """Return the geometric mean of the errors with as many positives as expected, and with fewer."""
+Measure = Callable[[Cells, Rows, str | pl.Expr, float], float]
+
+
+def doubtful(measure: Measure, cells: Cells, labels: Rows, metric: str | pl.Expr, beta: float) -> float:
+    """Return the geometric mean of a measure with as many positives as expected, and with fewer."""
     least = labels.sum() / _LABELS_EACH / (cells.rows @ cells.positive)
     shares = [np.minimum(max(part, least) * cells.positive, 1.0) for part in (1.0, _DOUBT)]
-    errors = [simulated_error(replace(cells, positive=share), labels, metric, beta) for share in shares]
-    return float(np.sqrt(np.prod(errors)))
+    found = [measure(replace(cells, positive=share), labels, metric, beta) for share in shares]
+    return float(np.sqrt(np.prod(found)))
 
 
 def simulated_error(cells: Cells, labels: Rows, metric: str | pl.Expr, beta: float) -> float:

@@ -1,63 +1,62 @@
-"""Labels of ranges of scores -> how wide the interval is that ``bootstrap``, and so a report, gives of them.
+"""Labels of ranges of scores -> how wide the interval is that ``bootstrap`` gives of them.
 
 It is wider than the error of the value, since it must hold also if a row of a heavy weight that nobody drew
-is a positive. So labelled logs are simulated, and their intervals are those of ``bootstrap`` itself.
+is a positive.
 """
 
 import numpy as np
 import polars as pl
 
-from nci_frames.base.typing import Floats
 from nci_frames.evaluation.labelling.allocation import Rows
-from nci_frames.evaluation.labelling.goals import Cells
+from nci_frames.evaluation.labelling.goals import Cells, values
 from nci_frames.evaluation.resampling.bootstrap import bootstrap
-from nci_frames.schemas import WEIGHT
+from nci_frames.evaluation.resampling.point_metrics import unseen_shares
 
-#: Labelled logs, the same whenever they are asked for, and how often each is resampled.
-_LOGS, _REPEATS, _SEED = 40, 100, 0
+#: Resampled logs, the same whenever they are asked for.
+_RESAMPLED, _SEED = 1000, 0
+#: Labelled logs of random rows, and how often each is resampled.
+_LOGS, _REPEATS = 40, 100
 
 
 def planned_half_width(
-    cells: Cells, labels: Rows, *, metric: str | pl.Expr, beta: float, level: float
-) -> float | None:
-    """Return the median half-width with so many labels of each range; None if most logs cannot tell one."""
-    drawn = np.tile(labels, (_LOGS, 1))
-    return _half_width(_counts(cells, drawn, cells.rows / labels), metric, beta, level)
+    cells: Cells, labels: Rows, metric: str | pl.Expr, beta: float, level: float = 0.95
+) -> float:
+    """Return the half-width with so many labels of each range, of which as many are positives as expected.
+
+    Logs are resampled as those of strata are (``draw_smoothly``, ``UnseenRows``), at one threshold.
+    """
+    rng, size = np.random.default_rng(_SEED), (_RESAMPLED, len(labels))
+    found = rng.gamma(labels * cells.positive, size=size)
+    rest = rng.gamma(labels * (1 - cells.positive), size=size)
+    rows, weight = np.tile(cells.rows, (_RESAMPLED, 1)), cells.rows / labels
+    found *= rows / (found + rest)
+    for flagged in (True, False):
+        heaviest = np.where(cells.flagged[0] == flagged, weight, 0.0).argmax()
+        more = weight[heaviest] * unseen_shares(rng, (2, _RESAMPLED))
+        found[:, heaviest] += more[0]
+        rows[:, heaviest] += more.sum(axis=0)
+    resampled = values(cells, found, rows, metric, beta)
+    lower, upper = np.nanquantile(resampled, [(1 - level) / 2, (1 + level) / 2])
+    return float(upper - lower) / 2
 
 
 def uniform_half_width(
-    cells: Cells, labels: int, *, metric: str | pl.Expr, beta: float, level: float
+    cells: Cells, labels: int, metric: str | pl.Expr, beta: float, level: float
 ) -> float | None:
-    """Return that of so many labels of rows that are drawn from all alike."""
-    every = cells.rows.sum()
-    drawn = np.random.default_rng(_SEED).multinomial(labels, cells.rows / every, _LOGS)
-    weight = np.full(len(cells.rows), every / labels)
-    return _half_width(_counts(cells, drawn, weight), metric, beta, level)
-
-
-def _counts(cells: Cells, drawn: Rows, weight: Floats) -> pl.DataFrame:
-    """Return counts at every score of labelled logs, each a model; the scores of a range are its number.
-
-    Those of the lowest range that is flagged are 0.
-    """
-    found = np.random.default_rng(_SEED).binomial(drawn, cells.positive)
-    score = np.arange(len(cells.rows)) - cells.flagged[0].argmax()
-    columns = {
-        "model": np.arange(_LOGS).repeat(len(score)).astype(str),
-        WEIGHT: np.tile(weight, _LOGS),
-        "threshold": np.tile(score.astype(np.float64), _LOGS),
-        "tp": found.ravel(),
-        "fp": (drawn - found).ravel(),
+    """Return the median half-width with so many labels of random rows; None if most logs cannot tell one."""
+    rng, flagged = np.random.default_rng(_SEED), cells.flagged[0]
+    drawn = rng.multinomial(labels, cells.rows / cells.rows.sum(), _LOGS)
+    found = rng.binomial(drawn, cells.positive)
+    counts = {
+        cell: rows[:, side].sum(axis=1)
+        for cell, rows, side in (
+            ("tp", found, flagged),
+            ("fp", drawn - found, flagged),
+            ("fn", found, ~flagged),
+            ("tn", drawn - found, ~flagged),
+        )
     }
-    rows = pl.DataFrame(columns).filter(pl.col("tp") + pl.col("fp") > 0)
-    reached = pl.col("tp", "fp").cum_sum(reverse=True).over("model", WEIGHT, order_by="threshold")
-    missed = pl.col("tp", "fp").sum().over("model", WEIGHT) - reached
-    return rows.with_columns(
-        reached, missed.name.replace("tp", "fn").name.replace("fp", "tn"), resolution=pl.lit("exact")
-    )
-
-
-def _half_width(counts: pl.DataFrame, metric: str | pl.Expr, beta: float, level: float) -> float | None:
-    told = bootstrap(counts, metric=metric, beta=(beta,), threshold=0.0, repeats=_REPEATS, level=level)
+    logs = pl.DataFrame({"model": np.arange(_LOGS).astype(str), "threshold": np.zeros(_LOGS), **counts})
+    told = bootstrap(logs, metric=metric, beta=(beta,), repeats=_REPEATS, level=level)
     width: float = told.select((pl.col("upper") - pl.col("lower")).fill_null(np.inf).median()).item()
     return width / 2 if np.isfinite(width) else None

@@ -2,7 +2,6 @@
 
 import itertools
 from dataclasses import dataclass
-from functools import partial
 
 import numpy as np
 import polars as pl
@@ -11,16 +10,18 @@ from nci_frames.base.errors import ParameterError
 from nci_frames.base.normal import normal_quantile
 from nci_frames.base.typing import Floats
 from nci_frames.evaluation.labelling.allocation import Rows
-from nci_frames.evaluation.labelling.errors import doubtful_error, simulated_error, uniform_error
+from nci_frames.evaluation.labelling.errors import Measure, doubtful, simulated_error, uniform_error
 from nci_frames.evaluation.labelling.goals import Cells, moves
 from nci_frames.evaluation.labelling.intervals import planned_half_width, uniform_half_width
 from nci_frames.evaluation.labelling.positives import prudent
 from nci_frames.evaluation.labelling.ranges import cut, joined, labels_of, spread_of
 from nci_frames.schemas import LABEL_GAINS, LABEL_PLAN
 
-#: Neyman's allocation, and others: powers of what a positive moves, and of the variance of a row. The one
-#: with the smallest error is taken: Neyman's, if many positives are found.
-_POWERS = tuple(itertools.product((1.0, 0.5, 0.0), (0.5, 0.75, 1.0)))
+#: Neyman's allocation, and others: powers of what a positive moves, and of the variance of a row, and the
+#: share of the labels that is spread by rows. Of those whose error is nearly the smallest, the one with the
+#: narrowest interval is taken: an interval must allow for what rows of heavy weights may hide.
+_DIVISIONS = tuple(itertools.product((1.0, 0.5, 0.0), (0.5, 0.75, 1.0), (0.05, 0.2, 0.35, 0.5)))
+_NEARLY = 1.15
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,16 +43,18 @@ class Goal:
             raise ParameterError(msg, found=f"threshold {threshold:g}")
         weight = moves(narrow, self.metric, self.beta).positive
         found = []
-        for powers in _POWERS:
-            first = cut(narrow, spread_of(narrow, weight, powers), self.budget)
+        for division in _DIVISIONS:
+            first = cut(narrow, spread_of(narrow, weight, division), self.budget)
             wide = joined(narrow, first)
             kept = wide.rows > 0
             cells = Cells(wide.rows[kept], wide.positive[kept], wide.flagged[:, kept])
             begins = np.append(-np.inf, borders[first][kept][1:])
             ends = np.append(begins[1:], np.inf)
             strata = pl.DataFrame({"score_lower": begins, "score_upper": ends})
-            found.append(self._plan(cells, strata, powers))
-        return min(found, key=Plan.risk)
+            found.append(self._plan(cells, strata, division))
+        errors = [plan.judged(simulated_error) for plan in found]
+        near = [plan for plan, error in zip(found, errors, strict=True) if error <= _NEARLY * min(errors)]
+        return min(near, key=lambda plan: plan.judged(planned_half_width))
 
     def plan_of_flags(self, models: dict[str, float], units: Floats, positive: Floats) -> "Plan":
         """Return the plan for units that both, the first, the second or none of two models flag."""
@@ -64,11 +67,12 @@ class Goal:
             score_lower=pl.lit(-np.inf), score_upper=pl.lit(np.inf), model_a=pl.lit(model_a),
             model_b=pl.lit(model_b), threshold_a=pl.lit(threshold_a), threshold_b=pl.lit(threshold_b),
         )  # fmt: skip
-        return min((self._plan(cells, strata, powers) for powers in _POWERS), key=Plan.risk)
+        found = (self._plan(cells, strata, division) for division in _DIVISIONS)
+        return min(found, key=lambda plan: plan.judged(simulated_error))
 
-    def _plan(self, cells: Cells, strata: pl.DataFrame, powers: tuple[float, float]) -> "Plan":
+    def _plan(self, cells: Cells, strata: pl.DataFrame, division: tuple[float, float, float]) -> "Plan":
         moved = moves(cells, self.metric, self.beta)
-        labels = labels_of(cells, spread_of(cells, moved.positive, powers), self.budget)
+        labels = labels_of(cells, spread_of(cells, moved.positive, division), self.budget)
         return Plan(self, cells, moved.value, labels, strata)
 
 
@@ -88,11 +92,10 @@ class Plan:
         """Return the root mean squared error of the metric, simulated."""
         return simulated_error(self.cells, self.labels, self.goal.metric, self.goal.beta)
 
-    def risk(self) -> float:
-        """Return by what the plan is chosen."""
-        if not self.goal.doubtful:
-            return self.error()
-        return doubtful_error(self.cells, self.labels, self.goal.metric, self.goal.beta)
+    def judged(self, measure: Measure) -> float:
+        """Return a measure by which plans are chosen."""
+        asked = (self.cells, self.labels, self.goal.metric, self.goal.beta)
+        return doubtful(measure, *asked) if self.goal.doubtful else measure(*asked)
 
     def table(self) -> pl.DataFrame:
         """Return the plan as a frame."""
@@ -115,6 +118,5 @@ class Plan:
         if "flagged_by" in self.strata.columns:
             errors = (self.error(), uniform_error(self.cells, labels, metric, beta), twice.error())
             return [normal_quantile(level) * error for error in errors]
-        planned = partial(planned_half_width, metric=metric, beta=beta, level=level)
-        uniform = uniform_half_width(self.cells, labels, metric=metric, beta=beta, level=level)
-        return [planned(self.cells, self.labels), uniform, planned(twice.cells, twice.labels)]
+        planned = [planned_half_width(plan.cells, plan.labels, metric, beta, level) for plan in (self, twice)]
+        return [planned[0], uniform_half_width(self.cells, labels, metric, beta, level), planned[1]]

@@ -10,29 +10,31 @@ from nci_frames.evaluation.labelling.goals import Cells, Moves
 
 #: Ranges, and labels for each: with more of them, few labels are left for what the pilot did not know.
 MOST_RANGES, _LABELS_EACH = 16, 10
-#: Labels that each range gets, if it has so many rows: two show how they differ; and this part of the budget.
-LEAST_LABELS, _LEAST_PART = 2, 200
-#: The share of the spread that does not depend on the expected shares of positives, and the highest of these
-#: that is believed. So no range is left nearly without labels, however wrong the expectations are.
-_UNKNOWN, _HIGHEST = 0.05, 0.9
+#: Labels that each range gets, if it has so many rows: with them an interval knows that its rows are of a
+#: range of scores, so that those of a heavy one are not flagged; and this part of the budget.
+LEAST_LABELS, _LEAST_PART = 10, 200
+#: The highest expected share of positives that is believed.
+_HIGHEST = 0.9
 
 
-def spread_of(cells: Cells, weight: Floats, powers: tuple[float, float]) -> Floats:
+def spread_of(cells: Cells, weight: Floats, division: tuple[float, float, float]) -> Floats:
     """Return in what proportion to label the rows of each cell.
 
-    *weight* is how much a positive of the cell moves the value. The *powers* are those of the weight and of
-    the variance of a row: with (1, 1/2) it is its rows times the standard deviation of what one adds to the
-    value.
+    *weight* is how much a positive of the cell moves the value. The *division* has the powers of the weight
+    and of the variance of a row: with (1, 1/2) it is its rows times the standard deviation of what one adds
+    to the value; and the share of the labels that does not depend on the expected shares of positives. So no
+    range is left nearly without labels, however wrong the expectations are.
     """
+    of_weight, of_variance, unknown = division
     effect = np.abs(weight)
     size = cells.rows * effect
     if not size.any():
         return size
     believed = np.minimum(cells.positive, _HIGHEST)
-    known = cells.rows * (effect / effect.max()) ** powers[0] * (believed * (1 - believed)) ** powers[1]
+    known = cells.rows * (effect / effect.max()) ** of_weight * (believed * (1 - believed)) ** of_variance
     if not known.any():
         return np.asarray(size / size.sum())
-    return np.asarray((1 - _UNKNOWN) * known / known.sum() + _UNKNOWN * size / size.sum())
+    return np.asarray((1 - unknown) * known / known.sum() + unknown * size / size.sum())
 
 
 def cut(cells: Cells, spread: Floats, budget: int) -> NDArray[np.int64]:
@@ -69,7 +71,7 @@ def joined(cells: Cells, first: NDArray[np.int64]) -> Cells:
 
 def labels_of(cells: Cells, spread: Floats, budget: int) -> Rows:
     """Return how many rows of each cell to label."""
-    least = max(LEAST_LABELS, budget // _LEAST_PART)
+    least = max(2, min(LEAST_LABELS, budget // len(cells.rows)), budget // _LEAST_PART)
     return allocate(spread, cells.rows.astype(np.int64), budget, least)
 
 

@@ -15,11 +15,14 @@ or one more miss, of the heaviest row that may be one, whichever is less. If all
 all negatives, m is their number: no row of the class can weigh more.
 """
 
+from collections.abc import Sequence
+
 import numpy as np
 import polars as pl
 
 from nci_frames.base.typing import Flags, Floats, Rows
 from nci_frames.counts.strata import Strata, Wide
+from nci_frames.evaluation.arrays.buckets import StrataCounts, strata_counts
 from nci_frames.evaluation.rates.quotients import rates_of
 from nci_frames.schemas import CELLS, COUNTS, WEIGHT, collect, has_strata
 
@@ -30,6 +33,8 @@ WORTH = ("effective_positives", "effective_negatives")
 FEW_ROWS = 20
 #: Strata of so many rows whose scores do not overlap were made by score.
 _APART = 10
+#: The scores of a stratum end within so many of their mean gaps of its lowest, with probability 0.975.
+_FEW_GAPS = 3.7
 
 
 def of_strata(rates: pl.DataFrame) -> bool:
@@ -87,7 +92,15 @@ def rates_of_strata(counts: pl.DataFrame) -> pl.DataFrame:
         If the strata of a group have different thresholds of a grid.
     """
     strata = Strata.of(counts)
-    worth = {name: pl.Series(_effective(strata, place), nan_to_null=True) for place, name in enumerate(WORTH)}
+    groups = list(strata_counts(strata.counts))
+    at = np.split(strata.together.threshold, strata.together.lowest[1:])
+    rows = [heaviest_rows(*group) for group in zip(groups, at, strict=False)]
+    heaviest = [np.concatenate(sides) for sides in zip(*rows, strict=True)] or [np.empty(0), np.empty(0)]
+    same = np.array([group.same_within_classes for group in groups], np.bool_)
+    worth = {
+        name: pl.Series(_effective(strata, place, heaviest, same), nan_to_null=True)
+        for place, name in enumerate(WORTH)
+    }
     return rates_of(strata.sums()).with_columns(**worth)
 
 
@@ -97,12 +110,14 @@ def classes_of_strata(counts: pl.DataFrame) -> pl.DataFrame:
     Returns
     -------
     model, keys, ``__positives`` and ``__negatives``: how many rows of one weight know as much, (Σw)²/Σw²
-    (Kish), null without rows; ``__drawn_positives`` and ``__drawn_negatives``, the rows. A row for a group.
+    (Kish), null without rows; ``__drawn_positives`` and ``__drawn_negatives``, the rows; ``__mixed``,
+    whether rows of a class have several weights. A row for a group.
     """
     keys = ["model", *(key for key in COUNTS.keys(counts.columns) if key != WEIGHT)]
     strata = counts.group_by(*keys, WEIGHT).agg(pl.col(CELLS).first())
     weight = pl.col(WEIGHT)
     columns: dict[str, pl.Expr] = {}
+    several = []
     for name, rows in (
         ("positives", pl.col("tp") + pl.col("fn")),
         ("negatives", pl.col("fp") + pl.col("tn")),
@@ -110,11 +125,17 @@ def classes_of_strata(counts: pl.DataFrame) -> pl.DataFrame:
         total, squares = (weight * rows).sum(), (weight**2 * rows).sum()
         columns[f"__{name}"] = pl.when(squares > 0).then(total**2 / squares)
         columns[f"__drawn_{name}"] = rows.sum()
+        several.append(((rows > 0) & (weight > 0)).sum() > 1)
+    columns["__mixed"] = pl.any_horizontal(several)
     return strata.sort(*keys, WEIGHT).group_by(keys, maintain_order=True).agg(**columns)
 
 
-def _effective(strata: Strata, of_class: int) -> Floats:
-    """Return how many rows of one weight each rate of a class is worth; NaN without rows."""
+def _effective(strata: Strata, of_class: int, heaviest: Sequence[Floats], same: Flags) -> Floats:
+    """Return how many rows of one weight each rate of a class is worth; NaN without rows.
+
+    *heaviest* are the heaviest hit and miss that there may be at each threshold. *same* is whether the rows
+    of each class of a group weigh the same.
+    """
     cell, rows, weight = ("tp", "fp")[of_class], strata.rows[of_class], strata.weight.astype(np.longdouble)
     hits = strata.hits(cell)
     reached = strata.added(strata.each_row(weight) * hits)
@@ -126,17 +147,13 @@ def _effective(strata: Strata, of_class: int) -> Floats:
         variance = squares * (1 - rate) ** 2 + missed_squares * rate**2 - _saved(strata, hits, rows, rate)
         variance = np.maximum(variance, 0)
         worth = []
-        for few, many, more in (
-            (reached, missed, _heaviest(strata, hit=True)),
-            (missed, reached, _heaviest(strata, hit=False)),
-        ):
+        for few, many, more in ((reached, missed, heaviest[0]), (missed, reached, heaviest[1])):
             # With one row more on the side of the few.
             share = (few + more) / (size + more)
             spread = variance + more**2 * (many / size) * (1 - share)
             own = (few + more) * many * size / ((size + more) * spread)
             worth.append(np.where(many > 0, own, np.nan))
         found = np.fmin(*worth).astype(np.float64)
-    same = _same_within_classes(strata)
     return np.where(
         same[strata.together.group],
         strata.total(np.where(strata.weight > 0, rows, 0)).astype(np.float64),
@@ -166,66 +183,41 @@ def _saved(strata: Strata, hits: Wide, rows: Rows, rate: Wide) -> Wide:
     )
 
 
-def _same_within_classes(strata: Strata) -> Flags:
-    """Return for each group whether all positives weigh the same, and all negatives."""
-    same = np.ones(len(strata.begins), np.bool_)
-    for rows in strata.rows:
-        weighing = (rows > 0) & (strata.weight > 0)
-        if len(weighing):
-            same &= np.add.reduceat(weighing.astype(np.int64), strata.begins) <= 1
-    return same
-
-
-def _heaviest(strata: Strata, *, hit: bool) -> Floats:
-    """Return, at each threshold of each group, the heaviest row of which one more may be a hit, or a miss.
+def heaviest_rows(counts: StrataCounts, at: Floats) -> tuple[Floats, Floats]:
+    """Return the heaviest row that may be a hit at each of some ascending thresholds, and a miss.
 
     A row of any stratum may be of either class. But if the strata were made by score, none of a lower stratum
     reaches the scores of a higher one.
     """
-    at = strata.together.threshold
-    found = np.zeros(len(at))
-    threshold = strata.counts["threshold"].to_numpy()
-    ends = np.append(strata.first[1:], len(threshold))
-    cells = {cell: strata.counts[cell].to_numpy() for cell in ("tp", "fp", "fn", "tn")}
-    lowest = strata.together.lowest
-    last = np.append(lowest[1:], len(at))
-    for group, (begin, many) in enumerate(zip(strata.begins.tolist(), strata.sizes.tolist(), strict=True)):
-        mine = np.arange(begin, begin + many)
-        drawn = strata.rows[0][mine] + strata.rows[1][mine]
-        some = drawn > 0
-        place = slice(lowest[group], last[group])
-        first = strata.first[mine]
-        low = np.where(cells["fn"][first] + cells["tn"][first] > 0, -np.inf, threshold[first])
-        high = np.array([
-            _highest(threshold[start:end], cells["tp"][start:end] + cells["fp"][start:end])
-            for start, end in zip(first, ends[mine], strict=True)
-        ])  # fmt: skip
-        found[place] = _reaching(
-            at[place], strata.weight[mine][some], low[some], high[some], drawn[some], hit=hit
-        )
-    return found
-
-
-def _highest(threshold: Floats, reached: Rows) -> float:
-    """Return the highest threshold that a score reaches; minus infinity where none reaches any."""
-    some = int(np.count_nonzero(reached > 0))
-    return float(threshold[some - 1]) if some else -np.inf
+    rows = counts.classes[0] + counts.classes[1]
+    rows.sort_indices()
+    drawn = np.asarray(rows.sum(axis=1))
+    some = drawn > 0
+    begins, ends = rows.indptr[:-1][some], rows.indptr[1:][some]
+    floors = np.append(counts.histogram.thresholds, -np.inf)
+    high, low = floors[rows.indices[begins]], floors[rows.indices[ends - 1]]
+    known = at, counts.weights[some], low, high, drawn[some]
+    return _reaching(*known, hit=True), _reaching(*known, hit=False)
 
 
 def _reaching(at: Floats, weight: Floats, low: Floats, high: Floats, drawn: Rows, *, hit: bool) -> Floats:
     """Return the heaviest weight of which a row may lie above each threshold, or below it.
 
-    The scores of each stratum lie from *low* to *high*.
+    The scores of each stratum lie from *low* to *high*, and as far beyond as a sample of so many is likely to
+    miss; what another stratum has there is no more than a few of its own rows stand for.
     """
     many = drawn >= _APART
+    finite = np.isfinite(low) & np.isfinite(high)
+    beyond = np.zeros(len(low))
+    beyond[finite] = _FEW_GAPS * (high[finite] - low[finite]) / np.maximum(drawn[finite] - 1, 1)
     # Whether the stratum of a column lies above that of a row.
     above = (low >= high[:, None]) & np.isfinite(low) & many & many[:, None] & ~np.eye(len(low), dtype=bool)
     heaviest = np.zeros(len(at) + 1)
     if hit:
-        limit = np.where(above, low, np.inf).min(axis=1, initial=np.inf)
+        limit = np.where(above, low - beyond, np.inf).min(axis=1, initial=np.inf)
         end = np.maximum(np.searchsorted(at, limit, "left"), np.searchsorted(at, high, "right"))
         np.maximum.at(heaviest, np.maximum(end - 1, 0), np.where(end > 0, weight, 0.0))
         return np.maximum.accumulate(heaviest[:-1][::-1])[::-1]
-    floor = np.where(above, high[:, None], -np.inf).max(axis=0, initial=-np.inf)
-    np.maximum.at(heaviest, np.searchsorted(at, floor, "right"), weight)
+    floor = np.where(above, (high + beyond)[:, None], -np.inf).max(axis=0, initial=-np.inf)
+    np.maximum.at(heaviest, np.searchsorted(at, np.minimum(floor, low), "right"), weight)
     return np.maximum.accumulate(heaviest[:-1])

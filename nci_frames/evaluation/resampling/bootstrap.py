@@ -40,8 +40,8 @@ def bootstrap(
         Names or aliases of metrics, called metrics, areas such as "pr_auc" (average precision), or a list of
         these. An area that belongs to a range, as "partial_roc_auc" does, cannot be resampled.
     prevalence
-        P(y=1), each in [0, 1]; or "observed": each group's own, held fixed; or the prevalence of each
-        segment, as in ``project_rates``.
+        P(y=1), each in [0, 1]; or "observed": each group's own, held fixed, but of strata that of each
+        resampled log (see Notes); or the prevalence of each segment, as in ``project_rates``.
     beta
         Weights of recall, each in [0, inf], for the metrics that have one.
     threshold
@@ -92,10 +92,18 @@ def bootstrap(
     negatives, does; the distances are added as squares. Without it, the interval of PR-AUC holds the truth in
     71 % of logs where one negative in 1,000 scores above most positives; with it in 99 % or more.
 
+    Of counts with the key ``weight`` a sample of each stratum is known. Unless each class has one weight,
+    percentiles of metrics of rates need no extension: resampled logs have Dirichlet shares of the kinds of
+    rows in a stratum, and by a coin a share of a heavy row of a kind that the log may lack. For one stratum
+    these are mid-P bounds. The observed prevalence is an estimate, and so that of each resampled log;
+    ``supported`` is then also true if ``std`` is at most a tenth of the value.
+
     References
     ----------
     Efron and Tibshirani (1993), An Introduction to the Bootstrap, chapter 13, doi:10.1201/9780429246593;
-    Newcombe (2006), Statistics in Medicine 25(4), 559-573, doi:10.1002/sim.2324.
+    Newcombe (2006), Statistics in Medicine 25(4), 559-573, doi:10.1002/sim.2324; Rubin (1981), The Bayesian
+    bootstrap, doi:10.1214/aos/1176345338; Fay and Feuer (1997), for weights,
+    doi:10.1002/(SICI)1097-0258(19970415)16:7<791::AID-SIM500>3.0.CO;2-#.
 
     Examples
     --------
@@ -116,7 +124,7 @@ def bootstrap(
     frame = whole_counts(counts)
     asked = Asked(metric, prevalence, beta, threshold)
     # Group by group: the replicates of all groups would take too much memory.
-    tables = [_summary(replicates, logs.tails) for replicates in resample(frame, asked, logs)]
+    tables = [_summary(replicates, logs.tails) for replicates in resample(frame, asked, logs, unseen=True)]
     group = ["model", *logs.keys(frame)]
     if not tables:
         return BOOTSTRAP.empty(frame.select(group))

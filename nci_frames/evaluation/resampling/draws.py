@@ -84,6 +84,25 @@ def draw_with_replacement(rng: np.random.Generator, bins: Rows, repeats: int) ->
     return drawn
 
 
+def draw_smoothly(rng: np.random.Generator, bins: Rows, repeats: int) -> Floats:
+    """Return, *repeats* times, how many rows of each bin another sample of as many rows might have had.
+
+    This is the Bayesian bootstrap: shares of a Dirichlet distribution, which are 0 only where there are no
+    rows. Those of a bin with k of n rows are quantiles of Beta(k, n - k), those with a row more beside it of
+    Beta(k, n - k + 1): Clopper and Pearson's bound.
+
+    References
+    ----------
+    Rubin (1981), The Bayesian bootstrap, doi:10.1214/aos/1176345338.
+    """
+    drawn = np.zeros((repeats, len(bins)))
+    occupied = np.flatnonzero(bins)
+    drawn[:, occupied] = rng.gamma(bins[occupied], size=(repeats, len(occupied)))
+    if len(occupied):
+        drawn *= bins.sum() / drawn.sum(axis=1, keepdims=True)
+    return drawn
+
+
 def draw_without_replacement(rng: np.random.Generator, bins: Rows, size: int) -> Rows:
     """Draw *size* different rows, all sets of rows equally likely; return the rows in each bin.
 

@@ -29,6 +29,8 @@ from nci_frames.schemas import beside, has_strata
 
 #: With fewer rows in one of the four counts, or rows of a class in fewer buckets, percentiles are extended.
 _ENOUGH = 20
+#: The standard error, as a share of the value, with which a log supports it (``support.rule``).
+_SURE = 0.1
 _FLAGS = ["supported", "reason"]
 #: The bounds, and what extends them to others.
 _SIDES = {"lower": pl.min_horizontal, "upper": pl.max_horizontal}
@@ -104,13 +106,16 @@ class _Known:
         ), worth
 
     def _sizes_of_strata(self) -> pl.DataFrame:
-        """Return ``_SIZES`` of strata, and ``_ENDS``: what the rows are worth above all scores, and below."""
+        """Return ``_SIZES`` of strata, and ``_ENDS``: what the rows are worth above all scores, and below.
+
+        ``__mixed`` is whether a class has several weights.
+        """
         ends = {
             f"{name}_{end}": pl.col(worth).filter(pl.col("threshold") == at).first().fill_null(0.0)
             for name, worth in zip(_SIZES, WORTH, strict=True)
             for end, at in (("below", pl.col("threshold").min()), ("above", pl.col("threshold").max()))
         }
-        known = classes_of_strata(self.counts).select(*self.keys, pl.col(_SIZES).fill_null(0.0))
+        known = classes_of_strata(self.counts).select(*self.keys, pl.col(_SIZES).fill_null(0.0), "__mixed")
         sizes = beside(known, self.pooled.group_by(self.keys).agg(**ends), self.keys)
         return sizes.with_columns(__rarer=pl.min_horizontal(_SIZES))
 
@@ -121,14 +126,23 @@ class _Known:
             bounded, metrics=metrics, prevalence=asked.prevalence, beta=asked.beta, band=True
         )
         few = pl.any_horizontal(cell < _ENOUGH for cell in known_cells(bounded).values())
+        mixed = pl.lit(value=False)
+        if "__mixed" in self.sizes.columns:
+            # Their resampled logs have what the strata have none of.
+            bounded, mixed = beside(bounded, self.sizes.select(*keys, "__mixed"), keys), pl.col("__mixed")
+            few &= ~mixed
         if self.worth is not None:
             bounded = beside(bounded, self.sizes.select(*keys, "__rarer"), keys)
             few |= (pl.col("__rarer") < _ENOUGH).fill_null(value=False)
         lone = pl.any_horizontal(pl.col("tpr_lower", "fpr_lower").is_null())
-        doubts = bounded.select(*keys, "threshold", few.alias("__few"), lone.alias("__lone"))
+        doubts = bounded.select(
+            *keys, "threshold", few.alias("__few"), lone.alias("__lone"), mixed.alias("__mixed")
+        )
         band = band.join(doubts, on=[*keys, "threshold"], nulls_equal=True)
         at = [*keys, "threshold", "metric", *self.given, "beta"]
-        found = beside(table, band.select(*at, *_SIDES, "__few", "__lone", *_FLAGS), at, suffix="_band")
+        found = beside(
+            table, band.select(*at, *_SIDES, "__few", "__lone", "__mixed", *_FLAGS), at, suffix="_band"
+        )
         extended = pl.col("__few") & pl.col("lower_band").is_not_null()
         # Rows that are all in one bucket are the same in every resampled log.
         told = ~pl.col("__lone") | pl.col("lower_band").is_not_null()
@@ -136,6 +150,12 @@ class _Known:
             pl.when(extended).then(wider(side, f"{side}_band")).when(told).then(side).alias(side)
             for side, wider in _SIDES.items()
         ).with_columns(interval=_interval(extended))
+        if isinstance(asked.prevalence, str):
+            # The rates of strata need not be known where a metric of the log is.
+            sure = pl.col("__mixed") & (pl.col("std") <= _SURE * pl.col("value").abs()).fill_null(value=False)
+            corrected = corrected.with_columns(
+                supported=pl.col("supported") | sure, reason=pl.when(~sure).then("reason")
+            )
         return corrected.select(*table.columns, "interval", *_FLAGS)
 
     def _bounded(self) -> pl.DataFrame:

@@ -26,6 +26,38 @@ CASES = dict.fromkeys(("threshold", "metric", "method", "prevalence", "beta"), p
 _CELLS_AT_A_TIME, _F_BETAS_AT_A_TIME = 1 << 21, 1 << 20
 
 
+def unseen_shares(rng: np.random.Generator, size: tuple[int, ...]) -> Floats:
+    """Return how much of a row that a stratum lacks logs have: half of them none, by a coin.
+
+    With an exponential share in all of them, bounds would be Clopper and Pearson's, and with none those of
+    what was found; with half of them they are mid-P bounds. Where none of a kind was found, 97.5 % of the
+    logs have up to three rows of it.
+
+    References
+    ----------
+    Fay and Feuer (1997), doi:10.1002/(SICI)1097-0258(19970415)16:7<791::AID-SIM500>3.0.CO;2-#, for the
+    heaviest weight; Lancaster (1961), doi:10.1080/01621459.1961.10482105, for mid-P.
+    """
+    return rng.exponential(size=size) * (rng.random(size) < 1 / 2)
+
+
+@dataclass(frozen=True, slots=True)
+class UnseenRows:
+    """Rows of which strata have none, but might have had one."""
+
+    #: The heaviest row that may lie above each threshold, or below it.
+    above: Floats
+    below: Floats
+    rng: np.random.Generator
+
+    def beside(self, cells: Cells) -> Cells:
+        """Add some of the heaviest row to each of the four counts of each log."""
+        tp, fp, positives, negatives = cells
+        heaviest = np.stack([self.above, self.above, self.below, self.below])
+        hits, false, misses, right = unseen_shares(self.rng, (4, len(tp), 1)) * heaviest[:, None]
+        return tp + hits, fp + false, positives + hits + misses, negatives + false + right
+
+
 @dataclass(frozen=True, slots=True)
 class PointMetrics:
     """The metrics of a group to compute for each resampled log."""
@@ -34,8 +66,8 @@ class PointMetrics:
     #: How many bins are positive decisions at each of them.
     reached: Rows
     grids: list[MetricGrid]
-    #: The prevalence of the group.
-    prevalence: float
+    #: The prevalence of the group; None for that of each log.
+    prevalence: float | None
     #: 1 or -1 if only the best of all thresholds counts, by the sign of what is better; else 0.
     own: int
     #: Prevalences and betas if F-beta alone is asked for, at own thresholds and where it has no limits.
@@ -43,6 +75,7 @@ class PointMetrics:
     #: Of the log itself: what its values belong to, and the values.
     cases: pl.DataFrame
     value: Floats
+    unseen: UnseenRows | None = None
 
     @classmethod
     def of(
@@ -75,6 +108,8 @@ class PointMetrics:
     def values(self, positives: RowSums, negatives: RowSums) -> Floats:
         """Return the values of the cases in each log, of shape (logs, cases)."""
         cells = reaching(positives, negatives, self.reached)
+        if self.unseen is not None:
+            cells = self.unseen.beside(cells)
         if self.f_betas is not None:
             return best_f_beta(cells, *self.f_betas)
         size = len(self.thresholds) * sum(grid.size for grid in self.grids)
@@ -94,14 +129,17 @@ def reaching(positives: RowSums, negatives: RowSums, reached: Rows) -> Cells:
     return true[:, reached], false[:, reached], true[:, -1:], false[:, -1:]
 
 
-def _rates(thresholds: list[float], cells: Sequence[RowSums], prevalence: float) -> pl.DataFrame:
+def _rates(thresholds: list[float], cells: Sequence[RowSums], prevalence: float | None) -> pl.DataFrame:
     """Return the rates of many logs at the same thresholds, one log after another."""
     tp, fp, positives, negatives = cells
     columns = {"tp": tp, "fp": fp, "fn": positives - tp, "tn": negatives - fp}
     frame = pl.DataFrame(
         {"threshold": np.tile(thresholds, len(tp)), **{name: rows.ravel() for name, rows in columns.items()}}
     )
-    return rates_of(frame).with_columns(observed_prevalence=pl.lit(prevalence).fill_nan(None))
+    rates = rates_of(frame)
+    if prevalence is None:
+        return rates
+    return rates.with_columns(observed_prevalence=pl.lit(prevalence).fill_nan(None))
 
 
 def _best_of(values: Floats, thresholds: int, sign: int) -> Floats:

@@ -16,10 +16,11 @@ from nci_frames.base.arguments import beta_values
 from nci_frames.base.errors import ParameterError
 from nci_frames.base.typing import Floats, Rows
 from nci_frames.evaluation.areas.area import Area, Logs, area_of
-from nci_frames.evaluation.arrays.buckets import Counted
+from nci_frames.evaluation.arrays.buckets import Counted, StrataCounts
 from nci_frames.evaluation.arrays.histograms import Histogram
 from nci_frames.evaluation.field.prevalences import group_prevalences, numbers_of
 from nci_frames.evaluation.metrics import asked_metric, better_sign
+from nci_frames.evaluation.rates.strata import heaviest_rows
 from nci_frames.evaluation.resampling.draws import stream
 from nci_frames.evaluation.resampling.few_rows import (
     one_row_apart,
@@ -27,7 +28,13 @@ from nci_frames.evaluation.resampling.few_rows import (
     steps_of_score,
     with_prior,
 )
-from nci_frames.evaluation.resampling.point_metrics import CASES, PointMetrics, WithinBudget, near_budget
+from nci_frames.evaluation.resampling.point_metrics import (
+    CASES,
+    PointMetrics,
+    UnseenRows,
+    WithinBudget,
+    near_budget,
+)
 from nci_frames.evaluation.resampling.resampling import Asked, Resampling
 from nci_frames.evaluation.resampling.samplers import counted_groups, draws
 
@@ -73,7 +80,7 @@ class Replicates:
 
 
 def resample(
-    frame: pl.DataFrame, asked: Asked, logs: Resampling, *, prior: bool = False
+    frame: pl.DataFrame, asked: Asked, logs: Resampling, *, prior: bool = False, unseen: bool = False
 ) -> Iterator[Replicates]:
     """Yield the replicates of each group of whole counts, in the order of the keys.
 
@@ -82,6 +89,10 @@ def resample(
 
     With *prior*, resampled logs have about half a row more on either side of every threshold (Jeffreys), so
     that a rate that is 0 in the log may be above 0 in them.
+
+    With *unseen*, metrics of rates of strata allow for rows of which the strata have none (``UnseenRows``),
+    and their observed prevalence is that of each resampled log. Nothing changes where weights are constant
+    within classes.
 
     Raises
     ------
@@ -122,7 +133,9 @@ def resample(
             counts = whole.condensed()
         elif of_scores and whole.histogram.every_score:
             counts = whole.coarser(steps_of_score(whole.histogram), every_score=True)
-        drawn = draws(counts, logs)
+        mixed = isinstance(whole, StrataCounts) and not whole.same_within_classes
+        smooth = unseen and mixed and bool(metrics)
+        drawn = draws(counts, logs, smooth=smooth)
         if prior and not areas:
             group = counts.histogram.group.row(0, named=True)
             # A stream of its own, also where a key is called "prior": none begins with two underscores.
@@ -136,6 +149,11 @@ def resample(
         elif metrics:
             itself = observed if grid is not None else etas[0]
             at_points = PointMetrics.of(counts.histogram, points, metrics, grid, itself, betas, own)
+            if smooth and isinstance(whole, StrataCounts):
+                rng = stream(logs.seed, {"__unseen": True, **whole.histogram.group.row(0, named=True)})
+                rows = UnseenRows(*heaviest_rows(whole, points), rng)
+                own_eta = isinstance(asked.prevalence, str)
+                at_points = replace(at_points, unseen=rows, prevalence=None if own_eta else itself)
         found = _evaluated(areas, etas, at_points, counts, drawn)
         # Of a grid nothing was joined.
         joined = of_scores and counts is not whole

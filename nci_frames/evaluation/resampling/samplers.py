@@ -4,7 +4,7 @@ Of strata there are random parts, too, which are samples of the same design.
 """
 
 import itertools
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -23,6 +23,7 @@ from nci_frames.evaluation.arrays.buckets import (
 )
 from nci_frames.evaluation.arrays.histograms import Histogram, each_histogram
 from nci_frames.evaluation.resampling.draws import (
+    draw_smoothly,
     draw_with_replacement,
     draw_without_replacement,
     stream,
@@ -34,11 +35,11 @@ from nci_frames.schemas import has_strata
 _CELLS_AT_A_TIME = 1 << 21
 
 
-def draws(counts: Counted, logs: Resampling) -> Iterator[tuple[Rows, Rows]]:
+def draws(counts: Counted, logs: Resampling, *, smooth: bool = False) -> Iterator[tuple[Rows, Rows]]:
     """Yield positives and negatives of some resampled logs at a time, of shape (logs, bins).
 
-    Rows are drawn with replacement, separately for positives and negatives; those of a stratum together;
-    of buckets the same ones for every model.
+    Rows are drawn with replacement, separately for positives and negatives; those of a stratum together, or
+    if *smooth* as ``draw_smoothly`` does; of buckets the same ones for every model.
     """
     if isinstance(counts, Histogram):
         rng = stream(logs.seed, counts.group.row(0, named=True))
@@ -47,7 +48,7 @@ def draws(counts: Counted, logs: Resampling) -> Iterator[tuple[Rows, Rows]]:
             yield positives, draw_with_replacement(rng, counts.negatives, some)
         return
     if isinstance(counts, StrataCounts):
-        yield from _within_strata(counts, logs)
+        yield from _within_strata(counts, logs, draw_smoothly if smooth else draw_with_replacement)
         return
     # All at once: the blocks depend on the bins, which may differ between models, but the draws must not.
     times = times_drawn(logs.seed, _name_of_units(counts), counts.buckets, logs.repeats)
@@ -100,7 +101,9 @@ def counted_groups(frame: pl.DataFrame, logs: Resampling) -> Iterable[Counted]:
     return bucket_counts(frame, logs.units)
 
 
-def _within_strata(counts: StrataCounts, logs: Resampling) -> Iterator[tuple[Any, Any]]:
+def _within_strata(
+    counts: StrataCounts, logs: Resampling, draw: Callable[[np.random.Generator, Rows, int], Any]
+) -> Iterator[tuple[Any, Any]]:
     """Yield sums of weights in each bin of some resampled logs at a time.
 
     Each stratum has as many rows as in the log, of whichever class and group of the model. If weights are
@@ -117,7 +120,7 @@ def _within_strata(counts: StrataCounts, logs: Resampling) -> Iterator[tuple[Any
                     drawn[of_class] += weight * draw_with_replacement(rng, classes[of_class], some)
         else:
             for weight, *classes, elsewhere in strata:
-                rows = draw_with_replacement(rng, np.concatenate([*classes, [elsewhere]]), some)[:, :-1]
+                rows = draw(rng, np.concatenate([*classes, [elsewhere]]), some)[:, :-1]
                 drawn += weight * np.moveaxis(rows.reshape(some, 2, bins), 1, 0)
         yield drawn[0], drawn[1]
 

@@ -11,7 +11,7 @@ from scipy.optimize import minimize_scalar
 from scipy.stats import binom
 
 import nci_frames as nf
-from nci_frames.evaluation.labelling.errors import doubtful_error, simulated_error, uniform_error
+from nci_frames.evaluation.labelling.errors import doubtful, simulated_error, uniform_error
 from nci_frames.evaluation.labelling.goals import Cells, moves
 from nci_frames.evaluation.labelling.pilots import Pilot
 from nci_frames.evaluation.labelling.positives import by_laws, mixed
@@ -96,11 +96,11 @@ def test_a_doubtful_number_of_positives_may_be_an_eighth():
         return simulated_error(cells, labels, "recall", 1.0)
 
     wanted = np.sqrt(error(expected) * error(expected / 8))
-    assert doubtful_error(CELLS, labels, "recall", 1.0) == pytest.approx(wanted)
+    assert doubtful(simulated_error, CELLS, labels, "recall", 1.0) == pytest.approx(wanted)
     # At least a positive for twenty labels.
     few = replace(CELLS, positive=CELLS.positive * 12 / expected)
     wanted = np.sqrt(error(12) * error(6))
-    assert doubtful_error(few, labels, "recall", 1.0) == pytest.approx(wanted)
+    assert doubtful(simulated_error, few, labels, "recall", 1.0) == pytest.approx(wanted)
 
 
 @given(st.integers(0, 1000))

@@ -7,7 +7,8 @@ import polars as pl
 import pytest
 from polars.testing import assert_frame_equal
 from scipy.integrate import quad
-from scipy.stats import norm
+from scipy.optimize import brentq
+from scipy.stats import beta, norm
 
 import nci_frames as nf
 from nci_frames.evaluation.arrays.buckets import strata_counts
@@ -156,6 +157,44 @@ def test_intervals_hold_where_whole_units_were_drawn() -> None:
         for rate, truth in (("tpr", norm.sf(at - 2)), ("fpr", norm.sf(at))):
             held[rate] += found[f"{rate}_lower"] <= truth <= found[f"{rate}_upper"]
     assert min(held.values()) / repeats > 0.95 - 2 * (0.95 * 0.05 / repeats) ** 0.5
+
+
+def labelled(*strata: tuple[float, float, int, int]) -> pl.DataFrame:
+    """Counts of rows by score, weight, and how many of them are positives and negatives."""
+    parts = [
+        pl.DataFrame({"score": score, "weight": weight, "label": np.arange(hits + misses) < hits})
+        for score, weight, hits, misses in strata
+    ]
+    return nf.count_confusion(pl.concat(parts).with_columns(model=pl.lit("a")), thresholds="exact")
+
+
+@pytest.mark.parametrize(("hits", "misses"), first_quick([(7, 13), (0, 40), (15, 0), (100, 300)], 2))
+def test_precision_of_one_stratum_has_mid_p_bounds(hits: int, misses: int) -> None:
+    """Whatever is not known of the rows that are not flagged."""
+    counts = labelled((2.0, 3.0, hits, misses), (1.0, 500.0, 1, 30))
+    found = nf.bootstrap(counts, metric="precision", threshold=2.0, repeats=4000).row(0, named=True)
+
+    def beyond(share: float, sign: int) -> float:
+        at = [beta.cdf(share, hits + more, hits + misses + 1 - hits - more) for more in (0, 1)]
+        at = [1.0 if hits == 0 else at[0], 0.0 if misses == 0 else at[1]]
+        return sum(at) / 2 - (0.025 if sign < 0 else 0.975)
+
+    lower = 0.0 if hits == 0 else brentq(beyond, 0, 1, args=(-1,))
+    upper = 1.0 if misses == 0 else brentq(beyond, 0, 1, args=(1,))
+    assert found["lower"] == pytest.approx(lower, abs=0.02)
+    assert found["upper"] == pytest.approx(upper, abs=0.02)
+    assert found["interval"] == "percentile"
+    assert found["supported"] or found["std"] > 0.1 * found["value"]
+
+
+def test_a_heavy_stratum_without_a_positive_may_have_three_rows_of_them() -> None:
+    counts = labelled((2.0, 1.0, 400, 400), (1.0, 100.0, 0, 300))
+    found = nf.bootstrap(counts, metric=["recall", "fpr"], threshold=2.0, repeats=4000)
+    fpr, recall = found.sort("metric").iter_rows(named=True)
+    assert recall["lower"] == pytest.approx(400 / (400 + 3 * 100), abs=0.02)
+    assert recall["upper"] == 1
+    # None of its rows is flagged: those that are belong to another range of scores.
+    assert fpr["upper"] < 1.2 * fpr["value"]
 
 
 @pytest.mark.long
