@@ -1,6 +1,6 @@
 """An answer -> a few lines: the model, its threshold and value, its rivals, and where the order changes."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from nci_frames.base.messages import quantity
@@ -161,8 +161,14 @@ def _value(answer: Answer, row: _Row) -> str:
     per = (
         "" if answer.question.cost is None else " a row" if rows is None else f" for {quantity(rows, 'row')}"
     )
-    bounds = "" if lower is None or upper is None else f" (95 %: {shown(lower)} to {shown(upper)})"
-    return f"{measure_name(answer.question)} {shown(value)}{per}{bounds}"
+    return f"{measure_name(answer.question)} {shown(value)}{per}{bounds_in_words(lower, upper, shown)}"
+
+
+def bounds_in_words(
+    lower: float | None, upper: float | None, shown: Callable[[float | None], str] = format_value
+) -> str:
+    """Return the bounds of a value in brackets; nothing where it has none."""
+    return "" if lower is None or upper is None else f" (95 %: {shown(lower)} to {shown(upper)})"
 
 
 def _amount(value: float | None) -> str:

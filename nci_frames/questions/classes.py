@@ -15,10 +15,10 @@ from nci_frames.charts.classes import (
     chart_share_answer,
 )
 from nci_frames.charts.intervals import draw_forest
-from nci_frames.questions.answer_lines import best_of, percent, rivals
+from nci_frames.questions.answer_lines import best_of, bounds_in_words, percent, rivals
 from nci_frames.questions.class_comparison import ClassComparison
 from nci_frames.questions.how_sure import read_resampled
-from nci_frames.questions.order import any_of, leads_in_words
+from nci_frames.questions.order import any_of, leads_in_words, some_models
 from nci_frames.questions.report_question import Chart, ReportQuestion, of_shown, picture, said, shown_models
 from nci_frames.tables.numbers import format_value, sentence
 
@@ -26,8 +26,8 @@ from nci_frames.tables.numbers import format_value, sentence
 _OF_TRIANGLE = 3
 #: So many wrong decisions are listed.
 _MISTAKES = 20
-#: Classes of a mix, and classes whose share changes the best model, that are named.
-_NAMED, _CHANGES = 3, 3
+#: So many classes whose share changes the best model are named.
+_CHANGES = 3
 #: How the mixes that need no name of their own are called.
 _MIXES = {
     "observed": "the mix of the log",
@@ -38,13 +38,10 @@ _MIXES = {
 
 def mix_in_words(comparison: ClassComparison) -> str:
     """Name the mix that is asked for, with its largest shares."""
-    name = comparison.scenario
-    each = sorted(comparison.shares.items(), key=lambda pair: -pair[1])
-    shown = ", ".join(f"{of_class}: {percent(share)}" for of_class, share in each[:_NAMED])
-    more = len(each) - _NAMED
-    rest = f" and {more:,} more" if more > 0 else ""
+    name, each = comparison.scenario, sorted(comparison.shares.items(), key=lambda pair: -pair[1])
     called = _MIXES.get(name, f"the mix {name!r}")
-    return called if name == "uniform" else f"{called} ({shown}{rest})"
+    shares = some_models([f"{of_class}: {percent(share)}" for of_class, share in each])
+    return called if name == "uniform" else f"{called} ({shares})"
 
 
 def class_answer_lines(comparison: ClassComparison) -> list[str]:
@@ -64,9 +61,8 @@ def lines_at(
     if not best:
         reason = rows[0]["reason"] if rows else None
         return [*lines, "No model has a defined value" + (f": {reason}" if reason else ""), order]
-    first, bounds = best[0], ""
-    if first["lower"] is not None:
-        bounds = f" (95 %: {format_value(first['lower'])} to {format_value(first['upper'])})"
+    first = best[0]
+    bounds = bounds_in_words(first["lower"], first["upper"])
     tested = comparison.tested and "distinguishable" in first
     near, compared = rivals(others) if tested else ([], "")
     chosen = any_of([row["model"] for row in (*best, *near)])

@@ -1,6 +1,7 @@
 """How sure a metric of decisions among classes is: by its slopes, or by resampled logs."""
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
@@ -23,19 +24,17 @@ def slopes(metric: ClassMetric, mixes: Mixes, rates: Floats) -> Floats:
 
     By a complex step: f(x + ih) = f(x) + ih·f'(x), without a difference of near numbers.
     """
-    priors, mix = mixes.priors, mixes.mix(rates)
-    size = priors.shape[-1]
-    recall, decided = mix.recall[:, None], mix.decided[:, None]
-    step = 1j * _STEP * np.eye(size)
-    known = np.zeros((size, size))
-    paid = mix.cost[:, None] + np.zeros(size)
-    moved = (
-        replace(mix, priors=priors[:, None], recall=right, decided=others, cost=paid)
-        for right, others in ((recall + step, decided + known), (recall + known, decided + step))
-    )
-    of_recall, of_decided = (metric.values(each).imag / _STEP for each in moved)
-    found = np.einsum("mdo,mc->mocd", of_decided, priors)
-    found[..., range(size), range(size)] += of_recall.swapaxes(1, 2)
+    priors, mix, size = mixes.priors, mixes.mix(rates), mixes.priors.shape[-1]
+    step, still = 1j * _STEP * np.eye(size), np.zeros((size, size))
+
+    def slope(of_recall: Any, of_decided: Any) -> Floats:
+        recall, decided = mix.recall[:, None] + of_recall, mix.decided[:, None] + of_decided
+        cost = mix.cost[:, None] + np.zeros(size)
+        moved = replace(mix, priors=priors[:, None], recall=recall, decided=decided, cost=cost)
+        return np.asarray(metric.values(moved).imag / _STEP)
+
+    found = np.einsum("mdo,mc->mocd", slope(still, step), priors)
+    found[..., range(size), range(size)] += slope(step, still).swapaxes(1, 2)
     if metric.name == "expected_cost":
         found = (priors[:, :, None] * mixes.cost)[:, None]
     return np.asarray(np.nan_to_num(found))
