@@ -170,14 +170,14 @@ def chart_class_winners(
     )
 
 
-def chart_share_answer(rows: pl.DataFrame, /, *, what: str, models: Sequence[str] = ()) -> alt.LayerChart:
+def chart_share_answer(rows: pl.DataFrame, /, *, measure: str, models: Sequence[str] = ()) -> alt.LayerChart:
     """Draw the value of each model over the share of a class, as ``ClassComparison.curves`` gives it.
 
     Parameters
     ----------
     rows
         Those of one class.
-    what
+    measure
         What the metric is called.
     models
         %(models)s
@@ -195,15 +195,15 @@ def chart_share_answer(rows: pl.DataFrame, /, *, what: str, models: Sequence[str
     shown = rows.sort("model", "share")
     selection.refuse_empty(shown["value"], "value", rows)
     style = theme.model_style(rows["model"].unique(), among=models)
-    numbers = canvas.value_titles(shown, "share", what) | {"share": _OF_CLASS}
-    x, y = alt.X(**_share_axis("share", _OF_CLASS)), alt.Y(**axes.value_axis("value", what))
+    numbers = canvas.value_titles(shown, "share", measure) | {"share": _OF_CLASS}
+    x, y = alt.X(**_share_axis("share", _OF_CLASS)), alt.Y(**axes.value_axis("value", measure))
     return canvas.compose(
         lines.curves(shown.select("model", *numbers), x, y, style=style, numbers=numbers, reach=220),
         style=style,
-        title=f"{what} over the share of {rows['class'][0]}",
+        title=f"{measure} over the share of {rows['class'][0]}",
         subtitle="the other classes in proportion; shaded: the 95 % bounds"
         + selection.why_marked("in doubt", shown),
-        says=f"{what} on the vertical axis; a line per model.",
+        says=f"{measure} on the vertical axis; a line per model.",
     )
 
 

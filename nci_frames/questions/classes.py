@@ -108,10 +108,6 @@ def _one_share(comparison: ClassComparison) -> pl.DataFrame:
     return of_shown(comparison.curves.filter(pl.col("class") == opening_class(comparison)), comparison)
 
 
-def _draw_share(table: pl.DataFrame, comparison: ClassComparison) -> Chart:
-    return chart_share_answer(table, what=comparison.measure, models=shown_models(comparison))
-
-
 def _counts(comparison: ClassComparison) -> pl.DataFrame:
     return of_shown(comparison.counts, comparison)
 
@@ -211,7 +207,7 @@ QUESTIONS = (
         "share",
         _by("{} over the share of a class"),
         _one_share,
-        _draw_share,
+        chart_share_answer,
         section="answer",
         rule="share",
         recomputed="along",

@@ -165,7 +165,7 @@ def at_asked(title: str) -> Callable[[Comparison], str]:
 
 
 #: What charts of several models share: these models, the prevalence of the log, and what is asked; of classes
-#: the mix.
+#: the mix, and what the metric is called.
 _SHARED: Mapping[str, Callable[[Any], Any]] = {
     "models": shown_models,
     "observed": lambda comparison: comparison.observed_prevalence,
@@ -173,6 +173,7 @@ _SHARED: Mapping[str, Callable[[Any], Any]] = {
     "beta": lambda comparison: comparison.main_beta,
     "certified": lambda comparison: comparison.certified,
     "priors": lambda comparison: comparison.mix,
+    "measure": lambda comparison: comparison.measure,
 }
 
 

@@ -142,11 +142,13 @@ def _cost_table(cost: Mapping[Any, Any] | None, names: list[Any], *, needed: boo
             raise ParameterError("cost must be {(label, decision): cost}", found=repr(pair))
         if isinstance(value, bool) or not isinstance(value, int | float) or not np.isfinite(value):
             raise ParameterError("costs must be finite numbers", found=f"{value!r} of {pair!r}")
-        for name in pair:
-            if name not in names:
-                known = listed(map(repr, names), 20)
-                raise ParameterError("a cost names an unknown class or decision", found=repr(name),
-                                     hint=f"known are {known}")  # fmt: skip
+        unknown = [name for name in pair if name not in names]
+        if unknown:
+            msg, hint = (
+                "a cost names an unknown class or decision",
+                f"known are {listed(map(repr, names), 20)}",
+            )
+            raise ParameterError(msg, found=repr(unknown[0]), hint=hint)
         table[names.index(pair[0]), names.index(pair[1])] = value
     return table
 
@@ -197,9 +199,7 @@ def vary_class_share(
     if len(names) < 2 or of not in names.to_list():
         msg = f"{Option('of')} must be one of several classes with rows"
         raise ParameterError(msg, found=f"{of!r}; the classes are {listed(map(repr, names), 20)}")
-    place = names.to_list().index(of)
-    parts = (
-        pl.DataFrame({"scenario": f"{share:.12g}", "class": names, "prior": at_shares(rows, share)[place]})
-        for share in every
-    )
-    return CLASS_PRIORS.finish(pl.concat(parts))
+    mixes = [at_shares(rows, share)[names.to_list().index(of)] for share in every]
+    scenarios = [f"{share:.12g}" for share in every]
+    table = pl.DataFrame({"scenario": scenarios, "class": [names] * len(every), "prior": mixes})
+    return CLASS_PRIORS.finish(table.explode("class", "prior"))
