@@ -14,9 +14,10 @@ from nci_frames.charts.classes import (
     chart_class_winners,
     chart_share_answer,
 )
-from nci_frames.charts.intervals import draw_forest
+from nci_frames.evaluation.metrics.classes import class_metric
 from nci_frames.questions.answer_lines import best_of, bounds_in_words, percent, rivals
 from nci_frames.questions.class_comparison import ClassComparison
+from nci_frames.questions.first_questions import first_questions
 from nci_frames.questions.how_sure import read_resampled
 from nci_frames.questions.order import any_of, leads_in_words, some_models
 from nci_frames.questions.report_question import Chart, ReportQuestion, of_shown, picture, said, shown_models
@@ -90,13 +91,6 @@ def order_in_words(comparison: ClassComparison) -> str:
     )
     several = f" of {len(changing):,} of {len(found):,} classes, the others in proportion"
     return f"In this log the best model changes with the share{several}: {told}"
-
-
-def _draw_values(table: pl.DataFrame, comparison: ClassComparison) -> Chart:
-    name = comparison.measure
-    rows = of_shown(table, comparison).drop_nulls("value").sort("value", "model", descending=[True, False])
-    title = f"{name} of each model at {mix_in_words(comparison)}, with its interval"
-    return draw_forest(rows, name=name, title=title, models=shown_models(comparison))
 
 
 def opening_class(comparison: ClassComparison) -> str:
@@ -190,18 +184,14 @@ def _at(question: str) -> Callable[[ClassComparison], str]:
     return lambda comparison: f"{question}, at {mix_in_words(comparison)}?"
 
 
-_answer, _winners = attrgetter("answer"), attrgetter("winners")
+_winners, _measure = attrgetter("winners"), attrgetter("measure")
 QUESTIONS = (
-    ReportQuestion(
-        name="answer",
-        title="Which model is best?",
-        section="answer",
-        table=_answer,
-        say=lambda _, comparison: class_answer_lines(comparison),
-        live={"looked": "up"},
-    ),
-    picture(
-        "intervals", _by("{} of each model"), _answer, _draw_values, section="answer", recomputed="answer"
+    *first_questions(
+        class_answer_lines,
+        _by("{} of each model"),
+        metric=lambda comparison: class_metric(comparison.metric),
+        measure=_measure,
+        where=lambda comparison: f" at {mix_in_words(comparison)}, with its interval",
     ),
     picture(
         "share",

@@ -3,32 +3,17 @@
 import altair as alt
 import polars as pl
 
-from nci_frames.charts.intervals import draw_forest
 from nci_frames.charts.parts.axes import value_axis
 from nci_frames.charts.parts.lines import draw_lines
-from nci_frames.evaluation.metrics import asked_metric, better_sign
+from nci_frames.evaluation.metrics import asked_metric
 from nci_frames.questions.answer_lines import answer_lines, measure_words, value_name
 from nci_frames.questions.comparison import Comparison
-from nci_frames.questions.report_question import Chart, ReportQuestion, marks, of_shown, picture, shown_models
+from nci_frames.questions.first_questions import first_questions
+from nci_frames.questions.report_question import Chart, marks, of_shown, picture
 from nci_frames.tables.numbers import format_grid, sentence
 
 #: Bands of more models than this overlap too much.
 _MOST_BANDS = 4
-
-
-def _values(comparison: Comparison) -> pl.DataFrame:
-    return of_shown(comparison.answer, comparison).drop_nulls("value")
-
-
-def _draw(table: pl.DataFrame, comparison: Comparison) -> Chart:
-    asked = comparison.question
-    return draw_forest(
-        table,
-        name=value_name(asked),
-        title=_title(comparison),
-        models=shown_models(comparison),
-        order="descending" if better_sign(asked_metric(asked.asked)) > 0 else "ascending",
-    )
 
 
 def _title(comparison: Comparison) -> str:
@@ -62,15 +47,12 @@ def _draw_over_prevalence(table: pl.DataFrame, comparison: Comparison) -> Chart:
 
 
 QUESTIONS = (
-    ReportQuestion(
-        name="answer",
-        title="Which model is best?",
-        section="answer",
-        table=lambda comparison: comparison.answer,
-        say=lambda _, comparison: answer_lines(comparison.said),
-        live={"looked": "up"},
+    *first_questions(
+        lambda comparison: answer_lines(comparison.said),
+        _title,
+        metric=lambda comparison: asked_metric(comparison.question.asked),
+        measure=lambda comparison: value_name(comparison.question),
     ),
-    picture("intervals", _title, _values, _draw, section="answer", recomputed="answer"),
     picture(
         "value",
         _over_title,

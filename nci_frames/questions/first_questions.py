@@ -1,0 +1,67 @@
+"""The two questions that every report answers first: which model is best, and how far values are apart."""
+
+from collections.abc import Callable
+from typing import Any
+
+import polars as pl
+
+from nci_frames.charts.intervals import draw_forest
+from nci_frames.evaluation.metrics import Metric, better_sign
+from nci_frames.questions.report_question import (
+    AnyComparison,
+    Chart,
+    ReportQuestion,
+    of_shown,
+    picture,
+    shown_models,
+)
+
+
+def first_questions(
+    say: Callable[[Any], list[str]],
+    title: Callable[[Any], str],
+    *,
+    metric: Callable[[Any], Metric],
+    measure: Callable[[Any], str],
+    where: Callable[[Any], str] = lambda _: "",
+) -> tuple[ReportQuestion, ReportQuestion]:
+    """Return both questions.
+
+    Parameters
+    ----------
+    say
+        Returns the lines of the answer.
+    title
+        Returns the title of the values.
+    metric, measure
+        Return what models are ranked by, and what it is called.
+    where
+        Returns what the chart adds to its title, where a page says it elsewhere.
+    """
+
+    def draw(table: pl.DataFrame, comparison: AnyComparison) -> Chart:
+        return draw_forest(
+            table,
+            name=measure(comparison),
+            title=title(comparison) + where(comparison),
+            models=shown_models(comparison),
+            order="descending" if better_sign(metric(comparison)) > 0 else "ascending",
+        )
+
+    answer = ReportQuestion(
+        name="answer",
+        title="Which model is best?",
+        section="answer",
+        table=lambda comparison: comparison.answer,
+        say=lambda _, comparison: say(comparison),
+        live={"looked": "up"},
+    )
+    values = picture(
+        "intervals",
+        title,
+        lambda comparison: of_shown(comparison.answer, comparison).drop_nulls("value"),
+        draw,
+        section="answer",
+        recomputed="answer",
+    )
+    return answer, values
