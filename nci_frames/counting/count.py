@@ -215,10 +215,12 @@ def tally_scan(
     by: str | Sequence[str] | None = None,
     memory_limit: float | None = None,
     progress: bool = False,
+    exact_rows: int = EXACT_ROWS,
 ) -> Tally:
     """Count an opened log; without labels, every row is a negative.
 
-    Rows are counted by their weight if there are no more than 1,000 weights; else weights are summed.
+    Rows are counted by their weight if there are no more than 1,000 weights; else weights are summed. "auto"
+    counts up to *exact_rows* at every score.
 
     Raises
     ------
@@ -228,7 +230,7 @@ def tally_scan(
     group = ["model", *kept_keys(scan.keys, by)]
     budget = Budget.of(memory_limit)
     chosen, found = by_weight(
-        scan, group, lambda scan, group: _counted(scan, group, thresholds, budget, progress)
+        scan, group, lambda scan, group: _counted(scan, group, thresholds, budget, progress, exact_rows)
     )
     counts, rows_by_code = found.counts, found.rows_by_code
     need_whole_log(scan, rows_by_code)
@@ -275,7 +277,7 @@ def by_weight(scan: Scan, group: list[str], count: Callable[[Scan, list[str]], _
 
 
 def _counted(
-    scan: Scan, group: list[str], thresholds: Thresholds, budget: Budget, progress: bool
+    scan: Scan, group: list[str], thresholds: Thresholds, budget: Budget, progress: bool, exact_rows: int
 ) -> tuple[Chosen, Counted]:
     """Count at the requested thresholds; a small log is read only once."""
     if isinstance(thresholds, str):
@@ -285,7 +287,7 @@ def _counted(
     if not isinstance(thresholds, AutoThresholds):
         grid = check_thresholds(thresholds)
         return Chosen(grid), count_at(scan, group, grid, marks(grid), budget=budget, progress=progress)
-    most_rows = min(EXACT_ROWS, budget.most_rows(len(group), weighted=scan.weighted and WEIGHT not in group))
+    most_rows = min(exact_rows, budget.most_rows(len(group), weighted=scan.weighted and WEIGHT not in group))
     if scan.rows is None or scan.rows <= most_rows:
         with contextlib.suppress(TooManyRowsError):
             return Chosen(None, None, 0.0, thresholds.tolerance), count_at(

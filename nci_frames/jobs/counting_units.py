@@ -3,17 +3,25 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+import numpy as np
 import polars as pl
 
 from nci_frames.counting.count import Tally, tally_scan
 from nci_frames.counting.logs.scan import scan_behind
 from nci_frames.counting.logs.units import UnitSizes, unit_buckets, unit_sizes
-from nci_frames.counting.thresholds.auto import EXACT_ROWS
+from nci_frames.counting.thresholds.auto import EXACT_ROWS as MOST_EXACT
 from nci_frames.counting.thresholds.grids import AutoThresholds, Thresholds
+from nci_frames.questions.units import SegmentUnits
 from nci_frames.schemas import BUCKET, REPEAT, WEIGHT, has_strata
 
-#: Buckets of units, the fewer the more groups and thresholds there are, and how many counts they may give.
-_BUCKETS, MOST_COUNTS = (256, 128, 64, 32), 1 << 24
+#: A log with units is counted at every score only up to so many rows: buckets multiply what that takes.
+EXACT_ROWS = MOST_EXACT >> 2
+#: Buckets of units, the fewer the more groups and thresholds there are, and how many counts they may give. Of
+#: fewer than 91 an interval would say that the log may lack a common kind of units.
+_BUCKETS, MOST_COUNTS = (256, 128, 96), 1 << 24
+#: The least and the most thresholds at which segments are counted by buckets besides those of the answer, and
+#: how many counts that may give where more than the least are taken.
+_LEAST_CUTS, _MOST_CUTS, _USUAL_COUNTS = 15, 63, 1 << 22
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,34 +30,48 @@ class ReportCounts:
 
     #: By all keys; a small log that has units also by their buckets.
     tally: Tally
-    #: By segments and buckets of units, for a large log that has units.
-    by_unit: pl.DataFrame | None
-    units: UnitSizes | None
+    units: UnitSizes | None = None
+    #: By buckets of units, for a large log that has units; and what counts it by segments, too.
+    by_unit: pl.DataFrame | None = None
+    by_segment: SegmentUnits | None = None
 
 
 def count_for_comparison(
     predictions: pl.LazyFrame, thresholds: Thresholds, segments: Sequence[str]
 ) -> ReportCounts:
-    """Count a log for a report: in one pass, or for a large log with units in two."""
-
-    def counted(frame: pl.LazyFrame, at: Thresholds, by: list[str] | None = None) -> Tally:
-        return tally_scan(scan_behind(frame), thresholds=at, by=by, progress=True)
-
+    """Count a log for a report: in one pass, or for a large log with units in two, and one for segments."""
+    scan = scan_behind(predictions)
     if "unit" not in predictions.collect_schema():
-        return ReportCounts(counted(predictions, thresholds), None, None)
+        return ReportCounts(tally_scan(scan, thresholds=thresholds, progress=True))
     sizes = unit_sizes(predictions)
-    rows = scan_behind(predictions).rows
-    if rows is not None and rows <= EXACT_ROWS:
-        bucketed = unit_buckets(predictions, buckets=_BUCKETS[0])
-        return ReportCounts(counted(bucketed, thresholds), None, sizes)
-    tally = counted(predictions, thresholds)
-    grid = tally.counts["threshold"].unique().sort().to_list()
+    if scan.rows is not None and scan.rows <= EXACT_ROWS:
+        bucketed = scan_behind(unit_buckets(predictions, buckets=_BUCKETS[0]))
+        return ReportCounts(tally_scan(bucketed, thresholds=thresholds, progress=True), sizes)
+    tally = tally_scan(scan, thresholds=thresholds, progress=True, exact_rows=EXACT_ROWS)
+    grid = tally.counts["threshold"].unique().sort()
     repeats = [REPEAT] if REPEAT in tally.counts.columns else []
-    by, buckets = affordable(tally.counts, segments, repeats, len(grid))
+    by, buckets = affordable(tally.counts, (), repeats, len(grid))
     chosen = isinstance(thresholds, AutoThresholds) and not tally.reached
-    same: Thresholds = "exact" if thresholds == "exact" or chosen else grid
-    by_unit = counted(unit_buckets(predictions, buckets=buckets), same, [*by, BUCKET])
-    return ReportCounts(tally, by_unit.counts, sizes)
+    same: Thresholds = "exact" if thresholds == "exact" or chosen else grid.to_list()
+    bucketed = scan_behind(unit_buckets(predictions, buckets=buckets))
+    by_unit = tally_scan(bucketed, thresholds=same, by=[*by, BUCKET], progress=True)
+    by_segment = _by_segment(predictions, tally.counts, segments, repeats)
+    return ReportCounts(tally, sizes, by_unit.counts, by_segment)
+
+
+def _by_segment(
+    predictions: pl.LazyFrame, counts: pl.DataFrame, segments: Sequence[str], repeats: Sequence[str]
+) -> SegmentUnits | None:
+    """Return what counts a log by segments and buckets at some thresholds; None if it would be too much."""
+    least = _LEAST_CUTS + counts["model"].n_unique()
+    by, buckets = affordable(counts, segments, repeats, least)
+    if not {*segments} & {*by}:
+        return None
+    grid = counts["threshold"].unique().sort()
+    cuts = min(_MOST_CUTS, max(_LEAST_CUTS, _USUAL_COUNTS // (_groups(counts, by) * buckets)))
+    even = grid.gather(np.unique(np.linspace(0, len(grid) - 1, cuts).astype(np.int64)))
+    scan = scan_behind(unit_buckets(predictions, buckets=buckets))
+    return lambda at: tally_scan(scan, thresholds=sorted({*even, *at}), by=[*by, BUCKET]).counts
 
 
 def affordable(
@@ -63,10 +85,14 @@ def affordable(
 
     Each weight has its groups, too.
     """
-    weighed = [WEIGHT] if has_strata(counts) else []
     for by in ([*segments, *repeats], list(repeats)):
-        groups = counts.select("model", *by, *weighed).n_unique()
+        groups = _groups(counts, by)
         for buckets in allowed:
             if groups * buckets * thresholds <= MOST_COUNTS:
                 return by, buckets
     return list(repeats), allowed[-1]
+
+
+def _groups(counts: pl.DataFrame, keys: Sequence[str]) -> int:
+    weighed = [WEIGHT] if has_strata(counts) else []
+    return counts.select("model", *keys, *weighed).n_unique()

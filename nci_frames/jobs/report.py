@@ -23,6 +23,7 @@ from nci_frames.questions.answer_lines import short_answer
 from nci_frames.questions.comparison import Comparison
 from nci_frames.questions.report import TITLE, report_charts
 from nci_frames.questions.report_question import AnyComparison
+from nci_frames.questions.units import SegmentUnits
 from nci_frames.reporting.gates import RunSummary
 from nci_frames.reporting.write import write_form
 from nci_frames.schemas import REPEAT
@@ -89,6 +90,7 @@ def run_report(
             options,
             folder,
             by_unit=counted.by_unit,
+            by_segment=counted.by_segment,
             unit_rows=None if units is None else units.repeated,
             segments=segments,
             small=small,
@@ -106,6 +108,7 @@ def make_report(
     *,
     segments: Sequence[str],
     by_unit: pl.DataFrame | None,
+    by_segment: SegmentUnits | None = None,
     unit_rows: int | None = None,
     small: SegmentOptions,
     field: pl.DataFrame | None,
@@ -122,8 +125,9 @@ def make_report(
 
     Parameters
     ----------
-    counts, by_unit
-        The counts by all keys, and by segments and buckets of units where the former do not have these.
+    counts, by_unit, by_segment
+        The counts by all keys; by buckets of units where these have none; and by segments, too, where those
+        have no segments.
     options, small
         What is asked, compared and written, and which segments become one.
     folder
@@ -141,7 +145,9 @@ def make_report(
     answered
         Called when the answer is known, before files are written.
     """
-    pooled = small_segments(counts, segments, small, by_unit)
+    some = max(small.min_positives, small.min_negatives)
+    known = by_segment(()) if by_segment is not None and some else by_unit
+    pooled = small_segments(counts, segments, small, known)
     if field is not None:
         field = field_with_small_pooled(field, counts, pooled, segments)
     counts = with_small_pooled(counts, pooled)
@@ -161,6 +167,7 @@ def make_report(
             repeat=repeat,
             unit_counts=by_unit,
             unit_rows=unit_rows,
+            segment_units=by_segment and (lambda at: with_small_pooled(by_segment(at), pooled)),
         )
         said = short_answer(comparison.said)
     answered(comparison)

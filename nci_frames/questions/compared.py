@@ -16,6 +16,7 @@ from nci_frames.questions import places
 from nci_frames.questions.log_counts import LogCounts
 from nci_frames.questions.question import Question
 from nci_frames.questions.undefined import observed_prevalence
+from nci_frames.questions.units import SegmentUnits
 from nci_frames.schemas import COUNTS, WEIGHT, collect, has_strata, within
 
 T = TypeVar("T")
@@ -52,6 +53,7 @@ class Compared:
         repeats: int = 400,
         unit_counts: pl.DataFrame | pl.LazyFrame | None = None,
         unit_rows: int | None = None,
+        segment_units: SegmentUnits | None = None,
     ) -> None:
         check_repeats(repeats, 2)
         self._counts = collect(counts, COUNTS, strata=True)
@@ -77,7 +79,7 @@ class Compared:
         #: Repeats of a cross-validation, within each of which areas and own best thresholds are taken before
         #: they are averaged; None without a key of repeats.
         self.repeat_count: int | None = None if repeat is None else self._counts[repeat].n_unique()
-        self._draws = repeats
+        self._draws, self._segment_units = repeats, segment_units
         if math.isnan(self.threshold):
             raise ParameterError.out_of_range("threshold", self.threshold, "a number")
 

@@ -19,9 +19,11 @@ from nci_frames.evaluation.projection.roll_up import roll_up
 from nci_frames.evaluation.significance.segment_ranks import rank_segments
 from nci_frames.questions.answer_tables import AnswerTables
 from nci_frames.questions.compared import PROBABLE, computed
+from nci_frames.questions.log_counts import LogCounts
 from nci_frames.questions.log_tables import METRICS
 from nci_frames.questions.question import Question
 from nci_frames.questions.undefined import segment_sizes, undefined_groups
+from nci_frames.questions.units import Drawn
 from nci_frames.schemas import checked
 
 
@@ -150,6 +152,7 @@ class Comparison(AnswerTables):
             if "segment" not in name and name not in {"differences", "undefined", "by_key"}
         }
         other.segments, other._log = (key,), self._log.by_key(key)  # noqa: SLF001 - a copy of this
+        other.__dict__["_by_segment"] = self._by_segment.by_key(key)
         return other
 
     @computed
@@ -161,12 +164,15 @@ class Comparison(AnswerTables):
         rates = self._segment_rates
         if rates is None:
             return None
-        return self._log.bounded(select_operating_points(rates, threshold=self._answer_thresholds))
+        points = select_operating_points(rates, threshold=self._answer_thresholds)
+        return self._by_segment.bounded(points)
 
     @computed
     def segment_areas(self) -> pl.DataFrame | None:
         """The same as ``areas`` with a row per model and segment; None without segments."""
-        return rank_models(self._log.areas(self.segments, self.prevalence)) if self.segments else None
+        if not self.segments:
+            return None
+        return rank_models(self._by_segment.areas(self.segments, self.prevalence))
 
     @computed
     def field_projection(self) -> pl.DataFrame | None:
@@ -230,7 +236,7 @@ class Comparison(AnswerTables):
         at the model's own best threshold is shown. None for sums of weights, for too few buckets of units,
         for repeats without units, or with fewer than two segments.
         """  # noqa: D205
-        drawn, points = self._log.drawn, self.segment_points
+        drawn, points = self.segment_drawn, self.segment_points
         if not (self._log.whole and drawn.resampled and {*self.segments} == {*drawn.segments}):
             return None
         if points is None or points["tp"].null_count() or points.select(self.segments).n_unique() < 2:
@@ -245,6 +251,11 @@ class Comparison(AnswerTables):
             beta=self.main_beta,
             model=self.answer["model"][0],
         )
+
+    @property
+    def segment_drawn(self) -> Drawn:
+        """What is drawn of the segments: rows, or buckets of units."""
+        return self._by_segment.drawn
 
     @property
     def segment_metric(self) -> str | pl.Expr:
@@ -274,7 +285,16 @@ class Comparison(AnswerTables):
         """The rates by segment near the thresholds of the answer."""
         if not self.segments:
             return None
-        return self._log.segment_rates(self._answer_thresholds)
+        return self._by_segment.segment_rates(self._answer_thresholds)
+
+    @computed
+    def _by_segment(self) -> LogCounts:
+        """The log by segments: counted by units at the thresholds of the answer, where that was put off."""
+        if self._segment_units is None or not self.segments:
+            return self._log
+        known = self._answer_thresholds
+        at = known.values() if isinstance(known, dict) else [known]
+        return self._log.with_units(self._segment_units([*at]))
 
     def _repr_html_(self) -> str | None:
         from nci_frames.questions.notebook import notebook_html  # noqa: PLC0415  (only a notebook needs it)

@@ -89,6 +89,10 @@ class LogCounts:
         drawn = Drawn.of(self.drawn.counts, [key], self.drawn.repeat)
         return replace(self, apart=apart, segments=(key,), drawn=drawn)
 
+    def with_units(self, counts: pl.DataFrame) -> "LogCounts":
+        """Return the counts of the same log with other counts by buckets of units."""
+        return replace(self, drawn=Drawn.of(counts, self.segments, self.repeat))
+
     @property
     def judged(self) -> pl.DataFrame | None:
         """The counts on which own best thresholds are chosen and judged; None if not divisible."""

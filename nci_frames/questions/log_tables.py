@@ -27,6 +27,7 @@ from nci_frames.questions import places
 from nci_frames.questions.certainty import LEAST_REPEATS, Resampled, leading_models, with_borders
 from nci_frames.questions.compared import PROBABLE, Compared, computed
 from nci_frames.questions.drawn_curves import report_curves
+from nci_frames.questions.log_counts import LogCounts
 from nci_frames.questions.own_thresholds import OwnPoints, best_values
 from nci_frames.questions.undefined import off_scale, uncounted
 from nci_frames.schemas import beside, rows_where
@@ -200,7 +201,7 @@ class LogTables(Compared):
         The columns of ``check_projection`` with ``key``, the key whose values were compared; None if not
         tested.
         """
-        return self._log.shifts()
+        return self._by_segment.shifts()
 
     @computed
     def curves(self) -> pl.DataFrame:
@@ -296,6 +297,11 @@ class LogTables(Compared):
         points = self._candidates.join(maps.select(at).unique(), on=at, how="semi")
         models = self._near["model"].unique()
         return OwnPoints(models, maps, self._log.bounded(without_claims(points).sort(at)))
+
+    @property
+    def _by_segment(self) -> LogCounts:
+        """The log, as far as it is known by segments how rows of units depend on each other."""
+        return self._log
 
     @property
     def _own_places(self) -> pl.DataFrame:

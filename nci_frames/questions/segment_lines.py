@@ -5,6 +5,7 @@ from typing import Any
 
 import polars as pl
 
+from nci_frames.base.arguments import LEAST_BUCKETS
 from nci_frames.base.messages import quantity
 from nci_frames.evaluation.metrics import better_sign, called_metric
 from nci_frames.evaluation.support.reasons import in_brief, why_doubtful
@@ -26,17 +27,23 @@ def why_untested(comparison: Comparison, /) -> str | None:
     """Return why segments were not compared with the rest, and what to do; None where they were."""
     if comparison.segment_ranks is not None:
         return None
-    if comparison.weighted:
-        return (
-            "The counts are sums of weights, which the test does not take. Count whole rows to see "
-            "where the model is worse"
-        )
-    if comparison.segment_sizes is not None and len(comparison.segment_sizes) < 2:
-        return "There is one segment only, so there is no rest to compare it with"
-    return (
-        f"The threshold {format_threshold(comparison.segment_threshold)} was not counted in every segment. "
-        "Count at it, or compare at a threshold that was counted, to see where the model is worse"
-    )
+    drawn, sizes = comparison.segment_drawn, comparison.segment_sizes
+    at = format_threshold(comparison.segment_threshold)
+    reasons = {
+        "The counts are sums of weights, which the test does not take. Count whole rows to see where the "
+        "model is worse": comparison.weighted,
+        "There is one segment only, so there is no rest to compare it with": sizes is not None
+        and len(sizes) < 2,
+        f"There are too few units: tests need {LEAST_BUCKETS} groups of them": not drawn.enough,
+        "The rows of several repeats depend on each other. Name their unit to see where the model is worse": (
+            not drawn.resampled
+        ),
+        "There are too many segments to count each by groups of units. Name fewer keys of segments to see "
+        "where the model is worse": {*drawn.segments} != {*comparison.segments},
+        f"The threshold {at} was not counted in every segment. Count at it, or compare at a threshold that "
+        "was counted, to see where the model is worse": True,
+    }
+    return next(reason for reason, holds in reasons.items() if holds)
 
 
 def said_of(comparison: Comparison, /) -> str:

@@ -1,6 +1,6 @@
 """Counts by buckets of units -> bounds of operating points."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 import polars as pl
@@ -11,6 +11,9 @@ from nci_frames.evaluation.arrays.buckets import BucketCounts, bucket_counts
 from nci_frames.evaluation.rates.clusters import class_worth, effective_rows
 from nci_frames.evaluation.rates.rates import clustered_bounds, with_bounds, with_worth
 from nci_frames.schemas import BUCKET, COUNTS, RATES, WEIGHT, has_strata
+
+#: Counts a log by segments and buckets of units, at some thresholds at least.
+SegmentUnits = Callable[[Sequence[float]], pl.DataFrame]
 
 _BOUNDS = ("tpr_lower", "tpr_upper", "fpr_lower", "fpr_upper")
 _SHARES = ("positives_worth", "negatives_worth")
@@ -150,7 +153,9 @@ class Drawn:
             least = 1 / self._share
             known = effective_rows(self._without(gone), self.units, read, level=level, least_effect=least)
             self._effective[bool(by_segment), level] = known
-        return clustered_bounds(points, known, interval="wilson", level=level)
+        # To join few points with a row for every score takes as much memory as these.
+        met = known.join(points, on=["model", *by_segment, "tp", "fp"], how="semi", nulls_equal=True)
+        return clustered_bounds(points, met, interval="wilson", level=level)
 
 
 def without_keys(counts: pl.DataFrame, keys: Sequence[str]) -> pl.DataFrame:

@@ -100,6 +100,6 @@ def test_a_report_of_too_many_weights_says_what_the_rows_are_worth(tmp_path: Pat
 def test_the_weights_of_a_log_count_among_the_groups_by_buckets() -> None:
     log = full_log(300).with_columns(weight=1.0 + pl.int_range(pl.len()) % 40)
     counts = nf.count_confusion(log, thresholds=[0.0])
-    thresholds = MOST_COUNTS // (2 * 40 * 64)
-    assert affordable(counts, [], [], thresholds) == ([], 64)
+    thresholds = MOST_COUNTS // (2 * 40 * 96)
+    assert affordable(counts, [], [], thresholds) == ([], 96)
     assert affordable(nf.pool_counts(counts, over="weight"), [], [], thresholds) == ([], 256)

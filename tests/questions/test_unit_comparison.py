@@ -13,6 +13,7 @@ from nci_frames.evaluation.arrays.few_thresholds import at_thresholds, near_thre
 from nci_frames.jobs import counting_units
 from nci_frames.jobs.counting_units import count_for_comparison
 from nci_frames.questions.comparison import Comparison
+from nci_frames.questions.segment_lines import why_untested
 from nci_frames.reporting.json import render_json
 from nci_frames.reporting.markdown import render_markdown
 from nci_frames.reporting.write import write_report
@@ -149,41 +150,54 @@ def test_units_of_a_large_log_are_counted_in_a_sample(monkeypatch):
 
 @pytest.mark.thorough
 @pytest.mark.parametrize("exact", [True, False])
-def test_a_large_log_is_counted_twice_and_compared_alike(exact, monkeypatch):
+def test_a_large_log_is_counted_in_passes_and_compared_alike(exact, monkeypatch):
     scan = nf.scan_predictions(log(), unit="unit", segments="country")
-    wish = nf.auto_thresholds(also=[1.0])
+    wish = "exact" if exact else nf.auto_thresholds(also=[1.0])
     once = count_for_comparison(scan, wish, ["country"])
-    assert once.by_unit is None
+    assert once.by_unit is once.by_segment is None
     monkeypatch.setattr(counting_units, "EXACT_ROWS", 10)
-    if not exact:
-        monkeypatch.setattr("nci_frames.counting.count.EXACT_ROWS", 10)
-    twice = count_for_comparison(scan, wish, ["country"])
-    assert "bucket" not in twice.tally.counts.columns
-    assert set(twice.by_unit.columns) >= {"bucket", "country"}
+    passes = count_for_comparison(scan, wish, ["country"])
+    assert {"bucket", "country"} - {*passes.tally.counts.columns} == {"bucket"}
+    assert {"bucket", "country"} - {*passes.by_unit.columns} == {"country"}
     one = nf.compare_models(once.tally.counts, **OPTIONS)
-    two = nf.compare_models(twice.tally.counts, unit_counts=twice.by_unit, **OPTIONS)
+    two = Comparison(
+        passes.tally.counts, unit_counts=passes.by_unit, segment_units=passes.by_segment, **OPTIONS
+    )
     assert one.buckets == two.buckets
-    for name in ("points", "segment_points", "certainty", "projection"):
-        if exact or name == "points":
-            # What the rows are worth is found from all thresholds, which are fewer on the grid.
-            other = ("resolution",) if exact else ("resolution", "effective_positives", "effective_negatives")
-            columns = [c for c in getattr(one, name).columns if c not in other]
-            assert_frame_equal(getattr(one, name).select(columns), getattr(two, name).select(columns))
+    # What the rows are worth is found from all thresholds, which are fewer on a grid.
+    other = ("resolution", "effective_positives", "effective_negatives")
+    for name in ("points", "segment_points", "certainty", "projection")[: 4 if exact else 1]:
+        columns = [c for c in getattr(one, name).columns if c not in other]
+        assert_frame_equal(getattr(one, name).select(columns), getattr(two, name).select(columns))
+    of_parts = ["country", "value", "due_to_rates", "due_to_rates_lower", "due_to_rates_upper"]
+    if exact:
+        assert_frame_equal(one.segment_ranks.select(of_parts), two.segment_ranks.select(of_parts))
+    assert two.segment_ranks["shift_p_value"].null_count() == 0
+    # Each key alone is taken from the same pass, and another question has thresholds of its own.
+    asked = two.asking(alerts=20, volume=200)
+    assert {*asked.segment_points["threshold"]} != {*two.segment_points["threshold"]}
+    assert asked.segment_points["tpr_lower"].null_count() == 0
 
 
 @pytest.mark.thorough
-def test_too_many_groups_are_compared_without_segments(monkeypatch):
+def test_too_many_segments_are_shown_without_tests_and_the_buckets_stay_many(monkeypatch):
     monkeypatch.setattr(counting_units, "EXACT_ROWS", 10)
     scan = nf.scan_predictions(log(), unit="unit", segments="country")
     scores = nf.count_confusion(scan)["threshold"].n_unique()
     monkeypatch.setattr(counting_units, "MOST_COUNTS", 2 * scores * 64 - 1)
-    found = count_for_comparison(scan, nf.auto_thresholds(), ["country"])
+    found = count_for_comparison(scan, "exact", ["country"])
     assert "country" not in found.by_unit.columns
-    assert found.by_unit["bucket"].max() < 32
+    # Of fewer than 91 a bound would allow for a common kind of units that the log may lack.
+    assert found.by_unit["bucket"].n_unique() > 91
+    monkeypatch.setattr(counting_units, "MOST_COUNTS", 1)
+    found = count_for_comparison(scan, "exact", ["country"])
+    assert found.by_unit["bucket"].n_unique() > 91
+    assert found.by_segment is None
     compared = nf.compare_models(found.tally.counts, unit_counts=found.by_unit, **OPTIONS)
     assert compared.segment_points["tpr_lower"].null_count() == len(compared.segment_points)
     assert compared.points["tpr_lower"].null_count() == 0
     assert compared.shifts is None
+    assert "There are too many segments to count each by groups of units" in why_untested(compared)
 
 
 @pytest.mark.long

@@ -151,7 +151,8 @@ def _worth(group: BucketCounts, level: float, least: float) -> pl.DataFrame:
         columns[hit], columns[name] = hits, independent
     table = pl.DataFrame({name: pl.Series(column, nan_to_null=True) for name, column in columns.items()})
     at = table.with_columns(threshold=pl.Series(histogram.thresholds))
-    first = at.unique(["tp", "fp"], keep="first", maintain_order=True)
+    # Both counts only grow: those that are equal follow each other.
+    first = at.filter(pl.any_horizontal(pl.col("tp", "fp").ne_missing(pl.col("tp", "fp").shift())))
     return histogram.labelled(first).select(*histogram.group.columns, "threshold", "tp", "fp", *_EFFECTIVE)
 
 
