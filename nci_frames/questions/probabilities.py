@@ -46,9 +46,11 @@ def _counts(comparison: Comparison) -> pl.DataFrame | None:
 
 
 def _scores(comparison: Comparison) -> pl.DataFrame | None:
-    """Return the Brier score of each model as logged and adjusted, and how often its alarms come true."""
+    """Return the Brier score of the best model as logged and adjusted, and how often its alarms come true."""
     counts = _counts(comparison)
-    return None if counts is None else _scores_at(comparison, counts, [comparison.asked_prevalence])
+    if counts is None:
+        return None
+    return _scores_at(comparison, _of_best(counts, comparison), [comparison.asked_prevalence])
 
 
 @within()
@@ -89,14 +91,14 @@ def _say_at(comparison: Comparison, etas: Sequence[float]) -> list[list[str]]:
     return [_say(table.filter(prevalence=eta), comparison) for eta in etas]
 
 
-def _of_best(table: pl.DataFrame, comparison: Comparison) -> pl.DataFrame:
-    """Return the rows of the model of the answer, if it has any."""
-    best = rows_where(table, pl.col("model").eq_missing(comparison.answer["model"][0]))
-    return best if len(best) else table
+def _of_best(counts: pl.DataFrame, comparison: Comparison) -> pl.DataFrame:
+    """Return the counts of the model of the answer; of the first one, if it has none."""
+    best = rows_where(counts, pl.col("model").eq_missing(comparison.answer["model"][0]))
+    return best if len(best) else rows_where(counts, pl.col("model").eq_missing(counts["model"].min()))
 
 
 def _say(table: pl.DataFrame, comparison: Comparison) -> list[str]:
-    row = _of_best(table, comparison).row(0, named=True)
+    (row,) = table.to_dicts()
     at, observed = row["prevalence"], comparison.observed_prevalence
     there, elsewhere = format_grid(at), observed is None or abs(at / observed - 1) > _SAME
     alarms = [_come_true(row, name) for name in ("", "_adjusted")[: 1 + elsewhere]]

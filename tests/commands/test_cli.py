@@ -97,6 +97,7 @@ def test_hostile_names_pass_through_every_format_that_is_asked_for(tmp_path):
     assert f"{8 * rows} predictions counted; report: {out}/report.md" in done.output
     tables, charts = ({Path(file).stem for file in written(out / kind)} for kind in ("tables", "charts"))
     assert tables > {"counts", "answer", "answer_winners", "points", "areas", "decisions"}
+    assert "rates" not in tables  # those of the counts, and larger
     assert charts > {"p3", "value", "f-prevalence", "f-beta", "pr-auc", "decisions", "roc"}
     files = {f"tables/{name}.{kind}" for name in tables for kind in ("csv", "md", "parquet")}
     files |= {f"charts/{name}.json" for name in charts} | {"report.html", "report.md", "report.json"}

@@ -1,6 +1,6 @@
 """Counts -> Brier score and log loss at any prevalence."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 
@@ -127,63 +127,59 @@ def adjusted_area(area: Area, logged: Logged) -> Area:
     """Return the area of scores that are moved to each prevalence first."""
     return replace(
         area,
-        certified=partial(_adjusted, losses=_OF_LOGITS[area.name], logged=logged),
+        certified=partial(_adjusted, loss=_OF_LOGITS[area.name], logged=logged),
         linear_in_prevalence=False,
         support=PR_SUPPORT,
     )
 
 
-def _brier(logit: Floats) -> tuple[Floats, Floats]:
-    """Return the losses of positives and of negatives whose scores have some logits."""
-    odds = np.exp(np.minimum(logit, _LARGEST))
-    rest = 1 / (1 + odds)
-    return rest**2, (odds * rest) ** 2
+def _brier(logit: Floats) -> Floats:
+    return np.asarray((1 / (1 + np.exp(np.minimum(logit, _LARGEST)))) ** 2)
 
 
-def _log_loss(logit: Floats) -> tuple[Floats, Floats]:
-    either = np.log1p(np.exp(-np.abs(logit)))
-    return either + np.maximum(-logit, 0), either + np.maximum(logit, 0)
+def _log_loss(logit: Floats) -> Floats:
+    return np.log1p(np.exp(-np.abs(logit))) + np.maximum(-logit, 0)
 
 
+#: The loss of a positive by the logit of its score: that of a negative by the logit with the other sign.
 #: To move scores is to shift their logits.
-_OF_LOGITS = {"brier": _brier, "log_loss": _log_loss}
+_Loss = Callable[[Floats], Floats]
+_OF_LOGITS: dict[str, _Loss] = {"brier": _brier, "log_loss": _log_loss}
 #: Of larger logits the odds may exceed all numbers.
 _LARGEST = 700.0
 
 
-#: Of positives and of negatives; and the losses of both by the logits of scores.
-_Both = tuple[Floats, Floats]
-_Losses = Callable[[Floats], _Both]
-
-
-def _adjusted(curves: Curves, etas: Etas, losses: _Losses, logged: Logged) -> list[Areas]:
+def _adjusted(curves: Curves, etas: Etas, loss: _Loss, logged: Logged) -> list[Areas]:
     bins = ScoreBins.of(curves)
-    # Where there are no rows nothing is lost.
-    some = ~((bins.positives == 0) & (bins.negatives == 0))
-    rows, curves = (bins.positives[some], bins.negatives[some]), curves.only(some)
     holds = np.asarray(curves.observed_prevalence if isinstance(logged, str) else float(logged))
-    found = []
     with np.errstate(divide="ignore", invalid="ignore"):
-        logits = [(np.log(edge.p) - np.log(edge.q))[some] for edge in bins.edges[: 1 if bins.exact else None]]
+        logits = [np.log(edge.p) - np.log(edge.q) for edge in bins.edges[: 1 if bins.exact else None]]
         before = np.log(holds) - np.log1p(-holds)
-        for eta in etas:
-            shift = np.broadcast_to(np.log(eta) - np.log1p(-np.asarray(eta)) - before, curves.start.shape)
-            sums = [_sums(curves, rows, logit, curves.each_step(shift), losses) for logit in logits]
-            # The value is the first of them, and only rounding can put it outside.
-            of_class = [
-                (ends[0], np.minimum.reduce(ends), np.maximum.reduce(ends))
-                for ends in zip(*sums, strict=True)
-            ]
-            found.append(mixed(of_class[0], of_class[1], eta))
-    return found
+        shifts = [
+            np.broadcast_to(np.log(eta) - np.log1p(-np.asarray(eta)) - before, curves.start.shape)
+            for eta in etas
+        ]
+        positives = [*_of_class(curves, bins.positives, logits, shifts, loss)]
+        mirrored = ([-each for each in logits], [-each for each in shifts])
+        negatives = [*_of_class(curves, bins.negatives, *mirrored, loss)]
+    return [mixed(one, other, eta) for one, other, eta in zip(positives, negatives, etas, strict=True)]
 
 
-def _sums(curves: Curves, of_class: _Both, logit: Floats, shift: Floats, losses: _Losses) -> Floats:
-    """Return the losses of both classes of each group, whose logits are moved by the shift of each step."""
+def _of_class(
+    curves: Curves, share: Floats, logits: Sequence[Floats], shifts: Sequence[Floats], loss: _Loss
+) -> Iterator[Areas]:
+    """Yield the loss of the rows of a class in each group after each shift of their logits."""
+    # A step without such rows loses nothing.
+    some = ~(share == 0)
+    share, curves, logits = share[some], curves.only(some), [each[some] for each in logits]
 
-    def of_steps(rows: slice) -> Floats:
+    def lost(rows: slice, logit: Floats, shift: Floats) -> Floats:
         # What is certain stays certain.
         moved = np.where(np.isinf(logit[rows]), logit[rows], logit[rows] + shift[rows])
-        return np.stack([shares(one[rows], loss) for one, loss in zip(of_class, losses(moved), strict=True)])
+        return shares(share[rows], loss(moved))
 
-    return curves.sum_pieces(of_steps)
+    for shift in shifts:
+        of_step = curves.each_step(shift)
+        ends = [curves.sum_pieces(partial(lost, logit=logit, shift=of_step)) for logit in logits]
+        # The value is the first of them, and only rounding can put it outside.
+        yield ends[0], np.minimum.reduce(ends), np.maximum.reduce(ends)
