@@ -92,7 +92,7 @@ def worst_sentence(comparison: Comparison, /) -> str | None:
 def segment_lines(comparison: Comparison, /) -> list[str]:
     """Return what an answer says of segments: of each key alone how many are worse, and the worst few.
 
-    No line where segments were not ranked.
+    Or why they were not compared.
     """
     alone = comparison.by_key
     if len(alone) == 1:
@@ -102,7 +102,9 @@ def segment_lines(comparison: Comparison, /) -> list[str]:
 
 def _lines(comparison: Comparison, named: str, most: int) -> list[str]:
     told, ranks = worst_sentence(comparison), comparison.segment_ranks
-    if told is None or ranks is None:
+    if ranks is None:
+        return [f"{named}: not compared with the rest. {why_untested(comparison)}"]
+    if told is None:
         return []
     at = f"{judged_model(comparison)} at threshold {format_threshold(comparison.segment_threshold)}"
     if comparison.question.area is not None:

@@ -261,6 +261,12 @@ def _draw_differences(table: pl.DataFrame, comparison: Comparison) -> Chart:
     return chart_decomposition(named, over=comparison.segments[0])
 
 
+def _ranked(comparison: Comparison) -> pl.DataFrame | None:
+    """Return how segments rank, or where that is not known their sizes; None without segments."""
+    first = _by_first(comparison)
+    return first.segment_sizes if first.segment_ranks is None else first.segment_ranks
+
+
 _picture = partial(picture, section="segments")
 
 QUESTIONS = (
@@ -268,7 +274,7 @@ QUESTIONS = (
         name="segments-worst",
         title="In which segments is the best model worse than in the rest?",
         section="segments",
-        table=lambda comparison: _by_first(comparison).segment_ranks,
+        table=_ranked,
         say=lambda _, comparison: segment_lines(comparison),
     ),
     ReportQuestion(name="segment-areas", title=_areas_title, section="segments", table=_best_areas),

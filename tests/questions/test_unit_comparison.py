@@ -13,7 +13,7 @@ from nci_frames.evaluation.arrays.few_thresholds import at_thresholds, near_thre
 from nci_frames.jobs import counting_units
 from nci_frames.jobs.counting_units import count_for_comparison
 from nci_frames.questions.comparison import Comparison
-from nci_frames.questions.segment_lines import why_untested
+from nci_frames.questions.segment_lines import segment_lines
 from nci_frames.reporting.json import render_json
 from nci_frames.reporting.markdown import render_markdown
 from nci_frames.reporting.write import write_report
@@ -197,7 +197,9 @@ def test_too_many_segments_are_shown_without_tests_and_the_buckets_stay_many(mon
     assert compared.segment_points["tpr_lower"].null_count() == len(compared.segment_points)
     assert compared.points["tpr_lower"].null_count() == 0
     assert compared.shifts is None
-    assert "There are too many segments to count each by groups of units" in why_untested(compared)
+    (line,) = segment_lines(compared)
+    assert line.startswith("Segments: not compared with the rest. There are too many segments to count each")
+    assert line in render_markdown(compared).replace("\\", "")
 
 
 @pytest.mark.long
