@@ -1,7 +1,7 @@
 """Files, frames, Arrow objects -> one checked ``predictions`` LazyFrame."""
 
 import functools
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -195,15 +195,30 @@ def _scan(opened: OpenedLog, columns: Roles, positive: Positive, on_invalid: OnI
     if len(precisions) > 1 and pl.Float32 in precisions:
         told = "the score columns have different types, also Float32: all are compared as Float64"
         opened = replace(opened, warnings=(*opened.warnings, MixedTypesWarning(told)))
+    known = seen if opened.rows is None else opened.rows
+    models = tuple(columns.scores)
+    return scan_opened(opened, columns, on_invalid, raw_predictions, models, known, positive=positive)
+
+
+def scan_opened(
+    opened: OpenedLog,
+    columns: Roles,
+    on_invalid: OnInvalid,
+    prepare: Callable[..., pl.LazyFrame],
+    models: tuple[str, ...],
+    known: int | None,
+    **how: Any,
+) -> Scan:
+    """Return the scan of a log of some models, and of so many rows, if that is *known*.
+
+    *prepare* is told *how* to bring it to the columns of predictions.
+    """
     once = opened.rows is None and (opened.has_frames or not opened.files)
     # Of values that can be sent to another process.
-    prepare = functools.partial(raw_predictions, schema=schema, columns=columns, positive=positive, once=once)
-    known = seen if opened.rows is None else opened.rows
-    rows = None if known is None else known * len(columns.scores)
+    prepared = functools.partial(prepare, schema=opened.schema(), columns=columns, once=once, **how)
+    rows = None if known is None else known * len(models)
     passes = Passes(exactly=rows if opened.rows is None else None)
-    return Scan(
-        opened, tuple(columns.keys), on_invalid, prepare, rows, columns.label, passes, tuple(columns.scores)
-    )
+    return Scan(opened, tuple(columns.keys), on_invalid, prepared, rows, columns.label, passes, models)
 
 
 def roles_by_name(schema: FrameSchema, names: Sequence[str], label: str | None) -> Roles:

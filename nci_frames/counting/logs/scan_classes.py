@@ -1,6 +1,5 @@
 """Files, frames, Arrow objects -> one checked LazyFrame of decisions among any number of classes."""
 
-import functools
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -24,9 +23,9 @@ from nci_frames.counting.logs.opening import (
     need_columns,
     open_source,
 )
-from nci_frames.counting.logs.reading import OnInvalid, Passes, Scan, predictions_of, scan_of
+from nci_frames.counting.logs.reading import OnInvalid, Scan, predictions_of, scan_of
 from nci_frames.counting.logs.rows import Roles, is_of_classes, key_columns, score_name
-from nci_frames.counting.logs.scan import RENAME, check_types, roles_by_name, without_patterns
+from nci_frames.counting.logs.scan import RENAME, check_types, roles_by_name, scan_opened, without_patterns
 from nci_frames.counting.logs.types import common_type
 from nci_frames.schemas import CLASS_PREDICTIONS, CLASS_TYPES, checked
 
@@ -132,7 +131,7 @@ def _scores_of_classes(scores: Mapping[Any, Any] | None) -> dict[tuple[str, Any]
     """Return the score column of each model and class, or raise ParameterError."""
     if scores is None:
         return {}
-    nested = all(isinstance(value, Mapping) for value in scores.values())
+    nested = bool(scores) and all(isinstance(value, Mapping) for value in scores.values())
     found: dict[str, Mapping[Any, str]] = dict(scores) if nested else {"": scores}
     for model, columns in found.items():
         if not isinstance(model, str) or len(columns) < 2:
@@ -147,8 +146,6 @@ def _scores_of_classes(scores: Mapping[Any, Any] | None) -> dict[tuple[str, Any]
         if list(columns) != list(next(iter(found.values()))):
             msg = "all models must have scores of the same classes, in the same order"
             raise ParameterError(msg, where=f"model {model!r}", found=repr(list(columns)))
-    if not found:
-        raise ParameterError.out_of_range("scores", scores, "at least two classes and their columns")
     return {(model, name): column for model, columns in found.items() for name, column in columns.items()}
 
 
@@ -195,18 +192,10 @@ def _scan(opened: OpenedLog, columns: Roles, on_invalid: OnInvalid) -> Scan:
     if columns.scores:
         classes = classes_in(dict.fromkeys(name for _, name in columns.scores), of_class)
         of_class = classes.dtype
-    models = tuple(models_of(columns))
-    once = opened.rows is None and (opened.has_frames or not opened.files)
-    prepare = functools.partial(
-        raw_classes,
-        schema=schema,
-        columns=columns,
-        of_class=of_class or pl.Null(),
-        classes=classes,
-        once=once,
+    models, of_class = tuple(models_of(columns)), of_class or pl.Null()
+    return scan_opened(
+        opened, columns, on_invalid, raw_classes, models, opened.rows, of_class=of_class, classes=classes
     )
-    rows = None if opened.rows is None else opened.rows * len(models)
-    return Scan(opened, tuple(columns.keys), on_invalid, prepare, rows, columns.label, Passes(), models)
 
 
 def _checked_types(schema: pl.Schema, columns: Roles, where: str) -> pl.DataType | None:
