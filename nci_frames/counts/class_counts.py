@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from nci_frames.base.errors import ParameterError, SchemaError
 from nci_frames.base.messages import Option, listed
 from nci_frames.base.typing import Floats
+from nci_frames.counts.pooling import together
 from nci_frames.counts.sums import check_sums
 from nci_frames.schemas import CLASS_COUNTS, CLASS_PRIORS, checked, collect
 
@@ -57,12 +58,7 @@ def merge_class_counts(*class_counts: pl.DataFrame | pl.LazyFrame) -> pl.DataFra
     if not class_counts:
         raise ParameterError.out_of_range("class_counts", class_counts, "at least one frame of class counts")
     frames = [collect(frame, CLASS_COUNTS) for frame in class_counts]
-    for frame in frames[1:]:
-        if {**frame.schema} != {**frames[0].schema}:
-            msg = "class counts of different columns, or columns of different types, cannot be added"
-            found = listed(f"{name} {dtype}" for name, dtype in frame.schema.items())
-            raise SchemaError(msg, found=found, hint="count with the same keys, and labels of one type")
-    table = pl.concat([frame.select(frames[0].columns) for frame in frames])
+    table = together(frames, ["rows"], "count with the same keys")
     group = [name for name in table.columns if name != "rows"]
     check_sums(table, ["rows"], group)
     added = table.sort(group).group_by(group, maintain_order=True).agg(pl.col("rows").sum())

@@ -1,6 +1,6 @@
 """Counts -> counts: they are additive, so folds, days and files are joined by adding."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 import numpy as np
 import polars as pl
@@ -50,6 +50,20 @@ def merge_counts(*counts: pl.DataFrame | pl.LazyFrame) -> pl.DataFrame:
         raise ParameterError.out_of_range("counts", counts, "at least one counts frame")
     frames = [_alone(collect(frame, COUNTS, strata=True)) for frame in counts]
     columns = frames[0].columns
+    sources = (frame.with_columns(__source=pl.lit(source, pl.Int64)) for source, frame in enumerate(frames))
+    hint = "count with the same keys, or sum a key away with pool_counts"
+    return _add(together([*sources], CELLS, hint), ["model", *COUNTS.keys(columns)], ["__source"])
+
+
+def together(frames: Sequence[pl.DataFrame], cells: Collection[str], hint: str) -> pl.DataFrame:
+    """Return frames of counts as one, whose *cells* are sums of weights if those of any are.
+
+    Raises
+    ------
+    SchemaError
+        If they have different columns, or another column has different types.
+    """
+    columns = frames[0].columns
     for frame in frames[1:]:
         if sorted(frame.columns) != sorted(columns):
             raise SchemaError(
@@ -62,23 +76,21 @@ def merge_counts(*counts: pl.DataFrame | pl.LazyFrame) -> pl.DataFrame:
                     )
                     if alone
                 ),
-                hint="count with the same keys, or sum a key away with pool_counts",
+                hint=hint,
             )
-    sources = [
-        frame.select(columns).with_columns(__source=pl.lit(source, pl.Int64))
-        for source, frame in enumerate(frames)
-    ]
     types = pl.Schema(
-        {column: _common_type(column, [frame.schema[column] for frame in frames]) for column in columns}
+        {
+            column: _common_type(column, [frame.schema[column] for frame in frames], cells)
+            for column in columns
+        }
     )
-    added = pl.concat([source.cast(types) for source in sources])
-    return _add(added, ["model", *COUNTS.keys(columns)], ["__source"])
+    return pl.concat([frame.select(columns).cast(types) for frame in frames])
 
 
-def _common_type(column: str, types: Sequence[pl.DataType]) -> pl.DataType:
+def _common_type(column: str, types: Sequence[pl.DataType], cells: Collection[str]) -> pl.DataType:
     """Return the type of a column in counts that are added; rows and sums of weights give sums of weights."""
     kinds = [dtype for dtype in dict.fromkeys(types) if dtype != pl.Null]
-    if column in CELLS and len(kinds) > 1:
+    if column in cells and len(kinds) > 1:
         return pl.Float64()
     if len(kinds) > 1:
         what = f"column {column!r} has different types in the counts frames"
