@@ -116,8 +116,11 @@ def test_weights_are_summed() -> None:
     # Quarters add up without rounding, in any order.
     log = LOG.with_columns(weight=pl.Series(np.random.default_rng(2).integers(0, 9, len(LOG)) / 4))
     scan = nf.scan_predictions(log, segments="country", weight="weight")
-    sums = nf.pool_counts(nf.count_confusion(scan, thresholds=GRID), over="weight")
-    check(log, sums, weight="weight")
+    strata = nf.count_confusion(scan, thresholds=GRID)
+    check(log, nf.pool_counts(strata, over="weight"), weight="weight")
+    # A query of one's own may group by the weight: then they are whole rows of each.
+    grouped = asked(log.rename({"weight": "w"}), segments=["country", "w"]).rename({"w": "weight"})
+    assert_frame_equal(nf.read_counts(grouped, thresholds=GRID), strata, check_exact=True)
 
 
 @pytest.mark.parametrize(

@@ -153,31 +153,6 @@ def test_no_rows_have_no_sums() -> None:
     assert nf.compute_rates(counts).is_empty()
 
 
-def test_increments_of_another_engine_keep_the_key_weight() -> None:
-    """A query that groups by the weight gives whole rows of each weight, which are read as strata."""
-    log = weighted_log(40)
-    grid = [0.2, 0.5, 0.8]
-    counts = nf.count_confusion(log, thresholds=grid)
-    keys = [
-        name for name in counts.columns if name not in ("threshold", "tp", "fp", "fn", "tn", "resolution")
-    ]
-    reached = log.with_columns(
-        threshold=pl.col("score").map_elements(
-            lambda score: max((at for at in grid if score >= at), default=None), return_dtype=pl.Float64
-        )
-    )
-    increments = reached.group_by(*keys, "threshold").agg(
-        positives=pl.col("label").cast(pl.Int64).sum(),
-        negatives=(~pl.col("label").cast(pl.Boolean)).cast(pl.Int64).sum(),
-    )
-    found = nf.read_counts(increments)
-    there = [*keys, "threshold", "tp", "fp", "fn", "tn"]
-    known = counts.filter(pl.col("threshold").is_in(found["threshold"].unique().to_list())).select(there)
-    assert_frame_equal(found.select(there), known, check_row_order=False)
-    rates = nf.compute_rates(found).drop("resolution")
-    assert_frame_equal(rates, nf.compute_rates(known), rel_tol=1e-12)
-
-
 def test_a_reference_that_was_down_sampled_by_class_estimates_the_same_prevalence() -> None:
     log = weighted_log(400).drop("weight", "country")
     weighted = log.with_columns(weight=pl.when(pl.col("label").cast(pl.Boolean)).then(1.0).otherwise(30.0))
