@@ -10,7 +10,6 @@ from pathlib import Path
 
 import numpy as np
 import polars as pl
-import pyarrow.parquet as pq
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
@@ -186,19 +185,6 @@ def test_a_column_that_a_format_cannot_hold_leaves_the_older_file(tmp_path):
     with pytest.raises(SchemaError):
         nf.save_table(pl.DataFrame({"x": [[1]]}), tmp_path / "t.csv")
     assert [path.read_text() for path in tmp_path.iterdir()] == ["older"]
-
-
-def test_saved_parquet_has_page_checksums(tmp_path):
-    table = pl.DataFrame({"model": ["a", None] * 500, "value": range(1000)})
-    file = nf.save_table(table, tmp_path / "table.parquet")
-    assert_frame_equal(pl.read_parquet(file), table)
-    chunk = pq.read_metadata(file).row_group(0).column(1)
-    pages = bytearray(file.read_bytes())
-    # The last byte of the values, behind the header of their page.
-    pages[(chunk.dictionary_page_offset or chunk.data_page_offset) + chunk.total_compressed_size - 1] ^= 1
-    file.write_bytes(pages)
-    with pytest.raises(OSError, match="CRC"):
-        pq.read_table(file, page_checksum_verification=True)
 
 
 def test_a_column_whose_name_has_a_nul_is_written(tmp_path):

@@ -14,7 +14,6 @@ from hypothesis import strategies as st
 from polars.testing import assert_frame_equal
 
 import nci_frames as nf
-from nci_frames.base.files import write_parquet
 from nci_frames.counting.logs.checksums import PageChecksums, damage
 from tests.logs import random_log
 from tests.parquet import TABLE
@@ -63,9 +62,9 @@ def test_what_is_written_has_checksums_and_is_the_table(tmp_path: Path) -> None:
             "null": pl.Series([None, None], dtype=pl.Null),
         }
     )
-    write_parquet(table, tmp_path / "table.parquet")
+    nf.save_table(table, tmp_path / "table.parquet")
     assert_frame_equal(pl.read_parquet(tmp_path / "table.parquet"), table)
-    write_parquet(random_log(500), tmp_path / "log.parquet")
+    nf.save_table(random_log(500), tmp_path / "log.parquet")
     data = (tmp_path / "log.parquet").read_bytes()
     column = pq.read_metadata(tmp_path / "log.parquet").row_group(0).column(4)
     end = column.dictionary_page_offset + column.total_compressed_size
