@@ -20,16 +20,6 @@ def frames(models=("a", "b")):
     return comparisons, nf.winner_ranges(pooled, metric="f_beta", over="beta", prevalence=ETA)
 
 
-@pytest.mark.thorough
-def test_means_and_deviations_are_those_of_the_folds():
-    comparisons, winners = frames()
-    rows = pl.DataFrame(rows_of(nf.chart_f_beta_plot(comparisons, winners).to_dict()))
-    inside = comparisons.filter(pl.col("beta").is_between(0.1, 10)).sort("model", "beta")
-    assert rows.select("model", "beta", "mean", "std").equals(inside.select("model", "beta", "mean", "std"))
-    assert (rows["upper"] - rows["mean"]).to_list() == pytest.approx(inside["std"].to_list())
-    assert rows["lower"].min() >= 0
-
-
 def test_of_close_switches_the_first_has_a_label():
     comparisons, winners = frames()
     three = pl.concat([winners.head(1)] * 4).with_columns(

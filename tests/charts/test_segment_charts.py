@@ -40,23 +40,11 @@ def test_segments_are_sorted_by_their_values(segments, names):
     assert rows.select("place", "segment").unique().sort("place")["segment"].to_list() == names
 
 
-@pytest.mark.thorough
-def test_each_segment_has_the_prevalence_that_was_observed_there():
-    rates = rates_of(models=("a",))
-    spec = nf.chart_segments(precision(rates), segments="country", observed=rates).to_dict()
-    marks = {row["segment"]: row["observed"] for row in panel_rows(spec) if row["observed"] is not None}
-    seen = dict(rates.select("country", "observed_prevalence").unique().rows())
-    assert marks == {"us": seen["us"], "de": seen["de"], "missing": seen[None]}
-    assert len(set(marks.values())) == 3
-    assert "observed" in spec["title"]["subtitle"]
-    bare = nf.chart_segments(precision(rates), segments="country").to_dict()
-    assert "observed" not in [part["name"] for part in bare["spec"]["layer"]]
-
-
 def test_areas_have_panels_and_values_outside_0_and_1_an_axis_of_their_own():
     areas = nf.rank_models(nf.compute_areas(rates_of(), prevalence=GRID))
     spec = nf.chart_segments(areas, segments="country", metric="pr_auc").to_dict()
     assert spec["title"]["text"] == "PR-AUC by segment"
+    assert "observed" not in [part["name"] for part in spec["spec"]["layer"]]
     assert "scale" in panel_layer(spec, "lines")["encoding"]["y"]
     spread = areas.with_columns(value=3 * pl.col("value") - 1)
     spec = nf.chart_segments(spread, segments="country", metric="pr_auc").to_dict()

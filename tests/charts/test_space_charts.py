@@ -125,15 +125,8 @@ def test_areas_are_the_probabilities_and_pale_where_the_log_cannot_tell():
     assert "untold" not in layers(nf.chart_probability_best(best.filter(model="b")).to_dict())
 
 
-def test_intervals_are_those_of_the_table_the_highest_value_first():
+def test_intervals_say_where_the_log_cannot_tell():
     table = nf.project_rates(rates().filter(threshold=0.5), metrics="f_beta", prevalence=0.1, band=True)
-    spec = nf.chart_intervals(table).to_dict()
-    (rows,) = spec["datasets"].values()
-    expected = table.sort("value", descending=True)
-    shown = [(row["model"], row["value"], row["lower"], row["upper"]) for row in rows]
-    assert shown == expected.select("model", "value", "lower", "upper").rows()
-    assert spec["title"]["text"] == "F1 of each model at prevalence 0.1, with its interval"
-    assert spec["title"]["subtitle"] == "bars: from the lower to the upper bound"
     unsupported = table.with_columns(supported=pl.col("model") != "a")
     (rows,) = nf.chart_intervals(unsupported).to_dict()["datasets"].values()
     assert {row["model"]: row["supported"] for row in rows} == {"a": False, "b": True}
