@@ -151,15 +151,3 @@ def test_no_rows_have_no_sums() -> None:
     counts = nf.count_confusion(weighted_log(0), thresholds=[0.5]).clear()
     assert nf.pool_counts(counts, over="weight").is_empty()
     assert nf.compute_rates(counts).is_empty()
-
-
-def test_a_reference_that_was_down_sampled_by_class_estimates_the_same_prevalence() -> None:
-    log = weighted_log(400).drop("weight", "country")
-    weighted = log.with_columns(weight=pl.when(pl.col("label").cast(pl.Boolean)).then(1.0).otherwise(30.0))
-    grid = [0.2, 0.4, 0.6, 0.8]
-    traffic = nf.count_scores(log.drop("label"), thresholds=grid)
-    plain, strata = (
-        nf.estimate_prevalence(nf.count_confusion(rows, thresholds=grid), traffic) for rows in (log, weighted)
-    )
-    assert plain["prevalence"].null_count() < len(plain)
-    assert_frame_equal(strata, plain)

@@ -116,7 +116,7 @@ def class_worth(
         for name, rows, even, of_bucket in zip(
             _WORTH, histogram.classes, group.even, group.classes, strict=True
         ):
-            variance, independent = _variances(rows.cumsum()[:-1], rows.sum().item(), even, of_bucket)
+            variance, independent = _variances(*_reached(rows), even, of_bucket)
             together, alone = float(np.nansum(variance)), float(np.nansum(independent))
             worth[name] = min(1.0, alone / together) if together > 0 else 1.0
             if np.count_nonzero(of_bucket.sum(axis=1)) == 1:
@@ -138,7 +138,7 @@ def _worth(group: BucketCounts, level: float, least: float) -> pl.DataFrame:
     for hit, name, rows, even, of_bucket in zip(
         ("tp", "fp"), _EFFECTIVE, histogram.classes, group.even, group.classes, strict=True
     ):
-        hits, size = rows.cumsum()[:-1], rows.sum().item()
+        hits, size = _reached(rows)
         known = float(known_share(np.asarray(of_bucket.sum(axis=1)), level))
         independent = _effective(hits, size, even, of_bucket, least) * known
         rate = hits / (size or 1)
@@ -154,6 +154,12 @@ def _worth(group: BucketCounts, level: float, least: float) -> pl.DataFrame:
     # Both counts only grow: those that are equal follow each other.
     first = at.filter(pl.any_horizontal(pl.col("tp", "fp").ne_missing(pl.col("tp", "fp").shift())))
     return histogram.labelled(first).select(*histogram.group.columns, "threshold", "tp", "fp", *_EFFECTIVE)
+
+
+def _reached(rows: Rows) -> tuple[Rows, float]:
+    """Return the hits at each threshold and all rows, added in one order: a rate of 1 is 1, also of weights."""
+    reached = rows.cumsum()
+    return reached[:-1], reached[-1].item()
 
 
 def _effective(hits: Rows, size: float, even: float, of_bucket: Any, least: float) -> Floats:

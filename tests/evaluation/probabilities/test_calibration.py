@@ -123,16 +123,6 @@ def test_sums_of_weights_have_no_bounds_and_a_class_alone_no_bins():
     assert nf.calibration_curve(logs.exact(alone), prevalence=0.1).is_empty()
 
 
-@pytest.mark.parametrize("bins", [None, 4])
-def test_rows_of_one_weight_per_class_have_the_bounds_of_rows(bins):
-    log = logs.probability_log(models=["a"])
-    weighted = log.with_columns(weight=pl.when("label").then(0.5).otherwise(30.0))
-    plain = nf.calibration_curve(logs.exact(log), prevalence=0.01, bins=bins)
-    found = nf.calibration_curve(logs.exact(weighted), prevalence=0.01, bins=bins)
-    for name in ("observed", "lower", "upper"):
-        assert found[name].to_list() == pytest.approx(plain[name].to_list(), rel=1e-9, abs=1e-12)
-
-
 @pytest.mark.thorough
 @pytest.mark.parametrize("eta", ["observed", 0.02])
 @pytest.mark.parametrize("bins", [None, 5, [0.0, 0.1, 0.4, 1.0]])

@@ -157,15 +157,6 @@ def test_what_cannot_be_told_is_null_with_a_reason():
     assert beyond["slope"] == (False, True, "rows beyond the outermost thresholds may have any logit")
 
 
-def test_weights_of_one_value_per_class_change_nothing():
-    log = logs.probability_log(600, models=["a"])
-    weight = pl.when("label").then(1.0).otherwise(40.0)
-    plain = nf.calibration_measures(logs.exact(log), prevalence=0.01)
-    weighted = nf.calibration_measures(logs.exact(log.with_columns(weight=weight)), prevalence=0.01)
-    for name in ("value", "lower", "upper"):
-        assert weighted[name].to_list() == pytest.approx(plain[name].to_list(), rel=1e-9, abs=1e-12)
-
-
 def population(rng, rows, days, power):
     """Return logs of which the share of positives with score s is 0.9·s^power."""
     score = rng.beta(0.8, 3, (days, rows)).clip(1e-4, 1 - 1e-4)

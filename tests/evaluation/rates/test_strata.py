@@ -1,21 +1,15 @@
 """What rows of strata are worth, against linearisation row by row, and the coverage of intervals."""
 
-from typing import Literal
-
 import numpy as np
 import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from polars.testing import assert_frame_equal
 from scipy.stats import norm
 
 import nci_frames as nf
 from nci_frames.evaluation.rates.intervals import wilson_bounds
-from tests.cases import first_quick
 from tests.stratified import stratified_log
-
-BOUNDS = ["tpr_lower", "tpr_upper", "fpr_lower", "fpr_upper"]
 
 
 def mixed_log(seed: int, rows: int = 4000) -> pl.DataFrame:
@@ -51,25 +45,6 @@ def test_with_many_rows_intervals_are_those_of_the_linearised_variance(seed: int
             assert (row[f"{name}_lower"], row[f"{name}_upper"]) == pytest.approx(
                 (bounds[0].item(), bounds[1].item()), rel=1e-9
             )
-
-
-@pytest.mark.parametrize(
-    ("of_positives", "of_negatives"), first_quick([(1.0, 100.0), (0.37, 0.37), (3.0, 0.1)])
-)
-@pytest.mark.parametrize("interval", ["wilson", "clopper_pearson", "jeffreys"])
-def test_weights_that_are_constant_within_classes_change_nothing(
-    of_positives: float, of_negatives: float, interval: Literal["wilson", "clopper_pearson", "jeffreys"]
-) -> None:
-    log = mixed_log(1, rows=500).drop("weight")
-    weight = pl.when("label").then(of_positives).otherwise(of_negatives)
-    plain = nf.count_confusion(log, thresholds="exact")
-    weighted = nf.count_confusion(log.with_columns(weight=weight), thresholds="exact")
-    columns = ["threshold", "tpr", "fpr", *BOUNDS]
-    assert_frame_equal(
-        nf.compute_rates(weighted, interval=interval).select(columns),
-        nf.compute_rates(plain, interval=interval).select(columns),
-        rel_tol=1e-12,
-    )
 
 
 def test_no_hit_says_as_little_as_the_heaviest_rows_can_hide() -> None:

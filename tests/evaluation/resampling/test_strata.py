@@ -1,6 +1,4 @@
-"""Logs of strata are resampled stratum by stratum; constant weights within classes change nothing."""
-
-from collections.abc import Callable
+"""Logs of strata are resampled stratum by stratum."""
 
 import numpy as np
 import polars as pl
@@ -25,67 +23,6 @@ def two_models(seed: int = 0, rows: int = 1500) -> pl.DataFrame:
         pl.DataFrame({"model": model, "label": label, "score": rng.normal(label * distance, 1).round(1)})
         for model, distance in (("a", 1.5), ("b", 1.8))
     )
-
-
-ASKED: dict[str, Callable[[pl.DataFrame], pl.DataFrame]] = {
-    "areas": lambda c: nf.bootstrap(c, metric=["pr_auc", "roc_auc"], prevalence=0.02, repeats=30),
-    "points": lambda c: nf.bootstrap(
-        c, metric=["precision", "recall"], prevalence=0.02, threshold=1.0, repeats=30
-    ),
-    "own": lambda c: nf.compare_best(c, metric="f_beta", prevalence=0.02, threshold="own", repeats=100),
-    "tests": lambda c: nf.compare_best(c, metric="recall", prevalence=0.02, threshold=1.0, repeats=100),
-    "shares": lambda c: nf.probability_best(c, metric="pr_auc", prevalence=0.02, repeats=50),
-    "crossings": lambda c: nf.crossover_intervals(c, metric="pr_auc", repeats=50),
-    "score": nf.auc_interval,
-    "delong": lambda c: nf.auc_interval(c, method="delong"),
-    "band": lambda c: nf.compute_areas(c, prevalence=0.02, interval="simultaneous"),
-    "predictive values": lambda c: nf.predictive_value_interval(nf.compute_rates(c), prevalence=0.02),
-    "confidence": lambda c: nf.select_operating_points(nf.compute_rates(c), tpr=0.7, confidence=0.9).select(
-        "model", "threshold", "tpr", "fpr", "reason"
-    ),
-    "support": lambda c: nf.lowest_supported_prevalence(c, metric="pr_auc"),
-    "halves": lambda c: nf.cross_fit(c, metric="f_beta", prevalence=0.02),
-    "halves by values": lambda c: nf.cross_fit(c, metric="balanced_accuracy", repeats=4),
-    "map": lambda c: nf.certify_decision_map(c, repeats=100),
-    "sub-samples": lambda c: nf.subsample_study(c, prevalence=0.4),
-}
-UNITS: dict[str, Callable[[pl.DataFrame], pl.DataFrame]] = {
-    "rates": lambda c: nf.compute_rates(c, interval="wilson", units="bucket").select(
-        "model", "threshold", "tpr", "tpr_lower", "tpr_upper", "fpr", "fpr_lower", "fpr_upper"
-    ),
-    "areas": lambda c: nf.bootstrap(
-        c, metric=["pr_auc", "roc_auc"], prevalence=0.02, repeats=30, units="bucket"
-    ),
-    "points": lambda c: nf.bootstrap(
-        c, metric=["precision", "recall"], prevalence=0.02, threshold=1.0, repeats=30, units="bucket"
-    ),
-    "own": lambda c: nf.compare_best(
-        c, metric="f_beta", prevalence=0.02, threshold="own", repeats=100, units="bucket"
-    ),
-    "shares": lambda c: nf.probability_best(c, metric="pr_auc", prevalence=0.02, repeats=50, units="bucket"),
-    "band": lambda c: nf.compute_areas(c, prevalence=0.02, interval="simultaneous", units="bucket"),
-    "certified": lambda c: nf.compute_areas(c, prevalence=0.02, units="bucket"),
-    "support": lambda c: nf.lowest_supported_prevalence(c, metric="pr_auc", units="bucket"),
-    "halves": lambda c: nf.cross_fit(c, metric="f_beta", prevalence=0.02, units="bucket"),
-}
-
-
-@pytest.mark.thorough
-@pytest.mark.parametrize("asked", ASKED)
-def test_weights_that_are_constant_within_classes_change_nothing(asked: str) -> None:
-    log = two_models()
-    weighted = log.with_columns(weight=pl.when("label").then(0.2).otherwise(7.0))
-    plain, strata = (nf.count_confusion(rows, thresholds="exact") for rows in (log, weighted))
-    assert_frame_equal(ASKED[asked](strata), ASKED[asked](plain), rel_tol=1e-9)
-
-
-@pytest.mark.parametrize("asked", first_quick(UNITS))
-def test_units_whose_weights_are_constant_within_classes_are_those_without_weights(asked: str) -> None:
-    log = two_models().with_columns(bucket=pl.int_range(pl.len()).over("model") % 40)
-    weighted = log.with_columns(weight=pl.when("label").then(0.2).otherwise(7.0))
-    grid = np.arange(-3, 5, 0.25).tolist()
-    plain, strata = (nf.count_confusion(rows, thresholds=grid) for rows in (log, weighted))
-    assert_frame_equal(UNITS[asked](strata), UNITS[asked](plain), rel_tol=1e-6)
 
 
 def test_every_stratum_keeps_its_rows() -> None:

@@ -1,0 +1,81 @@
+"""Weights that are constant within each class change nothing but sums of weights."""
+
+import inspect
+from typing import Any
+
+import polars as pl
+import pytest
+from polars.testing import assert_frame_equal
+
+import nci_frames as nf
+from tests.fuzz.calls import calls, log
+
+#: What these functions tell is of sums of weights, or of the prevalence of the log.
+OF_SUMS = {"correct_partial_labels", "merge_counts", "pool_counts", "rank_segments"}
+SUMS = (
+    *("tp", "fp", "fn", "tn", "positives", "negatives", "observed_prevalence"),
+    *("effective_positives", "effective_negatives"),
+)
+ROWS, UNITS = {"units": None}, {"units": "bucket"}
+#: What else is asked, of counts at every score.
+MORE: dict[str, list[dict[str, Any]]] = {
+    "auc_interval": [{"method": "score"}, {"method": "delong"}],
+    "bootstrap": [
+        {"metric": metrics, "threshold": at} | units
+        for metrics, at in ((["pr_auc", "roc_auc"], None), (["precision", "recall"], 0.5))
+        for units in (ROWS, UNITS)
+    ],
+    "calibration_curve": [{"bins": 4}],
+    "certify_decision_map": [ROWS],
+    "compare_best": [
+        {"metric": "recall"} | ROWS,
+        *({"metric": "f_beta", "threshold": "own"} | units for units in (ROWS, UNITS)),
+    ],
+    "compute_areas": [UNITS, *({"interval": "simultaneous"} | units for units in (ROWS, UNITS))],
+    "compute_rates": [UNITS, *({"interval": interval} for interval in ("clopper_pearson", "jeffreys"))],
+    "crossover_intervals": [{"metric": "pr_auc", "threshold": None}],
+    "lowest_supported_prevalence": [UNITS],
+    "probability_best": [{"metric": "pr_auc", "threshold": None} | units for units in (ROWS, UNITS)],
+    "subsample_study": [{"prevalence": 0.45}],
+}
+
+
+def exact(name: str, units: str | None) -> pl.DataFrame:
+    """Return counts at every score, by bucket where units are named."""
+    rows = log()
+    if name.startswith("calibration"):
+        rows = rows.with_columns(score=1 / (1 + (-pl.col("score")).exp()))
+    scan = nf.unit_buckets(nf.scan_predictions(rows, unit="unit"), buckets=24)
+    return nf.count_confusion(scan, thresholds="exact", by="bucket" if units else [])
+
+
+def weighed(counts: pl.DataFrame) -> pl.DataFrame:
+    """Return the counts of the same rows, where positives weigh 0.2 and negatives 7."""
+    of_class = {0.2: ("fp", "tn"), 7.0: ("tp", "fn")}
+    return pl.concat(
+        counts.with_columns(pl.lit(0, pl.Int64).alias(cell) for cell in others).with_columns(
+            pl.lit(weight).alias("weight")
+        )
+        for weight, others in of_class.items()
+    )
+
+
+TAKE_COUNTS = [call for call in calls().values() if call.takes == "counts" and call.of_frames]
+CASES = [
+    *((call.name, call.frames, {}) for call in TAKE_COUNTS if call.name not in OF_SUMS),
+    *((name, (exact(name, more.get("units")),), more) for name, asked in MORE.items() for more in asked),
+    ("estimate_prevalence", calls()["estimate_prevalence"].frames, {}),
+    *(("cross_fit", calls()["compute_rates"].frames, {"metric": name} | ROWS) for name in ("f_beta", "mcc")),
+]
+
+
+@pytest.mark.parametrize(("name", "frames", "more"), CASES)
+def test_weights_that_are_constant_within_classes_change_nothing(name, frames, more):
+    function, options = calls()[name].function, calls()[name].options | more
+    if "prevalence" in inspect.signature(function).parameters and name != "crossover_intervals":
+        # That of the log is one of the sums.
+        options = {"prevalence": 0.02} | options
+    counts, *rest = frames
+    found, expected = (function(one, *rest, **options) for one in (weighed(counts), counts))
+    kept = [column for column in expected.columns if column not in SUMS]
+    assert_frame_equal(found.select(kept), expected.select(kept), rel_tol=1e-9, abs_tol=1e-12)
