@@ -157,7 +157,7 @@ def _worth(group: BucketCounts, level: float, least: float) -> pl.DataFrame:
 
 
 def _reached(rows: Rows) -> tuple[Rows, float]:
-    """Return the hits at each threshold and all rows, added in one order: a rate of 1 is 1, also of weights."""
+    """Return hits at each threshold and all rows, added in one order: a rate of 1 is 1, also of weights."""
     reached = rows.cumsum()
     return reached[:-1], reached[-1].item()
 
