@@ -1,11 +1,13 @@
-"""Each group of keys has what it has alone, whatever the order of the rows of all."""
+"""Each group of keys has what it has alone: in any order of all rows, and at a prevalence of its own."""
 
+import inspect
 from typing import Any
 
 import polars as pl
 import pytest
 from polars.testing import assert_frame_equal
 
+import nci_frames as nf
 from tests.fuzz.calls import calls
 
 #: What these functions return is not of each group by itself.
@@ -46,3 +48,36 @@ def test_a_group_has_what_it_has_alone_whatever_the_order_of_rows(name, options)
         assert_frame_equal(mine, call.function(*frames, **asked), check_exact=True)
     mixed = [frame.sample(fraction=1, shuffle=True, seed=1).lazy() for frame in both]
     assert_frame_equal(call.function(*mixed, **asked), found, check_exact=True)
+
+
+ETAS = {None: 0.001, 2: 0.3}
+BY_KEY: list[tuple[str, dict[str, Any]]] = [
+    *(
+        (name, {})
+        for name, call in calls().items()
+        if call.of_frames
+        and "Mapping" in str(inspect.signature(call.function).parameters.get("prevalence"))
+        # A difference and a roll-up are of all groups.
+        and name not in ("decompose_difference", "roll_up", "select_operating_points")
+    ),
+    ("bootstrap", {"metric": ["precision", "pr_auc"], "units": None}),
+    ("project_rates", {"metrics": ["precision", "recall", nf.expected_cost(c_fn=20)], "beta": [0.5, 2]}),
+    ("select_operating_points", {"tpr": None, "metric": "f_beta"}),
+    ("select_operating_points", {"tpr": None, "precision": 0.9}),
+    ("select_operating_points", {"tpr": None, "alerts": 1, "volume": 50, "interpolate": True}),
+]
+
+
+@pytest.mark.parametrize(("name", "options"), BY_KEY)
+def test_a_group_is_judged_at_its_own_prevalence(name, options):
+    call = calls()[name]
+    asked = {**call.options, **options}
+    days = {day: [of_day(frame, day) for frame in call.frames] for day in ETAS}
+    alone = [call.function(*days[day], **asked | {"prevalence": eta}) for day, eta in ETAS.items()]
+    both = [pl.concat(frames) for frames in zip(*days.values(), strict=True)]
+    field = pl.DataFrame({"day": [2, None], "prevalence": [0.3, 0.001]})
+    for given in (field, field.lazy(), {"day": ETAS}):
+        found = call.function(*both, **asked | {"prevalence": given})
+        assert_frame_equal(found, pl.concat(alone), check_row_order=False, rel_tol=1e-12, abs_tol=1e-12)
+    with pytest.raises(nf.ParameterError, match="a segment has no prevalence"):
+        call.function(*both, **asked | {"prevalence": field.head(1)})

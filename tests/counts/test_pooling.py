@@ -44,28 +44,6 @@ def test_counts_of_rows_and_of_weights_add_up():
 
 
 @pytest.mark.thorough
-@pytest.mark.parametrize(
-    "function",
-    [
-        lambda frame: nf.compute_areas(frame, prevalence=[0.01, 0.5]),
-        lambda frame: nf.pool_counts(frame, over="fold"),
-        lambda frame: nf.merge_counts(frame, frame),
-        nf.auc_interval,
-        lambda frame: nf.find_crossovers(frame, metric="pr_auc", over="prevalence"),
-        lambda frame: nf.probability_best(frame, metric="pr_auc", prevalence=0.1, repeats=10),
-        lambda frame: nf.bootstrap(frame, metric="pr_auc", prevalence=0.1, repeats=10),
-        lambda frame: nf.check_projection(frame, over="country"),
-        lambda frame: nf.compare_models(frame, prevalence=0.1, threshold=0.0, repeats=10).areas,
-    ],
-)
-def test_rates_are_counts_too(function):
-    """What rates add to counts must not be taken for keys, which would part every point from the others."""
-    counts = nf.count_confusion(random_log(), thresholds="exact")
-    rates = nf.compute_rates(counts, interval="wilson").with_columns(reason=pl.lit(None, pl.String))
-    assert_frame_equal(function(rates), function(counts))
-
-
-@pytest.mark.thorough
 def test_one_sum_wherever_counts_are_pooled():
     """To the bit, whatever the order of the rows, for pooling, folds and segments."""
     log = random_log(2000).with_columns(weight=pl.Series([0.1, 0.7, 1.3, 0.03] * 500))

@@ -95,6 +95,16 @@ def test_a_false_claim_to_be_sorted_changes_nothing(call):
         assert_frame_equal(found, expected)
 
 
+@pytest.mark.parametrize("call", TAKE_COUNTS, ids=lambda call: call.name)
+def test_rates_are_counts_too(call):
+    """What rates add to counts must not be taken for keys, which would part every point from the others."""
+    rates = nf.compute_rates(call.frames[0], interval="wilson").with_columns(reason=pl.lit(None, pl.String))
+    found, expected = call.function(rates, *call.frames[1:], **call.options), result(call.name)
+    if not isinstance(expected, pl.DataFrame):
+        found, expected = found.areas, expected.areas
+    assert_frame_equal(found.select(expected.columns), expected)
+
+
 def test_a_false_claim_of_the_resolution_to_be_sorted_is_taken_back():
     """Polars takes the last text for the highest where the claim stands."""
     words = pl.DataFrame({"key": [0, 0, 1, 1], "resolution": ["grid", "exact", None, "grid"]})

@@ -1,9 +1,7 @@
 """A prevalence for each segment: the same as a loop over the segments, each at its own number."""
 
 import json
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import jsonschema
 import numpy as np
@@ -30,47 +28,6 @@ ETAS = dict(zip(SEGMENTS, np.geomspace(1e-4, 0.3, len(SEGMENTS)).tolist(), stric
 FIELD = pl.DataFrame(
     {KEY: pl.Series(SEGMENTS, dtype=COUNTS.schema[KEY]), "prevalence": ETAS.values()}
 ).with_columns(share=pl.int_range(1, pl.len() + 1).cast(pl.Float64))
-
-CALLS: dict[str, Callable[[pl.DataFrame, Any], pl.DataFrame]] = {
-    "project_rates": lambda frame, eta: nf.project_rates(
-        frame,
-        metrics=["precision", "f_beta", "recall", nf.expected_cost(c_fn=20)],
-        prevalence=eta,
-        beta=[0.5, 2],
-    ),
-    "precision_band": lambda frame, eta: nf.precision_band(
-        nf.compute_rates(frame, interval="wilson"), prevalence=eta
-    ),
-    "rank_models": lambda frame, eta: nf.rank_models(
-        nf.project_rates(frame, metrics="f_beta", prevalence=eta), by=[KEY, "metric", "beta", "threshold"]
-    ),
-    "compute_areas": lambda frame, eta: nf.compute_areas(frame, prevalence=eta),
-    "best points": lambda frame, eta: nf.select_operating_points(frame, metric="f_beta", prevalence=eta),
-    "precise points": lambda frame, eta: nf.select_operating_points(frame, precision=0.9, prevalence=eta),
-    "points within alerts": lambda frame, eta: nf.select_operating_points(
-        frame, alerts=1, volume=50, prevalence=eta, interpolate=True
-    ),
-    "bootstrap": lambda frame, eta: nf.bootstrap(
-        frame, metric=["precision", "pr_auc"], prevalence=eta, repeats=20
-    ),
-}
-
-
-@pytest.mark.thorough
-@pytest.mark.parametrize("name", CALLS)
-def test_each_segment_is_judged_at_its_prevalence(name):
-    call = CALLS[name]
-    one_by_one = pl.concat(
-        call(part, ETAS[value])
-        for (value,), part in RATES.partition_by(KEY, as_dict=True, maintain_order=True).items()
-    )
-    order = [
-        column for column in ("model", KEY, "threshold", "metric", "beta") if column in one_by_one.columns
-    ]
-    wanted = one_by_one.sort(order)
-    assert len(wanted)
-    for given in (FIELD.sample(fraction=1, shuffle=True, seed=1), FIELD.lazy(), {KEY: ETAS}):
-        assert_frame_equal(call(RATES, given).sort(order), wanted, rel_tol=1e-12, abs_tol=1e-12)
 
 
 def test_a_key_of_another_type_is_matched_as_text():
@@ -173,12 +130,6 @@ def test_a_segment_whose_rates_are_unknown_leaves_the_traffic_unknown():
     assert micro.filter(metric="recall")["value"].to_list() == [None]
     assert micro.filter(metric="fpr")["value"].null_count() == 0
     assert micro["skipped"].to_list() == [1, 1]
-
-
-@pytest.mark.parametrize("name", CALLS)
-def test_a_field_without_one_of_the_segments_is_refused(name):
-    with pytest.raises(ParameterError, match="a segment has no prevalence"):
-        CALLS[name](RATES, FIELD.head(1))
 
 
 def test_a_roll_up_can_be_ranked():

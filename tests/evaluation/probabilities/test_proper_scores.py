@@ -169,15 +169,6 @@ def test_weights_are_those_of_scikit_learn(many):
     assert parts["value"].item() == pytest.approx(expected[0], rel=1e-12)
 
 
-def test_each_segment_has_its_own_prevalence():
-    log = logs.probability_log(models=["a"]).with_columns(country=pl.Series(["at", "de"] * 200))
-    counts = logs.exact(log)
-    found = nf.proper_scores(counts, prevalence={"country": {"at": 0.01, "de": 0.2}}, metrics="brier")
-    assert found.select("country", "prevalence").rows() == [("at", 0.01), ("de", 0.2)]
-    alone = nf.proper_scores(counts.filter(country="de"), prevalence=0.2, metrics="brier")
-    assert found["value"][1] == alone["value"].item()
-
-
 @pytest.mark.thorough
 def test_many_groups_are_those_of_each_group_alone():
     log = pl.concat(
