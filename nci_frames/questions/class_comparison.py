@@ -123,6 +123,8 @@ class ClassComparison:
         #: Which of them is asked for, and the share of each class in it, by the class and by its name.
         self.scenario, self.mix = next(iter(self.mixes.items()))
         self.shares = dict(zip(self.classes, self.mix.values(), strict=True))
+        #: The classes whose share can vary, since others have one, too.
+        self.varied = [name for name, share in self.shares.items() if share < 1]
         #: The mix that is asked for; a frame may have others, too, and the bounds of estimated shares.
         of_frame = isinstance(priors, pl.DataFrame | pl.LazyFrame)
         self.asked_priors: Any = priors if of_frame else {self.scenario: self.mix}
@@ -183,16 +185,15 @@ class ClassComparison:
 
         ``class`` (as text), ``start``, ``end``, ``model``, ``tied``; none for the only class of a mix.
         """
-        start, end = self._with_share(0.0), self._with_share(1.0)
-        if not start:
+        if not self.varied:
             hint = "a mix of one class has no proportions of the others"
             raise ParameterError("no class has a share that can vary", hint=hint)
-        return pl.concat(
-            class_winners(
-                self.counts, metric=self.metric, start=start[name], end=end[name], **self.asked
-            ).select(pl.lit(name).alias("class"), "start", "end", "model", "tied")
-            for name in start
-        )
+        parts = []
+        for name in self.varied:
+            start, end = self._mix_at(name, 0.0), self._mix_at(name, 1.0)
+            ranges = class_winners(self.counts, metric=self.metric, start=start, end=end, **self.asked)
+            parts.append(ranges.select(pl.lit(name).alias("class"), "start", "end", "model", "tied"))
+        return pl.concat(parts)
 
     @cached_property
     def leads(self) -> dict[str, list[Lead]]:
@@ -201,19 +202,15 @@ class ClassComparison:
         read = {str(name): read_leads(part, low=0, high=1) for (name,), part in parts.items()}
         return {name: [lead for lead in leads if any(lead.models)] for name, leads in read.items()}
 
-    def _with_share(self, share: float) -> dict[str, dict[Any, float]]:
-        """Return the mix in which each class in turn has a share; none of a class that has all of the mix."""
-        mixes = at_shares(np.array([*self.mix.values()]), share).tolist()
-        return {
-            name: dict(zip(self.names, mix, strict=True))
-            for name, mix in zip(self.classes, mixes, strict=True)
-            if any(other for of_class, other in self.shares.items() if of_class != name)
-        }
+    def _mix_at(self, name: str, share: float) -> dict[Any, float]:
+        """Return the mix in which a class has a share, and the others are in proportion."""
+        mix = at_shares(np.array([*self.mix.values()]), share)[self.classes.index(name)]
+        return dict(zip(self.names, mix.tolist(), strict=True))
 
     @cached_property
     def places(self) -> list[float]:
         """The shares of a class at which a page can be asked: even steps, and those of the mix."""
-        own = [self.shares[name] for name in self._with_share(0.0)]
+        own = [self.shares[name] for name in self.varied]
         most = _MOST_VALUES // max(1, len(own) * len(self.models))
         steps = max(10, min(_STEPS, most - len(own)))
         return sorted({*np.linspace(0, 1, steps + 1).tolist(), *own})
@@ -225,12 +222,12 @@ class ClassComparison:
         ``class`` (as text), ``share``, ``model``, ``value``, ``lower``, ``upper``, ``rank``, ``supported``,
         ``reason``.
         """
-        mixes = {(name, share): mix for share in self.places for name, mix in self._with_share(share).items()}
-        numbered = {str(number): mix for number, mix in enumerate(mixes.values())}
-        rows = [(scenario, *place) for scenario, place in zip(numbered, mixes, strict=True)]
+        places = [(name, share) for name in self.varied for share in self.places]
+        mixes = {str(number): self._mix_at(*place) for number, place in enumerate(places)}
+        rows = [(scenario, *place) for scenario, place in zip(mixes, places, strict=True)]
         at = pl.DataFrame(rows, schema=["scenario", "class", "share"], orient="row")
         # All of them at once: the log is looked through once.
-        found = self.ranked(numbered, interval="delta").drop("class").join(at, on="scenario")
+        found = self.ranked(mixes, interval="delta").drop("class").join(at, on="scenario")
         columns = ["class", "share", "model", "value", "lower", "upper", "rank", "supported", "reason"]
         return found.select(columns).sort("class", "share", "rank", "model", nulls_last=True)
 

@@ -145,11 +145,8 @@ def scan_behind(predictions: Predictions, *, labelled: bool = True) -> Scan:
     SchemaError
         If it lacks a column, or one has an unusable type.
     """
-    scan = scan_of(predictions)
+    scan = scan_of_kind(predictions, classes=False)
     if scan is not None:
-        if is_of_classes(scan.raw.collect_schema()):
-            msg = "these are decisions among classes, without a score"
-            raise SchemaError(msg, where=scan.source.where, hint="count them with count_classes")
         if scan.label is None and labelled:
             msg = "the predictions have no labels"
             hint = "name the column with label=; count_scores counts rows without labels"
@@ -160,6 +157,23 @@ def scan_behind(predictions: Predictions, *, labelled: bool = True) -> Scan:
     label = "label" if labelled or "label" in names else None
     columns = replace(roles_by_name(PREDICTIONS, names, label), scores={"": "score"})
     return _scan(need_columns(frame, columns.needed()), columns, None, "raise")
+
+
+def scan_of_kind(predictions: Predictions, *, classes: bool) -> Scan | None:
+    """Return the scan behind what a scan returned; None for a frame of somebody's own.
+
+    Raises
+    ------
+    SchemaError
+        If they are of a binary classifier and must be decisions among *classes*, or the other way round.
+    """
+    scan = scan_of(predictions)
+    if scan is not None and is_of_classes(scan.raw.collect_schema()) != classes:
+        msg, hint = "these are decisions among classes, without a score", "count them with count_classes"
+        if classes:
+            msg, hint = "these are predictions of a binary classifier", "open the log with scan_classes"
+        raise SchemaError(msg, where=scan.source.where, hint=hint)
+    return scan
 
 
 def scan_of_rows(log: Predictions) -> Scan:

@@ -9,23 +9,19 @@ import polars as pl
 from nci_frames.base.arguments import check_utf8
 from nci_frames.base.errors import ParameterError, SchemaError
 from nci_frames.base.messages import Call, Option
-from nci_frames.counting.logs.class_rows import (
-    classes_in,
-    classes_of_fields,
-    models_of,
-    raw_classes,
-)
+from nci_frames.counting.logs.class_rows import classes_in, classes_of_fields, models_of, raw_classes
 from nci_frames.counting.logs.opened import OpenedLog
-from nci_frames.counting.logs.opening import (
-    Predictions,
-    SourceLike,
-    frame_source,
-    need_columns,
-    open_source,
+from nci_frames.counting.logs.opening import Predictions, SourceLike, frame_source, need_columns, open_source
+from nci_frames.counting.logs.reading import OnInvalid, Scan, predictions_of
+from nci_frames.counting.logs.rows import Roles, key_columns, score_name
+from nci_frames.counting.logs.scan import (
+    RENAME,
+    check_types,
+    roles_by_name,
+    scan_of_kind,
+    scan_opened,
+    without_patterns,
 )
-from nci_frames.counting.logs.reading import OnInvalid, Scan, predictions_of, scan_of
-from nci_frames.counting.logs.rows import Roles, is_of_classes, key_columns, score_name
-from nci_frames.counting.logs.scan import RENAME, check_types, roles_by_name, scan_opened, without_patterns
 from nci_frames.counting.logs.types import common_type
 from nci_frames.schemas import CLASS_PREDICTIONS, CLASS_TYPES, checked
 
@@ -159,11 +155,8 @@ def class_scan_behind(predictions: Predictions) -> Scan:
     SchemaError
         If it lacks a column, or one has an unusable type.
     """
-    scan = scan_of(predictions)
+    scan = scan_of_kind(predictions, classes=True)
     if scan is not None:
-        if not is_of_classes(scan.raw.collect_schema()):
-            msg, hint = "these are predictions of a binary classifier", "open the log with scan_classes"
-            raise SchemaError(msg, where=scan.source.where, hint=hint)
         return scan
     frame = frame_source(predictions)
     schema = frame.schema()

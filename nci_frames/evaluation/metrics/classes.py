@@ -12,11 +12,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from nci_frames.base.errors import ParameterError, UnknownMetricError
-from nci_frames.base.messages import nearest_name
+from nci_frames.base.errors import ParameterError
 from nci_frames.base.typing import Floats
 from nci_frames.evaluation.metrics.metric import Metric
-from nci_frames.evaluation.metrics.registry import resolve
+from nci_frames.evaluation.metrics.registry import resolve, unknown_metric
 
 __all__ = ["CLASS_METRICS", "ClassMetric", "Mix", "class_metric", "metric_of_all"]
 
@@ -170,11 +169,8 @@ def class_metric(name: str) -> ClassMetric:
     found = resolve(name)
     known = CLASS_METRICS.get(name) or (CLASS_METRICS.get(found[0].name) if found else None)
     if known is None:
-        close = nearest_name(name, list(CLASS_METRICS))
-        hint = f"did you mean {close!r}?" if close else f"known are {', '.join(CLASS_METRICS)}"
-        raise UnknownMetricError(
-            f"unknown metric {name!r}", found="metrics of decisions among classes", hint=hint
-        )
+        hint = f"known are {', '.join(CLASS_METRICS)}"
+        raise unknown_metric(name, CLASS_METRICS, hint, "metrics of decisions among classes")
     return known
 
 

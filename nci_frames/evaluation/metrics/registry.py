@@ -3,7 +3,7 @@
 import functools
 import inspect
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, ParamSpec, TypeVar, cast
 
 import polars as pl
@@ -399,9 +399,17 @@ def _found(label: object) -> tuple[Metric, dict[str, float]]:
 
 def _unknown(label: str, hint: str | None) -> UnknownMetricError:
     """Return the error for a name that no metric has; the nearest known name is told if *hint* is None."""
-    close = None if hint else nearest_name(label, [each.name for each in all_metrics()])
-    hint = f"did you mean {close!r}?" if close else hint or "nci_frames.metrics() lists them all"
-    return UnknownMetricError(f"unknown metric {label!r}", hint=hint)
+    known = [] if hint else [each.name for each in all_metrics()]
+    return unknown_metric(label, known, hint or "nci_frames.metrics() lists them all")
+
+
+def unknown_metric(
+    label: str, known: Iterable[str], hint: str, found: str | None = None
+) -> UnknownMetricError:
+    """Return the error for a name that no metric has, with the nearest known name, or a hint without one."""
+    close = nearest_name(label, known)
+    hint = f"did you mean {close!r}?" if close else hint
+    return UnknownMetricError(f"unknown metric {label!r}", found=found, hint=hint)
 
 
 def _output_name(expression: pl.Expr) -> str:
