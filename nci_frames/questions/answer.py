@@ -1,5 +1,6 @@
 """The counts of a log and a question -> the answer at any prevalence."""
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import InitVar, dataclass
 from functools import cached_property, partial
@@ -7,12 +8,14 @@ from functools import cached_property, partial
 import polars as pl
 
 from nci_frames.evaluation.areas.area import Area
+from nci_frames.evaluation.arrays.few_thresholds import near_threshold
 from nci_frames.evaluation.metrics import asked_metric, called_metric
 from nci_frames.evaluation.metrics.predictive import pos_fraction, precision
 from nci_frames.evaluation.projection.operating_points import select_operating_points
 from nci_frames.evaluation.projection.projection import project_checked
 from nci_frames.evaluation.projection.ranking import rank_models
 from nci_frames.evaluation.rates.hull import roc_convex_hull
+from nci_frames.evaluation.rates.strata import classes_of_strata
 from nci_frames.evaluation.resampling.bootstrap import bootstrap
 from nci_frames.evaluation.significance.best import compare_best
 from nci_frames.evaluation.significance.cross_fitting import cross_fit
@@ -22,10 +25,12 @@ from nci_frames.questions.log_counts import LogCounts
 from nci_frames.questions.own_thresholds import OwnPoints, averaged, best_values, widened
 from nci_frames.questions.places import crossed
 from nci_frames.questions.question import Question
-from nci_frames.schemas import beside
+from nci_frames.schemas import beside, has_strata
 
 _AT = ["model", "prevalence"]
 _RATES = ("model", "prevalence", "threshold")
+#: So near is the prevalence of a log, of which sums of weights are rounded, to itself.
+_SAME = 1e-9
 _BESIDES = ("recall", "precision", "pos_fraction")
 #: Of a budget of alerts: how many there may be in the field.
 _BUDGET = ("pos_fraction_lower", "pos_fraction_upper")
@@ -169,11 +174,41 @@ class Asked:
             # The metric does not depend on it.
             table = table.drop("prevalence").unique(["model", "threshold"], maintain_order=True)
             table = points.select(_RATES).join(table, on=["model", "threshold"], nulls_equal=True)
+        table = self._with_strata(table)
         if not self.question.own or self.log.judged is None:
             return table
         judged = self._kept_at("judged", prevalence, self._cross_fitted, self.places)
         found = beside(table, judged, _AT).with_columns(value="__judged", **widened("__judged"))
         return found.drop("__judged")
+
+    def _with_strata(self, table: pl.DataFrame) -> pl.DataFrame:
+        """Put the bounds of resampled logs of strata in place of the others, at the prevalence of the log.
+
+        A log that was drawn by score may know a metric there, and neither of the rates.
+        """
+        threshold, counts, log = self.question.threshold, self.log.total, self.log.drawn
+        if not isinstance(threshold, int | float) or not has_strata(counts) or log.units or log.repeat:
+            return table
+        known = table.drop_nulls("value")
+        mixed = (
+            classes_of_strata(counts).filter("__mixed").join(known, on="model", how="semi", nulls_equal=True)
+        )
+        # The ends of the scores of strata say which of them are flagged.
+        few = near_threshold(counts, threshold, math.inf)
+        found = bootstrap(
+            few.join(mixed, on="model", how="semi", nulls_equal=True),
+            metric=self._metric,
+            beta=(self.question.beta,),
+            threshold=threshold,
+            repeats=self.repeats,
+        )
+        told = ("lower", "upper", "supported", "reason")
+        own = found.select("model", pl.col("prevalence", *told).name.prefix("__"))
+        joined = table.join(own, on="model", how="left", nulls_equal=True, maintain_order="left")
+        distance = (pl.col("prevalence") / pl.col("__prevalence") - 1).abs().fill_null(0.0)
+        here = pl.col("__lower").is_not_null() & (distance <= _SAME)
+        better = (pl.when(here).then(f"__{name}").otherwise(name).alias(name) for name in told)
+        return joined.with_columns(better).select(table.columns)
 
     def _bounded(self, points: pl.DataFrame) -> pl.DataFrame:
         """Add the bounds of TPR and FPR, once for each point."""

@@ -11,6 +11,7 @@ import nci_frames as nf
 from nci_frames.questions.comparison import Comparison
 from nci_frames.questions.how_sure import read_independence
 from tests.logs import unit_log
+from tests.stratified import stratified_log
 
 pytestmark = pytest.mark.thorough
 
@@ -134,3 +135,30 @@ def test_values_are_those_of_the_rows_repeated() -> None:
     ):  # fmt: skip
         mine, theirs = (getattr(each, name).select(columns) for each in (one, two))
         assert_frame_equal(mine, theirs.cast(mine.schema), rel_tol=1e-12)
+
+
+def test_the_answer_of_a_log_drawn_by_score_has_the_interval_of_its_resampled_logs() -> None:
+    log = stratified_log(np.random.default_rng(0), 50_000, 0.02, 3.0, [0.01, 0.1, 1.0])
+    counts = nf.count_confusion(log, thresholds="exact")
+    own = nf.count_confusion(log, thresholds=[2.7])
+    (eta,) = nf.compute_rates(own)["observed_prevalence"]
+    question = {"metric": "precision", "threshold": 2.7}
+    compared = nf.compare_models(counts, prevalence=[0.01], question=nf.Question(**question), repeats=200)
+    found = nf.bootstrap(counts, metric="precision", threshold=2.7, repeats=200)
+    sides = ["value", "lower", "upper", "supported"]
+    assert_frame_equal(compared.answer.select(sides), found.select(sides), rel_tol=1e-9)
+    # At another prevalence, which needs both rates, it is that of the rates.
+    rates = nf.select_operating_points(nf.compute_rates(counts, interval="wilson"), threshold=2.7)
+    elsewhere = nf.compare_models(
+        counts, prevalence=[0.01], question=nf.Question(prevalence=2 * eta, **question), repeats=200
+    )
+    band = nf.project_rates(rates, metrics="precision", prevalence=2 * eta, band=True)
+    assert_frame_equal(elsewhere.answer.select(sides), band.select(sides), rel_tol=1e-9)
+
+
+def test_a_threshold_that_was_not_counted_has_no_answer() -> None:
+    log = stratified_log(np.random.default_rng(0), 5000, 0.02, 3.0, [0.01, 0.1, 1.0])
+    counts = nf.count_confusion(log, thresholds=[2.0, 3.0])
+    asked = nf.Question(metric="precision", threshold=2.5)
+    answer = nf.compare_models(counts, prevalence=[0.01], question=asked, repeats=60).answer
+    assert answer.select("value", "lower", "upper").row(0) == (None, None, None)
