@@ -1,14 +1,16 @@
-"""Each group of keys has what it has alone: in any order of all rows, and at a prevalence of its own."""
+"""Each group has what it has alone: in any order, at its own prevalence, beside one without a class."""
 
 import inspect
 from typing import Any
 
 import polars as pl
+import polars.selectors as cs
 import pytest
 from polars.testing import assert_frame_equal
 
 import nci_frames as nf
 from tests.fuzz.calls import calls
+from tests.fuzz.corruptions import CELLS
 
 #: What these functions return is not of each group by itself.
 TOGETHER = {
@@ -81,3 +83,54 @@ def test_a_group_is_judged_at_its_own_prevalence(name, options):
         assert_frame_equal(found, pl.concat(alone), check_row_order=False, rel_tol=1e-12, abs_tol=1e-12)
     with pytest.raises(nf.ParameterError, match="a segment has no prevalence"):
         call.function(*both, **asked | {"prevalence": field.head(1)})
+
+
+#: These functions tell something of either class by itself.
+OF_ONE_CLASS = {
+    *("check_projection", "compute_rates", "correct_partial_labels", "max_precision_uncertainty"),
+    *("merge_counts", "pool_counts", "rank_segments", "select_operating_points", "subsample_study"),
+}
+KEYS = ("model", "fold", "bucket", "threshold", "resolution")
+PLACES = (
+    *("threshold", "prevalence", "beta", "reference_prevalence"),
+    *("probability_cost", "threshold_probability"),
+)
+IN_OTHER_WORDS = {
+    "compare_best": "undefined",
+    "compare_folds": "undefined",
+    "compute_areas": "there are no|the value is undefined",
+    "cross_fit": "a class has fewer than two rows",
+    "decompose_difference": "undefined in the segment",
+}
+OF_BOTH: list[tuple[str, dict[str, Any]]] = [
+    *(
+        (name, {})
+        for name, call in calls().items()
+        if call.takes in ("counts", "rates") and call.of_frames and name not in OF_ONE_CLASS
+    ),
+    ("calibration_curve", {"bins": 4}),
+    ("compute_areas", {"interval": "simultaneous"}),
+    ("decompose_scores", {"metric": "log_loss"}),
+    ("proper_scores", {"adjusted": True, "prevalence": [0.0, 0.1]}),
+]
+
+
+@pytest.mark.parametrize(("lacks", "cells"), [("no positives", ("tp", "fn")), ("no negatives", ("fp", "tn"))])
+@pytest.mark.parametrize(("name", "options"), OF_BOTH)
+def test_a_group_without_a_class_has_no_value_and_says_why(name, options, lacks, cells):
+    call = calls()[name]
+    asked = {**call.options, **options}
+    counts = call.frames[0].select(cs.by_name(*KEYS, *CELLS, require_all=False))
+    nothing = [pl.lit(0, pl.Int64).alias(cell) for cell in cells]
+    alone, without = of_day(counts, None), counts.with_columns(*nothing, day=pl.lit(2, pl.Int64))
+    frames = (alone, pl.concat([alone, without]))
+    if call.takes == "rates":
+        frames = tuple(nf.compute_rates(frame, interval="wilson") for frame in frames)
+    expected, found = (call.function(frame, *call.frames[1:], **asked) for frame in frames)
+    assert_frame_equal(found.filter(pl.col("day").is_null()), expected)
+    mine = found.filter(day=2)
+    values = mine.select(cs.float() - cs.by_name(*PLACES, require_all=False))
+    assert values.null_count().row(0) == (len(mine),) * values.width
+    if "reason" in mine.columns:
+        words = IN_OTHER_WORDS.get(name, lacks)
+        assert mine["reason"].str.contains(words).all(ignore_nulls=False)

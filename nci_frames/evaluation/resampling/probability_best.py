@@ -178,13 +178,15 @@ def _compared(models: list[Replicates], metric: Metric, *, by_rows: bool) -> pl.
     # One row, or one bucket, is the same in every resampled log.
     probability[:, (freedom < 1).any(axis=0)] = np.nan
     few = (freedom < (_LEAST_ROWS if by_rows else _LEAST_BUCKETS) - 1).any(axis=0)
+    value = np.concatenate([m.value for m in models])
     return labelled_cases(
         models,
         __own="prevalence",
-        value=pl.Series(np.concatenate([m.value for m in models]), nan_to_null=True),
+        value=pl.Series(value, nan_to_null=True),
         probability=pl.Series(probability.ravel(), nan_to_null=True),
         repeats=pl.Series(defined.sum(axis=1).astype(np.int64).ravel()),
-        reason=pl.when(pl.Series(np.tile(few, len(models)))).then(
+        # Of a value that is undefined it is told why.
+        reason=pl.when(pl.Series(np.tile(few, len(models)) & ~np.isnan(value))).then(
             pl.lit(_ONE_ROW if by_rows else _FEW_BUCKETS)
         ),
     )

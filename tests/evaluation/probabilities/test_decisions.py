@@ -1,5 +1,7 @@
 """Decision and cost curves: printed net benefits, definitions, the integral that is the Brier score."""
 
+from functools import partial
+
 import numpy as np
 import polars as pl
 import pytest
@@ -87,19 +89,8 @@ def test_achievable_costs_are_the_lowest_of_all_thresholds():
     assert moved[0].to_list() == pytest.approx(moved[1].to_list(), abs=0.02)
 
 
-def test_what_lacks_a_class_is_null_and_what_is_out_of_range_refused():
-    alone = logs.exact(pl.DataFrame({"model": "a", "label": [True], "score": [0.5]}))
-    for call in (
-        lambda counts: nf.decision_curve(counts, prevalence=0.1, threshold_probabilities=[0.2, 0.7]),
-        lambda counts: nf.cost_curve(counts, prevalence=0.1, probability_costs=[0.2, 0.7]),
-    ):
-        found = call(alone)
-        assert (
-            found.select(pl.all().exclude("model", "prevalence", "^.*probab.*$"))
-            .null_count()
-            .unique()
-            .rows()[0][0]
-            == 2
-        )
+def test_scores_that_are_no_probabilities_are_refused():
+    counts = counts_at(6, 1, 10, 10).with_columns(threshold=2.0)
+    for curve in (nf.cost_curve, partial(nf.decision_curve, threshold_probabilities=0.2)):
         with pytest.raises(nf.ParameterError, match="not probabilities"):
-            call(counts_at(6, 1, 10, 10).with_columns(threshold=2.0))
+            curve(counts, prevalence=0.1)

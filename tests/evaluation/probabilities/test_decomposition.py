@@ -72,15 +72,6 @@ def test_an_infinite_log_loss_is_miscalibration():
     assert found["uncertainty"].to_list() == [0.0, pytest.approx(np.log(2))]
 
 
-def test_a_group_that_lacks_a_class_has_no_parts():
-    one_class = pl.DataFrame(
-        {"model": ["a", "b", "c", "c"], "label": [1, 0, 0, 1], "score": [0.3, 0.4, 0.2, 0.8]}
-    )
-    found = nf.decompose_scores(logs.exact(one_class), prevalence=0.5)
-    assert found["value"].is_null().to_list() == [True, True, False]
-    assert found.select(PARTS[1:])[0].null_count().row(0) == (1, 1, 1)
-
-
 @given(
     logs.anywhere,
     logs.prevalences,
@@ -166,9 +157,6 @@ def test_only_the_order_of_scores_matters_and_what_is_undefined_is_null():
     values = [nf.h_measure(logs.exact(each), prevalence=0.1)["value"].to_list() for each in (log, shifted)]
     assert values[0] == pytest.approx(values[1], rel=1e-12)
     assert nf.h_measure(logs.exact(log), prevalence=[0.0, 1.0])["value"].null_count() == 4
-    alone = nf.h_measure(logs.exact(log.filter("label")), prevalence=0.1)
-    assert alone["value"].null_count() == 2
-    assert alone["reason"].to_list() == ["there are no negatives"] * 2
 
 
 @pytest.mark.parametrize("costs", [[2.0, 2.0], np.array([2, 2]), pl.Series([2.0, 2.0])])

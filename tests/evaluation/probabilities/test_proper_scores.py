@@ -132,16 +132,6 @@ def test_limits_are_analytic():
     assert both == "positives with score 0 and negatives with score 1 have an infinite loss"
 
 
-def test_what_is_undefined_is_null_with_a_reason():
-    one_class = pl.DataFrame({"model": ["a", "b"], "label": [True, False], "score": [0.3, 0.4]})
-    for adjusted in (False, True):
-        found = nf.proper_scores(logs.exact(one_class), prevalence=[0.0, 0.1], adjusted=adjusted)
-        assert found["value"].null_count() == found["lower"].null_count() == len(found) == 8
-        assert found["supported"].to_list() == [False] * 8
-        reasons = found.select("model", "reason").unique().sort("model").rows()
-        assert reasons == [("a", "there are no negatives"), ("b", "there are no positives")]
-
-
 def test_rows_beyond_the_ends_of_a_grid_are_taken_as_probabilities():
     log = logs.log_of([(True, 0.0), (True, 1.0), (False, 0.0), (False, 1.0)])
     found = nf.proper_scores(nf.count_confusion(log, thresholds=[0.0, 1.0]), prevalence=0.5, metrics="brier")

@@ -12,7 +12,7 @@ from scipy.special import betaincinv
 
 import nci_frames as nf
 from nci_frames.evaluation.rates.simultaneous import _exact_alpha, _probability, local_alpha
-from tests.logs import exact_counts, unit_log
+from tests.logs import unit_log
 
 BOUNDS = ["tpr_lower", "tpr_upper", "fpr_lower", "fpr_upper"]
 
@@ -180,21 +180,6 @@ def test_the_value_is_that_without_bounds_also_at_the_own_prevalence_of_each_gro
     plain = nf.compute_areas(counts, prevalence="observed")
     banded = nf.compute_areas(counts, prevalence="observed", interval="simultaneous")
     assert banded.drop("lower", "upper").equals(plain.drop("lower", "upper"))
-
-
-def test_a_group_without_a_class_has_no_bounds() -> None:
-    counts = pl.concat(
-        [
-            normal_counts(1, (5, 20)),
-            exact_counts([False] * 4, range(4), "b"),
-            exact_counts([True] * 4, range(4), "c"),
-        ]
-    )
-    found = nf.compute_areas(counts, prevalence=[0.0, 0.01], interval="simultaneous")
-    without = found.filter(pl.col("model") != "a")
-    assert without.select("value", "lower", "upper").null_count().row(0) == (6, 6, 6)
-    known = found.filter(model="a", metric="roc_auc")
-    assert 0 <= known["lower"].item() < known["value"].item() < known["upper"].item() <= 1
 
 
 @pytest.mark.thorough

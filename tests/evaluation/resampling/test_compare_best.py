@@ -97,6 +97,8 @@ def test_one_positive_tells_nothing():
         assert (best["probability"], best["reason"]) == (
             None, "no resampled log differs: a class has one row",
         )  # fmt: skip
+    none = nf.probability_best(points([0, 0], [3, 5], positives=0, negatives=100), prevalence=0.1)
+    assert set(none["reason"]) == {"there are no positives"}
     # FPR needs no positives.
     assert nf.compare_best(counts, metric="fpr")["distinguishable"].to_list() == [False, False]
     assert nf.probability_best(counts, metric="fpr")["reason"].to_list() == [None, None]
