@@ -65,7 +65,7 @@ fuzz: $(VENV)/.dev ## try odd values, damaged files, hostile names and sizes (15
 
 pages: $(VENV)/.dev ## open reports of 2 to 92 models and 0 to 2,000 segments on every screen and on paper, write docs/report.md (15 minutes, 5 GB)
 	$(BIN)/python -m pytest -m slow tests/reporting/test_page_sizes.py
-	$(BIN)/python -m tests.page_matrix
+	$(BIN)/python -m benchmarks.page_matrix
 
 nightly: $(VENV)/.dev ## run the tests that are too long for make test and need no target of their own: many rows, whole reproductions
 	$(PYTEST) -m "slow and not spark" tests/base tests/docs tests/evaluation tests/test_outside_numbers.py

@@ -26,7 +26,7 @@ COPIED = (
 )  # fmt: skip
 #: These look at the source tree, open a browser, or need the newest scikit-learn.
 LEFT_OUT = (
-    "page_matrix", "sklearn_shim", "test_api", "test_development", "test_job_file", "test_live_page",
+    "sklearn_shim", "test_api", "test_development", "test_job_file", "test_live_page",
     "test_page_sizes", "test_site",
 )  # fmt: skip
 MARKS = "not browser and not thorough and not long and not spark and not slow"

@@ -6,10 +6,10 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 
 import nci_frames as nf
+from benchmarks.page_matrix import MODELS, SEGMENTS, compared, counted
 from nci_frames.reporting.write import write_report
 from nci_frames.tables.numbers import format_value
 from tests.browsing import DESKTOP, PHONE, Visit, settled
-from tests.page_matrix import MODELS, SEGMENTS, compared, counted
 
 pytestmark = [pytest.mark.browser, pytest.mark.long]
 

@@ -7,6 +7,8 @@ import jsonschema
 import numpy as np
 import polars as pl
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from polars.testing import assert_frame_equal
 
 import nci_frames as nf
@@ -102,6 +104,35 @@ def test_a_roll_up_is_that_of_the_traffic(metric):
             wanted = (mine["value"] * mine["weight"]).sum() / weight if weight else None
         assert (row["value"] is None) == (wanted is None or np.isnan(wanted))
         assert row["value"] is None or row["value"] == pytest.approx(wanted, rel=1e-12), row
+
+
+ROWS = st.tuples(*[st.integers(1, 500)] * 4)
+
+
+@given(st.lists(st.tuples(ROWS, st.floats(1e-6, 1 - 1e-6), st.floats(1e-3, 1e3)), min_size=1, max_size=4))
+def test_expressions_over_the_cells_of_a_mix_have_shares_of_its_rows(segments):
+    """Each segment brings its share of the rows, of which its prevalence are positives, decided as there."""
+    cells, etas, shares = zip(*segments, strict=True)
+    names = [f"s{place}" for place in range(len(segments))]
+    tables = pl.DataFrame(cells, ["tp", "fn", "fp", "tn"], orient="row").with_columns(
+        pl.Series("segment", names), model=pl.lit("a"), threshold=0.5
+    )
+    field = pl.DataFrame({"segment": names, "prevalence": etas, "share": shares})
+    read = ("tp", "fn", "fp", "tn", "positives", "negatives")
+    metrics = [pl.col(name) for name in read]
+    rolled = nf.roll_up(nf.compute_rates(tables), over="segment", metrics=metrics, prevalence=field)
+    found = dict(rolled.filter(average="micro").select("metric", "value").iter_rows())
+    mix = dict.fromkeys(read, 0.0)
+    for (tp, fn, fp, tn), eta, share in segments:
+        part = share / sum(shares)
+        positive, negative = part * eta, part * (1 - eta)
+        mix["positives"] += positive
+        mix["negatives"] += negative
+        mix["tp"] += positive * tp / (tp + fn)
+        mix["fn"] += positive * fn / (tp + fn)
+        mix["fp"] += negative * fp / (fp + tn)
+        mix["tn"] += negative * tn / (fp + tn)
+    assert found == pytest.approx(mix, rel=1e-9)
 
 
 def test_the_log_as_its_own_field_changes_nothing():
