@@ -57,16 +57,24 @@ def answer_lines(answer: Answer, /) -> list[str]:
     first = best[0]
     thresholds = {row["threshold"] for row in best if row["threshold"] is not None}
     at = f" at threshold {format_threshold(thresholds.pop())}" if len(thresholds) == 1 else ""
-    here = f"{at}; in this log" if doubted else f"{at}:"
-    if len(chosen) > len(best):
-        here = f", {_NEAR}: {first['model']}{at} has"
     # The names of rivals come after what the first screen of a telephone has to say.
-    lines += [f"Choose {any_of(_names(chosen))}{here} {_value(answer, first)}", order_line(answer), said]
+    choice = choice_in_words(best, chosen, _value(answer, first), at=at, doubted=doubted)
+    lines += [choice, order_line(answer), said]
     if doubted:
         # What depends on the value is as little known.
         first |= {"precision": None}
     lines.append("" if first["pos_fraction"] is None else _work(answer, first))
     return [sentence(line) for line in lines if line]
+
+
+def choice_in_words(
+    best: Sequence[_Row], chosen: Sequence[_Row], value: str, *, at: str = "", doubted: bool = False
+) -> str:
+    """Say which models to choose: the *best*, which have a value, and others that are as good."""
+    here = f"{at}; in this log" if doubted else f"{at}:"
+    if len(chosen) > len(best):
+        here = f", {_NEAR}: {best[0]['model']}{at} has"
+    return f"Choose {any_of(_names(chosen))}{here} {value}"
 
 
 def short_answer(answer: Answer, /) -> str:

@@ -15,7 +15,7 @@ from nci_frames.charts.classes import (
     chart_share_answer,
 )
 from nci_frames.evaluation.metrics.classes import class_metric
-from nci_frames.questions.answer_lines import best_of, bounds_in_words, percent, rivals
+from nci_frames.questions.answer_lines import best_of, bounds_in_words, choice_in_words, percent, rivals
 from nci_frames.questions.class_comparison import ClassComparison
 from nci_frames.questions.first_questions import first_questions
 from nci_frames.questions.how_sure import read_resampled
@@ -62,13 +62,10 @@ def lines_at(
     if not best:
         reason = rows[0]["reason"] if rows else None
         return [*lines, "No model has a defined value" + (f": {reason}" if reason else ""), order]
-    first = best[0]
-    bounds = bounds_in_words(first["lower"], first["upper"])
-    tested = comparison.tested and "distinguishable" in first
+    first, tested = best[0], comparison.tested and "distinguishable" in best[0]
     near, compared = rivals(others) if tested else ([], "")
-    chosen = any_of([row["model"] for row in (*best, *near)])
-    apart = f", which this log cannot tell apart: {first['model']} has" if near else ":"
-    lines += [f"Choose {chosen}{apart} {name} {format_value(first['value'])}{bounds}", order]
+    value = f"{name} {format_value(first['value'])}{bounds_in_words(first['lower'], first['upper'])}"
+    lines += [choice_in_words(best, [*best, *near], value), order]
     if not first["supported"]:
         compared = f"This log cannot tell the value: {first['reason']}"
     return [*lines, sentence(compared)] if compared else lines

@@ -96,13 +96,11 @@ def _by_slopes(log: ClassLog, metric: ClassMetric, mixes: Mixes, level: float) -
         of_mix = _by_mix(metric, mixes, log.rates, mixes.errors.max(axis=1))
         found.append(_at_bounds(metric, mixes, log.rates, mixes.errors))
     row = np.divide(of_class, log.independent, out=np.zeros(len(of_class)), where=of_class > 0)
-    more = np.repeat((row / len(row))[:, None], len(row), axis=1)
-    for added in (np.zeros_like(more), more):
-        near = rates_of(total + added)
+    for more in (0 * row, row):
+        near = rates_of(total + (more / len(row))[:, None])
         value, influence = mixes.value(metric, near), influences(log, metric, mixes, near)
-        variance = _variance(log, influence)
-        if added.any():
-            variance = variance + (influence**2 * (row**2 / len(row))[:, None]).sum(axis=(-1, -2))
+        added = (influence**2 * (more**2 / len(row))[:, None]).sum(axis=(-1, -2))
+        variance = _variance(log, influence) + added
         half = np.hypot(np.sqrt(np.maximum(variance, 0)) * z, of_mix)
         found.append(_on_logit(value, half, *mixes.range(metric)))
     lower, upper = zip(*found, strict=True)

@@ -102,9 +102,7 @@ def read_mixes(
         If a class has no prior, or priors are no shares; or if costs are needed and not given, are no finite
         numbers, or name what the counts do not have.
     """
-    frame = collected(class_counts)
-    seen = frame.filter(pl.col("rows") > 0)["label"].unique().sort().to_list()
-    given = scenarios_of(priors, seen)
+    frame, given = collected(class_counts), scenarios_of(priors)
     named = (name for shares in given.values() if not isinstance(shares, str) for name in shares)
     logs = class_logs(frame, list(dict.fromkeys(named)))
     names, observed = logs.names.to_list(), np.full(len(logs.names), np.nan)
