@@ -25,7 +25,7 @@ MORE: dict[str, list[dict[str, Any]]] = {
         for metrics, at in ((["pr_auc", "roc_auc"], None), (["precision", "recall"], 0.5))
         for units in (ROWS, UNITS)
     ],
-    "calibration_curve": [{"bins": 4}],
+    "calibration_curve": [{}, {"bins": 4}],
     "certify_decision_map": [ROWS],
     "compare_best": [
         {"metric": "recall"} | ROWS,
@@ -50,8 +50,8 @@ def exact(name: str, units: str | None) -> pl.DataFrame:
 
 
 def weighed(counts: pl.DataFrame) -> pl.DataFrame:
-    """Return the counts of the same rows, where positives weigh 0.2 and negatives 7."""
-    of_class = {0.2: ("fp", "tn"), 7.0: ("tp", "fn")}
+    """Return the counts of the same rows, where positives weigh 0.3 and negatives 7."""
+    of_class = {0.3: ("fp", "tn"), 7.0: ("tp", "fn")}
     return pl.concat(
         counts.with_columns(pl.lit(0, pl.Int64).alias(cell) for cell in others).with_columns(
             pl.lit(weight).alias("weight")

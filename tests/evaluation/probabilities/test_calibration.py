@@ -119,6 +119,7 @@ def test_sums_of_weights_have_no_bounds():
     weights = pl.Series(np.random.default_rng(2).random(1500) + 0.1)
     found = nf.calibration_curve(logs.exact(log.with_columns(weight=weights)), prevalence=0.1)
     assert found["lower"].null_count() == found["upper"].null_count() == len(found) > 3
+    assert nf.calibration_curve(logs.exact(log), prevalence=0.1)["lower"].null_count() == 0
 
 
 @pytest.mark.thorough
