@@ -13,6 +13,7 @@ from nci_frames.base.errors import ParameterError, SchemaError
 from nci_frames.base.messages import listed
 from nci_frames.base.typing import Floats
 from nci_frames.counts.class_counts import class_values
+from nci_frames.evaluation.arrays.buckets import need_buckets
 from nci_frames.schemas import BUCKET, CLASS_COUNTS, FrameSchema, beside, collect, need_each_once
 
 #: A class with fewer rows tells too little.
@@ -103,6 +104,11 @@ class ClassLogs:
         types |= {"class": self.names.dtype} if "class" in types else {}
         finished = kind.finish(pl.DataFrame(rows, types).fill_nan(None))
         return finished.sort([name for name in finished.columns if name in (*self.keys, *order)])
+
+    def check_buckets(self) -> None:
+        """Raise ParameterError if there are too few buckets of units to see how they differ."""
+        if self.groups and self.buckets is not None:
+            need_buckets(BUCKET, self.buckets)
 
     def need_no_keys(self, what: str) -> None:
         """Raise ParameterError unless the groups are those of models alone."""

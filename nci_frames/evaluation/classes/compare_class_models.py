@@ -9,13 +9,12 @@ import polars as pl
 from nci_frames.base.arguments import check_level
 from nci_frames.base.errors import ParameterError
 from nci_frames.counts.class_counts import Priors
-from nci_frames.evaluation.arrays.buckets import need_buckets
 from nci_frames.evaluation.classes.class_log import ClassLog, why_not
 from nci_frames.evaluation.classes.intervals import influences, stratum_sums
 from nci_frames.evaluation.classes.mixes import Mixes, read_mixes
 from nci_frames.evaluation.metrics.classes import ClassMetric, metric_of_all
 from nci_frames.evaluation.significance.corrections import holm
-from nci_frames.schemas import BUCKET, CLASS_COMPARISONS, checked
+from nci_frames.schemas import CLASS_COMPARISONS, checked
 
 #: A difference without an error that is rounding.
 _EQUAL = 1e-12
@@ -94,7 +93,7 @@ def compare_class_models(
         raise ParameterError("models are compared on the same units", found="no key 'bucket'", hint=hint)
     if not logs.whole:
         raise ParameterError("models are compared by rows", found="sums of more than 1,000 weights")
-    need_buckets(BUCKET, logs.buckets)
+    logs.check_buckets()
     return logs.table(
         CLASS_COMPARISONS,
         lambda models: _pairs(known, models, [asked.of(log) for log in models], logs.names.to_list(), level),

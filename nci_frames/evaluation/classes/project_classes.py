@@ -8,14 +8,13 @@ import polars as pl
 
 from nci_frames.base.typing import Floats
 from nci_frames.counts.class_counts import Priors, one_mix
-from nci_frames.evaluation.arrays.buckets import need_buckets
 from nci_frames.evaluation.classes.class_log import ClassLog, some_of, why_not
 from nci_frames.evaluation.classes.intervals import bounds_at, resampled
 from nci_frames.evaluation.classes.mixes import Mixes, read_mixes
 from nci_frames.evaluation.metrics import by_label
 from nci_frames.evaluation.metrics.classes import ClassMetric, class_metric
 from nci_frames.evaluation.resampling.resampling import Resampling
-from nci_frames.schemas import BUCKET, CLASS_PROJECTION, checked
+from nci_frames.schemas import CLASS_PROJECTION, checked
 
 
 @checked
@@ -118,8 +117,8 @@ def project_classes(
     draws = Resampling(repeats=repeats, seed=seed, level=level)
     named = by_label(metrics, class_metric, lambda metric: metric.name, "name it once").values()
     logs, asked = read_mixes(class_counts, priors, [*named], beta=beta, cost=cost)
-    if interval is not None and logs.buckets is not None:
-        need_buckets(BUCKET, logs.buckets)
+    if interval is not None:
+        logs.check_buckets()
     bounded = interval is not None and logs.whole
     unbounded = "no bounds: rows are sums of more than 1,000 weights" if interval and not bounded else None
 
