@@ -105,7 +105,10 @@ def change_lines(changes: Changes) -> Iterator[str]:
         yield f"{model}: prevalence {_moved(first, 'reference_prevalence', 'prevalence')}"
         for row in rows.to_dicts():
             balance, rates = row["due_to_prevalence"], row["due_to_rates"]
-            why = row["reason"] or f"{_signed(balance)} by the class balance, {_signed(rates)} by the model"
+            why = (
+                _of_logs(row["reason"])
+                or f"{_signed(balance)} by the class balance, {_signed(rates)} by the model"
+            )
             yield f"  {row['metric']} {_moved(row, 'reference_value', 'value')}: {why}"
         for row in classes[(model,)].sort("class", descending=True).to_dicts():
             yield f"  scores of {row['class']}s {_shift(row)}"
@@ -123,9 +126,20 @@ def change_table(changes: Changes) -> pl.DataFrame:
     return found.select("model", *keys, "metric", **named)
 
 
+def _of_logs(reason: str | None) -> str | None:
+    """Say of two logs what was said of the values of a key."""
+    names = {
+        "in the segment": f"{AFTER} the change", "in the reference": f"{BEFORE} the change",
+        f"fewer than two values of {SIDE!r} have": "one of the logs has fewer than",
+    }  # fmt: skip
+    for of_key, of_log in names.items():
+        reason = reason and reason.replace(of_key, of_log)
+    return reason
+
+
 def _shift(row: Mapping[str, Any]) -> str:
     if row["p_value"] is None:
-        return f"cannot be compared: {row['reason']}"
+        return f"cannot be compared: {_of_logs(row['reason'])}"
     rate = "recall" if row["class"] == "positive" else "FPR"
     far = f"{rate} differs by {format_value(row['effect'])} at most, p = {row['adjusted']:.2g}"
     return f"{'changed' if row['distinguishable'] else 'show no change'} ({far})"

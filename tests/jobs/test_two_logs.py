@@ -7,7 +7,7 @@ import polars as pl
 import pytest
 
 import nci_frames as nf
-from nci_frames.jobs.two_logs import compare_logs
+from nci_frames.jobs.two_logs import change_lines, compare_logs
 from tests.cases import first_quick
 from tests.small_jobs import SMALL, ended, small_job, write_nights
 
@@ -47,6 +47,14 @@ def test_the_class_balance_and_the_model_are_told_apart(tmp_path, unit, prevalen
     assert row["due_to_prevalence"] + row["due_to_rates"] == pytest.approx(told[1] - told[0])
     assert found.shifts.filter("distinguishable")["class"].to_list() == moved
     assert abs(row["due_to_prevalence"]) > 0.1 if prevalence < 0.2 else row["due_to_prevalence"] == 0
+
+
+def test_what_cannot_be_compared_is_said_of_the_two_logs(tmp_path):
+    before = written(tmp_path / "a.parquet", prevalence=0.2, hits=0.8, rows=200)
+    after = written(tmp_path / "b.parquet", prevalence=0.0, hits=0.8, rows=200)
+    said = [line for found in changed(before, after) for line in change_lines(found)]
+    assert said[1].endswith(": the metric is undefined after the change")
+    assert said[2] == "  scores of positives cannot be compared: one of the logs has fewer than 10 positives"
 
 
 @pytest.mark.long

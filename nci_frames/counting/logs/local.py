@@ -20,7 +20,7 @@ from nci_frames.base.errors import NciFramesError, SchemaError, SourceError
 from nci_frames.base.messages import files_among, first_line, listed, quantity
 from nci_frames.counting.logs.checksums import PageChecksums
 from nci_frames.counting.logs.opened import FILE, READ_ERRORS, OpenedLog, Stamp, stamp_of
-from nci_frames.counting.logs.paths import Found, LogFile, is_csv, no_match, spelled_keys
+from nci_frames.counting.logs.paths import Found, LogFile, is_csv, spelled_keys
 from nci_frames.counting.logs.texts import why_unreadable
 from nci_frames.counting.logs.types import CLASSES, common_types
 
@@ -228,7 +228,7 @@ def open_files(found: Found, where: str, needed: Mapping[str, str]) -> OpenedLog
     rows = [footers[file.path].rows for file in files]
     if not any(row is None or row for row in rows):
         empty = f"{quantity(len(files), 'file')} without a row"
-        raise no_match(where, empty, "nothing was logged?")
+        raise SourceError("the log has no rows", where=where, found=empty, hint="nothing was logged?")
     if found.skipped:
         warned.append(found.warning(where))
     try:

@@ -91,4 +91,4 @@ def chat_line(job: str, run: str, verdicts: pl.DataFrame, arrived: pl.DataFrame,
     if unusual:
         line += f"; files: {', '.join(f'{number} {name}' for name, number in unusual.items())}"
     shown = "".join(c if c.isprintable() else ascii(c)[1:-1] for c in line[:_LINE])
-    return f"{shown}{'...' if len(line) > _LINE else ''} {link}"
+    return f"{shown}{'...' if len(line) > _LINE else ''}; report: {link}"

@@ -361,11 +361,11 @@ def test_the_chat_message_is_one_line_whatever_the_names():
     line = chat_line("job", "run-1", pl.DataFrame(rows, infer_schema_length=None), ARRIVED, "out/report.html")
     assert line.isprintable()
     assert line.startswith("job run-1: FAIL (0 passed, 1 failed, 0 undecided); gate: evil")
-    assert line.endswith("0.800 (0.774 to 0.824), promised ≥ 0.9 out/report.html")
+    assert line.endswith("0.800 (0.774 to 0.824), promised ≥ 0.9; report: out/report.html")
     long = pl.DataFrame([rows[0] | {"gate": "g" * 700}], infer_schema_length=None)
     told = chat_line("job", "run-1", long, ARRIVED, "out/report.html")
-    assert told.endswith("ggg... out/report.html")
-    assert len(told) == 600 + len("... out/report.html")
+    assert told.endswith("ggg...; report: out/report.html")
+    assert len(told) == 600 + len("...; report: out/report.html")
 
 
 @pytest.mark.parametrize(("hits", "rest", "limit"), [(0, 0, 0.8), (7, 5, 0.8), (60, 40, 0.8), (3, 997, 0.01)])
