@@ -27,7 +27,7 @@ def predictive_value_interval(
     Parameters
     ----------
     rates
-        A rates frame; it needs no bounds.
+        A rates frame; it needs no bounds. Those of units or weights count as their effective rows.
     prevalence
         P(y=1), each in [0, 1], known without error; or "observed".
     method

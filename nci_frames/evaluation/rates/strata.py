@@ -43,8 +43,8 @@ def of_strata(rates: pl.DataFrame) -> bool:
 
 
 def known_cells(rates: pl.DataFrame) -> dict[str, pl.Expr]:
-    """Return how many independent rows of one weight know each of the four counts of rates."""
-    if not of_strata(rates):
+    """Return how many independent rows, of one weight, know each of the four counts of rates."""
+    if WORTH[0] not in rates.columns:
         return {cell: pl.col(cell) for cell in CELLS}
     positives, negatives = map(pl.col, WORTH)
     return {

@@ -98,3 +98,23 @@ def test_positives_that_are_all_in_one_bucket_are_worth_one_row() -> None:
     assert (row["tpr"], row["tpr_lower"], row["tpr_upper"]) == (0.5, None, None)
     assert row["effective_positives"] == 1
     assert row["fpr_lower"] is not None
+
+
+def test_rows_of_units_do_not_know_more_than_their_units() -> None:
+    """20 identical rows of each unit; four units among the false positives."""
+    unit = np.arange(2100)
+    hit = np.where(unit < 100, unit < 60, unit >= 2096)
+    log = pl.DataFrame({"model": "a", "label": unit < 100, "score": hit * 1.0, "unit": unit})
+    alone = nf.count_confusion(log.drop("unit"), thresholds=[0.5])
+    repeated = nf.unit_buckets(pl.concat([log] * 20), buckets=2048)
+    counts = nf.count_confusion(repeated, thresholds=[0.5])
+    rates = nf.compute_rates(counts, interval="wilson", units="bucket")
+    together, apart = (
+        nf.predictive_value_interval(known, prevalence=0.01)
+        .filter(metric="precision")
+        .select("lower", "upper")
+        for known in (rates, nf.compute_rates(alone))
+    )
+    assert_frame_equal(together, apart, rel_tol=0.1)
+    found = nf.bootstrap(counts, metric=["fpr", "precision"], threshold=0.5, units="bucket", repeats=50)
+    assert found["interval"].to_list() == ["band", "band"]
