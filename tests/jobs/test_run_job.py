@@ -3,7 +3,6 @@
 import base64
 import json
 import re
-import shutil
 from datetime import UTC, datetime
 from hashlib import sha256
 from html import unescape
@@ -12,7 +11,6 @@ from pathlib import Path
 import jsonschema
 import polars as pl
 import pytest
-from polars.testing import assert_frame_equal
 from prometheus_client.openmetrics.parser import text_string_to_metric_families
 from prometheus_client.parser import text_string_to_metric_families as read_plain
 
@@ -22,13 +20,11 @@ from nci_frames.jobs.counted_files import count_files
 from nci_frames.jobs.history import changes_since
 from nci_frames.jobs.job_file.loading import read_job
 from nci_frames.jobs.publishing import Shelf
-from nci_frames.jobs.run import run_job
 from tests.hostile import NAMES
 from tests.small_jobs import SMALL, call, ended, latest, small_job, write_night, write_nights
 
 RECALL = '[[gates]]\nname = "finds"\nmetric = "recall"\nvalue_threshold = { lower = 0.6 }\n'
 KEYS = '[segments]\nkeys = ["country"]\n'
-GRID = [0.0, 0.25, 0.5, 0.75]
 
 
 @pytest.mark.thorough
@@ -373,137 +369,3 @@ def test_hostile_names_are_text_everywhere(tmp_path):
     assert "<script" not in page
     history = pl.read_parquet(latest(tmp_path / "job") / "history.parquet")
     assert set(history["model"]) == set(names)
-
-
-def test_the_ledger_from_the_command_line(tmp_path):
-    paths = write_nights(tmp_path / "logs", 2)
-    ledger, out = tmp_path / "ledger", tmp_path / "counts.parquet"
-    grid = ["--thresholds", "0,0.25,0.5,0.75", "--segments", "country"]
-    assert "found: no such folder; the nearest" in ended(3, "ledger", "sources", ledger).stderr
-    ended(0, "ledger", "append", ledger, paths[0], *grid, "--run", "monday")
-    again = ended(0, "ledger", "append", ledger, tmp_path / "logs", *grid, "--run", "20260302")
-    assert again.stdout.count("│known ") == again.stdout.count("│counted ") == 1
-    for options, sources in (
-        ([], paths),
-        (["--as-of", "monday"], paths[:1]),
-        (["--as-of", "20260302"], paths),
-        (["--version", "2"], paths[:1]),
-    ):
-        ended(0, "ledger", "read", ledger, "--by", "country", "--out", out, *options)
-        expected = nf.count_confusion(nf.scan_predictions(sources, segments="country"), thresholds=GRID)
-        assert_frame_equal(pl.read_parquet(out), expected, check_exact=True)
-    ended(2, "ledger", "read", ledger, "--out", out, "--as-of", "monday", "--version", "2")
-    ended(3, "ledger", "read", ledger, "--out", out, "--as-of", "sunday")
-    shown = ended(0, "ledger", "generations", ledger).stdout
-    assert "generation" in shown
-    assert "[0.0, 0.25, 0.5, 0.75]" in "".join(line.strip() for line in shown.split("│"))
-    ended(0, "ledger", "read", ledger, "--out", out, "--since", "2026-03-01")
-    assert pl.read_parquet(out).is_empty()
-    before = nf.CountsLedger(ledger).read()
-    assert ended(0, "ledger", "verify", ledger, "--files").stdout == "nothing is damaged\n"
-    assert ended(0, "ledger", "compact", ledger).stdout == "files merged: 4\n"
-    assert ended(0, "ledger", "rebuild", ledger).stdout == "files counted: 2\n"
-    assert_frame_equal(nf.CountsLedger(ledger).read(), before)
-    ended(0, "ledger", "retire", ledger, nf.CountsLedger(ledger).sources()["source"][0])
-    assert "retired" in ended(0, "ledger", "sources", ledger).stdout
-    paths[1].unlink()
-    assert "it vanished" in ended(3, "ledger", "verify", ledger, "--files").stdout
-
-
-def test_a_ledger_is_not_begun_among_other_files(tmp_path):
-    """As where the ledger and its source are named in the wrong order."""
-    (log,) = write_nights(tmp_path / "logs", 1)
-    before = sorted((tmp_path / "logs").rglob("*"))
-    ended(4, "ledger", "append", tmp_path / "logs", log, "--segments", "country")
-    assert sorted((tmp_path / "logs").rglob("*")) == before
-    (tmp_path / "ledger" / "_hashes").mkdir(parents=True)
-    ended(0, "ledger", "append", tmp_path / "ledger", log, "--segments", "country")
-
-
-def test_a_ledger_with_nothing_in_it_is_not_damaged(tmp_path):
-    log = tmp_path / "bad.parquet"
-    pl.DataFrame({"model": ["a"], "label": [1]}).write_parquet(log)
-    ended(3, "ledger", "append", tmp_path / "ledger", log)
-    assert call("ledger", "verify", tmp_path / "ledger").stdout == "nothing is damaged\n"
-    asked = ended(3, "ledger", "sources", tmp_path / "ledger")
-    assert "the ledger has nothing in it yet" in asked.stderr
-
-
-def test_an_append_that_keeps_going_counts_the_good_files_and_fails(tmp_path):
-    good, changed, bad = write_nights(tmp_path / "logs", 3)
-    append = ["ledger", "append", tmp_path / "ledger", tmp_path / "logs", "-s", "country", "--keep-going"]
-    log = pl.read_parquet(bad)
-    log.drop("score").write_parquet(bad)
-    first = ended(3, *append)
-    assert first.stderr.splitlines()[0] == f"failed: {str(bad)!r}"
-    assert first.stderr.splitlines()[-4:] == [
-        "error: not counted: 1 of 3 files",
-        f"  where: {str(bad)!r}",
-        "  found: 1 failed",
-        "  hint:  append again when these files are good: the others are known then",
-    ]
-    assert nf.CountsLedger(tmp_path / "ledger").sources()["path"].to_list() == [str(good), str(changed)]
-    pl.read_parquet(changed).head(9).write_parquet(changed)
-    second = ended(3, *append)
-    assert f"not counted: 2 of 3 files\n  where: {str(changed)!r}, {str(bad)!r}\n" in second.stderr
-    assert "found: 1 failed, 1 changed\n" in second.stderr
-    assert "not counted: 1 of 3 files" in ended(3, *append, "--on-changed", "keep").stderr
-    log.write_parquet(bad)
-    ended(0, *append, "--on-changed", "recount")
-    assert nf.CountsLedger(tmp_path / "ledger").sources().filter("active")["rows"].to_list() == [200, 9, 200]
-
-
-@pytest.mark.long
-def test_files_that_came_late_or_again_are_told(tmp_path):
-    """A file of the first night on the second, and one of the second once more, under another name."""
-    logs = tmp_path / "logs"
-    job = read_job(small_job(tmp_path, RECALL + 'segments = ["country"]\nwindow = "last"\n' + KEYS))
-    outcomes = []
-    for night in range(3):
-        write_night(logs / f"2026-03-0{night + 1}" / "a.parquet", 200, 0.8 if night < 2 else 0.1, seed=night)
-        if night == 1:
-            write_night(logs / "2026-03-01" / "late.parquet", 40, 0.8, seed=9)
-        if night == 2:
-            shutil.copy(logs / "2026-03-02" / "a.parquet", logs / "2026-03-02" / "again.parquet")
-        outcomes.append(run_job(job, run=f"night-{night + 1}"))
-    unusual = [outcome.arrived.filter(pl.col("arrival") != "new") for outcome in outcomes]
-    assert [table["arrival"].to_list() for table in unusual] == [[], ["late"], ["delivered again"]]
-    assert unusual[1]["path"][0].endswith("2026-03-01/late.parquet")
-    assert unusual[2]["note"][0] == f"counted from {logs}/2026-03-02/a.parquet"
-    assert ["files: 1 late" in outcomes[1].line, "files: 1 delivered again" in outcomes[2].line] == [True] * 2
-    folder = outcomes[2].folder
-    runs = pl.read_parquet(folder / "runs.parquet")
-    days = [datetime(2026, 3, day, tzinfo=UTC) for day in (1, 2, 3)]
-    assert runs["window_start"].to_list() == days
-    # The window of a file is its own, not the newest of the run.
-    strange = pl.read_parquet(folder / "unusual.parquet")
-    assert strange.select("run", "window_start").rows() == [("night-2", days[0]), ("night-3", days[1])]
-    told = runs.select("late", "delivered again", "verdict").rows()
-    assert told == [(0, 0, "pass"), (1, 0, "pass"), (0, 1, "fail")]
-    page = (folder / "history.html").read_text()
-    for run, file, arrival in (
-        ("2", "2026-03-01/late", "late"),
-        ("3", "2026-03-02/again", "delivered again"),
-    ):
-        row = rf">night-{run}</th><td>[^<]*{file}.parquet</td>\s*<td>{arrival}</td><td>{file[:10]} 00:00</td>"
-        assert re.search(row, page)
-    manifest = json.loads((folder / "manifest.json").read_text())
-    assert (manifest["rows"]["counted"], manifest["last_good"]["run"]) == (640, "night-2")
-
-
-@pytest.mark.long
-def test_windows_stand_at_their_dates_also_those_that_come_late_or_are_corrected(tmp_path):
-    first, second, third = (tmp_path / f"logs/2026-03-0{night}/a.parquet" for night in (1, 2, 3))
-    job = small_job(tmp_path, text=SMALL.replace('parquet"\n', 'parquet"\non_changed = "recount"\n', 1))
-    for run, (path, hits) in enumerate(((second, 0.8), (third, 0.6), (first, 0.9), (second, 0.5))):
-        write_night(path, 400, hits, seed=run)
-        ended(0, "run", job)
-    found = pl.read_parquet(latest(tmp_path) / "by_date.parquet")
-    assert found["window_start"].dt.day().to_list() == [1, 2, 3]
-    assert found["arrival"].to_list() == ["late", "corrected", None]
-    for path, row in zip((first, second, third), found.iter_rows(named=True), strict=True):
-        log = pl.read_parquet(path).filter(label=1)
-        assert row["tpr"] == pytest.approx((log["score"] >= 0.5).mean())
-        assert row["tpr_lower"] < row["tpr"] < row["tpr_upper"]
-    page = (latest(tmp_path) / "history.html").read_text()
-    assert page.count('by date"') == 2

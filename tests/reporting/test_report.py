@@ -5,7 +5,6 @@ import functools
 import hashlib
 import itertools
 import json
-import math
 import re
 from dataclasses import dataclass, field
 from html.parser import HTMLParser
@@ -15,18 +14,16 @@ import polars as pl
 import pytest
 
 from nci_frames.base.arguments import nearest
-from nci_frames.base.errors import ParameterError
 from nci_frames.charts.parts import selection
 from nci_frames.questions.answer_lines import answer_lines
 from nci_frames.reporting import html as report
 from nci_frames.reporting.html import render_report
 from nci_frames.reporting.write import write_report
-from nci_frames.tables.cells import pick_evenly
 from nci_frames.tables.great_tables import ranked_table
-from nci_frames.tables.numbers import UNDEFINED, format_grid, format_value
+from nci_frames.tables.numbers import format_grid
 from tests.cases import first_quick
 from tests.chart_specs import unpacked
-from tests.comparisons import BETAS, GRID, HOSTILE, MODELS, altered, comparison, make_comparison
+from tests.comparisons import BETAS, GRID, HOSTILE, altered, comparison, make_comparison
 
 HOSTILE_MODELS = {name: (0.5, 0.01 * (i + 1)) for i, name in enumerate(HOSTILE)}
 SECTIONS = ["answer", "tables", "charts", "segments", "data", "methods"]
@@ -376,64 +373,12 @@ def test_a_chart_that_cannot_be_drawn_leaves_the_tables(monkeypatch):
     assert len(source.all("table")) == 1 + 6
 
 
-def test_the_best_is_bold_and_ranks_stand_beside_the_values():
-    table = ranked_table(comparison().areas, metric="pr_auc", title="PR-AUC").as_raw_html()
-    value = comparison().areas.filter(metric="pr_auc", model="forest")["value"].min()
-    assert f'<strong><data value="{value!r}">{format_value(value)}</data></strong><small>1</small>' in table
-    assert table.index("forest") < table.index("boosted trees") < table.index("logistic")
-    assert "PR-AUC" in table
-
-
-def test_the_columns_are_picked_evenly_with_both_ends():
-    assert pick_evenly(range(11), 6) == [0, 2, 4, 6, 8, 10]
-    assert pick_evenly(GRID, 6)[0] == GRID[0]
-    assert pick_evenly(GRID, 6)[-1] == GRID[-1]
-    assert pick_evenly([0.1, 0.2], 6) == [0.1, 0.2]
-    with pytest.raises(ParameterError, match="shown must be 2 or more"):
-        pick_evenly(GRID, 1)
-
-
-@pytest.mark.parametrize(("shown", "columns"), [(6, [0, 2, 4, 7, 8, 10]), (3, [0, 7, 10]), (2, [0, 7])])
-def test_what_is_asked_has_a_column(shown, columns):
-    assert pick_evenly(range(11), shown, 7) == columns
-    assert pick_evenly(range(11), shown, 99) == pick_evenly(range(11), shown)
-
-
-def test_undefined_values_have_a_note_and_tables_over_beta_need_a_prevalence():
-    areas = comparison({**MODELS, "empty": (None, 0.1)}).areas
-    assert f"{UNDEFINED} undefined" in ranked_table(areas, metric="pr_auc").as_raw_html()
-    assert f"{UNDEFINED} undefined" not in ranked_table(comparison().areas, metric="pr_auc").as_raw_html()
-    projection = comparison().projection
-    table = ranked_table(projection, metric="f_beta", over="beta", prevalence=0.01).as_raw_html()
-    assert "0.1" in table
-    assert format_grid(BETAS[-1]) in table
-
-
 @pytest.mark.parametrize("name", first_quick(HOSTILE, 2))
 def test_tables_escape_names_and_captions(name):
     ranking = hostile_tables().areas.filter(model=name)
     parsed = Page(ranked_table(ranking, metric="pr_auc", title=name).as_raw_html())
     assert parsed.text.count(name) >= 2
     assert not {"script", "img"} & {tag for tag, _ in parsed.elements}
-
-
-@pytest.mark.parametrize(
-    ("value", "text"),
-    [
-        (0.99951, "1.000"),
-        (0.1, "0.100"),
-        (0.0995, "0.100"),
-        (0.09949, "0.0995"),
-        (0.000995, "0.000995"),
-        (9.9e-5, "9.90 \N{MULTIPLICATION SIGN} 10⁻⁵"),
-        (-0.25, "\N{MINUS SIGN}0.250"),
-        (math.inf, "∞"),
-        (-math.inf, "\N{MINUS SIGN}∞"),
-        (math.nan, UNDEFINED),
-    ],
-)
-def test_values_have_three_digits(value, text):
-    assert format_value(value) == text
 
 
 def test_the_nearest_is_nearest_by_ratio():

@@ -1,0 +1,72 @@
+"""Files that come late, again or corrected: what a run says of them, and at which date they stand."""
+
+import json
+import re
+import shutil
+from datetime import UTC, datetime
+
+import polars as pl
+import pytest
+
+from nci_frames.jobs.job_file.loading import read_job
+from nci_frames.jobs.run import run_job
+from tests.small_jobs import SMALL, ended, latest, small_job, write_night
+
+RECALL = '[[gates]]\nname = "finds"\nmetric = "recall"\nvalue_threshold = { lower = 0.6 }\n'
+KEYS = '[segments]\nkeys = ["country"]\n'
+
+
+@pytest.mark.long
+def test_files_that_came_late_or_again_are_told(tmp_path):
+    """A file of the first night on the second, and one of the second once more, under another name."""
+    logs = tmp_path / "logs"
+    job = read_job(small_job(tmp_path, RECALL + 'segments = ["country"]\nwindow = "last"\n' + KEYS))
+    outcomes = []
+    for night in range(3):
+        write_night(logs / f"2026-03-0{night + 1}" / "a.parquet", 200, 0.8 if night < 2 else 0.1, seed=night)
+        if night == 1:
+            write_night(logs / "2026-03-01" / "late.parquet", 40, 0.8, seed=9)
+        if night == 2:
+            shutil.copy(logs / "2026-03-02" / "a.parquet", logs / "2026-03-02" / "again.parquet")
+        outcomes.append(run_job(job, run=f"night-{night + 1}"))
+    unusual = [outcome.arrived.filter(pl.col("arrival") != "new") for outcome in outcomes]
+    assert [table["arrival"].to_list() for table in unusual] == [[], ["late"], ["delivered again"]]
+    assert unusual[1]["path"][0].endswith("2026-03-01/late.parquet")
+    assert unusual[2]["note"][0] == f"counted from {logs}/2026-03-02/a.parquet"
+    assert ["files: 1 late" in outcomes[1].line, "files: 1 delivered again" in outcomes[2].line] == [True] * 2
+    folder = outcomes[2].folder
+    runs = pl.read_parquet(folder / "runs.parquet")
+    days = [datetime(2026, 3, day, tzinfo=UTC) for day in (1, 2, 3)]
+    assert runs["window_start"].to_list() == days
+    # The window of a file is its own, not the newest of the run.
+    strange = pl.read_parquet(folder / "unusual.parquet")
+    assert strange.select("run", "window_start").rows() == [("night-2", days[0]), ("night-3", days[1])]
+    told = runs.select("late", "delivered again", "verdict").rows()
+    assert told == [(0, 0, "pass"), (1, 0, "pass"), (0, 1, "fail")]
+    page = (folder / "history.html").read_text()
+    for run, file, arrival in (
+        ("2", "2026-03-01/late", "late"),
+        ("3", "2026-03-02/again", "delivered again"),
+    ):
+        row = rf">night-{run}</th><td>[^<]*{file}.parquet</td>\s*<td>{arrival}</td><td>{file[:10]} 00:00</td>"
+        assert re.search(row, page)
+    manifest = json.loads((folder / "manifest.json").read_text())
+    assert (manifest["rows"]["counted"], manifest["last_good"]["run"]) == (640, "night-2")
+
+
+@pytest.mark.long
+def test_windows_stand_at_their_dates_also_those_that_come_late_or_are_corrected(tmp_path):
+    first, second, third = (tmp_path / f"logs/2026-03-0{night}/a.parquet" for night in (1, 2, 3))
+    job = small_job(tmp_path, text=SMALL.replace('parquet"\n', 'parquet"\non_changed = "recount"\n', 1))
+    for run, (path, hits) in enumerate(((second, 0.8), (third, 0.6), (first, 0.9), (second, 0.5))):
+        write_night(path, 400, hits, seed=run)
+        ended(0, "run", job)
+    found = pl.read_parquet(latest(tmp_path) / "by_date.parquet")
+    assert found["window_start"].dt.day().to_list() == [1, 2, 3]
+    assert found["arrival"].to_list() == ["late", "corrected", None]
+    for path, row in zip((first, second, third), found.iter_rows(named=True), strict=True):
+        log = pl.read_parquet(path).filter(label=1)
+        assert row["tpr"] == pytest.approx((log["score"] >= 0.5).mean())
+        assert row["tpr_lower"] < row["tpr"] < row["tpr_upper"]
+    page = (latest(tmp_path) / "history.html").read_text()
+    assert page.count('by date"') == 2

@@ -1,0 +1,63 @@
+"""Ranked tables for people, and how they write numbers."""
+
+import math
+
+import pytest
+
+from nci_frames.base.errors import ParameterError
+from nci_frames.tables.cells import pick_evenly
+from nci_frames.tables.great_tables import ranked_table
+from nci_frames.tables.numbers import UNDEFINED, format_grid, format_value
+from tests.comparisons import BETAS, GRID, MODELS, comparison
+
+
+def test_the_best_is_bold_and_ranks_stand_beside_the_values():
+    table = ranked_table(comparison().areas, metric="pr_auc", title="PR-AUC").as_raw_html()
+    value = comparison().areas.filter(metric="pr_auc", model="forest")["value"].min()
+    assert f'<strong><data value="{value!r}">{format_value(value)}</data></strong><small>1</small>' in table
+    assert table.index("forest") < table.index("boosted trees") < table.index("logistic")
+    assert "PR-AUC" in table
+
+
+def test_the_columns_are_picked_evenly_with_both_ends():
+    assert pick_evenly(range(11), 6) == [0, 2, 4, 6, 8, 10]
+    assert pick_evenly(GRID, 6)[0] == GRID[0]
+    assert pick_evenly(GRID, 6)[-1] == GRID[-1]
+    assert pick_evenly([0.1, 0.2], 6) == [0.1, 0.2]
+    with pytest.raises(ParameterError, match="shown must be 2 or more"):
+        pick_evenly(GRID, 1)
+
+
+@pytest.mark.parametrize(("shown", "columns"), [(6, [0, 2, 4, 7, 8, 10]), (3, [0, 7, 10]), (2, [0, 7])])
+def test_what_is_asked_has_a_column(shown, columns):
+    assert pick_evenly(range(11), shown, 7) == columns
+    assert pick_evenly(range(11), shown, 99) == pick_evenly(range(11), shown)
+
+
+def test_undefined_values_have_a_note_and_tables_over_beta_need_a_prevalence():
+    areas = comparison({**MODELS, "empty": (None, 0.1)}).areas
+    assert f"{UNDEFINED} undefined" in ranked_table(areas, metric="pr_auc").as_raw_html()
+    assert f"{UNDEFINED} undefined" not in ranked_table(comparison().areas, metric="pr_auc").as_raw_html()
+    projection = comparison().projection
+    table = ranked_table(projection, metric="f_beta", over="beta", prevalence=0.01).as_raw_html()
+    assert "0.1" in table
+    assert format_grid(BETAS[-1]) in table
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (0.99951, "1.000"),
+        (0.1, "0.100"),
+        (0.0995, "0.100"),
+        (0.09949, "0.0995"),
+        (0.000995, "0.000995"),
+        (9.9e-5, "9.90 \N{MULTIPLICATION SIGN} 10⁻⁵"),
+        (-0.25, "\N{MINUS SIGN}0.250"),
+        (math.inf, "∞"),
+        (-math.inf, "\N{MINUS SIGN}∞"),
+        (math.nan, UNDEFINED),
+    ],
+)
+def test_values_have_three_digits(value, text):
+    assert format_value(value) == text
