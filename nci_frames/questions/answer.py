@@ -55,6 +55,8 @@ class Answer:
     span: tuple[float, float]
     #: Whether the models were compared with the best.
     tested: bool = True
+    #: The class that the log has no rows of, if it lacks one.
+    lacks: str | None = None
 
 
 @dataclass(eq=False)

@@ -104,8 +104,8 @@ def _read(answer: Answer) -> tuple[list[_Row], list[_Row], bool, str]:
 
 def _nothing(answer: Answer) -> str:
     sure = answer.question.confidence
-    if sure is None:
-        return "no model has a defined value"
+    if sure is None or answer.lacks is not None:
+        return "no model has a defined value" + (f": the log has no {answer.lacks}" if answer.lacks else "")
     return f"no threshold is known to keep this budget with confidence {sure:g}: the log has too few rows"
 
 

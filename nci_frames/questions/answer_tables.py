@@ -114,7 +114,8 @@ class AnswerTables(LogTables):
         if self._near["model"].has_nulls():
             raise SchemaError.unnamed_model()
         observed = prevalence == self.observed_prevalence
-        return Answer(self.question, prevalence, observed, models, winners, self.answer_span, tested)
+        lacks = {0.0: "positives", 1.0: "negatives"}.get(self.observed_prevalence or 0.0)
+        return Answer(self.question, prevalence, observed, models, winners, self.answer_span, tested, lacks)
 
     def asking(self, **changes: Any) -> Self:
         """Return the same log with a question that differs, for example ``asking(alerts=100)``."""

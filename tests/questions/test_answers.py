@@ -260,8 +260,8 @@ def test_a_sentence_does_not_say_more_than_the_answer():
     "options", [{}, {"cost": (2.0, 1.0)}, {"alerts": 1.0, "volume": 9.0}, {"metric": "pr_auc"}]
 )
 def test_logs_of_one_class_have_an_answer_too(options):
-    told = "No model has a defined value"
-    for label in (False, True):
+    for label, lacks in ((False, "positives"), (True, "negatives")):
+        told = f"No model has a defined value: the log has no {lacks}"
         log = LOG.with_columns(label=pl.lit(label))
         counts = nf.count_confusion(log, thresholds=[0.0, 0.5])
         comparison = nf.compare_models(counts, prevalence=GRID, repeats=20)
