@@ -19,7 +19,13 @@ from nci_frames.counting.engine.passes import count_at
 from nci_frames.counting.logs.opening import Predictions
 from nci_frames.counting.logs.reading import Scan, kept_keys
 from nci_frames.counting.logs.scan import scan_behind
-from nci_frames.counting.thresholds.auto import EXACT_ROWS, Chosen, count_to_tolerance
+from nci_frames.counting.thresholds.auto import (
+    EXACT_IN_PARTS,
+    EXACT_ROWS,
+    USUAL_THRESHOLDS,
+    Chosen,
+    count_to_tolerance,
+)
 from nci_frames.counting.thresholds.grids import AutoThresholds, Thresholds, auto_thresholds, check_thresholds
 from nci_frames.counts.score_scale import HIGHEST, LOWEST, named_models, no_probabilities, share_off_scale
 from nci_frames.counts.scores_as_counts import counts_as_scores
@@ -215,12 +221,12 @@ def tally_scan(
     by: str | Sequence[str] | None = None,
     memory_limit: float | None = None,
     progress: bool = False,
-    exact_rows: int = EXACT_ROWS,
+    in_parts: bool = False,
 ) -> Tally:
     """Count an opened log; without labels, every row is a negative.
 
-    Rows are counted by their weight if there are no more than 1,000 weights; else weights are summed. "auto"
-    counts up to *exact_rows* at every score.
+    Rows are counted by their weight if there are no more than 1,000 weights; else weights are summed. With
+    *in_parts* "auto" avoids many different scores, since the same rows are to be counted by units, too.
 
     Raises
     ------
@@ -230,7 +236,7 @@ def tally_scan(
     group = ["model", *kept_keys(scan.keys, by)]
     budget = Budget.of(memory_limit)
     chosen, found = by_weight(
-        scan, group, lambda scan, group: _counted(scan, group, thresholds, budget, progress, exact_rows)
+        scan, group, lambda scan, group: _counted(scan, group, thresholds, budget, progress, in_parts)
     )
     counts, rows_by_code = found.counts, found.rows_by_code
     need_whole_log(scan, rows_by_code)
@@ -277,7 +283,7 @@ def by_weight(scan: Scan, group: list[str], count: Callable[[Scan, list[str]], _
 
 
 def _counted(
-    scan: Scan, group: list[str], thresholds: Thresholds, budget: Budget, progress: bool, exact_rows: int
+    scan: Scan, group: list[str], thresholds: Thresholds, budget: Budget, progress: bool, in_parts: bool
 ) -> tuple[Chosen, Counted]:
     """Count at the requested thresholds; a small log is read only once."""
     if isinstance(thresholds, str):
@@ -287,13 +293,22 @@ def _counted(
     if not isinstance(thresholds, AutoThresholds):
         grid = check_thresholds(thresholds)
         return Chosen(grid), count_at(scan, group, grid, marks(grid), budget=budget, progress=progress)
-    most_rows = min(exact_rows, budget.most_rows(len(group), weighted=scan.weighted and WEIGHT not in group))
+    most_rows = min(EXACT_ROWS, budget.most_rows(len(group), weighted=scan.weighted and WEIGHT not in group))
+    if (in_parts or WEIGHT in group) and _is_smaller_as_grid(scan, group):
+        most_rows = min(most_rows, EXACT_IN_PARTS)
     if scan.rows is None or scan.rows <= most_rows:
         with contextlib.suppress(TooManyRowsError):
             return Chosen(None, None, 0.0, thresholds.tolerance), count_at(
                 scan, group, None, budget=budget, progress=progress, most_rows=most_rows
             )
     return count_to_tolerance(scan, group, thresholds, budget=budget, progress=progress)
+
+
+def _is_smaller_as_grid(scan: Scan, group: list[str]) -> bool:
+    """Return whether a grid, which has every threshold in every group, has fewer counts than a log rows."""
+    if scan.rows is None or not EXACT_IN_PARTS < scan.rows <= EXACT_ROWS:
+        return False
+    return scan.groups_there(group) * USUAL_THRESHOLDS <= scan.rows
 
 
 def _resolution(chosen: Chosen, rows: int) -> pl.Expr | pl.Series:

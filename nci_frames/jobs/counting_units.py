@@ -1,5 +1,6 @@
 """Predictions -> the counts of a report, by buckets of units where the log has units."""
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -9,13 +10,11 @@ import polars as pl
 from nci_frames.counting.count import Tally, tally_scan
 from nci_frames.counting.logs.scan import scan_behind
 from nci_frames.counting.logs.units import UnitSizes, unit_buckets, unit_sizes
-from nci_frames.counting.thresholds.auto import EXACT_ROWS as MOST_EXACT
+from nci_frames.counting.thresholds.auto import EXACT_IN_PARTS, EXACT_ROWS
 from nci_frames.counting.thresholds.grids import AutoThresholds, Thresholds
 from nci_frames.questions.units import SegmentUnits
 from nci_frames.schemas import BUCKET, REPEAT, WEIGHT, has_strata
 
-#: A log with units is counted at every score only up to so many rows: buckets multiply what that takes.
-EXACT_ROWS = MOST_EXACT >> 2
 #: Buckets of units, the fewer the more groups and thresholds there are, and how many counts they may give. Of
 #: fewer than 91 an interval would say that the log may lack a common kind of units.
 _BUCKETS, MOST_COUNTS = (256, 128, 96), 1 << 24
@@ -43,19 +42,22 @@ def count_for_comparison(
     scan = scan_behind(predictions)
     if "unit" not in predictions.collect_schema():
         return ReportCounts(tally_scan(scan, thresholds=thresholds, progress=True))
-    sizes = unit_sizes(predictions)
-    if scan.rows is not None and scan.rows <= EXACT_ROWS:
-        bucketed = scan_behind(unit_buckets(predictions, buckets=_BUCKETS[0]))
+    sizes, rows = unit_sizes(predictions), math.inf if scan.rows is None else scan.rows
+    bucketed = scan_behind(unit_buckets(predictions, buckets=_BUCKETS[0]))
+    if rows <= EXACT_IN_PARTS:
         return ReportCounts(tally_scan(bucketed, thresholds=thresholds, progress=True), sizes)
-    tally = tally_scan(scan, thresholds=thresholds, progress=True, exact_rows=EXACT_ROWS)
-    grid = tally.counts["threshold"].unique().sort()
+    tally = tally_scan(scan, thresholds=thresholds, progress=True, in_parts=True)
     repeats = [REPEAT] if REPEAT in tally.counts.columns else []
-    by, buckets = affordable(tally.counts, (), repeats, len(grid))
-    chosen = isinstance(thresholds, AutoThresholds) and not tally.reached
-    same: Thresholds = "exact" if thresholds == "exact" or chosen else grid.to_list()
-    bucketed = scan_behind(unit_buckets(predictions, buckets=buckets))
-    by_unit = tally_scan(bucketed, thresholds=same, by=[*by, BUCKET], progress=True)
     by_segment = _by_segment(predictions, tally.counts, segments, repeats)
+    if segments and by_segment is None and rows <= EXACT_ROWS:
+        # A row for each score takes less than one for each segment, bucket and threshold.
+        return ReportCounts(tally_scan(bucketed, thresholds=thresholds, progress=True), sizes)
+    same: Thresholds = "exact"
+    if thresholds != "exact" and (tally.reached or not isinstance(thresholds, AutoThresholds)):
+        same = tally.counts["threshold"].unique().sort().to_list()
+        _, buckets = affordable(tally.counts, (), repeats, len(same))
+        bucketed = scan_behind(unit_buckets(predictions, buckets=buckets))
+    by_unit = tally_scan(bucketed, thresholds=same, by=[*repeats, BUCKET], progress=True)
     return ReportCounts(tally, sizes, by_unit.counts, by_segment)
 
 

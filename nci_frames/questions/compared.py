@@ -11,7 +11,6 @@ from nci_frames.base.arguments import beta_values, check_repeats, nearest
 from nci_frames.base.errors import ParameterError
 from nci_frames.base.typing import Field
 from nci_frames.evaluation.arrays.few_thresholds import near_threshold
-from nci_frames.evaluation.rates.strata import summed_counts
 from nci_frames.questions import places
 from nci_frames.questions.log_counts import LogCounts
 from nci_frames.questions.question import Question
@@ -98,7 +97,7 @@ class Compared:
     @computed
     def _summed(self) -> pl.DataFrame:
         """The counts of all rows. Tables take the rates of few: those of all take as much memory again."""
-        return summed_counts(self._log.total)
+        return self._log.summed(self._log.total)
 
     @computed
     def observed_prevalence(self) -> float | None:

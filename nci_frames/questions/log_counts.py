@@ -1,7 +1,7 @@
 """The counts of one comparison: by segments, by repeats, all together, and what is drawn from them."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import polars as pl
 
@@ -37,6 +37,8 @@ class LogCounts:
     #: Whether rows were counted. Sums of more than 1,000 weights have no bounds and cannot be resampled.
     whole: bool
     drawn: Drawn
+    #: Counts by weight, with the rates that they have together, which take long to find.
+    _summed: list[tuple[pl.DataFrame, pl.DataFrame]] = field(default_factory=list)
 
     @classmethod
     def of(
@@ -108,6 +110,14 @@ class LogCounts:
         """The counts by segments, of all repeats together."""
         return without_keys(self.apart, [] if self.repeat is None else [self.repeat])
 
+    def summed(self, counts: pl.DataFrame) -> pl.DataFrame:
+        """Return what ``summed_counts`` does of some of these counts, once for all tables."""
+        for known, rates in self._summed:
+            if known is counts:
+                return rates
+        self._summed.append((counts, summed_counts(counts)))
+        return self._summed[-1][1]
+
     def rates_of(self, summed: pl.DataFrame) -> pl.DataFrame:
         """Return the rates of some rows of ``summed_counts``; those of repeats are averaged."""
         # Those of strata are rates already.
@@ -117,7 +127,7 @@ class LogCounts:
     def segment_rates(self, threshold: float | Mapping[str, float]) -> pl.DataFrame:
         """Return the rates by segments at a threshold, next to it, and at the lowest."""
         # The rates of all rows would take as much memory as the counts, and longer than all tables of them.
-        return self.rates_of(near_threshold(summed_counts(self.by_segment), threshold))
+        return self.rates_of(near_threshold(self.summed(self.by_segment), threshold))
 
     def bounded(self, points: pl.DataFrame) -> pl.DataFrame:
         """Add the bounds of rates to operating points, where rows were counted."""
@@ -129,13 +139,14 @@ class LogCounts:
         They are computed within each repeat and averaged.
         """
         counts = self.apart if keys else self.by_repeat
-        summed = summed_counts(counts)
-        found = areas_of(summed, list(prevalence), areas or (PR_AUC, ROC_AUC), worth=self._worth(keys))
+        found = areas_of(
+            self.summed(counts), list(prevalence), areas or (PR_AUC, ROC_AUC), worth=self._worth(keys)
+        )
         return found if self.repeat is None else average_over(found, over=self.repeat)
 
     def support(self) -> pl.DataFrame:
         """Return the lowest prevalence at which PR-AUC is supported, within every repeat."""
-        lowest = supported_from(summed_counts(self.by_repeat), PR_AUC.name, worth=self._worth(()))
+        lowest = supported_from(self.summed(self.by_repeat), PR_AUC.name, worth=self._worth(()))
         if self.repeat is None:
             return lowest
         known = pl.col("prevalence").null_count() == 0

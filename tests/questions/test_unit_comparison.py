@@ -155,7 +155,7 @@ def test_a_large_log_is_counted_in_passes_and_compared_alike(exact, monkeypatch)
     wish = "exact" if exact else nf.auto_thresholds(also=[1.0])
     once = count_for_comparison(scan, wish, ["country"])
     assert once.by_unit is once.by_segment is None
-    monkeypatch.setattr(counting_units, "EXACT_ROWS", 10)
+    monkeypatch.setattr(counting_units, "EXACT_IN_PARTS", 10)
     passes = count_for_comparison(scan, wish, ["country"])
     assert {"bucket", "country"} - {*passes.tally.counts.columns} == {"bucket"}
     assert {"bucket", "country"} - {*passes.by_unit.columns} == {"country"}
@@ -181,18 +181,19 @@ def test_a_large_log_is_counted_in_passes_and_compared_alike(exact, monkeypatch)
 
 @pytest.mark.thorough
 def test_too_many_segments_are_shown_without_tests_and_the_buckets_stay_many(monkeypatch):
-    monkeypatch.setattr(counting_units, "EXACT_ROWS", 10)
+    monkeypatch.setattr(counting_units, "EXACT_IN_PARTS", 10)
     scan = nf.scan_predictions(log(), unit="unit", segments="country")
-    scores = nf.count_confusion(scan)["threshold"].n_unique()
-    monkeypatch.setattr(counting_units, "MOST_COUNTS", 2 * scores * 64 - 1)
+    grid = [-0.5, 0.31, 1.0, 2.0]
+    monkeypatch.setattr(counting_units, "MOST_COUNTS", 1)
+    # A log that is not too long is counted by segments and buckets at every score, however many these are.
     found = count_for_comparison(scan, "exact", ["country"])
+    assert {"bucket", "country"} <= {*found.tally.counts.columns}
+    monkeypatch.setattr(counting_units, "EXACT_ROWS", 10)
+    found = count_for_comparison(scan, grid, ["country"])
     assert "country" not in found.by_unit.columns
+    assert found.by_segment is None
     # Of fewer than 91 a bound would allow for a common kind of units that the log may lack.
     assert found.by_unit["bucket"].n_unique() > 91
-    monkeypatch.setattr(counting_units, "MOST_COUNTS", 1)
-    found = count_for_comparison(scan, "exact", ["country"])
-    assert found.by_unit["bucket"].n_unique() > 91
-    assert found.by_segment is None
     compared = nf.compare_models(found.tally.counts, unit_counts=found.by_unit, **OPTIONS)
     assert compared.segment_points["tpr_lower"].null_count() == len(compared.segment_points)
     assert compared.points["tpr_lower"].null_count() == 0

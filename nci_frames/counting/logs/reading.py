@@ -152,6 +152,12 @@ class Scan:
             names = self.raw.select(pl.col("model").unique()).collect(engine="streaming")["model"]
         return names.sort().to_list()
 
+    def groups_there(self, keys: Sequence[str]) -> int:
+        """Return how many groups the rows have, also invalid ones."""
+        with self.source.reading():
+            groups = self.raw.select(keys).unique().select(pl.len()).collect(engine="streaming")
+        return int(groups.item())
+
     def need_unit(self) -> None:
         """Raise SchemaError unless it is known to which unit each row belongs."""
         if "unit" not in self.raw.collect_schema():

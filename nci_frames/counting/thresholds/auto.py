@@ -32,6 +32,9 @@ _REFINING = 160
 
 #: A log of up to this many rows is counted at every distinct score: some 400 MB of counts.
 EXACT_ROWS = 1 << 22
+#: What is computed of weights, or of buckets of units, takes several times the memory. Of more rows than this
+#: it is computed at thresholds, of which there may be so many.
+EXACT_IN_PARTS, USUAL_THRESHOLDS = EXACT_ROWS >> 2, 1 << 12
 _MOST = 8_191
 
 

@@ -10,7 +10,7 @@ from polars.io.plugins import register_io_source
 
 import nci_frames as nf
 from nci_frames.counting import count as count_module
-from nci_frames.counting.count import tally_scan
+from nci_frames.counting.count import Tally, tally_scan
 from nci_frames.counting.logs.scan import scan_behind
 from nci_frames.counting.thresholds import recall
 from tests.cases import first_quick
@@ -44,6 +44,24 @@ def log_of(kind: str, rows: int = 30_000) -> pl.DataFrame:
 @pytest.fixture
 def never_exact(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(count_module, "EXACT_ROWS", 0)
+
+
+def test_weights_are_counted_on_a_grid_unless_every_score_takes_less(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(count_module, "EXACT_IN_PARTS", 10_000)
+    monkeypatch.setattr(count_module, "USUAL_THRESHOLDS", 1_000)
+    log = log_of("normal").with_columns(weight=1.0 + pl.int_range(pl.len()) % 2)
+    wish = nf.auto_thresholds(tolerance=2e-3, prevalence=ETAS)
+
+    def tally(*segments: str, frame: pl.DataFrame = log) -> Tally:
+        return tally_scan(
+            scan_behind(nf.scan_predictions(frame, weight="weight", segments=segments)), thresholds=wish
+        )
+
+    assert 0 < tally().reached <= 2e-3
+    # Two models, two weights and ten parts: a grid would have more counts than the log has rows.
+    parts = log.with_columns(part=pl.int_range(pl.len()) // 2 % 10)
+    assert tally("part", frame=parts).reached == 0
+    assert tally(frame=log[:9_000]).reached == 0
 
 
 @pytest.mark.usefixtures("never_exact")

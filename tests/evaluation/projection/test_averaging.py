@@ -230,7 +230,7 @@ def test_units_with_unequal_rows_or_labels_are_no_repeats():
 @pytest.mark.thorough
 def test_a_large_log_is_counted_by_repeats_and_buckets_in_a_pass_of_its_own(monkeypatch, tmp_path):
     repeated_log().write_parquet(tmp_path / "log.parquet")
-    monkeypatch.setattr(counting_units, "EXACT_ROWS", 1)
+    monkeypatch.setattr(counting_units, "EXACT_IN_PARTS", 1)
     predictions = nf.scan_predictions(tmp_path / "log.parquet", repeat="repeat", fold="fold", unit="unit")
     found = counting_units.count_for_comparison(
         predictions, nf.auto_thresholds(prevalence=[0.1], also=[1.5]), []
