@@ -113,9 +113,9 @@ def chart_f_beta_over_prevalence(
     return lines.draw_lines(
         rows,
         "prevalence",
-        title=f"F{beta:g} over prevalence",
+        title=f"F{format_grid(beta)} over prevalence",
         subtitle=f"F-beta with β = {beta:g} at {selection.operating_point(rows)}",
-        what=f"F{beta:g}",
+        what=f"F{format_grid(beta)}",
         observed=observed,
         models=models,
     )

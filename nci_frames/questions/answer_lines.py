@@ -144,7 +144,7 @@ def measure_words(question: Question, /) -> str:
 def measure_name(question: Question, /) -> str:
     """Return what the metric that is asked for is called."""
     if question.f_beta:
-        return f"F{question.beta:g}"
+        return f"F{format_grid(question.beta)}"
     if question.cost is not None:
         return "expected cost"
     area = question.area

@@ -96,7 +96,10 @@ def ranked_tables(comparison: Comparison, /) -> tuple[RankedTable, ...]:
 
 def _measures(comparison: Comparison) -> dict[Measure, tuple[str, str, str]]:
     """Return of each measure what it is called, at which threshold models are, and how a button says that."""
-    f_beta, at = f"F{comparison.main_beta:g}", f"at threshold {format_threshold(comparison.threshold)}"
+    f_beta, at = (
+        f"F{format_grid(comparison.main_beta)}",
+        f"at threshold {format_threshold(comparison.threshold)}",
+    )
     return {
         "asked": (value_name(comparison.question), "as asked", ""),
         "own": (f_beta, own_threshold_words(comparison), ", own thresholds"),

@@ -281,7 +281,8 @@ QUESTIONS = (
     ReportQuestion(
         name="traffic",
         title=lambda comparison: (
-            f"All traffic, with the shares and prevalences of its segments: F{comparison.main_beta:g}"
+            "All traffic, with the shares and prevalences of its segments: "
+            f"F{format_grid(comparison.main_beta)}"
         ),
         section="segments",
         table=traffic,

@@ -13,7 +13,7 @@ import nci_frames as nf
 from nci_frames.jobs.small_segments import small_segments, with_small_pooled
 from nci_frames.options.report import SegmentOptions
 from nci_frames.questions.answer import Answer
-from nci_frames.questions.answer_lines import answer_lines, order_line, short_answer
+from nci_frames.questions.answer_lines import answer_lines, measure_name, order_line, short_answer
 from nci_frames.questions.certainty import MOST_RESAMPLED
 from nci_frames.questions.ranked import own_threshold_words
 from nci_frames.reporting.json import render_json
@@ -302,6 +302,11 @@ def test_the_answer_and_what_it_rests_on_fit_a_screen():
 def test_a_rare_class_is_told_as_one_in_so_many(comparison):
     said = answer_lines(comparison.asking(prevalence=0.0001).said)[0]
     assert said.startswith("At prevalence 10⁻⁴ (1 in 10,000), by F1")
+
+
+@pytest.mark.parametrize(("beta", "name"), [(0.5, "F0.5"), (1 / 3, "F0.333"), (float("inf"), "F∞")])
+def test_f_beta_is_called_by_its_beta_as_prevalences_are_written(beta, name):
+    assert measure_name(nf.Question(beta=beta)) == name
 
 
 def test_a_budget_sets_the_threshold():
