@@ -58,12 +58,13 @@ class SegmentWorth:
         size = (cells[:2] + cells[2:]).sum(axis=2)
         # What one of the rows weighs that know as much.
         squares = np.divide(size**2, even, out=np.zeros_like(size), where=even > 0)
-        each, of_all = squares / np.maximum(size, 1e-300), squares.sum(axis=0) / size.sum(axis=0)
-        of_class = np.vstack([np.where(size > 0, each, 1.0) / worth, of_all])
+        sizes, all_squares = (np.vstack([each, each.sum(axis=0)]) for each in (size, squares))
+        of_class = np.divide(all_squares, sizes, out=np.ones_like(sizes), where=sizes > 0)
+        of_class[:2] /= worth
         if not has_strata(counts):
             return cls(of_class, np.ones_like(of_class), cells, cells.sum(axis=2))
         known = point.select(pl.col(WORTH).fill_null(np.nan)).to_numpy().T
-        with np.errstate(divide="ignore"):
+        with np.errstate(invalid="ignore", divide="ignore"):
             least = np.vstack([np.nan_to_num(size / known), np.zeros(len(point))])
         rows = at_thresholds(counts, point.select(*keys, "threshold"), WEIGHT)
         drawn = rows.group_by(keys).agg(pl.col(CELLS).sum())

@@ -209,3 +209,23 @@ def test_segments_of_ten_units_each_do_not_pretend_to_know_their_variance():
     )
     found = nf.rank_segments(counts, segments="segment", threshold=AT, units="bucket", min_positives=1)
     assert not found["shifted"].any()
+
+
+@pytest.mark.filterwarnings("error")
+def test_segments_whose_rows_weigh_nothing_or_lack_a_class_cannot_be_judged() -> None:
+    rng = np.random.default_rng(0)
+    label = rng.random(3000) < 0.1
+    log = pl.DataFrame({
+        "model": "a", "part": rng.choice(["x", "y"], 3000), "label": label,
+        "score": rng.normal(1.5 * label, 1), "weight": np.where(label, 1.0, rng.choice([10.0, 100.0], 3000)),
+    })  # fmt: skip
+    odd = [
+        log[:9].with_columns(part=pl.lit("weightless"), weight=pl.lit(0.0)),
+        log.filter(~pl.col("label"))[:9].with_columns(part=pl.lit("negative")),
+    ]
+    counts = nf.count_confusion(
+        nf.scan_predictions(pl.concat([log, *odd]), weight="weight", segments="part"), thresholds=[0.0, 1.0]
+    )
+    ranks = nf.rank_segments(counts, segments="part", threshold=1.0)
+    assert sorted(ranks.filter(pl.col("value").is_null())["part"]) == ["negative", "weightless"]
+    assert ranks.drop_nulls("value")["lower"].null_count() == 0
