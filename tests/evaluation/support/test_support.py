@@ -209,7 +209,7 @@ def test_no_form_of_a_report_states_what_the_log_cannot_tell():
     assert [row["prevalence"] for row in cover if row["to"]] == [1e-4, 0.01, 0.1]
     markdown = render_markdown(compared).replace("\\", "")
     assert "this log cannot tell the value\\: about " in render_markdown(asked)
-    assert "From 10⁻⁴ to 0.0" in markdown
+    assert "This log cannot tell the value from 10⁻⁴ to 0.0" in markdown
     order = json.loads(render_json(compared))["orders"]["pr_auc"]
     assert [lead["supported"] for lead in order["leads"]] == [False, True]
     assert order["leads"][0]["models"] == []
