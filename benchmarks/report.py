@@ -7,6 +7,7 @@ Every run is a process of its own, in alternating order; all or the named ones o
 - demo: the reports of `nci-frames demo`, without the training;
 - comparison: 10 models x 1,024 thresholds x 256 buckets of units;
 - scores_40, scores_120: 3,000,000 distinct scores of 4 models, in 40 or 120 segments;
+- scores_units, scores_weights: the same in 40 segments, with 15,000 units of 50 rows, or with 3 weights;
 - models_10, models_92: 10 models in 3 segments, 92 models in 20, at 1,024 thresholds.
 
 With --other, the folder of another version of this project, each run is also made by that version, and the
@@ -33,23 +34,28 @@ START, END = "<!-- reports: from here", "<!-- reports: to here -->"
 
 PREVALENCES = [10 ** (-4 + 0.1 * step) for step in range(38)]
 BETAS = [2 ** (-2 + step / 8) for step in range(33)]
-NAMES = ("demo", "comparison", "scores_40", "scores_120", "models_10", "models_92")
+NAMES = (
+    "demo", "comparison", "scores_40", "scores_120", "scores_units", "scores_weights",
+    "models_10", "models_92",
+)  # fmt: skip
+#: Who a row belongs to, or what it weighs.
+KINDS = {"units": {"unit": "unit"}, "weights": {"weight": "weight"}}
 
 
-def log_of_scores(folder: Path, segments: int) -> Path:
-    """Write 3,000,000 rows, 2 % of them positive, with as many scores; return the file."""
+def log_of_scores(file: Path, segments: int) -> None:
+    """Write 3,000,000 rows, 2 % of them positive, with as many scores."""
     import numpy as np
     import polars as pl
 
-    file = folder / f"scores_{segments}.parquet"
     rng, rows, parts = np.random.default_rng(0), 750_000, []
     for model in range(4):
         label = rng.random(rows) < 0.02
         score = 1 / (1 + np.exp(-rng.normal(label * (2 + 0.1 * model) - 1, 1.0)))
         country = pl.Series(rng.integers(0, segments, rows)).cast(pl.String)
-        parts.append(pl.DataFrame({"model": f"m{model}", "country": country, "label": label, "score": score}))
+        weight = np.where(label, 1.0, np.where(np.arange(rows) % 2, 10.0, 100.0))
+        log = {"model": f"m{model}", "country": country, "label": label, "score": score}
+        parts.append(pl.DataFrame(log | {"unit": np.arange(rows) // 50, "weight": weight}))
     pl.concat(parts).write_parquet(file)
-    return file
 
 
 def prepared(name: str, folder: Path) -> None:
@@ -74,7 +80,7 @@ def prepared(name: str, folder: Path) -> None:
         grid = np.unique(np.quantile(log["score"].to_numpy(), np.linspace(0, 1, 1024))).tolist()
         nf.count_confusion(nf.unit_buckets(log), thresholds=grid).write_parquet(folder / f"{name}.parquet")
     elif name.startswith("scores"):
-        log_of_scores(folder, int(name.split("_")[1]))
+        log_of_scores(folder / f"{name}.parquet", 120 if name == "scores_120" else 40)
     else:
         from resampling import drawn_counts
 
@@ -98,7 +104,7 @@ def measured(name: str, folder: Path) -> dict[str, float]:
             logs = sorted((folder / "demo").glob("dataset=*"))
             columns = {"fold": "fold", "repeat": "repeat", "unit": "unit"}
         else:
-            logs, columns = [folder / f"{name}.parquet"], {}
+            logs, columns = [folder / f"{name}.parquet"], KINDS.get(name.split("_")[1], {})
         segments = ("segment",) if name == "demo" else ("country",)
     else:
         counts = pl.read_parquet(folder / f"{name}.parquet")
