@@ -7,7 +7,7 @@ import altair as alt
 from nci_frames import schemas
 from nci_frames.base.typing import Frame
 from nci_frames.charts.parts import lines, selection
-from nci_frames.tables.numbers import format_grid
+from nci_frames.tables.numbers import f_beta_name, format_grid
 
 
 @schemas.checked
@@ -113,9 +113,9 @@ def chart_f_beta_over_prevalence(
     return lines.draw_lines(
         rows,
         "prevalence",
-        title=f"F{format_grid(beta)} over prevalence",
+        title=f"{f_beta_name(beta)} over prevalence",
         subtitle=f"F-beta with β = {beta:g} at {selection.operating_point(rows)}",
-        what=f"F{format_grid(beta)}",
+        what=f_beta_name(beta),
         observed=observed,
         models=models,
     )

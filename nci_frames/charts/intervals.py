@@ -11,7 +11,7 @@ from nci_frames.base.errors import ParameterError
 from nci_frames.base.typing import Frame
 from nci_frames.charts.parts import axes, canvas, selection, theme
 from nci_frames.evaluation.metrics import title_of
-from nci_frames.tables.numbers import format_grid
+from nci_frames.tables.numbers import f_beta_name, format_grid
 
 
 @schemas.checked
@@ -59,7 +59,7 @@ def chart_intervals(table: Frame, /, *, metric: str = "f_beta", models: Sequence
     selection.refuse_empty(rows["value"], "value", frame)
     rows = rows.drop_nulls("value").sort("value", "model", descending=[True, False])
     betas, prevalence = (rows[name].drop_nulls().unique() for name in ("beta", "prevalence"))
-    name = f"F{format_grid(betas[0])}" if metric == "f_beta" and len(betas) == 1 else title_of(metric)
+    name = f_beta_name(betas[0]) if metric == "f_beta" and len(betas) == 1 else title_of(metric)
     one = len(prevalence) == 1
     at = f"at prevalence {format_grid(prevalence[0])}" if one else "each at its own prevalence"
     return draw_forest(rows, name=name, title=f"{name} of each model {at}, with its interval", models=models)

@@ -19,7 +19,14 @@ from nci_frames.questions.order import (
     untold_in_words,
 )
 from nci_frames.questions.question import Question
-from nci_frames.tables.numbers import format_grid, format_one_in, format_threshold, format_value, sentence
+from nci_frames.tables.numbers import (
+    f_beta_name,
+    format_grid,
+    format_one_in,
+    format_threshold,
+    format_value,
+    sentence,
+)
 
 #: By so much of it a share of rows may be off.
 _ROUNDING = 1e-9
@@ -144,7 +151,7 @@ def measure_words(question: Question, /) -> str:
 def measure_name(question: Question, /) -> str:
     """Return what the metric that is asked for is called."""
     if question.f_beta:
-        return f"F{format_grid(question.beta)}"
+        return f_beta_name(question.beta)
     if question.cost is not None:
         return "expected cost"
     area = question.area

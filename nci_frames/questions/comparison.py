@@ -25,7 +25,7 @@ from nci_frames.questions.question import Question
 from nci_frames.questions.undefined import segment_sizes, undefined_groups
 from nci_frames.questions.units import Drawn
 from nci_frames.schemas import checked
-from nci_frames.tables.numbers import format_grid
+from nci_frames.tables.numbers import f_beta_name
 
 
 @checked
@@ -227,7 +227,7 @@ class Comparison(AnswerTables):
         largest = cast("KeyValue | None", sizes[key].drop_nulls().first())
         asked: str | pl.Expr = self.segment_metric
         if self.question.area is not None or self.question.f_beta:
-            asked = f_beta(beta=beta).alias(f"F{format_grid(beta)}")
+            asked = f_beta(beta=beta).alias(f_beta_name(beta))
         return decompose_difference(points, metric=asked, over=key, reference=largest)
 
     @computed

@@ -15,7 +15,7 @@ from nci_frames.evaluation.projection.projection import project_rates
 from nci_frames.evaluation.projection.ranking import rank_models
 from nci_frames.questions.comparison import Comparison
 from nci_frames.questions.report_question import at_asked, of_shown, picture
-from nci_frames.tables.numbers import format_grid
+from nci_frames.tables.numbers import f_beta_name
 
 #: Bands of more models than this overlap too much.
 _MOST_BANDS = 4
@@ -35,7 +35,7 @@ def _at_threshold(comparison: Comparison) -> pl.DataFrame:
 
 
 def _f_beta(comparison: Comparison) -> str:
-    return f"F{format_grid(comparison.main_beta)} over prevalence"
+    return f"{f_beta_name(comparison.main_beta)} over prevalence"
 
 
 def _over_beta(comparison: Comparison) -> pl.DataFrame:

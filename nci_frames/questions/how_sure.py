@@ -12,7 +12,7 @@ from nci_frames.charts.intervals import chart_precision_uncertainty
 from nci_frames.evaluation.projection.bands import precision_band
 from nci_frames.questions.comparison import Comparison
 from nci_frames.questions.report_question import Chart, marks, of_shown, picture, said
-from nci_frames.tables.numbers import format_grid, format_threshold
+from nci_frames.tables.numbers import f_beta_name, format_threshold
 
 
 def _by_f_beta(comparison: Comparison) -> pl.DataFrame | None:
@@ -125,7 +125,7 @@ _sure = partial(picture, under="How sure is it which model is best, and how prec
 QUESTIONS = (
     _sure(
         "leaders",
-        lambda comparison: f"Who is the best by F{format_grid(comparison.main_beta)}, and how sure is that?",
+        lambda comparison: f"Who is the best by {f_beta_name(comparison.main_beta)}, and how sure is that?",
         _by_f_beta,
         chart_probability_best,
         rule="prevalence",

@@ -10,7 +10,7 @@ from nci_frames.evaluation.support.reasons import why_doubtful
 from nci_frames.questions.answer_lines import measure_name, value_name
 from nci_frames.questions.comparison import Comparison
 from nci_frames.tables.cells import RankedCells, ranked_cells
-from nci_frames.tables.numbers import format_grid, format_threshold, sentence
+from nci_frames.tables.numbers import f_beta_name, format_grid, format_threshold, sentence
 
 #: What models are ranked by: what was asked, F-beta of each model at its own best threshold, F-beta at the
 #: threshold of the comparison, or the area over all thresholds.
@@ -97,7 +97,7 @@ def ranked_tables(comparison: Comparison, /) -> tuple[RankedTable, ...]:
 def _measures(comparison: Comparison) -> dict[Measure, tuple[str, str, str]]:
     """Return of each measure what it is called, at which threshold models are, and how a button says that."""
     f_beta, at = (
-        f"F{format_grid(comparison.main_beta)}",
+        f_beta_name(comparison.main_beta),
         f"at threshold {format_threshold(comparison.threshold)}",
     )
     return {

@@ -11,7 +11,7 @@ from nci_frames.evaluation.metrics import better_sign, called_metric
 from nci_frames.evaluation.support.reasons import in_brief, why_doubtful
 from nci_frames.questions.answer_lines import value_name
 from nci_frames.questions.comparison import Comparison
-from nci_frames.tables.numbers import format_grid, format_threshold, format_value
+from nci_frames.tables.numbers import f_beta_name, format_threshold, format_value
 
 #: Segments that an answer names.
 _NAMED = 3
@@ -61,7 +61,7 @@ def doubt_of_segments(comparison: Comparison, /) -> str | None:
 def metric_name(comparison: Comparison, /) -> str:
     """Return what the metric is called by which segments are judged."""
     of_area = comparison.question.area is not None
-    return f"F{format_grid(comparison.main_beta)}" if of_area else value_name(comparison.question)
+    return f_beta_name(comparison.main_beta) if of_area else value_name(comparison.question)
 
 
 def is_worse(comparison: Comparison, /) -> pl.Expr:

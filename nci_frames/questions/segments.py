@@ -21,7 +21,7 @@ from nci_frames.questions.segment_lines import (
 )
 from nci_frames.schemas import beside, key_text, missing_name
 from nci_frames.tables.names import drawable
-from nci_frames.tables.numbers import format_grid, format_threshold, format_value, sentence
+from nci_frames.tables.numbers import f_beta_name, format_grid, format_threshold, format_value, sentence
 from nci_frames.tables.packed import packed
 
 #: So many segments are drawn, the first until others are chosen; and what is drawn of each.
@@ -282,7 +282,7 @@ QUESTIONS = (
         name="traffic",
         title=lambda comparison: (
             "All traffic, with the shares and prevalences of its segments: "
-            f"F{format_grid(comparison.main_beta)}"
+            f"{f_beta_name(comparison.main_beta)}"
         ),
         section="segments",
         table=traffic,

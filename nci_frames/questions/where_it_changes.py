@@ -12,7 +12,7 @@ from nci_frames.questions.comparison import Comparison
 from nci_frames.questions.order import Order, order_lines, read_leads, read_order
 from nci_frames.questions.ranked import Measure, measure_names, ranked_tables
 from nci_frames.questions.report_question import ReportQuestion, of_shown, picture
-from nci_frames.tables.numbers import format_grid
+from nci_frames.tables.numbers import f_beta_name
 
 
 def orders(comparison: Comparison) -> Mapping[Measure, Order]:
@@ -69,7 +69,7 @@ QUESTIONS = (
     ),
     _picture(
         "winners",
-        lambda comparison: f"Best model of this log by F{format_grid(comparison.main_beta)} over prevalence",
+        lambda comparison: f"Best model of this log by {f_beta_name(comparison.main_beta)} over prevalence",
         lambda comparison: comparison.best_winners,
         chart_winner_ranges,
         rule="prevalence",

@@ -54,6 +54,15 @@ def format_grid(value: float) -> str:
     return _short(value, 3, least=0.001)
 
 
+def f_beta_name(beta: float) -> str:
+    """Return what F-beta is called in print.
+
+    >>> f_beta_name(1.0), f_beta_name(float("inf"))
+    ('F1', 'F∞')
+    """
+    return f"F{format_grid(beta)}"
+
+
 def format_threshold(value: float) -> str:
     """Write a threshold of a score.
 

@@ -18,7 +18,7 @@ BOUNDS = ["tpr_lower", "tpr_upper", "fpr_lower", "fpr_upper"]
 
 
 def normal_counts(seed: int, rows: tuple[int, int], digits: int = 9, **options: object) -> pl.DataFrame:
-    return nf.count_confusion(unit_log({"a": 1.5}, rows, digits=digits, seed=seed).drop("unit"), **options)  # type: ignore[arg-type]
+    return nf.count_confusion(unit_log({"a": 1.5}, rows, digits=digits, seed=seed).drop("unit"), **options)
 
 
 @pytest.mark.parametrize("rows", [1, 2, 3, 5, 8])
