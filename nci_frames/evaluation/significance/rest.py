@@ -60,8 +60,9 @@ def compare_with_rest(
 
     The rest are all other segments but for those that differ themselves: else one of them would make the
     others differ from a rest that contains it. They are taken out in rounds, in each the half of the findings
-    that differ most, until there is no finding among those that remain, or half of the segments are left.
-    Then all without a finding are the rest, until that changes nothing.
+    that differ most, until there is no finding among those that remain, or half of the tested segments are
+    left. Then all without a finding are the rest, until that changes nothing. Segments that are not tested
+    are part of it, but too small to be all of it.
 
     Parameters
     ----------
@@ -79,11 +80,11 @@ def compare_with_rest(
     (pooled,) = sums_of_weights(together)
     classes = [_ClassRows.of(segments, pooled, of_class, effects[of_class]) for of_class in (1, 0)]
     ordinary = np.ones(len(tested), np.bool_)
-    least = len(tested) - (len(tested) - 1) // 2
+    most_out = max(int(tested.sum()) - 1, 0) // 2
     found = AgainstRest.of(classes, ordinary, tested)
     for _ in range(_ROUNDS):
         findings = np.flatnonzero(ordinary & (found.adjusted < 1 - level))
-        room = int(ordinary.sum()) - least
+        room = most_out - int((~ordinary).sum())
         if not len(findings) or not room:
             break
         # Of p-values that are all 0 the larger statistic is further out.
@@ -93,7 +94,7 @@ def compare_with_rest(
     # A large segment may have been taken out only because the rest was not clean yet.
     for _ in range(_ROUNDS):
         again = ~(found.adjusted < 1 - level)
-        if again.sum() < least or (again == ordinary).all():
+        if (~again).sum() > most_out or (again == ordinary).all():
             break
         ordinary = again
         found = AgainstRest.of(classes, ordinary, tested)

@@ -87,7 +87,7 @@ def rank_segments(
 
     %(columns of segment ranks)s
 
-    The other columns are *segments*. Rows of the rest are those of all other segments.
+    The other columns are *segments*.
 
     Raises
     ------
@@ -102,9 +102,10 @@ def rank_segments(
     Notes
     -----
     The rest of a segment are all other segments but for those that are ``shifted``: otherwise a few bad
-    segments would make each good one differ from a rest that contains them. At most half of the segments are
-    left out of it. The test of the scores is that of Anderson and Darling for two samples, with at most 64
-    cells of scores; the smaller p-value of the two classes is adjusted for being the smaller of two.
+    segments would make each good one differ from a rest that contains them. Of those with *min_positives*, at
+    most half are left out of it. The test of the scores is that of Anderson and Darling for two samples, with
+    at most 64 cells of scores; the smaller p-value of the two classes is adjusted for being the smaller of
+    two.
 
     The parts of the difference are those of ``decompose_difference``. Bounds come from Wilson's of TPR, FPR
     and prevalence, of the segment and of the rest, each moved alone and the changes added as squares; the

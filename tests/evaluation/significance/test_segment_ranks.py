@@ -91,6 +91,20 @@ def test_segments_with_few_positives_are_listed_without_numbers():
     assert shown["value"].null_count() == 0
 
 
+def test_segments_with_few_positives_are_never_all_of_the_rest():
+    positives = {"high": (900, 100), "low": (300, 700), "middle": (600, 400), "few": (4, 0), "fewer": (4, 0)}
+    counts = pl.DataFrame([
+        {"model": "a", "segment": name, "threshold": 0.5, "tp": tp, "fn": fn, "fp": 20, "tn": 4980}
+        for name, (tp, fn) in positives.items()
+    ])  # fmt: skip
+    found = nf.rank_segments(counts, segments="segment", threshold=0.5, prevalence=0.02, metric="recall")
+    (high,) = found.filter(segment="high").iter_rows(named=True)
+    # All three differ; the rest without the other two would have 8 positives, all found.
+    assert high["shifted"]
+    assert high["rest_value"] == pytest.approx(608 / 1008)
+    assert found.filter(segment="few")["reason"].to_list() == ["fewer than 20 positives"]
+
+
 def test_bounds_of_a_difference_are_newcombes_and_its_p_value_belongs_to_them():
     """Newcombe (1998), method 10, table II: 56/70 against 48/80."""
     rates, trials = np.array([[56 / 70], [48 / 80]]), np.array([[70.0], [80.0]])
