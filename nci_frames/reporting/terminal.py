@@ -2,6 +2,7 @@
 
 import io
 from collections.abc import Callable, Mapping, Sequence
+from itertools import accumulate, chain
 from typing import Any, cast
 
 import polars as pl
@@ -151,9 +152,13 @@ def _print_ranked(comparison: Comparison, console: Console) -> None:
 
 
 def _print_lines(console: Console, lines: Sequence[str], *, most: int | None) -> None:
-    """Print the first of some lines, as many as fit."""
-    parts = [part for line in lines for part in _wrapped(console, line)]
-    shown = len(parts) if most is None or len(parts) <= most else most - 1
+    """Print the first of some lines, as many as fit whole; of the first one what fits."""
+    wrapped = [_wrapped(console, line) for line in lines]
+    parts = list(chain.from_iterable(wrapped))
+    shown = len(parts)
+    if most is not None and shown > most:
+        ends = accumulate(map(len, wrapped))
+        shown = max((end for end in ends if end < most), default=most - 1)
     for part in parts[:shown]:
         console.print(part)
     if shown < len(parts):
