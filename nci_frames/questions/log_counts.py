@@ -68,7 +68,7 @@ class LogCounts:
             # Without buckets of units these are the same counts.
             drawn = Drawn.of(counts if BUCKET in keys and BUCKET not in segments else apart, segments, repeat)
         else:
-            by_unit = collect(unit_counts, COUNTS)
+            by_unit = collect(unit_counts, COUNTS, strata=True)
             COUNTS.need_keys(by_unit, [repeat], "repeat")
             drawn = Drawn.of(by_unit, segments, repeat)
         by_repeat = drawn.by_repeat if drawn.counts is apart else without_keys(apart, segments)

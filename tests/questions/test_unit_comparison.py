@@ -179,6 +179,17 @@ def test_a_large_log_is_counted_in_passes_and_compared_alike(exact, monkeypatch)
     assert asked.segment_points["tpr_lower"].null_count() == 0
 
 
+def test_a_large_log_with_weights_is_compared_alike():
+    weighed = log().with_columns(weight=1 + pl.col("unit") % 3)
+    scan = nf.scan_predictions(weighed, unit="unit", weight="weight", segments="country")
+    counts = nf.count_confusion(nf.unit_buckets(scan, buckets=64), thresholds="exact")
+    assert {"bucket", "weight"} <= {*counts.columns}
+    apart = nf.count_confusion(scan, thresholds="exact")
+    one, two = nf.compare_models(counts, **OPTIONS), nf.compare_models(apart, unit_counts=counts, **OPTIONS)
+    for name in ("answer", "segment_points", "segment_ranks"):
+        assert_frame_equal(getattr(one, name), getattr(two, name))
+
+
 @pytest.mark.thorough
 def test_too_many_segments_are_shown_without_tests_and_the_buckets_stay_many(monkeypatch):
     monkeypatch.setattr(counting_units, "EXACT_IN_PARTS", 10)

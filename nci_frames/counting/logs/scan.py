@@ -67,7 +67,8 @@ def scan_predictions(
     weight
         The column with the weight of each row.
     unit
-        The column that says who a row belongs to: user, host, patient.
+        The column that says who a row belongs to: user, host, patient. Counts know it only from the key that
+        ``unit_buckets`` makes of it.
     scores
         ``{"model name": "score column"}`` for a log with one score column per model; *model* and *score*
         are then not used.
