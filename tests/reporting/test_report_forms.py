@@ -195,15 +195,17 @@ def test_an_answer_has_one_order_in_every_form(changes):
 
 
 @pytest.mark.thorough
-def test_a_file_of_text_has_all_lines_of_the_answer():
+def test_a_file_of_text_has_all_lines_of_the_answer_and_a_terminal_whole_sentences():
     tables = comparison(prevalence=(0.001, 0.1), beta=(1.0,), segments=["DE", "US"])
-    cut, whole = printed(print_answer, tables, width=30), render_text(tables)
-    lines = [*answer_lines(tables.said), *segment_lines(tables)]
-    *told, rest = (" ".join(part.split()) for part in cut.strip().splitlines())
-    assert rest == "... and more in the report"
-    assert " ".join(told) in [" ".join(lines[:count]) for count in range(1, len(lines))]
+    whole, lines = render_text(tables), [*answer_lines(tables.said), *segment_lines(tables)]
     assert "and more in the report" not in whole
-    assert all(" ".join(line.split()) in " ".join(whole.split()) for line in segment_lines(tables))
+    assert all(" ".join(line.split()) in " ".join(whole.split()) for line in lines)
+    for width in range(32, 50, 3):
+        *told, rest = (
+            " ".join(part.split()) for part in printed(print_answer, tables, width=width).strip().splitlines()
+        )
+        assert rest == "... and more in the report"
+        assert " ".join(told) in [" ".join(lines[:count]) for count in range(1, len(lines))]
 
 
 @pytest.mark.long
