@@ -78,7 +78,9 @@ def worst_sentence(comparison: Comparison, /) -> str | None:
     worse, shifted = judged.filter("distinguishable", is_worse(comparison)).height, ranks["shifted"].sum()
     # Of few positives it is not known either whether their scores differ.
     parts = [f"None of {quantity(len(ranks), 'segment')} can be judged: {in_brief(unjudged)}"]
-    if len(judged):
+    if len(judged) == 1:
+        parts = [f"The only segment judged is {'' if worse else 'not '}significantly worse than the rest"]
+    elif len(judged):
         are = "are" if worse > 1 else "is"
         of = quantity(len(judged), "segment")
         parts = [f"{worse or 'None'} of {of} {are} significantly worse than the rest"]

@@ -180,6 +180,13 @@ def test_segments_of_which_none_can_be_judged():
     counts = segments(3, seed=5, rows=(8, 8000))
     comparison = nf.compare_models(counts, prevalence=[0.001, 0.02], segments="segment", threshold=AT)
     assert worst_sentence(comparison) == "None of 3 segments can be judged: fewer than 20 positives."
+    enough = segments(1, seed=5).with_columns(segment=pl.lit(3, counts.schema["segment"]))
+    alone = pl.concat([counts.filter(pl.col("segment") < 2), enough.select(counts.columns)])
+    comparison = nf.compare_models(alone, prevalence=0.02, segments="segment", threshold=AT)
+    assert worst_sentence(comparison) == (
+        "The only segment judged is not significantly worse than the rest; 2 more cannot be judged: fewer "
+        "than 20 positives."
+    )
 
 
 def by_users(count: int, users: int) -> pl.DataFrame:
