@@ -201,19 +201,21 @@ def test_invalid_rows_are_refused_or_dropped_and_told(reason, change):
         assert nf.count_classes(nf.scan_classes(log, on_invalid="drop", **options))["rows"].sum() == 1
 
 
-def test_a_score_that_is_not_valid_is_found_wherever_it_is():
+def test_what_is_not_valid_is_found_wherever_it_is():
     rows = 70_000
-    label = pl.Series(["x", "y"]).gather(pl.Series(range(rows)) % 2)
+    label = pl.Series(["x", "y"]).gather(pl.Series(range(rows)) % 2).scatter(50_000, "z")
     log = pl.DataFrame({"model": "m", "label": label, "p": 0.5, "q": 0.25}).with_columns(
         p=pl.when(pl.int_range(rows) != 40_001).then("p"),
         q=pl.when(pl.int_range(rows) == rows - 1).then(float("nan")).otherwise("q"),
     )
     scores = {"x": "p", "y": "q"}
-    with pytest.raises(nf.InvalidRowsError, match="1 row: score is null, 1 row: score is NaN"):
+    with pytest.raises(
+        nf.InvalidRowsError, match="1 row: score is null, 1 row: score is NaN, 1 row: label is"
+    ):
         nf.count_classes(nf.scan_classes(log, scores=scores))
-    with pytest.warns(nf.InvalidRowsWarning, match=r"1 \(score is null\), 1 \(score is NaN\)"):
+    with pytest.warns(nf.InvalidRowsWarning, match=r"1 \(score is null\), 1 \(score is NaN\), 1 \(label is"):
         found = nf.count_classes(nf.scan_classes(log, scores=scores, on_invalid="drop"))
-    assert found.filter(decision="x")["rows"].to_list() == [35_000, 34_998]
+    assert found.filter(decision="x")["rows"].to_list() == [34_999, 34_998]
 
 
 @pytest.mark.parametrize(

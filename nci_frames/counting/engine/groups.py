@@ -46,6 +46,9 @@ class GroupNumbers:
         self._runs: dict[tuple[str, object], pl.Series] = {}
         self._gathered = 0
         self._weights: set[object] = set()
+        #: What is asked of the keys of each group, and whether it holds for any.
+        self.asked: pl.Expr | None = None
+        self.holds = False
         self._make_table()
 
     def __len__(self) -> int:
@@ -125,6 +128,8 @@ class GroupNumbers:
             self._weights.update(new[WEIGHT])
             if len(self._weights) > MOST_STRATA:
                 raise TooManyWeightsError
+        if self.asked is not None:
+            self.holds |= new.select(self.asked.any()).item()
         self._found.append(new.drop("__hash"))
         first = len(self)
         self._hashes = np.concatenate([self._hashes, values])

@@ -42,6 +42,18 @@ class _Groups:
     def hash(self) -> pl.Expr:
         return self._alike.hash if self.keys else pl.lit(0, pl.UInt64)
 
+    @property
+    def doubtful(self) -> bool:
+        """Whether the keys of any group say that its rows are not valid."""
+        return self._alike.holds
+
+    def left_to_ask(self, doubt: pl.Expr) -> pl.Expr:
+        """Return what rows are to be asked; what keys alone can answer is asked of each group once."""
+        if not {*doubt.meta.root_names()} <= {*self.keys}:
+            return doubt
+        self._alike.asked = doubt
+        return pl.lit(value=False)
+
     def alike(self, hashes: NDArray[np.uint64], batch: pl.DataFrame, start: int) -> NDArray[np.int64]:
         """Return of each row from *start* of a batch the number of its keys."""
         if self._named:
@@ -92,24 +104,24 @@ def read_wide(
     if weighted:
         also["__weight"] = pl.col("weight")
     arrays = ["__hash", *also, *chain(*names)]
-    doubt = reason_of_row([], weighted=bool(weight))
-    rows = frame.with_columns(__hash=of_models.hash, __doubt=doubt, **also)
     # Weights that are a key must be valid, too.
-    rows = rows.select(*dict.fromkeys([*of_models.keys, REASON, "__doubt", *weight, *arrays]))
+    doubt = reason_of_row(scan.by_label, [], weighted=bool(weight)) > 0
+    rows = frame.with_columns(__hash=of_models.hash, __doubt=of_models.left_to_ask(doubt), **also)
+    rows = rows.select(*dict.fromkeys([*of_models.keys, *doubt.meta.root_names(), "__doubt", *arrays]))
     size = max(SLICE_ROWS, _SCORES // (len(names) * scores))
     total = 0.0
     # To decode so many columns takes about as long as to count them: both go on at a time.
     with reading_rows(scan, progress=progress, ahead=2) as advance:
         for batch in scan.batches(rows, chunk_size=size, maintain_order=weighted):
-            invalid = bool(batch["__doubt"].max())
+            invalid = batch["__doubt"].any()
             for start, (hashes, *found) in slices_of(batch, *arrays):
                 alike = of_models.alike(hashes, batch, start)
                 shared, values = found[: len(also)], iter(found[len(also) :])
-                # To NumPy null is NaN, and the largest of numbers among which is NaN is NaN.
-                doubtful = invalid or any(np.isnan(score.max()) for score in found[len(also) :])
                 for place, of_model in enumerate(names):
                     columns = [*islice(values, scores), *shared]
-                    if doubtful:
+                    # To NumPy null is NaN, and the largest of numbers among which is NaN is NaN.
+                    no_number = any(np.isnan(score.max()) for score in columns[:scores])
+                    if no_number or invalid or of_models.doubtful:
                         valid = _valid(scan, batch[start : start + len(hashes)], of_model, rows_by_code)
                         columns = [column[valid] for column in columns]
                         numbers = of_models.of_model(place, alike[valid])
@@ -131,7 +143,7 @@ def _valid(
     scan: Scan, batch: pl.DataFrame, scores: list[str], rows_by_code: dict[int, int]
 ) -> NDArray[np.bool_]:
     """Count the predictions of a model, whose scores are columns, by code; return which are valid."""
-    reason = reason_of_row(map(pl.col, scores), weighted="weight" in batch.columns).alias(REASON)
-    codes = batch.select(reason)
+    reason = reason_of_row(scan.by_label, map(pl.col, scores), weighted="weight" in batch.columns)
+    codes = batch.select(reason.alias(REASON))
     scan.valid(codes, rows_by_code)
     return (codes[REASON] == 0).to_numpy()

@@ -14,7 +14,6 @@ from nci_frames.counting.logs.rows import (
     REASONS,
     Roles,
     first_reason,
-    label_cases,
     plain,
     precision_of,
     reason_of_row,
@@ -22,8 +21,6 @@ from nci_frames.counting.logs.rows import (
     shared_columns,
 )
 from nci_frames.schemas import CLASS_TYPES
-
-_CODES = {reason: code for code, reason in enumerate(REASONS)}
 
 
 def raw_classes(
@@ -51,14 +48,10 @@ def raw_classes(
     once
         Whether the log may be a stream, which is read once.
     wide
-        Whether the scores of each model stay columns, named by ``score_name``, and only labels are looked at.
+        Whether the scores of each model stay columns, named by ``score_name``, and nothing is said of rows.
     """
     keys, rest = shared_columns(frame, schema, columns)
-    label, cases = pl.lit(value=False), []
-    if columns.label is not None:
-        label, cases = as_class(columns.label, schema, of_class), label_cases(columns.label, schema)
-        if columns.scores:
-            cases.append((NO_SCORE, ~label.is_in(classes.implode())))
+    label = pl.lit(value=False) if columns.label is None else as_class(columns.label, schema, of_class)
     known = [*keys, label.alias("label")]
     precision, models = precision_of(schema, columns), models_of(columns)
     scores = [
@@ -72,29 +65,34 @@ def raw_classes(
             for part, score in enumerate(of_model)
         )
         named = [] if columns.model is None else [pl.col(columns.model).cast(pl.String).alias("model")]
-        return frame.select(*named, *known, *rest, _reason(cases), *each)
+        return frame.select(*named, *known, *rest, *each)
     source = frame.cache() if once and len(models) > 1 else frame
+    by_label = reason_of_classes(columns, of_class, classes)
     parts = []
     for model, of_model in zip(models, scores, strict=True):
         name = pl.lit(model) if columns.model is None else pl.col(columns.model).cast(pl.String)
         if of_model:
             decision = [decided(of_model, classes).alias("decision"), _struct(of_model, classes)]
-            own = cases
         else:
-            column = columns.decisions[model]
-            decision = [as_class(column, schema, of_class).alias("decision")]
-            own = [*cases, (_CODES["decision is null"], pl.col(column).is_null())]
-            if schema[column].is_float():
-                own.append((_CODES["decision is NaN"], pl.col(column).is_nan()))
-        part = source.select(name.alias("model"), *known, *decision, *rest, _reason(own))
+            decision = [as_class(columns.decisions[model], schema, of_class).alias("decision")]
+        part = source.select(name.alias("model"), *known, *decision, *rest)
         fields = [pl.col("scores").struct[place] for place in range(len(of_model))]
-        reason = reason_of_row(fields, weighted=columns.weight is not None).alias(REASON)
-        parts.append(part.with_columns(reason))
+        reason = reason_of_row(by_label, fields, weighted=columns.weight is not None)
+        parts.append(part.with_columns(reason.alias(REASON)))
     return pl.concat(parts)
 
 
-def _reason(cases: list[tuple[int, pl.Expr]]) -> pl.Expr:
-    return first_reason(cases, otherwise=pl.lit(0, pl.UInt8)).alias(REASON)
+def reason_of_classes(columns: Roles, of_class: pl.DataType, classes: pl.Series) -> pl.Expr:
+    """Return why a row is not valid as far as ``label`` says, and ``decision`` where the log has that."""
+    cases = []
+    there = {"label": columns.label is not None, "decision": not columns.scores}
+    for name in filter(there.get, there):
+        cases.append((REASONS.index(f"{name} is null"), pl.col(name).is_null()))
+        if of_class.is_float():
+            cases.append((REASONS.index(f"{name} is NaN"), pl.col(name).is_nan()))
+    if columns.label is not None and columns.scores:
+        cases.append((NO_SCORE, ~pl.col("label").is_in(classes.implode())))
+    return first_reason(cases, otherwise=pl.lit(0, pl.UInt8))
 
 
 def models_of(columns: Roles) -> list[str]:

@@ -170,8 +170,8 @@ def raw_predictions(
         long = pl.concat([_long(frame, named, precision, dict(part)) for part in parts])
     names = dict.fromkeys(("model", *columns.keys, "label", "score", "weight", "unit", *others, REASON, FILE))
     there = long.collect_schema()
-    reason = reason_of_row([pl.col("score")], weighted=columns.weight is not None).alias(REASON)
-    return long.with_columns(reason).select(name for name in names if name in there)
+    reason = reason_of_row(pl.col(REASON), [pl.col("score")], weighted=columns.weight is not None)
+    return long.with_columns(reason.alias(REASON)).select(name for name in names if name in there)
 
 
 def precision_of(schema: pl.Schema, columns: Roles) -> pl.DataType:
@@ -250,14 +250,14 @@ def weight_case(weight: pl.Expr) -> tuple[int, pl.Expr]:
     return 5, ~((weight >= 0) & (weight < math.inf)).fill_null(value=False)
 
 
-def reason_of_row(scores: Iterable[pl.Expr], *, weighted: bool) -> pl.Expr:
-    """Return why a row with scores, a weight, and what is known of its label in ``REASON``, is not valid."""
+def reason_of_row(by_label: pl.Expr, scores: Iterable[pl.Expr], *, weighted: bool) -> pl.Expr:
+    """Return why a row with scores, a weight, and what is known of its label, is not valid."""
     parts = list(scores)
     cases = [(code, pl.any_horizontal(map(bad, parts))) for code, bad in _BAD_SCORES.items() if parts]
     if weighted:
         cases.append(weight_case(pl.col("weight")))
     by_value = first_reason(cases, otherwise=pl.lit(0, pl.UInt8))
-    return pl.when(pl.col(REASON) > 0).then(REASON).otherwise(by_value)
+    return pl.when(by_label > 0).then(by_label).otherwise(by_value)
 
 
 def first_reason(cases: list[tuple[int, pl.Expr]], *, otherwise: pl.Expr) -> pl.Expr:
