@@ -7,7 +7,9 @@ from typing import Any
 
 import polars as pl
 
+from nci_frames.base.errors import InvalidRowsError
 from nci_frames.base.folders import check_apart, publishing
+from nci_frames.base.messages import listed
 from nci_frames.counting.count import Tally
 from nci_frames.counting.engine.progress import step_shown
 from nci_frames.counting.logs.scan import scan_behind, scan_predictions
@@ -68,8 +70,8 @@ def run_report(
     Raises
     ------
     NciFramesError
-        Whatever scanning, counting or evaluating raises; if *out* is a file, lies among the sources, cannot
-        be written, or holds files that an earlier run did not write.
+        Whatever scanning, counting or evaluating raises; if every row is dropped; if *out* is a file, lies
+        among the sources, cannot be written, or holds files that an earlier run did not write.
     """
     # What is asked goes together, or nothing is counted.
     options.question()
@@ -85,6 +87,9 @@ def run_report(
         predictions = scan_predictions(source, segments=segments, **columns)
         counted = count_for_comparison(predictions, thresholds, segments)
         tally, units = counted.tally, counted.units
+        if not tally.counted:
+            found = listed(f"{rows:,} dropped: {reason}" for reason, rows in tally.dropped.items())
+            raise InvalidRowsError("no row of the log is a valid prediction", where=tally.where, found=found)
         comparison = make_report(
             tally.counts,
             options,

@@ -56,8 +56,8 @@ class ReportOptions:
         float | None,
         Setting(
             number("a number"),
-            "A row is predicted positive if its score is at or above this. If it is given, models are chosen "
-            "at it, otherwise each at its own best one.  [default: 0.5, in tables]",
+            "A row is predicted positive if its score is at or above this. If it is given without alerts, "
+            "models are chosen at it, otherwise each at its own best one.  [default: 0.5, in tables]",
             short="t",
         ),
     ] = None

@@ -87,7 +87,7 @@ def read_resampled(buckets: int | None, *, weighted: bool) -> str:
 
 def _of_strata(strata: int, buckets: int | None) -> str:
     """Say what is drawn of rows that have weights."""
-    if not strata:
+    if strata <= 1:
         return ""
     if buckets is not None:
         return " Their rows count for what they weigh."

@@ -76,7 +76,7 @@ def write_report(
     ParameterError
         The path is a folder, or has another ending; or a scenario is not a prevalence, or given of classes.
     SchemaError
-        The name of a model is null.
+        The name of a model is null, or there are no counts.
 
     Examples
     --------
@@ -109,6 +109,8 @@ def write_form(
         if content.scenarios:
             hint = "give them as priors of compare_classes"
             raise ParameterError("scenarios are prevalences, and classes have none", hint=hint)
+    elif comparison.points.is_empty():
+        raise SchemaError("there are no rows to report on", hint="count a log that has rows")
     elif comparison.points["model"].has_nulls():
         raise SchemaError.unnamed_model()
     for name, prevalence in (content.scenarios or {}).items():

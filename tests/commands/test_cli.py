@@ -196,6 +196,10 @@ def test_dropped_rows_are_reported(tmp_path):
     done = ended(0, "report", str(tmp_path / "log.parquet"), *options)
     assert "warning: rows dropped from '" in done.output
     assert "log.parquet': 1 (label is null)" in done.output
+    log.with_columns(label=None).write_parquet(tmp_path / "log.parquet")
+    done = ended(3, "report", str(tmp_path / "log.parquet"), *options, "--unit", "model")
+    assert "error: no row of the log is a valid prediction" in done.output
+    assert "found: 3 dropped: label is null" in done.output
 
 
 def test_a_bad_log_leaves_an_older_report_alone(log, tmp_path):

@@ -44,7 +44,8 @@ def estimate_prevalence(
         The counts frame of the labelled log, of whole rows. Of its keys, those that the traffic has too are
         compared value by value; the others are pooled.
     traffic
-        What ``count_scores`` returns, of whole rows, at thresholds of which the reference has some.
+        What ``count_scores`` returns, of whole rows, at thresholds of which the reference has some; any if
+        the reference is exact.
     method
         "em": maximum likelihood over bins of scores. "adjusted_count": by TPR and FPR at the one threshold
         where they differ most. "matching": the mixture at the least squared distance.

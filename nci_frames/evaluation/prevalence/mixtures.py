@@ -249,12 +249,15 @@ def check_key_types(reference: pl.DataFrame, traffic: pl.DataFrame, shared: Sequ
 class _Group:
     """The thresholds of a group, ascending, and each class: all rows, and those that reach each threshold.
 
-    A class has rows, sums of weights and of the squares of these.
+    A class has rows, sums of weights and of the squares of these. No row reaches what is after the last
+    threshold.
     """
 
     threshold: Floats
     positives: Floats
     negatives: Floats
+    #: Whether it is known how many rows reach any threshold.
+    every_score: bool
 
     @classmethod
     def each(cls, counts: pl.DataFrame, group: list[str]) -> tuple[pl.DataFrame, list[Self]]:
@@ -262,18 +265,23 @@ class _Group:
         found, groups = [], [counts.select(group).clear()]
         for strata in strata_counts(counts.select(*group, pl.exclude(group))):
             powers = strata.weights[:, None] ** np.arange(3)
-            reached = (np.cumsum(of_class.T @ powers, axis=0)[::-1].T for of_class in strata.classes)
-            found.append(cls(strata.histogram.thresholds[::-1], *reached))
-            groups.append(strata.histogram.group)
+            above = (np.cumsum(of_class.T @ powers, axis=0)[::-1].T for of_class in strata.classes)
+            positives, negatives = (np.append(reached, np.zeros((3, 1)), axis=1) for reached in above)
+            histogram = strata.histogram
+            found.append(cls(histogram.thresholds[::-1], positives, negatives, histogram.every_score))
+            groups.append(histogram.group)
         return pl.concat(groups), found
 
 
 def _bins(known: _Group, field: _Group) -> Bins | str:
     """Return the bins between the thresholds that both have, or why there are none."""
-    common, in_known, in_field = np.intersect1d(
-        known.threshold, field.threshold, assume_unique=True, return_indices=True
-    )
-    if not len(common):
+    in_field = np.arange(len(field.threshold))
+    in_known = np.searchsorted(known.threshold, field.threshold)
+    if not known.every_score:
+        _, in_known, in_field = np.intersect1d(
+            known.threshold, field.threshold, assume_unique=True, return_indices=True
+        )
+    if not len(in_field):
         return "the reference was not counted at thresholds of this group"
     for what, rows in (
         ("positives in the reference", known.positives),

@@ -186,6 +186,23 @@ def test_scores_are_counted_without_labels():
     assert nf.count_scores(labelled.drop("label"), thresholds=[0.25, 0.75]).equals(counts)
 
 
+def test_an_exact_reference_answers_any_threshold():
+    rng = np.random.default_rng(4)
+    label = rng.random(3000) < 0.3
+    scores = rng.normal(2.0 * label, 1)
+    log = pl.DataFrame({"model": "a", "label": label, "score": scores})
+    traffic = pl.DataFrame({"model": "a", "score": rng.normal(2.0 * (rng.random(2000) < 0.1), 1)})
+    exact = nf.count_scores(traffic, thresholds="exact")
+    found = nf.estimate_prevalence(nf.count_confusion(log, thresholds="exact"), exact)
+    same = nf.count_confusion(log, thresholds=sorted(traffic["score"]))
+    assert found.equals(nf.estimate_prevalence(same, exact))
+    assert found["lower"].item() < 0.1 < found["upper"].item()
+    # Thresholds above every score of the reference are reached by none of its rows.
+    beyond = nf.count_scores(traffic.with_columns(score=pl.lit(99.0)), thresholds=[0.0, 1.0, 98.0])
+    refused = nf.estimate_prevalence(nf.count_confusion(log, thresholds="exact"), beyond)
+    assert refused["reason"].item() == "no threshold has enough rows on both sides"
+
+
 def test_the_command_estimates_by_segment(tmp_path):
     rng = np.random.default_rng(5)
     for name, eta in (("labelled", 0.2), ("traffic", 0.05)):
