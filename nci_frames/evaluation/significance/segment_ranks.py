@@ -164,9 +164,11 @@ def rank_segments(
     worth = SegmentWorth.independent(len(point))
     by_buckets = None
     if units is not None or has_strata(frame):
-        groups = random_groups(frame) if units is None else bucket_counts(by_unit, units)
-        by_buckets = [group for group in groups if group.histogram.group["model"][0] == champion]
-        if units is not None:
+        if units is None:
+            by_buckets = random_groups(rows_where(frame, mine))
+        else:
+            groups = bucket_counts(by_unit, units)
+            by_buckets = [group for group in groups if group.histogram.group["model"][0] == champion]
             points = with_worth(points, class_worth(by_unit, units, groups))
         worth = SegmentWorth.of(points.filter(mine).sort(keys), by_unit.filter(mine), by_buckets)
     values = rank_models(project_rates(points, metrics=called, prevalence=eta, beta=beta), by=keys)
