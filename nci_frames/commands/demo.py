@@ -36,6 +36,8 @@ def demo(out: Path, seed: int, *, verbose: bool, **given: Any) -> None:
     from nci_frames.reporting.terminal import print_conclusion
 
     clean_up_when_interrupted()
+    # What is asked goes together, or nothing is trained.
+    taken(ReportOptions, dict(given)).question()
     click.echo("training ten classifiers by 2 x 5-fold cross-validation ...", err=True)
     logs = write_demo_logs(out / "logs", seed=seed)
     # The logs of scikit-learn are small: whatever is rarer than 1 in 50, they cannot tell.

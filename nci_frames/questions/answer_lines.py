@@ -110,10 +110,13 @@ def _read(answer: Answer) -> tuple[list[_Row], list[_Row], bool, str]:
 
 
 def _nothing(answer: Answer) -> str:
-    sure = answer.question.confidence
-    if sure is None or answer.lacks is not None:
-        return "no model has a defined value" + (f": the log has no {answer.lacks}" if answer.lacks else "")
-    return f"no threshold is known to keep this budget with confidence {sure:g}: the log has too few rows"
+    sure, none = answer.question.confidence, "no model has a defined value"
+    if answer.lacks is not None:
+        return f"{none}: the log has no {answer.lacks}"
+    if sure is not None:
+        return f"no threshold is known to keep this budget with confidence {sure:g}: the log has too few rows"
+    reasons = answer.models["reason"].unique().to_list()
+    return none + (f": {reasons[0]}" if len(reasons) == 1 and reasons[0] else "")
 
 
 def _names(rows: Sequence[_Row]) -> list[str]:

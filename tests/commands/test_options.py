@@ -126,7 +126,8 @@ def test_what_does_not_go_together_is_told_before_a_log_is_looked_for(tmp_path, 
     for name, value in tomllib.loads(asked).items():
         options += [f"--{name}", ":".join(map(str, value)) if isinstance(value, list) else str(value)]
     job = small_job(tmp_path, text=SMALL.replace("prevalence = [0.01, 0.1]\n", "") + asked)
-    for command in (["report", tmp_path / "none.parquet", *options], ["run", job]):
+    demo = ["demo", "--out", tmp_path / "demo", *options]
+    for command in (["report", tmp_path / "none.parquet", *options], ["run", job], demo):
         assert said in ended(2, *command).output.replace("\n", " ")
 
 

@@ -271,6 +271,13 @@ def test_logs_of_one_class_have_an_answer_too(options):
         assert short_answer(answer).endswith(told[1:])
 
 
+def test_a_budget_that_no_counted_threshold_keeps_is_told():
+    counts = nf.count_confusion(LOG.with_columns(score=pl.lit(0.9)), thresholds=[0.0, 0.5])
+    question = nf.Question(prevalence=GRID[0], alerts=1, volume=100)
+    told = answer_lines(nf.compare_models(counts, prevalence=GRID, question=question, repeats=20).said)[-1]
+    assert told == "No model has a defined value: no counted threshold has a pos_fraction of at most 0.01"
+
+
 @pytest.mark.thorough
 @pytest.mark.parametrize("width", [80, 200])
 def test_lines_fit_the_terminal(comparison, width):
