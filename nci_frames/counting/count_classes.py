@@ -21,7 +21,7 @@ from nci_frames.counting.logs.opening import Predictions
 from nci_frames.counting.logs.reading import Scan, kept_keys
 from nci_frames.counting.logs.rows import REASON
 from nci_frames.counting.logs.scan_classes import class_scan_behind
-from nci_frames.counts.class_counts import Priors, class_values, every_pair, read_priors
+from nci_frames.counts.class_counts import Priors, every_pair, read_priors
 from nci_frames.schemas import CLASS_COUNTS, checked
 
 
@@ -114,9 +114,7 @@ def count_classes(
     need_whole_log(scan, counted.rows_by_code)
     for warning in warnings_of(scan, counted.rows_by_code, counted.groups.select(keys).unique()):
         warnings.warn(warning, stacklevel=3)
-    labels = counted.counts["label"] if "label" in counted.counts.columns else None
-    known = [values for values in (labels, counted.counts["decision"], ways.classes) if values is not None]
-    return CLASS_COUNTS.finish(every_pair(counted.counts, class_values(*known)))
+    return CLASS_COUNTS.finish(every_pair(counted.counts, ways.classes))
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,11 +125,6 @@ class _Ways:
     classes: pl.Series | None
     #: By what the scores of each class are multiplied, by scenario; a class of prior 0 by -1.
     factors: dict[str, Floats] = field(default_factory=dict)
-
-    @property
-    def scenarios(self) -> pl.Series:
-        """The scenarios that rows are decided in; none where that is as logged."""
-        return pl.Series("scenario", list(self.factors), pl.String)
 
     @property
     def decisions(self) -> int:
@@ -159,8 +152,7 @@ class _Ways:
                 missing = classes.filter(unknown).to_list()
                 msg = "scores of a class that no row of the log has cannot be moved to other priors"
                 raise ParameterError(msg, found=repr(missing), hint="give logged_priors={class: share}")
-            ratio = np.divide(shares, before, out=np.zeros(len(shares)), where=before > 0)
-            factors[scenario] = np.where(shares > 0, ratio, -1.0)
+            factors[scenario] = np.divide(shares, before, out=np.full(len(shares), -1.0), where=shares > 0)
         return cls(classes, factors)
 
     def places(self, scores: list[NDArray[np.floating]]) -> Iterator[NDArray[np.integer] | int]:
@@ -241,4 +233,5 @@ def _table(groups: GroupNumbers, ways: _Ways, cells: NDArray[Any]) -> pl.DataFra
         return table
     way, place = np.divmod(cell, len(ways.classes))
     table = table.with_columns(ways.classes.gather(place).alias("decision"))
-    return table.with_columns(ways.scenarios.gather(way)) if ways.factors else table
+    scenarios = pl.Series("scenario", [*ways.factors], pl.String)
+    return table.with_columns(scenarios.gather(way)) if ways.factors else table

@@ -1,7 +1,7 @@
 """Counts of decisions among classes: every pair, sums of several, and what shares of the classes are."""
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Literal, TypeVar
 
 import numpy as np
@@ -61,9 +61,13 @@ def merge_class_counts(*class_counts: pl.DataFrame | pl.LazyFrame) -> pl.DataFra
     table = together(frames, ["rows"], "count with the same keys")
     group = [name for name in table.columns if name != "rows"]
     check_sums(table, ["rows"], group)
-    added = table.sort(group).group_by(group, maintain_order=True).agg(pl.col("rows").sum())
-    names = [name for name in ("label", "decision") if name in group]
-    return CLASS_COUNTS.finish(every_pair(added, class_values(*(added[name] for name in names))))
+    return CLASS_COUNTS.finish(every_pair(added_rows(table, group)))
+
+
+def added_rows(class_counts: pl.DataFrame, by: Sequence[str]) -> pl.DataFrame:
+    """Return the sums of the rows that share *by*, sorted; weights are added in the order of the rows."""
+    ordered = class_counts.sort(by, maintain_order=True)
+    return ordered.group_by(by, maintain_order=True).agg(pl.col("rows").sum())
 
 
 def class_values(*values: pl.Series) -> pl.Series:
@@ -75,9 +79,10 @@ def class_values(*values: pl.Series) -> pl.Series:
     return pl.concat([one.rename("class") for one in values]).unique().sort()
 
 
-def every_pair(table: pl.DataFrame, classes: pl.Series) -> pl.DataFrame:
-    """Return class counts with a row for each group, class and decision, sorted."""
+def every_pair(table: pl.DataFrame, more: pl.Series | None = None) -> pl.DataFrame:
+    """Return class counts with a row for each group, class and decision, sorted; *more* are classes, too."""
     pair = [name for name in ("label", "decision") if name in table.columns]
+    classes = class_values(*(table[name] for name in pair), *([] if more is None else [more]))
     last = [name for name in ("weight", "scenario") if name in table.columns]
     group = ["model", *CLASS_COUNTS.keys(table.columns), *last]
     full = table.select(group).unique()
@@ -118,9 +123,8 @@ def read_priors(
             continue
         unknown = [name for name in shares if name not in names and shares[name] != 0]
         if unknown:
-            msg, found = f"{Option('priors')} must have shares of classes alone", listed(map(repr, unknown))
             hint = f"the classes are {listed(map(repr, names), 20)}"
-            raise ParameterError(msg, where=_where(scenario), found=found, hint=hint)
+            raise _wrong("have shares of classes alone", scenario, listed(map(repr, unknown)), hint)
         read[scenario] = np.array([shares.get(name, 0.0) for name in names], np.float64)
     return read
 
@@ -141,8 +145,9 @@ def by_scenario(priors: pl.DataFrame) -> dict[str, dict[Any, float]]:
     }
 
 
-def _where(scenario: str) -> str | None:
-    return None if scenario in ("", GIVEN) else f"scenario {scenario!r}"
+def _wrong(must: str, scenario: str, found: str, hint: str | None = None) -> ParameterError:
+    where = None if scenario in ("", GIVEN) else f"scenario {scenario!r}"
+    return ParameterError(f"{Option('priors')} must {must}", where=where, found=found, hint=hint)
 
 
 def scenarios_of(
@@ -176,14 +181,12 @@ def scenarios_of(
             raise ParameterError.out_of_range("priors", priors, msg)
         for name, value in shares.items():
             if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 1:
-                msg = f"{Option('priors')} must be numbers within [0, 1]"
-                raise ParameterError(msg, where=_where(scenario), found=f"{value!r} of class {name!r}")
+                raise _wrong("be numbers within [0, 1]", scenario, f"{value!r} of class {name!r}")
         missing = [name for name in needed if name not in shares]
         if missing:
-            msg, found = f"{Option('priors')} must have a share of every class", listed(map(repr, missing))
-            raise ParameterError(msg, where=_where(scenario), found=f"missing: {found}", hint="0 is a share")
+            found = f"missing: {listed(map(repr, missing))}"
+            raise _wrong("have a share of every class", scenario, found, "0 is a share")
         total = math.fsum(shares.values())
         if abs(total - 1) > _ROUNDING:
-            msg, hint = f"{Option('priors')} must add up to 1", "divide them by their sum"
-            raise ParameterError(msg, where=_where(scenario), found=f"{total:.12g}", hint=hint)
+            raise _wrong("add up to 1", scenario, f"{total:.12g}", "divide them by their sum")
     return dict(nested)

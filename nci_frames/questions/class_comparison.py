@@ -10,7 +10,7 @@ import polars as pl
 from nci_frames.base.arguments import LEAST_BUCKETS, beta_value
 from nci_frames.base.errors import ParameterError, SchemaError
 from nci_frames.base.typing import Frame
-from nci_frames.counts.class_counts import Priors, scenarios_of
+from nci_frames.counts.class_counts import Priors, added_rows, scenarios_of
 from nci_frames.evaluation.classes.class_log import collected, rates_of
 from nci_frames.evaluation.classes.class_winners import class_winners
 from nci_frames.evaluation.classes.compare_class_models import compare_class_models
@@ -99,11 +99,12 @@ class ClassComparison:
         frame = collected(class_counts, scenarios=False)
         if frame["model"].has_nulls():
             raise SchemaError.unnamed_model()
-        units = [BUCKET] if BUCKET in frame.columns else []
+        by = [name for name in ("model", BUCKET, "weight", "label", "decision") if name in frame.columns]
         #: The counts, by buckets of units where there are some; and those of each weight, class and decision.
-        self.by_unit, self.counts = _added(frame, units), _added(frame, [])
+        self.by_unit = CLASS_COUNTS.finish(added_rows(frame, by))
+        self.counts = CLASS_COUNTS.finish(added_rows(frame, [name for name in by if name != BUCKET]))
         #: Buckets of units; None where rows are taken as independent.
-        self.buckets: int | None = frame[BUCKET].n_unique() if units else None
+        self.buckets: int | None = frame[BUCKET].n_unique() if BUCKET in by else None
         #: Whether there are enough of them to see how they differ.
         self.by_units = (self.buckets or 0) >= LEAST_BUCKETS
         self.models: list[str] = frame["model"].unique().sort().to_list()
@@ -244,9 +245,3 @@ class ClassComparison:
     def _projected(self, priors: Any, metrics: str | Sequence[str], **interval: Any) -> pl.DataFrame:
         counts = self.by_unit if interval and self.by_units else self.counts
         return project_classes(counts, priors=priors, metrics=metrics, **self.asked, **interval)
-
-
-def _added(frame: pl.DataFrame, keys: list[str]) -> pl.DataFrame:
-    weight = ["weight"] if "weight" in frame.columns else []
-    by = ["model", *keys, *weight, "label", "decision"]
-    return CLASS_COUNTS.finish(frame.group_by(by).agg(pl.col("rows").sum()).sort(by))

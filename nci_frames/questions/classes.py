@@ -47,9 +47,8 @@ def mix_in_words(comparison: ClassComparison) -> str:
 
 def class_answer_lines(comparison: ClassComparison) -> list[str]:
     """Return the answer in a few lines, the most important first."""
-    place = f"At {mix_in_words(comparison)}"
-    rows = comparison.answer.iter_rows(named=True)
-    return lines_at(place, comparison, list(rows), order_in_words(comparison))
+    place, order = f"At {mix_in_words(comparison)}", order_in_words(comparison)
+    return lines_at(place, comparison, comparison.answer.to_dicts(), order)
 
 
 def lines_at(
@@ -135,9 +134,8 @@ def _each_class(comparison: ClassComparison) -> pl.DataFrame:
     shown = pl.struct("value", "lower", "upper", "supported").map_elements(_shown, pl.String)
     told = comparison.of_each_class.with_columns(shown.alias("shown"))
     rows = comparison.counts.group_by("model", pl.col("label").alias("class")).agg(pl.col("rows").sum())
-    wide = told.pivot("metric", index=["model", "class"], values="shown").join(
-        rows, ["model", "class"], "left"
-    )
+    wide = told.pivot("metric", index=["model", "class"], values="shown")
+    wide = wide.join(rows, ["model", "class"], "left")
     share = pl.col("class").replace_strict(comparison.mix, return_dtype=pl.Float64)
     return wide.sort("class", "model").select(
         pl.col("class").cast(pl.String), "model", "rows", share.alias("share"), "precision", "recall",
@@ -181,13 +179,12 @@ def _at(question: str) -> Callable[[ClassComparison], str]:
     return lambda comparison: f"{question}, at {mix_in_words(comparison)}?"
 
 
-_winners, _measure = attrgetter("winners"), attrgetter("measure")
 QUESTIONS = (
     *first_questions(
         class_answer_lines,
         _by("{} of each model"),
         metric=lambda comparison: class_metric(comparison.metric),
-        measure=_measure,
+        measure=attrgetter("measure"),
         where=lambda comparison: f" at {mix_in_words(comparison)}, with its interval",
     ),
     picture(
@@ -203,7 +200,7 @@ QUESTIONS = (
     picture(
         "winners",
         _by("Best model by {} over the share of each class"),
-        _winners,
+        attrgetter("winners"),
         chart_class_winners,
         section="order",
     ),

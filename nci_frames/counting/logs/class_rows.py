@@ -54,6 +54,7 @@ def raw_classes(
     label = pl.lit(value=False) if columns.label is None else as_class(columns.label, schema, of_class)
     known = [*keys, label.alias("label")]
     precision, models = precision_of(schema, columns), models_of(columns)
+    named = [] if columns.model is None else [pl.col(columns.model).cast(pl.String).alias("model")]
     scores = [
         [pl.col(one).cast(precision) for (of, _), one in columns.scores.items() if of == model]
         for model in models
@@ -64,18 +65,17 @@ def raw_classes(
             for place, of_model in enumerate(scores)
             for part, score in enumerate(of_model)
         )
-        named = [] if columns.model is None else [pl.col(columns.model).cast(pl.String).alias("model")]
         return frame.select(*named, *known, *rest, *each)
     source = frame.cache() if once and len(models) > 1 else frame
     by_label = reason_of_classes(columns, of_class, classes)
-    parts = []
+    names, parts = classes.cast(pl.String), []
     for model, of_model in zip(models, scores, strict=True):
-        name = pl.lit(model) if columns.model is None else pl.col(columns.model).cast(pl.String)
         if of_model:
-            decision = [decided(of_model, classes).alias("decision"), _struct(of_model, classes)]
+            struct = pl.struct(score.alias(name) for score, name in zip(of_model, names, strict=True))
+            decision = [decided(of_model, classes).alias("decision"), struct.alias("scores")]
         else:
             decision = [as_class(columns.decisions[model], schema, of_class).alias("decision")]
-        part = source.select(name.alias("model"), *known, *decision, *rest)
+        part = source.select(*(named or [pl.lit(model).alias("model")]), *known, *decision, *rest)
         fields = [pl.col("scores").struct[place] for place in range(len(of_model))]
         reason = reason_of_row(by_label, fields, weighted=columns.weight is not None)
         parts.append(part.with_columns(reason.alias(REASON)))
@@ -106,25 +106,12 @@ def as_class(column: str, schema: pl.Schema, of_class: pl.DataType) -> pl.Expr:
     return value + 0.0 if of_class.is_float() else value
 
 
-def _struct(scores: list[pl.Expr], classes: pl.Series) -> pl.Expr:
-    names = field_names(classes)
-    return pl.struct(score.alias(name) for score, name in zip(scores, names, strict=True)).alias("scores")
-
-
-def field_names(classes: pl.Series) -> list[str]:
-    """Return the names of the scores of classes.
-
-    >>> field_names(pl.Series([True, False]))
-    ['true', 'false']
-    """
-    return classes.cast(pl.String).to_list()
-
-
 def classes_of_fields(names: list[str], of_class: pl.DataType) -> pl.Series:
-    """Return the classes whose scores have these names.
+    """Return the classes whose scores have these names: their own as texts.
 
-    >>> classes_of_fields(["true", "false"], pl.Boolean()).to_list()
-    [True, False]
+    >>> names = pl.Series([True, False]).cast(pl.String).to_list()
+    >>> names, classes_of_fields(names, pl.Boolean()).to_list()
+    (['true', 'false'], [True, False])
     """
     texts = pl.Series(names, dtype=pl.String)
     if isinstance(of_class, pl.Date | pl.Datetime):

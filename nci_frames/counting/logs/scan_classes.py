@@ -170,13 +170,11 @@ def class_scan_behind(predictions: Predictions) -> Scan:
     struct = schema.get("scores")
     if isinstance(struct, pl.Struct):
         # The decisions are those of the scores.
-        parts = {field.name: score_name(place) for place, field in enumerate(struct.fields)}
-        of_class = _checked_types(schema, columns, frame.where)
-        names = classes_of_fields(list(parts), of_class or schema.get("decision", pl.String()))
-        of_classes = {("", name): column for name, column in zip(names, parts.values(), strict=True)}
-        fields = (pl.col("scores").struct.field(name).alias(column) for name, column in parts.items())
-        frame = replace(frame, frame=frame.frame.with_columns(fields))
-        columns = replace(columns, scores=of_classes)
+        of_class = _checked_types(schema, columns, frame.where) or schema.get("decision", pl.String())
+        classes = classes_of_fields([field.name for field in struct.fields], of_class)
+        columns = replace(columns, scores={("", name): score_name(n) for n, name in enumerate(classes)})
+        fields = {column: pl.col("scores").struct[n] for n, column in enumerate(columns.scores.values())}
+        frame = replace(frame, frame=frame.frame.with_columns(**fields))
     else:
         columns = replace(columns, decisions={"": "decision"})
     return _scan(need_columns(frame, columns.needed()), columns, "raise")

@@ -142,11 +142,8 @@ def _cost_table(cost: Mapping[Any, Any] | None, names: list[Any], *, needed: boo
             raise ParameterError("costs must be finite numbers", found=f"{value!r} of {pair!r}")
         unknown = [name for name in pair if name not in names]
         if unknown:
-            msg, hint = (
-                "a cost names an unknown class or decision",
-                f"known are {listed(map(repr, names), 20)}",
-            )
-            raise ParameterError(msg, found=repr(unknown[0]), hint=hint)
+            msg, known = "a cost names an unknown class or decision", listed(map(repr, names), 20)
+            raise ParameterError(msg, found=repr(unknown[0]), hint=f"known are {known}")
         table[names.index(pair[0]), names.index(pair[1])] = value
     return table
 

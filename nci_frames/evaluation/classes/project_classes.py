@@ -149,25 +149,22 @@ def _rows(
         matters, skips = priors != 0, None
         if metric.averages is not None:
             skipped = np.isnan(averaged[place]) & mixes.classes
-            skips = (
-                f"mean without {some_of(names, skipped)}, whose value is undefined" if skipped.any() else None
-            )
+            if skipped.any():
+                skips = f"mean without {some_of(names, skipped)}, whose value is undefined"
             # The mean of recall is over all classes, also those that the mix lacks.
             matters |= mixes.classes & ~skipped & (metric.averages.name == "recall")
         for number in np.flatnonzero(shown) if metric.of_each else [0]:
             # The recall of a class is told by its own rows.
-            own = np.arange(len(names)) == number
+            own, name = np.arange(len(names)) == number, names[number] if metric.of_each else None
             reason = why_not(log, names, own if metric.name == "recall" else matters)
             value, lower, upper = found[:, place, number].tolist()
             if np.isnan(value) and reason is None:
-                reason = (
-                    f"{names[number]!r} is never decided" if metric.of_each else "all rows have one decision"
-                )
+                reason = f"{name!r} is never decided" if metric.of_each else "all rows have one decision"
             yield {
                 "model": log.group["model"],
                 "scenario": scenario,
                 "metric": metric.name,
-                "class": names[number] if metric.of_each else None,
+                "class": name,
                 "value": value,
                 "lower": lower,
                 "upper": upper,
