@@ -3,6 +3,7 @@
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, Literal
 
 import numpy as np
@@ -108,9 +109,7 @@ def count_classes(
     keys = ["model", *kept_keys(scan.keys, by)]
     budget = Budget.of(memory_limit)
     ways = _Ways.of(scan, priors, logged_priors)
-    counted = by_weight(
-        scan, keys, lambda scan, group: _counted(scan, group, ways, budget, progress=progress)
-    )
+    counted = by_weight(scan, keys, partial(_counted, ways=ways, budget=budget, progress=progress))
     need_whole_log(scan, counted.rows_by_code)
     for warning in warnings_of(scan, counted.rows_by_code, counted.groups.select(keys).unique()):
         warnings.warn(warning, stacklevel=3)
@@ -123,7 +122,7 @@ class _Ways:
 
     #: The classes that have scores, in their order.
     classes: pl.Series | None
-    #: By what the scores of each class are multiplied, by scenario; a class of prior 0 by -1.
+    #: By what the scores of each class are multiplied, by scenario; 0 for a class of prior 0.
     factors: dict[str, Floats] = field(default_factory=dict)
 
     @property
@@ -152,7 +151,7 @@ class _Ways:
                 missing = classes.filter(unknown).to_list()
                 msg = "scores of a class that no row of the log has cannot be moved to other priors"
                 raise ParameterError(msg, found=repr(missing), hint="give logged_priors={class: share}")
-            factors[scenario] = np.divide(shares, before, out=np.full(len(shares), -1.0), where=shares > 0)
+            factors[scenario] = np.divide(shares, before, out=np.zeros(len(shares)), where=shares > 0)
         return cls(classes, factors)
 
     def places(self, scores: list[NDArray[np.floating]]) -> Iterator[NDArray[np.integer] | int]:
@@ -162,12 +161,9 @@ class _Ways:
         elif not self.factors:
             yield _highest(scores)
         for number, factors in enumerate(self.factors.values()):
-            # A class of prior 0 is below all others, which are not negative.
-            moved = [
-                score * by if by > 0 else np.full(len(score), -1.0)
-                for score, by in zip(scores, factors, strict=True)
-            ]
-            yield _highest(moved) + np.int64(number * len(scores))
+            possible = np.flatnonzero(factors)
+            moved = [scores[place] * factors[place] for place in possible]
+            yield possible[_highest(moved)] + number * len(scores)
 
 
 def _highest(scores: list[NDArray[np.floating]]) -> NDArray[np.unsignedinteger]:
@@ -194,11 +190,11 @@ def _observed(scan: Scan, classes: pl.Series) -> dict[str, dict[Any, float]]:
     total = float(found["weight"].sum())
     if not total:
         raise InvalidRowsError("no valid row of the log has a weight", where=scan.source.where)
-    shares = dict(zip(found["label"].to_list(), (found["weight"] / total).to_list(), strict=True))
+    shares = dict(found.select("label", pl.col("weight") / total).rows())
     return {"": {name: shares.get(name, 0.0) for name in classes.to_list()}}
 
 
-def _counted(scan: Scan, keys: list[str], ways: _Ways, budget: Budget, *, progress: bool) -> Counted:
+def _counted(scan: Scan, keys: list[str], *, ways: _Ways, budget: Budget, progress: bool) -> Counted:
     """Count the rows of each label and decision, or sum their weights."""
     schema = scan.raw.collect_schema()
     label = ["label"] if scan.label is not None else []

@@ -139,10 +139,8 @@ def one_mix(name: str, scenarios: Mapping[str, _Mix]) -> _Mix:
 def by_scenario(priors: pl.DataFrame) -> dict[str, dict[Any, float]]:
     """Return the priors of a frame by scenario and class; a mix without a name is "given"."""
     named = priors if "scenario" in priors.columns else priors.with_columns(scenario=pl.lit(GIVEN))
-    return {
-        str(name): dict(part.select("class", "prior").rows())
-        for (name,), part in named.group_by("scenario", maintain_order=True)
-    }
+    parts = named.group_by("scenario", maintain_order=True)
+    return {str(name): dict(part.select("class", "prior").rows()) for (name,), part in parts}
 
 
 def _wrong(must: str, scenario: str, found: str, hint: str | None = None) -> ParameterError:

@@ -117,10 +117,8 @@ class ClassComparison:
         self.classes: list[str] = self.names.cast(pl.String).to_list()
         shares = np.where(np.isnan(mixes.priors), rates_of(logs.rows), mixes.priors)[:, mixes.classes]
         #: The mixes compared by name, the asked one first: the share of each class.
-        self.mixes: dict[str, dict[Any, float]] = {
-            name: dict(zip(self.names, mix, strict=True))
-            for name, mix in zip(mixes.names, shares.tolist(), strict=True)
-        }
+        named = zip(mixes.names, shares.tolist(), strict=True)
+        self.mixes = {name: dict(zip(self.names, mix, strict=True)) for name, mix in named}
         #: Which of them is asked for, and the share of each class in it, by the class and by its name.
         self.scenario, self.mix = next(iter(self.mixes.items()))
         self.shares = dict(zip(self.classes, self.mix.values(), strict=True))
@@ -140,18 +138,17 @@ class ClassComparison:
         found = self.ranked(self.asked_priors, interval="delta").filter(scenario=self.scenario)
         apart = pl.lit(None, pl.Boolean)
         if self.tested:
-            first, told = found["model"][0], ("model_a", "model_b", "distinguishable")
+            first, of_pair = found["model"][0], ("model_a", "model_b", "distinguishable")
             pairs = compare_class_models(self.by_unit, metric=self.metric, priors=self.mix, **self.asked)
             known = {
                 one if other == first else other: differ
-                for one, other, differ in pairs.select(told).rows()
+                for one, other, differ in pairs.select(of_pair).rows()
                 if first in (one, other)
             }
             apart = pl.col("model").replace_strict(known, default=None, return_dtype=pl.Boolean)
-        results = ["model", "metric", "value", "lower", "upper", "rank", "gap"]
-        return found.select(
-            *results, pl.when(pl.col("rank") > 1).then(apart).alias("distinguishable"), "supported", "reason"
-        )
+        told = pl.when(pl.col("rank") > 1).then(apart).alias("distinguishable")
+        of_value = ("model", "metric", "value", "lower", "upper", "rank", "gap")
+        return found.select(*of_value, told, "supported", "reason")
 
     @property
     def leading(self) -> list[str]:

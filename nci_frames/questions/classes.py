@@ -73,17 +73,14 @@ def lines_at(
 def order_in_words(comparison: ClassComparison) -> str:
     """Say along which classes' shares another model becomes the best, the nearest change first."""
     own, found = comparison.shares, comparison.leads
-    changing = {
-        name: min(abs(lead.start - own[name]) for lead in leads[1:])
-        for name, leads in found.items()
-        if len(leads) > 1
-    }
+    changing = [name for name, leads in found.items() if len(leads) > 1]
+    changing.sort(key=lambda name: min(abs(lead.start - own[name]) for lead in found[name][1:]))
     if not changing:
         leaders = list(dict.fromkeys(any_of(lead.models) for leads in found.values() for lead in leads))
         return f"In this log {' or '.join(leaders) or 'no model'} leads whatever the share of any one class"
     told = "; ".join(
         f"of class {name} (here {percent(own[name])}) {leads_in_words(found[name])}"
-        for name in sorted(changing, key=changing.__getitem__)[:_CHANGES]
+        for name in changing[:_CHANGES]
     )
     several = f" of {len(changing):,} of {len(found):,} classes, the others in proportion"
     return f"In this log the best model changes with the share{several}: {told}"

@@ -24,15 +24,14 @@ def render_class_page(comparison: ClassComparison, /, **more: Any) -> str:
     own, places, names = comparison.shares, comparison.places, [*comparison.leads]
     first, at_mix = names.index(opening_class(comparison)), [places.index(own[name]) for name in names]
     asked = {"label": "Class", "words": names, "first": first}
-    answers = [
-        answers_at(comparison.measure, _along(comparison, name), comparison.models, _SENT) for name in names
-    ]
+    measure, models = comparison.measure, comparison.models
+    answers = [answers_at(measure, _along(comparison, name), models, _SENT) for name in names]
     return render_page(
         "classes.html.jinja",
         content,
         shown_models(comparison),
         looked_up(
-            comparison.models,
+            models,
             places,
             at_mix[first],
             asked=asked,
@@ -40,7 +39,7 @@ def render_class_page(comparison: ClassComparison, /, **more: Any) -> str:
             beta=comparison.beta,
             own=at_mix,
         ),
-        measure=comparison.measure,
+        measure=measure,
         mix=mix_in_words(comparison),
         varied=names,
     )

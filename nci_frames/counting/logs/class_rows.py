@@ -55,28 +55,23 @@ def raw_classes(
     known = [*keys, label.alias("label")]
     precision, models = precision_of(schema, columns), models_of(columns)
     named = [] if columns.model is None else [pl.col(columns.model).cast(pl.String).alias("model")]
-    scores = [
-        [pl.col(one).cast(precision) for (of, _), one in columns.scores.items() if of == model]
-        for model in models
-    ]
+    # All models have scores of the same classes, in the same order.
+    scores, size = [pl.col(column).cast(precision) for column in columns.scores.values()], len(classes)
     if wide:
-        each = (
-            score.alias(score_name(place, part))
-            for place, of_model in enumerate(scores)
-            for part, score in enumerate(of_model)
-        )
-        return frame.select(*named, *known, *rest, *each)
+        each = {score_name(*divmod(number, size)): score for number, score in enumerate(scores)}
+        return frame.select(*named, *known, *rest, **each)
     source = frame.cache() if once and len(models) > 1 else frame
     by_label = reason_of_classes(columns, of_class, classes)
     names, parts = classes.cast(pl.String), []
-    for model, of_model in zip(models, scores, strict=True):
+    for place, model in enumerate(models):
+        of_model = scores[place * size : (place + 1) * size]
         if of_model:
             struct = pl.struct(score.alias(name) for score, name in zip(of_model, names, strict=True))
             decision = [decided(of_model, classes).alias("decision"), struct.alias("scores")]
         else:
             decision = [as_class(columns.decisions[model], schema, of_class).alias("decision")]
         part = source.select(*(named or [pl.lit(model).alias("model")]), *known, *decision, *rest)
-        fields = [pl.col("scores").struct[place] for place in range(len(of_model))]
+        fields = [pl.col("scores").struct[number] for number in range(size)]
         reason = reason_of_row(by_label, fields, weighted=columns.weight is not None)
         parts.append(part.with_columns(reason.alias(REASON)))
     return pl.concat(parts)

@@ -1,5 +1,6 @@
 """Class counts -> arrays: of each group the rows by class and decision, in strata or buckets of units."""
 
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -73,7 +74,7 @@ class ClassLogs:
     """All groups of class counts, over the same classes."""
 
     #: Of each value of the keys, those of the models in order.
-    groups: dict[tuple[Any, ...], list[ClassLog]]
+    groups: list[list[ClassLog]]
     #: Every class and every other decision, sorted.
     names: pl.Series
     #: Which of them have rows somewhere.
@@ -88,18 +89,14 @@ class ClassLogs:
     @property
     def rows(self) -> Floats:
         """The rows of each class in all groups, or their weights."""
-        of_each = (log.total.sum(axis=1) for models in self.groups.values() for log in models)
+        of_each = (log.total.sum(axis=1) for models in self.groups for log in models)
         return np.asarray(sum(of_each, np.zeros(len(self.names))))
 
     def table(
         self, kind: FrameSchema, rows_of: Callable[[list[ClassLog]], Iterable[dict[str, Any]]], *order: str
     ) -> pl.DataFrame:
         """Return rows of the models of each value of the keys as a frame, sorted by keys and *order*."""
-        rows = [
-            dict(zip(self.keys, values, strict=True)) | row
-            for values, models in self.groups.items()
-            for row in rows_of(models)
-        ]
+        rows = [models[0].group | row for models in self.groups for row in rows_of(models)]
         types = kind.dtypes() | self.keys
         types |= {"class": self.names.dtype} if "class" in types else {}
         finished = kind.finish(pl.DataFrame(rows, types).fill_nan(None))
@@ -148,34 +145,27 @@ def class_logs(frame: pl.DataFrame, more: Sequence[object] = ()) -> ClassLogs:
     ParameterError
         If a further class has another type.
     """
-    named = [frame["label"], frame["decision"]]
-    if more:
-        try:
-            named.append(pl.Series(list(more), dtype=frame.schema["label"], strict=True))
-        except (TypeError, pl.exceptions.PolarsError, OverflowError):
-            msg = "a class has another type than the labels"
-            found = f"{list(more)!r}; {frame.schema['label']} labels"
-            raise ParameterError(msg, found=found) from None
-    names = class_values(*named)
+    try:
+        further = pl.Series(list(more), dtype=frame.schema["label"], strict=True)
+    except (TypeError, pl.exceptions.PolarsError, OverflowError):
+        found = f"{list(more)!r}; {frame.schema['label']} labels"
+        raise ParameterError("a class has another type than the labels", found=found) from None
+    names = class_values(frame["label"], frame["decision"], further)
     seen = names.is_in(frame.filter(pl.col("rows") > 0)["label"].unique().implode()).to_numpy()
     in_buckets = BUCKET in frame.columns
-    scenario = ["scenario"] if "scenario" in frame.columns else []
-    keys = [*(key for key in CLASS_COUNTS.keys(frame.columns) if key != BUCKET), *scenario]
-    types = {key: frame.schema[key] for key in keys}
+    own = {*CLASS_COUNTS.keys(frame.columns), "scenario"} - {BUCKET}
+    types = {key: dtype for key, dtype in frame.schema.items() if key in own}
     weight = pl.col("weight").cast(pl.Float64) if "weight" in frame.columns else pl.lit(1.0)
     whole, frame = frame.schema["rows"].is_integer(), frame.sort("model").with_columns(__weight=weight)
     if in_buckets:  # the rows of all weights of a bucket are added
         frame = frame.with_columns(rows=pl.col("rows") * weight, __weight=pl.lit(1.0))
     strata = frame.select("__weight", pl.col(f"^{BUCKET}$")).unique().sort(pl.all())
     axes = [strata, names.alias("label").to_frame(), names.alias("decision").to_frame()]
-    groups: dict[tuple[Any, ...], list[ClassLog]] = {}
-    for (model, *values), rows in arrays_of(frame, ["model", *keys], axes):
-        there, group = rows.any(axis=(1, 2)) | in_buckets, dict(zip(keys, values, strict=True))
-        log = ClassLog(
-            {"model": model, **group}, rows[there], strata["__weight"].to_numpy()[there], in_buckets
-        )
-        groups.setdefault(tuple(values), []).append(log)
-    return ClassLogs(groups, names, seen, whole, len(strata) if in_buckets else None, types)
+    groups, weights = defaultdict[Any, list[ClassLog]](list), strata["__weight"].to_numpy()
+    for values, rows in arrays_of(frame, ["model", *types], axes):
+        there, group = rows.any(axis=(1, 2)) | in_buckets, dict(zip(["model", *types], values, strict=True))
+        groups[values[1:]].append(ClassLog(group, rows[there], weights[there], in_buckets))
+    return ClassLogs([*groups.values()], names, seen, whole, len(strata) if in_buckets else None, types)
 
 
 def arrays_of(

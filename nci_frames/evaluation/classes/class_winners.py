@@ -103,9 +103,7 @@ def class_winners(
     frame = collected(class_counts, scenarios=False)
     logs, asked = read_mixes(frame, ends, [known], beta=beta, cost=cost)
     place = 0 if of is None else _place(of, known, logs.names.filter(pl.Series(asked.classes)), logs.names)
-    return logs.table(
-        CLASS_WINNERS, lambda models: _ranges(known, place, models, _common(asked, models)), "start"
-    )
+    return logs.table(CLASS_WINNERS, lambda models: _ranges(known, place, models, asked), "start")
 
 
 def _place(of: Any, metric: ClassMetric, classes: pl.Series, names: pl.Series) -> int:
@@ -153,8 +151,11 @@ def _joined(models: list[ClassLog], best: NDArray[np.bool_], edges: Floats) -> I
         yield {"start": edges[begin], "end": edges[end + 1], "model": tied[0] if tied else None, "tied": tied}
 
 
-def _ranges(metric: ClassMetric, place: int, models: list[ClassLog], ends: Mixes) -> Iterator[dict[str, Any]]:
+def _ranges(
+    metric: ClassMetric, place: int, models: list[ClassLog], asked: Mixes
+) -> Iterator[dict[str, Any]]:
     """Return the ranges of the line between two mixes, neighbours with the same best models joined."""
+    ends = _common(asked, models)
 
     def at(places: Floats) -> Floats:
         first, last = ends.priors
@@ -205,7 +206,7 @@ def winners_in_triangle(
     first, second = np.outer(1 - middles, 1 - middles), np.outer(1 - middles, middles)
     priors = np.zeros((LINES, LINES, len(logs.names)))
     priors[..., classes] = np.stack([first, second, 1 - first - second], axis=-1)
-    (models,) = logs.groups.values()
+    (models,) = logs.groups
     best = _best(known, _upward(known, 0, models, replace(uniform, priors=priors)))
     rows = [
         {"third": share, **run}

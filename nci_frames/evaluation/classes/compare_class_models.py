@@ -118,9 +118,8 @@ def _pairs(
     with np.errstate(divide="ignore", invalid="ignore"):
         p_value = 2 * stdtr(buckets - 1, -np.abs(difference) / error)
     p_value = np.where(error == 0, np.abs(difference) < _EQUAL, p_value)
-    why = np.array(
-        [[why_not(log, classes, shares > 0) for shares in mix.priors] for log, mix in at], dtype=object
-    )
+    told_of = [[why_not(log, classes, shares > 0) for shares in mix.priors] for log, mix in at]
+    why = np.array(told_of, dtype=object)
     gap = np.where(np.isnan(difference), "the metric is undefined for one of the models", "").astype(object)
     reason = np.logical_or(np.logical_or(why[one], why[other]), gap)
     told = ~reason.astype(np.bool_)

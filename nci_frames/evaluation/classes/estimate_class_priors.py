@@ -105,9 +105,8 @@ def estimate_class_priors(
             raise ParameterError(msg, found="weights or scenarios", hint="count without weights and priors")
     of_class, of_decision = labelled.schema["decision"], field.schema["decision"]
     if of_class != of_decision and not (of_class.is_integer() and of_decision.is_integer()):
-        raise SchemaError.wrong_type(
-            "decision", "the traffic", str(of_decision), f"{of_class}, as the classes"
-        )
+        wanted = f"{of_class}, as the classes"
+        raise SchemaError.wrong_type("decision", "the traffic", str(of_decision), wanted)
     known = field.join(labelled, on="model", how="semi", nulls_equal=True)
     if known.is_empty():
         names = [listed(map(repr, frame["model"].unique().sort())) for frame in (labelled, field)]

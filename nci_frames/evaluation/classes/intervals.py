@@ -25,18 +25,17 @@ def slopes(metric: ClassMetric, mixes: Mixes, rates: Floats) -> Floats:
     By a complex step: f(x + ih) = f(x) + ih·f'(x), without a difference of near numbers.
     """
     priors, mix, size = mixes.priors, mixes.mix(rates), mixes.priors.shape[-1]
+    if metric.name == "expected_cost":
+        return np.asarray(np.nan_to_num((priors[:, :, None] * mixes.cost)[:, None]))
     step, still = 1j * _STEP * np.eye(size), np.zeros((size, size))
 
     def slope(of_recall: Any, of_decided: Any) -> Floats:
         recall, decided = mix.recall[:, None] + of_recall, mix.decided[:, None] + of_decided
-        cost = mix.cost[:, None] + np.zeros(size)
-        moved = replace(mix, priors=priors[:, None], recall=recall, decided=decided, cost=cost)
+        moved = replace(mix, priors=priors[:, None], recall=recall, decided=decided)
         return np.asarray(metric.values(moved).imag / _STEP)
 
     found = np.einsum("mdo,mc->mocd", slope(still, step), priors)
     found[..., range(size), range(size)] += slope(step, still).swapaxes(1, 2)
-    if metric.name == "expected_cost":
-        found = (priors[:, :, None] * mixes.cost)[:, None]
     return np.asarray(np.nan_to_num(found))
 
 

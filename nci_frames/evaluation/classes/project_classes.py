@@ -160,8 +160,7 @@ def _rows(
             value, lower, upper = found[:, place, number].tolist()
             if np.isnan(value) and reason is None:
                 reason = f"{name!r} is never decided" if metric.of_each else "all rows have one decision"
-            yield {
-                "model": log.group["model"],
+            yield log.group | {
                 "scenario": scenario,
                 "metric": metric.name,
                 "class": name,
@@ -187,7 +186,7 @@ def matrix_at(class_counts: pl.DataFrame | pl.LazyFrame, priors: Any) -> tuple[p
     logs.need_no_keys("the matrix")
     one_mix("priors", dict.fromkeys(asked.names))
     names, tables = logs.names.cast(pl.String), []
-    for log in (log for models in logs.groups.values() for log in models):
+    for log in (log for models in logs.groups for log in models):
         (shares,), rates = asked.of(log).priors, log.rates
         one, other = np.nonzero(np.outer(asked.classes, asked.classes | (log.total.sum(axis=0) > 0)))
         tables.append(pl.DataFrame({
