@@ -17,7 +17,6 @@ from nci_frames.counting.engine.batches import read_columns
 from nci_frames.counting.engine.grid import Codes, Counted, count_codes
 from nci_frames.counting.engine.groups import GroupNumbers, with_group_numbers
 from nci_frames.counting.engine.memory import Budget
-from nci_frames.counting.logs.class_rows import classes_of_fields
 from nci_frames.counting.logs.opening import Predictions
 from nci_frames.counting.logs.reading import Scan, kept_keys
 from nci_frames.counting.logs.rows import REASON
@@ -132,14 +131,12 @@ class _Ways:
 
     @classmethod
     def of(cls, scan: Scan, priors: Any, logged: Any) -> "_Ways":
-        schema = scan.raw.collect_schema()
-        struct = schema.get("scores")
-        if not isinstance(struct, pl.Struct):
+        classes = scan.classes
+        if classes is None:
             if priors is not None:
                 hint = "open the log with scan_classes(..., scores={class: column})"
                 raise ParameterError("decisions without scores cannot be moved to other priors", hint=hint)
             return cls(None)
-        classes = classes_of_fields([one.name for one in struct.fields], schema["decision"])
         if priors is None:
             return cls(classes)
         given = _observed(scan, classes) if isinstance(logged, str) else {"": logged}

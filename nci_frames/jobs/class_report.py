@@ -95,11 +95,9 @@ def _priors(given: Any, labels: pl.DataType) -> Any:
     if isinstance(given, Mapping):
         table = pl.DataFrame({"class": [*given], "prior": [*given.values()]})
     else:
-        where, needed = repr(str(given)), ["class", "prior"]
+        what, where, needed = "the file of priors", repr(str(given)), ["class", "prior"]
         hint = "a CSV or Parquet file has the columns class, prior and perhaps scenario"
-        table = read_numbers(
-            str(given), "the file of priors", where=where, hint=hint, needed=needed, numbers=needed[1:]
-        )
+        table = read_numbers(str(given), what, where=where, hint=hint, needed=needed, numbers=needed[1:])
     bounds = pl.col("^(lower|upper)$").cast(pl.Float64, strict=False)
     return table.with_columns(_as_labels(table["class"], labels), bounds)
 

@@ -138,13 +138,11 @@ class ClassComparison:
         found = self.ranked(self.asked_priors, interval="delta").filter(scenario=self.scenario)
         apart = pl.lit(None, pl.Boolean)
         if self.tested:
-            first, of_pair = found["model"][0], ("model_a", "model_b", "distinguishable")
+            first = pl.lit(found["model"][0])
             pairs = compare_class_models(self.by_unit, metric=self.metric, priors=self.mix, **self.asked)
-            known = {
-                one if other == first else other: differ
-                for one, other, differ in pairs.select(of_pair).rows()
-                if first in (one, other)
-            }
+            of_first = pairs.filter(first.is_in(pl.concat_list("model_a", "model_b")))
+            other = pl.when(pl.col("model_a") == first).then("model_b").otherwise("model_a")
+            known = dict(of_first.select(other, "distinguishable").rows())
             apart = pl.col("model").replace_strict(known, default=None, return_dtype=pl.Boolean)
         told = pl.when(pl.col("rank") > 1).then(apart).alias("distinguishable")
         of_value = ("model", "metric", "value", "lower", "upper", "rank", "gap")

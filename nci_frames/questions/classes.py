@@ -104,9 +104,10 @@ def _of_triangle(comparison: ClassComparison) -> pl.DataFrame | None:
 
 
 def _draw_simplex(table: pl.DataFrame, comparison: ClassComparison) -> Chart:
-    asked = {"metric": comparison.metric, **comparison.asked}
     marked, models = {comparison.scenario: comparison.mix}, shown_models(comparison)
-    return chart_class_simplex(table, priors=marked, models=models, **asked)
+    return chart_class_simplex(
+        table, metric=comparison.metric, priors=marked, models=models, **comparison.asked
+    )
 
 
 def _other_mixes(comparison: ClassComparison) -> pl.DataFrame:

@@ -192,7 +192,8 @@ def _scan(opened: OpenedLog, columns: Roles, on_invalid: OnInvalid) -> Scan:
     models, of_class = tuple(models_of(columns)), of_class or pl.Null()
     how: dict[str, Any] = {"of_class": of_class, "classes": classes}
     scan = scan_opened(opened, columns, on_invalid, raw_classes, models, opened.rows, **how)
-    return replace(scan, by_label=reason_of_classes(columns, **how))
+    scored = classes if columns.scores else None
+    return replace(scan, classes=scored, by_label=reason_of_classes(columns, **how))
 
 
 def _checked_types(schema: pl.Schema, columns: Roles, where: str) -> pl.DataType | None:

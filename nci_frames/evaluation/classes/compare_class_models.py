@@ -1,6 +1,7 @@
 """Class counts by buckets of units -> which models differ at a mix: they decided about the same units."""
 
 from collections.abc import Iterator, Mapping
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -94,20 +95,17 @@ def compare_class_models(
     if not logs.whole:
         raise ParameterError("models are compared by rows", found="sums of more than 1,000 weights")
     logs.check_buckets()
-    return logs.table(
-        CLASS_COMPARISONS,
-        lambda models: _pairs(known, models, [asked.of(log) for log in models], logs.names.to_list(), level),
-        "scenario", "model_a", "model_b",
-    )  # fmt: skip
+    tested = partial(_pairs, known, asked, logs.names.to_list(), level)
+    return logs.table(CLASS_COMPARISONS, tested, "scenario", "model_a", "model_b")
 
 
 def _pairs(
-    metric: ClassMetric, models: list[ClassLog], mixes: list[Mixes], classes: list[Any], level: float
+    metric: ClassMetric, asked: Mixes, classes: list[Any], level: float, models: list[ClassLog]
 ) -> Iterator[dict[str, Any]]:
     """Yield a row for every two models at each mix."""
     from scipy.special import stdtr, stdtrit  # noqa: PLC0415  (SciPy is slow to import, and seldom needed)
 
-    at = list(zip(models, mixes, strict=True))
+    at = [(log, asked.of(log)) for log in models]
     values = np.array([mix.value(metric, log.rates)[:, 0] for log, mix in at])
     moved = np.array([stratum_sums(log, influences(log, metric, mix, log.rates))[:, 0] for log, mix in at])
     one, other = np.triu_indices(len(models), 1)
@@ -130,7 +128,7 @@ def _pairs(
         a, b = (models[side[pair]].group["model"] for side in (one, other))
         shown = {name: found[pair, place].item() for name, found in tested.items() if told[pair, place]}
         yield {
-            "scenario": mixes[0].names[place], "metric": metric.name, "model_a": a, "model_b": b,
+            "scenario": at[0][1].names[place], "metric": metric.name, "model_a": a, "model_b": b,
             "difference": difference[pair, place], "supported": told[pair, place].item(),
             "reason": reason[pair, place] or None, **shown,
         }  # fmt: skip
