@@ -3,17 +3,26 @@
 from nci_frames.schemas.columns import *
 from nci_frames.schemas.frame import FINITE, FrameSchema
 
+#: Two models that change places.
+CROSSING = (
+    text("model_a", "the one that is better below the crossover", "a model of its own"),
+    text("model_b", "the one that is better above it", "a model of its own"),
+)
+
 CROSSOVERS = FrameSchema(
     "crossovers",
     "find_crossovers(rates, metric=..., over=...)",
     METRIC,
-    text("model_a", "the one that is better below the crossover", "a model of its own"),
-    text("model_b", "the one that is better above it", "a model of its own"),
+    *CROSSING,
     PREVALENCE,
     BETA,
     VALUE,
 )
 _BEST_POINT = (MODEL, TIED, POINT, *SAID)
+_LAMBDAS = (
+    number("lambda_start", "where the range of lambda = (1-eta)/(eta·beta²) begins", minimum=0),
+    number("lambda_end", "where it ends; infinity in the last", minimum=0),
+)
 WINNERS = FrameSchema(
     "winners",
     "winner_ranges(rates, metric=..., over=...)",
@@ -27,15 +36,13 @@ WINNERS = FrameSchema(
 DECISION_MAP = FrameSchema(
     "decision map",
     "decision_map(rates)",
-    number("lambda_start", "where the range of lambda = (1-eta)/(eta·beta²) begins", minimum=0),
-    number("lambda_end", "where it ends; infinity in the last", minimum=0),
+    *_LAMBDAS,
     *_BEST_POINT,
 )
 CERTIFIED_MAP = FrameSchema(
     "certified map",
     "certify_decision_map(counts)",
-    number("lambda_start", "where the range of lambda = (1-eta)/(eta·beta²) begins", minimum=0),
-    number("lambda_end", "where it ends; infinity in the last", minimum=0),
+    *_LAMBDAS,
     text("verdict", '"certified": one model is the best; "several" may be; "unknown"'),
     text("model", "a model that may be the best", "unknown, or a model of its own"),
     text("reason", "why the best model is unknown", "it is known"),
@@ -98,7 +105,8 @@ ROLL_UP = FrameSchema(
     whole("skipped", "number of segments in which the metric is undefined"),
     *SAID,
 )
-_NONE = "undefined, or too few positives"
+#: Where a number of a segment is not known.
+TOO_FEW = "undefined, or too few positives"
 _UNTESTED = "too few rows"
 
 SEGMENT_RANKS = FrameSchema(
@@ -111,23 +119,23 @@ SEGMENT_RANKS = FrameSchema(
     whole("negatives", "negatives of the segment"),
     PREVALENCE,
     BETA,
-    number("value", "the metric at the prevalence, which all segments share", _NONE),
-    *bounds(number, "lower bound of the value", _NONE),
-    whole("rank", "of the model among all models of the segment, 1 is best", _NONE, minimum=1),
-    number("gap", "distance of the value to the best of them, >= 0", _NONE, minimum=0),
+    number("value", "the metric at the prevalence, which all segments share", TOO_FEW),
+    *bounds(number, "lower bound of the value", TOO_FEW),
+    whole("rank", "of the model among all models of the segment, 1 is best", TOO_FEW, minimum=1),
+    number("gap", "distance of the value to the best of them, >= 0", TOO_FEW, minimum=0),
     share("observed_prevalence", "positives / all rows of the segment", "it has no rows"),
-    number("own_value", "the metric at the observed prevalence", _NONE),
-    *bounds(number, "lower bound of own_value", _NONE, name="own_lower"),
-    number("rest_value", "the metric in the rest, at the observed prevalence of the rest", _NONE),
-    number("difference", "own_value - rest_value", _NONE),
+    number("own_value", "the metric at the observed prevalence", TOO_FEW),
+    *bounds(number, "lower bound of own_value", TOO_FEW, name="own_lower"),
+    number("rest_value", "the metric in the rest, at the observed prevalence of the rest", TOO_FEW),
+    number("difference", "own_value - rest_value", TOO_FEW),
     *(
-        number(f"due_to_{cause}{side}", f"{of}part of the difference due to {told}", _NONE)
+        number(f"due_to_{cause}{side}", f"{of}part of the difference due to {told}", TOO_FEW)
         for cause, told in (("prevalence", "the class balance"), ("rates", "TPR and FPR"))
         for side, of in (("", ""), ("_lower", "lower bound of the "), ("_upper", "upper bound of the "))
     ),
-    share("p_value", "of due_to_rates being 0, this segment alone", _NONE),
-    share("adjusted", "Benjamini and Hochberg's, over all segments", _NONE),
-    flag("distinguishable", "whether due_to_rates differs from 0: adjusted is below 1 - level", _NONE),
+    share("p_value", "of due_to_rates being 0, this segment alone", TOO_FEW),
+    share("adjusted", "Benjamini and Hochberg's, over all segments", TOO_FEW),
+    flag("distinguishable", "whether due_to_rates differs from 0: adjusted is below 1 - level", TOO_FEW),
     text("class", 'the class whose scores differ more from the rest: "positive" or "negative"', _UNTESTED),
     share("effect", "maximum distance of its TPR or FPR from that of the rest", _UNTESTED),
     share("shift_p_value", "of the scores of both classes being distributed as in the rest", _UNTESTED),

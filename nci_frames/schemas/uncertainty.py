@@ -1,6 +1,7 @@
 """The frames of intervals, tests and other uncertainty, and of two models that scored the same units."""
 
 from nci_frames.schemas.columns import *
+from nci_frames.schemas.contests import CROSSING
 from nci_frames.schemas.frame import FrameSchema
 
 BAND = FrameSchema(
@@ -154,8 +155,7 @@ CROSSOVER_INTERVALS = FrameSchema(
     "crossover intervals",
     "crossover_intervals(counts)",
     text("metric", '"f_beta" or "pr_auc"'),
-    text("model_a", "the one that is better below the crossover", "a model of its own"),
-    text("model_b", "the one that is better above it", "a model of its own"),
+    *CROSSING,
     share("prevalence", "where they cross, or as given, in (0, 1)"),
     number("beta", "where they cross, or as given, in (0, inf)", "pr_auc has none", minimum=0),
     *bounds(number, "lower percentile of the crossover", "there is a reason", minimum=0),

@@ -242,16 +242,6 @@ def supported_prevalences(ranges: pl.DataFrame) -> pl.DataFrame:
     return _cut(ranges, "start", "end", pl.col(LOWEST), TOO_FEW_BELOW, below=False)
 
 
-def supported_lambdas(ranges: pl.DataFrame) -> pl.DataFrame:
-    """Cut ranges of lambda where support ends, and add ``supported`` and ``reason``.
-
-    At beta 1, lambda is (1-eta)/eta. F-beta with another beta depends less on false positives at the same
-    lambda, so its support goes at least as far.
-    """
-    border = (1 - pl.col(LOWEST)) / pl.col(LOWEST)
-    return _cut(ranges, "lambda_start", "lambda_end", border, TOO_FEW_ABOVE, below=True)
-
-
 def _cut(
     ranges: pl.DataFrame, start: str, end: str, border: pl.Expr, said: str, *, below: bool
 ) -> pl.DataFrame:
@@ -355,7 +345,10 @@ def decision_map(rates: Frame, /, *, metric: str = "f_beta") -> pl.DataFrame:
             lambda_start=pl.Series(envelope.starts),
             lambda_end=pl.Series(np.append(envelope.starts[1:], np.inf)),
         )
-        maps.append(supported_lambdas(winners))
+        # At beta 1, lambda is (1-eta)/eta. F-beta with another beta depends less on false positives at the
+        # same lambda, so its support goes at least as far.
+        border = (1 - pl.col(LOWEST)) / pl.col(LOWEST)
+        maps.append(_cut(winners, "lambda_start", "lambda_end", border, TOO_FEW_ABOVE, below=True))
     return DECISION_MAP.joined(maps, frame.select(RATES.keys(frame.columns)))
 
 

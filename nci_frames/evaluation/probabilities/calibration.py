@@ -1,7 +1,6 @@
 """Counts -> the share of positives by score, at any prevalence."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 import polars as pl
@@ -92,7 +91,7 @@ def calibration_curve(
             if blocks is None or isinstance(bins, int):
                 blocks = isotonic_blocks(part.curves, part.bins) if bins is None else bins_of(part, eta, bins)
                 bounds = _bounds(part, blocks, level, isotonic=bins is None)
-                classes = _Scored.of_both(part, blocks)
+                classes = _scored(part, blocks)
             yield _table(part, blocks, classes, eta, bounds, adjusted=adjusted)
 
     by = ["prevalence", "score_lower"]
@@ -129,32 +128,31 @@ def _bounds(part: Part, blocks: Blocks, level: float, *, isotonic: bool) -> tupl
     return lower, upper
 
 
-@dataclass(frozen=True, slots=True)
-class _Scored:
-    """The rows of one class in each block, whatever the prevalence: shares of their group."""
+def _scored(part: Part, blocks: Blocks) -> list[tuple[Floats, Floats, Floats]]:
+    """Return the lowest and the highest score of each block, and their sum: of positives, of negatives.
 
-    lowest: Floats
-    highest: Floats
-    #: The sum of their scores.
-    total: Floats
-
-    @classmethod
-    def of_both(cls, part: Part, blocks: Blocks) -> "list[_Scored]":
-        """Return the scores of the positives and of the negatives that each step has."""
-        low, high = (np.clip(each, 0, 1) for each in thresholds_of(part.curves))
-        high = np.where(part.curves.tied, low, high)
-        return [
-            cls(
-                blocks.reduce(np.minimum, np.where(rows > 0, low, np.inf)),
-                blocks.reduce(np.maximum, np.where(rows > 0, high, -np.inf)),
-                blocks.reduce(np.add, rows * part.bins.middle.p),
-            )
-            for rows in (part.bins.positives, part.bins.negatives)
-        ]
+    Whatever the prevalence they are the same; sums are of shares of the rows of the group.
+    """
+    low, high = (np.clip(each, 0, 1) for each in thresholds_of(part.curves))
+    high = np.where(part.curves.tied, low, high)
+    return [
+        (
+            blocks.reduce(np.minimum, np.where(rows > 0, low, np.inf)),
+            blocks.reduce(np.maximum, np.where(rows > 0, high, -np.inf)),
+            blocks.reduce(np.add, rows * part.bins.middle.p),
+        )
+        for rows in (part.bins.positives, part.bins.negatives)
+    ]
 
 
 def _table(
-    part: Part, blocks: Blocks, both: list[_Scored], eta: Floats, bounds: Sequence[Floats], *, adjusted: bool
+    part: Part,
+    blocks: Blocks,
+    both: Sequence[Sequence[Floats]],
+    eta: Floats,
+    bounds: Sequence[Floats],
+    *,
+    adjusted: bool,
 ) -> pl.DataFrame:  # fmt: skip
     share, calibrated = blocks.at(eta)
     kept = np.flatnonzero(share > 0)
@@ -166,11 +164,11 @@ def _table(
         scores = [np.add(*part.shares(eta, rows)) * each for rows, each in zip(pieces, moved, strict=True)]
         total = blocks.reduce(np.add, np.concatenate(scores))
     else:
-        total = np.add(*(one * rows.total for one, rows in zip(of_class, both, strict=True)))
+        total = np.add(*(one * rows for one, (_, _, rows) in zip(of_class, both, strict=True)))
     # A class that does not occur has no rows in a block.
-    there = [(one > 0, rows) for one, rows in zip(of_class, both, strict=True)]
-    lowest = np.minimum(*(np.where(some, rows.lowest, np.inf) for some, rows in there))
-    highest = np.maximum(*(np.where(some, rows.highest, -np.inf) for some, rows in there))
+    there = [(one > 0, *scores) for one, scores in zip(of_class, both, strict=True)]
+    lowest = np.minimum(*(np.where(some, low, np.inf) for some, low, _, _ in there))
+    highest = np.maximum(*(np.where(some, high, -np.inf) for some, _, high, _ in there))
     # Where the order of the scores is wrong a band may miss what was observed.
     lower, upper = (Scores.of(bound[kept]).moved(eta[group], 0.5).p for bound in bounds)
     return part.labelled(

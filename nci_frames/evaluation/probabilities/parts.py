@@ -13,7 +13,7 @@ from nci_frames.evaluation.arrays.roc_steps import Curves, of_all_parts
 from nci_frames.evaluation.arrays.score_bins import ScoreBins, Scores
 from nci_frames.evaluation.field.prevalences import group_prevalences
 from nci_frames.evaluation.probabilities.adjust import Logged, check_logged
-from nci_frames.schemas import COUNTS, WEIGHT, collect, has_strata
+from nci_frames.schemas import COUNTS, WEIGHT, beside, collect, has_strata
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,10 +66,7 @@ class Weighing:
 
     def spread(self, curves: Curves, bins: ScoreBins, squares: Curves) -> tuple[Spread, Spread]:
         """Return the weights of the rows of some groups, of which *squares* are the curves of the squares."""
-        keys = curves.groups.columns
-        heaviest = curves.groups.join(
-            self.heaviest, on=keys, how="left", nulls_equal=True, maintain_order="left"
-        )
+        heaviest = beside(curves.groups, self.heaviest, curves.groups.columns)
         found = []
         for share, of_squares, sums, total, name in (
             (bins.positives, squares.tpr1 - squares.tpr0, squares.positives, curves.positives, "__tp"),

@@ -17,7 +17,7 @@ from nci_frames.evaluation.arrays.score_bins import ScoreBins, Scores
 from nci_frames.evaluation.probabilities.adjust import Logged, check_logged
 from nci_frames.evaluation.rates.strata import collect_counts
 from nci_frames.evaluation.support.rule import PR_SUPPORT
-from nci_frames.schemas import PROPER_SCORES, checked
+from nci_frames.schemas import PROPER_SCORES, beside, checked
 
 
 @checked
@@ -112,15 +112,11 @@ def _endless(counts: pl.DataFrame, table: pl.DataFrame) -> pl.DataFrame:
         return table
     keys = ["model", *PROPER_SCORES.keys(table.columns)]
     of_class = areas_of(counts, [0.0, 1.0], [LOG_LOSS]).filter(pl.col("value").is_infinite())
-    rows = (
-        pl.when(prevalence=1.0)
-        .then(pl.lit("positives with score 0"))
-        .otherwise(pl.lit("negatives with score 1"))
-    )
+    names = {1.0: "positives with score 0", 0.0: "negatives with score 1"}
+    rows = pl.col("prevalence").replace_strict(names, return_dtype=pl.String)
     told = of_class.group_by(keys).agg(__rows=rows.sort(descending=True).str.join(" and "))
     why = pl.when(pl.col("value").is_infinite()).then(pl.format("{} have an infinite loss", "__rows"))
-    joined = table.join(told, on=keys, how="left", nulls_equal=True, maintain_order="left")
-    return joined.with_columns(reason=pl.coalesce(why, "reason")).drop("__rows")
+    return beside(table, told, keys).with_columns(reason=pl.coalesce(why, "reason")).drop("__rows")
 
 
 def adjusted_area(area: Area, logged: Logged) -> Area:

@@ -263,10 +263,8 @@ def _mean(each: list[Replicates], over: str) -> Replicates:
 
 
 def _nanmean(each: Sequence[Floats]) -> Floats:
-    together = np.stack(each)
-    known = ~np.isnan(together)
     with np.errstate(invalid="ignore"):
-        return np.asarray(np.where(known, together, 0.0).sum(axis=0) / known.sum(axis=0))
+        return np.asarray(np.nansum(each, axis=0) / (~np.isnan(each)).sum(axis=0))
 
 
 def labelled_cases(

@@ -6,7 +6,7 @@ Of strata there are random parts, too, which are samples of the same design.
 import itertools
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import polars as pl
@@ -35,25 +35,56 @@ from nci_frames.schemas import has_strata
 _CELLS_AT_A_TIME = 1 << 21
 
 
+class _Urn(NamedTuple):
+    """Rows of one weight that are drawn together."""
+
+    weight: float
+    #: The positives, the negatives, or both, of shape (classes, bins), and which of them these are.
+    rows: Rows
+    classes: slice
+    #: Rows that are drawn with them, of other groups.
+    elsewhere: int
+
+
+def _urns(counts: Histogram | StrataCounts) -> list[_Urn]:
+    """Return what rows are drawn from: each class by itself, or if its weights differ each stratum.
+
+    Each stratum has as many rows as in the log, of whichever class and group of the model. If weights are
+    constant within classes, the rows of a class are drawn by themselves, as they are without weights.
+    """
+    strata: list[tuple[float, Rows, Rows, int]]
+    strata = [(1, *counts.classes, 0)] if isinstance(counts, Histogram) else [*counts.strata()]
+    if isinstance(counts, StrataCounts) and not counts.same_within_classes:
+        return [_Urn(weight, np.stack(rows), slice(2), elsewhere) for weight, *rows, elsewhere in strata]
+    return [
+        _Urn(weight, rows[of_class][np.newaxis], slice(of_class, of_class + 1), 0)
+        for of_class in (0, 1)
+        for weight, *rows, _ in strata
+    ]
+
+
 def draws(counts: Counted, logs: Resampling, *, smooth: bool = False) -> Iterator[tuple[Rows, Rows]]:
     """Yield positives and negatives of some resampled logs at a time, of shape (logs, bins).
 
     Rows are drawn with replacement, separately for positives and negatives; those of a stratum together, or
     if *smooth* as ``draw_smoothly`` does; of buckets the same ones for every model.
     """
-    if isinstance(counts, Histogram):
-        rng = stream(logs.seed, counts.group.row(0, named=True))
-        for some in _blocks(logs.repeats, len(counts.positives)):
-            positives = draw_with_replacement(rng, counts.positives, some)
-            yield positives, draw_with_replacement(rng, counts.negatives, some)
+    histogram = counts.histogram
+    bins, kind = len(histogram.positives), histogram.positives.dtype
+    blocks = _blocks(logs.repeats, bins)
+    if isinstance(counts, BucketCounts):
+        # All at once: the blocks depend on the bins, which may differ between models, but the draws must not.
+        times = times_drawn(logs.seed, _name_of_units(counts), counts.buckets, logs.repeats)
+        yield from map(counts.taken, np.split(times, np.cumsum(blocks)[:-1]))
         return
-    if isinstance(counts, StrataCounts):
-        yield from _within_strata(counts, logs, draw_smoothly if smooth else draw_with_replacement)
-        return
-    # All at once: the blocks depend on the bins, which may differ between models, but the draws must not.
-    times = times_drawn(logs.seed, _name_of_units(counts), counts.buckets, logs.repeats)
-    for part in np.split(times, np.cumsum(_blocks(logs.repeats, len(counts.histogram.positives)))[:-1]):
-        yield counts.taken(part)
+    rng, urns = stream(logs.seed, histogram.group.row(0, named=True)), _urns(counts)
+    draw: Callable[..., Any] = draw_smoothly if smooth else draw_with_replacement
+    for some in blocks:
+        drawn: Any = np.zeros((2, some, bins), kind)
+        for urn in urns:
+            rows = draw(rng, np.append(urn.rows, urn.elsewhere), some)[:, :-1]
+            drawn[urn.classes] += urn.weight * np.moveaxis(rows.reshape(some, -1, bins), 1, 0)
+        yield drawn[0], drawn[1]
 
 
 def halves(counts: Counted, logs: Resampling) -> Iterator[tuple[Rows, Rows]]:
@@ -63,18 +94,18 @@ def halves(counts: Counted, logs: Resampling) -> Iterator[tuple[Rows, Rows]]:
     all models have the same units.
     """
     rng = stream(logs.seed, _name_of_units(counts))
-    if isinstance(counts, Histogram):
+    if isinstance(counts, BucketCounts):
+        taken = (np.arange(counts.buckets) < counts.buckets // 2).astype(np.float64)
         for _ in range(logs.repeats):
-            positives, negatives = (_half(rng, rows) for rows in counts.classes)
-            yield positives, negatives
+            yield counts.taken(rng.permutation(taken))
         return
-    if isinstance(counts, StrataCounts):
-        for _ in range(logs.repeats):
-            yield _half_of_strata(counts, rng)
-        return
-    half = (np.arange(counts.buckets) < counts.buckets // 2).astype(np.float64)
+    urns, whole = _urns(counts), np.stack(counts.histogram.classes)
     for _ in range(logs.repeats):
-        yield counts.taken(rng.permutation(half))
+        drawn: Any = np.zeros_like(whole)
+        for urn in urns:
+            half = draw_without_replacement(rng, urn.rows.ravel(), int(urn.rows.sum()) // 2)
+            drawn[urn.classes] += urn.weight * half.reshape(urn.rows.shape)
+        yield drawn[0], drawn[1]
 
 
 def _name_of_units(counts: Counted) -> dict[str, Any]:
@@ -99,49 +130,6 @@ def counted_groups(frame: pl.DataFrame, logs: Resampling) -> Iterable[Counted]:
     if logs.units is None:
         return each_histogram(frame)
     return bucket_counts(frame, logs.units)
-
-
-def _within_strata(
-    counts: StrataCounts, logs: Resampling, draw: Callable[[np.random.Generator, Rows, int], Any]
-) -> Iterator[tuple[Any, Any]]:
-    """Yield sums of weights in each bin of some resampled logs at a time.
-
-    Each stratum has as many rows as in the log, of whichever class and group of the model. If weights are
-    constant within classes, the rows of a class are drawn by themselves, as they are without weights.
-    """
-    rng = stream(logs.seed, counts.histogram.group.row(0, named=True))
-    bins = len(counts.histogram.positives)
-    strata = list(counts.strata())
-    for some in _blocks(logs.repeats, bins):
-        drawn = np.zeros((2, some, bins))
-        if counts.same_within_classes:
-            for of_class in (0, 1):
-                for weight, *classes, _ in strata:
-                    drawn[of_class] += weight * draw_with_replacement(rng, classes[of_class], some)
-        else:
-            for weight, *classes, elsewhere in strata:
-                rows = draw(rng, np.concatenate([*classes, [elsewhere]]), some)[:, :-1]
-                drawn += weight * np.moveaxis(rows.reshape(some, 2, bins), 1, 0)
-        yield drawn[0], drawn[1]
-
-
-def _half(rng: np.random.Generator, rows: Rows) -> Rows:
-    """Draw one half of some rows."""
-    return draw_without_replacement(rng, rows, int(rows.sum()) // 2)
-
-
-def _half_of_strata(counts: StrataCounts, rng: np.random.Generator) -> tuple[Any, Any]:
-    """Return sums of weights of one half of each stratum; if weights differ only by class, of each class."""
-    strata, bins = list(counts.strata()), len(counts.histogram.positives)
-    drawn = np.zeros((2, bins))
-    if counts.same_within_classes:
-        for of_class in (0, 1):
-            for weight, *classes, _ in strata:
-                drawn[of_class] += weight * _half(rng, classes[of_class])
-    else:
-        for weight, *classes, _ in strata:
-            drawn += weight * _half(rng, np.concatenate(classes)).reshape(2, bins)
-    return drawn[0], drawn[1]
 
 
 def _of_repeats(frame: pl.DataFrame, units: str | None, over: str) -> Iterator[BucketCounts]:

@@ -297,12 +297,11 @@ def _moved(models: list[Replicates], metric: Metric) -> Floats:
 
 def _ahead(value: Floats) -> Floats:
     """Return by how much each model is ahead of the best of the others, case by case; NaN if undefined."""
-    ahead = np.full(value.shape, np.nan)
-    for model in range(len(value)) if len(value) > 1 else ():
-        others = np.delete(value, model, axis=0)
-        best = np.where(np.isnan(others), -np.inf, others).max(axis=0)
-        ahead[model] = np.where(np.isneginf(best), np.nan, value[model] - best)
-    return ahead
+    known = np.where(np.isnan(value), -np.inf, value)
+    # Of equal ones the second is as good as the first.
+    second, first = np.sort(np.vstack([np.full_like(known[:1], -np.inf), known]), axis=0)[-2:]
+    best = np.where(known == first, second, first)
+    return np.where(np.isneginf(best), np.nan, value - best)
 
 
 def _p_values(cases: list[Contenders], level: float) -> list[tuple[Floats, Flags]]:

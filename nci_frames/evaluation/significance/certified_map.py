@@ -203,14 +203,8 @@ def _merged(places: list[_Place], tested: list[float]) -> pl.DataFrame:
         else:
             rows.append((start, end, (models, untold)))
     listed = [
-        (start, end, _verdict(models, untold), model, untold)
+        (start, end, "unknown" if untold else "certified" if len(models) == 1 else "several", model, untold)
         for start, end, (models, untold) in rows
         for model in (models or (None,))
     ]
     return pl.DataFrame(listed, schema=CERTIFIED_MAP.dtypes(), orient="row")
-
-
-def _verdict(models: tuple[str | None, ...], untold: str | None) -> str:
-    if untold is not None:
-        return "unknown"
-    return "certified" if len(models) == 1 else "several"

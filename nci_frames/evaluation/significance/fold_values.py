@@ -105,12 +105,10 @@ def _project(frame: pl.DataFrame, metrics: Metrics, prevalence: Prevalences, bet
 
 def moments(values: Floats) -> tuple[Rows, Floats, Floats]:
     """Return how many values along the last axis are defined, their mean and their squared deviations."""
-    defined = ~np.isnan(values)
-    n = defined.sum(axis=2)
+    n = (~np.isnan(values)).sum(axis=2)
     with np.errstate(invalid="ignore", divide="ignore"):
-        mean = np.where(defined, values, 0).sum(axis=2) / n
-        squares = np.where(defined, (values - mean[:, :, None]) ** 2, 0).sum(axis=2)
-    return n, mean, squares
+        mean = np.nansum(values, axis=2) / n
+        return n, mean, np.nansum((values - mean[:, :, None]) ** 2, axis=2)
 
 
 def t_test(differences: Floats, ratio: float) -> Floats:

@@ -27,7 +27,16 @@ from nci_frames.evaluation.significance.corrections import benjamini_hochberg
 from nci_frames.evaluation.significance.rest import AgainstRest, compare_with_rest
 from nci_frames.evaluation.significance.segment_values import SegmentWorth, compared_values
 from nci_frames.evaluation.support.reasons import first_reason
-from nci_frames.schemas import COUNTS, SEGMENT_RANKS, WEIGHT, checked, has_strata, place_of, rows_where
+from nci_frames.schemas import (
+    COUNTS,
+    SEGMENT_RANKS,
+    TOO_FEW,
+    WEIGHT,
+    checked,
+    has_strata,
+    place_of,
+    rows_where,
+)
 
 _OF_VALUES = ("metric", "prevalence", "beta", "value", "rank", "gap", "supported", "reason")
 
@@ -277,12 +286,7 @@ def _champion(
     return best["model"][0], eta
 
 
-_NUMBERS = (
-    "value", "lower", "upper", "rank", "gap",
-    "own_value", "own_lower", "own_upper", "rest_value", "difference",
-    "due_to_prevalence", "due_to_prevalence_lower", "due_to_prevalence_upper",
-    "due_to_rates", "due_to_rates_lower", "due_to_rates_upper", "p_value", "adjusted",
-)  # fmt: skip
+_NUMBERS = [column.name for column in SEGMENT_RANKS.columns if column.numeric and column.null == TOO_FEW]
 
 
 def _withheld(table: pl.DataFrame, few_positives: str, level: float) -> pl.DataFrame:
