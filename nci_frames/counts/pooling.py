@@ -147,11 +147,11 @@ def pooled_counts(counts: pl.DataFrame, *, over: str | Sequence[str]) -> pl.Data
     return _add(_alone(counts), ["model", *(key for key in keys if key not in dropped)], dropped)
 
 
-def one_repeat(counts: pl.DataFrame) -> pl.DataFrame:
+def one_repeat(counts: pl.DataFrame, repeat: str = REPEAT) -> pl.DataFrame:
     """Return the counts of the first repeat of a cross-validation; all of them where there are no repeats."""
-    if REPEAT not in counts.columns:
+    if repeat not in counts.columns:
         return counts
-    return counts.filter(pl.col(REPEAT).eq_missing(pl.col(REPEAT).sort().first())).drop(REPEAT)
+    return counts.filter(pl.col(repeat).eq_missing(pl.col(repeat).sort().first())).drop(repeat)
 
 
 def alike_counts(counts: pl.DataFrame) -> tuple[pl.DataFrame, tuple[float, float] | None]:

@@ -152,7 +152,8 @@ class Asked:
             why = points.select(*_AT, __unattained="reason")
             table = beside(table, why, _AT)
             table = table.with_columns(reason=pl.coalesce("__unattained", "reason")).drop("__unattained")
-            besides = besides.join(self._budget(points), on=_AT, nulls_equal=True)
+            if self.log.whole:
+                besides = besides.join(self._budget(points), on=_AT, nulls_equal=True)
         return beside(table, besides, _AT)
 
     def _budget(self, points: pl.DataFrame) -> pl.DataFrame:
@@ -162,11 +163,8 @@ class Asked:
         the budget allows, so the upper bound of Wilson or of Clopper and Pearson holds all the same: it is
         that of the next negative below.
         """
-        band = self.log.whole
-        said = project_checked(points, metrics="pos_fraction", prevalence="selected", band=band)
-        return said.select(
-            *_AT, *(pl.col(side).alias(f"pos_fraction_{side}") for side in ("lower", "upper") if band)
-        )
+        said = project_checked(points, metrics="pos_fraction", prevalence="selected", band=True)
+        return said.select(*_AT, pl.col("lower", "upper").name.prefix("pos_fraction_"))
 
     def _projected(self, points: pl.DataFrame, prevalence: Sequence[float]) -> pl.DataFrame:
         table = project_checked(
@@ -282,7 +280,7 @@ class Asked:
                 if self._area is None
                 else rank_models(self.log.areas((), list(self.places), self._area))
             )
-        return Resampled.of(self.log.total, self.log.drawn, leading, repeats=self.repeats)
+        return Resampled.of(self.log, leading, repeats=self.repeats)
 
     def _distinguishable(self, prevalence: Sequence[float]) -> pl.DataFrame | None:
         """Return which models differ from the best; None where that cannot be said."""
@@ -308,7 +306,7 @@ class Asked:
             threshold="own" if self.question.own else None,
             pos_fraction=self.question.share,
             units=self._logs.units,
-            over=None if self._area is None else self._logs.over,
+            over=None if self._area is None else self.log.repeat,
             repeats=self.repeats,
         )
         return self._everywhere(found.select(*_AT, "distinguishable"), prevalence)

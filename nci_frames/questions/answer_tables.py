@@ -124,7 +124,7 @@ class AnswerTables(LogTables):
         other.__dict__ = {
             name: value
             for name, value in self.__dict__.items()
-            if name in {"_rates", "_summed", "_candidates", "_own"}
+            if name in {"_summed", "_candidates", "_own"}
             or not isinstance(getattr(type(self), name, None), computed)
         }
         other.question = replace(self.question, **changes)

@@ -19,6 +19,7 @@ from nci_frames.evaluation.resampling.replicates import Replicates, resample_mod
 from nci_frames.evaluation.resampling.resampling import Asked, Resampling
 from nci_frames.evaluation.significance.best import best_among, compare_best
 from nci_frames.evaluation.significance.crossover_intervals import area_curves_of, border_of, own_curves_of
+from nci_frames.questions.log_counts import LogCounts
 from nci_frames.questions.units import Drawn
 from nci_frames.schemas import in_runs, rows_where
 
@@ -45,19 +46,16 @@ class Resampled:
 
     #: The models that are resampled.
     models: tuple[str, ...]
-    #: Their counts without further keys, and by *units*.
+    #: What is drawn of all models.
+    drawn: Drawn
+    #: Their counts without further keys, and by units.
     counts: pl.DataFrame
     by_unit: pl.DataFrame
-    #: The key whose values are drawn whole; None draws rows.
-    units: str | None
-    #: The keys of which a threshold takes every value: units, and weights.
-    apart: tuple[str, ...]
-    #: The counts by both at fewer steps of recall: exact counts then take little longer than a thousand bins.
+    #: The counts by units and weights, at fewer steps of recall: exact counts then take little longer than a
+    #: thousand bins.
     steps: pl.DataFrame
-    #: The counts by both.
+    #: The same at all thresholds.
     every: pl.DataFrame
-    #: The key over whose values areas are averaged; None where there is none.
-    over: str | None
     repeats: int
     #: Prevalences at which areas are wanted.
     etas: tuple[float, ...] = ()
@@ -69,15 +67,14 @@ class Resampled:
     @classmethod
     def of(
         cls,
-        counts: pl.DataFrame,
-        drawn: Drawn,
+        log: LogCounts,
         leading: Sequence[str],
         *,
         repeats: int,
         etas: Sequence[float] = (),
     ) -> "Resampled":
         """Return the counts of the first of the leading models."""
-        models = tuple(leading[:MOST_RESAMPLED])
+        models, drawn = tuple(leading[:MOST_RESAMPLED]), log.drawn
 
         def of_models(frame: pl.DataFrame) -> pl.DataFrame:
             # A copy of all counts would take much memory.
@@ -85,15 +82,18 @@ class Resampled:
 
         by_unit = of_models(drawn.total)
         by_repeat = by_unit if drawn.repeat is None else of_models(drawn.by_repeat)
-        kept = of_models(counts)
+        kept = of_models(log.total)
         whole = weighted_sums(kept)
         steps = _fewer_steps(whole)
         if drawn.apart:
             steps = at_thresholds(by_repeat, steps, *drawn.apart) if len(steps) < len(whole) else by_repeat
         every = kept if drawn.units is None else by_repeat
-        return cls(
-            models, kept, by_unit, drawn.units, drawn.apart, steps, every, drawn.repeat, repeats, tuple(etas)
-        )
+        return cls(models, drawn, kept, by_unit, steps, every, repeats, tuple(etas))
+
+    @property
+    def units(self) -> str | None:
+        """The key whose values are drawn whole; None draws rows."""
+        return self.drawn.units
 
     def curves(self, area: Area) -> pl.DataFrame:
         """Return the counts from which an area is resampled."""
@@ -106,7 +106,8 @@ class Resampled:
                 return counts
         # A threshold that was not counted has no rows to resample.
         cells = points.filter(pl.col("model").is_in(self.models)).select(_CELLS).drop_nulls("tp")
-        found = at_thresholds(self.by_unit, cells, *self.apart) if self.apart else cells
+        apart = self.drawn.apart
+        found = at_thresholds(self.by_unit, cells, *apart) if apart else cells
         self._at.append((points, found))
         return found
 
@@ -115,7 +116,7 @@ class Resampled:
         repeats = max(self.repeats, least)
         drawn = self._areas.get(repeats)
         if drawn is None:
-            logs = Resampling(self.units, self.over, repeats=repeats)
+            logs = Resampling(self.units, self.drawn.repeat, repeats=repeats)
             etas = sorted({*self.etas, *prevalence})
             drawn = resample_models(self.steps, Asked("pr_auc", etas), logs)
             self._areas[repeats] = drawn
@@ -196,7 +197,7 @@ def with_borders(
     rows: list[tuple[float | None, float | None]] = [(None, None)] * len(models)
     if logs is not None and len({*models}) > 1 and 0 < fixed < math.inf:
         axis = winners["over"][0]
-        draws = Resampling(logs.units, logs.over if points is None else None, repeats=logs.repeats)
+        draws = Resampling(logs.units, logs.drawn.repeat if points is None else None, repeats=logs.repeats)
         frame = logs.steps if points is None else logs.at(points)
         kept = frame.filter(pl.col("model").is_in(models))
         if points is None:

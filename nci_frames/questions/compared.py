@@ -82,17 +82,14 @@ class Compared:
         if math.isnan(self.threshold):
             raise ParameterError.out_of_range("threshold", self.threshold, "a number")
 
-    @property
+    @cached_property
     def rates(self) -> pl.DataFrame:
         """Every operating point of every model, pooled over all keys: a rates frame.
 
         It is not among the ``tables``: ``compute_rates`` makes it of the counts, and it is larger than they.
         """
-        return self._rates
-
-    @computed
-    def _rates(self) -> pl.DataFrame:
-        return self._log.rates_of(self._summed)
+        with within():
+            return self._log.rates_of(self._summed)
 
     @computed
     def _summed(self) -> pl.DataFrame:

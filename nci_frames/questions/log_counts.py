@@ -17,7 +17,7 @@ from nci_frames.evaluation.rates.rates import compute_rates
 from nci_frames.evaluation.rates.strata import of_strata, summed_counts
 from nci_frames.evaluation.significance.shift import corrected_shifts, shift_tests
 from nci_frames.questions.units import Drawn, without_keys
-from nci_frames.schemas import BUCKET, COUNTS, RATES, SHIFTS, SUPPORT, WEIGHT, collect
+from nci_frames.schemas import BUCKET, CELLS, COUNTS, RATES, SHIFTS, SUPPORT, WEIGHT, collect
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,16 +26,13 @@ class LogCounts:
 
     #: By all keys.
     every: pl.DataFrame
-    #: By segments and repeats; by repeats; and without keys.
-    apart: pl.DataFrame
-    by_repeat: pl.DataFrame
-    total: pl.DataFrame
-    segments: tuple[str, ...]
+    #: By segments and repeats, whatever the units.
+    rows: Drawn
     #: The keys of the folds, the repeats first.
     folds: tuple[str, ...]
-    repeat: str | None
     #: Whether rows were counted. Sums of more than 1,000 weights have no bounds and cannot be resampled.
     whole: bool
+    #: What is drawn from another log: by units where there are some, otherwise the same counts.
     drawn: Drawn
     #: Counts by weight, with the rates that they have together, which take long to find.
     _summed: list[tuple[pl.DataFrame, pl.DataFrame]] = field(default_factory=list)
@@ -62,38 +59,38 @@ class LogCounts:
             COUNTS.need_keys(counts, wanted, option)
         # What rates add to counts is not additive.
         counts = counts.drop(COUNTS.derived, strict=False)
-        over = [] if repeat is None else [repeat]
-        apart = without_keys(counts, [key for key in keys if key not in (*segments, *over)])
-        if unit_counts is None:
-            # Without buckets of units these are the same counts.
-            drawn = Drawn.of(counts if BUCKET in keys and BUCKET not in segments else apart, segments, repeat)
-        else:
+        kept = [key for key in (*segments, repeat) if key is not None]
+        apart = without_keys(counts, [key for key in keys if key not in kept])
+        rows = drawn = Drawn(apart, tuple(segments), repeat, None, None)
+        if unit_counts is not None:
             by_unit = collect(unit_counts, COUNTS, strata=True)
             COUNTS.need_keys(by_unit, [repeat], "repeat")
             drawn = Drawn.of(by_unit, segments, repeat)
-        by_repeat = drawn.by_repeat if drawn.counts is apart else without_keys(apart, segments)
-        total = drawn.total if drawn.counts is apart else without_keys(by_repeat, over)
-        return cls(
-            counts,
-            apart,
-            by_repeat,
-            total,
-            tuple(segments),
-            (*over, *([] if fold is None else [fold])),
-            repeat,
-            all(counts.schema[cell].is_integer() for cell in ("tp", "fp", "fn", "tn")),
-            drawn,
-        )
+        elif BUCKET in keys and BUCKET not in segments:
+            drawn = Drawn.of(counts, segments, repeat)
+        folds = (*rows.repeats, *([] if fold is None else [fold]))
+        whole = all(counts.schema[cell].is_integer() for cell in CELLS)
+        return cls(counts, rows, folds, whole, drawn)
 
     def by_key(self, key: str) -> "LogCounts":
         """Return the counts of the same log with one of the keys of the segments."""
-        apart = without_keys(self.apart, [other for other in self.segments if other != key])
-        drawn = Drawn.of(self.drawn.counts, [key], self.drawn.repeat)
-        return replace(self, apart=apart, segments=(key,), drawn=drawn)
+        others = [other for other in self.rows.segments if other != key]
+        rows = Drawn(without_keys(self.rows.counts, others), (key,), self.repeat, None, None)
+        return replace(self, rows=rows, drawn=Drawn.of(self.drawn.counts, [key], self.repeat))
 
     def with_units(self, counts: pl.DataFrame) -> "LogCounts":
         """Return the counts of the same log with other counts by buckets of units."""
-        return replace(self, drawn=Drawn.of(counts, self.segments, self.repeat))
+        return replace(self, drawn=Drawn.of(counts, self.rows.segments, self.repeat))
+
+    @property
+    def total(self) -> pl.DataFrame:
+        """The counts without keys."""
+        return self.rows.total
+
+    @property
+    def repeat(self) -> str | None:
+        """The key of the repeats."""
+        return self.rows.repeat
 
     @property
     def judged(self) -> pl.DataFrame | None:
@@ -108,7 +105,7 @@ class LogCounts:
     @property
     def by_segment(self) -> pl.DataFrame:
         """The counts by segments, of all repeats together."""
-        return without_keys(self.apart, [] if self.repeat is None else [self.repeat])
+        return self.rows.without(self.rows.repeats)
 
     def summed(self, counts: pl.DataFrame) -> pl.DataFrame:
         """Return what ``summed_counts`` does of some of these counts, once for all tables."""
@@ -138,7 +135,7 @@ class LogCounts:
 
         They are computed within each repeat and averaged.
         """
-        counts = self.apart if keys else self.by_repeat
+        counts = self.rows.counts if keys else self.rows.by_repeat
         found = areas_of(
             self.summed(counts), list(prevalence), areas or (PR_AUC, ROC_AUC), worth=self._worth(keys)
         )
@@ -146,7 +143,7 @@ class LogCounts:
 
     def support(self) -> pl.DataFrame:
         """Return the lowest prevalence at which PR-AUC is supported, within every repeat."""
-        lowest = supported_from(self.summed(self.by_repeat), PR_AUC.name, worth=self._worth(()))
+        lowest = supported_from(self.summed(self.rows.by_repeat), PR_AUC.name, worth=self._worth(()))
         if self.repeat is None:
             return lowest
         known = pl.col("prevalence").null_count() == 0
@@ -187,5 +184,4 @@ class LogCounts:
         return summed_counts(without_keys(self.every, [key for key in keys if key not in kept]))
 
     def _worth(self, keys: Sequence[str]) -> pl.DataFrame | None:
-        over = [] if self.repeat is None else [self.repeat]
-        return self.drawn.worth([*keys, *over]) if self.whole else None
+        return self.drawn.worth([*keys, *self.rows.repeats]) if self.whole else None

@@ -45,6 +45,9 @@ METRICS = ("precision", "recall", "f_beta", "accuracy", "pos_fraction")
 class LogTables(Compared):
     """The tables of all rows of a log."""
 
+    #: The log, as far as it is known by segments how rows of units depend on each other.
+    _by_segment: LogCounts
+
     @computed
     def points(self) -> pl.DataFrame:
         """Rates of each model at the threshold, pooled over all keys; the counts are those of all repeats."""
@@ -299,11 +302,6 @@ class LogTables(Compared):
         return OwnPoints(models, maps, self._log.bounded(without_claims(points).sort(at)))
 
     @property
-    def _by_segment(self) -> LogCounts:
-        """The log, as far as it is known by segments how rows of units depend on each other."""
-        return self._log
-
-    @property
     def _own_places(self) -> pl.DataFrame:
         """The prevalences and betas at which models are judged at their own best thresholds."""
         return places.crossed(self.prevalence, self.beta)
@@ -318,9 +316,7 @@ class LogTables(Compared):
         if not (self._log.resampled and self.best.height):
             return None
         etas = {*self.prevalence, *self._tested}
-        return Resampled.of(
-            self._log.total, self._log.drawn, self.leading, repeats=self._draws, etas=sorted(etas)
-        )
+        return Resampled.of(self._log, self.leading, repeats=self._draws, etas=sorted(etas))
 
     @property
     def _tested(self) -> tuple[float, ...]:

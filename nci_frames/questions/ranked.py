@@ -33,11 +33,6 @@ class RankedTable:
     #: The prevalence or beta of the question, or the one compared that is nearest.
     asked: float
 
-    @property
-    def metric(self) -> str:
-        """The metric of all rows."""
-        return str(self.rows["metric"][0])
-
     def cells(self, shown: int) -> RankedCells:
         """Return the values and ranks at a few prevalences or betas."""
         return ranked_cells(self.rows, over=self.over, shown=shown, asked=self.asked)

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 import polars as pl
 
 from nci_frames.base.arguments import LEAST_BUCKETS
-from nci_frames.counts.pooling import pooled_counts
+from nci_frames.counts.pooling import one_repeat, pooled_counts
 from nci_frames.evaluation.arrays.buckets import BucketCounts, bucket_counts
 from nci_frames.evaluation.rates.clusters import class_worth, effective_rows
 from nci_frames.evaluation.rates.rates import clustered_bounds, with_bounds, with_worth
@@ -74,23 +74,23 @@ class Drawn:
     @property
     def by_repeat(self) -> pl.DataFrame:
         """The counts with all segments pooled."""
-        return self._without(self.segments)
+        return self.without(self.segments)
 
     @property
     def total(self) -> pl.DataFrame:
         """The counts with all segments and repeats pooled."""
-        return self._without([*self.segments, *self._repeats])
+        return self.without([*self.segments, *self.repeats])
 
     @property
     def by_segment(self) -> pl.DataFrame:
         """The counts by segments; without units those of one repeat, since the others have the same rows."""
         if self.repeat is None or self.units is not None:
-            return self._without(self._repeats)
-        first = pl.col(self.repeat).eq_missing(pl.col(self.repeat).sort().first())
-        return self.counts.filter(first).drop(self.repeat)
+            return self.without(self.repeats)
+        return one_repeat(self.counts, self.repeat)
 
     @property
-    def _repeats(self) -> list[str]:
+    def repeats(self) -> list[str]:
+        """The key of the repeats, if there are some."""
         return [] if self.repeat is None else [self.repeat]
 
     @property
@@ -103,22 +103,22 @@ class Drawn:
 
         All repeats together are worth one of them at most.
         """
-        known = [*self.segments, *self._repeats]
+        known = [*self.segments, *self.repeats]
         if self.units is None or not self.enough or not {*keys} <= {*known}:
             return None
         if tuple(keys) not in self._worth:
             gone = [key for key in known if key not in keys]
-            found = class_worth(self._without(gone), self.units, self._read(gone))
+            found = class_worth(self.without(gone), self.units, self._read(gone))
             most = 1.0 if self.repeat in keys else self._share
             self._worth[tuple(keys)] = found.with_columns(pl.col(_SHARES).clip(upper_bound=most))
         return self._worth[tuple(keys)]
 
-    def _without(self, keys: Sequence[str]) -> pl.DataFrame:
+    def without(self, keys: Sequence[str]) -> pl.DataFrame:
         """Return the counts without some of the segments and the repeats, pooled once for all tables."""
         gone = tuple(keys)
         if gone not in self._pools:
             # Two steps are shorter than one: what has fewer keys is made of what has more.
-            some = self.counts if len(gone) < 2 or gone == self.segments else self._without(gone[:-1])
+            some = self.counts if len(gone) < 2 or gone == self.segments else self.without(gone[:-1])
             left = gone if some is self.counts else gone[-1:]
             self._pools[gone] = without_keys(some, left)
         return self._pools[gone]
@@ -127,7 +127,7 @@ class Drawn:
         """Return the counts without some keys by buckets, read once for all tables."""
         gone = tuple(keys)
         if gone not in self._groups and self.units is not None:
-            self._groups[gone] = bucket_counts(self._without(keys), self.units)
+            self._groups[gone] = bucket_counts(self.without(keys), self.units)
         return self._groups[gone]
 
     def weighed(self, rates: pl.DataFrame) -> pl.DataFrame:
@@ -148,10 +148,10 @@ class Drawn:
             return points.with_columns(pl.lit(None, pl.Float64).alias(name) for name in _BOUNDS)
         known = self._effective.get((bool(by_segment), level))
         if known is None:
-            gone = self._repeats if by_segment else [*self.segments, *self._repeats]
+            gone = self.repeats if by_segment else [*self.segments, *self.repeats]
             read = self._read(gone)
             least = 1 / self._share
-            known = effective_rows(self._without(gone), self.units, read, level=level, least_effect=least)
+            known = effective_rows(self.without(gone), self.units, read, level=level, least_effect=least)
             self._effective[bool(by_segment), level] = known
         # To join few points with a row for every score takes as much memory as these.
         met = known.join(points, on=["model", *by_segment, "tp", "fp"], how="semi", nulls_equal=True)
