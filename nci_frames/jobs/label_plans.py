@@ -205,7 +205,9 @@ class Asked:
         found = {row["stratum"]: row for row in counted.iter_rows(named=True)}
         units = np.array([found[k]["units"] if k in found else 0 for k in range(len(FLAGGED))], np.float64)
         if self.pilot is not None:
-            law = Pilot.of_pairs(_pilot_pairs(self.pilot, limits), models)
+            known = _frame_with(self.pilot, "tp_both", "fp_both")
+            pairs = count_pairs(self.pilot, thresholds=limits) if known is None else known
+            law = Pilot.of_pairs(pairs, models)
             positive = by_laws(units, law.positives, law.negatives, self.prevalence)
         else:
             if counted["lowest"].min() < LOWEST or counted["highest"].max() > HIGHEST:  # type: ignore[operator]
@@ -264,8 +266,3 @@ def _pilot_counts(pilot: Predictions) -> pl.DataFrame:
     if known is not None:
         return known
     return count_confusion(pilot, by=[] if isinstance(pilot, pl.LazyFrame) else None)
-
-
-def _pilot_pairs(pilot: Predictions, limits: Mapping[str, float]) -> pl.DataFrame:
-    known = _frame_with(pilot, "tp_both", "fp_both")
-    return count_pairs(pilot, thresholds=dict(limits)) if known is None else known

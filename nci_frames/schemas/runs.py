@@ -99,5 +99,4 @@ def runs_together(first: NDArray[np.int64], rows: int) -> list[slice]:
 
 def rows_of_runs(starts: NDArray[np.int64], sizes: NDArray[np.int64]) -> NDArray[np.int64]:
     """Return the rows of runs of some sizes, each from its first row on."""
-    rows: NDArray[np.int64] = np.arange(sizes.sum()) + np.repeat(starts - (np.cumsum(sizes) - sizes), sizes)
-    return rows
+    return np.asarray(np.arange(sizes.sum()) + np.repeat(starts - (np.cumsum(sizes) - sizes), sizes))

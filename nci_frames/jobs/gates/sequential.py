@@ -64,8 +64,7 @@ def log_martingale(successes: ArrayLike, failures: ArrayLike, limit: float, *, b
         likelihood = xlogy(s, limit) + xlogy(f, 1 - limit)
         mixture = betaln(_PRIOR + s, _PRIOR + f) + _log_beta_cdf(limit, _PRIOR + s, _PRIOR + f)
         prior = betaln(_PRIOR, _PRIOR) + _log_beta_cdf(limit, _PRIOR, _PRIOR)
-        evidence: Floats = np.asarray(mixture - prior - likelihood)
-        return evidence
+        return np.asarray(mixture - prior - likelihood)
 
 
 def _log_beta_cdf(limit: float, a: ArrayLike, b: ArrayLike) -> Floats:
@@ -74,5 +73,4 @@ def _log_beta_cdf(limit: float, a: ArrayLike, b: ArrayLike) -> Floats:
     from scipy.special import betainc, betaincc  # noqa: PLC0415  (as above)
 
     below, above = betainc(a, b, limit), betaincc(a, b, limit)
-    logarithm: Floats = np.where(below < above, np.log(below), np.log1p(-above))
-    return logarithm
+    return np.asarray(np.where(below < above, np.log(below), np.log1p(-above)))

@@ -174,15 +174,11 @@ class Gate(Model):
         return next(name for name in _PROMISES if getattr(self, name) is not None)
 
     @property
-    def minimized(self) -> bool:
-        """Whether a smaller value of the metric is better."""
-        return asked_metric(self.metric).direction == "minimize"
-
-    @property
     def worse_above(self) -> bool:
         """Whether a change to a larger value is one for the worse."""
         named = None if self.change_threshold is None else self.change_threshold.direction
-        return self.minimized if named is None else named == "lower_is_better"
+        less = asked_metric(self.metric).direction == "minimize"
+        return less if named is None else named == "lower_is_better"
 
     @model_validator(mode="after")
     def _within_range(self) -> "Gate":
