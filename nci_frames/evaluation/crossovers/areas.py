@@ -25,7 +25,7 @@ from nci_frames.evaluation.metrics import Metric, better_sign, rounding
 from nci_frames.schemas import COUNTS
 
 #: The largest error that interpolation between ``area_nodes`` adds to an area.
-_TOLERANCE = 1e-11
+TOLERANCE = 1e-11
 #: Chebyshev's points of the whole range of prevalences: of its logarithm the area has 13 digits between them.
 _NODES = 320
 _ROUNDING = 1e-13
@@ -69,13 +69,6 @@ class AreaCurves:
         series[:, 0] /= 2
         models = known["model"].unique(maintain_order=True)
         return cls(models, series, low, high, rounding)
-
-    @classmethod
-    def between(cls, areas: pl.DataFrame, low: float, high: float) -> Self:
-        """Return the curves through areas at the ``area_nodes`` of two prevalences."""
-        start, end = (float(np.log(eta) - np.log1p(-eta)) for eta in (low, high))
-        # As a share of two areas that are compared.
-        return cls.through(areas, start, end, 2 * _TOLERANCE)
 
     def _within(self, places: Floats) -> Floats:
         return np.asarray((2 * places - self.low - self.high) / (self.high - self.low))
@@ -185,7 +178,7 @@ def area_nodes(low: float, high: float) -> list[float]:
     # Up to this distance from the real axis |1 + r·exp(-x)| is at least its sine, whatever r is.
     distance = np.linspace(np.pi / 2, np.pi, 200, endpoint=False)
     rho = distance / half + np.hypot(distance / half, 1)
-    bound = 4 / (np.sin(distance) * (rho - 1) * _TOLERANCE)
+    bound = 4 / (np.sin(distance) * (rho - 1) * TOLERANCE)
     count = int(np.ceil(1 + np.log(bound) / np.log(rho)).min())
     return _nodes(count, start, end)
 

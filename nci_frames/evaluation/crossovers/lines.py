@@ -114,8 +114,7 @@ def f_beta_envelope(tpr: Floats, fpr: Floats) -> Envelope:
 def _equal_f_beta(tpr: Floats, fpr: Floats, one: Places, other: Places) -> Floats:
     """Return the lambda at which two points have equal F-beta, from rates, not from rounded quotients."""
     with np.errstate(divide="ignore", invalid="ignore"):
-        found: Floats = (tpr[one] - tpr[other]) / (fpr[one] * tpr[other] - fpr[other] * tpr[one])
-    return found
+        return np.asarray((tpr[one] - tpr[other]) / (fpr[one] * tpr[other] - fpr[other] * tpr[one]))
 
 
 @dataclass(frozen=True, slots=True)

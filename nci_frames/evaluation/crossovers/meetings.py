@@ -29,8 +29,7 @@ def places_along(over: Over) -> Floats:
 
 def axis_value(over: Over, places: Floats) -> Floats:
     """Return the prevalence or beta of each point."""
-    value: Floats = 1 / (1 + np.exp(-places)) if over == "prevalence" else np.exp(places)
-    return value
+    return np.asarray(1 / (1 + np.exp(-places)) if over == "prevalence" else np.exp(places))
 
 
 def sign_changes(signs: NDArray[np.int8]) -> tuple[Places, Places, Places]:

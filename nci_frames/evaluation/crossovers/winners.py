@@ -1,7 +1,5 @@
 """Rates -> the best model and threshold along prevalence or beta, or for every pair of them at once."""
 
-from collections.abc import Iterator
-
 import numpy as np
 import polars as pl
 
@@ -9,7 +7,7 @@ from nci_frames.base.errors import ParameterError
 from nci_frames.base.typing import Betas, Floats, Frame, Over, Places, Prevalences
 from nci_frames.evaluation.areas.lowest import lowest_supported_prevalence
 from nci_frames.evaluation.areas.pr import PR_AUC
-from nci_frames.evaluation.crossovers.areas import AreaCurves, AreasAlong, check_curve, curves_of
+from nci_frames.evaluation.crossovers.areas import TOLERANCE, AreaCurves, AreasAlong, check_curve, curves_of
 from nci_frames.evaluation.crossovers.contest import Contest, Points, repeated_keys
 from nci_frames.evaluation.crossovers.lines import LineContest, f_beta_envelope
 from nci_frames.evaluation.crossovers.meetings import axis_value, changes_of_best, places_along
@@ -108,7 +106,9 @@ def winner_ranges(
     keys, tables = frame.select(RATES.keys(frame.columns)), []
     if curve is not None:
         check_curve(curve, over)
-        return WINNERS.joined(curve_winners(frame, curve, begin, stop), keys)
+        support = area_support(lowest_supported_prevalence(frame, metric=curve.name))
+        along = curves_of(frame, curve)
+        return WINNERS.joined((_ranges(*each, curve, (begin, stop), support) for each in along), keys)
     for points in Points.of_each(frame):
         asked = Contest.of_each(points, metric, over, prevalence, beta)
         if len(asked) > 1:
@@ -173,13 +173,6 @@ def best_rows(contest: Contest, begin: float, stop: float) -> tuple[Floats, Plac
     return ends, rows[kept]
 
 
-def curve_winners(counts: pl.DataFrame, metric: Metric, start: float, end: float) -> Iterator[pl.DataFrame]:
-    """Yield the ranges between two prevalences in which one model has the best area, group by group."""
-    support = area_support(lowest_supported_prevalence(counts, metric=metric.name))
-    for keys, areas in curves_of(counts, metric):
-        yield _ranges(keys, metric, areas, (start, end), support)
-
-
 def area_winners(areas: pl.DataFrame, support: pl.DataFrame, low: float, high: float) -> pl.DataFrame:
     """Return the ranges of prevalence in which each model has the largest PR-AUC: a frame of winner ranges.
 
@@ -197,16 +190,18 @@ def area_winners(areas: pl.DataFrame, support: pl.DataFrame, low: float, high: f
     The columns of ``winner_ranges``; the threshold is null. A model leads until another surpasses it by more
     than the error of the areas.
     """
-    curves = AreaCurves.between(areas, low, high)
+    start, end = (float(np.log(eta) - np.log1p(-eta)) for eta in (low, high))
+    # As a share of two areas that are compared.
+    curves = AreaCurves.through(areas, start, end, rounding=2 * TOLERANCE)
     if not len(curves.models):
         return WINNERS.joined([], pl.DataFrame())
-    return WINNERS.finish(_ranges(pl.DataFrame(), PR_AUC, curves, (low, high), area_support(support)))
+    return WINNERS.finish(_ranges(pl.DataFrame(), curves, PR_AUC, (low, high), area_support(support)))
 
 
 def _ranges(
     keys: pl.DataFrame,
-    metric: Metric,
     areas: AreasAlong,
+    metric: Metric,
     within: tuple[float, float],
     support: pl.DataFrame,
 ) -> pl.DataFrame:

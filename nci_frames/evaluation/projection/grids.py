@@ -63,8 +63,6 @@ class MetricGrid:
             inner *= len(axis)
         value, metric = self.expression.cast(pl.Float64), pl.lit(self.label).alias("metric")
         table = with_values(each, value=value)
-        if not (band or flagged):
-            return table.select(metric, "prevalence", "beta", "value")
         columns: dict[str, pl.Expr] = {}
         if band:
             # Metrics read the columns tpr and fpr, so these columns must hold the corner.

@@ -54,8 +54,6 @@ def roc_convex_hull(rates: Frame, /) -> pl.DataFrame:
     defined = frame.filter(pl.col("tpr").is_not_null() & pl.col("fpr").is_not_null())
     outer = pl.Series(~between_others(defined, group_starts(defined, group)))
     ordered = defined.filter(outer).sort(*group, "fpr", "tpr", "threshold", maintain_order=True)
-    if ordered.is_empty():
-        return RATES.finish(ordered)
     starts = group_starts(ordered, group)
     # Every hull has the corners (0, 0) and (1, 1); they are no rows of the frame and get the index -1.
     groups = np.arange(len(starts))

@@ -274,7 +274,7 @@ def _expected(labels: _Bins, weights: Floats, spread: Sequence[Floats], z: float
     ):
         above, below, lower, upper = split_sums(weights * sums, weights**2 * part * squares, largest, z)
         found |= {reached: above, missed: below, f"{rate}_lower": lower, f"{rate}_upper": upper}
-    return pl.DataFrame({name: pl.Series(column, nan_to_null=True) for name, column in found.items()})
+    return pl.DataFrame(found, nan_to_null=True)
 
 
 def split_sums(

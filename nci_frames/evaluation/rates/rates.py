@@ -146,7 +146,10 @@ def compute_rates(
         raise ParameterError(msg, found=f"{interval!r} and {half_width!r}", hint="pass only one of them")
     if units is not None:
         return _clustered(frame, units, interval, level)
-    rates = rates_of_strata(frame) if has_strata(frame) else rates_of(_in_order(frame))
+    if not has_strata(frame) and "reason" not in frame.columns:
+        # Operating points stay in their order.
+        frame, _ = in_runs(frame, ["model", *COUNTS.keys(frame.columns)])
+    rates = rates_of_strata(frame) if has_strata(frame) else rates_of(frame)
     if half_width is not None:
         return RATES.finish(rates.with_columns(**_given(*half_width)))
     if interval is None:
@@ -250,13 +253,6 @@ def _bounds(
             sides = rate_interval(interval, independent, trials, level=level)
         bounds |= dict(zip((f"{rate}_lower", f"{rate}_upper"), sides, strict=True))
     return bounds
-
-
-def _in_order(counts: pl.DataFrame) -> pl.DataFrame:
-    """Sort counts by group and threshold, unless they are sorted, or are operating points."""
-    if "reason" in counts.columns:
-        return counts
-    return in_runs(counts, ["model", *COUNTS.keys(counts.columns)])[0]
 
 
 def _given(of_tpr: float, of_fpr: float) -> dict[str, pl.Expr]:

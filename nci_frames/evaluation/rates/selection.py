@@ -57,8 +57,7 @@ class Runs:
         """Return the value of an expression for each row; null becomes NaN."""
         axes = {"beta": pl.lit(beta)} | ({} if eta is None else {"prevalence": eta})
         value = expression.cast(pl.Float64).fill_null(np.nan).alias("value")
-        found: Floats = self.frame.lazy().with_columns(**axes).select(value).collect()["value"].to_numpy()
-        return found
+        return self.frame.lazy().with_columns(**axes).select(value).collect()["value"].to_numpy()
 
     def last(self, holds: Flags) -> Rows:
         """Return the last row of each group that meets a condition; -1 if there is none."""

@@ -126,16 +126,13 @@ class _Known:
             bounded, metrics=metrics, prevalence=asked.prevalence, beta=asked.beta, band=True
         )
         few = pl.any_horizontal(cell < _ENOUGH for cell in known_cells(bounded).values())
-        mixed = pl.lit(value=False)
-        if "__mixed" in self.sizes.columns:
-            # Their resampled logs have what the strata have none of.
-            bounded, mixed = beside(bounded, self.sizes.select(*keys, "__mixed"), keys), pl.col("__mixed")
-            few &= ~mixed
+        # Resampled logs of such strata have what these have none of.
+        mixed = pl.col("__mixed") if "__mixed" in self.sizes.columns else pl.lit(value=False)
+        few &= ~mixed
         if self.worth is not None:
-            bounded = beside(bounded, self.sizes.select(*keys, "__rarer"), keys)
             few |= (pl.col("__rarer") < _ENOUGH).fill_null(value=False)
         lone = pl.any_horizontal(pl.col("tpr_lower", "fpr_lower").is_null())
-        doubts = bounded.select(
+        doubts = beside(bounded, self.sizes, keys).select(
             *keys, "threshold", few.alias("__few"), lone.alias("__lone"), mixed.alias("__mixed")
         )
         band = band.join(doubts, on=[*keys, "threshold"], nulls_equal=True)

@@ -122,8 +122,6 @@ def probability_best(
     frame = whole_counts(counts)
     asked = Asked(metric, prevalence, beta, threshold)
     table = shares_of_best(frame, asked, logs)
-    if table.is_empty():
-        return BEST_MODELS.finish(table.drop("__own").with_columns(supported=pl.lit(None, pl.Boolean)))
     return with_support(table, _told(table, frame, asked, logs), ["model", *logs.keys(frame)])
 
 

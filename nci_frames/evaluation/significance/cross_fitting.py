@@ -201,15 +201,17 @@ def _fitted(counts: Counted, wanted: _Wanted, logs: Resampling) -> pl.DataFrame:
     total = defined.sum(axis=0)
     with np.errstate(invalid="ignore"):
         value = np.where(defined, honest, 0.0).sum(axis=0) / total
-    numbers = {
-        "threshold": threshold,
-        "prevalence": wanted.prevalence,
-        "beta": wanted.beta,
-        "value": value,
-        "optimistic": optimistic,
-        "repeats": total,
-    }
-    table = pl.DataFrame({name: pl.Series(found, nan_to_null=True) for name, found in numbers.items()})
+    table = pl.DataFrame(
+        {
+            "threshold": threshold,
+            "prevalence": wanted.prevalence,
+            "beta": wanted.beta,
+            "value": value,
+            "optimistic": optimistic,
+            "repeats": total,
+        },
+        nan_to_null=True,
+    )
     return histogram.labelled(
         table.with_columns(
             metric=pl.lit(wanted.metric.label),

@@ -121,8 +121,6 @@ def crossover_intervals(
     fixed = _fixed(over, prevalence, beta)
     frame = whole_counts(counts)
     keys = logs.keys(frame)
-    if frame.is_empty():
-        return CROSSOVER_INTERVALS.empty(frame.select(keys))
     pooled = logs.without_units(frame)
     if curves:
         found = area_curves_of(frame, logs)

@@ -10,7 +10,7 @@ from nci_frames.base.normal import normal_quantile
 from nci_frames.base.typing import Floats, Frame
 from nci_frames.evaluation.areas.roc import newcombe_variance, score_bounds, with_unseen
 from nci_frames.evaluation.arrays.buckets import StrataCounts, strata_counts
-from nci_frames.evaluation.arrays.histograms import Histogram, histograms, whole_counts
+from nci_frames.evaluation.arrays.histograms import Histogram, each_histogram, whole_counts
 from nci_frames.evaluation.rates.strata import FEW_ROWS
 from nci_frames.schemas import AUC_INTERVALS, COUNTS, WEIGHT, checked, has_strata
 
@@ -96,15 +96,11 @@ def auc_interval(counts: Frame, /, *, method: Method = "score", level: float = 0
     if frame.is_empty():
         keys = [key for key in COUNTS.keys(frame.columns) if key != WEIGHT]
         return AUC_INTERVALS.empty(frame.select("model", *keys))
-    if has_strata(frame):
-        strata = list(strata_counts(frame))
-        groups = pl.concat(each.histogram.group for each in strata)
-        found = [(*_delong_of_strata(each), each.sizes) for each in strata]
-    else:
-        groups, of_group = histograms(frame)
-        found = [(*_delong(each), each.sizes) for each in map(of_group, range(len(groups)))]
-    value, error = np.array([areas for *areas, _ in found]).T
-    rows = [sizes for *_, sizes in found]
+    counted = strata_counts(frame) if has_strata(frame) else each_histogram(frame)
+    groups, found, rows = zip(
+        *((each.histogram.group, _delong(each), each.sizes) for each in counted), strict=True
+    )
+    value, error = np.array(found).T
     m, n = np.array(rows, np.float64).T
     z = normal_quantile(level)
     if method in ("score", "newcombe"):
@@ -126,7 +122,7 @@ def auc_interval(counts: Frame, /, *, method: Method = "score", level: float = 0
         _reason(pair, least, separated=gone, certain=no_width)
         for pair, gone, no_width in zip(rows, np.isnan(lower), lower == upper, strict=True)
     ]
-    table = groups.with_columns(
+    table = pl.concat(groups).with_columns(
         pl.lit(method).alias("method"),
         *(pl.Series(name, column, nan_to_null=True) for name, column in columns.items()),
         pl.Series("reason", reasons, pl.String),
@@ -167,8 +163,10 @@ def _placements(histogram: Histogram) -> tuple[float, Floats, Floats]:
         return float(negatives @ of_negatives / n), of_positives, of_negatives
 
 
-def _delong(histogram: Histogram) -> tuple[float, float]:
+def _delong(histogram: Histogram | StrataCounts) -> tuple[float, float]:
     """Return the area and its standard error; NaN where undefined."""
+    if isinstance(histogram, StrataCounts):
+        return _delong_of_strata(histogram)
     (positives, negatives), (m, n) = histogram.classes, histogram.sizes
     area, of_positives, of_negatives = _placements(histogram)
     if min(m, n) < 2:

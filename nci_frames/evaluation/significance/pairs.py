@@ -98,8 +98,6 @@ def compare_pairs(
     names = [f"{kind}_{cell}" for kind in ("tp", "fp") for cell in _CELLS]
     identity = ["model_a", "model_b", *PAIRS.keys(frame.columns), "threshold_a", "threshold_b"]
     columns = [*identity, *(name for name in PAIR_COMPARISONS.fixed if name not in identity)]
-    if frame.is_empty():
-        return PAIR_COMPARISONS.empty(frame.select(identity)).select(columns)
     tables = []
     for row in frame.iter_slices(1):
         group = row.select(identity)
@@ -113,7 +111,8 @@ def compare_pairs(
         )
         table = _compared(cases, a, b, classes, logs.tails)
         tables.append(group[np.zeros(len(table), np.int64)].hstack(table))
-    return pl.concat(tables).select(columns).sort(*identity[:-2], "prevalence", "beta", maintain_order=True)
+    found = PAIR_COMPARISONS.joined(tables, frame.select(identity)).select(columns)
+    return found.sort(*identity[:-2], "prevalence", "beta", maintain_order=True)
 
 
 def _drawn(cells: Floats, repeats: int, rng: np.random.Generator) -> Floats:

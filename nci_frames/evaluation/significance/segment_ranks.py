@@ -181,7 +181,7 @@ def rank_segments(
             points = with_worth(points, class_worth(by_unit, units, groups))
         worth = SegmentWorth.of(points.filter(mine).sort(keys), by_unit.filter(mine), by_buckets)
     values = rank_models(project_rates(points, metrics=called, prevalence=eta, beta=beta), by=keys)
-    enough = worth.positives(point) >= min_positives
+    enough = point["positives"].to_numpy() / worth.of_class[0] >= min_positives
     known = enough & (point["negatives"] > 0).to_numpy()
     # Of sorted counts these are some of the rows, which are not copied.
     of_model = rows_where(frame, mine)

@@ -70,10 +70,6 @@ class SegmentWorth:
         drawn = rows.group_by(keys).agg(pl.col(CELLS).sum())
         return cls(of_class, least, cells, beside(point.select(keys), drawn, keys).select(CELLS).to_numpy().T)
 
-    def positives(self, point: pl.DataFrame) -> Floats:
-        """Return how many independent positives each segment has."""
-        return np.asarray(point["positives"].to_numpy() / self.of_class[0])
-
     def effects(self, level: float) -> Floats:
         """Return the design effects of TPR, FPR and prevalence in each segment, of shape (3, segments)."""
         if self.cells is None:
