@@ -125,16 +125,17 @@ def _study(counts: StrataCounts, prevalence: float, repeats: int, seed: int) -> 
     if some.any():
         spread[0, some] = np.nanmean(precision[:, some], axis=0)
         spread[1:, some] = np.nanquantile(precision[:, some], [0, 0.25, 0.75, 1], axis=0)
-    columns = {"adjusted": adjusted, **dict(zip(_SPREAD, spread, strict=True))}
     table = pl.DataFrame(
         {
             "threshold": histogram.thresholds,
             "prevalence": prevalence,
             "tpr": tpr,
-            **columns,
-            "repeats": defined,
-        }
-    ).with_columns(pl.col(*columns).fill_nan(None), pl.col("repeats").cast(pl.Int64))
+            "adjusted": adjusted,
+            **dict(zip(_SPREAD, spread, strict=True)),
+            "repeats": defined.astype(np.int64),
+        },
+        nan_to_null=True,
+    )
     return histogram.labelled(table)
 
 

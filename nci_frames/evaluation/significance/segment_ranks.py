@@ -32,6 +32,7 @@ from nci_frames.schemas import (
     SEGMENT_RANKS,
     TOO_FEW,
     WEIGHT,
+    beside,
     checked,
     has_strata,
     place_of,
@@ -237,12 +238,10 @@ def _joined(
         "shift_p_value": against.p_value,
         "shift_adjusted": against.adjusted,
     }
-    ranked = values.select(*group, *_OF_VALUES)
-    return (
-        point.select(*group, "threshold", "positives", "negatives", "observed_prevalence")
-        .join(ranked, on=group, how="left", nulls_equal=True, maintain_order="left")
-        .with_columns(pl.Series(name, column, nan_to_null=True) for name, column in found.items())
-        .with_columns(pl.Series("class", np.where(against.positives, "positive", "negative")))
+    shown = point.select(*group, "threshold", "positives", "negatives", "observed_prevalence")
+    return beside(shown, values.select(*group, *_OF_VALUES), group).with_columns(
+        *(pl.Series(name, column, nan_to_null=True) for name, column in found.items()),
+        pl.Series("class", np.where(against.positives, "positive", "negative")),
     )
 
 
@@ -312,7 +311,5 @@ def _ordered(table: pl.DataFrame, sign: int, keys: Sequence[str]) -> pl.DataFram
         .then(0)
         .otherwise(1)
     )
-    ordered = table.with_columns(__place=place, __better=better).sort(
-        "__place", "__better", *keys, nulls_last=[False, True, *(False for _ in keys)]
-    )
-    return ordered.drop("__place", "__better", "__known", "__enough")
+    ordered = table.sort(place, better, *keys, nulls_last=[False, True, *(False for _ in keys)])
+    return ordered.drop("__known", "__enough")

@@ -100,11 +100,10 @@ def measure(
     if not drawn.enough:
         none = {name: pl.lit(None, pl.Float64) for name in ("lower", "upper")}
         table = table.with_columns(**none, reason=pl.lit(NO_BOUNDS))
-    weighed = "effective_positives" in table.columns
     worth = [
         (pl.col(f"effective_{name}") / pl.col(name)).fill_nan(None).alias(f"{name}_worth")
         for name in ("positives", "negatives")
-        if weighed
+        if f"effective_{name}" in table.columns
     ]
     given = pl.lit(eta if isinstance(eta, float) else None, pl.Float64)
     prevalence = (
