@@ -172,3 +172,18 @@ def test_what_a_job_file_says_of_traffic():
     other = base | {"traffic": {"path": "t", "segments": [], "columns": {"score": "p"}}}
     _, (_, settings, _) = Job.model_validate(other).feeds
     assert (settings.model, settings.score, settings.segments) == ("model", "p", ())
+
+
+@pytest.mark.thorough
+def test_segments_that_no_labelled_log_has_get_a_reason_and_no_values(tmp_path):
+    file = small_job(tmp_path, text=JOB)
+    write(tmp_path / "logs/2026-03-01/a.parquet", log(2000, LABELLED, 1))
+    write_traffic(tmp_path, 1, log(500, {"it": 0.1}, 2))
+    outcome = run_job(read_job(file))
+    estimates, values = (
+        pl.read_parquet(outcome.folder / f"traffic_{name}.parquet").drop_nulls("segment")
+        for name in ("prevalence", "values")
+    )
+    assert estimates["segment"].unique().to_list() == ['{"country": "it"}']
+    assert estimates["supported"].to_list() == [False, False]
+    assert values.is_empty()
