@@ -4,6 +4,7 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import InitVar, dataclass
 from functools import cached_property, partial
+from typing import Any
 
 import polars as pl
 
@@ -115,26 +116,17 @@ class Asked:
     def _points(self, prevalence: Sequence[float]) -> pl.DataFrame:
         """Return the operating point of each model at each prevalence."""
         question, etas = self.question, pl.DataFrame({"prevalence": list(prevalence)})
-        if question.alerts is not None:
-            points = select_operating_points(
-                self.rates,
-                alerts=question.alerts,
-                volume=question.volume,
-                confidence=question.confidence,
-                prevalence=list(prevalence),
-            )
-        elif self.own is not None:
+        if self.own is not None:
             return self.own.at(etas.with_columns(beta=question.beta)).drop("beta")
-        elif question.threshold is not None:
-            points = select_operating_points(self.rates, threshold=question.threshold)
-        else:
-            needed = "prevalence" in called_metric(self._metric).meta.root_names()
-            points = select_operating_points(
-                self.rates,
-                metric=self._metric,
-                beta=question.beta,
-                prevalence=list(prevalence) if needed else None,
-            )
+        asked: dict[str, Any] = {"threshold": question.threshold}
+        if question.alerts is not None:
+            asked = {name: getattr(question, name) for name in ("alerts", "volume", "confidence")}
+            asked["prevalence"] = list(prevalence)
+        elif question.threshold is None:
+            asked = {"metric": self._metric, "beta": question.beta}
+            if "prevalence" in called_metric(self._metric).meta.root_names():
+                asked["prevalence"] = list(prevalence)
+        points = select_operating_points(self.rates, **asked)
         return points if "prevalence" in points.columns else points.join(etas, how="cross")
 
     def _values(self, prevalence: Sequence[float]) -> pl.DataFrame:

@@ -1,6 +1,5 @@
 """The answer to a question, at one prevalence and over all of them, from the tables of a log."""
 
-import copy
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any, Self
@@ -119,14 +118,11 @@ class AnswerTables(LogTables):
 
     def asking(self, **changes: Any) -> Self:
         """Return the same log with a question that differs, for example ``asking(alerts=100)``."""
-        other = copy.copy(self)
         # The tables of the other question are computed anew but for those that do not depend on it.
-        other.__dict__ = {
-            name: value
-            for name, value in self.__dict__.items()
-            if name in {"_summed", "_candidates", "_own"}
-            or not isinstance(getattr(type(self), name, None), computed)
-        }
+        same = {"_summed", "_candidates", "_own"}
+        other = self._copy(
+            lambda name: name in same or not isinstance(getattr(type(self), name, None), computed)
+        )
         other.question = replace(self.question, **changes)
         other._earlier = self.__dict__.get("_own_values", self._earlier)  # noqa: SLF001 - a copy of this
         return other

@@ -1,9 +1,10 @@
 """The counts of a log, what is asked of them, and the prevalences, betas and threshold of its tables."""
 
+import copy
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 import polars as pl
 
@@ -81,6 +82,12 @@ class Compared:
         self._draws, self._segment_units = repeats, segment_units
         if math.isnan(self.threshold):
             raise ParameterError.out_of_range("threshold", self.threshold, "a number")
+
+    def _copy(self, kept: Callable[[str], bool]) -> Self:
+        """Return the same with some of what is known of it."""
+        other = copy.copy(self)
+        other.__dict__ = {name: value for name, value in self.__dict__.items() if kept(name)}
+        return other
 
     @cached_property
     def rates(self) -> pl.DataFrame:

@@ -1,6 +1,5 @@
 """A question to the counts of a log, and every table that answers it, computed when it is asked for."""
 
-import copy
 import warnings
 from collections.abc import Sequence
 from typing import cast
@@ -144,14 +143,10 @@ class Comparison(AnswerTables):
         return tuple(self._of_key(key) for key in self.segments)
 
     def _of_key(self, key: str) -> "Comparison":
-        other = copy.copy(self)
         # What all rows say is computed once.
-        shared = {name: getattr(self, name) for name in ("answer", "leading", "best_winners")}
-        other.__dict__ = {
-            name: value
-            for name, value in (self.__dict__ | shared).items()
-            if "segment" not in name and name not in {"differences", "undefined", "by_key"}
-        }
+        _ = self.answer, self.leading, self.best_winners
+        apart = {"differences", "undefined", "by_key"}
+        other = self._copy(lambda name: "segment" not in name and name not in apart)
         other.segments, other._log = (key,), self._log.by_key(key)  # noqa: SLF001 - a copy of this
         other.__dict__["_by_segment"] = self._by_segment.by_key(key)
         return other

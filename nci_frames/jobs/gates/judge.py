@@ -98,8 +98,6 @@ def _measured(job: Job, gate: Gate, counts: Counts) -> list[dict[str, Any]]:
     keys = [*gate.segments, *([] if repeat is None else [repeat])]
     keys += [] if job.columns.unit is None else [BUCKET]
     frame = counts(keys, "ever" if gate.sequential else gate.window)
-    if frame.is_empty():
-        return []
     threshold = job.report.decided_at if gate.threshold is None else gate.threshold
     if gate.champion is not None:
         return champion_rows(frame, gate, gate.champion, threshold=threshold, repeat=repeat)
