@@ -118,7 +118,7 @@ def _tables_by(
     shared = found.join(rates, on=list(keys), how="semi", nulls_equal=True) if keys else found
     beta = main_beta(job.report.beta)
     values = (
-        PROJECTION.empty(rates.select(keys), optional=True)
+        PROJECTION.empty(rates.select(keys))
         if shared.is_empty()
         else project_traffic(rates, shared, metrics=SCENARIO_METRICS, beta=beta)
     )

@@ -147,9 +147,9 @@ class FrameSchema:
                 raise SchemaError.missing_column(key, option, f"the keys of the {self.name} frame", keys)
         return keys
 
-    def empty(self, keys: pl.DataFrame, *, optional: bool = False) -> pl.DataFrame:
+    def empty(self, keys: pl.DataFrame) -> pl.DataFrame:
         """Return a frame of this kind without rows, whose model and keys are those of *keys*."""
-        columns = (c for c in self.columns if c.name not in keys.columns and (c.required or optional))
+        columns = (c for c in self.columns if c.name not in keys.columns)
         return self.finish(
             keys.clear().with_columns(pl.lit(None, c.dtypes[0]).alias(c.name) for c in columns)
         )
@@ -158,7 +158,7 @@ class FrameSchema:
         """Return tables, without what is no column of this kind, as one; without any, one with these keys."""
         names = dict.fromkeys([*keys.columns, *self.fixed])
         found = [table.select(name for name in names if name in table.columns) for table in tables]
-        return self.finish(pl.concat(found)) if found else self.empty(keys, optional=True)
+        return self.finish(pl.concat(found)) if found else self.empty(keys)
 
     def check(self, frame: pl.DataFrame) -> None:
         """Raise SchemaError unless *frame* has the required columns, with admissible types and values.
