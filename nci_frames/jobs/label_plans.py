@@ -189,8 +189,7 @@ class Asked:
         if self.threshold is not None:
             if float(self.threshold) not in scores["threshold"]:
                 hint = "count_scores(predictions, thresholds=[...]) counts at this threshold, too"
-                msg = "the threshold was not counted"
-                raise ParameterError(msg, found=f"{self.threshold!r}", hint=hint)
+                raise ParameterError("the threshold was not counted", found=f"{self.threshold!r}", hint=hint)
             return float(self.threshold)
         few = scores.filter(pl.col("above") <= self.alerts)["threshold"]
         if few.is_empty():

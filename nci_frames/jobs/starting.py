@@ -31,8 +31,7 @@ def write_job(folder: Path, *, example: bool = False) -> Path:
     """
     file = folder / "job.toml"
     if file.exists():
-        msg = "there is a job file already"
-        raise ParameterError(msg, found=repr(str(file)), hint="name another folder")
+        raise ParameterError("there is a job file already", found=repr(str(file)), hint="name another folder")
     if example and (folder / "logs").exists():
         msg = "there are logs already, which the example would replace"
         raise ParameterError(msg, found=repr(str(folder / "logs")), hint="name another folder")

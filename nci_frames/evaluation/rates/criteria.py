@@ -3,7 +3,7 @@
 import math
 import sys
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Literal
 
 import numpy as np
@@ -38,14 +38,9 @@ class Wish:
     #: How sure it must be that the population meets the target, too; None asks it of these rows alone.
     confidence: float | None = None
     #: By how much rounding alone may put the margin of a point below 0 that meets the target exactly.
-    slack: pl.Expr | None = None
+    slack: pl.Expr = field(default_factory=lambda: pl.lit(0.0))
     #: Whether of points with the same TPR one is selected with the lowest FPR or with the highest.
     extreme_fpr: bool = False
-
-    @property
-    def met(self) -> pl.Expr:
-        """Return the margin, raised by what may be rounding: a point meets the target if this is >= 0."""
-        return self.margin if self.slack is None else self.margin + self.slack
 
     @property
     def needs_prevalence(self) -> bool:
@@ -103,8 +98,7 @@ def wish_for(
         msg = "an alert budget needs both the alerts and the volume"
         raise ParameterError(msg, hint="e.g. alerts=50, volume=1_000_000")
     if interpolate and name in ("threshold", "metric"):
-        msg = f"the criterion {name!r} cannot be interpolated"
-        raise ParameterError(msg, hint="omit interpolate")
+        raise ParameterError(f"the criterion {name!r} cannot be interpolated", hint="omit interpolate")
     if confidence is not None:
         _check_confidence(confidence, name, interpolate=interpolate)
     weight = beta_value(beta)

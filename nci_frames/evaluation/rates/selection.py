@@ -88,7 +88,7 @@ def picked_points(runs: Runs, wish: Wish, eta: pl.Expr | None) -> pl.DataFrame:
     """Return the counted point of each group that meets the criterion best."""
     if runs.asked is not None:
         return _at_threshold(runs, *runs.asked)
-    value = runs.values(wish.met, eta, wish.beta)
+    value = runs.values(wish.margin + wish.slack, eta, wish.beta)
     if wish.take == "best":
         # NaN is never the best value, since it equals nothing.
         best = np.fmax.reduceat(value, runs.start)
