@@ -90,7 +90,7 @@ def count_flags(scan: Scan, limits: Mapping[str, float]) -> pl.DataFrame:
         pl.col("score").mean(),
         lowest=pl.col("score").min(),
         highest=pl.col("score").max(),
-        __none=pl.col("unit").is_null().any(),
+        __none=pl.col("unit").null_count(),
         __example=pl.col("unit").min(),
     )
     found = counted.collect(engine="streaming")
@@ -104,7 +104,7 @@ def need_paired(units: pl.DataFrame, where: str) -> None:
     Parameters
     ----------
     units
-        A row for each unit, or for so many (``__units``) that are alike: whether a name is null (``__none``),
+        A row for each unit, or for so many (``__units``) that are alike: how many have no name (``__none``),
         one of the names (``__example``), its rows, those that are positive, the models that scored it
         (``__rows``, ``__positive``, ``__scored``), and how many models there are (``__models``).
     where
@@ -112,7 +112,7 @@ def need_paired(units: pl.DataFrame, where: str) -> None:
     """
     rows, positive, models = (pl.col(f"__{name}") for name in ("rows", "positive", "models"))
     problems = {
-        "a row belongs to no unit": pl.col("__none"),
+        "a row belongs to no unit": pl.col("__none") > 0,
         "a model has scored a unit twice": pl.col("__scored") < rows,
         "not every model has scored every unit": rows < models,
         "a unit has different labels under two models": (positive != 0) & (positive != models),
@@ -120,12 +120,13 @@ def need_paired(units: pl.DataFrame, where: str) -> None:
     for what, holds in problems.items():
         bad = units.filter(holds)
         if len(bad):
-            example = bad["__example"].cast(pl.String).min()
-            which = " without a name" if example is None else f", such as {example!r}"
+            number, which = bad["__none"].sum(), " without a name"
+            if not number:
+                number, which = bad["__units"].sum(), f", such as {bad['__example'].cast(pl.String).min()!r}"
             raise InvalidRowsError(
                 f"the rows cannot be paired: {what}",
                 where=where,
-                found=f"{quantity(int(bad['__units'].sum()), 'unit')}{which}",
+                found=f"{quantity(int(number), 'unit')}{which}",
                 hint="every model needs one row of each unit; for several rows of a unit use "
                 "bootstrap(counts, units='bucket')",
             )

@@ -150,7 +150,7 @@ def _patterns(scan: Scan, limits: Mapping[str, float], kept: list[str], unit: li
     # A unit of each pattern, to name it where it cannot be paired.
     example = pl.col("unit").cast(pl.String).alias("__example")
     alike = units.with_columns(example, pl.lit(1, pl.Int64).alias("__units")).group_by(*kept, *SUMS)
-    none = pl.col("unit").is_null().any().alias("__none")
+    none = pl.col("unit").null_count().alias("__none")
     patterns = alike.agg(pl.col("__units").sum(), pl.col("__example").min(), none).collect(engine="streaming")
     need_paired(patterns.with_columns(__scored=SCORED, __models=len(limits)), scan.source.where)
     return patterns
@@ -245,7 +245,7 @@ def compare_auc(
         )
         .group_by(*kept, *paired_by)
         .agg(pl.col("__rows", "__positive", "__scored").sum(), pl.col("__models").first())
-        .with_columns(__none=pl.col("unit").is_null(), __example="unit", __units=1)
+        .with_columns(__none=pl.col("unit").is_null().cast(pl.Int64), __example="unit", __units=1)
         .collect()
     )
     need_paired(units, scan.source.where)

@@ -15,7 +15,10 @@ from nci_frames.schemas import PAIRS, collect
 
 Pair = tuple[float, float]
 
-_STEP = 1e-6
+#: By so much a rate is moved to see a slope: at most, near 0 and 1 as a share of the distance, and at least.
+_STEP, _NEAR, _LEAST_STEP = 1e-6, 1e-4, 1e-10
+#: The share of a value that rounding may be.
+_NOISE = 1e-15
 _ROUNDING = 1e-9
 #: Rows that Int64 holds with ease.
 _MOST_ROWS = 10**15
@@ -104,7 +107,7 @@ class Contrast:
             raise ParameterError(msg, found="None")
         equal, expected = self._deviations(*((1.0, ratio) if ratio is not None else _ALONE[alone[0]]))
         needed = (normal_quantile(level) * equal + float(ndtri(power)) * expected) / self.difference
-        if not needed**2 < _MOST_ROWS:
+        if not max(1.0, needed**2) * max(1.0, ratio or 1.0) < _MOST_ROWS:
             msg = "a difference this small needs more rows than can be counted"
             raise ParameterError(msg, found=f"{self.difference:g}")
         first = max(1, math.ceil(needed**2 - _ROUNDING))
@@ -141,7 +144,9 @@ def contrast_of(
     values, slopes = [], np.zeros((2, 2))
     for model, sign in ((0, 1.0), (1, -1.0)):
         point = np.array([positives.rates[model], negatives.rates[model]])
-        steps = np.array([_STEP if rate < 0.5 else -_STEP for rate in point])
+        # Towards the middle, and near an end in proportion to how far the end is.
+        sizes = np.clip(_NEAR * np.minimum(point, 1 - point), _LEAST_STEP, _STEP)
+        steps = np.where(point < 0.5, sizes, -sizes)
         points = np.vstack([point, point + np.diag(steps)])
         # A metric of one rate has no prevalence.
         table = pl.DataFrame({"tpr": points[:, 0], "fpr": points[:, 1]}).with_columns(
@@ -149,10 +154,12 @@ def contrast_of(
         )
         found = table.select(value=expression)["value"].cast(pl.Float64).fill_null(np.nan).to_numpy()
         values.append(float(found[0]))
-        slopes[:, model] = sign * (found[1:] - found[0]) / steps
+        moved = found[1:] - found[0]
+        # Of a metric without the rate it is rounding, which is as small as the values are.
+        moved[np.abs(moved) <= _NOISE * np.abs(found).max()] = 0.0
+        slopes[:, model] = sign * moved / steps
     if not np.isfinite([*values, *slopes.ravel()]).all():
         raise ParameterError("the metric is undefined at the expected rates", found=expression.label)
-    slopes[np.abs(slopes) < _STEP] = 0.0
     if prevalence is None and slopes.any(axis=1).all():
         msg = f"this metric needs {Option('prevalence')}, at which it is judged"
         raise ParameterError(msg, found=expression.label)

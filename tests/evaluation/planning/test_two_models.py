@@ -54,6 +54,28 @@ def test_unpaired_rows_have_the_power(a, b):
     assert (np.abs(z) > 1.96).mean() == pytest.approx(0.8, abs=0.03)
 
 
+@pytest.mark.parametrize(
+    ("prevalence", "tpr", "fpr"),
+    [(0.1, (0.8, 0.7), (0.05, 0.05)), (1e-10, (0.8, 0.7), (0.05, 0.05)), (1e-6, (0.8, 0.8), (1e-6, 2e-6))],
+)
+def test_slopes_are_those_of_rare_positives_and_low_rates(prevalence, tpr, fpr):
+    ratio, variance, values = (1 - prevalence) / prevalence, 0.0, []
+    for t, f in zip(tpr, fpr, strict=True):
+        hits, alerts = prevalence * t, prevalence * t + (1 - prevalence) * f
+        by_tpr, by_fpr = prevalence * (alerts - hits) / alerts**2, (1 - prevalence) * hits / alerts**2
+        variance += by_tpr**2 * t * (1 - t) + by_fpr**2 * f * (1 - f) / ratio
+        values.append(hits / alerts)
+    needed = (norm.ppf(0.975) + norm.ppf(0.8)) ** 2 * variance / (values[0] - values[1]) ** 2
+    found = nf.required_samples(compare="precision", tpr=tpr, fpr=fpr, prevalence=prevalence)
+    assert found["positives"].item() == math.ceil(needed)
+
+
+def test_more_rows_than_can_be_counted_are_refused():
+    for metric in ("precision", "accuracy"):
+        with pytest.raises(nf.ParameterError, match="more rows than can be counted"):
+            nf.required_samples(compare=metric, tpr=(0.8, 0.7), fpr=(0.05, 0.06), prevalence=1e-20)
+
+
 def test_published_numbers():
     # pROC 1.19, power.roc.test(ncases=41, ncontrols=72, auc=0.73): 0.9897453 (its data set aSAH).
     found = nf.required_samples(compare="roc_auc", auc=0.73, ratio=72 / 41, power=0.9897).row(0, named=True)
