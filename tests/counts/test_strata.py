@@ -49,6 +49,34 @@ def test_counts_are_whole_rows_of_each_weight(thresholds: Any) -> None:
         assert_frame_equal(counts.filter(weight=weight).drop("weight"), alone)
 
 
+@pytest.mark.parametrize("wide", [False, True])
+@pytest.mark.parametrize("thresholds", ["exact", [0.2, 0.5]], ids=str)
+def test_weights_that_are_none_are_found_wherever_they_stand(thresholds: Any, wide: bool) -> None:
+    good = weighted_log(3).sort("model").with_columns(other=1 - pl.col("score"))
+    scores = {"scores": {"a": "score", "b": "other"}} if wide else {}
+
+    def scan(log: pl.DataFrame, on_invalid: Any = "raise") -> pl.LazyFrame:
+        return nf.scan_predictions(log, weight="weight", segments="country", on_invalid=on_invalid, **scores)
+
+    expected = nf.count_confusion(scan(good), thresholds=thresholds)
+    for values in ([None, float("nan")], [float("nan"), None], [-1.0], [float("inf"), -float("inf"), None]):
+        bad = good[-1:].select(pl.exclude("weight")).join(pl.DataFrame({"weight": values}), how="cross")
+        # Among the first rows, of a group that there is, and after all others.
+        for log in (pl.concat([bad, good], how="diagonal"), pl.concat([good, bad], how="diagonal")):
+            rows = len(values) * (2 if wide else 1)
+            with pytest.raises(nf.InvalidRowsError, match=f"{rows} .*: weight is not a finite number >= 0"):
+                nf.count_confusion(scan(log), thresholds=thresholds)
+            with pytest.warns(nf.InvalidRowsWarning, match=f"dropped from the DataFrame: {rows} "):
+                assert_frame_equal(nf.count_confusion(scan(log, "drop"), thresholds=thresholds), expected)
+
+
+def test_zero_and_negative_zero_are_one_weight() -> None:
+    log = weighted_log(4, weights=(0.0, 1.0))
+    signed = log.with_columns(weight=pl.when(pl.col("weight") == 0, "label").then(-0.0).otherwise("weight"))
+    assert np.signbit(signed["weight"].to_numpy()).any()
+    assert_frame_equal(*(nf.count_confusion(each, thresholds=[0.5]) for each in (log, signed)))
+
+
 @given(seed=st.integers(0, 10**6), exact=st.booleans())
 def test_sums_and_rates_are_those_of_the_rows(seed: int, exact: bool) -> None:
     log = weighted_log(seed)

@@ -9,7 +9,7 @@ from nci_frames.counting.engine.batch import Batch, endless_weights, reading_row
 from nci_frames.counting.engine.groups import GroupNumbers
 from nci_frames.counting.engine.wide import Rows, read_wide
 from nci_frames.counting.logs.reading import Scan
-from nci_frames.counting.logs.rows import REASON
+from nci_frames.counting.logs.rows import REASON, weight_case
 from nci_frames.schemas import WEIGHT
 
 #: Rows that are read at a time: as many as Polars gives without being asked, so that it copies none.
@@ -71,7 +71,12 @@ def read_columns(
     weight = [pl.col(WEIGHT)] if weighted else []
     names = [f"__{place}" for place in range(len(columns) + len(weight))]
     read = [column.alias(name) for name, column in zip(names, [*columns, *weight], strict=True)]
-    rows = scan.raw.select(*groups.keys, groups.hash.alias("__hash"), REASON, *read)
+    frame = scan.raw
+    if WEIGHT in groups.keys and scan.on_invalid == "raise":
+        # Whether a weight that is a key is valid is asked of each group once: of rows it takes long.
+        frame = scan.prepared(check_weights=False)
+        groups.asked = weight_case(pl.col(WEIGHT))[1]
+    rows = frame.select(*groups.keys, groups.hash.alias("__hash"), REASON, *read)
     total = 0.0
     with reading_rows(scan, progress=progress) as advance:
         # Sums of weights depend on the order of the rows; counts do not, and need not wait for it.
@@ -84,6 +89,9 @@ def read_columns(
                     raise endless_weights(scan.source.where)
             for start, (hashes, *found) in slices_of(batch, "__hash", *names):
                 weights = found.pop() if weighted else None
-                yield groups.numbers(hashes, batch, start), found, weights
+                numbers = groups.numbers(hashes, batch, start)
+                if groups.holds:
+                    scan.refuse()
+                yield numbers, found, weights
             advance(len(whole))
     scan.need_same_rows(sum(rows_by_code.values()))

@@ -32,6 +32,7 @@ def raw_classes(
     classes: pl.Series,
     once: bool = False,
     wide: bool = False,
+    check_weights: bool = True,
 ) -> pl.LazyFrame:
     """Bring a log to the columns of class predictions, and say of each row why it is not valid.
 
@@ -49,6 +50,8 @@ def raw_classes(
         Whether the log may be a stream, which is read once.
     wide
         Whether the scores of each model stay columns, named by ``score_name``, and nothing is said of rows.
+    check_weights
+        Whether it is said which rows have a weight that is not valid.
     """
     keys, rest = shared_columns(frame, schema, columns)
     label = pl.lit(value=False) if columns.label is None else as_class(columns.label, schema, of_class)
@@ -72,7 +75,8 @@ def raw_classes(
             decision = [as_class(columns.decisions[model], schema, of_class).alias("decision")]
         part = source.select(*(named or [pl.lit(model).alias("model")]), *known, *decision, *rest)
         fields = [pl.col("scores").struct[number] for number in range(size)]
-        reason = reason_of_row(by_label, fields, weighted=columns.weight is not None)
+        checked = check_weights and columns.weight is not None
+        reason = reason_of_row(by_label, fields, weighted=checked)
         parts.append(part.with_columns(reason.alias(REASON)))
     return pl.concat(parts)
 

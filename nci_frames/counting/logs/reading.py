@@ -73,6 +73,10 @@ class Scan:
         object.__setattr__(self, "located", self.prepare(self.source.frame))
         object.__setattr__(self, "raw", self.located.drop(FILE, strict=False))
 
+    def prepared(self, **how: bool) -> pl.LazyFrame:
+        """Return ``raw``, prepared in another way."""
+        return self.prepare(self.source.frame, **how).drop(FILE, strict=False)
+
     def whole(self) -> pl.LazyFrame:
         """Return ``raw`` with all columns of the log; without labels, a column ``label`` is its own."""
         source = self.source if self.source.whole is None else self.source.whole()

@@ -131,12 +131,13 @@ def raw_predictions(
     once: bool = False,
     wide: bool = False,
     whole: bool = False,
+    check_weights: bool = True,
 ) -> pl.LazyFrame:
     """Bring a log to the columns of predictions, and say of each row why it is not valid.
 
     If *once*, the log is scanned once, whatever memory that takes: it may be a stream. If *wide*, the scores
     of each model stay a column, ``score_name`` of its place, and only labels are looked at. If *whole*, all
-    columns of the log are kept that play no part.
+    columns of the log are kept that play no part. Unless *check_weights*, nothing is said of weights.
     """
     precision = precision_of(schema, columns)
     keys, rest = shared_columns(frame, schema, columns)
@@ -170,7 +171,8 @@ def raw_predictions(
         long = pl.concat([_long(frame, named, precision, dict(part)) for part in parts])
     names = dict.fromkeys(("model", *columns.keys, "label", "score", "weight", "unit", *others, REASON, FILE))
     there = long.collect_schema()
-    reason = reason_of_row(pl.col(REASON), [pl.col("score")], weighted=columns.weight is not None)
+    checked = check_weights and columns.weight is not None
+    reason = reason_of_row(pl.col(REASON), [pl.col("score")], weighted=checked)
     return long.with_columns(reason.alias(REASON)).select(name for name in names if name in there)
 
 
