@@ -134,7 +134,7 @@ def plan_labels(
     ... })
     >>> plan = nf.plan_labels(scores, budget=1000, metric="recall", threshold=0.5)
     >>> plan.select("score_lower", "rows", "labels").rows()
-    [(-inf, 800000, 457), (0.001, 170000, 217), (0.01, 26000, 205), (0.1, 3200, 97), (0.5, 800, 24)]
+    [(-inf, 800000, 259), (0.001, 170000, 325), (0.01, 26000, 268), (0.1, 3200, 94), (0.5, 800, 54)]
     >>> plan["labels"].sum()
     1000
     """
@@ -197,7 +197,7 @@ def expected_half_widths(
     ... })
     >>> found = nf.expected_half_widths(scores, budget=1000, metric="recall", threshold=0.5)
     >>> found.select("labels", pl.col("value", "half_width").round(3)).rows()
-    [(1000, 0.138, 0.079), (1000, 0.138, 0.313), (2000, 0.138, 0.056)]
+    [(1000, 0.138, 0.082), (1000, 0.138, 0.313), (2000, 0.138, 0.055)]
     """
     check_level(level)
     asked = Asked(metric, threshold, alerts, beta, pilot, prevalence, compare, model, units)

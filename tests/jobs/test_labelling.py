@@ -181,25 +181,25 @@ def test_a_comparison_labels_the_units_on_which_the_models_differ():
     assert gains["value"][0] == pytest.approx(observed, abs=0.02)
 
 
-def estimates(log, plan, repeats, seed=0):
-    """Recall and precision at 2.5 by labels of the plan, many times; of no positive recall is one half."""
+def estimates(log, plan, threshold, repeats, seed=0):
+    """Recall and precision at a threshold by labels of the plan, many times; of no positive recall is 1/2."""
     rng = np.random.default_rng(seed)
     edges = np.append(plan["score_lower"].to_numpy(), np.inf)
     rows = plan["rows"].to_numpy()
     found = np.histogram(log.filter("truth")["score"], edges)[0]
     labels = plan["labels"].to_numpy()
     drawn = rng.hypergeometric(found, rows - found, labels, (repeats, len(plan))) / plan["share"].to_numpy()
-    above = edges[:-1] >= 2.5
+    above = edges[:-1] >= threshold
     true = drawn[:, above].sum(axis=1)
     found = drawn.sum(axis=1)
     recall = np.where(found > 0, true / np.maximum(found, 1), 0.5)
     return {"recall": recall, "precision": true / rows[above].sum()}
 
 
-def by_uniform_sample(log, size, repeats, seed=1):
+def by_uniform_sample(log, threshold, size, repeats, seed=1):
     """The same by a uniform sample; what is undefined is estimated by one half."""
     rng = np.random.default_rng(seed)
-    above, truth = log["score"] >= 2.5, log["truth"]
+    above, truth = log["score"] >= threshold, log["truth"]
     cells = [(truth & above).sum(), (truth & ~above).sum(), (~truth & above).sum(), (~truth & ~above).sum()]
     tp, fn, fp, _ = rng.multivariate_hypergeometric(cells, size, repeats).T
     with np.errstate(invalid="ignore"):
@@ -208,30 +208,36 @@ def by_uniform_sample(log, size, repeats, seed=1):
 
 
 @pytest.mark.thorough
-@pytest.mark.parametrize(("apart", "most"), [(3.2, 0.4), (2.0, 0.6), (1.5, 0.65)])
+@pytest.mark.parametrize(
+    ("apart", "alerts", "most"),
+    [(3.2, None, 0.37), (3.2, 1500, 0.29), (3.2, 20_000, 0.4), (2.0, None, 0.55), (1.5, None, 0.65)],
+)
 @pytest.mark.parametrize("metric", ["recall", "precision"])
-def test_errors_are_a_fraction_of_those_of_a_uniform_sample(apart, most, metric):
+def test_errors_are_a_fraction_of_those_of_a_uniform_sample(apart, alerts, most, metric):
     """1,000 positives among a million rows, 2,000 labels; Neyman's division is hardly any better."""
     log = scored_log(apart, 1_000_000, 0.001)
     pilot = pilot_counts(apart, 100, 10_000)
-    plan = nf.plan_labels(log, budget=2000, metric=metric, threshold=2.5, pilot=pilot)
-    above = log["score"] >= 2.5
+    threshold = 2.5 if alerts is None else log["score"].top_k(alerts).min()
+    plan = nf.plan_labels(log, budget=2000, metric=metric, threshold=threshold, pilot=pilot)
+    above = log["score"] >= threshold
     found = (above & log["truth"]).sum()
     truth = {"recall": found / 1000, "precision": found / above.sum()}[metric]
 
     def error(values):
         return float(np.sqrt(((values[metric] - truth) ** 2).mean()))
 
-    by_plan = error(estimates(log, plan, 4000))
-    assert by_plan <= most * error(by_uniform_sample(log, 2000, 4000))
-    assert by_plan <= 1.3 * error(estimates(log, best_plan(log, apart, metric, truth), 4000))
+    by_plan = error(estimates(log, plan, threshold, 4000))
+    assert by_plan <= most * error(by_uniform_sample(log, threshold, 2000, 4000))
+    best = best_plan(log, apart, threshold, metric, truth)
+    assert by_plan <= 1.3 * error(estimates(log, best, threshold, 4000))
 
 
-def best_plan(log, apart, metric, truth):
+def best_plan(log, apart, threshold, metric, truth):
     """Neyman's allocation to a hundred ranges, with the rates of the distributions."""
-    edges = np.r_[-np.inf, np.linspace(-1, 2.5, 80), np.linspace(2.55, 4, 30), np.inf]
+    above = np.linspace(threshold + 0.05, threshold + 1.5, 30)
+    edges = np.r_[-np.inf, np.linspace(-1, threshold, 80), above, np.inf]
     positive, negative = 1000 * np.diff(norm.cdf(edges - apart)), 999_000 * np.diff(norm.cdf(edges))
-    p, above = positive / (positive + negative), edges[:-1] >= 2.5
+    p, above = positive / (positive + negative), edges[:-1] >= threshold
     rows = np.histogram(log["score"], edges)[0]
     weight = above - truth if metric == "recall" else 1.0 * above
     labels = allocate(rows * np.abs(weight) * np.sqrt(p * (1 - p)), rows, 2000, 1)

@@ -17,11 +17,9 @@ from nci_frames.evaluation.labelling.positives import prudent
 from nci_frames.evaluation.labelling.ranges import cut, joined, labels_of, spread_of
 from nci_frames.schemas import LABEL_GAINS, LABEL_PLAN
 
-#: Neyman's allocation, and others: powers of what a positive moves, and of the variance of a row, and the
-#: share of the labels that is spread by rows. Of those whose error is nearly the smallest, the one with the
-#: narrowest interval is taken: an interval must allow for what rows of heavy weights may hide.
-_DIVISIONS = tuple(itertools.product((1.0, 0.5, 0.0), (0.5, 0.75, 1.0), (0.05, 0.2, 0.35, 0.5)))
-_NEARLY = 1.15
+#: Neyman's allocation, and others: powers of what a positive moves, and of the variance of a row, and how
+#: densely the heaviest rows are labelled, as a share of the density of a uniform sample.
+_DIVISIONS = tuple(itertools.product((1.0, 0.5, 0.0), (0.5, 0.75, 1.0), (0.05, 0.35)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,9 +50,8 @@ class Goal:
             ends = np.append(begins[1:], np.inf)
             strata = pl.DataFrame({"score_lower": begins, "score_upper": ends})
             found.append(self._plan(cells, strata, division))
-        errors = [plan.judged(simulated_error) for plan in found]
-        near = [plan for plan, error in zip(found, errors, strict=True) if error <= _NEARLY * min(errors)]
-        return min(near, key=lambda plan: plan.judged(planned_half_width))
+        # An interval must allow for what heavy rows may hide, so that the smallest error has a wide one.
+        return min(found, key=lambda plan: plan.judged(simulated_error) * plan.judged(planned_half_width))
 
     def plan_of_flags(self, models: dict[str, float], units: Floats, positive: Floats) -> "Plan":
         """Return the plan for units that both, the first, the second or none of two models flag."""

@@ -22,10 +22,10 @@ def spread_of(cells: Cells, weight: Floats, division: tuple[float, float, float]
 
     *weight* is how much a positive of the cell moves the value. The *division* has the powers of the weight
     and of the variance of a row: with (1, 1/2) it is its rows times the standard deviation of what one adds
-    to the value; and the share of the labels that does not depend on the expected shares of positives. So no
-    range is left nearly without labels, however wrong the expectations are.
+    to the value; and how densely any row is labelled at least, as a share of the density of a uniform sample.
+    So no range is left nearly without labels, however wrong the expected shares of positives are.
     """
-    of_weight, of_variance, unknown = division
+    of_weight, of_variance, sparsest = division
     effect = np.abs(weight)
     size = cells.rows * effect
     if not size.any():
@@ -34,7 +34,18 @@ def spread_of(cells: Cells, weight: Floats, division: tuple[float, float, float]
     known = cells.rows * (effect / effect.max()) ** of_weight * (believed * (1 - believed)) ** of_variance
     if not known.any():
         return np.asarray(size / size.sum())
-    return np.asarray((1 - unknown) * known / known.sum() + unknown * size / size.sum())
+    return _with_least(known / known.sum(), sparsest * size / size.sum())
+
+
+def _with_least(known: Floats, least: Floats) -> Floats:
+    """Return shares in proportion to known ones, but none below the least, which add up to less than one."""
+    raised = np.zeros(len(known), np.bool_)
+    while True:
+        part = np.where(raised, least, known * ((1 - least[raised].sum()) / known[~raised].sum()))
+        # What is raised is taken from the others, so that more of them may be below theirs.
+        if not (below := part < least).any():
+            return np.asarray(part)
+        raised |= below
 
 
 def cut(cells: Cells, spread: Floats, budget: int) -> NDArray[np.int64]:
