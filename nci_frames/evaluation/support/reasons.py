@@ -53,9 +53,9 @@ def too_few(negatives: float) -> str:
     """Say that about so many negatives would be needed.
 
     >>> too_few(416_667)
-    'this log cannot tell the value: about 400,000 negatives would be needed'
+    'this log cannot tell the value: about 400,000 independent negatives would be needed'
     """
-    return f"{_CANNOT}about {float(f'{negatives:.1g}'):,.0f} negatives would be needed"
+    return f"{_CANNOT}about {float(f'{negatives:.1g}'):,.0f} independent negatives would be needed"
 
 
 def in_brief(reasons: Iterable[str | None]) -> str:

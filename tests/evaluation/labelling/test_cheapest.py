@@ -50,7 +50,7 @@ def test_a_report_that_cannot_tell_says_what_would():
     question = nf.Question(prevalence=0.0001, threshold=0.5, metric="precision")
     comparison = nf.compare_models(counts, prevalence=[0.0001, 0.5], question=question, repeats=20)
     told = "\n".join(answer_lines(comparison.said))
-    assert "about 400,000 negatives would be needed; labels of about 1,700 rows" in told
+    assert "about 400,000 independent negatives would be needed; labels of about 1,700 rows" in told
     assert "nci-frames plan-labels" in told
 
 

@@ -122,7 +122,7 @@ def test_reasons_say_how_many_negatives_are_needed():
         too_few(25 / 0.6 * 999),
         None,
     ]
-    assert "about 400,000 negatives" in table["reason"][1]
+    assert "about 400,000 independent negatives" in table["reason"][1]
     enough = nf.compute_rates(point(60, 0, negatives=420_000))
     assert nf.project_rates(enough, metrics="precision", prevalence=1e-4)["supported"].item()
 
