@@ -1,8 +1,7 @@
 """Class predictions -> how many rows of each class got each decision: one lazy pass, exact."""
 
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any, Literal
 
@@ -107,60 +106,48 @@ def count_classes(
     scan = class_scan_behind(predictions)
     keys = ["model", *kept_keys(scan.keys, by)]
     budget = Budget.of(memory_limit)
-    ways = _Ways.of(scan, priors, logged_priors)
-    counted = by_weight(scan, keys, partial(_counted, ways=ways, budget=budget, progress=progress))
+    factors = _factors(scan, priors, logged_priors)
+    counted = by_weight(scan, keys, partial(_counted, factors=factors, budget=budget, progress=progress))
     need_whole_log(scan, counted.rows_by_code)
     for warning in warnings_of(scan, counted.rows_by_code, counted.groups.select(keys).unique()):
         warnings.warn(warning, stacklevel=3)
-    return CLASS_COUNTS.finish(every_pair(counted.counts, ways.classes))
+    return CLASS_COUNTS.finish(every_pair(counted.counts, scan.classes))
 
 
-@dataclass(frozen=True, slots=True)
-class _Ways:
-    """The ways in which rows are decided: as logged, or by scores moved to some priors."""
+def _factors(scan: Scan, priors: Priors | None, logged: Any) -> dict[str, Floats]:
+    """Return by what the scores of each class are multiplied, by scenario; 0 for a class of prior 0.
 
-    #: The classes that have scores, in their order.
-    classes: pl.Series | None
-    #: By what the scores of each class are multiplied, by scenario; 0 for a class of prior 0.
-    factors: dict[str, Floats] = field(default_factory=dict)
+    There is no scenario where rows are decided as logged.
+    """
+    classes = scan.classes
+    if priors is None:
+        return {}
+    if classes is None:
+        hint = "open the log with scan_classes(..., scores={class: column})"
+        raise ParameterError("decisions without scores cannot be moved to other priors", hint=hint)
+    given = _observed(scan, classes) if isinstance(logged, str) else {"": logged}
+    before = read_priors(given, classes, observed=None)[""]
+    factors = {}
+    for scenario, shares in read_priors(priors, classes, observed=before).items():
+        unknown = (before == 0) & (shares > 0)
+        if unknown.any():
+            missing = classes.filter(unknown).to_list()
+            msg = "scores of a class that no row of the log has cannot be moved to other priors"
+            raise ParameterError(msg, found=repr(missing), hint="give logged_priors={class: share}")
+        factors[scenario] = np.divide(shares, before, out=np.zeros(len(shares)), where=shares > 0)
+    return factors
 
-    @property
-    def decisions(self) -> int:
-        """Cells of a group."""
-        return 1 if self.classes is None else len(self.classes) * max(1, len(self.factors))
 
-    @classmethod
-    def of(cls, scan: Scan, priors: Any, logged: Any) -> "_Ways":
-        classes = scan.classes
-        if classes is None:
-            if priors is not None:
-                hint = "open the log with scan_classes(..., scores={class: column})"
-                raise ParameterError("decisions without scores cannot be moved to other priors", hint=hint)
-            return cls(None)
-        if priors is None:
-            return cls(classes)
-        given = _observed(scan, classes) if isinstance(logged, str) else {"": logged}
-        before = read_priors(given, classes, observed=None)[""]
-        factors = {}
-        for scenario, shares in read_priors(priors, classes, observed=before).items():
-            unknown = (before == 0) & (shares > 0)
-            if unknown.any():
-                missing = classes.filter(unknown).to_list()
-                msg = "scores of a class that no row of the log has cannot be moved to other priors"
-                raise ParameterError(msg, found=repr(missing), hint="give logged_priors={class: share}")
-            factors[scenario] = np.divide(shares, before, out=np.zeros(len(shares)), where=shares > 0)
-        return cls(classes, factors)
-
-    def places(self, scores: list[NDArray[np.floating]]) -> Iterator[NDArray[np.integer] | int]:
-        """Yield the place of each row's decision among the cells of a group, in each scenario."""
-        if self.classes is None:
-            yield 0
-        elif not self.factors:
-            yield _highest(scores)
-        for number, factors in enumerate(self.factors.values()):
-            possible = np.flatnonzero(factors)
-            moved = [scores[place] * factors[place] for place in possible]
-            yield possible[_highest(moved)] + number * len(scores)
+def _places(
+    scores: list[NDArray[np.floating]], factors: Mapping[str, Floats]
+) -> Iterator[NDArray[np.integer] | int]:
+    """Yield the place of each row's decision among the cells of a group, in each scenario."""
+    if not factors:
+        yield _highest(scores) if scores else 0
+    for number, of_classes in enumerate(factors.values()):
+        possible = np.flatnonzero(of_classes)
+        moved = [scores[place] * of_classes[place] for place in possible]
+        yield possible[_highest(moved)] + number * len(scores)
 
 
 def _highest(scores: list[NDArray[np.floating]]) -> NDArray[np.unsignedinteger]:
@@ -191,13 +178,15 @@ def _observed(scan: Scan, classes: pl.Series) -> dict[str, dict[Any, float]]:
     return {"": {name: shares.get(name, 0.0) for name in classes.to_list()}}
 
 
-def _counted(scan: Scan, keys: list[str], *, ways: _Ways, budget: Budget, progress: bool) -> Counted:
+def _counted(
+    scan: Scan, keys: list[str], *, factors: Mapping[str, Floats], budget: Budget, progress: bool
+) -> Counted:
     """Count the rows of each label and decision, or sum their weights."""
-    schema = scan.raw.collect_schema()
+    schema, classes = scan.raw.collect_schema(), 0 if scan.classes is None else len(scan.classes)
     label = ["label"] if scan.label is not None else []
-    decision = ["decision"] if ways.classes is None else []
-    classes = () if ways.classes is None else range(len(ways.classes))
-    scores = [pl.col("scores").struct[place] for place in classes]
+    decision = ["decision"] if scan.classes is None else []
+    scores = [pl.col("scores").struct[place] for place in range(classes)]
+    size = max(1, classes) * max(1, len(factors))
 
     def count(groups: GroupNumbers) -> Counted:
         rows_by_code: dict[int, int] = {}
@@ -205,26 +194,28 @@ def _counted(scan: Scan, keys: list[str], *, ways: _Ways, budget: Budget, progre
         def codes() -> Iterator[Codes]:
             rows = read_columns(scan, groups, rows_by_code, scores, progress=progress)
             for numbers, found, weights in rows:
-                if ways.factors and min(score.min() for score in found) < 0:
+                if factors and min(score.min() for score in found) < 0:
                     msg = "a score is below 0: no probability, which could be moved to other priors"
                     raise InvalidRowsError(msg, where=scan.source.where)
-                first = np.multiply(numbers, ways.decisions, out=numbers)
-                for places in ways.places(found):
+                first = np.multiply(numbers, size, out=numbers)
+                for places in _places(found, factors):
                     yield first + places, weights
 
-        cells = count_codes(codes(), groups, 1, ways.decisions, weighted=scan.weighted, budget=budget)
-        return Counted(_table(groups, ways, cells[:, 0]), rows_by_code, groups.frame())
+        cells = count_codes(codes(), groups, 1, size, weighted=scan.weighted, budget=budget)
+        return Counted(_table(groups, scan.classes, factors, cells[:, 0]), rows_by_code, groups.frame())
 
     return with_group_numbers({key: schema[key] for key in (*keys, *label, *decision)}, count)
 
 
-def _table(groups: GroupNumbers, ways: _Ways, cells: NDArray[Any]) -> pl.DataFrame:
+def _table(
+    groups: GroupNumbers, classes: pl.Series | None, scenarios: Iterable[str], cells: NDArray[Any]
+) -> pl.DataFrame:
     """Return the counts above 0 with their keys and decisions."""
     row, cell = np.nonzero(cells)
     table = groups.frame()[row].with_columns(pl.Series("rows", cells[row, cell]))
-    if ways.classes is None:
+    if classes is None:
         return table
-    way, place = np.divmod(cell, len(ways.classes))
-    table = table.with_columns(ways.classes.gather(place).alias("decision"))
-    scenarios = pl.Series("scenario", [*ways.factors], pl.String)
-    return table.with_columns(scenarios.gather(way)) if ways.factors else table
+    way, place = np.divmod(cell, len(classes))
+    table = table.with_columns(classes.gather(place).alias("decision"))
+    named = pl.Series("scenario", [*scenarios], pl.String)
+    return table.with_columns(named.gather(way)) if len(named) else table

@@ -16,6 +16,7 @@ from nci_frames.counting.engine.batch import (
     slices_of,
 )
 from nci_frames.counting.engine.groups import GroupNumbers
+from nci_frames.counting.logs.class_rows import reason_of_classes
 from nci_frames.counting.logs.reading import Scan
 from nci_frames.counting.logs.rows import REASON, reason_of_row, score_name
 
@@ -104,8 +105,12 @@ def read_wide(
     if weighted:
         also["__weight"] = pl.col("weight")
     arrays = ["__hash", *also, *chain(*names)]
+    by_label = pl.col(REASON)
+    if scan.classes is not None:
+        told = [] if scan.label is None else ["label"]
+        by_label = reason_of_classes(told, frame.collect_schema()["label"], scan.classes)
     # Weights that are a key must be valid, too.
-    doubt = reason_of_row(scan.by_label, [], weighted=bool(weight)) > 0
+    doubt = reason_of_row(by_label, [], weighted=bool(weight)) > 0
     rows = frame.with_columns(__hash=of_models.hash, __doubt=of_models.left_to_ask(doubt), **also)
     rows = rows.select(*dict.fromkeys([*of_models.keys, *doubt.meta.root_names(), "__doubt", *arrays]))
     size = max(SLICE_ROWS, _SCORES // (len(names) * scores))
@@ -122,7 +127,8 @@ def read_wide(
                     # To NumPy null is NaN, and the largest of numbers among which is NaN is NaN.
                     no_number = any(np.isnan(score.max()) for score in columns[:scores])
                     if no_number or invalid or of_models.doubtful:
-                        valid = _valid(scan, batch[start : start + len(hashes)], of_model, rows_by_code)
+                        rows_here = batch[start : start + len(hashes)]
+                        valid = _valid(scan, rows_here, by_label, of_model, rows_by_code)
                         columns = [column[valid] for column in columns]
                         numbers = of_models.of_model(place, alike[valid])
                     else:
@@ -140,10 +146,10 @@ def read_wide(
 
 
 def _valid(
-    scan: Scan, batch: pl.DataFrame, scores: list[str], rows_by_code: dict[int, int]
+    scan: Scan, batch: pl.DataFrame, by_label: pl.Expr, scores: list[str], rows_by_code: dict[int, int]
 ) -> NDArray[np.bool_]:
     """Count the predictions of a model, whose scores are columns, by code; return which are valid."""
-    reason = reason_of_row(scan.by_label, map(pl.col, scores), weighted="weight" in batch.columns)
+    reason = reason_of_row(by_label, map(pl.col, scores), weighted="weight" in batch.columns)
     codes = batch.select(reason.alias(REASON))
     scan.valid(codes, rows_by_code)
     return (codes[REASON] == 0).to_numpy()

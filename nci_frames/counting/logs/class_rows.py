@@ -1,7 +1,7 @@
 """A log's columns -> the columns of class predictions, and of each row why it is not a valid one."""
 
 import contextlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import polars as pl
@@ -64,7 +64,8 @@ def raw_classes(
         each = {score_name(*divmod(number, size)): score for number, score in enumerate(scores)}
         return frame.select(*named, *known, *rest, **each)
     source = frame.cache() if once and len(models) > 1 else frame
-    by_label = reason_of_classes(columns, of_class, classes)
+    told = [*([] if columns.label is None else ["label"]), *([] if columns.scores else ["decision"])]
+    by_label = reason_of_classes(told, of_class, classes)
     names, parts = classes.cast(pl.String), []
     for place, model in enumerate(models):
         of_model = scores[place * size : (place + 1) * size]
@@ -81,15 +82,14 @@ def raw_classes(
     return pl.concat(parts)
 
 
-def reason_of_classes(columns: Roles, of_class: pl.DataType, classes: pl.Series) -> pl.Expr:
-    """Return why a row is not valid as far as ``label`` says, and ``decision`` where the log has that."""
+def reason_of_classes(told: Sequence[str], of_class: pl.DataType, classes: pl.Series) -> pl.Expr:
+    """Return why a row is not valid as far as its ``label`` says, or its ``decision``, which are *told*."""
     cases = []
-    there = {"label": columns.label is not None, "decision": not columns.scores}
-    for name in filter(there.get, there):
+    for name in told:
         cases.append((REASONS.index(f"{name} is null"), pl.col(name).is_null()))
         if of_class.is_float():
             cases.append((REASONS.index(f"{name} is NaN"), pl.col(name).is_nan()))
-    if columns.label is not None and columns.scores:
+    if "label" in told and len(classes):
         cases.append((NO_SCORE, ~pl.col("label").is_in(classes.implode())))
     return first_reason(cases, otherwise=pl.lit(0, pl.UInt8))
 

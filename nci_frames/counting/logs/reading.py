@@ -60,10 +60,8 @@ class Scan:
     models: tuple[str, ...] = ()
     #: Whether weights are summed; else they are a key, and rows are counted.
     sums_weights: bool = True
-    #: The classes that have scores, in their order; None where there are none.
+    #: The classes that have scores, in their order; None where none has, or there are but two.
     classes: pl.Series | None = None
-    #: Why a row of a wide frame is not valid as far as its label says.
-    by_label: pl.Expr = field(default_factory=lambda: pl.col(REASON))
     #: The predictions, also the invalid ones, and the column ``REASON``.
     raw: pl.LazyFrame = field(init=False)
     #: The same with the file that each row is from, where there are files.

@@ -159,9 +159,7 @@ def resampled(log: ClassLog, draws: Resampling) -> Floats:
         return rates_of((times @ log.rows.reshape(len(log.rows), -1)).reshape(repeats, size, size))
     rng, total = stream(draws.seed, name), np.zeros((repeats, size, size))
     for weight, stratum in zip(log.weights, log.rows.astype(np.int64), strict=True):
-        if len(log.rows) > 1:
-            drawn = draw_with_replacement(rng, stratum.ravel(), repeats).reshape(repeats, size, size)
-        else:
-            drawn = np.stack([draw_with_replacement(rng, of_class, repeats) for of_class in stratum], axis=1)
-        total += weight * drawn
+        parts = stratum.reshape(1, -1) if len(log.rows) > 1 else stratum
+        drawn = np.stack([draw_with_replacement(rng, part, repeats) for part in parts], axis=1)
+        total += weight * drawn.reshape(repeats, size, size)
     return rates_of(total)

@@ -127,13 +127,10 @@ def project_classes(
             mixes = asked.of(log)
             drawn = resampled(log, draws) if bounded and interval == "bootstrap" else None
             for metric in named:
-                found = np.stack([mixes.value(metric, log.rates)] * 3)
-                if not bounded:
-                    found[1:] = np.nan
-                else:
-                    lower, upper = bounds_at(log, metric, mixes, draws, drawn)
-                    # What is undefined has no bounds, though it has some in a log with one more row.
-                    found[1:] = np.minimum(lower, found[0]), np.maximum(upper, found[0])
+                value = mixes.value(metric, log.rates)
+                lower, upper = bounds_at(log, metric, mixes, draws, drawn) if bounded else (np.nan, np.nan)
+                # What is undefined has no bounds, though it has some in a log with one more row.
+                found = np.stack([value, np.minimum(lower, value), np.maximum(upper, value)])
                 yield from _rows(log, logs.names.to_list(), metric, mixes, found, unbounded)
 
     return logs.table(CLASS_PROJECTION, rows, "model", "scenario", "metric", "class")
