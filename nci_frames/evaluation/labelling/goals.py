@@ -89,6 +89,7 @@ def _points(flagged: NDArray[np.bool_], found: Floats, rows: Floats) -> Floats:
 def _metric(points: Floats, every: Floats, metric: str | pl.Expr, beta: float) -> Floats:
     """Return the metric of each point."""
     tp, p, a = points.T
-    table = pl.DataFrame({"tpr": tp / p, "fpr": (a - tp) / (every - p), "prevalence": p / every})
-    found = table.with_columns(beta=pl.lit(float(beta))).select(value=called_metric(metric))["value"]
+    rates = {"tpr": tp / p, "fpr": (a - tp) / (every - p), "prevalence": p / every}
+    table = pl.DataFrame({**rates, "beta": np.full(len(tp), float(beta))})
+    found = table.select(value=called_metric(metric))["value"]
     return found.cast(pl.Float64).fill_null(np.nan).to_numpy()
