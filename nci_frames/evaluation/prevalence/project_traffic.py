@@ -51,8 +51,8 @@ def project_traffic(
     ParameterError, UnknownMetricError
         As ``project_rates`` does.
     SchemaError
-        If a frame is of another kind, rates have no bounds, the two have no group in common, or a key has
-        another type in each.
+        If a frame is of another kind, rates have no bounds, a prevalence is outside its own, the two have no
+        group in common, or a key has another type in each.
 
     Notes
     -----
@@ -127,6 +127,12 @@ def _identity(points: pl.DataFrame) -> list[str]:
 def _in_traffic(frame: pl.DataFrame, estimates: pl.DataFrame) -> pl.DataFrame:
     """Return the operating points with the prevalence of each traffic that their keys belong to."""
     keys = PREVALENCES.keys(estimates.columns)
+    outside = estimates.filter(
+        (pl.col("lower") > pl.col("prevalence")) | (pl.col("prevalence") > pl.col("upper"))
+    )
+    if len(outside):
+        bounds = ", ".join(f"{name} {outside[name][0]!r}" for name in ("prevalence", "lower", "upper"))
+        raise SchemaError("an estimated prevalence lies outside its bounds", found=bounds)
     best = pooled_estimates(estimates, keys).select(
         *keys,
         "prevalence",
