@@ -120,8 +120,7 @@ def _other_mixes(comparison: ClassComparison) -> pl.DataFrame:
 def _mistakes(comparison: ClassComparison) -> pl.DataFrame:
     """Return the wrong decisions that have the largest shares of the mix."""
     wrong = comparison.matrix.filter(pl.col("label") != pl.col("decision"), pl.col("rows") > 0)
-    order = ["share", "model", "label", "decision"]
-    most = wrong.sort(order, descending=[True, False, False, False]).head(_MISTAKES)
+    most = wrong.sort(-pl.col("share"), "model", "label", "decision").head(_MISTAKES)
     return most.cast({"rows": comparison.counts.schema["rows"]}).rename(
         {"label": "class", "rate": "share of class", "share": "share of mix"}
     )
