@@ -17,8 +17,6 @@ from nci_frames.base.typing import Floats
 from nci_frames.evaluation.metrics.metric import Metric
 from nci_frames.evaluation.metrics.registry import resolve, unknown_metric
 
-__all__ = ["CLASS_METRICS", "ClassMetric", "Mix", "class_metric", "metric_of_all"]
-
 #: An array of Float64, or complex where slopes are taken.
 Numbers = Any
 #: From here on, only recall counts.
