@@ -90,7 +90,7 @@ def read_columns(
             for start, (hashes, *found) in slices_of(batch, "__hash", *names):
                 weights = found.pop() if weighted else None
                 numbers = groups.numbers(hashes, batch, start)
-                if groups.holds:
+                if groups.holds.any():
                     scan.refuse()
                 yield numbers, found, weights
             advance(len(whole))

@@ -48,9 +48,9 @@ class GroupNumbers:
         self._runs: dict[tuple[str, object], pl.Series] = {}
         self._gathered = 0
         self._weights: set[object] = set()
-        #: What is asked of the keys of each group, and whether it holds for any.
+        #: What is asked of the keys of each group, and for which groups it holds.
         self.asked: pl.Expr | None = None
-        self.holds = False
+        self.holds = np.empty(0, np.bool_)
         self._make_table()
 
     def __len__(self) -> int:
@@ -142,7 +142,8 @@ class GroupNumbers:
             if len(self._weights) > MOST_STRATA:
                 raise TooManyWeightsError
         if self.asked is not None:
-            self.holds |= new.select(self.asked.any()).item()
+            holds = new.with_columns(__holds=self.asked)["__holds"].to_numpy()
+            self.holds = np.concatenate([self.holds, holds])
         self._found.append(new.drop("__hash"))
         first = len(self)
         self._hashes = np.concatenate([self._hashes, values])

@@ -43,10 +43,10 @@ class _Groups:
     def hash(self) -> pl.Expr:
         return self._alike.hash if self.keys else pl.lit(0, pl.UInt64)
 
-    @property
-    def doubtful(self) -> bool:
-        """Whether the keys of any group say that its rows are not valid."""
-        return self._alike.holds
+    def doubtful(self, alike: NDArray[np.int64]) -> bool:
+        """Return whether the keys of some rows, of which these are the numbers, say that one is not valid."""
+        holds = self._alike.holds
+        return bool(holds.any() and holds.take(alike).any())
 
     def left_to_ask(self, doubt: pl.Expr) -> pl.Expr:
         """Return what rows are to be asked; what keys alone can answer is asked of each group once."""
@@ -121,12 +121,13 @@ def read_wide(
             invalid = batch["__doubt"].any()
             for start, (hashes, *found) in slices_of(batch, *arrays):
                 alike = of_models.alike(hashes, batch, start)
+                doubtful = invalid or of_models.doubtful(alike)
                 shared, values = found[: len(also)], iter(found[len(also) :])
                 for place, of_model in enumerate(names):
                     columns = [*islice(values, scores), *shared]
                     # To NumPy null is NaN, and the largest of numbers among which is NaN is NaN.
                     no_number = any(np.isnan(score.max()) for score in columns[:scores])
-                    if no_number or invalid or of_models.doubtful:
+                    if no_number or doubtful:
                         rows_here = batch[start : start + len(hashes)]
                         valid = _valid(scan, rows_here, by_label, of_model, rows_by_code)
                         columns = [column[valid] for column in columns]
