@@ -40,7 +40,9 @@ _RATES = Kind("number[,number]", _one_or_two, {})
 @click.option("--fpr", type=_RATES, help="Expected false-positive rate; with --compare one of each model.")
 @click.option("--compare", help="Metric in which two models are to be told apart, e.g. recall.")
 @click.option(
-    "--power", type=_SHARE, default=0.8, help="With --compare: how often a true difference is to be found."
+    "--power",
+    type=_SHARE,
+    help="With --compare: how often a true difference is to be found.  [default: 0.8]",
 )
 @click.option(
     "--correlation",
@@ -69,13 +71,15 @@ def plan(positives: int | None, negatives: int | None, **goal: Any) -> None:
     from nci_frames.evaluation.planning.planning import required_samples
 
     if positives is None and negatives is None:
-        goal["assurance"] = 0.8 if goal["assurance"] is None else goal["assurance"]
+        if goal["power"] is not None and goal["compare"] is None:
+            raise click.UsageError("--power is of a comparison of two models: give --compare, or omit it.")
+        for name in ("assurance", "power"):
+            goal[name] = 0.8 if goal[name] is None else goal[name]
         samples = required_samples(**goal)
         of_each = "of the test" if goal["compare"] else "of each rate"
         show(samples, f"required rows, at confidence {goal['level']:g} {of_each}")
         return
     tpr, fpr, level, compare = (goal.pop(name) for name in ("tpr", "fpr", "level", "compare"))
-    del goal["power"]  # it has a default
     if any(value is not None for value in goal.values()):
         raise click.UsageError("Give either a goal or --positives and --negatives, not both.")
     if compare is not None:

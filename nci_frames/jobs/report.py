@@ -7,9 +7,9 @@ from typing import Any
 
 import polars as pl
 
-from nci_frames.base.errors import InvalidRowsError
+from nci_frames.base.errors import InvalidRowsError, ParameterError
 from nci_frames.base.folders import check_apart, publishing
-from nci_frames.base.messages import listed
+from nci_frames.base.messages import Option, listed
 from nci_frames.counting.count import Tally
 from nci_frames.counting.engine.progress import step_shown
 from nci_frames.counting.logs.scan import scan_behind, scan_predictions
@@ -79,6 +79,10 @@ def run_report(
     field = read_field(options.prevalence) if isinstance(options.prevalence, Path) else None
     # What has a prevalence of its own is a segment.
     segments = list(dict.fromkeys([*segments, *segments_of(field)]))
+    if small != _EVERY_SEGMENT and not segments:
+        names = [name for name in ("min_positives", "min_negatives") if getattr(small, name)]
+        msg = f"{Option(names[0])} says which segments become one, and there are no segments"
+        raise ParameterError(msg, hint=f"name them with {Option('segments')}, or omit it")
     if thresholds is None:
         etas = [*options.prevalences, options.at or 0] if field is None else field["prevalence"]
         compared = [eta for eta in etas if eta > 0]
