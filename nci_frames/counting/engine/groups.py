@@ -23,8 +23,6 @@ _EMPTY = -1
 #: The least and the usual size of the table. Up to the usual size it has much room: a row whose slot is
 #: another group's costs ten times as much as one whose slot is its own. Slots that no row needs cost nothing.
 _LEAST_BITS, _WIDE_BITS = 16, 18
-#: An odd number, by which the bits of weights are multiplied: different ones have different products.
-_GOLDEN = 0x9E3779B97F4A7C15
 _Result = TypeVar("_Result")
 
 
@@ -58,12 +56,10 @@ class GroupNumbers:
 
     @property
     def hash(self) -> pl.Expr:
-        """The expression of the hash, by which the table is looked up, without that of the weight."""
+        """The expression of the hash, by which the table is looked up."""
         # With other seeds the same value has other hashes, so that (a, b) and (b, a) have other sums.
         seeds = itertools.count(len(self.keys) * self.seed)
-        keys = [pl.col(key) for key in self.keys if key != WEIGHT]
-        hashes = [pl.Expr.hash(*each) for each in zip(keys, seeds, strict=False)]
-        return functools.reduce(operator.add, hashes or [pl.lit(0, pl.UInt64)])
+        return functools.reduce(operator.add, map(pl.Expr.hash, map(pl.col, self.keys), seeds))
 
     def frame(self) -> pl.DataFrame:
         """Return the keys of the groups in the order of their numbers."""
@@ -117,20 +113,11 @@ class GroupNumbers:
         TooManyWeightsError
             If the key ``weight`` has more than 1,000 values.
         """
-        if WEIGHT in self.keys:
-            hashes = hashes + self._weight_hashes(batch[WEIGHT][start : start + len(hashes)])
         numbers, unknown = self._look_up(hashes)
         if len(unknown):
             self._learn(hashes[unknown], batch.select(self.keys)[start + unknown])
             numbers[unknown], _ = self._look_up(hashes[unknown])
         return numbers
-
-    def _weight_hashes(self, weights: pl.Series) -> NDArray[np.uint64]:
-        """Return the hash of each weight, in a third of the time that Polars takes."""
-        bits = (weights.to_numpy() + 0.0).view(np.uint64)  # -0.0 is 0.0
-        if weights.null_count():  # to NumPy null is NaN, which a weight may be as well
-            bits = bits + weights.is_null().to_numpy()
-        return bits * np.uint64(_GOLDEN + 2 * self.seed)
 
     def _learn(self, hashes: NDArray[np.uint64], rows: pl.DataFrame) -> None:
         new = rows.with_columns(pl.Series("__hash", hashes)).unique(maintain_order=True)
