@@ -102,18 +102,20 @@ def class_winners(
     ends = {"start": one_mix("start", scenarios_of(start)), "end": one_mix("end", scenarios_of(end))}
     frame = collected(class_counts, scenarios=False)
     logs, asked = read_mixes(frame, ends, [known], beta=beta, cost=cost)
-    place = 0 if of is None else _place(of, known, logs.names.filter(pl.Series(asked.classes)), logs.names)
-    return logs.table(CLASS_WINNERS, lambda models: _ranges(known, place, models, asked), "start")
+    if of is not None:
+        known = _of_class(of, known, logs.names.filter(pl.Series(asked.classes)), logs.names)
+    return logs.table(CLASS_WINNERS, lambda models: _ranges(known, models, asked), "start")
 
 
-def _place(of: Any, metric: ClassMetric, classes: pl.Series, names: pl.Series) -> int:
-    """Return the place of the class that a metric of each class is evaluated for."""
+def _of_class(of: Any, metric: ClassMetric, classes: pl.Series, names: pl.Series) -> ClassMetric:
+    """Return a metric of each class as that of one class alone."""
     if not metric.of_each:
         raise ParameterError(f"the metric {metric.name!r} is one of all classes", hint=f"omit {Option('of')}")
     if of not in classes.to_list():
         found = f"{of!r}; the classes are {listed(map(repr, classes), 20)}"
         raise ParameterError(f"{Option('of')} must be one of the classes", found=found)
-    return names.to_list().index(of)
+    place = names.to_list().index(of)
+    return replace(metric, of=lambda mix: metric.of(mix)[..., place], of_each=False)
 
 
 def _common(asked: Mixes, models: list[ClassLog]) -> Mixes:
@@ -127,12 +129,9 @@ def _common(asked: Mixes, models: list[ClassLog]) -> Mixes:
     return first
 
 
-def _upward(metric: ClassMetric, place: int, models: list[ClassLog], mixes: Mixes) -> Floats:
-    """Return the metric of each model at each mix: higher is better, undefined -inf.
-
-    The *place* is that of the class of a metric of each class; 0 for one of all.
-    """
-    found = better_sign(metric) * np.array([mixes.value(metric, log.rates)[..., place] for log in models])
+def _upward(metric: ClassMetric, models: list[ClassLog], mixes: Mixes) -> Floats:
+    """Return the metric of each model at each mix: higher is better, undefined -inf."""
+    found = better_sign(metric) * np.array([mixes.value(metric, log.rates)[..., 0] for log in models])
     return np.asarray(np.where(np.isnan(found), -np.inf, found))
 
 
@@ -151,9 +150,7 @@ def _joined(models: list[ClassLog], best: NDArray[np.bool_], edges: Floats) -> I
         yield {"start": edges[begin], "end": edges[end + 1], "model": tied[0] if tied else None, "tied": tied}
 
 
-def _ranges(
-    metric: ClassMetric, place: int, models: list[ClassLog], asked: Mixes
-) -> Iterator[dict[str, Any]]:
+def _ranges(metric: ClassMetric, models: list[ClassLog], asked: Mixes) -> Iterator[dict[str, Any]]:
     """Return the ranges of the line between two mixes, neighbours with the same best models joined."""
     ends = _common(asked, models)
 
@@ -162,7 +159,7 @@ def _ranges(
         return np.outer(1 - places, first) + np.outer(places, last)
 
     def values(places: Floats) -> Floats:
-        return _upward(metric, place, models, replace(ends, priors=at(places)))
+        return _upward(metric, models, replace(ends, priors=at(places)))
 
     def smooth(places: Floats) -> Floats:
         """Return what is equal where the models are, without the root of the MCC."""
@@ -207,7 +204,7 @@ def winners_in_triangle(
     priors = np.zeros((LINES, LINES, len(logs.names)))
     priors[..., classes] = np.stack([first, second, 1 - first - second], axis=-1)
     (models,) = logs.groups
-    best = _best(known, _upward(known, 0, models, replace(uniform, priors=priors)))
+    best = _best(known, _upward(known, models, replace(uniform, priors=priors)))
     rows = [
         {"third": share, **run}
         for line, share in enumerate(middles.tolist())
