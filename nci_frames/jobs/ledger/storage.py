@@ -106,19 +106,15 @@ class Storage:
 
         Raises
         ------
-        OutputError
-            If the system does not let it be written.
+        OutputError, OSError
+            If the system, or the object store, does not let it be written.
         """
-        if self.local is None:
-            try:
-                stream = self._store().open_output_stream(name)
-                stream.write(content)
-                stream.close()
-            except OSError as error:
-                msg = "the ledger cannot be written"
-                raise OutputError(msg, where=repr(self.uri), found=store_problem(error)) from error
+        if self.local is not None:
+            write_durably(self.local / name, content)
             return
-        write_durably(self.local / name, content)
+        stream = self._store().open_output_stream(name)
+        stream.write(content)
+        stream.close()
 
     def read(self, name: str) -> bytes:
         """Return the content of a file whose name holds its hash.

@@ -100,8 +100,7 @@ class LedgerTable:
             found = store_problem(error)
             if self.storage.local is None:
                 # Mostly it is out of reach, or the credentials are wrong.
-                msg = "the ledger cannot be read"
-                raise LedgerError(msg, where=repr(self.storage.uri), found=found) from error
+                raise self.lacks("the ledger cannot be read", found) from error
             raise self.storage.damaged({"_delta_log": found}) from error
 
     def existing(self) -> Snapshot:
@@ -120,12 +119,8 @@ class LedgerTable:
     def absent(self) -> LedgerError:
         """Return the error that there is no ledger."""
         append = Call("append(source)", "nci-frames ledger append")
-        return LedgerError(
-            "there is no ledger here",
-            where=repr(self.storage.uri),
-            found=self.storage.found_instead(),
-            hint=f"check the path; {append} makes a new ledger",
-        )
+        hint = f"check the path; {append} makes a new ledger"
+        return self.lacks("there is no ledger here", self.storage.found_instead(), hint)
 
     def lacks(self, msg: str, found: str | None = None, hint: str | None = None) -> LedgerError:
         """Return the error that the ledger has not what is asked for."""
@@ -208,11 +203,11 @@ class LedgerTable:
         OutputError
             If a file cannot be written.
         """
-        actions: list[AddAction | RemoveAction] = [
-            self._write(part, generation, rows) for part, rows in parts.items()
-        ]
-        actions += [_removed(name) for name in replaced]
         with self._writing(snapshot.version):
+            actions: list[AddAction | RemoveAction] = [
+                self._write(part, generation, rows) for part, rows in parts.items()
+            ]
+            actions += [_removed(name) for name in replaced]
             snapshot.table.create_write_transaction(
                 actions,
                 "append",
