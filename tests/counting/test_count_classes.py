@@ -250,3 +250,10 @@ def test_scores_of_several_models_are_counted_as_one_row_for_each(weights):
     assert_frame_equal(wide, expected, abs_tol=1e-9, rel_tol=0)
     dropped = [str(told[0].message).split(": ")[1].split(";")[0] for told in (wide_told, long_told)]
     assert dropped[0] == dropped[1]
+
+
+def test_zero_is_one_class_without_a_sign():
+    log = pl.DataFrame({"model": "a", "label": [-0.0, 0.0, 1.0], "decision": [0.0, -0.0, -0.0]})
+    counts = nf.count_classes(nf.scan_classes(log))
+    assert counts.filter(pl.col("rows") > 0).rows() == [("a", 0.0, 0.0, 2), ("a", 1.0, 0.0, 1)]
+    assert not np.signbit(counts.select("label", "decision").to_numpy()).any()

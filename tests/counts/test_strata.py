@@ -128,10 +128,12 @@ def test_rows_without_a_valid_weight_are_not_counted() -> None:
         assert_frame_equal(found, nf.count_confusion(log, thresholds="exact"))
 
 
-def test_zero_is_one_weight() -> None:
-    log = pl.DataFrame({"model": "a", "label": [0, 1], "score": [0.1, 0.2], "weight": [-0.0, 0.0]})
+@pytest.mark.parametrize("weights", [[-0.0, 0.0], [0.0, -0.0]])
+def test_zero_is_one_weight_without_a_sign(weights: list[float]) -> None:
+    log = pl.DataFrame({"model": "a", "label": [0, 1], "score": [0.1, 0.2], "weight": weights})
     counts = nf.count_confusion(log, thresholds=[0.2])
     assert counts.select("weight", *CELLS).rows() == [(0.0, 1, 0, 0, 1)]
+    assert not np.signbit(counts["weight"].to_numpy()).any()
 
 
 def test_more_than_a_thousand_weights_are_summed() -> None:

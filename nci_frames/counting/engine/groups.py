@@ -13,6 +13,7 @@ from typing import TypeVar
 
 import numpy as np
 import polars as pl
+import polars.selectors as cs
 from numpy.typing import NDArray
 
 from nci_frames.schemas import WEIGHT
@@ -131,7 +132,8 @@ class GroupNumbers:
         if self.asked is not None:
             holds = new.with_columns(__holds=self.asked)["__holds"].to_numpy()
             self.holds = np.concatenate([self.holds, holds])
-        self._found.append(new.drop("__hash"))
+        # -0.0 is 0.0, whichever comes first; Polars gives both one hash.
+        self._found.append(new.drop("__hash").with_columns(cs.float().replace(0.0, 0.0)))
         first = len(self)
         self._hashes = np.concatenate([self._hashes, values])
         if self._bits_needed > self._bits:

@@ -100,9 +100,8 @@ def models_of(columns: Roles) -> list[str]:
 
 
 def as_class(column: str, schema: pl.Schema, of_class: pl.DataType) -> pl.Expr:
-    """Return a column of classes, -0.0 as 0.0, in the type of the classes."""
-    value = plain(column, schema[column]).cast(of_class)
-    return value + 0.0 if of_class.is_float() else value
+    """Return a column of classes in their type."""
+    return plain(column, schema[column]).cast(of_class)
 
 
 def classes_of_fields(names: list[str], of_class: pl.DataType) -> pl.Series:

@@ -188,8 +188,7 @@ def shared_columns(
     """Return what the rows of every log have: the keys; and the weight, the unit and the file."""
     rest = []
     if columns.weight:
-        # -0.0 is 0.0.
-        rest.append((unflagged(columns.weight).cast(pl.Float64) + 0.0).alias("weight"))
+        rest.append(unflagged(columns.weight).cast(pl.Float64).alias("weight"))
     if columns.unit:
         rest.append(plain(columns.unit, schema[columns.unit]).alias("unit"))
     if FILE in frame.collect_schema():
