@@ -57,6 +57,7 @@ def test_score_counts_are_planned_like_their_rows():
     assert nf.plan_labels(halves, **asked)["rows"].sum() == 2 * ROWS
 
 
+@pytest.mark.thorough
 def test_a_plan_with_a_pilot_reads_the_log_once():
     log, pilot = scored_log(), pilot_counts()
     asked = {"budget": 300, "metric": "recall", "threshold": 2.5, "pilot": pilot}

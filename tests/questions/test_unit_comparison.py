@@ -179,6 +179,7 @@ def test_a_large_log_is_counted_in_passes_and_compared_alike(exact, monkeypatch)
     assert asked.segment_points["tpr_lower"].null_count() == 0
 
 
+@pytest.mark.thorough
 def test_a_large_log_with_weights_is_compared_alike():
     weighed = log().with_columns(weight=1 + pl.col("unit") % 3)
     scan = nf.scan_predictions(weighed, unit="unit", weight="weight", segments="country")

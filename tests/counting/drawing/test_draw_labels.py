@@ -135,6 +135,7 @@ def test_a_plan_of_many_ranges():
     assert drawn["score"].to_list() == drawn["stratum"].to_list() == list(range(300))
 
 
+@pytest.mark.thorough
 def test_rows_of_other_models_do_not_matter(tmp_path):
     log = a_log(2000)
     plan = plan_of(log)

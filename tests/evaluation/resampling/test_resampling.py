@@ -270,6 +270,7 @@ def test_the_highest_f_beta_of_resampled_logs_is_that_of_their_projections():
         assert not has_no_limits(*limit)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("metric", "loss"),
     [

@@ -34,6 +34,7 @@ def test_every_stratum_keeps_its_rows() -> None:
         assert positives.sum(axis=1).std() > 0
 
 
+@pytest.mark.thorough
 def test_few_rows_have_bounds_however_their_weights_add_up() -> None:
     """Sums of weights round the observed prevalence in several ways; it is one all the same."""
     rng = np.random.default_rng(0)

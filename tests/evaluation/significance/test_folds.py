@@ -153,6 +153,7 @@ def test_error_rates_of_the_tests():
     assert 0.05 < np.mean(bootstrap_test(differences, Resampling(repeats=500)) < 0.05) < 0.12
 
 
+@pytest.mark.thorough
 @given(st.lists(st.floats(0, 1), min_size=1, max_size=8))
 def test_holm_is_that_of_statsmodels(p_values):
     expected = multipletests(p_values, method="holm")[1]
