@@ -79,9 +79,9 @@ def run_report(
     field = read_field(options.prevalence) if isinstance(options.prevalence, Path) else None
     # What has a prevalence of its own is a segment.
     segments = list(dict.fromkeys([*segments, *segments_of(field)]))
-    if small != _EVERY_SEGMENT and not segments:
-        names = [name for name in ("min_positives", "min_negatives") if getattr(small, name)]
-        msg = f"{Option(names[0])} says which segments become one, and there are no segments"
+    least = [name for name in ("min_positives", "min_negatives") if getattr(small, name)]
+    if least and not segments:
+        msg = f"{Option(least[0])} says which segments become one, and there are no segments"
         raise ParameterError(msg, hint=f"name them with {Option('segments')}, or omit it")
     if thresholds is None:
         etas = [*options.prevalences, options.at or 0] if field is None else field["prevalence"]

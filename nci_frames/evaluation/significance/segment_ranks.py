@@ -171,11 +171,13 @@ def rank_segments(
     champion, eta = _champion(points, called, model, prevalence, beta, weights)
     mine = pl.col("model").eq_missing(pl.lit(champion, pl.String))
     point = points.filter(mine).sort(keys)
+    # Of sorted counts these are some of the rows, which are not copied.
+    of_model = rows_where(frame, mine)
     worth = SegmentWorth.independent(len(point))
     by_buckets = None
     if units is not None or has_strata(frame):
         if units is None:
-            by_buckets = random_groups(rows_where(frame, mine))
+            by_buckets = random_groups(of_model)
         else:
             groups = bucket_counts(by_unit, units)
             by_buckets = [group for group in groups if group.histogram.group["model"][0] == champion]
@@ -184,8 +186,6 @@ def rank_segments(
     values = rank_models(project_rates(points, metrics=called, prevalence=eta, beta=beta), by=keys)
     enough = point["positives"].to_numpy() / worth.of_class[0] >= min_positives
     known = enough & (point["negatives"] > 0).to_numpy()
-    # Of sorted counts these are some of the rows, which are not copied.
-    of_model = rows_where(frame, mine)
     whole = pooled_counts(of_model, over=keys)
     histograms = list(each_histogram(of_model)) if by_buckets is None else by_buckets
     against = compare_with_rest(histograms, whole, known, worth.of_class[:2], level=level)
