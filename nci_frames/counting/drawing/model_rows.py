@@ -106,7 +106,7 @@ class ModelRows:
 
 def valid_rows(scan: Scan, rows: pl.LazyFrame, rows_by_code: dict[int, int]) -> Iterator[pl.DataFrame]:
     """Read the valid rows of a frame that was made of those of a scan, and count all by code."""
-    with row_groups_ahead(1, local=bool(scan.source.files)):
+    with row_groups_ahead(2, local=bool(scan.source.files)):
         for batch in scan.batches(rows, chunk_size=BATCH_ROWS, maintain_order=False):
             yield scan.valid(batch, rows_by_code).drop(REASON)
 
