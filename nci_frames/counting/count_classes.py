@@ -194,7 +194,7 @@ def _counted(
         def codes() -> Iterator[Codes]:
             rows = read_columns(scan, groups, rows_by_code, scores, progress=progress)
             for numbers, found, weights in rows:
-                if factors and min(score.min() for score in found) < 0:
+                if factors and min(score.min(initial=0) for score in found) < 0:
                     msg = "a score is below 0: no probability, which could be moved to other priors"
                     raise InvalidRowsError(msg, where=scan.source.where)
                 first = np.multiply(numbers, size, out=numbers)

@@ -218,6 +218,15 @@ def test_what_is_not_valid_is_found_wherever_it_is():
     assert found.filter(decision="x")["rows"].to_list() == [34_999, 34_998]
 
 
+def test_a_log_without_a_valid_row_has_counts_of_0_also_at_other_priors():
+    log = pl.DataFrame({"model": "m", "label": pl.Series([None], dtype=pl.String), "p": 0.9, "q": 0.1})
+    scan = nf.scan_classes(log, scores={"a": "p", "b": "q"}, on_invalid="drop")
+    even = {"a": 0.5, "b": 0.5}
+    with pytest.warns(nf.InvalidRowsWarning, match="label is null"):
+        found = nf.count_classes(scan, priors=even, logged_priors=even)
+    assert found["rows"].sum() == 0
+
+
 @pytest.mark.parametrize(
     "weights", [None, [1.0, 2.0, 3.0], np.arange(1, 1202) / 7], ids=["none", "few", "many"]
 )
