@@ -39,9 +39,12 @@ def test_every_setting_is_an_option_and_a_key(table):
 
 
 @pytest.mark.parametrize("field", [field.name for field in dataclasses.fields(ReportOptions)])
-def test_every_option_of_a_report_is_in_the_template_of_jobs(field):
+def test_every_option_of_a_report_is_in_the_template_of_jobs_and_on_its_page(field):
     template = Path(report.__file__).with_name("job.toml").read_text(encoding="utf-8")
     assert f"{field} = " in template, f"show {field!r} in [report] of nci_frames/jobs/job.toml"
+    page = Path(__file__).parents[2] / "docs" / "report.md"
+    option = f"`--{Setting.of(ReportOptions, field).flag or field} "
+    assert option in page.read_text(encoding="utf-8"), "say in docs/report.md what it does"
 
 
 @pytest.mark.long
