@@ -51,9 +51,10 @@ def test_a_part_keeps_the_indentation_and_the_width():
         """
 
     lines = (documented(chart).__doc__ or "").splitlines()
+    (named,) = (line for line in lines if line.endswith("Chart"))  # Python 3.13 takes the indentation away
     filled = [line for line in lines if "pixel" in line]
     assert len(filled) >= 2
-    assert all(line.startswith(" " * 12) and len(line) <= 110 for line in filled)
+    assert all(line.startswith(named.replace("Chart", " " * 4)) and len(line) <= 110 for line in filled)
 
 
 def test_an_unknown_part_is_an_error():

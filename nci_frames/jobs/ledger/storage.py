@@ -153,7 +153,7 @@ class Storage:
             if file is not None and recorded is None:
                 self.write(f"{_HASHES}/{name}.blake3", content_hash(file.read_bytes()).encode())
         # Local commits are renamed, not forced to the disk; object stores do so themselves.
-        newest = max(self._found(f"{_LOG}/*.json"), default=None)
+        newest = max(self._found(_LOG, "*.json"), default=None)
         if newest is not None:
             with newest.open("rb") as opened:
                 os.fsync(opened.fileno())
@@ -192,27 +192,32 @@ class Storage:
 
     def newest_checkpoint(self) -> int:
         """Return the version from which the log is read; 0 where there is no checkpoint."""
-        found = (_version(file.name) for file in self._found(f"{_LOG}/*.checkpoint*.parquet"))
+        found = (_version(file.name) for file in self._found(_LOG, "*.checkpoint*.parquet"))
         return max(found, default=0)
 
     def clean_up(self, names: set[str]) -> None:
         """Delete the data files that are not among *names*."""
-        for file in self._found("ledger_part=*/*/*"):
+        if self.local is None:
+            return
+        for file in self.local.glob("ledger_part=*/*/*"):
             if file.is_file() and "/".join(file.parts[-3:]) not in names:
                 file.unlink(missing_ok=True)
 
     def _log(self) -> dict[str, tuple[Path | None, Path | None]]:
         """Return the files of the log and those that keep their hashes, by the names of the former."""
         # A name with "#" is that of a file which another writer has not put in its place yet.
-        files = {f.name: f for f in self._found(f"{_LOG}/[_0-9]*") if "#" not in f.name and f.is_file()}
-        recorded = {file.stem: file for file in self._found(f"{_HASHES}/*.blake3")}
+        files = {f.name: f for f in self._found(_LOG, "[_0-9]*") if "#" not in f.name and f.is_file()}
+        recorded = {file.stem: file for file in self._found(_HASHES, "*.blake3")}
         return {name: (files.get(name), recorded.get(name)) for name in sorted({*files, *recorded})}
 
-    def _found(self, pattern: str) -> list[Path]:
+    def _found(self, folder: str, names: str) -> list[Path]:
+        """Return the files of a folder with such names. ``glob`` passes over a folder that cannot be read."""
         if self.local is None:
             return []
         try:
-            return list(self.local.glob(pattern))
+            return [file for file in (self.local / folder).iterdir() if file.match(names)]
+        except (FileNotFoundError, NotADirectoryError):
+            return []
         except OSError as error:
             found = error.strerror or str(error)
             raise LedgerError("the ledger cannot be read", where=repr(self.uri), found=found) from error
