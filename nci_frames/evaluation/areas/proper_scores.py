@@ -28,9 +28,11 @@ class Loss:
 
 
 def _minus_log(scores: Scores) -> Floats:
+    # Near 1 the logarithm is exact only in 1 - p.
+    low = scores.p < 0.5
     with np.errstate(divide="ignore"):
-        # Near 1 the logarithm is exact only in 1 - p.
-        return np.where(scores.p < 0.5, -np.log(scores.p), -np.log1p(-np.minimum(scores.q, 0.5)))
+        logs = np.log(scores.p, where=low, out=np.empty_like(scores.p))
+    return -np.log1p(-scores.q, where=~low, out=logs)
 
 
 def _entropy(scores: Scores) -> Floats:
@@ -53,28 +55,33 @@ def shares(share: float | Floats, loss: Floats) -> Floats:
 
 
 def class_losses(
-    curves: Curves, bins: ScoreBins, edges: Sequence[Scores], loss: Loss
-) -> tuple[tuple[Floats, Floats, Floats], tuple[Floats, Floats, Floats]]:
+    curves: Curves, bins: ScoreBins, loss: Loss, *, moved: Sequence[float | Floats] = ()
+) -> tuple[Areas, Areas]:
     """Return the mean loss of the positives of each group, and of the negatives: value, lower and upper.
 
-    *edges* are the scores of the bins, as ``ScoreBins.edges`` has them, perhaps moved to a prevalence.
+    *moved* are the prevalences, perhaps of each group, that its scores are moved to and from.
     """
-    of_class = []
-    for part, of_one in ((bins.positives, loss.of_positive), (bins.negatives, loss.of_negative)):
-        value, *ends = (_summed(curves, part, edge, of_one) for edge in edges[: 1 if bins.exact else None])
-        # Only rounding can put the value outside.
-        every = (value, *ends)
-        of_class.append((value, np.minimum.reduce(every), np.maximum.reduce(every)))
-    return of_class[0], of_class[1]
+    edges = bins.edges[: 1 if bins.exact else None]
+    # Only the steps of one group come in pieces, and all of them have its prevalences.
+    etas = moved if len(curves.start) == 1 else [curves.each_step(eta) for eta in moved]
 
+    def lost(rows: slice) -> Floats:
+        scores = [edge[rows] for edge in edges]
+        if etas:
+            scores = [each.moved(*etas) for each in scores]
+        classes = (bins.positives[rows], loss.of_positive), (bins.negatives[rows], loss.of_negative)
+        return np.stack([[shares(share, of_one(each)) for each in scores] for share, of_one in classes])
 
-def _summed(curves: Curves, part: Floats, scores: Scores, loss: Callable[[Scores], Floats]) -> Floats:
-    return curves.sum_pieces(lambda rows: shares(part[rows], loss(scores[rows])))
+    # Only rounding can put the value outside.
+    of_positives, of_negatives = (
+        (ends[0], ends.min(axis=0), ends.max(axis=0)) for ends in curves.sum_pieces(lost)
+    )
+    return of_positives, of_negatives
 
 
 def _certified(curves: Curves, etas: Etas, loss: Loss) -> list[Areas]:
     bins = ScoreBins.of(curves)
-    of_positives, of_negatives = class_losses(curves, bins, bins.edges, loss)
+    of_positives, of_negatives = class_losses(curves, bins, loss)
     return [mixed(of_positives, of_negatives, eta) for eta in etas]
 
 

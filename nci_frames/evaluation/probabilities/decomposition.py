@@ -86,8 +86,8 @@ def decompose_scores(
             return blocks.sum(shares(share, np.nan_to_num(loss.uncertainty(calibrated))), groups)
 
         for eta in part.etas:
-            scores = part.edges(eta, adjusted=adjusted)
-            value, lower, upper = mixed(*class_losses(part.curves, part.bins, scores, loss), eta)
+            moved = (eta, part.logged) if adjusted else ()
+            value, lower, upper = mixed(*class_losses(part.curves, part.bins, loss, moved=moved), eta)
             least, lowest = isotonic_loss(blocks, eta), isotonic_loss(best, eta)
             uncertainty = np.where(np.isnan(value), np.nan, loss.uncertainty(Scores.of(eta)))
             parts = {

@@ -1,6 +1,6 @@
 """Counts -> Brier score and log loss at any prevalence."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 
@@ -8,10 +8,10 @@ import numpy as np
 import polars as pl
 
 from nci_frames.base.errors import ParameterError
-from nci_frames.base.typing import Field, Floats, Prevalences
+from nci_frames.base.typing import Field, Prevalences
 from nci_frames.evaluation.areas.area import Area, Areas, Etas
 from nci_frames.evaluation.areas.areas import areas_of, asked_areas
-from nci_frames.evaluation.areas.proper_scores import LOG_LOSS, LOSSES, mixed, shares
+from nci_frames.evaluation.areas.proper_scores import LOG_LOSS, LOSSES, Loss, class_losses, mixed
 from nci_frames.evaluation.arrays.roc_steps import Curves
 from nci_frames.evaluation.arrays.score_bins import ScoreBins, Scores
 from nci_frames.evaluation.probabilities.adjust import Logged, check_logged
@@ -96,7 +96,7 @@ def proper_scores(
     if any(area.name not in LOSSES for area in areas):
         raise ParameterError.out_of_range("metrics", metrics, '"brier", "log_loss", or both')
     if adjusted:
-        areas = [adjusted_area(area, logged_prevalence) for area in areas]
+        areas = [_adjusted_area(area, logged_prevalence) for area in areas]
     frame = collect_counts(counts)
     table = areas_of(frame, prevalence, areas).drop("method")
     eta = Scores.of(table["prevalence"].fill_null(np.nan).to_numpy())
@@ -119,63 +119,17 @@ def _endless(counts: pl.DataFrame, table: pl.DataFrame) -> pl.DataFrame:
     return beside(table, told, keys).with_columns(reason=pl.coalesce(why, "reason")).drop("__rows")
 
 
-def adjusted_area(area: Area, logged: Logged) -> Area:
+def _adjusted_area(area: Area, logged: Logged) -> Area:
     """Return the area of scores that are moved to each prevalence first."""
     return replace(
         area,
-        certified=partial(_adjusted, loss=_OF_LOGITS[area.name], logged=logged),
+        certified=partial(_adjusted, loss=LOSSES[area.name], logged=logged),
         linear_in_prevalence=False,
         support=PR_SUPPORT,
     )
 
 
-def _brier(logit: Floats) -> Floats:
-    return np.asarray((1 / (1 + np.exp(np.minimum(logit, _LARGEST)))) ** 2)
-
-
-def _log_loss(logit: Floats) -> Floats:
-    return np.log1p(np.exp(-np.abs(logit))) + np.maximum(-logit, 0)
-
-
-#: The loss of a positive by the logit of its score: that of a negative by the logit with the other sign.
-#: To move scores is to shift their logits.
-_Loss = Callable[[Floats], Floats]
-_OF_LOGITS: dict[str, _Loss] = {"brier": _brier, "log_loss": _log_loss}
-#: Of larger logits the odds may exceed all numbers.
-_LARGEST = 700.0
-
-
-def _adjusted(curves: Curves, etas: Etas, loss: _Loss, logged: Logged) -> list[Areas]:
+def _adjusted(curves: Curves, etas: Etas, loss: Loss, logged: Logged) -> list[Areas]:
     bins = ScoreBins.of(curves)
-    holds = np.asarray(curves.observed_prevalence if isinstance(logged, str) else float(logged))
-    with np.errstate(divide="ignore", invalid="ignore"):
-        logits = [np.log(edge.p) - np.log(edge.q) for edge in bins.edges[: 1 if bins.exact else None]]
-        before = np.log(holds) - np.log1p(-holds)
-        shifts = [
-            np.broadcast_to(np.log(eta) - np.log1p(-np.asarray(eta)) - before, curves.start.shape)
-            for eta in etas
-        ]
-        positives = [*_of_class(curves, bins.positives, logits, shifts, loss)]
-        mirrored = ([-each for each in logits], [-each for each in shifts])
-        negatives = [*_of_class(curves, bins.negatives, *mirrored, loss)]
-    return [mixed(one, other, eta) for one, other, eta in zip(positives, negatives, etas, strict=True)]
-
-
-def _of_class(
-    curves: Curves, share: Floats, logits: Sequence[Floats], shifts: Sequence[Floats], loss: _Loss
-) -> Iterator[Areas]:
-    """Yield the loss of the rows of a class in each group after each shift of their logits."""
-    # A step without such rows loses nothing.
-    some = ~(share == 0)
-    share, curves, logits = share[some], curves.only(some), [each[some] for each in logits]
-
-    def lost(rows: slice, logit: Floats, shift: Floats) -> Floats:
-        # What is certain stays certain.
-        moved = np.where(np.isinf(logit[rows]), logit[rows], logit[rows] + shift[rows])
-        return shares(share[rows], loss(moved))
-
-    for shift in shifts:
-        of_step = curves.each_step(shift)
-        ends = [curves.sum_pieces(partial(lost, logit=logit, shift=of_step)) for logit in logits]
-        # The value is the first of them, and only rounding can put it outside.
-        yield ends[0], np.minimum.reduce(ends), np.maximum.reduce(ends)
+    holds = curves.observed_prevalence if isinstance(logged, str) else float(logged)
+    return [mixed(*class_losses(curves, bins, loss, moved=(eta, holds)), eta) for eta in etas]
