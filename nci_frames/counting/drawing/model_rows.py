@@ -82,7 +82,8 @@ class ModelRows:
         """
         also = marks(grid)
         thresholds = joined(grid, also)
-        digitise, cells = Digitiser(thresholds, self.scan.score_type), CellCounts(weighted=False)
+        digitise = Digitiser(thresholds, self.scan.score_type)
+        cells = CellCounts(digitise.bins, weighted=False)
         model = self.model if self.known else None
         rows_by_code: dict[int, int] = {}
         for batch in self.read(["score"], rows_by_code):

@@ -128,18 +128,21 @@ class CellCounts:
     the bit.
     """
 
-    def __init__(self, *, weighted: bool) -> None:
+    def __init__(self, size: int = 0, *, weighted: bool) -> None:
         # Half the size of Int64, so that more of the cells are in the fast memory of a processor.
-        self._cells: NDArray[Any] = np.zeros(0, np.float64 if weighted else np.int32)
+        self._cells: NDArray[Any] = np.zeros(size, np.float64 if weighted else np.int32)
         self._most = _MOST  # rows that may still be counted in them
         self._before = np.zeros(0, np.int64)
         self._waiting = np.empty(0 if weighted else _WAITING, np.int64)
         self._rows = 0
 
+    def grow(self, size: int) -> None:
+        """Make room for the codes below *size*."""
+        self._cells = _grown(self._cells, size)
+
     def add(self, codes: NDArray[np.int64], weights: NDArray[np.float64] | None) -> None:
         """Add one to the cell of every code, or its weight; they are fewer than wait to be counted."""
         if weights is not None:
-            self._need(codes)
             np.add.at(self._cells, codes, weights)
             return
         if self._rows + len(codes) > len(self._waiting):
@@ -148,19 +151,17 @@ class CellCounts:
         self._rows += len(codes)
 
     def take(self, size: int) -> Counts:
-        """Return the count or sum of every cell from 0 to before *size*."""
+        """Return the count or sum of every cell from 0 to before *size*, for which there is room."""
         self._count()
         cells = self._cells if self._cells.dtype == np.float64 else self._counted()
-        return _grown(cells, size)[:size]
+        return cells[:size]
 
     def _count(self) -> None:
-        codes = self._waiting[: self._rows]
-        self._need(codes)
         if self._rows > self._most:
             self._before, self._most = self._counted(), _MOST
             self._cells[:] = 0
         # A number of another type takes many times as long.
-        np.add.at(self._cells, codes, np.int32(1))
+        np.add.at(self._cells, self._waiting[: self._rows], np.int32(1))
         self._most -= self._rows
         self._rows = 0
 
@@ -168,9 +169,6 @@ class CellCounts:
         counts = self._cells.astype(np.int64)
         counts[: len(self._before)] += self._before
         return counts
-
-    def _need(self, codes: NDArray[np.int64]) -> None:
-        self._cells = _grown(self._cells, int(codes.max(initial=-1)) + 1)
 
 
 def _grown(cells: NDArray[Any], size: int) -> NDArray[Any]:
@@ -242,6 +240,7 @@ def count_codes(
         if len(groups) > known:
             known = len(groups)
             budget.need_cells(groups, bins)
+            cells.grow(known * classes * bins)
         cells.add(found, weights)
     return cells.take(len(groups) * classes * bins).reshape(len(groups), classes, bins)
 
