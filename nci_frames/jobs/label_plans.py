@@ -26,7 +26,7 @@ from nci_frames.counts.scores_as_counts import counts_as_scores, scores_as_count
 from nci_frames.evaluation.labelling.pilots import Pilot
 from nci_frames.evaluation.labelling.plan import Goal, Plan
 from nci_frames.evaluation.labelling.positives import by_laws
-from nci_frames.evaluation.metrics.registry import called_metric
+from nci_frames.evaluation.metrics import called_metric
 from nci_frames.schemas import COUNTS
 
 #: Scores are counted so finely, in log odds, where no pilot says at which scores its rates change; at so many

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from nci_frames.base.errors import ParameterError
 from nci_frames.base.typing import Floats
-from nci_frames.evaluation.metrics.registry import called_metric
+from nci_frames.evaluation.metrics import called_metric
 
 #: Step of the derivatives, as a share of the smallest cell of the confusion matrix.
 _STEP = 1e-3

@@ -6,5 +6,5 @@ metrics up imports it from here. Areas have a room of their own.
 """
 
 from nci_frames.evaluation.metrics import agreement, cost, predictive, rates  # noqa: F401  (they register)
+from nci_frames.evaluation.metrics.asked import *
 from nci_frames.evaluation.metrics.metric import *
-from nci_frames.evaluation.metrics.registry import *

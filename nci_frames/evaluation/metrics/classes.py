@@ -14,8 +14,9 @@ from numpy.typing import NDArray
 
 from nci_frames.base.errors import ParameterError
 from nci_frames.base.typing import Floats
+from nci_frames.evaluation.metrics.asked import unknown_metric
 from nci_frames.evaluation.metrics.metric import Metric
-from nci_frames.evaluation.metrics.registry import resolve, unknown_metric
+from nci_frames.evaluation.metrics.registry import resolve
 
 #: An array of Float64, or complex where slopes are taken.
 Numbers = Any

@@ -1,23 +1,21 @@
-"""The registry of metrics: how one is added, what a caller's name or expression stands for, and the table."""
+"""The registry of metrics: how one is added, what a name stands for, and the table."""
 
 import functools
 import inspect
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, ParamSpec, TypeVar, cast
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, ParamSpec, cast
 
 import polars as pl
 
 from nci_frames.base.arguments import check_utf8
 from nci_frames.base.docstrings import documented
-from nci_frames.base.errors import ParameterError, SchemaError, UnknownMetricError
-from nci_frames.base.messages import nearest_name
+from nci_frames.base.errors import ParameterError, SchemaError
 from nci_frames.evaluation.metrics.metric import CalledMetric, Direction, Metric
 from nci_frames.evaluation.metrics.terms import Parameter
 from nci_frames.schemas import checked
 
 P = ParamSpec("P")
-M = TypeVar("M")
 
 _REGISTRY: dict[str, Metric] = {}
 
@@ -241,179 +239,3 @@ def metrics() -> pl.DataFrame:
     others = {"aliases": pl.List(pl.String), "lower": pl.Float64(), "upper": pl.Float64()}
     rows = [[getattr(known, name) for name in names] for known in all_metrics()]
     return pl.DataFrame(rows, schema={name: others.get(name, pl.String()) for name in names}, orient="row")
-
-
-__all__ = [
-    "asked_metric",
-    "by_label",
-    "called_metric",
-    "curve_asked",
-    "find_metric",
-    "title_of",
-    "value_expression",
-]
-
-_F_SCORE = re.compile(r"f[-_ ]?(\d+(?:\.\d+)?)(?:[-_ ]?score)?", re.IGNORECASE)
-_WANTED = "the name of a metric, or a called metric such as nci_frames.f_beta(beta=2)"
-
-
-def find_metric(label: str) -> Metric:
-    """Return the metric of a name, an alias, or the label of a called metric such as ``name(c=1)``.
-
-    Raises
-    ------
-    UnknownMetricError
-        If there is none.
-    """
-    return _found(label)[0]
-
-
-def curve_asked(asked: str | pl.Expr) -> Metric | None:
-    """Return the metric if it is an area that is asked for; None if it is one of operating points.
-
-    Raises
-    ------
-    UnknownMetricError
-        If there is none of the name.
-    """
-    if isinstance(asked, pl.Expr):
-        return None
-    found, _ = _found(asked)
-    return found if found.kind == "curve" else None
-
-
-def asked_metric(asked: str | pl.Expr) -> Metric:
-    """Return the metric that is asked for, of operating points or of curves.
-
-    Raises
-    ------
-    UnknownMetricError
-        As ``called_metric`` does.
-    """
-    return curve_asked(asked) or called_metric(asked).metric
-
-
-def title_of(label: str) -> str:
-    """Return how a metric is written in print; what a call has set stays in it."""
-    found = resolve(label)
-    return found[0].title if found and found[0].title and label in found[0].words else label
-
-
-def called_metric(asked: str | pl.Expr) -> CalledMetric:
-    """Return the metric that is asked for, ready to be evaluated and compared.
-
-    Parameters
-    ----------
-    asked
-        A name, an alias or a label; a called metric; or the expression that was registered under its name.
-
-    Raises
-    ------
-    ParameterError
-        If it is an area.
-    UnknownMetricError
-        If there is none, or if an expression is not a metric's, so that its direction is unknown.
-    """
-    if isinstance(asked, CalledMetric):
-        return asked
-    if isinstance(asked, pl.Expr):
-        label = _output_name(asked)
-        known = _registered_as(asked, label)
-        if known is not None:
-            return known
-        hint = "an expression has no direction: register_metric gives it one; a called metric needs no alias"
-        raise _unknown(label, hint)
-    found, settings = _found(asked)
-    if found.build is None:
-        raise ParameterError(
-            f"the metric {found.name!r} is one of all scores: it has no value at an operating point",
-            hint=f"{found.computed_by} computes it",
-        )
-    return found.build(**settings)
-
-
-def by_label(asked: Any, found: Callable[[Any], M], label: Callable[[M], str], hint: str) -> dict[str, M]:
-    """Return what is found of each metric that is asked for, one or several, by its label.
-
-    Raises
-    ------
-    ParameterError
-        If there is none, or two share a label; the *hint* may name it.
-    """
-    named: dict[str, M] = {}
-    for metric in map(found, [asked] if isinstance(asked, str | pl.Expr) else asked):
-        name = label(metric)
-        if name in named:
-            raise ParameterError(f"two metrics have the label {name!r}", hint=hint.format(name))
-        named[name] = metric
-    if not named:
-        raise ParameterError.out_of_range("metrics", asked, "at least one metric")
-    return named
-
-
-def value_expression(asked: str | pl.Expr) -> pl.Expr:
-    """Return the expression of the requested metric; any other expression must not have a metric's name.
-
-    Raises
-    ------
-    ParameterError
-        If an expression has the name of a metric that it is not.
-    UnknownMetricError
-        If a name is that of no metric.
-    """
-    if not isinstance(asked, pl.Expr) or isinstance(asked, CalledMetric):
-        return called_metric(asked)
-    label = _output_name(asked)
-    registered = resolve(label)
-    if registered is None:
-        return asked
-    known = _registered_as(asked, label)
-    if known is not None:
-        return known
-    raise ParameterError(
-        f"the label {label!r} belongs to the metric {registered[0].name!r}, not to this expression",
-        found=str(asked),
-        hint="give the expression another name with .alias(...), or ask for the metric by its name",
-    )
-
-
-def _registered_as(expression: pl.Expr, label: str) -> CalledMetric | None:
-    """Return the metric that a user registered with this expression and name."""
-    registered = resolve(label)
-    if registered is None or not registered[0].own or registered[0].build is None:
-        return None
-    called = registered[0].build()
-    bare = expression.meta.undo_aliases()
-    return called if bare.meta.eq(called.meta.undo_aliases()) else None
-
-
-def _found(label: object) -> tuple[Metric, dict[str, float]]:
-    if not isinstance(label, str):
-        raise ParameterError.out_of_range("metric", label, _WANTED)
-    found = resolve(label)
-    if found is None:
-        score = _F_SCORE.fullmatch(label)
-        raise _unknown(label, f"did you mean 'f_beta', with beta={score[1]}?" if score else None)
-    return found
-
-
-def _unknown(label: str, hint: str | None) -> UnknownMetricError:
-    """Return the error for a name that no metric has; the nearest known name is told if *hint* is None."""
-    known = [] if hint else [each.name for each in all_metrics()]
-    return unknown_metric(label, known, hint or "nci_frames.metrics() lists them all")
-
-
-def unknown_metric(
-    label: str, known: Iterable[str], hint: str, found: str | None = None
-) -> UnknownMetricError:
-    """Return the error for a name that no metric has, with the nearest known name, or a hint without one."""
-    close = nearest_name(label, known)
-    hint = f"did you mean {close!r}?" if close else hint
-    return UnknownMetricError(f"unknown metric {label!r}", found=found, hint=hint)
-
-
-def _output_name(expression: pl.Expr) -> str:
-    try:
-        return expression.meta.output_name()
-    except pl.exceptions.ComputeError:
-        raise ParameterError.out_of_range("metric", str(expression), _WANTED) from None

@@ -10,7 +10,7 @@ from nci_frames.base.errors import ParameterError
 from nci_frames.base.messages import Option
 from nci_frames.base.normal import normal_quantile
 from nci_frames.base.typing import Floats
-from nci_frames.evaluation.metrics.registry import called_metric
+from nci_frames.evaluation.metrics import called_metric
 from nci_frames.schemas import PAIRS, collect
 
 Pair = tuple[float, float]

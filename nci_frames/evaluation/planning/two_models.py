@@ -7,7 +7,7 @@ import polars as pl
 
 from nci_frames.base.errors import ParameterError
 from nci_frames.base.messages import Option
-from nci_frames.evaluation.metrics.registry import curve_asked
+from nci_frames.evaluation.metrics import curve_asked
 from nci_frames.evaluation.planning.contrasts import (
     Decisions,
     Pair,
