@@ -52,7 +52,7 @@ def nci_frames(files: list[str], thresholds: NDArray[np.float64]) -> pl.DataFram
     """Count with this library."""
     import nci_frames as nf
 
-    scan = nf.scan_predictions(files, fold="fold", segments="segment")
+    scan = nf.scan_predictions(files, segments=KEYS[1:])
     return nf.count_confusion(scan, thresholds=thresholds.tolist())
 
 

@@ -21,7 +21,8 @@ __all__ = [
     "without_checksums",
 ]
 
-KEYS = ("model", "fold", "segment")
+#: What rows are grouped by: one of these or several.
+KEYS = tuple(os.environ.get("BENCHMARK_KEYS", "model,fold,segment").split(","))
 
 
 def copied(folder: Path, times: int) -> list[str]:

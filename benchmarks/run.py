@@ -4,12 +4,13 @@
 
 writes a synthetic log with 20,000,000 rows, once with scores in double and once in single precision. First
 every form of each contender counts it, since each can be written in several ways. Then there are 5 copies of
-each file, and this library and the best form of each contender run 5 times in alternating order. The results
-are docs/performance.md and docs/performance.png.
+each file, and this library and the best form of each contender run 5 times in alternating order, also with
+fewer groups. The results are docs/performance.md and docs/performance.png.
 """
 
 import argparse
 import json
+import os
 import subprocess
 import sys
 import tempfile
@@ -17,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 import polars as pl
+from logs import KEYS
 from performance_page import Results, write_page
 
 from nci_frames.demo import write_synthetic_logs
@@ -41,15 +43,18 @@ OURS = {
 #: What verifying the checksums of pages takes is little: it shows only in many runs.
 VERIFYING = {"arbitrary": ["nci_frames", "nci_frames_unverified"]}
 RUNS_OF_VERIFYING = 20
+#: Fewer keys than all: SQL engines are faster where there are few groups.
+FEWER_KEYS = ("model", "model,fold")
 #: multiples of --times (copies of each file), to measure how time and memory grow with the rows
 SCALES = (0.2, 1, 5)
 
 
-def run(name: str, kind: str, folder: str, times: int) -> dict[str, Any]:
+def run(name: str, kind: str, folder: str, times: int, keys: str) -> dict[str, Any]:
     """Run one contender once, in a new process."""
     program = str(ROOT / "benchmarks" / "contenders.py")
     command = [sys.executable, program, name, kind, folder, str(times)]
-    done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True)
+    environment = os.environ | {"BENCHMARK_KEYS": keys}
+    done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True, env=environment)
     found = {"form": name, "kind": kind, **json.loads(done.stdout.splitlines()[-1])}
     print(
         f"{Path(folder).name} x {times:2} {kind:9} {name:22}"
@@ -59,13 +64,15 @@ def run(name: str, kind: str, folder: str, times: int) -> dict[str, Any]:
     return found
 
 
-def measure(forms: dict[str, list[str]], folder: str, times: int, runs: int) -> pl.DataFrame:
+def measure(
+    forms: dict[str, list[str]], folder: str, times: int, runs: int, *, keys: str = ",".join(KEYS)
+) -> pl.DataFrame:
     """Run all forms of each kind in alternating order; check that those of a kind have the same counts."""
     names = [(kind, name) for kind, each in forms.items() for name in each]
     rows = []
     for turn in range(runs):
         for kind, name in names if turn % 2 == 0 else reversed(names):
-            rows.append(run(name, kind, folder, times))
+            rows.append(run(name, kind, folder, times, keys))
     frame = pl.DataFrame(rows)
     counted = frame.filter(pl.col("form") != "decode")
     differing = counted.group_by("kind").agg(pl.col("digest").n_unique()).filter(pl.col("digest") > 1)
@@ -109,6 +116,11 @@ def main() -> None:
             best = best_forms(results.forms[dtype], "cpu" if options.busy else "seconds")
             on_grid = {kind: OURS[kind] + best[kind] for kind in ("arbitrary", "uniform")}
             results.grid[dtype] = measure(on_grid, folder, options.times, options.runs)
+            if dtype == DTYPES[-1]:
+                for keys in FEWER_KEYS:
+                    results.fewer[keys.replace(",", ", ")] = measure(
+                        on_grid, folder, options.times, options.runs, keys=keys
+                    )
             results.exact[dtype] = measure({"exact": OURS["exact"] + best["exact"]}, folder, 1, options.runs)
         folder = str(Path(temporary, DTYPES[0]))
         results.verifying = measure(VERIFYING, folder, options.times, max(options.runs, RUNS_OF_VERIFYING))
