@@ -12,10 +12,10 @@ from numpy.typing import NDArray
 from nci_frames.base.errors import InvalidRowsError, ParameterError
 from nci_frames.base.typing import Floats
 from nci_frames.counting.count import by_weight, need_whole_log, warnings_of
-from nci_frames.counting.engine.batches import read_columns
 from nci_frames.counting.engine.grid import Codes, Counted, count_codes
 from nci_frames.counting.engine.groups import GroupNumbers, with_group_numbers
 from nci_frames.counting.engine.memory import Budget
+from nci_frames.counting.engine.wide import read_wide
 from nci_frames.counting.logs.opening import Predictions
 from nci_frames.counting.logs.reading import Scan, kept_keys
 from nci_frames.counting.logs.rows import REASON
@@ -185,15 +185,13 @@ def _counted(
     schema, classes = scan.raw.collect_schema(), 0 if scan.classes is None else len(scan.classes)
     label = ["label"] if scan.label is not None else []
     decision = ["decision"] if scan.classes is None else []
-    scores = [pl.col("scores").struct[place] for place in range(classes)]
     size = max(1, classes) * max(1, len(factors))
 
     def count(groups: GroupNumbers) -> Counted:
         rows_by_code: dict[int, int] = {}
 
         def codes() -> Iterator[Codes]:
-            rows = read_columns(scan, groups, rows_by_code, scores, progress=progress)
-            for numbers, found, weights in rows:
+            for numbers, found, weights in read_wide(scan, groups, rows_by_code, classes, progress=progress):
                 if factors and min(score.min(initial=0) for score in found) < 0:
                     msg = "a score is below 0: no probability, which could be moved to other priors"
                     raise InvalidRowsError(msg, where=scan.source.where)

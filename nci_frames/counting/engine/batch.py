@@ -15,6 +15,8 @@ from nci_frames.counting.logs.reading import Scan
 
 #: Rows processed at a time: larger arrays would be returned to the system and cleared for each use.
 SLICE_ROWS = 1 << 15
+#: Scores of one model that are processed at a time: more would leave the fast memory of a core in between.
+_SLICE_SCORES = 1 << 17
 #: Chunks with fewer rows on average are copied into one.
 _FEW_ROWS = 1 << 12
 
@@ -72,11 +74,15 @@ def endless_weights(where: str) -> InvalidRowsError:
     return InvalidRowsError(msg, where=where, hint="divide all weights by one number")
 
 
-def slices_of(batch: pl.DataFrame, *columns: str) -> Iterator[tuple[int, list[NDArray[Any]]]]:
+def slices_of(
+    batch: pl.DataFrame, *columns: str, scores: int = 1
+) -> Iterator[tuple[int, list[NDArray[Any]]]]:
     """Yield where a slice of the rows begins, and some columns of it as arrays.
 
-    They are taken as they are in memory, piece by piece: one array would be a copy.
+    They are taken as they are in memory, piece by piece: one array would be a copy. Each model has so many
+    scores.
     """
+    rows = max(1, min(SLICE_ROWS, _SLICE_SCORES // max(1, scores)))
     # Not by select, which waits for the threads that read the next rows.
     found = [batch[column] for column in columns]
     # A step for every chunk takes longer than a copy where files have few rows.
@@ -86,8 +92,8 @@ def slices_of(batch: pl.DataFrame, *columns: str) -> Iterator[tuple[int, list[ND
     first = 0
     for pieces in zip(*(column.get_chunks() for column in found), strict=True):
         arrays = [array_of(piece) for piece in pieces]
-        for start in range(0, len(arrays[0]), SLICE_ROWS):
-            yield first + start, [array[start : start + SLICE_ROWS] for array in arrays]
+        for start in range(0, len(arrays[0]), rows):
+            yield first + start, [array[start : start + rows] for array in arrays]
         first += len(arrays[0])
 
 

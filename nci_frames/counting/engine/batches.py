@@ -1,15 +1,15 @@
 """A scan -> batches of NumPy arrays: group numbers, scores and labels of the valid rows."""
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 import polars as pl
 
 from nci_frames.counting.engine.batch import Batch, endless_weights, reading_rows, slices_of
 from nci_frames.counting.engine.groups import GroupNumbers
-from nci_frames.counting.engine.wide import Rows, read_wide
+from nci_frames.counting.engine.wide import read_wide
 from nci_frames.counting.logs.reading import Scan
-from nci_frames.counting.logs.rows import REASON, weight_case
+from nci_frames.counting.logs.rows import REASON
 from nci_frames.schemas import WEIGHT
 
 #: Rows that are read at a time: as many as Polars gives without being asked, so that it copies none.
@@ -44,39 +44,14 @@ def read_batches(
     TooManyWeightsError
         As soon as the key ``weight``, if it is kept, has more than 1,000 values.
     """
-    label = [pl.col("label")]
-    rows = read_columns(scan, groups, rows_by_code, [pl.col("score")], label, progress=progress)
-    for numbers, (scores, labels), weights in rows:
-        yield Batch(numbers, scores, labels, weights)
-
-
-def read_columns(
-    scan: Scan,
-    groups: GroupNumbers,
-    rows_by_code: dict[int, int],
-    scores: Sequence[pl.Expr],
-    others: Sequence[pl.Expr] = (),
-    *,
-    progress: bool,
-) -> Iterator[Rows]:
-    """Yield the valid rows of a scan, as ``read_batches`` does, with all their scores and other columns.
-
-    Each row of a log with scores of several models is read once for all of them.
-    """
-    if len(scores) * len(scan.models) > 1:
-        yield from read_wide(scan, groups, rows_by_code, len(scores), others, progress=progress)
+    if len(scan.models) > 1 or WEIGHT in groups.keys:
+        found = read_wide(scan, groups, rows_by_code, 1, [pl.col("label")], progress=progress)
+        for numbers, (scores, labels), weights in found:
+            yield Batch(numbers, scores, labels, weights)
         return
-    columns = [*scores, *others]
     weighted = scan.weighted
-    weight = [pl.col(WEIGHT)] if weighted else []
-    names = [f"__{place}" for place in range(len(columns) + len(weight))]
-    read = [column.alias(name) for name, column in zip(names, [*columns, *weight], strict=True)]
-    frame = scan.raw
-    if WEIGHT in groups.keys and scan.on_invalid == "raise":
-        # Whether a weight that is a key is valid is asked of each group once: of rows it takes long.
-        frame = scan.prepared(check_weights=False)
-        groups.asked = weight_case(pl.col(WEIGHT))[1]
-    rows = frame.select(*groups.keys, groups.hash.alias("__hash"), REASON, *read)
+    columns = ["__hash", "score", "label", *([WEIGHT] if weighted else [])]
+    rows = scan.raw.select(*groups.keys, groups.hash.alias("__hash"), REASON, *columns[1:])
     total = 0.0
     with reading_rows(scan, progress=progress) as advance:
         # Sums of weights depend on the order of the rows; counts do not, and need not wait for it.
@@ -84,14 +59,11 @@ def read_columns(
             batch = scan.valid(whole, rows_by_code)
             scan.met(rows_by_code)
             if weighted:
-                total += float(batch[names[-1]].sum())
+                total += float(batch[WEIGHT].sum())
                 if total == math.inf:
                     raise endless_weights(scan.source.where)
-            for start, (hashes, *found) in slices_of(batch, "__hash", *names):
-                weights = found.pop() if weighted else None
-                numbers = groups.numbers(hashes, batch, start)
-                if groups.holds.any():
-                    scan.refuse()
-                yield numbers, found, weights
+            for start, (hashes, scores, labels, *more) in slices_of(batch, *columns):
+                weights = more[0] if weighted else None
+                yield Batch(groups.numbers(hashes, batch, start), scores, labels, weights)
             advance(len(whole))
     scan.need_same_rows(sum(rows_by_code.values()))

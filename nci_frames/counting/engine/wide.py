@@ -1,4 +1,4 @@
-"""A log with several scores a row -> batches: the keys and the label of a row are read once for all."""
+"""A log -> batches: each row is read once for all its scores, and what keys tell is asked of groups."""
 
 import math
 from collections.abc import Iterator, Sequence
@@ -9,35 +9,32 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from nci_frames.counting.engine.batch import (
-    SLICE_ROWS,
-    endless_weights,
-    reading_rows,
-    slices_of,
-)
+from nci_frames.counting.engine.batch import SLICE_ROWS, endless_weights, reading_rows, slices_of
 from nci_frames.counting.engine.groups import GroupNumbers
-from nci_frames.counting.logs.class_rows import reason_of_classes
 from nci_frames.counting.logs.reading import Scan
-from nci_frames.counting.logs.rows import REASON, reason_of_row, score_name
+from nci_frames.counting.logs.rows import REASON, reason_of_row, score_name, weight_case
 
 #: The numbers of the groups of some rows, columns of them, and their weights if these are summed.
 Rows = tuple[NDArray[np.int64], list[NDArray[Any]], NDArray[np.float64] | None]
-#: Scores that are read at a time.
-_SCORES = 1 << 22
+#: Scores that are read at a time, and of how many columns at least: a row is more than its scores.
+_SCORES, _COLUMNS = 1 << 22, 16
 
 
 class _Groups:
-    """The number of a group of one model, by the number of its keys without the model, unless that is one."""
+    """The number of a group of one model, by that of its keys; these have the model if it is *named* in rows.
 
-    def __init__(self, scan: Scan, groups: GroupNumbers) -> None:
+    Groups are those of valid rows, so keys of rows that may be dropped have numbers of their own.
+    """
+
+    def __init__(self, scan: Scan, groups: GroupNumbers, *, named: bool) -> None:
         schema = scan.raw.collect_schema()
-        self._named = scan.models == ("",)
-        self.keys = [key for key in groups.keys if self._named or key != "model"]
+        self.keys = [key for key in groups.keys if named or key != "model"]
+        self._direct = named and scan.on_invalid == "raise"
         self._alike = groups
-        if not self._named:
+        if not self._direct:
             self._alike = GroupNumbers({key: schema[key] for key in self.keys}, seed=groups.seed)
-        self._groups, self._models = groups, scan.models
-        self._known = np.empty((len(scan.models), 0), np.int64)
+        self._groups, self._models = groups, [None] if named else scan.models
+        self._known = np.empty((len(self._models), 0), np.int64)
 
     @property
     def hash(self) -> pl.Expr:
@@ -48,16 +45,17 @@ class _Groups:
         holds = self._alike.holds
         return bool(holds.any() and holds.take(alike).any())
 
-    def left_to_ask(self, doubt: pl.Expr) -> pl.Expr:
+    def left_to_ask(self, doubts: list[pl.Expr]) -> pl.Expr:
         """Return what rows are to be asked; what keys alone can answer is asked of each group once."""
-        if not {*doubt.meta.root_names()} <= {*self.keys}:
-            return doubt
-        self._alike.asked = doubt
-        return pl.lit(value=False)
+        of_groups, of_rows = list[pl.Expr](), [pl.lit(value=False)]
+        for doubt in doubts:
+            (of_groups if {*doubt.meta.root_names()} <= {*self.keys} else of_rows).append(doubt)
+        self._alike.asked = pl.any_horizontal(of_groups) if of_groups else None
+        return pl.any_horizontal(of_rows)
 
     def alike(self, hashes: NDArray[np.uint64], batch: pl.DataFrame, start: int) -> NDArray[np.int64]:
         """Return of each row from *start* of a batch the number of its keys."""
-        if self._named:
+        if self._direct:
             return self._alike.numbers(hashes, batch, start)
         if not self.keys:
             found, most = np.zeros(len(hashes), np.int64), 1
@@ -70,14 +68,15 @@ class _Groups:
 
     def of_model(self, place: int, alike: NDArray[np.int64]) -> NDArray[np.int64]:
         """Return the numbers of groups of one of the models; those of which no row was met are learned."""
-        if self._named:
+        if self._direct:
             return alike
         numbers = self._known[place].take(alike)
         if self._known[place].min(initial=0) < 0 and (numbers < 0).any():
             new = np.unique(alike[numbers < 0])
-            model = pl.Series("model", [self._models[place]] * len(new))
             keys = self._alike.frame()[new] if self.keys else pl.DataFrame()
-            rows = pl.DataFrame([model, *keys]).select(self._groups.keys)
+            name = self._models[place]
+            model = [] if name is None else [pl.Series("model", [name] * len(new))]
+            rows = pl.DataFrame([*model, *keys]).select(self._groups.keys)
             hashes = rows.select(self._groups.hash).to_series().to_numpy()
             self._known[place, new] = self._groups.numbers(hashes, rows)
             numbers = self._known[place].take(alike)
@@ -89,37 +88,36 @@ def read_wide(
     groups: GroupNumbers,
     rows_by_code: dict[int, int],
     scores: int,
-    others: Sequence[pl.Expr],
+    others: Sequence[pl.Expr] = (),
     *,
     progress: bool,
 ) -> Iterator[Rows]:
-    """Yield the valid predictions of a log with so many score columns per model, as ``read_columns`` does.
+    """Yield the valid predictions of a log as ``read_batches`` does: so many scores, and other columns.
 
-    The model may be a column, too.
+    Unless the model is a column each row has as many of every model; without scores, rows are of one model.
     """
-    of_models = _Groups(scan, groups)
-    frame, weighted = scan.prepare(scan.source.frame, wide=True), scan.weighted
-    weight = ["weight"] if "weight" in frame.collect_schema() else []
-    names = [[score_name(place, part) for part in range(scores)] for place in range(len(scan.models))]
+    frame, weighted = scan.prepared(wide=True) if scores else scan.raw, scan.weighted
+    schema = frame.collect_schema()
+    named = "model" in schema
+    of_models = _Groups(scan, groups, named=named)
+    places = range(1 if named else len(scan.models))
+    names = [[score_name(place, part) for part in range(scores)] for place in places]
     also = {f"__{place}": column for place, column in enumerate(others)}
     if weighted:
         also["__weight"] = pl.col("weight")
     arrays = ["__hash", *also, *chain(*names)]
-    by_label = pl.col(REASON)
-    if scan.classes is not None:
-        told = [] if scan.label is None else ["label"]
-        by_label = reason_of_classes(told, frame.collect_schema()["label"], scan.classes)
     # Weights that are a key must be valid, too.
-    doubt = reason_of_row(by_label, [], weighted=bool(weight)) > 0
-    rows = frame.with_columns(__hash=of_models.hash, __doubt=of_models.left_to_ask(doubt), **also)
-    rows = rows.select(*dict.fromkeys([*of_models.keys, *doubt.meta.root_names(), "__doubt", *arrays]))
-    size = max(SLICE_ROWS, _SCORES // (len(names) * scores))
+    doubts = [scan.by_label > 0, *([weight_case(pl.col("weight"))[1]] if "weight" in schema else [])]
+    rows = frame.with_columns(__hash=of_models.hash, __doubt=of_models.left_to_ask(doubts), **also)
+    asked = chain.from_iterable(doubt.meta.root_names() for doubt in doubts)
+    rows = rows.select(*dict.fromkeys([*of_models.keys, *asked, "__doubt", *arrays]))
+    size = max(SLICE_ROWS, _SCORES // max(len(names) * scores, _COLUMNS))
     total = 0.0
     # To decode so many columns takes about as long as to count them: both go on at a time.
     with reading_rows(scan, progress=progress, ahead=2) as advance:
         for batch in scan.batches(rows, chunk_size=size, maintain_order=weighted):
             invalid = batch["__doubt"].any()
-            for start, (hashes, *found) in slices_of(batch, *arrays):
+            for start, (hashes, *found) in slices_of(batch, *arrays, scores=scores):
                 alike = of_models.alike(hashes, batch, start)
                 doubtful = invalid or of_models.doubtful(alike)
                 shared, values = found[: len(also)], iter(found[len(also) :])
@@ -129,7 +127,7 @@ def read_wide(
                     no_number = any(np.isnan(score.max()) for score in columns[:scores])
                     if no_number or doubtful:
                         rows_here = batch[start : start + len(hashes)]
-                        valid = _valid(scan, rows_here, by_label, of_model, rows_by_code)
+                        valid = _valid(scan, rows_here, of_model, rows_by_code)
                         columns = [column[valid] for column in columns]
                         numbers = of_models.of_model(place, alike[valid])
                     else:
@@ -147,10 +145,10 @@ def read_wide(
 
 
 def _valid(
-    scan: Scan, batch: pl.DataFrame, by_label: pl.Expr, scores: list[str], rows_by_code: dict[int, int]
+    scan: Scan, batch: pl.DataFrame, scores: list[str], rows_by_code: dict[int, int]
 ) -> NDArray[np.bool_]:
     """Count the predictions of a model, whose scores are columns, by code; return which are valid."""
-    reason = reason_of_row(by_label, map(pl.col, scores), weighted="weight" in batch.columns)
+    reason = reason_of_row(scan.by_label, map(pl.col, scores), weighted="weight" in batch.columns)
     codes = batch.select(reason.alias(REASON))
     scan.valid(codes, rows_by_code)
     return (codes[REASON] == 0).to_numpy()

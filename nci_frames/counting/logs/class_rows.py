@@ -1,7 +1,7 @@
 """A log's columns -> the columns of class predictions, and of each row why it is not a valid one."""
 
 import contextlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from typing import Any
 
 import polars as pl
@@ -30,9 +30,9 @@ def raw_classes(
     columns: Roles,
     of_class: pl.DataType,
     classes: pl.Series,
+    by_label: pl.Expr,
     once: bool = False,
     wide: bool = False,
-    check_weights: bool = True,
 ) -> pl.LazyFrame:
     """Bring a log to the columns of class predictions, and say of each row why it is not valid.
 
@@ -46,12 +46,12 @@ def raw_classes(
         The type of the classes.
     classes
         Those that have scores, in their order.
+    by_label
+        Why a row is not valid as far as its label or decision says.
     once
         Whether the log may be a stream, which is read once.
     wide
         Whether the scores of each model stay columns, named by ``score_name``, and nothing is said of rows.
-    check_weights
-        Whether it is said which rows have a weight that is not valid.
     """
     keys, rest = shared_columns(frame, schema, columns)
     label = pl.lit(value=False) if columns.label is None else as_class(columns.label, schema, of_class)
@@ -64,8 +64,6 @@ def raw_classes(
         each = {score_name(*divmod(number, size)): score for number, score in enumerate(scores)}
         return frame.select(*named, *known, *rest, **each)
     source = frame.cache() if once and len(models) > 1 else frame
-    told = [*([] if columns.label is None else ["label"]), *([] if columns.scores else ["decision"])]
-    by_label = reason_of_classes(told, of_class, classes)
     names, parts = classes.cast(pl.String), []
     for place, model in enumerate(models):
         of_model = scores[place * size : (place + 1) * size]
@@ -76,20 +74,19 @@ def raw_classes(
             decision = [as_class(columns.decisions[model], schema, of_class).alias("decision")]
         part = source.select(*(named or [pl.lit(model).alias("model")]), *known, *decision, *rest)
         fields = [pl.col("scores").struct[number] for number in range(size)]
-        checked = check_weights and columns.weight is not None
-        reason = reason_of_row(by_label, fields, weighted=checked)
+        reason = reason_of_row(by_label, fields, weighted=columns.weight is not None)
         parts.append(part.with_columns(reason.alias(REASON)))
     return pl.concat(parts)
 
 
-def reason_of_classes(told: Sequence[str], of_class: pl.DataType, classes: pl.Series) -> pl.Expr:
-    """Return why a row is not valid as far as its ``label`` says, or its ``decision``, which are *told*."""
-    cases = []
-    for name in told:
+def reason_of_classes(columns: Roles, of_class: pl.DataType, classes: pl.Series) -> pl.Expr:
+    """Return why a row is not valid as far as its ``label`` says, or its ``decision`` if it has no scores."""
+    labelled, cases = columns.label is not None, []
+    for name in [*["label"][:labelled], *([] if columns.scores else ["decision"])]:
         cases.append((REASONS.index(f"{name} is null"), pl.col(name).is_null()))
         if of_class.is_float():
             cases.append((REASONS.index(f"{name} is NaN"), pl.col(name).is_nan()))
-    if "label" in told and len(classes):
+    if labelled and len(classes):
         cases.append((NO_SCORE, ~pl.col("label").is_in(classes.implode())))
     return first_reason(cases, otherwise=pl.lit(0, pl.UInt8))
 

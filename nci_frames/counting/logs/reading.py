@@ -62,6 +62,8 @@ class Scan:
     sums_weights: bool = True
     #: The classes that have scores, in their order; None where none has, or there are but two.
     classes: pl.Series | None = None
+    #: Why a row is not valid as far as its label says, or in place of scores its decision.
+    by_label: pl.Expr = field(default_factory=lambda: pl.col(REASON))
     #: The predictions, also the invalid ones, and the column ``REASON``.
     raw: pl.LazyFrame = field(init=False)
     #: The same with the file that each row is from, where there are files.

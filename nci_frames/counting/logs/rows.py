@@ -131,13 +131,12 @@ def raw_predictions(
     once: bool = False,
     wide: bool = False,
     whole: bool = False,
-    check_weights: bool = True,
 ) -> pl.LazyFrame:
     """Bring a log to the columns of predictions, and say of each row why it is not valid.
 
     If *once*, the log is scanned once, whatever memory that takes: it may be a stream. If *wide*, the scores
     of each model stay a column, ``score_name`` of its place, and only labels are looked at. If *whole*, all
-    columns of the log are kept that play no part. Unless *check_weights*, nothing is said of weights.
+    columns of the log are kept that play no part.
     """
     precision = precision_of(schema, columns)
     keys, rest = shared_columns(frame, schema, columns)
@@ -146,7 +145,9 @@ def raw_predictions(
     labels = (
         [] if whole and columns.label is None else [_labels(columns.label, schema, positive).alias("label")]
     )
+    model = [] if columns.model is None else [pl.col(columns.model).cast(pl.String).alias("model")]
     named: list[pl.Expr] = [
+        *model,
         *keys,
         *labels,
         _label_reason(columns.label, schema, positive).alias(REASON),
@@ -157,11 +158,7 @@ def raw_predictions(
         scores = enumerate(columns.scores.values())
         return frame.select(*named, *(pl.col(c).cast(precision).alias(score_name(n)) for n, c in scores))
     if columns.model is not None:
-        long = frame.select(
-            pl.col(columns.model).cast(pl.String).alias("model"),
-            *named,
-            pl.col(columns.scores[""]).cast(precision).alias("score"),
-        )
+        long = frame.select(*named, pl.col(columns.scores[""]).cast(precision).alias("score"))
     else:
         # Each score column becomes rows of its own, some columns in one scan: all at once would take the
         # memory of a batch times the number of models.
@@ -171,8 +168,7 @@ def raw_predictions(
         long = pl.concat([_long(frame, named, precision, dict(part)) for part in parts])
     names = dict.fromkeys(("model", *columns.keys, "label", "score", "weight", "unit", *others, REASON, FILE))
     there = long.collect_schema()
-    checked = check_weights and columns.weight is not None
-    reason = reason_of_row(pl.col(REASON), [pl.col("score")], weighted=checked)
+    reason = reason_of_row(pl.col(REASON), [pl.col("score")], weighted=columns.weight is not None)
     return long.with_columns(reason.alias(REASON)).select(name for name in names if name in there)
 
 

@@ -9,7 +9,13 @@ import polars as pl
 from nci_frames.base.arguments import check_utf8
 from nci_frames.base.errors import ParameterError, SchemaError
 from nci_frames.base.messages import Call, Option
-from nci_frames.counting.logs.class_rows import classes_in, classes_of_fields, models_of, raw_classes
+from nci_frames.counting.logs.class_rows import (
+    classes_in,
+    classes_of_fields,
+    models_of,
+    raw_classes,
+    reason_of_classes,
+)
 from nci_frames.counting.logs.opened import OpenedLog
 from nci_frames.counting.logs.opening import Predictions, SourceLike, frame_source, need_columns, open_source
 from nci_frames.counting.logs.reading import OnInvalid, Scan, predictions_of
@@ -184,10 +190,10 @@ def _scan(opened: OpenedLog, columns: Roles, on_invalid: OnInvalid) -> Scan:
         classes = classes_in(dict.fromkeys(name for _, name in columns.scores), of_class)
         of_class = classes.dtype
     models, of_class = tuple(models_of(columns)), of_class or pl.Null()
-    scan = scan_opened(
-        opened, columns, on_invalid, raw_classes, models, opened.rows, of_class=of_class, classes=classes
-    )
-    return replace(scan, classes=classes if columns.scores else None)
+    by_label = reason_of_classes(columns, of_class, classes)
+    told = {"of_class": of_class, "classes": classes, "by_label": by_label}
+    scan = scan_opened(opened, columns, on_invalid, raw_classes, models, opened.rows, **told)
+    return replace(scan, classes=classes if columns.scores else None, by_label=by_label)
 
 
 def _checked_types(schema: pl.Schema, columns: Roles, where: str) -> pl.DataType | None:
