@@ -57,7 +57,7 @@ def read_batches(
         # Sums of weights depend on the order of the rows; counts do not, and need not wait for it.
         for whole in scan.batches(rows, chunk_size=BATCH_ROWS, maintain_order=weighted):
             batch = scan.valid(whole, rows_by_code)
-            scan.met(rows_by_code)
+            scan.met(sum(rows_by_code.values()))
             if weighted:
                 total += float(batch[WEIGHT].sum())
                 if total == math.inf:

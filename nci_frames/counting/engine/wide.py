@@ -112,10 +112,12 @@ def read_wide(
     asked = chain.from_iterable(doubt.meta.root_names() for doubt in doubts)
     rows = rows.select(*dict.fromkeys([*of_models.keys, *asked, "__doubt", *arrays]))
     size = max(SLICE_ROWS, _SCORES // max(len(names) * scores, _COLUMNS))
-    total = 0.0
+    met, total = 0, 0.0
     # To decode so many columns takes about as long as to count them: both go on at a time.
     with reading_rows(scan, progress=progress, ahead=2) as advance:
         for batch in scan.batches(rows, chunk_size=size, maintain_order=weighted):
+            met += len(batch) * len(names)
+            scan.met(met)
             invalid = batch["__doubt"].any()
             for start, (hashes, *found) in slices_of(batch, *arrays, scores=scores):
                 alike = of_models.alike(hashes, batch, start)
@@ -133,7 +135,6 @@ def read_wide(
                     else:
                         rows_by_code[0] = rows_by_code.get(0, 0) + len(hashes)
                         numbers = of_models.of_model(place, alike)
-                    scan.met(rows_by_code)
                     weights = columns.pop() if weighted else None
                     if weights is not None:
                         total += float(weights.sum())

@@ -183,9 +183,9 @@ class Scan:
             )
         self.source.need_unchanged()
 
-    def met(self, rows_by_code: Mapping[int, int]) -> None:
+    def met(self, rows: int) -> None:
         """Remember that a pass, which may be given up, met so many rows: another one must meet them again."""
-        self.passes.least = max(self.passes.least, sum(rows_by_code.values()))
+        self.passes.least = max(self.passes.least, rows)
 
     def need_same_rows(self, rows: int) -> None:
         """Raise SourceError if a whole pass over the rows met others than an earlier one."""
