@@ -21,7 +21,7 @@ from nci_frames.counting.logs.reading import Scan, kept_keys
 from nci_frames.counting.logs.rows import REASON
 from nci_frames.counting.logs.scan_classes import class_scan_behind
 from nci_frames.counts.class_counts import Priors, every_pair, read_priors
-from nci_frames.schemas import CLASS_COUNTS, checked
+from nci_frames.schemas import checked
 
 
 @checked
@@ -111,7 +111,7 @@ def count_classes(
     need_whole_log(scan, counted.rows_by_code)
     for warning in warnings_of(scan, counted.rows_by_code, counted.groups.select(keys).unique()):
         warnings.warn(warning, stacklevel=3)
-    return CLASS_COUNTS.finish(every_pair(counted.counts, scan.classes))
+    return every_pair(counted.counts, scan.classes)
 
 
 def _factors(scan: Scan, priors: Priors | None, logged: Any) -> dict[str, Floats]:
@@ -122,7 +122,7 @@ def _factors(scan: Scan, priors: Priors | None, logged: Any) -> dict[str, Floats
     classes = scan.classes
     if priors is None:
         return {}
-    if classes is None:
+    if classes.is_empty():
         hint = "open the log with scan_classes(..., scores={class: column})"
         raise ParameterError("decisions without scores cannot be moved to other priors", hint=hint)
     given = _observed(scan, classes) if isinstance(logged, str) else {"": logged}
@@ -182,9 +182,9 @@ def _counted(
     scan: Scan, keys: list[str], *, factors: Mapping[str, Floats], budget: Budget, progress: bool
 ) -> Counted:
     """Count the rows of each label and decision, or sum their weights."""
-    schema, classes = scan.raw.collect_schema(), 0 if scan.classes is None else len(scan.classes)
+    schema, classes = scan.raw.collect_schema(), len(scan.classes)
     label = ["label"] if scan.label is not None else []
-    decision = ["decision"] if scan.classes is None else []
+    decision = [] if classes else ["decision"]
     size = max(1, classes) * max(1, len(factors))
 
     def count(groups: GroupNumbers) -> Counted:
@@ -206,12 +206,12 @@ def _counted(
 
 
 def _table(
-    groups: GroupNumbers, classes: pl.Series | None, scenarios: Iterable[str], cells: NDArray[Any]
+    groups: GroupNumbers, classes: pl.Series, scenarios: Iterable[str], cells: NDArray[Any]
 ) -> pl.DataFrame:
     """Return the counts above 0 with their keys and decisions."""
     row, cell = np.nonzero(cells)
     table = groups.frame()[row].with_columns(pl.Series("rows", cells[row, cell]))
-    if classes is None:
+    if classes.is_empty():
         return table
     way, place = np.divmod(cell, len(classes))
     table = table.with_columns(classes.gather(place).alias("decision"))

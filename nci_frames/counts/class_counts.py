@@ -61,7 +61,7 @@ def merge_class_counts(*class_counts: pl.DataFrame | pl.LazyFrame) -> pl.DataFra
     table = together(frames, ["rows"], "count with the same keys")
     group = [name for name in table.columns if name != "rows"]
     check_sums(table, ["rows"], group)
-    return CLASS_COUNTS.finish(every_pair(added_rows(table, group)))
+    return every_pair(added_rows(table, group))
 
 
 def added_rows(class_counts: pl.DataFrame, by: Sequence[str]) -> pl.DataFrame:
@@ -81,16 +81,14 @@ def class_values(*values: pl.Series) -> pl.Series:
 
 def every_pair(table: pl.DataFrame, more: pl.Series | None = None) -> pl.DataFrame:
     """Return class counts with a row for each group, class and decision, sorted; *more* are classes, too."""
+    table = CLASS_COUNTS.finish(table)
     pair = [name for name in ("label", "decision") if name in table.columns]
     classes = class_values(*(table[name] for name in pair), *([] if more is None else [more]))
-    last = [name for name in ("weight", "scenario") if name in table.columns]
-    group = ["model", *CLASS_COUNTS.keys(table.columns), *last]
-    full = table.select(group).unique()
+    full = table.drop(*pair, "rows").unique()
     for name in pair:
         full = full.join(classes.alias(name).to_frame(), how="cross")
-    order = [*group, *pair]
-    joined = full.join(table, on=order, how="left", nulls_equal=True)
-    return joined.with_columns(pl.col("rows").fill_null(0)).select(*order, "rows").sort(order)
+    joined = full.join(table, on=full.columns, how="left", nulls_equal=True)
+    return joined.with_columns(pl.col("rows").fill_null(0)).sort(full.columns)
 
 
 def read_priors(

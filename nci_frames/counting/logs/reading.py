@@ -60,8 +60,8 @@ class Scan:
     models: tuple[str, ...] = ()
     #: Whether weights are summed; else they are a key, and rows are counted.
     sums_weights: bool = True
-    #: The classes that have scores, in their order; None where none has, or there are but two.
-    classes: pl.Series | None = None
+    #: The classes that have scores, in their order; empty where none has, or there are but two.
+    classes: pl.Series = field(default_factory=pl.Series)
     #: Why a row is not valid as far as its label says, or in place of scores its decision.
     by_label: pl.Expr = field(default_factory=lambda: pl.col(REASON))
     #: The predictions, also the invalid ones, and the column ``REASON``.

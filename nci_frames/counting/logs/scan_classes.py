@@ -1,6 +1,7 @@
 """Files, frames, Arrow objects -> one checked LazyFrame of decisions among any number of classes."""
 
-from collections.abc import Mapping, Sequence
+import contextlib
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -9,17 +10,22 @@ import polars as pl
 from nci_frames.base.arguments import check_utf8
 from nci_frames.base.errors import ParameterError, SchemaError
 from nci_frames.base.messages import Call, Option
-from nci_frames.counting.logs.class_rows import (
-    classes_in,
-    classes_of_fields,
-    models_of,
-    raw_classes,
-    reason_of_classes,
-)
 from nci_frames.counting.logs.opened import OpenedLog
 from nci_frames.counting.logs.opening import Predictions, SourceLike, frame_source, need_columns, open_source
 from nci_frames.counting.logs.reading import OnInvalid, Scan, predictions_of
-from nci_frames.counting.logs.rows import Roles, key_columns, score_name
+from nci_frames.counting.logs.rows import (
+    NO_SCORE,
+    REASON,
+    REASONS,
+    Roles,
+    first_reason,
+    key_columns,
+    plain,
+    precision_of,
+    reason_of_row,
+    score_name,
+    shared_columns,
+)
 from nci_frames.counting.logs.scan import (
     RENAME,
     check_types,
@@ -121,7 +127,7 @@ def scan_classes(
         raise ParameterError.out_of_range("decision", decision, "at least one model and its column")
     keys = key_columns({"fold": fold}, segments, RENAME, family="classes")
     columns = Roles(None, label, of_classes, keys, weight, unit, decisions)
-    models = models_of(columns)
+    models = _models_of(columns)
     for name in models:
         check_utf8("a model", name)
     columns = replace(columns, model=model if "" in models else None)
@@ -171,7 +177,7 @@ def class_scan_behind(predictions: Predictions) -> Scan:
     if isinstance(struct, pl.Struct):
         # The decisions are those of the scores.
         of_class = _checked_types(schema, columns, frame.where) or schema.get("decision", pl.String())
-        classes = classes_of_fields([field.name for field in struct.fields], of_class)
+        classes = _classes_of_fields([field.name for field in struct.fields], of_class)
         columns = replace(columns, scores={("", name): score_name(n) for n, name in enumerate(classes)})
         fields = {column: pl.col("scores").struct[n] for n, column in enumerate(columns.scores.values())}
         frame = replace(frame, frame=frame.frame.with_columns(**fields))
@@ -183,17 +189,13 @@ def class_scan_behind(predictions: Predictions) -> Scan:
 def _scan(opened: OpenedLog, columns: Roles, on_invalid: OnInvalid) -> Scan:
     if opened.elsewhere is not None:
         raise opened.elsewhere.refusal()
-    schema = opened.schema()
-    of_class = _checked_types(schema, columns, opened.where)
-    classes = pl.Series([], dtype=pl.Null)
+    of_class = _checked_types(opened.schema(), columns, opened.where)
+    classes = pl.Series("decision", [], of_class or pl.Null())
     if columns.scores:
-        classes = classes_in(dict.fromkeys(name for _, name in columns.scores), of_class)
-        of_class = classes.dtype
-    models, of_class = tuple(models_of(columns)), of_class or pl.Null()
-    by_label = reason_of_classes(columns, of_class, classes)
-    told = {"of_class": of_class, "classes": classes, "by_label": by_label}
-    scan = scan_opened(opened, columns, on_invalid, raw_classes, models, opened.rows, **told)
-    return replace(scan, classes=classes if columns.scores else None, by_label=by_label)
+        classes = _classes_in(dict.fromkeys(name for _, name in columns.scores), of_class)
+    told: dict[str, Any] = {"classes": classes, "by_label": _reason_by_label(columns, classes)}
+    models = tuple(_models_of(columns))
+    return replace(scan_opened(opened, columns, on_invalid, _raw, models, opened.rows, **told), **told)
 
 
 def _checked_types(schema: pl.Schema, columns: Roles, where: str) -> pl.DataType | None:
@@ -214,3 +216,121 @@ def _checked_types(schema: pl.Schema, columns: Roles, where: str) -> pl.DataType
         hint = "cast one of them on a LazyFrame before the scan"
         raise SchemaError("labels and decisions have no common type", where=where, found=told, hint=hint)
     return common if found else None
+
+
+def _raw(
+    frame: pl.LazyFrame,
+    *,
+    schema: pl.Schema,
+    columns: Roles,
+    classes: pl.Series,
+    by_label: pl.Expr,
+    once: bool = False,
+    wide: bool = False,
+) -> pl.LazyFrame:
+    """Bring a log to the columns of class predictions, and say of each row why it is not valid.
+
+    Parameters
+    ----------
+    frame
+        The log, with such a schema.
+    columns
+        Which column plays which part.
+    classes
+        Those that have scores, in their order, of the type of all.
+    by_label
+        Why a row is not valid as far as its label or decision says.
+    once
+        Whether the log may be a stream, which is read once.
+    wide
+        Whether the scores of each model stay columns, named by ``score_name``, and nothing is said of rows.
+    """
+
+    def as_class(column: str) -> pl.Expr:
+        return plain(column, schema[column]).cast(classes.dtype)
+
+    keys, rest = shared_columns(frame, schema, columns)
+    label = pl.lit(value=False) if columns.label is None else as_class(columns.label)
+    known = [*keys, label.alias("label")]
+    precision, models = precision_of(schema, columns), _models_of(columns)
+    named = [] if columns.model is None else [pl.col(columns.model).cast(pl.String).alias("model")]
+    # All models have scores of the same classes, in the same order.
+    scores, size = [pl.col(column).cast(precision) for column in columns.scores.values()], len(classes)
+    if wide:
+        each = {score_name(*divmod(number, size)): score for number, score in enumerate(scores)}
+        return frame.select(*named, *known, *rest, **each)
+    source = frame.cache() if once and len(models) > 1 else frame
+    names, parts = classes.cast(pl.String), []
+    for place, model in enumerate(models):
+        of_model = scores[place * size : (place + 1) * size]
+        if of_model:
+            struct = pl.struct(score.alias(name) for score, name in zip(of_model, names, strict=True))
+            decision = [_decided(of_model, classes).alias("decision"), struct.alias("scores")]
+        else:
+            decision = [as_class(columns.decisions[model]).alias("decision")]
+        part = source.select(*(named or [pl.lit(model).alias("model")]), *known, *decision, *rest)
+        fields = [pl.col("scores").struct[number] for number in range(size)]
+        reason = reason_of_row(by_label, fields, weighted=columns.weight is not None)
+        parts.append(part.with_columns(reason.alias(REASON)))
+    return pl.concat(parts)
+
+
+def _reason_by_label(columns: Roles, classes: pl.Series) -> pl.Expr:
+    """Return why a row is not valid as far as its ``label`` says, or its ``decision`` if it has no scores."""
+    told = {"label": columns.label is not None, "decision": not columns.scores}
+    cases = []
+    for name in (name for name, holds in told.items() if holds):
+        cases.append((REASONS.index(f"{name} is null"), pl.col(name).is_null()))
+        if classes.dtype.is_float():
+            cases.append((REASONS.index(f"{name} is NaN"), pl.col(name).is_nan()))
+    if told["label"] and columns.scores:
+        cases.append((NO_SCORE, ~pl.col("label").is_in(classes.implode())))
+    return first_reason(cases, otherwise=pl.lit(0, pl.UInt8))
+
+
+def _models_of(columns: Roles) -> list[str]:
+    """Return the models whose decisions or scores are columns; a single "" where the model is a column."""
+    return list(columns.decisions or dict.fromkeys(model for model, _ in columns.scores))
+
+
+def _classes_of_fields(names: list[str], of_class: pl.DataType) -> pl.Series:
+    """Return the classes whose scores have these names: their own as texts.
+
+    >>> names = pl.Series([True, False]).cast(pl.String).to_list()
+    >>> names, _classes_of_fields(names, pl.Boolean()).to_list()
+    (['true', 'false'], [True, False])
+    """
+    texts = pl.Series(names, dtype=pl.String)
+    if isinstance(of_class, pl.Date | pl.Datetime):
+        return texts.str.strptime(of_class)
+    return texts == "true" if of_class == pl.Boolean else texts.cast(of_class)
+
+
+def _decided(scores: list[pl.Expr], classes: pl.Series) -> pl.Expr:
+    """Return the class with the highest score, of equal ones the first."""
+    highest = pl.max_horizontal(scores)
+    places = (pl.when(score == highest).then(pl.lit(place, pl.UInt32)) for place, score in enumerate(scores))
+    return pl.lit(classes).gather(pl.coalesce(places))
+
+
+def _classes_in(given: Iterable[Any], of_class: pl.DataType | None) -> pl.Series:
+    """Return the classes that have scores, in the type of the labels; a command line passes only strings.
+
+    Raises
+    ------
+    ParameterError
+        If one is of another type than the labels, or given twice.
+    """
+    names, found = list(given), None
+    with contextlib.suppress(pl.exceptions.PolarsError, TypeError, OverflowError):
+        known = pl.Series("decision", names, strict=True)
+        wanted = known.dtype if of_class is None else of_class
+        read = wanted.is_numeric() and (known.dtype.is_numeric() or known.dtype == pl.String)
+        if known.dtype in CLASS_TYPES and (read or known.dtype == wanted):
+            found = known.cast(wanted, strict=True)
+    if found is None:
+        msg = f"the classes of {Option('scores')} are of several types, or of another type than the labels"
+        raise ParameterError(msg, found=f"{names!r}; {of_class} labels")
+    if found.n_unique() < len(found) or found.null_count():
+        raise ParameterError(f"a class of {Option('scores')} is null, or given twice", found=repr(names))
+    return found

@@ -5,7 +5,7 @@ import polars as pl
 import pytest
 
 import nci_frames as nf
-from nci_frames.evaluation.classes.meetings import places_of_equality
+from nci_frames.evaluation.classes.class_winners import places_of_equality
 from tests.cases import first_quick
 
 METRICS = ["accuracy", "expected_cost", "balanced_accuracy", "macro_f_beta", "weighted_f_beta",
