@@ -47,34 +47,26 @@ def estimate(mixture: Mixtures, method: str) -> tuple[float, float, float] | Non
     return None if np.isnan(prevalence) else (prevalence, lower, upper)
 
 
-@given(bins)
-def test_em_is_the_maximum_of_the_likelihood(rows):
+@pytest.mark.parametrize(
+    ("method", "distance"),
+    [
+        ("em", lambda mixed, p, n, t: -(t @ np.log(mixed))),
+        ("matching", lambda mixed, p, n, t: ((t - mixed) ** 2 / (p + n)).sum()),
+    ],
+)
+@given(rows=bins)
+def test_the_likelihood_is_the_largest_and_the_squared_distance_the_least(method, distance, rows):
     mixture = mixture_of(rows)
     p, n, t = laws_of(mixture)
-    result = estimate(mixture, "em")
+    result = estimate(mixture, method)
     if result is None:
         return
 
     def loss(eta: float) -> float:
-        return -float(mixture.rows[2][0] * t @ np.log(eta * p + (1 - eta) * n))
+        return float(distance(eta * p + (1 - eta) * n, p, n, t))
 
     best = minimize_scalar(loss, bounds=(0, 1), method="bounded", options={"xatol": 1e-12})
-    assert loss(result[0]) <= best.fun + 1e-6
-
-
-@given(bins)
-def test_matching_is_the_least_squared_distance(rows):
-    mixture = mixture_of(rows)
-    p, n, t = laws_of(mixture)
-    result = estimate(mixture, "matching")
-    if result is None:
-        return
-
-    def distance(eta: float) -> float:
-        return float(((t - eta * p - (1 - eta) * n) ** 2 / (p + n)).sum())
-
-    best = minimize_scalar(distance, bounds=(0, 1), method="bounded", options={"xatol": 1e-12})
-    assert distance(result[0]) <= best.fun + 1e-9
+    assert loss(result[0]) <= best.fun + 1e-9
 
 
 @given(bins)

@@ -102,10 +102,10 @@ def test_a_thousand_logit_thresholds_bound_the_brier_score_closely():
     assert 0 < width.max() < 5e-3
 
 
-@pytest.mark.thorough
-@given(logs.rows)
+@pytest.mark.parametrize("rows", [200, 40_000])
 def test_scores_at_their_own_prevalence_stay_when_adjusted(rows):
-    counts = logs.exact(logs.log_of(rows, 20))
+    """The scores of a large group are moved some at a time."""
+    counts = logs.exact(logs.probability_log(rows))
     plain = nf.proper_scores(counts, prevalence="observed")
     moved_scores = nf.proper_scores(counts, prevalence="observed", adjusted=True)
     assert moved_scores["value"].to_list() == pytest.approx(plain["value"].to_list(), rel=1e-12)
