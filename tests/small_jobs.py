@@ -29,6 +29,9 @@ beta = [1.0]
 formats = ["json"]
 tables = []
 """
+#: What may be added to it.
+KEYS = '[segments]\nkeys = ["country"]\n'
+RECALL = '[[gates]]\nname = "finds"\nmetric = "recall"\nvalue_threshold = { lower = 0.6 }\n'
 
 
 def toml(value: object) -> str:

@@ -30,7 +30,7 @@ from nci_frames.jobs.job_file.loading import JobFile, read_job
 from nci_frames.jobs.job_file.windows import find_windows
 from tests.charts import refused
 from tests.fuzz.calls import calls
-from tests.small_jobs import SMALL
+from tests.small_jobs import KEYS, SMALL
 
 FOLDER = Path(__file__).parent / "snapshots"
 MARK = "=== "
@@ -88,12 +88,12 @@ NAMES: dict[str, Any] = {
     "Path": Path,
     "SMALL": SMALL,
     "GATE": GATE,
-    "KEYS": '[segments]\nkeys = ["country"]\n',
+    "KEYS": KEYS,
     "CHAMPION": 'champion = {model = "a", prevalence = [0.1]}\n',
     "SHARE": "sequential = true\nvalue_threshold = {lower = 0.5}\n",
     "RECALL": 'metric = "recall"\nvalue_threshold = {lower = 0.5}\n',
     "TRAFFIC": '[traffic]\npath = "traffic"\n',
-    "TABLE": '[segments]\nkeys = ["country"]\n[scenarios]\nm = { by = "country", table = "markets.csv" }\n',
+    "TABLE": KEYS + '[scenarios]\nm = { by = "country", table = "markets.csv" }\n',
     "datetime": datetime,
     "day": datetime(2026, 3, 1, tzinfo=UTC),
     "pl": pl,

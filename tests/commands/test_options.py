@@ -15,7 +15,7 @@ from nci_frames.jobs import report
 from nci_frames.jobs.job_file.loading import job_schema
 from nci_frames.options.report import ReportOptions, SegmentOptions
 from nci_frames.options.setting import Setting
-from tests.small_jobs import SMALL, ended, small_job, write_nights
+from tests.small_jobs import KEYS, SMALL, ended, small_job, write_nights
 
 QUESTIONS = (
     'at = "2%"\ncost = [200, "1/5", 8]',
@@ -73,7 +73,7 @@ def test_what_a_job_writes_besides(tmp_path):
     (tmp_path / "field.csv").write_text("country,prevalence,share\nat,0.01,0.4\nde,0.1,0.6\n")
     text = SMALL.replace("[0.01, 0.1]", '"field.csv"').replace('["json"]', '["txt", "json"]')
     text = text.replace("tables = []", 'tables = ["csv"]\ncharts = ["json"]')
-    job = small_job(tmp_path, '[segments]\nkeys = ["country"]\n', text)
+    job = small_job(tmp_path, KEYS, text)
     ended(0, "run", job, "--run-id", "one")
     run = tmp_path / "out/runs/one"
     assert {"answer", "counts", "field_projection"} <= {path.stem for path in (run / "tables").iterdir()}

@@ -10,18 +10,10 @@ from hypothesis import strategies as st
 from nci_frames.jobs.gates.judge import VERDICTS
 from nci_frames.jobs.incidents import incidents
 from nci_frames.jobs.job_file.gates import Gate
-from tests.small_jobs import ended, latest, small_job, write_night
+from tests.small_jobs import RECALL, ended, latest, small_job, write_night
 
 GATE = {"name": "finds", "metric": "recall", "value_threshold": {"lower": 0.6}, "owner": "ann", "tags": ["x"]}
-RECALL = """
-[[gates]]
-name = "finds"
-metric = "recall"
-window = "last"
-value_threshold = { lower = 0.6 }
-owner = "ann@bank.example"
-tags = ["cards", "night"]
-"""
+OWNED = RECALL + 'window = "last"\nowner = "ann@bank.example"\ntags = ["cards", "night"]\n'
 
 
 def history(verdicts: list[str]) -> pl.DataFrame:
@@ -59,7 +51,7 @@ def test_each_promise_has_an_incident_of_its_own():
 
 @pytest.mark.long
 def test_a_summary_says_what_fails_since_when_and_what_is_resolved(tmp_path):
-    job = small_job(tmp_path, RECALL)
+    job = small_job(tmp_path, OWNED)
     summaries = []
     for night, (hits, code) in enumerate(((0.9, 0), (0.2, 10), (0.9, 0)), start=1):
         write_night(tmp_path / f"logs/2026-03-0{night}/a.parquet", 400, hits, seed=night)

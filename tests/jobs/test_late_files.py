@@ -10,10 +10,7 @@ import pytest
 
 from nci_frames.jobs.job_file.loading import read_job
 from nci_frames.jobs.run import run_job
-from tests.small_jobs import SMALL, ended, latest, small_job, write_night
-
-RECALL = '[[gates]]\nname = "finds"\nmetric = "recall"\nvalue_threshold = { lower = 0.6 }\n'
-KEYS = '[segments]\nkeys = ["country"]\n'
+from tests.small_jobs import KEYS, RECALL, SMALL, ended, latest, small_job, write_night
 
 
 @pytest.mark.long

@@ -21,10 +21,7 @@ from nci_frames.jobs.history import changes_since
 from nci_frames.jobs.job_file.loading import read_job
 from nci_frames.jobs.publishing import Shelf
 from tests.hostile import NAMES
-from tests.small_jobs import SMALL, call, ended, latest, small_job, write_night, write_nights
-
-RECALL = '[[gates]]\nname = "finds"\nmetric = "recall"\nvalue_threshold = { lower = 0.6 }\n'
-KEYS = '[segments]\nkeys = ["country"]\n'
+from tests.small_jobs import KEYS, RECALL, SMALL, call, ended, latest, small_job, write_night, write_nights
 
 
 @pytest.mark.thorough

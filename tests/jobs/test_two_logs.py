@@ -9,7 +9,7 @@ import pytest
 import nci_frames as nf
 from nci_frames.jobs.two_logs import change_lines, compare_logs
 from tests.cases import first_quick
-from tests.small_jobs import SMALL, ended, small_job, write_nights
+from tests.small_jobs import KEYS, SMALL, ended, small_job, write_nights
 
 GRID = [0.2, 0.4, 0.5, 0.6, 0.8]
 
@@ -60,7 +60,7 @@ def test_what_cannot_be_compared_is_said_of_the_two_logs(tmp_path):
 @pytest.mark.long
 def test_runs_reports_and_counts_stand_for_their_logs(tmp_path):
     write_nights(tmp_path / "logs", 2)
-    job = small_job(tmp_path, '[segments]\nkeys = ["country"]\n', SMALL.replace("tables = []", ""))
+    job = small_job(tmp_path, KEYS, SMALL.replace("tables = []", ""))
     ended(0, "run", job, "--until", "2026-03-02", "--run-id", "one")
     ended(0, "run", job, "--run-id", "two")
     counts, report = tmp_path / "counts.parquet", tmp_path / "report"

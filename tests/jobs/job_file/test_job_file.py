@@ -13,11 +13,10 @@ import pytest
 import nci_frames as nf
 from nci_frames.jobs.job_file.loading import job_schema, read_job
 from nci_frames.jobs.job_file.windows import check_template, find_windows
-from tests.small_jobs import SMALL, job_text, small_job, write_nights
+from tests.small_jobs import KEYS, SMALL, job_text, small_job, write_nights
 
 ROOT = Path(__file__).parents[3]
 GATE = SMALL + '[[gates]]\nname = "a"\n'
-KEYS = '[segments]\nkeys = ["country"]\n'
 SHARE = "sequential = true\nvalue_threshold = {lower = 0.5}\n"
 TEMPLATE = (ROOT / "nci_frames" / "jobs" / "job.toml").read_text(encoding="utf-8")
 
