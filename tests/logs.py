@@ -1,6 +1,6 @@
 """Logs and counts that many tests need, and the plain NumPy count that the kernel is compared with."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from string import ascii_lowercase
 from typing import Any
@@ -102,16 +102,21 @@ def unit_log(
     return pl.concat(parts)
 
 
-def once(log: pl.DataFrame, parts: int = 4) -> pl.LazyFrame:
-    """A frame that gives its rows once, and after that none, as a stream does."""
-    stream = iter([log[part::parts] for part in range(parts)])
+def read_anew(rows: Callable[[], Iterable[pl.DataFrame]], log: pl.DataFrame) -> pl.LazyFrame:
+    """A frame like a log that asks for its rows each time it is read."""
 
     def source(columns: Any, predicate: Any, n_rows: Any, batch_size: Any) -> Iterator[pl.DataFrame]:
-        for frame in stream:
+        for frame in rows():
             mine = frame if columns is None else frame.select(columns)
             yield mine if predicate is None else mine.filter(predicate)
 
     return register_io_source(source, schema=log.schema)
+
+
+def once(log: pl.DataFrame, parts: int = 4) -> pl.LazyFrame:
+    """A frame that gives its rows once, and after that none, as a stream does."""
+    stream = iter([log[part::parts] for part in range(parts)])
+    return read_anew(lambda: stream, log)
 
 
 @st.composite

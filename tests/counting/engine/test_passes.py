@@ -1,7 +1,6 @@
 """What can be read once is counted once, or refused; memory is known before it is taken."""
 
 import os
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +8,6 @@ import numpy as np
 import polars as pl
 import pyarrow as pa
 import pytest
-from polars.io.plugins import register_io_source
 from polars.testing import assert_frame_equal
 
 import nci_frames as nf
@@ -21,7 +19,7 @@ from nci_frames.counting.logs.scan import scan_behind
 from nci_frames.demo import write_synthetic_logs
 from tests.cases import first_quick
 from tests.forks import LOG
-from tests.logs import once
+from tests.logs import once, read_anew
 from tests.processes import in_python
 
 COLUMNS: dict[str, Any] = {"fold": "fold", "segments": "country"}
@@ -58,16 +56,13 @@ def test_passes_that_disagree_are_an_error(monkeypatch: pytest.MonkeyPatch, more
     """A log that grows or shrinks while it is read: each pass gives one row more, or one less."""
     passes = 0
 
-    def source(columns: Any, predicate: Any, n_rows: Any, batch_size: Any) -> Iterator[pl.DataFrame]:
+    def rows() -> list[pl.DataFrame]:
         nonlocal passes
         passes += 1
-        frame = LOG[: 1000 + more * passes]
-        mine = frame if columns is None else frame.select(columns)
-        yield mine if predicate is None else mine.filter(predicate)
+        return [LOG[: 1000 + more * passes]]
 
     monkeypatch.setattr(count_module, "EXACT_ROWS", 100)
-    changing = register_io_source(source, schema=LOG.schema)
-    wish = nf.auto_thresholds(tolerance=1e-6)
+    changing, wish = read_anew(rows, LOG), nf.auto_thresholds(tolerance=1e-6)
     with pytest.raises(nf.SourceError, match="gives other rows when it is read again") as error:
         nf.count_confusion(nf.scan_predictions(changing, **COLUMNS), thresholds=wish)
     assert passes > 1

@@ -1,12 +1,10 @@
 """Thresholds found by counting: as fine as the areas need, or between equal numbers of rows."""
 
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 import polars as pl
 import pytest
-from polars.io.plugins import register_io_source
 
 import nci_frames as nf
 from nci_frames.counting import count as count_module
@@ -14,6 +12,7 @@ from nci_frames.counting.count import Tally, tally_scan
 from nci_frames.counting.logs.scan import scan_behind
 from nci_frames.counting.thresholds import recall
 from tests.cases import first_quick
+from tests.logs import read_anew
 
 ETAS = (1e-4, 1e-2, 0.5)
 
@@ -98,15 +97,14 @@ def test_a_log_is_read_a_few_times(kind: str, kept: bool, monkeypatch: pytest.Mo
     """Its positives once, and all rows once or twice; more often only where the positives are too many."""
     log, passes = log_of(kind), 0
 
-    def source(columns: Any, predicate: Any, n_rows: Any, batch_size: Any) -> Iterator[pl.DataFrame]:
+    def rows() -> list[pl.DataFrame]:
         nonlocal passes
         passes += 1
-        mine = log if columns is None else log.select(columns)
-        yield mine if predicate is None else mine.filter(predicate)
+        return [log]
 
     if not kept:
         monkeypatch.setattr(recall, "_PART_OF_MEMORY", float("inf"))
-    scan = nf.scan_predictions(register_io_source(source, schema=log.schema), on_invalid="drop")
+    scan = nf.scan_predictions(read_anew(rows, log), on_invalid="drop")
     before = passes
     tally = tally_scan(scan_behind(scan), thresholds=nf.auto_thresholds(tolerance=2e-3, prevalence=ETAS))
     assert tally.reached is not None
