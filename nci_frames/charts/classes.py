@@ -150,9 +150,8 @@ def chart_class_winners(
     shown = canvas.tooltip({"start": "from", "end": "to"}, names=(*keys, "model", "equal"))
     mix = {} if priors is None else one_mix("priors", scenarios_of(priors))
     shares = {str(name): share for name, share in mix.items()}
-    marked = pl.DataFrame(
-        {"line": named, "share": map(shares.get, named)}, {"line": pl.String, "share": pl.Float64}
-    ).drop_nulls()
+    of = [(name, shares[name]) for name in named if name in shares]
+    marked = pl.DataFrame(of, {"line": pl.String, "share": pl.Float64}, orient="row")
     ticks = alt.Chart(marked).encode(y=up).mark_tick(color=theme.INK, opacity=1, thickness=3, size=_LINE)
     text = alt.Text(field="start", type="quantitative", format=".3~p")
     return canvas.compose(

@@ -19,7 +19,6 @@ from nci_frames.options.classes import ClassOptions
 from nci_frames.options.report import ReportOptions
 from nci_frames.questions.class_comparison import ClassComparison, compare_classes
 from nci_frames.questions.places import main_beta
-from nci_frames.schemas import BUCKET
 
 
 class ClassTally(NamedTuple):
@@ -62,12 +61,12 @@ def run_class_report(
     """
     check_apart([source] if isinstance(source, str) else source, out)
     with publishing(out) as folder:
-        scan, by = scan_classes(source, **columns), list[str]()
+        scan = scan_classes(source, **columns)
         if columns.get("unit") is not None:
-            scan, by = unit_buckets(scan), [BUCKET]
+            scan = unit_buckets(scan)
         with warnings.catch_warnings(record=True) as told:
             warnings.simplefilter("always")
-            counts = count_classes(scan, by=by, progress=True)
+            counts = count_classes(scan, progress=True)
         labels, costs = counts.schema["label"], asked.class_cost or {}
         pairs = [_as_labels(side, labels).to_list() for side in zip(*costs, strict=True)]
         comparison = compare_classes(

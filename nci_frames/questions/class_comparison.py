@@ -138,11 +138,10 @@ class ClassComparison:
         found = self.ranked(self.asked_priors, interval="delta").filter(scenario=self.scenario)
         apart = pl.lit(None, pl.Boolean)
         if self.tested:
-            first = pl.lit(found["model"][0])
+            first = found["model"][0]
             pairs = compare_class_models(self.by_unit, metric=self.metric, priors=self.mix, **self.asked)
-            of_first = pairs.filter(first.is_in(pl.concat_list("model_a", "model_b")))
-            other = pl.when(pl.col("model_a") == first).then("model_b").otherwise("model_a")
-            known = dict(of_first.select(other, "distinguishable").rows())
+            each = pairs.select("model_a", "model_b", "distinguishable").rows()
+            known = {b if a == first else a: differ for a, b, differ in each if first in (a, b)}
             apart = pl.col("model").replace_strict(known, default=None, return_dtype=pl.Boolean)
         told = pl.when(pl.col("rank") > 1).then(apart).alias("distinguishable")
         of_value = ("model", "metric", "value", "lower", "upper", "rank", "gap")

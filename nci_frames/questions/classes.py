@@ -149,21 +149,18 @@ def _shown(row: dict[str, Any]) -> str | None:
     return f"{value}{bounds}{'' if row['supported'] else ' ?'}"
 
 
-def read_class_independence(comparison: ClassComparison) -> str:
-    """Return a sentence on what intervals and tests draw."""
+def assumption_lines(comparison: ClassComparison) -> list[str]:
+    """Return what intervals and tests draw, and what values at other mixes assume."""
     buckets, whole = comparison.buckets, comparison.counts.schema["rows"].is_integer()
-    if not whole or comparison.by_units:
-        return read_resampled(buckets, weighted=not whole)
     there = "No unit was named"
     if buckets is not None:
         there = f"There are {quantity(buckets, 'group')} of units, and tests need {LEAST_BUCKETS}"
     why = "that needs the rows that they decided about"
-    return f"{there}: rows are taken as independent in intervals, and models are not compared, since {why}."
-
-
-def _assumption(comparison: ClassComparison) -> list[str]:
+    drawn = f"{there}: rows are taken as independent in intervals, and models are not compared, since {why}."
+    if not whole or comparison.by_units:
+        drawn = read_resampled(buckets, weighted=not whole)
     assumed = "Values at other mixes assume that each class gets its decisions as in this log."
-    return [read_class_independence(comparison), f"{assumed} This was not tested."]
+    return [drawn, f"{assumed} This was not tested."]
 
 
 def _by(form: str) -> Callable[[ClassComparison], str]:
@@ -193,7 +190,7 @@ QUESTIONS = (
         rule="share",
         recomputed="along",
     ),
-    said("assumption", "What do intervals and values at other mixes rest on?", _assumption),
+    said("assumption", "What do intervals and values at other mixes rest on?", assumption_lines),
     picture(
         "winners",
         _by("Best model by {} over the share of each class"),

@@ -26,19 +26,13 @@ def render_class_page(comparison: ClassComparison, /, **more: Any) -> str:
     asked = {"label": "Class", "words": names, "first": first}
     measure, models = comparison.measure, comparison.models
     answers = [answers_at(measure, _along(comparison, name), models, _SENT) for name in names]
+    beta, here = comparison.beta, at_mix[first]
+    live = looked_up(models, places, here, asked=asked, answers=answers, beta=beta, own=at_mix)
     return render_page(
         "classes.html.jinja",
         content,
         shown_models(comparison),
-        looked_up(
-            models,
-            places,
-            at_mix[first],
-            asked=asked,
-            answers=answers,
-            beta=comparison.beta,
-            own=at_mix,
-        ),
+        live,
         measure=measure,
         mix=mix_in_words(comparison),
         varied=names,

@@ -7,9 +7,9 @@ import pytest
 import nci_frames as nf
 from nci_frames.questions.classes import (
     QUESTIONS,
+    assumption_lines,
     class_answer_lines,
     order_in_words,
-    read_class_independence,
 )
 from tests.cases import first_quick
 
@@ -100,11 +100,11 @@ def test_what_is_said_names_the_mix_the_model_and_the_nearest_change():
     assert second.startswith("Choose ")
     assert f"macro F2 {found.answer['value'][0]:.3f}" in second
     assert "the best model changes with the share of" in order_in_words(found)
-    assert "groups of units" in read_class_independence(found)
+    assert "groups of units" in assumption_lines(found)[0]
     alone = nf.compare_classes(counts(units=False), metric="mcc")
     assert alone.measure == "MCC"
     assert alone.answer["distinguishable"].null_count() == 3
-    assert "No unit was named" in read_class_independence(alone)
+    assert "No unit was named" in assumption_lines(alone)[0]
 
 
 def test_costs_choose_the_metric_and_the_lowest_is_best():
