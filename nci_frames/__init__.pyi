@@ -19,8 +19,8 @@ from .counting.pairs import count_pairs as count_pairs
 from .counting.sql import counting_sql as counting_sql
 
 # counts
+from .counts.class_counts import counts_at_mix as counts_at_mix
 from .counts.class_counts import merge_class_counts as merge_class_counts
-from .counts.class_mix import counts_at_mix as counts_at_mix
 from .counts.pooling import merge_counts as merge_counts
 from .counts.pooling import pool_counts as pool_counts
 from .counts.read import read_counts as read_counts
@@ -128,10 +128,10 @@ from .evaluation.probabilities.h_measure import h_measure as h_measure
 from .evaluation.probabilities.proper_scores import proper_scores as proper_scores
 
 # evaluation.classes
+from .evaluation.classes.class_log import vary_class_share as vary_class_share
 from .evaluation.classes.class_winners import class_winners as class_winners
 from .evaluation.classes.compare_class_models import compare_class_models as compare_class_models
 from .evaluation.classes.estimate_class_priors import estimate_class_priors as estimate_class_priors
-from .evaluation.classes.mixes import vary_class_share as vary_class_share
 from .evaluation.classes.project_classes import project_classes as project_classes
 
 # questions

@@ -13,8 +13,7 @@ from nci_frames.base.errors import ParameterError
 from nci_frames.base.messages import Option, listed
 from nci_frames.base.typing import Floats
 from nci_frames.counts.class_counts import Priors, one_mix, scenarios_of
-from nci_frames.evaluation.classes.class_log import ClassLog, collected
-from nci_frames.evaluation.classes.mixes import Mixes, read_mixes
+from nci_frames.evaluation.classes.class_log import ClassLog, Mixes, collected, read_mixes
 from nci_frames.evaluation.metrics import better_sign
 from nci_frames.evaluation.metrics.classes import ClassMetric, class_metric, metric_of_all
 from nci_frames.evaluation.metrics.metric import rounding

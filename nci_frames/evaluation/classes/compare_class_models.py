@@ -10,9 +10,8 @@ import polars as pl
 from nci_frames.base.arguments import check_level
 from nci_frames.base.errors import ParameterError
 from nci_frames.counts.class_counts import Priors
-from nci_frames.evaluation.classes.class_log import ClassLog, why_not
+from nci_frames.evaluation.classes.class_log import ClassLog, Mixes, read_mixes, why_not
 from nci_frames.evaluation.classes.intervals import influences, stratum_sums
-from nci_frames.evaluation.classes.mixes import Mixes, read_mixes
 from nci_frames.evaluation.metrics.classes import ClassMetric, metric_of_all
 from nci_frames.evaluation.significance.corrections import holm
 from nci_frames.schemas import CLASS_COMPARISONS, checked
