@@ -125,8 +125,8 @@ def _factors(scan: Scan, priors: Priors | None, logged: Any) -> dict[str, Floats
     if classes.is_empty():
         hint = "open the log with scan_classes(..., scores={class: column})"
         raise ParameterError("decisions without scores cannot be moved to other priors", hint=hint)
-    given = _observed(scan, classes) if isinstance(logged, str) else {"": logged}
-    before = read_priors(given, classes, observed=None)[""]
+    observed = _observed(scan) if isinstance(logged, str) else None
+    before = read_priors({"": logged}, classes, observed=observed)[""]
     factors = {}
     for scenario, shares in read_priors(priors, classes, observed=before).items():
         unknown = (before == 0) & (shares > 0)
@@ -162,7 +162,7 @@ def _highest(scores: list[NDArray[np.floating]]) -> NDArray[np.unsignedinteger]:
     return place
 
 
-def _observed(scan: Scan, classes: pl.Series) -> dict[str, dict[Any, float]]:
+def _observed(scan: Scan) -> Floats:
     """Return the shares of the classes in the whole log."""
     if scan.label is None:
         hint = "give logged_priors={class: share}"
@@ -175,7 +175,7 @@ def _observed(scan: Scan, classes: pl.Series) -> dict[str, dict[Any, float]]:
     if not total:
         raise InvalidRowsError("no valid row of the log has a weight", where=scan.source.where)
     shares = dict(found.select("label", pl.col("weight") / total).rows())
-    return {"": {name: shares.get(name, 0.0) for name in classes.to_list()}}
+    return np.array([shares.get(name, 0.0) for name in scan.classes])
 
 
 def _counted(

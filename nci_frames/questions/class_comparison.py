@@ -12,8 +12,7 @@ from nci_frames.base.errors import ParameterError, SchemaError
 from nci_frames.base.typing import Frame
 from nci_frames.counts.class_counts import Priors, added_rows, scenarios_of
 from nci_frames.evaluation.classes.class_log import at_shares, collected, rates_of, read_mixes
-from nci_frames.evaluation.classes.class_winners import class_winners
-from nci_frames.evaluation.classes.compare_class_models import compare_class_models
+from nci_frames.evaluation.classes.class_winners import class_winners, compare_class_models
 from nci_frames.evaluation.classes.project_classes import matrix_at, project_classes
 from nci_frames.evaluation.metrics.classes import metric_of_all
 from nci_frames.evaluation.projection.ranking import rank_models
@@ -218,8 +217,7 @@ class ClassComparison:
         """
         places = [(name, share) for name in self.varied for share in self.places]
         mixes = {str(number): self._mix_at(*place) for number, place in enumerate(places)}
-        rows = [(scenario, *place) for scenario, place in zip(mixes, places, strict=True)]
-        at = pl.DataFrame(rows, schema=["scenario", "class", "share"], orient="row")
+        at = pl.DataFrame(places, ["class", "share"], orient="row").with_columns(scenario=pl.Series([*mixes]))
         # All of them at once: the log is looked through once.
         found = self.ranked(mixes, interval="delta").drop("class").join(at, on="scenario")
         columns = ["class", "share", "model", "value", "lower", "upper", "rank", "supported", "reason"]

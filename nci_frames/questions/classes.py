@@ -23,8 +23,6 @@ from nci_frames.questions.order import any_of, leads_in_words, some_models
 from nci_frames.questions.report_question import Chart, ReportQuestion, of_shown, picture, said, shown_models
 from nci_frames.tables.numbers import format_value, sentence
 
-#: Mixes of so many classes are points of a triangle.
-_OF_TRIANGLE = 3
 #: So many wrong decisions are listed.
 _MISTAKES = 20
 #: So many classes whose share changes the best model are named.
@@ -100,7 +98,7 @@ def _counts(comparison: ClassComparison) -> pl.DataFrame:
 
 
 def _of_triangle(comparison: ClassComparison) -> pl.DataFrame | None:
-    return _counts(comparison) if len(comparison.classes) == _OF_TRIANGLE else None
+    return _counts(comparison) if len(comparison.classes) == 3 else None
 
 
 def _draw_simplex(table: pl.DataFrame, comparison: ClassComparison) -> Chart:

@@ -126,11 +126,10 @@ def scan_classes(
     if not (decisions or of_classes):
         raise ParameterError.out_of_range("decision", decision, "at least one model and its column")
     keys = key_columns({"fold": fold}, segments, RENAME, family="classes")
-    columns = Roles(None, label, of_classes, keys, weight, unit, decisions)
-    models = _models_of(columns)
-    for name in models:
+    named = [*decisions, *(name for name, _ in of_classes)]
+    for name in named:
         check_utf8("a model", name)
-    columns = replace(columns, model=model if "" in models else None)
+    columns = Roles(model if "" in named else None, label, of_classes, keys, weight, unit, decisions)
     opened = open_source(source, columns.needed(), storage_options)
     return predictions_of(_scan(opened, columns, on_invalid))
 

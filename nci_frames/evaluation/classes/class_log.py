@@ -57,11 +57,6 @@ class ClassLog:
         """The shares of the decisions among the rows of each class; NaN for a class without rows."""
         return rates_of(self.total)
 
-    @property
-    def shares(self) -> Floats:
-        """The shares of the classes among the rows of the group; NaN if it has none."""
-        return rates_of(self.total.sum(axis=1))
-
     @cached_property
     def independent(self) -> Floats:
         """Of each class, how many rows of equal weight, or equal buckets, are worth its rows."""
@@ -230,7 +225,8 @@ class Mixes:
 
     def of(self, log: ClassLog) -> "Mixes":
         """Return the mixes of a group: of one with a scenario, that of the same name, or the only one."""
-        every = replace(self, priors=np.where(np.isnan(self.priors), log.shares, self.priors))
+        observed = rates_of(log.total.sum(axis=1))
+        every = replace(self, priors=np.where(np.isnan(self.priors), observed, self.priors))
         own = log.group.get("scenario")
         if own is None:
             return every
