@@ -106,7 +106,7 @@ def count_classes(
     scan = class_scan_behind(predictions)
     keys = ["model", *kept_keys(scan.keys, by)]
     budget = Budget.of(memory_limit)
-    factors = _factors(scan, priors, logged_priors)
+    factors = {} if priors is None else _factors(scan, priors, logged_priors)
     counted = by_weight(scan, keys, partial(_counted, factors=factors, budget=budget, progress=progress))
     need_whole_log(scan, counted.rows_by_code)
     for warning in warnings_of(scan, counted.rows_by_code, counted.groups.select(keys).unique()):
@@ -114,14 +114,9 @@ def count_classes(
     return every_pair(counted.counts, scan.classes)
 
 
-def _factors(scan: Scan, priors: Priors | None, logged: Any) -> dict[str, Floats]:
-    """Return by what the scores of each class are multiplied, by scenario; 0 for a class of prior 0.
-
-    There is no scenario where rows are decided as logged.
-    """
+def _factors(scan: Scan, priors: Priors, logged: Any) -> dict[str, Floats]:
+    """Return by what the scores of each class are multiplied, by scenario; 0 for a class of prior 0."""
     classes = scan.classes
-    if priors is None:
-        return {}
     if classes.is_empty():
         hint = "open the log with scan_classes(..., scores={class: column})"
         raise ParameterError("decisions without scores cannot be moved to other priors", hint=hint)
@@ -141,7 +136,7 @@ def _factors(scan: Scan, priors: Priors | None, logged: Any) -> dict[str, Floats
 def _places(
     scores: list[NDArray[np.floating]], factors: Mapping[str, Floats]
 ) -> Iterator[NDArray[np.integer] | int]:
-    """Yield the place of each row's decision among the cells of a group, in each scenario."""
+    """Yield the place of each row's decision among the cells of a group, in each scenario, or as logged."""
     if not factors:
         yield _highest(scores) if scores else 0
     for number, of_classes in enumerate(factors.values()):
@@ -183,8 +178,7 @@ def _counted(
 ) -> Counted:
     """Count the rows of each label and decision, or sum their weights."""
     schema, classes = scan.raw.collect_schema(), len(scan.classes)
-    label = ["label"] if scan.label is not None else []
-    decision = [] if classes else ["decision"]
+    told = [*keys, *(["label"] if scan.label is not None else []), *([] if classes else ["decision"])]
     size = max(1, classes) * max(1, len(factors))
 
     def count(groups: GroupNumbers) -> Counted:
@@ -202,7 +196,7 @@ def _counted(
         cells = count_codes(codes(), groups, 1, size, weighted=scan.weighted, budget=budget)
         return Counted(_table(groups, scan.classes, factors, cells[:, 0]), rows_by_code, groups.frame())
 
-    return with_group_numbers({key: schema[key] for key in (*keys, *label, *decision)}, count)
+    return with_group_numbers({key: schema[key] for key in told}, count)
 
 
 def _table(

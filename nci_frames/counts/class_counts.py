@@ -156,10 +156,9 @@ def scenarios_of(
     ParameterError
         If there are none, they are not numbers from 0 to 1 that add up to 1, or a needed one is missing.
     """
-    nested: Mapping[Any, Any]
     if isinstance(priors, pl.DataFrame | pl.LazyFrame):
         frame = collect(priors, CLASS_PRIORS)
-        nested = by_scenario(frame)
+        nested: Mapping[Any, Any] = by_scenario(frame)
         if sum(map(len, nested.values())) < len(frame):
             raise SchemaError("a class has two priors in one scenario", hint="give each scenario a name")
     elif isinstance(priors, str):

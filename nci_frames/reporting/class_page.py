@@ -24,10 +24,9 @@ def render_class_page(comparison: ClassComparison, /, **more: Any) -> str:
     own, places, names = comparison.shares, comparison.places, [*comparison.leads]
     first, at_mix = names.index(opening_class(comparison)), [places.index(own[name]) for name in names]
     asked = {"label": "Class", "words": names, "first": first}
-    measure, models = comparison.measure, comparison.models
+    measure, models, beta = comparison.measure, comparison.models, comparison.beta
     answers = [answers_at(measure, _along(comparison, name), models, _SENT) for name in names]
-    beta, here = comparison.beta, at_mix[first]
-    live = looked_up(models, places, here, asked=asked, answers=answers, beta=beta, own=at_mix)
+    live = looked_up(models, places, at_mix[first], asked=asked, answers=answers, beta=beta, own=at_mix)
     return render_page(
         "classes.html.jinja",
         content,

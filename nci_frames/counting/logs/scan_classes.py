@@ -122,7 +122,7 @@ def scan_classes(
         raise ParameterError("give a decision or scores, not both", hint="omit one of them")
     by_column = "decision" if decision is None and scores is None else decision
     decisions: Mapping[str, str] = {"": by_column} if isinstance(by_column, str) else by_column or {}
-    of_classes = _scores_of_classes(scores)
+    of_classes = {} if scores is None else _scores_of_classes(scores)
     if not (decisions or of_classes):
         raise ParameterError.out_of_range("decision", decision, "at least one model and its column")
     keys = key_columns({"fold": fold}, segments, RENAME, family="classes")
@@ -134,10 +134,8 @@ def scan_classes(
     return predictions_of(_scan(opened, columns, on_invalid))
 
 
-def _scores_of_classes(scores: Mapping[Any, Any] | None) -> dict[tuple[str, Any], str]:
+def _scores_of_classes(scores: Mapping[Any, Any]) -> dict[tuple[str, Any], str]:
     """Return the score column of each model and class, or raise ParameterError."""
-    if scores is None:
-        return {}
     nested = bool(scores) and all(isinstance(value, Mapping) for value in scores.values())
     found: dict[str, Mapping[Any, str]] = dict(scores) if nested else {"": scores}
     for model, columns in found.items():
