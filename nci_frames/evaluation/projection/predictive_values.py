@@ -111,8 +111,8 @@ def predictive_value_interval(
                 prevalence=eta,
                 beta=pl.lit(None, pl.Float64),
                 value=pl.when(total > 0).then(speaking_for / total),
-                # A ratio that may be 0 or infinite says nothing, at any prevalence.
-                lower=pl.when(total > 0).then(pl.when(ends[0] == 0).then(0.0).otherwise(lower)),
+                lower=pl.when(total > 0).then(lower),
+                # A ratio that may be infinite says nothing, at any prevalence.
                 upper=pl.when(total > 0).then(pl.when(ends[1].is_infinite()).then(1.0).otherwise(upper)),
                 **point_flags(points.columns, needs_fpr=metric == "precision"),
             )
