@@ -17,6 +17,8 @@ from nci_frames.counting.logs.reading import Scan
 SLICE_ROWS = 1 << 15
 #: Scores of one model that are processed at a time: more would leave the fast memory of a core in between.
 _SLICE_SCORES = 1 << 17
+#: Values that a thread decodes at a time.
+_DECODED = 1 << 18
 #: Chunks with fewer rows on average are copied into one.
 _FEW_ROWS = 1 << 12
 
@@ -35,20 +37,21 @@ class Batch:
 def row_groups_ahead(number: int, *, local: bool) -> Iterator[None]:
     """Let Polars read local files so many row groups ahead, fewer than by default, since each takes memory.
 
-    Remote stores keep what Polars chooses, which hides their latency; an explicit setting of the user is kept
-    as well.
+    Remote stores keep what Polars chooses, which hides their latency. The columns of a row group are decoded
+    by all threads: by default those of a wide log are by one. Explicit settings of the user are kept.
     """
-    variable = "POLARS_ROW_GROUP_PREFETCH_SIZE"
-    if not local or variable in os.environ:
-        yield
-        return
-    os.environ[variable] = chosen = str(number)
+    chosen = {"POLARS_PARQUET_DECODE_TARGET_VALUES_PER_THREAD": str(_DECODED)}
+    if local:
+        chosen["POLARS_ROW_GROUP_PREFETCH_SIZE"] = str(number)
+    chosen = {name: value for name, value in chosen.items() if name not in os.environ}
+    os.environ.update(chosen)
     try:
         yield
     finally:
-        # Another value is one that somebody chose meanwhile.
-        if os.environ.get(variable) == chosen:
-            del os.environ[variable]
+        for name, value in chosen.items():
+            # Another value is one that somebody chose meanwhile.
+            if os.environ.get(name) == value:
+                del os.environ[name]
 
 
 @contextmanager

@@ -113,8 +113,7 @@ def read_wide(
     rows = rows.select(*dict.fromkeys([*of_models.keys, *asked, "__doubt", *arrays]))
     size = max(SLICE_ROWS, _SCORES // max(len(names) * scores, _COLUMNS))
     met, total = 0, 0.0
-    # To decode so many columns takes about as long as to count them: both go on at a time.
-    with reading_rows(scan, progress=progress, ahead=2) as advance:
+    with reading_rows(scan, progress=progress) as advance:
         for batch in scan.batches(rows, chunk_size=size, maintain_order=weighted):
             met += len(batch) * len(names)
             scan.met(met)

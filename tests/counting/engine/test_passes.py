@@ -164,13 +164,19 @@ def test_too_many_groups_are_refused_while_they_are_met() -> None:
     assert machine_memory() > 1e8
 
 
-def test_a_variable_that_was_set_meanwhile_is_kept(tmp_path: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    variable = "POLARS_ROW_GROUP_PREFETCH_SIZE"
+@pytest.mark.parametrize(
+    ("variable", "of_remote"),
+    [("POLARS_ROW_GROUP_PREFETCH_SIZE", False), ("POLARS_PARQUET_DECODE_TARGET_VALUES_PER_THREAD", True)],
+)
+def test_a_variable_that_was_set_meanwhile_is_kept(
+    tmp_path: Any, monkeypatch: pytest.MonkeyPatch, variable: str, of_remote: bool
+) -> None:
     monkeypatch.delenv(variable, raising=False)
     write_synthetic_logs(tmp_path, rows=1000)
-    with batch.row_groups_ahead(1, local=True):
-        assert os.environ[variable] == "1"
-    assert variable not in os.environ
+    for local in (True, False):
+        with batch.row_groups_ahead(1, local=local):
+            assert (variable in os.environ) is (local or of_remote)
+        assert variable not in os.environ
     with batch.row_groups_ahead(1, local=True):
         os.environ[variable] = "7"
     assert os.environ[variable] == "7"
