@@ -95,7 +95,7 @@ class ModelRows:
             if not there:
                 need_whole_log(self.scan, rows_by_code)
             one_model(there, self.named)
-        below = cells.take(digitise.bins).cumsum()
+        below = cells.take().cumsum()
         scores = pl.DataFrame({"threshold": thresholds, "above": below[-1] - below[:-1], "below": below[:-1]})
         every = scores_as_counts(scores.with_columns(model=pl.lit(model, pl.String)))
         where = self.scan.source.where

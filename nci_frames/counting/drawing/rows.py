@@ -69,12 +69,11 @@ class _Cells:
     @cached_property
     def counts(self) -> Rows:
         """The rows of each cell."""
-        cells = len(self.draw.plan) << self.bits
-        counts = CellCounts(cells, weighted=False)
+        counts = CellCounts(len(self.draw.plan) << self.bits, weighted=False)
         for batch in self.draw.log.read(self._looked_at, self.told):
             for rows in batch.iter_slices(SLICE_ROWS):
                 counts.add(self._cells_of(rows), None)
-        return counts.take(cells).astype(np.int64, copy=False)
+        return counts.take().astype(np.int64, copy=False)
 
     @cached_property
     def ends(self) -> Rows:

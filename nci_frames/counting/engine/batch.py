@@ -55,12 +55,12 @@ def row_groups_ahead(number: int, *, local: bool) -> Iterator[None]:
 
 
 @contextmanager
-def reading_rows(scan: Scan, *, progress: bool, ahead: int = 1) -> Iterator[Callable[[int], None]]:
-    """Read the files of a scan some row groups ahead; yield a function that takes the number of further rows.
+def reading_rows(scan: Scan, *, progress: bool) -> Iterator[Callable[[int], None]]:
+    """Read the files of a scan a row group ahead; yield a function that takes the number of further rows.
 
     With *progress* it shows them on a terminal.
     """
-    with row_groups_ahead(ahead, local=bool(scan.source.files)):
+    with row_groups_ahead(1, local=bool(scan.source.files)):
         if not progress:
             yield lambda _: None
             return

@@ -131,14 +131,15 @@ class CellCounts:
     def __init__(self, size: int = 0, *, weighted: bool) -> None:
         # Half the size of Int64, so that more of the cells are in the fast memory of a processor.
         self._cells: NDArray[Any] = np.zeros(size, np.float64 if weighted else np.int32)
+        self._size = size
         self._most = _MOST  # rows that may still be counted in them
         self._before = np.zeros(0, np.int64)
         self._waiting = np.empty(0 if weighted else _WAITING, np.int64)
         self._rows = 0
 
     def grow(self, size: int) -> None:
-        """Make room for the codes below *size*."""
-        self._cells = _grown(self._cells, size)
+        """Have a cell for each code below *size*."""
+        self._cells, self._size = _grown(self._cells, size), size
 
     def add(self, codes: NDArray[np.int64], weights: NDArray[np.float64] | None) -> None:
         """Add one to the cell of every code, or its weight; they are fewer than wait to be counted."""
@@ -150,11 +151,11 @@ class CellCounts:
         self._waiting[self._rows : self._rows + len(codes)] = codes
         self._rows += len(codes)
 
-    def take(self, size: int) -> Counts:
-        """Return the count or sum of every cell from 0 to before *size*, for which there is room."""
+    def take(self) -> Counts:
+        """Return the count or sum of every cell."""
         self._count()
         cells = self._cells if self._cells.dtype == np.float64 else self._counted()
-        return cells[:size]
+        return cells[: self._size]
 
     def _count(self) -> None:
         if self._rows > self._most:
@@ -242,7 +243,7 @@ def count_codes(
             budget.need_cells(groups, bins)
             cells.grow(known * classes * bins)
         cells.add(found, weights)
-    return cells.take(len(groups) * classes * bins).reshape(len(groups), classes, bins)
+    return cells.take().reshape(len(groups), classes, bins)
 
 
 def holds_one_score(grid: Floats, dtype: type[np.floating]) -> NDArray[np.bool_]:

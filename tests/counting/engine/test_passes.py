@@ -165,17 +165,20 @@ def test_too_many_groups_are_refused_while_they_are_met() -> None:
 
 
 @pytest.mark.parametrize(
-    ("variable", "of_remote"),
-    [("POLARS_ROW_GROUP_PREFETCH_SIZE", False), ("POLARS_PARQUET_DECODE_TARGET_VALUES_PER_THREAD", True)],
+    ("variable", "of_local", "of_remote"),
+    [
+        ("POLARS_ROW_GROUP_PREFETCH_SIZE", "1", None),
+        ("POLARS_PARQUET_DECODE_TARGET_VALUES_PER_THREAD", "262144", "262144"),
+    ],
 )
 def test_a_variable_that_was_set_meanwhile_is_kept(
-    tmp_path: Any, monkeypatch: pytest.MonkeyPatch, variable: str, of_remote: bool
+    tmp_path: Any, monkeypatch: pytest.MonkeyPatch, variable: str, of_local: str, of_remote: str | None
 ) -> None:
     monkeypatch.delenv(variable, raising=False)
     write_synthetic_logs(tmp_path, rows=1000)
-    for local in (True, False):
+    for local, value in ((True, of_local), (False, of_remote)):
         with batch.row_groups_ahead(1, local=local):
-            assert (variable in os.environ) is (local or of_remote)
+            assert os.environ.get(variable) == value
         assert variable not in os.environ
     with batch.row_groups_ahead(1, local=True):
         os.environ[variable] = "7"
