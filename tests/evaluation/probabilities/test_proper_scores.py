@@ -103,9 +103,19 @@ def test_a_thousand_logit_thresholds_bound_the_brier_score_closely():
 
 
 @pytest.mark.parametrize("rows", [200, 40_000])
+def test_scores_of_a_large_group_stay_when_adjusted_to_their_own_prevalence(rows):
+    """They are moved some at a time."""
+    stays_when_adjusted(logs.probability_log(rows))
+
+
+@pytest.mark.thorough
+@given(logs.rows)
 def test_scores_at_their_own_prevalence_stay_when_adjusted(rows):
-    """The scores of a large group are moved some at a time."""
-    counts = logs.exact(logs.probability_log(rows))
+    stays_when_adjusted(logs.log_of(rows, 20))
+
+
+def stays_when_adjusted(log):
+    counts = logs.exact(log)
     plain = nf.proper_scores(counts, prevalence="observed")
     moved_scores = nf.proper_scores(counts, prevalence="observed", adjusted=True)
     assert moved_scores["value"].to_list() == pytest.approx(plain["value"].to_list(), rel=1e-12)
