@@ -128,10 +128,10 @@ from .evaluation.probabilities.h_measure import h_measure as h_measure
 from .evaluation.probabilities.proper_scores import proper_scores as proper_scores
 
 # evaluation.classes
-from .evaluation.classes.class_log import vary_class_share as vary_class_share
 from .evaluation.classes.class_winners import class_winners as class_winners
-from .evaluation.classes.class_winners import compare_class_models as compare_class_models
+from .evaluation.classes.compare_class_models import compare_class_models as compare_class_models
 from .evaluation.classes.estimate_class_priors import estimate_class_priors as estimate_class_priors
+from .evaluation.classes.mixes import vary_class_share as vary_class_share
 from .evaluation.classes.project_classes import project_classes as project_classes
 
 # questions

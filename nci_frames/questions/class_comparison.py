@@ -11,8 +11,10 @@ from nci_frames.base.arguments import LEAST_BUCKETS, beta_value
 from nci_frames.base.errors import ParameterError, SchemaError
 from nci_frames.base.typing import Frame
 from nci_frames.counts.class_counts import Priors, added_rows, scenarios_of
-from nci_frames.evaluation.classes.class_log import at_shares, collected, rates_of, read_mixes
-from nci_frames.evaluation.classes.class_winners import class_winners, compare_class_models
+from nci_frames.evaluation.classes.class_log import collected, rates_of
+from nci_frames.evaluation.classes.class_winners import class_winners
+from nci_frames.evaluation.classes.compare_class_models import compare_class_models
+from nci_frames.evaluation.classes.mixes import at_shares, read_mixes
 from nci_frames.evaluation.classes.project_classes import matrix_at, project_classes
 from nci_frames.evaluation.metrics.classes import metric_of_all
 from nci_frames.evaluation.projection.ranking import rank_models

@@ -1,27 +1,24 @@
-"""Class counts -> which models differ at a mix; the best along a line between two, or over a triangle."""
+"""Class counts -> the best models along a line between two mixes, or over the triangle of three classes."""
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from datetime import date
-from functools import partial
 from typing import Any
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from nci_frames.base.arguments import check_level
 from nci_frames.base.errors import ParameterError
 from nci_frames.base.messages import Option, listed
 from nci_frames.base.typing import Floats
 from nci_frames.counts.class_counts import Priors, one_mix, scenarios_of
-from nci_frames.evaluation.classes.class_log import ClassLog, Mixes, collected, read_mixes, why_not
-from nci_frames.evaluation.classes.intervals import influences, stratum_sums
+from nci_frames.evaluation.classes.class_log import ClassLog, collected
+from nci_frames.evaluation.classes.mixes import Mixes, read_mixes
 from nci_frames.evaluation.metrics import better_sign
 from nci_frames.evaluation.metrics.classes import ClassMetric, class_metric, metric_of_all
 from nci_frames.evaluation.metrics.metric import rounding
-from nci_frames.evaluation.significance.corrections import holm
-from nci_frames.schemas import CLASS_COMPARISONS, CLASS_WINNERS, checked
+from nci_frames.schemas import CLASS_WINNERS, checked
 
 #: Lines of a triangle on which the share of the third class stays the same, and as many mixes along each.
 LINES = 200
@@ -35,8 +32,6 @@ _TO_COEFFICIENTS = np.linalg.inv(np.polynomial.chebyshev.chebvander(_NODES, _DEG
 _HALVINGS, _MOST_PARTS = 45, 1 << 16
 #: Parts of the largest value that are rounding; and so are imaginary parts, and distances from an end.
 _ROUNDING, _REAL, _AT_END = 1e-14, 1e-7, 1e-10
-#: A difference without an error that is rounding.
-_EQUAL = 1e-12
 
 
 @checked
@@ -271,115 +266,3 @@ def winners_in_triangle(
     ]
     schema = {"third": pl.Float64(), **CLASS_WINNERS.dtypes()}
     return pl.DataFrame(rows, schema), logs.names[classes].to_list()
-
-
-@checked
-def compare_class_models(
-    class_counts: pl.DataFrame | pl.LazyFrame,
-    /,
-    *,
-    metric: str,
-    priors: Priors,
-    beta: float = 1.0,
-    cost: Mapping[Any, Any] | None = None,
-    level: float = 0.95,
-) -> pl.DataFrame:
-    """Test, for every two models, whether they differ by a metric of all classes at a mix.
-
-    Parameters
-    ----------
-    class_counts
-        Class counts of a labelled log with the key ``bucket`` of ``unit_buckets``: the models decided about
-        the same units, and a bucket holds the rows of its units under every model.
-    metric
-        A metric of all classes, as in ``project_classes``.
-    priors, beta, cost
-        As in ``project_classes``.
-    level
-        Confidence of the interval; models are told apart if the adjusted p-value is below 1 - level.
-
-    Returns
-    -------
-    A row per scenario, two models and other keys, sorted:
-
-    %(columns of class comparisons)s
-
-    Keys are those of *class_counts*, without ``bucket``.
-
-    Raises
-    ------
-    ParameterError
-        If there is no key ``bucket``, or fewer than 20 of them; if rows are sums of many weights; if the
-        metric is one of each class, or another option is out of range.
-    UnknownMetricError
-        If there is no such metric.
-    SchemaError
-        If *class_counts* are no counts of a labelled log.
-
-    Notes
-    -----
-    The difference varies as the sum over buckets of what their rows add to it, by the slopes of the metric;
-    what both models decide alike cancels. The distribution is Student's t with one degree of freedom less
-    than there are buckets. p-values are adjusted by Holm's method over all pairs of models of a mix.
-
-    References
-    ----------
-    Efron and Tibshirani (1993), doi:10.1201/9780429246593; Holm (1979), https://www.jstor.org/stable/4615733.
-
-    Examples
-    --------
-    >>> import nci_frames as nf
-    >>> import polars as pl
-    >>> label = [0, 1, 2, 1] * 50
-    >>> log = pl.DataFrame({"unit": range(200), "label": label, "good": label, "poor": [0, 1, 1, 1] * 50})
-    >>> scan = nf.scan_classes(log, decision={"good": "good", "poor": "poor"}, unit="unit")
-    >>> counts = nf.count_classes(nf.unit_buckets(scan, buckets=50))
-    >>> found = nf.compare_class_models(counts, metric="accuracy", priors={0: 0.1, 1: 0.8, 2: 0.1})
-    >>> found.select("model_a", "model_b", pl.col("difference").round(3)).row(0)
-    ('good', 'poor', 0.1)
-    """
-    check_level(level)
-    known = metric_of_all(metric)
-    logs, asked = read_mixes(class_counts, priors, [known], beta=beta, cost=cost)
-    if logs.buckets is None:
-        hint = "count by unit_buckets(predictions), so that the rows of a unit are compared"
-        raise ParameterError("models are compared on the same units", found="no key 'bucket'", hint=hint)
-    if not logs.whole:
-        raise ParameterError("models are compared by rows", found="sums of more than 1,000 weights")
-    logs.check_buckets()
-    tested = partial(_pairs, known, asked, logs.names.to_list(), level)
-    return logs.table(CLASS_COMPARISONS, tested, "scenario", "model_a", "model_b")
-
-
-def _pairs(
-    metric: ClassMetric, asked: Mixes, classes: list[Any], level: float, models: list[ClassLog]
-) -> Iterator[dict[str, Any]]:
-    """Yield a row for every two models at each mix."""
-    from scipy.special import stdtr, stdtrit  # noqa: PLC0415  (SciPy is slow to import, and seldom needed)
-
-    at = [(log, asked.of(log)) for log in models]
-    values = np.array([mix.value(metric, log.rates)[:, 0] for log, mix in at])
-    moved = np.array([stratum_sums(log, influences(log, metric, mix, log.rates))[:, 0] for log, mix in at])
-    one, other = np.triu_indices(len(models), 1)
-    apart, difference = moved[one] - moved[other], values[one] - values[other]
-    buckets = apart.shape[-1]
-    error = np.sqrt(np.var(apart, axis=-1, ddof=1) * buckets)
-    half = stdtrit(buckets - 1, (1 + level) / 2) * error
-    with np.errstate(divide="ignore", invalid="ignore"):
-        p_value = 2 * stdtr(buckets - 1, -np.abs(difference) / error)
-    p_value = np.where(error == 0, np.abs(difference) < _EQUAL, p_value)
-    why = np.array([[why_not(log, classes, shares > 0) for shares in mix.priors] for log, mix in at], object)
-    gap = np.where(np.isnan(difference), "the metric is undefined for one of the models", "").astype(object)
-    reason = np.logical_or(np.logical_or(why[one], why[other]), gap)
-    told = ~reason.astype(np.bool_)
-    adjusted = holm(np.where(told, p_value, np.nan).T).T
-    tested = {"lower": difference - half, "upper": difference + half, "p_value": p_value,
-              "adjusted": adjusted, "distinguishable": adjusted < 1 - level}  # fmt: skip
-    for pair, place in np.ndindex(difference.shape):
-        a, b = (models[side[pair]].group["model"] for side in (one, other))
-        shown = {name: found[pair, place].item() for name, found in tested.items() if told[pair, place]}
-        yield {
-            "scenario": at[0][1].names[place], "metric": metric.name, "model_a": a, "model_b": b,
-            "difference": difference[pair, place], "supported": told[pair, place].item(),
-            "reason": reason[pair, place] or None, **shown,
-        }  # fmt: skip

@@ -7,7 +7,8 @@ import numpy as np
 
 from nci_frames.base.normal import normal_quantile
 from nci_frames.base.typing import Floats
-from nci_frames.evaluation.classes.class_log import ClassLog, Mixes, at_shares, rates_of
+from nci_frames.evaluation.classes.class_log import ClassLog, rates_of
+from nci_frames.evaluation.classes.mixes import Mixes, at_shares
 from nci_frames.evaluation.metrics.classes import ClassMetric
 from nci_frames.evaluation.resampling.draws import draw_with_replacement, stream, times_drawn
 from nci_frames.evaluation.resampling.resampling import Resampling

@@ -8,8 +8,9 @@ import polars as pl
 
 from nci_frames.base.typing import Floats
 from nci_frames.counts.class_counts import Priors, one_mix
-from nci_frames.evaluation.classes.class_log import ClassLog, Mixes, read_mixes, some_of, why_not
+from nci_frames.evaluation.classes.class_log import ClassLog, some_of, why_not
 from nci_frames.evaluation.classes.intervals import bounds_at, resampled
+from nci_frames.evaluation.classes.mixes import Mixes, read_mixes
 from nci_frames.evaluation.metrics import by_label
 from nci_frames.evaluation.metrics.classes import ClassMetric, class_metric
 from nci_frames.evaluation.resampling.resampling import Resampling

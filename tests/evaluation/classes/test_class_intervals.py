@@ -5,8 +5,9 @@ import polars as pl
 import pytest
 
 import nci_frames as nf
-from nci_frames.evaluation.classes.class_log import Mixes, rates_of
+from nci_frames.evaluation.classes.class_log import rates_of
 from nci_frames.evaluation.classes.intervals import slopes
+from nci_frames.evaluation.classes.mixes import Mixes
 from nci_frames.evaluation.metrics.classes import CLASS_METRICS
 
 RATES = np.array([[0.8, 0.15, 0.05], [0.1, 0.85, 0.05], [0.02, 0.18, 0.8]])
