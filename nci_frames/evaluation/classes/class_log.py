@@ -15,14 +15,7 @@ from nci_frames.base.messages import listed
 from nci_frames.base.typing import Floats
 from nci_frames.counts.class_counts import class_values
 from nci_frames.evaluation.arrays.buckets import need_buckets
-from nci_frames.schemas import (
-    BUCKET,
-    CLASS_COUNTS,
-    FrameSchema,
-    beside,
-    collect,
-    need_each_once,
-)
+from nci_frames.schemas import BUCKET, CLASS_COUNTS, FrameSchema, beside, collect, need_each_once
 
 #: A class with fewer rows tells too little.
 LEAST_ROWS = 10
