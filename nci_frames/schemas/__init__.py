@@ -1,7 +1,7 @@
-"""Every frame of the public functions: its columns, their types, units, ranges, and what null means.
+"""The columns of every public frame: type, unit, range, and meaning of null.
 
-A *key* is any column of a frame that its schema does not name: the fold, the country, the day. Keys keep
-their values (a folder ``seg=01`` is the String ``"01"``) and null is a key value of its own.
+A *key* is any column that the schema does not name, such as the fold, the country or the day. Keys keep their
+values (a folder ``seg=01`` is the String ``"01"``), and null is a key value of its own.
 """
 
 from nci_frames.schemas.frame import *

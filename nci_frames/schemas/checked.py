@@ -1,7 +1,7 @@
-"""What every public function checks first: that each argument is of the kind that its annotation says.
+"""The first check of every public function: each argument has the type that its annotation names.
 
-Annotations are the only statement of what a function takes: mypy reads them beforehand, ``@checked`` in each
-call. Ranges of numbers, names of columns and contents of frames are checked by the functions.
+Annotations alone state what a function accepts: mypy reads them statically, ``@checked`` in each call. The
+functions themselves check ranges of numbers, names of columns and contents of frames.
 """
 
 import contextlib
@@ -36,8 +36,8 @@ _MAKERS = {frame.name: frame.maker for frame in FRAMES}
 def checked(function: Callable[P, R]) -> Callable[P, R]:
     """Check the arguments of each call of *function* against its annotations.
 
-    A number may be one of NumPy, and is passed on as one of Python; a list may be a tuple, an array or a
-    Series. True is not a number. Shared parts of its docstring are filled in, see ``documented``.
+    NumPy numbers are accepted and passed on as Python numbers. A list may also be a tuple, an array or a
+    Series. True is not a number. ``documented`` fills in the shared parts of the docstring.
 
     >>> @checked
     ... def share(part: float, *, of: float | Sequence[float] = 1.0) -> float:
@@ -52,9 +52,9 @@ def checked(function: Callable[P, R]) -> Callable[P, R]:
     Raises
     ------
     ParameterError
-        In a call, if an argument is of another kind, or the process was forked after Polars had run.
+        In a call, if an argument has the wrong type, or the process was forked after Polars had run.
     SchemaError
-        In a call, if an argument that must be a frame is none.
+        In a call, if an argument that must be a frame is not one.
     """
     signature = inspect.signature(function)
 
@@ -63,7 +63,7 @@ def checked(function: Callable[P, R]) -> Callable[P, R]:
         refuse_after_fork()
         try:
             given = signature.bind_partial(*args, **kwargs).arguments
-        except TypeError:  # too many or unknown, as too few are below: Python names them
+        except TypeError:  # too many or unknown arguments: Python's own error names them
             return function(*args, **kwargs)
         for name, value in given.items():
             parameter = signature.parameters[name]
@@ -76,14 +76,14 @@ def checked(function: Callable[P, R]) -> Callable[P, R]:
     return call
 
 
-#: What is passed on as it is, most of the time.
+#: Types of most arguments, which are passed on unchanged.
 _OF_PYTHON = frozenset((float, int, str, bool, types.NoneType))
 
 
 def _plain(value: object) -> object:
-    """Return a number or string of NumPy, and a fraction, as one of Python; also in a list or dict.
+    """Return NumPy numbers and strings, and fractions, as Python objects; also inside a list or dict.
 
-    Arithmetic with a Float32 is in Float32, and one with an Int8 overflows beyond 127.
+    Otherwise arithmetic with a Float32 would be in Float32, and with an Int8 would overflow beyond 127.
 
     >>> _plain(np.float32(0.5)), _plain([np.int8(100), 0.1]), _plain({"a": np.str_("b")})
     (0.5, [100, 0.1], {'a': 'b'})
@@ -111,7 +111,7 @@ _OTHERS: tuple[tuple[Callable[[Any], object], type], ...] = (
 
 def _refusal(name: str, kind: Any, value: Any) -> ParameterError | SchemaError:
     kinds = _alternatives(kind)
-    # Where a number or a path will do as well, a frame is not what was meant.
+    # If a number or a path is accepted too, the caller did not mean a frame.
     if _FRAMES.intersection(kinds) and not {*_NUMBERS, *_TEXTS}.intersection(kinds):
         return no_frame(name, value, _words(kind), _MAKERS.get(name))
     item = next((get_args(one)[0] for one in kinds if get_origin(one) is Sequence), None)
@@ -128,7 +128,7 @@ def _refusal(name: str, kind: Any, value: Any) -> ParameterError | SchemaError:
 
 
 def _hint(value: str, kinds: tuple[Any, ...], items: tuple[Any, ...]) -> str | None:
-    """Return what a text may have been meant for, among some kinds, and those of the items of a list."""
+    """Suggest what a string was meant to be, given the accepted types and the types of list items."""
     if _TEXTS.intersection(items):
         return f"did you mean the list [{value!r}]?"
     if _NUMBERS.intersection(kinds):
@@ -141,7 +141,7 @@ def _hint(value: str, kinds: tuple[Any, ...], items: tuple[Any, ...]) -> str | N
 
 
 def no_frame(name: str, value: object, wanted: str, maker: str | None) -> SchemaError:
-    """Return the error for an argument that must be a frame; *maker* makes frames of its kind."""
+    """Return the error for an argument that must be a frame; *maker* is a call that makes such a frame."""
     kind = type(value)
     known = "path" if isinstance(value, str | os.PathLike) else kind.__module__.lstrip("_").split(".")[0]
     hint = {
@@ -177,10 +177,10 @@ def _is_list(value: object) -> bool:
 _NUMBERS = frozenset((float, int))
 _TEXTS = frozenset((str, Path, os.PathLike[str]))
 _FRAMES = frozenset((pl.DataFrame, pl.LazyFrame))
-#: The object of a method, or its class, has no annotation.
+#: ``self`` and ``cls`` have no annotation.
 _ANYTHING = frozenset((inspect.Parameter.empty, Any, object))
 
-#: What else than its instances an annotation takes.
+#: Annotations that accept more than their instances.
 _CLASSES: dict[Any, Any] = {
     bool: (bool, np.bool_),
     Path: os.PathLike,
@@ -188,7 +188,7 @@ _CLASSES: dict[Any, Any] = {
     **dict.fromkeys(_FRAMES, tuple(_FRAMES)),
 }
 
-#: Words for one and for several.
+#: Singular and plural of each type in messages.
 _WORDS: dict[Any, tuple[str, str]] = {
     **dict.fromkeys(_ANYTHING, ("any value", "values")),
     types.NoneType: ("None", "None"),
@@ -205,7 +205,7 @@ _WORDS: dict[Any, tuple[str, str]] = {
 
 @functools.cache
 def _alternatives(kind: Any) -> tuple[Any, ...]:
-    """Return the kinds of which an annotation takes any."""
+    """Return the types that an annotation accepts."""
     if isinstance(kind, TypeVar):
         parts = kind.__constraints__
     elif get_origin(kind) in (Union, types.UnionType):
@@ -216,7 +216,7 @@ def _alternatives(kind: Any) -> tuple[Any, ...]:
 
 
 def _fits(value: Any, kind: Any) -> bool:
-    """Return whether a value is what an annotation stands for."""
+    """Return whether a value matches an annotation."""
     return any(_is_one(value, one) for one in _alternatives(kind))
 
 
@@ -235,14 +235,14 @@ def _is_one(value: Any, kind: Any) -> bool:
         )
     if kind in _NUMBERS:
         return _is_number(value) and (kind is float or isinstance(value, numbers.Integral))
-    # A class has the methods of its instances, so that it looks like one of a protocol. One expression of
-    # several columns, such as a selector, has several values.
+    # A class has the methods of its instances, so it would pass as an instance of a protocol. An expression
+    # of several columns, such as a selector, has several values.
     wrong = isinstance(value, type) or (isinstance(value, pl.Expr) and value.meta.has_multiple_outputs())
     return kind in _ANYTHING or (isinstance(value, _CLASSES.get(kind, kind)) and not wrong)
 
 
 def _words(kind: Any, *, several: bool = False) -> str:
-    """Say what an annotation stands for, each of its alternatives once.
+    """Describe an annotation in words, each alternative once.
 
     >>> _words(float | Literal["observed"] | Sequence[float] | None)
     "a number, 'observed', a list of numbers or None"
@@ -263,6 +263,6 @@ def _word(kind: Any, several: bool) -> str:
     if origin is Mapping:
         keys, values = (_words(part, several=True) for part in parts)
         return f"{'dicts' if several else 'a dict'} from {keys} to {values}"
-    # Charts of Altair are of many classes, which no caller has in mind.
+    # Callers do not know the many chart classes of Altair.
     name = "Altair chart" if kind.__module__.split(".")[0] == "altair" else kind.__name__
     return f"{name}s" if several else f"{'an' if name[0] in 'AEIOU' else 'a'} {name}"

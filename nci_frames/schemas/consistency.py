@@ -1,4 +1,4 @@
-"""What is wrong with counts or rates that cannot be those of one log: in a row, or along the thresholds."""
+"""Find counts or rates that no log can have: within a row, or along the thresholds of a group."""
 
 from collections.abc import Iterator, Sequence
 
@@ -11,31 +11,31 @@ from nci_frames.base.typing import Flags
 from nci_frames.schemas.keys import CELLS
 from nci_frames.schemas.runs import group_starts, is_sorted
 
-#: Of each class: rows that are reached, rows that are not, both, and the rate.
+#: For each class: rows at or above the threshold, rows below it, their sum, and the rate.
 _CLASSES = (("tp", "fn", "positives", "tpr"), ("fp", "tn", "negatives", "fpr"))
 
-#: Sums of weights, and quotients, are rounded: they may differ by this share.
+#: Relative tolerance for the rounding of sums of weights and quotients.
 _ROUNDING = 1e-9
 
-#: Rows that are checked at a time, which limits the memory for what is computed on the way.
+#: Rows checked at a time, which limits the memory for intermediate results.
 _AT_A_TIME = 1 << 16
 
 _MERGE = "add counts of different rows with merge_counts, not pl.concat; what makes a group must be a column"
 
 
 def check_cells(frame: pl.DataFrame, name: str, keys: list[str], *, rates: bool) -> None:
-    """Raise SchemaError unless the counts of every group can be those of one log.
+    """Raise SchemaError unless a log can have the counts of every group.
 
     Parameters
     ----------
     frame
-        Counts or rates whose columns have been checked one by one.
+        Counts or rates; each column has been checked.
     name
-        What kind of frame it is, for messages.
+        Kind of frame, for messages.
     keys
-        The columns that make a group: model and keys.
+        Columns that define a group: model and keys.
     rates
-        Whether the rates are to be those of the counts.
+        Whether to compare the rates with the counts.
     """
     counted = _counted(frame, name, keys)
     first = group_starts(counted, keys)
@@ -46,7 +46,7 @@ def check_cells(frame: pl.DataFrame, name: str, keys: list[str], *, rates: bool)
     starts[first] = True
     problems = _of_rates(counted) if rates else {}
     for begin in range(0, len(counted), _AT_A_TIME):
-        # Parts overlap by one row, so that each row is compared with the one before.
+        # Parts overlap by one row, so that each row is compared with the previous one.
         rows = slice(max(begin - 1, 0), begin + _AT_A_TIME)
         part = counted[rows]
         for what, wrong in _along_thresholds(part, ~starts[rows][1:]):
@@ -63,13 +63,13 @@ def check_cells(frame: pl.DataFrame, name: str, keys: list[str], *, rates: bool)
 
 
 def _along_thresholds(part: pl.DataFrame, same: Flags) -> Iterator[tuple[str, Flags]]:
-    """Yield what can be wrong with a row beside the row before, and of which rows but the first it is true.
+    """Yield each problem of a row compared with the previous row, and a flag per row but the first.
 
-    *same* says which of these are of the group of the row before.
+    *same* flags the rows that belong to the group of the previous row.
     """
     threshold, *cells = (part[column].to_numpy() for column in ("threshold", *CELLS))
     again = same & (threshold[1:] == threshold[:-1])
-    # Several selections may have chosen one point. If so it is the same point.
+    # Several selections may have chosen the same operating point; its counts are then equal.
     if "reason" in part.columns or "prevalence" in part.columns:
         again &= np.any([cell[1:] != cell[:-1] for cell in cells], axis=0)
     yield "two rows of one group have the same threshold", again
@@ -83,7 +83,7 @@ def _along_thresholds(part: pl.DataFrame, same: Flags) -> Iterator[tuple[str, Fl
 
 
 def _of_rates(frame: pl.DataFrame) -> dict[str, pl.Expr]:
-    """Return what can be wrong with the rates of a row."""
+    """Return the possible problems of the rates of a row."""
     problems = {}
     for reached, missed, total, rate in _CLASSES:
         rows = pl.col(reached) + pl.col(missed)
@@ -101,13 +101,13 @@ def _of_rates(frame: pl.DataFrame) -> dict[str, pl.Expr]:
 
 
 def _off(share: pl.Expr, part: pl.Expr, whole: pl.Expr) -> pl.Expr:
-    """Return which shares are not those parts of those wholes; a share of nothing is undefined."""
+    """Return where *share* is not *part* / *whole*; a share of an empty whole must be null."""
     fitting = (share * whole - part).abs() <= pl.max_horizontal(whole, 1) * _ROUNDING
     return ~fitting.fill_null(value=False) & ((whole > 0) | share.is_not_null())
 
 
 def _counted(frame: pl.DataFrame, name: str, keys: Sequence[str]) -> pl.DataFrame:
-    """Return the rows that have counts; interpolated operating points and those not attained have none."""
+    """Return the rows with counts: interpolated operating points and those not attained have none."""
     missing = sum(frame[cell].null_count() for cell in CELLS)
     if not missing and not frame["threshold"].null_count():
         return frame
@@ -134,7 +134,7 @@ def need_each_once(
     hint: str,
     error: type[NciFramesError] = ParameterError,
 ) -> None:
-    """Raise an error if two rows of a frame are of one place, which some columns name."""
+    """Raise an error if two rows of a frame agree in the columns *place*."""
     twice = frame.filter(frame.select(place).is_duplicated())
     if len(twice):
         row = twice.row(0, named=True)
@@ -143,14 +143,14 @@ def need_each_once(
 
 
 def place_of(frame: pl.DataFrame, row: int, keys: Sequence[str]) -> str:
-    """Write which row it is: the model, the keys and the threshold, as far as the frame has them."""
+    """Describe a row by its model, keys and threshold; columns that the frame lacks are left out."""
     values = frame.row(row, named=True)
     named = dict.fromkeys(name for name in ("model", *keys, "threshold") if name in values)
     return ", ".join(f"{name} {values[name]!r}" for name in named)
 
 
 def _refusal(frame: pl.DataFrame, row: int, what: str, keys: Sequence[str], *, beside: bool) -> SchemaError:
-    """Return the error that a row is wrong, by itself or *beside* the row before."""
+    """Return the error for a row that is wrong by itself, or *beside* (compared with) the previous row."""
     values = frame.row(row, named=True)
     columns = [column for column in (*CELLS, "tpr", "fpr") if column in values]
     found = ", ".join(f"{column} {values[column]!r}" for column in columns)

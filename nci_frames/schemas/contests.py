@@ -1,12 +1,12 @@
-"""The frames on which model is best where, on segments in their order, and on how metrics behave."""
+"""Frames on winners, ranked segments, and the behaviour of metrics."""
 
 from nci_frames.schemas.columns import *
 from nci_frames.schemas.frame import FINITE, FrameSchema
 
-#: Two models that change places.
+#: The two models of a crossover.
 CROSSING = (
-    text("model_a", "the one that is better below the crossover", "a model of its own"),
-    text("model_b", "the one that is better above it", "a model of its own"),
+    text("model_a", "model that is better below the crossover", "a model of its own"),
+    text("model_b", "model that is better above the crossover", "a model of its own"),
 )
 
 CROSSOVERS = FrameSchema(
@@ -20,16 +20,16 @@ CROSSOVERS = FrameSchema(
 )
 _BEST_POINT = (MODEL, TIED, POINT, *SAID)
 _LAMBDAS = (
-    number("lambda_start", "where the range of lambda = (1-eta)/(eta·beta²) begins", minimum=0),
-    number("lambda_end", "where it ends; infinity in the last", minimum=0),
+    number("lambda_start", "start of the range of lambda = (1-eta)/(eta·beta²)", minimum=0),
+    number("lambda_end", "end of the range; infinity in the last range", minimum=0),
 )
 WINNERS = FrameSchema(
     "winners",
     "winner_ranges(rates, metric=..., over=...)",
     METRIC,
-    text("over", '"prevalence" or "beta": what start and end measure'),
-    number("start", "where the range begins", minimum=0),
-    number("end", "where the range ends", minimum=0),
+    text("over", '"prevalence" or "beta": the quantity of start and end'),
+    number("start", "start of the range", minimum=0),
+    number("end", "end of the range", minimum=0),
     *_BEST_POINT,
     derived=("lower", "upper"),
 )
@@ -43,9 +43,9 @@ CERTIFIED_MAP = FrameSchema(
     "certified map",
     "certify_decision_map(counts)",
     *_LAMBDAS,
-    text("verdict", '"certified": one model is the best; "several" may be; "unknown"'),
-    text("model", "a model that may be the best", "unknown, or a model of its own"),
-    text("reason", "why the best model is unknown", "it is known"),
+    text("verdict", '"certified": one model is best; "several": each of several may be best; "unknown"'),
+    text("model", "model that may be the best", "unknown, or a model of its own"),
+    text("reason", "why the best model is unknown", "the verdict is not unknown"),
 )
 MEAN_RANKS = FrameSchema(
     "mean ranks",
@@ -54,9 +54,9 @@ MEAN_RANKS = FrameSchema(
     number("mean_rank", "mean of the ranks over the data sets; 1 is best", minimum=1),
     whole("data_sets", "number of data sets"),
     number("statistic", "Friedman's chi-squared, corrected for ties", "all values are equal", minimum=0),
-    share("p_value", "of the statistic, if no model is better than another", "all values are equal"),
-    number("critical_difference", "of two mean ranks that differ at the level", minimum=0),
-    flag("distinguishable", "whether the mean rank is so much worse than the best one"),
+    share("p_value", "p-value of the hypothesis that all models are equal", "all values are equal"),
+    number("critical_difference", "least significant difference of two mean ranks, at the level", minimum=0),
+    flag("distinguishable", "whether mean_rank exceeds the best one by critical_difference or more"),
 )
 SURFACE = FrameSchema(
     "metric surface",
@@ -81,15 +81,15 @@ DECOMPOSITION = FrameSchema(
     POINT,
     METRIC,
     BETA,
-    text("reference", "value of the key that is compared with", "that value is null"),
+    text("reference", "key value of the reference segment", "that value is null"),
     share("prevalence", "observed prevalence of the segment", "the group has no rows"),
-    share("reference_prevalence", "observed prevalence of the reference", "no such point"),
+    share("reference_prevalence", "observed prevalence of the reference", "the reference lacks the point"),
     number("value", "metric in the segment, at its observed prevalence", "undefined: 0/0"),
     number("reference_value", "metric in the reference, at its observed prevalence", "undefined: 0/0"),
     number("difference", "value - reference_value", "either is undefined"),
-    number("due_to_prevalence", "part of the difference due to the class balance", "see reason"),
+    number("due_to_prevalence", "part of the difference due to the prevalence", "see reason"),
     number("due_to_rates", "part of the difference due to TPR and FPR", "see reason"),
-    text("reason", "why there is no decomposition", "there is one"),
+    text("reason", "why there is no decomposition", "a decomposition exists"),
 )
 ROLL_UP = FrameSchema(
     "roll-up",
@@ -98,14 +98,14 @@ ROLL_UP = FrameSchema(
     number("threshold", "as in the rates", "it differs between the segments"),
     METRIC,
     text("average", '"macro", "micro" or "weighted" (by positives)'),
-    share("prevalence", "P(y=1) the value belongs to", "each segment has its own"),
+    share("prevalence", "P(y=1) of the value", "each segment has its own"),
     BETA,
     VALUE,
-    whole("segments", "number of segments that the value is made of"),
-    whole("skipped", "number of segments in which the metric is undefined"),
+    whole("segments", "number of segments in the average"),
+    whole("skipped", "number of segments where the metric is undefined"),
     *SAID,
 )
-#: Where a number of a segment is not known.
+#: When a number of a segment is unknown.
 TOO_FEW = "undefined, or too few positives"
 _UNTESTED = "too few rows"
 
@@ -119,27 +119,27 @@ SEGMENT_RANKS = FrameSchema(
     whole("negatives", "negatives of the segment"),
     PREVALENCE,
     BETA,
-    number("value", "the metric at the prevalence, which all segments share", TOO_FEW),
+    number("value", "metric at *prevalence*, the same for all segments", TOO_FEW),
     *bounds(number, "lower bound of the value", TOO_FEW),
-    whole("rank", "of the model among all models of the segment, 1 is best", TOO_FEW, minimum=1),
-    number("gap", "distance of the value to the best of them, >= 0", TOO_FEW, minimum=0),
-    share("observed_prevalence", "positives / all rows of the segment", "it has no rows"),
-    number("own_value", "the metric at the observed prevalence", TOO_FEW),
+    whole("rank", "rank among all models in the segment; 1 is best", TOO_FEW, minimum=1),
+    number("gap", "distance to the best value in the segment, >= 0", TOO_FEW, minimum=0),
+    share("observed_prevalence", "positives / all rows of the segment", "the segment has no rows"),
+    number("own_value", "metric at the observed prevalence", TOO_FEW),
     *bounds(number, "lower bound of own_value", TOO_FEW, name="own_lower"),
-    number("rest_value", "the metric in the rest, at the observed prevalence of the rest", TOO_FEW),
+    number("rest_value", "metric in the rest, at the observed prevalence of the rest", TOO_FEW),
     number("difference", "own_value - rest_value", TOO_FEW),
     *(
         number(f"due_to_{cause}{side}", f"{of}part of the difference due to {told}", TOO_FEW)
-        for cause, told in (("prevalence", "the class balance"), ("rates", "TPR and FPR"))
+        for cause, told in (("prevalence", "the prevalence"), ("rates", "TPR and FPR"))
         for side, of in (("", ""), ("_lower", "lower bound of the "), ("_upper", "upper bound of the "))
     ),
-    share("p_value", "of due_to_rates being 0, this segment alone", TOO_FEW),
-    share("adjusted", "Benjamini and Hochberg's, over all segments", TOO_FEW),
+    share("p_value", "p-value of the hypothesis due_to_rates = 0, for this segment alone", TOO_FEW),
+    share("adjusted", "p_value adjusted by Benjamini and Hochberg's method over all segments", TOO_FEW),
     flag("distinguishable", "whether due_to_rates differs from 0: adjusted is below 1 - level", TOO_FEW),
-    text("class", 'the class whose scores differ more from the rest: "positive" or "negative"', _UNTESTED),
-    share("effect", "maximum distance of its TPR or FPR from that of the rest", _UNTESTED),
-    share("shift_p_value", "of the scores of both classes being distributed as in the rest", _UNTESTED),
-    share("shift_adjusted", "Benjamini and Hochberg's, over all segments", _UNTESTED),
+    text("class", 'class whose scores differ more from the rest: "positive" or "negative"', _UNTESTED),
+    share("effect", "largest distance of the TPR or FPR of that class from the rest", _UNTESTED),
+    share("shift_p_value", "p-value: scores of both classes are distributed as in the rest", _UNTESTED),
+    share("shift_adjusted", "shift_p_value adjusted by Benjamini and Hochberg's method", _UNTESTED),
     flag("shifted", "whether the scores differ from the rest: shift_adjusted is below 1 - level", _UNTESTED),
     *TOLD,
 )

@@ -1,17 +1,17 @@
-"""The frames of traffic in the field: its scores without labels, and its prevalence."""
+"""Frames of unlabelled traffic: score counts and prevalences."""
 
 from nci_frames.schemas.columns import *
 from nci_frames.schemas.frame import FINITE, FrameSchema
 
-_NONE = "there is no estimate: reason says why"
+_NONE = "there is no estimate: see reason"
 
 SCORE_COUNTS = FrameSchema(
     "score counts",
     "count_scores(predictions)",
     MODEL,
-    number("threshold", "as given, or the score"),
-    count("above", "rows with a score >= threshold, or the sum of their weights"),
-    count("below", "the other rows, or the sum of their weights"),
+    number("threshold", "threshold as given, or a score of the log"),
+    count("above", "rows with score >= threshold, or sum of their weights"),
+    count("below", "rows with score < threshold, or sum of their weights"),
     brings_keys=True,
     strata=STRATUM,
 )
@@ -19,17 +19,17 @@ PREVALENCES = FrameSchema(
     "prevalences",
     "estimate_prevalence(reference, traffic)",
     MODEL,
-    share("prevalence", "the share of positives in the traffic", _NONE),
-    *bounds(share, "the prevalence is at least this, at the confidence asked for", _NONE),
+    share("prevalence", "share of positives in the traffic", _NONE),
+    *bounds(share, "lower confidence limit of the prevalence", _NONE),
     number(
         "fit_statistic",
-        "likelihood ratio of the scores against the mixture that explains them best, -2 log",
+        "-2 log likelihood ratio of the best-fitting mixture to the observed scores",
         "fewer than 3 bins, or no estimate",
         minimum=0,
     ),
-    share("fit_p_value", "probability of such a distance if the scores are a mixture", "too few rows"),
-    flag("supported", "whether there is an estimate"),
-    text("reason", "why there is no estimate", "there is one"),
+    share("fit_p_value", "p-value of the hypothesis that the scores are a mixture", "too few rows"),
+    flag("supported", "whether an estimate exists"),
+    text("reason", "why there is no estimate", "an estimate exists"),
 )
 FIELD = FrameSchema(
     "field",
@@ -37,7 +37,7 @@ FIELD = FrameSchema(
     share("prevalence", "P(y=1) of the segment"),
     number(
         "share",
-        "rows of the segment among all traffic, in any unit",
+        "amount of traffic in the segment, in any unit",
         minimum=0,
         maximum=FINITE,
         required=False,

@@ -1,4 +1,4 @@
-"""What a frame and its columns are, and the check that a frame is of its kind."""
+"""Schemas of frames and columns, and the check of a frame against its schema."""
 
 import contextlib
 import math
@@ -17,34 +17,34 @@ from nci_frames.schemas.consistency import check_cells, place_of
 from nci_frames.schemas.keys import RESERVED, Family, check_keys, check_patterns, check_times
 from nci_frames.schemas.untouched import is_untouched, remember
 
-#: The most rows that a count may stand for: Float64 has all whole numbers up to it, and no sum of some
-#: hundreds of counts wraps around in Int64.
+#: Largest count of rows: Float64 represents every whole number up to it, and the sum of some hundreds of
+#: counts does not overflow Int64.
 MOST_ROWS = 2**53
 
-#: The upper end of ranges that have no limit but exclude infinity.
+#: Upper end of ranges that only exclude infinity.
 FINITE = sys.float_info.max
-#: The most that a sum of weights may be: its square is finite.
+#: Largest sum of weights: its square is finite.
 MOST_WEIGHT = 1e150
 
-#: A sum of rounded numbers may miss the end of its range by this share of the largest of them.
+#: Tolerance of range checks for rounding, relative to the largest value.
 _ROUNDING = 1e-9
 
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """One column of a frame: what it holds, in which unit and range, and what null means there."""
+    """One column of a frame: its meaning, unit and range, and what null means."""
 
     name: str
     meaning: str
-    #: What null means; "never" if there is none.
+    #: What null means; "never" if the column has no nulls.
     null: str = "never"
     _: KW_ONLY
     dtypes: tuple[type[pl.DataType] | pl.DataType, ...]
     required: bool = True
-    #: The range, ends included. NaN is in no range: what is undefined is null.
+    #: The range, ends included. NaN is in no range: undefined values are null.
     minimum: float = -math.inf
     maximum: float = math.inf
-    #: The largest whole number, a power of 2, where the column counts rows.
+    #: The largest number of rows, a power of 2, where the column counts rows.
     most: int | None = None
 
     @property
@@ -54,7 +54,7 @@ class Column:
 
     @property
     def numeric(self) -> bool:
-        """Whether the column holds numbers, and so has a range."""
+        """Whether the column holds numbers; only these have a range."""
         return all(dtype.is_numeric() for dtype in self.dtypes)
 
     @property
@@ -72,7 +72,7 @@ class Column:
         return f">= {low}" if self.maximum == math.inf else f"within [{low}, {high}]"
 
     def problem(self, values: pl.Series) -> tuple[pl.Series, str] | None:
-        """Return which values the column cannot hold, and what it must be; None if there are none."""
+        """Return which values are not allowed, and a description of the allowed ones; None if all are."""
         if not self.nullable and values.null_count():
             return values.is_null(), "given in every row"
         if not (self.numeric and values.dtype.is_numeric()):
@@ -84,7 +84,7 @@ class Column:
                 return nan, "a number or null, not NaN"
         elif self.most is not None:
             high = self.most
-        # The ends first: to compare each value takes memory for each.
+        # Minimum and maximum first: comparing each value takes memory for each.
         least, most = cast("float", values.min() or 0), cast("float", values.max() or 0)
         if values.dtype.is_float():
             largest = max(abs(least), abs(most), 1.0)
@@ -97,12 +97,12 @@ class Column:
         return ((values < low) | (values > high)).fill_null(value=False), self.allowed
 
 
-#: Every kind of frame, in the order of their definition.
+#: Every kind of frame, in order of definition.
 FRAMES: list["FrameSchema"] = []
 
 
 class FrameSchema:
-    """The fixed columns of one kind of frame; all others are keys."""
+    """The fixed columns of one kind of frame; all other columns are keys."""
 
     def __init__(
         self,
@@ -116,31 +116,31 @@ class FrameSchema:
         family: Family = "binary",
     ) -> None:
         self.name, self.maker, self.columns, self.family = name, maker, columns, family
-        #: Further names that are no keys: what a later step adds to a frame of this kind.
+        #: Further names that are not keys: columns that later steps add to such a frame.
         self.derived = derived
-        #: Whether the rows hold counts of groups at thresholds, which must agree with each other.
+        #: Whether the rows are counts of groups at thresholds, which must be consistent.
         self.counted = counted
-        #: Whether keys come from frames of this kind into others, in which their names must be free.
+        #: Whether other frames inherit the keys of such a frame, so that their names must be free there.
         self.brings_keys = brings_keys
-        #: The key that says what each row of a group weighs, if frames of this kind may have it.
+        #: The key with the weight of each row of a group, if such frames may have it.
         self.strata = strata
-        #: The names that are not keys.
+        #: The names of the fixed columns.
         self.fixed = tuple(column.name for column in columns)
         RESERVED[family].update(self.fixed)
         FRAMES.append(self)
         COLUMNS[name] = [(c.name, str(c.dtypes[0]), c.meaning, c.null) for c in columns]
 
     def dtypes(self) -> dict[str, type[pl.DataType] | pl.DataType]:
-        """Return the fixed columns with the type that the library gives them."""
+        """Return the fixed columns and the types that the library gives them."""
         return {column.name: column.dtypes[0] for column in self.columns}
 
     def keys(self, columns: Iterable[str]) -> list[str]:
-        """Return the key columns among *columns*, in their order; ``model`` is not one of them."""
+        """Return the keys among *columns*, in their order; ``model`` is not a key."""
         fixed = {*self.fixed, *self.derived}
         return [column for column in columns if column not in fixed]
 
     def need_keys(self, frame: pl.DataFrame, wanted: Iterable[str | None], option: str) -> list[str]:
-        """Return the keys of a frame, or raise SchemaError unless all that an option names are among them."""
+        """Return the keys of a frame; raise SchemaError if one that *option* names is missing."""
         keys = self.keys(frame.columns)
         for key in wanted:
             if key is not None and key not in keys:
@@ -148,22 +148,22 @@ class FrameSchema:
         return keys
 
     def empty(self, keys: pl.DataFrame) -> pl.DataFrame:
-        """Return a frame of this kind without rows, whose model and keys are those of *keys*."""
+        """Return an empty frame of this kind, with the model and key columns of *keys*."""
         columns = (c for c in self.columns if c.name not in keys.columns)
         return self.finish(
             keys.clear().with_columns(pl.lit(None, c.dtypes[0]).alias(c.name) for c in columns)
         )
 
     def joined(self, tables: Iterable[pl.DataFrame], keys: pl.DataFrame) -> pl.DataFrame:
-        """Return tables, without what is no column of this kind, as one; without any, one with these keys."""
+        """Concatenate tables, and drop columns outside this kind; without tables, return an empty frame."""
         names = dict.fromkeys([*keys.columns, *self.fixed])
         found = [table.select(name for name in names if name in table.columns) for table in tables]
         return self.finish(pl.concat(found)) if found else self.empty(keys)
 
     def check(self, frame: pl.DataFrame) -> None:
-        """Raise SchemaError unless *frame* has the required columns, with admissible types and values.
+        """Raise SchemaError unless *frame* has the required columns with valid types and values.
 
-        Counts and rates must also be such that each group can be that of one log.
+        Counts and rates must also be consistent within each group.
         """
         self.check_types(frame)
         self.check_times(frame)
@@ -183,19 +183,19 @@ class FrameSchema:
             check_cells(frame, self.name, ["model", *keys], rates="tpr" in self.fixed)
 
     def check_times(self, frame: pl.DataFrame) -> None:
-        """Raise SchemaError if times among the keys that come from *frame* are not different in Python."""
+        """Raise SchemaError if different times among inherited keys are equal in Python."""
         if self.brings_keys:
             check_times(frame, self.keys(frame.columns), self.name)
 
     def _present(self, frame: pl.DataFrame) -> list[Column]:
-        """Return the columns of the schema that a frame has."""
+        """Return the columns of the schema that the frame has."""
         return [column for column in (*self.columns, self.strata) if column and column.name in frame.columns]
 
     def free_texts(self, frame: pl.DataFrame) -> list[str]:
-        """Return the columns of a frame in which any text will do, or none.
+        """Return the columns that accept any string or null, so need no check.
 
-        One text may stand for all rows, as the resolution of exact counts does. It would be repeated for each
-        of them if the column were looked at.
+        Such a column may store one string for all rows, as the resolution of exact counts does. Reading it
+        would repeat the string for each row.
         """
         return [
             column.name
@@ -204,12 +204,12 @@ class FrameSchema:
         ]
 
     def looked_at(self, frame: pl.DataFrame) -> list[str]:
-        """Return the columns of a frame whose values matter."""
+        """Return the columns whose values are checked."""
         free = self.free_texts(frame)
         return [name for name in frame.columns if name not in free]
 
     def check_types(self, frame: pl.DataFrame) -> None:
-        """Raise SchemaError unless *frame* has the required columns with admissible types."""
+        """Raise SchemaError unless *frame* has the required columns with valid types."""
         schema = frame.schema
         missing = [column.name for column in self.columns if column.required and column.name not in schema]
         if missing:
@@ -231,7 +231,7 @@ class FrameSchema:
         check_patterns(schema, self.name)
 
     def _check_whole(self, frame: pl.DataFrame) -> None:
-        """Raise SchemaError if counts of strata, which say what a row weighs, are sums of weights already."""
+        """Raise SchemaError if counts of strata, whose rows have a weight, are already sums of weights."""
         if self.strata is None or self.strata.name not in frame.columns:
             return
         for column in self.columns:
@@ -241,9 +241,9 @@ class FrameSchema:
                 raise SchemaError.wrong_type(column.name, where, "Float64", "Int64 (rows)", hint)
 
     def finish(self, table: pl.DataFrame) -> pl.DataFrame:
-        """Return a table that the library made, with its types checked and its columns in order.
+        """Return a table of the library with checked types and ordered columns.
 
-        First the model, where the schema begins with it, then the keys, then the other columns of the schema.
+        The order is: the model, if the schema begins with it, the keys, the other columns of the schema.
         """
         first = ["model"] if self.columns[0].name == "model" else []
         present = [name for name in self.fixed if name in table.columns and name not in first]
@@ -252,20 +252,20 @@ class FrameSchema:
         return finished
 
     def finish_right(self, table: pl.DataFrame) -> pl.DataFrame:
-        """Return what ``finish`` does, of right counts: of rows they need no check until they change."""
+        """Return ``finish(table)`` for counts known to be valid: counts of rows then skip later checks."""
         finished = self.finish(table)
-        # Sums of weights may be too large for a frame.
+        # Sums of weights may exceed the allowed range.
         right = finished.schema["tp"].is_integer()
         return remember(finished, self.looked_at(finished)) if right else finished
 
 
-#: How many public functions are at work, one within the other.
+#: Number of nested calls of public functions.
 _DEPTH = ContextVar("depth", default=0)
 
 
 @contextlib.contextmanager
 def within() -> Iterator[None]:
-    """Be one step deeper in the library: what is called here gets frames that were checked further out."""
+    """Mark a nested call: frames passed inside it were checked by the outer call."""
     token = _DEPTH.set(_DEPTH.get() + 1)
     try:
         yield
@@ -276,10 +276,10 @@ def within() -> Iterator[None]:
 def collect(frame: pl.DataFrame | pl.LazyFrame, schema: FrameSchema, *, strata: bool = False) -> pl.DataFrame:
     """Return *frame* as a DataFrame of the kind that *schema* describes.
 
-    Its values are checked where the user called, unless the library made just them. A public function that
-    another one calls trusts them, since to look at all rows again would take longer than most tables; names
-    and types are checked always. Counts of *strata*, whose rows weigh differently, are refused unless the
-    caller says that it multiplies by it.
+    Only the outermost call checks the values, unless the library made the frame and it is unchanged. Nested
+    calls trust them: another pass over all rows would take longer than most tables. Names and types are
+    always checked. *strata* says that the caller multiplies by the key ``weight``; otherwise counts with it
+    are refused.
     """
     collected = frame.collect() if isinstance(frame, pl.LazyFrame) else frame
     schema.check_types(collected)
@@ -289,7 +289,7 @@ def collect(frame: pl.DataFrame | pl.LazyFrame, schema: FrameSchema, *, strata: 
         made = is_untouched(collected, schema.looked_at(collected))
         collected = unflagged(collected, schema.free_texts(collected))
         (schema.check_times if made else schema.check)(collected)
-    # A column of nulls without a type, as pandas and literals give it.
+    # Columns of nulls without a type come from pandas and literals.
     untyped = [column for column in schema.columns if collected.schema.get(column.name) == pl.Null]
     if not untyped:
         return collected
@@ -297,9 +297,9 @@ def collect(frame: pl.DataFrame | pl.LazyFrame, schema: FrameSchema, *, strata: 
 
 
 def unflagged(frame: pl.DataFrame, free_texts: Sequence[str] = ()) -> pl.DataFrame:
-    """Return a frame of which no column claims to be sorted: where that is false, Polars groups wrongly.
+    """Remove the sorted flags of all columns: with a false flag, Polars groups wrongly.
 
-    Of *free_texts*, one text that stands for all rows remains one.
+    A column of *free_texts* that stores one string for all rows still does so.
 
     >>> unflagged(pl.DataFrame({"a": [2, 1]}).with_columns(pl.col("a").set_sorted())).sort("a")["a"].to_list()
     [1, 2]
@@ -311,13 +311,13 @@ def unflagged(frame: pl.DataFrame, free_texts: Sequence[str] = ()) -> pl.DataFra
 
 
 def _unflagged(column: pl.Series) -> pl.Series:
-    # A field of a struct has no such flag. Chunk by chunk, nothing is copied.
+    # A struct field has no sorted flag. Chunk by chunk, nothing is copied.
     chunks = (chunk.to_frame().to_struct().struct.unnest().to_series() for chunk in column.get_chunks())
     return pl.concat(chunks, rechunk=False)
 
 
 def no_strata() -> ParameterError:
-    """Return the error for counts with the key ``weight`` where a function cannot tell what rows weigh."""
+    """Return the error for counts with the key ``weight`` in a function that cannot use weights."""
     return ParameterError(
         "this needs counts whose rows all weigh the same",
         found="the key 'weight'",
@@ -326,7 +326,7 @@ def no_strata() -> ParameterError:
 
 
 def lacking(wanted: str, missing: Sequence[str], available: Sequence[str], maker: str) -> SchemaError:
-    """Return the error for a frame that is not of the kind a function takes."""
+    """Return the error for a frame of the wrong kind."""
     return SchemaError(
         f"this is not a {wanted} frame: it lacks {listed(map(repr, missing))}",
         found=f"columns {listed(map(repr, available), 20)}",

@@ -1,4 +1,4 @@
-"""Which columns can be keys: none whose name the tables need, and none whose values cannot be told apart."""
+"""Rules for keys: the name must be free in all tables, and the values distinguishable."""
 
 from collections.abc import Iterable, Sequence
 from typing import Literal, get_args
@@ -9,18 +9,18 @@ from nci_frames.base.errors import SchemaError
 
 #: The counts of decisions in every row of counts and rates.
 CELLS = ("tp", "fp", "fn", "tn")
-#: Frames into which the same keys come: of two classes, of any number of classes, and plans, which have none.
+#: Groups of frames that share keys: two classes, any number of classes, and plans, which have no keys.
 Family = Literal["binary", "classes", "plans"]
 
-#: Names that a key cannot have, because some frame of its family uses them. Each schema adds its columns.
+#: Names that keys cannot have, because a frame of the family uses them. Each schema adds its columns.
 RESERVED: dict[Family, set[str]] = {family: set() for family in get_args(Family)}
 
-#: What is wrong with such a name: ``polars.col`` takes other columns by it.
+#: Problem of a name by which ``polars.col`` selects other columns.
 PATTERN = "has a name that Polars takes for a pattern of names"
 
 
 def name_problem(name: str, family: Family = "binary") -> str | None:
-    """Return what is wrong with the name of a key; None if nothing is.
+    """Return why a name is not allowed for a key; None if it is allowed.
 
     >>> name_problem("country")
     >>> name_problem("^day$")
@@ -34,7 +34,7 @@ def name_problem(name: str, family: Family = "binary") -> str | None:
 
 
 def is_pattern(name: str) -> bool:
-    """Say whether ``polars.col`` takes the name of a column for a pattern.
+    """Return whether ``polars.col`` reads the name of a column as a pattern.
 
     >>> [is_pattern(name) for name in ("*", "^day$", "day*")]
     [True, True, False]
@@ -43,7 +43,7 @@ def is_pattern(name: str) -> bool:
 
 
 def check_keys(frame: pl.DataFrame, keys: Iterable[str], kind: str, family: Family = "binary") -> None:
-    """Raise SchemaError unless columns of a frame, of some *kind*, can be keys.
+    """Raise SchemaError unless the columns *keys* of a frame can be keys; *kind* is for messages.
 
     >>> check_keys(pl.DataFrame({"country": ["at"]}), ["country"], "counts")
     """
@@ -61,21 +61,21 @@ def check_keys(frame: pl.DataFrame, keys: Iterable[str], kind: str, family: Fami
 
 
 def check_patterns(columns: Iterable[str], kind: str) -> None:
-    """Raise SchemaError if ``polars.col`` takes the name of a column for a pattern."""
+    """Raise SchemaError if ``polars.col`` reads the name of a column as a pattern."""
     for column in filter(is_pattern, columns):
         raise _wrong_key(column, kind, PATTERN)
 
 
 def _wrong_key(column: str, kind: str, problem: str) -> SchemaError:
-    """Return the error for a column of a frame that cannot be a key under its name."""
+    """Return the error for a column whose name no key can have."""
     hint = f"drop it, or rename it: frame.rename({{{column!r}: ...}})"
     return SchemaError(f"the key {column!r} {problem}", where=f"a {kind} frame", hint=hint)
 
 
 def check_times(frame: pl.DataFrame, keys: Iterable[str], kind: str) -> None:
-    """Raise SchemaError unless different times among the keys are different in Python, too.
+    """Raise SchemaError if different times among the keys are equal in Python.
 
-    Python does not tell nanoseconds, nor the two hours of a night in which clocks are put back.
+    Python ignores nanoseconds, and does not separate the two equal hours when clocks are put back.
 
     >>> check_times(pl.DataFrame({"day": [1]}), ["day"], "counts")
     """
@@ -90,7 +90,7 @@ def check_times(frame: pl.DataFrame, keys: Iterable[str], kind: str) -> None:
 
 
 def key_text(key: str, dtype: pl.DataType) -> pl.Expr:
-    r"""Return the values of a key, a column of a type, as text.
+    r"""Return an expression for the values of a key, of type *dtype*, as text.
 
     >>> hosts = pl.DataFrame({"host": [b"web", None], "id": [b"\xff", b"\x01"]})
     >>> hosts.select(key_text(name, dtype) for name, dtype in hosts.schema.items()).rows()
@@ -105,7 +105,7 @@ def key_text(key: str, dtype: pl.DataType) -> pl.Expr:
 
 
 def _of_bytes(column: pl.Series) -> pl.Series:
-    """Return bytes as text, which some writers of Parquet do not mark; as numbers if they are none."""
+    """Return bytes as text, or as hexadecimal if they are no UTF-8: some Parquet writers do not mark text."""
     try:
         return column.cast(pl.String)
     except pl.exceptions.ComputeError:
@@ -113,7 +113,7 @@ def _of_bytes(column: pl.Series) -> pl.Series:
 
 
 def missing_name(values: pl.Series) -> str:
-    """Return a name for null among the values of a key that none of them has as its text.
+    """Return a name for null that differs from the text of every value of a key.
 
     >>> [missing_name(pl.Series("country", [name, None])) for name in ("at", "missing")]
     ['missing', 'missing (null)']
@@ -128,5 +128,5 @@ def missing_name(values: pl.Series) -> str:
 def beside(
     frame: pl.DataFrame, other: pl.DataFrame, on: str | Sequence[str], *, suffix: str = "_right"
 ) -> pl.DataFrame:
-    """Return a frame, in its order, with the columns of another one; a null of a key equals a null."""
+    """Left-join *other* to a frame, in the order of the frame; null keys match null keys."""
     return frame.join(other, on=on, how="left", nulls_equal=True, maintain_order="left", suffix=suffix)

@@ -1,4 +1,4 @@
-"""The frames of the pipeline: from a log to ranked values."""
+"""Frames of the pipeline, from a log to ranked values."""
 
 import polars as pl
 
@@ -9,14 +9,12 @@ PREDICTIONS = FrameSchema(
     "predictions",
     "scan_predictions(...)",
     MODEL,
-    flag("label", "true class: is the row a positive?"),
+    flag("label", "true class: whether the row is a positive"),
     Column("score", "higher is more positive; may be infinite, never NaN", dtypes=(pl.Float32, pl.Float64)),
     ROW_WEIGHT,
     UNIT,
 )
-_CHOSEN = "an operating point that is interpolated, or was not attained"
-
-
+_CHOSEN = "the operating point is interpolated, or was not attained"
 _COUNT_COLUMNS = (
     MODEL,
     POINT,
@@ -26,9 +24,9 @@ _COUNT_COLUMNS = (
     count("tn", "true negatives: rows, or sum of weights", _CHOSEN, most=MOST_ROWS),
     text(
         "resolution",
-        '"exact": no other score lies from this threshold to before the next; "grid" (also where the column '
-        "is absent): others may",
-        "an operating point that was not attained",
+        '"exact": no other score lies between this threshold and the next; "grid" (also if the column is '
+        "absent): others may",
+        "the operating point was not attained",
         required=False,
     ),
 )
@@ -46,22 +44,22 @@ _RATE_COLUMNS = (
     *(
         number(
             f"effective_{of_class}",
-            f"independent rows that the {of_class} are worth, where rows belong to units or have weights",
-            "an operating point was not attained",
+            f"effective sample size of the {of_class}, if rows belong to units or have weights",
+            "the operating point was not attained",
             minimum=0,
             maximum=2 * MOST_ROWS,
             required=False,
         )
         for of_class in ("positives", "negatives")
     ),
-    share("prevalence", "P(y=1) the point was selected for", "unknown", required=False),
+    share("prevalence", "P(y=1) for which the point was selected", "unknown", required=False),
     flag(
         "supported",
-        "whether the log can tell what the point was selected for, at that prevalence",
-        "an operating point that was not attained",
+        "whether the log has enough data for the selected criterion at that prevalence",
+        "the operating point was not attained",
         required=False,
     ),
-    text("reason", "why an operating point was not attained", "attained", required=False),
+    text("reason", "why the operating point was not attained", "attained", required=False),
 )
 COUNTS = FrameSchema(
     "counts",
@@ -77,7 +75,7 @@ INCREMENTS = FrameSchema(
     "increments",
     "counting_sql(...)",
     MODEL,
-    number("threshold", "the highest threshold that the scores reach", "below every threshold"),
+    number("threshold", "highest threshold that the scores reach", "below every threshold"),
     count("positives", "positives: rows, or sum of weights"),
     count("negatives", "negatives: rows, or sum of weights"),
     whole("invalid", "rows without a valid label, score or weight", required=False),
@@ -103,11 +101,11 @@ AREAS = FrameSchema(
     "areas",
     "compute_areas(counts, prevalence=...)",
     MODEL,
-    text("metric", 'name of the area: a metric of the kind "curve"'),
-    text("method", "rule by which the PR curve is integrated", "the area has one rule"),
+    text("metric", 'name of the area, a metric of kind "curve"'),
+    text("method", "rule that integrates the PR curve", "the area has only one rule"),
     PREVALENCE,
     number("value", "the area", "the group lacks a class, or 0/0"),
-    *bounds(number, "the area is at least this", "as for value", required=False),
+    *bounds(number, "certified lower bound of the area", "as for value", required=False),
     *AVERAGED,
     *SAID,
 )
@@ -121,14 +119,14 @@ RANKING = FrameSchema(
     MODEL,
     number("threshold", "as in the projection", "as in the projection", required=False),
     METRIC,
-    text("method", "as in the areas", "the area has one rule", required=False),
+    text("method", "as in the areas", "the area has only one rule", required=False),
     text("average", "as in the roll-up", required=False),
     PREVALENCE,
-    number("beta", "as in the projection", "it plays no part", minimum=0, required=False),
+    number("beta", "as in the projection", "as in the projection", minimum=0, required=False),
     VALUE,
     number(
         "optimistic",
-        "the value on the rows that the threshold was chosen on",
+        "value on the rows that selected the threshold",
         "undefined: 0/0",
         required=False,
     ),

@@ -1,4 +1,4 @@
-"""Runs of rows with the same keys: where each group of a sorted frame begins."""
+"""Runs of consecutive rows with the same keys, which are the groups of a sorted frame."""
 
 import itertools
 from collections.abc import Callable
@@ -11,7 +11,7 @@ from nci_frames.schemas.untouched import as_arrow
 
 
 def group_starts(frame: pl.DataFrame, keys: list[str]) -> NDArray[np.int64]:
-    """Return the first row of every run of rows with the same keys; null is a value of its own."""
+    """Return the first row of every run of rows with the same keys; null equals null."""
     starts = np.zeros(len(frame), np.bool_)
     starts[:1] = True
     for key in keys:
@@ -20,7 +20,7 @@ def group_starts(frame: pl.DataFrame, keys: list[str]) -> NDArray[np.int64]:
 
 
 def is_sorted(frame: pl.DataFrame, keys: list[str], first: NDArray[np.int64]) -> bool:
-    """Return whether every group is one run of rows with ascending thresholds, as counting leaves them."""
+    """Return whether every group is one run of rows with ascending thresholds."""
     ascending = np.zeros(max(len(frame) - 1, 0), np.bool_)
     _note_beside_row_before(frame["threshold"], _above, ascending)
     ascending[first[1:] - 1] = True
@@ -30,9 +30,10 @@ def is_sorted(frame: pl.DataFrame, keys: list[str], first: NDArray[np.int64]) ->
 def _note_beside_row_before(
     column: pl.Series, compare: Callable[[pl.Series, pl.Series], NDArray[np.bool_]], found: NDArray[np.bool_]
 ) -> None:
-    """Note of each row but the first whether it compares so with the one before; equal rows never do.
+    """Set *found* for each row but the first where *compare* holds with the previous row.
 
-    Chunk by chunk: of a column of many chunks, Polars would copy all rows to compare it with itself shifted.
+    *compare* must be false for equal rows. Chunk by chunk, since Polars would copy a column of many chunks to
+    compare it with itself shifted.
     """
     ends = np.cumsum(column.chunk_lengths())
     for chunk, end in zip(column.get_chunks(), ends.tolist(), strict=True):
@@ -47,16 +48,16 @@ def _differ(values: pl.Series, before: pl.Series) -> NDArray[np.bool_]:
 
 
 def _above(values: pl.Series, before: pl.Series) -> NDArray[np.bool_]:
-    # Nulls, which points that were not attained have, are NaN: they are above nothing.
+    # Nulls of points that were not attained become NaN, for which the comparison is false.
     return np.asarray(values.to_numpy() > before.to_numpy())
 
 
 def _is_one_text(chunk: pl.Series) -> bool:
-    """Return whether all values are certainly one text, in a fifth of the time of comparing texts."""
+    """Return whether all values are certainly the same string, in a fifth of the time of comparing them."""
     if len(chunk) < 2 or chunk.dtype != pl.String or chunk.null_count():
         return False
     held = as_arrow(chunk)[0]
-    # Equal views, of 16 bytes, are of equal texts.
+    # Strings with equal views (16 bytes each) are equal.
     views = np.frombuffer(held.buffers()[1], np.uint64)[2 * held.offset : 2 * (held.offset + len(held))]
     return np.array_equal(views[2:], views[:-2])
 
@@ -72,13 +73,13 @@ def in_runs(frame: pl.DataFrame, member: list[str]) -> tuple[pl.DataFrame, NDArr
 
 
 def is_distinct(frame: pl.DataFrame, keys: list[str], first: NDArray[np.int64]) -> bool:
-    """Return whether no two of these rows have the same keys."""
-    # Not from the frame, which would make one chunk of each column first.
+    """Return whether no two of the rows *first* have the same keys."""
+    # Column by column, since a gather on the frame would rechunk every column first.
     return bool(pl.DataFrame([frame[key].gather(first) for key in keys]).is_unique().all())
 
 
 def rows_where(frame: pl.DataFrame, condition: pl.Expr) -> pl.DataFrame:
-    """Return the rows that meet a condition; if they follow each other, without a copy."""
+    """Return the rows that meet a condition; consecutive rows are not copied."""
     rows = frame.select(pl.arg_where(condition)).to_series()
     if len(rows) == len(frame):
         return frame
@@ -88,7 +89,7 @@ def rows_where(frame: pl.DataFrame, condition: pl.Expr) -> pl.DataFrame:
 
 
 def runs_together(first: NDArray[np.int64], rows: int) -> list[slice]:
-    """Return which runs, each of them whole, have about so many rows together; *first* are their first rows.
+    """Group whole runs into slices of about *rows* rows; *first* are the first rows of the runs.
 
     >>> runs_together(np.array([0, 4, 8, 30, 33]), 10)
     [slice(0, 3, None), slice(3, 5, None)]
@@ -98,5 +99,5 @@ def runs_together(first: NDArray[np.int64], rows: int) -> list[slice]:
 
 
 def rows_of_runs(starts: NDArray[np.int64], sizes: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return the rows of runs of some sizes, each from its first row on."""
+    """Return the row numbers of runs, given their first rows and sizes."""
     return np.asarray(np.arange(sizes.sum()) + np.repeat(starts - (np.cumsum(sizes) - sizes), sizes))

@@ -1,4 +1,4 @@
-"""The frames of intervals, tests and other uncertainty, and of two models that scored the same units."""
+"""Frames of intervals, tests and other uncertainty, and of paired models."""
 
 from nci_frames.schemas.columns import *
 from nci_frames.schemas.contests import CROSSING
@@ -21,31 +21,31 @@ UNCERTAINTY = FrameSchema(
     MODEL,
     POINT,
     share("delta", "largest width of the precision band, in [0, 1)", "see reason"),
-    share("prevalence", "where the band has this width, in (0, 1)", "see reason"),
-    number("theorem_bound", "the larger CV: by Theorem 1, delta is at most this", "as for delta", minimum=0),
-    number("cv_tpr", "half-width / TPR; the larger half", "TPR is 0 or undefined", minimum=0),
-    number("cv_fpr", "half-width / FPR; the larger half", "FPR is 0 or undefined", minimum=0),
-    text("reason", "why delta is undefined", "it is defined"),
+    share("prevalence", "prevalence at which the band has this width, in (0, 1)", "see reason"),
+    number("theorem_bound", "larger of both CVs, an upper bound of delta (Theorem 1)", "as delta", minimum=0),
+    number("cv_tpr", "larger half-width / TPR", "TPR is 0 or undefined", minimum=0),
+    number("cv_fpr", "larger half-width / FPR", "FPR is 0 or undefined", minimum=0),
+    text("reason", "why delta is undefined", "delta is defined"),
 )
 SUPPORT = FrameSchema(
     "support",
     "lowest_supported_prevalence(counts, metric=...)",
     MODEL,
     METRIC,
-    share("prevalence", "at and above it the log supports the metric", "see reason"),
-    text("reason", "why there is no such prevalence", "there is one"),
+    share("prevalence", "lowest prevalence at which the log supports the metric", "see reason"),
+    text("reason", "why there is no such prevalence", "prevalence is not null"),
 )
 SAMPLES = FrameSchema(
     "samples",
     "required_samples(delta=..., tpr=..., fpr=...)",
     text("method", '"exact" (binomial) or "hoeffding"'),
-    whole("positives", "rows with y=1 that are needed"),
-    whole("negatives", "rows with y=0 that are needed"),
+    whole("positives", "required rows with y=1"),
+    whole("negatives", "required rows with y=0"),
     share("tpr_half_width", "half-width of the interval at the expected TPR"),
     share("fpr_half_width", "half-width of the interval at the expected FPR"),
-    share("assurance", "share of studies that reach the goal", "none was asked for"),
+    share("assurance", "probability that a study reaches the goal", "no assurance was requested"),
 )
-_DEFINED = whole("repeats", "resampled logs in which the value is defined")
+_DEFINED = whole("repeats", "number of resampled logs where the value is defined")
 BOOTSTRAP = FrameSchema(
     "bootstrap",
     "bootstrap(counts, metric=...)",
@@ -57,7 +57,7 @@ BOOTSTRAP = FrameSchema(
     BETA,
     VALUE,
     *bounds(number, "lower bound of the value", "fewer than 2 replicates, or an unsupported area"),
-    text("interval", '"percentile", or "band" where it is extended', "no bounds"),
+    text("interval", '"percentile", or "band" if it is extended', "no bounds"),
     number("std", "standard deviation of the replicates, ddof 1", "fewer than 2 are defined", minimum=0),
     _DEFINED,
     *TOLD,
@@ -83,17 +83,17 @@ AUC_COMPARISONS = FrameSchema(
     share("auc_b", "ROC-AUC of model_b, ties as half", "the group lacks a class"),
     number("difference", "auc_a - auc_b", "the group lacks a class", minimum=-1, maximum=1),
     number("std_error", "standard error of the difference", _FEW, minimum=0),
-    number("z", "difference / std_error", "as std_error, or that is 0"),
-    share("p_value", "two-sided; 1 where nothing differs", "as z, unless nothing differs"),
+    number("z", "difference / std_error", "std_error is null or 0"),
+    share("p_value", "two-sided p-value; 1 if no row differs", "as z, unless no row differs"),
     *bounds(number, "lower confidence limit of the difference", _FEW),
 )
 _FOLD_MEANS = (
-    number("mean", "mean over the folds where the metric is defined", "no fold defines it"),
-    number("std", "standard deviation over the same folds", "no more of them than ddof", minimum=0),
-    whole("folds", "folds where the metric is defined"),
-    whole("skipped", "folds where it is not, or the model has no point"),
+    number("mean", "mean over the folds where the metric is defined", "undefined in every fold"),
+    number("std", "standard deviation over the same folds", "the number of folds is <= ddof", minimum=0),
+    whole("folds", "number of folds where the metric is defined"),
+    whole("skipped", "number of folds where the metric is undefined, or the model has no point"),
 )
-_FOLD_PREVALENCE = share("prevalence", "P(y=1) the values belong to", "each fold's own, or it plays no part")
+_FOLD_PREVALENCE = share("prevalence", "P(y=1) of the values", "each fold has its own, or it has no effect")
 _OF_FOLDS = (METRIC, _FOLD_PREVALENCE, BETA)
 FOLD_SUMMARIES = FrameSchema(
     "fold summaries",
@@ -101,7 +101,7 @@ FOLD_SUMMARIES = FrameSchema(
     MODEL,
     *_OF_FOLDS,
     *_FOLD_MEANS,
-    number("pooled", "the metric of all folds' counts together", "undefined: 0/0"),
+    number("pooled", "metric of the pooled counts of all folds", "undefined: 0/0"),
 )
 FOLD_COMPARISONS = FrameSchema(
     "fold comparisons",
@@ -109,91 +109,91 @@ FOLD_COMPARISONS = FrameSchema(
     *_OF_FOLDS,
     MODEL,
     *_FOLD_MEANS,
-    share("p_value", "two-sided, of the best against this one", "the best, or no test"),
-    flag("distinguishable", "whether the best is significantly better", "see reason"),
-    text("reason", "why there is no test", "there is one, or it is the best"),
+    share("p_value", "two-sided p-value of the best model against this one", "the best model, or no test"),
+    flag("distinguishable", "whether the best model is significantly better", "see reason"),
+    text("reason", "why there is no test", "tested, or the best model"),
 )
-_MODEL_PREVALENCE = share("prevalence", "P(y=1) the values belong to", "each model's own, or no part")
+_MODEL_PREVALENCE = share("prevalence", "P(y=1) of the values", "each model has its own, or it has no effect")
 _OF_BEST = (METRIC, METHOD, _MODEL_PREVALENCE, BETA, MODEL, VALUE)
 BEST_MODELS = FrameSchema(
     "best models",
     "probability_best(counts)",
     *_OF_BEST,
-    share("probability", "share of the resampled logs it is the best of", "undefined"),
+    share("probability", "share of the resampled logs where the model is the best", "undefined"),
     _DEFINED,
     TOLD[0],
-    text("reason", "why resampling says too little, or the log cannot tell the value", "neither"),
+    text("reason", "why the probability is doubtful, or the value is not supported", "neither"),
 )
 CROSS_FITS = FrameSchema(
     "cross-fits",
     "cross_fit(counts)",
     MODEL,
-    number("threshold", "the best threshold on the whole log", "optimistic is null"),
+    number("threshold", "best threshold on the whole log", "optimistic is null"),
     *CASE,
-    number("value", "the metric at thresholds of one half, on the rows of the other half", "see reason"),
-    number("optimistic", "the metric at threshold, on the rows that it was chosen on", "undefined: 0/0"),
-    whole("repeats", "divisions into halves in which the metric is defined"),
-    text("reason", "why there is no value", "there is one"),
+    number("value", "metric at a threshold chosen on one half, on the rows of the other half", "see reason"),
+    number("optimistic", "metric at threshold, on the rows that selected it", "undefined: 0/0"),
+    whole("repeats", "number of divisions into halves where the metric is defined"),
+    text("reason", "why there is no value", "value is not null"),
 )
 BEST_COMPARISONS = FrameSchema(
     "best comparisons",
     "compare_best(counts)",
     *_OF_BEST,
-    number("difference", "value minus that of the best of the others", "either is undefined or infinite"),
+    number("difference", "value - best value of the other models", "either is undefined or infinite"),
     *bounds(number, "simultaneous lower bound of the difference", "no other model, or too few rows"),
-    share("p_value", "of the hypothesis that it is the best, or equal to the best", "see reason"),
-    flag("distinguishable", "whether it is worse than the best", "see reason"),
+    share("p_value", "p-value of the hypothesis that no model is better", "see reason"),
+    flag("distinguishable", "whether the model is significantly worse than the best", "see reason"),
     whole(
         "group",
-        "1: may be the best; 2: may be the best of those that are left; and so on",
+        "1: may be the best; 2: may be the best without the models of group 1; and so on",
         "see reason",
         minimum=1,
     ),
-    text("reason", "why that cannot be said", "it can"),
+    text("reason", "why there is no test", "tested"),
 )
 CROSSOVER_INTERVALS = FrameSchema(
     "crossover intervals",
     "crossover_intervals(counts)",
     text("metric", '"f_beta" or "pr_auc"'),
     *CROSSING,
-    share("prevalence", "where they cross, or as given, in (0, 1)"),
-    number("beta", "where they cross, or as given, in (0, inf)", "pr_auc has none", minimum=0),
-    *bounds(number, "lower percentile of the crossover", "there is a reason", minimum=0),
-    share("probability", "share of the resampled logs that have it", "a class has few rows or buckets"),
-    whole("repeats", "resampled logs that have it"),
-    text("reason", "why there are no bounds", "there are bounds"),
+    share("prevalence", "prevalence of the crossover, or as given, in (0, 1)"),
+    number("beta", "beta of the crossover, or as given, in (0, inf)", "the metric is pr_auc", minimum=0),
+    *bounds(number, "lower percentile of the crossover", "see reason", minimum=0),
+    share("probability", "share of resampled logs with the crossover", "a class has few rows or buckets"),
+    whole("repeats", "number of resampled logs with the crossover"),
+    text("reason", "why there are no bounds", "bounds exist"),
 )
 SUBSAMPLES = FrameSchema(
     "subsamples",
     "subsample_study(counts, prevalence=...)",
         MODEL,
         THRESHOLD,
-        share("prevalence", "P(y=1) that the log was sub-sampled to"),
+        share("prevalence", "P(y=1) of the sub-samples"),
         share("tpr", "true-positive rate of all rows, in [0, 1]"),
         share("adjusted", "precision at the prevalence, from all rows", "no row is predicted positive"),
         *(
-            share(name, f"{meaning} precision of the sub-samples", "none defines it")
+            share(name, f"{meaning} precision of the sub-samples", "undefined in all of them")
             for name, meaning in (
                 ("mean", "mean"), ("min", "least"), ("q25", "lower quartile of the"),
                 ("q75", "upper quartile of the"), ("max", "greatest"),
             )
         ),
-        whole("repeats", "sub-samples in which the precision is defined"),
+        whole("repeats", "number of sub-samples where precision is defined"),
 )  # fmt: skip
 SHIFTS = FrameSchema(
     "shifts",
     "check_projection(counts, over=...)",
     MODEL,
     text("class", '"positive" or "negative"'),
-    whole("segments", "values of *over* with at least 10 rows of the class; only these are compared"),
-    whole("rows", "rows of the class in them"),
-    number("statistic", "of Anderson and Darling for several samples", "no test", minimum=0),
-    share("effect", "maximum distance of a segment's TPR or FPR from that of the others", "no test"),
-    text("farthest", "that value of *over*: the most significant one", "no test, or null itself"),
-    share("p_value", "of this test alone", "no test"),
-    share("adjusted", "Holm's, over all rows of the table", "no test"),
+    whole("segments", "number of compared values of *over*: those with 10 or more rows of the class"),
+    whole("rows", "rows of the class in these segments"),
+    number("statistic", "k-sample Anderson-Darling statistic", "no test", minimum=0),
+    share("effect", "largest distance of a segment's TPR or FPR from that of the others", "no test"),
+    text("farthest", "value of *over* with that effect, the most significant", "no test, or null itself"),
+    share("p_value", "p-value of this test alone", "no test"),
+    share("adjusted", "p_value adjusted by Holm's method over all rows of the table", "no test"),
     flag("distinguishable", "whether the distributions differ significantly", "no test"),
-    text("reason", "why there is no test", "there is one"),
+    text("reason", "why there is no test", "tested"),
 )
 _MODELS = (
     text("model_a", "first model by name"),
@@ -226,7 +226,7 @@ PAIR_COMPARISONS = FrameSchema(
     number("value_b", "metric of model_b", "undefined: 0/0"),
     number("difference", "value_a - value_b", "either is undefined"),
     *bounds(number, "lower confidence limit of the difference", "see reason"),
-    share("p_value", "two-sided, of no difference", "see reason"),
-    flag("supported", "whether the log can support the comparison"),
-    text("reason", "why it cannot", "it can"),
+    share("p_value", "two-sided p-value of the hypothesis of no difference", "see reason"),
+    flag("supported", "whether the log has enough data for the comparison"),
+    text("reason", "why not", "supported"),
 )

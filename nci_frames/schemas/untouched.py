@@ -1,7 +1,7 @@
-"""Whether a frame is still what it was made as: then its values need not be looked at again.
+"""Detect whether a frame of the library is unchanged, so that its values need no second check.
 
-A frame remembers the columns that it was made with, so nothing else can come to lie where they are, and
-Polars changes no memory that somebody else has. What Polars makes of a frame remembers nothing.
+The frame keeps references to its original columns, so their memory is not reused, and Polars never changes
+shared memory. Frames that Polars derives from it keep no such references.
 """
 
 from collections.abc import Sequence
@@ -9,18 +9,18 @@ from typing import Any
 
 import polars as pl
 
-#: The attribute of a frame that has the columns.
+#: The attribute of a frame that holds the references.
 _MADE = "_nci_frames_made"
 
 
 def remember(frame: pl.DataFrame, names: Sequence[str]) -> pl.DataFrame:
-    """Return a frame that remembers some of its columns as they are."""
+    """Return the frame with references to the columns *names*."""
     setattr(frame, _MADE, [frame[name] for name in names])
     return frame
 
 
 def is_untouched(frame: pl.DataFrame, names: Sequence[str]) -> bool:
-    """Return whether a frame remembers just these of its columns, and they are in the same memory."""
+    """Return whether a frame has references to exactly these columns, in the same memory."""
     made: list[pl.Series] | None = getattr(frame, _MADE, None)
     if made is None or [column.name for column in made] != list(names):
         return False
@@ -28,14 +28,14 @@ def is_untouched(frame: pl.DataFrame, names: Sequence[str]) -> bool:
 
 
 def _is_same(one: pl.Series, other: pl.Series) -> bool:
-    # Both are held while they are compared: memory that was given back may be taken again.
+    # Hold both while comparing: freed memory may be reused.
     held, beside = as_arrow(one), as_arrow(other)
     return one.dtype == other.dtype and [*map(_place, held)] == [*map(_place, beside)]
 
 
 def as_arrow(column: pl.Series) -> list[Any]:
     """Return the chunks of a column as Arrow arrays, without a copy where its type allows it."""
-    # A name may have a NUL, which Arrow refuses.
+    # Arrow refuses names with a NUL.
     newest = pl.CompatLevel.newest()
     return [chunk.rename("").to_arrow(compat_level=newest) for chunk in column.get_chunks()]
 
