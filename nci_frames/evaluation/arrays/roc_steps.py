@@ -138,7 +138,6 @@ def of_all_parts(
 def _steps(ascending: pl.DataFrame, first: Rows, keys: list[str], *, of_scores: bool) -> Curves:
     """Return the curves of groups whose thresholds ascend from each first row on."""
     lowest = ascending[first[::-1]]
-    highest = ascending[np.append(first[1:], len(ascending))[::-1] - 1]
     hits = {name: ascending[name].to_numpy() for name in ("tp", "fp")}
     kept: slice | Rows = slice(None)
     if not of_scores:
@@ -153,8 +152,9 @@ def _steps(ascending: pl.DataFrame, first: Rows, keys: list[str], *, of_scores: 
     end = np.append(begin[1:], len(known))
     size = end - begin + 1
     start = begin + np.arange(len(begin))
+    # Sums of weights are rounded: where no row lies below the lowest threshold, it alone misses exactly none.
     positives, negatives = (
-        (highest[hit] + highest[missed]).to_numpy() for hit, missed in (("tp", "fn"), ("fp", "tn"))
+        (lowest[hit] + lowest[missed]).to_numpy() for hit, missed in (("tp", "fn"), ("fp", "tn"))
     )
     # One more step per group: from the lowest threshold to "everything is positive".
     with np.errstate(invalid="ignore", divide="ignore"):

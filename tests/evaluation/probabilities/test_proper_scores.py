@@ -40,6 +40,23 @@ def test_values_are_those_of_scikit_learn(adjusted, digits):
         assert value == pytest.approx(expected, rel=1e-12)
 
 
+@pytest.mark.parametrize("seed", first_quick([4, 3, 10]))
+def test_rounded_sums_of_weights_are_no_row_with_another_score(seed):
+    rng = np.random.default_rng(seed)
+    log = logs.probability_log(60, seed, ["a"]).with_columns(weight=pl.Series(rng.random(60)))
+    label, score, weight = (log[name].to_numpy() for name in ("label", "score", "weight"))
+    counts = logs.exact(log)
+    for summed in (counts, nf.pool_counts(counts, over="weight")):
+        found = nf.proper_scores(summed, prevalence="observed")
+        peers = (peer(label, score, sample_weight=weight) for peer in (brier_score_loss, log_loss))
+        assert found["value"].to_list() == pytest.approx([*peers], rel=1e-12)
+    # One positive has the score 0.
+    lowest = (score == score[label].min()) & label
+    counts = logs.exact(log.with_columns(score=pl.Series(np.where(lowest, 0.0, score))))
+    found = nf.proper_scores(counts, prevalence=[0.0, 0.5, 1.0], metrics="log_loss")
+    assert np.isinf(found["value"].to_list()).tolist() == [False, True, True]
+
+
 @pytest.mark.parametrize("adjusted", [False, True])
 def test_50_digits_at_a_prevalence_of_one_in_a_billion(adjusted):
     log = logs.probability_log(200, models=["a"]).with_columns(pl.col("score") ** 3)
