@@ -1,4 +1,4 @@
-"""Counts -> how much a metric would vary from one log to another: the bootstrap."""
+"""Counts -> how much a metric varies between logs: the bootstrap."""
 
 from collections.abc import Sequence
 
@@ -29,7 +29,7 @@ def bootstrap(
 ) -> pl.DataFrame:
     """Resample the log behind the counts many times, and return how much metrics vary.
 
-    Rows between the same two thresholds are interchangeable, so a log is resampled from its counts alone: a
+    Rows between the same two thresholds are interchangeable, so counts are enough to resample a log. A
     replicate costs the same for a thousand rows and for a billion.
 
     Parameters
@@ -38,23 +38,22 @@ def bootstrap(
         A counts frame of whole rows, or rates, such as selected operating points.
     metric
         Names or aliases of metrics, called metrics, areas such as "pr_auc" (average precision), or a list of
-        these. An area that belongs to a range, as "partial_roc_auc" does, cannot be resampled.
+        these. Areas over a range, such as "partial_roc_auc", cannot be resampled.
     prevalence
-        P(y=1), each in [0, 1]; or "observed": each group's own, held fixed, but of strata that of each
-        resampled log (see Notes); or the prevalence of each segment, as in ``project_rates``.
+        P(y=1), each in [0, 1]; or "observed": the group's own, held fixed, except for strata, where each
+        resampled log has its own (see Notes); or a prevalence per segment, as in ``project_rates``.
     beta
         Weights of recall, each in [0, inf], for the metrics that have one.
     threshold
-        The threshold of the metrics; by default every threshold of the counts. Areas do not depend on it.
+        Threshold of the metrics; by default every threshold of the counts. Areas do not depend on it.
     repeats
         Number of resampled logs, 2 to 1,000,000.
     seed
-        Seed of the draws. Those of a group depend on its keys and not on the other groups.
+        Seed of the draws. The draws of a group depend on its keys, not on the other groups.
     units
-        None resamples rows, separately for positives and negatives; those of counts with the key ``weight``
-        stratum by stratum. A key, such as the ``bucket`` of
-        ``unit_buckets``, resamples whole values of it, so that rows that belong together stay together; all
-        models get the same draws. It needs at least 20 values.
+        None resamples rows, separately for positives and negatives, or stratum by stratum if the counts have
+        the key ``weight``. A key with at least 20 values, such as the ``bucket`` of ``unit_buckets``,
+        resamples whole values, so that related rows stay together; all models get the same draws.
     level
         Share of the replicates between the bounds, in (0, 1).
 
@@ -64,39 +63,42 @@ def bootstrap(
 
     %(columns of bootstrap)s
 
-    Keys are those of *counts*, without *over* and *units*. Bounds are those for *level*; they are null
-    also where the rows of a class are all in one bucket. They are "percentile": percentiles of the
-    replicates; or "band": extended to the band of the rates' Wilson intervals, since one of the four
-    counts is below 20, or the rows of a class are those of fewer than 20 buckets of equal size; of ROC-AUC
-    to the "score" interval of ``auc_interval``; of the other areas by what rows may do of which the log has
-    none (see Notes); of PR-AUC that is not supported, or of fewer than 20 rows or buckets: that of
-    ``compute_areas(interval="simultaneous")``.
+    Keys are those of *counts*, without *units* and ``weight``. Bounds are also null where one bucket has all
+    rows of a class. ``interval`` "percentile" means percentiles of the replicates. "band" means wider bounds:
+
+    - Metrics of rates: extended to the band of the rates' Wilson intervals, if one of the four counts is
+      below 20 or the rows of a class are in fewer than 20 buckets of equal size.
+    - ROC-AUC: extended to the "score" interval of ``auc_interval``.
+    - Other areas: extended for kinds of rows that the log may lack (see Notes).
+    - PR-AUC, if it is not supported, or a class has fewer than 20 rows or buckets: the interval of
+      ``compute_areas(interval="simultaneous")``.
 
     Raises
     ------
     ParameterError
         If an option is out of range, a threshold was not counted, an area cannot be resampled, the counts are
-        sums of weights, or there are too few values of *units*.
+        sums of weights, or *units* has too few values.
     UnknownMetricError
-        If a name is that of no metric.
+        If a metric is unknown.
     SchemaError
         If *counts* is not a counts frame, or lacks the key *units*.
 
     Notes
     -----
-    The number of rows of a class in each bin of a resampled log follows a multinomial distribution with the
-    shares of the counts; this is exactly the row bootstrap of binned scores. The interval is the percentile
-    interval. A kind of row that is so rare that a log of n rows has none may be a share
-    s = -log((1 - level)/2)/n of the population, 3.7/n at 95 %, and it may score above or below all others. So
-    intervals of areas are extended by how far the value moves if a share s of the positives, or of the
-    negatives, does; the distances are added as squares. Without it, the interval of PR-AUC holds the truth in
-    71 % of logs where one negative in 1,000 scores above most positives; with it in 99 % or more.
+    The rows of a class per bin of a resampled log follow a multinomial distribution with the shares of the
+    counts; this is exactly the row bootstrap of binned scores. The interval is the percentile interval.
 
-    Of counts with the key ``weight`` a sample of each stratum is known. Unless each class has one weight,
-    percentiles of metrics of rates need no extension: resampled logs have Dirichlet shares of the kinds of
-    rows in a stratum, and by a coin a share of a heavy row of a kind that the log may lack. For one stratum
-    these are mid-P bounds. The observed prevalence is an estimate, and so that of each resampled log;
-    ``supported`` is then also true if ``std`` is at most a tenth of the value.
+    A kind of row that a log of n rows lacks by chance may be a share s = -log((1 - level)/2)/n of the
+    population, 3.7/n at 95 %, and may score above or below all others. So intervals of areas are extended by
+    how far the value moves if a share s of the positives, or of the negatives, moves there; the distances are
+    added as squares. If one negative in 1,000 scores above most positives, the interval of PR-AUC covers the
+    truth in 71 % of logs without this extension, and in 99 % or more with it.
+
+    With the key ``weight``, each stratum is a sample. Unless each class has one weight, percentiles of
+    metrics of rates need no extension: resampled logs have Dirichlet shares of the kinds of rows in a
+    stratum, and half of them a random part of a heavy row of a kind that the log may lack. For one stratum
+    these are mid-P bounds. The observed prevalence is then an estimate that varies between resampled logs,
+    and ``supported`` is also true if ``std`` is at most a tenth of the value.
 
     References
     ----------

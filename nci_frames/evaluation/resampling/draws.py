@@ -1,4 +1,4 @@
-"""Random draws of rows of which only the number in each bin is known."""
+"""Random draws of rows, from the number of rows in each bin."""
 
 import hashlib
 from collections.abc import Mapping
@@ -8,23 +8,22 @@ import numpy as np
 
 from nci_frames.base.typing import Floats, Rows
 
-#: Larger tables of draws would keep too much memory.
+#: Larger tables of draws are not cached: they would take too much memory.
 _MOST_KEPT = 1 << 20
 
 
 def stream(seed: int, group: Mapping[str, object]) -> np.random.Generator:
     """Return the random stream of a group.
 
-    It depends on the seed and on the group's keys, not on the other groups or their order.
+    The stream depends on the seed and the group's keys, not on the other groups or their order.
     """
     return _stream(seed, _name(group))
 
 
 def times_drawn(seed: int, group: Mapping[str, object], units: int, repeats: int) -> Floats:
-    """Return how often each of some units is drawn, with replacement, in each of *repeats* logs.
+    """Return how often each unit is drawn, with replacement, in each of *repeats* logs.
 
-    The units of a group are drawn for one model after another, and for one table after another, so the last
-    draws are kept.
+    All models and tables of a group need the same draws, so the last draws are cached.
     """
     drawn = _times if units * repeats <= _MOST_KEPT else _times.__wrapped__
     return drawn(seed, _name(group), units, repeats)
@@ -34,7 +33,7 @@ def times_drawn(seed: int, group: Mapping[str, object], units: int, repeats: int
 def _times(seed: int, name: str, units: int, repeats: int) -> Floats:
     even = np.ones(units, np.int64)
     times = draw_with_replacement(_stream(seed, name), even, repeats).astype(np.float64)
-    # Several callers share it.
+    # Callers share the cached array.
     times.flags.writeable = False
     return times
 
@@ -49,11 +48,11 @@ def _name(group: Mapping[str, object]) -> str:
 
 
 def draw_with_replacement(rng: np.random.Generator, bins: Rows, repeats: int) -> Rows:
-    """Draw as many rows as there are, with replacement, *repeats* times; return the rows in each bin.
+    """Draw all rows with replacement, *repeats* times; return the number of rows in each bin.
 
-    This is a multinomial draw. It is made by halving: the number of rows in the left half of the bins is
-    binomial, and so on within each half. The shares are quotients of exact sums, so rounding errors do not
-    add up over many bins, and the cost depends on the number of bins, not of rows.
+    This is a multinomial draw by halving: the number of rows in the left half of the bins is binomial, and so
+    on within each half. The shares are quotients of exact sums, so rounding errors do not add up over many
+    bins. The cost depends on the number of bins, not of rows.
 
     Parameters
     ----------
@@ -85,11 +84,11 @@ def draw_with_replacement(rng: np.random.Generator, bins: Rows, repeats: int) ->
 
 
 def draw_smoothly(rng: np.random.Generator, bins: Rows, repeats: int) -> Floats:
-    """Return, *repeats* times, how many rows of each bin another sample of as many rows might have had.
+    """Draw the rows of each bin by the Bayesian bootstrap, *repeats* times.
 
-    This is the Bayesian bootstrap: shares of a Dirichlet distribution, which are 0 only where there are no
-    rows. Those of a bin with k of n rows are quantiles of Beta(k, n - k), those with a row more beside it of
-    Beta(k, n - k + 1): Clopper and Pearson's bound.
+    The shares of the bins have a Dirichlet distribution, and are 0 only in empty bins. The share of a bin
+    with k of n rows is distributed as Beta(k, n - k). With one more row elsewhere it is Beta(k, n - k + 1),
+    whose quantile is Clopper and Pearson's lower bound.
 
     References
     ----------
@@ -104,12 +103,11 @@ def draw_smoothly(rng: np.random.Generator, bins: Rows, repeats: int) -> Floats:
 
 
 def draw_without_replacement(rng: np.random.Generator, bins: Rows, size: int) -> Rows:
-    """Draw *size* different rows, all sets of rows equally likely; return the rows in each bin.
+    """Draw *size* rows without replacement; return the number of rows in each bin.
 
-    This is a multivariate hypergeometric draw. NumPy's is limited to 10^9 rows; this one is not: every row is
-    kept with probability size/total, and the surplus or shortage, of the order of the square root of the
-    size, is removed or added at random. Given the number of rows kept, all sets of that many rows are equally
-    likely, before and after.
+    This is a multivariate hypergeometric draw, without NumPy's limit of 10^9 rows. Every row is kept with
+    probability size/total; then the surplus or shortage, of the order of the square root of the size, is
+    removed or added at random. All sets of equally many rows stay equally likely.
     """
     total = int(bins.sum())
     kept = rng.binomial(bins, size / total) if total else bins.copy()

@@ -1,4 +1,4 @@
-"""What resampling cannot see where rows are few: a row more or less, and rates of 0."""
+"""What resampling misses where rows are few: one row more or less, and rates of 0."""
 
 from collections.abc import Iterator
 
@@ -9,29 +9,31 @@ from nci_frames.evaluation.arrays.histograms import Histogram
 
 #: Jeffreys' prior of a rate: half a row on either side of the threshold.
 _PRIOR = 0.5
-#: So many positives of the highest scores have a step of recall each; later steps grow by a share of this.
+#: The first positives, each of which is a step of recall; later steps grow by a factor of about 1 + 1/192.
 _SINGLE = 192
-#: So many thresholds are all kept.
+#: Up to this number, all thresholds are kept.
 FEW_THRESHOLDS = 1024
 
 
 def one_row_apart(
     histogram: Histogram, *, unseen: bool, row: tuple[float, float] = (1, 1)
 ) -> tuple[Rows, Rows]:
-    """Return the logs that have one row more or less than a log, at the highest or at the lowest scores.
+    """Return the logs with one row more or less at the highest or the lowest scores.
 
     Parameters
     ----------
     histogram
         The rows of the log.
     unseen
-        Whether the row may be where the log has none: on the empty side of a threshold. Of a whole curve, a
-        row beyond all others would move the area more than rows of a log do.
+        Whether the row may be added beyond all rows of the log, on the empty side of a threshold. False for
+        areas, which such a row would move more than other rows do.
+    row
+        Weight of the added positive and of the added negative.
 
     Returns
     -------
-    Positives and negatives of each log, of shape (logs, bins); in the first half of the logs positives
-    differ, in the second half negatives.
+    Positives and negatives of each log, of shape (logs, bins). Positives differ in the first half of the
+    logs, negatives in the second half.
     """
     logs = []
     for of_class in (0, 1):
@@ -51,9 +53,9 @@ def one_row_apart(
 def with_prior(
     drawn: Iterator[tuple[Rows, Rows]], rng: np.random.Generator, row: tuple[float, float] = (1, 1)
 ) -> Iterator[tuple[Rows, Rows]]:
-    """Add half a row, on average, to the highest and to the lowest bin of each class of each log.
+    """Add half a row, on average, to the highest and the lowest bin of each class of each log.
 
-    A *row* is a positive, or a negative, and weighs so much.
+    *row* is the weight of a positive and of a negative.
     """
     for classes in drawn:
         more = [rows.astype(np.float64) for rows in classes]
@@ -63,10 +65,10 @@ def with_prior(
 
 
 def steps_of_recall(histogram: Histogram) -> list[float]:
-    """Return thresholds among which is the best of a log, or one that is nearly as good.
+    """Return a few thresholds that contain the best of the log, or one nearly as good.
 
-    Of the thresholds that reach the same positives the highest has the fewest false positives. Of the first
-    positives each has a step of its own; after them a step is a fixed share of the positives before it.
+    The highest threshold with a given number of true positives has the fewest false positives. Each of the
+    first positives is a step; later steps are a fixed share of the positives before them.
     """
     kept = np.diff(step_of_recall(histogram.positives.cumsum()[:-1]), prepend=-1) > 0
     kept[-1:] = True
@@ -76,7 +78,7 @@ def steps_of_recall(histogram: Histogram) -> list[float]:
 def steps_of_score(histogram: Histogram) -> list[float]:
     """Return thresholds between which the logits of scores differ by less than 1/256.
 
-    So do the log losses of the scores of a bin, and their Brier scores by less.
+    The log losses of the scores of a bin then differ by less than 1/256, too; Brier scores differ by less.
     """
     share = histogram.thresholds.clip(0, 1)
     with np.errstate(divide="ignore"):
@@ -85,13 +87,13 @@ def steps_of_score(histogram: Histogram) -> list[float]:
 
 
 def _of_many(histogram: Histogram, kept: Flags) -> list[float]:
-    """Return the thresholds that are kept, ascending; all of them if they are few."""
+    """Return the thresholds to keep, ascending; all if they are few."""
     few = len(histogram.thresholds) <= FEW_THRESHOLDS
     thresholds: list[float] = histogram.thresholds[... if few else kept][::-1].tolist()
     return thresholds
 
 
 def step_of_recall(true: Rows) -> Floats:
-    """Return the number of the step that so many true positives belong to."""
+    """Return the number of the recall step for each number of true positives."""
     beyond = np.log(np.maximum(true, _SINGLE) / _SINGLE)
     return np.asarray(np.minimum(true, _SINGLE) + np.floor(_SINGLE * beyond))

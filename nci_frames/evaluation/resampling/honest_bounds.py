@@ -1,10 +1,9 @@
 """Percentiles of resampled logs -> bounds that hold where resampling shows too little.
 
-A resampled log has no false positive that the log itself lacks, so percentiles are too narrow where a count
-is small. There they are extended: those of a metric of the rates to its values over the box of the rates'
-Wilson intervals, those of ROC-AUC to the score interval, those of other areas by what a kind of rows might
-do that the log has none of. Of PR-AUC at a prevalence that the log does not support, or of few rows of a
-class, the bounds are those of the band of the whole ROC curve.
+A resampled log has no kind of row that the log lacks, so percentiles are too narrow where a count is small.
+There they are extended: metrics of rates to their values over the box of the rates' Wilson intervals, ROC-AUC
+to the score interval, other areas by the effect of kinds of rows that the log may lack. PR-AUC at an
+unsupported prevalence, or with few rows of a class, has the bounds of the band of the whole ROC curve.
 """
 
 import math
@@ -27,17 +26,17 @@ from nci_frames.evaluation.rates.strata import WORTH, classes_of_strata, known_c
 from nci_frames.evaluation.resampling.resampling import Asked, Resampling
 from nci_frames.schemas import beside, has_strata
 
-#: With fewer rows in one of the four counts, or rows of a class in fewer buckets, percentiles are extended.
+#: Percentiles are extended if one of the four counts, or the buckets with rows of a class, are fewer.
 _ENOUGH = 20
-#: The standard error, as a share of the value, with which a log supports it (``support.rule``).
+#: Largest relative standard error of a supported value (``support.rule``).
 _SURE = 0.1
 _FLAGS = ["supported", "reason"]
-#: The bounds, and what extends them to others.
+#: The bounds, and the function that combines a bound with a wider one.
 _SIDES = {"lower": pl.min_horizontal, "upper": pl.max_horizontal}
-#: How many independent positives and negatives there are. Beside them is ``__rarer``: how many rows of the
-#: rarer class, or buckets of equal size that have them.
+#: Numbers of independent positives and negatives. ``__rarer`` beside them is the number of rows of the rarer
+#: class, or of equal buckets with such rows.
 _SIZES = ["__positives", "__negatives"]
-#: Of strata, how many independent rows know that none lies below or above all others.
+#: The same of strata at the lowest and the highest threshold, for rows that may lie beyond all others.
 _ENDS = [f"{name}_{end}" for name in _SIZES for end in ("below", "above")]
 
 
@@ -53,7 +52,7 @@ def with_honest_bounds(
     counts
         Counts of whole rows, by the units of *logs*.
     asked, logs
-        What was asked of ``bootstrap``.
+        The options of ``bootstrap``.
     """
     known, parts = _Known(counts, asked, logs), []
     point_metrics = [metric for metric in asked.metrics if curve_asked(metric) is None]
@@ -66,16 +65,16 @@ def with_honest_bounds(
 
 
 class _Known:
-    """What a log tells about the bounds of its metrics."""
+    """What a log tells about the uncertainty of its metrics."""
 
     def __init__(self, counts: pl.DataFrame, asked: Asked, logs: Resampling) -> None:
         self.counts, self.asked, self.logs = counts, asked, logs
         self.keys = ["model", *logs.keys(counts)]
-        #: An observed prevalence is one of each group, but sums of weights round it in more ways than one.
+        #: An observed prevalence is not joined on: each group has one, but sums of weights round differently.
         self.given = [] if isinstance(asked.prevalence, str) else ["prevalence"]
-        #: The counts of all units.
+        #: The counts summed over units.
         self.pooled = logs.without_units(counts)
-        #: ``_SIZES`` and ``__rarer`` of each group; and what a row is worth, where units are drawn.
+        #: ``_SIZES`` and ``__rarer`` of each group; and, with units, the independent rows per row.
         self.sizes, self.worth = self._sizes()
 
     def _sizes(self) -> tuple[pl.DataFrame, pl.DataFrame | None]:
@@ -106,9 +105,9 @@ class _Known:
         ), worth
 
     def _sizes_of_strata(self) -> pl.DataFrame:
-        """Return ``_SIZES`` of strata, and ``_ENDS``: what the rows are worth above all scores, and below.
+        """Return ``_SIZES`` and ``_ENDS`` of strata.
 
-        ``__mixed`` is whether a class has several weights.
+        ``__mixed`` tells whether a class has several weights.
         """
         ends = {
             f"{name}_{end}": pl.col(worth).filter(pl.col("threshold") == at).first().fill_null(0.0)
@@ -120,13 +119,13 @@ class _Known:
         return sizes.with_columns(__rarer=pl.min_horizontal(_SIZES))
 
     def points(self, table: pl.DataFrame, metrics: list[str | pl.Expr]) -> pl.DataFrame:
-        """Correct the bounds of metrics of rates, by their values over the box of the rates."""
+        """Extend the bounds of metrics of rates to their values over the box of the rates' intervals."""
         bounded, keys, asked = self._bounded(), self.keys, self.asked
         band = project_checked(
             bounded, metrics=metrics, prevalence=asked.prevalence, beta=asked.beta, band=True
         )
         few = pl.any_horizontal(cell < _ENOUGH for cell in known_cells(bounded).values())
-        # Resampled logs of such strata have what these have none of.
+        # Resampled logs of mixed strata already contain rows that the log may lack.
         mixed = pl.col("__mixed") if "__mixed" in self.sizes.columns else pl.lit(value=False)
         few &= ~mixed
         if self.worth is not None:
@@ -141,14 +140,14 @@ class _Known:
             table, band.select(*at, *_SIDES, "__few", "__lone", "__mixed", *_FLAGS), at, suffix="_band"
         )
         extended = pl.col("__few") & pl.col("lower_band").is_not_null()
-        # Rows that are all in one bucket are the same in every resampled log.
+        # If one bucket has all rows of a class, every resampled log has the same rate.
         told = ~pl.col("__lone") | pl.col("lower_band").is_not_null()
         corrected = found.with_columns(
             pl.when(extended).then(wider(side, f"{side}_band")).when(told).then(side).alias(side)
             for side, wider in _SIDES.items()
         ).with_columns(interval=_interval(extended))
         if isinstance(asked.prevalence, str):
-            # The rates of strata need not be known where a metric of the log is.
+            # A metric of strata may be precise although the rates are not.
             sure = pl.col("__mixed") & (pl.col("std") <= _SURE * pl.col("value").abs()).fill_null(value=False)
             corrected = corrected.with_columns(
                 supported=pl.col("supported") | sure, reason=pl.when(~sure).then("reason")
@@ -156,7 +155,7 @@ class _Known:
         return corrected.select(*table.columns, "interval", *_FLAGS)
 
     def _bounded(self) -> pl.DataFrame:
-        """Return the rates at the thresholds that are asked for, with bounds of both rates together."""
+        """Return the rates at the requested thresholds, with bounds that hold jointly for both rates."""
         rates = self.pooled if has_strata(self.counts) else compute_rates(self.pooled)
         rates = rates if self.worth is None else with_worth(rates, self.worth)
         if self.asked.fixed is not None:
@@ -177,7 +176,7 @@ class _Known:
         told = beside(table, flags, at).pipe(beside, self.sizes, self.keys)
         known = pl.col("supported")
         if self.worth is not None:
-            # Where nearly all rows of a class are in one bucket, resampling hardly moves it.
+            # If one bucket has nearly all rows of a class, resampling hardly changes the value.
             known &= ~(pl.col("__rarer") < 2).fill_null(value=False)
         told = told.with_columns(pl.when(known).then(side).alias(side) for side in _SIDES)
         banded = [area.name for area in areas if area.band_if_unsure]
@@ -221,10 +220,10 @@ class _Known:
         return corrected.select(*table.columns, "interval", *_FLAGS)
 
     def _with_unseen(self, table: pl.DataFrame, areas: Sequence[Area]) -> pl.DataFrame:
-        """Widen the bounds of areas by what rows may do of which the log has none; see ``with_unseen``.
+        """Widen the bounds of areas by the effect of kinds of rows that the log may lack.
 
-        So large a part of a class is taken from its rows, evenly, and put above or below all others; where
-        the scores themselves matter, into the bin of the highest or the lowest of them.
+        The unseen share of a class is taken evenly from its rows and put above or below all others; if the
+        area depends on the scores themselves, into the bin of the highest or the lowest score.
         """
         keys, at = self.keys, [*self.keys, "metric", *self.given]
         ends = _ENDS if _ENDS[0] in table.columns else _SIZES
@@ -240,7 +239,7 @@ class _Known:
             table[name].cast(pl.Float64).to_numpy() for name in ("value", "lower", "upper")
         )
         down, up = (value - lower) ** 2, (upper - value) ** 2
-        # No score reaches such a threshold, or all do.
+        # Thresholds that no score reaches, or all do.
         beyond = (pl.col("tp") + pl.col("fp") == 0) | (pl.col("fn") + pl.col("tn") == 0)
         for hit, miss, name in (("tp", "fn", "__positives"), ("fp", "tn", "__negatives")):
             rows, changes = pl.col(hit) + pl.col(miss), []
@@ -259,7 +258,7 @@ class _Known:
                     )
                     parts.append(areas_there.select(*at, __moved="value"))
                 moved = beside(table, pl.concat(parts), at)["__moved"].cast(pl.Float64).to_numpy()
-                # A loss may become infinite; of nothing, nothing moves.
+                # A loss may become infinite; an undefined value does not move.
                 changes.append(np.nan_to_num(moved - value, posinf=np.inf, neginf=-np.inf))
             down += np.minimum(np.minimum(*changes), 0.0) ** 2
             up += np.maximum(np.maximum(*changes), 0.0) ** 2

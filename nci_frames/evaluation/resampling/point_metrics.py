@@ -1,4 +1,4 @@
-"""Counts of many resampled logs -> metrics at operating points, or at the best of each log."""
+"""Counts of many resampled logs -> metrics at fixed thresholds, or at the best threshold of each log."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -16,10 +16,10 @@ from nci_frames.evaluation.rates.quotients import rates_of
 
 #: Rows, or sums of weights.
 RowSums = Rows | Floats
-#: Of each log: true and false positives at some thresholds, and in all one column of either class.
+#: Of each log: true and false positives at some thresholds; all positives and all negatives, one column each.
 Cells = tuple[RowSums, RowSums, RowSums, RowSums]
 
-#: What the values of a group belong to.
+#: Columns that identify the values of a group.
 CASES = dict.fromkeys(("threshold", "metric", "method", "prevalence", "beta"), pl.Float64) | {
     "metric": pl.String, "method": pl.String,
 }  # fmt: skip
@@ -27,11 +27,10 @@ _CELLS_AT_A_TIME, _F_BETAS_AT_A_TIME = 1 << 21, 1 << 20
 
 
 def unseen_shares(rng: np.random.Generator, size: tuple[int, ...]) -> Floats:
-    """Return how much of a row that a stratum lacks logs have: half of them none, by a coin.
+    """Draw the part of an unseen row in each log: 0 with probability 1/2, else exponential with mean 1.
 
-    With an exponential share in all of them, bounds would be Clopper and Pearson's, and with none those of
-    what was found; with half of them they are mid-P bounds. Where none of a kind was found, 97.5 % of the
-    logs have up to three rows of it.
+    Always exponential, the bounds would be Clopper and Pearson's; always 0, those of the rows found. With one
+    half of each they are mid-P bounds. 97.5 % of the logs have up to three rows of a kind that was not found.
 
     References
     ----------
@@ -43,15 +42,15 @@ def unseen_shares(rng: np.random.Generator, size: tuple[int, ...]) -> Floats:
 
 @dataclass(frozen=True, slots=True)
 class UnseenRows:
-    """Rows of which strata have none, but might have had one."""
+    """Rows that the strata lack, perhaps by chance."""
 
-    #: The heaviest row that may lie above each threshold, or below it.
+    #: Weight of the heaviest row that may lie above each threshold, or below it.
     above: Floats
     below: Floats
     rng: np.random.Generator
 
     def beside(self, cells: Cells) -> Cells:
-        """Add some of the heaviest row to each of the four counts of each log."""
+        """Add a random part of the heaviest row to each of the four counts of each log."""
         tp, fp, positives, negatives = cells
         heaviest = np.stack([self.above, self.above, self.below, self.below])
         hits, false, misses, right = unseen_shares(self.rng, (4, len(tp), 1)) * heaviest[:, None]
@@ -63,16 +62,16 @@ class PointMetrics:
     """The metrics of a group to compute for each resampled log."""
 
     thresholds: list[float]
-    #: How many bins are positive decisions at each of them.
+    #: Number of bins decided positive at each threshold.
     reached: Rows
     grids: list[MetricGrid]
     #: The prevalence of the group; None for that of each log.
     prevalence: float | None
-    #: 1 or -1 if only the best of all thresholds counts, by the sign of what is better; else 0.
+    #: For the best of all thresholds only: 1 if higher is better, -1 if lower is. Else 0.
     own: int
-    #: Prevalences and betas if F-beta alone is asked for, at own thresholds and where it has no limits.
+    #: Prevalences and betas, if F-beta is the only metric, at the best threshold, and none is a limit case.
     f_betas: tuple[list[float], list[float]] | None
-    #: Of the log itself: what its values belong to, and the values.
+    #: The cases, and their values in the log itself.
     cases: pl.DataFrame
     value: Floats
     unseen: UnseenRows | None = None
@@ -88,7 +87,7 @@ class PointMetrics:
         betas: list[float],
         own: int,
     ) -> "PointMetrics":
-        """Prepare metrics at thresholds of a log, or if *own* at the best of them."""
+        """Prepare metrics at thresholds of a log, or at the best of them if *own* is not 0."""
         points, reached = thresholds.tolist(), histogram.reached(thresholds)
         itself = reaching(histogram.positives[None], histogram.negatives[None], reached)
         rates = _rates(points, itself, prevalence)
@@ -100,7 +99,7 @@ class PointMetrics:
             cases = cases.head(value.shape[1]).with_columns(threshold=pl.lit(None, pl.Float64))
         cases = cases.with_columns(method=pl.lit(None, pl.String)).select(*CASES)
         etas = [prevalence] if grid is None else grid
-        # An expression cannot be compared with a text.
+        # A Polars expression must not be compared with a string.
         one = metrics[0] if len(metrics) == 1 else None
         quick = own and isinstance(one, str) and one == "f_beta" and has_no_limits(etas, betas)
         return cls(points, reached, grids, prevalence, own, (etas, betas) if quick else None, cases, value[0])
@@ -117,14 +116,14 @@ class PointMetrics:
         for part in np.array_split(np.arange(len(positives)), -(-len(positives) * size // _CELLS_AT_A_TIME)):
             rates = _rates(self.thresholds, [rows[part] for rows in cells], self.prevalence)
             table = points_on_grids(rates, ["threshold"], self.grids, band=False, flagged=False)
-            # The values are those of one log after another, so they are already in matrix order.
+            # The rows are ordered by log, so the values are already in matrix order.
             found = table["value"].to_numpy().reshape(len(part), -1)
             values.append(_best_of(found, len(self.thresholds), self.own) if self.own else found)
         return np.concatenate(values)
 
 
 def reaching(positives: RowSums, negatives: RowSums, reached: Rows) -> Cells:
-    """Return tp and fp of each log at thresholds that so many bins reach, and its positives and negatives."""
+    """Return tp and fp of each log, with *reached* bins positive, and its positives and negatives."""
     true, false = (np.insert(rows.cumsum(axis=1), 0, 0, axis=1) for rows in (positives, negatives))
     return true[:, reached], false[:, reached], true[:, -1:], false[:, -1:]
 
@@ -143,14 +142,14 @@ def _rates(thresholds: list[float], cells: Sequence[RowSums], prevalence: float 
 
 
 def _best_of(values: Floats, thresholds: int, sign: int) -> Floats:
-    """Return the best value of each case among all thresholds of a log; NaN where all are undefined."""
+    """Return the best value of each case over all thresholds of a log; NaN if all are undefined."""
     signed = sign * values.reshape(len(values), thresholds, -1)
     best = np.where(np.isnan(signed), -np.inf, signed).max(axis=1)
     return np.where(np.isneginf(best), np.nan, sign * best)
 
 
 def has_no_limits(prevalence: Sequence[float], beta: Sequence[float]) -> bool:
-    """Return whether F-beta is the quotient of its definition everywhere, and no limit of it."""
+    """Return whether no F-beta is a limit case: the formula of its definition holds everywhere."""
     return all(0 < eta <= 1 for eta in prevalence) and all(0 < weight < np.inf for weight in beta)
 
 
@@ -178,18 +177,18 @@ def best_f_beta(cells: Cells, prevalence: Sequence[float], beta: Sequence[float]
             for place, (eta, weight) in enumerate((e, b) for e in prevalence for b in beta):
                 squared = weight * weight
                 found = (1 + squared) * eta * tpr / (squared * eta + eta * tpr + (1 - eta) * fpr)
-                # NaN, where it is, is at every threshold.
+                # A NaN is at every threshold, so the maximum propagates it correctly.
                 values[logs, place] = found.max(axis=1)
     return values
 
 
-#: So far beyond the budget of the log itself, in multiples of it and in rows, the threshold of a resampled
-#: log may lie.
+#: Largest share of positive decisions, in multiples of the budget plus rows, at which a resampled log may
+#: have its threshold.
 _MULTIPLES, _ROWS = 4, 20
 
 
 def near_budget(histogram: Histogram, share: float, etas: list[float]) -> list[float]:
-    """Return the thresholds that a resampled log may choose, ascending."""
+    """Return the thresholds that resampled logs may choose within the budget, ascending."""
     tp, fp = (rows.cumsum()[:-1] for rows in histogram.classes)
     positives, negatives = (max(size, 1) for size in histogram.sizes)
     said = np.min([eta * tp / positives + (1 - eta) * fp / negatives for eta in etas], axis=0)
@@ -202,14 +201,14 @@ def near_budget(histogram: Histogram, share: float, etas: list[float]) -> list[f
 
 @dataclass(frozen=True, slots=True)
 class WithinBudget:
-    """A metric of a group, at the lowest threshold that keeps a share of positive decisions."""
+    """A metric of a group, at the lowest threshold within a budget of positive decisions."""
 
     reached: Rows
     share: float
     etas: list[float]
     beta: float
     metric: CalledMetric
-    #: Of the log itself: what its values belong to, and the values.
+    #: The cases, and their values in the log itself.
     cases: pl.DataFrame
     value: Floats
 
@@ -234,11 +233,11 @@ class WithinBudget:
         return replace(made, value=made.values(histogram.positives[None], histogram.negatives[None])[0])
 
     def values(self, positives: RowSums, negatives: RowSums) -> Floats:
-        """Return the values of the cases in each log, of shape (logs, cases); NaN where no threshold is."""
+        """Return the values in each log, of shape (logs, cases); NaN if no threshold is within the budget."""
         tp, fp, of_positives, of_negatives = reaching(positives, negatives, self.reached)
         with np.errstate(invalid="ignore", divide="ignore"):
             tpr, fpr = tp / of_positives, fp / of_negatives
-        # From the highest threshold down: of those that reach the same positives it has the fewest negatives.
+        # Highest threshold first: argmax then finds the fewest false positives among equal TPR.
         tpr, fpr = tpr[:, ::-1], fpr[:, ::-1]
         log, found = np.arange(len(tpr)), []
         for eta in self.etas:

@@ -21,8 +21,8 @@ from nci_frames.evaluation.resampling.resampling import Asked, Resampling
 from nci_frames.evaluation.support.rule import defined_flags
 from nci_frames.schemas import BEST_MODELS, COUNTS, beside, checked, has_strata
 
-#: Rows, or buckets of equal size, that a class needs. Rows are drawn one by one, so that two already differ;
-#: buckets differ in size and in kind, and what few of them show is too narrow.
+#: Rows, or buckets of equal size, that a class needs. Two rows already vary. Buckets differ in size and in
+#: kind, so few of them show too little variation.
 _LEAST_ROWS, _LEAST_BUCKETS = 2, 10
 _FEW_BUCKETS = "fewer than 10 buckets of equal size have rows of a class"
 _ONE_ROW = "no resampled log differs: a class has one row"
@@ -48,28 +48,28 @@ def probability_best(
     Parameters
     ----------
     counts
-        A counts frame of whole rows, or rates. For a metric each model needs one operating point:
-        *threshold*, or a frame with one row of each model.
+        A counts frame of whole rows, or rates. A metric of rates needs one operating point per model: give
+        *threshold*, or one row per model.
     metric
-        A name or alias of a metric or of an area, such as "pr_auc" (average precision), or a called metric.
+        Name or alias of a metric or an area, such as "pr_auc" (average precision), or a called metric.
     prevalence
         P(y=1), each in [0, 1]; or "observed": each group's own, held fixed.
     beta
         Weights of recall, each in [0, inf], if the metric has one.
     threshold
-        The threshold of the metric; or "own": each model's best one, chosen anew in every resampled log.
-        Areas do not depend on it.
+        Threshold of the metric; or "own": each model's best one, chosen anew in every resampled log. Areas do
+        not depend on it.
     repeats
         Number of resampled logs, 2 to 1,000,000.
     seed
         Seed of the draws.
     units
-        None resamples the rows of each model separately, as if the models had scored different rows, which
-        hides differences between models of one log. A key such as the ``bucket`` of ``unit_buckets``
-        resamples the same units for all models: the paired comparison.
+        None resamples the rows of each model separately, as if the models had scored different rows; this
+        hides differences between models of one log. A key, such as the ``bucket`` of ``unit_buckets``,
+        resamples the same units for all models: a paired comparison.
     over
-        None, or a key whose values score the same units again, such as the repeats of a cross-validation: the
-        metric is taken within each of them and averaged, in the log and in every resampled log. It needs
+        None, or a key whose values score the same units again, such as the repeats of a cross-validation. The
+        metric is computed within each value and averaged, in the log and in every resampled log. Needs
         *units*.
 
     Returns
@@ -79,14 +79,14 @@ def probability_best(
     %(columns of best models)s
 
     Keys are those of *counts*, without *over* and *units*. Models that tie in a resampled log share it.
-    ``probability`` is null if the value is undefined in all logs, or a class has one row, or is in one
-    bucket.
+    ``probability`` is null if the value is undefined in all logs, or all rows of a class are one row or in
+    one bucket.
 
     Raises
     ------
     ParameterError
-        As for ``bootstrap``, or if a model has several operating points, or if the metric cannot be ranked;
-        if *over* is given without *units*.
+        As for ``bootstrap``; if a model has several operating points, the metric cannot be ranked, or *over*
+        is given without *units*.
     UnknownMetricError
         If the direction of a metric is unknown.
     SchemaError
@@ -94,12 +94,11 @@ def probability_best(
 
     Notes
     -----
-    Identical models share their probability. It is that of the bootstrap, not a posterior, and no test: with
-    ten equal models one is often ahead of the others by far. ``compare_best`` tests which models may be the
-    best.
+    Identical models share their probability. This is a bootstrap probability, neither a posterior nor a test:
+    of ten equal models one is often far ahead. ``compare_best`` tests which models may be the best.
 
-    Resampling says too little where a class that the metric depends on has one row, or, with *units*, rows in
-    fewer than 10 buckets of equal size: few buckets show too little of how much they vary.
+    Resampling shows too little variation where a class that the metric depends on has one row or, with
+    *units*, rows in fewer than 10 buckets of equal size.
 
     References
     ----------
@@ -126,9 +125,9 @@ def probability_best(
 
 
 def shares_of_best(frame: pl.DataFrame, asked: Asked, logs: Resampling) -> pl.DataFrame:
-    """Return the table of ``probability_best`` before support is told: with ``__own``, without ``supported``.
+    """Return the table of ``probability_best`` with ``__own``, before ``with_support``.
 
-    *frame* has whole counts; ``__own`` is each model's own prevalence, where they differ.
+    *frame* has whole counts. ``__own`` is each model's own prevalence, ``prevalence`` null if these differ.
     """
     groups = resample_models(frame, asked, logs)
     keys = logs.keys(frame)
@@ -141,15 +140,15 @@ def shares_of_best(frame: pl.DataFrame, asked: Asked, logs: Resampling) -> pl.Da
 def shares_among(
     groups: Sequence[list[Replicates]], metric: Metric, keys: Sequence[str] = (), *, by_rows: bool
 ) -> pl.DataFrame:
-    """Return what ``shares_of_best`` does from resampled logs, by the values of *keys*."""
+    """Return the table of ``shares_of_best`` from resampled logs: a list of models per value of *keys*."""
     table = pl.concat(_compared(models, metric, by_rows=by_rows) for models in groups)
     return table.drop("threshold").sort(*keys, *_CASE, "model")
 
 
 def with_support(table: pl.DataFrame, told: pl.DataFrame, keys: Sequence[str]) -> pl.DataFrame:
-    """Add ``supported``, and where there is no other the ``reason``, from a table of values of the models.
+    """Add ``supported`` and, where there is none yet, ``reason``, from a table of values of the models.
 
-    Of several values of the same *keys* and prevalence, and beta if *told* has it, all must be supported.
+    All values of *told* with the same *keys*, prevalence and, if it has one, beta must be supported.
     """
     at = [*keys, "__own", *(["beta"] if "beta" in told.columns else [])]
     flags = told.group_by(at, maintain_order=True).agg(
@@ -167,13 +166,13 @@ def _compared(models: list[Replicates], metric: Metric, *, by_rows: bool) -> pl.
     comparable = np.where(defined, values, -np.inf)
     highest = comparable.max(axis=0)
     with np.errstate(invalid="ignore"):
-        # What differs by rounding ties; the difference of equal infinite values is NaN.
+        # Values that differ by rounding tie; the difference of equal infinite values is NaN.
         wins = defined & ~(highest - comparable > rounding(metric, highest))
     decided = defined.any(axis=0).sum(axis=0)
     with np.errstate(invalid="ignore"):
         probability = (wins / np.maximum(wins.sum(axis=0), 1)).sum(axis=1) / decided
     freedom = np.stack([m.freedom for m in models])
-    # One row, or one bucket, is the same in every resampled log.
+    # One row, or one bucket, does not vary between resampled logs.
     probability[:, (freedom < 1).any(axis=0)] = np.nan
     few = (freedom < (_LEAST_ROWS if by_rows else _LEAST_BUCKETS) - 1).any(axis=0)
     value = np.concatenate([m.value for m in models])
@@ -183,7 +182,7 @@ def _compared(models: list[Replicates], metric: Metric, *, by_rows: bool) -> pl.
         value=pl.Series(value, nan_to_null=True),
         probability=pl.Series(probability.ravel(), nan_to_null=True),
         repeats=pl.Series(defined.sum(axis=1).astype(np.int64).ravel()),
-        # Of a value that is undefined it is told why.
+        # An undefined value gets its own reason from ``with_support``.
         reason=pl.when(pl.Series(np.tile(few, len(models)) & ~np.isnan(value))).then(
             pl.lit(_ONE_ROW if by_rows else _FEW_BUCKETS)
         ),
@@ -191,16 +190,16 @@ def _compared(models: list[Replicates], metric: Metric, *, by_rows: bool) -> pl.
 
 
 def _told(table: pl.DataFrame, counts: pl.DataFrame, asked: Asked, logs: Resampling) -> pl.DataFrame:
-    """Return what whole *counts* support of a metric at ``__own``, the prevalence of each value of *table*.
+    """Return whether whole *counts* support the metric at ``__own``, the prevalence of each value of *table*.
 
-    With ``logs.over`` there is a row for each value of it, within which the log must be able to tell it.
+    With ``logs.over`` there is a row for each of its values, since each must support the metric.
     """
     worth = None if logs.units is None else class_worth(counts, logs.units)
     pooled, own = logs.without_units(counts), pl.col("prevalence").alias("__own")
     several = pooled.select("model", *COUNTS.keys(pooled.columns)).is_duplicated().any()
     (metric,), prevalence = asked.metrics, asked.prevalence
     area = area_of(metric, "resampled")
-    # Of one threshold none is chosen.
+    # With one threshold there is nothing to choose.
     if area is None and asked.threshold == "own" and several:
         called = called_metric(metric)
         if called.needs_fpr is False:
@@ -209,7 +208,7 @@ def _told(table: pl.DataFrame, counts: pl.DataFrame, asked: Asked, logs: Resampl
         area, prevalence = PR_AUC, prevalence if called.prevalence is None else called.prevalence
     if area is not None:
         return areas_of(pooled, prevalence, [area], worth=worth).with_columns(own)
-    # Of strata they are rates, which know what the rows are worth.
+    # The pooled counts of strata are already rates, with effective numbers of rows.
     rates = pooled if has_strata(counts) else compute_rates(pooled)
     rates = rates if worth is None else with_worth(rates, worth)
     if isinstance(asked.fixed, float | int):

@@ -1,7 +1,7 @@
 """Counts -> the metrics of many resampled logs, without the log.
 
-A resampled log is determined by its number of rows in each bin, so a replicate costs the same for a thousand
-rows and for a billion. Either rows are resampled within each class, or whole buckets of units.
+A resampled log is determined by the number of rows in each bin, so a replicate costs the same for a thousand
+rows and for a billion. Rows are resampled within each class, or whole buckets of units.
 """
 
 import itertools
@@ -46,34 +46,34 @@ class Replicates:
     histogram: Histogram
     #: threshold, metric, method, prevalence and beta of each value.
     cases: pl.DataFrame
-    #: One per case; NaN where undefined.
+    #: Values in the log itself, one per case; NaN where undefined.
     value: Floats
-    #: Of shape (repeats, cases); NaN where undefined.
+    #: Values in the resampled logs, of shape (repeats, cases); NaN where undefined.
     values: Floats
-    #: By how much a positive (first row) or a negative (second row) more or less moves each value at most;
-    #: NaN if that makes it undefined.
+    #: Largest change of each value by one positive (first row) or negative (second row) more or less; NaN if
+    #: that makes it undefined.
     moved: Floats
-    #: How many positives and negatives are drawn from, or buckets of equal size that have them.
+    #: Numbers of positives and negatives to draw from, or of equal buckets that have them.
     sizes: tuple[float, float]
 
     @property
     def freedom(self) -> Floats:
-        """Degrees of freedom of each value: the rows, or equal buckets, of the rarer class, less one.
+        """Degrees of freedom of each value: the rows, or equal buckets, of the rarer class, minus one.
 
-        A class that has no effect on the metric does not count.
+        Classes that do not affect the metric are ignored.
         """
         sizes = np.array(self.sizes, np.float64)[:, None]
         return np.asarray(np.where(self.moved != 0, sizes - 1, np.inf).min(axis=0))
 
     def at(self, prevalence: Sequence[float]) -> "Replicates":
-        """Return the values of an area at some of its prevalences."""
+        """Return the replicates of an area at some of its prevalences."""
         known = {eta: place for place, eta in enumerate(self.cases["prevalence"])}
         places = [known[eta] for eta in prevalence]
         each = (self.cases[places], self.value[places], self.values[:, places], self.moved[:, places])
         return Replicates(self.histogram, *each, self.sizes)
 
     def around(self, value: Floats) -> "Replicates":
-        """Return them with *value*, and all replicates moved by what their bins changed of it."""
+        """Return the replicates shifted to *value*, which the merging of bins had changed."""
         with np.errstate(invalid="ignore"):
             moved = np.nan_to_num(value - self.value, nan=0.0, posinf=0.0, neginf=0.0)
         return replace(self, value=value, values=self.values + moved)
@@ -84,22 +84,20 @@ def resample(
 ) -> Iterator[Replicates]:
     """Yield the replicates of each group of whole counts, in the order of the keys.
 
-    With ``logs.over``, metrics are taken within each value of that key, such as the repeats of a
-    cross-validation, and averaged; the draws of ``logs.units`` are the same for all of them.
+    With ``logs.over``, metrics are computed within each value of that key, such as the repeats of a
+    cross-validation, and averaged; all of them use the same draws of ``logs.units``.
 
     With *prior*, resampled logs have about half a row more on either side of every threshold (Jeffreys), so
-    that a rate that is 0 in the log may be above 0 in them.
+    that a rate of 0 may become positive.
 
-    With *unseen*, metrics of rates of strata allow for rows of which the strata have none (``UnseenRows``),
-    and their observed prevalence is that of each resampled log. Nothing changes where weights are constant
-    within classes.
+    With *unseen*, metrics of rates of strata allow for rows that the strata lack (``UnseenRows``), and each
+    resampled log has its own observed prevalence. Constant weights within classes need neither.
 
     Raises
     ------
     ParameterError
-        If an option is out of range, a threshold was not counted, an area cannot be resampled, or there are
-        too few buckets; if there is ``over`` without ``units``, or metrics were taken at different thresholds
-        within its values.
+        If an option is out of range, a threshold was not counted, an area cannot be resampled, there are too
+        few buckets, ``over`` is given without ``units``, or its values have different thresholds.
     SchemaError
         If the counts lack the key ``units``, or ``over``.
     """
@@ -138,7 +136,7 @@ def resample(
         drawn = draws(counts, logs, smooth=smooth)
         if prior and not areas:
             group = counts.histogram.group.row(0, named=True)
-            # A stream of its own, also where a key is called "prior": none begins with two underscores.
+            # A separate stream, even if a key is called "prior": no key begins with two underscores.
             name = "__prior" if "prior" in group else "prior"
             drawn = with_prior(drawn, stream(logs.seed, {name: True, **group}), counts.heaviest)
         at_points: PointMetrics | WithinBudget | None = None
@@ -155,7 +153,7 @@ def resample(
                 own_eta = isinstance(asked.prevalence, str)
                 at_points = replace(at_points, unseen=rows, prevalence=None if own_eta else itself)
         found = _evaluated(areas, etas, at_points, counts, drawn)
-        # Of a grid nothing was joined.
+        # On a grid no bins were merged.
         joined = of_scores and counts is not whole
         return found.around(_areas(areas, etas, whole.histogram)) if joined else found
 
@@ -167,12 +165,12 @@ def resample(
 
 
 def by_keys(found: Iterable[Replicates]) -> dict[tuple[object, ...], list[Replicates]]:
-    """Return the replicates of models by the values of the keys, each at one operating point.
+    """Return the replicates of all models by the values of the keys.
 
     Raises
     ------
     ParameterError
-        If a metric was taken at several thresholds of a model.
+        If a model has several thresholds.
     """
     groups: dict[tuple[object, ...], list[Replicates]] = {}
     for replicates in found:
@@ -191,7 +189,7 @@ def by_keys(found: Iterable[Replicates]) -> dict[tuple[object, ...], list[Replic
 def resample_models(
     frame: pl.DataFrame, asked: Asked, logs: Resampling, *, prior: bool = False
 ) -> list[list[Replicates]]:
-    """Return the replicates of the models that are compared, for each value of the keys; see ``resample``."""
+    """Return the replicates of all models for each value of the keys; see ``resample``."""
     better_sign(asked_metric(asked.metrics[0]))
     return list(by_keys(resample(frame, asked, logs, prior=prior)).values())
 
@@ -208,7 +206,7 @@ def _evaluated(
     counts: Counted,
     drawn: Iterator[tuple[Rows, Rows]],
 ) -> Replicates:
-    """Return the values of a log, of those that are a row apart, and of resampled ones."""
+    """Return the values of a log and of its resampled logs, and the effect of one row more or less."""
     histogram = counts.histogram
 
     def values_of(positives: Rows, negatives: Rows) -> Floats:
@@ -217,7 +215,7 @@ def _evaluated(
         return np.hstack(values if points is None else [*values, points.values(positives, negatives)])
 
     near = one_row_apart(histogram, unseen=not areas, row=counts.heaviest)
-    # The log itself and those that are a row apart are evaluated with the first resampled ones.
+    # The log itself and those one row apart are evaluated together with the first resampled logs.
     known = [np.concatenate([rows[None], apart]) for rows, apart in zip(histogram.classes, near, strict=True)]
     first = (np.concatenate(rows) for rows in zip(known, next(drawn), strict=True))
     values = np.concatenate([values_of(*first), *(values_of(*rows) for rows in drawn)])
@@ -237,12 +235,12 @@ def _evaluated(
 
 
 def _mean(each: list[Replicates], over: str) -> Replicates:
-    """Return the means of the metrics of some groups, where they are defined; draw by draw.
+    """Return the means of defined values over groups, draw by draw.
 
     Raises
     ------
     ParameterError
-        If they belong to different thresholds or prevalences.
+        If the groups have different thresholds or prevalences.
     """
     first = each[0]
     if any(not one.cases.equals(first.cases) for one in each):
@@ -256,7 +254,7 @@ def _mean(each: list[Replicates], over: str) -> Replicates:
         first.cases,
         _nanmean([one.value for one in each]),
         _nanmean([one.values for one in each]),
-        # A unit more or less has a row more or less in each of them.
+        # One unit more or less is one row more or less in each of them.
         np.mean([one.moved for one in each], axis=0),
         (min(one.sizes[0] for one in each), min(one.sizes[1] for one in each)),
     )
@@ -270,7 +268,7 @@ def _nanmean(each: Sequence[Floats]) -> Floats:
 def labelled_cases(
     groups: Sequence[Replicates], *columns: pl.Expr | pl.Series, **named: pl.Expr | pl.Series | str
 ) -> pl.DataFrame:
-    """Return the cases of groups, one group after the other, with their model and keys, and more columns.
+    """Return the cases of all groups with model, keys and more columns.
 
     A prevalence that differs between the groups is null.
     """

@@ -1,4 +1,4 @@
-"""What is computed of resampled logs, and how they are drawn: what every function of them takes."""
+"""The options of all functions that resample: what to compute, and how to draw."""
 
 from collections.abc import Sequence
 from dataclasses import KW_ONLY, InitVar, dataclass
@@ -16,24 +16,24 @@ from nci_frames.schemas import COUNTS, WEIGHT
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """Which values are computed of each log: the options that public functions take."""
+    """What to compute for each log, from the options of public functions."""
 
     metric: Metrics
     prevalence: Prevalences | Field = "observed"
     beta: Betas = 1.0
-    #: "own" is the best threshold of each log, chosen anew in every resampled one; None are all of them.
+    #: "own" is the best threshold of each log, chosen anew in every resampled log; None means all thresholds.
     threshold: float | Sequence[float] | Literal["own"] | None = None
-    #: The lowest threshold that has no larger share of positive decisions, chosen anew as well.
+    #: Largest share of positive decisions; each log has the lowest threshold within it.
     pos_fraction: float | None = None
 
     @property
     def metrics(self) -> list[str | pl.Expr]:
-        """The metrics, one or several."""
+        """The metrics as a list."""
         return [self.metric] if isinstance(self.metric, str | pl.Expr) else list(self.metric)
 
     @property
     def own(self) -> int:
-        """1 or -1 if only the best of all thresholds counts, by the sign of what is better; else 0."""
+        """1 or -1 for the best of all thresholds only: 1 if higher is better, -1 if lower is; else 0."""
         if not isinstance(self.threshold, str):
             return 0
         (known,) = map(asked_metric, self.metrics)
@@ -41,23 +41,23 @@ class Asked:
 
     @property
     def fixed(self) -> float | Sequence[float] | None:
-        """The thresholds, if numbers are asked for."""
+        """The thresholds, if they are numbers."""
         return None if isinstance(self.threshold, str) else self.threshold
 
 
 @dataclass(frozen=True, slots=True)
 class Resampling:
-    """What is drawn, how often, and how sure the bounds are: the options that public functions take.
+    """What to draw, how often, and the level of bounds, from the options of public functions.
 
     Raises
     ------
     ParameterError
-        If the repeats are fewer than *least_repeats*, or the seed or level is out of range.
+        If there are fewer repeats than *least_repeats*, or the seed or level is out of range.
     """
 
     #: None draws rows, class by class; a key such as ``bucket`` draws whole values of it.
     units: str | None = None
-    #: A key over whose values metrics are averaged, in the log and in every resampled one.
+    #: Key to average metrics over, in the log and in every resampled log.
     over: str | None = None
     _: KW_ONLY
     repeats: int = 1000
@@ -72,21 +72,21 @@ class Resampling:
 
     @property
     def tails(self) -> list[float]:
-        """The quantiles between which *level* of the resampled logs are."""
+        """The quantiles that enclose *level* of the resampled logs."""
         return [(1 - self.level) / 2, (1 + self.level) / 2]
 
     def keys(self, counts: pl.DataFrame) -> list[str]:
-        """Return the keys of the counts that are left in results.
+        """Return the keys of the counts that results keep.
 
         Raises
         ------
         SchemaError
-            If the counts lack the key of the units, or the one that is averaged over.
+            If the counts lack the key ``units`` or ``over``.
         """
         COUNTS.need_keys(counts, [self.over], "over")
         keys = COUNTS.need_keys(counts, [self.units], "units")
         return [key for key in keys if key not in (self.units, self.over, WEIGHT)]
 
     def without_units(self, counts: pl.DataFrame) -> pl.DataFrame:
-        """Return the counts with the rows of all units added, and of strata the rates of their sums."""
+        """Return the counts summed over units; strata become rates of their weighted sums."""
         return summed_counts(counts if self.units is None else pooled_counts(counts, over=self.units))

@@ -1,7 +1,4 @@
-"""Counts -> resampled logs: rows of each class, or whole buckets of units.
-
-Of strata there are random parts, too, which are samples of the same design.
-"""
+"""Counts -> resampled logs, by rows of each class or whole buckets of units; and random parts of strata."""
 
 import itertools
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -39,18 +36,18 @@ class _Urn(NamedTuple):
     """Rows of one weight that are drawn together."""
 
     weight: float
-    #: The positives, the negatives, or both, of shape (classes, bins), and which of them these are.
+    #: The positives, the negatives, or both, of shape (classes, bins); *classes* tells which.
     rows: Rows
     classes: slice
-    #: Rows that are drawn with them, of other groups.
+    #: Rows of other groups in the same sample.
     elsewhere: int
 
 
 def _urns(counts: Histogram | StrataCounts) -> list[_Urn]:
-    """Return what rows are drawn from: each class by itself, or if its weights differ each stratum.
+    """Return the sets of rows to draw from: the classes, or the strata if weights differ within a class.
 
-    Each stratum has as many rows as in the log, of whichever class and group of the model. If weights are
-    constant within classes, the rows of a class are drawn by themselves, as they are without weights.
+    A stratum keeps its number of rows over both classes and all groups of the model. If weights are constant
+    within classes, each class is drawn separately, as without weights.
     """
     strata: list[tuple[float, Rows, Rows, int]]
     strata = [(1, *counts.classes, 0)] if isinstance(counts, Histogram) else [*counts.strata()]
@@ -64,16 +61,16 @@ def _urns(counts: Histogram | StrataCounts) -> list[_Urn]:
 
 
 def draws(counts: Counted, logs: Resampling, *, smooth: bool = False) -> Iterator[tuple[Rows, Rows]]:
-    """Yield positives and negatives of some resampled logs at a time, of shape (logs, bins).
+    """Yield positives and negatives of resampled logs, some logs at a time, of shape (logs, bins).
 
-    Rows are drawn with replacement, separately for positives and negatives; those of a stratum together, or
-    if *smooth* as ``draw_smoothly`` does; of buckets the same ones for every model.
+    Rows are drawn with replacement, or by ``draw_smoothly`` if *smooth*: separately for positives and
+    negatives, or stratum by stratum. Buckets are the same for every model.
     """
     histogram = counts.histogram
     bins, kind = len(histogram.positives), histogram.positives.dtype
     blocks = _blocks(logs.repeats, bins)
     if isinstance(counts, BucketCounts):
-        # All at once: the blocks depend on the bins, which may differ between models, but the draws must not.
+        # All at once: blocks depend on the bins, which may differ between models; the draws must not.
         times = times_drawn(logs.seed, _name_of_units(counts), counts.buckets, logs.repeats)
         yield from map(counts.taken, np.split(times, np.cumsum(blocks)[:-1]))
         return
@@ -88,10 +85,10 @@ def draws(counts: Counted, logs: Resampling, *, smooth: bool = False) -> Iterato
 
 
 def halves(counts: Counted, logs: Resampling) -> Iterator[tuple[Rows, Rows]]:
-    """Yield positives and negatives, in each bin, of one half of the log, drawn at random each time.
+    """Yield positives and negatives in each bin of a random half of the log, *repeats* times.
 
-    The other half has the other rows. Identical models are divided alike, and with buckets the halves of
-    all models have the same units.
+    The other half has the other rows. Identical models get the same halves; with buckets the halves of all
+    models have the same units.
     """
     rng = stream(logs.seed, _name_of_units(counts))
     if isinstance(counts, BucketCounts):
@@ -113,15 +110,15 @@ def _name_of_units(counts: Counted) -> dict[str, Any]:
 
 
 def counted_groups(frame: pl.DataFrame, logs: Resampling) -> Iterable[Counted]:
-    """Return the rows of each group of whole counts, in the order of the keys, as they are resampled.
+    """Return the rows of each group of whole counts, in the form to resample, in the order of the keys.
 
-    The values of the key ``over`` follow each other, with the same name and so with the same draws of
+    The values of the key ``over`` follow each other under one group name, and so share the draws of
     ``units``.
 
     Raises
     ------
     ParameterError
-        If there are too few buckets, or rows without one; if there is ``over`` without ``units``.
+        If there are too few buckets, rows without a bucket, or ``over`` without ``units``.
     """
     if logs.over is not None:
         return _of_repeats(frame, logs.units, logs.over)
@@ -147,21 +144,21 @@ def _of_repeats(frame: pl.DataFrame, units: str | None, over: str) -> Iterator[B
 
 
 def _blocks(repeats: int, bins: int) -> list[int]:
-    """Split the replicates into parts whose arrays are not too large."""
+    """Return the numbers of replicates to compute at a time, which limit the size of arrays."""
     some = max(1, _CELLS_AT_A_TIME // bins)
     return [min(some, repeats - start) for start in range(0, repeats, some)]
 
 
-#: The log is halved so many times: 128 parts tell a variance as 127 degrees of freedom do.
+#: Seven halvings make 128 parts, whose variance has 127 degrees of freedom.
 _HALVINGS = 7
 
 
 def random_groups(counts: pl.DataFrame) -> list[BucketCounts]:
-    """Return the rows of all groups of strata, in the order of the keys, by random parts of the log.
+    """Return the rows of all groups of strata by random parts of the log, in the order of the keys.
 
-    The rows of one weight and model, of all its groups and of both classes, are one sample; each part has
-    equally many of them, or one more. So the parts differ as whole logs of the same design do, each with so
-    many fewer rows, and what is known of buckets of units holds for them.
+    All rows of a model with one weight are one sample, over its groups and both classes; each part has
+    equally many of them, or one more. So the parts vary as smaller logs of the same design do, and methods
+    for buckets of units apply to them.
 
     References
     ----------
@@ -171,7 +168,7 @@ def random_groups(counts: pl.DataFrame) -> list[BucketCounts]:
     Raises
     ------
     ParameterError
-        If the strata of a group have different thresholds of a grid.
+        If the strata of a group have different threshold grids.
     """
     found = []
     for model, members in itertools.groupby(
@@ -182,7 +179,7 @@ def random_groups(counts: pl.DataFrame) -> list[BucketCounts]:
 
 
 def _parts(members: Sequence[StrataCounts], rng: np.random.Generator) -> list[BucketCounts]:
-    """Return the rows of the groups of one model by parts."""
+    """Return the rows of the groups of one model by random parts."""
     cells = [of_class.tocoo() for member in members for of_class in member.classes]
     ends = np.cumsum([0, *(len(each.data) for each in cells)])
     rows = np.concatenate([each.data for each in cells]).astype(np.int64)
@@ -215,10 +212,10 @@ def _parts(members: Sequence[StrataCounts], rng: np.random.Generator) -> list[Bu
 
 
 def _divided(rng: np.random.Generator, cell: Rows, rows: Rows, halvings: int, part: int = 0) -> Rows:
-    """Divide rows of some cells into equal parts; return cell, part and rows, of shape (some, 3)."""
+    """Divide the rows of cells into equal parts; return cell, part and rows as columns."""
     if not halvings:
         return np.stack([cell, np.full(len(cell), part), rows], axis=1)
-    # Of an odd number of rows either half has one more.
+    # With an odd number of rows, a random half has one more.
     size = (int(rows.sum()) + int(rng.integers(2))) // 2
     left = draw_without_replacement(rng, rows, size)
     found = []

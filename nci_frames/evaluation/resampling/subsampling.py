@@ -1,4 +1,4 @@
-"""Counts -> precision from sub-sampling a log to another class balance, compared with adjusting it."""
+"""Counts -> precision at another class balance, by sub-sampling a log and by adjusting the precision."""
 
 from dataclasses import dataclass
 from typing import Self
@@ -29,22 +29,20 @@ def subsample_study(
 ) -> pl.DataFrame:
     """Sub-sample a log to a class balance repeatedly, and compare the PR curves with the adjusted one.
 
-    The usual way to estimate precision at another prevalence is to remove rows until the classes have it. The
-    other is to adjust the precision by its formula and keep all rows. This function shows the error of the
-    first.
+    Precision at another prevalence is usually estimated by removing rows of one class. The alternative is to
+    keep all rows and adjust the precision by its formula. This function shows the error of the former.
 
     Parameters
     ----------
     counts
-        A counts frame of whole rows. Of those that have weights the rows that stay keep theirs, in units of
-        the mean of their class.
+        A counts frame of whole rows. Weights are kept, divided by the mean weight of their class.
     prevalence
-        P(y=1) to sub-sample to, between 0 and 1, both excluded. Above the observed one, as in the paper,
-        negatives are removed and all positives kept; below it, positives are removed.
+        P(y=1) to sub-sample to, in (0, 1). Above the observed prevalence, as in the paper, negatives are
+        removed and all positives kept; below it, positives are removed.
     repeats
         Number of sub-samples, 1 to 1,000,000.
     seed
-        Seed of the sub-samples. Those of a group depend on its keys and not on the other groups.
+        Seed of the sub-samples. The draws of a group depend on its keys, not on the other groups.
 
     Returns
     -------
@@ -64,9 +62,9 @@ def subsample_study(
 
     Notes
     -----
-    The rows left in each bin follow the multivariate hypergeometric distribution, so all rows with one score
-    are treated alike, and the cost does not depend on the number of rows. The class that is thinned keeps
-    round(rows of the other class times the odds) rows.
+    The rows left in each bin follow the multivariate hypergeometric distribution, so rows with the same score
+    are interchangeable, and the cost does not depend on the number of rows. The thinned class keeps
+    round(rows of the other class × odds) rows.
 
     References
     ----------
@@ -93,7 +91,7 @@ def subsample_study(
     check_repeats(repeats, 1)
     check_seed(seed)
     frame = whole_counts(counts)
-    # Within a group the rows are descending as its histogram is.
+    # The rows of a group descend by threshold, as its histogram does.
     tables = (_study(each, prevalence, repeats, seed).reverse() for each in strata_counts(frame))
     keys = [key for key in COUNTS.keys(frame.columns) if key != WEIGHT]
     return SUBSAMPLES.joined(tables, frame.select("model", *keys))
@@ -104,7 +102,7 @@ def _study(counts: StrataCounts, prevalence: float, repeats: int, seed: int) -> 
     positives, negatives = (_Rows.of(counts, of_class) for of_class in (0, 1))
     m, n = positives.size, negatives.size
     odds = prevalence / (1 - prevalence)
-    # One class is kept whole: the one of which there are too few.
+    # The class with too few rows is kept whole.
     kept_positives, kept_negatives = round(min(m, n * odds)), round(min(n, m / odds))
     if not (kept_positives and kept_negatives):
         raise ParameterError(
@@ -141,17 +139,17 @@ def _study(counts: StrataCounts, prevalence: float, repeats: int, seed: int) -> 
 
 @dataclass(frozen=True, slots=True)
 class _Rows:
-    """The rows of a class in cells, each of one weight and one bin, highest scores first."""
+    """The rows of a class by cell (one weight and one bin), highest scores first."""
 
     rows: Rows
-    #: What a row of the cell weighs, and its bin.
+    #: Weight and bin of the rows of each cell.
     weights: Floats
     place: Rows
     bins: int
 
     @classmethod
     def of(cls, counts: StrataCounts, of_class: int) -> Self:
-        """Read the rows that weigh; their mean weight is 1."""
+        """Return the rows with positive weights, scaled to mean 1."""
         cells = counts.classes[of_class].tocoo()
         rows, weights = cells.data.astype(np.int64), counts.weights[cells.row]
         kept = weights > 0
@@ -161,17 +159,17 @@ class _Rows:
 
     @property
     def size(self) -> int:
-        """How many rows there are."""
+        """Number of rows."""
         return int(self.rows.sum())
 
     @property
     def shares(self) -> Floats:
-        """The share of the class that reaches each threshold."""
+        """Share of the class that reaches each threshold."""
         reached = self._reached(self.rows)
         return np.asarray(reached[:-1] / reached[-1])
 
     def drawn(self, rng: np.random.Generator, size: int, repeats: int) -> Floats:
-        """Return what reaches each threshold in some sub-samples."""
+        """Return the sum of weights that reaches each threshold, in *repeats* sub-samples."""
         if size == self.size:
             return np.broadcast_to(self._reached(self.rows)[:-1], (repeats, self.bins - 1))
         kept = (draw_without_replacement(rng, self.rows, size) for _ in range(repeats))
