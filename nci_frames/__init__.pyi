@@ -13,7 +13,6 @@ from .counting.count import count_confusion as count_confusion
 from .counting.count import count_scores as count_scores
 from .counting.count_classes import count_classes as count_classes
 from .counting.drawing.draw_labels import draw_labels as draw_labels
-from .counting.exact_file import sink_exact_counts as sink_exact_counts
 from .counting.pairs import compare_auc as compare_auc
 from .counting.pairs import count_pairs as count_pairs
 from .counting.sql import counting_sql as counting_sql

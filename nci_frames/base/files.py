@@ -1,20 +1,19 @@
 """Files that are whole or as they were before, never half-written; Parquet files have checksums."""
 
-import errno
 import os
 import secrets
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any
 
 import polars as pl
 
 from nci_frames.base.errors import OutputError, ParameterError
 
 #: Rows of a row group, as Polars writes them: enough groups for all cores to read at once.
-ROWS_OF_A_GROUP = 1 << 18
+_ROWS_OF_A_GROUP = 1 << 18
 
 #: Bytes of the different values of a column in a row group. With more of them a dictionary takes more room
 #: than the values do, several times their memory, and longer to write.
@@ -125,84 +124,29 @@ def fsync_folder(folder: Path) -> None:
         os.close(handle)
 
 
-@contextmanager
-def writing(path: str | Path, *, what: str = "file") -> Iterator[BinaryIO]:
-    """Yield a file to write, which takes the place of *path* in one step at the end.
-
-    Where the system can, it has no name until it is whole: of a process that is killed nothing is left. If
-    the body raises, *path* is as it was before. Folders above it are created if missing.
-
-    Raises
-    ------
-    OutputError, ParameterError
-        As ``replacing`` does.
-    """
-    with replacing(path, what=what) as beside:
-        handle = _open_nameless(beside.parent)
-        if handle is None:
-            with beside.open("wb", buffering=_BUFFER) as file:
-                yield file
-            return
-        with os.fdopen(handle, "wb", buffering=_BUFFER) as file:
-            yield file
-            file.flush()
-            # Following the link of an open file needs linkat, which Python takes if it is given a folder.
-            os.link(f"/proc/self/fd/{handle}", beside, src_dir_fd=handle, follow_symlinks=True)
-
-
-def _open_nameless(folder: Path) -> int | None:
-    """Open a file in a folder that has no name yet; None where the system cannot, or not name it later."""
-    if not hasattr(os, "O_TMPFILE") or not is_folder("/proc/self/fd"):
-        return None
-    try:
-        return os.open(folder, os.O_TMPFILE | os.O_WRONLY, 0o666)
-    except OSError as error:
-        # Some file systems have only files with names.
-        if error.errno in (errno.EOPNOTSUPP, errno.EISDIR, errno.EINVAL):
-            return None
-        raise
-
-
-@contextmanager
-def row_groups(
-    file: BinaryIO, like: pl.DataFrame, **options: Any
-) -> Iterator[Callable[[pl.DataFrame], None]]:
-    """Yield a function that appends a table to a Parquet file as one row group, whose pages have checksums.
-
-    Parameters
-    ----------
-    file
-        Where to write.
-    like
-        A table with the columns of all that will be written.
-    options
-        Of the writer of Arrow: encodings.
-    """
-    import pyarrow.parquet as pq  # noqa: PLC0415  (what does not write does not wait for it)
-
-    names = like.columns
-
-    # Polars gives Arrow no name with a NUL; Arrow itself takes it.
-    def plain(table: pl.DataFrame) -> Any:
-        numbered = table.select(pl.col(name).alias(str(place)) for place, name in enumerate(names))
-        return numbered.to_arrow().rename_columns(names)
-
-    options = {
-        "write_page_checksum": True,
-        "compression": "zstd",
-        "dictionary_pagesize_limit": _MOST_OF_A_DICTIONARY,
-        **options,
-    }
-    with pq.ParquetWriter(file, plain(like.clear()).schema, **options) as writer:
-        yield lambda table: writer.write_table(plain(table))
-
-
-def write_parquet(table: pl.DataFrame, file: str | Path) -> None:
+def write_parquet(table: pl.DataFrame, file: str | Path, *, checksums: bool = True) -> None:
     """Write a table as Parquet whose pages have checksums, which Polars does not write.
 
     ``scan_predictions`` verifies them, as do other readers that are asked to.
     """
-    with Path(file).open("wb", buffering=_BUFFER) as written, row_groups(written, table) as append:
+    import pyarrow.parquet as pq  # noqa: PLC0415  (what does not write does not wait for it)
+
+    names = table.columns
+
+    # Polars gives Arrow no name with a NUL; Arrow itself takes it.
+    def plain(rows: pl.DataFrame) -> Any:
+        numbered = rows.select(pl.col(name).alias(str(place)) for place, name in enumerate(names))
+        return numbered.to_arrow().rename_columns(names)
+
+    options: dict[str, Any] = {
+        "write_page_checksum": checksums,
+        "compression": "zstd",
+        "dictionary_pagesize_limit": _MOST_OF_A_DICTIONARY,
+    }
+    with (
+        Path(file).open("wb", buffering=_BUFFER) as written,
+        pq.ParquetWriter(written, plain(table.clear()).schema, **options) as writer,
+    ):
         # The texts of all rows would be copied for Arrow at once.
-        for group in table.iter_slices(ROWS_OF_A_GROUP):
-            append(group)
+        for group in table.iter_slices(_ROWS_OF_A_GROUP):
+            writer.write_table(plain(group))

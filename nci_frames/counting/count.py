@@ -72,8 +72,7 @@ def count_confusion(
         The keys to keep besides the model; the others are summed away. None keeps every key there is.
     memory_limit
         Maximum number of bytes for the counts, above 0; None stands for half of the machine's memory. A count
-        that needs more is refused before the memory is allocated; ``sink_exact_counts`` writes exact counts
-        of any size to a file.
+        that needs more is refused before the memory is allocated.
     progress
         Whether to show progress, if standard error is a terminal.
 

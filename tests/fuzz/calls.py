@@ -19,7 +19,6 @@ NOT_CALLED = {
     "class_report_questions",
     "save_chart",
     "save_table",
-    "sink_exact_counts",
     "write_report",
 }
 
