@@ -57,11 +57,27 @@ def merge_class_counts(*class_counts: pl.DataFrame | pl.LazyFrame) -> pl.DataFra
     """
     if not class_counts:
         raise ParameterError.out_of_range("class_counts", class_counts, "at least one frame of class counts")
-    frames = [collect(frame, CLASS_COUNTS) for frame in class_counts]
+    frames = [collect_class_counts(frame) for frame in class_counts]
     table = together(frames, ["rows"], "count with the same keys")
     group = [name for name in table.columns if name != "rows"]
     check_sums(table, ["rows"], group)
     return every_pair(added_rows(table, group))
+
+
+def collect_class_counts(frame: pl.DataFrame | pl.LazyFrame) -> pl.DataFrame:
+    """Return checked class counts.
+
+    Raises
+    ------
+    SchemaError
+        If they are none, or decisions are of another type than labels.
+    """
+    collected = collect(frame, CLASS_COUNTS)
+    label, decision = collected.schema.get("label"), collected.schema["decision"]
+    if label not in (None, decision):
+        wanted = f"{label}, as the labels"
+        raise SchemaError.wrong_type("decision", "a class counts frame", str(decision), wanted)
+    return collected
 
 
 def added_rows(class_counts: pl.DataFrame, by: Sequence[str]) -> pl.DataFrame:

@@ -13,9 +13,9 @@ from numpy.typing import NDArray
 from nci_frames.base.errors import ParameterError, SchemaError
 from nci_frames.base.messages import listed
 from nci_frames.base.typing import Floats
-from nci_frames.counts.class_counts import class_values
+from nci_frames.counts.class_counts import class_values, collect_class_counts
 from nci_frames.evaluation.arrays.buckets import need_buckets
-from nci_frames.schemas import BUCKET, CLASS_COUNTS, FrameSchema, beside, collect, need_each_once
+from nci_frames.schemas import BUCKET, CLASS_COUNTS, FrameSchema, beside, need_each_once
 
 #: A class with fewer rows tells too little.
 LEAST_ROWS = 10
@@ -120,7 +120,7 @@ def collected(class_counts: pl.DataFrame | pl.LazyFrame, *, scenarios: bool = Tr
     SchemaError
         If they are none, or a pair stands twice.
     """
-    frame = collect(class_counts, CLASS_COUNTS)
+    frame = collect_class_counts(class_counts)
     if "label" not in frame.columns:
         msg, hint = "the class counts have no labels", "count a labelled log"
         raise SchemaError(msg, found="no column 'label'", hint=hint)

@@ -10,9 +10,9 @@ from nci_frames.base.errors import ParameterError, SchemaError
 from nci_frames.base.messages import listed
 from nci_frames.base.normal import normal_quantile
 from nci_frames.base.typing import Floats
-from nci_frames.counts.class_counts import class_values
+from nci_frames.counts.class_counts import class_values, collect_class_counts
 from nci_frames.evaluation.classes.class_log import LEAST_ROWS, arrays_of, collected, rates_of
-from nci_frames.schemas import BUCKET, CLASS_COUNTS, ESTIMATED_PRIORS, checked, collect
+from nci_frames.schemas import BUCKET, CLASS_COUNTS, ESTIMATED_PRIORS, checked
 
 #: Steps of the likelihood, and the change of a share below which they end.
 _STEPS, _STILL = 20_000, 1e-10
@@ -98,7 +98,7 @@ def estimate_class_priors(
     [('cat', 0.3, 0.271, 0.329), ('dog', 0.7, 0.671, 0.729)]
     """
     check_level(level)
-    labelled, field = collected(reference), collect(traffic, CLASS_COUNTS)
+    labelled, field = collected(reference), collect_class_counts(traffic)
     for frame in (labelled, field):
         if not frame.schema["rows"].is_integer() or "weight" in frame.columns or "scenario" in frame.columns:
             msg = "the mix of traffic is estimated from whole rows, decided in one way"
@@ -111,7 +111,9 @@ def estimate_class_priors(
     if known.is_empty():
         names = [listed(map(repr, frame["model"].unique().sort())) for frame in (labelled, field)]
         raise SchemaError("the reference and the traffic have no model in common", found="; ".join(names))
-    field = known.cast({"decision": of_class}).sort("model")
+    # A decision that is no class may be beyond the whole numbers of the classes.
+    common = pl.Int128() if of_class.is_integer() else of_class
+    labelled, field = (frame.cast({"decision": common}) for frame in (labelled, known.sort("model")))
     keys = [key for key in CLASS_COUNTS.keys(field.columns) if key != BUCKET]
     shared = ["model", *(key for key in keys if key in labelled.columns)]
     classes = labelled.filter(pl.col("rows") > 0)["label"].unique().sort().to_frame()

@@ -145,7 +145,8 @@ def _rows(
     for place, (scenario, priors) in enumerate(zip(mixes.names, mixes.priors, strict=True)):
         matters, skips = priors != 0, None
         if metric.averages is not None:
-            skipped = np.isnan(averaged[place]) & mixes.classes
+            meant = matters if metric.name == "weighted_f_beta" else mixes.classes
+            skipped = np.isnan(averaged[place]) & meant
             if skipped.any():
                 skips = f"mean without {some_of(names, skipped)}, whose value is undefined"
             # The mean of recall is over all classes, also those that the mix lacks.
@@ -156,7 +157,8 @@ def _rows(
             reason = why_not(log, names, own if metric.name == "recall" else matters)
             value, lower, upper = found[:, place, number].tolist()
             if np.isnan(value) and reason is None:
-                reason = f"{name!r} is never decided" if metric.of_each else "all rows have one decision"
+                one = "all rows have one decision" if metric.averages is None else "no class is ever decided"
+                reason = f"{name!r} is never decided" if metric.of_each else one
             yield log.group | {
                 "scenario": scenario,
                 "metric": metric.name,

@@ -114,7 +114,10 @@ def _mean(name: str, averaged: ClassMetric) -> ClassMetric:
 
 
 def _weighted_f_beta(mix: Mix) -> Numbers:
-    return np.where(mix.priors != 0, mix.priors * _f_beta(mix), 0).sum(axis=-1) + mix.known
+    values = _f_beta(mix)
+    counted, skipped = (mix.priors != 0) & ~np.isnan(values), np.where(np.isnan(values), mix.priors, 0)
+    mean = np.where(counted, mix.priors * values, 0).sum(axis=-1) / (1 - skipped.sum(axis=-1))
+    return np.where(counted.any(axis=-1), mean, np.nan) + mix.known
 
 
 def _apart(shares: Numbers, others: Numbers) -> Numbers:
@@ -142,7 +145,10 @@ _OF_ALL = (
     _mean("macro_precision", _PRECISION),
     _mean("macro_recall", _RECALL),
     _mean("macro_f_beta", _F_BETA),
-    ClassMetric("weighted_f_beta", formula="sum of p[c]·F-beta[c]", of=_weighted_f_beta),
+    ClassMetric(
+        "weighted_f_beta", formula="mean of F-beta[c] by p[c] over the classes where it is defined",
+        of=_weighted_f_beta, averages=_F_BETA,
+    ),
     ClassMetric("kappa", formula="(accuracy - e)/(1 - e), e = sum of p[c]·J[.,c]", of=_kappa, **_SIGNED),
     ClassMetric(
         "mcc", formula="(accuracy - e)/sqrt((1 - sum of p²)·(1 - sum of J[.,d]²))", of=_mcc, title="MCC",

@@ -40,6 +40,15 @@ def test_the_mix_solves_the_equations_where_it_is_within_the_simplex():
     assert projected["value"].item() == pytest.approx(float(found["prior"].to_numpy() @ np.diag(rates)))
 
 
+def test_a_decision_of_the_traffic_may_be_beyond_the_numbers_of_the_classes():
+    reference, traffic = drawn(np.random.default_rng(0))
+    few = labelled(reference).cast({"label": pl.Int8, "decision": pl.Int8})
+    new = pl.concat([unlabelled(traffic), pl.DataFrame({"model": "m", "decision": [300], "rows": [2]})])
+    found = nf.estimate_class_priors(few, new)
+    assert found.schema["class"] == pl.Int8
+    assert found.drop("class").equals(nf.estimate_class_priors(labelled(reference), new).drop("class"))
+
+
 def test_the_mix_is_the_likeliest_where_it_ends_at_a_border():
     """Against a general optimiser of the likelihood of both logs, over the mix and all rates."""
     reference = np.array([[80, 15, 5], [10, 85, 5], [2, 18, 80]])

@@ -173,6 +173,34 @@ def test_what_is_undefined_is_null_and_says_why():
         assert bounded["upper"].is_null().to_list() == [False, True, False]
 
 
+@pytest.mark.parametrize("beta", [0.0, 0.5])
+def test_the_weighted_mean_skips_what_is_undefined_as_scikit_learn_does(beta):
+    """F0 is the precision: undefined of a class that is never decided."""
+    label, decision = ["a"] * 30 + ["b"] * 40 + ["c"] * 50, ["a"] * 50 + ["b"] * 70
+    table = nf.project_classes(
+        counts_of(label, decision), priors="observed", metrics=["weighted_f_beta", "macro_f_beta"], beta=beta
+    )
+    for average, value in zip(("macro", "weighted"), table["value"], strict=True):
+        peer = sk.fbeta_score(label, decision, beta=beta, average=average, zero_division=np.nan)
+        assert value == pytest.approx(peer, rel=1e-12)
+    skips = "mean without 'c', whose value is undefined" if beta == 0 else None
+    assert table["reason"].to_list() == [skips] * 2
+    nothing = nf.project_classes(
+        counts_of(label, ["wait"] * 120),
+        priors="observed",
+        metrics=["macro_precision", "weighted_f_beta"],
+        beta=0,
+    )
+    assert nothing["value"].to_list() == [None, None]
+    assert nothing["reason"].to_list() == ["no class is ever decided"] * 2
+
+
+def test_decisions_of_another_type_than_labels_are_refused():
+    counts = counts_of([0, 1], [0, 1]).with_columns(pl.col("label").cast(pl.Int8))
+    with pytest.raises(nf.SchemaError, match="column 'decision' must be Int8, as the labels"):
+        nf.project_classes(counts, priors="observed", metrics="accuracy")
+
+
 def test_a_class_of_few_rows_is_not_supported():
     label, decision = ["a"] * 40 + ["b"] * 9, ["a"] * 38 + ["b"] * 11
     table = nf.project_classes(counts_of(label, decision), priors="observed", metrics=["recall", "accuracy"])
