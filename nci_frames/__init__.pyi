@@ -96,7 +96,6 @@ from .evaluation.significance.best import compare_best as compare_best
 from .evaluation.significance.certified_map import certify_decision_map as certify_decision_map
 from .evaluation.significance.cross_fitting import cross_fit as cross_fit
 from .evaluation.significance.crossover_intervals import crossover_intervals as crossover_intervals
-from .evaluation.significance.data_sets import compare_data_sets as compare_data_sets
 from .evaluation.significance.delong import auc_interval as auc_interval
 from .evaluation.significance.folds import compare_folds as compare_folds
 from .evaluation.significance.folds import summarise_folds as summarise_folds
@@ -159,7 +158,6 @@ from .charts.decision_map import chart_decision_map as chart_decision_map
 from .charts.f_beta_plot import chart_f_beta_plot as chart_f_beta_plot
 from .charts.intervals import chart_intervals as chart_intervals
 from .charts.intervals import chart_precision_uncertainty as chart_precision_uncertainty
-from .charts.mean_ranks import chart_critical_difference as chart_critical_difference
 from .charts.operating_points import chart_pos_fraction as chart_pos_fraction
 from .charts.operating_points import chart_pr as chart_pr
 from .charts.operating_points import chart_roc as chart_roc

@@ -113,7 +113,6 @@ def calls() -> dict[str, Call]:
         points, metrics=["f_beta", "precision", "pos_fraction", "recall"], prevalence=etas
     )
     fold_values = nf.project_rates(fold_points, metrics=["f_beta", "recall"], prevalence=etas)
-    fold_ranks = nf.rank_models(fold_values.filter(pl.col("prevalence") == etas[0], metric="f_beta"))
     winners = nf.winner_ranges(rates, metric="f_beta", over="prevalence")
     over_beta = nf.winner_ranges(points, metric="f_beta", over="beta", prevalence=0.4)
     summary = nf.compare_folds(fold_points, beta=[0.5, 1.0, 2.0], prevalence=0.4)
@@ -199,7 +198,6 @@ def calls() -> dict[str, Call]:
         Call("project_rates", (rates,), {"metrics": "f_beta", "prevalence": etas}),
         Call("ranked_table", (nf.rank_models(projection),), {"metric": "f_beta"}),
         Call("rank_models", (projection,)),
-        Call("compare_data_sets", (fold_ranks,), {"over": "fold"}),
         Call("average_over", (fold_values,), {"over": "fold"}),
         Call("decompose_difference", (fold_rates,), {"metric": "precision", "over": "fold"}),
         Call("roll_up", (fold_rates,), {"over": "fold", "metrics": "precision"}),
@@ -219,7 +217,6 @@ def calls() -> dict[str, Call]:
         Call("summarise_folds", (fold_points,), {"metrics": "f_beta"}),
         Call("rank_segments", (folds,), {**by_fold, "threshold": 0.5, "min_positives": 5}),
         Call("check_projection", (folds,), {"over": "fold"}),
-        Call("chart_critical_difference", (nf.compare_data_sets(fold_ranks, over="fold"),)),
         Call("chart_decision_map", (decisions,)),
         Call("chart_decomposition", (decomposition,), {"over": "fold"}),
         Call("chart_f_beta_over_beta", (projection,), {"prevalence": 0.01}),
