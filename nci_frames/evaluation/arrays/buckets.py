@@ -1,4 +1,4 @@
-"""Counts by buckets of units, or by weight -> the rows of each in each bin, as sparse arrays."""
+"""Counts by bucket of units, or by weight -> rows per bucket (or weight) and bin, as sparse arrays."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
@@ -23,19 +23,19 @@ class BucketCounts:
 
     #: All buckets together.
     histogram: Histogram
-    #: Of each class, sparse, of shape (buckets, bins): rows, or sums of weights. Buckets are those of
-    #: all groups.
+    #: Rows, or sums of weights, of positives and negatives: sparse, of shape (buckets, bins). All groups have
+    #: the same buckets.
     classes: tuple[Any, Any]
-    #: What the heaviest positive weighs, and the heaviest negative.
+    #: Largest weight of a positive, and of a negative.
     heaviest: tuple[float, float] = (1.0, 1.0)
-    #: How many rows of one weight know as much of each class: (Σw)²/Σw² (Kish).
+    #: Effective numbers of positives and negatives by weight: (Σw)²/Σw² (Kish).
     even: tuple[float, float] = (0.0, 0.0)
-    #: How many positives and negatives there are, whatever they weigh.
+    #: Numbers of positives and negatives, unweighted.
     drawn: tuple[int, int] = (0, 0)
 
     @property
     def buckets(self) -> int:
-        """How many buckets there are, also without rows of the group."""
+        """Number of buckets, including those without rows of the group."""
         return int(self.classes[0].shape[0])
 
     @property
@@ -46,26 +46,26 @@ class BucketCounts:
 
     @property
     def sizes(self) -> tuple[float, float]:
-        """How many buckets with equally many rows vary as much as those of the positives, and negatives."""
+        """Effective numbers of buckets with positives and with negatives; see ``even_buckets``."""
         positives, negatives = self.rows
         return float(even_buckets(positives)), float(even_buckets(negatives))
 
     def taken(self, times: Floats) -> tuple[Rows, Rows]:
-        """Return positives and negatives by bin of a log, or of several, with each bucket so many times."""
+        """Return positives and negatives by bin of logs that have each bucket the given number of *times*."""
         # Sums of whole numbers below 2^53 are exact in Float64.
         kind = self.histogram.positives.dtype
         positives, negatives = ((of_class.T @ times.T).T.astype(kind) for of_class in self.classes)
         return positives, negatives
 
     def coarser(self, thresholds: Sequence[float], *, every_score: bool = False) -> "BucketCounts":
-        """Return the counts of bins between these thresholds; see ``Histogram.coarser``."""
+        """Return the counts with bins between *thresholds*; see ``Histogram.coarser``."""
         histogram = self.histogram.coarser(thresholds, every_score=every_score)
         bins = self.classes[0].shape[1]
         ends = np.append(self.histogram.reached(histogram.thresholds.tolist()), bins)
         place = np.searchsorted(ends, np.arange(bins), side="right")
         moved = []
         for of_class in self.classes:
-            # The bins are renumbered; rows of those that share one are added.
+            # Renumber the bins; ``sparse_rows`` adds rows of merged bins.
             cells, shape = of_class.tocoo(), (self.buckets, len(ends))
             moved.append(sparse_rows(cells.data, (cells.row, place[cells.col]), shape))
         return replace(self, histogram=histogram, classes=(moved[0], moved[1]))
@@ -76,21 +76,21 @@ class BucketCounts:
 
 
 def even_buckets(rows: Floats) -> Floats:
-    """Return sum(n)²/sum(n²) of rows in buckets, along the last axis: the number of them if all are equal."""
+    """Return sum(n)²/sum(n²) of rows per bucket, along the last axis: their number if all are equal."""
     squares = np.asarray((rows**2).sum(axis=-1), np.float64)
     even: Floats = np.divide(rows.sum(axis=-1) ** 2, squares, out=np.zeros_like(squares), where=squares > 0)
     return even
 
 
 def bucket_counts(counts: pl.DataFrame, units: str, *, least: int = LEAST_BUCKETS) -> list[BucketCounts]:
-    """Return the rows of all groups of whole counts by the values of a key, in the order of the keys.
+    """Return the rows of each group of whole counts by bucket, in the order of the keys.
 
-    The key needs at least so many values. Rows of strata count for what they weigh.
+    The key *units* names the buckets, at least *least* of them. Rows of strata are weighted.
 
     Raises
     ------
     ParameterError
-        If there are too few buckets, rows without one, or buckets with different thresholds of a grid.
+        If there are too few buckets, rows without a bucket, or buckets with different threshold grids.
     SchemaError
         If the counts lack the key.
     """
@@ -113,7 +113,7 @@ def bucket_counts(counts: pl.DataFrame, units: str, *, least: int = LEAST_BUCKET
         bins = np.unique(threshold)[::-1]
         every_score = bool(every[begin:end].all())
         if not every_score and (size[begin:end] != len(bins)).any():
-            # Grids that differ cannot be added; this says so.
+            # Different grids cannot be added: raise the error of ``pooled_counts``.
             pooled_counts(counts, over=apart)
         place = np.searchsorted(-bins, -threshold)
         shape = (len(buckets), len(bins) + 1)
@@ -122,7 +122,7 @@ def bucket_counts(counts: pl.DataFrame, units: str, *, least: int = LEAST_BUCKET
         classes, totals, heaviest, even, drawn = [], [], [], [], []
         for hit, missed in (("tp", "fn"), ("fp", "tn")):
             reached, rest = (counts[name][start:stop].to_numpy() for name in (hit, missed))
-            # The next row has the next higher threshold, unless it is another bucket's.
+            # The next row has the next higher threshold, unless it belongs to another bucket.
             above = np.append(reached[1:], 0)
             above[lowest[1:] - 1] = 0
             rows = np.append(reached - above, rest[lowest])
@@ -165,7 +165,7 @@ def _buckets(counts: pl.DataFrame, units: str, least: int) -> pl.Series:
 
 
 def need_buckets(units: str, buckets: int, least: int = LEAST_BUCKETS) -> None:
-    """Raise ParameterError if there are too few buckets of units."""
+    """Raise ParameterError if *units* has too few buckets."""
     if buckets < least:
         raise ParameterError(
             f"there are too few values of {units!r} to see how they differ",
@@ -175,12 +175,12 @@ def need_buckets(units: str, buckets: int, least: int = LEAST_BUCKETS) -> None:
 
 
 def sparse_rows(rows: NDArray[Any], cells: tuple[NDArray[Any], NDArray[Any]], shape: tuple[int, int]) -> Any:
-    """Return rows, or sums of weights, of shape (buckets, bins): those at each bucket and bin of *cells*."""
-    from scipy.sparse import csr_array  # noqa: PLC0415  (what does not need it does not wait for it)
+    """Return a sparse array of shape (buckets, bins): the sums of *rows* at each (bucket, bin) of *cells*."""
+    from scipy.sparse import csr_array  # noqa: PLC0415  (slow to import, and seldom needed)
 
     some = np.flatnonzero(rows)
     bucket, place = (axis[some].astype(np.int64) for axis in cells)
-    # Cells come in runs, which this sort makes use of; SciPy takes longer to order them, above all a few.
+    # Cells come in sorted runs, which a stable sort exploits; SciPy's own ordering is slower.
     order = np.argsort(bucket * shape[1] + place, kind="stable")
     ends = np.append(0, np.cumsum(np.bincount(bucket, minlength=shape[0])))
     found = csr_array((rows[some[order]].astype(np.float64), place[order], ends), shape)
@@ -192,13 +192,13 @@ def sparse_rows(rows: NDArray[Any], cells: tuple[NDArray[Any], NDArray[Any]], sh
 class StrataCounts:
     """The rows of one group, by class, weight and bin, highest scores first."""
 
-    #: A bucket for each weight; not weighted.
+    #: Unweighted rows, with one bucket for each weight.
     rows: BucketCounts
-    #: Of each bucket.
+    #: Weight of each bucket.
     weights: Floats
-    #: Of each weight, the rows of the log that are in other groups of the model: in which is chance.
+    #: Rows of each weight in other groups of the model. The group of a sampled row is random.
     elsewhere: Rows
-    #: The sums of weights.
+    #: Sums of weights.
     histogram: Histogram = field(init=False)
 
     def __post_init__(self) -> None:
@@ -215,23 +215,23 @@ class StrataCounts:
 
     @property
     def same_within_classes(self) -> bool:
-        """Whether all positives weigh the same, and all negatives."""
+        """Whether all positives have one weight, and all negatives have one weight."""
         return all(np.count_nonzero(rows * (self.weights > 0)) <= 1 for rows in self.rows.rows)
 
     @property
     def sizes(self) -> tuple[float, float]:
-        """How many rows of one weight know as much of each class: (Σw)²/Σw² (Kish)."""
+        """Effective numbers of positives and negatives by weight: (Σw)²/Σw² (Kish)."""
         positives, negatives = (_even(rows, self.weights) for rows in self.rows.rows)
         return positives, negatives
 
     @property
     def heaviest(self) -> tuple[float, float]:
-        """The highest weight of a positive, and of a negative; 0 without any."""
+        """Largest weight of a positive, and of a negative; 0 without such rows."""
         positives, negatives = (float(np.max(self.weights[rows > 0], initial=0.0)) for rows in self.rows.rows)
         return positives, negatives
 
     def coarser(self, thresholds: Sequence[float], *, every_score: bool = False) -> "StrataCounts":
-        """Return the counts of bins between these thresholds; see ``Histogram.coarser``."""
+        """Return the counts with bins between *thresholds*; see ``Histogram.coarser``."""
         return replace(self, rows=self.rows.coarser(thresholds, every_score=every_score))
 
     def condensed(self) -> "StrataCounts":
@@ -239,7 +239,7 @@ class StrataCounts:
         return replace(self, rows=self.rows.condensed())
 
     def strata(self) -> Iterator[tuple[float, Rows, Rows, int]]:
-        """Yield weight, positives and negatives by bin, and rows elsewhere, of each stratum that weighs."""
+        """Yield weight, positives and negatives by bin, and rows elsewhere, of strata of positive weight."""
         for place, weight in enumerate(self.weights.tolist()):
             if weight > 0:
                 positives, negatives = (
@@ -249,12 +249,14 @@ class StrataCounts:
 
 
 def strata_counts(counts: pl.DataFrame) -> Iterator[StrataCounts]:
-    """Yield the rows by weight of all groups of counts, in the order of the keys; without a key all weigh 1.
+    """Yield the rows of each group of counts by weight, in the order of the keys.
+
+    Without the key ``weight`` all rows have weight 1.
 
     Raises
     ------
     ParameterError
-        If the strata of a group have different thresholds of a grid.
+        If the strata of a group have different threshold grids.
     """
     if not has_strata(counts):
         counts = counts.with_columns(pl.lit(1.0).alias(WEIGHT))
@@ -270,11 +272,11 @@ def strata_counts(counts: pl.DataFrame) -> Iterator[StrataCounts]:
 
 
 def sums_of_weights(counts: pl.DataFrame) -> Iterator[Histogram]:
-    """Yield the rows of all groups of counts, in the order of the keys; of strata their sums of weights."""
+    """Yield the histogram of each group of counts, in the order of the keys; of strata, sums of weights."""
     if has_strata(counts):
         return (of_group.histogram for of_group in strata_counts(counts))
     return each_histogram(counts)
 
 
-#: The rows of a group, however they are counted.
+#: The rows of a group, in any of the three forms.
 Counted = Histogram | BucketCounts | StrataCounts

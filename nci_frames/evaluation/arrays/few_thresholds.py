@@ -10,16 +10,16 @@ from nci_frames.schemas import CELLS, COUNTS, in_runs
 
 
 def at_thresholds(counts: pl.DataFrame, points: pl.DataFrame, *units: str) -> pl.DataFrame:
-    """Return the counts of each bucket at the thresholds of its group, which may be no score of the bucket.
+    """Return the counts of each bucket at given thresholds of its group.
 
     Parameters
     ----------
     counts
-        Counts with the key *units*, at every score or on a grid that has the thresholds.
+        Counts with the keys *units*, at every score or on a grid that has the thresholds.
     points
-        model, those of the other keys that they have, threshold.
+        model, any of the other keys, threshold. A threshold need not be a score of the bucket.
     units
-        The keys of the buckets, such as units or weights.
+        Keys of the buckets, such as units or weights.
     """
     group = ["model", *(key for key in COUNTS.keys(counts.columns) if key not in units)]
     cells = pl.col(CELLS)
@@ -45,7 +45,7 @@ def at_thresholds(counts: pl.DataFrame, points: pl.DataFrame, *units: str) -> pl
     return (
         heads.join(decided.sort("threshold"), on=on, nulls_equal=True, maintain_order="left_right")
         .join_asof(reached, on="__at", by="__run", strategy="forward", check_sortedness=False)
-        # No score of the bucket reaches such a threshold.
+        # Null means that no score of the bucket reaches the threshold.
         .with_columns(pl.col("tp", "fp").fill_null(0))
         .with_columns(fn=pl.col("__positives") - pl.col("tp"), tn=pl.col("__negatives") - pl.col("fp"))
         .select(*group, *units, "threshold", cells)
@@ -53,10 +53,10 @@ def at_thresholds(counts: pl.DataFrame, points: pl.DataFrame, *units: str) -> pl
 
 
 def near_threshold(counts: pl.DataFrame, *thresholds: float | Mapping[str, float]) -> pl.DataFrame:
-    """Return of each group of counts the lowest row, and those next to some thresholds on either side.
+    """Return the lowest row of each group of counts, and the rows next to *thresholds* on either side.
 
-    They say what every row of the group says of the decisions at these thresholds, and of the group. A
-    mapping has the threshold of each model.
+    They determine the decisions at these thresholds and the size of the group, as all rows do. A mapping has
+    the threshold of each model.
     """
     keys = ["model", *COUNTS.keys(counts.columns)]
     counts, first = in_runs(counts, keys)
@@ -71,7 +71,7 @@ def near_threshold(counts: pl.DataFrame, *thresholds: float | Mapping[str, float
             wanted = pl.Series(np.repeat(of_each, ends - first))
         else:
             wanted = threshold
-        # Of several chunks of numbers NumPy would make one.
+        # Compare in Polars: NumPy would first copy the chunks of the column into one array.
         lower = (counts["threshold"] < wanted).cum_sum().to_numpy()
         below = np.diff(lower[ends - 1].astype(np.int64), prepend=0)
         at = (first + below)[:, None] + np.array([-1, 0, 1])

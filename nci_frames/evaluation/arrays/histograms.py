@@ -16,27 +16,27 @@ from nci_frames.schemas import CELLS, COUNTS, RATES, collect, in_runs
 class Histogram:
     """The rows of one group, by class and by bin, highest scores first.
 
-    The rows of bin i reach ``thresholds[i]`` and no higher one; the last bin has those that reach none.
+    The rows of bin i reach ``thresholds[i]`` and no higher one; rows of the last bin reach no threshold.
     """
 
-    #: The model and the keys: one row.
+    #: One row: the model and the keys.
     group: pl.DataFrame
-    #: Descending; one fewer than there are bins.
+    #: Descending; one fewer than bins.
     thresholds: Floats
     positives: Rows
     negatives: Rows
-    #: Whether every distinct score is one of the thresholds, so that the counts determine the decisions at
-    #: any threshold.
+    #: Whether every distinct score is a threshold, so that the counts determine the decisions at any
+    #: threshold.
     every_score: bool
 
     @property
     def histogram(self) -> "Histogram":
-        """Itself: counts by buckets, or by strata, have one beside their own rows."""
+        """Itself, as ``BucketCounts`` and ``StrataCounts`` have a histogram."""
         return self
 
     @property
     def heaviest(self) -> tuple[float, float]:
-        """What the heaviest positive weighs, and the heaviest negative."""
+        """Largest weight of a positive, and of a negative."""
         return 1, 1
 
     @property
@@ -46,52 +46,51 @@ class Histogram:
 
     @property
     def sizes(self) -> tuple[int, int]:
-        """The rows of all bins: positives, and negatives."""
-        # Of strata they are sums of weights.
+        """Numbers of positives and negatives; of strata, sums of weights."""
         return self.positives.sum().item(), self.negatives.sum().item()
 
     @property
     def classes(self) -> tuple[Rows, Rows]:
-        """The rows of each bin: positives, and negatives."""
+        """Positives and negatives of each bin."""
         return self.positives, self.negatives
 
     def labelled(self, table: pl.DataFrame) -> pl.DataFrame:
-        """Return *table* with the group's model and keys before its columns."""
+        """Return *table* with the group's model and keys as first columns."""
         return self.group[np.zeros(len(table), np.int64)].hstack(table)
 
     @property
     def observed_prevalence(self) -> float:
-        """Positives among all rows; NaN where there are none."""
+        """Share of positives; NaN without rows."""
         positives, negatives = self.sizes
         return positives / (positives + negatives) if positives + negatives else float("nan")
 
     def reached(self, thresholds: Sequence[float] | Floats) -> Rows:
-        """Return, for each threshold asked for, how many bins are positive decisions at it.
+        """Return the number of bins that are decided positive at each threshold.
 
         Raises
         ------
         ParameterError
-            If a threshold was not counted, and other scores may lie beside it.
+            If a threshold was not counted, and the counts do not have every score.
         """
         unknown = [] if self.every_score else np.setdiff1d(thresholds, self.thresholds).tolist()
         if unknown:
             msg = f"{unknown[0]:g} is not one of the counted thresholds"
             raise ParameterError(msg, where=self.where)
-        # Ascending they are as they were counted, which takes no memory.
         asked = np.asarray(thresholds, np.float64)
         at = in_precision_of(self.thresholds, asked) if self.every_score else asked
+        # Reversed, the thresholds ascend: a view, no copy.
         lower = np.searchsorted(self.thresholds[::-1], at, side="left")
         return np.asarray(len(self.thresholds) - lower)
 
     def places_in(self, pooled: "Histogram") -> Rows:
-        """Return the bin of *pooled*, which has all thresholds of this one, that each bin belongs to."""
+        """Return the bin of *pooled* for each bin; *pooled* has all thresholds of this histogram."""
         if len(self.thresholds) == len(pooled.thresholds):
             return np.arange(len(self.thresholds) + 1)
         places = pooled.reached(self.thresholds) - 1
         return np.append(places, len(pooled.thresholds))
 
     def condensed(self) -> "Histogram":
-        """Merge neighbouring bins without positives: no area depends on which of them holds a negative."""
+        """Merge neighbouring bins without positives; areas are the same wherever their negatives are."""
         lone = self.positives == 0
         kept = np.flatnonzero(~(lone[:-1] & lone[1:]))
         return self.coarser(self.thresholds[kept])
@@ -99,7 +98,7 @@ class Histogram:
     def coarser(self, thresholds: Sequence[float] | Floats, *, every_score: bool = False) -> "Histogram":
         """Return the histogram whose bins lie between *thresholds*.
 
-        It can only be used at the thresholds that were kept; with *every_score* they stand for all scores.
+        It is valid only at these thresholds; with *every_score* they stand for all scores.
         """
         descending = np.sort(np.asarray(thresholds, np.float64))[::-1]
         ends = np.append(self.reached(descending), len(self.positives))
@@ -111,9 +110,9 @@ class Histogram:
 
 
 def whole_counts(counts: Frame) -> pl.DataFrame:
-    """Return checked counts of rows, without the columns that rates add to counts.
+    """Return checked counts of rows, without the columns that rates add.
 
-    Their groups may be strata, with the key ``weight``: the caller multiplies by it.
+    Groups may be strata, with the key ``weight``; the caller multiplies by it.
 
     Raises
     ------
@@ -135,13 +134,13 @@ def whole_counts(counts: Frame) -> pl.DataFrame:
 
 
 def histograms(counts: pl.DataFrame) -> tuple[pl.DataFrame, Callable[[int], Histogram]]:
-    """Return the groups of whole counts, sorted by their keys, and what makes the histogram of one of them.
+    """Return the groups of whole counts, sorted by keys, and a function that makes the histogram of a group.
 
-    Each is made when it is asked for: all of them take as much memory as the counts.
+    Histograms are made one at a time, since all together take as much memory as the counts.
     """
     keys = ["model", *COUNTS.keys(counts.columns)]
     frame, first = in_runs(counts, keys)
-    # NumPy would copy a column of several chunks whole: it is copied group by group.
+    # A column of several chunks stays in Polars and is copied group by group; NumPy would copy it whole.
     columns = [
         frame[name] if frame.n_chunks() > 1 else frame[name].to_numpy() for name in ("threshold", "tp", "fp")
     ]
@@ -162,6 +161,6 @@ def histograms(counts: pl.DataFrame) -> tuple[pl.DataFrame, Callable[[int], Hist
 
 
 def each_histogram(counts: pl.DataFrame) -> Iterator[Histogram]:
-    """Yield the histograms of all groups of whole counts, sorted by their keys."""
+    """Yield the histogram of each group of whole counts, sorted by keys."""
     groups, of_group = histograms(counts)
     return map(of_group, range(len(groups)))

@@ -16,8 +16,8 @@ from nci_frames.schemas import group_starts, is_sorted, runs_together
 
 _WORTH = ["effective_positives", "effective_negatives"]
 
-#: Rows of a part, unless a group has more. With more rows each array is a piece of memory of its own, which
-#: the system clears anew each time: that may take longer than to compute it.
+#: Rows of a part, unless a group has more. Larger arrays get fresh memory from the system each time, and
+#: clearing it may take longer than the computation.
 _ROWS_AT_A_TIME = 1 << 15
 
 
@@ -25,11 +25,9 @@ _ROWS_AT_A_TIME = 1 << 15
 class Curves:
     """The ROC steps of some groups, end to end: from one point to the next as the threshold falls.
 
-    Steps one after the other in which TPR stays are one step: the curve is the same, and so is every area
-    under it.
+    Consecutive steps with the same TPR are merged; this changes neither the curve nor any area under it.
 
-    A group without positives has NaN for every TPR, one without negatives for every FPR; both become null in
-    results.
+    TPR is NaN in a group without positives, FPR in one without negatives; both become null in results.
     """
 
     groups: pl.DataFrame  # model and keys
@@ -39,17 +37,17 @@ class Curves:
     tpr1: Floats
     fpr0: Floats
     fpr1: Floats
-    tied: Flags  # of each step: its rows have one score
+    tied: Flags  # of each step: whether all its rows have one score
     positives: Floats  # of each group
     negatives: Floats  # of each group
-    #: How many independent positives and negatives know the rates at the end of each step, if counts say so.
+    #: Effective numbers of positives and negatives at the end of each step, if the counts have them.
     worth: tuple[Floats, Floats] | None = None
-    #: The lowest score of each step, -inf of the last one, where no step is left out; otherwise empty.
+    #: Lowest score of each step, -inf for the last one; empty if steps were merged.
     score: Floats = field(default_factory=lambda: np.empty(0))
 
     @property
     def observed_prevalence(self) -> Floats:
-        """The share of positives of each group; NaN where it has no rows."""
+        """Share of positives of each group; NaN without rows."""
         with np.errstate(invalid="ignore"):
             return self.positives / (self.positives + self.negatives)
 
@@ -58,35 +56,34 @@ class Curves:
         return np.add.reduceat(steps, self.start, axis=-1) if len(self.start) else steps
 
     def pieces(self) -> list[slice]:
-        """Return the steps of one large group some at a time, for what would take memory for each of them."""
+        """Split the steps of a single group into slices, to limit the memory of intermediate arrays."""
         if len(self.start) != 1:
             return [slice(None)]
         steps = range(0, len(self.tpr1), _ROWS_AT_A_TIME)
         return [slice(begin, begin + _ROWS_AT_A_TIME) for begin in steps]
 
     def sum_pieces(self, of_steps: Callable[[slice], Floats]) -> Floats:
-        """Sum what is computed of some steps at a time, along the last axis."""
+        """Sum a function of the steps over each group, along the last axis, piece by piece."""
         if len(self.pieces()) == 1:
             return self.sum(of_steps(slice(None)))
         return np.asarray(sum(of_steps(piece).sum(axis=-1, keepdims=True) for piece in self.pieces()))
 
     def each_step(self, of_groups: float | Floats) -> Floats:
-        """Return the number of each step's group, along the last axis; one if the groups share it."""
+        """Return the value of each step's group, along the last axis; one value if all groups share it."""
         if isinstance(of_groups, np.ndarray) and len(self.size) == 1:
-            # Without memory for each of many steps.
+            # A view, which takes no memory per step.
             return np.broadcast_to(of_groups, (*of_groups.shape[:-1], int(self.size[0])))
         return np.repeat(of_groups, self.size if isinstance(of_groups, np.ndarray) else 1, axis=-1)
 
     def rising(self) -> "Curves":
-        """Return the steps in which TPR grows; the others add nothing to any area over recall.
+        """Return the steps in which TPR grows; the others add nothing to an area over recall.
 
-        Every group with positives has such a step; groups without positives, which are all NaN, keep every
-        step.
+        Groups without positives, where TPR is NaN, keep every step.
         """
         return self.only(~(self.tpr1 <= self.tpr0))
 
     def only(self, which: Flags) -> "Curves":
-        """Return some of the steps, of every group at least one."""
+        """Return the selected steps; every group must keep at least one."""
         kept = np.flatnonzero(which)
         start = np.searchsorted(kept, self.start)
         size = np.diff(start, append=len(kept))
@@ -96,7 +93,7 @@ class Curves:
 
 
 def no_curves(frame: pl.DataFrame, keys: list[str]) -> Curves:
-    """Return the curves of no group."""
+    """Return empty curves, without any group."""
     none, places = np.empty(0), np.empty(0, np.int64)
     groups = frame.clear().select(keys)
     return Curves(groups, places, places, none, none, none, none, none > 0, none, none)
@@ -105,9 +102,9 @@ def no_curves(frame: pl.DataFrame, keys: list[str]) -> Curves:
 def curve_parts(
     frame: pl.DataFrame, keys: list[str], *, of_scores: bool = False
 ) -> Iterator[Callable[[], Curves]]:
-    """Yield functions, which threads may call, that return some groups and their ROC steps.
+    """Yield thread-safe functions, each of which returns the ROC steps of some groups.
 
-    Each group ends at (1, 1). With *of_scores* no step is left out, and each has its score.
+    Each group ends at (1, 1). With *of_scores* no steps are merged, and each has its score.
     """
     first = group_starts(frame, keys)
     if not is_sorted(frame, keys, first):
@@ -124,9 +121,9 @@ def curve_parts(
 def of_all_parts(
     make: Callable[..., pl.DataFrame], frames: Sequence[pl.DataFrame], keys: list[str], *, of_scores: bool
 ) -> list[pl.DataFrame]:
-    """Return the tables that *make* makes of the curves of some groups, of no group and of all groups.
+    """Return the tables that *make* returns: first an empty one, then one for each part of the groups.
 
-    It takes the curves of each of several frames with the same groups.
+    *make* takes the curves of a part from each of several *frames*, which have the same groups.
     """
     parts = zip(*(curve_parts(frame, keys, of_scores=of_scores) for frame in frames), strict=True)
     # NumPy releases the GIL while it computes, and the parts are independent.
@@ -142,11 +139,11 @@ def _steps(ascending: pl.DataFrame, first: Rows, keys: list[str], *, of_scores: 
     kept: slice | Rows = slice(None)
     if not of_scores:
         kept, first = _corners(hits["tp"], first)
-    # With a column that is always there, so that it has a row for each.
+    # "tp" is always there, so the selection has all rows even without "resolution".
     known = ascending.select(cs.by_name("tp", "resolution", require_all=False))[kept]
     tied = known.with_columns(one_score(known.columns).alias("tp"))["tp"].to_numpy()[::-1]
     complete = lowest.select(no_score_below()).to_series().to_numpy()
-    # Reversed, the last group comes first; the order is restored when the steps are laid out.
+    # The steps are in reverse order of the rows, so the last group comes first.
     last = np.append(first[1:], len(known))[::-1]
     begin = len(known) - last
     end = np.append(begin[1:], len(known))
@@ -172,16 +169,16 @@ def _steps(ascending: pl.DataFrame, first: Rows, keys: list[str], *, of_scores: 
 
 
 def _worth(ascending: pl.DataFrame, kept: slice | Rows, end: Rows) -> tuple[Floats, Floats]:
-    """Return what the rows are worth at each step; at the last of a group as much as before it."""
+    """Return the effective rows of each class at each step; the last step of a group repeats the previous."""
     known = ascending.select(_WORTH).fill_null(0.0)[kept].to_numpy()[::-1]
     positives, negatives = (np.insert(rows, end, rows[end - 1]) for rows in known.T)
     return positives, negatives
 
 
 def _corners(tp: NDArray[np.generic], first: Rows) -> tuple[Rows, Rows]:
-    """Return the rows at which TP changes or a group ends, and which of them is the first of each group.
+    """Return the rows at which TP changes or a group ends, and the first of them in each group.
 
-    A log has few positives, so most of its scores only add a false positive.
+    Where positives are rare this drops most rows, which only add false positives.
     """
     kept = np.ones(len(tp), np.bool_)
     changes = tp[1:] != tp[:-1]

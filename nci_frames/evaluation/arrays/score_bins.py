@@ -1,6 +1,6 @@
-"""ROC steps -> bins of scores, if scores are probabilities; and scores moved to another prevalence.
+"""ROC steps -> bins of scores that are probabilities; and scores moved to another prevalence.
 
-Here, and only here, rows become shares of their class by score: whatever is made from scores begins here.
+All measures of the scores themselves, such as the Brier score, start from these bins.
 """
 
 from dataclasses import dataclass
@@ -22,20 +22,20 @@ _HINT = (
 class ScoreBins:
     """The steps of some curves as bins of scores in [0, 1]: groups end to end, each from its highest score.
 
-    Scores are pairs (p, 1 - p), since near 1 the second says what the first cannot.
+    Scores are pairs (p, 1 - p), since p alone loses precision near 1.
     """
 
-    #: The shares of the positives, and of the negatives, of the group; NaN without such rows.
+    #: Shares of the positives and of the negatives of the group; NaN without such rows.
     positives: Floats
     negatives: Floats
-    #: What the scores of the bin are at least, what stands for them, and what they are at most.
+    #: The least, the representative and the greatest score of each bin.
     low: "Scores"
     middle: "Scores"
     high: "Scores"
 
     @classmethod
     def of(cls, curves: Curves) -> Self:
-        """Return the bins of curves whose steps all have their scores.
+        """Return the bins of curves made with scores.
 
         Raises
         ------
@@ -58,11 +58,11 @@ class ScoreBins:
 
     @property
     def edges(self) -> tuple["Scores", "Scores", "Scores"]:
-        """What stands for the scores, and what they are at least and at most."""
+        """The representative, the least and the greatest score of each bin."""
         return self.middle, self.low, self.high
 
     def moved(self, eta: float | Floats, logged: float | Floats) -> tuple["Scores", "Scores", "Scores"]:
-        """Return the edges moved from the prevalence *logged* of each step to another."""
+        """Return the edges moved from the prevalence *logged* of each step to *eta*."""
         if self.exact:
             return (self.middle.moved(eta, logged),) * 3
         middle, low, high = (edge.moved(eta, logged) for edge in self.edges)
@@ -70,7 +70,7 @@ class ScoreBins:
 
     @property
     def exact(self) -> bool:
-        """Whether every score is known."""
+        """Whether each bin has a single score."""
         return self.low is self.high
 
 
@@ -83,7 +83,7 @@ class Scores:
 
     @classmethod
     def of(cls, p: Floats) -> Self:
-        """Return probabilities, given as numbers in [0, 1]."""
+        """Return the scores of probabilities in [0, 1]."""
         return cls(p, 1 - p)
 
     def __getitem__(self, rows: slice | Flags) -> "Scores":
@@ -91,9 +91,9 @@ class Scores:
         return Scores(self.p[rows], self.q[rows])
 
     def moved(self, eta: float | Floats, logged: float | Floats) -> "Scores":
-        """Return the scores moved from one prevalence to another: their odds times the ratio of the odds.
+        """Return the scores moved from prevalence *logged* to *eta*: odds times the ratio of the prior odds.
 
-        What is certain stays certain, also where the other class does not occur.
+        Scores of 0 and 1 stay the same, even where the other class does not occur.
         """
         with np.errstate(invalid="ignore"):
             up, down = self.p * (eta * (1 - logged)), self.q * ((1 - eta) * logged)
@@ -107,7 +107,7 @@ class Scores:
 
 
 def thresholds_of(curves: Curves) -> tuple[Floats, Floats]:
-    """Return the threshold of each step, and the next higher one; infinite where there is none."""
+    """Return the threshold of each step and the next higher one; infinite where there is none."""
     high = np.full_like(curves.score, np.inf)
     high[1:] = curves.score[:-1]
     high[curves.start] = np.inf
@@ -115,14 +115,14 @@ def thresholds_of(curves: Curves) -> tuple[Floats, Floats]:
 
 
 def edges_of(low: Floats, high: Floats, tied: Flags) -> tuple[Scores, Scores, Scores]:
-    """Return the least, the middle and the greatest score of bins of scores in [0, 1].
+    """Return the least, the middle and the greatest score of bins in [0, 1].
 
     Parameters
     ----------
     low, high
-        The threshold of each bin, and the next higher one; infinite where there is none.
+        The threshold of each bin and the next higher one; infinite where there is none.
     tied
-        Whether all its rows have the score *low*.
+        Whether all rows of the bin have the score *low*.
     """
     low = np.clip(low, 0, 1)
     if tied.all():
@@ -130,7 +130,7 @@ def edges_of(low: Floats, high: Floats, tied: Flags) -> tuple[Scores, Scores, Sc
         return exact, exact, exact
     high = np.where(tied, low, np.clip(high, 0, 1))
     middle = Scores.of(np.where(tied, low, (low + high) / 2))
-    # Float32 scores are compared with thresholds in Float32, which may lie beside them.
+    # Float32 scores are compared with thresholds rounded to Float32, which may differ slightly.
     rounded = (edge.astype(np.float32).astype(np.float64) for edge in (low, high))
     least, most = np.minimum(low, next(rounded)), np.maximum(high, next(rounded))
     return Scores.of(np.where(tied, low, least)), middle, Scores.of(np.where(tied, low, most))

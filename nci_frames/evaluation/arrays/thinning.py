@@ -11,7 +11,7 @@ from nci_frames.base.typing import Flags, Floats, Rows
 #: Largest distance of a removed point from the drawn line, in pixels.
 TOLERANCE = 0.5
 
-#: A sawtooth curve gains only one point per pass. After this many passes its lines are halved as well.
+#: A sawtooth curve gains only one point per pass. After this many passes lines are also halved.
 _PATIENCE = 40
 
 
@@ -28,10 +28,10 @@ def thin_curves(
 ) -> pl.DataFrame:
     """Remove rows whose points are within *tolerance* pixels of the straight lines between the others.
 
-    The rows of a curve are consecutive, in drawing order. Axes cover the range of the rows or more. The rule
-    is that of Ramer, Douglas and Peucker, for all curves at once: the ends are kept, then from every line the
-    farthest point beyond the tolerance, until there is none. Several *y*, such as a value and its bounds, are
-    kept together; a null in one of them splits its curve and is kept.
+    The rows of a curve are consecutive, in drawing order. Axes cover at least the range of the rows. This is
+    the Ramer-Douglas-Peucker algorithm, on all curves at once: keep the ends, then the farthest point of each
+    line beyond the tolerance, until there is none. Several *y*, such as a value and its bounds, are kept
+    together; a null in one of them splits its curve and is kept.
     """
     if rows.is_empty():
         return rows
@@ -53,7 +53,7 @@ def _pixels(values: pl.Series, size: int) -> Floats:
 def _corners(x: Floats, y: Floats, curve: NDArray[np.uint32], tolerance: float) -> Flags:
     change = curve[1:] != curve[:-1]
     kept: Flags = np.r_[True, change] | np.r_[change, True]
-    # The points of lines that may still be too far from a point, with both ends.
+    # The points, with both ends, of the lines that may still have a point beyond the tolerance.
     points = np.arange(len(x))
     turns = 0
     while True:

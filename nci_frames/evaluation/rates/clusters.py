@@ -1,4 +1,4 @@
-"""Counts by buckets of units -> how many independent rows the rows of each class are worth."""
+"""Counts by bucket of units -> effective numbers of independent rows of each class."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -17,11 +17,11 @@ from nci_frames.schemas import COUNTS, has_strata
 _EFFECTIVE = ("__positives", "__negatives")
 _WORTH = ("positives_worth", "negatives_worth")
 
-#: With fewer hits or misses than this a threshold's own design effect is too uncertain to be used alone.
+#: With fewer hits or misses the design effect of a single threshold is too uncertain to be used alone.
 FEW_HITS = 10
 
-#: Kinds of units of which the log may have none are taken to be no more than this share of rows apart from
-#: those seen; where so few units are known that a commoner kind may be missing, its rate may be 0 or 1.
+#: Largest share of rows of unseen units whose rate is taken to lie within that of the units seen. With so few
+#: units that the log may lack a larger share, the rate of the excess may be 0 or 1.
 COMMON = 0.04
 
 
@@ -33,7 +33,7 @@ def effective_rows(
     level: float,
     least_effect: float = 1.0,
 ) -> pl.DataFrame:
-    """Return how many independent rows each class is worth at each threshold, for intervals of rates.
+    """Return the effective number of rows of each class at each threshold, for intervals of rates.
 
     Parameters
     ----------
@@ -42,31 +42,31 @@ def effective_rows(
     units
         The key whose values are independent of each other.
     groups
-        What ``bucket_counts`` returns for these, if it is known.
+        The result of ``bucket_counts``, if known.
     level
-        Confidence of the intervals: with few buckets their variance is uncertain, which costs rows.
+        Confidence of the intervals. With few buckets the variance is uncertain, which reduces the numbers.
     least_effect
-        The least design effect: 2, if every row occurs twice.
+        Smallest design effect; 2 if every row occurs twice.
 
     Returns
     -------
-    model, the other keys, tp, fp, __positives, __negatives: a row for each two counts that
-    thresholds of the group have; null where no bucket differs at any threshold, or one has all rows.
+    model, the other keys, tp, fp, __positives, __negatives: a row for each pair (tp, fp) of the group. The
+    numbers are null if all buckets are alike at all thresholds, or one has all rows.
 
     Notes
     -----
     With h hits among n rows of a bucket, N = sum(n) and p = sum(h)/N, the variance of p is that of the
     jackknife, which leaves out one bucket at a time: (B-1)/B times the sum of ((h - p·n)/(N - n))² over the B
     buckets that have rows of the class. Its ratio to p(1-p)/N, at least 1, is the design effect, by which the
-    rows are divided. Where there are fewer than ten hits or misses, it is at least that of all thresholds of
-    the group together.
+    rows are divided. With fewer than ten hits or misses, it is at least that of all thresholds of the group
+    together.
 
     A log may lack a kind of unit by chance, such as the few faulty hosts that cause most false positives. So
     the variance is increased by (d·s/z)²: s is the share of rows that B' buckets of equal size would miss
-    with probability (1 - level)/2, 1 - ((1 - level)/2)^(1/B'), and d how far the most extreme bucket is
-    certainly from the rate (Wilson). Of fewer than 91 units (at 95 %) s is above 4 %: a log may lack even a
-    kind of which one unit in 25 is. So the bounds are moved by the rest of s towards 0 and 1. Units that are
-    worse than all of the log, and rarer, are not accounted for.
+    with probability (1 - level)/2, 1 - ((1 - level)/2)^(1/B'), and d the distance from the rate to the
+    nearer Wilson bound of the most extreme bucket. With fewer than 91 units (at 95 %) s is above 4 %: a log
+    may lack even a kind that is one unit in 25. The excess of s over 4 % moves the bounds towards 0 and 1.
+    Rarer units that are worse than all units of the log are not accounted for.
     """
     groups = bucket_counts(counts, units) if groups is None else groups
     if not groups:
@@ -74,7 +74,7 @@ def effective_rows(
     known = pl.concat(_worth(group, level, least_effect) for group in groups)
     if not has_strata(counts):
         return known.drop("threshold")
-    # Of strata no more than their rows are worth by themselves; and their sums as they are in rates.
+    # In strata the numbers are at most those of the strata themselves; tp and fp are summed as in rates.
     on = [name for name in known.columns if name not in ("tp", "fp", *_EFFECTIVE)]
     own = rates_of_strata(pooled_counts(counts, over=units)).select(*on, "tp", "fp", *WORTH)
     joined = known.drop("tp", "fp").join(own, on=on, how="left", nulls_equal=True, maintain_order="left")
@@ -87,7 +87,7 @@ def effective_rows(
 def class_worth(
     counts: pl.DataFrame, units: str, groups: Sequence[BucketCounts] | None = None
 ) -> pl.DataFrame:
-    """Return how many independent rows a row of each class is worth, over all thresholds together.
+    """Return the number of independent rows per row of each class, over all thresholds together.
 
     Parameters
     ----------
@@ -96,17 +96,17 @@ def class_worth(
     units
         The key whose values are independent of each other.
     groups
-        What ``bucket_counts`` returns for these, if it is known.
+        The result of ``bucket_counts``, if known.
 
     Returns
     -------
-    model, the other keys, positives_worth, negatives_worth: a row for each group, at most 1; 1 where no
-    bucket differs at any threshold. Rows that are all in one bucket are worth one row together.
+    model, the other keys, positives_worth, negatives_worth: a row for each group, at most 1. It is 1 if all
+    buckets are alike at all thresholds. If one bucket has all rows, they are worth one row together.
 
     Notes
     -----
-    It is 1 over the design effect: the variances of the rate between buckets, summed over the thresholds,
-    over those of independent rows. Rows that occur twice are worth one half.
+    The number is 1 over the design effect: the variance of the rate between buckets over that of independent
+    rows, both summed over the thresholds. It is one half if every row occurs twice.
     """
     groups = bucket_counts(counts, units) if groups is None else groups
     tables = [] if groups else [_of_none(counts, units, numbers=_WORTH)]
@@ -126,7 +126,7 @@ def class_worth(
 
 
 def _of_none(counts: pl.DataFrame, units: str, *columns: str, numbers: Sequence[str]) -> pl.DataFrame:
-    """Return the table of counts without groups."""
+    """Return the empty table for counts without groups."""
     keys = [key for key in COUNTS.keys(counts.columns) if key != units]
     none = (pl.lit(None, pl.Float64).alias(name) for name in numbers)
     return counts.clear().select("model", *keys, *columns, *none)
@@ -142,7 +142,7 @@ def _worth(group: BucketCounts, level: float, least: float) -> pl.DataFrame:
         known = float(known_share(np.asarray(of_bucket.sum(axis=1)), level))
         independent = _effective(hits, size, even, of_bucket, least) * known
         rate = hits / (size or 1)
-        # What one independent row weighs.
+        # Weight of one independent row.
         each = least * size / even if even else least
         with np.errstate(invalid="ignore", divide="ignore"):
             unseen = independent * (_unseen(rate, of_bucket, level, each) / normal_quantile(level)) ** 2
@@ -151,19 +151,19 @@ def _worth(group: BucketCounts, level: float, least: float) -> pl.DataFrame:
         columns[hit], columns[name] = hits, independent
     table = pl.DataFrame({name: pl.Series(column, nan_to_null=True) for name, column in columns.items()})
     at = table.with_columns(threshold=pl.Series(histogram.thresholds))
-    # Both counts only grow: those that are equal follow each other.
+    # Both counts are monotone, so equal pairs are consecutive.
     first = at.filter(pl.any_horizontal(pl.col("tp", "fp").ne_missing(pl.col("tp", "fp").shift())))
     return histogram.labelled(first).select(*histogram.group.columns, "threshold", "tp", "fp", *_EFFECTIVE)
 
 
 def _reached(rows: Rows) -> tuple[Rows, float]:
-    """Return hits at each threshold and all rows, added in one order: a rate of 1 is 1, also of weights."""
+    """Return hits at each threshold and all rows, summed in one order, so that a rate of 1 is exact."""
     reached = rows.cumsum()
     return reached[:-1], reached[-1].item()
 
 
 def _effective(hits: Rows, size: float, even: float, of_bucket: Any, least: float) -> Floats:
-    """Return the rows of a class over the design effect at each threshold, before the factor."""
+    """Return the rows of a class over the design effect at each threshold, before ``known_share``."""
     variance, independent = _variances(hits, size, even, of_bucket)
     with np.errstate(invalid="ignore", divide="ignore"):
         own = np.where(independent > 0, variance / independent, np.nan)
@@ -174,7 +174,7 @@ def _effective(hits: Rows, size: float, even: float, of_bucket: Any, least: floa
 
 
 def _variances(hits: Rows, size: float, even: float, of_bucket: Any) -> tuple[Floats, Floats]:
-    """Return the variance of the rate at each threshold: between buckets, and of so many independent rows."""
+    """Return the variance of the rate at each threshold: between buckets, and of *even* independent rows."""
     bins = of_bucket.shape[1]
     bucket, total, before, after = _steps(of_bucket)
     weights = jackknife_weights(total)
@@ -200,7 +200,7 @@ def _steps(of_bucket: Any) -> tuple[Rows, Floats, Floats, Floats]:
 
 
 def _unseen(rate: Floats, of_bucket: Any, level: float, least: float) -> Floats:
-    """Return by how much buckets like the most extreme one, which the log may lack, move each rate."""
+    """Return how far each rate moves by unseen buckets that are like the most extreme one."""
     bins, z = of_bucket.shape[1], normal_quantile(level)
     bucket, total, before, after = _steps(of_bucket)
     most = []
@@ -209,7 +209,7 @@ def _unseen(rate: Floats, of_bucket: Any, level: float, least: float) -> Floats:
         of_bin = np.zeros(bins)
         np.maximum.at(of_bin, of_bucket.indices, lower)
         most.append(of_bin)
-    # Hits only grow as the threshold falls, and misses as it rises.
+    # Hits grow as the threshold falls, misses as it rises.
     hits, misses = np.maximum.accumulate(most[0])[:-1], np.maximum.accumulate(most[1][::-1])[::-1][1:]
     return np.asarray(
         _missed(of_bucket, level) * np.maximum(np.maximum(hits - rate, misses - (1 - rate)), 0.0)
@@ -217,13 +217,13 @@ def _unseen(rate: Floats, of_bucket: Any, level: float, least: float) -> Floats:
 
 
 def _missed(of_bucket: Any, level: float) -> float:
-    """Return the largest share of rows that is of a kind of units of which the log may have none."""
+    """Return the largest share of rows in a kind of units that the log may lack by chance."""
     even = max(float(even_buckets(np.asarray(of_bucket.sum(axis=1)))), 1.0)
     return float(1 - ((1 - level) / 2) ** (1 / even))
 
 
 def _lacking(rate: Floats, independent: Floats, missed: float, level: float) -> Floats:
-    """Return the rows with which Wilson's bounds allow for common units that the log lacks."""
+    """Return the number of rows whose Wilson bounds allow for common kinds of units that the log may lack."""
     share = missed - COMMON
     if share <= 0:
         return independent
@@ -238,10 +238,10 @@ def _lacking(rate: Floats, independent: Floats, missed: float, level: float) -> 
 
 
 def jackknife_weights(rows: Floats) -> Floats:
-    """Return weights whose sum with the squares of hits - rate·rows is the variance of the rate.
+    """Return weights w such that sum(w·(hits - rate·rows)²) over buckets is the variance of the rate.
 
-    It is that of the jackknife, which leaves out one bucket at a time, so that a bucket with many of the rows
-    counts for as much as it moves the rate. NaN where fewer than two buckets have rows.
+    This is the jackknife variance, which leaves out one bucket at a time, so that a bucket counts by how far
+    it moves the rate. NaN where fewer than two buckets have rows.
 
     Parameters
     ----------
@@ -255,11 +255,10 @@ def jackknife_weights(rows: Floats) -> Floats:
 
 
 def known_share(rows: Floats, level: float) -> Floats:
-    """Return by how much a variance that is known from buckets only reduces the rows that it stands for.
+    """Return the factor that reduces effective rows because few buckets estimate the variance.
 
-    That is Korn and Graubard's factor, (z/t)². Buckets of unequal size know the variance as well as
-    sum(n)²/sum(n²) equal ones (Kish), so Student's t has one degree of freedom fewer than that, but at least
-    one.
+    This is Korn and Graubard's factor, (z/t)². Buckets of unequal size are worth sum(n)²/sum(n²) equal ones
+    (Kish); Student's t has one degree of freedom fewer, but at least one.
 
     Parameters
     ----------
@@ -271,5 +270,5 @@ def known_share(rows: Floats, level: float) -> Floats:
     from scipy.special import stdtrit  # noqa: PLC0415  (slow to import, and seldom needed)
 
     student = stdtrit(np.maximum(even_buckets(rows) - 1, 1.0), 0.5 + level / 2)
-    # Of a level that rounds to 0 both are 0.
+    # At a level that rounds to 0 both quantiles are 0.
     return np.where(student > 0, (normal_quantile(level) / np.where(student > 0, student, 1.0)) ** 2, 1.0)

@@ -1,4 +1,4 @@
-"""The criterion for operating points, as an expression that shows which points meet it."""
+"""The criterion for operating points, as an expression that tells which points meet it."""
 
 import math
 import sys
@@ -16,10 +16,10 @@ from nci_frames.evaluation.metrics import better_sign, called_metric
 
 _TPR, _FPR, _ETA = pl.col("tpr"), pl.col("fpr"), pl.col("prevalence")
 
-#: The bounds that are put in place of the rates, where a target must hold with confidence.
+#: Bounds that replace the rates where a target must hold with confidence.
 SURE_TPR, SURE_FPR = "__sure_tpr", "__sure_fpr"
 
-#: A rate is a quotient, and a share of all rows a sum of products: so much of it may be rounding.
+#: Relative rounding error of a rate, which is a quotient, and of a share of rows, which is a sum of products.
 ROUNDING = 8 * sys.float_info.epsilon
 
 
@@ -28,18 +28,19 @@ class Wish:
     """A criterion for operating points."""
 
     name: str
-    #: A number; or, of thresholds, that of each model.
+    #: A number; for thresholds, optionally one per model.
     target: float | Mapping[str, float]
-    #: Which of the points that meet the criterion: the highest threshold, the lowest, or the best value.
+    #: Which point to take: the highest or lowest threshold that meets the target, the best value, or the
+    #: threshold itself.
     take: Literal["highest", "lowest", "best", "at"]
-    #: Linear in TPR and FPR: a point meets the target if this is >= 0; or, for "best", the value itself.
+    #: Linear in TPR and FPR, >= 0 where a point meets the target; for "best", the value itself.
     margin: pl.Expr
     beta: float
-    #: How sure it must be that the population meets the target, too; None asks it of these rows alone.
+    #: Confidence that the population meets the target, too; None requires it of these rows only.
     confidence: float | None = None
-    #: By how much rounding alone may put the margin of a point below 0 that meets the target exactly.
+    #: Largest rounding error of the margin of a point that meets the target exactly.
     slack: pl.Expr = field(default_factory=lambda: pl.lit(0.0))
-    #: Whether of points with the same TPR one is selected with the lowest FPR or with the highest.
+    #: Whether the selected point has the lowest or the highest FPR of all points with its TPR.
     extreme_fpr: bool = False
 
     @property
@@ -49,7 +50,7 @@ class Wish:
 
     @property
     def unattained(self) -> str:
-        """Return the reason why no point meets the criterion."""
+        """Reason why no point meets the criterion."""
         if self.take == "best":
             return f"{self.name} is undefined at every threshold"
         side = "at least" if self.name in ("tpr", "precision") else "at most"
@@ -77,14 +78,14 @@ def wish_for(
     interpolate: bool,
     confidence: float | None,
 ) -> Wish:
-    """Return the one of the criteria of ``select_operating_points`` that is asked for; None is not.
+    """Return the criterion of ``select_operating_points`` that is not None.
 
     Raises
     ------
     ParameterError
-        If there is none or several, or a number is out of range.
+        If there is not exactly one, or a number is out of range.
     UnknownMetricError
-        If there is no such metric.
+        If the metric is unknown.
     """
     asked = [name for name, value in criteria.items() if value is not None]
     if len(asked) != 1:
@@ -121,7 +122,7 @@ def wish_for(
         "tpr": tpr - target,
         "fpr": target - fpr,
         "pos_fraction": target - said,
-        # Precision >= p without its 0/0: true positives, less p times the predicted positives.
+        # Precision >= p without a division by 0: true positives minus p times predicted positives.
         "precision": _ETA * tpr - target * said,
     }
     size = _ETA * tpr if name == "precision" else pl.lit(target)

@@ -1,4 +1,4 @@
-"""Rates -> the operating points on the ROC convex hull: those that are the best for some costs."""
+"""Rates -> the operating points on the ROC convex hull, which are the best for some costs."""
 
 import numpy as np
 import polars as pl
@@ -7,9 +7,9 @@ from nci_frames.base.typing import Flags, Floats, Frame, Rows
 from nci_frames.counts.resolution import one_score, without_claims
 from nci_frames.schemas import COUNTS, RATES, checked, collect, group_starts
 
-#: Of fewer exact counts nothing is removed: that would take longer than to use them.
+#: With fewer exact counts, removing rows would take longer than using them.
 _MANY = 1 << 16
-#: Of a difference of rates, which are rounded quotients.
+#: Rounding error of a difference of rates, which are rounded quotients.
 _ROUNDING = 2 * np.finfo(np.float64).eps
 
 
@@ -17,8 +17,8 @@ _ROUNDING = 2 * np.finfo(np.float64).eps
 def roc_convex_hull(rates: Frame, /) -> pl.DataFrame:
     """Return the operating points that are corners of the ROC convex hull of their group.
 
-    Only they are the best for some prevalence and costs; every other point is beaten by a mixture of two of
-    them. (0, 0) and (1, 1) are corners of every hull and are returned if they were counted.
+    Only these are the best for some prevalence and costs; a mixture of two of them beats every other point.
+    (0, 0) and (1, 1) are corners of every hull and are returned if they were counted.
 
     Parameters
     ----------
@@ -27,8 +27,8 @@ def roc_convex_hull(rates: Frame, /) -> pl.DataFrame:
 
     Returns
     -------
-    Rows of *rates*, sorted by model, keys and threshold; of equal points only one. ``resolution``, if
-    present, is "grid", since the rows between are missing.
+    Rows of *rates*, sorted by model, keys and threshold; equal points once. ``resolution``, if present, is
+    "grid", since the rows between are missing.
 
     Raises
     ------
@@ -55,14 +55,14 @@ def roc_convex_hull(rates: Frame, /) -> pl.DataFrame:
     outer = pl.Series(~between_others(defined, group_starts(defined, group)))
     ordered = defined.filter(outer).sort(*group, "fpr", "tpr", "threshold", maintain_order=True)
     starts = group_starts(ordered, group)
-    # Every hull has the corners (0, 0) and (1, 1); they are no rows of the frame and get the index -1.
+    # Add the corners (0, 0) and (1, 1) of every hull. They are not rows of the frame and get the index -1.
     groups = np.arange(len(starts))
     number = np.repeat(groups, np.diff(starts, append=len(ordered)))
     of = np.concatenate([number, groups, groups])
     fpr = np.concatenate([ordered["fpr"].to_numpy(), 0.0 * groups, 0.0 * groups + 1])
     tpr = np.concatenate([ordered["tpr"].to_numpy(), 0.0 * groups, 0.0 * groups + 1])
     place = np.concatenate([np.arange(len(ordered)), -1 - 0 * groups, -1 - 0 * groups])
-    # A counted point comes after an equal corner, so that the corner is dropped and the point is kept.
+    # A counted point sorts after an equal corner, so that the corner is dropped and the point is kept.
     line = np.lexsort((place, tpr, fpr, of))
     line = line[upper_hull(of[line], fpr[line], tpr[line])]
     corners = np.sort(place[line])
@@ -71,14 +71,14 @@ def roc_convex_hull(rates: Frame, /) -> pl.DataFrame:
 
 
 def upper_hull(of: Rows, fpr: Floats, tpr: Floats) -> Rows:
-    """Return the places of the points that are corners of the convex hull of their group.
+    """Return the indices of the points that are corners of the upper convex hull of their group.
 
     Parameters
     ----------
     of
-        The number of the group of each point, ascending.
+        Group number of each point, ascending.
     fpr, tpr
-        Of each point, ascending within a group by FPR, then by TPR. Of equal points the last is a corner.
+        Rates of each point, ascending within a group by FPR, then by TPR. The last of equal points is kept.
     """
     line = np.arange(len(of))
     while True:
@@ -88,7 +88,7 @@ def upper_hull(of: Rows, fpr: Floats, tpr: Floats) -> Rows:
         turn = across[:-1] * up[1:] - up[:-1] * across[1:]
         # Each difference of rates is rounded.
         size = np.abs(across) + np.abs(up)
-        # A point without a right turn is on or below the line between its neighbours: drop all such points.
+        # Without a right turn, a point is on or below the line between its neighbours.
         under = same[1:] & same[:-1] & (turn >= -_ROUNDING * (size[:-1] + size[1:]))
         gone = np.append(equal, False)
         if not equal.any():
@@ -99,9 +99,9 @@ def upper_hull(of: Rows, fpr: Floats, tpr: Floats) -> Rows:
 
 
 def between_others(rates: pl.DataFrame, start: Rows) -> Flags:
-    """Return which points have the TPR of both neighbours in their group and an FPR between theirs.
+    """Return a mask of points that have the TPR of both neighbours in their group and an FPR between theirs.
 
-    They are never on the hull, and a metric that is monotone in FPR is as good or better at a neighbour.
+    They are never on the hull, and a metric that is monotone in FPR is at least as good at a neighbour.
     """
     tpr, fpr = rates["tpr"].to_numpy(), rates["fpr"].to_numpy()
     falls = (tpr[1:] == tpr[:-1]) & (fpr[1:] < fpr[:-1])
@@ -112,11 +112,11 @@ def between_others(rates: pl.DataFrame, start: Rows) -> Flags:
 
 
 def highest_of_each_tpr(counts: pl.DataFrame) -> pl.DataFrame:
-    """Return, of many exact counts of whole rows, the highest threshold of each TPR, and the lowest of all.
+    """Return the highest threshold of each TPR, and the lowest threshold, of many exact counts of whole rows.
 
-    A metric that rises with TPR and falls with FPR is the best at one of them, in this log and in any that is
-    resampled from its rows. Where positives are rare they are a small share of all distinct scores. Then
-    ``resolution`` is "grid", since the rows between are missing; fewer counts are returned as they are.
+    A metric that rises with TPR and falls with FPR is best at one of them, in this log and in all logs
+    resampled from it. Where positives are rare, most thresholds are dropped, and ``resolution`` becomes
+    "grid". Few counts, sums of weights and counts on a grid are returned unchanged.
 
     Parameters
     ----------

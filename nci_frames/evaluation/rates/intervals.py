@@ -1,6 +1,6 @@
 """Intervals of a rate from counts: hits among trials.
 
-Each interval is two Polars expressions of the hits and the trials; those of the beta distribution call SciPy.
+Each interval is a pair of Polars expressions of hits and trials; beta quantiles use SciPy.
 """
 
 import math
@@ -24,7 +24,7 @@ Bounds = tuple[pl.Expr, pl.Expr]
 
 
 def require_row_counts(frame: pl.DataFrame) -> None:
-    """Raise ParameterError if counts are sums of weights, which no binomial distribution describes."""
+    """Raise ParameterError if counts are sums of weights, which are not binomial."""
     if not all(frame.schema[name].is_integer() for name in CELLS):
         msg = "intervals need counts of rows"
         raise ParameterError(
@@ -40,7 +40,7 @@ def rate_interval(method: AccuracyMethod, hits: pl.Expr, trials: pl.Expr, *, lev
     Parameters
     ----------
     method
-        Which interval.
+        Name of the interval.
     hits, trials
         Whole numbers, hits <= trials.
     level
@@ -62,7 +62,7 @@ def _known(bounds: Bounds, trials: pl.Expr) -> Bounds:
 
 
 def exact_interval(hits: pl.Expr, trials: pl.Expr, tail: pl.Expr) -> Bounds:
-    """Return Clopper and Pearson's bounds, each with so much probability beyond it; null without trials."""
+    """Return Clopper and Pearson's bounds, each with probability *tail* beyond it; null without trials."""
     hits, trials = hits.cast(pl.Float64), trials.cast(pl.Float64)
     return _known(_beta_quantiles(hits, trials - hits, tail, prior=0.0), trials)
 
@@ -83,7 +83,7 @@ def _wilson(hits: pl.Expr, trials: pl.Expr, level: float) -> Bounds:
 
 
 def wilson_bounds(rates: Floats, trials: Floats, z: float | Floats) -> tuple[Floats, Floats]:
-    """Return Wilson's bounds of each rate."""
+    """Return the Wilson bounds of each rate."""
     z2 = np.square(z)
     with np.errstate(invalid="ignore", divide="ignore"):
         half = np.sqrt(z2 * (trials * rates * (1 - rates) + z2 / 4))
@@ -108,11 +108,11 @@ def _beta(hits: pl.Expr, trials: pl.Expr, level: float, *, prior: float) -> Boun
 
 
 def _beta_quantiles(hits: pl.Expr, misses: pl.Expr, tail: pl.Expr, *, prior: float) -> Bounds:
-    """Return the quantiles of the posterior; with prior 0, the exact (Clopper-Pearson) bounds."""
+    """Return quantiles of the beta posterior; with prior 0, the exact (Clopper-Pearson) bounds."""
     outward = 1.0 if prior == 0 else prior
     lower = _from_scipy("betaincinv", hits + prior, misses + outward, tail)
     upper = _from_scipy("betainccinv", hits + outward, misses + prior, tail)
-    # No hits do not exclude a rate of 0, and hits alone do not exclude a rate of 1.
+    # Without hits a rate of 0 is possible, without misses a rate of 1.
     return pl.when(hits > 0).then(lower).otherwise(0.0), pl.when(misses > 0).then(upper).otherwise(1.0)
 
 
@@ -124,7 +124,7 @@ def _from_scipy(name: str, a: pl.Expr, b: pl.Expr, tail: pl.Expr) -> pl.Expr:
         found = getattr(scipy.special, name)(*numbers)
         return pl.Series(cast("NDArray[np.float64]", found), nan_to_null=True)
 
-    # A parameter is 0 only if the bound is known (above); 1 avoids an error of SciPy.
+    # A parameter is 0 only if the bound is replaced (above); 1 avoids an error of SciPy.
     positive = [pl.when(value > 0).then(value).otherwise(1.0) for value in (a, b)]
     return pl.map_batches([*positive, tail], cast("Any", quantile), return_dtype=pl.Float64)
 
@@ -148,9 +148,9 @@ def accuracy_interval(
     Parameters
     ----------
     correct
-        Rows decided correctly, tp + tn; from 0 to *total*.
+        Number of correct decisions, tp + tn; from 0 to *total*.
     total
-        All rows, at least 1.
+        Number of rows, at least 1.
     method
         "wilson", "clopper_pearson", "jeffreys", "agresti_coull" or "hoeffding", see ``compute_rates``; or
         "wald", the normal approximation of textbooks.
@@ -164,12 +164,13 @@ def accuracy_interval(
     Raises
     ------
     ParameterError
-        If the counts do not fit together, the level is outside (0, 1), or the method unknown.
+        If *correct* exceeds *total*, the level is outside (0, 1), or the method is unknown.
 
     Notes
     -----
-    Wald: a ± z·√(a·(1-a)/n). It has length 0 if all decisions are correct or all are wrong; the other methods
-    do not. At an accuracy of 0.98 and 100 rows, Wald's interval of level 0.95 covers 0.87, Wilson's 0.95.
+    The Wald interval is a ± z·√(a·(1-a)/n). Unlike the others, it has length 0 if all decisions are correct
+    or all are wrong. At an accuracy of 0.98 and 100 rows, the 95 % Wald interval has coverage 0.87, Wilson's
+    0.95.
 
     References
     ----------

@@ -1,4 +1,4 @@
-"""Counts of the rows that were reviewed, and of all rows -> the rates of all rows."""
+"""Counts of the reviewed rows, and scores of all rows -> the rates of all rows."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -29,21 +29,21 @@ def correct_partial_labels(
     shares: Mapping[float, float] | None = None,
     level: float = 0.95,
 ) -> pl.DataFrame:
-    """Return the rates of a log of which only some rows have labels, such as the alerts and a sample.
+    """Return the rates of a log in which only some rows have labels, such as the alerts and a sample.
 
-    Where mostly high scores are reviewed, the positives with low scores are missing from the labels, and
-    recall looks far too good. Here each labelled row stands for all rows with such a score.
+    If mostly high scores are reviewed, the labels lack positives with low scores, and recall looks far too
+    good. Here each labelled row represents all rows with similar scores.
 
     Parameters
     ----------
     counts
-        The counts frame of the rows with labels, of whole rows; with the key ``weight``, of rows that were
-        drawn for labelling, which stand for so many of the others.
+        A counts frame of the labelled rows, of whole rows. With the key ``weight``: of rows drawn for
+        labelling, where ``weight`` is the number of rows that each represents.
     scored
-        What ``count_scores`` returns for all rows, labelled or not, with the same keys and thresholds.
+        The result of ``count_scores`` for all rows, labelled or not, with the same keys and thresholds.
     shares
-        In place of *scored*, the share of the rows that were labelled, if the design of the review fixed it:
-        {threshold: share} holds from that threshold up to the next, ``-math.inf`` from the lowest score.
+        Instead of *scored*, the share of labelled rows, in (0, 1], if the review design fixed it. An item
+        {threshold: share} holds from that threshold up to the next; ``-math.inf`` is the lowest.
     level
         Confidence of each rate's interval, in (0, 1).
 
@@ -67,30 +67,29 @@ def correct_partial_labels(
     fpr_upper
     =================== ======= =========================================== =================
 
-    It is a rates frame with bounds: projections, areas, operating points and rankings take it. Whatever
-    needs counts of rows refuses its expected counts, since their spread is not that of counts.
+    The result is a rates frame with bounds, for projections, areas, operating points and rankings. Functions
+    that need counts of rows refuse it, since expected counts do not vary as counts do.
 
     Raises
     ------
     ParameterError
-        If there are rows without any label between two thresholds, fewer rows than labels, a share outside
-        (0, 1] or at no threshold, not exactly one of *scored* and *shares*, or a level outside (0, 1).
+        If there are rows but no labels between two thresholds, more labels than rows, a share outside (0, 1]
+        or at no threshold, not exactly one of *scored* and *shares*, or a level outside (0, 1).
     SchemaError
         If a frame is of another kind, or the two have different groups or thresholds.
 
     Notes
     -----
-    With N rows between two thresholds, of which m have labels, k of them positive, N·k/m are expected to be
-    positive; with *shares*, k / share. TPR at a threshold is the sum of these above it over that of all,
-    and FPR that of the negatives.
+    With N rows between two thresholds, m of them labelled and k of these positive, N·k/m positives are
+    expected; with *shares*, k / share. TPR at a threshold is the expected positives above it over all
+    expected positives; FPR is the same for negatives.
 
-    It is assumed that the review depends on the score alone: of the rows between two neighbouring thresholds,
-    those with labels are like the others. That fails if reviewers pick rows by what they know besides, or by
-    the score of another model.
+    The review is assumed to depend on the score alone: between two neighbouring thresholds, labelled rows are
+    like the others. This fails if reviewers pick rows by other knowledge, or by the score of another model.
 
-    The positives above and below a threshold are weighted sums of Poisson variables, each with the bounds of
-    Fay and Feuer, which hold for few rows and for none. The bounds of a rate combine those of the two sums
-    (MOVER). They count the rows, too, as drawn from more traffic, so they are those of the true rates.
+    The positives above and below a threshold are weighted sums of Poisson variables. Each has Fay and Feuer's
+    bounds, which hold for few rows and for none. The bounds of a rate combine those of the two sums (MOVER).
+    They bound the true rates, since all rows are taken as a sample of more traffic.
 
     References
     ----------
@@ -157,10 +156,10 @@ class _Bins:
 
     histogram: Histogram
     thresholds: Floats
-    #: Sums of weights, and of their squares, of positives and negatives: of shape (2, bins).
+    #: Sums of weights, and of squared weights, of positives and negatives; of shape (2, bins).
     sums: Floats
     squares: Floats
-    #: How many rows there are, whatever they weigh; and the most that one weighs.
+    #: Unweighted number of rows of each bin, and the largest weight.
     rows: Floats
     heaviest: Floats
 
@@ -182,7 +181,7 @@ class _Bins:
 
     @property
     def known(self) -> Floats:
-        """What all rows of each bin weigh."""
+        """Total weight of each bin."""
         return np.asarray(self.sums.sum(axis=0))
 
 
@@ -205,7 +204,7 @@ def _all_rows(labelled: Sequence[_Bins], scored: pl.DataFrame, group: list[str])
 
 
 def _seen(labels: _Bins, rows: _Bins) -> Floats:
-    """Return how many rows each labelled row of a bin stands for, besides its weight."""
+    """Return the number of rows that each labelled row of a bin represents, as a factor of its weight."""
     more, none = labels.rows > rows.rows, (labels.known == 0) & (rows.known > 0)
     if more.any():
         msg, place = "there are more labels than rows", int(more.argmax())
@@ -225,11 +224,11 @@ def _seen(labels: _Bins, rows: _Bins) -> Floats:
 
 
 def _spread(labels: _Bins, rows: _Bins, weights: Floats, of_class: int) -> Floats:
-    """Return the variance of the rows of a class in each bin, as a share of that of a Poisson variable.
+    """Return the variance of the rows of a class in each bin, relative to a Poisson variable.
 
-    With N rows in a bin and the share p of the class among the labels, by weights, N·p is expected. Of labels
-    whose rows weigh w its variance is (N/W)² times the sum of w²·(1-p)² over the class and of w²·p² over the
-    others, with W the sum of all w; and p² times the variance of N, the rows being drawn as well.
+    N·p rows are expected, with N rows in the bin and p the weighted share of the class among the labels. With
+    weights w of the labels and their sum W, the variance is (N/W)² times the sum of w²·(1-p)² over the class
+    and of w²·p² over the others, plus p² times the variance of N, since the rows are a sample, too.
     """
     own, every = labels.squares[of_class], labels.squares.sum(axis=0)
     share = np.divide(labels.sums[of_class], labels.known, out=np.zeros(len(own)), where=labels.known > 0)
@@ -237,13 +236,13 @@ def _spread(labels: _Bins, rows: _Bins, weights: Floats, of_class: int) -> Float
     poisson = weights**2 * own
     others = np.divide(share * every, own, out=np.zeros(len(own)), where=own > 0)
     size = np.divide(share * drawn, poisson, out=np.zeros(len(own)), where=poisson > 0)
-    # One row more, so that a bin whose few labels are all of the class is not taken for certain.
+    # Add one row, so that a bin with few labels, all of one class, does not appear certain.
     heavier = labels.known + np.maximum(labels.heaviest, 1e-300)
     return np.asarray(np.maximum(1 - labels.sums[of_class] / heavier * (2 - others - size), 0.0))
 
 
 def _steps(shares: Mapping[float, float]) -> tuple[Floats, Floats]:
-    """Return where the share of labelled rows changes, ascending, and the shares."""
+    """Return the thresholds at which the share of labelled rows changes, ascending, and the shares."""
     for share in shares.values():
         if not 0 < share <= 1:
             raise ParameterError.out_of_range("shares", share, "within (0, 1]")
@@ -255,7 +254,7 @@ def _steps(shares: Mapping[float, float]) -> tuple[Floats, Floats]:
 
 
 def _designed(thresholds: Floats, begins: Floats, shares: Floats) -> Floats:
-    """Return how many rows each labelled row of a bin stands for by design."""
+    """Return the number of rows that each labelled row of a bin represents by design."""
     lowest = np.append(-np.inf, thresholds)
     unknown = np.setdiff1d(begins, lowest)
     if len(unknown):
@@ -266,7 +265,7 @@ def _designed(thresholds: Floats, begins: Floats, shares: Floats) -> Floats:
 def _expected(labels: _Bins, weights: Floats, spread: Sequence[Floats], z: float) -> pl.DataFrame:
     """Return the expected counts of a group at its thresholds, and the bounds of its rates."""
     found: dict[str, Floats] = {"threshold": labels.thresholds}
-    # Of a design in bins without labels, too, where one more may be.
+    # With a design, one more labelled row is possible even in bins without labels.
     largest = weights * np.where(labels.rows > 0, labels.heaviest, 1.0)
     names = (("tp", "fn", "tpr"), ("fp", "tn", "fpr"))
     for sums, squares, part, (reached, missed, rate) in zip(
@@ -285,18 +284,18 @@ def split_sums(
     Parameters
     ----------
     sums
-        What the rows of each bin stand for, lowest scores first; one bin more than there are thresholds.
+        Number of rows that the rows of each bin represent, lowest scores first; one bin more than thresholds.
     variance
-        Of each sum.
+        Variance of each sum.
     largest
-        The most that a row of each bin may stand for; 0 in bins that no row can be in.
+        Largest number that one row of each bin may represent; 0 if the bin cannot have rows.
     z
-        The normal quantile of the confidence.
+        Normal quantile of the confidence.
 
     Notes
     -----
-    Both sums have the bounds of Fay and Feuer (1997) for weighted sums of Poisson variables. A move of either
-    sum to a bound moves the share; the moves in one direction are added as squares (Zou and Donner 2008).
+    Both sums have the bounds of Fay and Feuer (1997) for weighted sums of Poisson variables. Moving a sum to
+    a bound moves the share; moves in the same direction are added as squares (Zou and Donner 2008).
     """
     every = (sums, variance, largest)
     above, above_lower, above_upper = (
@@ -320,7 +319,7 @@ def _running(sums: Floats, variances: Floats, weights: Floats, *, z: float) -> t
         lower = variance / total * gammaincinv(total**2 / variance, tail)
         more, wider = total + largest, variance + largest**2
         upper = wider / more * gammainccinv(more**2 / wider, tail)
-    # No row does not mean that there is none, unless no row can be there.
+    # Without rows the upper bound is still positive, unless the bins cannot have rows.
     return total, np.where(total > 0, lower, 0.0), np.where(largest > 0, upper, 0.0)
 
 

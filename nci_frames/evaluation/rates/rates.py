@@ -1,4 +1,4 @@
-"""Counts -> rates, which do not depend on the class balance, and their intervals."""
+"""Counts -> TPR and FPR, which do not depend on the class balance, and their intervals."""
 
 from collections.abc import Sequence
 from typing import Literal
@@ -19,10 +19,10 @@ from nci_frames.schemas import COUNTS, RATES, beside, checked, collect, has_stra
 RateInterval = Interval | Literal["simultaneous"]
 
 _CLASSES = ("positives", "negatives")
-#: The rows of each class, whatever they weigh; and how many independent ones know a rate.
+#: Unweighted rows of each class, and effective numbers of independent rows.
 _DRAWN = ("__drawn_positives", "__drawn_negatives")
 _INDEPENDENT = ("__positives", "__negatives")
-#: What rates say of their counts, beside quotients. It does not hold of counts that have changed since.
+#: Columns of an earlier call that may no longer fit the counts; they are dropped.
 _OF_OLDER_RATES = (
     *(f"{rate}_{side}" for rate in ("tpr", "fpr") for side in ("lower", "upper")),
     *(f"effective_{name}" for name in _CLASSES),
@@ -47,18 +47,18 @@ def compute_rates(
         A counts frame.
     interval
         Interval method for TPR and FPR: "wilson" (used in reports; near its level on average),
-        "clopper_pearson" (never below its level), "jeffreys", "agresti_coull", or "hoeffding" (loose);
-        "simultaneous": a band of the ROC curve, which holds at all thresholds at once, also at one that is
+        "clopper_pearson" (never below its level), "jeffreys", "agresti_coull", or "hoeffding" (loose).
+        "simultaneous" is a band of the ROC curve: it holds at all thresholds at once, even at a threshold
         chosen on the same rows. None for no bounds.
     level
-        Confidence of each rate's interval, in (0, 1); of TPR at all thresholds together, and of FPR likewise,
-        if it is "simultaneous".
+        Confidence of each rate's interval, in (0, 1). With "simultaneous" it is that of TPR at all thresholds
+        together, and of FPR at all thresholds together.
     half_width
-        Known half-widths of TPR and of FPR, each >= 0, in place of *interval*.
+        Known half-widths of TPR and of FPR, each >= 0, instead of *interval*.
     units
-        None takes the rows as independent, which makes bounds too narrow where a unit has several rows. A
-        key, such as the ``bucket`` of ``unit_buckets``, takes its values as independent instead, at least 20
-        of them; it is summed away.
+        None takes rows as independent; bounds are then too narrow if a unit has several rows. A key with at
+        least 20 values, such as the ``bucket`` of ``unit_buckets``, takes its values as independent instead,
+        and is summed away.
 
     Returns
     -------
@@ -66,38 +66,38 @@ def compute_rates(
 
     %(columns of rates)s
 
-    Bounds are there with *interval* or *half_width*, the effective numbers with *units*. With *units*,
-    bounds are null also if all buckets are alike at all thresholds, or one has all rows of the class.
+    Bounds are there with *interval* or *half_width*, effective numbers with *units*. With *units*, bounds
+    are also null if all buckets are alike at all thresholds, or one has all rows of the class.
 
     Raises
     ------
     ParameterError
         If the interval is unknown, the level outside (0, 1), a half-width negative, both are given, or
-        counts are sums of weights, whose spread no binomial distribution describes; if there are too few
-        values of *units*, or *units* is given without *interval*.
+        counts are sums of weights, which are not binomial; if *units* has too few values, or is given without
+        *interval*.
     SchemaError
         If *counts* is not a counts frame, or lacks the key *units*.
 
     Notes
     -----
-    Rates of 0 and 1 have bounds, too: no false positive among 100,000 negatives leaves FPR below 3.8e-5
-    (Wilson). The lower bound is 0 if the rate is 0, the upper bound is 1 if it is 1. TPR and FPR come from
-    different rows, so the confidence that both are within their bounds is the product of the two.
+    Rates of 0 and 1 also have bounds: without a false positive among 100,000 negatives, FPR is below 3.8e-5
+    (Wilson). The lower bound is 0 if the rate is 0, the upper bound 1 if it is 1. TPR and FPR come from
+    different rows, so both are within their bounds with the product of the two confidences.
 
-    With *units*, the interval is that of a smaller number of independent rows: the rows divided by the design
-    effect, which is the variance of the rate, by a jackknife that leaves out one bucket at a time, over that
-    of independent rows; and by (t/z)², with Student's t of (Σn)²/Σn² - 1 degrees of freedom for n rows of the
-    class in each bucket, which is one fewer than there are buckets if all have as many. A design effect below
-    1 counts as 1. With fewer than ten hits or misses it is at least that of all thresholds together. Units
-    that the log may lack by chance widen it, as far as the most extreme bucket of the log lets expect. The
-    effective rows, which ``supported`` counts in what is projected, are the rows divided by the design effect
-    of all thresholds together.
+    With *units*, the interval is that of fewer independent rows: the rows divided by the design effect and by
+    (t/z)². The design effect is the variance of the rate, by a jackknife that leaves out one bucket at a
+    time, over that of independent rows; it is at least 1, and with fewer than ten hits or misses at least
+    that of all thresholds together. Student's t has (Σn)²/Σn² - 1 degrees of freedom for n rows of the class
+    in each bucket: the number of buckets minus one if all are equal. The interval is widened for kinds of
+    units that the log may lack by chance, by the rate of its most extreme bucket. The effective numbers,
+    which ``supported`` uses in projections, are the rows divided by the design effect of all thresholds
+    together.
 
-    "simultaneous" takes Clopper and Pearson's interval at every threshold, at a local level such that the
+    "simultaneous" is Clopper and Pearson's interval at every threshold, at a local level such that the
     intervals of all possible thresholds hold at once with probability *level*: exact for up to 64 rows of a
     class, within 1 % of 1 - *level* for up to 100,000. With 1,000 rows and level 0.95 the local level is
-    0.9989. It needs independent rows, nothing else: ties and few thresholds only make it wider than needed.
-    Both rates hold together with probability level²: for a 95 % band of the curve use level √0.95.
+    0.9989. It assumes only independent rows; ties and few thresholds make it wider than needed. Both rates
+    hold together with probability level²: for a 95 % band of the curve use level √0.95.
 
     References
     ----------
@@ -138,7 +138,7 @@ def compute_rates(
     """
     frame = collect(counts, COUNTS, strata=True)
     older = [name for name in _OF_OLDER_RATES if name in frame.columns]
-    # Without a copy, what is known of the groups of a large frame stays known.
+    # Do not copy the frame needlessly: its groups are cached by frame.
     frame = frame.drop(older) if older else frame
     check_level(level)
     if interval is not None and half_width is not None:
@@ -147,7 +147,7 @@ def compute_rates(
     if units is not None:
         return _clustered(frame, units, interval, level)
     if not has_strata(frame) and "reason" not in frame.columns:
-        # Operating points stay in their order.
+        # Operating points, which have a reason, keep their order.
         frame, _ = in_runs(frame, ["model", *COUNTS.keys(frame.columns)])
     rates = rates_of_strata(frame) if has_strata(frame) else rates_of(frame)
     if half_width is not None:
@@ -160,7 +160,7 @@ def compute_rates(
 
 
 def _with_drawn(rates: pl.DataFrame, counts: pl.DataFrame) -> pl.DataFrame:
-    """Add to the rates of counts how many rows of each class there are, whatever they weigh."""
+    """Add the unweighted number of rows of each class to the rates of counts."""
     if not has_strata(counts):
         return rates.with_columns(**dict(zip(_DRAWN, map(pl.col, _CLASSES), strict=True)))
     keys = ["model", *RATES.keys(rates.columns)]
@@ -169,8 +169,8 @@ def _with_drawn(rates: pl.DataFrame, counts: pl.DataFrame) -> pl.DataFrame:
 
 
 def _at_once(drawn: pl.DataFrame, worth: tuple[str, str], level: float) -> pl.DataFrame:
-    """Return rates with bounds that hold at all thresholds, of rows that are worth so many."""
-    # So many intervals hold at once as there are rows, whatever they weigh.
+    """Return rates with bounds that hold at all thresholds, by the effective numbers in columns *worth*."""
+    # The number of intervals that hold at once is the unweighted number of rows.
     bounds = _bounds("simultaneous", level, worth, _DRAWN)
     bounded = drawn.with_columns(**bounds).drop(*_DRAWN, *_INDEPENDENT, strict=False)
     return RATES.finish(bounded.with_columns(**_monotone(bounded)))
@@ -179,7 +179,7 @@ def _at_once(drawn: pl.DataFrame, worth: tuple[str, str], level: float) -> pl.Da
 def clustered_bounds(
     rates: pl.DataFrame, effective: pl.DataFrame, *, interval: RateInterval, level: float
 ) -> pl.DataFrame:
-    """Add bounds to rates, such as operating points, by the ``effective_rows`` of the same log."""
+    """Add bounds to rates, such as operating points, from the ``effective_rows`` of the same log."""
     joined = _joined(rates, effective)
     bounds = _bounds(interval, level, _INDEPENDENT)
     return RATES.finish(joined.with_columns(**bounds).drop(*_INDEPENDENT))
@@ -191,7 +191,7 @@ def _joined(rates: pl.DataFrame, effective: pl.DataFrame) -> pl.DataFrame:
 
 
 def with_bounds(rates: pl.DataFrame, *, interval: RateInterval, level: float) -> pl.DataFrame:
-    """Add bounds to rates of whole rows; of the rows that they are worth, where the rates say so."""
+    """Add bounds to rates of whole rows, or of effective numbers if the rates have them."""
     if "effective_positives" not in rates.columns:
         require_row_counts(rates)
     worth = [name if f"effective_{name}" not in rates.columns else f"effective_{name}" for name in _CLASSES]
@@ -199,7 +199,7 @@ def with_bounds(rates: pl.DataFrame, *, interval: RateInterval, level: float) ->
 
 
 def with_worth(rates: pl.DataFrame, worth: pl.DataFrame) -> pl.DataFrame:
-    """Add to rates how many independent rows each class has, by a table of ``class_worth``."""
+    """Add effective numbers of rows to rates, from a table of ``class_worth``."""
     keys = ["model", *RATES.keys(rates.columns)]
     joined = beside(rates, worth, keys)
     known = "effective_" if WORTH[0] in rates.columns else ""
@@ -208,7 +208,7 @@ def with_worth(rates: pl.DataFrame, worth: pl.DataFrame) -> pl.DataFrame:
 
 
 def _monotone(rates: pl.DataFrame) -> dict[str, pl.Expr]:
-    """Return simultaneous bounds narrowed by those of other thresholds: rates fall as the threshold rises."""
+    """Narrow simultaneous bounds by those of other thresholds, since rates fall as the threshold rises."""
     keys = ["model", *RATES.keys(rates.columns)]
     bounds = {}
     for rate in ("tpr", "fpr"):
@@ -232,7 +232,7 @@ def _clustered(frame: pl.DataFrame, units: str, interval: RateInterval | None, l
         known = effective_rows(frame, units, groups, level=level)
         return clustered_bounds(rates, known, interval=interval, level=level)
     drawn = _with_drawn(rates, pooled)
-    # The variance between few buckets is as uncertain as the narrowest of the intervals needs it.
+    # The uncertainty of the variance is taken at the strictest local level of all classes.
     most = int(max(drawn.select(pl.max(*_DRAWN).fill_null(0)).row(0), default=1))
     known = effective_rows(frame, units, groups, level=1 - local_alpha(max(most, 1), level))
     return _at_once(_joined(drawn, known), _INDEPENDENT, level)
@@ -241,11 +241,11 @@ def _clustered(frame: pl.DataFrame, units: str, interval: RateInterval | None, l
 def _bounds(
     interval: RateInterval, level: float, worth: Sequence[str], rows: Sequence[str] = _CLASSES
 ) -> dict[str, pl.Expr]:
-    """Return the bounds of TPR and FPR as rates of so many independent rows, of so many rows there are."""
+    """Return the bounds of TPR and FPR, by columns of effective (*worth*) and unweighted (*rows*) numbers."""
     bounds: dict[str, pl.Expr] = {}
     for rate, hits, size, known in zip(("tpr", "fpr"), ("tp", "fp"), rows, worth, strict=True):
         trials = pl.col(known)
-        # Whole numbers stay whole.
+        # Unweighted hits stay whole numbers.
         independent = pl.col(hits) if known == size else pl.col(rate) * trials
         if interval == "simultaneous":
             sides = simultaneous_interval(independent, trials, pl.col(size), level=level)

@@ -1,4 +1,4 @@
-"""Select one point of every group, in all groups at once."""
+"""Select one operating point per group, in all groups at once."""
 
 from dataclasses import dataclass
 
@@ -20,14 +20,14 @@ class Runs:
     keys: list[str]
     start: Rows  # first row of each group
     size: Rows
-    #: The threshold that is asked for of each group, if one is; and the same in the precision of its scores.
+    #: The requested threshold of each group, if any; and the same in the precision of its scores.
     asked: tuple[Floats, Floats] | None = None
 
     @classmethod
     def of(cls, rates: pl.DataFrame, wish: Wish) -> "Runs":
-        """Sort rates, and add the threshold above every score to exact groups; there no row is positive.
+        """Sort rates, and add to exact groups the threshold above every score, where no decision is positive.
 
-        Only the first row of each group is kept, and those that may be selected.
+        Only the first row of each group and the rows that may be selected are kept.
         """
         keys = ["model", *RATES.keys(rates.columns)]
         start = group_starts(rates, keys)
@@ -47,7 +47,7 @@ class Runs:
         if every.any():
             never = frame[start[every]].with_columns(**_never_positive(frame.columns))
             ends = np.append(start[1:], len(frame))[every]
-            # Above an infinite score, too: that is the row before it.
+            # An infinite score is the row before this one.
             places = np.insert(np.arange(len(frame)), ends, len(frame) + np.arange(len(ends)))
             frame = pl.concat([frame, never])[places]
             start = start + np.cumsum(every) - every
@@ -69,12 +69,12 @@ class Runs:
 
     def _one_each(self, rows: Rows) -> Rows:
         found = np.full(len(self.start), -1)
-        # If a group has several such rows, the one written last stays.
+        # If a group has several such rows, the last one written stays.
         found[np.searchsorted(self.start, rows, side="right") - 1] = rows
         return found
 
     def laid_out(self, rows: Rows, reason: str | pl.Series) -> pl.DataFrame:
-        """Return the given row of each group, or nulls and a reason if it is -1."""
+        """Return the given row of each group; nulls and a reason where it is -1."""
         found = pl.Series(rows >= 0)
         lacking = [c for c in self.frame.columns if c not in (*self.keys, "__exact")]
         return (
@@ -100,7 +100,7 @@ def picked_points(runs: Runs, wish: Wish, eta: pl.Expr | None) -> pl.DataFrame:
     if wish.take == "highest":
         return runs.laid_out(runs.last(holds), wish.unattained)
     lowest = runs.first(holds)
-    # If lower thresholds add only false positives, the highest of them is as good.
+    # Lower thresholds with the same TPR only add false positives: take the highest.
     as_good = holds & (tpr == np.repeat(np.where(lowest >= 0, tpr[lowest], np.nan), runs.size))
     return runs.laid_out(runs.last(as_good), wish.unattained)
 
@@ -109,7 +109,7 @@ def _at_threshold(runs: Runs, asked: Floats, wanted: Floats) -> pl.DataFrame:
     target = np.repeat(wanted, runs.size)
     at = runs.frame["threshold"].to_numpy()
     exact = runs.frame["__exact"].to_numpy()
-    # In an exact group, a threshold between two neighbouring scores decides as the upper score does.
+    # In an exact group, a threshold between two neighbouring scores gives the decisions of the upper score.
     holds = np.where(exact, at >= target, at == target)
     why = pl.Series([f"{one:g} is not one of the counted thresholds" for one in asked], dtype=pl.String)
     return runs.laid_out(runs.first(holds), why).with_columns(threshold=pl.Series(asked))
@@ -128,7 +128,7 @@ def interpolated_points(runs: Runs, wish: Wish, eta: pl.Expr | None) -> pl.DataF
     size = runs.size + 2
     line = Runs(whole, runs.keys, np.cumsum(size) - size, size)
     margin = line.values(wish.margin, eta, wish.beta)
-    # The last point that meets the criterion and its neighbour that does not: the target is between them.
+    # The target lies between the last point that meets the criterion and its neighbour that does not.
     if wish.take == "highest":
         inside = line.last(margin >= 0)
         outside = inside + 1
@@ -155,7 +155,7 @@ def interpolated_points(runs: Runs, wish: Wish, eta: pl.Expr | None) -> pl.DataF
 
 
 def _near(rates: pl.DataFrame, start: Rows, at: Floats) -> tuple[pl.DataFrame, Rows]:
-    """Return the first row of each group, and the one with the lowest threshold from that of *at* on."""
+    """Return the first row of each group, and the row with the lowest threshold >= *at*."""
     of_each = np.repeat(at, np.diff(start, append=len(rates)))
     reaching = np.append(np.flatnonzero(rates["threshold"].to_numpy() >= of_each), len(rates))
     lowest = reaching[np.searchsorted(reaching, start)]
@@ -165,7 +165,7 @@ def _near(rates: pl.DataFrame, start: Rows, at: Floats) -> tuple[pl.DataFrame, R
 
 
 def _without_between(rates: pl.DataFrame, start: Rows) -> tuple[pl.DataFrame, Rows]:
-    """Leave out points between others of the same TPR, unless a metric may be undefined at the next one."""
+    """Drop points between others of the same TPR, unless a metric may be undefined at the next one."""
     fpr = rates["fpr"].to_numpy()
     kept = ~between_others(rates, start)
     kept[:-1] |= (fpr[:-1] > 0) & ~(fpr[1:] > 0)
@@ -173,13 +173,13 @@ def _without_between(rates: pl.DataFrame, start: Rows) -> tuple[pl.DataFrame, Ro
 
 
 def _by_threshold(frame: pl.DataFrame, keys: list[str]) -> pl.DataFrame:
-    """Sort by threshold; if infinite scores share it with "above every score", by falling rates."""
+    """Sort by threshold; then, if an infinite score equals "above every score", by falling rates."""
     by = [*keys, "threshold", "tpr", "fpr"]
     return frame.sort(by, descending=[name in ("tpr", "fpr") for name in by], maintain_order=True)
 
 
 def _never_positive(columns: list[str]) -> dict[str, pl.Expr]:
-    """Return the expressions that turn a row of rates into that of a threshold above every score."""
+    """Return expressions that turn a row of rates into the row of a threshold above every score."""
     changed = {
         "threshold": pl.lit(float("inf")),
         "tp": pl.col("tp") * 0,

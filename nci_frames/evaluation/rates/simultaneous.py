@@ -1,9 +1,9 @@
-"""Intervals of a rate at every threshold that hold all at once: a band with equal local levels.
+"""Intervals of a rate that hold at every threshold at once: a band with equal local levels.
 
 If the scores of a class are independent, the shares of the population above them are order statistics of
-uniform numbers, whatever the distribution of the scores is. The interval at each threshold is that of Clopper
-and Pearson at one local level, such that all intervals hold at once with the level asked for. Ties and few
-thresholds only leave out some of the intervals, so the band holds there as well.
+uniform numbers, whatever the distribution of the scores. The interval at each threshold is that of Clopper
+and Pearson, at one local level such that all intervals hold at once with the requested level. Ties and few
+thresholds only omit some of the intervals, so the band still holds.
 """
 
 import math
@@ -15,12 +15,12 @@ import polars as pl
 from nci_frames.base.typing import Floats
 from nci_frames.evaluation.rates.intervals import Bounds, exact_interval
 
-#: Up to so many rows the local level is exact; of more rows, where their number is a power of 2, up to 1024.
+#: The local level is exact up to 64 rows; beyond, it is interpolated between powers of 2 up to 1024 = 2^10.
 _EXACT = 64
 _LARGEST_NODE = 10
-#: Above this level all intervals together are as uncertain as the sum of each, but for rounding.
+#: Above this level the Bonferroni correction is exact, up to rounding.
 _CERTAIN = 1 - 1e-8
-#: Where a probability would be 0 or 1, whose logarithms are not finite or 0.
+#: Keeps probabilities away from 0 and 1, whose logarithms cannot be used.
 _LEAST = 1e-16
 
 
@@ -30,9 +30,9 @@ def simultaneous_interval(hits: pl.Expr, trials: pl.Expr, rows: pl.Expr, *, leve
     Parameters
     ----------
     hits, trials
-        Numbers, hits <= trials; not whole where rows are worth fewer independent ones.
+        Numbers, hits <= trials; not whole for effective numbers of rows.
     rows
-        How many rows the class has: so many intervals hold at once.
+        Number of rows of the class, hence of intervals that hold at once.
     level
         Confidence of all intervals together, in (0, 1).
     """
@@ -46,7 +46,7 @@ def simultaneous_interval(hits: pl.Expr, trials: pl.Expr, rows: pl.Expr, *, leve
 
 @lru_cache(maxsize=4096)
 def local_alpha(rows: int, level: float) -> float:
-    """Return how often each interval may fail, so that all of them hold at once with probability *level*.
+    """Return the error rate of each interval such that all hold at once with probability *level*.
 
     >>> round(local_alpha(1, 0.95), 4), round(local_alpha(1000, 0.95), 6)
     (0.05, 0.001071)
@@ -57,10 +57,10 @@ def local_alpha(rows: int, level: float) -> float:
 
 
 def _effective_number(rows: int, level: float) -> float:
-    """Return -log(level) over the local level: how many independent intervals the band is worth.
+    """Return -log(level) over the local error rate: the number of independent intervals in the band.
 
-    It is nearly linear in x·log(x) with x = log(rows), between the numbers of rows for which it is computed
-    and beyond them: within 1 % up to 100,000 rows.
+    It is nearly linear in x·log(x) with x = log(rows), so it is interpolated and extrapolated: within 1 % up
+    to 100,000 rows.
     """
     if rows <= _EXACT:
         return -math.log(level) / _exact_alpha(rows, level)
@@ -81,21 +81,21 @@ def _exact_alpha(rows: int, level: float) -> float:
     from scipy.optimize import brentq  # noqa: PLC0415  (slow to import, and seldom needed)
 
     def excess(log_alpha: float) -> float:
-        # On this scale it is nearly a straight line, of which few values are needed.
+        # On this scale the function is nearly linear, so few evaluations suffice.
         probability = min(max(_probability(rows, math.exp(log_alpha)), _LEAST), 1 - _LEAST)
         return math.log(math.log(probability) / math.log(level))
 
-    # Of n order statistics, each fails with probability alpha: together with at most n·alpha.
+    # Each of n order statistics fails with probability alpha; together they fail with at most n·alpha.
     lowest, highest = math.log((1 - level) / rows) - 1e-3, min(math.log(1 - level) + 1e-3, 0.0)
     return math.exp(brentq(excess, lowest, highest, xtol=1e-9))
 
 
 def _probability(rows: int, alpha: float) -> float:
-    """Return with which probability all order statistics of uniform numbers are within their intervals.
+    """Return the probability that all order statistics of uniform numbers are within their intervals.
 
-    The numbers below t are followed as t rises past the bounds of all intervals: as a Poisson process, of
-    which the states are kept that no interval excludes, given that it ends with that many numbers. This is
-    the recursion of Moscovich and Nadler (2017), doi:10.1016/j.spl.2016.11.027, with plain convolutions.
+    The number of values below t is a Poisson process as t passes the bounds of all intervals, conditioned on
+    its final value; states that an interval excludes are dropped. This is the recursion of Moscovich and
+    Nadler (2017), doi:10.1016/j.spl.2016.11.027, with plain convolutions.
     """
     from scipy.special import betainccinv, betaincinv, gammaln  # noqa: PLC0415  (as above)
 
@@ -111,7 +111,7 @@ def _probability(rows: int, alpha: float) -> float:
         now = times[event]
         state = np.convolve(state, _poisson(mean, log_factorial))
         if event < rows:
-            # Before its lower bound, the next number has not come.
+            # Before this lower bound, at most *most* values are allowed.
             state = state[: most - least + 1]
             most += 1
         else:
@@ -132,7 +132,7 @@ def _probability(rows: int, alpha: float) -> float:
 
 
 def _poisson(mean: float, log_factorial: Floats, size: int | None = None) -> Floats:
-    """Return the probabilities of so many events, as many as matter."""
+    """Return Poisson probabilities of 0, 1, ... events, up to *size* or until they are negligible."""
     number = np.arange(int(mean + 12 * math.sqrt(mean) + 16) if size is None else size)
     if mean <= 0:
         return np.asarray(number == 0, np.float64)

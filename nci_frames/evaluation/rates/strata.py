@@ -1,18 +1,18 @@
-"""Counts of strata -> how many rows of one weight would know each rate as well: by linearisation.
+"""Counts of strata -> effective numbers of rows behind each rate, by linearisation.
 
 The rows of one weight w are one sample of n rows of both classes. TPR is a quotient of weighted sums,
-R = A/P, with A of hits and P of positives. To first order its error is that of the sum of w·(hit - R) over
-positives, and the variance of this is the sum over the strata of
+R = A/P, of hits and of positives. To first order its error is that of the sum of w·(hit - R) over positives,
+whose variance is the sum over the strata of
 
     w²·(a·(1-R)² + (p-a)·R²) - w²·(a - R·p)²/n
 
-with a hits among p positives of a stratum; the second part is what a fixed number n of rows saves, those of
-all segments of the log together. Rates of
-independent rows have the variance R·(1-R)/m: the rows are worth that m, which any interval of a rate takes.
+with a hits among p positives of a stratum. The second term is the reduction by the fixed number n of rows of
+the stratum, over all segments of the log. A rate of m independent rows has the variance R·(1-R)/m; the
+effective number is that m, which any interval of a rate takes.
 
-Where hits are few, those of heavy rows may be missing by chance. So m is that of the log with one more hit,
-or one more miss, of the heaviest row that may be one, whichever is less. If all positives weigh the same, and
-all negatives, m is their number: no row of the class can weigh more.
+If hits are few, hits of heavy rows may be missing by chance. So m is computed with one more hit, or one more
+miss, of the heaviest row that may be one, whichever gives less. If all positives have one weight, and all
+negatives have one, m is their number, since no row of the class can weigh more.
 """
 
 from collections.abc import Sequence
@@ -26,24 +26,24 @@ from nci_frames.evaluation.arrays.buckets import StrataCounts, strata_counts
 from nci_frames.evaluation.rates.quotients import rates_of
 from nci_frames.schemas import CELLS, COUNTS, WEIGHT, collect, has_strata
 
-#: The columns of rates that say how many independent rows of each class know them.
+#: Columns of rates with the effective numbers of rows of each class.
 WORTH = ("effective_positives", "effective_negatives")
 
-#: In strata of fewer rows nothing is saved by their fixed number, as if each row were drawn by itself.
+#: In smaller strata the fixed number of rows is ignored, as if each row were drawn independently.
 FEW_ROWS = 20
-#: Strata of so many rows whose scores do not overlap were made by score.
+#: Strata of at least this many rows whose scores do not overlap are taken to be made by score.
 _APART = 10
-#: The scores of a stratum end within so many of their mean gaps of its lowest, with probability 0.975.
+#: With probability 0.975 the scores of a stratum end within this many mean gaps of its extreme score.
 _FEW_GAPS = 3.7
 
 
 def of_strata(rates: pl.DataFrame) -> bool:
-    """Return whether rates are those of strata: sums of weights that say what their rows are worth."""
+    """Return whether rates are those of strata: sums of weights with effective numbers of rows."""
     return WORTH[0] in rates.columns and not rates.schema["tp"].is_integer()
 
 
 def known_cells(rates: pl.DataFrame) -> dict[str, pl.Expr]:
-    """Return how many independent rows, of one weight, know each of the four counts of rates."""
+    """Return the effective number of rows behind each of the four counts of rates."""
     if WORTH[0] not in rates.columns:
         return {cell: pl.col(cell) for cell in CELLS}
     positives, negatives = map(pl.col, WORTH)
@@ -56,12 +56,12 @@ def known_cells(rates: pl.DataFrame) -> dict[str, pl.Expr]:
 
 
 def collect_counts(counts: pl.DataFrame | pl.LazyFrame) -> pl.DataFrame:
-    """Return checked counts; of strata their rates, which are counts of weights and know what rows are worth.
+    """Return checked counts; for strata their rates, with sums of weights and effective numbers of rows.
 
     Raises
     ------
     ParameterError
-        If the strata of a group have different thresholds of a grid.
+        If the strata of a group have different threshold grids.
     SchemaError
         If *counts* is not a counts frame.
     """
@@ -69,12 +69,12 @@ def collect_counts(counts: pl.DataFrame | pl.LazyFrame) -> pl.DataFrame:
 
 
 def summed_counts(counts: pl.DataFrame) -> pl.DataFrame:
-    """Return what ``collect_counts`` does of checked counts."""
+    """Return checked counts; for strata their rates, as ``collect_counts`` does."""
     return rates_of_strata(counts) if has_strata(counts) else counts
 
 
 def rates_of_strata(counts: pl.DataFrame) -> pl.DataFrame:
-    """Return the rates of counts with the key ``weight``, and how many independent rows each is worth.
+    """Return the rates of counts with the key ``weight``, with effective numbers of rows.
 
     Parameters
     ----------
@@ -89,7 +89,7 @@ def rates_of_strata(counts: pl.DataFrame) -> pl.DataFrame:
     Raises
     ------
     ParameterError
-        If the strata of a group have different thresholds of a grid.
+        If the strata of a group have different threshold grids.
     """
     strata = Strata.of(counts)
     groups = list(strata_counts(strata.counts))
@@ -105,13 +105,13 @@ def rates_of_strata(counts: pl.DataFrame) -> pl.DataFrame:
 
 
 def classes_of_strata(counts: pl.DataFrame) -> pl.DataFrame:
-    """Return what is known of each class of strata, at whatever threshold.
+    """Return the sizes of the classes of each group of strata.
 
     Returns
     -------
-    model, keys, ``__positives`` and ``__negatives``: how many rows of one weight know as much, (Σw)²/Σw²
-    (Kish), null without rows; ``__drawn_positives`` and ``__drawn_negatives``, the rows; ``__mixed``,
-    whether rows of a class have several weights. A row for a group.
+    A row per group: model, keys; ``__positives`` and ``__negatives``, the effective numbers of rows
+    (Σw)²/Σw² (Kish), null without rows; ``__drawn_positives`` and ``__drawn_negatives``, the unweighted
+    numbers; ``__mixed``, whether a class has several weights.
     """
     keys = ["model", *(key for key in COUNTS.keys(counts.columns) if key != WEIGHT)]
     strata = counts.group_by(*keys, WEIGHT).agg(pl.col(CELLS).first())
@@ -131,10 +131,10 @@ def classes_of_strata(counts: pl.DataFrame) -> pl.DataFrame:
 
 
 def _effective(strata: Strata, of_class: int, heaviest: Sequence[Floats], same: Flags) -> Floats:
-    """Return how many rows of one weight each rate of a class is worth; NaN without rows.
+    """Return the effective number of rows behind each rate of a class; NaN without rows.
 
-    *heaviest* are the heaviest hit and miss that there may be at each threshold. *same* is whether the rows
-    of each class of a group weigh the same.
+    *heaviest* are the weights of the heaviest possible hit and miss at each threshold. *same* tells which
+    groups have one weight per class.
     """
     cell, rows, weight = ("tp", "fp")[of_class], strata.rows[of_class], strata.weight.astype(np.longdouble)
     hits = strata.hits(cell)
@@ -148,7 +148,7 @@ def _effective(strata: Strata, of_class: int, heaviest: Sequence[Floats], same: 
         variance = np.maximum(variance, 0)
         worth = []
         for few, many, more in ((reached, missed, heaviest[0]), (missed, reached, heaviest[1])):
-            # With one row more on the side of the few.
+            # With one more hit or miss, of the rarer kind.
             share = (few + more) / (size + more)
             spread = variance + more**2 * (many / size) * (1 - share)
             own = (few + more) * many * size / ((size + more) * spread)
@@ -162,10 +162,10 @@ def _effective(strata: Strata, of_class: int, heaviest: Sequence[Floats], same: 
 
 
 def _saved(strata: Strata, hits: Wide, rows: Rows, rate: Wide) -> Wide:
-    """Return the part of the variance that a fixed number of rows in each stratum saves.
+    """Return the reduction of the variance by the fixed number of rows in each stratum.
 
-    The rows of a weight were drawn from all groups of the model together: how many of them belong to one
-    segment is chance.
+    The rows of a weight were drawn from all groups of the model together, so their number in one segment is
+    random.
     """
     rows_of = pl.DataFrame(
         {
@@ -184,10 +184,10 @@ def _saved(strata: Strata, hits: Wide, rows: Rows, rate: Wide) -> Wide:
 
 
 def heaviest_rows(counts: StrataCounts, at: Floats) -> tuple[Floats, Floats]:
-    """Return the heaviest row that may be a hit at each of some ascending thresholds, and a miss.
+    """Return the weights of the heaviest possible hit and miss at each ascending threshold.
 
-    A row of any stratum may be of either class. But if the strata were made by score, none of a lower stratum
-    reaches the scores of a higher one.
+    A row of any stratum may be of either class. But if the strata were made by score, rows of a lower stratum
+    do not reach the scores of a higher one.
     """
     rows = counts.classes[0] + counts.classes[1]
     rows.sort_indices()
@@ -201,16 +201,16 @@ def heaviest_rows(counts: StrataCounts, at: Floats) -> tuple[Floats, Floats]:
 
 
 def _reaching(at: Floats, weight: Floats, low: Floats, high: Floats, drawn: Rows, *, hit: bool) -> Floats:
-    """Return the heaviest weight of which a row may lie above each threshold, or below it.
+    """Return the largest weight of a row that may lie above each threshold (*hit*), or below it.
 
-    The scores of each stratum lie from *low* to *high*, and as far beyond as a sample of so many is likely to
-    miss; what another stratum has there is no more than a few of its own rows stand for.
+    The scores of each stratum lie from *low* to *high*, and as far beyond as a sample of *drawn* rows is
+    likely to miss. Lower strata have no rows in this range.
     """
     many = drawn >= _APART
     finite = np.isfinite(low) & np.isfinite(high)
     beyond = np.zeros(len(low))
     beyond[finite] = _FEW_GAPS * (high[finite] - low[finite]) / np.maximum(drawn[finite] - 1, 1)
-    # Whether the stratum of a column lies above that of a row.
+    # above[i, j]: whether stratum j lies above stratum i.
     above = (low >= high[:, None]) & np.isfinite(low) & many & many[:, None] & ~np.eye(len(low), dtype=bool)
     heaviest = np.zeros(len(at) + 1)
     if hit:
