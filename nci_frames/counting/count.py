@@ -1,4 +1,4 @@
-"""Predictions -> counts: one lazy pass, exact."""
+"""Predictions -> exact counts, in one lazy pass."""
 
 import contextlib
 import warnings
@@ -33,11 +33,11 @@ from nci_frames.schemas import BUCKET, COUNTS, WEIGHT, checked
 
 _Result = TypeVar("_Result")
 
-#: A key with fewer values than this is not taken for a row number or a timestamp.
+#: A key with fewer values than this cannot be a row number or a timestamp.
 _MANY_VALUES = 20
 
-#: At least this many thresholds are taken for a grid that is meant to span the scores: of probabilities, and
-#: of scores of any other scale, where a few thresholds may be meant for a few places.
+#: From this many thresholds on, a grid is assumed to span the scores: a grid in [0, 1], and any other grid,
+#: since a few thresholds elsewhere may be chosen one by one.
 _MANY_THRESHOLDS, _MANY_ELSEWHERE = 5, 15
 _ADVICE = "thresholds='auto' (on the command line, in a ledger or a job: 'exact') fits any scores"
 
@@ -60,58 +60,58 @@ def count_confusion(
     Parameters
     ----------
     predictions
-        What ``scan_predictions`` returned, also filtered or changed since; or a frame or Arrow table with the
-        columns of predictions, of which all other columns are keys. Of a Spark DataFrame the rows are counted
-        in Spark.
+        The result of ``scan_predictions``, which may have been filtered or changed since; or a frame or Arrow
+        table with the columns of predictions, whose other columns are keys. The rows of a Spark DataFrame are
+        counted in Spark.
     thresholds
-        Strictly ascending numbers (infinities are allowed), such as ``uniform_thresholds(101)`` makes;
-        "exact" for every distinct score of each group; or "auto": as fine as needed for an error of at most
-        0.001 in the areas of every model (see ``auto_thresholds`` for other settings); for a small log that
-        is every distinct score.
+        Strictly ascending numbers (infinities are allowed), such as ``uniform_thresholds(101)``; "exact" for
+        every distinct score of each group; or "auto": fine enough for an error of at most 0.001 in the areas
+        of every model (see ``auto_thresholds`` for other settings). For a small log, "auto" means "exact".
     by
-        The keys to keep besides the model; the others are summed away. None keeps every key there is.
+        Keys to keep besides the model; counts are summed over the others. None keeps all keys.
     memory_limit
-        Maximum number of bytes for the counts, above 0; None stands for half of the machine's memory. A count
-        that needs more is refused before the memory is allocated.
+        Maximum number of bytes for the counts, above 0; None means half of the machine's memory. A count that
+        needs more is refused before the memory is allocated.
     progress
         Whether to show progress, if standard error is a terminal.
 
     Returns
     -------
-    A row per group and threshold, sorted by model, keys and threshold:
+    One row per group and threshold, sorted by model, keys and threshold:
 
     %(columns of counts)s
 
-    Keys are those of the predictions; null is a key of its own. Counting makes no other nulls. Of exact
-    counts the thresholds are the scores.
+    The keys of the predictions are kept; null is a key value of its own. Counting makes no other nulls. The
+    thresholds of exact counts are the scores.
 
-    If there are weights, the rows of one weight are a stratum: ``weight`` is a key, the counts are whole
-    rows, and whatever takes counts multiplies by it. Of more than 1,000 different weights, and of rows in
-    Spark, the counts are Float64 sums of weights instead, which have no intervals and no tests.
+    With weights, the rows of one weight are a stratum: ``weight`` is a key, the counts are whole rows, and
+    functions that take counts multiply by the weight. With more than 1,000 different weights, or in Spark,
+    the counts are Float64 sums of weights instead, for which there are no intervals and no tests.
 
     Raises
     ------
     InvalidRowsError
-        If a row has no label or no score, and the scan was not told to drop such rows.
+        If a row is not valid, and the scan does not drop such rows.
     ParameterError
         If the thresholds are empty, not ascending, or NaN.
     SchemaError
-        If *predictions* lacks a column, or has no such key.
+        If *predictions* lacks a column or a key of *by*.
     SourceError
-        If the rows counted and dropped are not the rows of the footers; or if Spark cannot count.
+        If the numbers of rows counted and dropped do not add up to the rows in the file footers; or if Spark
+        cannot count.
 
     Warns
     -----
     InvalidRowsWarning
-        If rows were dropped: how many, by reason.
+        If rows were dropped; it gives the number of rows by reason.
     NearlyUniqueKeyWarning
-        If a key has nearly as many values as a model has rows, such as a row number or a timestamp.
+        If a key has nearly as many values as a model has rows, as a row number or a timestamp has.
     OutsideGridWarning
-        If five or more thresholds from 0 to 1 meet scores that are not probabilities: 1 % of the positives or
-        of the negatives of a model lie outside [0, 1]. Or if most of fifteen or more thresholds lie outside,
-        and all scores of a model within.
+        If five or more thresholds all lie in [0, 1], but 1 % of the positives or of the negatives of a model
+        lie outside. Or if most of fifteen or more thresholds lie outside [0, 1], but all scores of a model
+        inside.
     ToleranceWarning
-        If "auto" could not reach its tolerance: what it reached.
+        If "auto" could not reach its tolerance; it gives the tolerance that was reached.
 
     Examples
     --------
@@ -136,19 +136,19 @@ def count_scores(
     memory_limit: float | None = None,
     progress: bool = False,
 ) -> pl.DataFrame:
-    """Count how many scores reach each threshold, in a log whose labels are unknown or not used.
+    """Count the scores above and below each threshold, without using labels.
 
     ``estimate_prevalence`` compares such counts with those of a labelled log.
 
     Parameters
     ----------
     predictions
-        What ``scan_predictions(..., label=None)`` returns, or a frame with the columns of predictions, of
-        which ``label`` is not needed. Labels that are there do not matter.
+        The result of ``scan_predictions(..., label=None)``, or a frame with the columns of predictions, where
+        ``label`` is optional. Labels are ignored.
     thresholds
-        Numbers, strictly ascending: those of the labelled counts; or "exact" for every distinct score.
+        Strictly ascending numbers, those of the labelled counts; or "exact" for every distinct score.
     by
-        The keys to keep besides the model; the others are summed away. None keeps every key there is.
+        Keys to keep besides the model; counts are summed over the others. None keeps all keys.
     memory_limit
         As in ``count_confusion``.
     progress
@@ -156,12 +156,12 @@ def count_scores(
 
     Returns
     -------
-    A row per group and threshold, sorted by model, keys and threshold:
+    One row per group and threshold, sorted by model, keys and threshold:
 
     %(columns of score counts)s
 
-    Keys are those of the predictions; null is a key of its own. With a weight there is the key ``weight``, as
-    in counts; of more than 1,000 weights counts are Float64 sums.
+    The keys of the predictions are kept; null is a key value of its own. With weights, ``weight`` is a key,
+    as in counts; with more than 1,000 different weights the counts are Float64 sums.
 
     Raises
     ------
@@ -188,28 +188,28 @@ def count_scores(
 
 @dataclass(frozen=True, slots=True)
 class Tally:
-    """Counts, and what became of every row."""
+    """Counts, and the fate of every row."""
 
     counts: pl.DataFrame
-    #: What the user called the log, and how many files it has.
+    #: The log as the user named it, and its number of files.
     where: str
     files: int
-    #: What is counted: rows of the log, or predictions where a row has one of each model.
+    #: What was counted: rows of the log, or predictions if each row has one per model.
     rows_are: str
-    #: How many were counted.
+    #: Rows counted.
     counted: int
-    #: How many were dropped, by reason.
+    #: Rows dropped, by reason.
     dropped: dict[str, int]
-    #: What a user should be told.
+    #: Warnings for the user.
     warnings: tuple[UserWarning, ...]
-    #: How wide the certified bounds of a model's areas may be, and the widest; None where nothing was asked.
+    #: Requested and reached maximum width of the certified bounds of areas; None if none was requested.
     tolerance: float | None
     reached: float | None
 
 
 def _told(tally: Tally) -> Tally:
     for warning in tally.warnings:
-        warnings.warn(warning, stacklevel=4)  # whoever called the checked function
+        warnings.warn(warning, stacklevel=4)  # the caller of the public function
     return tally
 
 
@@ -222,10 +222,10 @@ def tally_scan(
     progress: bool = False,
     in_parts: bool = False,
 ) -> Tally:
-    """Count an opened log; without labels, every row is a negative.
+    """Count an opened log; without labels, every row counts as a negative.
 
-    Rows are counted by their weight if there are no more than 1,000 weights; else weights are summed. With
-    *in_parts* "auto" avoids many different scores, since the same rows are to be counted by units, too.
+    Up to 1,000 different weights are strata; more are summed. With *in_parts*, "auto" avoids exact counts
+    with many scores, since the same rows will also be counted by units.
 
     Raises
     ------
@@ -258,14 +258,14 @@ def tally_scan(
 
 
 def warnings_of(scan: Scan, rows_by_code: Mapping[int, int], groups: pl.DataFrame) -> list[UserWarning]:
-    """Return what a user should be told of a log that was counted: rows dropped, keys of too many values."""
+    """Return the warnings on a counted log: dropped rows, keys with too many values."""
     where = scan.source.where
     found = (scan.dropped(rows_by_code), nearly_unique(groups, rows_by_code.get(0, 0), where))
     return [*scan.source.warnings, *(warning for warning in found if warning is not None)]
 
 
 def need_whole_log(scan: Scan, rows_by_code: Mapping[int, int]) -> None:
-    """Raise SourceError if rows are missing or there are none, InvalidRowsError if a class was dropped."""
+    """Raise SourceError if rows are missing or there are none, InvalidRowsError if a class lost all rows."""
     scan.need_all_rows(rows_by_code)
     if scan.rows is None and not sum(rows_by_code.values()):
         hint = "a stream can be read only once: collect it first"
@@ -274,7 +274,7 @@ def need_whole_log(scan: Scan, rows_by_code: Mapping[int, int]) -> None:
 
 
 def by_weight(scan: Scan, group: list[str], count: Callable[[Scan, list[str]], _Result]) -> _Result:
-    """Count the rows of each weight, where they are strata, or sum the weights."""
+    """Count by strata if there are few different weights, else sum the weights."""
     if scan.weighted and scan.source.elsewhere is None:
         with contextlib.suppress(TooManyWeightsError):
             return count(replace(scan, sums_weights=False), [*group, WEIGHT])
@@ -304,7 +304,7 @@ def _counted(
 
 
 def _is_smaller_as_grid(scan: Scan, group: list[str]) -> bool:
-    """Return whether a grid, which has every threshold in every group, has fewer counts than a log rows."""
+    """Return whether counts on a grid (every threshold in every group) have fewer rows than the log."""
     if scan.rows is None or not EXACT_IN_PARTS < scan.rows <= EXACT_ROWS:
         return False
     return scan.groups_there(group) * USUAL_THRESHOLDS <= scan.rows
@@ -325,7 +325,7 @@ def _tolerance_missed(chosen: Chosen, where: str) -> ToleranceWarning | None:
 
 
 def nearly_unique(groups: pl.DataFrame, rows: int, where: str) -> NearlyUniqueKeyWarning | None:
-    """Return the keys with more than half as many values as a model has rows, unless the rows are few."""
+    """Return a warning on keys with more than half as many values as a model has rows; None if none has."""
     keys = [key for key in groups.columns if key not in ("model", BUCKET, WEIGHT)]
     values = groups.select(pl.col(keys).n_unique()) if keys else pl.DataFrame()
     per_model = rows / max(groups["model"].n_unique(), 1)
@@ -341,21 +341,21 @@ def nearly_unique(groups: pl.DataFrame, rows: int, where: str) -> NearlyUniqueKe
 
 
 def marks(grid: Floats) -> Floats | None:
-    """Return more thresholds to count at, so that ``off_scale`` can judge those of *grid*."""
+    """Return additional thresholds that ``off_scale`` needs to judge *grid*."""
     return np.array([LOWEST, HIGHEST]) if len(grid) >= _MANY_THRESHOLDS else None
 
 
 def off_scale(counts: pl.DataFrame | None, grid: Floats | None, where: str) -> OutsideGridWarning | None:
-    """Return a warning if the scores have another scale than the thresholds.
+    """Return a warning if scores and thresholds have different scales.
 
     Parameters
     ----------
     counts
-        Counts at the thresholds of ``marks(grid)``; None where there are none.
+        Counts at the thresholds of ``marks(grid)``; None if there are none.
     grid
-        The thresholds that were asked for.
+        The requested thresholds.
     where
-        For the message: what the user called the log.
+        The log as the user named it, for the message.
     """
     if counts is None or grid is None:
         return None

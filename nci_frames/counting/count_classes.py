@@ -35,61 +35,59 @@ def count_classes(
     memory_limit: float | None = None,
     progress: bool = False,
 ) -> pl.DataFrame:
-    """Count the rows of each class by the decision that they got.
+    """Count the rows of each true class by decision (a confusion matrix of any number of classes).
 
     Parameters
     ----------
     predictions
-        What ``scan_classes`` returned, also filtered or changed since; or a frame or Arrow table with the
-        columns of class predictions, of which all other columns are keys.
+        The result of ``scan_classes``, which may have been filtered or changed since; or a frame or Arrow
+        table with the columns of class predictions, whose other columns are keys.
     by
-        The keys to keep besides the model; the others are summed away. None keeps every key there is.
+        Keys to keep besides the model; counts are summed over the others. None keeps all keys.
     priors
-        The decisions to count: those after the scores, which are probabilities at *logged_priors*, were moved
-        to these shares of the classes. Shares as ``{class: share}``, several as
-        ``{scenario: {class: share}}`` or a frame with the columns scenario, class and prior; "uniform"; or
-        "observed", which moves nothing. All are counted in one pass. None: the decisions as logged.
+        Mixes of the classes to which the scores are adjusted before they decide: ``{class: share}``; several
+        as ``{scenario: {class: share}}`` or a frame with the columns scenario, class and prior; "uniform"; or
+        "observed", which changes nothing. All are counted in one pass. None counts the logged decisions.
     logged_priors
-        The shares of the classes at which the scores are probabilities: "observed", those of the whole log,
-        for which its labels are read before; or ``{class: share}``.
+        Shares of the classes at which the scores are probabilities: "observed" for those of the whole log,
+        which needs an additional pass over the labels; or ``{class: share}``.
     memory_limit
-        Maximum number of bytes for the counts, above 0; None stands for half of the machine's memory.
+        Maximum number of bytes for the counts, above 0; None means half of the machine's memory.
     progress
         Whether to show progress, if standard error is a terminal.
 
     Returns
     -------
-    A row per group and pair of a class and a decision, also where it is 0, sorted:
+    One sorted row per group and pair of class and decision, including pairs with 0 rows:
 
     %(columns of class counts)s
 
-    Keys are those of the predictions; null is a key of its own. Classes and decisions are all that the log
-    has anywhere, and those with scores. Without labels there is no column ``label``. Of a weight column with
-    at most 1,000 values the weight is a key, and rows are counted; with more, ``rows`` is the sum of weights.
+    The keys of the predictions are kept; null is a key value of its own. Every group has all classes and
+    decisions of the log, and all classes with scores. Without labels there is no column ``label``. With up
+    to 1,000 different weights, ``weight`` is a key and ``rows`` counts rows; with more it sums weights.
 
     Raises
     ------
     InvalidRowsError
-        If a row is not valid and the scan was not told to drop such rows; or with *priors*, if a score is
-        below 0.
+        If a row is not valid, and the scan does not drop such rows; or with *priors* if a score is below 0.
     ParameterError
-        If *priors* are no shares of all classes, or there are no scores.
+        If *priors* are not shares of all classes, or there are no scores.
     SchemaError
-        If *predictions* lacks a column, or has no such key.
+        If *predictions* lacks a column or a key of *by*.
     SourceError
-        If the rows counted and dropped are not the rows of the footers.
+        If the numbers of rows counted and dropped do not add up to the rows in the file footers.
 
     Warns
     -----
     InvalidRowsWarning
-        If rows were dropped: how many, by reason.
+        If rows were dropped; it gives the number of rows by reason.
     NearlyUniqueKeyWarning
         If a key has nearly as many values as a model has rows.
 
     Notes
     -----
-    A score p of a class moves to p·prior/logged prior, and the highest is decided; a class of prior 0 never
-    is. Scores need not add up to 1.
+    The adjusted score of a class is p·prior/logged prior. The class with the highest one is decided, but
+    never a class with prior 0. Scores need not add up to 1.
 
     References
     ----------
@@ -115,7 +113,7 @@ def count_classes(
 
 
 def _factors(scan: Scan, priors: Priors, logged: Any) -> dict[str, Floats]:
-    """Return by what the scores of each class are multiplied, by scenario; 0 for a class of prior 0."""
+    """Return the factor for the scores of each class, by scenario; 0 for a class with prior 0."""
     classes = scan.classes
     if classes.is_empty():
         hint = "open the log with scan_classes(..., scores={class: column})"
@@ -136,7 +134,7 @@ def _factors(scan: Scan, priors: Priors, logged: Any) -> dict[str, Floats]:
 def _places(
     scores: list[NDArray[np.floating]], factors: Mapping[str, Floats]
 ) -> Iterator[NDArray[np.integer] | int]:
-    """Yield the place of each row's decision among the cells of a group, in each scenario, or as logged."""
+    """Yield the cell of each row's decision within its group, once per scenario, or once as logged."""
     if not factors:
         yield _highest(scores) if scores else 0
     for number, of_classes in enumerate(factors.values()):
@@ -146,11 +144,11 @@ def _places(
 
 
 def _highest(scores: list[NDArray[np.floating]]) -> NDArray[np.unsignedinteger]:
-    """Return the place of the class with the highest score of each row, the first of equal ones."""
+    """Return the index of the class with the highest score of each row; the first one among ties."""
     best, kind = np.array(scores[0]), np.min_scalar_type(len(scores))
     place = np.zeros(len(best), kind)
     for number, score in enumerate(scores[1:], 1):
-        # A product and a maximum take less than to choose row by row.
+        # A product and a maximum are faster than a choice per row.
         higher = (score > best).view(np.uint8)
         np.maximum(place, higher * kind.type(number), out=place)
         np.maximum(best, score, out=best)
@@ -176,7 +174,7 @@ def _observed(scan: Scan) -> Floats:
 def _counted(
     scan: Scan, keys: list[str], *, factors: Mapping[str, Floats], budget: Budget, progress: bool
 ) -> Counted:
-    """Count the rows of each label and decision, or sum their weights."""
+    """Count the rows, or sum the weights, of each label and decision."""
     schema, classes = scan.raw.collect_schema(), len(scan.classes)
     told = [*keys, *(["label"] if scan.label is not None else []), *([] if classes else ["decision"])]
     size = max(1, classes) * max(1, len(factors))
@@ -202,7 +200,7 @@ def _counted(
 def _table(
     groups: GroupNumbers, classes: pl.Series, scenarios: Iterable[str], cells: NDArray[Any]
 ) -> pl.DataFrame:
-    """Return the counts above 0 with their keys and decisions."""
+    """Return the positive counts with their keys and decisions."""
     row, cell = np.nonzero(cells)
     table = groups.frame()[row].with_columns(pl.Series("rows", cells[row, cell]))
     if classes.is_empty():

@@ -1,4 +1,4 @@
-"""Rows by which models flag them, and units that two models scored, by which of the two flags a unit."""
+"""Which models flag (predict positive) a row, and which of two models flag a unit."""
 
 from collections.abc import Mapping
 
@@ -8,25 +8,26 @@ from nci_frames.base.errors import InvalidRowsError
 from nci_frames.base.messages import quantity
 from nci_frames.counting.logs.reading import Scan, predictions_of
 
-#: Who flags a unit: both, the first, the second, none; the place of the word is the number of the stratum.
+#: The models that flag a unit: both, the first, the second, none. The index is the number of the stratum.
 FLAGGED = ("both", "a", "b", "none")
-#: What is summed over the rows of a unit: positives, bits of the models, bits of those that flag it, rows.
+#: Sums over the rows of a unit: positives, bits of the models, bits of the models that flag it, rows.
 SUMS = ("__positive", "__seen", "__flags", "__rows")
-#: How many models scored a unit: distinct powers of two add up to as many bits; with one twice, to fewer.
+#: Number of models that scored a unit: n distinct powers of two sum to n bits; a repeated one gives fewer.
 SCORED = pl.col("__seen").bitwise_count_ones()
-#: Two bits, one for each model, of those that flag a unit -> the number of the stratum.
+#: Bits of the two models that flag a unit -> number of the stratum.
 _STRATA = {3: 0, 1: 1, 2: 2, 0: 3}
 
 
 def flagged_rows(scan: Scan, limits: Mapping[str, float]) -> pl.LazyFrame:
-    """Return the rows of some models, given the threshold of each, with three more columns.
+    """Return the rows of the models in *limits*, a threshold for each, with three more columns.
 
-    ``__seen`` is the bit of the model, ``__flags`` the same if it flags the row, else 0, and ``__rows`` is 1.
+    ``__seen`` is the bit of the model, ``__flags`` that bit if the model flags the row, else 0, and
+    ``__rows`` is 1.
     """
     rows = predictions_of(scan)
     score = rows.collect_schema()["score"]
     bits = pl.Series([1 << place for place in range(len(limits))])
-    # Compared in the precision of the score, as everywhere.
+    # Compare in the precision of the score, as count_confusion does.
     edges = pl.Series(limits.values(), dtype=pl.Float64).cast(score)
 
     def of_model(values: pl.Series) -> pl.Expr:
@@ -38,16 +39,17 @@ def flagged_rows(scan: Scan, limits: Mapping[str, float]) -> pl.LazyFrame:
 
 
 def flagged_units(scan: Scan, limits: Mapping[str, float]) -> pl.LazyFrame:
-    """Return the units by who flags them: ``unit``, ``stratum``, ``score``, ``paired``, and sums of the rows.
+    """Return one row per unit: ``unit``, ``stratum``, ``score``, ``paired``, and sums over its rows.
 
-    The score is the mean of the two, and a unit is paired if it has one row of each model.
+    The stratum says which models flag the unit. The score is the mean of both scores. A unit is paired if it
+    has exactly one row of each model.
 
     Parameters
     ----------
     scan
         The log; it must have units.
     limits
-        The threshold of each of the two models.
+        Threshold of each of the two models.
     """
     scan.need_unit()
     each = flagged_rows(scan, limits).with_columns(pl.col("score").cast(pl.Float64))
@@ -59,7 +61,7 @@ def flagged_units(scan: Scan, limits: Mapping[str, float]) -> pl.LazyFrame:
 
 
 def best_scores(scan: Scan, model: object) -> pl.LazyFrame:
-    """Return the units that a model scored, each with its highest score."""
+    """Return the units of a model, each with its highest score."""
     scan.need_unit()
     mine = predictions_of(scan).filter(pl.col("model").eq_missing(pl.lit(model, pl.String)))
     return mine.group_by("unit").agg(pl.col("score").max())
@@ -75,14 +77,14 @@ def need_units(units: pl.Series, where: str) -> None:
 
 
 def count_flags(scan: Scan, limits: Mapping[str, float]) -> pl.DataFrame:
-    """Count the units of each stratum: ``stratum``, ``units``, the mean ``score``, and its ends.
+    """Count the units of each stratum; return also their mean, lowest and highest score.
 
     Raises
     ------
     InvalidRowsError
-        If a unit has not one row of each model.
+        If a unit does not have exactly one row of each model.
     SchemaError
-        If there are no units.
+        If the log has no units.
     """
     units = flagged_units(scan, limits).with_columns(__units=pl.lit(1, pl.Int64), __positive=pl.lit(0))
     counted = units.group_by("stratum", *SUMS).agg(
@@ -99,16 +101,16 @@ def count_flags(scan: Scan, limits: Mapping[str, float]) -> pl.DataFrame:
 
 
 def need_paired(units: pl.DataFrame, where: str) -> None:
-    """Raise InvalidRowsError unless each unit has one row of each model, all with one label.
+    """Raise InvalidRowsError unless each unit has one row of each model, all with the same label.
 
     Parameters
     ----------
     units
-        A row for each unit, or for so many (``__units``) that are alike: how many have no name (``__none``),
-        one of the names (``__example``), its rows, those that are positive, the models that scored it
-        (``__rows``, ``__positive``, ``__scored``), and how many models there are (``__models``).
+        One row per unit, or per ``__units`` equal units: the number without a name (``__none``), an example
+        of the names (``__example``), the numbers of rows, of positive rows and of models that scored the unit
+        (``__rows``, ``__positive``, ``__scored``), and the number of models (``__models``).
     where
-        For the message: what the user called the log.
+        The log as the user named it, for the message.
     """
     rows, positive, models = (pl.col(f"__{name}") for name in ("rows", "positive", "models"))
     problems = {

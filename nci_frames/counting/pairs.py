@@ -1,7 +1,7 @@
-"""Two models that scored the same units: who flags which, counted, and DeLong's test of their ROC-AUCs.
+"""Two models that scored the same units: joint counts of their decisions, and DeLong's test of ROC-AUC.
 
-Such models agree on most units, and only those on which they differ say which is better. Counts of each model
-alone do not tell these, so they are counted here, where rows are seen.
+Such models agree on most units; only the units on which they differ show which model is better. The counts of
+each model alone do not contain these, so they are counted from the rows.
 """
 
 import itertools
@@ -40,42 +40,43 @@ def count_pairs(
     models: Sequence[str] | None = None,
     by: str | Sequence[str] | None = None,
 ) -> pl.DataFrame:
-    """Count, for every two models, which of them flags a unit: both, one, the other, or none.
+    """Count, for every two models, the units that both, only one, or neither of them flags.
 
     Parameters
     ----------
     predictions
-        What ``scan_predictions`` returned with a unit, or a frame or Arrow table with the columns of
-        predictions. Every model must have scored each unit once (once for each value of the keys), with the
-        same label.
+        The result of ``scan_predictions`` with a unit, or a frame or Arrow table with the columns of
+        predictions. Every model must have scored each unit once (once per value of the keys), with the same
+        label.
     thresholds
-        The decision threshold of all models, or ``{model: threshold}``. A row is flagged if
+        Decision threshold of all models, or ``{model: threshold}``. A row is flagged if
         ``score >= threshold``, compared in the precision of the score.
     models
-        The models to pair, 2 to 31; None pairs all models, or those that *thresholds* names.
+        Models to pair, 2 to 31; None pairs all models, or those that *thresholds* names.
     by
-        The keys to keep besides the models; the pairs of the others are added up. None keeps every key.
+        Keys to keep besides the models; counts are summed over the others. None keeps all keys.
 
     Returns
     -------
-    A row per two models and group, sorted by model_a, model_b and keys:
+    One row per two models and group, sorted by model_a, model_b and keys:
 
     %(columns of pairs)s
 
-    Keys are those of the predictions; null is a key of its own.
+    The keys of the predictions are kept; null is a key value of its own.
 
     Raises
     ------
     ParameterError
-        If a threshold is not a number, a model has none, there are more than 31 models, or there are weights.
+        If a threshold is not a number, a model has no threshold, there are more than 31 models, or there are
+        weights.
     SchemaError
-        If *predictions* has no unit, or no such key.
+        If *predictions* lacks a unit or a key of *by*.
     InvalidRowsError
         If the rows of two models cannot be paired, or a row is not valid.
 
     Notes
     -----
-    The units are grouped by Polars, which puts on the disk what does not fit into memory.
+    Polars groups the units and spills to disk if they do not fit into memory.
 
     Examples
     --------
@@ -118,7 +119,7 @@ def count_pairs(
 def _limits(
     scan: Scan, thresholds: float | Mapping[str, float], models: Sequence[str] | None
 ) -> dict[str, float]:
-    """Return the threshold of each model that is paired, in the order of their names."""
+    """Return the threshold of each paired model, in the order of their names."""
     where = scan.source.where
     seen = [name for name in scan.models_there() if name is not None]
     named = None if models is None else [str(model) for model in models]
@@ -144,10 +145,10 @@ def _limits(
 
 
 def _patterns(scan: Scan, limits: Mapping[str, float], kept: list[str], unit: list[str]) -> pl.DataFrame:
-    """Count the units of each class by which models flag them: one bit for each model."""
+    """Count the units of each class and pattern of flags, one bit per model."""
     rows = flagged_rows(scan, limits).with_columns(__positive=pl.col("label").cast(pl.Int64))
     units = rows.group_by(*kept, *unit).agg(pl.col(SUMS).sum())
-    # A unit of each pattern, to name it where it cannot be paired.
+    # One unit per pattern, to name in an error.
     example = pl.col("unit").cast(pl.String).alias("__example")
     alike = units.with_columns(example, pl.lit(1, pl.Int64).alias("__units")).group_by(*kept, *SUMS)
     none = pl.col("unit").null_count().alias("__none")
@@ -165,47 +166,48 @@ def compare_auc(
     by: str | Sequence[str] | None = None,
     level: float = 0.95,
 ) -> pl.DataFrame:
-    """Test, for every two models, whether their ROC-AUCs differ; both have scored the same units.
+    """Test whether the ROC-AUCs of every two models differ, if both scored the same units.
 
     Parameters
     ----------
     predictions
-        What ``scan_predictions`` returned with a unit, or a frame or Arrow table with the columns of
-        predictions. Every model must have scored each unit once (once for each value of the keys), with the
-        same label. The rows are held in memory.
+        The result of ``scan_predictions`` with a unit, or a frame or Arrow table with the columns of
+        predictions. Every model must have scored each unit once (once per value of the keys), with the same
+        label. The rows are held in memory.
     method
         "delong".
     by
-        The keys to keep; the rows of other keys are pooled, and those of one unit, such as its scores in
-        the repeats of a cross-validation, are taken as dependent. None keeps every key.
+        Keys to keep; rows are pooled over the others. Pooled rows of one unit, such as its scores in the
+        repeats of a cross-validation, are treated as dependent. None keeps all keys.
     level
         Confidence level of the interval, in (0, 1).
 
     Returns
     -------
-    A row per two models and group, sorted by keys, model_a and model_b:
+    One row per two models and group, sorted by keys, model_a and model_b:
 
     %(columns of auc comparisons)s
 
-    Keys are those of the predictions; null is a key of its own. With units, these count in place of rows.
+    The keys of the predictions are kept; null is a key value of its own. If units have several rows, units
+    count instead of rows.
 
     Raises
     ------
     ParameterError
         If the method is unknown, the level outside (0, 1), or there are weights.
     SchemaError
-        If *predictions* has no unit, or no such key.
+        If *predictions* lacks a unit or a key of *by*.
     InvalidRowsError
         If the rows of two models cannot be paired, or a row is not valid.
 
     Notes
     -----
-    With the placements of each positive and each negative under both models (see ``auc_interval``), the
-    variance of the difference is the sample variance of the differences of the placements, over the number
-    of rows, added up over the classes. Where a unit has several rows, the placements of its rows are added
-    first, and the covariance of its positives and negatives is added, too (Obuchowski). The p-values are not
-    corrected for the number of pairs. They need 20 units of each class: with 5 positives two equal models
-    have p < 0.05 in 10 % of logs, with 2 in 21 % (docs/honesty.md).
+    Each row has a placement under either model (see ``auc_interval``). The variance of the difference is the
+    sample variance of the differences of placements, divided by the number of rows, summed over both classes.
+    If a unit has several rows, their placements are added first, and the covariance between its positives and
+    negatives is included (Obuchowski). The p-values are not corrected for the number of pairs. They need 20
+    units of each class: with 5 positives, two equal models have p < 0.05 in 10 % of logs, with 2 in 21 %
+    (docs/honesty.md).
 
     References
     ----------
@@ -278,7 +280,7 @@ def _runs(ordered: pl.DataFrame, keys: list[str]) -> list[pl.DataFrame]:
 def _compared(group: pl.DataFrame) -> pl.DataFrame:
     """Return the areas of every two models, their difference, its standard error and z.
 
-    The rows are sorted by model and what they are paired by.
+    The rows must be sorted by model and unit, so that rows of equal rank are paired.
     """
     parts = _runs(group, ["model"])
     models = [part["model"][0] for part in parts]
@@ -287,7 +289,7 @@ def _compared(group: pl.DataFrame) -> pl.DataFrame:
     placed = np.empty(scores.shape)
     for mine, score in zip(placed, scores, strict=True):
         for of_class in (positive, ~positive):
-            # The share of the other class that is below each score, ties as half.
+            # Placement: share of the other class below each score, ties as half.
             others = np.sort(score[~of_class])
             below, reached = (np.searchsorted(others, score[of_class], side) for side in ("left", "right"))
             mine[of_class] = (below + reached) / 2 / max(len(others), 1)
@@ -306,7 +308,7 @@ def _compared(group: pl.DataFrame) -> pl.DataFrame:
 
 
 def _error(moved: Floats, positive: NDArray[np.bool_], unit: NDArray[np.int64]) -> float:
-    """Return the standard error of a mean of 0 over both classes, by units; NaN with too few of them."""
+    """Return the standard error of the difference, by units; NaN with fewer than 2 units of a class."""
     units = unit.max(initial=-1) + 1
     classes = positive, ~positive
     of_units = [np.bincount(unit[mine], moved[mine], units) for mine in classes]
@@ -323,7 +325,7 @@ def _error(moved: Floats, positive: NDArray[np.bool_], unit: NDArray[np.int64]) 
 
 
 def _scan_of_units(predictions: Predictions, what: str) -> Scan:
-    """Return the scan behind predictions with units; *what* is asked of them takes no weights.
+    """Return the scan behind predictions with units; *what*, for messages, does not support weights.
 
     Raises
     ------

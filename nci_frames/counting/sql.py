@@ -1,4 +1,4 @@
-"""Counting where the rows are: one GROUP BY for a warehouse, whose result ``read_counts`` reads."""
+"""SQL that counts in a data warehouse with one GROUP BY; ``read_counts`` reads its result."""
 
 import functools
 import math
@@ -19,14 +19,14 @@ from nci_frames.schemas import checked
 
 Label = str | float | bool
 
-#: Stands for the table until it is put there as the dialect spells it.
+#: Placeholder for the table.
 _TABLE = "__table"
 #: The columns of a query besides its keys.
 _COUNTED = ("threshold", "positives", "negatives", "invalid")
 _RENAME = "count a view of the table in which the column has another name"
-#: Up to so many thresholds are searched in one step, which is a shorter query.
+#: Up to this many thresholds are searched in one step, which makes a shorter query.
 _FEW = 32
-#: Names that Snowflake reads in upper case where they are not quoted, which is how its tables have them.
+#: Names to leave unquoted in Snowflake, which reads them in upper case, as its tables have them.
 _PLAIN = re.compile(r"[a-z_][a-z0-9_]*")
 
 
@@ -46,30 +46,30 @@ def counting_sql(
     negative: Label | None = None,
     score_type: Literal["float32", "float64"] = "float64",
 ) -> str:
-    """Return a query that counts predictions in a database: one GROUP BY, whose result is small.
+    """Return a SQL query that counts predictions in a database with one GROUP BY.
 
-    Its rows are increments: for each group, how many positives and negatives have a score from one threshold
-    to before the next. Pass them to ``read_counts``.
+    Its small result has increments: the numbers of positives and negatives of each group with a score from
+    one threshold to below the next. Pass them to ``read_counts``.
 
     Parameters
     ----------
     table
-        What stands after FROM, in the words of the dialect: a table, or a function such as
+        The table, as written after FROM in the dialect; or a function such as
         ``read_parquet('logs/*.parquet')``.
     thresholds
-        Finite thresholds, strictly ascending.
+        Finite numbers, strictly ascending.
     dialect
         "bigquery", "clickhouse", "databricks", "duckdb", "postgres", "redshift", "snowflake", "spark" or
         "trino".
     model, label, score, fold, weight
         Columns of the table, as in ``scan_predictions``. The fold becomes the key ``fold``.
     segments
-        Columns that split the traffic; each is a key under its own name.
+        Columns that split the traffic; each becomes a key under its own name.
     positive, negative
-        The values of the label. Without *negative*, 1 and 0, or True and False; other values need both, since
-        a query cannot look at the log before it counts.
+        Label values. *negative* may be omitted for 1 and 0, or True and False; other labels need both values,
+        since a query cannot inspect the log before it counts.
     score_type
-        "float32" if the column has single precision: thresholds are then compared in that precision, as
+        "float32" if the score column has single precision; thresholds are then compared in that precision, as
         ``count_confusion`` does.
 
     Returns
@@ -78,23 +78,21 @@ def counting_sql(
 
     %(columns of increments)s
 
-    Keys are those of the table; null is a key of its own. Types are those of the database that are
-    nearest.
+    The keys of the table are kept; null is a key value of its own. Each type is the nearest of the database.
 
     Raises
     ------
     MissingPackageError
-        Without the package sqlglot (extra ``sql``).
+        If the package sqlglot is not installed (extra ``sql``).
     ParameterError
-        If the thresholds are not finite and ascending, the dialect is unknown, *table* is not one table, or
-        *negative* is missing.
+        If the thresholds are not finite and ascending, the dialect is unknown, *table* is not a single table,
+        or *negative* is missing.
 
     Notes
     -----
-    Scores are cast to DOUBLE. Up to 32 thresholds are searched by nested CASE expressions; more are searched
-    in two steps: which part of the thresholds, then, after a join with a table of the parts, which of it.
-    PostgreSQL has a function for that, WIDTH_BUCKET. A plain lower-case column name is not quoted for
-    Snowflake.
+    Scores are cast to DOUBLE. Nested CASE expressions find one of up to 32 thresholds. With more, one search
+    finds a part of the thresholds, and a second one, after a join with a table of the parts, the threshold in
+    it. PostgreSQL uses its function WIDTH_BUCKET. Plain lower-case column names are not quoted for Snowflake.
 
     Examples
     --------
@@ -117,7 +115,7 @@ def counting_sql(
     source = _source(sqlglot, table, dialect)
     column = functools.partial(_column, dialect=dialect)
     positive, negative = _classes(positive, negative)
-    # No key begins with two underscores.
+    # These names are free: no key begins with two underscores.
     rows = [
         *(f"{column(of)} AS {_quoted(key)}" for key, of in keys.items()),
         f"CAST({column(score)} AS DOUBLE) AS __logged",
@@ -132,7 +130,7 @@ def counting_sql(
         valid = f"{valid} AND {_is_number('__weight')} AND {finite}"
     kept, amount = (f"{names}, __weight", "__weight") if weight else (names, "1")
     part, join, threshold = _reached(grid, score_type, dialect)
-    # Names and values are quoted, and the table is parsed alone.
+    # No injection: names and values are quoted, and the table is parsed separately.
     query = f"""
         SELECT {names}, "threshold",
             SUM(CASE WHEN __class = 1 THEN {amount} ELSE 0 END) AS "positives",
@@ -159,7 +157,7 @@ def counting_sql(
 
 
 def _apart(keys: dict[str, str]) -> dict[str, str]:
-    """Return keys; raise ParameterError if one is another column of the result but for its case."""
+    """Return the keys; raise ParameterError if one equals another column of the result up to case."""
     known = {name: f"the column {name!r} of the result" for name in _COUNTED}
     for key in keys:
         name = key.casefold()
@@ -171,12 +169,12 @@ def _apart(keys: dict[str, str]) -> dict[str, str]:
 
 
 def _source(sqlglot: Any, table: str, dialect: str) -> Any:
-    """Return what stands after FROM.
+    """Return the parsed table of the FROM clause.
 
     Raises
     ------
     ParameterError
-        If it is not one table, subquery or function.
+        If it is not a single table, subquery or function.
     """
     try:
         statements = sqlglot.parse(f"SELECT * FROM {table}", read=dialect)  # noqa: S608
@@ -185,7 +183,7 @@ def _source(sqlglot: Any, table: str, dialect: str) -> Any:
     parsed = statements[0] if len(statements) == 1 else None
     parts = {} if parsed is None else {name for name, part in parsed.args.items() if part}
     source = parsed.args["from_"].this if parts == {"expressions", "from_"} and parsed is not None else None
-    # sqlglot takes a query without parentheses, too; no database does.
+    # sqlglot accepts a subquery without parentheses; no database does.
     bare = isinstance(source, sqlglot.exp.Select | sqlglot.exp.SetOperation)
     if source is None or bare or not isinstance(parsed, sqlglot.exp.Select):
         allowed = f"a table or a function, as after FROM in {dialect}"
@@ -196,12 +194,12 @@ def _source(sqlglot: Any, table: str, dialect: str) -> Any:
 def _reached(
     grid: np.ndarray[Any, np.dtype[np.float64]], score_type: str, dialect: str
 ) -> tuple[str, str, str]:
-    """Return how the highest threshold that a score reaches is found; it is null if there is none.
+    """Return SQL for the highest threshold that a score reaches, null if it reaches none.
 
-    A column that is needed for it, a join that needs this column, and the expression. A score that is null
-    reaches none: each comparison with it takes the lower branch.
+    The three parts are: a helper column, a join that uses it, and the expression. A null score reaches no
+    threshold: each comparison with it takes the lower branch.
     """
-    # What is reached in single precision is reached in double precision too, by the rounded threshold.
+    # Rounding the thresholds to single precision lets DOUBLE comparisons give the single-precision result.
     with np.errstate(over="ignore"):
         rounded = grid.astype(np.float32) if score_type == "float32" else grid
     edges, leaves = [None, *rounded.tolist()], [None, *grid.tolist()]
@@ -210,7 +208,7 @@ def _reached(
         return "", "", f"([{_doubles(leaves[1:])}])[{found}]"
     if len(grid) <= _FEW:
         return "", "", _search(list(map(_double, edges[1:])), list(map(_double, leaves)))
-    # Each part begins with the threshold that all of its scores reach.
+    # Each part begins with the threshold that all its scores reach.
     width = math.isqrt(len(grid)) + 1
     begins = range(0, len(leaves), width)
     part = _search([_double(edges[begin]) for begin in begins[1:]], list(map(str, range(len(begins)))))
@@ -218,7 +216,7 @@ def _reached(
     columns = [f"{name}{place}" for name in table for place in range(width)]
 
     def row(begin: int) -> str:
-        # Nothing reaches a threshold that is null.
+        # No score reaches a null threshold.
         return ", ".join(
             _doubles((column[begin : begin + width] + [None] * width)[:width]) for column in table.values()
         )
@@ -230,7 +228,7 @@ def _reached(
 
 
 def _search(edges: list[str], leaves: list[str]) -> str:
-    """Return nested CASE expressions: the leaf after the last of ascending edges that the score reaches."""
+    """Return nested CASE expressions for the leaf after the last ascending edge that a score reaches."""
     if not edges:
         return leaves[0]
     middle = len(edges) // 2
@@ -240,12 +238,12 @@ def _search(edges: list[str], leaves: list[str]) -> str:
 
 
 def _is_number(column: str) -> str:
-    # NaN differs from itself, or equals the constant NaN: engines disagree which.
+    # Engines disagree whether NaN differs from itself or equals the constant NaN.
     return f"NOT {column} IS NULL AND {column} = {column} AND {column} <> {_double(math.nan)}"
 
 
 def _double(value: float | None) -> str:
-    """Return a constant. Read from a text it is rounded once; a decimal number would be rounded twice."""
+    """Return a constant, as a string: that is rounded once, a decimal literal would be rounded twice."""
     if value is None:
         return "CAST(NULL AS DOUBLE)"
     words = {"nan": "NaN", "inf": "Infinity", "-inf": "-Infinity"}

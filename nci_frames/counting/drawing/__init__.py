@@ -1,1 +1,1 @@
-"""Plans of labels -> the rows to label."""
+"""Label plans -> the rows to label."""

@@ -1,4 +1,4 @@
-"""What is drawn from which rows."""
+"""A draw: the log, the plan and the seed."""
 
 from dataclasses import dataclass
 
@@ -14,17 +14,17 @@ Rows = NDArray[np.int64]
 
 @dataclass(frozen=True, slots=True)
 class Draw:
-    """What to draw from which rows."""
+    """What to draw, and from which rows."""
 
-    #: With all columns of the log.
+    #: The rows, with all columns of the log.
     log: ModelRows
     plan: pl.DataFrame
     seed: int
-    #: Whether all rows of a unit are drawn together.
+    #: Whether to draw whole units, that is, all rows of a unit together.
     whole_units: bool
 
     def need_rows(self, counted: Rows) -> None:
-        """Raise ParameterError unless the strata have the rows that the plan says."""
+        """Raise ParameterError unless the strata have the numbers of rows in the plan."""
         planned = self.plan["rows"].to_numpy()
         if not counted.any():
             one_model(self.log.scan.models_there(), self.log.named)

@@ -1,4 +1,4 @@
-"""A log and a plan of labels -> the rows to label, lazily."""
+"""A log and a label plan -> the rows to label, lazily."""
 
 import functools
 import warnings
@@ -35,45 +35,46 @@ def draw_labels(
     model: str | None = None,
     units: bool = False,
 ) -> pl.LazyFrame:
-    """Draw the rows that a plan says to label.
+    """Draw the rows to label, by a label plan.
 
     Parameters
     ----------
     log
-        The log that was planned for: what ``scan_predictions`` returned, of which all columns are kept, also
-        those that it was not told of; or a frame with ``model`` and ``score``.
+        The log of the plan: the result of ``scan_predictions``, whose columns are all kept, including those
+        that were not named; or a frame with ``model`` and ``score``.
     plan
-        What ``plan_labels`` returned for this log.
+        The result of ``plan_labels`` for this log.
     seed
-        Fixes which rows are drawn, 0 to 2³²-1. They are the same for the same rows, in whatever files and
-        order these are.
+        Seed of the draw, 0 to 2³²-1. The drawn rows do not depend on the files or the order of the log.
     model
-        The model whose scores were planned by, if the log has several.
+        Model whose scores the plan is based on, if the log has several models.
     units
-        Whether the plan is of whole units, ``plan_labels(..., units=True)``: all rows of a drawn unit are
-        drawn, under every model.
+        Whether to draw whole units, for a plan of ``plan_labels(..., units=True)``: all rows of a drawn unit
+        are drawn, for every model.
 
     Returns
     -------
     A LazyFrame with the columns of the log, and:
 
-    ======= ======= ========================================================== ==========
-    column  dtype   meaning                                                    null where
-    ======= ======= ========================================================== ==========
-    stratum Int64   the row of the plan, from 0 on                             never
-    weight  Float64 1 / share of the stratum: how many rows a drawn one is for never
-    ======= ======= ========================================================== ==========
+    ======= ======= ============================================== ==========
+    column  dtype   meaning                                        null where
+    ======= ======= ============================================== ==========
+    stratum Int64   row number in the plan, from 0                 never
+    weight  Float64 number of rows that one drawn row represents:  never
+                    1 / share of the stratum
+    ======= ======= ============================================== ==========
 
-    It is sorted by the stratum, of which it has exactly ``labels`` rows, in random order: the first ones of
-    each stratum are a sample, too. With a plan to compare two models these are units, in the order of their
-    numbers, with the rows of both models.
+    Rows are sorted by stratum. Each stratum has exactly ``labels`` rows in random order, so that its first
+    rows are also a random sample. A plan that compares two models draws units, each with the rows of both
+    models.
 
     Raises
     ------
     ParameterError
-        If the plan has other numbers of rows than the log, or the log has weights or several models.
+        If the numbers of rows in plan and log differ, the log has weights, or it has several models and
+        *model* is None.
     SchemaError
-        If *plan* is no plan, or the log lacks a column or has ``stratum`` or ``weight`` already.
+        If *plan* is not a plan, or the log lacks a column or already has ``stratum`` or ``weight``.
     InvalidRowsError
         When the frame is read, if a row is not valid.
     SourceError
@@ -81,10 +82,10 @@ def draw_labels(
 
     Notes
     -----
-    When it is collected, the log is read twice. Of each stratum the rows are numbered in the order of hashes
-    of their scores and columns, and ``labels`` of the numbers are drawn without replacement. Equal rows have
-    different numbers, and are drawn each on its own. Memory holds the counts of some thousand cells of each
-    stratum, and the rows of the cells in which a drawn number lies: a few rows for each label.
+    Collecting the result reads the log twice. The rows of each stratum are numbered in the order of hashes of
+    their scores and columns, and ``labels`` numbers are drawn without replacement. Equal rows have different
+    numbers and are drawn separately. Memory holds counts of some thousand cells per stratum, and the rows of
+    the cells with a drawn number: a few rows per label.
 
     Examples
     --------
@@ -125,7 +126,7 @@ def _checked_plan(plan: pl.DataFrame) -> pl.DataFrame:
 
 
 def _whole(scan: Scan) -> pl.LazyFrame:
-    """Return all columns of the log, beside those of predictions."""
+    """Return the predictions with all other columns of the log."""
     rows = scan.whole()
     names = rows.drop(REASON).collect_schema()
     for name, dtype in names.items():
@@ -149,7 +150,7 @@ def _read(
     n_rows: int | None,
     _batch_size: int | None,
 ) -> Iterator[pl.DataFrame]:
-    """Yield the drawn rows; Polars calls this when a plan is run."""
+    """Yield the drawn rows; Polars calls this to execute a query plan."""
     told: dict[int, int] = {}
     drawn = drawn_units(draw, told) if draw.whole_units else drawn_rows(draw, told)
     scan = draw.log.scan

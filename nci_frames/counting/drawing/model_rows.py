@@ -1,4 +1,4 @@
-"""The rows of one model of a log: how many reach each threshold, and what their columns are."""
+"""The rows of one model of a log."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -24,19 +24,19 @@ class ModelRows:
     """The rows of one model of a log."""
 
     scan: Scan
-    #: Those of all models, also invalid ones: with the columns of the scan, or all of the log.
+    #: Rows of all models, including invalid ones, with the columns of the scan or of the whole log.
     rows: pl.LazyFrame
-    #: None for the only model there is.
+    #: None means the only model of the log.
     named: str | None
 
     @property
     def known(self) -> bool:
-        """Whether the model is known before all rows are read; that it is the only one is seen afterwards."""
+        """Whether the model is known before reading; only a full pass shows that there is a single one."""
         return self.named is not None or (self.scan.rows is not None and self.scan.source.elsewhere is None)
 
     @cached_property
     def model(self) -> str | None:
-        """The model, if it is known: the named one, or that of the first row."""
+        """The model, if known: the named one, or that of the first row."""
         if self.named is not None:
             return self.named
         with self.scan.source.reading():
@@ -46,18 +46,18 @@ class ModelRows:
     def read(
         self, columns: list[str], rows_by_code: dict[int, int], wanted: pl.Expr | None = None
     ) -> Iterator[pl.DataFrame]:
-        """Read some columns of the valid rows, of all or of those that are wanted; count these by code.
+        """Read columns of the valid rows, filtered by *wanted*; count the rows by code.
 
-        Without a model that is known, ``model`` is one of the columns.
+        If the model is not known in advance, the batches also have the column ``model``.
 
         Raises
         ------
         ParameterError
-            If no model is named, and there are several.
+            If no model is named, and the log has several.
         """
         rows = self.rows if wanted is None else self.rows.filter(wanted)
         if self.known:
-            # Rows of other models are not even decoded.
+            # This filter is pushed down, so rows of other models are not decoded.
             mine = rows.filter(pl.col("model").eq_missing(pl.lit(self.model, pl.String)))
             yield from valid_rows(self.scan, mine.select(*columns, REASON), rows_by_code)
         else:
@@ -71,14 +71,14 @@ class ModelRows:
         self.scan.need_all_rows(rows_by_code)
 
     def counted(self, grid: Floats) -> tuple[pl.DataFrame, tuple[UserWarning, ...]]:
-        """Return how many rows reach each threshold, as counts of negatives, and what a user should be told.
+        """Return the number of rows that reach each threshold, as counts of negatives, and warnings.
 
         Raises
         ------
         ParameterError
-            If the model is not there; or if none is named, and there are several.
+            If the log lacks the model; or if none is named, and the log has several.
         SourceError
-            If there are no rows at all.
+            If there are no rows.
         """
         also = marks(grid)
         thresholds = joined(grid, also)
@@ -106,19 +106,19 @@ class ModelRows:
 
 
 def valid_rows(scan: Scan, rows: pl.LazyFrame, rows_by_code: dict[int, int]) -> Iterator[pl.DataFrame]:
-    """Read the valid rows of a frame that was made of those of a scan, and count all by code."""
+    """Read the valid rows of a frame derived from a scan, and count all rows by code."""
     with row_groups_ahead(2, local=bool(scan.source.files)):
         for batch in scan.batches(rows, chunk_size=BATCH_ROWS, maintain_order=False):
             yield scan.valid(batch, rows_by_code).drop(REASON)
 
 
 def one_model(models: Iterable[object], named: str | None) -> object:
-    """Return the model by whose scores labels are planned, of those that a log has.
+    """Return the model whose scores the plan is based on.
 
     Raises
     ------
     ParameterError
-        If the named one is not there, or there are several, and none is named.
+        If the log lacks the named model, or has several and none is named.
     """
     there = sorted(models, key=str)
     if named is None and len(there) == 1:
@@ -132,7 +132,7 @@ def one_model(models: Iterable[object], named: str | None) -> object:
 
 
 def _of_one_model(batches: Iterable[pl.DataFrame]) -> Iterator[pl.DataFrame]:
-    """Yield batches with rows as soon as they are known to be of one model."""
+    """Yield non-empty batches; raise as soon as a second model appears."""
     models: set[object] = set()
     for batch in batches:
         names = batch["model"]

@@ -1,10 +1,10 @@
-"""Rows of strata of scores, drawn in bounded memory: the same for the same rows in any files.
+"""Draw rows of strata of scores in bounded memory, independent of the files and the order of the log.
 
-The rows of a stratum have an order that depends on their contents alone: that of their hashes. Which places
-in it are drawn depends on the seed. A first pass counts the rows of each stratum by the first bits of a hash,
-in cells; of the cells in which a drawn place lies, a second pass reads the rows, which are then put in order.
-The hash of the cells is that of the scores, which is the quickest. Where too many rows have the same scores,
-it is that of all numbers, or of all columns.
+The rows of a stratum are ordered by their hashes, which depend only on their contents. The seed determines
+which places in this order are drawn. A first pass counts the rows of each stratum in cells, by the first bits
+of a hash. A second pass reads the rows of the cells with a drawn place, which are then put in order. The hash
+of the cells is that of the scores, which is the fastest. If too many rows have the same score, it is that of
+all numbers, or of all columns.
 """
 
 from dataclasses import dataclass
@@ -22,16 +22,16 @@ from nci_frames.counting.engine.grid import CellCounts
 from nci_frames.counting.logs.row_hashes import hash_rows, is_quick
 from nci_frames.counting.logs.rows import REASON
 
-#: Cells of a stratum, within these limits: so many that about so many rows are in the cells of drawn places.
+#: Limits of the bits of the cell numbers; within these, about _KEPT rows are in the cells of drawn places.
 _FEWEST_BITS, _MOST_BITS, _KEPT = 6, 18, 1 << 17
-#: Many more are not kept, unless all columns have been looked at.
+#: With more rows than this, a hash of more columns is tried.
 _MOST_KEPT = 1 << 18
-#: An odd number by which numbers are spread: 2 to the 64th, divided by the golden ratio.
+#: Odd multiplier that spreads numbers: 2 to the 64th, divided by the golden ratio.
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 
 
 def drawn_rows(draw: Draw, told: dict[int, int]) -> pl.DataFrame:
-    """Return the rows that are drawn; the rows of the log are counted in *told* by their validity."""
+    """Return the drawn rows; count the rows of the log in *told* by validity."""
     first = np.concatenate([[0], draw.plan["rows"].to_numpy().cumsum()])
     schema = draw.log.rows.collect_schema()
     columns = [name for name in schema if name not in ("model", REASON)]
@@ -53,7 +53,7 @@ def drawn_rows(draw: Draw, told: dict[int, int]) -> pl.DataFrame:
 
 @dataclass(frozen=True)
 class _Cells:
-    """The rows of all strata, counted by the first bits of the hash of some columns."""
+    """Counts of the rows of all strata by the first bits of the hash of some columns."""
 
     draw: Draw
     hashed: list[str]
@@ -61,14 +61,14 @@ class _Cells:
 
     @cached_property
     def bits(self) -> int:
-        """So many bits of the hash number the cells of a stratum."""
+        """Number of bits of the hash that number the cells of a stratum."""
         plan = self.draw.plan
         kept = float((plan["labels"] * plan["rows"].cast(pl.Float64)).sum()) / _KEPT
         return int(np.clip(np.ceil(np.log2(max(kept, 1))), _FEWEST_BITS, _MOST_BITS))
 
     @cached_property
     def counts(self) -> Rows:
-        """The rows of each cell."""
+        """Number of rows of each cell."""
         counts = CellCounts(len(self.draw.plan) << self.bits, weighted=False)
         for batch in self.draw.log.read(self._looked_at, self.told):
             for rows in batch.iter_slices(SLICE_ROWS):
@@ -77,22 +77,22 @@ class _Cells:
 
     @cached_property
     def ends(self) -> Rows:
-        """The rows of each cell and all before it."""
+        """Cumulative number of rows of the cells."""
         found: Rows = self.counts.cumsum()
         return found
 
     @property
     def of_strata(self) -> Rows:
-        """The rows of each stratum."""
+        """Number of rows of each stratum."""
         found: Rows = self.counts.reshape(len(self.draw.plan), -1).sum(axis=1)
         return found
 
     def rows_beside(self, places: Rows) -> int:
-        """Return how many rows are in the cells of some places."""
+        """Return the number of rows in the cells of *places*."""
         return int(self.counts[np.unique(np.searchsorted(self.ends, places, side="right"))].sum())
 
     def rows_at(self, places: Rows) -> pl.DataFrame:
-        """Return the rows at some places in the order of their cells and hashes, with the stratum of each."""
+        """Return the rows at *places* in the order of cells and hashes, with the stratum of each."""
         chosen = np.zeros(len(self.counts), np.bool_)
         cells = np.searchsorted(self.ends, places, side="right")
         chosen[cells] = True
@@ -105,7 +105,7 @@ class _Cells:
             found[few] = chosen.take(self._cells_of(rows[few]))
             return pl.Series(found)
 
-        # Polars reads the other columns of these rows alone.
+        # For the other columns, Polars reads only these rows.
         drawable = pl.struct(self._looked_at).map_batches(
             may_be_drawn, return_dtype=pl.Boolean, is_elementwise=True
         )
@@ -125,7 +125,7 @@ class _Cells:
             hint = "collect what can be read only once"
             raise SourceError(msg, where=self.draw.log.scan.source.where, hint=hint)
         found = _once(pl.concat(kept)).sort("__cell", "__hash")
-        # Equal rows are kept once, with their number.
+        # Equal rows are stored once, with their number.
         here = found["__copies"].to_numpy().cumsum()
         offset = before[np.searchsorted(wanted, cells)] + places - (self.ends - self.counts)[cells]
         drawn: pl.DataFrame = found[np.searchsorted(here, offset, side="right")]
@@ -156,7 +156,7 @@ class _Cells:
 
 
 def _strata(score: Floats, lower: Floats) -> NDArray[np.integer]:
-    """Return in which range each score is, compared in the precision of the score, as everywhere."""
+    """Return the range of each score, compared in the precision of the score."""
     borders = lower.astype(score.dtype)
     found = np.zeros(len(score), np.min_scalar_type(len(borders)))
     for border in borders[1:]:

@@ -1,6 +1,6 @@
-"""Whole units, by their decisions or their highest scores, drawn in bounded memory.
+"""Draw whole units, by their decisions or their highest scores, in bounded memory.
 
-Each unit has a place in a random order: a hash of its name and of the seed. The first ones of each stratum
+A hash of its name and of the seed gives each unit a place in a random order. The first units of each stratum
 are drawn.
 """
 
@@ -17,7 +17,7 @@ from nci_frames.counting.logs.row_hashes import hash_rows, mixed
 
 
 def drawn_units(draw: Draw, told: dict[int, int]) -> pl.DataFrame:
-    """Return the rows of the units that are drawn: of a comparison, those of both models."""
+    """Return the rows of the drawn units; for a comparison, those of both models."""
     paired = "flagged_by" in draw.plan.columns
     labels = draw.plan["labels"].to_list()
     best = pl.DataFrame()
@@ -42,7 +42,7 @@ def drawn_units(draw: Draw, told: dict[int, int]) -> pl.DataFrame:
 
 
 def _paired(draw: Draw) -> Iterator[tuple[pl.DataFrame, Rows]]:
-    """Yield units, and by which of two models each is flagged."""
+    """Yield units, and the stratum of each: which of the two models flag it."""
     one = draw.plan.row(0, named=True)
     limits = {one["model_a"]: one["threshold_a"], one["model_b"]: one["threshold_b"]}
     names = ["both", one["model_a"], one["model_b"], "none"]
@@ -57,7 +57,7 @@ def _paired(draw: Draw) -> Iterator[tuple[pl.DataFrame, Rows]]:
 
 
 def _ranged(draw: Draw) -> Iterator[tuple[pl.DataFrame, Rows]]:
-    """Yield units, and the range of the highest score of each."""
+    """Yield units, and the stratum of each: the range of its highest score."""
     lower = draw.plan["score_lower"].to_numpy()
     model = one_model(draw.log.scan.models_there(), draw.log.named)
     for batch in best_scores(draw.log.scan, model).collect_batches(
@@ -69,7 +69,7 @@ def _ranged(draw: Draw) -> Iterator[tuple[pl.DataFrame, Rows]]:
 
 
 def _first(units: pl.DataFrame, labels: list[int]) -> pl.DataFrame:
-    """Return the units of each stratum that are first in the random order."""
+    """Return the first units of each stratum in the random order."""
     ordered = units.sort("stratum", "__order", "unit")
     most = pl.col("stratum").replace_strict(dict(enumerate(labels)), return_dtype=pl.Int64)
     return ordered.filter(pl.int_range(pl.len()).over("stratum") < most)

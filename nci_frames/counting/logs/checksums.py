@@ -1,8 +1,8 @@
-"""Is each page of a Parquet file what its writer wrote, by its header and by the checksum there.
+"""Check the pages of Parquet files by their headers and checksums.
 
-pyarrow would decode every page to compare its checksum, which takes as long as to count the rows, and some
-damaged footers end its process. So the places of the pages and their headers are read here: both are structs
-in Thrift's compact protocol.
+pyarrow would decode every page to compare its checksum, which takes as long as counting the rows, and some
+damaged footers crash it. So this file parses the page locations and headers, which are structs in Thrift's
+compact protocol.
 """
 
 import math
@@ -20,19 +20,19 @@ from nci_frames.base.messages import first_line
 
 #: Types of values in Thrift's compact protocol.
 _BOOLEANS, _BYTE, _INTEGERS, _DOUBLE, _BINARY, _LISTS, _STRUCT = (1, 2), 3, (4, 5, 6), 7, 8, (9, 10), 12
-#: The fields that are read, by their numbers in Parquet's definition: of the footer, a row group, a column
-#: of it, the metadata of the column, and the header of a page.
+#: Field numbers in Parquet's definition: of the footer, a row group, its columns, the metadata of a column,
+#: and the header of a page.
 _ROW_GROUPS, _COLUMNS, _META_DATA = 4, 1, 3
 _PATH, _VALUES, _SIZE, _DATA_PLACE, _DICTIONARY_PLACE = 3, 5, 7, 9, 11
 _PAGE_SIZE, _CHECKSUM, _DATA_PAGE, _DATA_PAGE_2 = 3, 4, 5, 8
-#: The bytes that nearly every header fits into; one with long statistics needs more.
+#: Bytes that nearly every header fits into; headers with long statistics need more.
 _HEADER = 256
-#: What a damaged struct leads to.
+#: Exceptions that a damaged struct causes.
 _DAMAGE = (LookupError, TypeError, AttributeError, ValueError, RecursionError)
 
 
 class _Chunk(NamedTuple):
-    """A column of a row group: where its pages are, and how many values they hold."""
+    """A column of a row group: the location of its pages, and their number of values."""
 
     start: int
     size: int
@@ -41,7 +41,7 @@ class _Chunk(NamedTuple):
 
 
 def damage(file: str, columns: Collection[str], threads: ThreadPoolExecutor) -> str | None:
-    """Return what is wrong with the pages of some columns of a file; None if it is whole or tells nothing."""
+    """Return the damage of the pages of some columns; None if there is none, or none can be detected."""
     try:
         with Path(file).open("rb", buffering=0) as opened:
             chunks = sorted(_chunks(opened.fileno(), columns))
@@ -55,7 +55,7 @@ def damage(file: str, columns: Collection[str], threads: ThreadPoolExecutor) -> 
 
 
 def _chunks(file: int, columns: Collection[str]) -> Iterator[_Chunk]:
-    """Yield some columns of every row group, where they have pages."""
+    """Yield the pages of some columns of every row group."""
     size = os.fstat(file).st_size
     end = os.pread(file, 8, max(size - 8, 0))
     length = int.from_bytes(end[:4], "little")
@@ -67,7 +67,7 @@ def _chunks(file: int, columns: Collection[str]) -> Iterator[_Chunk]:
     for _ in range(groups):
         group, place = _struct(footer, place)
         for chunk in (column[_META_DATA] for column in group[_COLUMNS]):
-            # A dictionary comes before the data. Where there is no page, its place is missing or 0.
+            # A dictionary precedes the data. The place of a missing page is absent or 0.
             places = (chunk.get(_DATA_PLACE), chunk.get(_DICTIONARY_PLACE))
             start = min((place for place in places if place), default=0)
             if not 0 <= start <= start + chunk[_SIZE] <= size:
@@ -78,7 +78,7 @@ def _chunks(file: int, columns: Collection[str]) -> Iterator[_Chunk]:
 
 
 def _has_checksum(file: int, place: int) -> bool:
-    # Four numbers take less; a header that is damaged here is found where its page is compared.
+    # Parsing four fields is faster; damage in the rest shows when the page is compared.
     try:
         return _CHECKSUM in _struct(os.pread(file, 64, place), 0, until=_CHECKSUM + 1)[0]
     except _DAMAGE:
@@ -86,13 +86,13 @@ def _has_checksum(file: int, place: int) -> bool:
 
 
 def _damaged(file: int, chunk: _Chunk, *, checksums: bool) -> str | None:
-    """Return what is wrong with the pages of a column in a row group.
+    """Return the damage of the pages of a column in a row group.
 
-    Without checksums the headers are followed as far as a reader does. It takes memory for as many values
-    as a header says, which would end the process.
+    Without checksums the headers are checked: a reader allocates memory for the number of values in a header,
+    and a damaged number would crash the process.
     """
     data = os.pread(file, chunk.size, chunk.start) if checksums else b""
-    view = memoryview(data)  # a slice of it is no copy
+    view = memoryview(data)  # slices without a copy
     place = values = 0
     try:
         while place < chunk.size if checksums else values < chunk.values:
@@ -112,7 +112,7 @@ def _damaged(file: int, chunk: _Chunk, *, checksums: bool) -> str | None:
 
 
 def _header(file: int, chunk: _Chunk, place: int) -> tuple[dict[int, Any], int]:
-    """Return the header of the page at a place in a column, and where it ends."""
+    """Return the header of the page at *place*, and the place after it."""
     left = chunk.size - place
     try:
         header, length = _struct(os.pread(file, min(_HEADER, left), chunk.start + place), 0)
@@ -122,9 +122,9 @@ def _header(file: int, chunk: _Chunk, place: int) -> tuple[dict[int, Any], int]:
 
 
 def _struct(data: bytes, place: int, until: float = math.inf) -> tuple[dict[int, Any], int]:
-    """Return the values of a struct by the numbers of their fields, and the place after it.
+    """Return the values of a struct by field number, and the place after it.
 
-    It ends early at a field of the number *until* or above; the place is then that of the value.
+    Parsing stops before a field with the number *until* or above; the place is then that of its value.
     """
     fields: dict[int, Any] = {}
     number = 0
@@ -141,7 +141,7 @@ def _struct(data: bytes, place: int, until: float = math.inf) -> tuple[dict[int,
 
 
 def _value(data: bytes, place: int, kind: int) -> tuple[Any, int]:
-    """Return a value of some type, and the place after it. Maps are in no footer and no header."""
+    """Return a value of type *kind*, and the place after it. Footers and headers have no maps."""
     if kind in _INTEGERS:
         return _integer(data, place)
     if kind == _BINARY:
@@ -164,7 +164,7 @@ def _value(data: bytes, place: int, kind: int) -> tuple[Any, int]:
 
 
 def _head_of_list(data: bytes, place: int) -> tuple[int, int, int]:
-    """Return the number of elements of a list, their type, and the place of the first."""
+    """Return the number of elements of a list, their type, and the place of the first one."""
     size, kind = data[place] >> 4, data[place] & 0x0F
     size, place = (size, place + 1) if size < 15 else _varint(data, place + 1)
     if size > len(data):  # each takes a byte at least
@@ -182,7 +182,7 @@ def _integer(data: bytes, place: int) -> tuple[int, int]:
 
 
 def _varint(data: bytes, place: int) -> tuple[int, int]:
-    """Return the number that begins at a place, seven bits in each byte, and the place after it."""
+    """Return the number that begins at *place*, seven bits per byte, and the place after it."""
     value = shift = 0
     while (byte := data[place]) > 0x7F:
         value |= (byte & 0x7F) << shift
@@ -194,7 +194,7 @@ def _varint(data: bytes, place: int) -> tuple[int, int]:
 
 
 class PageChecksums:
-    """The checksums of the pages of Parquet files, compared once; else the headers alone."""
+    """Compare the page checksums of Parquet files once; without checksums, check the headers."""
 
     def __init__(self, files: Sequence[str] = (), columns: Sequence[str] = ()) -> None:
         self._files = files
@@ -202,9 +202,9 @@ class PageChecksums:
         self._compared = not files
 
     def compare(self) -> None:
-        """Raise SourceError if a page has another checksum than was written with it.
+        """Raise SourceError if the checksum of a page is wrong.
 
-        It is called before the files are read: a reader may end the process at a damaged page.
+        Call it before the files are read: a damaged page may crash a reader.
         """
         if self._compared:
             return

@@ -1,4 +1,4 @@
-"""Which label is the positive one, and whether that is clear."""
+"""Find the positive label, and refuse labels where it is ambiguous."""
 
 import contextlib
 import math
@@ -11,9 +11,9 @@ from nci_frames.counting.logs.opened import OpenedLog
 from nci_frames.counting.logs.rows import Positive
 from nci_frames.counting.logs.types import is_text
 
-#: Above this, not every whole number is a Float64.
+#: Above this, Float64 cannot represent every whole number.
 _EXACT_IN_FLOAT64 = 2**53
-#: With more labels than this, the column is rather another one.
+#: With more labels than this, the column is probably not the label.
 _MOST_CLASSES = 50
 _OF_CLASSES = Call(
     "scan_classes(..., decision=...) opens decisions among them",
@@ -22,12 +22,12 @@ _OF_CLASSES = Call(
 
 
 def as_label(positive: Positive, dtype: pl.DataType, where: str) -> Positive:
-    """Return the positive label in the type of the labels; a command line passes only strings.
+    """Return the positive label, converted to the type of the labels if given as a string.
 
     Raises
     ------
     ParameterError
-        If it is of another type, or a number that this type cannot distinguish from others.
+        If it has another type, or is a number that this type cannot distinguish from others.
     """
     if positive is None:
         return None
@@ -36,7 +36,7 @@ def as_label(positive: Positive, dtype: pl.DataType, where: str) -> Positive:
         msg = f"{Option('positive', positive)} is of another type than the labels"
         raise ParameterError(msg, where=where, found=f"{dtype} labels")
     if isinstance(value, int | float) and dtype.is_numeric():
-        # A whole number keeps all its digits; a comparison with a float would round both.
+        # A whole number keeps all its digits; comparing it with a float would round both.
         if math.isnan(value) or (dtype.is_float() and abs(value) > _EXACT_IN_FLOAT64):
             raise ParameterError.out_of_range(
                 "positive", positive, f"a number that {dtype} can distinguish from others"
@@ -53,14 +53,14 @@ def _number(text: str) -> int | float | None:
 
 
 def check_labels(source: OpenedLog, column: str, dtype: pl.DataType, positive: object) -> int | None:
-    """Refuse labels if it is not clear which are positive; return how many rows were read for it, if any.
+    """Raise unless the positive label is clear; return the number of rows read to find out, if any.
 
     Raises
     ------
     InvalidRowsError
         If there are more than two labels, or none of them is *positive*.
     ParameterError
-        If the labels are texts and *positive* is None.
+        If the labels are strings and *positive* is None.
     """
     where = f"column {column!r} of {source.where}"
     if positive is None:
@@ -92,7 +92,7 @@ def check_labels(source: OpenedLog, column: str, dtype: pl.DataType, positive: o
 
 
 def positive_hint(source: OpenedLog, column: str) -> str | None:
-    """Return the hint for a log with two labels that are not 0 and 1; None if there are not two."""
+    """Return the hint for a log with two labels other than 0 and 1; None for another number of labels."""
     seen = source.some(column, 3).sort()
     if len(seen) != 2 or not seen.dtype.is_numeric():
         return None
@@ -101,7 +101,7 @@ def positive_hint(source: OpenedLog, column: str) -> str | None:
 
 
 def classes_hint(source: OpenedLog, column: str) -> str | None:
-    """Return the hint for a log with more than two labels; None if there are no more."""
+    """Return the hint for a log with more than two labels; None for two or fewer."""
     seen = source.some(column, _MOST_CLASSES + 1).sort()
     if len(seen) < 3:
         return None

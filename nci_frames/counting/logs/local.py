@@ -1,8 +1,8 @@
-"""Local files, Parquet and CSV -> one LazyFrame of their needed columns, with all files checked beforehand.
+"""Local Parquet and CSV files -> one LazyFrame of the needed columns, after a check of all files.
 
-A log of ten thousand files with one odd file fails in a second, and the message names the file. So what each
-says of itself is read before a row is: its rows, its columns, when it was written. Polars reads CSV files as
-texts, and what a text says is decided here: the type of a label depends on all files.
+The metadata of each file (rows, columns, time of writing) is read before any row, so that a log of ten
+thousand files with one bad file fails within a second, and the message names the file. Polars reads CSV files
+as strings, which this file converts: the type of a label depends on all files.
 """
 
 import csv
@@ -24,28 +24,28 @@ from nci_frames.counting.logs.paths import Found, LogFile, is_csv, spelled_keys
 from nci_frames.counting.logs.texts import why_unreadable
 from nci_frames.counting.logs.types import CLASSES, common_types
 
-#: The roles of columns that hold numbers.
+#: Roles of columns with numbers.
 _NUMBERS = ("score", "weight")
 _OTHER_SEPARATORS = (";", "\t", "|")
 
-#: The columns of a CSV file in their order, the needed ones with their types, and keys.
+#: Files of one kind are scanned together: columns of a CSV file in order, types of the needed columns, keys.
 _Kind = tuple[tuple[str, ...] | None, tuple[tuple[str, pl.DataType], ...], tuple[tuple[str, str], ...]]
-#: The most scans that keys in folders make.
+#: Maximum number of scans for different keys in folders.
 _SCANS = 64
 
 
 class _UnusableHeaderError(Exception):
-    """A file does not name its columns, each once."""
+    """A file does not name each of its columns once."""
 
 
 def _read_header(path: str) -> tuple[list[str], bool]:
-    """Return the columns of a file, and whether anything comes after them.
+    """Return the columns of a file, and whether anything follows them.
 
     Raises
     ------
     _UnusableHeaderError
-        If cells or lines end in another way than commas and line feeds, quotes are not closed, or two columns
-        have one name.
+        If the separators are not commas and line feeds, a quote is not closed, or two columns have the same
+        name.
     """
     with Path(path).open(encoding="utf-8-sig", newline="") as opened:
         try:
@@ -63,19 +63,19 @@ def _read_header(path: str) -> tuple[list[str], bool]:
 
 
 def _need_distinct(columns: Sequence[str]) -> None:
-    """Raise _UnusableHeaderError if two columns have one name."""
+    """Raise _UnusableHeaderError if two columns have the same name."""
     twice = next((column for place, column in enumerate(columns) if column in columns[:place]), None)
     if twice is not None:
         raise _UnusableHeaderError(f"it has two columns {twice!r}")
 
 
 def _scan_csv(paths: str | list[str], file_column: str | None = None) -> pl.LazyFrame:
-    """Scan the cells of files with the same columns as texts; an empty cell is null."""
+    """Scan files with the same columns as strings; empty cells are null."""
     return pl.scan_csv(paths, glob=False, infer_schema=False, include_file_paths=file_column)
 
 
 def _label_type(paths: Sequence[str], column: str) -> pl.DataType:
-    """Return the type that the labels of all files can be read in.
+    """Return the type that fits the labels of all files.
 
     Raises
     ------
@@ -101,7 +101,7 @@ def _label_type(paths: Sequence[str], column: str) -> pl.DataType:
 
 
 def _parsed(types: Mapping[str, pl.DataType]) -> list[pl.Expr]:
-    """Read texts as values of some types; what is no such value is null, and its row not valid."""
+    """Convert strings to *types*; a string that cannot be converted is null, which makes its row invalid."""
     return [
         pl.col(column).str.to_lowercase() == "true"
         if dtype == pl.Boolean
@@ -113,16 +113,16 @@ def _parsed(types: Mapping[str, pl.DataType]) -> list[pl.Expr]:
 
 @dataclass(frozen=True, slots=True)
 class Footer:
-    """What is known of a file before its rows are read."""
+    """Metadata of a file, known before its rows are read."""
 
-    #: None where only reading tells, as of CSV.
+    #: None if unknown, as for CSV.
     rows: int | None
     schema: pl.Schema
     stamp: Stamp
 
 
 def read_footers(files: Iterable[str]) -> tuple[dict[str, Footer], dict[str, str]]:
-    """Return what every file says of itself; and of those that cannot be read, why."""
+    """Return the metadata of every readable file, and the problem of every unreadable one."""
     footers: dict[str, Footer] = {}
     bad: dict[str, str] = {}
     known: list[tuple[pq.ParquetSchema, bytes | None, pl.Schema]] = []
@@ -143,7 +143,7 @@ def read_footers(files: Iterable[str]) -> tuple[dict[str, Footer], dict[str, str
             arrow = (footer.metadata or {}).get(b"ARROW:schema")
             schema = next((s for p, a, s in known if a == arrow and footer.schema.equals(p)), None)
             if schema is None:
-                # A glob would read another file than the one that is named x[1].parquet.
+                # With a glob, the name x[1].parquet would match another file.
                 schema = pl.scan_parquet(file, glob=False, hive_partitioning=False).collect_schema()
                 known.append((footer.schema, arrow, schema))
             footers[file] = Footer(footer.num_rows, schema, stamp)
@@ -198,7 +198,7 @@ def open_files(found: Found, where: str, needed: Mapping[str, str]) -> OpenedLog
     Raises
     ------
     SchemaError
-        If a column is missing, or its types cannot be brought to one.
+        If a column is missing, or has incompatible types.
     SourceError
         If a file cannot be read, or no file has a row.
     """
@@ -214,7 +214,7 @@ def open_files(found: Found, where: str, needed: Mapping[str, str]) -> OpenedLog
     classes = [column for column, role in inside.items() if role in CLASSES]
     if texts and not problems:
         found_types = {column: _label_type(texts, column) for column in classes}
-        # Labels and decisions among which some are no numbers are texts, all of them.
+        # If some labels or decisions are not numbers, all are strings.
         mixed = pl.String() in found_types.values()
         for path in texts:
             for column, dtype in found_types.items():
@@ -233,7 +233,7 @@ def open_files(found: Found, where: str, needed: Mapping[str, str]) -> OpenedLog
         warned.append(found.warning(where))
     try:
         frame = _scan(files, schemas, types, needed)
-    except pl.exceptions.PolarsError as error:  # a decimal of more digits than Polars has
+    except pl.exceptions.PolarsError as error:  # a decimal with more digits than Polars supports
         raise SourceError.unreadable(dict.fromkeys(footers, first_line(error))) from error
     of_all = set.intersection(*(set(footers[file.path].schema) for file in files))
     shared = [column for column in footers[files[0].path].schema if column in of_all]
@@ -278,7 +278,7 @@ def _missing(column: str, role: str, files: Sequence[LogFile], footers: Footers)
 
 
 def _clashes(files: Sequence[LogFile], footers: Footers, needed: Mapping[str, str]) -> list[SchemaError]:
-    """Name the files whose folder says another value of a key than a column of the file."""
+    """Return errors for files whose folder and column disagree about a key."""
     problems = []
     for file in files:
         for key in file.keys.keys() & footers[file.path].schema.keys() & needed.keys():
@@ -292,12 +292,12 @@ def _clashes(files: Sequence[LogFile], footers: Footers, needed: Mapping[str, st
 
 
 def _values(path: str, column: str) -> list[str | None]:
-    """Return some of the values of a column of one file, as texts.
+    """Return some values of a column of one file, as strings.
 
     Raises
     ------
     SourceError
-        If the file cannot be read, or the values have no text.
+        If the file cannot be read, or the values cannot be strings.
     """
     frame = _scan_csv(path) if is_csv(path) else pl.scan_parquet(path, glob=False, hive_partitioning=False)
     try:
@@ -307,7 +307,7 @@ def _values(path: str, column: str) -> list[str | None]:
 
 
 def _typed(schema: pl.Schema, path: str, needed: Mapping[str, str]) -> pl.Schema:
-    """Return the types of a file; a CSV's have the type of their role, and their keys stay texts."""
+    """Return the types of a file; in CSV, roles define the types, and keys stay strings."""
     if not is_csv(path):
         return schema
     return pl.Schema({c: pl.Float64() if needed.get(c) in _NUMBERS else pl.String() for c in schema})
@@ -319,16 +319,16 @@ def _scan(
     types: Mapping[str, pl.DataType],
     needed: Mapping[str, str],
 ) -> pl.LazyFrame:
-    """Scan files of one kind together, and bring all kinds to the same types."""
-    # Polars takes keys from the whole path, and some in another way: where it would, ours are written out.
+    """Scan files of one kind together, and cast all kinds to the same types."""
+    # Polars reads keys from the whole path, and some differently; then keys are added as literals.
     written_out = not all(file.is_plain for file in files)
-    # Literals are fast. But Polars takes a thread for every scan, and hangs if it has no more.
+    # Literals are fast, but need a scan per key, and Polars hangs if scans use up its threads.
     few = len({tuple(file.keys.items()) for file in files}) <= _SCANS
     groups: dict[_Kind, list[LogFile]] = {}
     for file in files:
         schema = {column: schemas[file.path].get(column, pl.Null()) for column in types}
         kind = tuple((c, types[c] if dtype == pl.Null else dtype) for c, dtype in schema.items())
-        # CSV files are scanned together if their columns have one order.
+        # CSV files are scanned together if their columns have the same order.
         header = tuple(schemas[file.path]) if is_csv(file.path) else None
         keys = tuple(file.keys.items()) if few and (written_out or header) else ()
         groups.setdefault((header, kind, keys), []).append(file)
@@ -339,12 +339,12 @@ def _scan(
             hive = {} if written_out else dict.fromkeys(members[0].keys, pl.String)
             frame = pl.scan_parquet(
                 paths,
-                # The list is of files, whatever their names look like: "x[1].parquet" is not "x1.parquet".
+                # Names are not globs: "x[1].parquet" must not match "x1.parquet".
                 glob=False,
                 schema=pl.Schema(kind),
                 extra_columns="ignore",
                 hive_partitioning=bool(hive),
-                # Without a schema a folder "seg=01" would be read as the number 1.
+                # Without a schema Polars would read a folder "seg=01" as the number 1.
                 hive_schema=hive or None,
                 include_file_paths=FILE,
             )
@@ -360,7 +360,7 @@ def _scan(
 
 
 def _spelled(files: Sequence[LogFile], needed: Mapping[str, str]) -> list[pl.Expr]:
-    """Return the needed keys of files, as their folders spell them."""
+    """Return the needed keys of files as literals, as their folders spell them."""
     columns = []
     for key in files[0].keys.keys() & needed.keys():
         values = {file.path: file.values[key] for file in files}

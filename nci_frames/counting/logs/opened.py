@@ -1,4 +1,4 @@
-"""An opened log, whatever it was opened from."""
+"""An opened log of any source."""
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
@@ -12,71 +12,71 @@ from nci_frames.base.errors import SourceError
 from nci_frames.counting.logs.checksums import PageChecksums
 from nci_frames.counting.logs.texts import why_unreadable
 
-#: What the libraries raise where a file cannot be read.
+#: Exceptions of libraries for unreadable files.
 READ_ERRORS = (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError)
 
-#: Number of the file on its disk, size, time of the last change.
+#: Inode number, size, and time of the last change.
 Stamp = tuple[int, int, int]
 
-#: Name of the column that says which file a row is from.
+#: Name of the column with the file of a row.
 FILE = "__file"
 
 
 def stamp_of(file: str) -> Stamp:
-    """Return what changes if a file is written to or replaced."""
+    """Return a stamp that changes if the file is written to or replaced."""
     status = Path(file).stat()
     return status.st_ino, status.st_size, status.st_mtime_ns
 
 
 def count_rows(frame: pl.LazyFrame, column: str) -> pl.LazyFrame:
-    """Count the rows of each value of a column, in 64 bits (``len`` has 32)."""
+    """Count the rows of each value of a column in 64 bits (``len`` has 32)."""
     one = pl.lit(1, pl.Int64).alias(f"rows of {column}")
-    # The ones must be a column: a literal inside an aggregation is one value, however many rows there are.
+    # The ones must be a column: in an aggregation, a literal is one value, however many rows there are.
     return frame.select(column, one).group_by(column).agg(pl.all().sum()).sort(column)
 
 
 class Elsewhere(Protocol):
-    """Rows that another engine has, and counts where they are (``engine.passes.Engine``)."""
+    """Rows held, and counted, by another engine (``engine.passes.Engine``)."""
 
     def only(self, needed: Mapping[str, str]) -> "OpenedLog":
-        """Return these rows with some columns, given by their roles; each of their files must have them."""
+        """Return the rows with the columns *needed*, given with their roles; each file must have them."""
 
     def distinct(self, column: str, most: int | None) -> pl.Series:
-        """Return the values of a column, neither null nor NaN, each once; at most *most* of them."""
+        """Return the distinct values of a column, without null and NaN; at most *most* of them."""
 
     def refusal(self) -> SourceError:
-        """Return the error where the rows are wanted here."""
+        """Return the error for a request that needs the rows in this process."""
 
 
 @dataclass(frozen=True, slots=True)
 class OpenedLog:
     """An opened log."""
 
-    #: Of files with one more column, ``FILE``: the file that a row is from.
+    #: For files, with the additional column ``FILE``.
     frame: pl.LazyFrame
-    #: For messages: what the user called it.
+    #: The log as the user named it, for messages.
     where: str
     #: The files behind it; empty for frames and remote stores.
     files: tuple[str, ...] = ()
-    #: Rows according to the footers, or of the DataFrame; None where only reading tells.
+    #: Number of rows by the footers or the DataFrame; None if unknown before reading.
     rows: int | None = None
-    #: By file, what changes when it is written to.
+    #: Stamp of each file, see ``stamp_of``.
     stamps: Mapping[str, Stamp] = field(default_factory=dict)
-    #: By name, what scans one of the parts that are stored somewhere: files, tables, URLs.
+    #: Function that scans one stored part (file, table, URL), by name.
     stored: Mapping[str, Callable[[], pl.LazyFrame]] = field(default_factory=dict)
-    #: The columns of CSV files that hold numbers.
+    #: Columns of CSV files with numbers.
     numbers: tuple[str, ...] = ()
-    #: Whether there are rows that are not stored: those of a frame.
+    #: Whether some rows come from a frame, not from storage.
     has_frames: bool = False
-    #: The working directory, if a path begins there.
+    #: The working directory, if a path is relative.
     folder: str | None = None
-    #: What a user should know before the rows are used.
+    #: Warnings for the user, before the rows are used.
     warnings: tuple[UserWarning, ...] = ()
-    #: Whether the pages of the files are those that were written is known after the first reading.
+    #: The page checksums, compared at the first reading.
     checksums: PageChecksums = field(default_factory=PageChecksums)
-    #: Opens the same files with all columns that they share, where only some were opened.
+    #: Opens the same files with all their common columns, if only some were opened.
     whole: Callable[[], "OpenedLog"] | None = None
-    #: The rows, if another engine has them; ``frame`` then has only their columns.
+    #: The rows, if another engine holds them; ``frame`` then only has the columns.
     elsewhere: Elsewhere | None = None
 
     def schema(self) -> pl.Schema:
@@ -84,7 +84,7 @@ class OpenedLog:
         return self.frame.collect_schema()
 
     def some(self, column: str, most: int) -> pl.Series:
-        """Return at most *most* of the values of a column, neither null nor NaN, each once."""
+        """Return at most *most* distinct values of a column, without null and NaN."""
         if self.elsewhere is not None:
             return self.elsewhere.distinct(column, most)
         known = pl.col(column).drop_nulls()
@@ -93,9 +93,9 @@ class OpenedLog:
             return self.frame.select(known.unique()).head(most).collect()[column]
 
     def values(self, column: str) -> tuple[pl.Series, int | None]:
-        """Return the values of a column, neither null nor NaN, each once; and how many rows were read here.
+        """Return the distinct values of a column, without null and NaN, and the number of rows read.
 
-        Of a stream that can be read only once, a later pass has fewer.
+        If a later pass reads fewer rows, the source is a stream that can be read only once.
         """
         if self.elsewhere is not None:
             return self.elsewhere.distinct(column, None).sort(), None
@@ -106,10 +106,10 @@ class OpenedLog:
         return values, int(counted.to_series(1).sum())
 
     def need_same_folder(self) -> None:
-        """Raise SourceError if paths that begin in the working directory would now begin in another one."""
+        """Raise SourceError if the working directory of relative paths has changed."""
         if self.folder is None:
             return
-        with suppress(OSError):  # one of them is gone
+        with suppress(OSError):  # one of the two is gone
             if Path.cwd().samefile(self.folder):
                 return
         msg = "the working directory has changed since the log was opened"
@@ -117,14 +117,14 @@ class OpenedLog:
         raise SourceError(msg, where=self.where, found=found, hint=hint)
 
     def need_unchanged(self) -> None:
-        """Raise SourceError if a file is not the one whose footer was read."""
+        """Raise SourceError if a file has changed since its footer was read."""
         changed = self.changed()
         if changed:
             hint = "count again after the files are complete"
             raise SourceError.of_files("changed while it was read", changed, hint)
 
     def changed(self) -> dict[str, str]:
-        """Return the files that are not those whose footers were read, and why."""
+        """Return the files that have changed since their footers were read, and how."""
         changed: dict[str, str] = {}
         for file, stamp in self.stamps.items():
             try:
@@ -136,12 +136,12 @@ class OpenedLog:
 
     @contextmanager
     def reading(self) -> Iterator[None]:
-        """Turn what goes wrong while files are read into an error that names the files.
+        """Convert exceptions while reading into an error that names the files.
 
         Raises
         ------
         SourceError
-            If a file cannot be read, or a page has another checksum than was written with it.
+            If a file cannot be read, or the checksum of a page is wrong.
         """
         self.need_same_folder()
         self.checksums.compare()
@@ -157,9 +157,9 @@ class OpenedLog:
             raise SourceError.unreadable(bad) from error
 
     def _unreadable(self, reason: Exception) -> dict[str, str]:
-        """Read each stored part alone; return what is wrong with those that cannot be read.
+        """Read each stored part separately; return the problem of each unreadable part.
 
-        If all can, they are blamed for the *reason* why the whole could not, unless frames may be.
+        If all parts are readable, each gets the *reason*, unless a frame may have caused it.
         """
         bad: dict[str, str] = {}
         alone = len(self.stored) == 1 and not self.has_frames

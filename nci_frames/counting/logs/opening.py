@@ -1,4 +1,4 @@
-"""What a user calls a log -> one LazyFrame of its needed columns, checked as far as it can be beforehand."""
+"""Any source of a log -> one LazyFrame of the needed columns, checked before its rows are read."""
 
 import importlib
 import os
@@ -22,7 +22,7 @@ from nci_frames.counting.logs.paths import DELTA_LOG, find_files
 from nci_frames.counting.logs.types import common_types
 from nci_frames.schemas import no_frame
 
-#: By module and name of the class of a frame, the module whose ``open_frame`` opens it where its rows are.
+#: Module of ``open_frame`` for frames of other engines, by module and name of their class.
 _ENGINES = {("pyspark.sql.", "DataFrame"): "nci_frames.counting.spark.counting"}
 
 _URL = re.compile(r"^[A-Za-z][A-Za-z0-9+.-]+://")
@@ -30,7 +30,7 @@ _URL = re.compile(r"^[A-Za-z][A-Za-z0-9+.-]+://")
 
 @runtime_checkable
 class ArrowStream(Protocol):
-    """Any table that speaks the Arrow PyCapsule interface: pandas, pyarrow, DuckDB and others."""
+    """Any table with the Arrow PyCapsule interface: pandas, pyarrow, DuckDB and others."""
 
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
         """Return the stream as a capsule."""
@@ -47,16 +47,16 @@ def open_source(
     needed: Mapping[str, str],
     storage_options: Mapping[str, Any] | None = None,
 ) -> OpenedLog:
-    """Open a log and make sure that it has the needed columns, with one type each.
+    """Open a log, and check that it has the needed columns with one type each.
 
     Parameters
     ----------
     source
         A path, glob, folder, Delta table, URL, LazyFrame, DataFrame or Arrow table, or a list of them.
     needed
-        The columns that will be read, each with its role for messages.
+        Columns to read, with their roles for messages.
     storage_options
-        Passed to Polars for URLs.
+        Options for URLs, passed to Polars.
 
     Raises
     ------
@@ -77,7 +77,7 @@ def open_source(
 
 
 def engine_of(frame: object) -> str | None:
-    """Return the module that opens a frame of another engine; None for what is read in this process."""
+    """Return the module that opens a frame of another engine; None for frames of this process."""
     for kind in type(frame).__mro__:
         for (module, name), opener in _ENGINES.items():
             if kind.__module__.startswith(module) and kind.__name__ == name:
@@ -89,7 +89,7 @@ def frame_source(source: Predictions) -> OpenedLog:
     """Open a frame or an Arrow table."""
     engine = engine_of(source)
     if engine is not None:
-        # It may be an Arrow stream as well, which would bring all rows to this process.
+        # Checked first: as an Arrow stream, it would send all rows to this process.
         return cast("OpenedLog", importlib.import_module(engine).open_frame(source))
     if isinstance(source, pl.LazyFrame):
         return OpenedLog(source, "the LazyFrame", has_frames=True)
@@ -102,9 +102,9 @@ def frame_source(source: Predictions) -> OpenedLog:
         hint = "remove the column, or cast it: an interval of DuckDB is one of months, days and microseconds"
         raise SourceError(msg, where=type(source).__name__, found=first_line(error), hint=hint) from error
     except pl.exceptions.PolarsError as error:
-        # One column is a stream as well.
+        # A single column is an Arrow stream, too.
         raise no_frame("the log", source, "a table, with a column for each part", None) from error
-    # A stream that was read before has no rows; of that, as of a LazyFrame, counting makes an error.
+    # A stream that was already read is empty; counting then raises an error, as for a LazyFrame.
     return OpenedLog(frame.lazy(), f"the {type(source).__name__}", rows=len(frame) or None, has_frames=True)
 
 
@@ -125,13 +125,13 @@ def _open_list(
 ) -> OpenedLog:
     names = [local_path(item) for item in source if isinstance(item, str | os.PathLike)]
     paths = [name for name in names if not (_URL.match(name) or _is_table(name))]
-    # Files are one part, in which each counts once.
+    # All files are one part, in which duplicates count once.
     files = (
         open_files(find_files(paths), f"a list of {quantity(len(paths), 'path')}", needed) if paths else None
     )
     if files and len(paths) == len(source):
         return files
-    # A table that is named twice counts once.
+    # A table named twice counts once.
     others = {os.path.realpath(name): name for name in names if name not in paths}
     frames = [item for item in source if not isinstance(item, str | os.PathLike)]
     parts = [
@@ -166,13 +166,13 @@ def _open_url(url: str, storage_options: Mapping[str, Any] | None) -> OpenedLog:
         frame = pl.scan_parquet(
             url,
             hive_partitioning=bool(keys),
-            # Without it a folder "seg=01" would be read as the number 1.
+            # Without a schema Polars would read a folder "seg=01" as the number 1.
             hive_schema=dict.fromkeys(keys, pl.String) if keys else None,
             extra_columns="ignore",
             storage_options=options,
         )
         frame.collect_schema()
-    except (pl.exceptions.PolarsError, OSError, TypeError, ValueError) as error:  # also of storage_options
+    except (pl.exceptions.PolarsError, OSError, TypeError, ValueError) as error:  # also from storage_options
         msg = "the URL cannot be read as Parquet"
         found, hint = first_line(error), "the URL of a folder ends in /"
         raise SourceError(msg, where=repr(url), found=found, hint=hint) from error
@@ -180,7 +180,7 @@ def _open_url(url: str, storage_options: Mapping[str, Any] | None) -> OpenedLog:
 
 
 def _open_delta(path: str) -> OpenedLog:
-    """Open a Delta table: its log, not its folder, says which files and rows it has."""
+    """Open a Delta table; its transaction log, not its folder, defines the files and rows."""
     deltalake = require("deltalake", extra="delta", what=f"the Delta table {path!r} needs deltalake")
     try:
         table = deltalake.DeltaTable(path)
@@ -192,12 +192,12 @@ def _open_delta(path: str) -> OpenedLog:
 
 
 def need_columns(source: OpenedLog, needed: Mapping[str, str]) -> OpenedLog:
-    """Return the source, or raise what is wrong with its columns; of rows elsewhere, with those of the files.
+    """Return the source if it has the needed columns; for another engine, check the columns of its files.
 
     Raises
     ------
     SchemaError
-        If it lacks a column.
+        If a column is missing.
     """
     schema = source.schema()
     for column, role in needed.items():

@@ -1,8 +1,8 @@
-"""What a user calls a log -> its files: one rule for folders, globs and lists.
+"""Paths, folders, globs and lists -> files, by the same rules.
 
-Links are followed, each real file counts once, and what cannot be read is an error. Names that begin with a
-dot or an underscore (``_SUCCESS``, ``.tmp.parquet``) are skipped below what was named, as are other formats.
-The keys of a file are the ``key=value`` folders below what was named, and none above it.
+Links are followed, each real file counts once, and an unreadable folder is an error. Below the named paths,
+names that begin with a dot or an underscore (``_SUCCESS``, ``.tmp.parquet``) and other formats are skipped.
+The keys of a file are the ``key=value`` folders below the named path, not those above it.
 """
 
 import errno
@@ -23,26 +23,27 @@ _PARQUET = (".parquet", ".pq", ".parq")
 _CSV = (".csv",)
 SUFFIXES = (*_PARQUET, *_CSV)
 
-#: The folder in which a Delta table says which of the files beside it are its rows.
+#: Folder with the transaction log of a Delta table, which lists its files.
 DELTA_LOG = "_delta_log"
 
-#: The value of a key that stands for null.
+#: Key value that means null.
 NULL_KEY = "__HIVE_DEFAULT_PARTITION__"
 
 _HIVE = re.compile(r"([^=]+)=(.*)", re.DOTALL)
-#: Polars takes another equals sign, or what a glob has, for something else; and the name of a key as it is.
+#: Folders whose keys Polars reads as this file does. It treats a second equals sign, characters of globs, and
+#: escapes in the name of a key differently.
 _PLAIN_HIVE = re.compile(r"[^=%*?\[\]{}]+=[^=*?\[\]{}]*", re.DOTALL)
 
 
 class LogFile(NamedTuple):
-    """A file as it was named, and the values of the keys that its folders spell."""
+    """A file as it was named, and the keys that its folders spell."""
 
     path: str
     keys: dict[str, str]
 
     @property
     def values(self) -> dict[str, str | None]:
-        """The values of the keys; None where a folder stands for null."""
+        """The values of the keys; None for null."""
         return {key: None if value == NULL_KEY else value for key, value in self.keys.items()}
 
     @property
@@ -57,13 +58,13 @@ class LogFile(NamedTuple):
 
 
 class Found(NamedTuple):
-    """The files of a source, and what lies beside them and was skipped."""
+    """The files of a source, and the skipped files beside them."""
 
     files: list[LogFile]
     skipped: list[str]
 
     def warning(self, where: str) -> SkippedFilesWarning:
-        """Return the warning that names what was skipped."""
+        """Return the warning that names the skipped files."""
         number = f"{len(self.skipped):,} files or folders of {where} were"
         if len(self.skipped) == 1:
             number = f"1 file or folder of {where} was"
@@ -76,17 +77,17 @@ def is_csv(path: str) -> bool:
 
 
 def find_files(paths: Sequence[str]) -> Found:
-    """Return the files of paths, folders and globs, each once, in the order of the paths and of their names.
+    """Return the files of paths, folders and globs, each once, in the order of *paths* and names.
 
     Raises
     ------
     SchemaError
-        If the folders of a file spell a key twice, or one file is reached with different keys.
+        If the folders of a file spell a key twice, or a file is found with different keys.
     SourceError
-        If nothing matches, or a folder cannot be read, or has a Delta table.
+        If nothing matches, or a folder cannot be read, or contains a Delta table.
     """
     if "" in paths:
-        # To the system it is the folder in which the process is.
+        # The system reads an empty path as the working directory.
         hint = "is a variable of the shell not set? '.' is the folder here"
         raise no_match("", "an empty name", hint)
     globs = {name: _glob_of(name) for name in paths}
@@ -109,7 +110,7 @@ def find_files(paths: Sequence[str]) -> Found:
 
 
 def _glob_of(name: str) -> tuple[str, tuple[str, ...] | None]:
-    """Return the folder below which the keys of a path begin, and the glob below it; None for a file."""
+    """Return the folder below which keys begin, and the parts of the glob below it; None for a file."""
     path = Path(name)
     if is_folder(path):
         return name, ("**",)
@@ -120,7 +121,7 @@ def _glob_of(name: str) -> tuple[str, tuple[str, ...] | None]:
 
 
 def _files(name: str, top: str, parts: tuple[str, ...] | None, skipped: list[str]) -> list[str]:
-    """Return the files of a path, in the order of their names, and add to *skipped* what is no log."""
+    """Return the files of a path, in the order of their names; append other files to *skipped*."""
     if parts is None:
         return [name] if os.path.lexists(name) else []
     above = Path(_absolute(top))
@@ -146,7 +147,7 @@ def _is_folder(entry: os.DirEntry[str]) -> bool:
     try:
         return entry.is_dir()
     except OSError as error:
-        if error.errno == errno.ELOOP:  # a link to itself is no folder
+        if error.errno == errno.ELOOP:  # a link to itself is not a folder
             return False
         raise _unreadable(entry.path, error) from error
 
@@ -156,13 +157,13 @@ def _is_log(entry: os.DirEntry[str], skipped: list[str]) -> bool:
     hidden = entry.name[0] in "._"
     if is_data and not hidden:
         return True
-    if is_data or not hidden:  # marks such as _SUCCESS and .part.crc are no rows that somebody could miss
+    if is_data or not hidden:  # markers such as _SUCCESS and .part.crc hold no rows, so need no report
         skipped.append(entry.path)
     return False
 
 
 def _skip_hidden(folder: str, skipped: list[str]) -> None:
-    """Add a hidden folder to *skipped* if a log is in it."""
+    """Append a hidden folder to *skipped* if it contains a log."""
     for _, _, files in os.walk(folder):
         if any(file.lower().endswith(SUFFIXES) for file in files):
             skipped.append(folder)
@@ -170,9 +171,9 @@ def _skip_hidden(folder: str, skipped: list[str]) -> None:
 
 
 def _matching(folder: str, parts: Sequence[str], skipped: list[str], above: frozenset[str]) -> Iterator[str]:
-    """Yield the files below a folder that match the parts of a glob; a folder that matches is walked.
+    """Yield the files below a folder that match the parts of a glob; matching folders are walked.
 
-    Without parts, those in the folder itself. A folder that encloses itself by a link is left out.
+    Without parts, yield the files in the folder. Folders that contain themselves by a link are left out.
     """
     if not parts:
         yield from (
@@ -203,7 +204,7 @@ def _matching(folder: str, parts: Sequence[str], skipped: list[str], above: froz
 
 
 def _absolute(path: str) -> str:
-    # Links are kept: their names spell keys.
+    # Links are not resolved: their names spell keys.
     try:
         return os.path.normpath(Path(path).absolute())
     except FileNotFoundError as error:  # the working directory is gone
@@ -211,13 +212,13 @@ def _absolute(path: str) -> str:
 
 
 def _keys(path: str, top: str) -> dict[str, str]:
-    """Return the keys that the folders of a path spell out below *top*, as ``country=de``."""
+    """Return the keys that the folders of a path below *top* spell, as ``country=de``."""
     below = Path(os.path.relpath(Path(_absolute(path)).parent, _absolute(top)))
     keys: dict[str, str] = {}
     try:
         spelled = spelled_keys(str(below / "file"), errors="strict")
     except UnicodeDecodeError as error:
-        # Two values that cannot be read would become one.
+        # Two different undecodable values would become the same.
         msg = "the folders of a file spell a key that is not UTF-8"
         hint = "rename the folders: é is %C3%A9, not %E9"
         raise SchemaError(msg, where=repr(path), found=str(error), hint=hint) from error
@@ -230,7 +231,7 @@ def _keys(path: str, top: str) -> dict[str, str]:
 
 
 def spelled_keys(path: str, *, errors: str = "replace") -> list[tuple[str, str]]:
-    """Return every key that the folders of a path spell out, also above the source."""
+    """Return every key that the folders of a path spell, also above the source."""
     matches = (_HIVE.fullmatch(part) for part in Path(path).parent.parts)
     return [
         (unquote(match[1], errors=errors), unquote(match[2], errors=errors)) for match in matches if match
@@ -249,7 +250,7 @@ def _nothing(name: str, parts: tuple[str, ...] | None, skipped: Sequence[str]) -
 
 
 def no_match(source: str, found: str, hint: str) -> SourceError:
-    """Return the error for a path, folder or glob that yields no log."""
+    """Return the error for a path, folder or glob without a log."""
     return SourceError("no log matched the source", where=repr(source), found=found, hint=hint)
 
 

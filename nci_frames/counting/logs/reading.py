@@ -1,9 +1,8 @@
-"""A scan and the promise that its LazyFrame keeps: every row is counted, dropped and told, or refused.
+"""A scan, whose LazyFrame guarantees that every row is counted, dropped with a report, or refused.
 
-The promise is part of the plan, not of the Python object: the rows come from a source of ours that checks
-each batch, and says at the end what it dropped. So it holds for whatever is made of the frame: ``filter``,
-``select``, ``head``, ``pl.concat``. A subclass of LazyFrame would lose it in ``pl.concat`` and ``group_by``,
-a hidden column in ``select``.
+The query plan keeps this guarantee, not the Python object: an IO source checks each batch and reports the
+dropped rows at the end. So it also holds after ``filter``, ``select``, ``head`` or ``pl.concat``. A subclass
+of LazyFrame would lose it in ``pl.concat`` and ``group_by``, a hidden column in ``select``.
 """
 
 import functools
@@ -27,7 +26,7 @@ from nci_frames.schemas import WEIGHT
 
 OnInvalid = Literal["raise", "drop"]
 
-#: Attribute of a LazyFrame that is exactly the predictions of a scan. What Polars makes of it has none.
+#: Attribute of a LazyFrame that is exactly the predictions of a scan; frames derived from it lack it.
 _SCAN = "_nci_frames_scan"
 
 _BATCH_ROWS = 1 << 17
@@ -35,7 +34,7 @@ _BATCH_ROWS = 1 << 17
 
 @dataclass(slots=True)
 class Passes:
-    """How many rows earlier passes over a scan met."""
+    """Number of rows that earlier passes over a scan read."""
 
     least: int = 0
     exactly: int | None = None
@@ -43,30 +42,30 @@ class Passes:
 
 @dataclass(frozen=True, slots=True)
 class Scan:
-    """What stands behind a predictions LazyFrame: the same rows before the invalid ones are refused."""
+    """The log behind a LazyFrame of predictions, including its invalid rows."""
 
     source: OpenedLog
     keys: tuple[str, ...]
     on_invalid: OnInvalid
-    #: Brings a frame with the columns of the source to ``raw``, in this process or in another one; if *wide*,
-    #: with a score column per model.
+    #: Converts a frame with the columns of the source to ``raw``, in any process; if *wide*, with a score
+    #: column per model.
     prepare: Callable[..., pl.LazyFrame]
-    #: Rows that ``raw`` must have according to the footers; None where only reading tells.
+    #: Rows that ``raw`` must have according to the footers; None if unknown before reading.
     rows: int | None
-    #: The column of the source that has the labels.
+    #: The label column of the source.
     label: str | None = "label"
     passes: Passes = field(default_factory=Passes)
-    #: The models whose scores are columns: a row of the log has a prediction of each.
+    #: Models with score columns of their own: each row of the log has a prediction per model.
     models: tuple[str, ...] = ()
-    #: Whether weights are summed; else they are a key, and rows are counted.
+    #: Whether weights are summed; otherwise ``weight`` is a key, and rows are counted.
     sums_weights: bool = True
-    #: The classes that have scores, in their order; empty where none has, or there are but two.
+    #: The classes with scores, in their order; empty for binary predictions or without scores.
     classes: pl.Series = field(default_factory=pl.Series)
-    #: Why a row is not valid as far as its label says, or in place of scores its decision.
+    #: Reason why a row is not valid, by its label, or by its decision if there are no scores.
     by_label: pl.Expr = field(default_factory=lambda: pl.col(REASON))
-    #: The predictions, also the invalid ones, and the column ``REASON``.
+    #: The predictions, including invalid ones, with the column ``REASON``.
     raw: pl.LazyFrame = field(init=False)
-    #: The same with the file that each row is from, where there are files.
+    #: The same with the file of each row, if there are files.
     located: pl.LazyFrame = field(init=False)
 
     def __post_init__(self) -> None:
@@ -74,11 +73,11 @@ class Scan:
         object.__setattr__(self, "raw", self.located.drop(FILE, strict=False))
 
     def prepared(self, **how: bool) -> pl.LazyFrame:
-        """Return ``raw``, prepared in another way."""
+        """Return ``raw``, prepared with other options."""
         return self.prepare(self.source.frame, **how).drop(FILE, strict=False)
 
     def whole(self) -> pl.LazyFrame:
-        """Return ``raw`` with all columns of the log; without labels, a column ``label`` is its own."""
+        """Return ``raw`` with all columns of the log; without labels, ``label`` is an ordinary column."""
         source = self.source if self.source.whole is None else self.source.whole()
         return self.prepare(source.frame, schema=source.schema(), whole=True).drop(FILE, strict=False)
 
@@ -89,12 +88,12 @@ class Scan:
 
     @property
     def score_type(self) -> type[np.floating]:
-        """The type in which scores and thresholds are compared."""
+        """Type in which scores and thresholds are compared."""
         return np.float32 if self.raw.collect_schema()["score"] == pl.Float32 else np.float64
 
     @property
     def rows_are(self) -> str:
-        """What a row of the predictions is: a row of the log, unless that has a score column per model."""
+        """Word for a row of the predictions: a row of the log, unless it has a score column per model."""
         return "row" if len(self.models) < 2 else "prediction"
 
     def reasons(self, rows_by_code: Mapping[int, int]) -> dict[str, int]:
@@ -102,7 +101,7 @@ class Scan:
         return {REASONS[code]: rows for code, rows in sorted(rows_by_code.items()) if code and rows}
 
     def refuse(self) -> NoReturn:
-        """Raise InvalidRowsError, which says how many rows are invalid and why, and in which files."""
+        """Raise InvalidRowsError with the number of invalid rows by reason, and their files."""
         where = self.source.where
         invalid = self.located.filter(pl.col(REASON) > 0)
         with self.source.reading():
@@ -113,7 +112,7 @@ class Scan:
         raise self.refusal(rows_by_code, where)
 
     def refusal(self, rows_by_code: Mapping[int, int], where: str) -> InvalidRowsError:
-        """Return the error for invalid rows, of which so many were found."""
+        """Return the error for invalid rows, given their numbers by code."""
         skip = Option("on_invalid", "drop")
         hint = f"fix the log, or skip these rows with {skip}"
         if NEITHER in rows_by_code and self.label is not None:
@@ -133,7 +132,7 @@ class Scan:
     def batches(
         self, frame: pl.LazyFrame, *, chunk_size: int, maintain_order: bool
     ) -> Iterator[pl.DataFrame]:
-        """Read a frame that was made of ``raw``; an error names the files that cannot be read."""
+        """Read a frame derived from ``raw``; an error names the unreadable files."""
         with self.source.reading():
             yield from frame.collect_batches(chunk_size=chunk_size, maintain_order=maintain_order)
 
@@ -143,7 +142,7 @@ class Scan:
         Raises
         ------
         InvalidRowsError
-            If one is not valid and the scan is not told to drop such rows.
+            If a row is not valid, and the scan does not drop such rows.
         """
         if len(batch) and batch[REASON].max():
             if self.on_invalid == "raise":
@@ -155,25 +154,25 @@ class Scan:
         return batch
 
     def models_there(self) -> list[str | None]:
-        """Return the names of the models that the rows have, also invalid ones, sorted."""
+        """Return the sorted names of the models, including those with only invalid rows."""
         with self.source.reading():
             names = self.raw.select(pl.col("model").unique()).collect(engine="streaming")["model"]
         return names.sort().to_list()
 
     def groups_there(self, keys: Sequence[str]) -> int:
-        """Return how many groups the rows have, also invalid ones."""
+        """Return the number of groups, including those with only invalid rows."""
         with self.source.reading():
             groups = self.raw.select(keys).unique().select(pl.len()).collect(engine="streaming")
         return int(groups.item())
 
     def need_unit(self) -> None:
-        """Raise SchemaError unless it is known to which unit each row belongs."""
+        """Raise SchemaError unless the scan has a unit."""
         if "unit" not in self.raw.collect_schema():
             columns = [name for name in self.whole().collect_schema() if not name.startswith("__")]
             raise SchemaError.missing_column("unit", "unit", self.source.where, columns)
 
     def need_all_rows(self, rows_by_code: Mapping[int, int]) -> None:
-        """Raise SourceError if the rows that were read are not those that the footers promise."""
+        """Raise SourceError if the number of rows differs from that of the footers."""
         seen = sum(rows_by_code.values())
         if self.rows not in (None, seen):
             msg = "the rows that were read are not the rows that the log has"
@@ -184,11 +183,11 @@ class Scan:
         self.source.need_unchanged()
 
     def met(self, rows: int) -> None:
-        """Remember that a pass, which may be given up, met so many rows: another one must meet them again."""
+        """Remember that a pass, perhaps abandoned, read *rows* rows: the next pass must read them again."""
         self.passes.least = max(self.passes.least, rows)
 
     def need_same_rows(self, rows: int) -> None:
-        """Raise SourceError if a whole pass over the rows met others than an earlier one."""
+        """Raise SourceError if a complete pass read another number of rows than an earlier one."""
         earlier = self.passes.least if self.passes.exactly is None else self.passes.exactly
         if rows < self.passes.least or self.passes.exactly not in (None, rows):
             msg = "the source gives other rows when it is read again"
@@ -198,13 +197,13 @@ class Scan:
         self.passes.exactly = rows
 
     def need_two_classes(self, rows_by_code: Mapping[int, int]) -> None:
-        """Raise InvalidRowsError if dropping labels other than 0 and 1 dropped a whole class."""
-        # Without labels there is none that is neither 0 nor 1.
+        """Raise InvalidRowsError if dropping labels other than 0 and 1 removed a whole class."""
+        # Without labels, no row has the code NEITHER.
         if rows_by_code.get(NEITHER) and positive_hint(self.source, str(self.label)):
             raise self.refusal(rows_by_code, self.source.where)
 
     def dropped(self, rows_by_code: Mapping[int, int], *, whole: bool = True) -> InvalidRowsWarning | None:
-        """Return the warning that says which rows were dropped, if any were."""
+        """Return the warning with the dropped rows by reason; None if no row was dropped."""
         reasons = self.reasons(rows_by_code)
         if not reasons:
             return None
@@ -217,12 +216,12 @@ class Scan:
 
 
 def scan_of(predictions: object) -> Scan | None:
-    """Return the scan behind what ``scan_predictions`` returned; None if it was changed since then."""
+    """Return the scan behind a result of ``scan_predictions``; None if the frame was changed since."""
     return getattr(predictions, _SCAN, None) if isinstance(predictions, pl.LazyFrame) else None
 
 
 def predictions_of(scan: Scan) -> pl.LazyFrame:
-    """Return the predictions of a scan, which remember what stands behind them."""
+    """Return the predictions of a scan as a LazyFrame that refers to the scan."""
     schema = scan.raw.collect_schema()
     schema.pop(REASON)
     if scan.label is None:
@@ -241,7 +240,7 @@ def _read(
     n_rows: int | None,
     batch_size: int | None,
 ) -> Iterator[pl.DataFrame]:
-    """Yield the valid rows, and say at the end what was dropped; Polars calls this when a plan is run."""
+    """Yield the valid rows, and report dropped rows at the end; Polars calls this to execute a plan."""
     rows_by_code: dict[int, int] = {}
     left = n_rows
     try:
@@ -272,12 +271,12 @@ def _tell(scan: Scan, rows_by_code: Mapping[int, int], *, whole: bool) -> None:
 
 
 def kept_keys(keys: Sequence[str], by: str | Sequence[str] | None) -> list[str]:
-    """Return the keys that are kept; None keeps all.
+    """Return the keys to keep; None keeps all.
 
     Raises
     ------
     SchemaError
-        If there is no such key.
+        If a key does not exist.
     """
     if by is None:
         return list(keys)

@@ -1,4 +1,4 @@
-"""Rows -> whole numbers of 64 bits, the same on every machine, in any files, and in every version."""
+"""Rows -> 64-bit hashes that do not depend on machine, files or version."""
 
 import numpy as np
 import polars as pl
@@ -7,14 +7,14 @@ from numpy.typing import NDArray
 Hashes = NDArray[np.uint64]
 
 _START = np.uint64(0x9E3779B97F4A7C15)
-#: Stands for null, which no value of a column is taken for.
+#: Hash of null, distinct from the hashes of values.
 _NULL = np.uint64(0xD1B54A32D192ED03)
 
 
 def hash_rows(frame: pl.DataFrame) -> Hashes:
-    """Return a hash of each row: equal for rows with equal values in columns of equal names, in any order.
+    """Return a hash of each row that does not depend on the order of the columns.
 
-    Numbers are equal as in Polars, whatever their width; texts, also those of categories, byte by byte.
+    Numbers are compared as in Polars, whatever their width; strings and categories byte by byte.
     """
     hashes = np.full(len(frame), _START)
     for name in sorted(frame.columns):
@@ -27,7 +27,7 @@ def hash_rows(frame: pl.DataFrame) -> Hashes:
 
 
 def is_quick(dtype: pl.DataType) -> bool:
-    """Return whether the values of a column are hashed as fast as they are read."""
+    """Return whether hashing a column is as fast as reading it."""
     return (dtype.is_numeric() and not dtype.is_decimal()) or dtype.is_temporal() or dtype == pl.Boolean
 
 
@@ -49,7 +49,7 @@ def _of_column(column: pl.Series) -> Hashes:
     if column.dtype == pl.UInt64:
         return column.fill_null(0).to_numpy()
     if column.dtype.is_float():
-        # -0.0 is 0.0, and one NaN is as any other.
+        # -0.0 equals 0.0, and all NaN are equal.
         values = column.fill_null(0).cast(pl.Float64).to_numpy() + 0.0
         return np.where(np.isnan(values), np.nan, values).view(np.uint64)
     if dtype.is_nested():
@@ -58,12 +58,12 @@ def _of_column(column: pl.Series) -> Hashes:
 
 
 def _of_texts(texts: pl.Series) -> Hashes:
-    """Hash all texts together, eight bytes at a time; those that have ended are left as they are."""
+    """Hash all strings in parallel, eight bytes at a time; the hash of a string is final at its end."""
     empty = b"" if texts.dtype == pl.Binary else ""
     _, ends, data = texts.fill_null(empty).rechunk().to_arrow().buffers()
     bounds = np.frombuffer(ends, np.int64, len(texts) + 1)
     letters = np.zeros(0, np.uint8) if data is None else np.frombuffer(data, np.uint8)
-    # Every eight bytes that follow each other, from wherever on.
+    # Overlapping words of eight bytes, one at every offset.
     padded = np.append(letters[: bounds[-1]], np.zeros(8, np.uint8))
     words = np.ndarray(len(padded) - 7, np.dtype("<u8"), padded, strides=(1,))
     left = np.diff(bounds)

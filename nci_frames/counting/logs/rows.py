@@ -1,4 +1,4 @@
-"""A log's columns -> the columns of predictions, and of each row why it is not a valid one."""
+"""The columns of a log -> the columns of predictions, with the reason why a row is not valid."""
 
 import math
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -15,10 +15,10 @@ from nci_frames.schemas import Family, name_problem
 
 Positive = str | int | float | bool | None
 
-#: Name of the column of a raw scan that says why a row is not a valid prediction (0: it is valid).
+#: Column of a raw scan with the reason why a row is not valid (0: it is valid).
 REASON = "__reason"
 
-#: Score columns that are read in one scan.
+#: Score columns read in one scan.
 _SCORES_AT_ONCE = 16
 
 #: The code of a label that is neither 0 nor 1.
@@ -27,10 +27,10 @@ NEITHER = 2
 #: The code of a label whose class has no score.
 NO_SCORE = 9
 
-#: When a score is not valid, by its code.
+#: Test for an invalid score, by code.
 _BAD_SCORES = {3: pl.Expr.is_null, 4: pl.Expr.is_nan}
 
-#: What the codes in that column mean.
+#: Meaning of each code.
 REASONS = (
     "valid",
     "label is null",
@@ -46,12 +46,12 @@ REASONS = (
 
 
 def score_name(place: int, part: int = 0) -> str:
-    """Return the name of a score column where each model has one, or some."""
+    """Return the name of a score column, if models have score columns of their own."""
     return f"__score_{place}_{part}"
 
 
 def check_key(name: str, hint: str, *, family: Family = "binary") -> None:
-    """Raise ParameterError unless a column can be a key of the tables under its name; *hint* says what to do.
+    """Raise ParameterError unless *name* can be the name of a key; *hint* is for the message.
 
     >>> check_key("country", "rename it")
     """
@@ -67,12 +67,12 @@ def key_columns(
     *,
     family: Family = "binary",
 ) -> dict[str, str]:
-    """Return the column of each key: those that have an option of their own, and segments.
+    """Return the column of each key: keys with their own option, and segments.
 
     Raises
     ------
     ParameterError
-        If a segment cannot be a key under its name (*hint* says what to do), or is asked for twice.
+        If the name of a segment cannot be that of a key (*hint* is for the message), or is given twice.
     """
     keys = {key: column for key, column in named.items() if column is not None}
     for segment in [segments] if isinstance(segments, str) else segments:
@@ -86,16 +86,16 @@ def key_columns(
 
 @dataclass(frozen=True, slots=True)
 class Roles:
-    """Which column of a log plays which part."""
+    """The role of each column of a log."""
 
     model: str | None
     label: str | None  # None: the rows have no labels
-    #: Score column by model, a single "" where the model is a column; among classes by model and class.
+    #: Score column by model, a single "" if the model is a column; for classes, by model and class.
     scores: Mapping[Any, str]
-    keys: Mapping[str, str]  # column by the name that the key gets
+    keys: Mapping[str, str]  # column by name of the key
     weight: str | None = None
     unit: str | None = None
-    #: In place of scores, the column with the class that each model decides for.
+    #: Instead of scores, the decision column of each model.
     decisions: Mapping[str, str] = field(default_factory=dict)
 
     def needed(self) -> dict[str, str]:
@@ -113,12 +113,12 @@ class Roles:
 
 
 def is_of_classes(names: Collection[str]) -> bool:
-    """Return whether predictions with such columns are decisions among classes: they have no score."""
+    """Return whether columns are those of decisions among classes, which have no score."""
     return "decision" in names and "score" not in names
 
 
 def other_columns(schema: pl.Schema, columns: Roles) -> list[str]:
-    """Return the columns of a log that play no part."""
+    """Return the columns of a log without a role."""
     return [name for name in schema if name not in columns.needed() and name != FILE]
 
 
@@ -132,16 +132,16 @@ def raw_predictions(
     wide: bool = False,
     whole: bool = False,
 ) -> pl.LazyFrame:
-    """Bring a log to the columns of predictions, and say of each row why it is not valid.
+    """Convert a log to the columns of predictions, with the reason why a row is not valid.
 
-    If *once*, the log is scanned once, whatever memory that takes: it may be a stream. If *wide*, the scores
-    of each model stay a column, ``score_name`` of its place, and only labels are looked at. If *whole*, all
-    columns of the log are kept that play no part.
+    If *once*, the log may be a stream, so it is scanned once, whatever memory that takes. If *wide*, each
+    model keeps its score column, named by ``score_name``, and only labels are checked. If *whole*, the
+    columns without a role are kept.
     """
     precision = precision_of(schema, columns)
     keys, rest = shared_columns(frame, schema, columns)
     others = other_columns(schema, columns) if whole else []
-    # Without labels, a column of that name is one of the others.
+    # Without labels, a column "label" is one of the others.
     labels = (
         [] if whole and columns.label is None else [_labels(columns.label, schema, positive).alias("label")]
     )
@@ -160,8 +160,8 @@ def raw_predictions(
     if columns.model is not None:
         long = frame.select(*named, pl.col(columns.scores[""]).cast(precision).alias("score"))
     else:
-        # Each score column becomes rows of its own, some columns in one scan: all at once would take the
-        # memory of a batch times the number of models.
+        # Unpivot a few score columns per scan: all at once would take the memory of a batch times the number
+        # of models.
         models = list(columns.scores.items())
         size = len(models) if once else _SCORES_AT_ONCE
         parts = [models[place : place + size] for place in range(0, len(models), size)]
@@ -173,7 +173,7 @@ def raw_predictions(
 
 
 def precision_of(schema: pl.Schema, columns: Roles) -> pl.DataType:
-    """Return the precision of the log, in which its scores are compared."""
+    """Return the precision in which the scores of the log are compared."""
     single = all(schema[column] == pl.Float32 for column in columns.scores.values())
     return pl.Float32() if single else pl.Float64()
 
@@ -181,7 +181,7 @@ def precision_of(schema: pl.Schema, columns: Roles) -> pl.DataType:
 def shared_columns(
     frame: pl.LazyFrame, schema: pl.Schema, columns: Roles
 ) -> tuple[list[pl.Expr], list[pl.Expr]]:
-    """Return what the rows of every log have: the keys; and the weight, the unit and the file."""
+    """Return the key columns, and the columns of weight, unit and file."""
     rest = []
     if columns.weight:
         rest.append(unflagged(columns.weight).cast(pl.Float64).alias("weight"))
@@ -195,7 +195,7 @@ def shared_columns(
 def _long(
     frame: pl.LazyFrame, named: list[pl.Expr], precision: pl.DataType, scores: Mapping[str, str]
 ) -> pl.LazyFrame:
-    """Return a row for each row of the log and each of some models."""
+    """Return one row per row of the log and model."""
     short = {score_name(place): column for place, column in enumerate(scores.values())}
     names = dict(zip(short, scores, strict=True))
     wide = frame.select(*named, *(pl.col(column).cast(precision).alias(s) for s, column in short.items()))
@@ -205,21 +205,21 @@ def _long(
 
 
 def unflagged(column: str) -> pl.Expr:
-    """Return a column without the claim to be sorted, which files make and Polars believes, true or not."""
+    """Return a column without its sorted flag, which files may set wrongly and Polars trusts."""
     return pl.struct(column).struct.field(column)
 
 
 def plain(column: str, dtype: pl.DataType) -> pl.Expr:
-    """Return such a column, of texts without their categories."""
+    """Return a column without its sorted flag; categories become strings."""
     return unflagged(column).cast(pl.String) if is_text(dtype) else unflagged(column)
 
 
 def _labels(column: str | None, schema: pl.Schema, positive: Positive) -> pl.Expr:
     if column is None:
-        return pl.lit(value=False)  # every row is of one class
+        return pl.lit(value=False)  # every row counts as a negative
     label, dtype = unflagged(column), schema[column]
     if isinstance(positive, int) and not isinstance(positive, bool) and dtype.is_integer():
-        # Compared as 128 bits, so that no label overflows or is rounded.
+        # Compare as 128 bits, so that no label overflows or is rounded.
         return label.cast(pl.Int128) == pl.lit(positive, pl.Int128)
     if positive is not None:
         return plain(column, dtype) == pl.lit(positive)
@@ -236,19 +236,19 @@ def _label_reason(label: str | None, schema: pl.Schema, positive: Positive) -> p
 
 
 def label_cases(label: str, schema: pl.Schema) -> list[tuple[int, pl.Expr]]:
-    """Return when no label of any type is valid, each case with its code."""
+    """Return the conditions, with their codes, under which a label of any kind is not valid."""
     value = unflagged(label)
     return [(1, value.is_null()), *([(6, value.is_nan())] if schema[label].is_float() else [])]
 
 
 def weight_case(weight: pl.Expr) -> tuple[int, pl.Expr]:
-    """Return when a weight is not valid, with the code."""
-    # To Polars NaN is more than infinity. Two comparisons take half the time of ``is_finite``.
+    """Return the condition, with its code, under which a weight is not valid."""
+    # Polars orders NaN above infinity. Two comparisons take half the time of ``is_finite``.
     return 5, ~((weight >= 0) & (weight < math.inf)).fill_null(value=False)
 
 
 def reason_of_row(by_label: pl.Expr, scores: Iterable[pl.Expr], *, weighted: bool) -> pl.Expr:
-    """Return why a row with scores, a weight, and what is known of its label, is not valid."""
+    """Return why a row is not valid: *by_label*, else by its scores and weight."""
     parts = list(scores)
     cases = [(code, pl.any_horizontal(map(bad, parts))) for code, bad in _BAD_SCORES.items() if parts]
     if weighted:

@@ -1,4 +1,4 @@
-"""Files, frames, Arrow objects -> one checked ``predictions`` LazyFrame."""
+"""Files, frames, Arrow objects -> one LazyFrame of checked predictions."""
 
 import functools
 from collections.abc import Callable, Mapping, Sequence
@@ -38,49 +38,47 @@ def scan_predictions(
     on_invalid: OnInvalid = "raise",
     storage_options: Mapping[str, Any] | None = None,
 ) -> pl.LazyFrame:
-    """Open prediction logs as one lazy frame of checked predictions.
+    """Open prediction logs as one LazyFrame of checked predictions.
 
-    The files, the columns and their types are checked at once (every footer is read); the rows are checked
-    when they are read, also if the frame was filtered or changed before: what was dropped is always reported.
+    Files, columns and types are checked at once (every footer is read); rows are checked when they are read,
+    even after the frame was filtered or changed. Dropped rows are always reported.
 
-    Of a log, also of a frame, the columns are read that are named here. What this function returned stays
-    predictions.
+    Only the named columns of the log are read. A result of this function may be passed as *source* again.
 
     Parameters
     ----------
     source
-        A path, glob, folder (``key=value`` folders below it are columns) or URL of Parquet files, or of CSV
-        files; the folder of a Delta table (with the extra ``delta``); a LazyFrame; a DataFrame; any object
-        with the Arrow PyCapsule interface (pandas, pyarrow, DuckDB); or a list of them. A Spark DataFrame
-        (with the extra ``spark``): its rows stay in Spark, where they can only be counted.
+        A path, glob, folder (its ``key=value`` subfolders become columns) or URL of Parquet or CSV files; the
+        folder of a Delta table (extra ``delta``); a LazyFrame or DataFrame; any object with the Arrow
+        PyCapsule interface (pandas, pyarrow, DuckDB); a list of these; or a Spark DataFrame (extra
+        ``spark``), whose rows stay in Spark and can only be counted there.
     model, label, score
-        The columns with the model's name, the true class and the score (higher is more positive). Of a log
-        without labels, ``label=None``: ``count_scores`` counts it.
+        Columns with the model name, the true class and the score (higher is more positive). Use
+        ``label=None`` for a log without labels, which ``count_scores`` counts.
     fold
-        The column with the cross-validation fold; it becomes the key ``fold``.
+        Column with the cross-validation fold; it becomes the key ``fold``.
     repeat
-        The column that says in which repeat of a cross-validation the row was scored; it becomes the key
-        ``repeat``.
+        Column with the repeat of a repeated cross-validation; it becomes the key ``repeat``.
     segments
-        The columns by which the log can be cut: country, device, month. They keep their names and values.
-        ``()`` says that there are none.
+        Columns that split the log, such as country, device or month. They keep their names and values. ``()``
+        means no segments.
     weight
-        The column with the weight of each row.
+        Column with the weight of each row.
     unit
-        The column that says who a row belongs to: user, host, patient. Counts know it only from the key that
-        ``unit_buckets`` makes of it.
+        Column with the unit that a row belongs to: user, host, patient. Counts keep it only as the key that
+        ``unit_buckets`` adds.
     scores
-        ``{"model name": "score column"}`` for a log with one score column per model; *model* and *score*
-        are then not used.
+        ``{"model name": "score column"}`` for a log with one score column per model; *model* and *score* are
+        then ignored.
     positive
-        The label value that means positive (a text is read as a number where the labels are numbers).
-        Labels that are Boolean or 0/1 need none.
+        Label value of positives (a string is converted if the labels are numbers). Not needed for Boolean or
+        0/1 labels.
     on_invalid
-        What to do with a row whose label or score is null, whose score is NaN, whose label is neither 0
-        nor 1, or whose weight is not a finite number >= 0: "raise", or "drop" (counting then reports how
-        many rows were dropped, by reason). An infinite score is valid: it is an extreme score.
+        How to treat a row whose label or score is null, whose score is NaN, whose label is neither 0 nor 1,
+        or whose weight is not a finite number >= 0: "raise", or "drop" (counting then reports the dropped
+        rows by reason). Infinite scores are valid.
     storage_options
-        Passed to Polars for URLs of object stores.
+        Options for object stores, passed to Polars.
 
     Returns
     -------
@@ -88,22 +86,22 @@ def scan_predictions(
 
     %(columns of predictions)s
 
-    ``fold`` and ``repeat``, if asked for, and the segments under their own names are keys, with the types
-    of the log. ``weight`` and ``unit`` are there if asked for, ``label`` unless the log has none. The
-    score has the log's own precision.
+    Keys are ``fold`` and ``repeat``, if requested, and the segments under their own names, with the types of
+    the log. ``weight`` and ``unit`` are present if requested, ``label`` unless it is None. Scores keep the
+    precision of the log.
 
     Raises
     ------
     SourceError
-        If nothing matches, or a file is empty, or neither Parquet nor CSV; or, when the frame is read, if a
-        page has another checksum than was written with it, or the rows are in Spark.
+        If nothing matches, or a file is empty, or neither Parquet nor CSV; or, when the frame is read, if the
+        checksum of a page is wrong, or the rows are in Spark.
     SchemaError
-        If a column is missing, has an unusable type, or types in different files that have none in common.
+        If a column is missing, has an unusable type, or has incompatible types in different files.
     InvalidRowsError
         If there are more than two labels, or *positive* is not among them; or, when the frame is read, if a
         row is not valid and *on_invalid* is "raise".
     ParameterError
-        If an argument is of the wrong kind, or two contradict each other.
+        If an argument has the wrong type, or two arguments contradict each other.
 
     Examples
     --------
@@ -137,14 +135,14 @@ def scan_predictions(
 
 
 def scan_behind(predictions: Predictions, *, labelled: bool = True) -> Scan:
-    """Return the scan behind *predictions*; a frame of somebody's own gets the same checks.
+    """Return the scan behind *predictions*; a user's own frame gets the same checks.
 
     Unless *labelled*, the rows may lack labels.
 
     Raises
     ------
     SchemaError
-        If it lacks a column, or one has an unusable type.
+        If a column is missing or has an unusable type.
     """
     scan = scan_of_kind(predictions, classes=False)
     if scan is not None:
@@ -161,12 +159,12 @@ def scan_behind(predictions: Predictions, *, labelled: bool = True) -> Scan:
 
 
 def scan_of_kind(predictions: Predictions, *, classes: bool) -> Scan | None:
-    """Return the scan behind what a scan returned; None for a frame of somebody's own.
+    """Return the scan behind the result of a scan function; None for a user's own frame.
 
     Raises
     ------
     SchemaError
-        If they are of a binary classifier and must be decisions among *classes*, or the other way round.
+        If it holds binary predictions and *classes* is true, or decisions among classes and it is false.
     """
     scan = scan_of(predictions)
     if scan is not None and is_of_classes(scan.raw.collect_schema()) != classes:
@@ -178,12 +176,12 @@ def scan_of_kind(predictions: Predictions, *, classes: bool) -> Scan | None:
 
 
 def scan_of_rows(log: Predictions) -> Scan:
-    """Return the scan behind a log of which only the scores matter; further columns of a frame are no keys.
+    """Return the scan behind a log that only needs scores; other columns of a frame are not keys.
 
     Raises
     ------
     SchemaError
-        If it lacks a column, or one has an unusable type.
+        If a column is missing or has an unusable type.
     """
     scan = scan_of(log)
     if scan is not None:
@@ -224,12 +222,12 @@ def scan_opened(
     known: int | None,
     **how: Any,
 ) -> Scan:
-    """Return the scan of a log of some models, and of so many rows, if that is *known*.
+    """Return the scan of an opened log; *known* is its number of rows, if known.
 
-    *prepare* is told *how* to bring it to the columns of predictions.
+    *prepare*, called with the options *how*, converts the log to the columns of predictions.
     """
     once = opened.rows is None and (opened.has_frames or not opened.files)
-    # Of values that can be sent to another process.
+    # A partial of plain values can be sent to another process.
     prepared = functools.partial(prepare, schema=opened.schema(), columns=columns, once=once, **how)
     rows = None if known is None else known * len(models)
     passes = Passes(exactly=rows if opened.rows is None else None)
@@ -237,7 +235,7 @@ def scan_opened(
 
 
 def roles_by_name(schema: FrameSchema, names: Sequence[str], label: str | None) -> Roles:
-    """Return the parts that columns play by their names alone, but for scores and decisions."""
+    """Return the roles that columns have by their names alone, except scores and decisions."""
     found = schema.keys(names)
     alone = {key: key if key in found else None for key in ("fold", "repeat")}
     scan = schema.maker.removesuffix(")")
@@ -248,7 +246,7 @@ def roles_by_name(schema: FrameSchema, names: Sequence[str], label: str | None) 
 
 
 def without_patterns(columns: Roles) -> Roles:
-    """Return the parts that columns play, or raise ParameterError if Polars takes a name for a pattern."""
+    """Return the roles; raise ParameterError if Polars reads a column name as a pattern."""
     for column, role in columns.needed().items():
         if is_pattern(column):
             raise ParameterError(f"the column {column!r} ({role}) {PATTERN}", hint=RENAME)
@@ -256,7 +254,7 @@ def without_patterns(columns: Roles) -> Roles:
 
 
 def check_types(schema: pl.Schema, columns: Roles, where: str) -> None:
-    """Raise SchemaError unless each column has a type that fits its part."""
+    """Raise SchemaError unless each column has a type that fits its role."""
 
     def require(column: str, fits: bool, wanted: str, hint: str | None = None) -> None:
         if not fits and schema[column] != pl.Null:

@@ -1,4 +1,4 @@
-"""Files, frames, Arrow objects -> one checked LazyFrame of decisions among any number of classes."""
+"""Files, frames, Arrow objects -> one LazyFrame of checked decisions among any number of classes."""
 
 import contextlib
 from collections.abc import Iterable, Mapping, Sequence
@@ -54,38 +54,39 @@ def scan_classes(
     on_invalid: OnInvalid = "raise",
     storage_options: Mapping[str, Any] | None = None,
 ) -> pl.LazyFrame:
-    """Open logs of decisions among any number of classes as one lazy frame of checked predictions.
+    """Open logs of decisions among any number of classes as one LazyFrame of checked predictions.
 
-    Files are checked at once, rows when they are read, as by ``scan_predictions``.
+    Files are checked at once, rows when they are read, as in ``scan_predictions``.
 
     Parameters
     ----------
     source
-        Whatever ``scan_predictions`` opens, except what is in Spark.
+        As in ``scan_predictions``, except a Spark DataFrame.
     model, label
-        The columns with the model's name and the true class: texts, whole numbers, Booleans, numbers or
-        dates. Of a log without labels, ``label=None``.
+        Columns with the model name and the true class: strings, whole numbers, Booleans, numbers or dates.
+        Use ``label=None`` for a log without labels.
     decision
-        The column with the class decided, or another decision, such as "abstain"; or, of a log with a column
-        for each model, ``{"model name": "column"}``. By default the column ``decision``, unless there are
-        scores.
+        Column with the predicted class, or another decision, such as "abstain"; or
+        ``{"model name": "column"}`` for a log with one such column per model. Default: the column
+        ``decision``, unless *scores* is given.
     scores
-        In place of it ``{class: "column"}``, a score column for each class: the class with the highest score
-        is decided, of equal ones the first. Or ``{"model name": {class: "column"}}``.
+        Instead of *decision*, one score column per class: ``{class: "column"}``, or
+        ``{"model name": {class: "column"}}``. The class with the highest score is decided, the first one
+        among ties.
     segments
-        The columns by which the log can be cut: country, device, month. They keep their names and values.
+        Columns that split the log, such as country, device or month. They keep their names and values.
     fold
-        The column with the cross-validation fold; it becomes the key ``fold``.
+        Column with the cross-validation fold; it becomes the key ``fold``.
     weight
-        The column with the weight of each row.
+        Column with the weight of each row.
     unit
-        The column that says who a row belongs to: user, host, patient.
+        Column with the unit that a row belongs to: user, host, patient.
     on_invalid
-        What to do with a row whose label, decision or score is null or NaN, whose label has no score column,
-        or whose weight is not a finite number >= 0: "raise", or "drop" (counting then reports how many rows
-        were dropped, by reason). An infinite score is valid.
+        How to treat a row whose label, decision or score is null or NaN, whose label has no score column, or
+        whose weight is not a finite number >= 0: "raise", or "drop" (counting then reports the dropped rows
+        by reason). Infinite scores are valid.
     storage_options
-        Passed to Polars for URLs of object stores.
+        Options for object stores, passed to Polars.
 
     Returns
     -------
@@ -93,21 +94,21 @@ def scan_classes(
 
     %(columns of class predictions)s
 
-    ``fold``, if asked for, and the segments under their own names are keys, with the types of the log.
-    ``weight``, ``unit`` and ``scores`` are there if asked for, ``label`` unless the log has none. Labels and
-    decisions have one type; -0.0 is 0.0.
+    Keys are ``fold``, if requested, and the segments under their own names, with the types of the log.
+    ``weight``, ``unit`` and ``scores`` are present if requested, ``label`` unless it is None. Labels and
+    decisions have the same type; -0.0 is 0.0.
 
     Raises
     ------
     SourceError
-        As ``scan_predictions`` does, and if the rows are in Spark.
+        As ``scan_predictions`` does; or if the rows are in Spark.
     SchemaError
-        If a column is missing, has an unusable type, or types in different files that have none in common; or
-        if decisions are of another type than labels.
+        If a column is missing, has an unusable type, or has incompatible types in different files; or if
+        decisions and labels have different types.
     InvalidRowsError
         When the frame is read, if a row is not valid and *on_invalid* is "raise".
     ParameterError
-        If an argument is of the wrong kind, or two contradict each other.
+        If an argument has the wrong type, or two arguments contradict each other.
 
     Examples
     --------
@@ -155,14 +156,14 @@ def _scores_of_classes(scores: Mapping[Any, Any]) -> dict[tuple[str, Any], str]:
 
 
 def class_scan_behind(predictions: Predictions) -> Scan:
-    """Return the scan behind class predictions; a frame of somebody's own gets the same checks.
+    """Return the scan behind class predictions; a user's own frame gets the same checks.
 
     The rows may lack labels.
 
     Raises
     ------
     SchemaError
-        If it lacks a column, or one has an unusable type.
+        If a column is missing or has an unusable type.
     """
     scan = scan_of_kind(predictions, classes=True)
     if scan is not None:
@@ -172,7 +173,7 @@ def class_scan_behind(predictions: Predictions) -> Scan:
     columns = roles_by_name(CLASS_PREDICTIONS, schema.names(), "label" if "label" in schema else None)
     struct = schema.get("scores")
     if isinstance(struct, pl.Struct):
-        # The decisions are those of the scores.
+        # With scores, the decisions follow from them.
         of_class = _checked_types(schema, columns, frame.where) or schema.get("decision", pl.String())
         classes = _classes_of_fields([field.name for field in struct.fields], of_class)
         columns = replace(columns, scores={("", name): score_name(n) for n, name in enumerate(classes)})
@@ -196,7 +197,7 @@ def _scan(opened: OpenedLog, columns: Roles, on_invalid: OnInvalid) -> Scan:
 
 
 def _checked_types(schema: pl.Schema, columns: Roles, where: str) -> pl.DataType | None:
-    """Return the type of labels and decisions, None where none has one; raise what cannot be used."""
+    """Return the type of labels and decisions, None if there are none; raise if a type is unusable."""
     check_types(schema, replace(without_patterns(columns), label=None), where)
     found: dict[pl.DataType, str] = {}
     for column in (columns.label, *columns.decisions.values()):
@@ -225,22 +226,22 @@ def _raw(
     once: bool = False,
     wide: bool = False,
 ) -> pl.LazyFrame:
-    """Bring a log to the columns of class predictions, and say of each row why it is not valid.
+    """Convert a log to the columns of class predictions, with the reason why a row is not valid.
 
     Parameters
     ----------
     frame
-        The log, with such a schema.
+        The log, with the columns of *schema*.
     columns
-        Which column plays which part.
+        Role of each column.
     classes
-        Those that have scores, in their order, of the type of all.
+        Classes with scores, in their order and in the type of the labels.
     by_label
-        Why a row is not valid as far as its label or decision says.
+        Reason why a row is not valid, judged by its label or decision alone.
     once
-        Whether the log may be a stream, which is read once.
+        Whether the log may be a stream, which can be read only once.
     wide
-        Whether the scores of each model stay columns, named by ``score_name``, and nothing is said of rows.
+        Whether to keep one score column per model and class, named by ``score_name``, and not to judge rows.
     """
 
     def as_class(column: str) -> pl.Expr:
@@ -273,7 +274,7 @@ def _raw(
 
 
 def _reason_by_label(columns: Roles, classes: pl.Series) -> pl.Expr:
-    """Return why a row is not valid as far as its ``label`` says, or its ``decision`` if it has no scores."""
+    """Return why a row is not valid, judged by its ``label``, or by its ``decision`` without scores."""
     told = {"label": columns.label is not None, "decision": not columns.scores}
     cases = []
     for name in (name for name, holds in told.items() if holds):
@@ -286,12 +287,12 @@ def _reason_by_label(columns: Roles, classes: pl.Series) -> pl.Expr:
 
 
 def _models_of(columns: Roles) -> list[str]:
-    """Return the models whose decisions or scores are columns; a single "" where the model is a column."""
+    """Return the models that have columns of their own; a single "" if the model is a column."""
     return list(columns.decisions or dict.fromkeys(model for model, _ in columns.scores))
 
 
 def _classes_of_fields(names: list[str], of_class: pl.DataType) -> pl.Series:
-    """Return the classes whose scores have these names: their own as texts.
+    """Return the classes whose text forms are *names*, the fields of their scores.
 
     >>> names = pl.Series([True, False]).cast(pl.String).to_list()
     >>> names, _classes_of_fields(names, pl.Boolean()).to_list()
@@ -304,19 +305,19 @@ def _classes_of_fields(names: list[str], of_class: pl.DataType) -> pl.Series:
 
 
 def _decided(scores: list[pl.Expr], classes: pl.Series) -> pl.Expr:
-    """Return the class with the highest score, of equal ones the first."""
+    """Return the class with the highest score, the first one among ties."""
     highest = pl.max_horizontal(scores)
     places = (pl.when(score == highest).then(pl.lit(place, pl.UInt32)) for place, score in enumerate(scores))
     return pl.lit(classes).gather(pl.coalesce(places))
 
 
 def _classes_in(given: Iterable[Any], of_class: pl.DataType | None) -> pl.Series:
-    """Return the classes that have scores, in the type of the labels; a command line passes only strings.
+    """Return the classes with scores, converted to the type of the labels if given as strings.
 
     Raises
     ------
     ParameterError
-        If one is of another type than the labels, or given twice.
+        If a class has another type than the labels, or is given twice.
     """
     names, found = list(given), None
     with contextlib.suppress(pl.exceptions.PolarsError, TypeError, OverflowError):

@@ -1,4 +1,4 @@
-"""Where a CSV file holds what cannot be read, for messages."""
+"""Locate unreadable cells of CSV files, for messages."""
 
 import csv
 from collections.abc import Iterable, Sequence
@@ -12,7 +12,7 @@ from nci_frames.counting.logs.paths import is_csv
 
 
 def why_unreadable(path: str, error: BaseException) -> str:
-    """Say why the rows of a file cannot be read: the row whose quote is never closed, or Polars' words."""
+    """Return why a file cannot be read: the row with an unclosed quote, or the message of Polars."""
     return (is_csv(path) and _open_quote(path)) or first_line(error)
 
 
@@ -30,7 +30,7 @@ def _open_quote(path: str) -> str | None:
 
 
 def not_a_number(paths: Iterable[str], columns: Sequence[str]) -> str | None:
-    """Say where the first text stands that should be a number; None if there is none."""
+    """Return the place of the first string that should be a number; None if there is none."""
     for path in paths:
         texts = pl.scan_csv(path, glob=False, infer_schema=False).with_row_index("__row", offset=2)
         for column in columns:

@@ -1,4 +1,4 @@
-"""The types of a column in different files -> the one type in which all are compared, if nothing is lost."""
+"""The types of a column in different files -> the common type that represents all values without loss."""
 
 from collections.abc import Iterable, Mapping, Sequence
 
@@ -7,28 +7,28 @@ import polars as pl
 from nci_frames.base.errors import MixedTypesWarning, SchemaError
 from nci_frames.base.messages import listed, quantity
 
-#: The roles of columns that hold classes.
+#: Roles of columns with classes.
 CLASSES = ("label", "decision")
 
 _EXACT_IN_FLOAT64 = (pl.Int8, pl.Int16, pl.Int32, pl.UInt8, pl.UInt16, pl.UInt32)
 
 
 def is_text(dtype: pl.DataType) -> bool:
-    """Return whether values of a type are strings, in any encoding."""
+    """Return whether a type holds strings, in any encoding."""
     return dtype in (pl.String, pl.Categorical, pl.Enum)
 
 
 def common_types(
     schemas: Mapping[str, pl.Schema], needed: Mapping[str, str]
 ) -> tuple[dict[str, pl.DataType], list[SchemaError], list[UserWarning]]:
-    """Return the type that every needed column is brought to; what is wrong; and what a user should know.
+    """Return the common type of every needed column, errors, and warnings.
 
     Parameters
     ----------
     schemas
         Types by column, for every file or other part of a source.
     needed
-        The role of every column.
+        Role of every column.
     """
     types: dict[str, pl.DataType] = {}
     problems: list[SchemaError] = []
@@ -51,7 +51,7 @@ def common_types(
 
 
 def common_type(types: Iterable[pl.DataType], role: str) -> pl.DataType | None:
-    """Return the type to which all can be brought without a loss; None if there is none."""
+    """Return the type to which all types can be cast without loss; None if there is none."""
     kinds = list(types)
     if len(kinds) < 2:
         return kinds[0] if kinds else pl.Null()
@@ -62,7 +62,7 @@ def common_type(types: Iterable[pl.DataType], role: str) -> pl.DataType | None:
     if all(dtype.is_integer() for dtype in kinds) and pl.UInt64 not in kinds:
         return pl.Int64()
     numbers = all(dtype.is_float() or dtype in _EXACT_IN_FLOAT64 for dtype in kinds)
-    # Of labels only two values matter, and "positive" is refused where Float64 does not tell it from others.
+    # Labels need only two distinct values, and as_label refuses a *positive* that Float64 would round.
     labels = role in CLASSES and all(dtype.is_float() or dtype.is_integer() for dtype in kinds)
     return pl.Float64() if labels or (numbers and role in ("score", "weight")) else None
 

@@ -1,7 +1,7 @@
 """Units -> buckets, by a hash that is the same on every machine and in every version.
 
-Neither Python's hash nor Polars' promises that, so the hash is written out here: FNV-1a over the UTF-8 bytes
-of a text, or a whole number as it is, then the finaliser of SplitMix64.
+The hashes of Python and Polars do not guarantee that, so this file implements one: FNV-1a over the UTF-8
+bytes of a string, or a whole number itself, followed by the finaliser of SplitMix64.
 """
 
 import functools
@@ -23,7 +23,7 @@ from nci_frames.counting.logs.scan import scan_behind
 from nci_frames.counting.logs.scan_classes import class_scan_behind
 from nci_frames.schemas import BUCKET, checked
 
-#: Above so many rows, units are counted in a sample of one in so many units.
+#: In logs with more rows than the first number, only a sample of one in 64 units is counted.
 _MANY_ROWS, _SAMPLED = 1 << 24, 64
 
 _FNV_OFFSET = np.uint64(0xCBF29CE484222325)
@@ -32,40 +32,40 @@ _FNV_PRIME = np.uint64(0x100000001B3)
 
 @checked
 def unit_buckets(predictions: Predictions, /, *, buckets: int = 256) -> pl.LazyFrame:
-    """Add the key ``bucket``: all rows of a unit, under every model, fall into one of a few buckets.
+    """Add the key ``bucket``, which puts all rows of a unit, for every model, into the same bucket.
 
-    Counted by it, a log can be resampled so that the rows of a user, host or patient stay together:
+    Counts by bucket allow resampling that keeps the rows of a user, host or patient together:
     ``bootstrap(counts, units="bucket")``.
 
     Parameters
     ----------
     predictions
-        What ``scan_predictions`` or ``scan_classes`` returned with a unit, or a frame or Arrow table with the
+        The result of ``scan_predictions`` or ``scan_classes`` with a unit, or a frame or Arrow table with the
         columns of predictions.
     buckets
-        How many, from 2 to 1,000,000. The counts grow with them.
+        Number of buckets, 2 to 1,000,000. The number of count rows grows with it.
 
     Returns
     -------
-    The predictions, lazily, and:
+    A LazyFrame of the predictions with the additional column:
 
     ====== ===== ============================= ====================
     column dtype meaning                       null where
     ====== ===== ============================= ====================
-    bucket Int64 from 0 to before *buckets*    the row has no unit
+    bucket Int64 0 to *buckets* - 1            the row has no unit
     ====== ===== ============================= ====================
 
     Raises
     ------
     ParameterError
-        If *buckets* is out of range, or ``bucket`` is a key already.
+        If *buckets* is out of range, or ``bucket`` is already a key.
     SchemaError
         If *predictions* has no unit.
 
     Notes
     -----
-    The bucket is SplitMix64's finaliser of FNV-1a over the UTF-8 bytes of a text, or of a whole number as 64
-    bits, modulo *buckets*. A unit may have rows of both classes.
+    The bucket is a hash modulo *buckets*: the finaliser of SplitMix64 applied to FNV-1a over the UTF-8 bytes
+    of a string, or to a whole number as 64 bits. A unit may have rows of both classes.
 
     Examples
     --------
@@ -98,19 +98,19 @@ def _with_bucket(
 
 @dataclass(frozen=True, slots=True)
 class UnitSizes:
-    """How many units a log has, and how many rows of each."""
+    """The number of units in a log, and their numbers of rows."""
 
     units: int
-    #: Rows of a unit under one model, on average.
+    #: Mean number of rows of a unit per model.
     rows: float
-    #: Whether they were counted in a sample of the units.
+    #: Whether a sample of the units was counted.
     estimated: bool
-    #: Rows of every unit under every model, if all have as many, at least two, of one label each.
+    #: Rows of each unit per model; None unless it is the same for all, at least 2, and units have one label.
     repeated: int | None = None
 
 
 def unit_sizes(predictions: Predictions) -> UnitSizes:
-    """Count the units of predictions; of a large log, those of one in 64 units."""
+    """Count the units of predictions; in a large log, count a sample of one in 64."""
     scan = scan_behind(predictions)
     rows = scan.raw.filter(pl.col(REASON) == 0).select("model", "unit", "label")
     estimated = scan.rows is None or scan.rows > _MANY_ROWS
@@ -143,7 +143,7 @@ def _as_64_bits(units: pl.Series) -> NDArray[np.uint64]:
 
 
 def _fnv1a(texts: pl.Series) -> NDArray[np.uint64]:
-    """Hash all texts together, byte by byte; those that have ended are left as they are."""
+    """Hash all strings in parallel, byte by byte; the hash of a string is final at its end."""
     _, ends, data = texts.fill_null("").rechunk().to_arrow().buffers()
     bounds = np.frombuffer(ends, np.int64, len(texts) + 1)
     letters = np.zeros(0, np.uint8) if data is None else np.frombuffer(data, np.uint8)

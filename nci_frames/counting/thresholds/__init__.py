@@ -1,1 +1,1 @@
-"""Where to count: fixed grids, quantiles, and grids as fine as a tolerance requires."""
+"""Thresholds to count at: fixed grids, and grids as fine as a tolerance requires."""

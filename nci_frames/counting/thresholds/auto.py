@@ -1,6 +1,6 @@
-"""Thresholds that are found by counting: as fine as certified areas need, or between equal numbers of rows.
+"""Thresholds found by counting: as fine as certified areas need, or between equal numbers of rows.
 
-A fine grid is refined where it matters. The order of rows changes nothing; the memory is that of the grid.
+A grid is refined where it matters. The result does not depend on the order of rows; memory holds one grid.
 """
 
 import functools
@@ -23,26 +23,26 @@ from nci_frames.counting.thresholds.recall import Positives, cut_evenly, cut_wid
 from nci_frames.schemas import WEIGHT
 
 _PASSES = 8
-#: Passes on thresholds that cut the positives, before a grid is refined instead.
+#: Passes with thresholds that cut the positives evenly, before a grid is refined instead.
 _CUTS = 3
-#: So many thresholds cost little more than a few.
+#: Up to this many thresholds cost little more than a few.
 _FEW = 1 << 14
-#: Bytes that refining takes for each model and threshold: some twenty arrays of Float64.
+#: Bytes that refining takes per model and threshold: some twenty arrays of Float64.
 _REFINING = 160
 
-#: A log of up to this many rows is counted at every distinct score: some 400 MB of counts.
+#: Logs of up to this many rows are counted at every distinct score: some 400 MB of counts.
 EXACT_ROWS = 1 << 22
-#: What is computed of weights, or of buckets of units, takes several times the memory. Of more rows than this
-#: it is computed at thresholds, of which there may be so many.
+#: Results with weights or buckets of units take several times the memory. With more rows than the first
+#: number, they are computed on a grid, which usually has up to the second number of thresholds.
 EXACT_IN_PARTS, USUAL_THRESHOLDS = EXACT_ROWS >> 2, 1 << 12
 _MOST = 8_191
 
 
 @dataclass(frozen=True, slots=True)
 class ModelCounts:
-    """The rows of every model that reach each threshold of a grid; before these, all rows.
+    """The rows of every model that reach each threshold of a grid, after a first column with all rows.
 
-    From each place to before the next is a bin; the first one lies below all thresholds.
+    A bin reaches from one place to below the next; the first one lies below all thresholds.
     """
 
     grid: Floats
@@ -56,12 +56,12 @@ class ModelCounts:
         return np.append(False, holds_one_score(self.grid, self.dtype))
 
     def only(self, kept: NDArray[np.intp]) -> "ModelCounts":
-        """Return the counts on some of the thresholds, given by their ascending indices."""
+        """Return the counts at a subset of the thresholds, given by ascending indices."""
         places = np.append(0, kept + 1)
         return ModelCounts(self.grid[kept], self.positives[:, places], self.negatives[:, places], self.dtype)
 
 
-#: Returns, for each quantity to be made small, how much each bin adds to it.
+#: Function that returns the contribution of each bin to each quantity to minimise.
 Measure = Callable[[ModelCounts], Floats]
 
 
@@ -73,20 +73,20 @@ def refine_scan(
     progress: bool = False,
     budget: Budget | None = None,
 ) -> ModelCounts:
-    """Count every model of a scan on a grid that is refined until each quantity is within a tolerance.
+    """Count every model on a grid that is refined until each quantity is within a tolerance.
 
     Parameters
     ----------
     scan
-        What to count.
+        The log.
     measure
-        Returns, for each quantity and bin, how much the bin adds to the quantity.
+        Function that returns the contribution of each bin to each quantity.
     tolerance
-        Maximum of each quantity. It is not reached if more passes would not help.
+        Maximum of each quantity. It may be missed if more passes would not help.
     progress
         Whether to show the progress of each pass.
     budget
-        How much memory each pass may take.
+        Memory limit of each pass.
 
     Returns
     -------
@@ -110,7 +110,7 @@ def refine_scan(
 
 
 def worst(parts: Floats) -> float:
-    """Return the largest quantity, given what each bin adds to each."""
+    """Return the largest quantity, given the contribution of each bin to each quantity."""
     return float(parts.sum(axis=1).max(initial=0))
 
 
@@ -123,12 +123,12 @@ def fewest(
 ) -> NDArray[np.intp]:
     """Return the indices of few thresholds of a grid that keep every quantity small.
 
-    Starting from the coarsest grid, the bins that add most are split in two by their rows, until the
+    Starting from the coarsest grid, the bins that contribute most are split in two by their rows, until the
     quantities are small enough, the thresholds are too many, or no bin can be split.
     """
     last = len(counts.grid) - 1
     reached = [part.sum(axis=0) for part in (counts.positives, counts.negatives)]
-    below = -sum(rows[1:] / max(rows[0], 1) for rows in reached)  # but for a constant
+    below = -sum(rows[1:] / max(rows[0], 1) for rows in reached)  # up to a constant
     kept = np.unique([0, last])
     while True:
         parts = measure(counts.only(kept))
@@ -138,7 +138,7 @@ def fewest(
         excess = worst(parts) / enough
         if excess <= 1 or len(kept) >= most or most_added == 0:
             return kept
-        # Steps get smaller near the goal, so that few thresholds are added in vain.
+        # Smaller steps near the goal avoid unneeded thresholds.
         cut = adds > most_added / np.clip(excess, 1.5, 64)
         low, high = low[cut], high[cut]
         middle = np.searchsorted(below, (below[low] + below[high]) / 2)
@@ -156,17 +156,17 @@ def _by_model(table: pl.DataFrame, grid: Floats, dtype: type[np.floating]) -> Mo
 
 
 def _first_grid(found: Scores, dtype: type[np.floating]) -> Floats:
-    """Return the grid to begin with: few scores and their successors, or a grid dense at both ends."""
+    """Return the initial grid: few scores and their successors, or a grid dense at both ends."""
     if not found.many:
         return _distinct(np.append(found.scores, successors(found.scores, dtype)), dtype)
     ends = found.finite[[0, -1]]
     third = MOST_THRESHOLDS // 3 - 4
     logit = 1 / (1 + np.exp(-np.linspace(-25, 25, third)))
     share = np.append(np.linspace(0, 1, third), logit)
-    # The difference of the ends may be more than the largest number.
+    # Not ends[1] - ends[0], which may overflow.
     by_value = ends[0] * (1 - share) + ends[1] * share
     by_digit = _between(ends[:1], ends[1:], np.array([third]), dtype)
-    # Minus infinity is distinguished from all finite scores.
+    # Separate minus infinity from all finite scores.
     lowest = [-np.inf, np.nextafter(dtype(-np.inf), dtype(0))] if np.isneginf(found.scores[0]) else []
     return _distinct(
         np.concatenate([lowest, ends, by_value, by_digit, successors(ends, dtype), [np.inf]]), dtype
@@ -178,12 +178,12 @@ def _distinct(values: NDArray[np.floating], dtype: type[np.floating]) -> Floats:
 
 
 def _split(grid: Floats, parts: Floats, dtype: type[np.floating]) -> Floats:
-    """Return a grid with more thresholds inside the bins that add much.
+    """Return a grid with more thresholds inside the bins that contribute much.
 
-    What a bin adds falls with the square of its width, so its number of thresholds grows with the square root
-    of what it adds.
+    The contribution of a bin falls with the square of its width, so the number of new thresholds grows with
+    the square root of the contribution.
     """
-    wide = np.sqrt(parts.max(axis=0))[1:-1]  # nothing can be put below the first threshold or above the last
+    wide = np.sqrt(parts.max(axis=0))[1:-1]  # no scores are below the first threshold or above the last
     wide[np.isinf(grid[1:])] = 0
     room = MOST_THRESHOLDS - len(grid)
     pieces = np.floor(room * wide / max(wide.sum(), np.finfo(float).tiny)).astype(np.intp)
@@ -191,20 +191,20 @@ def _split(grid: Floats, parts: Floats, dtype: type[np.floating]) -> Floats:
 
 
 def _between(low: Floats, high: Floats, pieces: NDArray[np.intp], dtype: type[np.floating]) -> Floats:
-    """Return *pieces* values from each low to before each high, evenly among the numbers of the type.
+    """Return *pieces* values from each low to below each high, evenly spaced among the floats of *dtype*.
 
-    So scores of any magnitude are distinguished, and a single score is isolated within a few rounds.
+    This separates scores of any magnitude, and isolates a single score within a few rounds.
     """
     of = np.repeat(np.arange(len(pieces)), pieces)
     share = (np.arange(len(of)) - np.repeat(np.cumsum(pieces) - pieces, pieces)) / pieces[of]
     first, last = _place(low.astype(dtype)), _place(high.astype(dtype))
-    # Unsigned, since from the most negative to the most positive number is more than half of all integers.
+    # Unsigned, since the distance from the lowest to the highest float overflows a signed integer.
     steps = ((last - first).view(np.uint64)[of] * share).astype(np.uint64)
     return _number((first.view(np.uint64)[of] + steps).view(np.int64), dtype).astype(np.float64)
 
 
 def _place(numbers: NDArray[np.floating]) -> NDArray[np.int64]:
-    """Return the rank of each number among all of its type, counted from zero; 0 for zero."""
+    """Return the rank of each number among all floats of its type, 0 for zero."""
     kind = np.int32 if numbers.dtype == np.float32 else np.int64
     bits = (numbers + 0).view(kind).astype(np.int64)
     return np.where(bits < 0, np.iinfo(kind).min - bits, bits)
@@ -219,13 +219,13 @@ def _number(places: NDArray[np.int64], dtype: type[np.floating]) -> NDArray[np.f
 
 @dataclass(frozen=True, slots=True)
 class Chosen:
-    """Thresholds, and the greatest width of the certified bounds of the areas of a model counted on them."""
+    """Thresholds, and the width of the certified bounds of areas counted at them."""
 
-    #: None stands for every distinct score.
+    #: None means every distinct score.
     grid: Floats | None
-    #: Of each threshold, whether no other score lies from it to before the next. None stands for all or none.
+    #: Whether no other score lies between each threshold and the next; None means all or none, by *grid*.
     resolved: NDArray[np.bool_] | None = None
-    #: None if it was not requested.
+    #: Largest width of the bounds of any model; None if not requested.
     reached: float | None = None
     tolerance: float | None = None
 
@@ -235,8 +235,8 @@ def count_to_tolerance(
 ) -> tuple[Chosen, Counted]:
     """Count a log of more rows than ``EXACT_ROWS`` at thresholds that bound the areas of every model.
 
-    Thresholds that cut the positives evenly nearly always do, and those that they did not need are dropped
-    from the counts. Where there are too many positives to be kept, a grid is refined pass by pass.
+    Thresholds that cut the positives evenly nearly always suffice; unneeded ones are dropped from the
+    counts. If the positives do not fit into memory, a grid is refined pass by pass.
 
     Parameters
     ----------
@@ -247,7 +247,7 @@ def count_to_tolerance(
     wish
         The areas to bound, and the tolerance.
     budget
-        How much memory each pass may take.
+        Memory limit of each pass.
     progress
         Whether to show the progress of each pass over the log.
     """
@@ -263,7 +263,7 @@ def count_to_tolerance(
         try:
             counted = count_at(scan, group, grid, budget=budget, progress=progress)
         except ParameterError:
-            # So many groups need fewer thresholds.
+            # With many groups, only fewer thresholds fit into memory.
             grid = next(cuts, None)
             continue
         fine = _by_model(_of_models(counted.counts, len(grid)), grid, dtype)
@@ -279,11 +279,11 @@ def count_to_tolerance(
         by_model = widths.reshape(-1, len(fine.positives), widths.shape[1])
         some = np.flatnonzero(fine.positives[:, 0])
         if len(some) < len(positives):
-            # The positives of a model have no weight.
+            # The positives of a model weigh 0.
             break
         grid = cut_wide(grid, positives, by_model[:, some], 0.7 * wish.tolerance)
     fine = refine_scan(scan, measure, wish.tolerance, progress=progress, budget=budget)
-    # Fewer thresholds need not be better than the finest grid, if that misses the tolerance.
+    # If the finest grid misses the tolerance, fewer thresholds only have to match that grid.
     enough = max(wish.tolerance, 1.02 * worst(measure(fine)))
     kept = fewest(fine, measure, enough)
     grid = np.union1d(fine.grid[kept], wish.also)
@@ -292,10 +292,10 @@ def count_to_tolerance(
 
 
 def _cuts(positives: Positives, tolerance: float) -> Iterator[Floats]:
-    """Yield thresholds that likely bound all areas, the best to count at first.
+    """Yield thresholds that probably bound all areas, the best ones to try first.
 
-    Bins with half of the tolerance bound the areas of most models, those with a quarter nearly always, and a
-    few more thresholds take less than a second pass does.
+    Bins with half of the tolerance bound the areas of most models, those with a quarter nearly always; a few
+    more thresholds cost less than a second pass.
     """
     if positives:
         for part, most in ((4, _FEW), (2, MOST_THRESHOLDS)):
@@ -305,7 +305,7 @@ def _cuts(positives: Positives, tolerance: float) -> Iterator[Floats]:
 
 
 def _of_models(counts: pl.DataFrame, thresholds: int) -> pl.DataFrame:
-    """Add the counts of all groups of a model, or their weights, at their common thresholds."""
+    """Add the counts, or weights, of all groups of a model at their common thresholds."""
     models = counts["model"].gather_every(thresholds)
     first = np.flatnonzero(models.rle_id().diff().fill_null(1).to_numpy())
     worth = counts[WEIGHT].to_numpy() if WEIGHT in counts.columns else 1
@@ -319,10 +319,10 @@ def _of_models(counts: pl.DataFrame, thresholds: int) -> pl.DataFrame:
 
 
 def _widths(counts: ModelCounts, *, prevalence: tuple[float, ...]) -> Floats:
-    """Return how much every bin adds to the width of the bounds, for each area (row) of each model.
+    """Return the contribution of every bin to the width of the bounds, for each area (row) of each model.
 
-    The worst case is slightly overestimated (by the precision at the start of the bin with all its negatives
-    already counted), which avoids a logarithm; the certified bounds are narrower.
+    It is slightly overestimated (by the precision at the start of the bin with all its negatives already
+    counted), which avoids a logarithm; the certified bounds are narrower.
     """
     with np.errstate(invalid="ignore", divide="ignore"):
         # A model that lacks a class has no areas.

@@ -14,7 +14,7 @@ from nci_frames.schemas import checked
 
 @dataclass(frozen=True, slots=True)
 class AutoThresholds:
-    """A request for thresholds as fine as certain areas need; ``auto_thresholds`` makes it."""
+    """A request for thresholds as fine as certain areas need; made by ``auto_thresholds``."""
 
     tolerance: float
     prevalence: tuple[float, ...]
@@ -51,15 +51,15 @@ def uniform_thresholds(n: int) -> list[float]:
 def logit_thresholds(n: int, *, smallest: float = 1e-6) -> list[float]:
     """Return *n* thresholds evenly spaced in log-odds, hence dense near 0 and 1.
 
-    Scores of imbalanced problems crowd there: a grid that is even in probability has most of its thresholds
-    where there are no scores.
+    Scores of imbalanced problems cluster there. Most thresholds of a uniform grid would lie where there are
+    no scores.
 
     Parameters
     ----------
     n
         Number of thresholds, 2 to 65,535.
     smallest
-        The first threshold, in (0, 0.5); the last is one minus that.
+        The first threshold, in (0, 0.5); the last one is 1 - *smallest*.
 
     Raises
     ------
@@ -85,20 +85,20 @@ def auto_thresholds(
     prevalence: float | Sequence[float] = (1e-4, 1e-3, 1e-2, 1e-1, 0.5),
     also: Sequence[float] = (),
 ) -> AutoThresholds:
-    """Request thresholds that bound the areas of every model to within a tolerance.
+    """Request thresholds fine enough to bound the areas of every model within a tolerance.
 
-    Given to ``count_confusion``. A log of up to 4 million rows is counted at every distinct score. A larger
-    one is read twice or three times: first the scores of its positives, then all rows, at thresholds that cut
-    the positives of every model into small parts. Where the certified bounds of ROC-AUC or of average
-    precision at a prevalence are too wide, the parts that add most are cut again, and the rows are counted
-    once more; thresholds that the tolerance does not need are dropped. Positives that would take an eighth of
-    the memory for counts are not kept: then a fine grid is refined pass by pass.
+    The result is an argument of ``count_confusion``. A log of up to 4 million rows is counted at every
+    distinct score. A larger log is read two or three times: first the scores of its positives, then all rows,
+    at thresholds that cut the positives of every model into small parts. If the certified bounds of ROC-AUC,
+    or of average precision at a prevalence, are too wide, the parts that contribute most are cut again, and
+    the rows are counted once more. Thresholds that the tolerance does not need are dropped. If the positives
+    would take more than an eighth of the memory for counts, a fine grid is refined pass by pass instead.
 
     Parameters
     ----------
     tolerance
-        Maximum width of the certified bounds of each area of a model over all its rows, in (0, 1). Areas of
-        its folds and segments have wider ones.
+        Maximum width of the certified bounds of each area of a model over all its rows, in (0, 1). Bounds for
+        its folds and segments are wider.
     prevalence
         P(y=1) at which average precision is bounded, each in (0, 1].
     also
@@ -106,7 +106,7 @@ def auto_thresholds(
 
     Returns
     -------
-    What ``thresholds="auto"`` stands for, with other settings.
+    The equivalent of ``thresholds="auto"`` with these settings.
 
     Raises
     ------
@@ -139,24 +139,24 @@ def _number(n: int) -> int:
 
 
 def check_thresholds(thresholds: Sequence[float]) -> NDArray[np.float64]:
-    """Return the thresholds as an array, or raise what is wrong with them.
+    """Return the thresholds as an array.
 
     Raises
     ------
     ParameterError
-        If there are none or too many, or they are NaN, or not strictly ascending.
+        If there are none or too many, one is NaN, or they are not strictly ascending.
     """
     return threshold_grid(thresholds, '"exact" takes every distinct score')
 
 
 def named_thresholds(text: str) -> list[float] | Literal["exact"]:
-    """Read thresholds that are written as a text.
+    """Parse thresholds from a string.
 
     Raises
     ------
     ParameterError
-        If it is none of "exact", "logit:501", "uniform:101", start:stop:lin:count and ascending numbers
-        separated by commas.
+        Unless the string is "exact", like "logit:501", "uniform:101" or start:stop:lin:count, or a list of
+        ascending numbers separated by commas.
 
     Examples
     --------

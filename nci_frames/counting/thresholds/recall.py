@@ -1,8 +1,8 @@
-"""The positives of a log -> thresholds between which every model has few of them.
+"""Thresholds that cut the positives of every model into small parts.
 
-What a bin adds to the width of the certified bounds of an area is at most its share of the positives, and
-nothing if they all have one score. So thresholds that cut the positives evenly bound ROC-AUC, and average
-precision at every prevalence, whatever the negatives are; and positives are few where they are rare.
+A bin contributes at most its share of the positives to the width of the certified bounds of an area, and
+nothing if all of them have the same score. So thresholds that cut the positives evenly bound ROC-AUC, and
+average precision at every prevalence, whatever the negatives are. Rare positives also fit into memory.
 """
 
 import numpy as np
@@ -18,18 +18,18 @@ from nci_frames.counting.engine.memory import Budget
 from nci_frames.counting.logs.reading import Scan
 from nci_frames.counting.logs.rows import REASON, score_name
 
-#: The scores of the positives of each model that has any, ascending.
+#: The ascending scores of the positives of each model that has any.
 Positives = list[NDArray[np.floating]]
 
-#: Positives take at most so large a part of the memory for counts.
+#: Positives may take at most this fraction (1/8) of the memory for counts.
 _PART_OF_MEMORY = 8
 _BYTES = 16
-#: Positives that are looked at in each share, if a model has more: bins hold a sixteenth less than they may.
+#: Positives inspected per share, if a model has more; bins then hold 1/16 less than allowed.
 _PARTS_OF_A_SHARE = 16
 
 
 def read_positives(scan: Scan, budget: Budget) -> Positives | None:
-    """Return the scores of the positives; None if there are none, or too many to be kept."""
+    """Return the scores of the positives; None if there are none, or too many for the memory."""
     most = budget.limit / _PART_OF_MEMORY / _BYTES
     wide = len(scan.models) > 1
     log = scan.prepare(scan.source.frame, wide=True) if wide else scan.raw
@@ -59,17 +59,17 @@ def read_positives(scan: Scan, budget: Budget) -> Positives | None:
 
 
 def cut_evenly(positives: Positives, share: float, most: int = MOST_THRESHOLDS) -> Floats | None:
-    """Return thresholds from each of which to the next no model has more than a share of its positives.
+    """Return thresholds such that no model has more than a share of its positives between two of them.
 
-    The only exception are positives with one score, from which to the next number there is a bin of its own.
-    None if they are more than *most*.
+    Tied positives may exceed the share; they get a bin of their own, up to the next float. Return None if
+    more than *most* thresholds are needed.
     """
     thinned, allowed = zip(*(_thinned(mine, share) for mine in positives), strict=True)
     scores, models = np.concatenate(thinned), np.repeat(np.arange(len(thinned)), [*map(len, thinned)])
     order = np.argsort(scores, kind="stable")
     scores = scores[order]
     lowest, highest = min(mine[0] for mine in positives), max(mine[-1] for mine in positives)
-    # Negatives above all positives are apart from the last of these.
+    # Separate negatives above all positives from the highest positive.
     grid = [lowest, highest, *successors(np.array([highest]), scores.dtype.type)]
     first, after = (np.searchsorted(scores, scores, side) for side in ("left", "right"))
     model_of, place, at = models[order].tolist(), 0, lowest
@@ -93,24 +93,25 @@ def cut_evenly(positives: Positives, share: float, most: int = MOST_THRESHOLDS) 
 
 
 def _thinned(mine: NDArray[np.floating], share: float) -> tuple[NDArray[np.floating], int]:
-    """Return every so-and-so-many-th of ascending scores, and how many of these hold a share at most."""
+    """Return ascending scores thinned at regular steps, and the number of them within a share."""
     most = max(int(share * len(mine)), 1)
     step = max(most // _PARTS_OF_A_SHARE, 1)
     return mine[step - 1 :: step], (most + 1) // step - 1
 
 
 def cut_wide(grid: Floats, positives: Positives, widths: Floats, tolerance: float) -> Floats:
-    """Return a grid with more thresholds in the bins that add much to the widths of the areas.
+    """Return a grid with more thresholds in the bins that contribute much to the widths of the areas.
 
-    A bin that is cut into p parts adds about the p-th part of what it added. So the sum of all is least, for
-    so many thresholds, if each p is proportional to the square root of what the bin adds.
+    A bin cut into p parts contributes about 1/p of its previous contribution. So, for a given number of
+    thresholds, the total is smallest if each p is proportional to the square root of the contribution.
 
     Parameters
     ----------
     widths
-        What each bin adds to each area, of shape (areas, models, bins); the first bin is below the grid.
+        Contribution of each bin to each area, of shape (areas, models, bins); the first bin is below the
+        grid.
     tolerance
-        What the sum of each area shall be.
+        Target for the sum of each area.
     """
     added = [grid]
     for mine, of_model in zip(positives, widths.swapaxes(0, 1)[..., 1:], strict=True):
@@ -122,7 +123,7 @@ def cut_wide(grid: Floats, positives: Positives, widths: Floats, tolerance: floa
         of = np.repeat(np.arange(len(grid)), cuts)
         which = 1 + np.arange(len(of)) - np.repeat(np.cumsum(cuts) - cuts, cuts)
         cut = mine[ends[of] + which * rows[of] // parts[of]]
-        # Where scores are tied, the bin after them begins with the next number.
+        # The bin after tied scores begins at the next float.
         tied = cut[1:][cut[1:] == cut[:-1]]
         added += [cut.astype(np.float64), successors(tied, mine.dtype.type).astype(np.float64)]
     return np.unique(np.concatenate(added))
