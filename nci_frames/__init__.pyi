@@ -122,7 +122,6 @@ from .evaluation.probabilities.calibration_measures import calibration_measures 
 from .evaluation.probabilities.decisions import cost_curve as cost_curve
 from .evaluation.probabilities.decisions import decision_curve as decision_curve
 from .evaluation.probabilities.decomposition import decompose_scores as decompose_scores
-from .evaluation.probabilities.h_measure import h_measure as h_measure
 from .evaluation.probabilities.proper_scores import proper_scores as proper_scores
 
 # evaluation.classes

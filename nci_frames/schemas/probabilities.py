@@ -67,19 +67,6 @@ CALIBRATION_MEASURES = FrameSchema(
     *bounds(number, "lower confidence limit of the measure", "see reason"),
     text("reason", "why the value or its bounds are null", "neither is null"),
 )
-H_MEASURES = FrameSchema(
-    "h measures",
-    "h_measure(counts, prevalence=...)",
-    MODEL,
-    _AT,
-    share(
-        "value",
-        "share of the cost of the best constant decision that the best thresholds save",
-        f"{_LACKS}, or a class has no share at the prevalence",
-    ),
-    *bounds(share, "certified lower bound of the value", "the value is null"),
-    *TOLD,
-)
 DECISIONS = FrameSchema(
     "decision curve",
     "decision_curve(counts, prevalence=..., threshold_probabilities=...)",

@@ -180,7 +180,6 @@ def calls() -> dict[str, Call]:
             (nf.decision_curve(chances, prevalence=0.1, threshold_probabilities=[0.2, 0.4]),),
         ),
         Call("decompose_scores", (chances,), {"prevalence": 0.1}),
-        Call("h_measure", (counts,), {"prevalence": 0.1}),
         Call("proper_scores", (chances,), {"prevalence": 0.1}),
         Call("compare_classes", (classes,), {"priors": "uniform", "metric": "mcc"}),
         Call("compare_models", (counts,), {"prevalence": etas, "threshold": 0.0, **few}),
