@@ -118,7 +118,6 @@ from .evaluation.prevalence.project_traffic import project_traffic as project_tr
 # evaluation.probabilities
 from .evaluation.probabilities.adjust import adjust_scores as adjust_scores
 from .evaluation.probabilities.calibration import calibration_curve as calibration_curve
-from .evaluation.probabilities.calibration_measures import calibration_measures as calibration_measures
 from .evaluation.probabilities.decisions import cost_curve as cost_curve
 from .evaluation.probabilities.decisions import decision_curve as decision_curve
 from .evaluation.probabilities.decomposition import decompose_scores as decompose_scores

@@ -170,7 +170,6 @@ def calls() -> dict[str, Call]:
         Call("compute_areas", (counts,), {"prevalence": etas}),
         Call("adjust_scores", (), {"score": "score", "prevalence": 0.1, "logged_prevalence": 0.4}),
         Call("calibration_curve", (chances,), {"prevalence": 0.1}),
-        Call("calibration_measures", (chances,), {"prevalence": 0.1}),
         Call("cost_curve", (chances,), {"prevalence": 0.1, "probability_costs": [0.2, 0.6]}),
         Call("decision_curve", (chances,), {"prevalence": 0.1, "threshold_probabilities": [0.2]}),
         Call("chart_calibration", (nf.calibration_curve(chances, prevalence=0.1),)),
