@@ -16,6 +16,7 @@ from nci_frames.base.arguments import beta_values
 from nci_frames.base.errors import ParameterError
 from nci_frames.base.typing import Floats, Rows
 from nci_frames.evaluation.areas.area import Area, Logs, area_of
+from nci_frames.evaluation.areas.lowest import lowest_supported_prevalence
 from nci_frames.evaluation.arrays.buckets import Counted, StrataCounts
 from nci_frames.evaluation.arrays.histograms import Histogram
 from nci_frames.evaluation.field.prevalences import group_prevalences, numbers_of
@@ -55,6 +56,8 @@ class Replicates:
     moved: Floats
     #: Numbers of positives and negatives to draw from, or of equal buckets that have them.
     sizes: tuple[float, float]
+    #: The lowest prevalence at which the log supports an area that is compared; infinite if there is none.
+    lowest: float = 0.0
 
     @property
     def freedom(self) -> Floats:
@@ -69,8 +72,13 @@ class Replicates:
         """Return the replicates of an area at some of its prevalences."""
         known = {eta: place for place, eta in enumerate(self.cases["prevalence"])}
         places = [known[eta] for eta in prevalence]
-        each = (self.cases[places], self.value[places], self.values[:, places], self.moved[:, places])
-        return Replicates(self.histogram, *each, self.sizes)
+        return replace(
+            self,
+            cases=self.cases[places],
+            value=self.value[places],
+            values=self.values[:, places],
+            moved=self.moved[:, places],
+        )
 
     def around(self, value: Floats) -> "Replicates":
         """Return the replicates shifted to *value*, which the merging of bins had changed."""
@@ -190,8 +198,20 @@ def resample_models(
     frame: pl.DataFrame, asked: Asked, logs: Resampling, *, prior: bool = False
 ) -> list[list[Replicates]]:
     """Return the replicates of all models for each value of the keys; see ``resample``."""
-    better_sign(asked_metric(asked.metrics[0]))
-    return list(by_keys(resample(frame, asked, logs, prior=prior)).values())
+    (metric,) = asked.metrics
+    better_sign(asked_metric(metric))
+    groups = list(by_keys(resample(frame, asked, logs, prior=prior)).values())
+    area = area_of(metric, "resampled")
+    if not groups or area is None or area.support is None:
+        return groups
+    # Within every repeat.
+    by = groups[0][0].histogram.group.columns
+    told = lowest_supported_prevalence(frame, metric=metric, units=logs.units)
+    lowest = told.group_by(by).agg(pl.col("prevalence").fill_null(math.inf).max())
+    of_model = {tuple(group): eta for *group, eta in lowest.iter_rows()}
+    return [
+        [replace(one, lowest=of_model[one.histogram.group.row(0)]) for one in models] for models in groups
+    ]
 
 
 def _areas(areas: Sequence[Area], etas: list[float], histogram: Histogram) -> Floats:

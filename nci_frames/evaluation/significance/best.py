@@ -128,8 +128,10 @@ def compare_best(
     distribution, with the rows of the rarer class less one as its degrees of freedom, or with so many buckets
     of equal size (Σn)²/Σn², for n rows of the class in each. At a
     threshold, a difference counts only if its standard error is at least twice what a row more or less moves
-    either value. If a model is excluded only without this rule, ``reason`` says so; models with fewer than 10
-    rows of a class, or such buckets, are not compared.
+    either value. Nor does one by which PR-AUC is higher at a prevalence that the log does not support
+    (``lowest_supported_prevalence``): negatives that it lacks may take all of it. If a model is excluded only
+    without these rules, ``reason`` says so; models with fewer than 10 rows of a class, or such buckets, are
+    not compared.
 
     docs/honesty.md gives error rates and power in simulated logs.
 
@@ -213,6 +215,7 @@ class Candidates:
         told = defined & often & large
         scale = _scale(value)
         value, moved = value / scale, moved / scale
+        supported = np.stack([(m.cases["prevalence"] >= m.lowest).fill_null(value=True) for m in models])
         drawn /= scale
         # A value that is undefined in a few logs tells nothing there.
         known = np.where(np.isnan(drawn), value[:, None], drawn)
@@ -220,7 +223,9 @@ class Candidates:
             [np.isinf(given), ~defined, ~large, ~often], [_INFINITE, _UNDEFINED, _SMALL, _OFTEN_UNDEFINED], ""
         )
         cases = [
-            Contenders.of(value[some, c], known[some, :, c], moved[some, c], freedom[some, c])
+            Contenders.of(
+                value[some, c], known[some, :, c], moved[some, c], freedom[some, c], supported[some, c]
+            )
             for c, some in enumerate(told.T)
         ]
         return cls(value, scale, told, why, cases)

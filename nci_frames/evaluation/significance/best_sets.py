@@ -30,7 +30,7 @@ class Contenders:
     deviation: Floats
 
     @classmethod
-    def of(cls, value: Floats, drawn: Floats, moved: Floats, freedom: Floats) -> "Contenders":
+    def of(cls, value: Floats, drawn: Floats, moved: Floats, freedom: Floats, known: Flags) -> "Contenders":
         """Take the values of a log and of resampled ones.
 
         Parameters
@@ -43,6 +43,9 @@ class Contenders:
             By how much one row more or less moves each value.
         freedom
             Degrees of freedom of each value, 1 or more: the units that it is computed from, less one.
+        known
+            Whether the log supports each value. Of one that it does not, it may lack the negatives that would
+            make it lower, so that its lead rests on too few rows, though not its lag.
         """
         scale = np.maximum.outer(np.abs(value), np.abs(value))
         difference = value[:, None] - value
@@ -57,6 +60,7 @@ class Contenders:
         error = np.sqrt(np.where(squares <= _CANCELLED * sums, 0.0, squares))
         least = np.minimum.outer(freedom, freedom)
         steady = error >= _ROWS * np.maximum.outer(moved, moved)
+        steady &= np.where(difference > 0, known[:, None], known)
         return cls(difference, error, least, steady, deviation)
 
     @property

@@ -43,7 +43,7 @@ def test_the_confidence_set_is_that_of_brute_force(seed):
     value = rng.normal(0, 1.5, 6)
     drawn = value[:, None] + rng.multivariate_normal(np.zeros(6), np.eye(6) + 0.5, 400).T
     many = np.full(6, 1e12)
-    (found,) = confidence_set([Contenders.of(value, drawn, np.zeros(6), many)])
+    (found,) = confidence_set([Contenders.of(value, drawn, np.zeros(6), many, many > 0)])
     expected = slow_set(value, drawn)
     # Models far behind are removed together; their p-values are the least there is.
     assert found == pytest.approx(expected)
@@ -54,11 +54,11 @@ def test_several_cases_at_once_are_one_set():
     rng = np.random.default_rng(1)
     value, noise = np.array([0.0, 0.5, 3.0]), rng.normal(size=(3, 500))
     many = np.full(3, 1e12)
-    case = Contenders.of(value, value[:, None] + noise, np.zeros(3), many)
+    case = Contenders.of(value, value[:, None] + noise, np.zeros(3), many, many > 0)
     (alone,) = confidence_set([case])
     twice = confidence_set([case, case])
     assert [p.tolist() for p in twice] == [pytest.approx(alone.tolist())] * 2
-    other = Contenders.of(value * 0, rng.normal(size=(3, 500)), np.zeros(3), many)
+    other = Contenders.of(value * 0, rng.normal(size=(3, 500)), np.zeros(3), many, many > 0)
     wider, _ = confidence_set([case, other])
     assert (wider >= alone).all()
     assert wider.min() > alone.min()
@@ -115,6 +115,30 @@ def test_no_false_positive_is_not_no_false_positive_rate():
     assert nf.compare_best(points([60, 60], [0, 500], negatives=10_000), metric="fpr")[
         "distinguishable"
     ].to_list() == [False, True]
+
+
+@pytest.mark.thorough
+def test_a_lead_by_pr_auc_needs_the_negatives_that_could_take_it():
+    """One negative of b in 1,000 scores above most positives; two of five logs of 1,000 have none."""
+    rng, label, tables = np.random.default_rng(2), np.repeat([True, False], [100, 1000]), []
+    for log in range(60):
+        odd = ~label & (rng.random(1100) < 0.001)
+        score = {"a": rng.normal(3.0 * label), "b": rng.normal(np.where(odd, 6.0, 4.0 * label))}
+        tables += [
+            pl.DataFrame({"log": log, "model": name, "label": label, "score": of_model})
+            for name, of_model in score.items()
+        ]
+    counts = nf.count_confusion(pl.concat(tables), by=["log"], thresholds="exact")
+    asked = {"metric": "pr_auc", "prevalence": [1e-5, 0.2], "repeats": 100}
+    worse = nf.compare_best(counts, **asked).filter(model="a").partition_by("prevalence")
+    # At 1e-5 a is the better model: of the alerts of b 1 % are right at most. It has 0.04, and b 0.003.
+    assert not worse[0]["distinguishable"].any()
+    seen = worse[0]["reason"].drop_nulls()
+    assert len(seen) > 9
+    assert seen.str.starts_with("too few rows").all()
+    # At 0.2 it is b, and the log may know.
+    assert worse[1]["reason"].null_count() == 60
+    assert worse[1]["distinguishable"].mean() > 0.3
 
 
 def test_undefined_values():
