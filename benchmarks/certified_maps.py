@@ -38,7 +38,7 @@ def claims(effort: float) -> Iterator[Line]:
             yield claim, f"{where}{what}, {how}", "<= 0.05", wrong / logs, logs
             if models is CROSSING:
                 claim = "`certify_decision_map`: each of both is certified somewhere"
-                yield claim, f"{where}{what}, {how}", "none (power)", known / logs, logs
+                yield claim, f"{where}{what}, {how}", "none", known / logs, logs
 
 
 def _counted(

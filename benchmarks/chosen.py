@@ -56,7 +56,7 @@ def budgets(effort: float) -> Iterator[Seen]:
                 nf.compute_rates(counts), alerts=alerts, volume=1_000_000, prevalence=1e-4, confidence=0.95
             )
             kept += [at is None or _alerted(at, 1e-4) <= alerts / 1_000_000 for at in points["threshold"]]
-        where = f"two equal models, {rows[0]} + {rows[1]:,} rows, {alerts:,} alerts in a million"
+        where = f"{rows[0]} + {rows[1]:,} rows, {alerts:,} alerts in a million"
         yield Seen(
             "answer within a budget: one is significantly better", where, "<= 0.05", better / logs, logs
         )
@@ -86,12 +86,12 @@ def targets_of_precision(effort: float) -> Iterator[Seen]:
                 at = points["threshold"].item()
                 held.append(at is None or eta * norm.sf(at - 2) >= target * _alerted(at, eta))
                 known += confidence is not None and at is not None
-        where = f"precision {target}, {rows[0]} + {rows[1]:,} rows, eta {eta:g}"
+        where = f"precision {target}, {rows[0]} + {rows[1]:,} rows, prevalence {eta:g}"
         claim = "`select_operating_points(precision=, confidence=0.95)`"
         yield Seen(
             f"{claim}: it is kept, or none is known", where, ">= 0.95", float(np.mean(kept[0.95])), logs
         )
-        yield Seen(f"{claim}: a threshold is known", where, "none (power)", known / logs, logs)
+        yield Seen(f"{claim}: a threshold is known", where, "none", known / logs, logs)
         claim = "`select_operating_points(precision=)`: it is kept, or none is found"
         yield Seen(claim, where, "none", float(np.mean(kept[None])), logs)
 
@@ -141,8 +141,11 @@ def traffic_of_many(effort: float) -> Iterator[Seen]:
                 metrics="precision",
             )
             held += found.select(pl.lit(truth).is_between("lower", "upper").mean()).item()
-        where = f"{models} models, scores correlated by {correlation:g}"
-        yield Seen("`project_traffic` holds precision in the traffic", where, "0.95", held / logs, logs)
+        where = (
+            f"{models} models, scores correlated by {correlation:g}, 200 + 2,000 rows, 5,000 without labels, "
+            "prevalence 0.02"
+        )
+        yield Seen("`project_traffic(precision)` holds it", where, ">= 0.95", held / logs, logs)
 
 
 def rare_rows(effort: float) -> Iterator[Seen]:
@@ -219,7 +222,7 @@ def segments_of_units(effort: float) -> Iterator[Seen]:
                 counts, segments="segment", threshold=float(EDGES[88]), units="bucket", min_positives=5
             )
             shifted += bool(found["shifted"].any())
-        where = f"{len(units)} equal segments of {units.min()} to {units.max()} units, rows correlate by 0.3"
+        where = f"{len(units)} segments of {' to '.join(map(str, np.unique(units[[0, -1]])))} units"
         yield Seen('`rank_segments(units="bucket")`: any shifted', where, "<= 0.05", shifted / logs, logs)
 
 
@@ -227,9 +230,9 @@ def champions(effort: float) -> Iterator[Seen]:
     """One look of a job at a champion: each log is a segment."""
     for models, metric, rates, rows, correlation, promised in (
         (30, "recall", (0.7, 0.7), (100, 300), 0.0, "<= 0.05"),
-        (2, "recall", (0.6, 0.7), (100, 300), 0.8, "none (power)"),
-        (2, "recall", (0.7, 0.82), (60, 300), 0.95, "none (power)"),
-        (2, "fpr", (0.02, 0.012), (50, 4000), 0.8, "none (power)"),
+        (2, "recall", (0.6, 0.7), (100, 300), 0.8, "none"),
+        (2, "recall", (0.7, 0.82), (60, 300), 0.95, "none"),
+        (2, "fpr", (0.02, 0.012), (50, 4000), 0.8, "none"),
     ):
         logs, rng, tables, by_pairs = round(100 * effort), np.random.default_rng([models, *rows]), [], 0
         for log in range(logs):

@@ -9,7 +9,7 @@ import polars as pl
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """A line of the table."""
+    """How often a claim held in logs of one kind: a cell of a table."""
 
     claim: str
     condition: str
@@ -20,10 +20,31 @@ class Seen:
     error: float | None = None
 
     @property
-    def line(self) -> str:
+    def standard_error(self) -> float:
         of_share = math.sqrt(max(self.share * (1 - self.share), 1 / self.logs) / self.logs)
-        error = of_share if self.error is None else self.error
-        return f"| {self.claim} | {self.condition} | {self.promised} | {self.share:.3f} ± {error:.3f} |"
+        return of_share if self.error is None else self.error
+
+    @property
+    def cell(self) -> str:
+        number = f"{self.share:.3f} ± {self.standard_error:.3f}"
+        return f"*{number}*" if self.promised == "none" else number
+
+
+def table(found: list[Seen]) -> str:
+    """Return a row for each kind of log and a column for each claim."""
+    claims, conditions = (
+        list(dict.fromkeys(values))
+        for values in ([seen.claim for seen in found], [seen.condition for seen in found])
+    )
+    cells = {(seen.condition, seen.claim): seen.cell for seen in found}
+    promised = {seen.claim: seen.promised for seen in found if seen.promised != "none"}
+    rows = [
+        ["simulated logs", *claims],
+        ["---", *("---:" for _ in claims)],
+        ["promised", *(promised.get(claim, "") for claim in claims)],
+        *([where, *(cells.get((where, claim), "") for claim in claims)] for where in conditions),
+    ]
+    return "\n".join(f"| {' | '.join(row)} |" for row in rows)
 
 
 def names(logs: int) -> list[str]:

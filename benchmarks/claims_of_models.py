@@ -37,7 +37,10 @@ def auc_tests_of_few(effort: float) -> Iterator[Seen]:
             for model in "ab"
         )
         found = nf.compare_auc(nf.scan_predictions(pairs, segments="log", unit="unit"))
-        where, promised = f"{positives} + {negatives} units, AUC 0.76", "0.05" if positives >= 20 else "none"
+        where, promised = (
+            f"{positives} + {negatives} units, each scored once",
+            "0.05" if positives >= 20 else "none",
+        )
         share = float((found["p_value"] < 0.05).mean())  # type: ignore[arg-type]
         yield Seen("`compare_auc`: p < 0.05, models equal", where, promised, share, logs)
 
@@ -131,7 +134,7 @@ def trained_folds(effort: float) -> Iterator[Seen]:
             rates = nf.compute_rates(pl.DataFrame(cells, schema=names, orient="row"))
             found += bool(nf.compare_folds(rates, over=["repeat", "fold"])["distinguishable"].any())
         where = f"{models} discriminants, features {apart} apart, {rows:,} rows, {repeats} x {k} folds"
-        yield Seen("`compare_folds`: any distinguishable", where, promised, found / logs, logs)
+        yield Seen("`compare_folds` by default: any distinguishable", where, promised, found / logs, logs)
 
 
 def pairs(effort: float) -> Iterator[Seen]:
@@ -157,7 +160,8 @@ def pairs(effort: float) -> Iterator[Seen]:
             for eta in (1e-4, 1e-2, 0.1):
                 true = nf.project_rates(nf.compute_rates(points), metrics=metric, prevalence=eta)["value"]
                 found = nf.compare_pairs(joint, metric=metric, prevalence=eta, repeats=1000)
-                what, where = f"`compare_pairs({metric})`", f"eta {eta:g}, TPR {tpr}, FPR {fpr}"
+                what = f"`compare_pairs({metric})`"
+                where = f"prevalence {eta:g}, TPR {tpr[0]:g} and {tpr[1]:g}, FPR {fpr[0]:g} and {fpr[1]:g}"
                 yield Seen(
                     f"{what} holds the difference", where, "0.95", held(found, true[0] - true[1]), logs
                 )
@@ -240,9 +244,9 @@ def own_thresholds(effort: float) -> Iterator[Seen]:
         for (eta,), mine in found.group_by("prevalence", maintain_order=True):
             tpr, fpr = (norm.sf(mine["threshold"].to_numpy() - place) for place in (shift, 0.0))
             truth = 2 * eta * tpr / (eta + eta * tpr + (1 - eta) * fpr)
-            where = f"eta {eta:g}, 100 + 10,000 units" + (
-                "" if repeats == 1 else " scored twice, rows taken as independent" if units is None
-                else " scored twice, halves of buckets"
+            where = f"prevalence {eta:g}, each unit scored " + (
+                "once" if repeats == 1 else "twice, rows taken as independent" if units is None
+                else "twice, halves of buckets"
             )  # fmt: skip
             for column, claim in (("value", "<= 0.015"), ("optimistic", "none")):
                 if column == "optimistic" and repeats > 1:

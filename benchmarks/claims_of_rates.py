@@ -125,8 +125,8 @@ def uneven_units(effort: float) -> Iterator[Seen]:
             f"positives of {units} units, Pareto-distributed sizes (index {tail})"
         )  # fmt: skip
         sides = rates.select(lower="tpr_lower", upper="tpr_upper")
-        claim = '`compute_rates("wilson", units="bucket")` holds the rate'
-        yield Seen(claim, f"TPR {tpr}, {where}", "0.95", held(sides, tpr), logs)
+        claim = f'`compute_rates("wilson", units="bucket")` holds TPR {tpr}'
+        yield Seen(claim, where, "0.95", held(sides, tpr), logs)
         for metric, truth in (("recall", tpr), ("roc_auc", (tpr + 0.9) / 2)):
             share = held(drawn.filter(metric=metric), truth)
             claim = f'`bootstrap({metric}, units="bucket")` holds it'
@@ -152,8 +152,8 @@ def areas_of_units(effort: float) -> Iterator[Seen]:
                     for repeat in range(repeats)
                 ]  # fmt: skip
             wrong += nf.compare_auc(pl.concat(parts), by=[])["p_value"].item() < 0.05
-        where = f"each unit scored {'once' if repeats == 1 else 'twice'}"
-        yield Seen("`compare_auc(by=[])`: p < 0.05, models equal", where, "0.05", wrong / logs, logs)
+        where = f"about 90 + 210 units, each scored {'once' if repeats == 1 else 'twice'}"
+        yield Seen("`compare_auc`: p < 0.05, models equal", where, "0.05", wrong / logs, logs)
 
 
 def accuracy(effort: float) -> Iterator[Seen]:
@@ -204,7 +204,7 @@ def bootstrap(effort: float) -> Iterator[Seen]:
             scores = law.sample(np.random.default_rng([positives, log]), label)
             counts = nf.count_confusion(pl.DataFrame({"model": "m", "label": label, "score": scores}))
             tables.append(nf.bootstrap(counts, metric="pr_auc", prevalence=eta, seed=log))
-        where = f"{positives} + {999 * positives:,} rows, eta {eta:g}"
+        where = f"{positives} + {999 * positives:,} rows, prevalence {eta:g}"
         share = held(pl.concat(tables), law.pr_auc(eta))
         yield Seen("`bootstrap(pr_auc)` holds the area", where, "0.95", share, logs)
 
@@ -247,7 +247,7 @@ def partial_labels(effort: float) -> Iterator[Seen]:
         what = "mean error of recall"
         if found == 1.0:
             yield Seen(
-                f"`compute_rates`: {what}, labelled rows alone", where, "none",
+                f"`compute_rates` of the labelled rows: {what}", where, "none",
                 float(naive.mean()), logs, float(naive.std() / math.sqrt(logs)),
             )  # fmt: skip
             known = (
@@ -290,10 +290,10 @@ def traffic(effort: float) -> Iterator[Seen]:
             "precision": eta * tpr / (eta * tpr + (1 - eta) * fpr),
             "f_beta": 2 * eta * tpr / (eta + eta * tpr + (1 - eta) * fpr),
         }
-        where = f"1,000 + 10,000 labelled rows, {rows:,} without labels, prevalence {eta:g}"
+        where = f"1 model, 1,000 + 10,000 rows, {rows:,} without labels, prevalence {eta:g}"
         for metric, true in truth.items():
             share = held(found.filter(metric=metric), true)
-            yield Seen(f"`project_traffic({metric})` holds the metric", where, ">= 0.95", share, logs)
+            yield Seen(f"`project_traffic({metric})` holds it", where, ">= 0.95", share, logs)
 
 
 def support(effort: float) -> Iterator[Seen]:
@@ -318,15 +318,15 @@ def support(effort: float) -> Iterator[Seen]:
             truth = float(np.mean(share / (share + (1 - eta) / eta * fpr)))
             rows = table.filter(prevalence=eta)
             known = rows.filter("supported")
-            where = f"174 + 1,623 rows, AUC {area}, eta {eta:g}"
+            where = f"AUC {area}, prevalence {eta:g}"
             yield Seen("PR-AUC is called supported", where, "none", len(known) / logs, logs)
             if len(known) >= logs / 2:
                 claim = "`bootstrap(pr_auc)` holds the area, where supported"
                 yield Seen(claim, where, "0.95", held(known, truth), len(known))
             values = (known if len(known) >= logs / 2 else rows)["value"].to_numpy() / truth
             bias, error = abs(float(values.mean()) - 1), float(values.std() / math.sqrt(len(values)))
-            claim = f"relative bias of PR-AUC, {'' if len(known) >= logs / 2 else 'not '}supported"
-            yield Seen(claim, where, "< 0.05" if len(known) >= logs / 2 else "none", bias, logs, error)
+            promised = "< 0.05" if len(known) >= logs / 2 else "none"
+            yield Seen("relative bias of PR-AUC", where, promised, bias, logs, error)
 
 
 def few_false_positives(effort: float) -> Iterator[Seen]:
@@ -342,4 +342,16 @@ def few_false_positives(effort: float) -> Iterator[Seen]:
 def bands(effort: float) -> Iterator[Seen]:
     """Simultaneous bands of the ROC curve, also far below the prevalences that the log supports."""
     for line in curve_bands.claims(effort):
+        yield Seen(*line)
+
+
+def bands_of_grids(effort: float) -> Iterator[Seen]:
+    """The same with tied scores, and with few thresholds."""
+    for line in curve_bands.claims_of_kinds(effort):
+        yield Seen(*line)
+
+
+def bands_of_units(effort: float) -> Iterator[Seen]:
+    """The same with units that are scored twice."""
+    for line in curve_bands.claims_of_units(effort):
         yield Seen(*line)

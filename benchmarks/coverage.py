@@ -2,90 +2,203 @@
 
     python benchmarks/coverage.py --write
 
-simulates logs whose truth is known, calls the public functions, and puts the table into docs/honesty.md.
-Without --write it only prints the table; --only auc folds measures some claims; --effort 0.1 simulates a
-tenth of the logs.
+simulates logs whose truth is known, calls the public functions, and puts the tables into docs/honesty.md.
+Without --write it only prints them; --only auc folds measures some claims; --effort 0.1 simulates a tenth of
+the logs.
 """
 
 import argparse
 import time
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
 
-from chosen import (
-    budgets,
-    champions,
-    faulty_units,
-    first_models,
-    rare_rows,
-    segments_of_units,
-    targets_of_precision,
-    traffic_of_many,
-)
-from claims import Seen
-from claims_of_models import (
-    auc_tests_of_few,
-    best,
-    crossovers,
-    folds,
-    maps,
-    own_thresholds,
-    pairs,
-    segments,
-    shifts,
-    trained_folds,
-)
-from claims_of_rates import (
-    accuracy,
-    areas_of_few,
-    areas_of_units,
-    auc,
-    bands,
-    bootstrap,
-    few_false_positives,
-    partial_labels,
-    planning,
-    predictive_values,
-    rates_of_units,
-    support,
-    traffic,
-    uneven_units,
-)
+import chosen
+import claims_of_models as models
+import claims_of_rates as rates
+from claims import Seen, table
 
 PAGE = Path(__file__).parents[1] / "docs" / "honesty.md"
 START, END = "<!-- coverage: begin -->\n", "<!-- coverage: end -->\n"
 
-CLAIMS: tuple[Callable[[float], Iterator[Seen]], ...] = (
-    auc, areas_of_few, auc_tests_of_few, rates_of_units, uneven_units, areas_of_units, accuracy,
-    predictive_values, planning, shifts, segments, folds, trained_folds, pairs, partial_labels, traffic,
-    own_thresholds, bootstrap, best, crossovers, support, few_false_positives, bands, maps, budgets,
-    targets_of_precision, first_models, traffic_of_many, rare_rows, faulty_units, segments_of_units,
-    champions,
-)  # fmt: skip
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A table of the page, and what it says of the logs."""
+
+    title: str
+    logs: str
+    claims: tuple[Callable[[float], Iterator[Seen]], ...]
+
+
+PARTS = (
+    Part(
+        "ROC-AUC",
+        'Normal scores. "Spread" is the standard deviation of the positives; that of the negatives is 1.',
+        (rates.auc,),
+    ),
+    Part(
+        "Resampled areas",
+        "Normal scores, but for the two logs at prevalence 0.001, which are those of `demo.synthetic_laws`.",
+        (rates.areas_of_few, rates.bootstrap, chosen.rare_rows),
+    ),
+    Part(
+        "Tests of ROC-AUC",
+        "Two equally good models, ROC-AUC 0.76 (400 negatives) and 0.79. Scores of a unit that is scored "
+        "twice are correlated by 0.92.",
+        (models.auc_tests_of_few, rates.areas_of_units),
+    ),
+    Part(
+        "Rates",
+        "100 positives and 900 negatives with normal scores two standard deviations apart, at the "
+        "thresholds 2 and 3. Scores of a unit that is scored twice are correlated by 0.9.",
+        (rates.rates_of_units,),
+    ),
+    Part(
+        "Rates of few, uneven or faulty units",
+        "The first four: 100 buckets with ten negatives each, FPR 0.1; TPR differs between units so that "
+        "rows of one unit are correlated by 0.3. Faulty units: FPR 0.5, that of the others 0.01.",
+        (rates.uneven_units, chosen.faulty_units),
+    ),
+    Part("Accuracy", "", (rates.accuracy,)),
+    Part(
+        "Precision of few false positives",
+        "100 positives and 10,000 negatives, TPR 0.6, prevalence 0.001. An interval that is null does not "
+        "hold.",
+        (rates.predictive_values, rates.few_false_positives),
+    ),
+    Part(
+        "PR-AUC over prevalence",
+        "174 positives and 1,623 negatives with normal scores. The relative bias is that of the logs that "
+        "support the value, if half of them do, and of all logs otherwise.",
+        (rates.support,),
+    ),
+    Part("Bands", "174 positives and 1,623 negatives with normal scores.", (rates.bands,)),
+    Part(
+        "Bands of ties, grids and units",
+        "With ties the truth is the area of the rounded scores. Scores of a unit that is scored twice are "
+        "correlated by 0.95; 64 buckets.",
+        (rates.bands_of_grids, rates.bands_of_units),
+    ),
+    Part("Sizes of test sets", "How many of the studies reach the goal.", (rates.planning,)),
+    Part(
+        "Partial labels",
+        "Normal scores two standard deviations apart, threshold 2. All alerts are reviewed, and a share of "
+        "the other rows.",
+        (rates.partial_labels,),
+    ),
+    Part(
+        "Metrics in traffic",
+        "Normal scores two standard deviations apart; labelled rows and traffic have the same scores in "
+        "each class.",
+        (rates.traffic, chosen.traffic_of_many),
+    ),
+    Part(
+        "Own best thresholds",
+        "100 positives and 10,000 negatives with normal scores three standard deviations apart; scores of a"
+        " unit that is scored twice are correlated by 0.9. The truth is F1 of the distributions at the "
+        "threshold that is best on the log.",
+        (models.own_thresholds,),
+    ),
+    Part(
+        "A budget of alerts",
+        "Two equal models with normal scores two standard deviations apart; prevalence 0.0001.",
+        (chosen.budgets,),
+    ),
+    Part(
+        "A target of precision",
+        "Normal scores two standard deviations apart.",
+        (chosen.targets_of_precision,),
+    ),
+    Part(
+        "The model that an answer ranks first",
+        "Equal models with normal scores two standard deviations apart.",
+        (chosen.first_models,),
+    ),
+    Part(
+        "Which models may be the best",
+        "100 positives and 10,000 negatives with normal scores, positives shifted by 1.5, at prevalence "
+        "0.01; F1 at threshold 1.5. On the same rows the scores of two models are correlated by 0.9 within "
+        'each class. "One better": its positives are shifted by 1.665. Buckets: 128. "As if of different '
+        'rows": the same logs, without `units`.',
+        (models.best,),
+    ),
+    Part(
+        "Decision maps",
+        "Equal models have normal scores, positives shifted by 1.5; those that change places are the two of"
+        " the crossovers. Paired models share 80 % of the variance of the scores. A certified model is "
+        "wrong if, by the distributions, it is not the best at any of 200 values of λ in its ranges.",
+        (models.maps,),
+    ),
+    Part(
+        "Crossovers",
+        "In logs in which the models change places. 100 + 5,000 rows: positives of model a are shifted by "
+        "1.0 and spread by 2.0, those of b by 1.8 and 1.0; thresholds 2.5 (a) and 1.5 (b). The true places "
+        "are the prevalences 0.028, 0.0088 and 0.01.",
+        (models.crossovers,),
+    ),
+    Part(
+        "Two models on the same rows",
+        "100 positives and 10,000 negatives; decisions are correlated by 0.6 within each class.",
+        (models.pairs,),
+    ),
+    Part(
+        "Champion gates",
+        "With `columns.unit`; decisions are correlated within each class.",
+        (chosen.champions,),
+    ),
+    Part(
+        "Folds",
+        "Ten models: 1,000 units, 10 % positive, stratified into folds; the models are equally good, and "
+        'err on different units. "Repeats differ by" is the standard deviation of the change in a score '
+        "when a model is trained again; 0 is the hardest case. Discriminants are trained in each fold.",
+        (models.folds, models.trained_folds),
+    ),
+    Part(
+        "Shifts",
+        "Two models that score the same 800 units; the segment of a unit says nothing about its scores.",
+        (models.shifts,),
+    ),
+    Part(
+        "Segments",
+        "40 segments with normal scores two standard deviations apart; in those that differ the positives "
+        "score 0.8 lower. F1 at prevalence 0.01.",
+        (models.segments,),
+    ),
+    Part(
+        "Segments of units",
+        "Equal segments; rows of a unit are correlated by 0.3.",
+        (chosen.segments_of_units,),
+    ),
+)
+CLAIMS = tuple(claim for part in PARTS for claim in part.claims)
+
+
+def measured(claim: Callable[[float], Iterator[Seen]], effort: float) -> list[Seen]:
+    start, work = time.perf_counter(), time.process_time()
+    found = list(claim(effort))
+    took = f"{time.perf_counter() - start:.0f} s, {time.process_time() - work:.0f} s of all cores"
+    print(f"<!-- {claim.__name__}: {took} -->", flush=True)
+    return found
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--effort", type=float, default=1.0, help="share of the usual number of logs")
     parser.add_argument("--only", nargs="+", help=f"some of {', '.join(c.__name__ for c in CLAIMS)}")
-    parser.add_argument("--write", action="store_true", help="put the table into docs/honesty.md")
+    parser.add_argument("--write", action="store_true", help="put the tables into docs/honesty.md")
     given = parser.parse_args()
-    lines = ["| claim | simulated logs | promised | seen |", "| --- | --- | --- | --- |"]
-    print(*lines, sep="\n")
-    for claim in CLAIMS:
-        if given.only and claim.__name__ not in given.only:
-            continue
-        start, work = time.perf_counter(), time.process_time()
-        for seen in claim(given.effort):
-            lines.append(seen.line)
-            print(seen.line, flush=True)
-        took = f"{time.perf_counter() - start:.0f} s, {time.process_time() - work:.0f} s of all cores"
-        print(f"<!-- {claim.__name__}: {took} -->", flush=True)
+    written = []
+    for part in PARTS:
+        wanted = [claim for claim in part.claims if not given.only or claim.__name__ in given.only]
+        found = [seen for claim in wanted for seen in measured(claim, given.effort)]
+        if found:
+            written.append("\n\n".join(filter(None, [f"### {part.title}", part.logs, table(found)])))
+            print(written[-1], end="\n\n", flush=True)
     if given.write:
-        text = PAGE.read_text(encoding="utf-8")
-        before, _, rest = text.partition(START)
+        before, _, rest = PAGE.read_text(encoding="utf-8").partition(START)
         after = rest.partition(END)[2]
-        PAGE.write_text(before + START + "\n".join(lines) + "\n" + END + after, encoding="utf-8")
+        PAGE.write_text(before + START + "\n\n".join(written) + "\n" + END + after, encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -20,8 +20,6 @@ def claims(effort: float) -> Iterator[Line]:
     """Yield claim, condition, what is promised, the share seen, and the number of logs."""
     for area in (0.85, 0.95, 0.983):
         yield from _areas(area, round(400 * effort))
-    yield from _kinds(round(400 * effort))
-    yield from _units(round(200 * effort))
 
 
 def _log(rng: np.random.Generator, shift: float, logs: int) -> pl.DataFrame:
@@ -36,7 +34,7 @@ def _areas(area: float, logs: int) -> Iterator[Line]:
     counts = nf.count_confusion(
         _log(np.random.default_rng(round(1000 * area)), shift, logs), thresholds="exact"
     )
-    where = f"{ROWS[0]} + {ROWS[1]:,} rows, AUC {area}"
+    where = f"AUC {area}"
     rates = nf.compute_rates(counts, interval="simultaneous", level=math.sqrt(0.95))
     claim = '`compute_rates("simultaneous")`, level √0.95: holds TPR and FPR at all scores'
     yield claim, where, "0.95", _curves_held(rates, shift) / logs, logs
@@ -44,8 +42,8 @@ def _areas(area: float, logs: int) -> Iterator[Line]:
     truth = {None: area, **{eta: _pr_auc(shift, eta) for eta in ETAS}}
     for (metric, eta), rows in areas.group_by("metric", "prevalence", maintain_order=True):
         held = rows.select(pl.lit(truth[eta]).is_between("lower", "upper").sum()).item()
-        at = where if eta is None else f"{where}, eta {eta:g}"
-        yield f'`compute_areas("simultaneous")` holds {metric}', at, ">= 0.95", held / logs, logs
+        of = metric if eta is None else f"{metric} at prevalence {eta:g}"
+        yield f'`compute_areas("simultaneous")` holds {of}', where, ">= 0.95", held / logs, logs
     for eta in ETAS:
         # F1 at the threshold at which it is highest in the log.
         band = nf.project_rates(rates, metrics="f_beta", prevalence=eta, band=True)
@@ -53,8 +51,8 @@ def _areas(area: float, logs: int) -> Iterator[Line]:
         tpr, fpr = ndtr(shift - best["threshold"].to_numpy()), ndtr(-best["threshold"].to_numpy())
         f1 = 2 * eta * tpr / (eta + eta * tpr + (1 - eta) * fpr)
         held = best.select(pl.lit(pl.Series(f1)).is_between("lower", "upper").sum()).item()
-        claim = '`compute_rates("simultaneous")` holds F1 at the best threshold of the log'
-        yield claim, f"{where}, eta {eta:g}", ">= 0.95", held / logs, logs
+        claim = f'`compute_rates("simultaneous")` holds F1 at the best threshold, prevalence {eta:g}'
+        yield claim, where, ">= 0.95", held / logs, logs
 
 
 def _curves_held(rates: pl.DataFrame, shift: float) -> int:
@@ -69,8 +67,9 @@ def _curves_held(rates: pl.DataFrame, shift: float) -> int:
     return int(true.group_by("model").agg(held.all().alias("held"))["held"].sum())
 
 
-def _kinds(logs: int) -> Iterator[Line]:
+def claims_of_kinds(effort: float) -> Iterator[Line]:
     """Ties and grids: the true area is that of the same scores, rounded or not."""
+    logs = round(400 * effort)
     area, eta = 0.95, 1e-3
     shift = float(ndtri(area)) * math.sqrt(2)
     log = _log(np.random.default_rng(7), shift, logs)
@@ -86,13 +85,13 @@ def _kinds(logs: int) -> Iterator[Line]:
     ):
         found = nf.compute_areas(counts, prevalence=eta, interval="simultaneous").filter(metric="pr_auc")
         held = found.select(pl.lit(truth).is_between("lower", "upper").sum()).item()
-        where = f"{ROWS[0]} + {ROWS[1]:,} rows, AUC {area}, eta {eta:g}, {kind}"
-        yield '`compute_areas("simultaneous")` holds pr_auc', where, ">= 0.95", held / logs, logs
+        claim = f'`compute_areas("simultaneous")` holds pr_auc at prevalence {eta:g}'
+        yield claim, f"{ROWS[0]} + {ROWS[1]:,} rows, AUC {area}, {kind}", ">= 0.95", held / logs, logs
 
 
-def _units(logs: int) -> Iterator[Line]:
+def claims_of_units(effort: float) -> Iterator[Line]:
     """Units that are scored twice, with nearly the same score."""
-    shift, size, grid = 2.0, (200, 1000), np.linspace(-2, 5, 60).tolist()
+    logs, shift, size, grid = round(200 * effort), 2.0, (200, 1000), np.linspace(-2, 5, 60).tolist()
     label = np.repeat([True, False], size)
     held = dict.fromkeys((None, "bucket"), 0)
     for log in range(logs):
