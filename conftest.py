@@ -1,20 +1,21 @@
 """What holds for the tests and for the examples in docstrings and docs alike."""
 
 import gc
+from importlib import import_module
 from pathlib import Path
 
 import pytest
 
-from nci_frames.evaluation.metrics import registry
-
 LONG = [Path(__file__).parent / "nci_frames" / room for room in ("charts", "questions", "reporting")]
+
+# Hardly anything of what is imported and collected is garbage.
+gc.set_threshold(50_000)
 
 
 def pytest_collection_finish():
     """Leave what was imported out of all later collections of garbage."""
     gc.collect()
     gc.freeze()
-    gc.set_threshold(50_000)
 
 
 @pytest.hookimpl(wrapper=True)
@@ -34,4 +35,5 @@ def pytest_collection_modifyitems(items):
 @pytest.fixture(autouse=True)
 def own_registry(monkeypatch):
     """Forget the metrics that a test registered, so that no test sees another's."""
+    registry = import_module("nci_frames.evaluation.metrics.registry")
     monkeypatch.setattr(registry, "_REGISTRY", dict(registry._REGISTRY))  # noqa: SLF001

@@ -1,16 +1,15 @@
-"""Settings of the tests."""
+"""Settings of the tests. What they import is imported by the process that hands out the tests, too."""
 
 import fcntl
 import os
 import shutil
 import tempfile
+from importlib import import_module
 from pathlib import Path
 
 import pytest
-from altair.utils import schemapi
 from hypothesis import HealthCheck, settings
 
-from nci_frames.demo import write_demo_logs
 from tests.browsing import ARGUMENTS
 
 # The machines that run the tests are shared, so how long an example took says nothing.
@@ -36,7 +35,7 @@ def unvalidated(request):
     """
     with pytest.MonkeyPatch.context() as patch:
         if not request.module.__name__.endswith("test_drawn"):
-            patch.setattr(schemapi.SchemaBase, "validate", lambda *_, **__: None)
+            patch.setattr("altair.utils.schemapi.SchemaBase.validate", lambda *_, **__: None)
         yield
 
 
@@ -58,7 +57,7 @@ def real_logs(tmp_path_factory):
     with (root / "real-logs.lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         folder = root / "real-logs"
-        return folder if folder.exists() else write_demo_logs(folder)
+        return folder if folder.exists() else import_module("nci_frames.demo").write_demo_logs(folder)
 
 
 @pytest.fixture(scope="module")

@@ -9,7 +9,7 @@ import pytest
 from polars.testing import assert_frame_equal
 
 import nci_frames as nf
-from tests.fuzz.calls import calls
+from tests.fuzz.calls import Call, calls
 from tests.fuzz.corruptions import CELLS
 
 #: What these functions return is not of each group by itself.
@@ -30,6 +30,13 @@ APART: list[tuple[str, dict[str, Any]]] = [
 ]
 
 
+def frames_of(call: Call, asked: dict[str, Any]) -> tuple[pl.DataFrame, ...]:
+    """The frames of a call; the last four buckets where these are groups, as they are not the units."""
+    if asked.get("units", "bucket") is not None:
+        return call.frames
+    return tuple(frame.filter(pl.col("bucket") >= 20) for frame in call.frames)
+
+
 def of_day(frame: pl.DataFrame, day: int | None) -> pl.DataFrame:
     """A group of the frame's rows; on a day that is known the models have changed places."""
     if day is not None and "model" in frame.columns:
@@ -41,7 +48,7 @@ def of_day(frame: pl.DataFrame, day: int | None) -> pl.DataFrame:
 def test_a_group_has_what_it_has_alone_whatever_the_order_of_rows(name, options):
     call = calls()[name]
     asked = {**call.options, **options}
-    days = {day: [of_day(frame, day) for frame in call.frames] for day in (None, 2)}
+    days = {day: [of_day(frame, day) for frame in frames_of(call, asked)] for day in (None, 2)}
     both = [pl.concat(frames) for frames in zip(*days.values(), strict=True)]
     found = call.function(*both, **asked)
     for day, frames in days.items():
@@ -73,7 +80,7 @@ BY_KEY: list[tuple[str, dict[str, Any]]] = [
 def test_a_group_is_judged_at_its_own_prevalence(name, options):
     call = calls()[name]
     asked = {**call.options, **options}
-    days = {day: [of_day(frame, day) for frame in call.frames] for day in ETAS}
+    days = {day: [of_day(frame, day) for frame in frames_of(call, asked)] for day in ETAS}
     alone = [call.function(*days[day], **asked | {"prevalence": eta}) for day, eta in ETAS.items()]
     both = [pl.concat(frames) for frames in zip(*days.values(), strict=True)]
     field = pl.DataFrame({"day": [2, None], "prevalence": [0.3, 0.001]})
@@ -114,22 +121,28 @@ OF_BOTH: list[tuple[str, dict[str, Any]]] = [
 ]
 
 
-@pytest.mark.parametrize(("lacks", "cells"), [("no positives", ("tp", "fn")), ("no negatives", ("fp", "tn"))])
+#: The day of a log without a class, which class that is, and its cells.
+LACKING = {2: ("no positives", ("tp", "fn")), 3: ("no negatives", ("fp", "tn"))}
+
+
 @pytest.mark.parametrize(("name", "options"), OF_BOTH)
-def test_a_group_without_a_class_has_no_value_and_says_why(name, options, lacks, cells):
+def test_a_group_without_a_class_has_no_value_and_says_why(name, options):
     call = calls()[name]
     asked = {**call.options, **options}
-    counts = call.frames[0].select(cs.by_name(*KEYS, *CELLS, require_all=False))
-    nothing = [pl.lit(0, pl.Int64).alias(cell) for cell in cells]
-    alone, without = of_day(counts, None), counts.with_columns(*nothing, day=pl.lit(2, pl.Int64))
-    frames = (alone, pl.concat([alone, without]))
+    counts = of_day(call.frames[0].select(cs.by_name(*KEYS, *CELLS, require_all=False)), None)
+    without = [
+        counts.with_columns(*[pl.lit(0, pl.Int64).alias(cell) for cell in cells], day=pl.lit(day, pl.Int64))
+        for day, (_, cells) in LACKING.items()
+    ]
+    frames = (counts, pl.concat([counts, *without]))
     if call.takes == "rates":
         frames = tuple(nf.compute_rates(frame, interval="wilson") for frame in frames)
     expected, found = (call.function(frame, *call.frames[1:], **asked) for frame in frames)
     assert_frame_equal(found.filter(pl.col("day").is_null()), expected)
-    mine = found.filter(day=2)
-    values = mine.select(cs.float() - cs.by_name(*PLACES, require_all=False))
-    assert values.null_count().row(0) == (len(mine),) * values.width
-    if "reason" in mine.columns:
-        words = IN_OTHER_WORDS.get(name, lacks)
-        assert mine["reason"].str.contains(words).all(ignore_nulls=False)
+    for day, (lacks, _) in LACKING.items():
+        mine = found.filter(day=day)
+        values = mine.select(cs.float() - cs.by_name(*PLACES, require_all=False))
+        assert values.null_count().row(0) == (len(mine),) * values.width
+        if "reason" in mine.columns:
+            words = IN_OTHER_WORDS.get(name, lacks)
+            assert mine["reason"].str.contains(words).all(ignore_nulls=False)

@@ -156,7 +156,7 @@ def test_rows_of_other_models_do_not_matter(tmp_path):
 def test_what_can_be_read_once_is_refused():
     log = a_log()
     with pytest.raises(nf.SourceError, match="gives other rows when it is read again"):
-        nf.draw_labels(once(log), plan_of(log)).collect()
+        nf.draw_labels(once(log), plan_at([], [ROWS], [300])).collect()
 
 
 @pytest.mark.thorough
