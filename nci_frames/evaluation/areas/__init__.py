@@ -1,6 +1,6 @@
 """Counts -> areas under curves, with certified bounds.
 
-An area is one object, in a file of its own. Named here, it is known wherever a metric's name is.
+Each area is one object. Registered here, it is accepted wherever a metric's name is.
 """
 
 from nci_frames.evaluation.areas.pr import PR_AUC

@@ -1,4 +1,4 @@
-"""What an area is: a metric of all thresholds, and how it is computed of one log and of many."""
+"""What an area is: a metric of all thresholds, with functions that compute it for one log and for many."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -15,17 +15,17 @@ from nci_frames.evaluation.metrics import Kind, Metric, curve_asked
 from nci_frames.evaluation.metrics.registry import all_metrics
 from nci_frames.evaluation.support.rule import SupportRule
 
-#: The value of each group, and its certified lower and upper bound.
+#: Value, certified lower and certified upper bound of each group.
 Areas = tuple[Floats, Floats, Floats]
-#: Returns a bound of each step, which is computed only where rows may not be tied.
+#: Returns a bound of each step; called only if rows of a step may differ in score.
 Bound = Callable[[], Floats]
-#: Prevalences: each a number, or that of each group.
+#: Prevalences: each a number, or an array with one number per group.
 Etas = Sequence[float | Floats]
 
-#: The words for a metric that needs rows of both classes.
+#: When a metric that needs both classes is undefined.
 LACKS = "a class has no rows"
 
-#: A work space of this many cells fits into the cache of a core.
+#: A temporary array of this many cells fits into the cache of a core.
 CELLS_IN_CACHE = 1 << 15
 
 
@@ -35,59 +35,59 @@ class Logs(NamedTuple):
     #: Rows in each bin, of shape (logs, bins), highest scores first.
     positives: Rows
     negatives: Rows
-    #: The log that they are drawn from: it knows the thresholds between the bins.
+    #: The original log, with the thresholds between the bins.
     histogram: Histogram
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class Area(Metric):
-    """A metric of a whole curve, or of all scores, that a group of counts and a prevalence determine.
+    """A metric of a whole curve, or of all scores, determined by counts and a prevalence.
 
-    To add one, make it in a file of its own and name it in ``areas/__init__.py``: whatever ranks, resamples,
-    compares, judges or answers then takes it.
+    To add an area, define it in a file of its own and register it in ``areas/__init__.py``: rankings,
+    resampling, tests, gates and reports then accept it.
     """
 
     kind: Kind = "curve"
-    #: Returns value and certified bounds of each group at each prevalence; once if it does not depend on it.
+    #: Returns value and certified bounds of each group, for each prevalence; one item if independent of it.
     certified: Callable[[Curves, Etas], list[Areas]]
-    #: Returns it for many logs at each prevalence, of shape (logs, prevalences), or (logs, 1) if it does not
-    #: depend on it; NaN where undefined. The value of a log is that of ``certified``.
+    #: Returns the values of many logs, of shape (logs, prevalences), or (logs, 1) if independent of the
+    #: prevalence; NaN where undefined. They equal those of ``certified``.
     replicated: Callable[[Logs, Sequence[float]], Floats]
-    #: The rule by which it is integrated, where there are several.
+    #: The rule of integration, if there are several.
     method: str | None = None
-    #: Whether the scores themselves matter, not only their order. Then steps of curves come one by one with
-    #: their ``score``, and the bins of resampled logs are not merged.
+    #: Whether the area depends on the scores themselves, not only on their order. Then the steps of curves
+    #: keep their ``score``, and the bins of resampled logs are not merged.
     of_scores: bool = False
-    #: The rule that says from which prevalence on a log supports it; None: at every one.
+    #: The rule for the lowest supported prevalence; None if every prevalence is supported.
     support: SupportRule | None = None
     #: Returns upper bounds of each group at each prevalence from the highest curve of a band; None if no band
-    #: of the ROC curve encloses it. The lower bounds are the certified ones of the lowest curve.
+    #: of the ROC curve bounds the area. Lower bounds are the certified ones of the lowest curve.
     highest: Callable[[Curves, Etas], list[Floats]] | None = None
-    #: Whether its bounds are those of the band where percentiles say too little.
+    #: Whether bounds come from the band where percentiles are unreliable.
     band_if_unsure: bool = False
-    #: Takes value, standard deviation, independent positives and negatives, and the level; returns bounds
-    #: that percentiles are extended to, and where.
+    #: Takes value, standard deviation, effective positives and negatives, and the level; returns bounds to
+    #: which percentiles are extended, and a mask of where.
     score_bounds: Callable[[Floats, Floats, Floats, Floats, float], tuple[Floats, Floats, Flags]] | None = (
         None
     )
 
 
 def area_of(asked: str | pl.Expr, done: str) -> Area | None:
-    """Return the area that is asked for; None for a metric of operating points.
+    """Return the requested area; None for a metric of operating points.
 
     Parameters
     ----------
     asked
-        A name or alias of a metric, or a called metric.
+        Name or alias of a metric, or a called metric.
     done
-        What is to be done with it, for the message: "computed".
+        What is done with the area, for error messages: "computed".
 
     Raises
     ------
     ParameterError
-        If it is an area that belongs to a range.
+        If it is an area over a range.
     UnknownMetricError
-        If there is no metric of the name.
+        If the metric is unknown.
     """
     found = curve_asked(asked)
     if found is None or isinstance(found, Area):
@@ -100,12 +100,12 @@ def area_of(asked: str | pl.Expr, done: str) -> Area | None:
 
 
 def all_areas() -> list[Area]:
-    """Return all areas that a group of counts and a prevalence determine, sorted by name."""
+    """Return all areas, except those over a range, sorted by name."""
     return [known for known in all_metrics() if isinstance(known, Area)]
 
 
 def enclosed(curves: Curves, value: Floats, lower: Bound, upper: Bound) -> Areas:
-    """Sum the steps; if rows are tied, the bounds equal the value, and rounding never reverses them."""
+    """Sum value and bounds over the steps: equal for tied steps, and never reversed by rounding."""
     total = curves.sum(value)
     if curves.tied.all():
         return total, total, total

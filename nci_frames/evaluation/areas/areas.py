@@ -44,32 +44,31 @@ def compute_areas(
     Parameters
     ----------
     counts
-        A counts frame. The rows between two thresholds are treated as tied, which is true if ``resolution``
-        is "exact".
+        A counts frame. Rows between two thresholds are treated as tied, which is exact if ``resolution`` is
+        "exact".
     prevalence
-        P(y=1), each in [0, 1]; or "observed": each group's own; or the prevalence of each segment, as in
+        P(y=1), each in [0, 1]; or "observed": each group's own; or a prevalence per segment, as in
         ``project_rates``.
     metrics
-        Names or aliases of areas that counts and a prevalence determine: all of the kind "curve", but not
-        those that belong to a range.
+        Names or aliases of areas: all metrics of the kind "curve", except those over a range.
     method
-        The rule of the PR area. "average_precision": the step sum of precision over recall, as in
-        scikit-learn, without interpolation and without an anchor point. "interpolated": the exact integral,
-        FPR linear in TPR between two points; up to the first point precision is that of the point.
-        "trapezoid": precision linear in recall, starting at the first attained point, without an anchor; for
-        comparison with older work.
+        Rule of PR-AUC. "average_precision": the step sum of precision over recall, as in scikit-learn,
+        without interpolation and anchor point. "interpolated": the exact integral, with FPR linear in TPR
+        between two points; up to the first point, precision is constant. "trapezoid": precision linear in
+        recall, from the first attained point, without an anchor; for comparison with older work.
     fpr_range
-        A range of FPR within [0, 1]: adds the area under the ROC curve within it, not normalised.
+        Range (low, high) of FPR within [0, 1]: adds the area under the ROC curve within it, not normalised.
     interval
-        What ``lower`` and ``upper`` are. None: certified bounds of the log's own area, which may be unknown
-        between two thresholds. "simultaneous": confidence bounds of the area of the population, from a band
-        of the ROC curve. They hold at every prevalence at once, also where the log does not support it.
+        Meaning of ``lower`` and ``upper``. None: certified bounds of the log's own area, which is not known
+        exactly if scores lie between two thresholds. "simultaneous": confidence bounds of the area of the
+        population, from a band of the ROC curve. They hold at every prevalence at once, even where the log
+        does not support it.
     level
         Confidence of the band, in (0, 1).
     units
-        None takes the rows as independent; a key, such as the ``bucket`` of ``unit_buckets``, takes its
-        values as independent instead, at least 20 of them, and is summed away: for the band, and for
-        ``supported``, which counts as many independent rows as the rows of the units are worth.
+        None takes rows as independent. A key with at least 20 values, such as the ``bucket`` of
+        ``unit_buckets``, takes its values as independent instead, and is summed away. Affects the band and
+        ``supported``, which then uses effective numbers of rows.
 
     Returns
     -------
@@ -77,20 +76,19 @@ def compute_areas(
 
     %(columns of areas)s
 
-    Keys are those of *counts*, without *units*. The area of the rows behind the counts lies between
-    ``lower`` and ``upper``, whatever they were; they equal the value where it is exact. With *interval*
-    they are the band instead, and null also where TPR or FPR has no bounds. PR-AUC at prevalence 0 is 0/0
-    where a recall has FPR 0.
+    Keys are those of *counts*, without *units*. The area of the original rows lies between ``lower`` and
+    ``upper`` in any case; these equal the value where it is exact. With *interval* they are the band instead,
+    and also null where TPR or FPR has no bounds. PR-AUC at prevalence 0 is null (0/0) if a recall has FPR 0.
 
     Raises
     ------
     ParameterError
-        If a prevalence or the level is out of range, a segment has no prevalence or several, a metric is none
-        of these areas, the method is unknown, or the range of FPR empty; if there are too few values of
-        *units*; with *interval*, if counts are sums of weights, or no band encloses an area: the method is
-        "trapezoid", or *metrics* has a proper score.
+        If a prevalence or the level is out of range, a segment has no prevalence or several, a metric is not
+        such an area, the method is unknown, the range of FPR is empty, or *units* has too few values; with
+        *interval*, if counts are sums of weights, or no band bounds an area: the method is "trapezoid", or
+        *metrics* has a proper score.
     UnknownMetricError
-        If there is no metric of a name.
+        If a metric is unknown.
     SchemaError
         If *counts* is not a counts frame, or lacks the key *units* or a key of the segments.
 
@@ -100,9 +98,9 @@ def compute_areas(
     ``max_fpr`` is the partial area from 0, standardised.
 
     The band is ``compute_rates(interval="simultaneous")``, with level √level for each of TPR and FPR. If it
-    holds at every threshold, the curve lies between that of (lowest TPR, highest FPR) and that of (highest
-    TPR, lowest FPR), and so do all its areas. It is wide, since it holds for all of them: at one prevalence
-    that the log supports, ``bootstrap`` and ``auc_interval`` are narrower.
+    holds at every threshold, the ROC curve and all its areas lie between those of (lowest TPR, highest FPR)
+    and of (highest TPR, lowest FPR). The band is wide, since it holds for all areas at once: at a single
+    supported prevalence, ``bootstrap`` and ``auc_interval`` are narrower.
 
     References
     ----------
@@ -138,7 +136,7 @@ def compute_areas(
 
 
 def asked_areas(metrics: str | Sequence[str], method: Method = "average_precision") -> list[Area]:
-    """Return the areas of some names, PR-AUC by its rule *method*; raise as ``compute_areas`` does."""
+    """Return the areas by name, with PR-AUC by *method*; raise as ``compute_areas`` does."""
 
     def found(name: str) -> Area:
         area = area_of(name, "computed")
@@ -171,9 +169,9 @@ def areas_of(
     banded: bool = False,
     worth: pl.DataFrame | None = None,
 ) -> pl.DataFrame:
-    """Return some areas of checked counts; if *banded*, of rates with simultaneous bounds.
+    """Return areas of checked counts; if *banded*, of rates with simultaneous bounds.
 
-    With *worth*, a table of ``class_worth``, rows count as so many independent ones for ``supported``.
+    *worth*, a table of ``class_worth``, reduces rows to effective numbers for ``supported``.
     """
     if worth is not None and not banded and WORTH[0] in frame.columns:
         frame, worth = with_worth(frame, worth), None
@@ -194,21 +192,21 @@ def areas_of(
 
 
 def _enclosing(rates: pl.DataFrame, keys: list[str]) -> Iterator[pl.DataFrame]:
-    """Yield counts of the two curves between which the ROC curve lies, from rates with simultaneous bounds.
+    """Yield counts of the lowest and the highest ROC curve within simultaneous bounds of rates.
 
-    If the rates of every threshold are within their bounds, it lies between the curve of the lowest TPR and
-    highest FPR of each threshold, and that of the highest TPR and lowest FPR. Between two thresholds only
-    their order is known, as in certified bounds; so those of the two curves enclose every area.
+    The lowest curve has the lowest TPR and the highest FPR at each threshold, the highest curve the reverse.
+    Between two thresholds only the order is known, as for certified bounds; so the certified lower bound of
+    the one and the upper bound of the other enclose every area.
     """
     for tpr, fpr in (("tpr_lower", "fpr_upper"), ("tpr_upper", "fpr_lower")):
-        # A class of one row, of which so much is above the threshold.
+        # Each class has a total of one row, so its counts are the rates.
         yield rates.select(*keys, "threshold", tp=tpr, fp=fpr, fn=1 - pl.col(tpr), tn=1 - pl.col(fpr))
 
 
 def _of_area(
     area: Area, etas: Etas, worth: pl.DataFrame | None, curves: Curves, *band: Curves
 ) -> pl.DataFrame:
-    """Return an area of some groups, with what its flags are made from."""
+    """Return an area of some groups, with the columns for its flags."""
     found = area.certified(curves, etas)
     if band and area.highest is not None:
         lowest, highest = area.certified(band[0], etas), area.highest(band[1], etas)

@@ -29,25 +29,25 @@ def lowest_supported_prevalence(
     threshold: float | None = None,
     units: str | None = None,
 ) -> pl.DataFrame:
-    """Return the lowest prevalence at which the log can tell a metric.
+    """Return the lowest prevalence at which the log supports a metric.
 
-    At a low prevalence, precision and what follows from it depend on the few negatives with the highest
-    scores. Below some prevalence a log has too few of them: its values are then too high on average, and
-    vary by their own size. ``supported`` is true in every table at this prevalence and above.
+    At a low prevalence, precision and metrics based on it depend on the few negatives with the highest
+    scores. Below some prevalence a log has too few of them: values are then too high on average, with a
+    standard error as large as the value. ``supported`` is true in every table at this prevalence and above.
 
     Parameters
     ----------
     counts
         A counts frame, or rates.
     metric
-        A name or alias of a metric, a called metric, or an area.
+        Name or alias of a metric or an area, or a called metric.
     threshold
-        The threshold of the metric; by default the best of all thresholds, wherever it is. Areas do not
-        depend on it.
+        Threshold of the metric; by default the best of all thresholds, wherever it is. Areas do not depend on
+        it.
     units
-        None takes the rows as independent. A key, such as the ``bucket`` of ``unit_buckets``, is summed away,
-        and the rows of each class count as so many independent ones as they are worth: as half of them, if
-        each occurs twice. It needs at least 20 values.
+        None takes rows as independent. A key with at least 20 values, such as the ``bucket`` of
+        ``unit_buckets``, takes its values as independent instead, and is summed away: rows then count by
+        their effective number, which is one half if each occurs twice.
 
     Returns
     -------
@@ -55,32 +55,33 @@ def lowest_supported_prevalence(
 
     %(columns of support)s
 
-    Keys are those of *counts*, without *units*. The prevalence is 0 where the log supports the metric at
-    every one.
+    Keys are those of *counts*, without *units*. The prevalence is 0 if the log supports the metric at every
+    prevalence.
 
     Raises
     ------
     ParameterError
-        If the threshold was not counted, or is given for an area, or if there are too few values of *units*.
+        If the threshold was not counted, or is given for an area, or *units* has too few values.
     UnknownMetricError
-        If there is no such metric.
+        If the metric is unknown.
     SchemaError
         If *counts* is not a counts frame, or lacks the key *units*.
 
     Notes
     -----
-    With N negatives, at odds o: the negatives come with N·o positives, so M = N·o·TPR true positives are
-    expected above the threshold beside FP false positives. The standard error of precision M/(M + FP) that
-    comes from FP, relative to precision, is at most 1/(2·√M) and at most 1/√FP.
+    At odds o, the N negatives of the log come with N·o positives. So M = N·o·TPR true positives are expected
+    above the threshold, with FP false positives. The relative standard error of precision M/(M + FP) due to
+    FP is at most 1/(2·√M) and at most 1/√FP.
 
     - At a threshold: M >= 25 or FP >= 100 keeps it at 10 % or less.
     - PR-AUC, and any metric at the best threshold: there must be a threshold with M >= 25, at least 10 true
-      positives in the log, and a precision of at least one half. In a model too weak for that, the thresholds
-      with FP < 25 or less than 10 true positives must hold so few positives that they cannot add a tenth to
-      the area.
-    - What does not depend on the prevalence, or not on a low FPR (accuracy, NPV), is supported everywhere.
+      positives in the log, and a precision of at least one half. If the model is too weak for that, the
+      thresholds with FP < 25 or fewer than 10 true positives must have so few positives that they cannot add
+      a tenth to the area.
+    - Metrics that do not depend on the prevalence, or not on a low FPR (accuracy, NPV), are supported
+      everywhere.
 
-    The number of negatives that a prevalence needs is about that of the log times the ratio of the odds.
+    A lower prevalence needs about as many negatives as the log times the ratio of the odds.
 
     Examples
     --------
@@ -113,9 +114,9 @@ def supported_from(
     threshold: float | None = None,
     worth: pl.DataFrame | None = None,
 ) -> pl.DataFrame:
-    """Return what ``lowest_supported_prevalence`` does, of checked counts or rates.
+    """Return the table of ``lowest_supported_prevalence`` from checked counts or rates.
 
-    With *worth*, a table of ``class_worth``, rows count as so many independent ones.
+    *worth*, a table of ``class_worth``, reduces rows to effective numbers.
     """
     if worth is not None and WORTH[0] in frame.columns:
         frame, worth = with_worth(frame, worth), None

@@ -1,8 +1,7 @@
-"""The area under the precision-recall curve: its rules, and the bounds of each.
+"""The area under the precision-recall curve: its rules, and their certified bounds.
 
-Between two thresholds of a grid the curve is unknown, but it is monotone: at every recall of the step its FPR
-lies between that of the two ends. So the area lies between those of the two extreme curves, whatever the rows
-were.
+Between two thresholds of a grid the ROC curve is unknown, but monotone: at every recall of the step, FPR lies
+between its values at the two ends. So the area lies between those of the two extreme curves.
 """
 
 from collections.abc import Callable, Sequence
@@ -19,14 +18,14 @@ from nci_frames.evaluation.support.rule import PR_SUPPORT
 
 Method = Literal["average_precision", "interpolated", "trapezoid"]
 
-#: Up to this y, 1 - log1p(y)/y is computed by its series.
+#: Up to this z = y/(2+y), 1 - log1p(y)/y is computed by its series.
 _SHORT = 0.02
 _TERMS = 5
-#: Steps of curves that are computed together; with more, the arrays leave the cache of the processor.
+#: Steps of curves to compute together; larger arrays do not fit into the processor's cache.
 _STEPS_AT_ONCE = 1 << 13
 
 
-#: The area of each step, and what returns its bounds.
+#: The area of each step, and the functions that return its lower and upper bounds.
 Parts = tuple[Floats, Bound, Bound]
 
 
@@ -34,15 +33,15 @@ Parts = tuple[Floats, Bound, Bound]
 class Steps:
     """Steps of ROC curves: true and false positives as shares of all rows, at both ends.
 
-    Those have a row for each prevalence.
+    The shares have one row per prevalence.
     """
 
-    recall: Floats  # the step in recall, never 0
+    recall: Floats  # increase of recall, never 0
     true0: Floats
     true1: Floats
     false0: Floats
     false1: Floats
-    origin: Rows  # the steps that begin where nothing is predicted positive
+    origin: Rows  # indices of the steps that begin at (0, 0)
 
 
 def _average_precision(steps: Steps) -> Parts:
@@ -52,22 +51,22 @@ def _average_precision(steps: Steps) -> Parts:
 
 
 def _highest_of(steps: Steps) -> Floats:
-    """Return the areas if all positives of a step come before its negatives."""
+    """Return the areas if the positives of each step score above its negatives."""
     return steps.recall * (steps.true1 / (steps.true1 + steps.false0))
 
 
 def _interpolated(steps: Steps) -> Parts:
-    """Integrate precision with FPR linear in TPR; from (0, 0) on it is the precision of the first point."""
+    """Integrate precision with FPR linear in TPR; from (0, 0) to the first point precision is constant."""
     ends = ((steps.false0, steps.false1), (steps.false1, steps.false1), (steps.false0, steps.false0))
     value, lower, upper = (partial(_integral, steps, *end) for end in ends)
     return value(), lower, upper
 
 
 def _trapezoid(steps: Steps) -> Parts:
-    """Take precision as linear in recall, starting at the first attained point; nothing before it counts."""
+    """Integrate precision linear in recall, from the first attained point on."""
     at_end = steps.true1 / (steps.true1 + steps.false1)
     at_start = steps.true0 / (steps.true0 + steps.false0)
-    # If only negatives are predicted positive, precision is 0, also in the limit of eta = 1.
+    # If only negatives are predicted positive, precision is 0, even in the limit eta = 1.
     at_start[np.isnan(at_start) & (steps.true0 == 0) & (steps.true1 > 0)] = 0.0
     value = steps.recall * (at_start + at_end) / 2
     value[:, steps.origin] = 0.0
@@ -87,10 +86,10 @@ PR_RULES: dict[str, Callable[[Steps], Parts]] = {
 
 
 def _integral(steps: Steps, false0: Floats, false1: Floats) -> Floats:
-    """Return the integral of precision over recall, false positives growing linearly with the true ones.
+    """Return the integral of precision over recall, with false positives linear in true positives.
 
     With d = true + false from d0 to d1, y = (d1-d0)/d0 and g(y) = 1 - log1p(y)/y, it is
-    recall/d0·(true0·(1-g) + (true1-true0)·g/y): a sum of positive numbers, in which nothing cancels.
+    recall/d0·(true0·(1-g) + (true1-true0)·g/y): a sum of positive terms, without cancellation.
     """
     d0, d1 = steps.true0 + false0, steps.true1 + false1
     g, g_over_y = _missing_of_log((d1 - d0) / d0)
@@ -101,14 +100,14 @@ def _integral(steps: Steps, false0: Floats, false1: Floats) -> Floats:
     area += steps.true0
     area *= steps.recall
     area /= d0
-    # Along a step from (0, 0) precision is constant; 0/0 remains where eta is 0.
+    # Precision is constant along a step from (0, 0); 0/0 remains if eta is 0.
     origin = d0 == 0
     area[origin] = (steps.recall * (steps.true1 / d1))[origin]
     return area
 
 
 def _missing_of_log(y: Floats) -> tuple[Floats, Floats]:
-    """Return 1 - log1p(y)/y and that over y, for y >= 0, to full precision also where y is small."""
+    """Return g = 1 - log1p(y)/y and g/y, for y >= 0, to full precision even for small y."""
     # With z = y/(2+y): log1p(y) = 2·(z + z³/3 + z⁵/5 + ...), and so
     # 1 - log1p(y)/y = z·(1 - (1-z)·z·(1/3 + z²/5 + ...)).
     z = y / (2 + y)
@@ -134,13 +133,13 @@ def _missing_of_log(y: Floats) -> tuple[Floats, Floats]:
 
 
 def _certified(curves: Curves, etas: Etas, method: Method) -> list[Areas]:
-    """Return the area at each prevalence: of short curves at many in one go, which takes NumPy no longer."""
+    """Return the area at each prevalence; for short curves, at many prevalences in one NumPy call."""
     rising = curves.rising()
     at_once = max(_STEPS_AT_ONCE // max(len(rising.tpr0), 1), 1)
     origin = rising.start[(rising.tpr0[rising.start] == 0) & (rising.fpr0[rising.start] == 0)]
     found: list[Areas] = []
     for first in range(0, len(etas), at_once):
-        # A row for each prevalence.
+        # One row per prevalence.
         eta = np.stack([rising.each_step(eta) for eta in etas[first : first + at_once]])
         with np.errstate(invalid="ignore", divide="ignore"):
             true0, true1 = eta * rising.tpr0, eta * rising.tpr1
@@ -151,10 +150,10 @@ def _certified(curves: Curves, etas: Etas, method: Method) -> list[Areas]:
 
 
 def _highest_average_precision(rising: Curves, eta: float | Floats) -> Floats:
-    """Return the largest average precision of curves below these, of the steps in which TPR grows.
+    """Return the largest average precision of curves below the steps in which TPR grows.
 
-    At a recall r, precision is that of the first score that reaches it. If its rows are tied, they end at a
-    higher recall, perhaps at one of a later step, where precision may be higher.
+    At recall r, precision is that of the first score that reaches r. Tied rows of this score may end at a
+    higher recall, perhaps in a later step, where precision may be higher.
     """
     of_step = rising.each_step(eta)
     with np.errstate(invalid="ignore", divide="ignore"):
@@ -167,11 +166,11 @@ def _highest_average_precision(rising: Curves, eta: float | Floats) -> Floats:
 
 
 def _average_precisions(logs: Logs, prevalence: Sequence[float]) -> Floats:
-    """Return the average precision of each log at each prevalence; NaN if a class is missing, or for 0/0."""
+    """Return the average precision of each log at each prevalence; NaN without a class, or for 0/0."""
     positives, negatives, _ = logs
     etas = np.asarray(prevalence, np.float64)
     areas = np.empty((len(positives), len(etas)))
-    # A bin without positives adds nothing to recall, whatever its precision.
+    # Skip bins without positives, where recall does not grow.
     steps = np.flatnonzero(positives.any(axis=0))
     some = max(1, CELLS_IN_CACHE // max(1, len(steps)))
     for start in range(0, len(positives), some):
@@ -209,7 +208,7 @@ def _highest(curves: Curves, etas: Etas) -> list[Floats]:
     return [_highest_average_precision(rising, eta) for eta in etas]
 
 
-#: Between two points the rule "trapezoid" may leave the curves of a band.
+#: "trapezoid" has no band: between two points its curve may leave the band.
 _HIGHEST: dict[str, Callable[[Curves, Etas], list[Floats]] | None] = {
     "average_precision": _highest,
     "interpolated": lambda curves, etas: [upper for *_, upper in _certified(curves, etas, "interpolated")],

@@ -17,18 +17,18 @@ from nci_frames.evaluation.support.rule import SupportRule
 class Loss:
     """A proper loss of one score."""
 
-    #: Of a positive, which falls with the score; that of a negative is the same of 1 - score.
+    #: Loss of a positive, which falls with the score; the loss of a negative is that of 1 - score.
     of_positive: Callable[[Scores], Floats]
-    #: The mean loss where every score is the share of positives: it is the lowest of any one score.
+    #: Mean loss if every score is the share of positives: the lowest mean loss of a constant score.
     uncertainty: Callable[[Scores], Floats]
 
     def of_negative(self, scores: Scores) -> Floats:
-        """Return the loss of negatives with some scores."""
+        """Return the loss of negatives with these scores."""
         return self.of_positive(Scores(scores.q, scores.p))
 
 
 def _minus_log(scores: Scores) -> Floats:
-    # Near 1 the logarithm is exact only in 1 - p.
+    # Near p = 1 the logarithm is precise only as log1p(-q).
     low = scores.p < 0.5
     with np.errstate(divide="ignore"):
         logs = np.log(scores.p, where=low, out=np.empty_like(scores.p))
@@ -47,7 +47,7 @@ LOSSES = {
 
 
 def shares(share: float | Floats, loss: Floats) -> Floats:
-    """Return share times loss, 0 where the share is: then no row has the loss, however large it is."""
+    """Return share times loss; 0 where the share is 0, even if the loss is infinite."""
     if np.isfinite(loss).all():
         return np.asarray(share * loss)
     with np.errstate(invalid="ignore"):
@@ -57,12 +57,12 @@ def shares(share: float | Floats, loss: Floats) -> Floats:
 def class_losses(
     curves: Curves, bins: ScoreBins, loss: Loss, *, moved: Sequence[float | Floats] = ()
 ) -> tuple[Areas, Areas]:
-    """Return the mean loss of the positives of each group, and of the negatives: value, lower and upper.
+    """Return the mean loss of positives and of negatives in each group: value, lower and upper.
 
-    *moved* are the prevalences, perhaps of each group, that its scores are moved to and from.
+    *moved* has the prevalences to which and from which scores are moved, each a number or one per group.
     """
     edges = bins.edges[: 1 if bins.exact else None]
-    # Only the steps of one group come in pieces, and all of them have its prevalences.
+    # Only a single group comes in pieces, and all its steps share its prevalences.
     etas = moved if len(curves.start) == 1 else [curves.each_step(eta) for eta in moved]
 
     def lost(rows: slice) -> Floats:
@@ -72,7 +72,7 @@ def class_losses(
         classes = (bins.positives[rows], loss.of_positive), (bins.negatives[rows], loss.of_negative)
         return np.stack([[shares(share, of_one(each)) for each in scores] for share, of_one in classes])
 
-    # Only rounding can put the value outside.
+    # min and max include the value, which rounding could put outside the bounds.
     of_positives, of_negatives = (
         (ends[0], ends.min(axis=0), ends.max(axis=0)) for ends in curves.sum_pieces(lost)
     )
@@ -86,9 +86,9 @@ def _certified(curves: Curves, etas: Etas, loss: Loss) -> list[Areas]:
 
 
 def mixed(of_positives: Areas, of_negatives: Areas, eta: float | Floats) -> Areas:
-    """Return the mean losses of all rows at a prevalence, from those of either class."""
+    """Return the mean loss of all rows at a prevalence, from those of the two classes."""
     value, lower, upper = (
-        # Where a class does not occur its loss plays no part, but rows of it are needed.
+        # A class with share 0 has no effect, but its loss must be defined.
         shares(eta, one) + shares(1 - eta, other)
         for one, other in zip(of_positives, of_negatives, strict=True)
     )
@@ -119,7 +119,7 @@ def _either_class(curves: Curves, _: object) -> Floats:
     return np.where((curves.positives > 0) & (curves.negatives > 0), 0.0, np.nan)
 
 
-#: A mean over the rows of each class is known from any prevalence on, if there are rows.
+#: A mean over the rows of each class is supported at every prevalence, if both classes have rows.
 _SUPPORT = SupportRule(_either_class, "undefined")
 
 BRIER, LOG_LOSS = (

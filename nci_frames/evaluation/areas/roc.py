@@ -1,4 +1,4 @@
-"""The area under the ROC curve, the whole or a part of it."""
+"""The area under the ROC curve, whole or over a range of FPR."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -11,7 +11,7 @@ from nci_frames.evaluation.areas.area import LACKS, Area, Areas, Logs, enclosed
 from nci_frames.evaluation.arrays.roc_steps import Curves
 from nci_frames.evaluation.metrics import Metric
 
-#: Steps of the search for a bound.
+#: Steps of the bisection for a bound.
 _HALVINGS = 60
 
 
@@ -38,7 +38,7 @@ def _areas_of_logs(logs: Logs, _: Sequence[float]) -> Floats:
 
 
 def _newcombe(value: Floats, std: Floats, m: Floats, n: Floats, level: float) -> tuple[Floats, Floats, Flags]:
-    """Return the "score" interval of auc_interval, and where it is known."""
+    """Return the "score" interval of ``auc_interval``, and a mask of where it is defined."""
     with np.errstate(invalid="ignore", divide="ignore"):
         spread = np.fmax(1.0, std**2 / newcombe_variance(value, m, n))
     bounds = score_bounds(value, m, n, normal_quantile(level) ** 2 * spread)
@@ -48,10 +48,10 @@ def _newcombe(value: Floats, std: Floats, m: Floats, n: Floats, level: float) ->
 def with_unseen(
     value: Floats, lower: Floats, upper: Floats, m: Floats, n: Floats, level: float
 ) -> tuple[Floats, Floats]:
-    """Widen an interval by what rows may do of which the log has none.
+    """Widen an interval for kinds of rows that the log may lack.
 
-    Their placement may be anything from 0 to 1. Both distances from the value are independent: they are added
-    as squares.
+    Such rows may be ranked anywhere, so they may move the value towards 0 or 1. This distance and that of the
+    interval are independent, so they are added as squares.
     """
     unseen = unseen_share(np.fmin(m, n), level)
     down, up = np.hypot(value - lower, unseen * value), np.hypot(upper - value, unseen * (1 - value))
@@ -59,16 +59,16 @@ def with_unseen(
 
 
 def unseen_share(rows: Floats, level: float) -> Floats:
-    """Return how large a part of a population a kind of row may be that a log of so many rows has none of.
+    """Return the largest share of the population of a kind of row that a log of *rows* rows may lack.
 
-    It is -log((1 - level) / 2) of the rows, 3.7 at 95 %, and at most 1.
+    It is -log((1 - level) / 2) / rows, or 3.7 / rows at 95 %, and at most 1.
     """
     with np.errstate(invalid="ignore", divide="ignore"):
         return np.asarray(np.fmin(-np.log((1 - level) / 2) / rows, 1.0))
 
 
 def newcombe_variance(area: Floats, m: Floats, n: Floats) -> Floats:
-    """Return the variance that an area of m positives and n negatives would have; NaN without a class."""
+    """Return the variance of ROC-AUC with m positives and n negatives; NaN without a class."""
     with np.errstate(invalid="ignore", divide="ignore"):
         rows = (m + n) / 2 - 1
         terms = 1 + rows * (1 - area) / (2 - area) + rows * area / (1 + area)
@@ -83,9 +83,9 @@ def score_bounds(value: Floats, m: Floats, n: Floats, factor: Floats | float) ->
     value
         Areas of the log.
     m, n
-        Independent positives and negatives, > 0; they need not be whole.
+        Effective numbers of positives and negatives, > 0; need not be whole.
     factor
-        The squared quantile of the normal distribution, if the variance is V.
+        Squared quantile of the normal distribution, if the variance is V.
 
     References
     ----------
@@ -95,7 +95,7 @@ def score_bounds(value: Floats, m: Floats, n: Floats, factor: Floats | float) ->
 
 
 def _farthest(value: Floats, m: Floats, n: Floats, end: float, factor: Floats | float) -> Floats:
-    """Return the area farthest from the value, towards an end, whose deviation is still likely."""
+    """Return the area farthest from the value, towards *end*, that still meets the inequality."""
     inside, outside = value.copy(), np.full_like(value, end)
     for _ in range(_HALVINGS):
         middle = (inside + outside) / 2
@@ -129,7 +129,7 @@ PARTIAL_ROC_AUC = Metric(
 
 
 def partial_area(fpr_range: tuple[float, float]) -> Area:
-    """Return the area within a range of FPR, ready to be computed."""
+    """Return the ``Area`` of ROC-AUC within a range of FPR."""
     return replace(
         ROC_AUC,
         name=PARTIAL_ROC_AUC.name,

@@ -1,1 +1,1 @@
-"""What the field is like: the prevalence of its segments."""
+"""The field: the prevalence of its segments."""

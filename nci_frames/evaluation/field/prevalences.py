@@ -1,4 +1,4 @@
-"""What a prevalence argument means: numbers for all, each group's own, or the field, segment by segment."""
+"""The prevalence argument: numbers for all groups, each group's own, or the field, segment by segment."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Literal, TypeGuard
@@ -15,17 +15,17 @@ _MAKER = 'a field frame has the columns of the segments and "prevalence", e.g. c
 
 
 def is_field(prevalence: object) -> TypeGuard[Field]:
-    """Return whether a prevalence argument names a prevalence for each segment."""
+    """Return whether a prevalence argument gives a prevalence per segment."""
     return isinstance(prevalence, Mapping | Frame)
 
 
 def numbers_of(prevalence: Prevalences | Literal["selected"] | Field) -> list[float] | None:
-    """Return the prevalences that all groups share, ascending; None where each group has its own.
+    """Return the prevalences that all groups share, ascending; None if each group has its own.
 
     Raises
     ------
     ParameterError
-        If there is none, or one is outside [0, 1].
+        If the list is empty, or a prevalence is outside [0, 1].
     """
     return None if is_field(prevalence) else prevalence_values(prevalence)  # type: ignore[arg-type]
 
@@ -33,15 +33,15 @@ def numbers_of(prevalence: Prevalences | Literal["selected"] | Field) -> list[fl
 def with_prevalence(
     frame: pl.DataFrame, prevalence: Prevalences | Literal["selected"] | Field, keys: Sequence[str]
 ) -> tuple[pl.DataFrame, Prevalences | Literal["selected"]]:
-    """Return a frame that has the prevalence of its segments, and the prevalence argument for it.
+    """Return the frame, with a column ``prevalence`` for a field, and the prevalence argument for it.
 
     Parameters
     ----------
     frame
         Any frame with the model and keys.
     prevalence
-        Numbers or a word, which are returned as they are; or a field, which becomes the column
-        ``prevalence`` and the word "selected".
+        Numbers or a word, returned unchanged; or a field, which becomes the column ``prevalence`` and the
+        word "selected".
     keys
         The keys of *frame*.
 
@@ -61,15 +61,15 @@ def with_prevalence(
 def group_prevalences(
     prevalence: Prevalences | Field, frame: pl.DataFrame, keys: Sequence[str]
 ) -> Callable[[pl.DataFrame, Floats], list[float] | list[Floats]]:
-    """Return what gives the prevalences of some groups of a frame, of all at once.
+    """Return a function that gives the prevalences of some groups of a frame.
 
-    It takes the model and the keys of each group and its observed prevalence, and returns the numbers that
-    all groups share, or one array that has the prevalence of each: the observed one, or that of the field.
+    The function takes the model and keys of the groups and their observed prevalences. It returns the numbers
+    that all groups share, or one array with the prevalence of each group: the observed one, or the field's.
 
     Parameters
     ----------
     prevalence
-        Numbers, "observed", or the prevalence of each segment.
+        Numbers, "observed", or a prevalence per segment.
     frame
         Any frame with the model and keys.
     keys
@@ -91,13 +91,13 @@ def group_prevalences(
 
 
 def field_of(prevalence: Field, frame: pl.DataFrame, keys: Sequence[str]) -> pl.DataFrame:
-    """Return the prevalence of each segment of a frame, and its share of the traffic if that is known.
+    """Return the prevalence of each segment of a frame, and its share of the traffic if given.
 
     Parameters
     ----------
     prevalence
-        For each value of a key its prevalence; or a frame with columns that are keys (or ``model``),
-        ``prevalence`` and perhaps ``share``. A frame of ``estimate_prevalence`` is one.
+        A dict {key: {value: prevalence}}; or a frame with keys (or ``model``), ``prevalence`` and optionally
+        ``share``, such as that of ``estimate_prevalence``.
     frame
         Any frame with the model and keys.
     keys
@@ -105,8 +105,8 @@ def field_of(prevalence: Field, frame: pl.DataFrame, keys: Sequence[str]) -> pl.
 
     Returns
     -------
-    The keys of the segments, with their types in *frame*; ``prevalence``; and ``share``, if given.
-    A text stands for a key of another type that is written so, as in a CSV file.
+    The keys of the segments, with their types in *frame*; ``prevalence``; and ``share``, if given. A string
+    matches a key of another type by its text, as from a CSV file.
 
     Raises
     ------
@@ -132,7 +132,7 @@ def field_of(prevalence: Field, frame: pl.DataFrame, keys: Sequence[str]) -> pl.
     FIELD.check_types(given)
     _check_rows(given, on, numbers)
     segments = frame.select(on).unique(maintain_order=True)
-    # A text may stand for a key of another type.
+    # Keys of different types are matched by their text.
     texts = {name: f"__{name}" for name in on if given.schema[name] != segments.schema[name]}
     for name in texts:
         for dtype in (given.schema[name], segments.schema[name]):
@@ -184,7 +184,7 @@ def _as_frame(prevalence: Field) -> pl.DataFrame:
 
 
 def _check_rows(given: pl.DataFrame, on: Sequence[str], numbers: Sequence[str]) -> None:
-    """Raise ParameterError unless each segment stands once, with a prevalence and a share in range."""
+    """Raise ParameterError unless each segment occurs once, with a prevalence and a share in range."""
     twice = given.filter(pl.struct(on).is_duplicated()).unique(on, maintain_order=True)
     if len(twice):
         hint = "give each segment one prevalence"

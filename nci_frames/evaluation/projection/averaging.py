@@ -1,4 +1,4 @@
-"""Projections or areas of repeats or folds -> their means, and how far they are apart."""
+"""Projections or areas of repeats or folds -> means and standard deviations."""
 
 from collections.abc import Sequence
 
@@ -13,46 +13,45 @@ _CASE = ("metric", "method", "prevalence", "beta")
 
 @checked
 def average_over(table: Frame, /, *, over: str | Sequence[str]) -> pl.DataFrame:
-    """Average values over the values of a key, such as the repeats of a cross-validation.
+    """Average metrics over the values of a key, such as the repeats of a cross-validation.
 
-    In a repeated cross-validation every row is scored once in each repeat. The rows of all repeats together
-    are no log: each occurs several times, under scores of different models. So values are computed within
-    each repeat, with the rows of its folds together, and then averaged.
+    A repeated cross-validation scores every row once per repeat, by different models, so the rows of all
+    repeats together are not a log. Compute metrics within each repeat, over the rows of all its folds, then
+    average them.
 
     Parameters
     ----------
     table
-        A projection or an areas frame with the key. A projection has one operating point for each model, or
-        the same thresholds for every value of the key.
+        A projection or an areas frame with the key. A projection needs one operating point per model, or the
+        same thresholds for every value of the key.
     over
-        The key or keys that are averaged over.
+        The key or keys to average over.
 
     Returns
     -------
-    The columns of *table* without *over*, ``rank`` and ``gap``, a row per model, key, metric, method,
-    prevalence and beta, sorted by these, and:
+    A row per model, key, metric, method, prevalence and beta, sorted by these: the columns of *table*
+    without *over*, ``rank`` and ``gap``, and:
 
     %(columns of projection: std, repeats, skipped)s
 
-    ``value``, ``lower`` and ``upper`` are means of those that are defined; ``threshold`` is that of all
-    values, null where it differs between them. ``supported`` is whether the log can tell each of them,
-    null if that is unknown of one.
+    ``value``, ``lower`` and ``upper`` are means of the defined values. ``threshold`` is null if it differs
+    between the values of the key. ``supported`` is true if all averaged values are supported, null if one of
+    them is null.
 
     Raises
     ------
     ParameterError
-        If a model has several thresholds, which differ between the values of the key.
+        If a model has several thresholds that differ between the values of the key.
     SchemaError
         If *table* is neither a projection nor an areas frame, or lacks a key of *over*.
 
     Notes
     -----
-    Of certified bounds of areas, the means are certified bounds of the mean. Of confidence bounds they are
-    those of a mean of values that are fully dependent, so with the same rows in every repeat they are not too
-    narrow.
+    Means of certified bounds are certified bounds of the mean area. Means of confidence bounds hold for fully
+    dependent values, so they are not too narrow when every repeat has the same rows.
 
-    The standard deviation is that of the values, not of their mean, and repeats share their rows: it shows
-    how much the division into folds matters, and is no measure of how another sample of rows would differ.
+    The standard deviation is that of the values, not of their mean. Repeats share their rows, so it shows the
+    effect of the division into folds, not how another sample of rows would differ.
 
     References
     ----------
@@ -108,7 +107,7 @@ def average_over(table: Frame, /, *, over: str | Sequence[str]) -> pl.DataFrame:
                 for name, column in columns.items()
                 if name in frame.columns and name not in group
             ),
-            # Infinite values, as of lr_plus, have no spread.
+            # Infinite values, as of lr_plus, have no standard deviation.
             pl.col("value").std(ddof=1).fill_nan(None).alias("std"),
             defined.alias("repeats"),
             (values - defined).alias("skipped"),

@@ -15,14 +15,14 @@ _WIDE = "the half-width of {} is not below {}: delta tends to 1 as prevalence te
 
 @checked
 def precision_band(rates: Frame, /, *, prevalence: Prevalences | Literal["selected"] | Field) -> pl.DataFrame:
-    """Return precision over prevalence, and its bounds if TPR and FPR are within theirs.
+    """Return precision at each prevalence, with bounds that hold if TPR and FPR are within theirs.
 
     Parameters
     ----------
     rates
         A rates frame with bounds: ``compute_rates(counts, interval="wilson")``.
     prevalence
-        P(y=1), each in [0, 1]; "observed", "selected", or the prevalence of each segment, as in
+        P(y=1), each in [0, 1]; or "observed", "selected" or a prevalence per segment, as in
         ``project_rates``.
 
     Returns
@@ -31,7 +31,7 @@ def precision_band(rates: Frame, /, *, prevalence: Prevalences | Literal["select
 
     %(columns of precision band)s
 
-    Keys are those of *rates*. Bounds are null also where the value is.
+    Keys are those of *rates*. Bounds are also null where the value is.
 
     Raises
     ------
@@ -69,7 +69,7 @@ def precision_band(rates: Frame, /, *, prevalence: Prevalences | Literal["select
 
 @checked
 def max_precision_uncertainty(rates: Frame, /) -> pl.DataFrame:
-    """Return the maximum width of the precision band, and the prevalence at which it is reached.
+    """Return the maximum width of the precision band over prevalence, and where it is reached.
 
     Parameters
     ----------
@@ -82,7 +82,7 @@ def max_precision_uncertainty(rates: Frame, /) -> pl.DataFrame:
 
     %(columns of precision uncertainty)s
 
-    Keys are those of *rates*. ``delta`` is undefined where a lower bound is 0: then it tends to 1.
+    Keys are those of *rates*. ``delta`` is null where a lower bound is 0, since the width then tends to 1.
 
     Raises
     ------
@@ -92,8 +92,8 @@ def max_precision_uncertainty(rates: Frame, /) -> pl.DataFrame:
     Notes
     -----
     With L+ = TPR_upper/FPR_lower and L- = TPR_lower/FPR_upper, Δ = (√L+ - √L-)/(√L+ + √L-), reached at the
-    odds 1/√(L+·L-). Exact, also for bounds that are not symmetric. Δ ≤ max(CV of TPR, CV of FPR), for
-    symmetric bounds with equality if and only if the two are equal.
+    odds 1/√(L+·L-). This is exact, also for asymmetric bounds. Δ ≤ max(CV of TPR, CV of FPR); for symmetric
+    bounds equality holds if and only if the two are equal.
 
     References
     ----------
@@ -149,7 +149,7 @@ def _half_width(rate: str) -> pl.Expr:
 
 
 def _no_bounds(columns: list[str]) -> pl.Expr:
-    """Return why a rate has no bounds, or null."""
+    """Return the reason why a rate has no bounds, or null."""
     told = [pl.col("reason")] if "reason" in columns else []
     cases = []
     for rate, rows in (("tpr", "positives"), ("fpr", "negatives")):

@@ -1,4 +1,4 @@
-"""Why segments or periods differ: in part by the class balance, in part by the model."""
+"""Rates of segments or periods -> the parts of a difference due to prevalence and due to rates."""
 
 from datetime import date, time, timedelta
 from decimal import Decimal
@@ -18,7 +18,8 @@ from nci_frames.schemas import DECOMPOSITION, RATES, beside, checked, collect, n
 KeyValue = str | bytes | float | bool | Decimal | date | time | timedelta
 
 
-#: The metric of the segment, of the reference, and of the rates of each at the prevalence of the other.
+#: The metric of the segment; of the reference; of the reference's rates at the segment's prevalence; and of
+#: the segment's rates at the reference's prevalence.
 _VALUES = ("value", "reference_value", "__eta_moved", "__rates_moved")
 
 
@@ -35,24 +36,23 @@ def decompose_difference(
 ) -> pl.DataFrame:
     """Split the difference of a metric between segments or periods into prevalence and rates.
 
-    A metric differs between two countries, or between two months, because positives are rarer there or
-    because the model separates them less well. The two parts are exact and symmetric, and sum to the
-    difference.
+    A metric differs between countries or months because positives are rarer, or because the model separates
+    the classes less well. The two parts are symmetric and sum exactly to the difference.
 
     Parameters
     ----------
     rates
-        A rates frame with the key *over*. Segments are compared at equal thresholds; if each has only one
-        operating point, those are compared.
+        A rates frame with the key *over*. Segments are compared at equal thresholds, or at their only
+        operating points if each has one.
     metric
         Name or alias of a metric, or a called metric.
     over
-        The key whose values are compared, e.g. "country" or "month".
+        Key whose values are compared, e.g. "country" or "month".
     reference
-        The value of *over* that the others are compared with; by default the first in order.
+        Value of *over* that the others are compared with; by default the first in order.
     prevalence
-        "observed": each segment's own in the log; "selected": the one in the column ``prevalence``, which
-        ``select_operating_points`` adds; or the prevalence of each segment, as in ``project_rates``.
+        "observed": each segment's own in the log; "selected": the column ``prevalence`` that
+        ``select_operating_points`` adds; or a prevalence per segment, as in ``project_rates``.
     beta
         Weight of recall in [0, inf], for a metric that has one.
 
@@ -69,15 +69,15 @@ def decompose_difference(
     ParameterError
         If *reference* is not a value of *over*, or beta is out of range.
     UnknownMetricError
-        If *metric* is neither a metric nor an alias.
+        If *metric* is unknown.
     SchemaError
-        If *rates* is not a rates frame, or has no such key.
+        If *rates* is not a rates frame, or lacks the key *over*.
 
     Notes
     -----
-    With the metric m(prevalence, rates), and 1 for here, 0 for the reference, the part of the prevalence is
-    ½·[m(1,0) - m(0,0) + m(1,1) - m(0,1)], the part of the rates ½·[m(0,1) - m(0,0) + m(1,1) - m(1,0)]: the
-    Shapley values of the two factors.
+    Let m(prevalence, rates) be the metric, with 1 for the segment and 0 for the reference. The part of the
+    prevalence is ½·[m(1,0) - m(0,0) + m(1,1) - m(0,1)], that of the rates
+    ½·[m(0,1) - m(0,0) + m(1,1) - m(1,0)]: the Shapley values of the two factors.
 
     References
     ----------
@@ -142,7 +142,7 @@ def decompose_difference(
 
 
 def _reason(here: pl.Expr, there: pl.Expr, eta_moved: pl.Expr, rates_moved: pl.Expr) -> pl.Expr:
-    """Say why a difference cannot be split; null where it can."""
+    """Return the reason why a difference cannot be split; null where it can."""
     infinite = pl.any_horizontal(value.is_infinite() for value in (here, there, eta_moved, rates_moved))
     crossed = eta_moved.is_null() | rates_moved.is_null()
     return first_reason(
@@ -155,7 +155,7 @@ def _reason(here: pl.Expr, there: pl.Expr, eta_moved: pl.Expr, rates_moved: pl.E
 
 
 def _mixed(pairs: pl.DataFrame, metric: str | pl.Expr, beta: float) -> pl.DataFrame:
-    """Return the metric of each pair's rates at each pair's prevalences: four values."""
+    """Return the metric of each pair for all four combinations of rates and prevalence."""
     of_reference = {"tpr": pl.col("__tpr"), "fpr": pl.col("__fpr")}
     eta_of_reference = {"observed_prevalence": pl.col("__eta")}
     taken_from_it: list[dict[str, pl.Expr]] = [

@@ -1,4 +1,4 @@
-"""The grid of each metric: at which prevalences and betas it is evaluated, and what it reads."""
+"""The grid of each metric: the prevalences and betas at which it is evaluated, and its columns."""
 
 import math
 from collections.abc import Collection
@@ -17,7 +17,7 @@ from nci_frames.evaluation.metrics import CalledMetric, by_label, value_expressi
 from nci_frames.evaluation.support.rule import defined_flags, flags, hidden_flags, log_rarity
 from nci_frames.schemas import lacking
 
-#: What tells which prevalences an operating point supports.
+#: Columns from which ``supported`` and ``reason`` of an operating point are derived.
 SUPPORT = ("__lowest", "__why", "__cost")
 _BOUNDS = ("tpr_lower", "tpr_upper", "fpr_lower", "fpr_upper")
 
@@ -28,22 +28,22 @@ class MetricGrid:
 
     label: str
     expression: pl.Expr
-    #: Several values, or one expression of the rates: a column or a constant.
+    #: Several values, or an expression over the rates: a column or a constant.
     prevalence: list[float] | pl.Expr
     beta: list[float] | pl.Expr
     #: Whether the extremes over a box of rates are at its corners.
     monotone: bool
-    #: Whether its values depend on the prevalence and on FPR; None if that is unknown.
+    #: Whether the values depend on the prevalence and on FPR; None if unknown.
     needs_fpr: bool | None
 
     @property
     def size(self) -> int:
-        """The number of rows that an operating point has."""
+        """Number of rows per operating point."""
         axes = (self.prevalence, self.beta)
         return math.prod(1 if isinstance(axis, pl.Expr) else len(axis) for axis in axes)
 
     def project(self, points: pl.DataFrame, *, band: bool, flagged: bool) -> pl.DataFrame:
-        """Return what follows the identity of the points, each as often as the grid is large."""
+        """Return the columns from ``metric`` on, with a row for each point and each cell of the grid."""
         axes = {"prevalence": self.prevalence, "beta": self.beta}
         given = {name: axis for name, axis in axes.items() if isinstance(axis, pl.Expr)}
         if flagged and "prevalence" in given:
@@ -65,14 +65,14 @@ class MetricGrid:
         table = with_values(each, value=value)
         columns: dict[str, pl.Expr] = {}
         if band:
-            # Metrics read the columns tpr and fpr, so these columns must hold the corner.
+            # Metrics read the columns tpr and fpr, so these must hold the rates of the corner.
             corners = {
                 f"__{tpr}_{fpr}": with_values(each.with_columns(tpr=tpr, fpr=fpr), value=value)["value"]
                 for tpr, fpr in product(_BOUNDS[:2], _BOUNDS[2:])
             }
             table = table.with_columns(**corners)
             known = pl.all_horizontal(pl.col("value", *_BOUNDS).is_not_null()) & self.monotone
-            # min_horizontal ignores a corner at which the metric is 0/0.
+            # min_horizontal ignores corners where the metric is 0/0.
             columns["lower"] = pl.when(known).then(pl.min_horizontal(*corners))
             columns["upper"] = pl.when(known).then(pl.max_horizontal(*corners))
         if flagged:
@@ -96,7 +96,7 @@ def metric_grids(
     *,
     band: bool,
 ) -> list[MetricGrid]:
-    """Check the arguments, and return the grid of each metric, by its label."""
+    """Check the arguments, and return the grid of each metric, sorted by label."""
     if band:
         require_bounds(frame)
     selected = isinstance(prevalence, str) and prevalence == "selected"
@@ -121,14 +121,14 @@ def metric_grids(
 
 
 def require_bounds(frame: pl.DataFrame) -> None:
-    """Raise SchemaError unless rates have the bounds that a band needs."""
+    """Raise SchemaError if rates lack the bounds that a band needs."""
     missing = [name for name in _BOUNDS if name not in frame.columns]
     if missing:
         raise lacking("bounded rates", missing, frame.columns, 'compute_rates(counts, interval="wilson")')
 
 
 def require_selected(frame: pl.DataFrame) -> None:
-    """Raise SchemaError unless rates have the prevalence that each row was selected for."""
+    """Raise SchemaError if rates lack the prevalence for which each row was selected."""
     if "prevalence" not in frame.columns:
         raise SchemaError(
             "the rates have no prevalence that their points were selected for",
@@ -138,12 +138,12 @@ def require_selected(frame: pl.DataFrame) -> None:
 
 
 def with_values(frame: pl.DataFrame, **expressions: pl.Expr) -> pl.DataFrame:
-    """Return a frame with the values of metrics, whose expressions may be a caller's.
+    """Return a frame with the values of metrics, which may be expressions of the user.
 
     Raises
     ------
     ParameterError
-        If one has no number for each row.
+        If an expression does not give a number for each row.
     """
     try:
         return frame.with_columns(**expressions)
@@ -154,7 +154,7 @@ def with_values(frame: pl.DataFrame, **expressions: pl.Expr) -> pl.DataFrame:
 
 
 def require_columns(expression: pl.Expr, columns: Collection[str], where: str) -> None:
-    """Raise SchemaError unless a metric reads no other columns than those that there are."""
+    """Raise SchemaError if a metric reads a column that is not in *columns*."""
     strange = sorted(set(expression.meta.root_names()) - set(columns))
     if strange:
         raise SchemaError(
@@ -170,7 +170,7 @@ def labelled_metrics(metrics: Metrics) -> dict[str, pl.Expr]:
     Raises
     ------
     ParameterError
-        If there is no metric, two share a label, or an expression has the name of a metric that it is not.
+        If there is no metric, two share a label, or an expression has the name of another metric.
     UnknownMetricError
         If a name is neither a metric nor an alias.
     """

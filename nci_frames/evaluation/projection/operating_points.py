@@ -45,32 +45,33 @@ def select_operating_points(
     rates
         A rates frame.
     tpr
-        At least this TPR, in [0, 1], with the lowest FPR.
+        Select the lowest FPR with at least this TPR, in [0, 1].
     fpr
-        At most this FPR, in [0, 1], with the highest TPR.
+        Select the highest TPR with at most this FPR, in [0, 1].
     precision
-        At least this precision, in [0, 1], at *prevalence*, with the highest TPR.
+        Select the highest TPR with at least this precision, in [0, 1], at *prevalence*.
     pos_fraction
-        At most this share of rows predicted positive, in [0, 1], at *prevalence*, with the highest TPR.
+        Select the highest TPR with at most this share of rows predicted positive, in [0, 1], at *prevalence*.
     alerts, volume
         At most *alerts* alerts in *volume* rows, e.g. per day; the same as *pos_fraction* at their ratio.
     threshold
-        The decision ``score >= threshold``. Any threshold if the rates are exact; if they are on a grid, one
-        of its thresholds. A dict has that of each model.
+        Select the decision ``score >= threshold``: any threshold if the rates are exact, one of its
+        thresholds if they are on a grid. A dict gives one threshold per model.
     metric
-        The best of a metric: a name, an alias, or a called metric; "distance" is the distance to (0, 1).
+        Select the best value of a metric: a name, an alias, or a called metric. "distance" is the distance to
+        (0, 1).
     prevalence
-        P(y=1), each in [0, 1], or "observed", or the prevalence of each segment, as in ``project_rates``; for
-        the criteria that depend on it.
+        P(y=1), each in [0, 1]; or "observed", or a prevalence per segment, as in ``project_rates``. For
+        criteria that depend on it.
     beta
         Weight of recall in [0, inf], if *metric* has one.
     interpolate
         Whether to meet a target exactly, on the ROC segment between two neighbouring points (attained by a
-        random choice between the two thresholds); for *tpr*, *fpr*, *precision*, *pos_fraction* and *alerts*.
+        random choice between the two thresholds). For *tpr*, *fpr*, *precision*, *pos_fraction*, *alerts*.
     confidence
-        How sure it must be that other rows meet the target as well, in (0.5, 1); for the same criteria. None
-        asks it of these rows alone: a threshold that just meets a target here misses it elsewhere as often as
-        not, and nearly always where few of these rows decide, as for a precision at a low prevalence.
+        Confidence that new rows also meet the target, in (0.5, 1); for the same criteria. None requires it of
+        these rows only: such a threshold misses the target on new rows about half of the time, and nearly
+        always where few of these rows decide, as for precision at a low prevalence.
 
     Returns
     -------
@@ -79,17 +80,17 @@ def select_operating_points(
 
     %(columns of rates: prevalence, supported, reason)s
 
-    ``prevalence`` and ``supported`` are there if the criterion depends on the prevalence. Without such a
-    point, counts, rates and threshold are null. A point that is not supported meets a target of precision
-    or alerts on these rows, and seldom on others: ask for it with *confidence*.
+    ``prevalence`` and ``supported`` are there if the criterion depends on the prevalence. If no point meets
+    the criterion, counts, rates and threshold are null. An unsupported point meets a target of precision or
+    alerts on these rows, but seldom on new ones: use *confidence*.
 
     ``resolution``, if present, is "grid", since the other rows are missing. An interpolated point has no
-    threshold and no counts. Of points that meet the criterion equally well, the one with the highest
-    threshold is selected. A point that misses a target by rounding alone (8 units of the last place) meets
-    it: 3 alerts among 10 rows are a share of 0.3.
+    threshold and no counts. Of equally good points the one with the highest threshold is selected. A point
+    that misses a target by rounding only (8 units in the last place) meets it: 3 alerts among 10 rows are a
+    share of 0.3.
 
-    With *confidence*, a group without a point has too few rows to know one. Rows are independent; if the
-    rates have ``effective_positives`` and ``effective_negatives``, these count instead.
+    With *confidence*, a group without a point has too few rows for the target. Rows are taken as independent;
+    ``effective_positives`` and ``effective_negatives`` of the rates are used instead, if present.
 
     Raises
     ------
@@ -98,7 +99,7 @@ def select_operating_points(
         a segment has no prevalence or several, or a number is out of range; with *confidence*, if counts are
         sums of weights.
     UnknownMetricError
-        If there is no such metric.
+        If the metric is unknown.
     SchemaError
         If *rates* is not a rates frame.
 
@@ -122,7 +123,7 @@ def select_operating_points(
     >>> point.select("threshold", "supported").row(0)
     (0.8, False)
 
-    No false positive among 1,000 negatives does not make FPR 0: it is known to be below 0.003.
+    Without a false positive among 1,000 negatives FPR need not be 0: it is below 0.003 with confidence 0.95.
 
     >>> counts = pl.DataFrame({
     ...     "model": "a", "threshold": [0.2, 0.8], "tp": [90, 60], "fp": [9, 0], "fn": [10, 40],
@@ -150,7 +151,7 @@ def select_operating_points(
     runs = replace(runs, frame=_with_sure_rates(runs.frame, wish))
 
     own = isinstance(prevalence, str)
-    # That of a group, also where none of its points is selected.
+    # The prevalence of a group, even if none of its points is selected.
     observed = runs.frame[runs.start]["observed_prevalence"]
 
     points_of = interpolated_points if interpolate else picked_points
@@ -169,14 +170,14 @@ def select_operating_points(
         points = pl.concat(threads.map(pick, etas))
     axis = ["prevalence", "supported"] if wish.needs_prevalence else []
     if is_field(prevalence):
-        # Also where there is no such point.
+        # Groups without a selected point get their prevalence, too.
         points, _ = with_prevalence(points, prevalence, keys)
     ordered = points.sort("model", *keys, *axis[:1], maintain_order=True)
     return RATES.finish(without_claims(ordered.select(*columns, *axis, "reason")))
 
 
 def _prevalences(wish: Wish, prevalence: Prevalences | Field | None) -> list[pl.Expr | None]:
-    """Return the prevalence of each selection; None if it is not used."""
+    """Return the prevalence of each selection; a single None if the criterion does not use it."""
     if not wish.needs_prevalence:
         if prevalence is not None:
             msg = f"the criterion {wish.name!r} does not use the prevalence"
@@ -191,19 +192,19 @@ def _prevalences(wish: Wish, prevalence: Prevalences | Field | None) -> list[pl.
     return [pl.lit(eta) for eta in etas]
 
 
-#: Of the error, the part of TPR where both rates are bounded: positives are few of all rows in the field.
+#: Share of the error assigned to TPR if both rates are bounded; small, since positives are rare in the field.
 _OF_TPR = 0.1
-#: The bounds at which a target is hardest to meet: of TPR and of FPR, 0 the lower one and 1 the upper one.
+#: The bounds of TPR and of FPR at which a target is hardest to meet: 0 is the lower one, 1 the upper one.
 _HARDEST = {"tpr": (0, None), "fpr": (None, 1), "pos_fraction": (1, 1), "precision": (0, 1)}
 
 
 def _with_sure_rates(rates: pl.DataFrame, wish: Wish) -> pl.DataFrame:
-    """Add the bounds of the rates at which a target must be met to be met with confidence.
+    """Add the bounds of the rates that must meet the target, if it has a confidence.
 
-    TPR, FPR and the share of positive decisions fall as the threshold rises. So one test at each threshold,
-    in this order and up to the first that fails, needs no correction for their number (Learn then Test with a
-    fixed sequence): each bound is that of Clopper and Pearson at its own threshold. Precision need not rise
-    with the threshold: its bounds hold at all thresholds at once.
+    TPR, FPR and the share of positive decisions fall as the threshold rises. So testing the thresholds in
+    this order, up to the first that fails, needs no correction for their number (Learn then Test with a fixed
+    sequence): each bound is Clopper and Pearson's at a single threshold. Precision is not monotone in the
+    threshold, so its bounds hold at all thresholds at once.
 
     Raises
     ------
@@ -216,8 +217,8 @@ def _with_sure_rates(rates: pl.DataFrame, wish: Wish) -> pl.DataFrame:
         require_row_counts(rates)
     sides = _HARDEST[wish.name]
     target = cast("float", wish.target)
-    # What misses the target in the log itself is not known to meet it: its bounds, which are slow, are left
-    # out. A share of all rows is at least half of the one rate or of the other, whatever the prevalence is.
+    # Bounds are slow, so skip points that miss the target in the log itself. A share of all rows is at least
+    # half of TPR or half of FPR, at any prevalence.
     possible = {
         "tpr": pl.col("tpr") >= target,
         "fpr": pl.col("fpr") <= target,

@@ -27,12 +27,13 @@ def predictive_value_interval(
     Parameters
     ----------
     rates
-        A rates frame; it needs no bounds. Those of units or weights count as their effective rows.
+        A rates frame, with or without bounds. Effective numbers of rows, of units or weights, are used if
+        present.
     prevalence
         P(y=1), each in [0, 1], known without error; or "observed".
     method
-        "score": an inverted score test of the ratio of the two rates; there for every outcome, also without
-        false positives. "logit": a normal interval of the log odds, by the delta method.
+        "score": an inverted score test of the ratio of the two rates, defined even without false positives.
+        "logit": a normal interval of the log odds, by the delta method.
     level
         Confidence of each interval, in (0, 1).
 
@@ -42,23 +43,22 @@ def predictive_value_interval(
 
     %(columns of projection)s
 
-    Keys are those of *rates*. Bounds are null where the value is, as without any positive decision; for
-    "logit" also where the variance is undefined: precision needs a true and a false positive, npv a true and
+    Keys are those of *rates*. Bounds are null where the value is, e.g. without a positive decision; for
+    "logit" also where the variance is undefined: precision needs a true and a false positive, NPV a true and
     a false negative.
 
     Raises
     ------
     ParameterError
-        If a prevalence or the level is out of range, the method unknown, or counts are sums of weights.
+        If a prevalence or the level is out of range, the method is unknown, or counts are sums of weights.
     SchemaError
         If *rates* is not a rates frame.
 
     Notes
     -----
-    Precision is a function of the ratio of TPR and FPR, NPV of that of TNR and FNR, so the bounds of a ratio
-    (Koopman's, with the variance of Miettinen and Nurminen) are bounds of the predictive value, and their
-    coverage is the same at every prevalence.
-    docs/honesty.md gives the coverage of both methods.
+    Precision is a function of the ratio TPR/FPR, NPV of TNR/FNR. So bounds of a ratio (Koopman's, with the
+    variance of Miettinen and Nurminen) are bounds of the predictive value, with the same coverage at every
+    prevalence. docs/honesty.md gives the coverage of both methods.
 
     For "logit": logit PPV = ln(o·TPR/FPR), with variance (1-TPR)/(n₊·TPR) + (1-FPR)/(n₋·FPR), where o are the
     odds of the prevalence; logit NPV = ln((1-FPR)/(o·(1-TPR))), with variance TPR/(n₊·(1-TPR)) +
@@ -112,7 +112,7 @@ def predictive_value_interval(
                 beta=pl.lit(None, pl.Float64),
                 value=pl.when(total > 0).then(speaking_for / total),
                 lower=pl.when(total > 0).then(lower),
-                # A ratio that may be infinite says nothing, at any prevalence.
+                # If the ratio may be infinite, the predictive value may be 1 at any prevalence.
                 upper=pl.when(total > 0).then(pl.when(ends[1].is_infinite()).then(1.0).otherwise(upper)),
                 **point_flags(points.columns, needs_fpr=metric == "precision"),
             )
@@ -122,7 +122,7 @@ def predictive_value_interval(
 
 
 def _with_ratios(frame: pl.DataFrame, method: Method, level: float) -> pl.DataFrame:
-    """Add the bounds of TPR/FPR and of TNR/FNR; null where there are none."""
+    """Add the bounds of TPR/FPR and of TNR/FNR; null where they are undefined."""
     counts = frame.select(cell.cast(pl.Float64).alias(name) for name, cell in known_cells(frame).items())
     tp, fp, fn, tn = (cells.to_numpy() for cells in counts)
     bounds = _ratio_interval if method == "score" else _logit
@@ -147,7 +147,7 @@ def _logit(
         return np.where(there, ratio / factor, np.nan), np.where(there, ratio * factor, np.nan)
 
 
-#: Natural logarithm of the largest ratio that is looked at; its reciprocal is the smallest.
+#: Natural logarithm of the largest ratio in the search; the smallest is its reciprocal.
 _FARTHEST = 80.0
 _HALVINGS = 64
 
@@ -161,8 +161,8 @@ def _ratio_interval(
 
         |p - r·q| / √(p̃(1-p̃)/m + r²·q̃(1-q̃)/n),
 
-    where p̃ = r·q̃ and q̃ are the likeliest rates with this ratio. It is there for any outcome: without hits its
-    lower bound is 0, without other hits its upper bound is inf, without either all ratios are in it.
+    where p̃ = r·q̃ and q̃ are the maximum likelihood rates with this ratio. It is defined for any outcome:
+    without hits the lower bound is 0, without other hits the upper bound is inf.
 
     References
     ----------
@@ -188,8 +188,8 @@ def _ratio_interval(
 
 
 def _statistic(ratio: Floats, rate: Floats, other: Floats, m: Floats, n: Floats) -> Floats:
-    """Return the statistic, which falls as the ratio grows."""
-    # The likeliest other rate solves a·q² - b·q + c = 0; the smaller root, without a difference.
+    """Return the score statistic, which falls as the ratio grows."""
+    # The maximum likelihood q solves a·q² - b·q + c = 0: the smaller root, in a form without cancellation.
     a = (m + n) * ratio
     b = m * (ratio + rate) + n * (1 + other * ratio)
     c = m * rate + n * other

@@ -1,4 +1,4 @@
-"""Rates -> metrics at any prevalence and beta, whole or part by part."""
+"""Rates -> metrics at any prevalence and beta."""
 
 from typing import Literal
 
@@ -13,7 +13,7 @@ from nci_frames.evaluation.projection.grids import SUPPORT, MetricGrid, metric_g
 from nci_frames.evaluation.support.rule import independent_negatives, log_cost, point_reason, point_support
 from nci_frames.schemas import PROJECTION, RATES, checked, collect
 
-#: Rows of the result that are computed at a time.
+#: Rows of the result to compute at a time.
 _ROWS_AT_A_TIME = 1 << 20
 
 
@@ -29,8 +29,8 @@ def project_rates(
 ) -> pl.DataFrame:
     """Return the metrics of each operating point at other class balances.
 
-    TPR and FPR do not depend on the class balance, and every metric is a function of them and of the
-    prevalence; this is that function on a grid.
+    TPR and FPR do not depend on the class balance. Every metric is a function of TPR, FPR and prevalence, and
+    is evaluated on a grid.
 
     Parameters
     ----------
@@ -39,19 +39,19 @@ def project_rates(
     metrics
         Names or aliases of metrics (``nci_frames.metrics()`` lists them), or called metrics such as
         ``nci_frames.f_beta(beta=2)``, whose own prevalence and beta take precedence over the grid. The label
-        of a called metric shows its settings: ``expected_cost(c_fn=20)``. Any other expression over the
-        columns of the rates is evaluated under its own name (``alias``), which must not be a metric's; it has
-        no direction, so it must be registered (``register_metric``) before ``rank_models`` accepts it.
+        of a called metric shows its settings: ``expected_cost(c_fn=20)``. Any other expression over columns
+        of the rates is evaluated under its own name (``alias``), which must not be that of a metric. It has
+        no direction: register it (``register_metric``) to rank models by it.
     prevalence
-        P(y=1), each in [0, 1]; or "observed": each row's own ``observed_prevalence``; or "selected": the one
-        that ``select_operating_points`` selected the row for; or the prevalence of each segment: a dict such
-        as ``{"country": {"at": 0.01, "de": 0.002}}``, or a field frame with the columns of the segments and
+        P(y=1), each in [0, 1]; or "observed": each row's ``observed_prevalence``; or "selected": the column
+        ``prevalence`` of ``select_operating_points``; or a prevalence per segment: a dict such as
+        ``{"country": {"at": 0.01, "de": 0.002}}``, or a field frame with the columns of the segments and
         ``prevalence``.
     beta
         Weights of recall, each in [0, inf], for the metrics that have one.
     band
-        Add the smallest and the largest value over the box of the rates' bounds (``compute_rates`` makes them
-        with ``interval=...``).
+        Whether to add the smallest and the largest value over the box of the rates' bounds, which
+        ``compute_rates(counts, interval=...)`` adds.
 
     Returns
     -------
@@ -59,21 +59,21 @@ def project_rates(
 
     %(columns of projection)s
 
-    Keys are those of *rates*. With *band* the value lies between ``lower`` and ``upper`` wherever in the
-    box the rates are. They are null where the value is, or there are no bounds of rates, or the metric is not
-    monotone in each rate, or user-defined. The prevalence is null also where an aliased expression hides it.
-    When a value is undefined, ``metrics()`` says.
+    Keys are those of *rates*. With *band*, the value lies between ``lower`` and ``upper`` if the rates lie
+    within their bounds. They are null where the value is, the rates have no bounds, or the metric is
+    user-defined or not monotone in each rate. The prevalence is also null where an aliased expression hides
+    it. ``metrics()`` tells when a value is undefined.
 
     Raises
     ------
     ParameterError
         If a prevalence is outside [0, 1], a segment has no prevalence or several, a beta is negative or NaN,
-        two metrics share a label, or an expression has the name of a metric that it is not.
+        two metrics share a label, or an expression has the name of another metric.
     UnknownMetricError
         If a name is neither a metric nor an alias.
     SchemaError
-        If *rates* is not a rates frame, an expression reads a column that it lacks, or a band is asked for
-        and there are no bounds.
+        If *rates* is not a rates frame, an expression reads a column that it lacks, or *band* is true and
+        there are no bounds.
 
     Notes
     -----
@@ -81,9 +81,9 @@ def project_rates(
     If both rates lie in the box, every metric lies in its band at every prevalence and beta at once: the band
     is simultaneous, with the confidence of the box.
 
-    A value is supported from the prevalence 25/(25 + N·TPR) on, N the number of negatives, and everywhere if
-    there are 100 false positives (see ``lowest_supported_prevalence``). It is always supported if it does
-    not depend on the prevalence, or hardly on FPR: accuracy and NPV.
+    A value is supported at prevalences of at least 25/(25 + N·TPR), with N negatives, and everywhere with 100
+    or more false positives (see ``lowest_supported_prevalence``). Metrics that do not depend on the
+    prevalence, or hardly on FPR (accuracy and NPV), are always supported.
 
     References
     ----------
@@ -114,9 +114,9 @@ def project_checked(
     band: bool = False,
     flagged: bool = True,
 ) -> pl.DataFrame:
-    """Project rates that the library made, whose TPR and FPR need not be those of their counts.
+    """Project rates without checking that TPR and FPR fit their counts.
 
-    With *flagged* false, nothing is said of which values the log supports.
+    Without *flagged*, the columns ``supported`` and ``reason`` are omitted.
 
     Raises
     ------
@@ -127,7 +127,7 @@ def project_checked(
     grids = metric_grids(rates, metrics, own, beta, band=band)
     each = sum(grid.size for grid in grids)
     identity = ["model", *RATES.keys(rates.columns), "threshold"]
-    # Texts take two numbers; bounds are the extremes of four corners.
+    # Estimate of the memory: a string takes two numbers; bounds need four corners.
     columns = 2 * len(identity) + 5 + (6 if band else 0)
     check_table(
         len(rates) * each,
@@ -142,7 +142,7 @@ def project_checked(
         negatives = independent_negatives(points.columns)
         support = lowest, point_reason(), log_cost(lowest, negatives)
         points = points.with_columns(**dict(zip(SUPPORT, support, strict=True)))
-    # Some points at a time: what is computed on the way takes more memory than the result.
+    # Some points at a time, since intermediate results take more memory than the result.
     some = max(1, _ROWS_AT_A_TIME // each)
     parts = points.iter_slices(some) if len(points) else [points]
     table = pl.concat(points_on_grids(part, identity, grids, band=band, flagged=flagged) for part in parts)
@@ -154,11 +154,11 @@ def project_checked(
 def points_on_grids(
     points: pl.DataFrame, identity: list[str], grids: list[MetricGrid], *, band: bool, flagged: bool
 ) -> pl.DataFrame:
-    """Return the values of points, in their order: of each point those of one grid after another."""
+    """Return the values of each point on all grids, in the order of the points."""
     tables = [grid.project(points, band=band, flagged=flagged) for grid in grids]
     table = tables[0]
     if len(grids) > 1:
-        # Point by point, the rows of every metric.
+        # Reorder the rows: for each point, all metrics.
         ends = np.cumsum([len(part) for part in tables])
         rows = [np.arange(end - len(part), end) for part, end in zip(tables, ends, strict=True)]
         sizes = (grid.size for grid in grids)

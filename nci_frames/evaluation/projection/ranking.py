@@ -25,7 +25,7 @@ from nci_frames.schemas import (
     need_each_once,
 )
 
-#: Of a roll-up.
+#: Columns of a roll-up, which are dropped.
 _SIZES = ("segments", "skipped")
 _RESULTS = (
     "value", "skill", "optimistic", "lower", "upper", "std", "repeats", "skipped", "rank", "gap", "supported",
@@ -40,12 +40,11 @@ def rank_models(table: Frame, /, *, by: Sequence[str] | None = None) -> pl.DataF
     Parameters
     ----------
     table
-        A projection, an areas frame, proper scores, a roll-up, or a projection of classes; of a roll-up
-        without the numbers of segments.
+        A projection, an areas frame, proper scores, a roll-up, or a projection of classes.
     by
-        The columns whose values make one comparison. By default all but the model and the results: metric,
-        method, average, prevalence, beta and keys. The threshold is one of them if all models have the same
-        thresholds; if not, as with operating points or exact counts, each (model, threshold) competes.
+        Columns that identify a comparison. By default all but the model and the results: metric, method,
+        average, prevalence, beta and keys. The threshold is included if all models have the same thresholds;
+        otherwise, as with operating points or exact counts, each (model, threshold) competes.
 
     Returns
     -------
@@ -53,26 +52,25 @@ def rank_models(table: Frame, /, *, by: Sequence[str] | None = None) -> pl.DataF
 
     %(columns of ranking: rank, gap)s
 
-    A metric that has no order is a target to aim at, see ``metrics()``. Of classes a comparison has one
-    ``scenario`` and one ``class``.
+    Metrics with a target instead of a direction have no order; see ``metrics()``. A roll-up loses the numbers
+    of segments. A comparison of classes has one ``scenario`` and one ``class``.
 
     Raises
     ------
     UnknownMetricError
-        If a metric is not registered, so that its direction is unknown: the label of a user-defined
-        expression, unless registered with ``register_metric``.
+        If the direction of a metric is unknown: a user-defined expression must be registered with
+        ``register_metric``.
     SchemaError
-        If *table* is neither a projection nor areas nor a roll-up, lacks a column of *by*, or has a model
-        twice in one comparison.
+        If *table* is of another kind, lacks a column of *by*, or has a model twice in one comparison.
 
     Notes
     -----
-    Values that the log does not support have a rank as well; ``supported`` and ``reason`` go with them.
+    Unsupported values are ranked, too, with their ``supported`` and ``reason``.
 
-    Values tie that differ by no more than rounding explains: by 8 units of the last place (8·2^-52) of the
-    best of them, or 512 for areas, which are sums; where the metric is a difference of rates (Youden's J, and
-    the two gains), by as many units of 1. The best value leads the first tie, the best that does not tie with
-    it the next, and so on: no chain of small steps joins values that differ.
+    Values that differ only by rounding tie: by 8 units in the last place (8·2^-52) of the best of them, or
+    512 for areas, which are sums; for differences of rates (Youden's J, and the two gains), by as many units
+    of 1. The best value leads the first tie, the best value that does not tie with it the next, and so on, so
+    that chains of small steps do not join different values.
 
     Examples
     --------
@@ -124,7 +122,7 @@ def _ranked(frame: pl.DataFrame, comparison: list[str]) -> pl.DataFrame:
     def is_to(direction: Direction) -> pl.Expr:
         return pl.col("metric").is_in([name for name, told in known.items() if told.direction == direction])
 
-    # With minimised metrics negated, the best value is the largest in every comparison.
+    # Negate metrics to be minimised, so that the largest value is the best in every comparison.
     upward = pl.when(is_to("maximize")).then("value").when(is_to("minimize")).then(-pl.col("value"))
     ordered = frame.with_columns(__upward=upward.fill_nan(None)).sort(
         *comparison, -pl.col("__upward"), nulls_last=[*(False for _ in comparison), True]

@@ -32,13 +32,13 @@ def roll_up(
     rates
         A rates frame. All segments need the same thresholds, or one operating point each.
     over
-        The key or keys whose values are the segments.
+        Key or keys whose values are the segments.
     metrics
         As in ``project_rates``.
     prevalence
-        P(y=1) in [0, 1]: every segment at this common class balance; or "observed": each at its own, the
-        pool at that of the pool; or the prevalence of each segment, as in ``project_rates``, perhaps with the
-        column ``share``, its rows among all traffic in any unit.
+        P(y=1), each in [0, 1], common to all segments; or "observed": each segment's own, and that of the
+        pooled counts for "micro"; or a prevalence per segment, as in ``project_rates``, optionally with a
+        column ``share``: the rows of the segment in the traffic, in any unit.
     beta
         As in ``project_rates``.
 
@@ -48,9 +48,9 @@ def roll_up(
 
     %(columns of roll-up)s
 
-    Keys are those of *rates*, without *over*. "macro" is the mean of the segments, "weighted" that
-    weighted by positives, "micro" the metric of their summed counts, or of the traffic. The value is null
-    if it is undefined in every segment, the shares are unknown, or no positive gives a weight.
+    Keys are those of *rates*, without *over*. "macro" is the mean over the segments, "weighted" the mean
+    weighted by positives, "micro" the metric of the summed counts, or of the traffic. The value is null if it
+    is undefined in every segment, the shares are unknown, or there are no positives to weight by.
 
     Raises
     ------
@@ -62,13 +62,13 @@ def roll_up(
 
     Notes
     -----
-    With prevalences and shares of the segments, "micro" is the metric of the traffic: with shares w, its
-    prevalence is Σw·eta, its TPR Σw·eta·TPR/Σw·eta, its FPR Σw·(1-eta)·FPR/Σw·(1-eta); and the weights of
-    "weighted" are w·eta. Without shares both are null.
+    With a prevalence per segment and shares w, "micro" is the metric of the traffic, which has the prevalence
+    Σw·eta, the TPR Σw·eta·TPR/Σw·eta and the FPR Σw·(1-eta)·FPR/Σw·(1-eta); "weighted" has the weights w·eta.
+    Without shares both are null.
 
-    "weighted" has the meaning of scikit-learn: each segment is weighted by its positives, hence weighted
-    recall is micro recall. At one common prevalence, macro averages do not depend on the class balances of
-    the segments.
+    "weighted" is defined as in scikit-learn: each segment is weighted by its positives, so weighted recall
+    equals micro recall. At a common prevalence, macro averages do not depend on the class balances of the
+    segments.
 
     Examples
     --------
@@ -100,7 +100,7 @@ def roll_up(
     positives = pl.col("positives").cast(pl.Float64)
     if is_field(prevalence):
         field = field_of(prevalence, frame, keys)
-        # Where the shares are unknown, so is the traffic.
+        # Without shares the mix of the traffic is unknown.
         known = field if "share" in field.columns else field.with_columns(share=pl.lit(None, pl.Float64))
         on = [name for name in field.columns if name not in ("prevalence", "share")]
         frame = beside(frame.drop("prevalence", strict=False), known, on)
@@ -137,7 +137,7 @@ def roll_up(
 
 
 def shared_threshold(frame: pl.DataFrame, keys: Sequence[str]) -> list[str]:
-    """Return the threshold if it must be equal; a group's only operating point stands for the group."""
+    """Return ["threshold"] if segments must be matched by threshold; [] if each has one operating point."""
     several = frame.select(pl.struct("model", *keys).is_duplicated().any()).item()
     return ["threshold"] if several else []
 
@@ -159,7 +159,7 @@ def _means(each: pl.DataFrame, by: list[str]) -> pl.DataFrame:
 
 
 def _common(name: str) -> pl.Expr:
-    """Return what all rows of a group share, or null."""
+    """Return the value that all rows of a group share, or null."""
     return pl.when(pl.col(name).n_unique() == 1).then(pl.col(name).first()).alias(name)
 
 
@@ -190,15 +190,15 @@ def _mixed_rates(rates: pl.DataFrame, groups: Sequence[str], *, threshold: pl.Ex
     rates
         Rates of the segments, with their ``prevalence`` and ``share``.
     groups
-        The columns that remain, and the threshold if it is common to the segments.
+        The columns to group by, with the threshold if the segments share it.
     threshold
         The threshold of the mix, if it is not one of *groups*.
 
     Returns
     -------
-    A row per group, with what expressions over rates may read: ``prevalence``, the rates (null if that of a
-    segment with a part in it is), and the four cells, ``positives`` and ``negatives`` per row of traffic;
-    ``segments`` (with both rates) and ``skipped`` (without one).
+    A row per group with the columns that metrics may read: ``prevalence``, the rates (null if the rate of a
+    segment in the mix is), and the four cells, ``positives`` and ``negatives`` per row of traffic; and the
+    numbers of ``segments`` (with both rates) and ``skipped`` (without one).
     """
     eta = pl.col("prevalence")
     share = pl.col("share") / pl.col("share").sum().over(groups)
@@ -215,7 +215,7 @@ def _mixed_rates(rates: pl.DataFrame, groups: Sequence[str], *, threshold: pl.Ex
         *([] if threshold is None else [threshold]),
         mean("tpr", "__positive"),
         mean("fpr", "__negative"),
-        # Where the shares are unknown, so is the mix.
+        # Null if a share is unknown.
         prevalence=pl.when(pl.col("__positive").is_not_null().all()).then(pl.col("__positive").sum()),
         negatives=pl.when(pl.col("__negative").is_not_null().all()).then(pl.col("__negative").sum()),
         segments=known.sum().cast(pl.Int64),

@@ -1,1 +1,1 @@
-"""Which prevalences a log can support: the rule, its limits for points and curves, and what tables say."""
+"""Which prevalences a log supports: the rule, its limits for points and curves, and the texts in tables."""

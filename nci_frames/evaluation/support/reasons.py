@@ -1,6 +1,6 @@
-"""Why a log cannot tell a value: the texts of the column ``reason``, by number.
+"""Why a log does not support a value: the texts of the column ``reason``, by number.
 
-Tables may have millions of rows and few texts, so a reason is a number until the table is done.
+Tables may have millions of rows but few texts, so a reason is a number until the table is complete.
 """
 
 from collections.abc import Iterable
@@ -9,7 +9,7 @@ from functools import cache
 import polars as pl
 
 _CANNOT = "this log cannot tell the value: "
-#: Reasons that do not depend on a number of negatives, and in a few words, if they are told so.
+#: Reasons that do not depend on a number of negatives, each with its brief form, if any.
 _BOTH = {
     "no_positives": ("there are no positives", "no positives"),
     "no_negatives": ("there are no negatives", "no negatives"),
@@ -21,20 +21,20 @@ _BOTH = {
 }
 REASONS = {name: reason for name, (reason, _) in _BOTH.items()}
 _HERE = "this log cannot tell: its negatives are too few "
-#: Where a range ends that the log supports: a prevalence, or a lambda.
+#: Reasons with the end of the supported range: a prevalence, or a lambda.
 TOO_FEW_BELOW, TOO_FEW_ABOVE = f"{_HERE}below prevalence {{}}", f"{_HERE}above lambda {{}}"
 _NUMBERS = {name: number for number, name in enumerate(REASONS)}
-#: Numbers of negatives whose text is one: 2 % apart.
+#: Resolution of the numbers of negatives in reasons: 100 steps per decade, 2 % each.
 _PER_DECADE, _DECADES = 100, 18
 
 
 def number_of(name: str) -> pl.Expr:
-    """Return the number of one of the reasons."""
+    """Return the number of a reason."""
     return pl.lit(_NUMBERS[name], pl.UInt32)
 
 
 def too_few_number(decades: pl.Expr) -> pl.Expr:
-    """Return the number of the reason that 10 to so many negatives would be needed."""
+    """Return the number of the reason that 10 to the power *decades* negatives would be needed."""
     place = (decades * _PER_DECADE).clip(0, _PER_DECADE * _DECADES)
     return len(REASONS) + place.cast(pl.UInt32, strict=False)
 
@@ -45,12 +45,12 @@ def reason_text(number: pl.Expr) -> pl.Expr:
 
 
 def first_reason(*cases: tuple[pl.Expr, str]) -> pl.Expr:
-    """Return the text of the first case that holds; null where none does."""
+    """Return the text of the first case that holds; null if none does."""
     return pl.coalesce(pl.when(holds).then(pl.lit(text)) for holds, text in cases)
 
 
 def too_few(negatives: float) -> str:
-    """Say that about so many negatives would be needed.
+    """Return the reason that about this number of negatives would be needed.
 
     >>> too_few(416_667)
     'this log cannot tell the value: about 400,000 independent negatives would be needed'
@@ -59,7 +59,7 @@ def too_few(negatives: float) -> str:
 
 
 def in_brief(reasons: Iterable[str | None]) -> str:
-    """Say in a few words why a log cannot tell some values; where no reason is given, that it cannot.
+    """Return a brief form of the reasons why a log does not support some values.
 
     >>> in_brief([too_few(416_667), too_few(900), REASONS["nobody"]])
     'too few negatives, or no positive reaches the threshold'
@@ -69,7 +69,7 @@ def in_brief(reasons: Iterable[str | None]) -> str:
     'this log cannot tell'
     """
     brief = {reason: words for reason, words in _BOTH.values() if words is not None}
-    # Of what depends on a number of negatives, the text begins as the others do, and is none of them.
+    # Reasons with a number of negatives are recognised by their beginning.
     words = (
         brief.get(reason, "too few negatives" if reason.startswith((_CANNOT, _HERE)) else reason)
         for reason in reasons
@@ -79,7 +79,7 @@ def in_brief(reasons: Iterable[str | None]) -> str:
 
 
 def why_doubtful(rows: pl.DataFrame) -> str | None:
-    """Say in a few words why a log does not support some rows of a table; None if it supports all of them."""
+    """Return briefly why a log does not support some rows of a table; None if it supports all of them."""
     if "supported" not in rows.columns or rows["supported"].all():
         return None
     untold = rows.filter(~pl.col("supported"))

@@ -1,9 +1,9 @@
-"""The rule of support: at which prevalences the negatives of a log suffice.
+"""The support rule: at which prevalences a log has enough negatives.
 
-At the odds o of a prevalence, the N negatives of a log come with N·o positives, of which N·o·TPR are found.
-With these FP false positives, precision is M/(M + FP), where M = N·o·TPR. FP varies by its square root, so
-the standard error of precision, relative to precision, is about √FP/(M + FP). That is at most 1/(2·√M),
-however many false positives there are, and at most 1/√FP. So M >= 25 or FP >= 100 keeps it at 10 % or less.
+At prevalence odds o, the N negatives of a log come with N·o positives, of which M = N·o·TPR are found. With
+FP false positives, precision is M/(M + FP). FP varies by its square root, so the relative standard error of
+precision is about √FP/(M + FP). That is at most 1/(2·√M), for any number of false positives, and at most
+1/√FP. So M >= 25 or FP >= 100 keeps it at 10 % or less.
 """
 
 from collections.abc import Callable, Collection
@@ -17,32 +17,32 @@ from nci_frames.evaluation.arrays.roc_steps import Curves
 from nci_frames.evaluation.support.reasons import REASONS, number_of, reason_text, too_few_number
 from nci_frames.schemas import beside
 
-#: True positives that must come with the negatives of the log above a threshold.
+#: Least expected true positives M at a threshold.
 LEAST_FOUND = 25
-#: So many false positives suffice, whatever the prevalence.
+#: False positives that suffice at any prevalence.
 ENOUGH_FALSE = 100
-#: True positives of the log itself, above a threshold that is picked because it does well.
+#: Least true positives in the log itself, at a threshold chosen because it does well.
 LEAST_POSITIVES = 10
-#: The share of an area that the first thresholds may hold, those with too few rows above them.
+#: Largest share of an area from the first thresholds, which have too few rows above them.
 LARGEST_FIRST = 0.1
 
 
 def independent_negatives(columns: Collection[str]) -> pl.Expr:
-    """Return the negatives that count: those that they are worth, where the rates, of *columns*, say so."""
+    """Return the effective number of negatives if rates with these *columns* have it, else the negatives."""
     known = "effective_negatives" in columns
     return pl.coalesce("effective_negatives", "negatives") if known else pl.col("negatives")
 
 
 def point_support(columns: Collection[str]) -> pl.Expr:
-    """Return the lowest prevalence that an operating point supports; null where its rates are.
+    """Return the lowest prevalence that an operating point supports; null where a rate is null.
 
-    With N negatives it is 25/(25 + N·TPR), and 0 from 100 false positives on. N is the number of independent
-    rows, where the rates, whose *columns* are given, say how many there are.
+    It is 25/(25 + N·TPR) with N negatives, and 0 with 100 or more false positives. N is the effective number
+    if the rates, with these *columns*, have it.
     """
     negatives = independent_negatives(columns)
     found = negatives * pl.col("tpr")
     false = negatives * pl.col("fpr")
-    # Rates are quotients of counts: multiplied again, they miss the counts by rounding.
+    # A rate times its rows may miss the count by rounding.
     enough = false >= ENOUGH_FALSE * (1 - 1e-9)
     lowest = pl.when(enough).then(0.0).otherwise(LEAST_FOUND / (LEAST_FOUND + found))
     return pl.when(found.is_not_null() & false.is_not_null()).then(lowest)
@@ -59,14 +59,14 @@ def class_reason() -> pl.Expr:
 
 
 def point_reason() -> pl.Expr:
-    """Return the number of the reason why a point supports no prevalence below 1; null where it does."""
+    """Return the number of the reason why a point supports no prevalence below 1; null if it does."""
     return pl.coalesce(class_reason(), pl.when(pl.col("tpr") == 0).then(number_of("nobody")))
 
 
 def lowest_supported(columns: Collection[str], *, needs_fpr: bool) -> tuple[pl.Expr, pl.Expr]:
-    """Return the lowest prevalence that operating points support, and the text of why there is none.
+    """Return the lowest prevalence that operating points support, and the reason why there is none.
 
-    If a metric does not need FPR, they support every prevalence.
+    Metrics that do not need FPR are supported at every prevalence.
     """
     if needs_fpr:
         return point_support(columns), reason_text(point_reason())
@@ -75,24 +75,23 @@ def lowest_supported(columns: Collection[str], *, needs_fpr: bool) -> tuple[pl.E
 
 @dataclass(frozen=True, slots=True)
 class SupportRule:
-    """A rule that says from which prevalence on a log supports what is read from a whole curve."""
+    """The lowest prevalence at which a log supports an area or another metric of a whole curve."""
 
-    #: Returns the lowest prevalence of each curve, NaN where there is none. With shares, of each curve, the
-    #: rows of either class count as so many independent ones each.
+    #: Returns the lowest prevalence of each curve, NaN if there is none. The second argument is the number of
+    #: independent rows per row of positives and of negatives, for each curve.
     lowest: Callable[[Curves, tuple[Floats, Floats] | None], Floats]
-    #: The name of the reason why there is none, if both classes have rows.
+    #: Name of the reason why there is none although both classes have rows.
     too_few: str
 
 
 def _pr_support(curves: Curves, worth: tuple[Floats, Floats] | None) -> Floats:
-    """PR-AUC, and a metric at the best of all thresholds.
+    """Return the lowest supported prevalence of PR-AUC, and of metrics at the best of all thresholds.
 
     They depend on the negatives above the threshold at which precision is one half. The log supports them at
-    the odds o if there is such a threshold with at least 10 true positives, and N·o·TPR >= 25.
+    odds o if there is such a threshold with at least 10 true positives and N·o·TPR >= 25.
 
-    A weak model has no such threshold at a low prevalence. Its area is supported, too, if the thresholds
-    with fewer than 25 false positives or 10 true positives could not add a tenth to it, even if precision
-    were 1 there.
+    A weak model has no such threshold at a low prevalence. Its area is also supported if the thresholds with
+    fewer than 25 false positives or 10 true positives could not add a tenth to it, even with precision 1.
     """
     start = curves.start
     positives, negatives = _independent(curves, worth)
@@ -102,14 +101,14 @@ def _pr_support(curves: Curves, worth: tuple[Floats, Floats] | None) -> Floats:
         # The odds at which precision is one half and 25 positives are found.
         odds = np.where(enough, np.maximum(false, LEAST_FOUND) / (negatives * curves.tpr1), np.inf)
         lowest = _reduced(np.minimum, odds, start)
-        # Steps with enough rows of both classes above them; those of one score, up to and with them.
+        # Steps with enough rows of both classes above them; a tied step includes its own rows.
         begins = (
             np.where(curves.tied, true, curves.tpr0 * positives),
             np.where(curves.tied, false, curves.fpr0 * negatives),
         )
         solid = (begins[0] >= LEAST_POSITIVES * (1 - 1e-9)) & (begins[1] >= LEAST_FOUND * (1 - 1e-9))
         first = 1 - _reduced(np.add, np.where(solid, curves.tpr1 - curves.tpr0, 0.0), start)
-        # Where precision is below one half it is at least half of o·TPR/FPR.
+        # Where precision is below one half, it is at least half of o·TPR/FPR.
         slope = np.where(solid, (curves.tpr1 - curves.tpr0) * curves.tpr1 / curves.fpr1, 0.0)
         weak = 2 * first / LARGEST_FIRST / _reduced(np.add, slope, start)
         lowest = np.minimum(lowest, np.where(np.isnan(weak), np.inf, weak))
@@ -122,7 +121,7 @@ PR_SUPPORT = SupportRule(_pr_support, "few_for_pr")
 
 
 def _independent(curves: Curves, worth: tuple[Floats, Floats] | None) -> tuple[Floats, Floats]:
-    """Return how many independent positives and negatives know the rates at each step."""
+    """Return the effective numbers of positives and negatives at each step."""
     if curves.worth is not None:
         return curves.worth
     positives, negatives = curves.positives, curves.negatives
@@ -137,27 +136,27 @@ def _reduced(by: np.ufunc, steps: Floats, start: Rows) -> Floats:
 
 Flags = dict[str, pl.Expr]
 
-#: What the flags of areas are made from.
+#: Columns from which the flags of areas are derived.
 _SUPPORT = ("__lowest", "__negatives", "__why")
 
 
 def flags(
     lowest: pl.Expr, cost: pl.Expr, why: pl.Expr, prevalence: pl.Expr, rarity: pl.Expr | None = None
 ) -> Flags:
-    """Return the columns for values at a prevalence.
+    """Return ``supported`` and ``reason`` of values at a prevalence.
 
     Parameters
     ----------
     lowest
-        The lowest prevalence that the log supports; null where there is none.
+        Lowest prevalence that the log supports; null if there is none.
     cost
         The ``log_cost`` of the log.
     why
-        The number of the reason why there is no lowest prevalence; null where there is one.
+        Number of the reason why there is no lowest prevalence; null if there is one.
     prevalence
-        P(y=1) the value belongs to.
+        P(y=1) of the value.
     rarity
-        Its ``log_rarity``; computed by default.
+        The ``log_rarity`` of *prevalence*; computed by default.
     """
     supported = (prevalence >= lowest).fill_null(value=False)
     few = too_few_number(cost + (log_rarity(prevalence) if rarity is None else rarity))
@@ -166,22 +165,22 @@ def flags(
 
 
 def log_cost(lowest: pl.Expr, negatives: pl.Expr) -> pl.Expr:
-    """Return the decimal logarithm of the negatives times the odds of the lowest prevalence.
+    """Return log10 of the negatives times the odds of the lowest prevalence.
 
-    A log of that kind needs this product at every prevalence.
+    This product is constant for logs of this kind: a lower prevalence needs more negatives.
     """
     return (negatives * (lowest / (1 - lowest))).log10()
 
 
 def log_rarity(prevalence: pl.Expr) -> pl.Expr:
-    """Return the decimal logarithm of the negatives for each positive."""
+    """Return log10 of the number of negatives per positive."""
     return ((1 - prevalence) / prevalence).log10()
 
 
 def point_flags(columns: Collection[str], *, needs_fpr: bool) -> Flags:
-    """Return the columns for values of operating points, beside their rates and ``prevalence``.
+    """Return ``supported`` and ``reason`` of operating points, for a table with rates and ``prevalence``.
 
-    The *columns* are those of the table.
+    *columns* are the columns of the table.
     """
     if needs_fpr:
         lowest = point_support(columns)
@@ -192,22 +191,22 @@ def point_flags(columns: Collection[str], *, needs_fpr: bool) -> Flags:
 
 
 def defined_flags(value: pl.Expr) -> Flags:
-    """Return the columns for values that do not depend on the prevalence."""
+    """Return ``supported`` and ``reason`` of values that do not depend on the prevalence."""
     number = pl.when(value.is_null()).then(number_of("undefined"))
     return {"supported": value.is_not_null(), "reason": reason_text(number)}
 
 
 def hidden_flags() -> Flags:
-    """Return the columns for values whose prevalence is unknown."""
+    """Return ``supported`` and ``reason`` of values whose prevalence is unknown."""
     return {"supported": pl.lit(None, pl.Boolean), "reason": pl.lit(REASONS["hidden"])}
 
 
 def with_curve_support(
     curves: Curves, rule: SupportRule | None, worth: pl.DataFrame | None = None
 ) -> pl.DataFrame:
-    """Return the groups of some curves with what their flags are made from; null without a *rule*.
+    """Return the groups of some curves with the columns for their flags; null without a *rule*.
 
-    With *worth*, a table of ``class_worth``, the rows of a group count as so many independent ones.
+    *worth*, a table of ``class_worth``, reduces rows to effective numbers.
     """
     if rule is None:
         nulls = zip(_SUPPORT, (pl.Float64, pl.Float64, pl.UInt32), strict=True)
@@ -241,7 +240,7 @@ def _shares(groups: pl.DataFrame, worth: pl.DataFrame) -> tuple[Floats, Floats]:
 
 
 def with_curve_flags(areas: pl.DataFrame, depends: pl.Expr) -> pl.DataFrame:
-    """Put the flags in place of what they are made from; *depends* is where the area needs the prevalence."""
+    """Replace the columns for flags by the flags; *depends* tells which areas depend on the prevalence."""
     lowest, negatives, why = (pl.col(name) for name in _SUPPORT)
     at_prevalence = flags(lowest, log_cost(lowest, negatives), why, pl.col("prevalence"))
     defined = defined_flags(pl.col("value"))
