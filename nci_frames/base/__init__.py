@@ -1,1 +1,1 @@
-"""What every room may use: arguments, errors, messages, files."""
+"""Shared by all subpackages: arguments, errors, messages, files."""

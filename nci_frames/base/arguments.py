@@ -1,4 +1,4 @@
-"""Checks of arguments that several functions take: levels, numbers, thresholds, prevalences and betas."""
+"""Checks of common arguments: levels, numbers, thresholds, prevalences and betas."""
 
 import math
 import numbers
@@ -11,30 +11,30 @@ from numpy.typing import ArrayLike, NDArray
 from nci_frames.base.errors import ParameterError
 from nci_frames.base.messages import Option
 
-#: Numbers that a grid may have; with more, memory would run out before anything is said.
+#: Maximum length of a grid; a longer one would exhaust the memory before an error is raised.
 _MOST_NUMBERS = 100_000
 
-#: What may follow a number.
+#: Suffixes of numbers.
 _UNITS = {"%": 0.01, "k": 1e3, "M": 1e6}
 
-#: The numbers of a round grid in a decade.
+#: Numbers of a round grid in a decade.
 _ROUND = (1, 1.2, 1.5, 2, 2.5, 3, 4, 5, 6, 8)
 
-#: Thresholds that a grid may have; with more, counting at every distinct score is no slower.
+#: Maximum number of thresholds; with more, counting at every distinct score is no slower.
 MOST_THRESHOLDS = 65_535
 
-#: Fewer buckets of units than this show too little of how one log differs from another.
+#: With fewer buckets of units, resampling shows too little variation.
 LEAST_BUCKETS = 20
 
 
 def check_confidence(confidence: float) -> None:
-    """Raise ParameterError unless a target can hold with this confidence."""
+    """Raise ParameterError unless *confidence* is valid for a target."""
     if not 0.5 < confidence < 1:
         raise ParameterError.out_of_range("confidence", confidence, "between 0.5 and 1, both excluded")
 
 
 def check_budget(alerts: float, volume: float) -> None:
-    """Raise ParameterError unless so many alerts among so many rows are a budget."""
+    """Raise ParameterError unless *alerts* among *volume* rows are a valid budget."""
     if not 0 <= alerts <= volume or not 0 < volume < math.inf:
         msg = "an alert budget is 0 <= alerts <= volume, with a finite volume above 0"
         raise ParameterError(msg, found=f"{Option('alerts', alerts)} and {Option('volume', volume)}")
@@ -54,18 +54,18 @@ def check_whole(name: str, value: object, least: int, most: float = math.inf) ->
 
 
 def check_repeats(repeats: object, least: int) -> None:
-    """Raise ParameterError unless *repeats* is a number of draws, at least *least*."""
+    """Raise ParameterError unless *repeats* is a valid number of draws, at least *least*."""
     check_whole("repeats", repeats, least, 1_000_000)
 
 
 def check_seed(seed: object) -> None:
-    """Raise ParameterError unless *seed* can be one."""
-    # The range that scikit-learn accepts; synthetic logs use it too, so that one seed is valid for both.
+    """Raise ParameterError unless *seed* is a valid seed."""
+    # The range of scikit-learn, also for synthetic logs, so that one seed is valid for both.
     check_whole("seed", seed, 0, 2**32 - 1)
 
 
 def check_utf8(name: str, value: str) -> None:
-    """Raise ParameterError if a text holds what UTF-8 cannot, as arguments of the shell may."""
+    """Raise ParameterError if a string cannot be encoded as UTF-8, which is possible for shell arguments."""
     try:
         value.encode()
     except UnicodeEncodeError:
@@ -73,7 +73,7 @@ def check_utf8(name: str, value: str) -> None:
 
 
 def check_cost(name: str, value: float) -> float:
-    """Return a cost, or raise ParameterError; sums and quotients of costs stay far from 0 and infinity."""
+    """Return a valid cost; the range keeps sums and quotients of costs away from 0 and infinity."""
     if value != 0 and not 1e-100 <= value <= 1e100:
         raise ParameterError.out_of_range(name, value, "0, or a number within [1e-100, 1e100]")
     return value
@@ -87,9 +87,9 @@ def number_list(given: float | Sequence[float]) -> list[float]:
 
 
 def threshold_grid(thresholds: ArrayLike, too_many: str | None = None) -> NDArray[np.float64]:
-    """Return the thresholds, a list of numbers, as an array, or raise what is wrong with them.
+    """Return a list of thresholds as an array.
 
-    *too_many* is the hint if there are none or too many.
+    *too_many* is the hint for an invalid number of thresholds.
 
     Raises
     ------
@@ -103,7 +103,7 @@ def threshold_grid(thresholds: ArrayLike, too_many: str | None = None) -> NDArra
     if np.isnan(grid).any():
         msg = "thresholds must be numbers"
         raise ParameterError(msg, found=f"NaN at position {int(np.isnan(grid).argmax())}")
-    # A difference of the largest numbers would overflow, and inf - inf is no number.
+    # Not by differences: those of large numbers overflow, and inf - inf is NaN.
     wrong = np.flatnonzero(grid[1:] <= grid[:-1])
     if len(wrong):
         at = int(wrong[0])
@@ -128,34 +128,34 @@ def _values(name: str, given: float | Sequence[float], allowed: str, largest: fl
 
 
 def share_values(name: str, given: float | Sequence[float]) -> list[float]:
-    """Return some shares, ascending and distinct.
+    """Return shares, ascending and distinct.
 
     Raises
     ------
     ParameterError
-        If there is none, or one is outside [0, 1].
+        If there are none, or one is outside [0, 1].
     """
     return _values(name, given, "within [0, 1]", 1.0)
 
 
 def prevalence_values(prevalence: float | Sequence[float] | str) -> list[float] | None:
-    """Return the prevalences, ascending and distinct; None for a word, which is "observed" or "selected".
+    """Return prevalences, ascending and distinct; None for the words "observed" and "selected".
 
     Raises
     ------
     ParameterError
-        If there is none, or one is outside [0, 1].
+        If there are none, or one is outside [0, 1].
     """
     return None if isinstance(prevalence, str) else share_values("prevalence", prevalence)
 
 
 def beta_values(beta: float | Sequence[float]) -> list[float]:
-    """Return the betas, ascending and distinct.
+    """Return betas, ascending and distinct.
 
     Raises
     ------
     ParameterError
-        If there is none, or one is below 0 (inf is allowed: it stands for recall).
+        If there are none, or one is below 0 (inf is allowed: F-beta is then recall).
     """
     return _values("beta", beta, "a number >= 0 (inf is recall)", float("inf"))
 
@@ -172,7 +172,7 @@ def beta_value(beta: float) -> float:
 
 
 def nearest(grid: Sequence[float], value: float) -> float:
-    """Return the value of the grid that is nearest by ratio; by difference if *value* is 0.
+    """Return the value of the grid nearest to *value* by ratio, or by difference if *value* is 0.
 
     >>> nearest([0.001, 0.01, 0.1], 0.02)
     0.01
@@ -196,14 +196,14 @@ def prevalence_of_ratio(ratio: float) -> float:
 
 
 def grid_numbers(text: str) -> list[float]:
-    """Read ``0.001,0.01``, ``start:stop:round``, ``start:stop:log:count`` or ``start:stop:lin:count``.
+    """Parse ``0.001,0.01``, ``start:stop:round``, ``start:stop:log:count`` or ``start:stop:lin:count``.
 
-    A round grid has start, stop, and the numbers of one or two digits between them, ten to a decade.
+    A round grid has start, stop, and ten numbers of one or two digits per decade between them.
 
     Raises
     ------
     ValueError
-        If *text* is none of these.
+        If *text* has another form.
 
     Examples
     --------
@@ -237,12 +237,12 @@ def grid_numbers(text: str) -> list[float]:
 
 
 def number_of(text: str) -> float:
-    """Read ``0.0002``, ``1/5000``, ``0.02%``, ``2k`` or ``1M``.
+    """Parse ``0.0002``, ``1/5000``, ``0.02%``, ``2k`` or ``1M``.
 
     Raises
     ------
     ValueError
-        If *text* is none of these.
+        If *text* has another form.
 
     Examples
     --------
@@ -252,7 +252,7 @@ def number_of(text: str) -> float:
     above, slash, below = text.strip().partition("/")
     unit = _UNITS.get(above[-1:])
     try:
-        # As decimals: 0.07 % is the number that 0.0007 is.
+        # Round as decimals, so that 0.07 % equals 0.0007.
         number = float(above) if unit is None else float(f"{float(above[:-1]) * unit:.15g}")
         return number / float(below) if slash else number
     except (ValueError, ZeroDivisionError):

@@ -1,9 +1,9 @@
-"""Parts that many docstrings share, and the tables of columns, each written once.
+"""Shared parts of docstrings, and tables of columns.
 
-A docstring names a part as ``%(models)s`` on a separate line, and ``documented`` puts the text there, so that
-``help()`` shows it whole. ``%(columns of winners)s`` is the table of that frame, which its schema fills, and
-``%(columns of winners: start, end)s`` has two of its rows. The decorators ``@checked`` and that of metrics
-call it.
+A docstring refers to a part as ``%(models)s`` on a separate line, and ``documented`` inserts its text, which
+``help()`` then shows. ``%(columns of winners)s`` inserts the table of that frame, from its schema, and
+``%(columns of winners: start, end)s`` two rows of it. The decorators ``@checked`` and ``@metric`` call
+``documented``.
 """
 
 import re
@@ -17,27 +17,27 @@ F = TypeVar("F", bound=Callable[..., Any])
 PARTS = {
     "models": "All models of the comparison, if the frame holds only some of them: "
     "each model keeps its colour.",
-    "observed": "The prevalence of the log, marked by a vertical line.",
+    "observed": "Prevalence of the log, marked by a vertical line.",
     "open_prevalence": "P(y=1) in [0, 1], or an expression; by default the column ``prevalence``.",
     "outside_prevalence": "If the prevalence is outside [0, 1].",
-    "of_both_rates": "Expression over ``tpr`` and ``fpr``, Float64 in [0, 1]; null where either is.",
-    "of_all_rows": "Expression over ``tpr`` and ``fpr``, Float64 in [0, 1]; null where either is, unless no "
-    "row is of its class.",
+    "of_both_rates": "Expression over ``tpr`` and ``fpr``, Float64 in [0, 1]; null if either is null.",
+    "of_all_rows": "Expression over ``tpr`` and ``fpr``, Float64 in [0, 1]; null if either is null, unless "
+    "its class has no rows at the prevalence.",
     "thinning": "More than 5,000 points are thinned to an error of half a pixel; if that is not enough, "
     "of 1, 2 or 4 pixels, which the subtitle then states.",
 }
 
-#: Of each kind of frame, a row for each column: its name, its type, what it means, and what null means.
+#: The columns of each kind of frame: name, type, meaning, and meaning of null.
 COLUMNS: dict[str, list[tuple[str, str, str, str]]] = {}
 _HEAD = ("column", "dtype", "meaning", "null where")
 
 _PART = re.compile(r"^( *)%\((columns of )?([\w -]+)(?:: ([\w, ]+))?\)s$", re.MULTILINE)
-#: As wide as the lines of the code.
+#: Line length of the code.
 _WIDTH = 110
 
 
 def documented(function: F) -> F:
-    """Fill the parts into the docstring of *function*.
+    """Insert the parts into the docstring of *function*.
 
     >>> @documented
     ... def chart(models):
@@ -52,9 +52,9 @@ def documented(function: F) -> F:
     Raises
     ------
     KeyError
-        If there is no such part.
+        If a part does not exist.
     """
-    if function.__doc__:  # None where Python runs with -OO
+    if function.__doc__:  # None under python -OO
         function.__doc__ = _PART.sub(_filled, function.__doc__)
     return function
 
@@ -68,7 +68,7 @@ def _filled(match: re.Match[str]) -> str:
 
 
 def _table(rows: Sequence[tuple[str, ...]], width: int) -> list[str]:
-    """Draw a simple table of reStructuredText; the last two columns share what is left of the width."""
+    """Write a simple table in reStructuredText; the last two columns share the remaining width."""
     rows = [_HEAD, *rows]
     name, dtype, _, null = (max(map(len, cells)) for cells in zip(*rows, strict=True))
     left = width - name - dtype - 3

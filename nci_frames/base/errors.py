@@ -1,7 +1,7 @@
 """The errors that nci_frames raises, their messages and their exit codes.
 
-Every message says what is wrong, where, what was found there, and what to do about it. Names that
-come from data are shown by ``repr``, so that a hostile name cannot write to the terminal.
+Every message says what is wrong, where, what was found there, and what to do about it. Names from data are
+shown by ``repr``, so that a hostile name cannot control the terminal.
 
 ========= ============================================================
 exit code meaning
@@ -17,8 +17,8 @@ exit code meaning
 130       interrupted
 ========= ============================================================
 
-A message names options as the caller knows them: ``positive=1`` in Python, ``--positive 1`` on the
-command line, ``columns.positive = 1`` in a job file. It is written once, with an ``Option`` in its place.
+A message names options in the form of the caller: ``positive=1`` in Python, ``--positive 1`` on the command
+line, ``columns.positive = 1`` in a job file. Its text has an ``Option``, which is converted to each form.
 """
 
 from collections.abc import Container, Mapping, Sequence
@@ -39,12 +39,12 @@ from nci_frames.base.messages import (
 
 
 def _option(name: str) -> str:
-    """Return the name of an argument, marked as one; other words as they are."""
+    """Return the name of an argument as a marked option; other words unchanged."""
     return str(Option(name)) if name.isidentifier() else name
 
 
 class NciFramesError(Exception):
-    """Base of all errors that nci_frames raises on purpose."""
+    """Base class of all errors that nci_frames raises."""
 
     exit_code: ClassVar[int] = 1
 
@@ -53,7 +53,7 @@ class NciFramesError(Exception):
     ) -> None:
         parts = {"where": where, "found": found, "hint": hint}
         lines = [f"  {name + ':':<6} {text}" for name, text in parts.items() if text]
-        #: The message, with marks where options are named.
+        #: The message, with marked options.
         self.marked = "\n".join([what, *lines])
         super().__init__(in_python(self.marked))
         self._marked_parts = {"what": what, **parts}
@@ -61,20 +61,20 @@ class NciFramesError(Exception):
         self.found, self.hint = found and in_python(found), hint and in_python(hint)
 
     def at(self, where: str | None) -> Self:
-        """Return the same error with another place, or none."""
+        """Return a copy of the error with another place, or without one."""
         return type(self)(**(self._marked_parts | {"where": where}))  # type: ignore[arg-type]
 
     def for_job_file(self) -> str:
-        """Return the message with options as they are written in a job file."""
+        """Return the message with options in the form of a job file."""
         return in_job_file(self.marked)
 
     def for_command_line(self, options: Container[str] | None = None) -> str:
-        """Return the message with options as they are given on the command line.
+        """Return the message with options in the form of the command line.
 
         Parameters
         ----------
         options
-            The options that the command has; others are named as in Python. None stands for all.
+            Options of the command; others are named as in Python. None means all.
 
         >>> from nci_frames.base.errors import NciFramesError
         >>> from nci_frames.base.messages import Option
@@ -101,7 +101,7 @@ class ParameterError(NciFramesError, ValueError):
 
     @classmethod
     def unknown_choice(cls, name: str, value: object, choices: Sequence[str]) -> Self:
-        """Build the error for an option that must be one of a few words."""
+        """Build the error for an option that must be one of *choices*."""
         close = nearest_name(value, choices)
         return cls(
             f"{_option(name)} must be one of {', '.join(map(repr, choices))}",
@@ -111,7 +111,7 @@ class ParameterError(NciFramesError, ValueError):
 
 
 class UnknownMetricError(ParameterError):
-    """A metric has a name that is neither registered nor an alias."""
+    """The name of a metric is neither registered nor an alias."""
 
 
 class SourceError(NciFramesError):
@@ -121,7 +121,7 @@ class SourceError(NciFramesError):
 
     @classmethod
     def of_files(cls, what: str, files: Mapping[str, str], hint: str) -> Self:
-        """Build one error for all files that have a problem; *files* maps path to reason."""
+        """Build one error for all files with a problem; *files* maps path to reason."""
         return cls(
             f"{len(files)} of the source's files {what}",
             where=listed(map(repr, files), SHOWN_FILES),
@@ -131,12 +131,12 @@ class SourceError(NciFramesError):
 
     @classmethod
     def unreadable(cls, files: Mapping[str, str]) -> Self:
-        """Build one error for all files that cannot be read; *files* maps path to reason."""
+        """Build one error for all unreadable files; *files* maps path to reason."""
         return cls.of_files("cannot be read", files, "write the files again, or remove them from the source")
 
     @staticmethod
     def all_of(problems: Sequence[NciFramesError]) -> NciFramesError:
-        """Return the only problem, or one error that lists all of them; the same of several files is one."""
+        """Return the only problem, or one error that lists all; equal problems of files are merged."""
         alike: dict[object, list[NciFramesError]] = {}
         for problem in problems:
             what = problem if problem.where is None else (type(problem), problem.at(None).marked)
@@ -149,12 +149,12 @@ class SourceError(NciFramesError):
 
 
 def _places(problems: Sequence[NciFramesError]) -> str:
-    """Return where a problem is that several files have."""
+    """Return the places of a problem that several files have."""
     return f"{quantity(len(problems), 'file')}: {listed((str(one.where) for one in problems), SHOWN_FILES)}"
 
 
 class SchemaError(NciFramesError):
-    """A column is missing, or has a type or values that are not allowed."""
+    """A column is missing, or its type or values are not allowed."""
 
     exit_code = 3
 
@@ -173,7 +173,7 @@ class SchemaError(NciFramesError):
         if role == "score" and "decision" in available:
             classes = Call("scan_classes opens them", "nci-frames report LOGS --classes compares them")
             hint = f"if these are decisions among classes, {classes}; otherwise {hint}"
-        # Options that say what to do with a key are no nouns.
+        # These option names are not nouns, so "the by" would be no English.
         part = f"option {role}" if role in {"by", "over", "units"} else f"the {role}"
         return cls(
             f"missing column {column!r} ({part})",
@@ -184,12 +184,12 @@ class SchemaError(NciFramesError):
 
     @classmethod
     def wrong_type(cls, column: str, where: str, found: str, wanted: str, hint: str | None = None) -> Self:
-        """Build the error for a column whose type cannot serve."""
+        """Build the error for a column of the wrong type."""
         return cls(f"column {column!r} must be {wanted}", where=where, found=found, hint=hint)
 
     @classmethod
     def unnamed_model(cls) -> Self:
-        """Build the error for a model whose name is null, where models must be told apart by name."""
+        """Build the error for a model whose name is null, in functions that need a name."""
         hint = "name it in the log, or in the frame: polars.col('model').fill_null('unknown')"
         return cls("a model has no name: its name is null", hint=hint)
 
@@ -207,40 +207,40 @@ class OutputError(NciFramesError):
 
     @classmethod
     def unwritable(cls, path: str, error: OSError) -> Self:
-        """Build the error for a path that the system does not let us write."""
+        """Build the error for a path that cannot be written."""
         return cls("the output cannot be written", where=repr(path), found=error.strerror or str(error))
 
 
 class LedgerError(SourceError):
-    """A ledger is damaged, or lacks what is asked of it."""
+    """A ledger is damaged, or lacks the requested data."""
 
 
 class ConflictError(NciFramesError):
-    """Another run does the same at the same time, or has done it already."""
+    """Another run is doing the same, or has already done it."""
 
     exit_code = 5
 
 
 class MissingPackageError(NciFramesError):
-    """The request needs a package that is not installed."""
+    """A required package is not installed."""
 
     exit_code = 2
 
 
 class InvalidRowsWarning(UserWarning):
-    """Rows that are not valid predictions were dropped, as was asked for."""
+    """Rows that are not valid predictions were dropped, as requested."""
 
 
 class MixedTypesWarning(UserWarning):
-    """Scores have different types in different files or columns; they are compared in the wider type."""
+    """Scores have different types in different files or columns; the wider type is used."""
 
 
 class SkippedFilesWarning(UserWarning):
-    """Files beside the log's files were not read."""
+    """Files beside the files of the log were not read."""
 
 
 class OutsideGridWarning(UserWarning):
-    """The thresholds are on another scale than the scores, such as 0 to 1 for log-odds."""
+    """Thresholds and scores have different scales, such as 0 to 1 and log-odds."""
 
 
 class NearlyUniqueKeyWarning(UserWarning):
@@ -248,4 +248,4 @@ class NearlyUniqueKeyWarning(UserWarning):
 
 
 class ToleranceWarning(UserWarning):
-    """The thresholds do not reach the tolerance that was asked for."""
+    """The thresholds do not reach the requested tolerance."""

@@ -1,4 +1,4 @@
-"""Packages of extras, which may not be installed."""
+"""Optional packages (extras)."""
 
 import importlib
 from types import ModuleType
@@ -7,7 +7,7 @@ from nci_frames.base.errors import MissingPackageError
 
 
 def require(module: str, *, extra: str, what: str) -> ModuleType:
-    """Import a module of an extra, or say what needs it and how to install it."""
+    """Import a module of an extra; if it is missing, raise an error that says how to install it."""
     try:
         return importlib.import_module(module)
     except ModuleNotFoundError as error:
@@ -16,6 +16,6 @@ def require(module: str, *, extra: str, what: str) -> ModuleType:
 
 
 def require_jobs() -> None:
-    """Make sure that what jobs and ledgers need is installed."""
+    """Raise unless the packages for jobs and ledgers are installed."""
     for package in ("pydantic", "deltalake", "blake3", "prometheus_client"):
         require(package, extra="jobs", what=f"jobs and ledgers need the package {package}")

@@ -1,4 +1,4 @@
-"""Files that are whole or as they were before, never half-written; Parquet files have checksums."""
+"""Atomic writing: a file is complete or unchanged, never half-written. Parquet files have checksums."""
 
 import os
 import secrets
@@ -12,19 +12,19 @@ import polars as pl
 
 from nci_frames.base.errors import OutputError, ParameterError
 
-#: Rows of a row group, as Polars writes them: enough groups for all cores to read at once.
+#: Rows per row group, as in Polars: small enough for all cores to read groups in parallel.
 _ROWS_OF_A_GROUP = 1 << 18
 
-#: Bytes of the different values of a column in a row group. With more of them a dictionary takes more room
-#: than the values do, several times their memory, and longer to write.
+#: Maximum bytes of the distinct values of a column in a row group for a dictionary. A larger dictionary takes
+#: more space than the values, several times their memory, and more time.
 _MOST_OF_A_DICTIONARY = 1 << 16
 
-#: Arrow writes each page and header by itself; gathered, a table of a few columns is one write.
+#: Arrow writes each page and header separately; this buffer makes one write of a small table.
 _BUFFER = 1 << 20
 
 
 def file_kind(path: str | Path, kinds: Sequence[str], *, what: str = "file") -> str:
-    """Return which of *kinds*, such as ``"svg"``, the name of a file ends in, in small or capital letters.
+    """Return the ending of a file name, one of *kinds* (such as ``"svg"``), ignoring case.
 
     >>> file_kind("charts/p3.SVG", ["svg", "png"])
     'svg'
@@ -43,17 +43,17 @@ def file_kind(path: str | Path, kinds: Sequence[str], *, what: str = "file") -> 
 
 
 def exists(path: str | Path) -> bool:
-    """Say whether something is there; of a name that is too long to be looked up pathlib makes an error."""
+    """Return whether a path exists; unlike pathlib, also for names that are too long."""
     return os.path.exists(path)  # noqa: PTH110
 
 
 def is_folder(path: str | Path) -> bool:
-    """Say whether a folder is there; as ``exists`` does."""
+    """Return whether a path is a folder; also for names that are too long."""
     return os.path.isdir(path)  # noqa: PTH112
 
 
 def nearest_folder(path: str | Path) -> str:
-    """Return the nearest folder above a path that exists."""
+    """Return the nearest existing folder above a path."""
     return str(next(filter(is_folder, Path(path).parents), Path()))
 
 
@@ -70,14 +70,14 @@ def _refuse_folder(path: Path, what: str, name: str) -> None:
 
 @contextmanager
 def replacing(path: str | Path, *, what: str = "file") -> Iterator[Path]:
-    """Yield the path of a file to write beside *path*; it takes the place of *path* in one step.
+    """Yield the path of a temporary file beside *path*, which replaces *path* atomically at the end.
 
-    If the body raises, *path* is as it was before. Folders above it are created if missing.
+    If the body raises, *path* is unchanged. Missing folders are created.
 
     Raises
     ------
     OutputError
-        If the system does not let the file be written: no permission, no space, a read-only disk.
+        If the file cannot be written: no permission, no space, a read-only disk.
     ParameterError
         If *path* is a folder.
     """
@@ -96,7 +96,7 @@ def replacing(path: str | Path, *, what: str = "file") -> Iterator[Path]:
 
 
 def write_durably(path: Path, content: bytes) -> None:
-    """Write a file that is whole or as it was before, also after a power cut.
+    """Write a file atomically; it is complete or unchanged even after a power cut.
 
     Raises
     ------
@@ -114,7 +114,7 @@ def write_durably(path: Path, content: bytes) -> None:
 
 
 def fsync_folder(folder: Path) -> None:
-    """Make the names in a folder last through a power cut, where a system can be told to."""
+    """Make the names in a folder survive a power cut, if the system supports it."""
     if sys.platform == "win32":
         return
     handle = os.open(folder, os.O_RDONLY)
@@ -125,15 +125,15 @@ def fsync_folder(folder: Path) -> None:
 
 
 def write_parquet(table: pl.DataFrame, file: str | Path, *, checksums: bool = True) -> None:
-    """Write a table as Parquet whose pages have checksums, which Polars does not write.
+    """Write a table as Parquet with page checksums, which Polars does not write.
 
-    ``scan_predictions`` verifies them, as do other readers that are asked to.
+    ``scan_predictions`` verifies them; other readers can do so on request.
     """
     import pyarrow.parquet as pq  # noqa: PLC0415  (what does not write does not wait for it)
 
     names = table.columns
 
-    # Polars gives Arrow no name with a NUL; Arrow itself takes it.
+    # Polars cannot pass a name with a NUL to Arrow, but Arrow itself accepts it.
     def plain(rows: pl.DataFrame) -> Any:
         numbered = rows.select(pl.col(name).alias(str(place)) for place, name in enumerate(names))
         return numbered.to_arrow().rename_columns(names)
@@ -147,6 +147,6 @@ def write_parquet(table: pl.DataFrame, file: str | Path, *, checksums: bool = Tr
         Path(file).open("wb", buffering=_BUFFER) as written,
         pq.ParquetWriter(written, plain(table.clear()).schema, **options) as writer,
     ):
-        # The texts of all rows would be copied for Arrow at once.
+        # Group by group, since the strings of all rows would be copied for Arrow at once.
         for group in table.iter_slices(_ROWS_OF_A_GROUP):
             writer.write_table(plain(group))

@@ -1,4 +1,4 @@
-"""Folders that are published as a whole: a reader finds the old files or the new ones, never a mix."""
+"""Atomic publishing of folders: a reader finds the old files or the new ones, never a mix."""
 
 import ctypes
 import glob
@@ -24,41 +24,40 @@ from nci_frames.base.urls import local_path
 if sys.platform != "win32":
     import fcntl
 
-#: Names every file of a published folder with its SHA-256, and tells that the folder is ours to replace.
+#: File that lists the files of a published folder with their SHA-256, and marks the folder as replaceable.
 MANIFEST = "manifest.json"
 _MADE_BY = "nci_frames"
 
-#: So much must fit on the disk before anything is counted.
+#: Free space on the disk that is required before counting starts.
 _LEAST_BYTES = 8 << 20
 
-#: renameat2: paths from the working directory, and both names exchanged at once (Linux, since 3.15).
+#: Arguments of renameat2 (Linux 3.15): paths from the working directory; exchange both names atomically.
 _FROM_HERE, _EXCHANGE = -100, 2
 
 
 @contextmanager
 def publishing(out: Path, facts: Mapping[str, Any] | None = None) -> Iterator[Path]:
-    """Yield a folder to write into, which takes the place of *out*, if the body does not raise.
+    """Yield a temporary folder to write into, which replaces *out* if the body does not raise.
 
-    It is made beside *out* before anything is written, so that a target that cannot be written is known at
-    once. At the end it is forced to the disk and read again. Where the system can exchange two folders in one
-    step, there is no moment without the one or the other. Files that are in *out* already must be those of
-    its manifest: others are never deleted.
+    It is created beside *out* first, so that an unwritable target is detected at once. At the end it is
+    forced to the disk and read again. If the system can exchange two folders atomically, there is always one
+    of them in place. *out* may only contain files of its manifest: others are never deleted.
 
     Parameters
     ----------
     out
         The folder.
     facts
-        What the manifest says besides its files, looked at when the body has ended.
+        Further contents of the manifest, evaluated after the body.
 
     Raises
     ------
     ConflictError
-        Another process is about to replace the folder.
+        If another process is replacing the folder.
     OutputError
-        The folder cannot be written, or holds files that are not ours.
+        If the folder cannot be written, or contains files that are not in its manifest.
     ParameterError
-        *out* is a file, or holds the working directory.
+        If *out* is a file, or contains the working directory.
     """
     target = _real(out)
     _check_place(out, target)
@@ -84,13 +83,13 @@ def publishing(out: Path, facts: Mapping[str, Any] | None = None) -> Iterator[Pa
 
 @contextmanager
 def told(out: Path) -> Iterator[None]:
-    """Tell that a folder cannot be written as an error of ours."""
+    """Convert exceptions while writing to a folder into OutputError."""
     try:
         yield
     except OSError as error:
         raise OutputError.unwritable(str(error.filename or out), error) from error
     except pl.exceptions.ComputeError as error:
-        # So Polars tells that it could not write.
+        # Polars reports write errors with these words.
         if "IO error" not in str(error):
             raise
         msg = "the output cannot be written"
@@ -99,14 +98,14 @@ def told(out: Path) -> Iterator[None]:
 
 @contextmanager
 def locked(lock: Path, where: Path) -> Iterator[None]:
-    """Hold a lock, which ends with this process however it ends: a file, which is gone afterwards.
+    """Hold a lock on a file, which is removed afterwards; the lock ends with this process in any case.
 
     Raises
     ------
     ConflictError
-        Another process holds it; *where* says of what.
+        If another process holds it; *where* is for the message.
     OSError
-        The file cannot be made, or the file system has no locks.
+        If the file cannot be created, or the file system has no locks.
     """
     handle = os.open(lock, os.O_RDWR | os.O_CREAT, 0o644)
     with ExitStack() as held:
@@ -114,7 +113,7 @@ def locked(lock: Path, where: Path) -> Iterator[None]:
         try:
             if sys.platform != "win32":
                 fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            # Whoever held it may have removed the file meanwhile.
+            # The previous holder may have removed the file meanwhile.
             free = os.path.samestat(os.fstat(handle), lock.stat())
         except (BlockingIOError, FileNotFoundError):
             free = False
@@ -126,12 +125,12 @@ def locked(lock: Path, where: Path) -> Iterator[None]:
 
 
 def check_apart(sources: Iterable[str], out: Path) -> None:
-    """Refuse a folder that would replace a source, or whose files would be read as a part of it.
+    """Refuse a folder that would replace a source, or whose files would be read as part of a source.
 
     Raises
     ------
     ParameterError
-        *out* and a source overlap, or a source holds an earlier output.
+        If *out* and a source overlap, or a source contains an earlier output.
     """
     target = _real(out)
     for source in map(local_path, sources):
@@ -157,7 +156,7 @@ def check_apart(sources: Iterable[str], out: Path) -> None:
 
 
 def found_again(source: str, target: Path, below: Iterable[str]) -> bool:
-    """Say whether a source would find a folder, or what is written into it, when it is read again.
+    """Return whether reading a source again would find a folder, or the files written into it.
 
     Parameters
     ----------
@@ -166,7 +165,7 @@ def found_again(source: str, target: Path, below: Iterable[str]) -> bool:
     target
         The folder, without symbolic links.
     below
-        Folders and files in it that a glob could match; what matches is read with all that it holds.
+        Folders and files in it that a glob could match; matching folders are read completely.
     """
     path = Path(source)
     if exists(path):
@@ -179,7 +178,7 @@ def found_again(source: str, target: Path, below: Iterable[str]) -> bool:
 
 
 def _matches(path: Sequence[str], pattern: Sequence[str]) -> bool:
-    """Say whether a glob finds a path; both are given in parts, and ``**`` stands for any number of them."""
+    """Return whether a glob matches a path; both are given in parts, and ``**`` matches any number."""
     if not pattern:
         return not path
     if pattern[0] == "**":
@@ -188,12 +187,12 @@ def _matches(path: Sequence[str], pattern: Sequence[str]) -> bool:
 
 
 def _real(path: Path) -> Path:
-    """Return a path without symbolic links; of a link to itself pathlib makes an error that is no OSError."""
+    """Return a path without symbolic links; pathlib raises no OSError for a link to itself, so this does."""
     return Path(os.path.realpath(path))
 
 
 def _check_place(out: Path, target: Path) -> None:
-    """Refuse what must not be replaced."""
+    """Refuse a target that must not be replaced."""
     there = next(path for path in (out, *out.parents) if exists(path))
     if not there.is_dir():
         msg = "the output must be a folder"
@@ -217,13 +216,13 @@ def _check_place(out: Path, target: Path) -> None:
 
 
 def _files(folder: Path) -> list[str]:
-    """Return the files below a folder, and whatever else is no folder."""
+    """Return everything below a folder that is not a folder."""
     found = (path for path in folder.rglob("*") if path.is_symlink() or not path.is_dir())
     return [path.relative_to(folder).as_posix() for path in found]
 
 
 def _listed(folder: Path) -> frozenset[str] | None:
-    """Return the files that a folder's manifest names; None where it has none of ours."""
+    """Return the files in the manifest of a folder; None if it has no manifest of this package."""
     try:
         manifest = json.loads((folder / MANIFEST).read_bytes())
         return frozenset(manifest["files"]) if manifest["made_by"] == _MADE_BY else None
@@ -232,7 +231,7 @@ def _listed(folder: Path) -> frozenset[str] | None:
 
 
 def _seal(folder: Path, facts: Mapping[str, Any]) -> None:
-    """Force all files to the disk, write the manifest that names them, and read them again."""
+    """Force all files to the disk, write their manifest, and read them again."""
     files: dict[str, dict[str, int | str]] = {}
     for name in sorted(_files(folder)):
         with (folder / name).open("rb") as file:
@@ -249,7 +248,7 @@ def _seal(folder: Path, facts: Mapping[str, Any]) -> None:
 
 
 def changed_files(folder: Path) -> list[str]:
-    """Return the files of a published folder that are not what its manifest says."""
+    """Return the files of a published folder that differ from its manifest."""
     expected = json.loads((folder / MANIFEST).read_bytes())["files"]
     found = set(_files(folder))
     wrong = sorted(found ^ {*expected, MANIFEST})
@@ -270,7 +269,7 @@ def _check_space(folder: Path) -> None:
 
 
 def _clean_up(staged: Path, old: Path, target: Path) -> None:
-    """Remove what a run left that ended before it could; put back a folder that it had taken away."""
+    """Remove leftovers of a killed run; restore a folder that it had moved away."""
     if old.is_dir() and not target.exists():
         old.replace(target)
     for left in (staged, old):
@@ -285,7 +284,7 @@ def _remove_empty(folders: list[Path]) -> None:
 
 
 def _swap(staged: Path, old: Path, target: Path) -> None:
-    """Put the new folder in the place of the old one, which then is where the new one was."""
+    """Exchange the new folder and the old one."""
     if not target.exists():
         staged.rename(target)
     elif not _exchange(staged, target):
@@ -295,7 +294,7 @@ def _swap(staged: Path, old: Path, target: Path) -> None:
 
 
 def _keep_foreign(old: Path, target: Path) -> None:
-    """Move what somebody put into the old folder a moment ago into the new one."""
+    """Move files that somebody has just added to the old folder into the new one."""
     ours = _listed(old)
     if ours is None:
         return
@@ -306,7 +305,7 @@ def _keep_foreign(old: Path, target: Path) -> None:
 
 
 def _exchange(first: Path, second: Path) -> bool:
-    """Exchange two folders in one step; False where the system cannot."""
+    """Exchange two folders atomically; return False if the system cannot."""
     with suppress(OSError, AttributeError):
         rename = ctypes.CDLL(None, use_errno=True).renameat2
         return bool(rename(_FROM_HERE, os.fsencode(first), _FROM_HERE, os.fsencode(second), _EXCHANGE) == 0)

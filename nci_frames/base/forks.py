@@ -1,4 +1,4 @@
-"""A process that was forked while Polars had threads hangs at its first query: say so instead."""
+"""Detection of a forked process: forked while Polars had threads, it would hang at its first query."""
 
 import os
 from contextlib import suppress
@@ -10,10 +10,10 @@ _state = {"has_threads": False, "is_forked": False}
 
 
 def _polars_has_threads() -> bool:
-    """Return whether Polars' threads run in this process; without /proc, assume so."""
+    """Return whether threads of Polars run in this process; without /proc, assume so."""
     names = []
     for task in Path("/proc/self/task").glob("*"):
-        with suppress(OSError):  # it has just ended
+        with suppress(OSError):  # the thread has just ended
             names.append((task / "comm").read_text())
     return not names or any(name.startswith("polars") for name in names)
 
@@ -31,7 +31,7 @@ if hasattr(os, "register_at_fork"):
 
 
 def refuse_after_fork() -> None:
-    """Raise ParameterError in a process in which Polars would hang."""
+    """Raise ParameterError in a process where Polars would hang."""
     if _state["is_forked"]:
         raise ParameterError(
             "this process was forked after Polars had run, and would hang",

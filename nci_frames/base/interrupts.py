@@ -1,26 +1,26 @@
-"""What an interrupt (Ctrl-C) does to a command: it ends the process, or cleans up first.
+"""Handling of interrupts (Ctrl-C) in commands: end the process, or clean up first.
 
-While modules are imported there is nothing to clean up, and a KeyboardInterrupt that is raised amid an import
-ends in a traceback, or in an error of the module that was interrupted. So the process just ends. Work that
-writes files asks for a KeyboardInterrupt instead.
+During imports there is nothing to clean up, and a KeyboardInterrupt would end in a traceback or in an error
+of the interrupted module. So the process just ends. Work that writes files requests a KeyboardInterrupt
+instead.
 """
 
-# The modules signal and types take milliseconds, in which an interrupt would end in a traceback.
+# Importing signal takes milliseconds, in which an interrupt would end in a traceback.
 import _signal  # type: ignore[import-not-found]
 import os
 
-#: What a user is told: folders and runs are replaced as a whole, and a ledger grows by whole files.
+#: True since folders and runs are replaced atomically, and a ledger grows by whole files.
 INTERRUPTED = "interrupted: no output is half-written"
 
 
 def leave_when_interrupted() -> None:
-    """From here on, end the process at an interrupt, unless interrupts are ignored."""
+    """End the process at an interrupt from now on, unless interrupts are ignored."""
     if _signal.getsignal(_signal.SIGINT) is _signal.default_int_handler:
         _signal.signal(_signal.SIGINT, _leave)
 
 
 def clean_up_when_interrupted() -> None:
-    """From here on, raise KeyboardInterrupt at an interrupt, where ``leave_when_interrupted`` was called."""
+    """Raise KeyboardInterrupt at an interrupt from now on, if ``leave_when_interrupted`` was called."""
     if _signal.getsignal(_signal.SIGINT) is _leave:
         _signal.signal(_signal.SIGINT, _signal.default_int_handler)
 

@@ -1,4 +1,4 @@
-"""How much memory there is, and tables that would take more than their share of it."""
+"""Available memory, and a check of the size of tables."""
 
 import os
 import sys
@@ -9,15 +9,15 @@ from nci_frames.base.errors import ParameterError
 if sys.platform != "win32":
     import resource
 
-#: Of the machine's memory, the share that one task may take unless it is told otherwise.
+#: Default share of the machine's memory for one task.
 _SHARE = 0.5
 
-#: A table is made of parts that are sorted, so that it is in memory several times.
+#: Copies of a table in memory while it is built from sorted parts.
 _COPIES = 3
 
 
 def gigabytes(size: float) -> str:
-    """Return a number of bytes in words.
+    """Format a number of bytes.
 
     >>> gigabytes(2.5e9)
     '2.5 GB'
@@ -26,7 +26,7 @@ def gigabytes(size: float) -> str:
 
 
 def machine_memory() -> float:
-    """Return the bytes of memory that this process can have."""
+    """Return the bytes of memory available to this process."""
     limits = [float(os.sysconf("SC_PAGE_SIZE")) * os.sysconf("SC_PHYS_PAGES")]
     # A container may have less than its machine, and a process less than its container.
     for place in ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes"):
@@ -42,21 +42,21 @@ def machine_memory() -> float:
 
 
 def usual_limit() -> float:
-    """Return the bytes that one task may take."""
+    """Return the default limit in bytes for one task."""
     return _SHARE * machine_memory()
 
 
 def check_table(rows: int, columns: int, found: str, hint: str) -> None:
-    """Raise ParameterError if a table would take more than one task may.
+    """Raise ParameterError if a table would exceed the memory limit of a task.
 
     Parameters
     ----------
     rows, columns
-        The size of the table; a column takes 8 bytes a row.
+        Size of the table; a column takes 8 bytes per row.
     found
-        For the message: what makes it so large.
+        Cause of the size, for the message.
     hint
-        For the message: what to do instead.
+        What to do instead, for the message.
     """
     needed = 8.0 * rows * columns * _COPIES
     if needed > usual_limit():

@@ -1,4 +1,4 @@
-"""Parts of messages: values, names and options as a reader may see them."""
+"""Parts of messages: values, names and options in readable form."""
 
 import difflib
 import json
@@ -10,23 +10,23 @@ from collections.abc import Container, Iterable, Sequence
 from dataclasses import dataclass
 
 _SHOWN = 5
-#: More characters of a value are not shown.
+#: Maximum number of characters of a value to show.
 _LONG = 60
-#: Values of other types are shown by their type alone.
+#: Types whose values are shown; of others, only the type is shown.
 _TELLING = (bytes, numbers.Number, list, tuple, dict, set, os.PathLike)
-#: Bad files are named up to this many.
+#: Maximum number of bad files to name.
 SHOWN_FILES = 50
 
 
 def listed(items: Iterable[str], shown: int = _SHOWN) -> str:
-    """Join the first few items, and say how many more there are."""
+    """Join the first few items, followed by the number of the others."""
     items = list(items)
     more = f" and {len(items) - shown} more" if len(items) > shown else ""
     return ", ".join(items[:shown]) + more
 
 
 def quantity(count: float, noun: str) -> str:
-    """Write a number of things.
+    """Format a number with a noun.
 
     >>> quantity(1, "file"), quantity(1200, "file"), quantity(2.5, "alert")
     ('1 file', '1,200 files', '2.5 alerts')
@@ -36,7 +36,7 @@ def quantity(count: float, noun: str) -> str:
 
 
 def nearest_name(name: object, known: Iterable[str]) -> str | None:
-    """Return the known name that is most like *name*; None if none is."""
+    """Return the known name most similar to *name*; None if none is similar."""
     if not isinstance(name, str):
         return None
     close = difflib.get_close_matches(name.lower(), {k.lower(): k for k in known}, n=1, cutoff=0.6)
@@ -44,7 +44,7 @@ def nearest_name(name: object, known: Iterable[str]) -> str | None:
 
 
 def files_among(names: Sequence[str], files: int) -> str:
-    """Name some of the files of a source, and how many they are if it has several.
+    """Name some files of a source, with their number if the source has several files.
 
     >>> files_among(["a.csv"], 3), files_among(["a.csv"], 1)
     ("1 of 3 files: 'a.csv'", "'a.csv'")
@@ -53,11 +53,11 @@ def files_among(names: Sequence[str], files: int) -> str:
     return named if files == 1 else f"{len(names):,} of {quantity(files, 'file')}: {named}"
 
 
-#: An option inside a message: its name, and how it is written in Python, on the command line and in a job
-#: file. The marks are of Unicode's private use, which ``repr`` never shows.
+#: An option inside a message: its name, and its form in Python, on the command line and in a job file. The
+#: marks are private-use characters, which ``repr`` always escapes.
 _OPTION = re.compile("\ue000(.*?)\ue001(.*?)\ue002(.*?)\ue003(.*?)\ue004", re.DOTALL)
 
-#: Where the options of counting stand in a job file; a tuple: their values are in a list.
+#: Job-file keys of the counting options; a tuple means that the value is a list.
 _JOB_KEYS = {
     **{
         name: f"columns.{name}"
@@ -65,17 +65,17 @@ _JOB_KEYS = {
     },
     "on_changed": "source.on_changed",
     "segments": "segments.keys",
-    # No key of the file, but an option of the commands that take one.
+    # Not a key of the file, but an option of the commands that take a job file.
     "until": "--until",
 }
 _NO_VALUE = object()
-#: In place of a name: every command line has it.
+#: Placeholder name of an option that every command line has.
 _ANY = ""
 
 
 @dataclass(frozen=True, slots=True)
 class Option:
-    """An option to be named in a message, alone or with a value that it could have."""
+    """An option in a message, alone or with an example value."""
 
     name: str
     value: object = _NO_VALUE
@@ -95,7 +95,7 @@ class Option:
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """What a reader can do about it: a call in Python, or a command."""
+    """A remedy in a message: a call in Python, or a command."""
 
     call: str
     command: str
@@ -109,21 +109,21 @@ def _marked(name: str, in_python: str, on_command_line: str, in_job_file: str) -
 
 
 def first_line(error: BaseException) -> str:
-    """Return what an error of another library says first; its type, if it says nothing."""
+    """Return the first line of an error of another library, or its type if the message is empty."""
     return next(iter(str(error).splitlines()), type(error).__name__)
 
 
 def short(value: object) -> str:
-    """Return the repr of a value, or the beginning of it."""
+    """Return the repr of a value, shortened if long."""
     try:
         text = repr(value)
-    except ValueError:  # a whole number of thousands of digits has none
+    except ValueError:  # Python refuses the repr of integers with thousands of digits
         return "a number of thousands of digits"
     return text if len(text) <= _LONG else f"{text[:_LONG]}..."
 
 
 def shown(value: object) -> str:
-    """Return what was given: its type, and the value if that says something."""
+    """Describe a given value: its type, and the value itself if that is informative."""
     if value is None or isinstance(value, str):
         return short(value)
     kind = type(value)
@@ -133,19 +133,19 @@ def shown(value: object) -> str:
 
 
 def in_python(text: str) -> str:
-    """Return a message with its options as they are given in Python."""
+    """Return a message with its options in the form of Python."""
     return _OPTION.sub(r"\2", text)
 
 
 def on_command_line(text: str, options: Container[str] | None = None) -> str:
-    """Return a message with its options as they are given on the command line, if it has them.
+    """Return a message with its options in the form of the command line, if the command has them.
 
     Parameters
     ----------
     text
         The message.
     options
-        The options of the command; None stands for all.
+        Options of the command; None means all.
     """
 
     def form(found: re.Match[str]) -> str:
@@ -155,5 +155,5 @@ def on_command_line(text: str, options: Container[str] | None = None) -> str:
 
 
 def in_job_file(text: str) -> str:
-    """Return a message with its options as they are written in a job file."""
+    """Return a message with its options in the form of a job file."""
     return _OPTION.sub(r"\4", text)

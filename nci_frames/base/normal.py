@@ -6,7 +6,7 @@ from nci_frames.base.typing import Floats
 
 
 def normal_quantile(level: float) -> float:
-    """Return z such that a standard normal lies within -z and z with probability *level*.
+    """Return z such that a standard normal variable lies in [-z, z] with probability *level*.
 
     >>> round(normal_quantile(0.95), 6)
     1.959964
@@ -17,7 +17,7 @@ def normal_quantile(level: float) -> float:
 
 
 def two_sided_p_values(z: Floats) -> Floats:
-    """Return the probability that a standard normal is as far from 0; NaN stays NaN.
+    """Return the probability that a standard normal variable is at least this far from 0; NaN stays NaN.
 
     >>> two_sided_p_values(np.array([0.0, 1.959964])).round(4).tolist()
     [1.0, 0.05]

@@ -1,4 +1,4 @@
-"""Types that modules of every layer share."""
+"""Types used in all layers."""
 
 import os
 from collections.abc import Mapping, Sequence
@@ -8,30 +8,30 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-#: What public functions take: a table, or one that is computed when it is needed.
+#: A table, eager or lazy.
 Frame = pl.DataFrame | pl.LazyFrame
 
-#: P(y=1), one or several, or that of the log itself; and weights of recall against precision.
+#: P(y=1), one or several, or that of the log; and weights of recall against precision.
 Prevalences = float | Sequence[float] | Literal["observed"]
 Betas = float | Sequence[float]
-#: The prevalence of each segment: ``{"country": {"at": 0.01, "de": 0.002}}``, or a frame.
+#: Prevalence of each segment: ``{"country": {"at": 0.01, "de": 0.002}}``, or a frame.
 Field = Mapping[str, Mapping[Any, float]] | Frame
 #: Names or expressions of metrics.
 Metrics = str | pl.Expr | Sequence[str | pl.Expr]
-#: Along which of them models are compared, while the other is fixed.
+#: Axis along which models are compared, while the other one is fixed.
 Over = Literal["prevalence", "beta"]
 
 PathLike = str | os.PathLike[str]
 
 Floats = NDArray[np.float64]
-#: Whether something holds of each.
+#: Truth values, one per element.
 Flags = NDArray[np.bool_]
-#: Numbers of rows, or of places among them.
+#: Numbers of rows, or row numbers.
 Rows = NDArray[np.int64]
-#: Places in an array, as NumPy returns them.
+#: Indices into an array, as NumPy returns them.
 Places = NDArray[np.intp]
 
-#: Engines that compare doubles as IEEE 754 does, except that for some NaN equals NaN.
+#: Engines that compare doubles by IEEE 754, except that NaN equals NaN in some.
 Dialect = Literal[
     "bigquery", "clickhouse", "databricks", "duckdb", "postgres", "redshift", "snowflake", "spark", "trino"
 ]

@@ -1,4 +1,4 @@
-"""The URLs of files of this machine: paths like others."""
+"""Local file URLs, which are treated as paths."""
 
 import os
 import re
@@ -8,7 +8,7 @@ _BEFORE_THE_PATH = re.compile(r"^file:(//(localhost)?)?(?=/)", re.IGNORECASE)
 
 
 def local_path(name: str | bytes | os.PathLike[str]) -> str:
-    """Return a path or URL as text; of the URL of a file of this machine, its path.
+    """Return a path or URL as a string; a local file URL is converted to its path.
 
     >>> local_path("file:///logs/a%20b"), local_path("s3://logs/a%20b")
     ('/logs/a b', 's3://logs/a%20b')

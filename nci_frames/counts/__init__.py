@@ -1,1 +1,1 @@
-"""Counts -> counts: add, pool, and what "exact" means."""
+"""Counts -> counts: add, pool, and the meaning of "exact"."""

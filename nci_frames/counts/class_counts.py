@@ -1,4 +1,4 @@
-"""Counts of decisions among classes, or by true class: every pair, sums, and shares of the classes."""
+"""Counts of decisions among classes, or by true class: sums, and shares of the classes."""
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
@@ -15,21 +15,21 @@ from nci_frames.counts.pooling import pool_counts, together
 from nci_frames.counts.sums import check_sums
 from nci_frames.schemas import CLASS_COUNTS, CLASS_PRIORS, COUNTS, TRUE_CLASS, WEIGHT, checked, collect
 
-#: Shares by class, or such by scenario.
+#: Shares by class, or by scenario and class.
 Priors = Literal["observed", "uniform"] | Mapping[Any, Any] | pl.DataFrame
 
 _Mix = TypeVar("_Mix")
 
-#: The name of the only scenario, where it has none.
+#: Name of a single unnamed scenario.
 GIVEN = "given"
 _WORDS = ("observed", "uniform")
-#: Shares may miss 1 by rounding.
+#: Tolerance for the sum of shares.
 _ROUNDING = 1e-9
 
 
 @checked
 def merge_class_counts(*class_counts: pl.DataFrame | pl.LazyFrame) -> pl.DataFrame:
-    """Add class counts of different rows, such as those of two days, files or machines.
+    """Add class counts of disjoint rows, for example of two days, files or machines.
 
     Parameters
     ----------
@@ -38,14 +38,14 @@ def merge_class_counts(*class_counts: pl.DataFrame | pl.LazyFrame) -> pl.DataFra
 
     Returns
     -------
-    Class counts, with every pair of the classes of all of them, sorted.
+    Sorted class counts, with every pair of the classes of all frames.
 
     Raises
     ------
     ParameterError
         If no frame is given.
     SchemaError
-        If a frame is none of class counts, has other columns than the first, or classes of another type.
+        If a frame is not one of class counts, or its columns or type of classes differ from the first frame.
 
     Examples
     --------
@@ -81,7 +81,7 @@ def collect_class_counts(frame: pl.DataFrame | pl.LazyFrame) -> pl.DataFrame:
 
 
 def added_rows(class_counts: pl.DataFrame, by: Sequence[str]) -> pl.DataFrame:
-    """Return the sums of the rows that share *by*, sorted; weights are added in the order of the rows."""
+    """Sum the rows by *by*; the result is sorted. Weights are added in the order of the rows."""
     ordered = class_counts.sort(by, maintain_order=True)
     return ordered.group_by(by, maintain_order=True).agg(pl.col("rows").sum())
 
@@ -96,7 +96,7 @@ def class_values(*values: pl.Series) -> pl.Series:
 
 
 def every_pair(table: pl.DataFrame, more: pl.Series | None = None) -> pl.DataFrame:
-    """Return class counts with a row for each group, class and decision, sorted; *more* are classes, too."""
+    """Return sorted class counts with a row for each group, class and decision; *more* adds classes."""
     table = CLASS_COUNTS.finish(table)
     pair = [name for name in ("label", "decision") if name in table.columns]
     classes = class_values(*(table[name] for name in pair), *([] if more is None else [more]))
@@ -115,13 +115,13 @@ def read_priors(
     Parameters
     ----------
     priors
-        As a user gives them.
+        Priors as given by the user.
     classes
-        All that may have a share.
+        Classes that may have a share.
     observed
-        Their shares where "observed" is asked for.
+        Shares for "observed".
     needed
-        Which of them must have one, equal ones if "uniform" is asked for; None stands for all.
+        Which classes must have a share, and have equal ones for "uniform"; None means all.
 
     Raises
     ------
@@ -144,14 +144,14 @@ def read_priors(
 
 
 def one_mix(name: str, scenarios: Mapping[str, _Mix]) -> _Mix:
-    """Return the mix that an option gives, or raise ParameterError if there are several."""
+    """Return the mix of an option; raise ParameterError if there are several."""
     if len(scenarios) != 1:
         raise ParameterError(f"{Option(name)} must be one mix", found=f"{len(scenarios)} scenarios")
     return next(iter(scenarios.values()))
 
 
 def by_scenario(priors: pl.DataFrame) -> dict[str, dict[Any, float]]:
-    """Return the priors of a frame by scenario and class; a mix without a name is "given"."""
+    """Return the priors of a frame by scenario and class; an unnamed mix is called "given"."""
     named = priors if "scenario" in priors.columns else priors.with_columns(scenario=pl.lit(GIVEN))
     parts = named.group_by("scenario", maintain_order=True)
     return {str(name): dict(part.select("class", "prior").rows()) for (name,), part in parts}
@@ -165,12 +165,12 @@ def _wrong(must: str, scenario: str, found: str, hint: str | None = None) -> Par
 def scenarios_of(
     priors: str | Mapping[Any, Any] | pl.DataFrame | pl.LazyFrame, needed: Iterable[Any] = ()
 ) -> dict[str, Any]:
-    """Return the shares of each scenario, checked to be shares, or a word; one without a name is "given".
+    """Return the checked shares, or a word, of each scenario; an unnamed one is called "given".
 
     Raises
     ------
     ParameterError
-        If there are none, they are not numbers from 0 to 1 that add up to 1, or a needed one is missing.
+        If there are none, they are not numbers from 0 to 1 that add up to 1, or a needed class is missing.
     """
     if isinstance(priors, pl.DataFrame | pl.LazyFrame):
         frame = collect(priors, CLASS_PRIORS)
@@ -205,15 +205,15 @@ def scenarios_of(
 
 @checked
 def counts_at_mix(by_class: pl.DataFrame | pl.LazyFrame, /, *, priors: Priors) -> pl.DataFrame:
-    """Mix counts by true class, so that their TPR and FPR are those of one class against the rest.
+    """Combine counts by true class at a mix, to get the TPR and FPR of one class against the rest.
 
     Parameters
     ----------
     by_class
-        Counts of a log of one class against all others, with the key ``true_class``: what ``count_confusion``
-        returns where the true class is a segment of this name.
+        Counts of one class against all others with the key ``true_class``, from ``count_confusion`` of a log
+        with a segment of this name.
     priors
-        The shares of the classes: ``{class: share}``, "uniform", or "observed", those of each group.
+        Shares of the classes: ``{class: share}``, "uniform", or "observed" for those of each group.
 
     Returns
     -------
@@ -221,15 +221,15 @@ def counts_at_mix(by_class: pl.DataFrame | pl.LazyFrame, /, *, priors: Priors) -
 
     %(columns of counts)s
 
-    Keys are those of *by_class* without ``true_class``, and ``weight``: the rows of each class are a stratum,
-    whose rows weigh so much that the classes have the shares *priors*. Every function of counts takes it; the
-    observed prevalence is the share of the class that was asked about.
+    The keys are those of *by_class* without ``true_class``, and ``weight``: the rows of each class are a
+    stratum, weighted to give the classes the shares *priors*. Every function that takes counts accepts the
+    result; its observed prevalence is the share of the positive class.
 
     Raises
     ------
     ParameterError
-        If *priors* are no shares of all classes; if a class with a share has no rows in a group; or if rows
-        have weights already.
+        If *priors* are not shares of all classes; if a class with a share has no rows in a group; or if the
+        rows already have weights.
     SchemaError
         If *by_class* is not a counts frame with the key ``true_class``.
 
@@ -270,5 +270,5 @@ def counts_at_mix(by_class: pl.DataFrame | pl.LazyFrame, /, *, priors: Priors) -
         raise ParameterError("a class with a share has no rows", where=where, found=found)
     weight = pl.when(rows > 0).then(share * total / rows).otherwise(0.0).alias(WEIGHT)
     mixed = frame.join(known.select(*group, weight), on=group, how="left", nulls_equal=True)
-    # Classes of the same weight are one stratum.
+    # Classes with the same weight are one stratum.
     return pool_counts(mixed, over=TRUE_CLASS)

@@ -1,4 +1,4 @@
-"""Exact counts -> the exact counts of all of their rows: a row for each score that any of them has."""
+"""Sums of exact counts: the result has a row for each distinct score of any summand."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -14,28 +14,28 @@ from nci_frames.schemas import group_starts, runs_together
 Cells = NDArray[np.int64] | Floats
 Places = NDArray[np.int64]
 
-#: About so many rows are added at a time.
+#: Approximate number of rows added at a time.
 _ROWS_AT_A_TIME = 1 << 18
 
 
 def add_exact(frame: pl.DataFrame, first: Places, keys: list[str], members: list[str]) -> pl.DataFrame:
-    """Sum exact counts over *members*: take them apart into rows at each score, and accumulate these again.
+    """Sum exact counts over *members*: split them into increments per score, merge and accumulate these.
 
     Parameters
     ----------
     frame
         Exact counts, sorted by *keys*, *members* and threshold.
     first
-        The first row of each member.
+        First row of each member.
     keys
-        The columns that make a group of the result.
+        Columns that define a group of the result.
     members
-        The columns that are summed away.
+        Columns to sum over.
 
     Raises
     ------
     SchemaError
-        If a sum is more than a count can hold.
+        If a sum exceeds the range of a count.
     """
     heads = frame[first].select(*keys, *members, "tp", "fp")
     # All rows of a member reach its lowest score.
@@ -43,7 +43,7 @@ def add_exact(frame: pl.DataFrame, first: Places, keys: list[str], members: list
     begins = group_starts(heads, keys)
     members_of, rows_of = np.append(begins, len(first)), np.append(first, len(frame))
     added = []
-    # What is computed on the way takes as much memory as the counts: whole groups, some at a time.
+    # Intermediate results take as much memory as the counts, so a few whole groups are added at a time.
     for part in runs_together(first[begins], _ROWS_AT_A_TIME):
         mine = slice(members_of[part.start], members_of[part.stop])
         start, stop = rows_of[mine.start], rows_of[mine.stop]
@@ -54,9 +54,9 @@ def add_exact(frame: pl.DataFrame, first: Places, keys: list[str], members: list
 
 
 def _added(frame: pl.DataFrame, first: Places, begins: Places) -> tuple[Places, dict[str, Cells]]:
-    """Return the sums of some groups at each of their distinct scores, and the number of the group of each.
+    """Return the group number of each distinct score of some groups, and the sums there.
 
-    The members begin at each of *first*, those of a group at each of *begins*.
+    *first* are the first rows of members, *begins* the first members of groups.
     """
     together = merged(frame["threshold"].to_numpy(), first, begins)
     columns: dict[str, Cells] = {"threshold": together.threshold}
@@ -71,18 +71,18 @@ class Merged:
     """The distinct thresholds of all members of each group."""
 
     threshold: Floats
-    #: The number of the group at each threshold, and the first threshold of each group.
+    #: Group number of each threshold, and first threshold of each group.
     group: Places
     lowest: Places
-    #: The first row of each member; the rows by group and threshold; the first of these at each threshold.
+    #: First row of each member; order of the rows by group and threshold; first of these at each threshold.
     first: Places
     order: Places
     steps: Places
 
     def sums(self, reached: NDArray[Any]) -> NDArray[Any]:
-        """Return the sums over the members of a group, at each of its thresholds, of what reaches it.
+        """Return, at each threshold of each group, the sum over the members of what reaches it.
 
-        *reached* is, for each row of the members, what the scores from its threshold up add to.
+        *reached* is cumulative: for each row of the members, the sum over the scores >= its threshold.
         """
         above = np.zeros_like(reached)
         above[:-1] = reached[1:]
@@ -98,9 +98,9 @@ class Merged:
 
 
 def merged(threshold: Floats, first: Places, begins: Places) -> Merged:
-    """Merge the thresholds of members, which begin at *first*, those of a group at each of *begins*."""
+    """Merge the thresholds of the members of each group; for *first* and *begins* see ``_added``."""
     group_of = np.repeat(np.arange(len(begins)), np.diff(first[begins], append=len(threshold)))
-    # Members are added in their order, so that sums of weights are the same to the bit in every run.
+    # Members are added in their order, so that sums of weights are bit for bit the same in every run.
     order = np.lexsort((threshold, group_of))
     at, of = threshold[order], group_of[order]
     new = np.ones(len(at), np.bool_)

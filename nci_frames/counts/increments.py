@@ -1,8 +1,8 @@
-"""Counts <-> increments: how many rows lie from each threshold to before the next.
+"""Counts <-> increments: the numbers of rows with a score from each threshold to below the next.
 
-Counts accumulate from the highest score down, so they are as many as there are thresholds; increments are
-their differences, and a group of n rows has at most n of them that are not zero. Increments of different rows
-are added; what they add up to is accumulated again.
+Counts accumulate from the highest score down, with one row per threshold. Increments are their differences:
+at most n of them are not zero in a group of n rows. Increments of disjoint rows are added, and accumulating
+the sums gives counts again.
 """
 
 from collections.abc import Sequence
@@ -13,21 +13,21 @@ from nci_frames.base.errors import ParameterError
 from nci_frames.base.messages import quantity
 from nci_frames.counts.sums import check_sums
 
-#: Groups times thresholds that a table of counts may have: some 3 GB.
+#: Maximum of groups times thresholds in a table of counts: some 3 GB.
 MOST_CELLS = 40_000_000
 
 
 def check_size(groups: pl.DataFrame, thresholds: int, where: str) -> None:
-    """Raise ParameterError if the counts of so many groups would not fit in memory.
+    """Raise ParameterError if the counts would not fit in memory.
 
     Parameters
     ----------
     groups
-        One row for each group: its model and keys.
+        One row per group: its model and keys.
     thresholds
-        How many thresholds each group has.
+        Number of thresholds of each group.
     where
-        For the message: what has these groups.
+        Name of the source, for the message.
     """
     if len(groups) * thresholds <= MOST_CELLS:
         return
@@ -44,19 +44,19 @@ def check_size(groups: pl.DataFrame, thresholds: int, where: str) -> None:
 
 
 def increments_of(counts: pl.DataFrame, keys: Sequence[str]) -> pl.DataFrame:
-    """Return the increments of counts that are sorted by *keys* and threshold.
+    """Return the increments of counts sorted by *keys* and threshold.
 
     Parameters
     ----------
     counts
         Whole-number counts, ascending by threshold within each group.
     keys
-        The columns that make a group, ``model`` among them.
+        Columns that define a group, including ``model``.
 
     Returns
     -------
-    The keys, ``threshold`` (null: below every threshold), ``positives`` and ``negatives``: the rows whose
-    score lies from this threshold to before the next. Increments of no row are absent.
+    The keys, ``threshold`` (null: below every threshold), ``positives`` and ``negatives``: the rows with a
+    score from this threshold to below the next. Increments without rows are absent.
 
     Examples
     --------
@@ -76,7 +76,7 @@ def increments_of(counts: pl.DataFrame, keys: Sequence[str]) -> pl.DataFrame:
 
 
 def steps_of(counts: pl.DataFrame, keys: Sequence[str]) -> pl.DataFrame:
-    """Return, of sorted counts, the rows from each threshold to before the next of its group."""
+    """Return, for sorted counts, the rows from each threshold to below the next of its group."""
 
     def here(reached: str) -> pl.Expr:
         return pl.col(reached) - pl.col(reached).shift(-1, fill_value=0).over(keys)
@@ -95,24 +95,24 @@ def counts_of(
         The keys, ``threshold``, ``positives`` and ``negatives``, in any order; a group and threshold may
         appear any number of times.
     keys
-        The columns that make a group, ``model`` among them.
+        Columns that define a group, including ``model``.
     thresholds
-        The thresholds that were counted at; None stands for every distinct score.
+        Thresholds of the counts; None means every distinct score.
 
     Returns
     -------
-    A counts frame, sorted by *keys* and threshold: bit for bit that of counting all rows at once.
+    A counts frame, sorted by *keys* and threshold, bit for bit equal to counting all rows at once.
 
     Raises
     ------
     SchemaError
-        If a sum is more than a count can hold.
+        If a sum exceeds the range of a count.
     """
     check_sums(increments, ["positives", "negatives"], keys)
-    # One column after the other is faster than all at once. Null, below every threshold, comes first.
+    # Stable sorts by one column after the other are faster than one sort. Null (below all) comes first.
     for name in ("threshold", *reversed(keys)):
         increments = increments.sort(name, maintain_order=True)
-    # In one order, so that sums of weights are the same to the bit in every run.
+    # In a fixed order, so that sums of weights are bit for bit the same in every run.
     groups = increments.group_by(*keys, "threshold", maintain_order=True)
     cells = groups.agg(pl.col("positives", "negatives").sum())
     if thresholds is not None:
@@ -130,7 +130,7 @@ def counts_of(
         tp=pl.col("positives").cum_sum(reverse=True).over(keys),
         fp=pl.col("negatives").cum_sum(reverse=True).over(keys),
     )
-    # All rows, in the same order: in another, the sum of weights could be less than that of some of them.
+    # In the same order: in another one, rounding could make the sum of all weights less than a partial sum.
     below = reached.with_columns(
         fn=pl.col("tp").first().over(keys) - pl.col("tp"), tn=pl.col("fp").first().over(keys) - pl.col("fp")
     )

@@ -1,4 +1,4 @@
-"""Counts -> counts: they are additive, so folds, days and files are joined by adding."""
+"""Sums of counts: counts are additive, so folds, days and files are combined by adding."""
 
 from collections.abc import Collection, Sequence
 
@@ -16,25 +16,25 @@ from nci_frames.schemas import CELLS, COUNTS, REPEAT, WEIGHT, checked, collect, 
 
 @checked
 def merge_counts(*counts: pl.DataFrame | pl.LazyFrame) -> pl.DataFrame:
-    """Add counts of different rows, such as those of two days, files or machines.
+    """Add counts of disjoint rows, for example of two days, files or machines.
 
     Parameters
     ----------
     *counts
-        Counts frames with the same keys. On a grid all must have the same thresholds; exact counts need
-        not, and merge exactly.
+        Counts frames with the same keys. Counts on a grid must have the same thresholds; exact counts may
+        have any, and merge exactly.
 
     Returns
     -------
-    A counts frame with the keys of the first, sorted by model, keys and threshold.
+    A counts frame with the keys of the first frame, sorted by model, keys and threshold.
 
     Raises
     ------
     ParameterError
         If no frame is given, or thresholds or resolutions differ.
     SchemaError
-        If a frame is not a counts frame, has other keys than the first, or a key of another type; if a sum is
-        more than a count can hold: 2^53 rows.
+        If a frame is not a counts frame, or its keys or their types differ from the first frame; or if a sum
+        exceeds 2^53 rows.
 
     Examples
     --------
@@ -56,12 +56,12 @@ def merge_counts(*counts: pl.DataFrame | pl.LazyFrame) -> pl.DataFrame:
 
 
 def together(frames: Sequence[pl.DataFrame], cells: Collection[str], hint: str) -> pl.DataFrame:
-    """Return frames of counts as one, whose *cells* are sums of weights if those of any are.
+    """Concatenate frames of counts; *cells* are sums of weights if those of any frame are.
 
     Raises
     ------
     SchemaError
-        If they have different columns, or another column has different types.
+        If the frames have different columns, or a column other than *cells* has different types.
     """
     columns = frames[0].columns
     for frame in frames[1:]:
@@ -88,7 +88,7 @@ def together(frames: Sequence[pl.DataFrame], cells: Collection[str], hint: str) 
 
 
 def _common_type(column: str, types: Sequence[pl.DataType], cells: Collection[str]) -> pl.DataType:
-    """Return the type of a column in counts that are added; rows and sums of weights give sums of weights."""
+    """Return the type of a column of added counts; rows and sums of weights give sums of weights."""
     kinds = [dtype for dtype in dict.fromkeys(types) if dtype != pl.Null]
     if column in cells and len(kinds) > 1:
         return pl.Float64()
@@ -100,27 +100,25 @@ def _common_type(column: str, types: Sequence[pl.DataType], cells: Collection[st
 
 @checked
 def pool_counts(counts: pl.DataFrame | pl.LazyFrame, /, *, over: str | Sequence[str]) -> pl.DataFrame:
-    """Sum a key away, for example the folds.
+    """Sum counts over a key, for example over the folds.
 
     Parameters
     ----------
     counts
         A counts frame.
     over
-        The key or keys to sum away. ``weight``, which says what each row of a group stands for, gives sums of
-        weights.
+        Key or keys to sum over. ``weight``, the weight of each row of a group, gives sums of weights.
 
     Returns
     -------
-    A counts frame without those keys, sorted by model, remaining keys and threshold.
+    A counts frame without these keys, sorted by model, remaining keys and threshold.
 
     Raises
     ------
     ParameterError
-        If thresholds or resolutions differ between the groups that are summed.
+        If the summed groups differ in thresholds or resolution.
     SchemaError
-        If *counts* is not a counts frame, or lacks a key of *over*; if a sum is more than a count can hold:
-        2^53 rows.
+        If *counts* is not a counts frame, or lacks a key of *over*; or if a sum exceeds 2^53 rows.
 
     Examples
     --------
@@ -137,28 +135,28 @@ def pool_counts(counts: pl.DataFrame | pl.LazyFrame, /, *, over: str | Sequence[
 
 
 def pooled_counts(counts: pl.DataFrame, *, over: str | Sequence[str]) -> pl.DataFrame:
-    """Sum a key away, as ``pool_counts`` does, of counts that were checked."""
+    """Sum checked counts over a key, as ``pool_counts`` does."""
     dropped = list(dict.fromkeys([over] if isinstance(over, str) else over))
     keys = COUNTS.need_keys(counts, dropped, "over")
     if WEIGHT in dropped:
-        # Last, since whole rows are added exactly.
+        # ``weight`` comes last, since whole rows are added exactly.
         rest = [key for key in dropped if key != WEIGHT]
         return weighted_sums(pooled_counts(counts, over=rest) if rest else _alone(counts))
     return _add(_alone(counts), ["model", *(key for key in keys if key not in dropped)], dropped)
 
 
 def one_repeat(counts: pl.DataFrame, repeat: str = REPEAT) -> pl.DataFrame:
-    """Return the counts of the first repeat of a cross-validation; all of them where there are no repeats."""
+    """Return the counts of the first repeat of a cross-validation; all counts if there are no repeats."""
     if repeat not in counts.columns:
         return counts
     return counts.filter(pl.col(repeat).eq_missing(pl.col(repeat).sort().first())).drop(repeat)
 
 
 def alike_counts(counts: pl.DataFrame) -> tuple[pl.DataFrame, tuple[float, float] | None]:
-    """Return counts without the key ``weight``, as rows, and what a positive and a negative weighs.
+    """Return counts of rows without the key ``weight``, and the weights of a positive and a negative.
 
-    If all positives weigh the same, and all negatives, TPR and FPR are those of the rows, and so is whatever
-    is known of them. If they do not, the counts are returned as they are, and None.
+    If all positives have one weight, and all negatives one, the TPR and FPR of weighted and unweighted rows
+    are equal, and so are their intervals. Otherwise return the counts unchanged, and None.
     """
     weights = _class_weights(counts)
     if weights is None or not has_strata(counts):
@@ -168,7 +166,7 @@ def alike_counts(counts: pl.DataFrame) -> tuple[pl.DataFrame, tuple[float, float
 
 
 def _class_weights(counts: pl.DataFrame) -> tuple[float, float] | None:
-    """Return what a positive and a negative weighs; None if those of a class weigh differently."""
+    """Return the weights of a positive and a negative; None if a class has different weights."""
     if not has_strata(counts):
         return 1.0, 1.0
     found = []
@@ -184,32 +182,32 @@ def _class_weights(counts: pl.DataFrame) -> tuple[float, float] | None:
 def add_cells(frame: pl.DataFrame, by: Sequence[str], *also: pl.Expr) -> pl.DataFrame:
     """Sum tp, fp, fn and tn over the rows of counts or rates that share *by*, with further aggregates.
 
-    The aggregates must not depend on the order of rows. A null adds nothing. The result is sorted by
-    *by*, and rows are added in one order, so that sums of weights are the same to the bit in every run.
+    The aggregates must not depend on the order of rows. Nulls add nothing. The result is sorted by *by*, and
+    rows are added in a fixed order, so that sums of weights are bit for bit the same in every run.
 
     Raises
     ------
     SchemaError
-        If a sum is more than a count can hold.
+        If a sum exceeds the range of a count.
     """
     check_sums(frame, CELLS, by)
     sums = [pl.col(CELLS).sum(), *also]
     if all(frame.schema[cell].is_integer() for cell in CELLS):
-        # Whole numbers have the same sum in any order, and there are fewer sums to sort than rows.
+        # Sums of whole numbers do not depend on the order, and sorting the sums is faster than the rows.
         return frame.group_by(by).agg(sums).sort(by)
     keys = [key for key in COUNTS.keys(frame.columns) if key not in by]
     ordered = frame.sort(*by, *(name for name in ("model", *keys, "threshold", *CELLS) if name not in by))
-    # Polars adds the rows of a column that claims to be sorted in another order.
+    # With a sorted flag, Polars would add the rows in another order.
     return unflagged(ordered).group_by(by, maintain_order=True).agg(sums)
 
 
 def _alone(counts: pl.DataFrame) -> pl.DataFrame:
-    """Return counts without what rates add to them, which is not additive."""
+    """Return counts without the columns of rates, which are not additive."""
     return counts.drop(COUNTS.derived, strict=False)
 
 
 def _add(frame: pl.DataFrame, keys: list[str], members: list[str]) -> pl.DataFrame:
-    """Sum the groups that share *keys* and differ in *members*."""
+    """Sum the groups with equal *keys* and different *members*."""
     every = np.zeros(0, np.bool_)
     if len(frame) and frame.select(one_score(frame.columns).any()).item():
         frame, first = in_runs(frame, [*keys, *members])
@@ -222,11 +220,11 @@ def _add(frame: pl.DataFrame, keys: list[str], members: list[str]) -> pl.DataFra
 
 
 def _add_grid(frame: pl.DataFrame, keys: list[str], members: list[str], *, some_exact: bool) -> pl.DataFrame:
-    """Add row by row: every member has the same thresholds."""
+    """Add members row by row, since all have the same thresholds."""
     check_sums(frame, CELLS, [*keys, "threshold"])
     resolved = [pl.col("resolution").max()] if "resolution" in frame.columns else []  # "grid" > "exact"
     added = add_cells(frame, [*keys, "threshold"], *resolved, pl.len().alias("__members"))
-    # Each threshold must have been counted for each member; grids of equal size may still differ.
+    # Each member must have each threshold; grids of equal size may still differ.
     whole = frame.group_by(keys).agg(__all=pl.struct(*members).n_unique() if members else pl.lit(1))
     uneven = added.join(whole, on=keys, nulls_equal=True).filter(pl.col("__members") != pl.col("__all"))
     if len(uneven):

@@ -1,4 +1,4 @@
-"""Increments that another engine counted -> counts."""
+"""Increments counted by another engine -> counts."""
 
 import warnings
 from collections.abc import Sequence
@@ -21,40 +21,39 @@ def read_counts(
     thresholds: Sequence[float] | None = None,
     on_invalid: Literal["raise", "drop"] = "raise",
 ) -> pl.DataFrame:
-    """Return the counts frame of increments that a database or another engine counted.
+    """Return the counts frame of increments counted by a database or another engine.
 
     Parameters
     ----------
     frame
-        The increments, in any order: ``model``, keys, ``threshold`` (the highest that the scores reach; null
-        below all), ``positives`` and ``negatives``, and ``invalid`` if rows were found that cannot be
-        counted. ``counting_sql`` makes such a query. A group and threshold may appear several times, as after
-        ``pl.concat`` of several results: increments are added. Every other column is a key.
+        Increments in any order, as a query of ``counting_sql`` returns them: ``model``, keys, ``threshold``
+        (the highest that the scores reach; null below all), ``positives``, ``negatives``, and optionally
+        ``invalid``, the rows that cannot be counted. All other columns are keys. A group and threshold may
+        appear several times, for example after ``pl.concat`` of several results: increments are added.
     thresholds
-        The thresholds that were counted at, strictly ascending. None stands for those that occur; counts of
-        another night may then have others, and cannot be merged.
+        Thresholds of the query, strictly ascending. None means those that occur; counts of another night may
+        then have other thresholds, and cannot be merged.
     on_invalid
-        "raise", or "drop" to go on without the rows that were not counted, with a warning.
+        Treatment of rows that cannot be counted: "raise", or "drop" to leave them out with a warning.
 
     Returns
     -------
-    A counts frame, sorted by model, keys and threshold: that of ``count_confusion`` at these thresholds.
-    Positives and negatives that are no whole numbers of rows, but sums of weights, give Float64 columns.
+    The counts frame of ``count_confusion`` at these thresholds, sorted by model, keys and threshold:
 
     %(columns of counts)s
 
-    Keys are those of the increments; null is a key of its own. Counts are Float64 if they are sums of
-    weights. The resolution is "grid": other scores may lie between the thresholds.
+    The keys of the increments are kept; null is a key value of its own. Counts are Float64 if they are sums
+    of weights. The resolution is "grid": other scores may lie between the thresholds.
 
     Raises
     ------
     InvalidRowsError
-        If there are rows that cannot be counted, and *on_invalid* is "raise".
+        If rows cannot be counted, and *on_invalid* is "raise".
     ParameterError
-        If *thresholds* are not strictly ascending, too many, or lack one of the increments; or if they are
-        needed.
+        If *thresholds* are not strictly ascending, too many, or lack a threshold of the increments; or if
+        they are None, but no row reaches a threshold.
     SchemaError
-        If a column is missing, of another type, null or negative.
+        If a column is missing, of the wrong type, null or negative.
 
     Warns
     -----
@@ -78,14 +77,14 @@ def read_counts(
     _need_valid(increments, on_invalid)
     grid = _grid(increments, thresholds)
     if "invalid" in increments.columns:
-        # A group of such rows alone has none that was counted.
+        # Drop groups that have only rows that cannot be counted.
         counted = pl.any_horizontal(pl.col("positives", "negatives") > 0)
         increments = increments.filter((pl.col("invalid") == 0) | counted).drop("invalid")
     return COUNTS.finish(counts_of(increments, keys, grid))
 
 
 def _own_types(frame: pl.DataFrame) -> pl.DataFrame:
-    """Bring numbers and texts to the types of the frame; engines return whole numbers in many of them."""
+    """Cast numbers and strings to the types of the schema; engines use many types of whole numbers."""
     casts = []
     for name, dtype in frame.schema.items():
         if name == "model" and isinstance(dtype, pl.Categorical | pl.Enum):
@@ -115,7 +114,7 @@ def _need_valid(increments: pl.DataFrame, on_invalid: str) -> None:
         msg, found = "the log has rows that are not valid predictions", f"{quantity(rows, 'row')}: {reason}"
         raise InvalidRowsError(msg, where="the increments", found=found, hint=hint)
     told = f"rows not counted in the increments: {rows:,} ({reason})"
-    warnings.warn(InvalidRowsWarning(told), stacklevel=4)  # whoever called the checked function
+    warnings.warn(InvalidRowsWarning(told), stacklevel=4)  # the caller of the public function
 
 
 def _grid(increments: pl.DataFrame, thresholds: Sequence[float] | None) -> list[float]:

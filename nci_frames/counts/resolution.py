@@ -1,17 +1,17 @@
-"""How finely counts resolve the scores: at each of them, or on a grid.
+"""The resolution of counts: exact (every distinct score) or a grid.
 
-This is the one place that says when every score is known. A row with the resolution "exact" says that no
-other score lies from its threshold to before the next higher threshold of its group. The claim is about the
-frame that was counted: code that removes rows must know what happens to the claim.
+This file decides when every score is known. The resolution "exact" of a row claims that no other score lies
+between its threshold and the next higher threshold of its group. The claim refers to the frame as counted;
+code that removes rows must keep it true:
 
-- Rows removed at the low end are noticed: then the lowest row left has rows below it (fn + tn > 0), and
-  thresholds below it are unknown.
-- Rows removed from the middle or from the high end cannot be noticed, since the counts of the rows left are
-  those of a log with fewer scores. Functions that choose rows therefore call them "grid"
-  (``without_claims``), and so must a caller who filters exact counts by anything but a key or the lowest
+- Removing the lowest rows is detected: the lowest remaining row then has rows below it (fn + tn > 0), and the
+  scores there are unknown.
+- Removing rows from the middle or the high end is not detected, since the remaining counts could be those of
+  a log with fewer scores. Functions that select rows therefore change the resolution to "grid"
+  (``without_claims``); so must a caller who filters exact counts by anything but a key or the lowest
   threshold.
 
-What no filter changes: tp, fp, fn and tn of each row left, and so TPR, FPR, the size of each class and the
+No filter changes tp, fp, fn and tn of the remaining rows, nor TPR, FPR, the size of each class and the
 observed prevalence.
 """
 
@@ -25,7 +25,7 @@ from nci_frames.base.typing import Floats
 
 
 def one_score(columns: Collection[str]) -> pl.Expr:
-    """Return for each row whether the log's rows from its threshold to before the next share one score."""
+    """Return for each row whether all rows of the log up to the next threshold have the same score."""
     if "resolution" not in columns:
         return pl.lit(value=False)
     return (pl.col("resolution") == "exact").fill_null(value=False)
@@ -38,11 +38,11 @@ def no_score_below() -> pl.Expr:
 
 
 def in_precision_of(scores: Floats, thresholds: Floats) -> Floats:
-    """Return thresholds as they compare with scores: rounded to Float32 where the scores are.
+    """Return thresholds in the precision of the scores: rounded to Float32 if the scores were Float32.
 
-    A Float32 score that was logged as 0.95 is 0.949999988 in Float64, and a decision at 0.95 is positive.
-    Counts do not say what the scores were: they were Float32 if all of them are such numbers, and some have
-    too many digits to have been written so in Float64.
+    A Float32 score logged as 0.95 is 0.949999988 in Float64, and must be a positive decision at 0.95. Counts
+    do not record the type: it was Float32 if all scores are Float32 numbers, and some have too many digits to
+    have been written as Float64.
 
     >>> in_precision_of(np.array([0.2, 0.949999988079071]), np.array([0.95])).tolist()
     [0.95]
@@ -51,10 +51,10 @@ def in_precision_of(scores: Floats, thresholds: Floats) -> Floats:
     """
     with np.errstate(over="ignore", invalid="ignore"):
         rounded = thresholds.astype(np.float32).astype(np.float64)
-        # Thresholds of other counts of the log are: the scores need not be looked at.
+        # Thresholds that are Float32 numbers, as from other counts of the log, need no look at the scores.
         if np.array_equal(rounded, thresholds, equal_nan=True):
             return thresholds
-        # A few scores in Float64 are enough to tell.
+        # The first scores usually suffice to recognise Float64.
         for some in (scores[:1000], scores):
             if not np.array_equal(some.astype(np.float32), some, equal_nan=True):
                 return thresholds
@@ -64,25 +64,25 @@ def in_precision_of(scores: Floats, thresholds: Floats) -> Floats:
 def runs_with_every_score(counts: pl.DataFrame, first: NDArray[np.int64]) -> NDArray[np.bool_]:
     """Return whether each run of sorted counts has a row for every distinct score.
 
-    It has if no other score lies between any threshold and the next, and none below the lowest.
+    This is so if no other score lies between any threshold and the next, and none below the lowest.
 
     Parameters
     ----------
     counts
-        Counts of which every group is one run of rows with ascending thresholds.
+        Counts where every group is one run of rows with ascending thresholds.
     first
-        The first row of each run.
+        First row of each run.
     """
     if "resolution" not in counts.columns or not len(first):
         return np.zeros(len(first), np.bool_)
     one = counts.select(one_score(counts.columns)).to_series().to_numpy()
-    # An operating point that was not attained has no counts.
+    # Operating points that were not attained have no counts.
     none_below = counts[first].select(no_score_below().fill_null(value=False)).to_series().to_numpy()
     return np.asarray(np.logical_and.reduceat(one, first) & none_below)
 
 
 def without_claims(frame: pl.DataFrame) -> pl.DataFrame:
-    """Return rows selected from counts or rates without the claim that no scores lie between them."""
+    """Return rows selected from counts or rates with the resolution "grid" instead of "exact"."""
     if "resolution" not in frame.columns:
         return frame
     resolution = pl.col("resolution")

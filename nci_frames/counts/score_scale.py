@@ -1,6 +1,6 @@
-"""Whether scores can be probabilities, as far as counts tell: how many rows lie outside [0, 1].
+"""Whether scores can be probabilities: the share of rows that counts place outside [0, 1].
 
-A probability never lies there, so the answer has no false alarms; scores such as logits nearly always do.
+Probabilities never lie there, so there are no false alarms; scores such as logits nearly always do.
 """
 
 from collections.abc import Sequence
@@ -11,18 +11,18 @@ import polars.selectors as cs
 from nci_frames.base.messages import listed, short
 from nci_frames.counts.resolution import one_score
 
-#: Rounding may push a probability past 0 or 1, but not past these. Rows outside are known if both are
-#: thresholds.
+#: Rounding may push a probability past 0 or 1, but not past these limits. The rows outside are known if both
+#: limits are thresholds.
 LOWEST, HIGHEST = -0.001, 1.001
 
-#: A model whose scores are off the scale has at least this share of its positives or negatives there.
+#: A model is off the scale if at least this share of its positives or negatives lies outside.
 _NOTABLE = 0.01
 
 
 def share_off_scale(counts: pl.DataFrame, keys: Sequence[str]) -> pl.DataFrame:
-    """Return for each model which share of its rows is known to have scores outside [0, 1].
+    """Return for each model the share of rows known to have scores outside [0, 1].
 
-    These are the rows below the highest threshold under 0, and those that reach the lowest above 1.
+    These are the rows below the highest threshold under 0, and those that reach the lowest one above 1.
 
     Parameters
     ----------
@@ -33,8 +33,8 @@ def share_off_scale(counts: pl.DataFrame, keys: Sequence[str]) -> pl.DataFrame:
 
     Returns
     -------
-    ``model``; of all rows ``rows``, of each class ``positives`` and ``negatives``: the share outside [0, 1],
-    null where there are none.
+    ``model``, and the share outside [0, 1] of all rows (``rows``), ``positives`` and ``negatives``; null if
+    there are none.
     """
     threshold = pl.col("threshold")
     below, above = threshold.filter(threshold <= LOWEST).max(), threshold.filter(threshold >= HIGHEST).min()
@@ -57,14 +57,14 @@ def share_off_scale(counts: pl.DataFrame, keys: Sequence[str]) -> pl.DataFrame:
 
 
 def no_probabilities(shares: pl.DataFrame, where: str = "") -> str | None:
-    """Say which models have scores that are no probabilities; None if all may be.
+    """Return a sentence on the models whose scores are not probabilities; None if all may be.
 
     Parameters
     ----------
     shares
-        What ``share_off_scale`` returned.
+        The result of ``share_off_scale``.
     where
-        What comes after the names of the models.
+        Text to put after the names of the models.
     """
     off = shares.filter(pl.max_horizontal("positives", "negatives") >= _NOTABLE)
     if off.is_empty():
@@ -80,16 +80,16 @@ def named_models(shares: pl.DataFrame) -> str:
 
 
 def are_probabilities(counts: pl.DataFrame) -> bool:
-    """Say whether all scores of counts without keys lie in [0, 1], as far as counts can tell.
+    """Return whether all scores lie in [0, 1], as far as counts show.
 
-    Rows below a threshold of 0 or less lie outside, and those that reach one above 1. Of the rows below the
-    lowest threshold, and of those that reach the highest, counts tell no more: of either class they must be
+    Rows below a threshold <= 0, and rows that reach a threshold above 1, lie outside. For rows below the
+    lowest threshold and rows that reach the highest one, counts show no more; in either class, they must be
     fewer than 1 %, unless the highest threshold is a score.
 
     Parameters
     ----------
     counts
-        A counts frame, with no key but the model.
+        A counts frame without keys.
     """
     threshold, score = pl.col("threshold"), one_score(counts.columns)
     positives, negatives = pl.col("tp") + pl.col("fn"), pl.col("fp") + pl.col("tn")
@@ -102,7 +102,7 @@ def are_probabilities(counts: pl.DataFrame) -> bool:
         (threshold.arg_min(), ("fn", "tn"), threshold > 0),
         (threshold.arg_max(), ("tp", "fp"), (threshold <= 1) & ~score),
     ):
-        # One row of each model: to compare all rows with it takes longer.
+        # One row per model is faster than a comparison with all rows.
         rows = counts.group_by("model").agg(column.get(end) for column in columns)
         many = (pl.col(true) / positives >= _NOTABLE) | (pl.col(false) / negatives >= _NOTABLE)
         if rows.select((unknown & many).any()).item():

@@ -1,4 +1,4 @@
-"""Score counts <-> counts in which all rows are negatives, so that they can be checked, pooled and joined."""
+"""Score counts <-> counts where all rows are negatives, to check, pool and join them like counts."""
 
 import polars as pl
 
@@ -6,12 +6,12 @@ from nci_frames.schemas import COUNTS, SCORE_COUNTS, collect
 
 
 def scores_as_counts(scored: pl.DataFrame | pl.LazyFrame) -> pl.DataFrame:
-    """Return score counts as counts without positives; with the key ``weight``, if they have it.
+    """Return score counts as counts without positives; a key ``weight`` is kept.
 
     Raises
     ------
     SchemaError
-        If *scored* is not a frame of score counts, or its groups are not those of one log each.
+        If *scored* is not a frame of score counts, or its groups are inconsistent.
     """
     none = 0 * pl.col("above")
     known = collect(scored, SCORE_COUNTS, strata=True)
@@ -20,6 +20,6 @@ def scores_as_counts(scored: pl.DataFrame | pl.LazyFrame) -> pl.DataFrame:
 
 
 def counts_as_scores(counts: pl.DataFrame) -> pl.DataFrame:
-    """Return how many rows of each group reach each threshold, whatever their labels."""
+    """Return the numbers of rows above and below each threshold, without regard to labels."""
     reached = counts.with_columns(above=pl.col("tp") + pl.col("fp"), below=pl.col("fn") + pl.col("tn"))
     return SCORE_COUNTS.finish(reached.drop("tp", "fp", "fn", "tn", "resolution", strict=False))

@@ -1,8 +1,8 @@
-"""Counts of strata -> sums of weights: the key ``weight`` says what each row of a group stands for.
+"""Counts of strata -> sums of weights. The key ``weight`` is the weight of each row of a group.
 
-A log of rare events is often down-sampled: every positive, and one in a hundred negatives with weight 100.
-Rows of one weight are one stratum. Its counts are whole rows, which are added in any order; sums of weights
-are made of them last.
+A log of rare events is often down-sampled, for example to all positives and one in a hundred negatives with
+weight 100. Rows with the same weight are a stratum. Its counts are whole rows, whose sums do not depend on
+the order; multiplying by the weight comes last.
 """
 
 from dataclasses import dataclass
@@ -20,49 +20,49 @@ from nci_frames.counts.sums import check_sums
 from nci_frames.schemas import CELLS, COUNTS, WEIGHT, group_starts, has_strata, in_runs
 
 Rows = NDArray[np.int64]
-#: In extended precision, in which sums of weights miss by no more than their rounding.
+#: Extended precision, so that sums of weights are correct up to their final rounding.
 Wide = NDArray[np.longdouble]
 
 
-#: The share of a sum that Float64 does not resolve.
+#: Relative resolution of Float64.
 _NOTHING = 1e-16
 
 
 def weighted_sums(counts: pl.DataFrame) -> pl.DataFrame:
-    """Return counts without the key ``weight``: sums of weights, if they have it.
+    """Return counts without the key ``weight``, as sums of weights if they have it.
 
     Each sum is rounded once.
 
     Raises
     ------
     ParameterError
-        If the strata of a group have different thresholds of a grid.
+        If the strata of a group have different grids of thresholds.
     """
     return Strata.of(counts).sums() if has_strata(counts) else counts
 
 
 @dataclass(frozen=True, slots=True)
 class Strata:
-    """Counts of strata, sorted, and the thresholds of each group of them together."""
+    """Sorted counts of strata, and the merged thresholds of each group."""
 
-    #: By group, weight and threshold, without what rates add.
+    #: Counts by group, weight and threshold, without columns of rates.
     counts: pl.DataFrame
-    #: The first row of each stratum; the first stratum of each group.
+    #: First row of each stratum; first stratum of each group.
     first: Rows
     begins: Rows
-    #: The model and keys of each group.
+    #: Model and keys of each group.
     groups: pl.DataFrame
-    #: The thresholds of each group.
+    #: Merged thresholds of each group.
     together: Merged
 
     @classmethod
     def of(cls, counts: pl.DataFrame) -> "Strata":
-        """Sort checked counts that have the key ``weight``.
+        """Sort checked counts with the key ``weight``.
 
         Raises
         ------
         ParameterError
-            If the strata of a group have different thresholds of a grid.
+            If the strata of a group have different grids of thresholds.
         """
         keys = ["model", *(key for key in COUNTS.keys(counts.columns) if key != WEIGHT)]
         frame, first = in_runs(counts.drop(COUNTS.derived, strict=False).rechunk(), [*keys, WEIGHT])
@@ -90,46 +90,46 @@ class Strata:
 
     @property
     def sizes(self) -> Rows:
-        """How many strata each group has."""
+        """Number of strata of each group."""
         return np.diff(self.begins, append=len(self.first))
 
     @property
     def weight(self) -> Floats:
-        """The weight of each stratum."""
+        """Weight of each stratum."""
         return self.counts[WEIGHT].gather(self.first).to_numpy()
 
     @property
     def rows(self) -> tuple[Rows, Rows]:
-        """The positives and the negatives of each stratum."""
+        """Numbers of positives and negatives of each stratum."""
         cells = {cell: self.counts[cell].gather(self.first).to_numpy() for cell in CELLS}
         return cells["tp"] + cells["fn"], cells["fp"] + cells["tn"]
 
     def each_row(self, of_stratum: NDArray[Any]) -> NDArray[Any]:
-        """Return a value of every stratum for each row of the counts."""
+        """Repeat the value of each stratum for each of its rows."""
         return np.repeat(of_stratum, np.diff(self.first, append=len(self.counts)))
 
     def added(self, reached: NDArray[Any]) -> Wide:
-        """Return the sums over the strata of a group, at each of its thresholds.
+        """Return the sum over the strata at each threshold of each group.
 
         Parameters
         ----------
         reached
-            For each row of the counts, what the scores from its threshold up add to: 0 above all of them.
+            Cumulative values: for each row of the counts, the sum over the scores >= its threshold.
         """
         return self.together.sums(reached.astype(np.longdouble))
 
     def total(self, of_stratum: NDArray[Any]) -> Wide:
-        """Return the sums over the strata of a group, at each of its thresholds, of what does not vary."""
+        """Return the sum over the strata of values that do not depend on the threshold, at each threshold."""
         wide = of_stratum.astype(np.longdouble)
         return np.asarray(np.add.reduceat(wide, self.begins))[self.together.group]
 
     def rest(self, reached: Wide, total: Wide) -> Wide:
-        """Return what is left of sums; less than Float64 resolves of a sum is rounding."""
+        """Return *total* - *reached*; differences below the resolution of Float64 become 0."""
         rest = total - reached
         return np.asarray(np.where(rest > total * _NOTHING, rest, 0))
 
     def hits(self, cell: str) -> Wide:
-        """Return tp or fp of each row of the counts, in the precision of sums."""
+        """Return tp or fp of each row of the counts, in the precision of the sums."""
         return self.counts[cell].to_numpy().astype(np.longdouble)
 
     def sums(self) -> pl.DataFrame:

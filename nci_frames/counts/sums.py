@@ -1,4 +1,4 @@
-"""Whether counts can be added: no sum may pass what a count can hold, since Int64 wraps around in silence."""
+"""Range check for sums of counts, since Int64 overflows silently."""
 
 from collections.abc import Sequence
 
@@ -9,19 +9,19 @@ from nci_frames.schemas import MOST_ROWS, MOST_WEIGHT
 
 
 def check_sums(frame: pl.DataFrame, columns: Sequence[str], by: Sequence[str]) -> None:
-    """Raise SchemaError if a sum of *columns* over the rows that share *by* is more than a count can hold.
+    """Raise SchemaError if a sum of *columns* by the columns *by* exceeds the range of a count.
 
-    Sums of rows may reach 2^53, sums of weights 1e150. The largest values alone say that most
-    frames are far from it; only others are added, in a type that does not wrap around.
+    The limits are 2^53 for rows and 1e150 for weights. The largest values show that most frames are far from
+    them; only the others are summed, in a type that does not overflow.
 
     Parameters
     ----------
     frame
-        Counts or increments, none of them negative.
+        Counts or increments, all >= 0.
     columns
-        What is to be added.
+        Columns to sum.
     by
-        The columns that make a group.
+        Columns that define a group.
     """
     for column in columns:
         rows = frame.schema[column].is_integer()

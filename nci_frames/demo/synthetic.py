@@ -1,4 +1,4 @@
-"""Synthetic logs of any size with known score distributions, so that the true rates and areas are known."""
+"""Synthetic logs of any size with known score distributions, hence known rates and areas."""
 
 import math
 import os

@@ -1,7 +1,7 @@
-"""The process that draws pictures; run as a script by ``renderer``, and by nothing else.
+"""Script of the process that draws pictures, run by ``renderer`` only.
 
-It reads a line of JSON with the kind of picture, the specification and the options, and answers with a line
-of JSON, then with so many bytes of the picture or of the reason why there is none.
+It reads a line of JSON with the kind of picture, the specification and the options. It answers with a line of
+JSON that contains a length, followed by that many bytes of the picture or of an error message.
 """
 
 import json
@@ -20,8 +20,8 @@ def _draw(kind: str, spec: dict[str, object], options: dict[str, object]) -> byt
 
 
 def main() -> None:
-    """Draw until the input ends."""
-    # An interrupt is meant for the process that asked.
+    """Draw pictures until the input ends."""
+    # The parent process handles interrupts.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     for line in sys.stdin.buffer:
         try:

@@ -1,8 +1,8 @@
-"""A Vega-Lite specification -> a picture, drawn in a process of its own.
+"""A Vega-Lite specification -> a picture, drawn in a separate process.
 
-The renderer ends its process at a fault, which nothing can catch there; here it is an error like any other.
-The process is started for the first picture and draws all that follow, since starting takes longer than
-drawing.
+A fault ends the renderer's process, which nothing can catch there; in a separate process it becomes an
+ordinary error. The process is started for the first picture and draws all others, too, since starting takes
+longer than drawing.
 """
 
 import atexit
@@ -27,18 +27,18 @@ class _Renderer:
     def __init__(self) -> None:
         self._lock = Lock()
         self._process: subprocess.Popen[bytes] | None = None
-        #: A forked process must not speak with the renderer of the one that it came from.
+        #: A forked process must not use the renderer of its parent.
         self._owner = os.getpid()
 
     def ask(self, request: bytes) -> tuple[bool, bytes]:
-        """Return whether a picture was drawn, and it, or the reason why not."""
+        """Return whether a picture was drawn, and the picture, or else the error message."""
         if self._owner != os.getpid():
             self.__init__()  # type: ignore[misc]
         with self._lock:
             try:
                 return self._exchange(request)
             except BaseException:
-                # What it may still be about to answer would be taken for the next picture.
+                # A late answer would be taken for the next picture.
                 self.close()
                 raise
 
@@ -60,7 +60,7 @@ class _Renderer:
         return False, f"the renderer ended with exit code {code}".encode()
 
     def close(self) -> None:
-        """End the process, if there is one."""
+        """End the process, if it was started."""
         process, self._process = self._process, None
         if process is not None and self._owner == os.getpid():
             process.kill()
@@ -72,7 +72,7 @@ atexit.register(_RENDERER.close)
 
 
 def _start() -> subprocess.Popen[bytes]:
-    # Without the script's folder, whose modules have names of their own; with what the path has besides.
+    # -P leaves the folder of the script off the path, since its modules could hide others.
     command = [sys.executable, "-P", str(_SCRIPT)]
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
     return subprocess.Popen(  # noqa: S603
@@ -86,7 +86,7 @@ def draw_picture(spec: Mapping[str, Any], kind: str, /, **options: Any) -> bytes
     Raises
     ------
     ParameterError
-        The specification cannot be drawn.
+        If the specification cannot be drawn.
     """
     request = json.dumps({"kind": kind, "spec": spec, "options": options}).encode()
     drawn, answer = _RENDERER.ask(request)

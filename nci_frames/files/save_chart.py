@@ -1,4 +1,4 @@
-"""A chart -> a picture or its specification on disk, without a network."""
+"""A chart -> a picture or a specification in a file, without network access."""
 
 import json
 import re
@@ -15,9 +15,9 @@ from nci_frames.schemas import checked
 from nci_frames.tables.names import drawable_spec, is_drawable, pictured_spec
 
 CHART_KINDS = ("svg", "png", "pdf", "json")
-#: A picture that does not fit into memory would kill the process instead of raising an error.
+#: A larger picture may not fit into memory, which kills the process instead of raising an error.
 _MAX_SCALE = 10
-#: Vega numbers clips and gradients through the life of a process; attributes are the only place of them.
+#: Tags of SVG. Vega numbers clips and gradients per process; the numbers occur only in attributes.
 _TAG = re.compile(r"<[^<>]*>")
 _NUMBERED = re.compile(r'((?: id|href)="#?|="url\(#)(clip|gradient_)(\d+)(?=\)?")')
 
@@ -26,20 +26,19 @@ _NUMBERED = re.compile(r'((?: id|href)="#?|="url\(#)(clip|gradient_)(\d+)(?=\)?"
 def save_chart(chart: ChartType, /, path: str | Path, *, scale: float = 2.0) -> Path:
     """Write a chart as a picture (SVG, PNG, PDF) or as its Vega-Lite specification (JSON).
 
-    The file is written beside its target and then moved over it, so a failure leaves an older file as it
-    was. Nothing is loaded from a network. Equal charts give equal bytes, but for a PDF,
-    whose parts have no order.
+    The file is replaced atomically: a failure leaves an existing file unchanged. Nothing is loaded from a
+    network. Equal charts give equal bytes, except for PDF, whose parts have no order.
 
     Parameters
     ----------
     chart
-        Any Altair chart, with its rows inside.
+        Any Altair chart that contains its data.
     path
-        The file to write; its ending, ``.svg``, ``.png``, ``.pdf`` or ``.json``, gives the format. Folders
-        above it are created if missing.
+        File to write. The format is given by the ending: ``.svg``, ``.png``, ``.pdf`` or ``.json``. Missing
+        folders are created.
     scale
-        Pixels of a PNG per unit of the chart, above 0 and at most 10: at 2 a chart 520 wide has 1,040
-        pixels. The other formats have none.
+        Pixels of a PNG per unit of the chart, in (0, 10]: at 2, a chart of width 520 has 1,040 pixels.
+        Ignored for the other formats.
 
     Returns
     -------
@@ -49,8 +48,8 @@ def save_chart(chart: ChartType, /, path: str | Path, *, scale: float = 2.0) -> 
     Raises
     ------
     ParameterError
-        If the path is a folder or has another ending, *scale* is out of range, or the chart cannot be drawn,
-        e.g. because its rows are at a URL.
+        If *path* is a folder or has another ending, *scale* is out of range, or the chart cannot be drawn,
+        for example because its data are at a URL.
 
     Examples
     --------
@@ -72,8 +71,8 @@ def save_chart(chart: ChartType, /, path: str | Path, *, scale: float = 2.0) -> 
 
 
 def chart_bytes(chart: ChartType, kind: str, *, scale: float = 2.0) -> bytes:
-    """Return what ``save_chart`` writes."""
-    # Altair refuses more than 5,000 rows to keep notebooks small; a file has no such limit.
+    """Return the bytes that ``save_chart`` writes."""
+    # Altair refuses more than 5,000 rows to keep notebooks small, which does not matter for files.
     with alt.data_transformers.enable("default", max_rows=None):
         spec = chart.to_dict()
     spec = spec if is_drawable(spec) else drawable_spec(spec)
@@ -92,7 +91,7 @@ def chart_bytes(chart: ChartType, kind: str, *, scale: float = 2.0) -> bytes:
 
 
 def _renumbered(svg: str) -> str:
-    """Give clips and gradients numbers in the order of the picture, so that equal charts are equal text."""
+    """Renumber clips and gradients in the order of the picture, so that equal charts give equal text."""
     names: dict[str, str] = {}
 
     def rename(match: re.Match[str]) -> str:

@@ -12,9 +12,9 @@ from nci_frames.tables.markdown import markdown_table
 
 TABLE_KINDS = ("parquet", "csv", "md")
 
-#: Spreadsheets read a cell that begins so as a formula (OWASP, "CSV Injection"), also in wide forms, and
-#: after blanks and characters that nobody sees. One that takes semicolons or tabs for separators, as in many
-#: countries, sees a cell after each of them, and a line after each new line, quotes or not.
+#: Beginnings of cells that spreadsheets read as a formula (OWASP, "CSV Injection"), including full-width
+#: signs, and after blanks and invisible characters. With semicolons or tabs as separators, as in many
+#: countries, a spreadsheet sees a new cell after each of them and after each line break, even inside quotes.
 _FORMULA = r"(^|[;\t\r\n])([\s\p{Z}\p{C}&&[^\t\r\n]]*[=+\-@\x{FF1D}\x{FF0B}\x{FF0D}\x{FF20}])"
 _FIRST = r"^([\t\r\n])"
 
@@ -23,17 +23,17 @@ _FIRST = r"^([\t\r\n])"
 def save_table(frame: pl.DataFrame | pl.LazyFrame, /, path: str | Path) -> Path:
     r"""Write a frame as Parquet, CSV or Markdown.
 
-    The file is written beside its target and then moved over it, so a failure leaves an older file as it
-    was. Equal frames give equal bytes.
+    The file is replaced atomically: a failure leaves an existing file unchanged. Equal frames give equal
+    bytes.
 
     Parameters
     ----------
     frame
-        Any frame. CSV and Markdown hold lists of texts as one text, "a; b", and no other lists, structs,
-        binary data and objects.
+        Any frame. In CSV and Markdown, lists of strings are written as "a; b"; other lists, structs, binary
+        data and objects are refused.
     path
-        The file to write; its ending, ``.parquet``, ``.csv`` or ``.md``, gives the format. Folders above it
-        are created if missing.
+        File to write. The format is given by the ending: ``.parquet``, ``.csv`` or ``.md``. Missing folders
+        are created.
 
     Returns
     -------
@@ -43,17 +43,17 @@ def save_table(frame: pl.DataFrame | pl.LazyFrame, /, path: str | Path) -> Path:
     Raises
     ------
     ParameterError
-        If the path is a folder or has another ending.
+        If *path* is a folder or has another ending.
     SchemaError
         If a column has a type that the format cannot hold.
 
     Notes
     -----
-    In CSV, null is an empty cell and a float has all its digits, so that reading it back gives the same
-    number. A text or a column's name that begins like a formula, with ``=``, ``+``, ``-``, ``@``, a tab or
-    a new line, gets an apostrophe before it, which spreadsheets take as "text"; so does what follows a
-    semicolon, tab or new line within it, where another spreadsheet may see a cell. Blanks and invisible
-    characters before the sign make no difference. Numbers are as they are.
+    In CSV, null is an empty cell, and a float has all its digits, so that reading returns the same number. A
+    string or column name that begins like a formula, with ``=``, ``+``, ``-``, ``@``, a tab or a line break,
+    gets a leading apostrophe, which spreadsheets read as "text". The same holds after a semicolon, tab or
+    line break inside a string, where a spreadsheet may see a new cell, and if blanks or invisible characters
+    precede the sign. Numbers are unchanged.
     In Markdown, floats have six digits, and names are escaped, so that none renders as markup.
 
     Examples
@@ -85,9 +85,9 @@ def save_table(frame: pl.DataFrame | pl.LazyFrame, /, path: str | Path) -> Path:
 
 
 def csv_text(table: pl.DataFrame) -> str:
-    """Return a table as CSV in which no text is taken for a formula."""
+    """Return a table as CSV where no string can be read as a formula."""
     flat = _flat(table, "CSV")
-    # The names are a row of texts like any other: two of them may be equal once they are guarded.
+    # The names are written as a row of data, since two names may become equal when they are guarded.
     names = pl.DataFrame({str(place): [name] for place, name in enumerate(flat.columns)})
     return "".join(_guarded(part).write_csv(include_header=False) for part in (names, flat))
 
@@ -97,7 +97,7 @@ def _guarded(frame: pl.DataFrame) -> pl.DataFrame:
 
 
 def _flat(table: pl.DataFrame, form: str) -> pl.DataFrame:
-    """Return the table with categories and durations as text; refuse what is not one value in a cell."""
+    """Return the table with categories and durations as strings; refuse types that do not fit in a cell."""
     table = table.with_columns(pl.col(pl.List(pl.String)).list.join("; ", ignore_nulls=True))
     _check_types(table, form)
     return table.with_columns(

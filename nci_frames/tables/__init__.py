@@ -1,1 +1,1 @@
-"""Frames -> tables for people: great tables, numbers, Markdown."""
+"""Frames -> formatted tables: Great Tables, numbers, Markdown."""

@@ -1,4 +1,4 @@
-"""A ranking -> the cells of a table: models as rows, a few values of the grid as columns."""
+"""A ranking -> the cells of a table with models as rows, and some values of the grid as columns."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -11,18 +11,18 @@ from nci_frames.evaluation.support.reasons import why_doubtful
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """A model's value and rank at one value of the grid; both are None if there is no row."""
+    """Value and rank of a model at one value of the grid; both are None if there is no row."""
 
     value: float | None = None
     rank: int | None = None
-    #: Whether the log can tell the value; true where the ranking does not say.
+    #: Whether the log supports the value; true if the ranking does not say.
     supported: bool = True
-    #: 1: the model may be the best; 2: it may be the best of those that are left, and so on; None if unknown.
+    #: 1: may be the best model; 2: may be the best without the models of group 1; and so on; None if unknown.
     group: int | None = None
 
     @property
     def doubtful(self) -> bool:
-        """Whether there is a value that the log does not support."""
+        """Whether there is a value, but the log does not support it."""
         return self.value is not None and not self.supported
 
 
@@ -30,11 +30,11 @@ class Cell:
 class RankedCells:
     """The content of a ranked table, in every format of a report."""
 
-    #: The values of the grid that have a column, ascending.
+    #: The values of the grid with a column, ascending.
     grid: tuple[float, ...]
-    #: The models and their cells, by rank in the first column; those without a rank there come last.
+    #: The models and their cells, by rank in the first column; models without a rank there come last.
     rows: tuple[tuple[str, tuple[Cell, ...]], ...]
-    #: Why the log does not support some of the values, in a few words; None if it supports them all.
+    #: Short reason why the log does not support some values; None if it supports all.
     doubt: str | None = None
 
 
@@ -46,13 +46,13 @@ def ranked_cells(
     Parameters
     ----------
     ranking
-        Rows of a ranking frame, one for each model and value of *over*; more are an error.
+        Rows of a ranking frame, exactly one per model and value of *over*.
     over
-        The column whose values have a column each.
+        Column whose values become columns.
     shown
-        Maximum number of columns, taken from the grid at even steps with both of its ends.
+        Maximum number of columns, taken from the grid at even steps, including both ends.
     asked
-        A value that has a column if the grid has it.
+        Value that gets a column if it is in the grid.
 
     Examples
     --------
@@ -87,7 +87,7 @@ def ranked_cells(
 
 
 def pick_evenly(values: Sequence[float], shown: int, asked: float | None = None) -> list[float]:
-    """Select at most *shown* of the values at even steps, both ends included, and the one that is asked for.
+    """Select at most *shown* values at even steps, including both ends and the value *asked*.
 
     >>> pick_evenly([1, 2, 3, 4, 5, 6, 7], 3)
     [1, 4, 7]
@@ -100,7 +100,7 @@ def pick_evenly(values: Sequence[float], shown: int, asked: float | None = None)
         raise ParameterError.out_of_range("shown", shown, "2 or more, to hold both ends of the grid")
     places = [round(i * (len(values) - 1) / (shown - 1)) for i in range(shown)]
     if asked in values and (place := values.index(asked)) not in places:
-        # It takes the column that is nearest, of those between the ends if there are any.
+        # It replaces the nearest column, if possible one between the ends.
         inner = range(1, shown - 1) if shown > 2 else range(shown)
         places[min(inner, key=lambda i: abs(places[i] - place))] = place
     return [values[place] for place in places]

@@ -1,7 +1,7 @@
-"""Rankings -> Great Tables: models as rows, a few values of the grid as columns.
+"""Rankings -> Great Tables with models as rows, and some values of the grid as columns.
 
-Cells hold nothing but formatted numbers, which are trusted as HTML; names stand in unformatted cells,
-which Great Tables escapes.
+Formatted cells contain only numbers, which are trusted as HTML; names are in unformatted cells, which Great
+Tables escapes.
 """
 
 import html
@@ -28,13 +28,13 @@ _NOTE_UNDEFINED = f"{UNDEFINED} undefined: the rates behind it, or its own denom
 
 
 class _Table(GT):
-    """A table that has no HTML and no shades in LaTeX, and no signs that pdfLaTeX lacks."""
+    """A table whose LaTeX has no HTML, no shades, and no characters that pdfLaTeX lacks."""
 
-    #: What the cells of some columns are in LaTeX, and the columns.
+    #: LaTeX of the cells of some columns, and these columns.
     in_latex: tuple[Mapping[str, str], list[str]]
 
     def as_latex(self, use_longtable: bool = False, tbl_pos: str | None = None) -> str:
-        """Return a table for a document with the packages booktabs and caption (and longtable)."""
+        """Return LaTeX for a document with the packages booktabs and caption (and longtable)."""
         texts, columns = self.in_latex
         plain = self.fmt(texts.__getitem__, columns=columns)
         with warnings.catch_warnings():
@@ -55,27 +55,27 @@ def ranked_table(
     shown: int = 6,
     title: str | None = None,
 ) -> GT:
-    """Build the table of a metric's values and ranks: models as rows, a few prevalences or betas as columns.
+    """Build a table of a metric's values and ranks: models as rows, prevalences or betas as columns.
 
     Parameters
     ----------
     ranking
-        A ranking frame without keys, or with one value of each.
+        A ranking frame without keys, or with one value of each key.
     metric
-        The metric to show, e.g. ``pr_auc`` or ``f_beta``.
+        Metric to show, for example ``pr_auc`` or ``f_beta``.
     over
-        ``"prevalence"`` or ``"beta"``: what the columns are.
+        ``"prevalence"`` or ``"beta"``: the variable of the columns.
     beta, prevalence
-        The value of the other variable, if the metric depends on it; it must be in the frame.
+        Value of the other variable, if the metric depends on it; it must be in the frame.
     shown
-        At most so many columns, evenly taken from the grid with both of its ends.
+        Maximum number of columns, taken from the grid at even steps, including both ends.
     title
         Heading of the table.
 
     Returns
     -------
     great_tables.GT
-        Rows in the order of their rank in the first column; undefined values are a dash.
+        Rows are ordered by rank in the first column; undefined values are a dash.
 
     Examples
     --------
@@ -140,7 +140,7 @@ def _cells_table(cells: RankedCells, *, metric: str, over: str) -> GT:
 
 
 def _cell(cell: Cell, column: int) -> Iterator[tuple[str, str]]:
-    """Yield the text of one cell and its shade; translucent, so that it suits light and dark pages."""
+    """Yield the text of one cell, and its shade, which is translucent to suit light and dark pages."""
     number = _number(cell.value)
     if cell.doubtful:
         yield f"c{column}", f'<span style="opacity: 0.75">{number} ?</span>'
@@ -166,10 +166,10 @@ def _latex_cell(cell: Cell) -> str:
 
 
 def _number(value: float | None) -> str:
-    """Write a value as text for people, with all its digits for the page."""
+    """Format a value for people, with all its digits as HTML data."""
     return UNDEFINED if value is None else f'<data value="{value!r}">{format_value(value)}</data>'
 
 
 def _literal(text: str) -> str:
-    """Escape a heading, braces too, in which Great Tables would read its notation for units."""
+    """Escape a heading, including braces, which Great Tables would read as its notation for units."""
     return html.escape(text).replace("{", "&#123;").replace("}", "&#125;")

@@ -1,8 +1,8 @@
-"""What a table says -> LaTeX that any engine compiles with the packages booktabs and caption."""
+"""Text of tables -> LaTeX that any engine compiles with the packages booktabs and caption."""
 
 import re
 
-#: Signs for which pdfLaTeX has no letter.
+#: Characters that pdfLaTeX lacks.
 _SIGNS = str.maketrans(
     {
         "\N{GREEK SMALL LETTER ETA}": r"\ensuremath{\eta}",
@@ -18,7 +18,7 @@ _DIGITS = str.maketrans("⁻⁰¹²³⁴⁵⁶⁷⁸⁹", "-0123456789")
 
 
 def latex_signs(text: str) -> str:
-    r"""Write the signs of our numbers as LaTeX; what is LaTeX already stays.
+    r"""Replace the special characters of formatted numbers by LaTeX; existing LaTeX is unchanged.
 
     >>> latex_signs("6.42 × 10⁻⁵ at η")
     '6.42 \\ensuremath{\\times} 10\\ensuremath{^{-5}} at \\ensuremath{\\eta}'

@@ -1,4 +1,4 @@
-"""Frames -> Markdown tables in which every name is text and none is markup."""
+"""Frames -> Markdown tables where names are never markup."""
 
 import re
 
@@ -7,13 +7,13 @@ import polars as pl
 from nci_frames.tables.names import printable
 
 _BY_BACKSLASH = "!#*.:@[]^_~"
-#: Renderers pair backslashes and pipes differently, site generators read braces before Markdown is read,
-#: and GitHub reads formulas between dollars: these are safer as references, which stand for text only.
+#: Characters written as references, which are always text: renderers pair backslashes and pipes differently,
+#: site generators interpret braces before Markdown, and GitHub reads formulas between dollars.
 _BY_REFERENCE = "&<>|\\`{}$"
 
 
 class _Escapes(dict[int, str]):
-    """What each letter is written as; worked out when the letter is first met."""
+    """Escaped form of each character, computed at its first use."""
 
     def __missing__(self, code: int) -> str:
         letter = chr(code)
@@ -31,18 +31,18 @@ _ENDS = re.compile("^ +| +$")
 
 
 def literal(text: str) -> str:
-    r"""Write a name so that Markdown shows just that name, in a cell and within a line.
+    r"""Escape a name so that Markdown shows it literally, in a cell and within a line.
 
     >>> literal("random_forest"), literal("<b>|[x](y)")
     ('random\\_forest', '&#60;b&#62;&#124;\\[x\\](y)')
     """
     escaped = text.translate(_ESCAPES)
-    # Blanks at the ends of a cell would be stripped.
+    # Plain blanks at the ends of a cell would be stripped.
     return _ENDS.sub(lambda blanks: "&#32;" * len(blanks[0]), escaped)
 
 
 def markdown_table(frame: pl.DataFrame) -> str:
-    """Write a frame as a table: numbers to six digits and to the right, null as an empty cell."""
+    """Format a frame as a table: numbers right-aligned with six digits, null as an empty cell."""
     rules = ["---:" if dtype.is_numeric() else "---" for dtype in frame.dtypes]
     cells = [_cells(column) for column in frame]
     rows = [[literal(name) for name in frame.columns], rules, *zip(*cells, strict=True)]

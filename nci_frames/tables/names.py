@@ -1,8 +1,8 @@
-"""How terminals and charts write names from the data.
+"""Safe forms of names from the data for terminals and charts.
 
-A terminal obeys control characters. A chart cannot hold two kinds of texts: XML, and so SVG, has no place
-for most control characters, and the renderer of pictures aborts its process at one; and Vega keeps groups in
-plain JavaScript objects, where a name such as ``constructor`` finds a property that every object has.
+A terminal interprets control characters. Two kinds of names break a chart: XML, and so SVG, excludes most
+control characters, at which the renderer of pictures aborts; and Vega keeps groups in plain JavaScript
+objects, where a name such as ``constructor`` finds a property that every object has.
 """
 
 import re
@@ -11,26 +11,26 @@ from typing import Any
 
 import polars as pl
 
-#: The properties of every JavaScript object (ECMAScript, "Properties of the Object Prototype Object").
+#: Properties of every JavaScript object (ECMAScript, "Properties of the Object Prototype Object").
 _OBJECT = (
     "__defineGetter__|__defineSetter__|__lookupGetter__|__lookupSetter__|__proto__|constructor|"
     "hasOwnProperty|isPrototypeOf|propertyIsEnumerable|toLocaleString|toString|valueOf"
 )
-#: What XML 1.0 cannot hold (its production 2, "Char"), and lone surrogates, which UTF-8 cannot hold either.
+#: Characters excluded by XML 1.0 (production 2, "Char"), and lone surrogates, which UTF-8 excludes, too.
 _NO_XML = "[^\\t\\n\\r\\x20-\\uD7FF\\uE000-\\uFFFD\\U00010000-\\U0010FFFF]"
-#: What is written by its code, and what looks as if it were, lest two names become one.
+#: Characters written by their code, and text that looks like such a code, so that names stay distinct.
 _FOREIGN = re.compile(f"{_NO_XML}|⟨(?=[0-9a-f]*⟩)")
 _UNDRAWABLE = re.compile(f"{_NO_XML}|\\A({_OBJECT})\\Z")
 _BEYOND = re.compile("[\U00010000-\U0010ffff]")
-#: As Polars writes it; no text of a frame has surrogates.
+#: The same pattern for Polars, whose strings have no surrogates.
 _EXCHANGED = rf"[^\t\n\r\x{{20}}-\x{{FFFD}}\x{{10000}}-\x{{10FFFF}}]|⟨[0-9a-f]*⟩|^({_OBJECT})$"
 
-#: Where a specification holds data; elsewhere a text may be a word of the language or a colour.
+#: Keys of a specification with data; elsewhere a string may be a keyword or a colour.
 _DATA = frozenset({"data", "datasets", "domain"})
 
 
 def printable(text: str) -> str:
-    r"""Write a name so that a terminal shows it and obeys nothing in it.
+    r"""Replace the control characters of a name, so that a terminal only shows it.
 
     >>> printable("a\x1b[31m\u202eb")
     'a�[31m�b'
@@ -39,7 +39,7 @@ def printable(text: str) -> str:
 
 
 def drawable(text: str) -> str:
-    r"""Write a name so that a chart can hold it; different names stay different.
+    r"""Encode a name so that it can be used in a chart; different names stay different.
 
     >>> drawable("a\x1b[31m"), drawable("constructor"), drawable("random forest")
     ('a⟨1b⟩[31m', 'constructor⟨⟩', 'random forest')
@@ -52,13 +52,13 @@ def _by_code(text: str) -> str:
 
 
 def all_drawable(frame: pl.DataFrame) -> bool:
-    """Say whether ``drawable`` leaves every text of a frame as it is."""
+    """Return whether ``drawable`` leaves every string of a frame unchanged."""
     found = frame.select(pl.col(pl.String).str.contains(_EXCHANGED).any())
     return not (found.width and any(found.row(0)))
 
 
 def is_drawable(spec: object) -> bool:
-    """Say whether every text of a Vega-Lite specification can be drawn as it is."""
+    """Return whether every string of a Vega-Lite specification can be drawn unchanged."""
     if isinstance(spec, Mapping):
         return all(map(is_drawable, spec.values()))
     if isinstance(spec, list | tuple):
@@ -67,20 +67,20 @@ def is_drawable(spec: object) -> bool:
 
 
 def drawable_spec(spec: Mapping[str, Any]) -> dict[str, Any]:
-    """Write every name in a Vega-Lite specification so that it can be drawn; see ``drawable``."""
+    """Encode every name in a Vega-Lite specification with ``drawable``."""
     return with_texts(spec, lambda text, data: drawable(text) if data else _by_code(text))
 
 
 def pictured_spec(spec: Mapping[str, Any]) -> dict[str, Any]:
-    """Write letters beyond the first plane of Unicode by their code.
+    """Write characters beyond the first plane of Unicode by their code.
 
-    Vega takes them for two letters each, and a label that it cuts between these ends the renderer.
+    Vega treats each as two characters, and the renderer crashes if a label is cut between these.
     """
     return with_texts(spec, lambda text, _: _BEYOND.sub(lambda letter: f"⟨{ord(letter[0]):x}⟩", text))
 
 
 def with_texts(spec: Mapping[str, Any], written: Callable[[str, bool], str]) -> dict[str, Any]:
-    """Return a Vega-Lite specification with other texts; *written* is told whether one is in the data."""
+    """Replace every string of a Vega-Lite specification by ``written(string, whether it is data)``."""
 
     def walk(node: Any, data: bool) -> Any:
         if isinstance(node, Mapping):

@@ -1,4 +1,4 @@
-"""How every page, table and sentence writes numbers, and begins."""
+"""Formatting of numbers and sentences in all pages, tables and texts."""
 
 import math
 
@@ -9,7 +9,7 @@ _SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
 def format_value(value: float | None) -> str:
-    """Write a metric's value with three significant digits.
+    """Format the value of a metric with three significant digits.
 
     >>> [format_value(v) for v in (0.9234, 0.04567, 1.0, 0.0000123, 0.0, None)]
     ['0.923', '0.0457', '1.000', '1.23 × 10⁻⁵', '0.000', '–']
@@ -31,7 +31,7 @@ def format_value(value: float | None) -> str:
 
 
 def power_of_ten(exponent: int) -> str:
-    """Write a power of ten.
+    """Format a power of ten.
 
     >>> power_of_ten(-4)
     '10⁻⁴'
@@ -40,13 +40,13 @@ def power_of_ten(exponent: int) -> str:
 
 
 def _parts(value: float, digits: int = 3) -> tuple[str, str]:
-    """Return a number as some digits and a power of ten."""
+    """Return the digits of a number, and its power of ten."""
     mantissa, exponent = f"{value:.{digits - 1}e}".split("e")
     return mantissa, power_of_ten(int(exponent))
 
 
 def format_grid(value: float) -> str:
-    """Write a prevalence or beta of a grid, without insignificant digits.
+    """Format a prevalence or beta of a grid, without insignificant digits.
 
     >>> [format_grid(v) for v in (0.5, 0.001, 0.0316228, 1e-4, 0.000316228, 10.0, 1234.0)]
     ['0.5', '0.001', '0.0316', '10⁻⁴', '3.16 × 10⁻⁴', '10', '1.23 × 10³']
@@ -55,7 +55,7 @@ def format_grid(value: float) -> str:
 
 
 def f_beta_name(beta: float) -> str:
-    """Return what F-beta is called in print.
+    """Return the name of F-beta in print.
 
     >>> f_beta_name(1.0), f_beta_name(float("inf"))
     ('F1', 'F∞')
@@ -64,7 +64,7 @@ def f_beta_name(beta: float) -> str:
 
 
 def format_threshold(value: float) -> str:
-    """Write a threshold of a score.
+    """Format a threshold.
 
     >>> [format_threshold(t) for t in (0.5, 0.123456789, -12.0, -2e-5, math.inf)]
     ['0.5', '0.123457', '−12', '−2 × 10⁻⁵', '∞']
@@ -84,7 +84,7 @@ def _short(value: float, digits: int, *, least: float) -> str:
 
 
 def format_count(rows: float | None) -> str:
-    """Write a number of rows, or a sum of weights.
+    """Format a number of rows, or a sum of weights.
 
     >>> [format_count(n) for n in (1234567, 0.5, None)]
     ['1,234,567', '0.5', '']
@@ -93,7 +93,7 @@ def format_count(rows: float | None) -> str:
 
 
 def format_group(group: int | None) -> str:
-    """Write a group of models: a may be the best, b may be the best of those that are left, and so on.
+    """Format a group of models as a letter: a may be the best, b may be the best without those, and so on.
 
     >>> [format_group(n) for n in (1, 2, 26, 27, None)]
     ['a', 'b', 'z', 'aa', '']
@@ -106,7 +106,7 @@ def format_group(group: int | None) -> str:
 
 
 def format_one_in(prevalence: float) -> str:
-    """Write a prevalence as "1 in 5,000", with two digits.
+    """Format a prevalence as "1 in 5,000", with two digits.
 
     >>> format_one_in(0.000213), format_one_in(0.3)
     ('1 in 4,700', '1 in 3.3')
@@ -116,7 +116,7 @@ def format_one_in(prevalence: float) -> str:
 
 
 def sentence(text: str) -> str:
-    """Begin with a capital, as sentences, headings and titles of charts do.
+    """Capitalise the first letter, for sentences, headings and titles of charts.
 
     >>> sentence("recall over prevalence")
     'Recall over prevalence'

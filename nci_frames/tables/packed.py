@@ -1,4 +1,4 @@
-"""Rows of a chart -> columns, so that a page does not repeat every field and name for each mark."""
+"""Rows of a chart -> columns, so that a page does not repeat field names and values for each mark."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -6,10 +6,10 @@ from typing import Any
 
 
 def packed(rows: Sequence[Mapping[str, Any]], /) -> dict[str, Any]:
-    """Return rows as columns; one with few values as those, and the place of each row's.
+    """Return rows as columns; a column with few distinct values as these, and an index per row.
 
-    Numbers have seven digits, so that the page is half as large; where those would be rounded to fewer
-    digits in another way than the number itself, they are more.
+    Numbers have seven digits, which halves the page. They have more if rounding the seven digits further
+    could differ from rounding the number itself.
 
     >>> packed([{"model": "boosted trees", "value": value} for value in (0.1, 0.2, 0.3)])["columns"]
     {'model': {'values': ['boosted trees'], 'places': [0, 0, 0]}, 'value': [0.1, 0.2, 0.3]}
@@ -23,7 +23,7 @@ def packed(rows: Sequence[Mapping[str, Any]], /) -> dict[str, Any]:
 
 def _column(values: list[Any]) -> Any:
     first: dict[Any, int] = {}
-    # A text tells 0 from -0, and a type 1 from true, which are equal.
+    # Text distinguishes 0 from -0, and the type 1 from true, which are equal.
     keys = (_digits(value) if isinstance(value, float) else (value, type(value)) for value in values)
     places = [first.setdefault(key, len(first)) for key in keys]
     distinct = [float(key) if isinstance(key, str) else key[0] for key in first]
@@ -34,7 +34,7 @@ def _column(values: list[Any]) -> Any:
 def _digits(value: float) -> str:
     for digits in (7, 8):
         text = f"{value:.{digits}g}"
-        # Only what ends with 5 may lie in the middle between two shorter numbers.
+        # Only a number that ends with 5 can lie midway between two shorter ones.
         if not text.partition("e")[0].endswith("5"):
             return text
     return repr(value)
