@@ -1,1 +1,1 @@
-"""Rates or counts -> where the order of models changes, exactly."""
+"""Rates or counts -> the exact prevalences or betas at which the order of models changes."""

@@ -1,8 +1,8 @@
-"""Counts -> areas of each model at every prevalence: as lines where they are linear, else from a few.
+"""Counts -> areas of each model as functions of the prevalence: lines if linear, else Chebyshev series.
 
 Precision at a point, as a function of x = logit(prevalence), is TPR/(TPR + FPR·exp(-x)): analytic for complex
-x within a distance of pi from the real axis. Each rule of a PR area is a sum of such functions, however many
-thresholds there are, so the polynomial through the area at Chebyshev's points converges geometrically.
+x within a distance of pi from the real axis. Each rule of PR-AUC is a sum of such functions, so the
+polynomial through the area at Chebyshev nodes converges geometrically, for any number of thresholds.
 """
 
 import math
@@ -24,14 +24,14 @@ from nci_frames.evaluation.crossovers.meetings import Meetings, axis_value, curv
 from nci_frames.evaluation.metrics import Metric, better_sign, rounding
 from nci_frames.schemas import COUNTS
 
-#: The largest error that interpolation between ``area_nodes`` adds to an area.
+#: Largest interpolation error of an area between ``area_nodes``.
 TOLERANCE = 1e-11
-#: Chebyshev's points of the whole range of prevalences: of its logarithm the area has 13 digits between them.
+#: Chebyshev nodes of the whole range of prevalences; they give the logarithm of the area to 13 digits.
 _NODES = 320
 _ROUNDING = 1e-13
-#: Pairs whose curves are compared at a time: each takes as many numbers as its series has terms.
+#: Pairs of curves to compare at a time; each takes as many numbers as its series has terms.
 _PAIRS_AT_A_TIME = 1 << 14
-#: Places at which the best is looked up; a model that leads only between two of them is missed.
+#: Grid points at which the best is determined; a model that leads only between two of them is missed.
 _PLACES = 4_001
 
 
@@ -45,25 +45,25 @@ class AreaCurves:
     """
 
     models: pl.Series
-    #: Of each model, coefficients of Chebyshev's polynomials of the logarithm of the area.
+    #: Chebyshev coefficients of the logarithm of the area, of each model.
     series: Floats
-    #: The range of the logit.
+    #: Range of the logit.
     low: float
     high: float
-    #: A difference that is a smaller share of the areas has no sign.
+    #: Smallest relative difference of areas that counts.
     rounding: float
 
     @classmethod
     def through(cls, areas: pl.DataFrame, low: float, high: float, rounding: float) -> Self:
-        """Return the curves through areas at Chebyshev's points between two logits.
+        """Return the curves through areas at the Chebyshev nodes between two logits.
 
-        A model without an area has no curve.
+        Models without an area are omitted.
         """
         from scipy.fft import dct  # noqa: PLC0415  (slow to import, and seldom needed)
 
         known = areas.filter(pl.col("value").is_not_null().all().over("model")).sort("model", "prevalence")
         terms = max(known["prevalence"].n_unique(), 1)
-        # The points descend as their angles ascend.
+        # Chebyshev nodes descend as their angles ascend.
         values = known["value"].to_numpy().reshape(-1, terms)[:, ::-1]
         series = dct(np.log(values), type=2, axis=1) / terms
         series[:, 0] /= 2
@@ -74,15 +74,15 @@ class AreaCurves:
         return np.asarray((2 * places - self.low - self.high) / (self.high - self.low))
 
     def everywhere(self, places: Floats) -> Floats:
-        """Return the area of each model (row) at each place."""
+        """Return the area of each model (row) at each logit."""
         return np.asarray(np.exp(self.series @ chebvander(self._within(places), self.series.shape[1] - 1).T))
 
     def at(self, model: Places, place: Floats) -> Floats:
-        """Return the area of one model at each place."""
+        """Return the area of the given model at each logit."""
         return np.asarray(np.exp(chebval(self._within(place), self.series[model].T, tensor=False)))
 
     def crossovers(self) -> pl.DataFrame:
-        """Return where two models change places: those of ``find_crossovers``, and the area there."""
+        """Return the crossovers of all pairs of models, and the area there."""
 
         def at(model: Places, place: Floats) -> tuple[Floats, Places]:
             return self.at(model, place), model
@@ -98,10 +98,10 @@ class AreaCurves:
         return pl.DataFrame(columns, schema_overrides=dict.fromkeys(("prevalence", "value"), pl.Float64))
 
     def leaders(self) -> tuple[pl.Series, pl.Series, Floats]:
-        """Return the models that lead one after the other, their equals, and where they change."""
+        """Return the successive best models, the models tied with each, and the prevalences between them."""
         places = np.linspace(self.low, self.high, _PLACES)
         areas = self.everywhere(places)
-        # At the first place models may be equal except for rounding; the next one decides.
+        # At the first grid point models may tie; the next points decide.
         best = np.arange(len(areas))
         for column in areas.T:
             best = best[column[best] >= column[best].max() * (1 - self.rounding)]
@@ -109,11 +109,11 @@ class AreaCurves:
                 break
         leaders, borders = [int(best[0])], [self.low]
         for before, place, column in zip(places, places[1:], areas.T[1:], strict=False):
-            # More than one model may have led since the place before.
+            # Several models may have led since the previous grid point.
             while len(rivals := np.flatnonzero(column * (1 - self.rounding) > column[leaders[-1]])):
                 since = max(before, borders[-1])
                 met = [self._overtaking(leaders[-1], rival, since, place) for rival in rivals.tolist()]
-                # Of models that draw level at the same point, the one that is farthest ahead.
+                # Of models that overtake at the same point, take the one farthest ahead.
                 first = np.lexsort((-column[rivals], met))[0]
                 leaders.append(int(rivals[first]))
                 borders.append(met[first])
@@ -127,7 +127,7 @@ class AreaCurves:
         return self.models[leaders], names, axis_value("prevalence", np.array(borders[1:]))
 
     def _overtaking(self, leader: int, rival: int, low: float, high: float) -> float:
-        """Return where a rival that is ahead at *high* has overtaken the leader."""
+        """Return the logit at which a rival that is ahead at *high* overtakes the leader."""
         from scipy.optimize import brentq  # noqa: PLC0415  (slow to import, and seldom needed)
 
         ends = np.array([self.low, self.high])
@@ -140,7 +140,7 @@ class AreaCurves:
 
 
 def check_curve(metric: Metric, over: Over) -> None:
-    """Raise ParameterError unless the crossovers of an area over an axis can be found."""
+    """Raise ParameterError if the crossovers of an area over an axis cannot be found."""
     if over == "beta":
         msg = f"the metric {metric.name!r} does not depend on beta"
         raise ParameterError(msg, found="over='beta'", hint="use over='prevalence'")
@@ -153,7 +153,7 @@ def check_curve(metric: Metric, over: Over) -> None:
 
 
 def area_curves(counts: pl.DataFrame) -> Iterator[tuple[pl.DataFrame, AreaCurves]]:
-    """Yield the keys, one row, and the curves of each of their values; models that lack a class have none."""
+    """Yield keys (one row) and PR-AUC curves for each value of the keys, without models that lack a class."""
     keys = COUNTS.keys(counts.columns)
     low, *_, high = places_along("prevalence").tolist()
     areas = areas_of(counts, _nodes(_NODES, low, high), [PR_AUC])
@@ -164,18 +164,18 @@ def area_curves(counts: pl.DataFrame) -> Iterator[tuple[pl.DataFrame, AreaCurves
 
 
 def area_nodes(low: float, high: float) -> list[float]:
-    """Return Chebyshev's points of the logit between two prevalences, as many as areas need, ascending.
+    """Return the Chebyshev nodes of the logit between two prevalences that ``TOLERANCE`` needs, ascending.
 
-    With M a bound of the area on an ellipse around the interval, whose half-axes add up to rho half-lengths,
-    the error of n points is at most 4·M/((rho - 1)·rho^(n-1)) (Trefethen, Approximation Theory and
-    Approximation Practice, theorem 8.2, doi:10.1137/1.9781611975949).
+    Let M bound the area on an ellipse around the interval, whose half-axes sum to rho half-lengths. The error
+    of n nodes is at most 4·M/((rho - 1)·rho^(n-1)) (Trefethen, Approximation Theory and Approximation
+    Practice, theorem 8.2, doi:10.1137/1.9781611975949).
 
     >>> len(area_nodes(1e-4, 0.5)), len(area_nodes(1e-9, 0.999))
     (49, 141)
     """
     start, end = (math.log(eta) - math.log1p(-eta) for eta in (low, high))
     half = (end - start) / 2
-    # Up to this distance from the real axis |1 + r·exp(-x)| is at least its sine, whatever r is.
+    # Up to this distance from the real axis |1 + r·exp(-x)| is at least its sine, for any r.
     distance = np.linspace(np.pi / 2, np.pi, 200, endpoint=False)
     rho = distance / half + np.hypot(distance / half, 1)
     bound = 4 / (np.sin(distance) * (rho - 1) * TOLERANCE)
@@ -184,34 +184,34 @@ def area_nodes(low: float, high: float) -> list[float]:
 
 
 def _nodes(count: int, start: float, end: float) -> list[float]:
-    """Return the prevalences of so many of Chebyshev's points between two logits, ascending."""
+    """Return the prevalences of *count* Chebyshev nodes between two logits, ascending."""
     places = -np.cos((2 * np.arange(count) + 1) * np.pi / (2 * count))
     nodes: list[float] = axis_value("prevalence", (start + end) / 2 + (end - start) / 2 * places).tolist()
     return nodes
 
 
 def is_linear(metric: Metric) -> TypeGuard[Area]:
-    """Say whether a metric is an area that is linear in the prevalence, or does not depend on it."""
+    """Return whether a metric is an area that is linear in the prevalence, or does not depend on it."""
     return isinstance(metric, Area) and (metric.linear_in_prevalence or not metric.depends_on_prevalence)
 
 
 @dataclass(frozen=True, slots=True)
 class LinearAreas:
-    """An area of some models, as lines over the prevalence of which the lowest is the best."""
+    """An area of some models, as lines over the prevalence; the lowest line is the best."""
 
     models: pl.Series
-    #: 1 if more is better, -1 if less is.
+    #: 1 if higher is better, -1 if lower is.
     sign: int
-    #: Of each model, at prevalence 0 and at prevalence 1; negated if more is better.
+    #: Area of each model at prevalence 0 and at prevalence 1; negated if higher is better.
     at_0: Floats
     at_1: Floats
-    #: By how much rounding may have moved a line at either end.
+    #: Rounding error of each line at its ends.
     rounding: Floats
 
     def leaders(self) -> tuple[pl.Series, pl.Series, Floats]:
-        """Return the models that lead one after the other, their equals, and where they change.
+        """Return the successive best models, the models tied with each, and the prevalences between them.
 
-        A model whose area is infinite leads only if those of all are.
+        A model with an infinite area leads only if all areas are infinite.
         """
         finite = np.isfinite(self.at_0) & np.isfinite(self.at_1)
         if not finite.any():
@@ -224,14 +224,14 @@ class LinearAreas:
         return self.models[leaders], pl.Series(tied, dtype=pl.List(pl.String)), borders
 
     def _equal(self, leader: int) -> Floats:
-        """Return whether each line is that of a leader."""
+        """Return which lines equal that of the leader."""
         with np.errstate(invalid="ignore"):
             apart = (np.abs(end - end[leader]) > self.rounding[leader] for end in (self.at_0, self.at_1))
             equal = ~(next(apart) | next(apart))
         return np.asarray(equal & (np.isfinite(self.at_0) == np.isfinite(self.at_0[leader])))
 
     def crossovers(self) -> pl.DataFrame:
-        """Return where two models change places: those of ``find_crossovers``, and the area there."""
+        """Return the crossovers of all pairs of models, and the area there."""
         one, other = np.triu_indices(len(self.models), 1)
         with np.errstate(invalid="ignore"):
             before, after = self.at_0[one] - self.at_0[other], self.at_1[one] - self.at_1[other]
@@ -247,20 +247,20 @@ class LinearAreas:
         )
 
 
-#: An area of some models at every prevalence.
+#: An area of some models as a function of the prevalence.
 AreasAlong = AreaCurves | LinearAreas
 
 
 def curves_of(counts: pl.DataFrame, metric: Metric) -> Iterator[tuple[pl.DataFrame, AreasAlong]]:
-    """Yield the keys, one row, and an area of the models at every prevalence, for each value of the keys.
+    """Yield keys (one row) and an area of the models at every prevalence, for each value of the keys.
 
-    Models that lack a class have none.
+    Models without a class are omitted.
     """
     return linear_areas(counts, metric) if is_linear(metric) else area_curves(counts)
 
 
 def linear_areas(counts: pl.DataFrame, area: Area) -> Iterator[tuple[pl.DataFrame, LinearAreas]]:
-    """Yield the keys, one row, and the lines of the models that have an area, for each value of the keys."""
+    """Yield keys (one row) and the lines of the models that have an area, for each value of the keys."""
     keys, sign = COUNTS.keys(counts.columns), better_sign(area)
     known = areas_of(counts, [0.0, 1.0], [area]).filter(
         pl.col("value").is_not_null().all().over("model", *keys)
@@ -269,7 +269,7 @@ def linear_areas(counts: pl.DataFrame, area: Area) -> Iterator[tuple[pl.DataFram
         if len(group):
             ordered = group.sort("model", "prevalence", maintain_order=True)
             models = ordered["model"].unique(maintain_order=True)
-            # One value at both ends, or one that does not depend on the prevalence.
+            # Two values per model, or one if it does not depend on the prevalence.
             ends = ordered["value"].to_numpy().reshape(len(models), -1)
             moved = rounding(area, ends).max(axis=1)
             lines = LinearAreas(models, sign, -sign * ends[:, 0], -sign * ends[:, -1], moved)

@@ -1,4 +1,4 @@
-"""What is compared: a metric, over an axis, among operating points."""
+"""A contest: the comparison of operating points by a metric along an axis, prevalence or beta."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -17,13 +17,13 @@ from nci_frames.schemas import RATES, rows_of_runs
 
 _VALUES_AT_A_TIME = 1 << 22
 
-#: Pairs of models that are compared; with more, a caller would wait for many minutes.
+#: Largest number of pairs of models; more would take many minutes.
 _MOST_PAIRS = 1_000_000
 
 
 @dataclass(frozen=True, slots=True)
 class Points:
-    """The operating points of one comparison, by model and threshold; without those that lack a rate."""
+    """The operating points of one comparison that have both rates, by model and threshold."""
 
     keys: pl.DataFrame  # one row
     frame: pl.DataFrame
@@ -32,7 +32,7 @@ class Points:
 
     @classmethod
     def of_each(cls, frame: pl.DataFrame) -> Iterator[Self]:
-        """Yield the points of every value of the keys besides the model."""
+        """Yield the points for each value of the keys (without the model)."""
         keys = RATES.keys(frame.columns)
         ordered = frame.sort(*keys, "model", "threshold", maintain_order=True)
         parts = ordered.partition_by(keys, maintain_order=True) if keys else [ordered]
@@ -43,7 +43,7 @@ class Points:
                 yield cls(part[:1].select(keys), defined, *rates)
 
     def alike(self, rows: Places) -> pl.Series:
-        """Return, for each of some rows, all models that have a point with the same rates."""
+        """Return, for each given row, all models that have a point with the same rates."""
         rates, these = ["tpr", "fpr"], self.frame[rows].select("tpr", "fpr")
         same = self.frame.select("model", *rates).join(these.unique(), on=rates)
         names = same.group_by(rates).agg(tied=pl.col("model").unique().sort())
@@ -64,13 +64,13 @@ class Points:
 
 
 def repeated_keys(table: pl.DataFrame, keys: pl.DataFrame) -> pl.DataFrame:
-    """Return *table* with the keys, one row, beside each of its rows."""
+    """Return *table* with the keys (one row) repeated in each row."""
     return table.hstack(keys[np.zeros(len(table), np.intp)]) if keys.width else table
 
 
 @dataclass(frozen=True, slots=True)
 class Contest:
-    """A metric of points over one axis, the other fixed."""
+    """A metric of points along one axis, with the other axis fixed."""
 
     points: Points
     metric: CalledMetric
@@ -90,7 +90,7 @@ class Contest:
         ParameterError
             If the metric cannot be ranked, does not depend on *over*, or an option is out of range.
         UnknownMetricError
-            If there is no such metric.
+            If the metric is unknown.
         """
         called = called_metric(metric)
         better_sign(called.metric)
@@ -114,7 +114,7 @@ class Contest:
 
     @property
     def name(self) -> str:
-        """The name of the metric, whatever its settings."""
+        """Name of the metric, without settings."""
         return self.metric.metric.name
 
     @property
@@ -124,21 +124,21 @@ class Contest:
 
     @property
     def fixed(self) -> pl.Expr:
-        """The other axis, as a column."""
+        """The fixed axis, as a column."""
         name = "beta" if self.over == "prevalence" else "prevalence"
         return pl.lit(self.beta if name == "beta" else self.prevalence, pl.Float64).alias(name)
 
     @property
     def has_lines(self) -> bool:
-        """Whether points are ordered by lines: F-beta, and what is linear along the axis."""
+        """Whether points are ordered by lines: F-beta, and metrics that are linear along the axis."""
         linear = self.metric.metric.linear_in_prevalence and self.over == "prevalence"
         return linear or self.name == "f_beta"
 
     @property
     def constant(self) -> bool:
-        """Whether the order of two points is the same all along the axis."""
-        # Precision orders points by TPR/FPR and NPV by (1-FPR)/(1-TPR), whatever the prevalence; F-beta is
-        # precision at beta = 0.
+        """Whether the order of points is the same all along the axis."""
+        # Precision orders points by TPR/FPR and NPV by (1-FPR)/(1-TPR), at any prevalence; F-beta is
+        # precision at beta = 0 and recall at infinity.
         return (
             self.over not in self.metric.meta.root_names()
             or self.name in ("precision", "npv")
@@ -148,17 +148,18 @@ class Contest:
 
     @property
     def inside(self) -> float:
-        """A place within the axis."""
+        """A value inside the axis."""
         return 0.5 if self.over == "prevalence" else 1.0
 
     def values(self, points: pl.DataFrame, x: Floats) -> Floats:
-        """Return the value of each row of *points*, by tpr and fpr, at the x beside it; NaN for null."""
+        """Return the value of each row of *points* (tpr, fpr) at the corresponding x; NaN for null."""
         return self.metric.evaluated(points.select("tpr", "fpr", pl.Series(self.over, x), self.fixed))
 
     def best_of(self, first: Places, size: Places, x: Floats) -> tuple[Floats, Places]:
-        """Return the best value among some rows beside each x, and the row that has it.
+        """Return the best value among the rows of each x, and its row.
 
-        The rows beside an x are so many from a first one on. Values are signed so that higher is better.
+        The rows of an x are *size* consecutive rows from *first* on. Values are signed so that higher is
+        better.
         """
         value, row = np.empty(len(x)), np.empty(len(x), np.intp)
         for some in np.split(
@@ -170,24 +171,24 @@ class Contest:
             values = self.sign * self.values(rates, np.repeat(x[some], size[some]))
             values = np.where(np.isnan(values), -np.inf, values)
             value[some] = np.maximum.reduceat(values, start) if len(start) else start
-            # The first row that has it.
+            # Of equal values, take the first row.
             has = np.flatnonzero(values == np.repeat(value[some], size[some]))
             row[some] = mine[has[np.searchsorted(has, start)]]
         return np.where(np.isneginf(value), np.nan, value), row
 
     def best(self, rows: Places, x: Floats) -> tuple[Floats, Places]:
-        """Return the best value among rows that follow each other at each x, and its row; see ``best_of``.
+        """Return the best value among consecutive rows at each x, and its row; see ``best_of``.
 
-        NaN if all are undefined; of equal values the first row.
+        The value is NaN if all are undefined; of equal values the first row is returned.
         """
         all_of_them = np.ones(len(x), np.intp)
         return self.best_of(rows[0] * all_of_them, len(rows) * all_of_them, x)
 
     def tied(self, rows: Places) -> pl.Series:
-        """Return, for the best row of each range, all models that are as good everywhere in it.
+        """Return, for the best row of each range, all models that are equally good everywhere in it.
 
-        Where the order of points changes along the axis, only points with the same rates are; where it does
-        not, a single place tells.
+        If the order of points changes along the axis, only points with the same rates are; otherwise a single
+        x decides.
         """
         if not self.constant:
             return self.points.alike(rows)
@@ -199,7 +200,7 @@ class Contest:
 
 
 def check_pairs(models: int) -> None:
-    """Raise ParameterError if there are too many models to compare every two of them."""
+    """Raise ParameterError if there are too many models to compare all pairs."""
     pairs = models * (models - 1) // 2
     if pairs > _MOST_PAIRS:
         raise ParameterError(

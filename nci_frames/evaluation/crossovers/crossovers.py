@@ -1,4 +1,4 @@
-"""Rates -> where two models change places, exactly where a closed form exists."""
+"""Rates -> the crossovers of all pairs of models, exact where a closed form exists."""
 
 import itertools
 from collections.abc import Iterable, Iterator
@@ -27,19 +27,19 @@ def find_crossovers(
 ) -> pl.DataFrame:
     """Return where the order of two models changes, over prevalence or over beta.
 
-    A model with several thresholds is represented by its best one at each prevalence or beta.
+    A model with several thresholds is represented by its best threshold at each prevalence or beta.
 
     Parameters
     ----------
     rates
-        A rates frame: operating points, one or more of each model. For an area, a counts frame.
+        A rates frame with one or more operating points per model. For an area, a counts frame.
     metric
         Name or alias of a metric, a called metric such as ``nci_frames.expected_cost(c_fn=20)``, or an area,
-        as in ``winner_ranges``; one that does not depend on the prevalence never crosses.
+        as in ``winner_ranges``. Areas that do not depend on the prevalence have no crossovers.
     over
         "prevalence", at each *beta*; or "beta", at each *prevalence*.
     prevalence
-        P(y=1), each in [0, 1], if *over* is "beta"; or "observed", if that is the same for all models.
+        P(y=1), each in [0, 1], if *over* is "beta"; or "observed", if it is the same for all models.
     beta
         Weights of recall, each in [0, inf], if *over* is "prevalence" and the metric has a beta.
 
@@ -49,31 +49,31 @@ def find_crossovers(
 
     %(columns of crossovers)s
 
-    Keys are those of *rates*; each value of theirs is a comparison of its own.
+    Keys are those of *rates*; models are compared within each value of the keys.
 
-    A single model, identical models, and models that touch without changing places have no crossover.
+    A single model, identical models, and models that touch without changing order have no crossover.
 
     Raises
     ------
     ParameterError
-        If the metric cannot be ranked, does not depend on *over*, or an option is out of range; if
-        *prevalence* is "observed" and models differ in it; if the metric is another area; or if there are
-        more than a million pairs of models.
+        If the metric cannot be ranked, does not depend on *over*, or is an area of another kind; an option is
+        out of range; *prevalence* is "observed" and differs between models; or there are more than a million
+        pairs of models.
     UnknownMetricError
-        If there is no such metric.
+        If the metric is unknown.
     SchemaError
         If *rates* is not a rates frame (for an area: a counts frame).
 
     Notes
     -----
-    F-beta is ordered by lines in lambda = (1-eta)/(eta·beta²), and a metric that is linear in eta, as "brier"
-    and "log_loss" are, by lines in eta: their crossovers are exact. Precision never crosses. For other
-    metrics and "pr_auc" every change of sign between the 4,001 points of a grid, even in logit eta, is found,
-    within 1e-12 <= eta <= 1 - 1e-12 (beta: 1e-6 to 1e6); two changes between the same neighbours, 0.014 apart
-    in the logit, are missed.
+    F-beta is ordered by lines in lambda = (1-eta)/(eta·beta²); metrics that are linear in eta, such as
+    "brier" and "log_loss", by lines in eta. Their crossovers are exact. Precision never crosses. For other
+    metrics and "pr_auc", changes of sign are found on a grid of 4,001 points, evenly spaced in logit eta or
+    log beta, within 1e-12 <= eta <= 1 - 1e-12 or 1e-6 <= beta <= 1e6. Two changes between neighbouring
+    points, 0.014 apart in the logit, are missed.
 
-    Every two models are compared: 1,000 of them, half a million pairs, take a minute or two. To find
-    only the best model at each point takes far less: ``winner_ranges`` compares with the best model only.
+    All pairs are compared: 1,000 models, half a million pairs, take a minute or two. ``winner_ranges`` finds
+    only the best model at each point and is much faster.
 
     References
     ----------
@@ -113,7 +113,7 @@ def find_crossovers(
 
 
 def _found(contest: Contest) -> pl.DataFrame:
-    """Return the crossovers of every two models in one contest."""
+    """Return the crossovers of all pairs of models in one contest."""
     frame = contest.points.frame
     first = np.flatnonzero(np.append(True, np.diff(frame["model"].rle_id().to_numpy()) != 0))
     check_pairs(len(first))

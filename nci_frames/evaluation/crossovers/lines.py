@@ -1,6 +1,6 @@
 """Metrics that are ordered by lines: F-beta over lambda, and metrics that are linear in the prevalence.
 
-Which line is lowest where, and where two piecewise linear functions cross, is exact.
+Their lower envelopes and crossings are exact.
 """
 
 from dataclasses import dataclass
@@ -14,7 +14,7 @@ from nci_frames.evaluation.crossovers.contest import Contest
 
 @dataclass(frozen=True, slots=True)
 class Envelope:
-    """The lowest of some lines over x from 0 to infinity: line ``lines[i]`` begins at ``starts[i]``."""
+    """The lower envelope of lines over x from 0 to infinity: line ``lines[i]`` begins at ``starts[i]``."""
 
     lines: Places
     starts: Floats
@@ -22,20 +22,19 @@ class Envelope:
     slopes: Floats
 
     def at(self, x: Floats) -> Places:
-        """Return the position, within this envelope, of the lowest line at each x."""
+        """Return the index, within this envelope, of the lowest line at each x."""
         return np.searchsorted(self.starts, x, side="right") - 1
 
 
 def lower_envelope(intercepts: Floats, slopes: Floats) -> Envelope:
     """Return the lower envelope of lines over x >= 0, in O(n log n).
 
-    Of equal lines the first is kept. A line that is lowest only at a single point is not part of the
-    envelope.
+    Of equal lines the first is kept. A line that is lowest only at a single point is omitted.
 
     Parameters
     ----------
     intercepts, slopes
-        Of each line, finite.
+        Finite numbers, one per line.
     """
     order = np.lexsort((slopes, intercepts))
     # A line that starts higher must fall faster than all lines that start lower.
@@ -44,8 +43,7 @@ def lower_envelope(intercepts: Floats, slopes: Floats) -> Envelope:
     lines = order[ordered < least_before]
     while True:
         meets = np.diff(intercepts[lines]) / -np.diff(slopes[lines])
-        # A line that is overtaken before it overtakes is nowhere below both neighbours: drop all such lines
-        # at once.
+        # A line that is overtaken before it overtakes is nowhere below both neighbours: drop it.
         hidden = meets[1:] <= meets[:-1]
         if not hidden.any():
             return Envelope(lines, np.append(0.0, meets)[: len(lines)], intercepts[lines], slopes[lines])
@@ -54,20 +52,20 @@ def lower_envelope(intercepts: Floats, slopes: Floats) -> Envelope:
 
 @dataclass(frozen=True, slots=True)
 class Crossings:
-    """Where pairs of envelopes change places."""
+    """The crossings of two envelopes."""
 
     x: Floats
-    first: Places  # line of the first envelope there
-    second: Places  # line of the second
+    first: Places  # line of the first envelope at x
+    second: Places  # line of the second envelope at x
     first_was_lower: Flags
 
 
 def crossings(one: Envelope, other: Envelope, end: float) -> Crossings:
-    """Return where two envelopes cross between 0 and an end, which may be infinite; touching is not crossing.
+    """Return the crossings of two envelopes between 0 and *end*, which may be infinite; not where they touch.
 
-    If the two coincide over a range and separate on opposite sides, the crossing is where the range begins.
+    If the two coincide over a range and change order, the crossing is where the range begins.
     """
-    # The difference is linear from each start of a line, in either, to the next.
+    # The difference is linear between consecutive starts of lines.
     x = np.union1d(one.starts, other.starts)
     i, j = one.at(x), other.at(x)
     level, slope = one.intercepts[i] - other.intercepts[j], one.slopes[i] - other.slopes[j]
@@ -80,7 +78,7 @@ def crossings(one: Envelope, other: Envelope, end: float) -> Crossings:
         else np.sign(slope[-1] or level[-1])
     )
     signs = np.append(_signs(level + slope * x, height + steepness * x), at_end)
-    # The sign is 0 where they coincide or touch: the last sign before is compared with the next one after.
+    # The sign is 0 where they coincide or touch: skip zeros, and compare the signs before and after.
     told = np.flatnonzero(signs)
     changed = np.flatnonzero(np.diff(signs[told]))
     found = told[changed]
@@ -91,14 +89,14 @@ def crossings(one: Envelope, other: Envelope, end: float) -> Crossings:
 
 
 def _signs(difference: Floats | float, size: Floats | float) -> Floats:
-    """Return the sign of differences of numbers of some size; 0 within the rounding error."""
+    """Return the sign of differences of numbers of the given size; 0 within rounding error."""
     return np.where(np.abs(difference) <= 8 * np.finfo(float).eps * size, 0.0, np.sign(difference))
 
 
 def f_beta_envelope(tpr: Floats, fpr: Floats) -> Envelope:
     """Return the points with the highest F-beta over lambda from 0 to infinity.
 
-    A point without true positives scores 0 everywhere; if there is no other, the first is returned.
+    Points without true positives score 0 everywhere; if there are no others, the first is returned.
     """
     some = np.flatnonzero(tpr > 0)
     if not len(some):
@@ -112,26 +110,26 @@ def f_beta_envelope(tpr: Floats, fpr: Floats) -> Envelope:
 
 
 def _equal_f_beta(tpr: Floats, fpr: Floats, one: Places, other: Places) -> Floats:
-    """Return the lambda at which two points have equal F-beta, from rates, not from rounded quotients."""
+    """Return the lambda at which two points have equal F-beta, from the rates, to avoid rounded quotients."""
     with np.errstate(divide="ignore", invalid="ignore"):
         return np.asarray((tpr[one] - tpr[other]) / (fpr[one] * tpr[other] - fpr[other] * tpr[one]))
 
 
 @dataclass(frozen=True, slots=True)
 class LineContest:
-    """Operating points as lines of which the lowest is best, over x from 0 to an end."""
+    """Operating points as lines over x from 0 to an end; the lowest line is the best."""
 
     contest: Contest
     end: float
     #: Whether the axis of the contest rises with x.
     ascending: bool
-    #: Height of each point's line where x is 0, and where x is 1; of F-beta, TPR and FPR.
+    #: Height of each line at x = 0 and at x = 1; for F-beta, TPR and FPR instead.
     at_0: Floats
     at_1: Floats
 
     @classmethod
     def of(cls, contest: Contest) -> Self:
-        """Return the lines of a contest that has them."""
+        """Return the lines of a contest that ``has_lines``."""
         points = contest.points
         if contest.name == "f_beta":
             return cls(contest, np.inf, False, points.tpr, points.fpr)
@@ -140,7 +138,7 @@ class LineContest:
         return cls(contest, 1.0, True, at_0, at_1)
 
     def envelope(self, rows: Places) -> Envelope:
-        """Return the best of some points over x."""
+        """Return the best of the given points over x."""
         if self.contest.name == "f_beta":
             found = f_beta_envelope(self.at_0[rows], self.at_1[rows])
         else:

@@ -1,6 +1,6 @@
-"""Operating points -> where the best points of every two models change places.
+"""Operating points -> the crossovers of the best points of all pairs of models.
 
-Where there is no closed form, a grid along the axis shows it, and roots are found between its points.
+Without a closed form, sign changes are found on a grid along the axis, and refined by root finding.
 """
 
 import itertools
@@ -33,13 +33,13 @@ def axis_value(over: Over, places: Floats) -> Floats:
 
 
 def sign_changes(signs: NDArray[np.int8]) -> tuple[Places, Places, Places]:
-    """Return the row of each change of sign, and the places before and after it.
+    """Return the row of each change of sign, and the columns before and after it.
 
     Parameters
     ----------
     signs
-        A row for each difference, a column for each place; a 0 has no sign, and the sign before it is
-        compared with the one after.
+        One row per difference, one column per grid point. Zeros are skipped: the signs before and after are
+        compared.
     """
     is_end = np.ones(signs.shape, np.bool_)
     np.not_equal(signs[:, 1:], signs[:, :-1], out=is_end[:, :-1])
@@ -53,16 +53,16 @@ def sign_changes(signs: NDArray[np.int8]) -> tuple[Places, Places, Places]:
 
 
 def roots(difference: Callable[[Floats, Places], Floats], low: Floats, high: Floats, row: Places) -> Floats:
-    """Return a root of differences between points where their signs differ, to floating-point precision.
+    """Return a root of each difference between two points with different signs, to floating-point precision.
 
     Parameters
     ----------
     difference
-        Returns the differences of some rows, each at a point.
+        Function of points and rows that returns the difference of each row at its point.
     low, high
-        The places.
+        Ends of the bracket of each root.
     row
-        Which difference it is.
+        Row of the difference of each root.
     """
     from scipy.optimize.elementwise import find_root  # noqa: PLC0415  (slow to import, and seldom needed)
 
@@ -76,14 +76,14 @@ def roots(difference: Callable[[Floats, Places], Floats], low: Floats, high: Flo
 
 
 def changes_of_best(best_at: Callable[[Floats], Places], places: Floats) -> Floats:
-    """Return where the best of some competitors changes, to floating-point precision.
+    """Return the points at which the best competitor changes, to floating-point precision.
 
     Parameters
     ----------
     best_at
-        Returns the best competitor at each of some points.
+        Returns the best competitor at each of the given points.
     places
-        Ascending; changes back and forth between two neighbours are not seen.
+        Grid points, ascending. Changes back and forth between two neighbours are missed.
     """
     best = best_at(places)
     changed = np.flatnonzero(np.diff(best))
@@ -103,7 +103,7 @@ def changes_of_best(best_at: Callable[[Floats], Places], places: Floats) -> Floa
     return np.sort(np.concatenate(found))
 
 
-#: Maximum number of roots searched for at a time.
+#: Number of roots to search for at a time.
 _AT_A_TIME = 1 << 20
 #: Number of grid values that fit into the cache of a core.
 _VALUES_AT_A_TIME = 1 << 17
@@ -111,16 +111,16 @@ _VALUES_AT_A_TIME = 1 << 17
 
 @dataclass(frozen=True, slots=True)
 class Meetings:
-    """Where two models change places, and a row of the points that is its model's best there."""
+    """Crossovers of pairs of models."""
 
     x: Floats
-    better_below: Places  # models, by place
+    better_below: Places  # indices of models
     better_above: Places
-    row: Places
+    row: Places  # the best point of one of the two models at x
 
     @classmethod
     def together(cls, parts: Iterable[Self]) -> Self:
-        """Concatenate several."""
+        """Concatenate several sets of crossovers."""
         none = cls(np.empty(0), *(np.empty(0, np.intp) for _ in range(3)))
         columns = ((part.x, part.better_below, part.better_above, part.row) for part in (none, *parts))
         return cls(*map(np.concatenate, zip(*columns, strict=True)))
@@ -143,7 +143,7 @@ def line_meetings(contest: Contest, rows: Sequence[Places]) -> Iterator[Meetings
 
 
 def point_meetings(contest: Contest, rows: Sequence[Places]) -> Iterator[Meetings]:
-    """Yield the crossovers of a metric without a closed form, which show on a fine grid."""
+    """Yield the crossovers of a metric without a closed form, from a fine grid."""
     x = axis_value(contest.over, places_along(contest.over))
     best = np.array([contest.best(mine, x)[0] for mine in rows])
     begin, size = np.array([mine[0] for mine in rows]), np.array([len(mine) for mine in rows])
@@ -161,20 +161,20 @@ def curve_meetings(
     rounding: float,
     at_a_time: int = _AT_A_TIME,
 ) -> Iterator[Meetings]:
-    """Yield where the best values of every two models change places: their changes of sign on a fine grid.
+    """Yield the crossovers of all pairs of models, from changes of sign on a fine grid.
 
     Parameters
     ----------
     best
-        The best value of each model (row) at each of ``places_along``.
+        Best value of each model (row) at each of ``places_along``.
     best_at
-        Takes a model and a place for each value that it returns, and the row that has it.
+        Function of models and points that returns the best value of each model at its point, and its row.
     over
-        The axis of the places.
+        The axis.
     rounding
-        A difference that is a smaller share of both values has no sign.
+        Smallest relative difference that has a sign.
     at_a_time
-        Number of roots that are searched for together.
+        Number of roots to search for at a time.
     """
     places = places_along(over)
     first, second, left, right = _changes(best, rounding)
@@ -195,7 +195,7 @@ def curve_meetings(
 
 
 def _changes(best: Floats, rounding: float) -> tuple[Places, ...]:
-    """Return the models of each change of order, and the last place before it and the first after it."""
+    """Return the two models of each change of order, and the grid points before and after it."""
     found = [(np.empty(0, np.intp),) * 4]
     some = max(1, _VALUES_AT_A_TIME // best.shape[1])
     for model in range(len(best)):

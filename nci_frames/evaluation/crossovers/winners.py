@@ -1,4 +1,4 @@
-"""Rates -> the best model and threshold along prevalence or beta, or for every pair of them at once."""
+"""Rates -> the best model and threshold along prevalence or beta, or for all pairs of the two."""
 
 import numpy as np
 import polars as pl
@@ -37,52 +37,51 @@ def winner_ranges(
     Parameters
     ----------
     rates
-        A rates frame with the operating points to compare, any number for each model. For an area, a counts
-        frame.
+        A rates frame with one or more operating points per model. For an area, a counts frame.
     metric
-        Name or alias of a metric, a called metric, or an area: "pr_auc" (average precision), one that is
-        linear in the prevalence, or one that does not depend on it.
+        Name or alias of a metric, a called metric, or an area: "pr_auc" (average precision), or one that is
+        linear in the prevalence or does not depend on it.
     over
         "prevalence", at one *beta*; or "beta", at one *prevalence*.
     prevalence
-        P(y=1) in [0, 1], if *over* is "beta"; or "observed", if that is the same for all models.
+        P(y=1) in [0, 1], if *over* is "beta"; or "observed", if it is the same for all models.
     beta
         Weight of recall in [0, inf], if *over* is "prevalence" and the metric has a beta.
     start, end
-        The ends of the axis to cover; by default the whole axis: 0 to 1, or 0 to infinity.
+        Part of the axis to cover; by default the whole axis: 0 to 1, or 0 to infinity.
 
     Returns
     -------
-    A row per range, sorted by keys and start; the ranges leave no gap:
+    A row per range, sorted by keys and start, without gaps:
 
     %(columns of winners)s
 
-    Keys are those of *rates*. Areas have no threshold. ``supported`` is of the value of the best model.
+    Keys are those of *rates*. Areas have no threshold. ``supported`` refers to the value of the best model.
 
-    Of points that are equally good over a whole range, the first by model, then by threshold, is returned;
-    ``tied`` names the models of all of them, so that equal models are not told apart by their names. A range
-    over prevalence is cut in two where the log begins to support the value of its model.
+    If several points are equally good over a whole range, the first by model and threshold is returned, and
+    ``tied`` lists the models of all of them. A range over prevalence is split where the log begins to support
+    the value of its model.
 
     Raises
     ------
     ParameterError
-        If the metric cannot be ranked, does not depend on *over*, or an option is out of range; if
-        *prevalence* is "observed" and models differ in it; or if the metric is another area.
+        If the metric cannot be ranked, does not depend on *over*, or is an area of another kind; an option is
+        out of range; or *prevalence* is "observed" and differs between models.
     UnknownMetricError
-        If there is no such metric.
+        If the metric is unknown.
     SchemaError
         If *rates* is not a rates frame (for an area: a counts frame).
 
     Notes
     -----
-    Exact for F-beta and for metrics that are linear in the prevalence, as "brier" and "log_loss" are
-    (``find_crossovers`` says how);
-    "roc_auc" has one range. For the others and "pr_auc", a winner that leads only between two of 4,001 places
-    along the axis is not seen; those of "pr_auc" are within 1e-12 <= eta <= 1 - 1e-12.
+    The ranges are exact for F-beta and for metrics that are linear in the prevalence, such as "brier" and
+    "log_loss" (see ``find_crossovers``); "roc_auc" has one range. For other metrics and "pr_auc", a winner
+    that leads only between two of 4,001 grid points is missed; for "pr_auc", ranges are computed within
+    1e-12 <= eta <= 1 - 1e-12.
 
-    Exact for these counts. With several thresholds for each model, a winner's threshold is chosen on the rows
-    that judge it: its value is too high for new rows (``cross_fit`` returns an honest one), and another log
-    may have other winners (``compare_best`` tests them, ``crossover_intervals`` bounds the borders).
+    They are exact for these counts. With several thresholds per model, the threshold of a winner is chosen on
+    the same rows, so its value is too high for new rows (``cross_fit`` returns an honest one), and another
+    log may have other winners (``compare_best`` tests them, ``crossover_intervals`` bounds the borders).
 
     References
     ----------
@@ -149,7 +148,7 @@ def _with_support(ranges: pl.DataFrame, contest: Contest) -> pl.DataFrame:
 
 
 def best_rows(contest: Contest, begin: float, stop: float) -> tuple[Floats, Places]:
-    """Return the ends of the ranges, one more than there are ranges, and the best row in each."""
+    """Return the ends of the ranges, one more than ranges, and the best row in each."""
     everyone = np.arange(len(contest.points.frame))
     if contest.constant:
         return np.array([begin, stop]), contest.best(everyone, np.array([contest.inside]))[1]
@@ -174,24 +173,24 @@ def best_rows(contest: Contest, begin: float, stop: float) -> tuple[Floats, Plac
 
 
 def area_winners(areas: pl.DataFrame, support: pl.DataFrame, low: float, high: float) -> pl.DataFrame:
-    """Return the ranges of prevalence in which each model has the largest PR-AUC: a frame of winner ranges.
+    """Return the ranges of prevalence in which each model has the largest PR-AUC.
 
     Parameters
     ----------
     areas
         PR-AUC of each model at the prevalences of ``area_nodes(low, high)``.
     support
-        The lowest prevalence that each model's area is supported at: ``lowest_supported_prevalence``.
+        The table of ``lowest_supported_prevalence`` for PR-AUC.
     low, high
-        The range, within (0, 1).
+        Range of prevalence, within (0, 1).
 
     Returns
     -------
-    The columns of ``winner_ranges``; the threshold is null. A model leads until another surpasses it by more
+    The columns of ``winner_ranges``; the threshold is null. A model leads until another exceeds it by more
     than the error of the areas.
     """
     start, end = (float(np.log(eta) - np.log1p(-eta)) for eta in (low, high))
-    # As a share of two areas that are compared.
+    # The rounding is relative to the areas; each of the two has an error of TOLERANCE.
     curves = AreaCurves.through(areas, start, end, rounding=2 * TOLERANCE)
     if not len(curves.models):
         return WINNERS.joined([], pl.DataFrame())
@@ -205,7 +204,7 @@ def _ranges(
     within: tuple[float, float],
     support: pl.DataFrame,
 ) -> pl.DataFrame:
-    """Return the ranges with the best model of each, cut where its area begins to be supported."""
+    """Return the ranges with the best model of each, split where its area begins to be supported."""
     models, tied, borders = areas.leaders()
     ends, kept = borders_within(borders, *within)
     columns = {"start": ends[:-1], "end": ends[1:], "model": models[kept], "tied": tied[kept]}
@@ -216,35 +215,35 @@ def _ranges(
     return supported_prevalences(beside(repeated_keys(table, keys), support, on))
 
 
-#: What goes with each range: the lowest prevalence that its model supports, and why there is none.
+#: Columns of ranges: the lowest supported prevalence of the model, and the reason why there is none.
 LOWEST, WHY = "__lowest", "__why"
 
 
 def area_support(lowest: pl.DataFrame) -> pl.DataFrame:
-    """Return what goes with the ranges of each model and key: ``LOWEST`` and ``WHY``."""
+    """Return ``LOWEST`` and ``WHY`` of each model and key."""
     return lowest.drop("metric").rename({"prevalence": LOWEST, "reason": WHY})
 
 
 def borders_within(borders: Floats, start: float, end: float) -> tuple[Floats, slice]:
-    """Return the ends of the ranges between two places, and which of the ranges between borders they are."""
+    """Return the ends of the ranges between *start* and *end*, and the slice of all ranges that these are."""
     inside = borders[(borders > start) & (borders < end)]
     first = int((borders <= start).sum())
     return np.concatenate([[start], inside, [end]]), slice(first, first + len(inside) + 1)
 
 
 def supported_prevalences(ranges: pl.DataFrame) -> pl.DataFrame:
-    """Cut ranges of prevalence where support begins, and add ``supported`` and ``reason``."""
+    """Split ranges of prevalence where support begins, and add ``supported`` and ``reason``."""
     return _cut(ranges, "start", "end", pl.col(LOWEST), TOO_FEW_BELOW, below=False)
 
 
 def _cut(
     ranges: pl.DataFrame, start: str, end: str, border: pl.Expr, said: str, *, below: bool
 ) -> pl.DataFrame:
-    """Cut ranges at a border; they are supported *below* it, or above it, and nowhere if it is null."""
+    """Split ranges at a border: supported *below* it, or else above it, and nowhere if it is null."""
     known = ranges.with_row_index("__row").with_columns(__border=border.cast(pl.Float64))
     at = pl.col("__border").map_elements("{:.2g}".format, return_dtype=pl.String)
     why = pl.coalesce(WHY, pl.format(said, at))
-    # Without support, the whole range is on the other side of the border.
+    # Without a border, the whole range is on the unsupported side.
     bottom = pl.col("__border").fill_null(float("-inf") if below else float("inf"))
     parts = (
         known.with_columns(pl.min_horizontal(end, bottom).alias(end), supported=pl.lit(below)),
@@ -260,17 +259,16 @@ def _cut(
 def decision_map(rates: Frame, /, *, metric: str = "f_beta") -> pl.DataFrame:
     """Return the model and threshold with the highest F-beta for every prevalence and every beta.
 
-    The best point at (eta, beta) depends on a single number, lambda = k/beta² with k = (1-eta)/eta, so the
-    whole plane is a list of ranges of lambda: from 0 (recall, or prevalence 1) to infinity (precision, or
-    prevalence 0). Exact, over all models and thresholds, without a grid.
+    The best point at (eta, beta) depends only on lambda = k/beta² with k = (1-eta)/eta, so the whole plane is
+    a list of ranges of lambda: from 0 (recall, or prevalence 1) to infinity (precision, or prevalence 0).
+    Exact, over all models and thresholds, without a grid.
 
     Parameters
     ----------
     rates
-        A rates frame with the operating points to compare, any number for each model. Points without TPR or
-        FPR are ignored.
+        A rates frame with one or more operating points per model. Points without TPR or FPR are ignored.
     metric
-        "f_beta": only its order depends on lambda alone. For other metrics see ``winner_ranges``.
+        "f_beta", the only metric whose order depends on lambda alone. For others see ``winner_ranges``.
 
     Returns
     -------
@@ -278,16 +276,16 @@ def decision_map(rates: Frame, /, *, metric: str = "f_beta") -> pl.DataFrame:
 
     %(columns of decision map)s
 
-    Keys are those of *rates*; each value of theirs is a map of its own.
+    Keys are those of *rates*; each value of the keys has its own map.
 
-    Of points that are equally good over a whole range, the first by model, then by threshold, is returned;
-    ``tied`` names the models of all of them. A range is cut in two where the log no longer supports the value
-    of its model.
+    If several points are equally good over a whole range, the first by model and threshold is returned, and
+    ``tied`` lists the models of all of them. A range is split where the log no longer supports the value of
+    its model.
 
     Raises
     ------
     ParameterError
-        If *metric* is another one.
+        If *metric* is not "f_beta".
     SchemaError
         If *rates* is not a rates frame.
 
@@ -295,11 +293,11 @@ def decision_map(rates: Frame, /, *, metric: str = "f_beta") -> pl.DataFrame:
     -----
     (1+beta²)/F_beta - 1 = beta²·(1 + lambda·FPR)/TPR, so the best point has the lowest of the lines
     1/TPR + lambda·FPR/TPR: the map is their lower envelope. In (logit eta, log beta) the borders are straight
-    lines of slope -1/2: a beta is a prevalence in disguise.
+    lines of slope -1/2: a change of beta is equivalent to one of the prevalence.
 
-    Exact for these counts. With several thresholds for each model, a winner's threshold is chosen on the rows
-    that judge it: its F-beta is too high for new rows (``cross_fit`` returns an honest value), and another
-    log may have other winners (``certify_decision_map`` returns where a model is certified to be the best).
+    The map is exact for these counts. With several thresholds per model, the threshold of a winner is chosen
+    on the same rows, so its F-beta is too high for new rows (``cross_fit`` returns an honest value), and
+    another log may have other winners (``certify_decision_map`` returns where a model is certified as best).
 
     References
     ----------
@@ -340,13 +338,13 @@ def decision_map(rates: Frame, /, *, metric: str = "f_beta") -> pl.DataFrame:
             lambda_start=pl.Series(envelope.starts),
             lambda_end=pl.Series(np.append(envelope.starts[1:], np.inf)),
         )
-        # At beta 1, lambda is (1-eta)/eta. F-beta with another beta depends less on false positives at the
-        # same lambda, so its support goes at least as far.
+        # At beta 1, lambda is (1-eta)/eta. At the same lambda, F-beta with another beta depends less on false
+        # positives, so it is supported at least as far.
         border = (1 - pl.col(LOWEST)) / pl.col(LOWEST)
         maps.append(_cut(winners, "lambda_start", "lambda_end", border, TOO_FEW_ABOVE, below=True))
     return DECISION_MAP.joined(maps, frame.select(RATES.keys(frame.columns)))
 
 
 def own_maps(rates: pl.DataFrame) -> pl.DataFrame:
-    """Return the decision map of each model alone: its own best threshold for every lambda."""
+    """Return the decision map of each model alone: its best threshold for every lambda."""
     return decision_map(rates.with_columns(pl.col("model").alias("alone"))).drop("alone")

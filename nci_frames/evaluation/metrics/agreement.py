@@ -1,4 +1,4 @@
-"""Metrics of how well decision and class agree."""
+"""Metrics of the agreement between decision and class."""
 
 import polars as pl
 
@@ -140,7 +140,7 @@ def gilbert(*, prevalence: Parameter = None) -> pl.Expr:
 
     Notes
     -----
-    It is (tp-a)/(tp+fp+fn-a) with a the number of hits by chance.
+    It is (tp-a)/(tp+fp+fn-a), with a the expected number of hits by chance.
 
     References
     ----------

@@ -1,4 +1,4 @@
-"""What a caller asks for: the metric of a name, a label or an expression; an error names the nearest one."""
+"""Look up a metric by name, label or expression; errors suggest the nearest name."""
 
 import re
 from collections.abc import Callable, Iterable
@@ -28,7 +28,7 @@ _WANTED = "the name of a metric, or a called metric such as nci_frames.f_beta(be
 
 
 def find_metric(label: str) -> Metric:
-    """Return the metric of a name, an alias, or the label of a called metric such as ``name(c=1)``.
+    """Return the metric with a name, an alias, or the label of a called metric such as ``name(c=1)``.
 
     Raises
     ------
@@ -39,12 +39,12 @@ def find_metric(label: str) -> Metric:
 
 
 def curve_asked(asked: str | pl.Expr) -> Metric | None:
-    """Return the metric if it is an area that is asked for; None if it is one of operating points.
+    """Return the requested metric if it is an area; None if it is one of operating points.
 
     Raises
     ------
     UnknownMetricError
-        If there is none of the name.
+        If the name is unknown.
     """
     if isinstance(asked, pl.Expr):
         return None
@@ -53,7 +53,7 @@ def curve_asked(asked: str | pl.Expr) -> Metric | None:
 
 
 def asked_metric(asked: str | pl.Expr) -> Metric:
-    """Return the metric that is asked for, of operating points or of curves.
+    """Return the requested metric, of operating points or of curves.
 
     Raises
     ------
@@ -64,25 +64,25 @@ def asked_metric(asked: str | pl.Expr) -> Metric:
 
 
 def title_of(label: str) -> str:
-    """Return how a metric is written in print; what a call has set stays in it."""
+    """Return the display name of a metric; a label with settings is returned unchanged."""
     found = resolve(label)
     return found[0].title if found and found[0].title and label in found[0].words else label
 
 
 def called_metric(asked: str | pl.Expr) -> CalledMetric:
-    """Return the metric that is asked for, ready to be evaluated and compared.
+    """Return the requested metric as an expression that can be evaluated and compared.
 
     Parameters
     ----------
     asked
-        A name, an alias or a label; a called metric; or the expression that was registered under its name.
+        A name, an alias or a label; a called metric; or an expression registered under its name.
 
     Raises
     ------
     ParameterError
         If it is an area.
     UnknownMetricError
-        If there is none, or if an expression is not a metric's, so that its direction is unknown.
+        If the name is unknown, or the expression is not a metric, so that its direction is unknown.
     """
     if isinstance(asked, CalledMetric):
         return asked
@@ -103,12 +103,12 @@ def called_metric(asked: str | pl.Expr) -> CalledMetric:
 
 
 def by_label(asked: Any, found: Callable[[Any], M], label: Callable[[M], str], hint: str) -> dict[str, M]:
-    """Return what is found of each metric that is asked for, one or several, by its label.
+    """Look up each requested metric, one or several, with *found*; return the results by label.
 
     Raises
     ------
     ParameterError
-        If there is none, or two share a label; the *hint* may name it.
+        If there is none, or two share a label, which *hint* may contain.
     """
     named: dict[str, M] = {}
     for metric in map(found, [asked] if isinstance(asked, str | pl.Expr) else asked):
@@ -122,14 +122,14 @@ def by_label(asked: Any, found: Callable[[Any], M], label: Callable[[M], str], h
 
 
 def value_expression(asked: str | pl.Expr) -> pl.Expr:
-    """Return the expression of the requested metric; any other expression must not have a metric's name.
+    """Return the expression of the requested metric, or any other expression that has no metric's name.
 
     Raises
     ------
     ParameterError
-        If an expression has the name of a metric that it is not.
+        If an expression has the name of another metric.
     UnknownMetricError
-        If a name is that of no metric.
+        If a name is unknown.
     """
     if not isinstance(asked, pl.Expr) or isinstance(asked, CalledMetric):
         return called_metric(asked)
@@ -168,7 +168,7 @@ def _found(label: object) -> tuple[Metric, dict[str, float]]:
 
 
 def _unknown(label: str, hint: str | None) -> UnknownMetricError:
-    """Return the error for a name that no metric has; the nearest known name is told if *hint* is None."""
+    """Return the error for an unknown name; it suggests the nearest known name if *hint* is None."""
     known = [] if hint else [each.name for each in all_metrics()]
     return unknown_metric(label, known, hint or "nci_frames.metrics() lists them all")
 
@@ -176,7 +176,7 @@ def _unknown(label: str, hint: str | None) -> UnknownMetricError:
 def unknown_metric(
     label: str, known: Iterable[str], hint: str, found: str | None = None
 ) -> UnknownMetricError:
-    """Return the error for a name that no metric has, with the nearest known name, or a hint without one."""
+    """Return the error for an unknown name; it suggests the nearest of *known*, or gives the *hint*."""
     close = nearest_name(label, known)
     hint = f"did you mean {close!r}?" if close else hint
     return UnknownMetricError(f"unknown metric {label!r}", found=found, hint=hint)

@@ -1,7 +1,7 @@
-"""The metrics of decisions among more than two classes: what they are, and their values.
+"""The metrics of decisions among more than two classes, and their values.
 
-With the shares p of the classes and the rates R of decisions d among the rows of class c: J = diag(p)·R. The
-values are functions of arrays that may be complex, so that their slopes follow. NaN is undefined.
+With the class shares p and the rates R[c, d] of decision d among rows of class c, J = diag(p)·R. Values are
+functions of arrays that may be complex, for complex-step derivatives. NaN means undefined.
 """
 
 from collections.abc import Callable
@@ -18,35 +18,35 @@ from nci_frames.evaluation.metrics.asked import unknown_metric
 from nci_frames.evaluation.metrics.metric import Metric
 from nci_frames.evaluation.metrics.registry import resolve
 
-#: An array of Float64, or complex where slopes are taken.
+#: An array of Float64, or complex for derivatives.
 Numbers = Any
-#: From here on, only recall counts.
+#: From this beta on, F-beta equals recall.
 _MOST_BETA = 1e150
 
 
 @dataclass(frozen=True, slots=True)
 class Mix:
-    """What metrics are made of; the last axis is that of classes and other decisions."""
+    """The inputs of metrics at a mix of classes; the last axis is that of classes and other decisions."""
 
     priors: Floats
-    #: Of each class, the share that is decided rightly.
+    #: Share of each class that is decided correctly.
     recall: Numbers
-    #: The share of each decision in the mix.
+    #: Share of each decision in the mix.
     decided: Numbers
-    #: The expected cost.
+    #: Expected cost.
     cost: Numbers
-    #: Which names are classes: those that means are over.
+    #: Which names are classes, over which means are taken.
     classes: NDArray[np.bool_]
     beta: float
 
     @property
     def right(self) -> Numbers:
-        """The share of the mix that is of each class and decided rightly."""
+        """Share of the mix in each class that is decided correctly."""
         return np.where(self.priors != 0, self.priors * self.recall, 0.0)
 
     @property
     def wrong(self) -> Numbers:
-        """The share of wrong decisions."""
+        """Share of wrong decisions."""
         return self.decided.sum(axis=-1) - self.right.sum(axis=-1)
 
     @property
@@ -60,19 +60,19 @@ class ClassMetric(Metric):
     """A metric of decisions among classes."""
 
     undefined_when: str = "a class of positive prior has no row"
-    #: Its value at a mix: one, or with an axis of the classes.
+    #: Returns the value at a mix: one number, or one per class along the last axis.
     of: Callable[[Mix], Numbers]
-    #: Whether each class has a value of its own.
+    #: Whether each class has its own value.
     of_each: bool = False
-    #: The metric of each class that it is the mean of.
+    #: For a mean over classes: the metric of each class.
     averages: "ClassMetric | None" = None
 
     def in_words(self, beta: float) -> str:
-        """Return its name in print, such as macro F1."""
+        """Return the display name, such as macro F1."""
         return (self.title or self.name.replace("_", " ")).replace("f beta", f"F{beta:g}")
 
     def values(self, mix: Mix) -> Numbers:
-        """Return the value with an axis of the classes, or of length 1."""
+        """Return the value with a last axis of classes, or of length 1."""
         with np.errstate(invalid="ignore", divide="ignore"):
             value = self.of(mix)
         return value if self.of_each else value[..., None]
@@ -102,7 +102,7 @@ _OF_EACH = (
 
 
 def _mean(name: str, averaged: ClassMetric) -> ClassMetric:
-    """Return the mean of a metric over the classes whose value is defined."""
+    """Return a metric that is the mean of *averaged* over the classes where it is defined."""
 
     def mean(mix: Mix) -> Numbers:
         values = averaged.of(mix)
@@ -121,7 +121,7 @@ def _weighted_f_beta(mix: Mix) -> Numbers:
 
 
 def _apart(shares: Numbers, others: Numbers) -> Numbers:
-    """Return the probability that draws from two distributions differ: exactly 0 if they cannot."""
+    """Return the probability that draws from two distributions differ; exactly 0 if they cannot differ."""
     return (shares * (others.sum(axis=-1, keepdims=True) - others)).sum(axis=-1)
 
 
@@ -133,7 +133,7 @@ def _kappa(mix: Mix) -> Numbers:
 def _mcc(mix: Mix) -> Numbers:
     of_classes, of_decisions = _apart(mix.priors, mix.priors), _apart(mix.decided, mix.decided)
     value = (_apart(mix.priors, mix.decided) - mix.wrong) / np.sqrt(of_classes * of_decisions)
-    # With one class the limit is 0, unless all decisions are one, too.
+    # With one class the limit is 0, unless there is only one decision, too.
     return np.where(of_decisions == 0, np.nan, np.where(of_classes == 0, 0.0, value))
 
 
@@ -159,12 +159,12 @@ _OF_ALL = (
         upper=float("inf"),
     ),
 )  # fmt: skip
-#: By name; those of each class last.
+#: By name; metrics of each class come last.
 CLASS_METRICS = {metric.name: metric for metric in (*_OF_ALL, *_OF_EACH)}
 
 
 def class_metric(name: str) -> ClassMetric:
-    """Return the metric of a name or alias.
+    """Return the metric with a name or alias.
 
     Raises
     ------
@@ -180,12 +180,12 @@ def class_metric(name: str) -> ClassMetric:
 
 
 def metric_of_all(name: str, hint: str = "take one of all classes, such as 'macro_f_beta'") -> ClassMetric:
-    """Return a metric of all classes.
+    """Return the metric of all classes with a name or alias.
 
     Raises
     ------
     ParameterError
-        If it is one of each class.
+        If it is a metric of each class.
     UnknownMetricError
         If there is none.
     """

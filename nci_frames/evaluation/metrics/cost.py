@@ -27,19 +27,19 @@ def expected_cost(
     c_fn
         Cost of a false negative, in the same unit.
     c_alert
-        Cost of the review of each predicted positive, whether it is true or false.
+        Cost of reviewing each predicted positive, true or false.
     prevalence
         %(open_prevalence)s
 
     Returns
     -------
-    Expression over ``tpr`` and ``fpr``, Float64 >= 0, in the unit of the costs; null where either is, unless
-    no row is of its class.
+    Expression over ``tpr`` and ``fpr``, Float64 >= 0, in the unit of the costs; null where a rate is null,
+    unless its class has share 0.
 
     Raises
     ------
     ParameterError
-        If the prevalence is outside [0, 1], or a cost neither 0 nor within [1e-100, 1e100].
+        If the prevalence is outside [0, 1], or a cost is neither 0 nor within [1e-100, 1e100].
 
     References
     ----------
@@ -69,7 +69,7 @@ def expected_cost(
     direction="minimize",
 )
 def normalised_cost(*, c_fp: float = 1, c_fn: float = 1, prevalence: Parameter = None) -> pl.Expr:
-    """Cost as a share of the highest possible, which is that of always being wrong.
+    """Cost as a share of the highest possible cost, that of always being wrong.
 
     Parameters
     ----------
@@ -82,17 +82,18 @@ def normalised_cost(*, c_fp: float = 1, c_fn: float = 1, prevalence: Parameter =
 
     Returns
     -------
-    Expression over ``tpr`` and ``fpr``, Float64 in [0, 1]; null where every decision is free.
+    Expression over ``tpr`` and ``fpr``, Float64 in [0, 1]; null where no decision can cost anything.
 
     Raises
     ------
     ParameterError
-        If the prevalence is outside [0, 1], or a cost neither 0 nor within [1e-100, 1e100].
+        If the prevalence is outside [0, 1], or a cost is neither 0 nor within [1e-100, 1e100].
 
     Notes
     -----
     With the probability-cost number PC = eta·c_fn / (eta·c_fn + (1-eta)·c_fp) it is PC·(1-TPR) + (1-PC)·FPR:
-    the y of a cost curve over its x. Never saying positive costs PC, always 1 - PC; see ``relative_cost``.
+    the y of a cost curve over x = PC. Never predicting positive costs PC, always 1 - PC; see
+    ``relative_cost``.
 
     References
     ----------
@@ -114,7 +115,7 @@ def normalised_cost(*, c_fp: float = 1, c_fn: float = 1, prevalence: Parameter =
 
 @metric("expected cost / min(eta·c_fn, (1-eta)·c_fp)", "it is 0/0", direction="minimize", upper=float("inf"))
 def relative_cost(*, c_fp: float = 1, c_fn: float = 1, prevalence: Parameter = None) -> pl.Expr:
-    """Cost as a share of what the better of the two trivial classifiers costs: never and always positive.
+    """Cost as a share of the cost of the better trivial classifier: never positive or always positive.
 
     Parameters
     ----------
@@ -127,13 +128,13 @@ def relative_cost(*, c_fp: float = 1, c_fn: float = 1, prevalence: Parameter = N
 
     Returns
     -------
-    Expression over ``tpr`` and ``fpr``, Float64 in [0, inf], null where it is 0/0. At 1 and above the
-    classifier is of no use.
+    Expression over ``tpr`` and ``fpr``, Float64 in [0, inf]; null where it is 0/0. At 1 and above the
+    classifier is useless.
 
     Raises
     ------
     ParameterError
-        If the prevalence is outside [0, 1], or a cost neither 0 nor within [1e-100, 1e100].
+        If the prevalence is outside [0, 1], or a cost is neither 0 nor within [1e-100, 1e100].
 
     References
     ----------
@@ -141,7 +142,7 @@ def relative_cost(*, c_fp: float = 1, c_fn: float = 1, prevalence: Parameter = N
 
     Examples
     --------
-    Less than half of what ignoring everybody costs.
+    Less than half the cost of never predicting positive.
 
     >>> import nci_frames as nf
     >>> import polars as pl
@@ -157,18 +158,18 @@ def relative_cost(*, c_fp: float = 1, c_fn: float = 1, prevalence: Parameter = N
 
 @metric("eta·TPR - (1-eta)·FPR·t/(1-t)", LACKS_A_CLASS, lower=float("-inf"), linear_in_prevalence=True)
 def net_benefit(*, threshold_probability: float = 0.5, prevalence: Parameter = None) -> pl.Expr:
-    """Benefit per row: true positives, less false positives weighted by the odds of a threshold probability.
+    """Benefit per row: true positives minus false positives times the odds of a threshold probability.
 
     Parameters
     ----------
     threshold_probability
-        Probability at or above which one would act, in [0, 1); its odds are the cost of a false positive.
+        Least probability at which one would act, in [0, 1); its odds are the cost of a false positive.
     prevalence
         %(open_prevalence)s
 
     Returns
     -------
-    Expression over ``tpr`` and ``fpr``, Float64 in (-inf, 1]; null where either is.
+    Expression over ``tpr`` and ``fpr``, Float64 in (-inf, 1]; null where a rate is null.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""A metric: its data, a call of it, and which values are equal."""
+"""A metric as data, a called metric, and which values tie."""
 
 from collections.abc import Callable
 from dataclasses import KW_ONLY, dataclass
@@ -19,11 +19,11 @@ Kind = Literal["point", "curve"]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Metric:
-    """A metric as data: what ``metrics()`` shows, and how it is evaluated and compared."""
+    """A metric as data: what ``metrics()`` shows, and how to evaluate and compare it."""
 
     name: str
     _: KW_ONLY
-    #: Of one operating point, or of a whole curve: an area.
+    #: "point": of one operating point; "curve": an area.
     kind: Kind = "point"
     aliases: tuple[str, ...] = ()
     formula: str
@@ -31,30 +31,30 @@ class Metric:
     lower: float = 0.0
     upper: float = 1.0
     undefined_when: str
-    #: Returns the expression; takes the settings, and prevalence and beta if it depends on them. A curve has
-    #: none, since it has no value at an operating point.
+    #: Returns the expression; takes the settings, and prevalence and beta if it depends on them. None for a
+    #: curve, which has no value at an operating point.
     build: Callable[..., "CalledMetric"] | None = None
-    #: Settings of a call, besides prevalence and beta; the label shows them.
+    #: Parameters besides prevalence and beta; the label shows them.
     settings: tuple[str, ...] = ()
     #: Whether the value is exactly linear in the prevalence, so that two models cross at most once.
     linear_in_prevalence: bool = False
     #: Whether it is monotone in each rate while the other is fixed, so that its extremes over a box of rates
     #: are at the corners.
     monotone: bool = True
-    #: Whether its value at a low prevalence depends on FPR, however low that is. It does not if the negatives
-    #: that are not flagged outweigh all other rows, as in accuracy.
+    #: Whether the value at a low prevalence depends on a low FPR. Not if true negatives outweigh all other
+    #: rows, as in accuracy.
     needs_fpr: bool = True
     #: Whether it is user-defined; such a metric may be registered again.
     own: bool = False
-    #: Magnitude of the two numbers whose difference it is: it has their rounding error, however small it is.
+    #: For a difference: the magnitude of its two terms, which determines its rounding error.
     scale: float = 0.0
-    #: Its display name, if it differs from the name.
+    #: Display name, if it differs from the name.
     title: str = ""
-    #: Of a curve: the call that computes it.
+    #: For a curve: the call that computes it.
     computed_by: str = ""
-    #: Of a curve: whether its value depends on the prevalence.
+    #: For a curve: whether the value depends on the prevalence.
     depends_on_prevalence: bool = True
-    #: Of a curve: what its value belongs to besides a group and a prevalence, such as a range of FPR.
+    #: For a curve: a further argument that it needs, such as a range of FPR.
     needs: str = ""
 
     @property
@@ -66,8 +66,8 @@ class Metric:
 class CalledMetric(pl.Expr):
     """The expression of a metric, with the metric, and the prevalence and beta of the call.
 
-    A projection writes them beside the value, so that no number is without its prevalence. ``alias`` returns
-    an ordinary expression without them.
+    A projection writes prevalence and beta beside each value. ``alias`` returns an ordinary expression
+    without them.
     """
 
     def __init__(
@@ -75,32 +75,32 @@ class CalledMetric(pl.Expr):
     ) -> None:
         self._pyexpr = expression._pyexpr  # noqa: SLF001  (there is no public way to extend an expression)
         self.metric = metric
-        #: Whether the prevalence was left open, so that a grid supplies it.
+        #: Whether a grid supplies the prevalence.
         self.open = prevalence is None
         self.prevalence = _fixed(prevalence)
         self.beta = _fixed(beta)
 
     @property
     def label(self) -> str:
-        """Its label in tables."""
+        """Label in tables."""
         return self.meta.output_name()
 
     @property
     def needs_fpr(self) -> bool | None:
-        """Whether its values depend on the prevalence and on FPR; None if the prevalence is hidden."""
+        """Whether the values depend on the prevalence and on FPR; None if the prevalence is hidden."""
         visible = "prevalence" in self.meta.root_names()
         if not visible and self.open:
             return False
         return self.metric.needs_fpr if visible or self.prevalence is not None else None
 
     def evaluated(self, frame: pl.DataFrame) -> Floats:
-        """Return the values beside the rows of a frame that has what it reads; NaN for null."""
+        """Return the value for each row of a frame that has the columns it reads; NaN for null."""
         return frame.select(value=self.cast(pl.Float64))["value"].fill_null(np.nan).to_numpy()
 
     def at(self, rates: Floats, prevalence: Floats | float, beta: Floats | float) -> Floats:
-        """Return the values at TPRs and FPRs, the first axis of *rates*; NaN where a value is undefined.
+        """Return the values at TPR = rates[0] and FPR = rates[1]; NaN where undefined.
 
-        The prevalence and the beta are those of all rates, or of each along the last axis; NaN is unknown.
+        Prevalence and beta are numbers, or arrays along the last axis; NaN means unknown.
         """
         columns = {"tpr": rates[0], "fpr": rates[1], "prevalence": prevalence, "beta": beta}
         shape = rates[0].shape
@@ -129,35 +129,35 @@ def better_sign(metric: Metric) -> int:
 
 
 _EPSILON = float(np.finfo(np.float64).eps)
-#: A metric of a point is a few operations on its rates, an area a sum of up to millions of steps.
+#: Relative rounding error: a metric of a point takes a few operations, an area sums up to millions of steps.
 _RELATIVE = {"point": 8 * _EPSILON, "curve": 512 * _EPSILON}
 
 
 def rounding(metric: Metric, values: Floats) -> Floats:
-    """Return by how much rounding may have moved values of a metric.
+    """Return the largest rounding error of values of a metric.
 
-    That is 8 units of the last place (2^-52) of a metric of operating points, and 512 of an area. A metric
-    that is a difference of numbers near 1, such as Youden's J, has their rounding however small it is.
+    It is 8 units in the last place (2^-52) for a metric of operating points, and 512 for an area. A
+    difference of numbers near 1, such as Youden's J, has their rounding error, even if it is small.
     """
     size = np.where(np.isinf(values), 0.0, np.maximum(np.abs(values), metric.scale))
     return np.asarray(_RELATIVE[metric.kind] * size)
 
 
 def tie_leaders(values: Floats, moved: Floats, starts: Places) -> Places:
-    """Return, for each value, the place of the value that leads its tie: the largest one.
+    """Return, for each value, the index of the leader of its tie, which is the largest value.
 
-    A value ties with a leader if it is less by no more than rounding may have moved the leader; the first
-    that is less by more leads the next tie. So a tie is transitive, and no chain of small steps joins what
-    differs.
+    A value ties with a leader if it is smaller by at most the rounding error of the leader; the first value
+    that is smaller than that leads the next tie. So ties are transitive, and chains of small steps do not
+    join different values.
 
     Parameters
     ----------
     values
-        Of some comparisons, one after the other; descending in each, without NaN.
+        Values of some comparisons, end to end; descending in each, without NaN.
     moved
-        By how much rounding may have moved each.
+        Rounding error of each value.
     starts
-        Where each comparison starts.
+        Index at which each comparison starts.
     """
     first = np.zeros(len(values), np.bool_)
     first[starts] = True
@@ -166,7 +166,7 @@ def tie_leaders(values: Floats, moved: Floats, starts: Places) -> Places:
         apart = ~((values[1:] == values[:-1]) | (values[:-1] - values[1:] <= moved[:-1]))
         first[1:] |= apart
         leader = np.maximum.accumulate(np.where(first, np.arange(len(values)), 0))
-        # Steps that rounding explains one by one may add up to more: these few are gone through one by one.
+        # Small steps may add up to more than rounding: these few ties are split by a loop.
         too_far = ~((values == values[leader]) | (values[leader] - values <= moved[leader]))
         for head in np.unique(leader[too_far]):
             ahead = head

@@ -1,4 +1,4 @@
-"""Metrics of predictive value: how many of the rows predicted positive are positive."""
+"""Metrics of predictive value: the share of positives among rows predicted positive."""
 
 import polars as pl
 
@@ -44,8 +44,8 @@ def precision(*, prevalence: Parameter = None) -> pl.Expr:
     0.3752
     """
     eta = eta_of(prevalence)
-    # By FPR/TPR and eta alone: points with one quotient have one precision, to the last digit. 0/0, inf·0 and
-    # 0·inf are where nothing is predicted positive.
+    # A function of FPR/TPR and eta, so that points with equal quotients have exactly equal precision. 0/0,
+    # inf·0 and 0·inf occur where nothing is predicted positive.
     return (1 / (1 + (1 - eta) * (FPR / TPR / eta))).fill_nan(None)
 
 
@@ -87,10 +87,10 @@ def npv(*, prevalence: Parameter = None) -> pl.Expr:
     title="F-beta",
 )
 def f_beta(*, beta: Parameter = None, prevalence: Parameter = None) -> pl.Expr:
-    """Weighted harmonic mean of precision and recall, recall counting beta times as much.
+    """Weighted harmonic mean of precision and recall; recall counts beta times as much.
 
-    Defined by counts, so a classifier that never predicts positive scores 0. At beta = 0 it is precision
-    (null where precision is), at beta = inf recall.
+    It is defined by counts, so a classifier that never predicts positive scores 0. At beta = 0 it is
+    precision (null where precision is), at beta = inf recall.
 
     Parameters
     ----------
@@ -123,7 +123,7 @@ def f_beta(*, beta: Parameter = None, prevalence: Parameter = None) -> pl.Expr:
     0.7692
     """
     eta, beta = eta_of(prevalence), beta_of(beta)
-    # Shares of precision and recall that sum to 1 keep beta = 0 and beta = inf free of special cases.
+    # Weights that sum to 1 are finite at beta = 0 and beta = inf.
     precision_share = 1 / (1 + beta.pow(2))
     recall_share = 1 / (1 + beta.pow(-2))
     found = eta * TPR
@@ -178,12 +178,12 @@ def pos_fraction(*, prevalence: Parameter = None) -> pl.Expr:
 
 @metric("precision at a reference prevalence", "no row is predicted positive")
 def calibrated_precision(*, reference: float = 0.5) -> pl.Expr:
-    """Precision at a reference prevalence, so that logs of different class balance can be compared.
+    """Precision at a reference prevalence, to compare logs of different class balance.
 
     Parameters
     ----------
     reference
-        The reference prevalence, in [0, 1].
+        Reference prevalence, in [0, 1].
 
     Returns
     -------
@@ -222,12 +222,12 @@ def precision_gain() -> pl.Expr:
 
     Returns
     -------
-    Expression over ``tpr`` and ``fpr``, Float64 in [-inf, 1]; null where both are 0, -inf where only
-    TPR is.
+    Expression over ``tpr`` and ``fpr``, Float64 in [-inf, 1]; null where both are 0, -inf where only TPR is
+    0.
 
     Notes
     -----
-    It does not depend on the prevalence, which cancels.
+    The prevalence cancels.
 
     References
     ----------

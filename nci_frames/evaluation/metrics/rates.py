@@ -1,4 +1,4 @@
-"""Metrics of the two rates alone: they do not depend on the prevalence."""
+"""Metrics of TPR and FPR alone, which do not depend on the prevalence."""
 
 import polars as pl
 
@@ -92,11 +92,11 @@ def fnr() -> pl.Expr:
 
 @metric("TPR - FPR", _LACKS, aliases=("tss", "informedness"), scale=1.0, lower=-1.0)
 def youden_j() -> pl.Expr:
-    """Youden's J, the true skill statistic: how far the point lies above chance.
+    """Youden's J, the true skill statistic: height of the point above chance, TPR - FPR.
 
     Returns
     -------
-    Expression over ``tpr`` and ``fpr``, Float64 in [-1, 1]; null where either is.
+    Expression over ``tpr`` and ``fpr``, Float64 in [-1, 1]; null where a rate is null.
 
     References
     ----------
@@ -196,7 +196,7 @@ def index_of_balanced_accuracy(*, alpha: float = 0.1) -> pl.Expr:
 
 @metric("TPR / FPR", "TPR and FPR are 0", upper=float("inf"))
 def lr_plus() -> pl.Expr:
-    """Positive likelihood ratio: by which factor a positive decision multiplies the odds of y=1.
+    """Positive likelihood ratio: the factor by which a positive decision multiplies the odds of y=1.
 
     Returns
     -------
@@ -217,7 +217,7 @@ def lr_plus() -> pl.Expr:
 
 @metric("(1-TPR) / (1-FPR)", "TPR and FPR are 1", direction="minimize", upper=float("inf"))
 def lr_minus() -> pl.Expr:
-    """Negative likelihood ratio: by which factor a negative decision multiplies the odds of y=1.
+    """Negative likelihood ratio: the factor by which a negative decision multiplies the odds of y=1.
 
     Returns
     -------

@@ -1,4 +1,4 @@
-"""The registry of metrics: how one is added, what a name stands for, and the table."""
+"""The registry of metrics: add a metric, look up a name, list all."""
 
 import functools
 import inspect
@@ -26,9 +26,9 @@ def all_metrics() -> list[Metric]:
 
 
 def resolve(label: str) -> tuple[Metric, dict[str, float]] | None:
-    """Return the metric and the settings that a name, an alias or a label stands for; None if there is none.
+    """Return the metric and the settings of a name, an alias or a label; None if there is no such metric.
 
-    A name may itself contain brackets, so it is looked up as a whole before it is parsed.
+    A name may itself contain brackets, so look it up as a whole before parsing it.
     """
     by_word = {word: known for known in _REGISTRY.values() for word in known.words}
     if label in by_word:
@@ -41,12 +41,12 @@ def resolve(label: str) -> tuple[Metric, dict[str, float]] | None:
 
 
 def add(new: Metric) -> None:
-    """Add a metric; a user-defined one replaces a user-defined one of the same name.
+    """Add a metric; a user-defined metric replaces another one of the same name.
 
     Raises
     ------
     ParameterError
-        If a name of it stands for another metric.
+        If its name or an alias belongs to another metric.
     """
     for word in new.words:
         found = resolve(word)
@@ -71,7 +71,7 @@ def metric(
     undefined_when
         When the expression is null.
     more
-        Other fields of the ``Metric``: its aliases, its range, its direction and how it depends on what.
+        Other fields of ``Metric``, such as aliases, range and direction.
     """
 
     def decorate(build: Callable[P, pl.Expr]) -> Callable[P, CalledMetric]:
@@ -100,18 +100,18 @@ _CALLED = re.compile(r"(\w+)\((.+)\)")
 
 
 def label_of(name: str, settings: Mapping[str, float]) -> str:
-    """Return the label of a metric called with settings; different settings always have different labels.
+    """Return the label of a metric called with settings; different settings have different labels.
 
     >>> label_of("expected_cost", {"c_fp": 1.0, "c_fn": 1 / 3})
     'expected_cost(c_fp=1, c_fn=0.3333333333333333)'
     """
-    # repr is the shortest text that is read back as the same number.
+    # repr is the shortest text that parses to the same number.
     told = (f"{key}={repr(float(value)).removesuffix('.0')}" for key, value in settings.items())
     return f"{name}({', '.join(told)})" if settings else name
 
 
 def settings_of(label: str) -> tuple[str, dict[str, float]] | None:
-    """Return the name and the settings that make a label; None if it has no settings.
+    """Return the name and the settings of a label; None if it has no settings.
 
     >>> settings_of("expected_cost(c_fp=1, c_fn=20)")
     ('expected_cost', {'c_fp': 1.0, 'c_fn': 20.0})
@@ -148,7 +148,7 @@ def register_metric(
     Parameters
     ----------
     name
-        The name of the metric. A user-defined metric of that name is replaced, e.g. if a notebook cell is run
+        Name of the metric. A user-defined metric of that name is replaced, e.g. when a notebook cell is run
         again.
     expression
         Polars expression over ``tpr``, ``fpr`` and, if it depends on them, ``prevalence`` and ``beta``. It
@@ -158,18 +158,18 @@ def register_metric(
     direction
         "maximize" (higher is better), "minimize", or "target" (neither: such a metric is not ranked).
     aliases
-        Other names for it.
+        Other names for the metric.
     formula
         For display only.
     monotone
-        Whether it is monotone in each rate, whatever the other is. Only then can a projection derive its band
-        from the bounds of the rates.
+        Whether the metric is monotone in each rate for any value of the other. Only then can a projection
+        derive its band from the bounds of the rates.
 
     Raises
     ------
     ParameterError
-        If a name belongs to a built-in metric or to another user-defined one, the range is empty, or the
-        direction unknown.
+        If a name belongs to a built-in metric or another user-defined one, the range is empty, or the
+        direction is unknown.
     SchemaError
         If the expression reads another column.
 
@@ -209,7 +209,7 @@ def register_metric(
 
 @checked
 def metrics() -> pl.DataFrame:
-    """Return the registry of metrics.
+    """Return a table of all metrics.
 
     Returns
     -------

@@ -35,7 +35,7 @@ def _parameter(name: str, given: Parameter, most: float, allowed: str) -> pl.Exp
 
 
 def share_of(rows: pl.Expr, rate: pl.Expr) -> pl.Expr:
-    """Return a rate of some rows as a share of all; without such rows 0, although there is no rate then."""
+    """Return *rate* times the share *rows* of its class; 0 where the share is 0, even if the rate is null."""
     return pl.when(rows == 0).then(0.0).otherwise(rows * rate)
 
 
@@ -45,10 +45,10 @@ def positives_said(eta: pl.Expr) -> pl.Expr:
 
 
 def negatives_said(eta: pl.Expr) -> pl.Expr:
-    """Return the share of rows predicted negative; as a sum, so that it is exact where it is small."""
+    """Return the share of rows predicted negative; as a sum, which is precise even if the share is small."""
     return share_of(eta, 1 - TPR) + share_of(1 - eta, 1 - FPR)
 
 
 def ratio(numerator: pl.Expr, denominator: pl.Expr) -> pl.Expr:
-    """Divide, with 0/0 null instead of NaN; the denominator is not negative, and x/0 does not occur."""
+    """Divide by a denominator >= 0; null where it is 0."""
     return pl.when(denominator > 0).then(numerator / denominator)
