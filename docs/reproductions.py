@@ -37,14 +37,21 @@ EXAMPLES = (
 
 INTRODUCTION = """# Reproductions
 
-The figures, tables and worked examples of the sources, computed again with `nci_frames`. Each is a program
-of its own in `examples/reproductions/`, which the tests run as well. `make reproductions` runs them all and
+The figures, tables and worked examples of five sources, computed again with `nci_frames`:
+
+- **Evaluation paper**: Brabec et al. (2020), doi:10.1007/978-3-030-50423-6_6
+- **Contingency paper**: Ahmadzadeh and Angryk (2022), doi:10.1109/ICIP46576.2022.9897445
+- **F-beta plot**: Wojciechowski and Woźniak (2024), arXiv:2404.08709
+- **Cost paper**: Landgrebe et al. (2004), doi:10.1007/978-3-540-27868-9_83
+- **Slides**: A. Ghosh, Class imbalance problem (slides of a lecture)
+
+Each is a program in `examples/reproductions/`, which the tests run. `make reproductions` runs them all and
 writes this page and its pictures.
 
-"source" is what the source prints or, as in "0.5 by (8)", what one of its formulas or a closed form gives
-without the library. Two numbers agree if they are equal in all the decimals that are printed. An empty cell
-means that there is nothing to compare: the source prints no number, or the data are different (models from
-other packages, another random draw).
+The column "source" has what the source prints or, as in "0.5 by (8)", what one of its formulas or a closed
+form gives without the library. Two numbers agree if all printed decimals are equal. "agrees" is empty where
+nothing can be compared: the source prints no number, or the data are different (other models, another
+random draw).
 """
 
 

@@ -4,7 +4,7 @@ Source: F1 over the unit square of TPR and TNR. (The text calls Fig. 2 a surface
 one of F1.) At 1:49 only a TNR close to 1 gives a high F1; elsewhere TPR hardly matters. At 1:1 both matter
 about equally. No numbers are printed.
 
-Here: the same surfaces. The volume between them, the sensitivity of F1 at 49, is 0.41 of the whole.
+Here: the same surfaces. The volume between them, the sensitivity of F1 at 1:49, is 0.41.
 """
 
 import altair as alt

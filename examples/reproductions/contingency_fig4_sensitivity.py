@@ -3,10 +3,10 @@
 Source: precision is the most sensitive, then F1, accuracy and HSS; recall, TSS and Youden's J do not
 depend on the ratio. The growth is called logarithmic. Curves only, no numbers.
 
-Here: the same order where the classes are nearly balanced, with HSS halved into [0, 1]. Growth is not
-logarithmic: it saturates. Accuracy tends to 1/6 and precision to 1/2 (closed forms). HSS must be halved
-into [0, 1], as the definition of the space has it: unscaled, it exceeds accuracy from 1:4 on. The paper's
-formulas call tp/p both precision and recall; precision is tp/p'. Its sum lacks the area of a cell.
+Here: the same order where the classes are nearly balanced, with HSS halved into [0, 1], as the definition
+of the space has it; unscaled, HSS exceeds accuracy from 1:4 on. Growth is not logarithmic: accuracy tends
+to 1/6 and precision to 1/2 (closed forms). The paper's formulas call tp/p both precision and recall;
+precision is tp/p'. Its sum lacks the area of a cell.
 """
 
 import math

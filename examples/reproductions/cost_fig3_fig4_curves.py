@@ -2,8 +2,8 @@
 
 Source: ROC and POSfrac of the linear discriminant at prevalence 0.1, where TPR 80 % has a POSfrac of just
 under 30 %; and the POSfrac of the linear and of the quadratic discriminant at 0.5, 0.1 and 0.001. The
-quadratic one hardly feels the balance: it finds over 90 % where the linear one finds 75 % of the targets,
-at a POSfrac of 0.1.
+quadratic one hardly depends on the balance: at a POSfrac of 0.1 it finds over 90 % of the targets, the
+linear one 75 %.
 
 Here: the same curves, from 30-fold cross-validation. The text does not say at which prevalence POSfrac is
 0.1; its numbers fit 0.001.

@@ -4,8 +4,8 @@ Source: four density classifiers on four artificial data sets of 1,500 examples 
 equal priors. The rarer the targets, the worse the classifiers that do not fit the data.
 
 Here: the same protocol. Highleyman and Lithuanian are the published distributions, and TwoGaussians has
-the Bayes error that the paper prints. It does not print where the modes of Multimodal lie; ours were
-placed so that POSfrac comes close to the table, so they prove nothing. What differs, and why:
+the Bayes error that the paper prints. The paper does not say where the modes of Multimodal lie; they were
+placed so that POSfrac comes close to the table, so these rows prove nothing. What differs, and why:
 
 - LDC, QDC and PARZEN differ by at most 1.4 standard deviations of the difference, as another random draw
   would. MOGC differs by up to 2.4: the paper does not say how many Gaussians it has; ours has three for
@@ -14,9 +14,9 @@ placed so that POSfrac comes close to the table, so they prove nothing. What dif
   FPR is the same. The text is not: its 54.9 % and 77.9 % (LDC, Highleyman, at 0.5) fit neither the table
   (52.14 %) nor each other (80 % of half the rows out of 54.9 % is a purity of 72.9 %). Its 24.8 % at 0.01
   does fit the table.
-- The standard deviations in the table seem to be those of a mean of 30 folds, not those of a single fold:
-  ours of the mean are about as large, ours of a fold are several times larger. (With 50 negatives and FPR
-  0.12, chance alone gives a fold 2.3 % of POSfrac at prevalence 0.5; the table has 0.5 %.)
+- The standard deviations in the table seem to be those of the mean of 30 folds: those of the mean here are
+  about as large, those of a fold several times larger. (With 50 negatives and FPR 0.12, chance alone gives
+  a fold 2.3 % of POSfrac at prevalence 0.5; the table has 0.5 %.)
 """
 
 import math

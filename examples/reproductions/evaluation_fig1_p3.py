@@ -3,8 +3,8 @@
 Source: precision of a classifier with TPR 0.6 and FPR 0.001 rises with the prevalence; on a logarithmic
 axis the curve is S-shaped. The figure prints no numbers; formula (8) gives them.
 
-Here: the same curve. The precision is one half where the odds of the prevalence equal FPR/TPR, and it
-falls below one per cent at one positive in 60,000.
+Here: the same curve. Precision is one half where the odds of the prevalence equal FPR/TPR, and below 1 %
+at one positive in 60,000.
 """
 
 import numpy as np

@@ -3,9 +3,8 @@
 Source: not only the value of F1 but the order of two classifiers depends on the prevalence. The figure
 prints no numbers.
 
-Here: a classifier that finds nine in ten positives at one false alarm in a hundred negatives, and one that
-finds six in ten at one in a thousand. The careful one is better below the crossover, which has a closed
-form.
+Here: one classifier with TPR 0.9 and FPR 0.01 ("finds many"), and one with TPR 0.6 and FPR 0.001
+("careful"). The careful one is better below the crossover, which has a closed form.
 """
 
 import numpy as np

@@ -4,9 +4,9 @@ Source: two ROC curves that cross, on a linear and on a logarithmic axis; their 
 and 0.001; and PR-AUC over the prevalence, where the two classifiers change places. A classifier may have
 the larger ROC-AUC and the smaller PR-AUC on one test set. No numbers are printed.
 
-Here: two classifiers with normally distributed scores. "broad" has the larger ROC-AUC and the larger
-PR-AUC at prevalence 0.1; at 0.001 "sharp" has the larger PR-AUC, since it finds its first positives at
-fewer false alarms.
+Here: two classifiers with normally distributed scores. "broad" has the larger ROC-AUC, and the larger
+PR-AUC at prevalence 0.1. At 0.001 "sharp" has the larger PR-AUC: it finds its first positives with fewer
+false positives.
 """
 
 import numpy as np

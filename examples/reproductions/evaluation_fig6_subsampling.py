@@ -4,11 +4,10 @@ Source: PR curves of a ResNet-50 for one class of the ImageNet validation set. T
 prevalence of 0.001. Sub-sampled 30 times to 0.01, each time to 5,000 images, the curves scatter widely
 around the one that is computed from all images and adjusted by (8).
 
-Here: two classifiers of the demonstration, on handwritten digits, the 8 against the rest, where a tenth of
-the rows is positive. Their logs are sub-sampled 30 times to 0.5, by removing negatives as the paper does,
-and to 0.01, by removing positives. The adjusted curve lies inside the range of the sub-samples. At 0.01,
-where only 1 positive in 10 is left, the range is on average twice as wide, and at its widest five times as
-wide.
+Here: two classifiers of the demonstration, the digit 8 against the rest, with 10 % positives. Their logs
+are sub-sampled 30 times to 0.5, by removing negatives as in the paper, and to 0.01, by removing positives.
+The adjusted curve is inside the range of the sub-samples. At 0.01, where 1 positive in 10 is left, that
+range is twice as wide on average, and five times at its widest.
 """
 
 import tempfile

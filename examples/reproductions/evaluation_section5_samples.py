@@ -1,8 +1,7 @@
 """Evaluation paper, section 5: how many rows a low FPR needs.
 
-Source: with 10,000 negatives, an FPR of 0.001 is 10 false positives, so that a few more or fewer change it
-a lot. By Hoeffding's inequality the number of rows grows with 1/σ²; usually fewer are enough. The
-coefficients of variation of TPR and FPR decide.
+Source: with 10,000 negatives, an FPR of 0.001 is 10 false positives, so a few more or fewer change it a
+lot. By Hoeffding's inequality the number of rows grows with 1/σ²; usually fewer are enough.
 
 Here: 10 false positives, a 95 % interval of FPR from 0.0005 to 0.0018, and a Δ of 0.30. For Δ = 0.1 the
 exact plan has more than a hundred times fewer negatives than Hoeffding's, and both grow with 1/σ².

@@ -3,9 +3,9 @@
 Source: 92 oversamplers with nearest neighbours on the Thyroid data, 20 % held out. Six of them are the
 best in some range of beta, and they bound the cloud of points towards the perfect classifier at (1, 1).
 
-Here: 35 models on the breast cancer data, with 60 of the malignant tumours (oversamplers of our own, and
-data that ship with scikit-learn, so the numbers differ). Three models are the best for some beta, from a
-precise one to a sensitive one, and no model beats any of them in both precision and recall.
+Here: 35 models on the breast cancer data, with 60 of the malignant tumours (other oversamplers and data
+of scikit-learn, so the numbers differ). Three models are the best for some beta, and no model beats any of
+them in both precision and recall.
 """
 
 import altair as alt

@@ -5,10 +5,10 @@ significantly better than all others, by a paired t-test. For most data sets the
 7.56 on Thyroid and above 2.36 on vehicle1. The best F-beta over beta is a V, with its lowest point near
 beta 1.
 
-Here: 35 models on four data sets that ship with scikit-learn, three of them made imbalanced. The standard
-deviation has ddof 0 and the test is the paired t-test, as in the source. The corrected
-resampled t-test with Holm's correction takes into account that folds share their training rows and that
-there are many models; it leaves fewer models distinguishable from the best.
+Here: 35 models on four data sets of scikit-learn, three of them made imbalanced. The standard deviation
+has ddof 0 and the test is the paired t-test, as in the source. The corrected resampled t-test with Holm's
+correction, which allows for shared training rows and many models, leaves fewer models distinguishable from
+the best.
 """
 
 import numpy as np

@@ -76,16 +76,15 @@ class Reproduction(NamedTuple):
 def cells(number: Number) -> tuple[str, ...]:
     """Return the cells of a number's row."""
     here = number.here if isinstance(number.here, str) else f"{number.here:.6g}"
-    off = number.difference
-    difference = "" if off is None else "0" if abs(off) < 1e-12 else f"{off:+.2g}"
     agrees = {True: "yes", False: "**no**", None: ""}[number.agrees]
-    return (number.quantity, number.source or "-", here, difference, agrees, number.note)
+    return (number.quantity, number.source or "-", here, agrees, number.note)
 
 
 def table(numbers: list[Number]) -> str:
-    """Return a table in Markdown."""
-    head = ("quantity", "source", "here", "difference", "agrees", "note")
-    rows = [head, tuple("---" for _ in head), *map(cells, numbers)]
+    """Return a table in Markdown; without the column of notes if there is none."""
+    width = 5 if any(number.note for number in numbers) else 4
+    head = ("quantity", "source", "here", "agrees", "note")
+    rows = [row[:width] for row in (head, ("---",) * 5, *map(cells, numbers))]
     return "\n".join(f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in row)} |" for row in rows)
 
 

@@ -5,9 +5,8 @@ worst, ultra-liberal and ultra-conservative classifier; the average over the k f
 an accuracy of 0.8 in 100 trials; AUC as the probability that a positive is ranked above a negative.
 
 Here: the same numbers, with four corrections. The accuracy of the ultra-liberal classifier is P/(P+N), not
-0. The ultra-conservative has TP = FP = 0 (the slide repeats the text of the other one). F1 by counts is
-defined, and 0, where the slides call it not applicable. The accuracy interval has an upper end too,
-0.8784.
+0. The ultra-conservative has TP = FP = 0 (the slide repeats the text of the other one). F1 by counts is 0
+where the slides call it not applicable. The accuracy interval has an upper end, 0.8784.
 """
 
 import altair as alt

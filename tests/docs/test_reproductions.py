@@ -141,7 +141,8 @@ def test_the_page_says_what_differs():
     numbers = [Number("a", "0.5", 0.5), Number("b|c", "0.5", 0.75, "a slip"), Number("d", "1", 3, about=True)]
     made = Reproduction("Title.\n\nSource: x\n\nHere: y\n", "A (2020)", numbers, {})
     assert row(made) == "| Title | 2 | 1 | b\\|c: 0.5, here 0.75 (a slip) |"
-    assert "| b\\|c | 0.5 | 0.75 | +0.25 | **no** | a slip |" in table(numbers)
+    assert "| b\\|c | 0.5 | 0.75 | **no** | a slip |" in table(numbers)
+    assert "| a | 0.5 | 0.5 | yes |" in table(numbers[:1]).splitlines()
     other = made._replace(numbers=numbers[::2])
     assert row(other) == "| Title | 1 | 1 | other data: d: 1, here 3 |"
     assert row(made._replace(numbers=numbers[:1])) == "| Title | 1 | 1 | none |"
