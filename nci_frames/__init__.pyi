@@ -13,6 +13,7 @@ from .counting.count import count_confusion as count_confusion
 from .counting.count import count_scores as count_scores
 from .counting.count_classes import count_classes as count_classes
 from .counting.drawing.draw_labels import draw_labels as draw_labels
+from .counting.exact_file import sink_exact_counts as sink_exact_counts
 from .counting.pairs import compare_auc as compare_auc
 from .counting.pairs import count_pairs as count_pairs
 from .counting.sql import counting_sql as counting_sql
@@ -96,6 +97,7 @@ from .evaluation.significance.best import compare_best as compare_best
 from .evaluation.significance.certified_map import certify_decision_map as certify_decision_map
 from .evaluation.significance.cross_fitting import cross_fit as cross_fit
 from .evaluation.significance.crossover_intervals import crossover_intervals as crossover_intervals
+from .evaluation.significance.data_sets import compare_data_sets as compare_data_sets
 from .evaluation.significance.delong import auc_interval as auc_interval
 from .evaluation.significance.folds import compare_folds as compare_folds
 from .evaluation.significance.folds import summarise_folds as summarise_folds
@@ -118,9 +120,11 @@ from .evaluation.prevalence.project_traffic import project_traffic as project_tr
 # evaluation.probabilities
 from .evaluation.probabilities.adjust import adjust_scores as adjust_scores
 from .evaluation.probabilities.calibration import calibration_curve as calibration_curve
+from .evaluation.probabilities.calibration_measures import calibration_measures as calibration_measures
 from .evaluation.probabilities.decisions import cost_curve as cost_curve
 from .evaluation.probabilities.decisions import decision_curve as decision_curve
 from .evaluation.probabilities.decomposition import decompose_scores as decompose_scores
+from .evaluation.probabilities.h_measure import h_measure as h_measure
 from .evaluation.probabilities.proper_scores import proper_scores as proper_scores
 
 # evaluation.classes
@@ -156,6 +160,7 @@ from .charts.decision_map import chart_decision_map as chart_decision_map
 from .charts.f_beta_plot import chart_f_beta_plot as chart_f_beta_plot
 from .charts.intervals import chart_intervals as chart_intervals
 from .charts.intervals import chart_precision_uncertainty as chart_precision_uncertainty
+from .charts.mean_ranks import chart_critical_difference as chart_critical_difference
 from .charts.operating_points import chart_pos_fraction as chart_pos_fraction
 from .charts.operating_points import chart_pr as chart_pr
 from .charts.operating_points import chart_roc as chart_roc

@@ -1,19 +1,20 @@
 """Atomic writing: a file is complete or unchanged, never half-written. Parquet files have checksums."""
 
+import errno
 import os
 import secrets
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import polars as pl
 
 from nci_frames.base.errors import OutputError, ParameterError
 
 #: Rows per row group, as in Polars: small enough for all cores to read groups in parallel.
-_ROWS_OF_A_GROUP = 1 << 18
+ROWS_OF_A_GROUP = 1 << 18
 
 #: Maximum bytes of the distinct values of a column in a row group for a dictionary. A larger dictionary takes
 #: more space than the values, several times their memory, and more time.
@@ -124,29 +125,84 @@ def fsync_folder(folder: Path) -> None:
         os.close(handle)
 
 
-def write_parquet(table: pl.DataFrame, file: str | Path, *, checksums: bool = True) -> None:
+@contextmanager
+def writing(path: str | Path, *, what: str = "file") -> Iterator[BinaryIO]:
+    """Yield a file to write that replaces *path* in one step at the end.
+
+    Where the system allows, the file has no name until it is complete, so that a killed process leaves
+    nothing behind. If the body raises, *path* is unchanged. Missing parent folders are created.
+
+    Raises
+    ------
+    OutputError, ParameterError
+        As ``replacing`` does.
+    """
+    with replacing(path, what=what) as beside:
+        handle = _open_nameless(beside.parent)
+        if handle is None:
+            with beside.open("wb", buffering=_BUFFER) as file:
+                yield file
+            return
+        with os.fdopen(handle, "wb", buffering=_BUFFER) as file:
+            yield file
+            file.flush()
+            # Following the link of an open file needs linkat, which Python takes if it is given a folder.
+            os.link(f"/proc/self/fd/{handle}", beside, src_dir_fd=handle, follow_symlinks=True)
+
+
+def _open_nameless(folder: Path) -> int | None:
+    """Open a file in a folder that has no name yet; None where the system cannot, or not name it later."""
+    if not hasattr(os, "O_TMPFILE") or not is_folder("/proc/self/fd"):
+        return None
+    try:
+        return os.open(folder, os.O_TMPFILE | os.O_WRONLY, 0o666)
+    except OSError as error:
+        # Some file systems have only files with names.
+        if error.errno in (errno.EOPNOTSUPP, errno.EISDIR, errno.EINVAL):
+            return None
+        raise
+
+
+@contextmanager
+def row_groups(
+    file: BinaryIO, like: pl.DataFrame, **options: Any
+) -> Iterator[Callable[[pl.DataFrame], None]]:
+    """Yield a function that appends a table to a Parquet file as one row group, whose pages have checksums.
+
+    Parameters
+    ----------
+    file
+        Where to write.
+    like
+        A table with the columns of all that will be written.
+    options
+        Of the writer of Arrow: encodings.
+    """
+    import pyarrow.parquet as pq  # noqa: PLC0415  (what does not write does not wait for it)
+
+    names = like.columns
+
+    # Polars cannot pass a name with a NUL to Arrow, but Arrow itself accepts it.
+    def plain(table: pl.DataFrame) -> Any:
+        numbered = table.select(pl.col(name).alias(str(place)) for place, name in enumerate(names))
+        return numbered.to_arrow().rename_columns(names)
+
+    options = {
+        "write_page_checksum": True,
+        "compression": "zstd",
+        "dictionary_pagesize_limit": _MOST_OF_A_DICTIONARY,
+        **options,
+    }
+    with pq.ParquetWriter(file, plain(like.clear()).schema, **options) as writer:
+        yield lambda table: writer.write_table(plain(table))
+
+
+def write_parquet(table: pl.DataFrame, file: str | Path) -> None:
     """Write a table as Parquet with page checksums, which Polars does not write.
 
     ``scan_predictions`` verifies them; other readers can do so on request.
     """
-    import pyarrow.parquet as pq  # noqa: PLC0415  (what does not write does not wait for it)
-
-    names = table.columns
-
-    # Polars cannot pass a name with a NUL to Arrow, but Arrow itself accepts it.
-    def plain(rows: pl.DataFrame) -> Any:
-        numbered = rows.select(pl.col(name).alias(str(place)) for place, name in enumerate(names))
-        return numbered.to_arrow().rename_columns(names)
-
-    options: dict[str, Any] = {
-        "write_page_checksum": checksums,
-        "compression": "zstd",
-        "dictionary_pagesize_limit": _MOST_OF_A_DICTIONARY,
-    }
-    with (
-        Path(file).open("wb", buffering=_BUFFER) as written,
-        pq.ParquetWriter(written, plain(table.clear()).schema, **options) as writer,
-    ):
+    with Path(file).open("wb", buffering=_BUFFER) as written, row_groups(written, table) as append:
         # Group by group, since the strings of all rows would be copied for Arrow at once.
-        for group in table.iter_slices(_ROWS_OF_A_GROUP):
-            writer.write_table(plain(group))
+        for group in table.iter_slices(ROWS_OF_A_GROUP):
+            append(group)

@@ -71,7 +71,8 @@ def count_confusion(
         Keys to keep besides the model; counts are summed over the others. None keeps all keys.
     memory_limit
         Maximum number of bytes for the counts, above 0; None means half of the machine's memory. A count that
-        needs more is refused before the memory is allocated.
+        needs more is refused before the memory is allocated; ``sink_exact_counts`` writes exact counts of any
+        size to a file.
     progress
         Whether to show progress, if standard error is a terminal.
 

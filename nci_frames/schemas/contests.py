@@ -47,6 +47,17 @@ CERTIFIED_MAP = FrameSchema(
     text("model", "model that may be the best", "unknown, or a model of its own"),
     text("reason", "why the best model is unknown", "the verdict is not unknown"),
 )
+MEAN_RANKS = FrameSchema(
+    "mean ranks",
+    "compare_data_sets(ranking, over=...)",
+    MODEL,
+    number("mean_rank", "mean of the ranks over the data sets; 1 is best", minimum=1),
+    whole("data_sets", "number of data sets"),
+    number("statistic", "Friedman's chi-squared, corrected for ties", "all values are equal", minimum=0),
+    share("p_value", "p-value of the hypothesis that all models are equal", "all values are equal"),
+    number("critical_difference", "least significant difference of two mean ranks, at the level", minimum=0),
+    flag("distinguishable", "whether mean_rank exceeds the best one by critical_difference or more"),
+)
 SURFACE = FrameSchema(
     "metric surface",
     "metric_surface(metric)",

@@ -57,6 +57,29 @@ CALIBRATION = FrameSchema(
     share("share", "share of all rows in the bin, at the prevalence"),
     *bounds(share, "lower confidence limit of observed", _WEIGHTED),
 )
+CALIBRATION_MEASURES = FrameSchema(
+    "calibration measures",
+    "calibration_measures(counts, prevalence=...)",
+    MODEL,
+    text("measure", '"slope", "intercept", "in_the_large", "ece" or "ece_corrected"'),
+    _AT,
+    number("value", "the measure", "undefined: see reason"),
+    *bounds(number, "lower confidence limit of the measure", "see reason"),
+    text("reason", "why the value or its bounds are null", "neither is null"),
+)
+H_MEASURES = FrameSchema(
+    "h measures",
+    "h_measure(counts, prevalence=...)",
+    MODEL,
+    _AT,
+    share(
+        "value",
+        "share of the cost of the best constant decision that the best thresholds save",
+        f"{_LACKS}, or a class has no share at the prevalence",
+    ),
+    *bounds(share, "certified lower bound of the value", "the value is null"),
+    *TOLD,
+)
 DECISIONS = FrameSchema(
     "decision curve",
     "decision_curve(counts, prevalence=..., threshold_probabilities=...)",

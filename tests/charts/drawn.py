@@ -72,6 +72,7 @@ def draw_all(models: tuple[str, ...] = MODELS, among: tuple[str, ...] = ()) -> d
     areas = nf.compute_areas(every, prevalence=GRID)
     decisions = nf.decision_map(every)
     pooled = nf.compute_rates(nf.pool_counts(folds, over="fold"))
+    fold_ranks = nf.rank_models(nf.project_rates(folds, metrics="precision", prevalence=0.01))
     in_countries = nf.project_rates(countries, metrics="precision", prevalence=GRID)
     # Draws may differ between versions of NumPy.
     best = nf.probability_best(every, threshold=0.5, prevalence=grid, repeats=2)
@@ -117,6 +118,7 @@ def draw_all(models: tuple[str, ...] = MODELS, among: tuple[str, ...] = ()) -> d
         "decomposition": nf.chart_decomposition(
             nf.decompose_difference(countries, metric="precision", over="country")
         ),
+        "mean_ranks": nf.chart_critical_difference(nf.compare_data_sets(fold_ranks, over="fold"), **options),
         "class_matrix": nf.chart_class_matrix(classes, priors={"x": 0.2, "y": 0.8}),
         "class_simplex": nf.chart_class_simplex(
             class_counts(models, "z"), priors={"day": {"x": 0.2, "y": 0.7, "z": 0.1}}, **options

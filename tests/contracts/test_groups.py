@@ -15,6 +15,7 @@ from tests.fuzz.corruptions import CELLS
 #: What these functions return is not of each group by itself.
 TOGETHER = {
     "check_projection",  # its p-values are adjusted over all groups
+    "compare_data_sets",  # another key is another data set
     "rank_segments",  # other keys are pooled
     *("expected_half_widths", "plan_labels", "vary_class_share"),  # of one log or mix
 }

@@ -89,7 +89,7 @@ def test_what_no_function_takes(name, option):
 
 #: Without the model, the class or the places that they are asked about they have nothing to do.
 NEED_ROWS = {
-    *("count_pairs", "estimate_class_priors", "expected_half_widths", "plan_labels"),
+    *("compare_data_sets", "count_pairs", "estimate_class_priors", "expected_half_widths", "plan_labels"),
     "vary_class_share",
 }
 

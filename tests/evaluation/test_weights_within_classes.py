@@ -204,6 +204,25 @@ def test_equal_segments_of_weighted_rows_are_told_apart_as_seldom_as_promised() 
 
 
 @pytest.mark.long
+def test_slope_and_intercept_of_calibration_hold_where_rows_were_drawn_by_score() -> None:
+    """Few heavy rows make most of the regression, and some logs have none of the heavy positives."""
+    rng, held, repeats = np.random.default_rng(5), np.zeros(3), 25
+    for _ in range(repeats):
+        score = 1 / (1 + np.exp(-rng.normal(-3, 1.5, 12_000)))
+        label, weight = (
+            rng.random(12_000) < score,
+            np.select([score >= 0.3, score >= 0.1], [1.0, 10.0], 100.0),
+        )
+        log = pl.DataFrame({"model": "a", "label": label, "score": score, "weight": weight})
+        drawn = log.filter(pl.Series(rng.random(12_000) < 1 / weight))
+        found = nf.calibration_measures(nf.count_confusion(drawn, thresholds="exact"), prevalence="observed")
+        for place, (measure, truth) in enumerate((("in_the_large", 0), ("intercept", 0), ("slope", 1))):
+            row = found.filter(measure=measure).row(0, named=True)
+            held[place] += row["lower"] is None or row["lower"] <= truth <= row["upper"]
+    assert (held >= 0.84 * repeats).all(), held / repeats
+
+
+@pytest.mark.long
 def test_rates_of_segments_hold_where_all_segments_were_drawn_together() -> None:
     """At the border of two ranges all flagged rows are light: how many a segment has of them is chance."""
     rng, held, logs = np.random.default_rng(3), np.zeros((2, 2)), 30

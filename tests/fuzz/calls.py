@@ -19,6 +19,7 @@ NOT_CALLED = {
     "class_report_questions",
     "save_chart",
     "save_table",
+    "sink_exact_counts",
     "write_report",
 }
 
@@ -113,6 +114,7 @@ def calls() -> dict[str, Call]:
         points, metrics=["f_beta", "precision", "pos_fraction", "recall"], prevalence=etas
     )
     fold_values = nf.project_rates(fold_points, metrics=["f_beta", "recall"], prevalence=etas)
+    fold_ranks = nf.rank_models(fold_values.filter(pl.col("prevalence") == etas[0], metric="f_beta"))
     winners = nf.winner_ranges(rates, metric="f_beta", over="prevalence")
     over_beta = nf.winner_ranges(points, metric="f_beta", over="beta", prevalence=0.4)
     summary = nf.compare_folds(fold_points, beta=[0.5, 1.0, 2.0], prevalence=0.4)
@@ -170,6 +172,7 @@ def calls() -> dict[str, Call]:
         Call("compute_areas", (counts,), {"prevalence": etas}),
         Call("adjust_scores", (), {"score": "score", "prevalence": 0.1, "logged_prevalence": 0.4}),
         Call("calibration_curve", (chances,), {"prevalence": 0.1}),
+        Call("calibration_measures", (chances,), {"prevalence": 0.1}),
         Call("cost_curve", (chances,), {"prevalence": 0.1, "probability_costs": [0.2, 0.6]}),
         Call("decision_curve", (chances,), {"prevalence": 0.1, "threshold_probabilities": [0.2]}),
         Call("chart_calibration", (nf.calibration_curve(chances, prevalence=0.1),)),
@@ -179,6 +182,7 @@ def calls() -> dict[str, Call]:
             (nf.decision_curve(chances, prevalence=0.1, threshold_probabilities=[0.2, 0.4]),),
         ),
         Call("decompose_scores", (chances,), {"prevalence": 0.1}),
+        Call("h_measure", (counts,), {"prevalence": 0.1}),
         Call("proper_scores", (chances,), {"prevalence": 0.1}),
         Call("compare_classes", (classes,), {"priors": "uniform", "metric": "mcc"}),
         Call("compare_models", (counts,), {"prevalence": etas, "threshold": 0.0, **few}),
@@ -196,6 +200,7 @@ def calls() -> dict[str, Call]:
         Call("project_rates", (rates,), {"metrics": "f_beta", "prevalence": etas}),
         Call("ranked_table", (nf.rank_models(projection),), {"metric": "f_beta"}),
         Call("rank_models", (projection,)),
+        Call("compare_data_sets", (fold_ranks,), {"over": "fold"}),
         Call("average_over", (fold_values,), {"over": "fold"}),
         Call("decompose_difference", (fold_rates,), {"metric": "precision", "over": "fold"}),
         Call("roll_up", (fold_rates,), {"over": "fold", "metrics": "precision"}),
@@ -215,6 +220,7 @@ def calls() -> dict[str, Call]:
         Call("summarise_folds", (fold_points,), {"metrics": "f_beta"}),
         Call("rank_segments", (folds,), {**by_fold, "threshold": 0.5, "min_positives": 5}),
         Call("check_projection", (folds,), {"over": "fold"}),
+        Call("chart_critical_difference", (nf.compare_data_sets(fold_ranks, over="fold"),)),
         Call("chart_decision_map", (decisions,)),
         Call("chart_decomposition", (decomposition,), {"over": "fold"}),
         Call("chart_f_beta_over_beta", (projection,), {"prevalence": 0.01}),

@@ -25,6 +25,8 @@ class Budget:
     limit: float
     #: Further bytes for each group and threshold, of what is computed from the counts.
     overhead: int = 0
+    #: Whether exact counts can be written to a file instead.
+    to_file: bool = True
 
     @classmethod
     def of(cls, memory_limit: float | None) -> "Budget":
@@ -61,7 +63,8 @@ class Budget:
             if distinct:
                 keys = f", with keys of {gigabytes(key_bytes)}" if key_bytes else ""
                 found = f"{found} and {quantity(distinct, 'distinct score')} x {_ROW} bytes{keys}"
-            raise self._refused(needed, found, "take thresholds on a grid, or 'auto'")
+            to_file = "write the counts to a file with sink_exact_counts, or " if self.to_file else ""
+            raise self._refused(needed, found, f"{to_file}take thresholds on a grid, or 'auto'")
 
     def most_rows(self, keys: int, *, weighted: bool) -> int:
         """Return how many rows with distinct scores can be counted, with so many keys."""

@@ -6,7 +6,7 @@ nothing is counted by side effects such as accumulators.
 """
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
@@ -79,6 +79,7 @@ class _Spark(SparkRows):
         SourceError
             If Spark cannot count, or counts other rows than it said there were.
         """
+        budget = replace(budget, to_file=False)
         raw = scan.raw.collect_schema()
         thresholds = None if grid is None else joined(grid, also)
         kernel = partial(partial_counts, group=group, grid=thresholds, budget=budget)

@@ -91,12 +91,13 @@ def isotonic_blocks(curves: Curves, bins: ScoreBins) -> Blocks:
     return Blocks.of(curves, bins, np.flatnonzero(begins[:-1]))
 
 
-def hull_blocks(curves: Curves) -> Blocks:
-    """Return the blocks between the corners of the best ROC convex hull, which are no runs of steps.
+def hull_blocks(curves: Curves, *, best: bool) -> Blocks:
+    """Return the blocks between the corners of the ROC convex hull, which are no runs of steps.
 
-    The positives of a bin have the higher scores: no order of the rows within the bins has a lower loss.
+    The rows of a bin are tied; if *best*, its positives have the higher scores: no order of the rows within
+    the bins has a lower loss.
     """
-    corners, of, *rates = _corners(curves, best=True)
+    corners, of, *rates = _corners(curves, best=best)
     group, none = of[corners], np.empty(0, np.int64)
     begins = np.append(True, group[1:] != group[:-1])[: len(group)]
     negatives, positives = (

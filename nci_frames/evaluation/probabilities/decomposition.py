@@ -79,7 +79,7 @@ def decompose_scores(
 
     def make(part: Part) -> Iterator[pl.DataFrame]:
         blocks, groups = isotonic_blocks(part.curves, part.bins), len(part.logged)
-        best = blocks if part.bins.exact else hull_blocks(part.curves)
+        best = blocks if part.bins.exact else hull_blocks(part.curves, best=True)
 
         def isotonic_loss(blocks: Blocks, eta: Floats) -> Floats:
             share, calibrated = blocks.at(eta)

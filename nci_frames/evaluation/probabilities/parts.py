@@ -26,6 +26,11 @@ class Spread:
     #: Of each group the largest weight.
     heaviest: Floats
 
+    @property
+    def weight(self) -> Floats:
+        """The weight of a row, of those of several weights that of a heavy one."""
+        return np.divide(self.squares, self.share, out=np.zeros_like(self.share), where=self.share > 0)
+
 
 def of_rows(curves: Curves, bins: ScoreBins, *, known: bool) -> tuple[Spread, Spread]:
     """Return the weights of rows that all weigh the same; NaN if they are not *known*."""
@@ -103,6 +108,32 @@ class Part:
         """Return the positives, and the negatives, of some steps at a prevalence, as shares of all rows."""
         of_step = self.each_step(eta)[rows]
         return of_step * self.bins.positives[rows], (1 - of_step) * self.bins.negatives[rows]
+
+    def variance(
+        self, eta: Floats, of_positive: Floats, of_negative: Floats, *, own: bool
+    ) -> tuple[Floats, Floats]:
+        """Return the variance of eta·(mean over positives) + (1-eta)·(mean over negatives) of each group.
+
+        Besides, how well it is known, as degrees of freedom: badly where few rows make most of it
+        (Satterthwaite).
+
+        Parameters
+        ----------
+        eta
+            The prevalence of each group.
+        of_positive, of_negative
+            What the rows of each step have.
+        own
+            Whether the prevalence is that of the rows, which varies with them, and the mean of all is 0.
+        """
+        total, squares = np.zeros(len(eta)), np.zeros(len(eta))
+        for share, values, rows in zip((eta, 1 - eta), (of_positive, of_negative), self.spread, strict=True):
+            mean = 0.0 if own else self.each_step(self.curves.sum(rows.share * values))
+            moved = self.each_step(share**2) * (values - mean) ** 2
+            total += self.curves.sum(rows.squares * moved)
+            squares += self.curves.sum(rows.squares * (rows.weight * moved) ** 2)
+        with np.errstate(invalid="ignore", divide="ignore"):
+            return total, np.maximum(total**2 / squares, 1.0)
 
     def labelled(self, places: NDArray[np.int64], eta: Floats, **columns: Floats) -> pl.DataFrame:
         """Return a table with a row for some groups, named by their places: keys, prevalence and columns."""

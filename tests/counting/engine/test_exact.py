@@ -80,7 +80,7 @@ def test_the_memory_of_keys_is_known_before(
     keys = 16 * (5 * 150 if large else 2 * rows)
     needed = kept * len(log) + 40 * rows + keys
     assert len(nf.count_confusion(log, thresholds="exact", by="fold", memory_limit=needed)) == rows
-    with pytest.raises(nf.ParameterError, match="take thresholds on a grid, or 'auto'") as error:
+    with pytest.raises(nf.ParameterError, match="write the counts to a file with sink_exact_counts") as error:
         nf.count_confusion(log, thresholds="exact", by="fold", memory_limit=needed - 1)
     assert f"{rows:,} distinct scores x 40 bytes, with keys of" in str(error.value)
 

@@ -171,6 +171,7 @@ def test_rows_stay_in_spark(spark: Any, tmp_path: Path) -> None:
         predictions.collect,
         lambda: nf.count_confusion(predictions.filter(country="de")),
         lambda: nf.compare_auc(frame),
+        lambda: nf.sink_exact_counts(frame, tmp_path / "exact.parquet"),
         lambda: nf.count_pairs(predictions, thresholds=0.5),
     ):
         with pytest.raises(nf.SourceError, match="these rows are in Spark, where they can only be counted"):

@@ -1,0 +1,224 @@
+"""Logistic regression of labels on the logits of scores: what would calibrate them, and how sure that is."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nci_frames.base.typing import Floats
+from nci_frames.evaluation.arrays.roc_steps import Curves
+from nci_frames.evaluation.arrays.score_bins import Scores
+from nci_frames.evaluation.probabilities.parts import Part
+
+#: The value of each group, its bounds, and why it is undefined.
+Measured = tuple[Floats, Floats, Floats, NDArray[np.str_]]
+
+_ONE_CLASS = "at this prevalence there is one class"
+_CERTAIN = "scores of 0 or 1 have no logit"
+_APART = "the scores separate the classes, or are all equal"
+
+
+def recalibrations(
+    part: Part,
+    eta: Floats,
+    edges: tuple[Scores, Scores, Scores],
+    quantile: Callable[[Floats], Floats],
+    *,
+    own: bool,
+) -> dict[str, Measured]:
+    """Return slope, intercept and calibration in the large of each group, each with its bounds.
+
+    Parameters
+    ----------
+    part, eta
+        Groups, and the prevalence of each.
+    edges
+        What stands for the scores, and what they are at least and at most.
+    quantile
+        How many standard deviations the bounds of each group are away, by the degrees of freedom of these.
+    own
+        Whether the prevalence is that of the rows.
+    """
+    curves, (true, false) = part.curves, part.shares(eta)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        logits = [np.where(true + false > 0, np.log(each.p) - np.log(each.q), 0.0) for each in edges]
+        certain = curves.sum(np.isinf(logits[0]).astype(np.float64)) > 0
+    why = np.where((eta > 0) & (eta < 1), np.where(certain, _CERTAIN, ""), _ONE_CLASS)
+    why_not_sloping = np.where((why == "") & _separated(curves, true, false), _APART, why)
+    found = {}
+    for names, reason in ((("in_the_large",), why), (("intercept", "slope"), why_not_sloping)):
+        fine = (reason == "") & ~np.isnan(curves.sum(true + false))
+        kept = part.each_step(fine.astype(np.float64)) > 0
+        rows = [np.where(kept, each, 0.0) for each in (true, false, *logits)]
+        regression = _Regression.of(part, rows[0], rows[1], rows[2], sloping=len(names) > 1)
+        for name in names:
+            measured = regression.measured(name, rows[3:], eta, quantile, own=own)
+            found[name] = (*(np.where(fine, each, np.nan) for each in measured), reason)
+    return found  # type: ignore[return-value]
+
+
+def _separated(curves: Curves, true: Floats, false: Floats) -> NDArray[np.bool_]:
+    """Return whether no positive has a lower score than some negative, or none a higher one."""
+    place = np.arange(len(true), dtype=np.float64)
+    if not len(curves.start):
+        return place > 0
+    first, last = (
+        [by.reduceat(np.where(rows > 0, place, beyond), curves.start) for rows in (true, false)]
+        for by, beyond in ((np.minimum, np.inf), (np.maximum, -np.inf))
+    )
+    return np.asarray((last[0] <= first[1]) | (last[1] <= first[0]))
+
+
+@dataclass(frozen=True, slots=True)
+class _Regression:
+    """The logistic regression of each group, on logits that are standardised where it has a slope."""
+
+    part: Part
+    true: Floats
+    false: Floats
+    logit: Floats
+    #: Of each group: the logit that is taken off, and what the rest is divided by; None without a slope.
+    scale: tuple[Floats, Floats] | None
+    #: The coefficients, and the inverse of the curvature, as ``fitted`` returns them.
+    theta: Floats
+    inverse: Floats
+
+    @classmethod
+    def of(cls, part: Part, true: Floats, false: Floats, logit: Floats, *, sloping: bool) -> "_Regression":
+        """Fit the positives and the negatives of each step, which weigh *true* and *false*."""
+        curves, rows = part.curves, true + false
+        scale, offset = None, logit
+        if sloping:
+            middle = curves.sum(rows * logit)
+            width = np.sqrt(curves.sum(rows * (logit - part.each_step(middle)) ** 2))
+            scale, offset = (middle, np.where(width > 0, width, 1.0)), np.zeros_like(logit)
+        found = fitted(curves, _columns(part, scale, logit), offset, true, rows)
+        return cls(part, true, false, logit, scale, *found)
+
+    def predicted(self, logit: Floats) -> Floats:
+        """Return the calibrated scores of logits."""
+        sums = (self.part.each_step(self.theta) * _columns(self.part, self.scale, logit)).sum(axis=0)
+        return logistic(sums if self.scale is not None else sums + logit)
+
+    def measured(
+        self, name: str, ends: list[Floats], eta: Floats, quantile: Callable[[Floats], Floats], *, own: bool
+    ) -> tuple[Floats, Floats, Floats]:
+        """Return a coefficient of each group, and its bounds, where logits lie between their *ends*."""
+        weights = self._weights(name)
+        value = (weights * self.theta).sum(axis=0)
+        direction = np.einsum("jg,jkg->kg", weights, self.inverse)
+        at = [self._influence(direction, self.logit, label) for label in (1, 0)]
+        alone = [each / (1 - own_part) for each, own_part in zip(at, self._leverages(eta), strict=True)]
+        variance, freedom = self.part.variance(eta, alone[0], alone[1], own=own)
+        if own:
+            # Heavy rows that are missing by chance are expected by the regression.
+            variance = np.fmax(variance, self._expected(eta, at[0] - at[1]))
+        unsure = quantile(freedom) * np.sqrt(variance)
+        for label, rows in ((1, self.true), (0, self.false)):
+            moves = [np.abs(self._influence(direction, end, label) - at[1 - label]) for end in ends]
+            unsure = unsure + self.part.curves.sum(rows * np.where(rows > 0, np.maximum(*moves), 0.0))
+        unsure = np.where(np.isfinite(unsure), unsure, np.nan)
+        return value, value - unsure, value + unsure
+
+    def _expected(self, eta: Floats, moved: Floats) -> Floats:
+        """Return the variance of a coefficient if labels are as likely as the regression says.
+
+        *moved* is the coefficient of a positive of each step, less that of a negative.
+        """
+        positives, negatives = (spread.squares for spread in self.part.spread)
+        squares = self.part.each_step(eta**2) * positives + self.part.each_step((1 - eta) ** 2) * negatives
+        p = self.predicted(self.logit)
+        return self.part.curves.sum(np.where(squares == 0, 0.0, squares * p * (1 - p) * moved**2))
+
+    def _weights(self, name: str) -> Floats:
+        """Return what a coefficient of logits is made from, of those of the standardised ones."""
+        if self.scale is None:
+            return np.ones_like(self.theta)
+        middle, width = self.scale
+        return np.stack([0 * width, 1 / width] if name == "slope" else [1 + 0 * width, -middle / width])
+
+    def _influence(self, direction: Floats, logit: Floats, label: int) -> Floats:
+        """Return how far a row of each step, whose score has some logit, moves the coefficient."""
+        with np.errstate(invalid="ignore"):
+            rest = label - self.predicted(logit)
+            moves = self.part.each_step(direction) * rest * _columns(self.part, self.scale, logit)
+            return np.asarray(np.where(rest == 0, 0.0, moves).sum(axis=0))
+
+    def _leverages(self, eta: Floats) -> list[Floats]:
+        """Return how far a positive, and a negative, of each step moves its own predicted logit."""
+        columns, p = _columns(self.part, self.scale, self.logit), self.predicted(self.logit)
+        moves = np.einsum("jks,js,ks->s", self.part.each_step(self.inverse), columns, columns) * p * (1 - p)
+        return [
+            np.minimum(rows.weight * self.part.each_step(share) * moves, 0.9)
+            for share, rows in zip((eta, 1 - eta), self.part.spread, strict=True)
+        ]
+
+
+def _columns(part: Part, scale: tuple[Floats, Floats] | None, logit: Floats) -> Floats:
+    """Return what a regression sees of logits."""
+    if scale is None:
+        return np.ones((1, len(logit)))
+    middle, width = map(part.each_step, scale)
+    return np.stack([np.ones_like(logit), (logit - middle) / width])
+
+
+#: Newton's steps; a regression that has a solution needs about ten.
+_MOST_STEPS = 100
+#: A change of the coefficients by this share is none.
+_NOTHING = 1e-13
+
+
+def logistic(logit: Floats) -> Floats:
+    """Return the probabilities of logits."""
+    small = np.exp(-np.abs(logit))
+    return np.asarray(np.where(logit >= 0, 1, small) / (1 + small))
+
+
+def fitted(
+    curves: Curves, columns: Floats, offset: Floats, hits: Floats, rows: Floats
+) -> tuple[Floats, Floats]:
+    """Return the coefficients of each group, by Newton's method, and the inverse of the curvature there.
+
+    Their shapes are (columns, groups) and (columns, columns, groups).
+
+    Parameters
+    ----------
+    curves
+        The steps of the groups.
+    columns
+        What the logit of each step is made from, of shape (columns, steps).
+    offset
+        What is added to the logit of each step.
+    hits, rows
+        The weight of the positives, and of all rows, of each step. Groups whose rows weigh nothing get 0.
+    """
+
+    def logits(theta: Floats) -> Floats:
+        return np.asarray(offset + (curves.each_step(theta) * columns).sum(axis=0))
+
+    def likelihood(theta: Floats) -> Floats:
+        logit = logits(theta)
+        return curves.sum(hits * logit - rows * np.logaddexp(0, logit))
+
+    def inverse(p: Floats) -> Floats:
+        sums = np.moveaxis(curves.sum(rows * p * (1 - p) * columns * columns[:, np.newaxis]), -1, 0)
+        sums[~(np.abs(sums) > 0).any(axis=(1, 2))] = np.eye(len(columns))
+        return np.moveaxis(np.asarray(np.linalg.inv(sums), np.float64), 0, -1)
+
+    theta = np.zeros((len(columns), len(curves.start)))
+    reached = likelihood(theta)
+    for _ in range(_MOST_STEPS):
+        p = logistic(logits(theta))
+        step = np.einsum("jkg,kg->jg", inverse(p), curves.sum((hits - rows * p) * columns))
+        for _ in range(_MOST_STEPS):
+            found = likelihood(theta + step)
+            # What rounding takes away is none.
+            worse = found < reached - 1e-14 * np.abs(reached)
+            if not worse.any():
+                break
+            step[:, worse] /= 2
+        theta, reached = theta + step, found
+        if (np.abs(step) <= _NOTHING * (1 + np.abs(theta))).all():
+            break
+    return theta, inverse(logistic(logits(theta)))
