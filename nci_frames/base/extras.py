@@ -17,5 +17,5 @@ def require(module: str, *, extra: str, what: str) -> ModuleType:
 
 def require_jobs() -> None:
     """Raise unless the packages for jobs and ledgers are installed."""
-    for package in ("pydantic", "deltalake", "blake3"):
+    for package in ("pydantic", "deltalake", "blake3", "prometheus_client"):
         require(package, extra="jobs", what=f"jobs and ledgers need the package {package}")

@@ -9,7 +9,7 @@ import click
 from nci_frames.base.errors import SourceError
 from nci_frames.base.messages import quantity
 from nci_frames.commands.ending import Command, tell
-from nci_frames.commands.job_file import opened, until_option
+from nci_frames.commands.job_file import metrics_file_of, opened, until_option
 
 if TYPE_CHECKING:
     from nci_frames.jobs.counted_files import Planned
@@ -36,6 +36,7 @@ def check(ctx: click.Context, job: Path, until: datetime | None) -> None:
     from nci_frames.jobs.run import plan_job, try_store
     from nci_frames.jobs.scenario_values import scenario_facts
 
+    metrics_file_of(file)
     stops = 0
     for label, planned in zip(("files", "traffic"), plan_job(file, until=until), strict=False):
         stops += _tell_files(label, planned)

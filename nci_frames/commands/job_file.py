@@ -25,3 +25,14 @@ def opened(path: Path) -> "JobFile":
 
     clean_up_when_interrupted()
     return read_job(path)
+
+
+def metrics_file_of(file: "JobFile") -> Path | None:
+    """Return where a job leaves its metrics, if it does; raise if that cannot be."""
+    from nci_frames.jobs.metrics_file import check_metrics_file
+
+    name = file.job.output.metrics_file
+    path = None if name is None else Path(file.resolve(name))
+    if path is not None:
+        check_metrics_file(path)
+    return path

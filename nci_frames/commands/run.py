@@ -6,7 +6,7 @@ from typing import Any
 import click
 
 from nci_frames.commands.ending import Command
-from nci_frames.commands.job_file import opened, until_option
+from nci_frames.commands.job_file import metrics_file_of, opened, until_option
 from nci_frames.options.logs import choice_option
 
 
@@ -29,8 +29,13 @@ def run(ctx: click.Context, /, job: Path, run_id: str | None, log_format: str, *
     """
     file = opened(job)
     from nci_frames.jobs.logging import teller
+    from nci_frames.jobs.metrics_file import write_metrics
     from nci_frames.jobs.run import run_job
 
+    metrics = metrics_file_of(file)
     done = run_job(file, run=run_id, tell=teller(log_format), **how)
+    # It is published, whatever becomes of its metrics.
     click.echo(done.line)
+    if metrics is not None:
+        write_metrics(metrics, done)
     ctx.exit(done.exit_code)

@@ -13,6 +13,7 @@ import pytest
 from pydantic import BaseModel
 
 from nci_frames.base.errors import NciFramesError
+from nci_frames.commands.job_file import metrics_file_of
 from nci_frames.jobs.class_report import run_class_report
 from nci_frames.jobs.job_file.loading import read_job
 from nci_frames.jobs.job_file.model import Job
@@ -104,6 +105,7 @@ def test_every_key_of_a_job_file_is_read_by_a_run(tmp_path, monkeypatch):
     write_job(tmp_path, example=True)
     file = tmp_path / "job.toml"
     text = file.read_text().replace("# [traffic]", "[traffic]").replace('# path = "traffic/', 'path = "logs/')
+    text = text.replace('# metrics_file = "/var/lib/node_exporter', f'metrics_file = "{tmp_path}')
     text = text.replace("[scenarios]", '[scenarios]\nshops = { by = "country", table = "shops.csv" }')
     file.write_text(text)
     (tmp_path / "shops.csv").write_text("country,prevalence\nat,0.01\nde,0.02\nfr,0.03\n")
@@ -125,6 +127,7 @@ def test_every_key_of_a_job_file_is_read_by_a_run(tmp_path, monkeypatch):
     # The second run has an earlier one to be compared with, and files that are known.
     for day in (2, 6):
         run_job(job, until=datetime(2026, 3, day, tzinfo=UTC))
+    metrics_file_of(job)
     assert {
         (table.__name__, key) for table in tables for key in keys_of(table) if (table, key) not in read
     } == set()

@@ -26,8 +26,12 @@ ROOT = Path(__file__).parents[2]
 pytestmark = pytest.mark.long
 SLOW = pytest.mark.slow
 GATE = '[[gates]]\nname = "finds"\nmetric = "recall"\nvalue_threshold = { lower = 0.5 }\n'
-#: A run writes into the ledger, builds and publishes, and deletes the run before it.
-JOB = SMALL.replace("tables = []", 'tables = ["parquet"]') + "[output]\nkeep = 1\n" + GATE
+#: A run writes into the ledger, builds and publishes, deletes the run before it, and writes metrics.
+JOB = (
+    SMALL.replace("tables = []", 'tables = ["parquet"]')
+    + '[output]\nkeep = 1\nmetrics_file = "metrics/job.prom"\n'
+    + GATE
+)
 
 
 @pytest.fixture(scope="module")

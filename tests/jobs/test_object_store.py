@@ -127,7 +127,7 @@ def test_a_file_is_replaced_only_if_it_is_the_one_that_was_read(store):
 @pytest.mark.long
 def test_runs_are_published_to_an_object_store(tmp_path, remote, bucket, store):
     write_nights(tmp_path / "logs", 1)
-    job = remote(keep=1)
+    job = remote('metrics_file = "job.prom"\n', keep=1)
     ended(0, "check", job)
     assert store.names("") == {}
     # A bucket that is not there, before a night finds it.
@@ -153,6 +153,7 @@ def test_runs_are_published_to_an_object_store(tmp_path, remote, bucket, store):
     assert pl.read_parquet(third / "history.parquet")["run"].to_list() == ["first", "second", "third"]
     assert published(store) == {"first", "third"}
     assert not (tmp_path / "out").exists()
+    assert "last_success" in (tmp_path / "job.prom").read_text()
 
 
 @pytest.mark.long

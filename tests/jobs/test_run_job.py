@@ -11,6 +11,8 @@ from pathlib import Path
 import jsonschema
 import polars as pl
 import pytest
+from prometheus_client.openmetrics.parser import text_string_to_metric_families
+from prometheus_client.parser import text_string_to_metric_families as read_plain
 
 import nci_frames as nf
 from nci_frames.base.folders import changed_files
@@ -279,16 +281,62 @@ def test_the_next_run_must_not_find_the_output(tmp_path, source, output, code):
         assert sorted(path.name for path in tmp_path.iterdir()) == ["job.toml", "logs"]
 
 
+@pytest.mark.parametrize("command", ["check", "run"])
+@pytest.mark.parametrize(
+    ("place", "code", "told"),
+    [
+        ("job.toml", 4, "would replace a file that no run wrote"),
+        ("logs/2026-03-01/a.parquet", 4, "would replace a file that no run wrote"),
+        ("logs", 2, "must be a file"),
+        ("job.toml/job.prom", 4, "Not a directory"),
+    ],
+)
+def test_metrics_replace_only_metrics(tmp_path, command, place, code, told):
+    write_nights(tmp_path / "logs", 1)
+    job = small_job(tmp_path, f'\n[output]\nmetrics_file = "{place}"\n')
+    before = {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()}
+    ran = call(command, job)
+    assert (ran.exit_code, told in ran.stderr) == (code, True)
+    # Nothing is counted.
+    assert {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()} == before
+
+
 @pytest.mark.long
-def test_logs_for_machines(tmp_path):
+def test_logs_and_metrics_for_machines(tmp_path):
     write_nights(tmp_path / "logs", 2)
-    job = small_job(tmp_path, RECALL)
+    job = small_job(tmp_path, RECALL + '\n[output]\nmetrics_file = "metrics/job.prom"\n')
     ran = call("run", job, "--log-format", "json")
     events = [json.loads(line) for line in ran.stderr.splitlines()]
     told = ["run started", "source", "source", "gate", "run published"]
     assert [event["event"] for event in events] == told
     assert {*events[0]} == {"job", "run", "sequence", "event", "timestamp", "level"}
     assert (events[1]["arrival"], events[1]["rows"]) == ("new", 200)
+    text = (tmp_path / "metrics" / "job.prom").read_text()
+    for read in (text_string_to_metric_families, read_plain):
+        found = [sample for family in read(text) for sample in family.samples]
+        samples = {
+            (one.name, one.labels.get("event") or one.labels.get("verdict")): one.value for one in found
+        }
+        assert samples["nci_frames_job_files", "counted"] == 2
+        assert samples["nci_frames_job_rows_counted", None] == 400
+        assert samples["nci_frames_job_verdicts", "pass"] == 1
+        success = samples["nci_frames_job_last_success_timestamp_seconds", None]
+        # The values that gates were judged on, with their bounds.
+        values = {one.name: one for one in found if "gate_" in one.name}
+        verdict = pl.read_parquet(latest(tmp_path) / "verdicts.parquet").row(0, named=True)
+        told = {"job": "small", "gate": "finds", "model": "forest", "metric": "recall", "segment": ""}
+        for name in ("value", "lower", "upper"):
+            sample = values[f"nci_frames_job_gate_{name}"]
+            assert sample.value == pytest.approx(verdict[name])
+            assert sample.labels == told | {"prevalence": str(verdict["prevalence"])}
+    assert "threshold" not in text
+    # A failure leaves the last success as it was.
+    write_night(tmp_path / "logs" / "2026-03-03" / "a.parquet", 5000, 0.1)
+    ended(10, "run", job)
+    text = (tmp_path / "metrics" / "job.prom").read_text()
+    again = {s.name: s.value for f in text_string_to_metric_families(text) for s in f.samples}
+    assert again["nci_frames_job_last_success_timestamp_seconds"] == success
+    assert again["nci_frames_job_last_run_timestamp_seconds"] >= success
 
 
 def outside(folder: Path) -> set[Path]:

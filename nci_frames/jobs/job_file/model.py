@@ -161,6 +161,8 @@ class Output(Model):
     """Folder or URL of the published runs."""
     keep: Annotated[int, Field(ge=1)] = 30
     """Runs that are kept."""
+    metrics_file: Annotated[str | None, Field(min_length=1)] = None
+    """OpenMetrics text file for a node exporter's collector."""
     storage_options: Annotated[dict[str, str], Field(default_factory=dict)]
     """For a ledger, or a folder, by URL."""
 
