@@ -1,1 +1,1 @@
-"""Metrics as surfaces over TPR and TNR, and what class imbalance does to them."""
+"""Metrics as surfaces over TPR and TNR, and their sensitivity to class imbalance."""

@@ -1,4 +1,4 @@
-"""How much a metric changes with the class balance alone: its surface over TPR and TNR."""
+"""The surface of a metric over TPR and TNR, and how much it changes with the class balance."""
 
 from collections.abc import Sequence
 
@@ -13,12 +13,12 @@ from nci_frames.schemas import SENSITIVITY, SURFACE, checked
 
 _TOLERANCE = 1e-7
 _MOST_REGIONS = 2_000
-#: What a metric can read at a point of a surface.
+#: Columns that a metric can read at a point of a surface.
 _SURFACE = ("tpr", "fpr", "prevalence", "observed_prevalence", "beta")
 
 
 def on_surface(metrics: Metrics) -> dict[str, pl.Expr]:
-    """Return the expression of each metric by its label; it reads the rates, the prevalence and beta only.
+    """Return the expression of each metric by its label; it may read only ``_SURFACE``.
 
     Raises
     ------
@@ -37,7 +37,7 @@ def on_surface(metrics: Metrics) -> dict[str, pl.Expr]:
 def metric_surface(
     metric: str | pl.Expr, *, ratio: float = 1.0, resolution: int = 101, beta: float = 1.0
 ) -> pl.DataFrame:
-    """Return the values of a metric over the contingency space: the unit square of TPR and TNR.
+    """Return the values of a metric over the contingency space, the unit square of TPR and TNR.
 
     Parameters
     ----------
@@ -61,7 +61,7 @@ def metric_surface(
     ParameterError
         If an option is out of range.
     UnknownMetricError
-        If there is no such metric.
+        If the metric is unknown.
 
     References
     ----------
@@ -70,7 +70,7 @@ def metric_surface(
 
     Examples
     --------
-    If half of each class is recognised, a tenth of the positive decisions are correct at 9 : 1.
+    If half of each class is recognised, precision is 0.1 at nine negatives per positive.
 
     >>> import nci_frames as nf
     >>> surface = nf.metric_surface("precision", ratio=9, resolution=3)
@@ -91,7 +91,7 @@ def metric_surface(
 def imbalance_sensitivity(
     metrics: Metrics, *, ratios: float | Sequence[float], beta: float = 1.0, rescale: bool = True
 ) -> pl.DataFrame:
-    """Return how far the surface of a metric moves if the classes are not balanced.
+    """Return the volume between the surfaces of a metric at balanced and at imbalanced classes.
 
     Parameters
     ----------
@@ -102,7 +102,7 @@ def imbalance_sensitivity(
     beta
         Weight of recall in [0, inf], for the metrics that have one.
     rescale
-        Whether the metric is rescaled to [0, 1] first, so that metrics can be compared.
+        Whether to rescale metrics to [0, 1], so that they can be compared.
 
     Returns
     -------
@@ -110,20 +110,20 @@ def imbalance_sensitivity(
 
     %(columns of sensitivity)s
 
-    ``sensitivity`` is within [0, 1] if rescaled, to 1e-6. It is null if the volume is infinite, or the
-    range of the metric is and so cannot be rescaled.
+    ``sensitivity`` is in [0, 1] if rescaled, with an error of up to 1e-6. It is null if the volume is
+    infinite, or the range of the metric is infinite and cannot be rescaled.
 
     Raises
     ------
     ParameterError
         If a ratio or beta is out of range.
     UnknownMetricError
-        If there is no such metric.
+        If a metric is unknown.
 
     Notes
     -----
-    ∫∫ abs(m(TPR, TNR; 1) - m(TPR, TNR; r)) dTPR dTNR by adaptive cubature. The square is split along both
-    diagonals, and the coordinates of each part spread its corner, where metrics such as precision are
+    The volume is ∫∫ abs(m(TPR, TNR; 1) - m(TPR, TNR; r)) dTPR dTNR, by adaptive cubature. The square is split
+    along both diagonals, with coordinates that expand the corners, where metrics such as precision are
     discontinuous. For accuracy it is (r-1)/(6(r+1)), which tends to 1/6 as r grows; for precision it tends to
     1/2.
 
@@ -178,7 +178,7 @@ def _volume(expression: pl.Expr, eta: float, beta: float) -> float | None:
         # The part at the corner (0, 0), between an edge and the diagonal; the other three mirror it.
         near, far = out * (1 - across / 2), out * across / 2
         corners = [(near, far), (far, near), (1 - near, 1 - far), (1 - far, 1 - near)]
-        # Both surfaces at once: a query of Polars takes longer than its few points.
+        # Evaluate both surfaces in one Polars query, since the overhead of a query dominates.
         tpr, fpr = (np.concatenate(2 * side) for side in zip(*corners, strict=True))
         etas = np.repeat([0.5, eta], len(tpr) // 2)
         balanced, skewed = _values(expression, tpr, fpr, etas, beta).reshape(2, -1)

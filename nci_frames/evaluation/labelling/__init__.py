@@ -1,1 +1,1 @@
-"""Which rows to label: ranges of scores, how densely to label each, and what to expect of it."""
+"""Which rows to label: ranges of scores, the number of labels in each, and the expected uncertainty."""

@@ -1,4 +1,4 @@
-"""Sizes and spreads of strata -> whole numbers of labels, which add up to the budget."""
+"""Sizes and spreads of strata -> whole numbers of labels that sum to the budget."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,23 +11,23 @@ _HALVINGS = 64
 
 
 def allocate(spread: Floats, rows: Rows, budget: int, least: int) -> Rows:
-    """Return how many rows of each stratum to label, so that the variance is the smallest.
+    """Return the number of rows of each stratum to label for the smallest variance.
 
     Parameters
     ----------
     spread
-        Of each stratum, its rows times the standard deviation of what a row adds to the value.
+        Rows of each stratum times the standard deviation of the contribution of a row.
     rows
-        Its rows: no more are labelled.
+        Rows of each stratum, the most that can be labelled.
     budget
-        Labels in all; at least *least* for each stratum. With fewer rows all are labelled.
+        Total number of labels. If there are fewer rows, all are labelled.
     least
-        Labels of each stratum, or all its rows.
+        Least number of labels of each stratum, unless it has fewer rows.
 
     Notes
     -----
-    The variance is the sum of spread²/labels. One label more, after n, takes spread²/(n(n+1)) from it, so the
-    labels are those with the largest spread/√(n(n+1)): Neyman's allocation, in whole numbers.
+    The variance is the sum of spread²/labels. One label more than n reduces it by spread²/(n(n+1)), so labels
+    go where spread/√(n(n+1)) is largest: Neyman's allocation, in whole numbers.
 
     References
     ----------
@@ -40,7 +40,7 @@ def allocate(spread: Floats, rows: Rows, budget: int, least: int) -> Rows:
         return rows.copy()
 
     def worth(price: float) -> Rows:
-        """Return the labels that are worth their price."""
+        """Return the labels that reduce the variance by more than their price."""
         ratio = np.minimum(spread / price, 1e15)
         most = (np.sqrt(1 + 4 * ratio**2) - 1) / 2
         found: Rows = np.clip(np.ceil(np.minimum(most, rows)).astype(np.int64), first, rows)
@@ -52,7 +52,7 @@ def allocate(spread: Floats, rows: Rows, budget: int, least: int) -> Rows:
         middle = (low + high) / 2
         low, high = (middle, high) if worth(np.exp(middle)).sum() > budget else (low, middle)
     labels = worth(np.exp(high))
-    # Labels of one price, and strata in which no label is worth anything.
+    # Spend the rest one by one; if no label reduces the variance, by size.
     while (left := budget - int(labels.sum())) > 0:
         gain = np.where(labels < rows, spread**2 / (labels * (labels + 1.0)), -1.0)
         if not gain.max() > 0:
@@ -62,7 +62,7 @@ def allocate(spread: Floats, rows: Rows, budget: int, least: int) -> Rows:
 
 
 def _shared(labels: Rows, rows: Rows, left: int) -> Rows:
-    """Add so many labels in proportion to the rows that have none."""
+    """Add *left* labels in proportion to the unlabelled rows."""
     free = (rows - labels).astype(np.float64)
     whole = np.floor(free * (left / free.sum())).astype(np.int64)
     order = np.argsort(-(free * (left / free.sum()) - whole), kind="stable")

@@ -1,4 +1,4 @@
-"""What a log cannot tell -> how many labels of other rows would tell it, well chosen and at random."""
+"""A metric that a log does not support -> the number of labels that would, well chosen and at random."""
 
 import numpy as np
 import polars as pl
@@ -7,22 +7,22 @@ from nci_frames.base.errors import ParameterError
 from nci_frames.evaluation.labelling.goals import Cells, moves
 from nci_frames.evaluation.labelling.ranges import uniform_deviation
 
-#: The standard error, as a share of the value, with which a log supports it (``support.rule``).
+#: Largest relative standard error of a supported value (``support.rule``).
 _ENOUGH = 0.1
-#: A plan that needs more of the random rows than this share of them is not worth it.
+#: A plan that needs more than this share of the random rows is not worthwhile.
 _WORTH_PLANNING = 0.95
-#: Rows of the traffic; with so many, half a row more of each kind makes no difference.
+#: Rows of the traffic; large, so that the added half rows do not matter.
 _TRAFFIC = 1e9
 
 
 def labels_that_tell(
     metric: str | pl.Expr, *, recall: float, fpr: float, prevalence: float, beta: float = 1.0
 ) -> tuple[int, int] | None:
-    """Return how many labels bring the standard error of a metric to a tenth of it, and how many at random.
+    """Return the numbers of planned and of random labels for a relative standard error of a tenth.
 
-    The first number is that of the best division between flagged rows and others; ranges of scores
-    (``plan_labels``) need no more. None where the metric is undefined, 0, or known without labels, as where
-    no negative is flagged.
+    The first number is for the best division between flagged and other rows; ranges of scores
+    (``plan_labels``) need no more. None if the metric is undefined, 0, or known without labels, e.g. if no
+    negative is flagged.
 
     >>> labels_that_tell("precision", recall=0.6, fpr=0.001, prevalence=0.0001)
     (1667, 1572292)
@@ -46,7 +46,7 @@ def labels_that_tell(
 
 
 def labels_in_words(found: tuple[int, int] | None) -> str:
-    """Say how many labels would do; nothing where that is not known.
+    """Return a sentence with the number of labels that would do; empty if it is unknown.
 
     >>> labels_in_words((1667, 1573050))
     'labels of about 1,700 rows that nci-frames plan-labels chooses would do (or of 1,600,000 random ones)'

@@ -1,4 +1,4 @@
-"""A metric, or the difference of two models in it -> how much each row moves it."""
+"""A metric, or the difference of two models in it -> its derivatives by the rows."""
 
 from dataclasses import dataclass
 
@@ -12,37 +12,37 @@ from nci_frames.evaluation.metrics import called_metric
 
 #: Step of the derivatives, as a share of the smallest cell of the confusion matrix.
 _STEP = 1e-3
-#: Of the difference of two models.
+#: Signs of the two models in their difference.
 _SIGNS = (1, -1)
 
 
 @dataclass(frozen=True, slots=True)
 class Cells:
-    """Rows that are alike: in one range of scores, or flagged by the same models."""
+    """Groups of similar rows: those in one range of scores, or flagged by the same models."""
 
-    #: Rows of each cell.
+    #: Number of rows of each cell.
     rows: Floats
-    #: The share of positives that is expected among them.
+    #: Expected share of positives of each cell.
     positive: Floats
-    #: Of shape (models, cells): whether a model flags them.
+    #: Whether a model flags the rows, of shape (models, cells).
     flagged: NDArray[np.bool_]
 
 
 @dataclass(frozen=True, slots=True)
 class Moves:
-    """How the value changes with what the labels tell."""
+    """The expected value, and its derivatives by the rows of each cell."""
 
     value: float
-    #: Of each cell: by one positive more, where the number of flagged rows is known.
+    #: Change by one positive more in each cell, at a fixed number of rows.
     positive: Floats
-    #: The same where it is not, and by one row more of the cell.
+    #: Change by one row more in each cell.
     row: Floats
 
 
 def moves(cells: Cells, metric: str | pl.Expr, beta: float) -> Moves:
-    """Return the value that is expected of the cells, and how each row moves it.
+    """Return the expected value of the cells, and its derivatives.
 
-    The value is that of the only model, or the difference of the first and the second one. Half a row is
+    The value is that of the only model, or the difference of the first and the second model. Half a row is
     added to each cell of the confusion matrix, so that no rate is 0 or 1.
 
     Raises
@@ -71,7 +71,7 @@ def moves(cells: Cells, metric: str | pl.Expr, beta: float) -> Moves:
 
 
 def values(cells: Cells, found: Floats, rows: Floats, metric: str | pl.Expr, beta: float) -> Floats:
-    """Return the value for each line of estimated positives, and of rows, of the cells."""
+    """Return the value for each line of *found* positives and *rows* of the cells."""
     every = rows.sum(axis=-1) + 2
     found_of_models = [
         sign * _metric(_points(flagged, found, rows), every, metric, beta)

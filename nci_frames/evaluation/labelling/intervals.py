@@ -1,7 +1,7 @@
-"""Labels of ranges of scores -> how wide the interval is that ``bootstrap`` gives of them.
+"""Labels of ranges of scores -> the expected width of the interval of ``bootstrap``.
 
-It is wider than the error of the value, since it must hold also if a row of a heavy weight that nobody drew
-is a positive.
+It is wider than the error of the value, since it must hold even if a heavy row that was not drawn is a
+positive.
 """
 
 import numpy as np
@@ -12,18 +12,18 @@ from nci_frames.evaluation.labelling.goals import Cells, values
 from nci_frames.evaluation.resampling.bootstrap import bootstrap
 from nci_frames.evaluation.resampling.point_metrics import unseen_shares
 
-#: Resampled logs, the same whenever they are asked for.
+#: Number of resampled logs, and the fixed seed.
 _RESAMPLED, _SEED = 1000, 0
-#: Labelled logs of random rows, and how often each is resampled.
+#: Number of simulated logs of random rows, and of resampled logs of each.
 _LOGS, _REPEATS = 40, 100
 
 
 def planned_half_width(
     cells: Cells, labels: Rows, metric: str | pl.Expr, beta: float, level: float = 0.95
 ) -> float:
-    """Return the half-width with so many labels of each range, of which as many are positives as expected.
+    """Return the half-width with these labels of each range, if the positives are as expected.
 
-    Logs are resampled as those of strata are (``draw_smoothly``, ``UnseenRows``), at one threshold.
+    Logs are resampled as strata are (``draw_smoothly``, ``UnseenRows``), at one threshold.
     """
     rng, size = np.random.default_rng(_SEED), (_RESAMPLED, len(labels))
     found = rng.gamma(labels * cells.positive, size=size)
@@ -43,7 +43,7 @@ def planned_half_width(
 def uniform_half_width(
     cells: Cells, labels: int, metric: str | pl.Expr, beta: float, level: float
 ) -> float | None:
-    """Return the median half-width with so many labels of random rows; None if most logs cannot tell one."""
+    """Return the median half-width with labels of random rows; None if most logs have no interval."""
     rng, flagged = np.random.default_rng(_SEED), cells.flagged[0]
     drawn = rng.multinomial(labels, cells.rows / cells.rows.sum(), _LOGS)
     found = rng.binomial(drawn, cells.positive)

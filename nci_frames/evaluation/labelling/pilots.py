@@ -1,4 +1,4 @@
-"""Counts of a labelled log -> the laws of its positives and negatives, by its rates alone."""
+"""Counts of a labelled log -> the distributions of its positives and negatives over cells of traffic."""
 
 from dataclasses import dataclass
 from typing import Self
@@ -22,28 +22,28 @@ _CELLS = ("both", "a", "b", "none")
 class Pilot:
     """The shares of positives and negatives in cells of traffic."""
 
-    #: Where ranges of scores begin, ascending from -inf on; the ratio of the shares rises with them.
+    #: Lower ends of ranges of scores, ascending from -inf; the ratio of the shares rises with them.
     begins: Floats
     positives: Floats
     negatives: Floats
 
     @classmethod
     def of_scores(cls, counts: pl.DataFrame, model: object) -> Self:
-        """Return the laws of the scores of a model: the segments of its ROC hull.
+        """Return the distributions of the scores of a model: the segments of its ROC hull.
 
         Raises
         ------
         ParameterError
             If the counts lack the model, or it lacks a class.
         SchemaError
-            If they are no counts frame.
+            If *counts* is not a counts frame.
         """
         frame = collect(counts, COUNTS, strata=True)
         mine = frame.filter(pl.col("model").eq_missing(pl.lit(model)))
         if mine.is_empty():
             known = listed(map(repr, frame["model"].unique().sort().to_list()), 20)
             raise ParameterError(f"the pilot has no model {model!r}", found=f"models {known}")
-        # Rates of a sample with weights are those of the sums.
+        # Rates of a weighted sample are those of the sums of weights.
         keys = [*COUNTS.keys(mine.columns), *({"weight"} & set(mine.columns))]
         rates = compute_rates(pooled_counts(mine, over=keys) if keys else mine)
         hull = roc_convex_hull(rates)
@@ -56,14 +56,14 @@ class Pilot:
 
     @classmethod
     def of_pairs(cls, pairs: pl.DataFrame, models: tuple[str, str]) -> Self:
-        """Return the laws of the decisions of two models: both, the first, the second, none flag a unit.
+        """Return the distributions of the decisions of two models: both, the first, the second, none flag.
 
         Raises
         ------
         ParameterError
             If the pairs lack the two models, or a class.
         SchemaError
-            If they are no pairs frame.
+            If *pairs* is not a pairs frame.
         """
         frame = collect(pairs, PAIRS)
         laws = []
@@ -82,5 +82,5 @@ class Pilot:
         return cls(np.empty(0), positives, negatives)
 
     def cells_of(self, borders: Floats) -> NDArray[np.intp]:
-        """Return in which range of the pilot each range between some borders begins."""
+        """Return the index of the range of the pilot in which each range between *borders* begins."""
         return np.searchsorted(self.begins, borders[:-1], side="right") - 1

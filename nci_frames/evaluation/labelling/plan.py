@@ -1,4 +1,4 @@
-"""A budget and a goal -> ranges of scores, or kinds of decisions, and how many rows of each to label."""
+"""A budget and a goal -> ranges of scores, or kinds of decisions, and the number of labels of each."""
 
 import itertools
 from dataclasses import dataclass
@@ -17,14 +17,14 @@ from nci_frames.evaluation.labelling.positives import prudent
 from nci_frames.evaluation.labelling.ranges import cut, joined, labels_of, spread_of
 from nci_frames.schemas import LABEL_GAINS, LABEL_PLAN
 
-#: Neyman's allocation, and others: powers of what a positive moves, and of the variance of a row, and how
-#: densely the heaviest rows are labelled, as a share of the density of a uniform sample.
+#: Divisions to try, with Neyman's: powers of the effect of a positive and of the variance of a row; and the
+#: least density of labels, relative to a uniform sample.
 _DIVISIONS = tuple(itertools.product((1.0, 0.5, 0.0), (0.5, 0.75, 1.0), (0.05, 0.35)))
 
 
 @dataclass(frozen=True, slots=True)
 class Goal:
-    """What the labels are for."""
+    """The metric to estimate, and the budget of labels."""
 
     metric: str | pl.Expr
     beta: float
@@ -33,7 +33,7 @@ class Goal:
     doubtful: bool
 
     def plan_of_scores(self, borders: Floats, rows: Floats, positive: Floats, threshold: float) -> "Plan":
-        """Return the plan for the rows between borders of scores, which begin with -inf and end with inf."""
+        """Return the plan for rows between *borders* of scores, which begin with -inf and end with inf."""
         flagged = borders[None, :-1] >= threshold
         narrow = Cells(rows, prudent(rows, positive), flagged)
         if not rows[flagged[0]].any():
@@ -50,11 +50,11 @@ class Goal:
             ends = np.append(begins[1:], np.inf)
             strata = pl.DataFrame({"score_lower": begins, "score_upper": ends})
             found.append(self._plan(cells, strata, division))
-        # An interval must allow for what heavy rows may hide, so that the smallest error has a wide one.
+        # The plan with the smallest error may have a wide interval, since it allows for unseen heavy rows.
         return min(found, key=lambda plan: plan.judged(simulated_error) * plan.judged(planned_half_width))
 
     def plan_of_flags(self, models: dict[str, float], units: Floats, positive: Floats) -> "Plan":
-        """Return the plan for units that both, the first, the second or none of two models flag."""
+        """Return the plan for units flagged by both, the first, the second or none of two models."""
         (model_a, threshold_a), (model_b, threshold_b) = models.items()
         flagged = np.array([[True, True, False, False], [True, False, True, False]])
         kept = units > 0
@@ -75,14 +75,14 @@ class Goal:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """Strata, and how many rows of each are labelled."""
+    """Strata, and the number of labels of each."""
 
     goal: Goal
     cells: Cells
-    #: What is expected of the metric.
+    #: Expected value of the metric.
     value: float
     labels: Rows
-    #: What the strata are.
+    #: Columns that describe the strata.
     strata: pl.DataFrame
 
     def error(self) -> float:
@@ -90,7 +90,7 @@ class Plan:
         return simulated_error(self.cells, self.labels, self.goal.metric, self.goal.beta)
 
     def judged(self, measure: Measure) -> float:
-        """Return a measure by which plans are chosen."""
+        """Return a measure of the plan, by which plans are compared."""
         asked = (self.cells, self.labels, self.goal.metric, self.goal.beta)
         return doubtful(measure, *asked) if self.goal.doubtful else measure(*asked)
 
@@ -101,7 +101,7 @@ class Plan:
         return LABEL_PLAN.finish(counted.with_columns(share=pl.col("labels") / pl.col("rows")))
 
     def expected(self, twice: "Plan", level: float) -> pl.DataFrame:
-        """Return what to expect of this plan, of a uniform sample, and of the plan of twice the budget."""
+        """Return the expected half-widths of this plan, a uniform sample, and a plan of twice the budget."""
         labels, more = int(self.labels.sum()), int(twice.labels.sum())
         halves = self._half_widths(twice, labels, level)
         designs = ("plan", "uniform", "plan of twice the budget")

@@ -1,4 +1,4 @@
-"""The size of a test set -> the share of studies of this size that are as precise as required."""
+"""The size of a test set -> the share of studies of this size that reach the required precision."""
 
 import bisect
 import math
@@ -14,34 +14,34 @@ from nci_frames.base.normal import normal_quantile
 from nci_frames.base.typing import Floats
 from nci_frames.evaluation.rates.intervals import Interval, rate_interval
 
-#: So many cells of outcomes of each class tell the share to about three digits.
+#: Cells of outcomes of each class, which give the share to about three digits.
 _CELLS = 500
-#: Outcomes so many standard deviations from their mean are left out.
+#: Outcomes more than this number of standard deviations from their mean are ignored.
 _FARTHEST = 9
 _HALVINGS = 40
-#: Doubles of equal bounds may differ by so much of them.
+#: Relative rounding error of equal bounds.
 _ROUNDING = 1e-9
 
-#: Whether a promise is kept: by the lower and upper bounds of TPR for outcomes of the positives, in rows, and
-#: those of FPR for outcomes of the negatives.
+#: Tells whether a promise is kept, from the lower and upper bounds of TPR (outcomes of the positives, along
+#: rows) and of FPR (outcomes of the negatives).
 Held = Callable[[Floats, Floats, Floats, Floats], NDArray[np.bool_]]
 
 
 @dataclass(frozen=True, slots=True)
 class Promise:
-    """What a study must find, at the expected rates."""
+    """The precision that a study must reach, at the expected rates."""
 
     tpr: float
     fpr: float
-    #: Half-widths of TPR and FPR with which a study that measures the expected rates finds it.
+    #: Half-widths of TPR and FPR that keep the promise in a study that measures the expected rates.
     half_widths: tuple[float, float]
     held: Held
-    #: Whether it asks for each rate alone.
+    #: Whether the promise is one about each rate separately.
     apart: bool = False
 
     @classmethod
     def of_rates(cls, tpr: float, fpr: float, half_widths: tuple[float, float]) -> Self:
-        """Promise that the intervals of the rates have half-widths of at most so much."""
+        """Promise that the intervals of the rates have at most these half-widths."""
 
         def held(tpr_low: Floats, tpr_high: Floats, fpr_low: Floats, fpr_high: Floats) -> NDArray[np.bool_]:
             narrow = (tpr_high - tpr_low) / 2 * (1 - _ROUNDING) <= half_widths[0]
@@ -51,7 +51,7 @@ class Promise:
 
     @classmethod
     def of_band(cls, tpr: float, fpr: float, delta: float) -> Self:
-        """Promise that the precision band is at no prevalence wider than *delta*."""
+        """Promise that the precision band is at most *delta* wide at every prevalence."""
 
         def held(tpr_low: Floats, tpr_high: Floats, fpr_low: Floats, fpr_high: Floats) -> NDArray[np.bool_]:
             with np.errstate(divide="ignore"):
@@ -62,7 +62,7 @@ class Promise:
 
     @classmethod
     def of_precision(cls, tpr: float, fpr: float, half_width: float, prevalence: float) -> Self:
-        """Promise that the precision band has a half-width of at most so much at a prevalence."""
+        """Promise that the precision band has at most this half-width at a prevalence."""
         odds = prevalence / (1 - prevalence)
 
         def held(tpr_low: Floats, tpr_high: Floats, fpr_low: Floats, fpr_high: Floats) -> NDArray[np.bool_]:
@@ -84,9 +84,9 @@ class Promise:
 def assured_rows(
     promise: Promise, interval: Interval, level: float, assurance: float
 ) -> tuple[int, int, float]:
-    """Return about the fewest positives and negatives that keep a promise often enough, and how often."""
+    """Return nearly the fewest positives and negatives that keep a promise often enough, and how often."""
     if promise.apart:
-        # The classes are independent; each keeps its half so often that both do.
+        # The classes are independent, so the probability is a product: each needs the square root.
         alone = math.sqrt(assurance)
 
         def enough(rate: float, half_width: float) -> int:
@@ -120,7 +120,7 @@ def half_width_at(interval: Interval, level: float, rate: float, rows: int) -> f
 
 
 def _fewest(enough: Callable[[int], bool]) -> int:
-    """Return a number of rows that is enough, while one fewer is not."""
+    """Return the least number of rows that is enough."""
     high = 1
     while not enough(high):
         high *= 2
@@ -128,7 +128,7 @@ def _fewest(enough: Callable[[int], bool]) -> int:
 
 
 def _rows_for(interval: Interval, level: float, rate: float, variation: float) -> int:
-    """Return the rows with which the interval at the expected rate has a relative half-width."""
+    """Return the rows at which the interval of the expected rate has this relative half-width."""
     if interval == "hoeffding":
         return math.ceil(math.log(2 / (1 - level)) / (2 * (variation * rate) ** 2))
     # Wilson's half-width is c times its centre at the root of a quadratic equation in the rows.
@@ -145,7 +145,7 @@ def _intervals(interval: Interval, level: float, rate: float, rows: int) -> tupl
     first, last = max(-1, math.floor(middle - spread)), min(rows, math.ceil(middle + spread))
     ends = np.unique(np.linspace(first, last, min(_CELLS, last - first) + 1).astype(np.int64))
     inner = ends.clip(0, rows - 1).astype(np.float64)
-    # SciPy's binomial distribution ends at 2**31 rows, the beta function does not.
+    # The beta function has no limit of 2**31 rows, unlike SciPy's binomial distribution.
     below = np.where(ends < 0, 0.0, np.where(ends >= rows, 1.0, betainc(rows - inner, inner + 1, 1 - rate)))
     hits = (ends[:-1] + 1 + ends[1:]) / 2
     lower, upper = rate_interval(interval, pl.col("hits"), pl.lit(float(rows)), level=level)

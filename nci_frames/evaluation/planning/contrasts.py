@@ -1,4 +1,4 @@
-"""Expected rates of two models, and how often they decide alike -> a difference and its variances."""
+"""Expected rates of two models and the correlation of their decisions -> a difference and its variances."""
 
 import math
 from dataclasses import dataclass
@@ -15,33 +15,33 @@ from nci_frames.schemas import PAIRS, collect
 
 Pair = tuple[float, float]
 
-#: By so much a rate is moved to see a slope: at most, near 0 and 1 as a share of the distance, and at least.
+#: Step of the numerical derivative: largest; as a share of the distance to 0 or 1; smallest.
 _STEP, _NEAR, _LEAST_STEP = 1e-6, 1e-4, 1e-10
-#: The share of a value that rounding may be.
+#: Relative rounding error of a value.
 _NOISE = 1e-15
 _ROUNDING = 1e-9
-#: Rows that Int64 holds with ease.
+#: Largest number of rows, well within Int64.
 _MOST_ROWS = 10**15
-#: Rows of one class alone.
+#: Positives only; negatives only.
 _ALONE = ((1, 0), (0, 1))
 
 
 @dataclass(frozen=True, slots=True)
 class Decisions:
-    """What is expected of two models in one class."""
+    """The expected decisions of two models in one class."""
 
     rates: Pair
-    #: Phi of their decisions; None where each model has rows of its own.
+    #: Phi coefficient of their decisions; None if each model has its own rows.
     correlation: float | None
 
     @classmethod
     def of(cls, rates: Pair, correlation: float | None, name: str) -> "Decisions":
-        """Check what is expected.
+        """Check and return the expected decisions.
 
         Raises
         ------
         ParameterError
-            If a rate is outside [0, 1], or no joint decisions have this correlation.
+            If a rate is outside [0, 1], or the correlation is impossible at these rates.
         """
         for rate in rates:
             if not 0 <= rate <= 1:
@@ -59,18 +59,18 @@ class Decisions:
 
     @property
     def covariance(self) -> float:
-        """The covariance of the two decisions about one row."""
+        """Covariance of the two decisions about one row."""
         a, b = self.rates
         return (self.correlation or 0.0) * math.sqrt(a * (1 - a) * b * (1 - b))
 
     @property
     def discordant(self) -> float | None:
-        """The share of rows on which they differ."""
+        """Share of rows on which the two models differ; None if each has its own rows."""
         a, b = self.rates
         return None if self.correlation is None else a + b - 2 * (a * b + self.covariance)
 
     def variance(self, slopes: Floats) -> float:
-        """Return the variance of a sum of the two decisions, weighted by slopes."""
+        """Return the variance, for one row, of the sum of the two decisions weighted by *slopes*."""
         a, b = self.rates
         return float(
             slopes[0] ** 2 * a * (1 - a)
@@ -79,7 +79,7 @@ class Decisions:
         )
 
     def variance_if_equal(self, slopes: Floats) -> float:
-        """Return the variance of the difference of the two rates under the hypothesis that they are equal."""
+        """Return the variance of the difference of the two rates if they are equal."""
         mean = sum(self.rates) / 2
         share = 2 * mean * (1 - mean) if self.discordant is None else self.discordant
         return float(slopes[0] ** 2) * share
@@ -87,20 +87,20 @@ class Decisions:
 
 @dataclass(frozen=True, slots=True)
 class Contrast:
-    """A difference to be seen, and its variances for one positive and one negative."""
+    """A difference to detect, and its variances for one positive and one negative."""
 
     difference: float
-    #: Of a positive and of a negative, if the difference is as expected, and if there is none.
+    #: Variances for one positive and one negative: with the expected difference, and without a difference.
     expected: Pair
     equal: Pair
 
     def rows(self, ratio: float | None, level: float, power: float) -> tuple[int, int]:
-        """Return the rows of each class, *ratio* negatives for each positive."""
+        """Return the rows of each class that are needed, with *ratio* negatives per positive."""
         if not self.difference:
             raise ParameterError("the two models are expected to be equal: no rows tell them apart")
         from scipy.special import ndtri  # noqa: PLC0415  (slow to import, and seldom needed)
 
-        # Without a ratio, one class alone must do.
+        # Without a ratio, the metric must depend on one class only.
         alone = [k for k in (0, 1) if not self.expected[1 - k] + self.equal[1 - k]]
         if ratio is None and not alone:
             msg = f"{Option('compare')} needs {Option('prevalence')}, at which the metric is judged"
@@ -116,7 +116,7 @@ class Contrast:
         return first, max(1, math.ceil(first * ratio - _ROUNDING * max(1.0, ratio * first)))
 
     def power(self, positives: int, negatives: int, level: float) -> float:
-        """Return the probability that so many rows show the difference."""
+        """Return the probability of detecting the difference with these numbers of rows."""
         from scipy.special import ndtr  # noqa: PLC0415  (slow to import, and seldom needed)
 
         equal, expected = self._deviations(positives, negatives)
@@ -124,7 +124,7 @@ class Contrast:
         return float(ndtr(distance / expected)) if expected else 1.0
 
     def _deviations(self, positives: float, negatives: float) -> tuple[float, ...]:
-        """Return the standard errors with so many rows: without a difference, and with the expected one."""
+        """Return the standard errors without a difference, and with the expected one."""
         rows = (positives, negatives)
         of_class = [[v / n for v, n in zip(of, rows, strict=True) if n] for of in (self.equal, self.expected)]
         return tuple(math.sqrt(sum(variances)) for variances in of_class)
@@ -144,7 +144,7 @@ def contrast_of(
     values, slopes = [], np.zeros((2, 2))
     for model, sign in ((0, 1.0), (1, -1.0)):
         point = np.array([positives.rates[model], negatives.rates[model]])
-        # Towards the middle, and near an end in proportion to how far the end is.
+        # Steps point towards 1/2; near 0 and 1 they shrink with the distance.
         sizes = np.clip(_NEAR * np.minimum(point, 1 - point), _LEAST_STEP, _STEP)
         steps = np.where(point < 0.5, sizes, -sizes)
         points = np.vstack([point, point + np.diag(steps)])
@@ -155,7 +155,7 @@ def contrast_of(
         found = table.select(value=expression)["value"].cast(pl.Float64).fill_null(np.nan).to_numpy()
         values.append(float(found[0]))
         moved = found[1:] - found[0]
-        # Of a metric without the rate it is rounding, which is as small as the values are.
+        # If the metric does not depend on the rate, the change is only rounding.
         moved[np.abs(moved) <= _NOISE * np.abs(found).max()] = 0.0
         slopes[:, model] = sign * moved / steps
     if not np.isfinite([*values, *slopes.ravel()]).all():
@@ -170,7 +170,7 @@ def contrast_of(
 
 
 def contrast_of_areas(area: float | Pair, correlation: float | None, ratio: float) -> Contrast:
-    """Return the difference of two ROC areas, or that of one from one half, with its variance for a positive.
+    """Return the difference of two ROC areas, or of one area from 0.5, with its variance for one positive.
 
     Notes
     -----
@@ -204,14 +204,14 @@ def contrast_of_areas(area: float | Pair, correlation: float | None, ratio: floa
 
 
 def decisions_of_pairs(pairs: pl.DataFrame | pl.LazyFrame) -> tuple[Decisions, Decisions]:
-    """Return what joint counts say of positives and negatives.
+    """Return the decisions about positives and about negatives from joint counts.
 
     Raises
     ------
     ParameterError
         If there is more than one row, or a class has no units.
     SchemaError
-        If it is no pairs frame.
+        If *pairs* is not a pairs frame.
     """
     frame = collect(pairs, PAIRS)
     if len(frame) != 1:

@@ -7,7 +7,7 @@ from nci_frames.base.arguments import check_whole
 from nci_frames.base.errors import ParameterError
 from nci_frames.schemas import COUNTS, checked
 
-#: Up to here a count times a rate is rounded to the right whole number.
+#: Up to this number of rows, Float64 rounds a count times a rate to the right whole number.
 _MOST_ROWS = 10**15
 
 
@@ -20,7 +20,7 @@ def expected_counts(
     negatives: int,
     model: str = "planned",
 ) -> pl.DataFrame:
-    """Return the expected counts of a classifier with given rates on a test set of given size.
+    """Return the expected counts of a classifier with given rates on a test set of a given size.
 
     Parameters
     ----------
@@ -53,7 +53,7 @@ def expected_counts(
             raise ParameterError.out_of_range(name, rate, "within [0, 1]")
     check_whole("positives", positives, 1, _MOST_ROWS)
     check_whole("negatives", negatives, 1, _MOST_ROWS)
-    # In each class the correct decisions are rounded.
+    # Round the correct decisions of each class.
     tp, tn = (int(np.rint(share * rows)) for share, rows in ((tpr, positives), (1 - fpr, negatives)))
     cells = {"tp": [tp], "fp": [negatives - tn], "fn": [positives - tp], "tn": [tn]}
     return COUNTS.finish(pl.DataFrame({"model": [model], "threshold": [0.5], **cells}))

@@ -1,4 +1,4 @@
-"""The rows with which a measured rate lies within a half-width of the true one."""
+"""The number of rows at which a measured rate lies within a half-width of the true rate."""
 
 import bisect
 import math
@@ -8,32 +8,31 @@ _ROUNDING = 1e-9
 
 
 def hoeffding_rows(half_width: float, level: float) -> int:
-    """Return the rows that suffice whatever the rate is."""
+    """Return the number of rows that suffices for any rate."""
     return math.ceil(math.log(2 / (1 - level)) / (2 * half_width**2) - _ROUNDING)
 
 
 def exact_rows(rate: float, half_width: float, level: float) -> int:
-    """Return the smallest number of rows at or above which the half-width is always met.
+    """Return the smallest number of rows from which on the half-width is always met.
 
     The probability of missing it is not monotone in the number of rows: it jumps wherever one more outcome
-    fits. A smooth bound gives a number that suffices; the last number that fails is searched downwards from
-    there.
+    fits. So find a number that suffices by a smooth bound, then search downwards for the last that fails.
     """
     tail = 1 - level
     rate = min(rate, 1 - rate)  # symmetric: 1 - rate is missed as often
 
     def suffice(rows: int) -> bool:
-        # One outcome less on each side: a bound that holds however the limits round to whole numbers.
+        # One outcome less on each side: a bound that holds for any rounding of the limits.
         fewest = rows * (rate - half_width) + 1 if rate > half_width else 0.0
         return _missed(rate, fewest, rows * (rate + half_width) - 1, rows, rows) <= tail
 
     end = 1 + bisect.bisect_left(range(1, hoeffding_rows(half_width, level)), x=True, key=suffice)
-    # With so many outcomes one more hardly matters: the bound is less than 1 in 100,000 too high.
+    # With many outcomes one more hardly matters: the bound is too high by less than 1 in 100,000.
     return end if rate > 1e5 * half_width else _last_failure(rate, half_width, tail, end) + 1
 
 
 def _last_failure(rate: float, half_width: float, tail: float, end: int) -> int:
-    """Return the largest number of rows below *end* that misses the rate too often; 0 if there is none."""
+    """Return the largest number of rows below *end* that misses the half-width too often; 0 if none does."""
     block = 1
     while end > 1:
         block = min(block, end - 1)
@@ -54,8 +53,8 @@ def _missed(rate: float, fewest: float, most: float, first: int, last: int) -> f
     """Bound the probability of fewer than *fewest* or more than *most* hits in *first* to *last* rows.
 
     Hits grow with the rows: too few are most probable in the fewest rows, too many in the most rows. For a
-    single number of rows this is the probability itself, by the beta function: SciPy's binomial distribution
-    ends at 2**31 rows.
+    single number of rows this is the exact probability. The beta function has no limit of 2**31 rows, unlike
+    SciPy's binomial distribution.
     """
     from scipy.special import betainc, betaincc  # noqa: PLC0415  (slow to import, and seldom needed)
 

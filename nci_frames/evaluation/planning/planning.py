@@ -1,4 +1,4 @@
-"""The size of a test set that limits the uncertainty as required."""
+"""The size of a test set for a required uncertainty."""
 
 from collections.abc import Sequence
 from typing import Literal, cast
@@ -16,7 +16,7 @@ from nci_frames.schemas import SAMPLES, checked
 
 PlanningMethod = Literal["hoeffding", "exact"]
 
-#: By Hoeffding's inequality, smaller half-widths need more rows than Int64 holds.
+#: By Hoeffding's inequality, smaller half-widths need more rows than fit into Int64.
 _NARROWEST = 2e-9
 
 
@@ -40,10 +40,10 @@ def required_samples(
     ratio: float | None = None,
     beta: float = 1.0,
 ) -> pl.DataFrame:
-    """Return how many positives and negatives a test set needs.
+    """Return the numbers of positives and negatives that a test set needs.
 
-    Give the goal in one of four ways: *half_width*, *delta*, *precision_half_width* at a *prevalence*, or
-    *compare*, to tell two models apart.
+    Give one of four goals: *half_width*, *delta*, *precision_half_width* at a *prevalence*, or *compare*, to
+    tell two models apart.
 
     Parameters
     ----------
@@ -55,43 +55,41 @@ def required_samples(
     precision_half_width
         Required half-width of the precision band at *prevalence*, in (0, 0.5); needs *tpr* and *fpr*.
     prevalence
-        P(y=1) in (0, 1), for *precision_half_width*; with *compare* where the metric is judged.
+        P(y=1) in (0, 1), for *precision_half_width*; with *compare*, the prevalence of the metric.
     tpr, fpr
-        Expected rates, in (0, 1). They are optional with *half_width*: the default is 0.5, the rate that
-        needs the most rows. With *compare* a pair, of the first and of the second model; those that the
-        metric does not need may be missing.
+        Expected rates, in (0, 1). With *half_width* the default is 0.5, the rate that needs the most rows.
+        With *compare*, a pair: the rates of the first and of the second model; a rate that the metric does
+        not use may be omitted.
     level
-        Confidence of each rate's interval, in (0, 1). Both hold together, and so does the precision band,
-        with probability level² or more. With *compare* of the test, which is two-sided.
+        Confidence of each rate's interval, in (0, 1). Both rates, and hence the precision band, hold together
+        with probability level² or more. With *compare*, 1 minus the size of the two-sided test.
     assurance
-        Share of the studies of this size whose measured intervals reach the goal, in (0, 1). With None the
-        goal is that of a study that measures the expected rates, as in the paper; of all such studies, only
-        some reach it: 40 to 80 % with *delta*.
+        Share of studies of this size whose measured intervals reach the goal, in (0, 1). None plans for a
+        study that measures exactly the expected rates, as in the paper; then only some of the studies reach
+        the goal: 40 to 80 % with *delta*.
     method
-        The interval of the study: "exact" plans for Wilson's, by the binomial distribution at the expected
-        rates; "hoeffding" for that of Hoeffding's inequality, which holds for any rate. Without *assurance*,
-        "exact" makes the measured rate lie within the half-width with probability *level* or more.
+        Interval of the study. "exact": Wilson's, by the binomial distribution at the expected rates.
+        "hoeffding": by Hoeffding's inequality, which holds for any rate. Without *assurance*, "exact" means
+        that the measured rate lies within the half-width with probability *level* or more.
 
     compare
-        The metric in which two models are to be told apart: a name, alias or called metric of operating
-        points, or "roc_auc".
+        Metric in which the two models differ: a name, alias or called metric of operating points, or
+        "roc_auc".
     power
-        With *compare*: the probability that the test finds the difference, in (0, 1).
+        With *compare*: probability that the test detects the difference, in (0, 1).
     correlation
-        With *compare*: how alike the models decide about the same rows: phi among the positives, or a pair
-        (among the positives, among the negatives); of areas the correlation of the two estimates. None: each
-        model has rows of its own.
+        With *compare*: correlation (phi) of the models' decisions about the same positives, or a pair (of
+        positives, of negatives); for areas, the correlation of the two estimates. None: each model has its
+        own rows.
     pairs
-        With *compare*: joint counts of a pilot (``count_pairs``), one row, in place of the rates and their
-        correlation.
+        With *compare*: joint counts of a pilot (``count_pairs``), one row, instead of rates and correlation.
     auc
-        With ``compare="roc_auc"``: the expected areas of both models; or that of one, which is told apart
-        from 0.5.
+        With ``compare="roc_auc"``: expected areas of both models, or of one model, to compare with 0.5.
     ratio
-        With *compare*: negatives for each positive in the test set. None: those of the *prevalence*; without
-        either, a metric of one class needs rows of that class alone.
+        With *compare*: negatives per positive in the test set. By default that of the *prevalence*; without
+        either, the metric must depend on one class, and only rows of that class are needed.
     beta
-        With *compare*: weight of recall, for a metric that has one.
+        With *compare*: weight of recall in [0, inf], for a metric that has one.
 
     Returns
     -------
@@ -99,7 +97,7 @@ def required_samples(
 
     %(columns of samples)s
 
-    ``assurance`` is that of so many rows: at least as asked for. With *compare* it is one row:
+    ``assurance`` is the one that these rows attain, at least the required one. With *compare*, one row:
 
     %(columns of comparison samples)s
 
@@ -107,25 +105,25 @@ def required_samples(
     ------
     ParameterError
         If not exactly one goal is given, a rate or the prevalence that it needs is missing, an argument is
-        given that the goal does not use, or a value is out of range.
+        not used by the goal, or a value is out of range.
 
     Notes
     -----
-    A study that measures a lower rate than expected finds a wider relative interval, so that a plan for the
-    expected rates alone fails in many studies. The share of studies that reach the goal is summed
-    over the outcomes of both classes. For *delta* and *precision_half_width* both rates get the same relative
-    half-width, the largest that reaches the goal often enough.
+    A study that measures a lower rate than expected has a wider relative interval, so a plan for the expected
+    rates alone fails in many studies. The share of studies that reach the goal is summed over the outcomes of
+    both classes. For *delta* and *precision_half_width* both rates get the same relative half-width, the
+    largest that reaches the goal often enough.
 
     Without *assurance*, Hoeffding's n is ln(2/(1-level)) / (2·half_width²), and a precision band of width Δ
     follows from rates whose half-widths are both Δ times the rate (Theorem 1, where equality holds). At odds
     o, with s = o·TPR/FPR and a half-width w of precision, the half-widths are c times the rates with c =
     (g-1)/(g+1), where g is the larger root of s(1-2w)·g² - 2w(1+s²)·g - s(1+2w) = 0.
 
-    With *compare*, the rows n are those where (z·√V₀ + z'·√V)/√n is the difference, with the normal quantiles
-    z of the level and z' of the power, and V the variance of the difference for one row, linearised in the
-    rates (delta method). V₀ is that without a difference: for a rate, of McNemar's test the share of rows on
-    which the models differ, of two samples that at the mean rate; for other metrics V itself; for areas
-    Obuchowski's, as in pROC.
+    With *compare*, n rows are needed such that (z·√V₀ + z'·√V)/√n equals the difference, with the normal
+    quantiles z of the level and z' of the power. V is the variance of the difference for one row, linearised
+    in the rates (delta method); V₀ is the variance without a difference. For a rate, V₀ is the share of rows
+    on which the models differ (McNemar's test), or with two samples the variance at the mean rate; for other
+    metrics V₀ = V; for areas it is Obuchowski's, as in pROC.
 
     References
     ----------
@@ -138,8 +136,8 @@ def required_samples(
 
     Examples
     --------
-    Delta 0.1 at TPR 0.6 and FPR 0.001, the paper's operating point: first in eight of ten studies, then as in
-    the paper, by half-widths of 0.06 and 0.0001.
+    Delta 0.1 at TPR 0.6 and FPR 0.001, the paper's operating point: first reached by eight of ten studies,
+    then as in the paper, by half-widths of 0.06 and 0.0001.
 
     >>> import nci_frames as nf
     >>> import polars as pl
@@ -178,7 +176,7 @@ def required_samples(
 
 
 def _need_compare(**options: object) -> None:
-    """Raise ParameterError if an option is given that only a comparison takes."""
+    """Raise ParameterError if an option is given that needs *compare*."""
     for name, value in options.items():
         if value is None or (name in ("tpr", "fpr") and isinstance(value, int | float)):
             continue
@@ -189,7 +187,7 @@ def _need_compare(**options: object) -> None:
 def _planned(
     method: PlanningMethod, promise: Promise, level: float, assurance: float | None
 ) -> tuple[int, int, float, float, float | None]:
-    """Return the rows of each class, the half-widths of the rates, and the share of studies."""
+    """Return the rows of each class, the half-widths of the rates, and the attained assurance."""
     widths = promise.half_widths
     if min(widths) < _NARROWEST:
         msg = "a half-width this small needs more rows than can be counted"
@@ -215,7 +213,7 @@ def _goal(
     tpr: float | None,
     fpr: float | None,
 ) -> Promise:
-    """Check the goal, and return it."""
+    """Check and return the goal."""
     goals = {"half_width": half_width, "delta": delta, "precision_half_width": precision_half_width}
     given = [name for name, value in goals.items() if value is not None]
     named = " and ".join(f"{Option(name)}" for name in given)

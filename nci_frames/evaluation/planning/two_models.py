@@ -1,4 +1,4 @@
-"""How many rows tell two models apart."""
+"""The number of rows needed to tell two models apart."""
 
 import math
 from dataclasses import dataclass
@@ -20,7 +20,7 @@ from nci_frames.schemas import COMPARISON_SAMPLES
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """What is asked: which metric of which two models."""
+    """The options of ``required_samples`` for two models."""
 
     metric: str | pl.Expr
     tpr: float | Pair | None
@@ -33,7 +33,7 @@ class Comparison:
     beta: float
 
     def samples(self, level: float, power: float) -> pl.DataFrame:
-        """Return the rows that are needed, as a frame."""
+        """Return the needed rows as a frame."""
         if not 0 < power < 1:
             raise ParameterError.out_of_range("power", power, "between 0 and 1")
         if self.ratio is not None and not 0 < self.ratio < math.inf:
@@ -83,7 +83,7 @@ class Comparison:
                 f"the expected rates are missing: {Option('tpr')}, {Option('fpr')}, or pairs="
             )
         shared = self._pair("correlation", self.correlation)
-        # A rate that the metric does not need may be missing.
+        # Assume 0.5 for missing rates; an error follows if the metric needs them.
         found = [
             Decisions.of(self._pair(name, given, 0.5), of_class, name)  # type: ignore[arg-type]
             for name, given, of_class in (("tpr", self.tpr, shared[0]), ("fpr", self.fpr, shared[1]))

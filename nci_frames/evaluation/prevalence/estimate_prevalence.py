@@ -33,26 +33,27 @@ def estimate_prevalence(
     by: str | Sequence[str] | None = None,
     level: float = 0.95,
 ) -> pl.DataFrame:
-    """Estimate the share of positives in traffic whose labels are unknown.
+    """Estimate the share of positives in unlabelled traffic.
 
-    The scores of the traffic are taken as a mixture of the scores of positives and of negatives in a labelled
-    log. Whether any mixture fits is tested, and without a fit there is no number.
+    The scores of the traffic are modelled as a mixture of the scores of positives and of negatives in a
+    labelled log. The fit is tested; without a fit there is no estimate.
 
     Parameters
     ----------
     reference
-        The counts frame of the labelled log, of whole rows. Of its keys, those that the traffic has too are
-        compared value by value; the others are pooled.
+        A counts frame of the labelled log, of whole rows. Keys that the traffic also has are matched by
+        value; other keys are pooled.
     traffic
-        What ``count_scores`` returns, of whole rows, at thresholds of which the reference has some; any if
-        the reference is exact.
+        The result of ``count_scores``, of whole rows. It must share thresholds with the reference, unless the
+        reference is exact.
     method
-        "em": maximum likelihood over bins of scores. "adjusted_count": by TPR and FPR at the one threshold
-        where they differ most. "matching": the mixture at the least squared distance.
+        "em": maximum likelihood over bins of scores. "adjusted_count": from TPR and FPR at the threshold
+        where they differ most. "matching": the mixture with the least squared distance.
     by
-        The keys of the traffic to keep; the others are pooled. None keeps all.
+        Keys of the traffic to keep; the others are pooled. None keeps all.
     level
-        Confidence of the interval; a mixture does not fit if its adjusted p-value is below 1 - level.
+        Confidence of the interval, in (0, 1). A mixture does not fit if its adjusted p-value is below
+        1 - level.
 
     Returns
     -------
@@ -60,36 +61,34 @@ def estimate_prevalence(
 
     %(columns of prevalences)s
 
-    Keys are those of *traffic*. The interval counts the noise of the reference, too. ``fit_p_value`` is
-    of this row alone.
+    Keys are those of *traffic*. The interval includes the sampling error of the reference. ``fit_p_value`` is
+    not adjusted.
 
     Raises
     ------
     ParameterError
         If *level* is not in (0, 1), or the counts are sums of weights.
     SchemaError
-        If a frame is of another kind, *by* names no key of the traffic, or a key has another type in each.
+        If a frame is of another kind, *by* is not a key of the traffic, or a key has different types.
 
     Notes
     -----
-    It is assumed that positives score in the field as in the reference, and so do negatives: only their
-    shares differ. The fit test can contradict this, but not prove it: positives that come to score like
-    negatives look like fewer positives.
+    Positives are assumed to score in the traffic as in the reference, and so are negatives (prior probability
+    shift): only their shares differ. The fit test can contradict this, but not prove it: positives that score
+    like negatives look like fewer positives.
 
     All methods solve sum over bins of w (t - eta p - (1 - eta) n) = 0, where t, p and n are the shares of the
     bins in traffic, positives and negatives, and w is (p - n) / (eta p + (1 - eta) n) for "em",
-    0 or 1 for "adjusted_count", (p - n) / (p + n) for "matching". The interval holds every eta for which the
+    0 or 1 for "adjusted_count", (p - n) / (p + n) for "matching". The interval has every eta for which the
     sum is within its standard errors, as Fieller's does. Up to 13 bins are made, at quantiles of the classes.
 
-    The test of fit is the likelihood-ratio test of both logs together, whose laws of the bins are unknown in
-    either class. It divides the highest bin into up to three: positives that score higher than those of the
-    reference are seen there.
+    The test of fit is a likelihood-ratio test of both logs together, in which the shares of the bins in
+    either class are unknown. It splits the highest bin into up to three, to detect positives that score
+    higher than in the reference. p-values are adjusted by Holm's method over the rows of the table.
 
-    Of rows with weights the shares are those of the sums. The interval has the linearised variance of those
-    of the reference, with each row as drawn by itself. For the test of fit, and of the traffic, a class is
-    taken for so many rows of one weight that no bin is known less well: its sum of weights over the largest
-    mean weight of a bin, by weight.
-    p-values are adjusted by Holm's method over the rows of the table.
+    With weights, the shares are those of the sums of weights. The interval has the linearised variance of
+    the reference, with rows drawn independently. For the test of fit, and for the traffic, a class counts as
+    its sum of weights over the largest mean weight of a bin (mean by weight): so no bin is overestimated.
 
     References
     ----------
@@ -134,7 +133,7 @@ def _keys(counts: pl.DataFrame) -> list[str]:
 
 
 def _weighing(counts: pl.DataFrame) -> pl.DataFrame:
-    """Leave out rows that weigh nothing."""
+    """Drop rows of weight 0."""
     return counts.filter(pl.col(WEIGHT) > 0) if has_strata(counts) else counts
 
 
@@ -144,7 +143,7 @@ def _pooled(counts: pl.DataFrame, kept: Sequence[str]) -> pl.DataFrame:
 
 
 def _numbers(groups: Sequence[Bins], method: str, level: float) -> pl.DataFrame:
-    """Return the estimate of each group that has bins, and whether a mixture fits."""
+    """Return the estimate and the test of fit of each group that has bins."""
     from scipy.special import chdtrc  # noqa: PLC0415  (SciPy is slow to import, and seldom needed)
 
     mixtures = Mixtures.of([bins.estimated for bins in groups], [bins.spread for bins in groups])
@@ -161,7 +160,7 @@ def _numbers(groups: Sequence[Bins], method: str, level: float) -> pl.DataFrame:
 
 
 def _refused(table: pl.DataFrame, level: float) -> pl.DataFrame:
-    """Take away the numbers of groups that no mixture fits, and say why others have none."""
+    """Remove the estimates of groups that no mixture fits, and add the reasons for missing estimates."""
     adjusted = holm(table["fit_p_value"].cast(pl.Float64).fill_null(np.nan).to_numpy())
     misfits = pl.Series(np.nan_to_num(adjusted, nan=1.0) < 1 - level)
     alike = (pl.col("prevalence").is_null(), "the scores do not separate the classes of the reference")

@@ -1,7 +1,7 @@
 """Scores of traffic as mixtures of the scores of positives and of negatives, in a few bins.
 
-Every method here weighs the bins, and solves sum(weights * (traffic - eta * positives - (1 - eta) *
-negatives)) = 0, where the three are shares of the bins. They differ in the weights alone.
+Every method solves sum(weights * (traffic - eta * positives - (1 - eta) * negatives)) = 0, where the three
+are shares of the bins. Methods differ only in the weights.
 """
 
 from collections.abc import Callable, Collection, Mapping, Sequence
@@ -17,48 +17,48 @@ from nci_frames.base.typing import Flags, Floats, Rows
 from nci_frames.evaluation.arrays.buckets import strata_counts
 from nci_frames.schemas import beside
 
-#: Of positives, negatives and traffic: rows in each bin. Of weighted rows, as many of one weight as know it.
+#: Rows in each bin of positives, negatives and traffic; effective numbers if rows are weighted.
 Triple = tuple[Floats, Floats, Floats]
 
-#: Bins are made at so many quantiles of each class.
+#: Quantiles of each class at which bins are made.
 _QUANTILES = np.linspace(0, 1, 8)[1:-1]
-#: Fewer negatives, or rows of the traffic, in a bin would make its weight a matter of chance.
+#: Least negatives and rows of traffic in a bin; with fewer its weight would be random.
 _LEAST_IN_BIN = 10
-#: The test of fit looks at the highest scores in finer bins, at these quantiles of the positives.
+#: Quantiles of the positives at which the test of fit splits the highest bin.
 _TAIL = np.array([0.95, 0.99])
-#: So many positives, and rows of the traffic, a bin of the tail has at least.
+#: Least positives and rows of traffic in a bin of the tail.
 _LEAST_IN_TAIL = 5
-#: Of a class in the reference, and of the traffic, fewer tell nothing.
+#: Least rows of each class of the reference, and of the traffic.
 _LEAST_ROWS = 10
 
 
 class Bins(NamedTuple):
     """The rows of one group in bins of scores, the lowest first."""
 
-    #: In bins with enough rows of each kind for weights, by which the prevalence is estimated.
+    #: Bins with enough rows of each kind, for the estimate.
     estimated: Triple
-    #: In these bins, of which the highest is divided: positives that score higher than those of the reference
-    #: are seen there, where there are hardly any negatives.
+    #: The same bins with the highest one split, for the test of fit: positives that score higher than in the
+    #: reference are found there, where there are hardly any negatives.
     tested: Triple
-    #: In the bins of ``estimated``, the variance of a positive, and of a negative, over that of such a row.
+    #: Variance of positives and of negatives relative to effective rows, in the bins of ``estimated``.
     spread: tuple[Floats, Floats]
 
 
 @dataclass(frozen=True)
 class Mixtures:
-    """The rows of positives, negatives and traffic of several groups, each in the same bins.
+    """The rows of positives, negatives and traffic of several groups, in bins.
 
-    Bins begin with the lowest scores; the last ones of a group with fewer have no rows.
+    The bins of a group ascend by score; groups with fewer bins are padded with empty bins.
     """
 
-    #: Of shape (3, groups, bins).
+    #: Rows, of shape (3, groups, bins).
     counted: Floats
-    #: Of positives and negatives, the variance of a row as a share of that of a row that is drawn by itself.
+    #: Variance of positives and of negatives relative to independent rows, of shape (2, groups, bins).
     spread: Floats
 
     @classmethod
     def of(cls, groups: Sequence[Triple], spreads: Sequence[tuple[Floats, Floats]] | None = None) -> Self:
-        """Return groups with different numbers of bins together."""
+        """Return the mixtures of groups with different numbers of bins."""
         most = max((len(group[0]) for group in groups), default=1)
         counted, spread = np.zeros((3, len(groups), most)), np.ones((2, len(groups), most))
         for place, group in enumerate(groups):
@@ -69,24 +69,24 @@ class Mixtures:
 
     @cached_property
     def used(self) -> Flags:
-        """Which bins a group has."""
+        """Mask of the bins that each group has."""
         return np.asarray(self.counted.sum(axis=0) > 0)
 
     @cached_property
     def rows(self) -> Floats:
-        """The numbers of positives, negatives and rows of traffic of each group."""
+        """Numbers of positives, negatives and rows of traffic of each group."""
         return np.asarray(self.counted.sum(axis=2))
 
     @cached_property
     def laws(self) -> Floats:
-        """The shares of the bins among positives, negatives and traffic."""
+        """Shares of the bins among positives, negatives and traffic."""
         return self.counted / self.rows[:, :, None]
 
     def estimates(self, method: str, z: float) -> "Estimates":
-        """Return the share of positives in each mixture, and the shares that are not rejected.
+        """Return the share of positives in each mixture, with the bounds of the shares that are not rejected.
 
-        A share is rejected if the weighted difference is more than *z* of its standard errors. They are those
-        that this share implies, as in Wilson's interval, and include the noise of the reference.
+        A share is rejected if the weighted difference exceeds *z* standard errors. These are computed at this
+        share, as in Wilson's interval, and include the sampling error of the reference.
         """
         weights = METHODS[method](self)
         p, n, t = self.laws
@@ -111,18 +111,17 @@ class Mixtures:
     def misfits(self) -> tuple[Floats, Floats]:
         """Return the likelihood-ratio statistic of each traffic against all mixtures, and its freedom.
 
-        The shares of the bins in both classes are unknown, and the reference is a sample, too: all three logs
-        are compared with what they would be expected to have under the mixture that explains them best. The
-        statistic follows a chi-squared distribution if the traffic is a mixture, also where bins have few
-        rows of a class; its degrees of freedom are the bins less 2, or less 1 where the best prevalence is 0
-        or 1.
+        The shares of the bins in both classes are unknown, since the reference is a sample, too. So the rows
+        of positives, negatives and traffic are compared with those expected under the best mixture. If the
+        traffic is a mixture, the statistic has a chi-squared distribution, even if bins have few rows of a
+        class. Its degrees of freedom are the bins minus 2, or minus 1 if the best prevalence is 0 or 1.
 
         Notes
         -----
         With a positives, b negatives and t rows of traffic in a bin, N_p, N_n and T of them in all bins, and
         m = eta p + (1 - eta) n, the likelihood is largest where p = a / (N_p + eta (T - u)) and n = b / (N_n
-        + (1 - eta) (T - u)) with u = t / m. Of each bin that is a quadratic equation for u; the sum of p is 1
-        at eta.
+        + (1 - eta) (T - u)) with u = t / m. This is a quadratic equation for u in each bin; eta is where p
+        sums to 1.
         """
         low = np.full((self.counted.shape[1], 1), -_FARTHEST)
         high = -low
@@ -140,12 +139,12 @@ class Mixtures:
             scale = law * total[:, None]
             ratio = np.divide(rows, scale, out=np.ones_like(rows), where=(rows > 0) & (scale > 0))
             statistic += 2 * (rows * np.log(ratio)).sum(axis=1)
-        # A prevalence of 0 or 1 was not fitted: another one beyond it would explain the scores better.
+        # A prevalence of 0 or 1 is a boundary, not a fitted parameter.
         fitted = np.abs(logit[:, 0]) < _FARTHEST - 1
         return np.maximum(statistic, 0.0), self.used.sum(axis=1) - 1.0 - fitted
 
     def _laws(self, logit: Floats) -> tuple[Floats, Floats]:
-        """Return the shares of the bins in both classes that are likeliest at a prevalence."""
+        """Return the maximum likelihood shares of the bins in both classes at a prevalence."""
         (a, b, t), (rows_p, rows_n, rows_t) = self.counted, self.rows[:, :, None]
         eta, rest = 1 / (1 + np.exp(-logit)), 1 / (1 + np.exp(logit))
         alpha, gamma = rows_p + eta * rows_t, rows_n + rest * rows_t
@@ -157,21 +156,21 @@ class Mixtures:
         some_p, some_n = left_p > _ROUNDING * alpha, left_n > _ROUNDING * gamma
         p = np.divide(a, left_p, out=np.zeros(t.shape), where=some_p)
         n = np.divide(b, left_n, out=np.zeros(t.shape), where=some_n)
-        # Where the reference has none of a class in a bin, the traffic may still tell of some.
+        # If the reference has no row of a class in a bin, its share follows from the traffic.
         mixed = _quotient(t, u)
         p = np.where(some_p, p, np.maximum(mixed - rest * n, 0.0) / eta)
         return p, np.where(some_n, n, np.maximum(mixed - eta * p, 0.0) / rest)
 
 
 def _edges_of_bins(positives: Rows, negatives: Rows, traffic: Rows) -> tuple[list[int], list[int]]:
-    """Return where a few bins begin, those of ``Bins.estimated`` and of ``Bins.tested``.
+    """Return the lower edges of the bins of ``Bins.estimated`` and of ``Bins.tested``.
 
-    They are at quantiles of both classes, each with enough rows to compare.
+    Edges are at quantiles of both classes, with enough rows between them.
 
     Parameters
     ----------
     positives, negatives, traffic
-        How many rows reach each bin: first all, then those that reach each threshold, the lowest first.
+        Number of rows that reach each edge: first all rows, then those that reach each threshold, ascending.
     """
     wanted = {edge for reached in (positives, negatives) for edge in _edges(reached, _QUANTILES)}
     few = [0, *_spaced(wanted - {len(traffic)}, np.stack([negatives, traffic]), 0, _LEAST_IN_BIN)]
@@ -180,15 +179,15 @@ def _edges_of_bins(positives: Rows, negatives: Rows, traffic: Rows) -> tuple[lis
 
 
 def _edges(reached: Rows, quantiles: Floats) -> list[int]:
-    """Return the first bins that at most such shares of the rows reach."""
+    """Return the first edge that at most each share *quantiles* of the rows reaches."""
     few = np.searchsorted(reached[::-1], quantiles * reached[0], side="right")
     return [len(reached) - int(edge) for edge in few]
 
 
 def _spaced(edges: Collection[int], reached: Rows, lowest: int, least: int) -> list[int]:
-    """Return the edges, ascending, that leave enough rows of each kind between them.
+    """Return the edges, ascending, with at least *least* rows of each kind between them.
 
-    So many must also be above the highest, and between the edge *lowest* and the lowest.
+    As many must lie above the highest edge, and between the edge *lowest* and the first.
     """
     found: list[int] = []
     above = np.zeros_like(reached[:, lowest])
@@ -201,12 +200,13 @@ def _spaced(edges: Collection[int], reached: Rows, lowest: int, least: int) -> l
 
 
 def _between(reached: Floats, places: list[int]) -> tuple[Floats, Floats]:
-    """Return the rows between some edges, as many of one weight as know no bin better, and their spread.
+    """Return the effective rows between the edges at *places*, and their relative variance.
 
-    *reached* has the rows that reach each edge, the sums of their weights and of the squares of these.
+    *reached* has the rows that reach each edge, the sums of their weights and of their squared weights. No
+    bin gets more effective rows than it is worth: sums are divided by the largest mean weight of a bin.
     """
     rows, sums, squares = reached[:, places] - np.append(reached[:, places[1:]], np.zeros((3, 1)), axis=1)
-    # What is left of sums where there is no row is rounding.
+    # Bins without rows may have nonzero sums by rounding.
     mean = np.divide(squares, sums, out=np.zeros(len(sums)), where=(rows > 0) & (sums > 0))
     heaviest = mean.max(initial=0.0)
     known = np.divide(sums, heaviest, out=np.zeros(len(sums)), where=mean > 0)
@@ -216,16 +216,16 @@ def _between(reached: Floats, places: list[int]) -> tuple[Floats, Floats]:
 def common_bins(
     reference: pl.DataFrame, traffic: pl.DataFrame, *, shared: Sequence[str], kept: Sequence[str]
 ) -> tuple[pl.DataFrame, list[Bins | str]]:
-    """Return the groups of the traffic, and of each its bins or the reason why it has none.
+    """Return the groups of the traffic, and for each its bins or the reason why it has none.
 
     Parameters
     ----------
     reference
         Whole counts with the keys *shared*.
     traffic
-        The same with the keys *kept*, in which all rows are negatives.
+        Whole counts with the keys *kept*, in which all rows are negatives.
     shared, kept
-        The keys of the two; those of the reference are among those of the traffic.
+        Keys of the two frames; *shared* is a subset of *kept*.
     """
     labelled, known = _Group.each(reference, ["model", *shared])
     groups, field = _Group.each(traffic, ["model", *kept])
@@ -238,7 +238,7 @@ def common_bins(
 
 
 def check_key_types(reference: pl.DataFrame, traffic: pl.DataFrame, shared: Sequence[str]) -> None:
-    """Raise SchemaError if a key has values in one frame that cannot equal those in the other."""
+    """Raise SchemaError if the types of a key in the two frames cannot be compared."""
     for key in shared:
         here, there = reference.schema[key], traffic.schema[key]
         if here != there and not (here.is_integer() and there.is_integer()):
@@ -247,21 +247,21 @@ def check_key_types(reference: pl.DataFrame, traffic: pl.DataFrame, shared: Sequ
 
 @dataclass(frozen=True, slots=True)
 class _Group:
-    """The thresholds of a group, ascending, and each class: all rows, and those that reach each threshold.
+    """The thresholds of a group, ascending, and the rows of each class that reach them.
 
-    A class has rows, sums of weights and of the squares of these. No row reaches what is after the last
-    threshold.
+    A class has three lines: rows, sums of weights, and sums of squared weights. The first column has all
+    rows, then one column follows per threshold, and the last column is 0.
     """
 
     threshold: Floats
     positives: Floats
     negatives: Floats
-    #: Whether it is known how many rows reach any threshold.
+    #: Whether the counts determine the rows that reach any threshold.
     every_score: bool
 
     @classmethod
     def each(cls, counts: pl.DataFrame, group: list[str]) -> tuple[pl.DataFrame, list[Self]]:
-        """Return the groups of whole counts, sorted, and what each holds."""
+        """Return the groups of whole counts, sorted, and the rows of each."""
         found, groups = [], [counts.select(group).clear()]
         for strata in strata_counts(counts.select(*group, pl.exclude(group))):
             powers = strata.weights[:, None] ** np.arange(3)
@@ -274,7 +274,7 @@ class _Group:
 
 
 def _bins(known: _Group, field: _Group) -> Bins | str:
-    """Return the bins between the thresholds that both have, or why there are none."""
+    """Return the bins between the common thresholds, or the reason why there are none."""
     in_field = np.arange(len(field.threshold))
     in_known = np.searchsorted(known.threshold, field.threshold)
     if not known.every_score:
@@ -305,17 +305,17 @@ def _bins(known: _Group, field: _Group) -> Bins | str:
 
 _ROUNDS = 200
 _CLOSE = 1e-9
-#: With nothing but positives, a bin without any would have infinite weight.
+#: Largest eta: at 1, a bin without positives would have infinite weight.
 _MOST = 1 - 1e-9
 #: Halvings of the range of logit(eta), which is +-_FARTHEST.
 _HALVINGS = 40
 _FARTHEST = 25.0
-#: Of a difference of two numbers that is 0 but for rounding.
+#: Relative rounding error of a difference.
 _ROUNDING = 1e-12
 
 
 class Estimates(NamedTuple):
-    """The prevalence of each group with its bounds; NaN where the classes are not separated."""
+    """The prevalence of each group with its bounds; NaN if the scores do not separate the classes."""
 
     prevalence: Floats
     lower: Floats
@@ -323,16 +323,16 @@ class Estimates(NamedTuple):
 
 
 def _quotient(above: Floats, below: Floats) -> Floats:
-    """Return above / below, and 0 in bins that a group does not have."""
+    """Return above / below; 0 in bins that a group does not have."""
     return np.divide(above, below, out=np.zeros(above.shape), where=below > 0)
 
 
 def _likelihood_weights(mixtures: Mixtures) -> Floats:
-    """Return the weights with which the solution is that of maximum likelihood."""
+    """Return the weights that give the maximum likelihood solution."""
     p, n, t = mixtures.laws
     eta = np.full((len(t), 1), 0.5)
     for _ in range(_ROUNDS):
-        # Newton's method on the log-likelihood, which is concave: EM has the same limit, in more steps.
+        # Newton's method on the concave log-likelihood has the same limit as EM, in fewer steps.
         weights = _quotient(p - n, eta * p + (1 - eta) * n)
         slope = (weights * t).sum(axis=1, keepdims=True)
         curve = (weights**2 * t).sum(axis=1, keepdims=True)
@@ -353,7 +353,7 @@ def _threshold_weights(mixtures: Mixtures) -> Floats:
 
 
 def _matching_weights(mixtures: Mixtures) -> Floats:
-    """Return the weights with which the solution is the mixture at the least squared distance."""
+    """Return the weights that give the mixture with the least squared distance."""
     p, n, _ = mixtures.laws
     return _quotient(p - n, p + n)
 

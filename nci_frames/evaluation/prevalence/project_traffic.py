@@ -1,4 +1,4 @@
-"""Rates with bounds, the estimated prevalence of traffic -> metrics in that traffic, with bounds."""
+"""Rates with bounds and the estimated prevalence of traffic -> metrics in that traffic, with bounds."""
 
 from collections.abc import Sequence
 
@@ -21,16 +21,16 @@ _NO_ESTIMATE = "the prevalence of the traffic was not estimated"
 def project_traffic(
     rates: Frame, prevalences: Frame, /, *, metrics: Metrics, beta: Betas = (1.0,)
 ) -> pl.DataFrame:
-    """Return the metrics of operating points in traffic whose prevalence was estimated, with all its noise.
+    """Return the metrics of operating points in traffic with an estimated prevalence, with bounds.
 
     Parameters
     ----------
     rates
-        The operating points, with bounds, as ``compute_rates(..., interval="wilson")`` makes them.
+        A rates frame with bounds: ``compute_rates(..., interval="wilson")``.
     prevalences
-        What ``estimate_prevalence`` returns. All models score the same traffic, so one estimate is taken for
-        all of them: of several models the median of their estimates, and of their bounds. For the interval of
-        one model keep its rows, but choose it before: the narrowest of many misses the truth too often.
+        The result of ``estimate_prevalence``. All models score the same traffic, so all get one estimate: the
+        median of the estimates of several models, and of their bounds. To use the interval of one model, keep
+        only its rows, but choose the model beforehand: the narrowest of many misses the truth too often.
     metrics, beta
         As in ``project_rates``.
 
@@ -40,26 +40,26 @@ def project_traffic(
 
     %(columns of projection)s
 
-    Keys are those of *traffic*. ``prevalence`` is the estimate; it is null also where there is none.
-    Bounds are null where the metric is not monotone in each rate. ``supported``: whether log and traffic
-    can tell the value.
+    Keys are those of *rates* and of *prevalences*. ``prevalence`` is the estimate, also null without one.
+    Bounds are null where the metric is not monotone in each rate. ``supported`` is false without an estimate,
+    or if the log does not support the value.
 
-    It is a projection frame: ``rank_models`` ranks the models of each traffic.
+    The result is a projection frame: ``rank_models`` ranks the models of each traffic.
 
     Raises
     ------
     ParameterError, UnknownMetricError
-        As ``project_rates`` does.
+        As in ``project_rates``.
     SchemaError
-        If a frame is of another kind, rates have no bounds, a prevalence is outside its own, the two have no
-        group in common, or a key has another type in each.
+        If a frame is of another kind, rates have no bounds, a prevalence is outside its bounds, the frames
+        have no group in common, or a key has different types.
 
     Notes
     -----
-    TPR, FPR and the prevalence are each moved to their bounds while the others stay. The changes due to the
-    two rates, which come from different rows, are added as squares. Rates and prevalence may have their noise
-    from the same reference, so the change due to the prevalence is added as it is. The bounds are then those
-    of the worst case, and hold more often than each of the three intervals does.
+    TPR, FPR and the prevalence are each moved to their bounds while the others stay fixed. The changes due to
+    the two rates, which come from different rows, are added as squares. Rates and prevalence may share the
+    sampling error of one reference, so the change due to the prevalence is added linearly. The bounds are
+    worst-case bounds, and hold more often than each of the three intervals.
 
     References
     ----------
@@ -68,7 +68,7 @@ def project_traffic(
 
     Examples
     --------
-    About 20 % of the traffic is positive, so two thirds of the alerts are right.
+    About 20 % of the traffic is positive, so two thirds of the alerts are correct.
 
     >>> import nci_frames as nf
     >>> import polars as pl
@@ -97,7 +97,7 @@ def project_traffic(
         )
         for rate in ("tpr", "fpr")
     ]
-    # A metric need not be monotone in the prevalence.
+    # The metric need not be monotone in the prevalence, so evaluate it half-way to the bounds, too.
     between = [
         (pl.col(side) * part + pl.col("prevalence") * (1 - part)) for side in _SIDES for part in (0.5, 1)
     ]
@@ -125,7 +125,7 @@ def _identity(points: pl.DataFrame) -> list[str]:
 
 
 def _in_traffic(frame: pl.DataFrame, estimates: pl.DataFrame) -> pl.DataFrame:
-    """Return the operating points with the prevalence of each traffic that their keys belong to."""
+    """Return the operating points for each traffic with matching keys, with its prevalence."""
     keys = PREVALENCES.keys(estimates.columns)
     outside = estimates.filter(
         (pl.col("lower") > pl.col("prevalence")) | (pl.col("prevalence") > pl.col("upper"))
@@ -153,10 +153,10 @@ def _in_traffic(frame: pl.DataFrame, estimates: pl.DataFrame) -> pl.DataFrame:
 
 
 def pooled_estimates(estimates: pl.DataFrame, keys: Sequence[str]) -> pl.DataFrame:
-    """Return one estimate of each traffic, with bounds: the medians of those of its models.
+    """Return one estimate with bounds for each traffic: the medians over its models.
 
-    At least half of the models' intervals hold a prevalence between these bounds. So the bounds fail only
-    where more than half of the intervals do, however the models depend on each other (Gasparin and Ramdas).
+    The bounds fail only if more than half of the models' intervals fail, for any dependence between the
+    models (Gasparin and Ramdas).
     """
     known = pl.col("prevalence").is_not_null()
     number = known.sum().cast(pl.Int64)
@@ -181,7 +181,7 @@ def _values(table: pl.DataFrame) -> Floats:
 
 
 def _range(expression: pl.Expr) -> tuple[float, float]:
-    """Return the range of a metric; NaN if its extremes need not be where rates are at their bounds."""
+    """Return the range of a metric; NaN if it need not be extreme at the bounds of the rates."""
     if isinstance(expression, CalledMetric) and expression.metric.monotone:
         return expression.metric.lower, expression.metric.upper
     return np.nan, np.nan
