@@ -101,7 +101,7 @@ def test_areas_of_models_of_one_colour_differ_in_depth():
 
 def test_areas_are_the_probabilities_and_pale_where_the_log_cannot_tell():
     places = [1e-4, 1e-3, 1e-2, 1e-1]
-    share = {"a": [1.0, 0.9, 0.3, 0.1], "b": [0.0, 0.1, 0.7, 0.9]}
+    share = {"a": [1.0, 0.9, 0.3, 0.1], "b": [None, 0.1, 0.7, 0.9]}
     best = pl.concat(
         pl.DataFrame({"metric": "f_beta", "method": None, "prevalence": places, "beta": 1.0, "model": model,
                       "value": 0.5, "probability": shares, "repeats": 100, "reason": too_few(900),
@@ -120,7 +120,7 @@ def test_areas_are_the_probabilities_and_pale_where_the_log_cannot_tell():
     edges = [*((0.0, p) for p in share["a"]), *((a, 1.0) for a in share["a"])]
     assert drawn == pytest.approx([edge for pair in edges for edge in pair])
     # A model that is never the best is no doubt; where nobody can tell, no name stands.
-    never = best.with_columns(supported=pl.col("probability") == 0)
+    never = best.with_columns(supported=pl.col("probability").is_null())
     assert "names" not in layers(nf.chart_probability_best(never).to_dict())
     assert "untold" not in layers(nf.chart_probability_best(best.filter(model="b")).to_dict())
 

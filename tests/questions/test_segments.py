@@ -11,7 +11,7 @@ import nci_frames as nf
 from nci_frames.questions.segment_lines import segment_lines, why_untested
 from nci_frames.questions.segments import LABEL, segment_labels, segment_numbers, worst_first
 from tests.chart_specs import unpacked
-from tests.comparisons import altered, comparison
+from tests.comparisons import MODELS, altered, comparison
 from tests.logs import counts_at, random_log
 
 SEGMENTS = ["DE", "US", None, "missing", "constructor"]
@@ -69,6 +69,8 @@ def test_without_ranks_the_page_says_why_and_lists_the_segments(tables):
     expected = nf.project_rates(values, metrics="f_beta", prevalence=0.02, band=True)
     found = worst_first(bare).select("country", "value", "lower", "upper").sort("country")
     assert_frame_equal(found, expected.select("country", "value", "lower", "upper").sort("country"))
+    (areas,) = (each.table(bare) for each in nf.report_questions() if each.name == "segment-areas")
+    assert areas.select("country", "model").n_unique() == len(SEGMENTS) * len(MODELS)
 
 
 def two_keys():

@@ -161,8 +161,7 @@ def _values(
 def _p_values(difference: Floats, cases: pl.DataFrame, positives: Floats, negatives: Floats) -> Floats:
     """Return the p-value of each case."""
     below, above = ((side).sum(axis=0) for side in (difference[1:] <= 0, difference[1:] >= 0))
-    by_draws = np.minimum(1, 2 * (1 + np.minimum(below, above)) / len(difference))
-    values = np.where(np.isnan(difference[0]), np.nan, by_draws)
+    values: Floats = np.minimum(1, 2 * (1 + np.minimum(below, above)) / len(difference))
     for place, (metric, eta) in enumerate(cases.select("metric", "prevalence").iter_rows()):
         if metric in ("recall", "fnr"):
             values[place] = _mcnemar(positives[1], positives[2])

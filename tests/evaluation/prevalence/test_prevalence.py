@@ -25,6 +25,12 @@ def test_two_bins_are_the_formula_of_rogan_and_gladen():
     for method in ("em", "adjusted_count", "matching"):
         found = nf.estimate_prevalence(labelled, traffic, method=method)
         assert found["prevalence"].item() == pytest.approx((0.13 + 0.95 - 1) / (0.9 + 0.95 - 1), abs=1e-9)
+        for eta in found.select("lower", "upper").row(0):
+            # A bound is just not rejected, with the variance of three binomial rates at that prevalence.
+            share = eta * 0.9 + (1 - eta) * 0.05
+            own = eta**2 * 0.9 * 0.1 / 100 + (1 - eta) ** 2 * 0.05 * 0.95 / 1000
+            variance = share * (1 - share) / 10_000 + own
+            assert abs(0.13 - share) / variance**0.5 == pytest.approx(norm.isf(0.025), rel=1e-9)
 
 
 bins = st.lists(st.tuples(*[st.integers(20, 200)] * 3), min_size=2, max_size=8)

@@ -65,6 +65,10 @@ def test_strata_made_by_score_have_no_rows_in_the_scores_of_others() -> None:
     apart = worth(log, 0.75)
     overlapping = log.with_columns(score=pl.when(pl.int_range(pl.len()) == 1000).then(0.6).otherwise("score"))
     assert worth(overlapping, 0.75) < apart / 5
+    # So it is with misses: those of the log turned round are its hits.
+    turned = log.with_columns(score=-pl.col("score"))
+    for at in (0.502, 0.75):
+        assert worth(turned, -at) == pytest.approx(worth(log, at), rel=1e-9)
 
 
 def worth(log: pl.DataFrame, threshold: float) -> float:
