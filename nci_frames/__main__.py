@@ -1,33 +1,33 @@
-"""Where ``nci-frames`` starts: until the commands are imported, an interrupt ends the process at once."""
+"""Entry point of ``nci-frames``: until the commands are imported, an interrupt ends the process at once."""
 
 import os
 import sys
 
 from nci_frames.base.interrupts import leave_when_interrupted
 
-#: Objects that are made before Python looks for unused ones. Imports and charts make many that stay: to look
-#: after every 700, as usual, makes a report 3 % slower.
+#: Allocations between two runs of the garbage collector. Imports and charts make many permanent objects: the
+#: default of 700 makes a report 3 % slower.
 _OBJECTS = 50_000
 
-#: The parameter of mallopt: the most arenas, of which glibc gives each thread one.
+#: Parameter M_ARENA_MAX of mallopt: maximum number of arenas; by default glibc gives each thread one.
 _ARENA_MAX = -8
 
 
 def main() -> None:
     """Run the command line."""
     leave_when_interrupted()
-    # Matrices have a hundred rows or two. Several threads of BLAS, which NumPy starts when it is imported,
-    # would wait for each other longer than they compute, most of all beside other programs.
+    # Matrices have at most a few hundred rows, for which several BLAS threads, started when NumPy is
+    # imported, would wait for each other longer than they compute.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     import ctypes  # noqa: PLC0415
     import gc  # noqa: PLC0415
 
     gc.set_threshold(_OBJECTS)
-    # Let what one thread has freed be used by all: by default the C library keeps it for the thread.
+    # Share freed memory between threads: by default the C library keeps it per thread.
     mallopt = getattr(ctypes.CDLL(None), "mallopt", None) if sys.platform == "linux" else None
     if mallopt is not None:
         mallopt(_ARENA_MAX, 1)
-    # A terminal that does not know its width.
+    # A terminal that does not know its width reports 0.
     if os.environ.get("COLUMNS") == "0":
         del os.environ["COLUMNS"]
     from nci_frames.commands.cli import main as command_line  # noqa: PLC0415

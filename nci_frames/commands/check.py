@@ -1,4 +1,4 @@
-"""The command that says what a job would do: arguments only."""
+"""The command ``check``: arguments only."""
 
 from datetime import datetime
 from pathlib import Path
@@ -14,7 +14,7 @@ from nci_frames.commands.job_file import metrics_file_of, opened, until_option
 if TYPE_CHECKING:
     from nci_frames.jobs.counted_files import Planned
 
-#: Reasons why a run would end that are listed.
+#: Maximum number of listed reasons why a run would fail.
 _LISTED = 20
 
 
@@ -23,9 +23,9 @@ _LISTED = 20
 @until_option
 @click.pass_context
 def check(ctx: click.Context, job: Path, until: datetime | None) -> None:
-    """Say what a run of JOB would do: files, windows, columns, gates. Nothing is written.
+    """Show what a run of JOB would do: files, windows, columns, gates. Nothing is written.
 
-    Exit code 3: the run would end because of a file.
+    Exit code 3: the run would fail because of a file.
 
     \b
     Example:
@@ -58,7 +58,7 @@ def check(ctx: click.Context, job: Path, until: datetime | None) -> None:
 
 
 def _tell_files(label: str, planned: "Planned") -> int:
-    """Print what a run would do with the files of a source; return how many would end it."""
+    """Print what a run would do with the files of a source; return how many would make it fail."""
     from nci_frames.jobs.ledger.appending import by_reason, refused
 
     events = dict(planned.files["event"].value_counts().rows())
@@ -68,7 +68,7 @@ def _tell_files(label: str, planned: "Planned") -> int:
     reasons = by_reason(stops)
     for event, files, reason in reasons[:_LISTED]:
         why = reason or "counted with another content, and on_changed is 'raise'"
-        # An error of several lines stands under the file that it is about.
+        # Further lines of an error are printed below its file.
         first, *rest = f"{event}: {files}: {why}".splitlines()
         for line in (first, *(f"  {line}" for line in rest)):
             tell(f"{'':<9} {line}")

@@ -1,4 +1,4 @@
-"""The command line: which commands there are."""
+"""The command line and its list of commands."""
 
 from collections.abc import Iterator, Mapping
 from importlib import import_module
@@ -8,25 +8,25 @@ import click
 
 from nci_frames.commands.ending import Commands
 
-#: What each is for; it is the function of its name in the module of its name.
+#: Purpose of each command, which is the function of its name in the module of its name.
 _COMMANDS = {
-    "check": "Say what a run of JOB would do: files, windows, columns, gates.",
-    "compare": "Say what changed between two logs: class balance or model.",
+    "check": "Show what a run of a job would do, without writing anything.",
+    "compare": "Show whether the prevalence or the model changed between two logs.",
     "demo": "Train classifiers on real data and report on their logs.",
-    "draw-labels": "Draw the rows of a log that a plan says to label.",
+    "draw-labels": "Draw the rows to label from a log, by a label plan.",
     "estimate": "Estimate the prevalence of a log without labels.",
-    "init": "Write a commented job.toml into FOLDER.",
-    "ledger": "Look at, check and tidy a ledger of counts.",
-    "plan": "Show how large a test set must be, or what one can support.",
+    "init": "Write a job.toml with comments into a folder.",
+    "ledger": "Inspect, verify and maintain a ledger of counts.",
+    "plan": "Compute the required size of a test set, or what a given one supports.",
     "plan-labels": "Plan which rows of a log to label.",
     "report": "Rank the models of prediction logs and write a report.",
-    "run": "Run a job once: count, report, judge the gates, publish.",
-    "sql": "Print a query that counts the predictions of a table.",
+    "run": "Run a job once: count, report, check the gates, publish.",
+    "sql": "Print a SQL query that counts the predictions in a table.",
 }
 
 
 class _Imported(Mapping[str, click.Command]):
-    """The commands by name, each imported when it is asked for."""
+    """The commands by name, imported at first use."""
 
     def __getitem__(self, name: str) -> click.Command:
         if name not in _COMMANDS:
@@ -42,10 +42,10 @@ class _Imported(Mapping[str, click.Command]):
 
 
 class _Listed(Commands):
-    """The group of these commands."""
+    """The group of all commands."""
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
-        """Write what each is for, without importing it."""
+        """Write the purpose of each command, without importing it."""
         with formatter.section("Commands"):
             formatter.write_dl(list(_COMMANDS.items()))
 
@@ -60,7 +60,7 @@ class _Listed(Commands):
 )
 @click.version_option(package_name="nci_frames", prog_name="nci-frames")
 def main() -> None:
-    """Compare binary classifiers at class balances other than that of the test set.
+    """Compare classifiers at other class balances than that of the test set.
 
     \b
     Example:

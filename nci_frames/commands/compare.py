@@ -1,4 +1,4 @@
-"""The command that compares two logs, or two runs: arguments only."""
+"""The command ``compare``: arguments only."""
 
 from typing import Any
 
@@ -18,24 +18,24 @@ from nci_frames.options.logs import column_options, thresholds_option
     "metrics",
     multiple=True,
     default=["precision", "f_beta"],
-    help="Metric to split; may be repeated.",
+    help="Metric whose difference is split; may be repeated.",
 )
 @click.option(
     "--threshold",
     "-t",
     type=number("a number"),
     default=0.5,
-    help="A row is predicted positive if its score is at or above this.",
+    help="A row is predicted positive if its score is >= this threshold.",
 )
-@click.option("--segments", "-s", multiple=True, help="Column whose values are split apart; may be repeated.")
+@click.option("--segments", "-s", multiple=True, help="Column whose values are compared; may be repeated.")
 @thresholds_option("logit:501")
 @column_options("model", "label", "score", "scores", "unit", "positive", "on_invalid")
 def compare(before: str, after: str, threshold: float, thresholds: str, **asked: Any) -> None:
-    """Say what changed from BEFORE to AFTER, and whether the class balance or the model did that.
+    """Show how metrics changed from BEFORE to AFTER, and how much is due to the prevalence or the model.
 
-    Each is a log; a run or report that was published, or the folder of a job, for its latest run; or a
-    Parquet file of counts, as `ledger read` writes it. Rows are taken as independent unless --unit, or
-    counts by buckets, say which belong together.
+    Each argument is a log, a published run or report, the output folder of a job (for its latest run), or a
+    Parquet file of counts, as written by `ledger read`. Rows are treated as independent, unless --unit or
+    counts by bucket group them.
 
     \b
     Example:

@@ -1,4 +1,4 @@
-"""The command that reports on classifiers of its own: arguments only."""
+"""The command ``demo``: arguments only."""
 
 from pathlib import Path
 from typing import Any
@@ -19,9 +19,9 @@ from nci_frames.options.setting import options_of, taken
 @verbose_option
 @click.option("--seed", type=ROWS, default=0, help="Seed of the cross-validation.")
 def demo(out: Path, seed: int, *, verbose: bool, **given: Any) -> None:
-    """Train real classifiers on real data, log their predictions, and report on the logs.
+    """Train classifiers on three real data sets, log their predictions, and report on the logs.
 
-    A fourth, synthetic log has a rare event: 1 row in 200, of 100,000.
+    A fourth, synthetic log has a rare event: 1 in 200 of 100,000 rows.
 
     Needs scikit-learn: pip install 'nci_frames[demo]'.
 
@@ -36,11 +36,11 @@ def demo(out: Path, seed: int, *, verbose: bool, **given: Any) -> None:
     from nci_frames.reporting.terminal import print_conclusion
 
     clean_up_when_interrupted()
-    # What is asked goes together, or nothing is trained.
+    # Check the options before training.
     taken(ReportOptions, dict(given)).question()
     click.echo("training ten classifiers by 2 x 5-fold cross-validation ...", err=True)
     logs = write_demo_logs(out / "logs", seed=seed)
-    # The logs of scikit-learn are small: whatever is rarer than 1 in 50, they cannot tell.
+    # The logs of scikit-learn are too small for prevalences below 1 in 50.
     rare = logs / "dataset=rare_event"
     rare.mkdir(exist_ok=True)
     write_synthetic_logs(rare, rows=400_000, models=4, segments=4, prevalence=0.005, seed=seed)

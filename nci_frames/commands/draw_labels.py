@@ -1,4 +1,4 @@
-"""The command that draws the rows to label: arguments only."""
+"""The command ``draw-labels``: arguments only."""
 
 from pathlib import Path
 from typing import Any
@@ -14,7 +14,7 @@ from nci_frames.options.logs import column_options, out_option
 @click.command(cls=Command)
 @click.argument("log")
 @click.argument("plan")
-@click.option("--seed", type=ROWS, default=0, help="Fixes which rows are drawn.")
+@click.option("--seed", type=ROWS, default=0, help="Seed of the draw.")
 @by_model_option
 @units_option
 @out_option("to-label.csv", "File for the rows, .csv or .parquet.")
@@ -22,9 +22,9 @@ from nci_frames.options.logs import column_options, out_option
 def draw_labels(
     log: str, plan: str, seed: int, by_model: str | None, units: bool, out: Path, **columns: Any
 ) -> None:
-    """Draw the rows of LOG that PLAN says to label, with their weights.
+    """Draw the rows to label from LOG by PLAN, with their weights.
 
-    Whoever labels them adds a column "label". Then a report takes the file with --weight weight.
+    Add a column "label" to the file. Then pass it to `report` with --weight weight.
 
     \b
     Example:

@@ -1,4 +1,4 @@
-"""What all commands do: an expected error, or an interrupt, ends with a message and an exit code."""
+"""Ending of all commands: expected errors and interrupts give a message and an exit code."""
 
 import io
 import os
@@ -18,19 +18,19 @@ if TYPE_CHECKING:
 
 
 class Command(click.Command):
-    """A command whose expected errors name its options, or the keys of its job file."""
+    """A command whose errors name its options, or the keys of its job file."""
 
     def invoke(self, ctx: click.Context) -> Any:
         """Run the command."""
         try:
             _need_environment()
             with warnings.catch_warnings():
-                # A user is told what is doubtful, and not on which line of the code that was found.
+                # Print the message of a warning without the line of code.
                 warnings.showwarning = lambda message, *_: tell(f"warning: {message}", err=True)
                 return super().invoke(ctx)
         except NciFramesError as error:
             options = {param.name for param in self.params if isinstance(param, click.Option)}
-            # What a job counts is told by its file, and by no option.
+            # Settings of a job are in its file, not in options.
             of_job = any(param.name == "job" for param in self.params)
             end(ctx, error.exit_code, error.for_job_file() if of_job else error.for_command_line(options))
         except KeyboardInterrupt:
@@ -48,7 +48,7 @@ def end(ctx: click.Context, exit_code: int, message: str) -> NoReturn:
 
 
 def tell(line: str, *, err: bool = False) -> None:
-    """Print a line; no name in it can steer the terminal."""
+    """Print a line, without control characters in names."""
     from nci_frames.tables.names import printable
 
     click.echo(printable(line), err=err)
@@ -64,7 +64,7 @@ def show(frame: "pl.DataFrame", title: str) -> None:
 
 
 def _need_environment() -> None:
-    """Raise ParameterError where a process cannot do anything: in no folder, or with odd settings."""
+    """Raise ParameterError if the environment is unusable: no working directory, or invalid variables."""
     if sys.flags.optimize > 1:
         msg = "Python runs without docstrings, which Altair needs"
         raise ParameterError(msg, found="PYTHONOPTIMIZE=2 or -OO", hint="unset it, or set it to 1")
@@ -83,13 +83,13 @@ def _need_environment() -> None:
 
 
 class Commands(click.Group):
-    """A group of such commands."""
+    """A group of commands."""
 
     command_class = Command
 
 
 class _Errors(io.FileIO):
-    """Standard error: what cannot be written there changes no exit code."""
+    """Standard error; failed writes do not change the exit code."""
 
     def write(self, content: Any, /) -> int:
         try:
@@ -99,30 +99,30 @@ class _Errors(io.FileIO):
 
 
 class _Output(io.FileIO):
-    """Standard output, with which the process ends: a full disk is no bug, nor is a reader that has gone."""
+    """Standard output; a failed write (full disk, closed pipe) ends the process without a traceback."""
 
     def write(self, content: Any, /) -> int:
         try:
             return super().write(content)
         except OSError as error:
-            # What could not be written would be tried again at the end.
+            # Otherwise the write would be tried again at exit.
             os.dup2(os.open(os.devnull, os.O_WRONLY), self.fileno())
-            # As of "| head": who has read enough needs no message.
+            # A closed pipe, as with "| head", needs no message.
             if not isinstance(error, BrokenPipeError):
                 click.echo(f"error: {OutputError.unwritable('standard output', error)}", err=True)
             sys.exit(OutputError.exit_code)
 
 
 def end_without_output() -> None:
-    """From now on, end with the exit code of ``OutputError`` where standard output cannot be written."""
+    """From now on, exit with the code of ``OutputError`` if standard output cannot be written."""
     for name, kind in (("stdout", _Output), ("stderr", _Errors)):
         out = getattr(sys, name)
         if isinstance(out, io.TextIOWrapper):
-            # The first stream stays: others ask it for the width of the terminal.
+            # Keep the file descriptor of the first stream, which others query for the width of the terminal.
             stream = io.TextIOWrapper(
                 io.BufferedWriter(kind(out.fileno(), "w", closefd=False)),
                 encoding=out.encoding,
-                # A character that the encoding lacks, as on an old terminal, is written by its code.
+                # Characters that the encoding of the terminal lacks are written by their code.
                 errors="backslashreplace" if out.errors == "strict" else out.errors,
                 line_buffering=out.line_buffering,
                 write_through=out.write_through,

@@ -1,4 +1,4 @@
-"""The command that estimates the prevalence of a log without labels: arguments only."""
+"""The command ``estimate``: arguments only."""
 
 from typing import Any
 
@@ -13,17 +13,17 @@ from nci_frames.options.logs import choice_option, column_options, thresholds_op
 @click.argument("reference")
 @click.argument("traffic")
 @click.option("--segments", "-s", multiple=True, help="Column to estimate by; may be repeated.")
-@choice_option("--method", ["em", "adjusted_count", "matching"], "How the mixture is fitted.")
+@choice_option("--method", ["em", "adjusted_count", "matching"], "Method to fit the mixture.")
 @thresholds_option("uniform:1001")
-@click.option("--level", type=INSIDE, default=0.95, help="Confidence of the intervals.")
+@click.option("--level", type=INSIDE, default=0.95, help="Confidence level of the intervals.")
 @column_options("model", "label", "score", "positive", "on_invalid")
 def estimate(
     reference: str, traffic: str, method: Any, thresholds: str, level: float, **columns: Any
 ) -> None:
-    """Estimate the prevalence of TRAFFIC, a log without labels, by comparing its scores with REFERENCE.
+    """Estimate the prevalence of TRAFFIC, a log without labels, from its scores.
 
-    REFERENCE is a log with labels. If the scores are no mixture of its two classes, there is a reason
-    instead of a number.
+    REFERENCE is a log with labels. If the scores of TRAFFIC are not a mixture of the scores of its two
+    classes, a reason is shown instead of a number.
 
     \b
     Example:
@@ -45,6 +45,6 @@ def estimate(
         method=method,
         level=level,
     )
-    # What is null in every row would only take width.
+    # A column of nulls would only take width.
     shown = found if found["reason"].count() else found.drop("reason")
     show(shown.drop("fit_statistic", "supported"), f"prevalence, with intervals of confidence {level:g}")

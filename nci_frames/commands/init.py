@@ -1,4 +1,4 @@
-"""The command that writes a first job: arguments only."""
+"""The command ``init``: arguments only."""
 
 from pathlib import Path
 
@@ -11,9 +11,9 @@ from nci_frames.commands.ending import Command, tell
 
 @click.command(cls=Command)
 @click.argument("folder", type=click.Path(path_type=Path))
-@click.option("--example", is_flag=True, help="Also write five nights of logs, so that the job runs at once.")
+@click.option("--example", is_flag=True, help="Also write five nights of logs, so that the job can run.")
 def init(folder: Path, example: bool) -> None:
-    """Write a commented job.toml into FOLDER.
+    """Write a job.toml with comments into FOLDER.
 
     \b
     Example:

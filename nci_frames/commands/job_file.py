@@ -1,4 +1,4 @@
-"""What the commands of a job share: its file, and until when its windows count."""
+"""Shared parts of the job commands: the job file, and ``--until``."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -13,12 +13,12 @@ if TYPE_CHECKING:
     from nci_frames.jobs.job_file.loading import JobFile
 
 until_option = click.option(
-    "--until", type=MOMENT, help="Only windows that begin before this day or hour in UTC, e.g. 2026-03-04."
+    "--until", type=MOMENT, help="Only windows that begin before this day or hour (UTC), e.g. 2026-03-04."
 )
 
 
 def opened(path: Path) -> "JobFile":
-    """Read a job file, before anything is run."""
+    """Read a job file, after importing what a run needs."""
     require_jobs()
     from nci_frames.jobs import run  # noqa: F401 - an interrupt amid an import could not be caught
     from nci_frames.jobs.job_file.loading import read_job

@@ -1,4 +1,4 @@
-"""The commands of a ledger: arguments only."""
+"""The commands ``ledger``: arguments only."""
 
 import json
 import os
@@ -20,19 +20,19 @@ from nci_frames.options.logs import choice_option, column_options, thresholds_op
 if TYPE_CHECKING:
     from nci_frames.jobs.ledger.ledger import CountsLedger
 
-#: More thresholds are not listed.
+#: Maximum number of thresholds to list.
 _MANY = 5
-#: Digits of a source's name that are shown: enough to name it by.
+#: Digits of a source's name to show, enough to identify it.
 _DIGITS = 12
 _generation = click.option(
     "--generation",
-    help="Settings, by their name in `generations`.  [default: those used last for logs with labels]",
+    help="Name of the settings, as listed by `generations`.  [default: those last used for labelled logs]",
 )
 
 
 @click.group(cls=Commands)
 def ledger() -> None:
-    """Look at, check and tidy a ledger of counts.
+    """Inspect, verify and maintain a ledger of counts.
 
     \b
     Example:
@@ -41,29 +41,29 @@ def ledger() -> None:
     """
 
 
-@ledger.command(short_help="Count the files that the ledger does not know yet.")
+@ledger.command(short_help="Count files that are new to the ledger.")
 @click.argument("path")
 @click.argument("source", nargs=-1, required=True)
 @thresholds_option("logit:501")
-@click.option("--segments", "-s", multiple=True, help="Column counted apart; may be repeated.")
+@click.option("--segments", "-s", multiple=True, help="Column to count by; may be repeated.")
 @column_options("model", "label", "score", "fold", "unit", "weight", "positive", "on_invalid")
-@click.option("--buckets", type=ROWS, help="Buckets of units, 20 or more.  [default: 256]")
+@click.option("--buckets", type=ROWS, help="Number of buckets of units, 20 or more.  [default: 256]")
 @click.option("--run", help="Name of the run, for read --as-of.  [default: the time]")
 @choice_option(
     "--on-changed",
     ["raise", "keep", "recount"],
-    "What to do with a file that was counted with another content.",
+    "How to treat a counted file whose content has changed.",
 )
 @click.option(
     "--keep-going",
     is_flag=True,
-    help="Count the good files where others cannot be counted; the exit code is then 3.",
+    help="Skip files that cannot be counted; the exit code is then 3.",
 )
 @click.pass_context
 def append(
     ctx: click.Context, /, path: str, source: tuple[str, ...], thresholds: str, **settings: Any
 ) -> None:
-    """Count the files of each SOURCE (file, folder, glob) that the ledger does not know yet.
+    """Count the files of each SOURCE (file, folder, glob) that are new to the ledger.
 
     \b
     Example:
@@ -99,10 +99,10 @@ def append(
 @ledger.command()
 @click.argument("path")
 @click.option("--by", multiple=True, help="Key to keep besides the model; may be repeated.  [default: all]")
-@click.option("--since", type=MOMENT, help="Only sources whose window begins then (UTC) or later.")
-@click.option("--until", type=MOMENT, help="Only sources whose window begins before.")
-@click.option("--as-of", metavar="RUN", help="The ledger as it was after this run.")
-@click.option("--version", type=ROWS, help="The ledger as it was at this version of its table.")
+@click.option("--since", type=MOMENT, help="Only sources whose window begins at this time (UTC) or later.")
+@click.option("--until", type=MOMENT, help="Only sources whose window begins before this time (UTC).")
+@click.option("--as-of", metavar="RUN", help="Read the ledger as it was after this run.")
+@click.option("--version", type=ROWS, help="Read the ledger at this version of its Delta table.")
 @_generation
 @click.option(
     "--out", "-o", type=click.Path(path_type=Path), required=True, help="File: .parquet, .csv or .md."
@@ -143,7 +143,7 @@ def read(
 @ledger.command()
 @click.argument("path")
 def generations(path: str) -> None:
-    """List the settings by which a ledger holds counts.
+    """List the settings of the counts in a ledger.
 
     \b
     Example:
@@ -158,7 +158,7 @@ def generations(path: str) -> None:
 @click.argument("path")
 @_generation
 def sources(path: str, generation: str | None) -> None:
-    """List the sources that a ledger knows.
+    """List the sources of a ledger.
 
     \b
     Example:
@@ -171,10 +171,10 @@ def sources(path: str, generation: str | None) -> None:
 
 @ledger.command()
 @click.argument("path")
-@click.option("--files", is_flag=True, help="Also read the source files, and compare their content.")
+@click.option("--files", is_flag=True, help="Also read the source files and compare their content.")
 @click.pass_context
 def verify(ctx: click.Context, path: str, files: bool) -> None:
-    """Check that a ledger is as it was written. Exit code 3: it is not.
+    """Verify that a ledger is undamaged. Exit code 3: it is damaged.
 
     \b
     Example:
@@ -192,7 +192,7 @@ def verify(ctx: click.Context, path: str, files: bool) -> None:
 @click.argument("path")
 @_generation
 def compact(path: str, generation: str | None) -> None:
-    """Merge small files and drop counts that are no longer used. Run it while nothing reads the ledger.
+    """Merge small files and delete unused counts. Run it while nothing reads the ledger.
 
     \b
     Example:
@@ -202,11 +202,11 @@ def compact(path: str, generation: str | None) -> None:
     tell(f"files merged: {gathered:,}")
 
 
-@ledger.command(short_help="Count all files anew, in place of the old counts.")
+@ledger.command(short_help="Count all files again, and replace the old counts.")
 @click.argument("path")
 @_generation
 def rebuild(path: str, generation: str | None) -> None:
-    """Count all files anew; the new counts take the place of the old.
+    """Count all files again, and replace the old counts.
 
     \b
     Example:
@@ -217,12 +217,12 @@ def rebuild(path: str, generation: str | None) -> None:
     _warn(counted)
 
 
-@ledger.command(short_help="Leave out the rows of sources from now on.")
+@ledger.command(short_help="Exclude the rows of sources from now on.")
 @click.argument("path")
 @click.argument("source", nargs=-1, required=True)
 @_generation
 def retire(path: str, source: tuple[str, ...], generation: str | None) -> None:
-    """Leave out the rows of each SOURCE (a name, as `sources` lists it) from now on.
+    """Exclude the rows of each SOURCE (a name listed by `sources`) from now on.
 
     \b
     Example:
@@ -233,7 +233,7 @@ def retire(path: str, source: tuple[str, ...], generation: str | None) -> None:
 
 
 def _settings(text: str) -> str:
-    """Write settings for people: the thresholds by their number, and what is not left out."""
+    """Format settings for people: many thresholds by their number; unset options are left out."""
     facts = json.loads(text)
     grid = [float.fromhex(number) for number in facts.pop("thresholds") or ()]
     few = len(grid) <= _MANY
@@ -250,7 +250,7 @@ def _ledger(path: str) -> "CountsLedger":
 
 
 def _need_other_file(known: "CountsLedger", path: str, out: Path) -> None:
-    """Raise ParameterError if a file is one that the ledger counts, or lies in the ledger."""
+    """Raise ParameterError if the output is a counted file, or lies in the ledger."""
     target = os.path.realpath(out)
     place = local_path(path)
     inside = "://" not in place and Path(target).is_relative_to(os.path.realpath(place))

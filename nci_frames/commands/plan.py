@@ -1,4 +1,4 @@
-"""The command that plans a test set: arguments only."""
+"""The command ``plan``: arguments only."""
 
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
@@ -36,27 +36,27 @@ _RATES = Kind("number[,number]", _one_or_two, {})
 @click.option(
     "--prevalence", "-p", type=_SHARE, help="Prevalence for --precision-half-width, or for --compare."
 )
-@click.option("--tpr", type=_RATES, help="Expected true-positive rate; with --compare one of each model.")
-@click.option("--fpr", type=_RATES, help="Expected false-positive rate; with --compare one of each model.")
-@click.option("--compare", help="Metric in which two models are to be told apart, e.g. recall.")
+@click.option("--tpr", type=_RATES, help="Expected true-positive rate; with --compare one per model.")
+@click.option("--fpr", type=_RATES, help="Expected false-positive rate; with --compare one per model.")
+@click.option("--compare", help="Metric by which two models are compared, e.g. recall.")
 @click.option(
     "--power",
     type=_SHARE,
-    help="With --compare: how often a true difference is to be found.  [default: 0.8]",
+    help="With --compare: probability to detect a true difference.  [default: 0.8]",
 )
 @click.option(
     "--correlation",
     type=_PHI,
-    help="With --compare: phi, the correlation of the decisions of both models on the same rows.",
+    help="With --compare: correlation (phi) of the decisions of both models on the same rows.",
 )
 @click.option("--positives", type=ROWS, help="Rows with y=1 in an existing test set.")
 @click.option("--negatives", type=ROWS, help="Rows with y=0 in an existing test set.")
-@click.option("--level", type=_SHARE, default=0.95, help="Confidence of each rate's interval.")
+@click.option("--level", type=_SHARE, default=0.95, help="Confidence level of each rate's interval.")
 @click.option(
-    "--assurance", type=_SHARE, help="How often such a test set is to reach the goal.  [default: 0.8]"
+    "--assurance", type=_SHARE, help="Probability that the test set reaches the goal.  [default: 0.8]"
 )
 def plan(positives: int | None, negatives: int | None, **goal: Any) -> None:
-    """Show how large a test set must be, or what a test set of a given size can support.
+    """Compute the required size of a test set, or what a test set of a given size supports.
 
     \b
     Example:
@@ -95,7 +95,7 @@ def plan(positives: int | None, negatives: int | None, **goal: Any) -> None:
 
 
 def _below(prevalence: float, tpr: float, fpr: float) -> str:
-    """Say how many labels tell precision at a prevalence that is too low for the test set."""
+    """Return how many labels support precision at a prevalence too low for the test set."""
     from nci_frames.evaluation.labelling.cheapest import labels_in_words, labels_that_tell
 
     found = labels_that_tell("precision", recall=tpr, fpr=fpr, prevalence=prevalence)

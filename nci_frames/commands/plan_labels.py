@@ -1,4 +1,4 @@
-"""The command that plans which rows of a log to label: arguments only."""
+"""The command ``plan-labels``: arguments only."""
 
 from pathlib import Path
 from typing import Any
@@ -13,25 +13,27 @@ from nci_frames.options.logs import column_options, out_option
 
 @click.command(cls=Command)
 @click.argument("log")
-@click.option("--budget", "-n", type=ROWS, required=True, help="How many rows to label.")
+@click.option("--budget", "-n", type=ROWS, required=True, help="Number of rows to label.")
 @click.option("--metric", required=True, help="Metric to measure with the labels.")
 @click.option("--threshold", type=THRESHOLD, help="Decision threshold; for two models new=0.5,old=0.4.")
-@click.option("--alerts", type=ROWS, help="In place of --threshold: rows of the log that may be flagged.")
+@click.option("--alerts", type=ROWS, help="Instead of --threshold: maximum number of flagged rows.")
 @click.option("--beta", type=BETA, default=1.0, help="Weight of recall in F-beta.")
-@click.option("--pilot", help="Labelled log whose rates the plan uses.  [default: scores are probabilities]")
-@click.option("--prevalence", "-p", type=INSIDE, help="Expected share of positives, with --pilot.")
 @click.option(
-    "--compare", type=TWO_MODELS, help="Plan for the difference of two models that scored the same --unit."
+    "--pilot", help="Labelled log to estimate rates from.  [default: scores are taken as probabilities]"
+)
+@click.option("--prevalence", "-p", type=INSIDE, help="With --pilot: expected share of positives.")
+@click.option(
+    "--compare", type=TWO_MODELS, help="Plan for the difference of two models that scored the same units."
 )
 @by_model_option
 @units_option
-@click.option("--level", type=INSIDE, default=0.95, help="Confidence of the intervals.")
+@click.option("--level", type=INSIDE, default=0.95, help="Confidence level of the intervals.")
 @out_option("labels-plan.csv", "File for the plan, .csv or .parquet.")
 @column_options("model", "label", "score", "scores", "unit", "positive", "on_invalid")
 def plan_labels(
     log: str, level: float, out: Path, pilot: str | None, by_model: str | None, **options: Any
 ) -> None:
-    """Plan which rows of LOG to label, so that the interval of a metric is as narrow as can be.
+    """Plan which rows of LOG to label, so that the interval of a metric is as narrow as possible.
 
     \b
     Example:
@@ -46,7 +48,7 @@ def plan_labels(
     columns = {name: options.pop(name) for name in names}
     scored = scan_predictions(log, **columns | {"label": None, "positive": None})
     if options["compare"] is None:
-        columns["unit"] = None  # of a pilot, only the rates are used
+        columns["unit"] = None  # only the rates of a pilot are used
     known = None if pilot is None else scan_predictions(pilot, **columns)
     plan, gains = planned_files(scored, out, level=level, model=by_model, pilot=known, **options)
     show(plan.drop("model_a", "model_b", strict=False), f"which rows to label: {out}")

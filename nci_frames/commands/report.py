@@ -1,4 +1,4 @@
-"""The command that reports on prediction logs: arguments only."""
+"""The command ``report``: arguments only."""
 
 import dataclasses
 from pathlib import Path
@@ -16,12 +16,12 @@ from nci_frames.options.logs import column_options, out_option, thresholds_optio
 from nci_frames.options.report import ReportOptions, SegmentOptions
 from nci_frames.options.setting import options_of, taken
 
-#: What a job file has besides a question, and a file of questions need not.
+#: Required keys of a job file that a file of options may lack.
 _LEAST = {"name": "report", "source": {"path": "logs"}}
 
 
 def _defaults(ctx: click.Context, _param: click.Parameter, path: Path | None) -> None:
-    """Let what a file says be the defaults of all other options."""
+    """Take the defaults of all other options from a job file."""
     if path is None:
         return
     require_jobs()
@@ -50,13 +50,13 @@ config_option = click.option(
     is_eager=True,
     expose_value=False,
     callback=_defaults,
-    help="Job file whose columns, thresholds, segments and report are the defaults of these options.",
+    help="Job file that supplies the defaults of these options: columns, thresholds, segments, report.",
 )
 
 
-#: Columns that a log of decisions among classes may have.
+#: Column options of logs of decisions among classes.
 _COLUMNS = ("model", "label", "decision", "scores", "unit", "weight", "on_invalid")
-#: Options of reports on more than two classes alone, and those of every report: any other is of two classes.
+#: Options only for more than two classes, and options of every report; all others are for two classes.
 _OF_CLASSES = ("priors", "class_cost", "decision")
 _OF_BOTH = (
     "logs", "model", "label", "scores", "unit", "weight", "on_invalid", "metric", "beta", "formats", "tables",
@@ -65,7 +65,7 @@ _OF_BOTH = (
 
 
 def _need_kind(ctx: click.Context, *, classes: bool) -> None:
-    """Raise ParameterError if an option is given that belongs to the other kind of report."""
+    """Raise ParameterError if an option of the other kind of report is given."""
     others = {str(param.name) for param in ctx.command.params} - {*_OF_CLASSES, *_OF_BOTH}
     for name in sorted(others) if classes else _OF_CLASSES:
         if ctx.get_parameter_source(name) in (ParameterSource.COMMANDLINE, ParameterSource.DEFAULT_MAP):
@@ -83,13 +83,14 @@ def _need_kind(ctx: click.Context, *, classes: bool) -> None:
     "--segments",
     "-s",
     multiple=True,
-    help="Column whose values are reported separately; of several, each alone and all together.",
+    help="Column whose values are reported separately; may be repeated, for each column alone and for all "
+    "combined.",
 )
 @options_of(SegmentOptions)
 @click.option(
     "--classes",
     is_flag=True,
-    help="The log has decisions among more than two classes; --scores are then CLASS=COLUMN.",
+    help="The log has decisions among more than two classes; --scores is then CLASS=COLUMN.",
 )
 @options_of(ClassOptions)
 @out_option("nci-report", "Folder for the report, tables and charts; created if missing.")
@@ -111,8 +112,8 @@ def report(
       nci-frames report logs/ --format html,md,json --tables parquet,csv --charts svg
       nci-frames report logs/ --classes --decision decided --priors cat=0.1,dog=0.9 --metric accuracy
 
-    Prints which model and threshold to choose, and what that rests on; writes the report and the
-    tables behind it into a folder, which is replaced as a whole.
+    Prints the model and threshold to choose, and the data behind this choice. Writes the report and its
+    tables into a folder, which is replaced as a whole.
     """
     from nci_frames.commands.reporting import reported
     from nci_frames.counting.thresholds.grids import named_thresholds

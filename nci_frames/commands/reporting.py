@@ -1,4 +1,4 @@
-"""What a terminal shows of a report: the answer as soon as it is known, and what it rests on."""
+"""Terminal output of a report: the answer as soon as it is known, then the data behind it."""
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -23,7 +23,7 @@ def reported(
     run: Callable[..., tuple[Any, Any]] = run_report,
     **how: Any,
 ) -> Any:
-    """Report as *run* does, and show the answer with what it rests on, or with all tables."""
+    """Run a report, and show the answer with the data behind it, or with all tables."""
     console = Console(highlight=False)
 
     def answered(comparison: AnyComparison) -> None:

@@ -1,4 +1,4 @@
-"""The command that runs a job: arguments only."""
+"""The command ``run``: arguments only."""
 
 from pathlib import Path
 from typing import Any
@@ -12,15 +12,16 @@ from nci_frames.options.logs import choice_option
 
 @click.command(cls=Command)
 @click.argument("job", type=click.Path(path_type=Path))
-@click.option("--run-id", help="Name of the run, published once.  [default: its number and the time]")
+@click.option("--run-id", help="Unique name of the run.  [default: its number and the time]")
 @until_option
-@click.option("--keep-going", is_flag=True, help="Go on without the files that cannot be counted.")
+@click.option("--keep-going", is_flag=True, help="Skip files that cannot be counted.")
 @choice_option("--log-format", ["text", "json"], "Format of the progress messages on standard error.")
 @click.pass_context
 def run(ctx: click.Context, /, job: Path, run_id: str | None, log_format: str, **how: Any) -> None:
-    """Run JOB once: count new files, build the report, judge the gates, publish.
+    """Run JOB once: count new files, build the report, check the gates, publish.
 
-    Prints one line with the verdict. Exit code 10: a gate failed; 11: a gate is undecided, where that fails.
+    Prints one line with the verdict. Exit code 10: a gate failed; 11: a gate with undecided = "fail" is
+    undecided.
 
     \b
     Example:

@@ -1,4 +1,4 @@
-"""The command that counts in a database: arguments only."""
+"""The command ``sql``: arguments only."""
 
 from typing import Any, cast, get_args
 
@@ -17,18 +17,18 @@ from nci_frames.options.logs import choice_option, column_options, thresholds_op
     "-d",
     type=click.Choice(get_args(Dialect)),
     required=True,
-    help="The database that will run the query.",
+    help="Database that will run the query.",
 )
 @thresholds_option("uniform:101", exact=False)
-@click.option("--segments", "-s", multiple=True, help="Column that is kept as a key; may be repeated.")
+@click.option("--segments", "-s", multiple=True, help="Column to count by; may be repeated.")
 @column_options("model", "label", "score", "fold", "weight")
 @click.option("--positive", type=VALUE, default="1", help="Label that means positive.")
-@click.option("--negative", type=VALUE, help="The other label.  [default: 0, or false]")
+@click.option("--negative", type=VALUE, help="Label that means negative.  [default: 0, or false]")
 @choice_option("--score-type", ["float64", "float32"], "Precision of the score column.")
 def sql(table: str, thresholds: str, **options: Any) -> None:
-    """Print one GROUP BY that counts the predictions of a TABLE where they are.
+    """Print a SQL query that counts the predictions in TABLE with one GROUP BY.
 
-    Its result is small. Read it with nci_frames.read_counts. Needs sqlglot: pip install
+    Its result is small; read it with nci_frames.read_counts. Needs sqlglot: pip install
     'nci_frames[sql]'.
 
     \b

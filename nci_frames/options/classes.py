@@ -1,4 +1,4 @@
-"""What can be asked of a report on decisions among more than two classes."""
+"""Options of a report on decisions among more than two classes."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -29,21 +29,22 @@ def _costs(value: Any) -> Any:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClassOptions:
-    """At which mix of the classes models are compared, and what decisions cost."""
+    """The mix of the classes at which models are compared, and the costs of decisions."""
 
     priors: Annotated[
         Any,
         Setting(
             Kind("mix or file", _priors, {}),
-            "With --classes, the mix: observed, uniform, shares such as cat=0.1,dog=0.9, or a CSV or Parquet "
-            "file with the columns class, prior and perhaps scenario, whose first one is asked for.",
+            "With --classes: mix of the classes: observed, uniform, shares such as cat=0.1,dog=0.9, or a CSV "
+            "or Parquet file with the columns class, prior and, optionally, scenario; the first scenario is "
+            "the one to choose at.",
         ),
     ] = "observed"
     class_cost: Annotated[
         Any,
         Setting(
             Kind("label:decision=cost", _costs, {}),
-            "With --classes, choose by expected cost: what decisions cost, e.g. cat:dog=5,dog:cat=1; others "
-            "cost nothing.",
+            "With --classes: choose by expected cost, given the costs of decisions, e.g. "
+            "cat:dog=5,dog:cat=1; all others cost nothing.",
         ),
     ] = None

@@ -1,4 +1,4 @@
-"""The kinds of values that options of commands and keys of a job file take, and how each is read."""
+"""Kinds of values of command options and job-file keys, and their parsing."""
 
 import contextlib
 import math
@@ -13,25 +13,25 @@ from nci_frames.base.arguments import grid_numbers, number_of
 
 
 class Kind(click.ParamType[Any]):
-    """How a value is read from the text of a command line, or from what TOML has."""
+    """Parser of a value from the command line or from TOML."""
 
     def __init__(
         self, name: str, read: Callable[[Any], Any], schema: Mapping[str, Any], choices: Sequence[str] = ()
     ) -> None:
         self.name = name
-        #: Raises ValueError if it is no such value. A value that was read is read as itself.
+        #: Raises ValueError for an invalid value; returns parsed values unchanged.
         self.read = read
-        #: The JSON Schema of what a job file may write.
+        #: JSON Schema of the value in a job file.
         self.schema = schema
-        #: The words that there are, of which an option may give several.
+        #: The allowed words, if the value is a list of words.
         self.choices = choices
 
     def get_metavar(self, param: click.Parameter, ctx: click.Context) -> str | None:
-        """Show the words, where there are some."""
+        """Return the allowed words, if there are any."""
         return f"[{'|'.join(self.choices)}],..." if self.choices else super().get_metavar(param, ctx)
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """Read the value of an option."""
+        """Parse the value of an option."""
         try:
             return self.read(value)
         except ValueError as error:
@@ -47,7 +47,7 @@ def number(
     open_ends: bool = False,
     whole: bool = False,
 ) -> Kind:
-    """Return the kind of one number; *allowed* is what the error says of its range."""
+    """Return the kind of one number; *allowed* describes its range in errors."""
     low, high = ("exclusiveMinimum", "exclusiveMaximum") if open_ends else ("minimum", "maximum")
     ends = {key: end for key, end in ((low, least), (high, most)) if math.isfinite(end)}
 
@@ -64,7 +64,7 @@ def number(
 def grid(allowed: str, *, most: float = math.inf, files: bool = False) -> Kind:
     """Return the kind of several numbers from 0 to *most*: ``0.001,1/200``, ``start:stop:round``, or a list.
 
-    With *files* it may be a CSV or Parquet file, whose path is the value.
+    With *files*, the value may also be the path of a CSV or Parquet file.
     """
     ends = {"minimum": 0} | ({"maximum": most} if math.isfinite(most) else {})
 
@@ -92,7 +92,7 @@ def grid(allowed: str, *, most: float = math.inf, files: bool = False) -> Kind:
 
 
 def words(*choices: str, least: int = 0) -> Kind:
-    """Return the kind of some of a few words, each of which counts once: ``html,md``, or a list."""
+    """Return the kind of a list of distinct words out of *choices*: ``html,md``, or a list."""
 
     def read(value: Any) -> tuple[str, ...]:
         if not isinstance(value, str | list | tuple):
@@ -109,17 +109,17 @@ def words(*choices: str, least: int = 0) -> Kind:
 
 
 def _several(item: Mapping[str, Any], least: int) -> dict[str, Any]:
-    """Return the schema of a list, or of a text that stands for one."""
+    """Return the schema of a list, or of a string that is parsed as a list."""
     return {"type": ["array", "string"], "items": item, "minItems": least}
 
 
 def as_number(value: Any) -> float:
-    """Return a number, or what a text such as ``1/5000``, ``0.02%``, ``2k`` or ``1M`` says.
+    """Return a number, parsed if it is a string such as ``1/5000``, ``0.02%``, ``2k`` or ``1M``.
 
     Raises
     ------
     ValueError
-        If it is none.
+        If it is not a number.
     """
     if isinstance(value, str):
         return number_of(value)
@@ -129,12 +129,12 @@ def as_number(value: Any) -> float:
 
 
 def named_numbers(text: str, form: str) -> dict[str, float]:
-    """Return the numbers of a text such as ``cat=0.1,dog=0.9`` by their names.
+    """Return the numbers of a string such as ``cat=0.1,dog=0.9`` by name.
 
     Raises
     ------
     ValueError
-        If a part is no name with a number, or a name is given twice; *form* is how to write it.
+        If a part is not a name with a number, or a name is given twice; *form* is the expected form.
     """
     found: dict[str, float] = {}
     for part in text.split(","):
@@ -174,7 +174,7 @@ def _moment(value: Any) -> datetime:
 
 
 def _value(value: Any) -> str | float | bool:
-    """Read a value of data; text in single quotes is text whatever it looks like."""
+    """Parse a data value: a number, a Boolean, or a string; single quotes force a string."""
     if not isinstance(value, str):
         return value  # type: ignore[no-any-return]
     if value.lower() in ("true", "false"):
@@ -186,18 +186,18 @@ def _value(value: Any) -> str | float | bool:
     return value[1:-1] if len(value) > 1 and value[0] == value[-1] == "'" else value
 
 
-#: What a missed positive and a false alarm cost, and perhaps the review of an alert: ``200:5:8``.
+#: Cost of a missed positive, of a false alarm and, optionally, of the review of an alert: ``200:5:8``.
 COSTS = Kind(
     "missed:false[:review]",
     _costs,
     _several({"type": ["number", "string"], "minimum": 0}, 2) | {"maxItems": 3},
 )
-#: Probabilities that are not certain: confidence levels, prevalences of positives that there are.
+#: Probabilities strictly between 0 and 1: confidence levels, prevalences.
 INSIDE = number("between 0 and 1, both excluded", least=0, most=1, open_ends=True)
 ROWS = number("a whole number >= 0", least=0, whole=True)
 BETA = number(">= 0", least=0)
 TEXT = Kind("text", _text, {"type": "string"})
-#: The beginning of a day or an hour in UTC.
+#: Start of a day or an hour in UTC.
 MOMENT = Kind("date", _moment, {"type": "string"})
-#: A number, ``true`` or ``false``, or any other text.
+#: A number, ``true`` or ``false``, or any other string.
 VALUE = Kind("value", _value, {})

@@ -1,4 +1,4 @@
-"""What can be asked of plans of labels: thresholds of one model or of two, and the two that are compared."""
+"""Options of label plans: thresholds of one model or two, and the two models of a comparison."""
 
 import click
 
@@ -6,14 +6,14 @@ from nci_frames.options.kinds import Kind, as_number, named_numbers
 
 
 def _threshold(value: object) -> object:
-    """Read a threshold, or that of each of several models: ``0.5`` or ``new=0.5,old=0.4``."""
+    """Parse one threshold, or one per model: ``0.5`` or ``new=0.5,old=0.4``."""
     if not isinstance(value, str) or "=" not in value:
         return as_number(value)
     return named_numbers(value, "MODEL=NUMBER,MODEL=NUMBER")
 
 
 def _two(value: object) -> object:
-    """Read the names of two models."""
+    """Parse the names of two models."""
     names = tuple(value.split(",")) if isinstance(value, str) else value
     if isinstance(names, tuple) and len(names) == 2 and all(names):
         return names
@@ -23,5 +23,5 @@ def _two(value: object) -> object:
 THRESHOLD = Kind("number or model=number", _threshold, {"type": ["number", "string"]})
 TWO_MODELS = Kind("model,model", _two, {})
 
-units_option = click.option("--units", is_flag=True, help="Label whole units, whose column --unit names.")
+units_option = click.option("--units", is_flag=True, help="Label whole units; needs --unit.")
 by_model_option = click.option("--by-model", help="Model whose scores the plan uses, if the log has several.")

@@ -1,4 +1,4 @@
-"""A setting: one field of a dataclass that is an option of commands and a key of job files."""
+"""A setting: a field of a dataclass that is both an option of commands and a key of job files."""
 
 from collections.abc import Callable, MutableMapping
 from dataclasses import dataclass, fields
@@ -14,12 +14,12 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class Setting:
-    """How a field is read, and what is said of it: the metadata of its annotation."""
+    """Kind and help text of a field, as metadata of its annotation."""
 
     kind: Kind
     help: str
     short: str | None = None
-    #: The name of its option, where that is not the name of the field.
+    #: Name of the option, if it differs from the name of the field.
     flag: str | None = None
 
     @staticmethod
@@ -29,14 +29,14 @@ class Setting:
         return setting  # type: ignore[no-any-return]
 
     def __get_pydantic_core_schema__(self, source: Any, handler: Callable[[Any], Any]) -> Any:
-        """Return how pydantic reads the key."""
+        """Return the pydantic schema that reads the key."""
         from pydantic_core import core_schema
 
         read = core_schema.no_info_plain_validator_function(self.kind.read)
         return core_schema.nullable_schema(read) if type(None) in get_args(source) else read
 
     def __get_pydantic_json_schema__(self, core: Any, handler: Callable[[Any], Any]) -> dict[str, Any]:
-        """Return what the schema of a job file says of the key."""
+        """Return the JSON schema of the key."""
         return {**self.kind.schema, "description": self.help}
 
     def option(self, name: str, default: Any) -> Callable[[C], C]:
@@ -55,7 +55,7 @@ class Setting:
 
 
 def options_of(table: type, *without: str) -> Callable[[C], C]:
-    """Add an option for each field of a dataclass of settings, in their order."""
+    """Add an option for each field of a dataclass of settings, in order."""
     names = [field for field in fields(table) if field.name not in without]
 
     def added(command: C) -> C:
@@ -67,10 +67,10 @@ def options_of(table: type, *without: str) -> Callable[[C], C]:
 
 
 def taken(table: type[T], given: MutableMapping[str, Any]) -> T:
-    """Take the fields of a dataclass of settings out of the options that a command was given."""
+    """Remove the fields of a dataclass of settings from the given options, and return the dataclass."""
     return table(**{field.name: given.pop(field.name) for field in fields(table) if field.name in given})  # type: ignore[arg-type]
 
 
 def _together(_ctx: click.Context, _param: click.Parameter, value: tuple[Any, ...]) -> tuple[Any, ...]:
-    """Join the words of an option that is given several times; each counts once."""
+    """Join the words of a repeated option, without duplicates."""
     return tuple(dict.fromkeys(word for words in value for word in words))

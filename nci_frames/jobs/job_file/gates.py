@@ -1,4 +1,4 @@
-"""Gates of a job file: promises that each run is judged by."""
+"""Gates of a job file: conditions that each run must meet."""
 
 import math
 from collections.abc import Callable, Iterator, Sequence
@@ -16,7 +16,7 @@ from nci_frames.options.kinds import as_number
 
 @contextmanager
 def as_problem() -> Iterator[None]:
-    """Turn an error of ours into one of pydantic, which knows the key of the file."""
+    """Convert an error of this package into one of pydantic, which adds the key of the file."""
     try:
         yield
     except NciFramesError as error:
@@ -24,7 +24,7 @@ def as_problem() -> Iterator[None]:
 
 
 def passing(check: Callable[[Any], object]) -> AfterValidator:
-    """Return a validator that takes what a check of ours does not refuse."""
+    """Return a validator that accepts values for which *check* does not raise."""
 
     def checked(value: Any) -> Any:
         with as_problem():
@@ -51,7 +51,7 @@ def _no_nan(value: float) -> float:
 
 
 class _Written:
-    """For a number: it may also be a text such as `1/5000`, `0.02%` or `1M`."""
+    """Marker of a number that may also be a string such as `1/5000`, `0.02%` or `1M`."""
 
     def __get_pydantic_core_schema__(self, source: Any, handler: Callable[[Any], Any]) -> Any:
         return core_schema.no_info_before_validator_function(as_number, handler(source))
@@ -61,28 +61,28 @@ class _Written:
         return {**found, "type": [found["type"], "string"]}
 
 
-#: For a list: no value is in it twice.
+#: Validator of a list without duplicates.
 Distinct = AfterValidator(_distinct)
 Number = Annotated[float, _Written()]
 Probability = Annotated[float, Field(ge=0, le=1), _Written()]
-Level = Annotated[float, Field(gt=0, lt=1, description="Confidence of the bounds."), _Written()]
-#: At and above it a row is predicted positive; it may be infinite.
+Level = Annotated[float, Field(gt=0, lt=1, description="Confidence level of the bounds."), _Written()]
+#: Decision threshold (score >= threshold is positive); it may be infinite.
 Threshold = Annotated[float, AfterValidator(_no_nan), _Written()]
 Finite = Annotated[float, Field(allow_inf_nan=False), _Written()]
-#: What a change may be.
+#: Maximum change.
 Change = Annotated[float, Field(allow_inf_nan=False, ge=0), _Written()]
-#: A gate makes one of them.
+#: The kinds of conditions; a gate has exactly one.
 _PROMISES = ("value_threshold", "change_threshold", "champion")
 
 
 class Model(BaseModel):
-    """A table of a job file: a key that it does not know is an error."""
+    """A table of a job file; unknown keys are errors."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, use_attribute_docstrings=True)
 
 
 class ValueThreshold(Model):
-    """The value must not be below `lower`, nor above `upper`."""
+    """Range of the value: `lower`, `upper`, or both."""
 
     lower: Finite | None = None
     upper: Finite | None = None
@@ -97,13 +97,13 @@ class ValueThreshold(Model):
 
 
 class ChangeThreshold(Model):
-    """The value must not be worse than in the last good run by more than this."""
+    """Maximum deterioration of the value since the last good run."""
 
     absolute: Change | None = None
     #: Share of the earlier value.
     relative: Change | None = None
     direction: Literal["higher_is_better", "lower_is_better"] | None = None
-    """Which way is worse; that of the metric if absent."""
+    """Direction of improvement; by default that of the metric."""
 
     @model_validator(mode="after")
     def _one_of_both(self) -> "ChangeThreshold":
@@ -113,16 +113,16 @@ class ChangeThreshold(Model):
 
 
 class Champion(Model):
-    """A model that must still be the best at these prevalences."""
+    """Model that must be the best one at these prevalences."""
 
     model: str
     prevalence: Annotated[list[Probability], Field(min_length=1), Distinct]
 
 
 def _bounded(name: str) -> None:
-    """Refuse a metric that has no bounds."""
+    """Refuse a metric without bounds."""
     found = asked_metric(name)
-    # Areas that belong to a range cannot be resampled.
+    # Areas over a range cannot be resampled.
     bounded = isinstance(found, Area) if found.kind == "curve" else found.monotone
     if found.kind != "curve":
         called_metric(name)
@@ -131,51 +131,51 @@ def _bounded(name: str) -> None:
 
 
 class Gate(Model):
-    """One promise: about a metric of each model, or about which model is best."""
+    """One condition on a metric of each model, or on the best model."""
 
     name: Annotated[str, Field(min_length=1)]
-    """Name in verdicts."""
+    """Name of the gate in verdicts."""
     metric: Annotated[str, passing(_bounded)] = "pr_auc"
-    """A metric such as precision or f_beta, or an area such as pr_auc."""
+    """Metric such as precision or f_beta, or area such as pr_auc."""
     models: Annotated[tuple[str, ...], Distinct] = ()
-    """Models that are judged; all if empty."""
+    """Models to check; all if empty."""
     segments: Annotated[tuple[str, ...], Distinct] = ()
-    """Keys by whose values it is judged, too; all rows together if empty."""
+    """Keys whose values are also checked separately; if empty, only all rows together."""
     scenario: str | None = None
-    """Prevalence by the name of a scenario."""
+    """Name of a scenario that gives the prevalence."""
     prevalence: Probability | Literal["observed"] = "observed"
-    """P(y=1) at which it is judged."""
+    """P(y=1) at which to check."""
     beta: Annotated[float, Field(ge=0), _Written()] = 1.0
-    """Weight of recall, for metrics that have one."""
+    """Weight of recall, for metrics that depend on it."""
     threshold: Threshold | None = None
-    """Decision threshold; that of the report if absent."""
+    """Decision threshold; by default that of the report."""
     level: Level = 0.95
     min_positives: Annotated[int, Field(ge=0), _Written()] = 1
-    """With fewer positives (or negatives), or independent ones by units, it is undecided."""
+    """With fewer positives or negatives (independent ones, if there are units), the gate is undecided."""
     severity: Literal["block", "warn"] = "block"
-    """Whether a failure ends the run with exit code 10."""
+    """Effect of a failure: "block" ends the run with exit code 10."""
     undecided: Literal["warn", "fail"] = "warn"
-    """Whether undecided ends the run with exit code 11."""
+    """Effect of an undecided gate: "fail" ends the run with exit code 11."""
     window: Literal["all", "last"] = "all"
-    """All rows that are reported, or the last window alone."""
+    """Rows to check: all reported rows, or only the last window."""
     sequential: bool = False
-    """Judge by a test that stays valid when looked at every night."""
+    """Use a test that stays valid when repeated every night."""
     owner: str | None = None
-    """Whom an incident is told to, in the summary."""
+    """Owner named in the summary of incidents."""
     tags: Annotated[tuple[str, ...], Distinct] = ()
-    """Words that incidents carry."""
+    """Tags of incidents."""
     value_threshold: ValueThreshold | None = None
     change_threshold: ChangeThreshold | None = None
     champion: Champion | None = None
 
     @property
     def kind(self) -> str:
-        """Which promise it makes."""
+        """The kind of condition."""
         return next(name for name in _PROMISES if getattr(self, name) is not None)
 
     @property
     def worse_above(self) -> bool:
-        """Whether a change to a larger value is one for the worse."""
+        """Whether a larger value is worse."""
         named = None if self.change_threshold is None else self.change_threshold.direction
         less = asked_metric(self.metric).direction == "minimize"
         return less if named is None else named == "lower_is_better"
@@ -223,5 +223,5 @@ class Gate(Model):
 
     @property
     def of_class(self) -> Literal["positives", "negatives"]:
-        """The class of which a sequential gate takes a share of the rows."""
+        """The class whose rows a sequential gate counts."""
         return "negatives" if asked_metric(self.metric).name == "fpr" else "positives"

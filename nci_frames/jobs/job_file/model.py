@@ -1,4 +1,4 @@
-"""The tables of a job file, their defaults and ranges."""
+"""The tables of a job file, with defaults and ranges."""
 
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal, NamedTuple, cast
@@ -24,26 +24,26 @@ from nci_frames.jobs.ledger.settings import CountingSettings
 from nci_frames.options.report import ReportOptions, SegmentOptions
 from nci_frames.schemas import key_text
 
-#: An empty path would be the folder of the job file.
+#: A non-empty path: an empty one would mean the folder of the job file.
 LogPath = Annotated[str, Field(min_length=1), passing(check_template)]
-#: As windows are days or hours: more of them than there are years.
+#: Upper limit that no number of days or hours reaches.
 _MOST_WINDOWS = 100_000_000
 
 
 class Source(Model):
-    """Which files are counted."""
+    """Files to count."""
 
     path: Annotated[
         LogPath | Annotated[list[LogPath], Field(min_length=1)],
         Field(
-            description="Parquet or CSV file, folder or glob, or a list of them, relative to the job file. "
-            "{date:%Y-%m-%d} stands for the date of a window (with %H: of an hour), in UTC."
+            description="Parquet or CSV file, folder, glob, or a list of these, relative to the job file. "
+            "{date:%Y-%m-%d} is replaced by the date of each window in UTC (with %H, windows are hours)."
         ),
     ]
     lookback: Annotated[int | None, Field(ge=0, le=_MOST_WINDOWS)] = None
-    """Windows before the newest that are looked at again; all if absent."""
+    """Number of windows before the newest that are searched again for new files; by default all."""
     on_changed: Literal["raise", "keep", "recount"] = "raise"
-    """What to do with a file that was counted with another content."""
+    """How to treat a counted file whose content has changed."""
 
     @property
     def paths(self) -> list[str]:
@@ -52,32 +52,32 @@ class Source(Model):
 
 
 class TrafficColumns(Model):
-    """Which column of the logs without labels plays which part."""
+    """Columns of the logs without labels."""
 
     model: str = "model"
     score: str = "score"
     scores: Annotated[dict[str, str], Field(default_factory=dict)]
-    """Score column by model."""
+    """Score column of each model, for logs with one column per model."""
     on_invalid: Literal["raise", "drop"] = "raise"
-    """What to do with rows without a valid label or score."""
+    """How to treat rows without a valid label or score."""
 
 
 class Traffic(Source):
-    """Logs without labels, whose prevalence is estimated from their scores."""
+    """Logs without labels, whose prevalence is estimated from the scores."""
 
     columns: TrafficColumns | None = None
-    """Columns of these logs; those of the job if absent."""
+    """Columns of these logs; by default those of the job."""
     segments: tuple[str, ...] | None = None
-    """Keys by whose values it is estimated, too; all of segments.keys if absent."""
+    """Keys whose values get separate estimates; by default segments.keys."""
     windows: Annotated[int, Field(ge=1)] | Literal["all"] = 1
-    """Newest windows whose rows are taken together."""
+    """Number of newest windows to pool."""
     method: Literal["em", "adjusted_count", "matching"] = "em"
-    """How the mixture is fitted."""
+    """Method to fit the mixture."""
     level: Level = 0.95
 
 
 def _thresholds(value: Any) -> Any:
-    """Read thresholds that are written as a text."""
+    """Parse thresholds given as a string."""
     if not isinstance(value, str):
         return value
     with as_problem():
@@ -97,36 +97,36 @@ def _check_keys(names: tuple[str, ...]) -> None:
 
 
 class Columns(TrafficColumns):
-    """Which column of the logs plays which part."""
+    """Columns of the logs."""
 
     label: str = "label"
     fold: str | None = None
     repeat: str | None = None
-    """Repeat of a cross-validation: values are taken within each, and averaged."""
+    """Repeat of a cross-validation; values are computed within each repeat and averaged."""
     unit: str | None = None
-    """User, host or patient: its rows are kept together in every interval and test."""
+    """Unit (user, host, patient) of a row; rows of a unit are kept together in intervals and tests."""
     weight: str | None = None
-    """How many rows of the traffic a row stands for; at most 1,000 values in a file."""
+    """Number of rows of the traffic that one row represents; at most 1,000 different values per file."""
     positive: str | int | float | bool | None = None
-    """The label that means positive."""
+    """Label that means positive; not needed for 0/1 and Boolean labels."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Segments(SegmentOptions):
-    """The keys that split traffic."""
+    """Keys that split the traffic."""
 
     keys: Annotated[tuple[str, ...], passing(_check_keys), Distinct] = ()
 
 
 class SegmentScenario(Model):
-    """A scenario with a prevalence of its own for each value of a key."""
+    """A scenario with a separate prevalence for each value of a key."""
 
     by: str
-    """The key."""
+    """Name of the key."""
     prevalence: Annotated[dict[str, Probability] | None, Field(min_length=1)] = None
-    """Prevalence by value of the key."""
+    """Prevalence of each value of the key."""
     table: str | None = None
-    """Parquet or CSV file with the columns of the key and `prevalence`, relative to the job file."""
+    """Parquet or CSV file with a column for the key and a column `prevalence`, relative to the job file."""
 
     @model_validator(mode="after")
     def _one_of_both(self) -> "SegmentScenario":
@@ -135,7 +135,7 @@ class SegmentScenario(Model):
         return self
 
     def named(self, counts: pl.DataFrame) -> tuple[pl.Expr, pl.DataFrame]:
-        """Return which rows are of values of the key that it names, and the prevalence of each of these."""
+        """Return a filter for rows whose key value the scenario names, and the prevalence of each value."""
         text = key_text(self.by, counts.schema[self.by])
         there = set(counts.select(text).to_series())
         rows = [(value, eta) for value, eta in (self.prevalence or {}).items() if value in there]
@@ -145,34 +145,34 @@ class SegmentScenario(Model):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Report(ReportOptions):
-    """What is asked, what is compared, and what is written."""
+    """The question, the comparisons, and the output of a report."""
 
     windows: Annotated[
-        int | None, Field(ge=1, description="Newest windows that are reported; all if absent.")
+        int | None, Field(ge=1, description="Number of newest windows to report; by default all.")
     ] = None
 
 
 class Output(Model):
-    """Where results go."""
+    """Places of the results."""
 
     ledger: Annotated[str, Field(min_length=1)] = "ledger"
     """Folder or URL of the ledger."""
     folder: Annotated[str, Field(min_length=1)] = "out"
     """Folder or URL of the published runs."""
     keep: Annotated[int, Field(ge=1)] = 30
-    """Runs that are kept."""
+    """Number of published runs to keep."""
     metrics_file: Annotated[str | None, Field(min_length=1)] = None
-    """OpenMetrics text file for a node exporter's collector."""
+    """OpenMetrics text file for the textfile collector of a node exporter."""
     storage_options: Annotated[dict[str, str], Field(default_factory=dict)]
-    """For a ledger, or a folder, by URL."""
+    """Options for object stores, if the ledger or the folder is a URL."""
 
 
 class Feed(NamedTuple):
-    """Files that are counted, and how."""
+    """Files to count, with their settings."""
 
     source: Source
     settings: CountingSettings
-    #: How many of the newest windows are reported; None reports all.
+    #: Number of newest windows to report; None means all.
     windows: int | None
 
 
@@ -184,16 +184,16 @@ class Job(Model):
     source: Source
     columns: Annotated[Columns, Field(default_factory=Columns)]
     thresholds: Annotated[Thresholds, Field(validate_default=True)] = cast("Any", "logit:501")
-    """"exact", "logit:501", "uniform:101", start:stop:lin:count or ascending numbers."""
+    """Thresholds to count at: "exact", "logit:501", "uniform:101", start:stop:lin:count, or a list."""
     buckets: Annotated[int | None, Field(ge=LEAST_BUCKETS, le=1_000_000)] = None
-    """Into how many buckets units are divided; 256 if absent. Needs columns.unit."""
+    """Number of buckets of units; by default 256. Needs columns.unit."""
     segments: Segments = Segments()
     traffic: Traffic | None = None
-    """Logs without labels, whose prevalence is estimated."""
+    """Logs without labels, whose prevalence is estimated from the scores."""
     scenarios: Annotated[
         dict[Annotated[str, Field(min_length=1)], Probability | SegmentScenario], Field(default_factory=dict)
     ]
-    """Prevalences that have a name."""
+    """Named prevalences."""
     report: Annotated[Report, Field(default_factory=Report), passing(Report.question)]
     output: Annotated[Output, Field(default_factory=Output)]
     gates: tuple[Gate, ...] = ()
@@ -229,13 +229,13 @@ class Job(Model):
 
     @property
     def traffic_keys(self) -> tuple[str, ...]:
-        """The keys by which the prevalence of the traffic is estimated."""
+        """The keys whose values get separate estimates of the prevalence of the traffic."""
         own = None if self.traffic is None else self.traffic.segments
         return self.segments.keys if own is None else own
 
     @property
     def feeds(self) -> list[Feed]:
-        """The logs with labels, and those without if it names any, at the thresholds of the others."""
+        """The logs with labels, and those without (if any) at the same thresholds."""
         settings = self.counting_settings()
         found = [Feed(self.source, settings, self.report.windows)]
         if self.traffic is not None:
@@ -249,9 +249,9 @@ class Job(Model):
         return found
 
     def counting_settings(self) -> CountingSettings:
-        """Return how the logs are counted.
+        """Return the counting settings of the logs.
 
-        Decision thresholds of the report and of gates are counted at, too.
+        The thresholds include the decision thresholds of the report and the gates.
         """
         thresholds = self.thresholds
         if thresholds != "exact":
