@@ -146,18 +146,18 @@ def writing(path: str | Path, *, what: str = "file") -> Iterator[BinaryIO]:
         with os.fdopen(handle, "wb", buffering=_BUFFER) as file:
             yield file
             file.flush()
-            # Following the link of an open file needs linkat, which Python takes if it is given a folder.
+            # Following the link of an open file needs linkat, which Python calls if src_dir_fd is given.
             os.link(f"/proc/self/fd/{handle}", beside, src_dir_fd=handle, follow_symlinks=True)
 
 
 def _open_nameless(folder: Path) -> int | None:
-    """Open a file in a folder that has no name yet; None where the system cannot, or not name it later."""
+    """Open a file without a name in a folder; None if the system cannot do that, or cannot name it later."""
     if not hasattr(os, "O_TMPFILE") or not is_folder("/proc/self/fd"):
         return None
     try:
         return os.open(folder, os.O_TMPFILE | os.O_WRONLY, 0o666)
     except OSError as error:
-        # Some file systems have only files with names.
+        # Some file systems do not support files without names.
         if error.errno in (errno.EOPNOTSUPP, errno.EISDIR, errno.EINVAL):
             return None
         raise
@@ -167,7 +167,7 @@ def _open_nameless(folder: Path) -> int | None:
 def row_groups(
     file: BinaryIO, like: pl.DataFrame, **options: Any
 ) -> Iterator[Callable[[pl.DataFrame], None]]:
-    """Yield a function that appends a table to a Parquet file as one row group, whose pages have checksums.
+    """Yield a function that appends a table to a Parquet file as one row group with page checksums.
 
     Parameters
     ----------

@@ -10,11 +10,11 @@ from nci_frames import schemas
 from nci_frames.base.typing import Frame
 from nci_frames.charts.parts import axes, canvas, hatching, selection, theme
 
-#: An area is named where its probability is at least this.
+#: Minimum probability for the name of a model in its area.
 _LEAST_NAMED = 0.2
-#: Places whose probability differs by less are as wide.
+#: Tolerance for equal probabilities.
 _AS_WIDE = 0.01
-#: A name is cut after so many letters, and kept within a chart as wide as that of a telephone.
+#: Maximum length of a name, and width in pixels of a chart on a telephone, within which names must stay.
 _LETTERS, _NARROW = 24, 240
 
 
@@ -36,8 +36,8 @@ def chart_probability_best(
     Returns
     -------
     altair.LayerChart
-        Stacked areas, coloured by model, over a logarithmic axis; names stand in the areas that have room.
-        Areas are pale and hatched where the log cannot tell the value of a model that may be the best.
+        Stacked areas, coloured by model, over a logarithmic axis, with names in areas of sufficient size.
+        Areas are pale and hatched where the log does not support the value of a model that may be the best.
 
     Raises
     ------
@@ -75,11 +75,11 @@ def chart_probability_best(
     areas = alt.Chart(selection.finite(rows)).mark_area(opacity=0.85, stroke=theme.GROUND, strokeWidth=0.7)
     numbers = canvas.tooltip({"prevalence": "prevalence", "probability": "probability"})
     height = alt.Y(**axes.rate_axis("to", "probability of being the best"))
-    # Resampled logs lack the same negatives as the log itself.
+    # Resampled logs lack the same negatives as the log, so their probabilities cannot show its limits.
     untold = doubtful.filter(~selection.supported(doubtful))["prevalence"].unique()
     places = rows.select("prevalence").unique().sort("prevalence")
     pale = places["prevalence"].is_in(untold.implode())
-    # What is pale reaches the next prevalence that the log can tell, as dotted lines do.
+    # Pale areas extend to the next supported prevalence, as dotted lines do.
     beside = pale | pale.shift(1, fill_value=False) | pale.shift(-1, fill_value=False)
     cover = alt.Chart(places.with_columns(to=pl.when(beside).then(1.0)))
     cover = cover.mark_area(color=theme.GROUND, opacity=0.7)
@@ -110,21 +110,21 @@ def chart_probability_best(
 
 
 def _strips(covered: pl.Series, places: pl.DataFrame, axis: axes.LogAxis) -> list[tuple[float, float]]:
-    """Return the parts of the axis from the first to the last of places that are covered without a gap."""
+    """Return the parts of the axis that are covered without a gap, from first to last place."""
     runs = places.with_columns(run=covered.rle_id()).filter(covered).group_by("run", maintain_order=True)
     ends = runs.agg(start=pl.col("prevalence").min(), end=pl.col("prevalence").max())
     return [(axis.part(start), axis.part(end)) for _, start, end in ends.iter_rows()]
 
 
 def _widest(rows: pl.DataFrame, axis: axes.LogAxis) -> pl.DataFrame:
-    """Return where each area is widest, if its name has room there."""
-    # Of places that are as wide, the middle one: at the edge a name would stand on the axis.
+    """Return the widest place of each area, if its name has room there."""
+    # The middle one of equally wide places: at the edge a name would overlap the axis.
     most = pl.col("probability").max().over("model")
     near = rows.filter(pl.col("probability") > most - _AS_WIDE).sort("model", "prevalence")
     middle = pl.int_range(pl.len()).over("model") == pl.len().over("model") // 2
     letters = pl.col("model").str.len_chars().clip(upper_bound=_LETTERS)
     half = theme.LETTER / 2 / _NARROW * math.log(axis.high / axis.low) * letters
-    # A name stays among the rows.
+    # Keep the name within the rows.
     first, last = (
         pl.lit(end, pl.Float64).log() for end in (rows["prevalence"].min(), rows["prevalence"].max())
     )

@@ -1,4 +1,4 @@
-"""Class counts and winners -> the matrix of decisions at a mix, the best models of lines or of a triangle."""
+"""Class counts and winners -> confusion matrix at a mix, best models on lines or on the triangle of mixes."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -16,13 +16,13 @@ from nci_frames.evaluation.classes.class_winners import LINES, winners_in_triang
 from nci_frames.evaluation.classes.project_classes import matrix_at
 from nci_frames.evaluation.metrics.classes import class_metric
 
-#: In narrower cells, numbers would overlap; pixels.
+#: Minimum width of a cell in pixels, so that numbers do not overlap.
 _CELL = 30
-#: Height of a bar and of the room around it, and the least width of a range that is labelled.
+#: Height of a bar with its margin in pixels, and minimum width of a labelled range.
 _LINE, _APART = 26, 0.06
-#: The side of the triangle and the room around it, in pixels.
+#: Side of the triangle in pixels, and the relative margin around it.
 _SIDE, _ROOM = 420, 0.08
-#: Letters of a name at a corner.
+#: Maximum length of a name at a corner.
 _LETTERS = 24
 _SHARES = ("first", "second", "third")
 _OF_CLASS = "share of the class"
@@ -30,21 +30,21 @@ _OF_CLASS = "share of the class"
 
 @schemas.checked
 def chart_class_matrix(class_counts: Frame, /, *, priors: Priors = "observed") -> alt.FacetChart:
-    """Draw how often each class gets each decision, at a mix of the classes.
+    """Draw the confusion matrix of several classes, at a mix of the classes.
 
     Parameters
     ----------
     class_counts
         Class counts of a labelled log, without keys.
     priors
-        The mix, as in ``project_classes``: one.
+        A single mix, as in ``project_classes``.
 
     Returns
     -------
     altair.FacetChart
-        A panel per model with a row per class and a column per decision. The colour is the share of the
-        decision among the rows of the class, which no mix changes; the number is the share of the cell in the
-        mix, in percent. Hover for rows.
+        One panel per model with a row per class and a column per decision. The colour shows the share of the
+        decision among the rows of the class, which does not depend on the mix; the number is the share of the
+        cell in the mix, in percent. Tooltips show rows.
 
     Raises
     ------
@@ -98,22 +98,21 @@ def chart_class_matrix(class_counts: Frame, /, *, priors: Priors = "observed") -
 def chart_class_winners(
     winners: Frame, /, *, models: Sequence[str] = (), priors: Mapping[Any, Any] | None = None
 ) -> alt.LayerChart:
-    """Draw the ranges of lines between two mixes of classes in which each model is best, a bar for each line.
+    """Draw the ranges between two mixes of classes where each model is best, one bar per line of mixes.
 
     Parameters
     ----------
     winners
-        The result of ``class_winners``, with at most one key: a bar is drawn for each of its values, in their
-        order.
+        The result of ``class_winners``, with at most one key; each of its values gets a bar, in their order.
     models
         %(models)s
     priors
-        A mix, ``{class: share}``, which is marked in the bars of the key ``class``.
+        A mix ``{class: share}`` to mark in the bars of the key ``class``.
 
     Returns
     -------
     altair.LayerChart
-        The ranges, coloured by model, borders labelled. Hover for the models that are equal.
+        The ranges, coloured by model, with labelled borders. Tooltips show tied models.
 
     Raises
     ------
@@ -143,7 +142,7 @@ def chart_class_winners(
     x = alt.X(**_share_axis("start", title))
     bars = alt.Chart(selection.finite(rows)).encode(x=x, x2=alt.X2("end"), y=up)
     bars = bars.mark_bar(height=_LINE - 4, stroke=theme.GROUND, strokeWidth=1)
-    # In a narrow range there is no room for the number where it begins.
+    # A narrow range has no room for a label at its start.
     starts = rows.filter(pl.col("start") > 0, pl.col("end") - pl.col("start") >= _APART)
     borders = alt.Chart(selection.finite(starts)).encode(y=up)
     borders = borders.mark_text(**theme.NOTE | {"align": "left", "dx": 3, "color": theme.GROUND})
@@ -170,14 +169,14 @@ def chart_class_winners(
 
 
 def chart_share_answer(rows: pl.DataFrame, /, *, measure: str, models: Sequence[str] = ()) -> alt.LayerChart:
-    """Draw the value of each model over the share of a class, as ``ClassComparison.curves`` gives it.
+    """Draw the value of each model over the share of a class, from ``ClassComparison.curves``.
 
     Parameters
     ----------
     rows
-        Those of one class.
+        Rows of one class.
     measure
-        What the metric is called.
+        Name of the metric.
     models
         %(models)s
 
@@ -217,7 +216,7 @@ def chart_class_simplex(
     priors: Mapping[Any, Any] | pl.DataFrame | None = None,
     models: Sequence[str] = (),
 ) -> alt.LayerChart:
-    """Draw which model is best at each mix of three classes, as a map of the triangle of all mixes.
+    """Draw the best model at each mix of three classes, as a map of the triangle of all mixes.
 
     Parameters
     ----------
@@ -226,26 +225,25 @@ def chart_class_simplex(
     metric, beta, cost
         A metric of all classes, as in ``project_classes``.
     priors
-        Mixes to be marked, ``{class: share}`` or several by name.
+        Mixes to mark: ``{class: share}``, or several by name.
     models
         %(models)s
 
     Returns
     -------
     altair.LayerChart
-        The triangle, whose corners are the classes alone, coloured by the best model; of equal models the
-        first by name. Hover for all that are equal. The map shows the best at 200 mixes on each
-        of 200 lines.
+        The triangle, coloured by the best model; the corners are the single classes. Among tied models, the
+        first by name is drawn, and tooltips show all. The map has 200 mixes on each of 200 lines.
 
     Raises
     ------
     ParameterError
-        If there are not three classes with rows, the counts have keys, no model has a value, or the metric is
-        one of each class.
+        Unless exactly three classes have rows; or if the counts have keys, no model has a value, or the
+        metric is one of each class.
     UnknownMetricError
-        If there is no such metric.
+        If the metric is unknown.
     SchemaError
-        If *class_counts* are no counts of a labelled log.
+        If *class_counts* are not counts of a labelled log.
 
     Examples
     --------
@@ -256,16 +254,16 @@ def chart_class_simplex(
     'Best model at each mix of three classes'
     """
     found, classes = winners_in_triangle(class_counts, metric=metric, beta=beta, cost=cost)
-    # The share of the third class is the height, and half of it is added to that of the second.
+    # Coordinates: height is the share of the third class; across is that of the second plus half the height.
     rows = _won(found).with_columns(pl.col("start", "end") + pl.col("third") / 2)
     style = theme.model_style(rows["model"], among=models)
     place: dict[str, Any] = {"type": "quantitative", "axis": None, "scale": {"domain": [-_ROOM, 1 + _ROOM]}}
     x, y = alt.X(field="across", **place), alt.Y(field="third", **place)
     height = round(_SIDE * math.sqrt(3) / 2)
-    # A little higher than a line: the ground would shine through between neighbours.
+    # Slightly higher than a line, so that no background shows between neighbours.
     bars = alt.Chart(selection.finite(rows)).mark_bar(opacity=1, height=height / (1 + 2 * _ROOM) / LINES + 1)
     shown = canvas.tooltip({}, names=("model", "equal"))
-    # Each name stands a little further out than its corner.
+    # Names are placed slightly outside the corners.
     outside = {"across": [-0.06, 1.06, 0.5], "third": [-0.04, -0.04, 1.08]}
     mixes = {} if priors is None else scenarios_of(priors)
     of = [(name, *(mix.get(of_class, 0.0) for of_class in classes)) for name, mix in mixes.items()]
@@ -293,7 +291,7 @@ def chart_class_simplex(
 
 
 def _won(ranges: pl.DataFrame) -> pl.DataFrame:
-    """Return the ranges in which a model is best, with the names of all that are equal there."""
+    """Return the ranges where a model is best, with the names of all tied models."""
     rows = ranges.filter(pl.col("model").is_not_null()).with_columns(equal=pl.col("tied").list.join(", "))
     if rows.is_empty():
         hint = "check that each model has rows of all classes of the mixes"

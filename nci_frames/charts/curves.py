@@ -1,4 +1,4 @@
-"""Values, areas, ranks and costs over prevalence or over beta, a line per model."""
+"""Values and areas over prevalence or over beta, one line per model."""
 
 from collections.abc import Sequence
 
@@ -19,8 +19,8 @@ def chart_p3(
     Parameters
     ----------
     projection
-        A projection or ranking frame with a row of metric ``precision`` for each model and prevalence;
-        or a precision band (``precision_band``).
+        A projection or ranking frame with one row of metric ``precision`` per model and prevalence; or a
+        precision band (``precision_band``).
     observed
         %(observed)s
     models
@@ -80,7 +80,7 @@ def chart_f_beta_over_prevalence(
     projection
         A projection or ranking frame with rows of metric ``f_beta``.
     beta
-        The weight of recall relative to precision; it must be in the frame.
+        Weight of recall relative to precision; it must be in the frame.
     observed
         %(observed)s
     models
@@ -132,9 +132,9 @@ def chart_f_beta_over_beta(
     projection
         A projection or ranking frame with rows of metric ``f_beta``.
     prevalence
-        The prevalence to draw; it must be in the frame.
+        Prevalence to draw; it must be in the frame.
     observed
-        The prevalence of the log, stated in the subtitle for comparison.
+        Prevalence of the log, stated in the subtitle for comparison.
     models
         %(models)s
 
@@ -195,7 +195,7 @@ def chart_pr_auc_over_prevalence(
     areas
         An areas frame, or its ranking, with rows of metric ``pr_auc``.
     method
-        The integration method to draw. Required if the frame has several.
+        Integration method to draw. Required if the frame has several.
     observed
         %(observed)s
     models

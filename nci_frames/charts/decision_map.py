@@ -11,7 +11,7 @@ from nci_frames import schemas
 from nci_frames.base.typing import Frame
 from nci_frames.charts.parts import axes, canvas, hatching, selection, theme
 
-#: Height of the map in pixels, and letters of a name in it.
+#: Height of the map in pixels, and maximum length of a name in it.
 _TALL, _LETTERS = 380, 24
 
 _ENDS = ("lambda_start", "lambda_end")
@@ -27,7 +27,7 @@ def chart_decision_map(
     models: Sequence[str] = (),
     observed: float | None = None,
 ) -> alt.LayerChart:
-    """Draw which model has the highest F-beta at every prevalence and beta.
+    """Draw the model with the highest F-beta at every prevalence and beta.
 
     Parameters
     ----------
@@ -35,19 +35,19 @@ def chart_decision_map(
         The result of ``decision_map``, for one value of each key.
     certified
         The result of ``certify_decision_map`` for the same counts: colours are full only where one model is
-        certified, and hatching hides them where nobody knows.
+        certified, and hatched where the best model is unknown.
     models
         %(models)s
     observed
-        The prevalence of the log, marked by a vertical line if it is on the map, which ends at 1/2.
+        Prevalence of the log, marked by a vertical line if it is on the map, which ends at 1/2.
 
     Returns
     -------
     altair.LayerChart
-        Bands, coloured by model, over the odds of the prevalence and beta, both logarithmic: on these axes
-        the borders are exactly straight. Hatched bands are those that the log does not support; with
-        *certified*, pale ones are those where several may be the best. Bands with room have the name of their
-        model. Hover for the model and the threshold.
+        Bands, coloured by model, over the odds of the prevalence and beta. Both axes are logarithmic, so that
+        the borders are exactly straight. Hatched bands are not supported by the log; with *certified*,
+        several models may be the best in pale bands. Wide bands show the name of their model; tooltips show
+        model and threshold.
 
     Raises
     ------
@@ -82,14 +82,14 @@ def chart_decision_map(
     )
 
     def areas(ranges: pl.DataFrame, name: str, **mark: Any) -> alt.Chart:
-        """Draw the areas of other ranges."""
+        """Draw the areas of *ranges*."""
         marks = base.properties(data=selection.finite(_placed(ranges)))
         return canvas.layer(name, marks.mark_area(clip=True, **mark))
 
     merged = selection.merged_ranges(frame, *_ENDS)
     style = theme.model_style(frame["model"], among=models)
     bands = areas(merged, "bands", opacity=0.75, stroke=theme.GROUND, strokeWidth=0.7)
-    # The thresholds of one model change too often to be drawn; the tooltips show them.
+    # The thresholds of one model change too often to draw borders; tooltips show them.
     numbers = {"threshold": "threshold", "lambda_start": "λ from", "lambda_end": "λ to"}
     if told is None:
         unknown = selection.unsupported_ranges(frame, *_ENDS)
@@ -125,20 +125,20 @@ def chart_decision_map(
 
 
 def _leaning(edge: float) -> float:
-    """Return where the border of a band at this lambda lies: at 6 times the width plus 4 times the height."""
-    # Six decades of odds and two of beta, in which lambda is 1/(odds·beta²); far outside, and finite.
+    """Return the position of the border at this lambda: 6 times the width plus 4 times the height."""
+    # Six decades of odds and two of beta, where lambda is 1/(odds·beta²); clipped to finite values outside.
     return min(max(8 - math.log10(edge) if edge else math.inf, -1.0), 11.0)
 
 
 def _hatched(ranges: pl.DataFrame) -> list[alt.Chart]:
-    """Hatch the bands of which nothing is known."""
+    """Hatch the bands where the best model is unknown."""
     strips = [(_leaning(end), _leaning(start)) for start, end in ranges.select(_ENDS).iter_rows()]
     up = _BETA.y("up")
     return hatching.hatching(strips, _ODDS, up, height=_TALL, rise=_BETA.place, leaning=(6, 4))
 
 
 def _labels(ranges: pl.DataFrame) -> pl.DataFrame:
-    """Return the names of the bands that have room for one, and where the middle of each is."""
+    """Return the names and centres of the bands with room for a name."""
     places = []
     for model, start, end in selection.merged_ranges(ranges, *_ENDS).iter_rows():
         low, high = max(_leaning(end), 0.0), min(_leaning(start), 10.0)
@@ -153,7 +153,7 @@ def _labels(ranges: pl.DataFrame) -> pl.DataFrame:
 
 
 def _placed(ranges: pl.DataFrame) -> pl.DataFrame:
-    """Return the lower and the upper beta of each range of lambda, at both ends of the odds."""
+    """Return the lower and upper beta of each range of lambda, at both ends of the odds."""
     ends = pl.DataFrame({"odds": [_ODDS.low, _ODDS.high]})
     # lambda = 1/(odds·beta²): at fixed odds, a range of lambda is a range of log beta.
     high, low = (-(pl.col(f"lambda_{end}").log() + pl.col("odds").log()) / 2 for end in ("start", "end"))
@@ -169,7 +169,7 @@ def _placed(ranges: pl.DataFrame) -> pl.DataFrame:
 
 
 def _verdicts(certified: pl.DataFrame) -> pl.DataFrame:
-    """Return a row per range, with all models that may be the best there."""
+    """Return one row per range, with all models that may be the best there."""
     selection.one_comparison(certified, schemas.CERTIFIED_MAP)
     named = pl.col("model").fill_null("null").str.join(", ")
     return certified.group_by(*_ENDS, "verdict", maintain_order=True).agg(

@@ -37,15 +37,15 @@ def chart_f_beta_plot(
     comparisons
         Folds compared at many betas: ``compare_folds(rates, beta=..., prevalence=...)``.
     winners
-        The best model of each range of beta: ``winner_ranges(rates, metric="f_beta", over="beta", ...)`` at
-        the same prevalence. The ranges are exact between the betas; they are those of the pooled rows if the
-        rates are pooled.
+        Best model of each range of beta, ``winner_ranges(rates, metric="f_beta", over="beta", ...)``, at the
+        same prevalence. The ranges are exact, also between the betas; for pooled rates, they are those of the
+        pooled rows.
     prevalence
-        The prevalence to draw. Required if *comparisons* has several.
+        Prevalence to draw. Required if *comparisons* has several.
     models
         %(models)s
     shown
-        The models to draw, if the bands of all would hide one another. The bars below always include all
+        Models to draw, if the bands of all models would hide one another. The bars below always include all
         models.
 
     Returns

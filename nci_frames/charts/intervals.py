@@ -23,15 +23,15 @@ def chart_intervals(table: Frame, /, *, metric: str = "f_beta", models: Sequence
     table
         A projection or ranking frame with ``lower`` and ``upper``, at one prevalence and one beta.
     metric
-        The metric to show.
+        Metric to show.
     models
         %(models)s
 
     Returns
     -------
     altair.LayerChart
-        A line per model: a point at its value, and a bar from its lower to its upper bound. Values that the
-        log does not support are hollow.
+        One line per model, with a point at its value and a bar from the lower to the upper bound. Points of
+        values that the log does not support are hollow.
 
     Raises
     ------
@@ -75,10 +75,10 @@ def draw_forest(
     order: Literal["ascending", "descending"] = "descending",
     whole: float | None = None,
 ) -> alt.LayerChart:
-    """Draw a line per model, in this order of their values, or per ``segment``, in that of ``place``.
+    """Draw one line per model, in the *order* of the values, or per ``segment``, in the order of ``place``.
 
-    *name* is what the values are called, *whole* the value of all rows. Segments whose ``verdict`` is that
-    they are as the rest are pale.
+    *name* is the name of the values, *whole* the value of all rows. Segments whose ``verdict`` shows no
+    difference from the rest are pale.
     """
     selection.check_rows(rows)
     selection.refuse_empty(rows["value"], "value", rows)
@@ -136,16 +136,16 @@ def chart_precision_uncertainty(
     band
         A precision band over prevalence: ``precision_band(rates, prevalence=...)``.
     uncertainty
-        The maximum width of the band: ``max_precision_uncertainty(rates)`` of the same operating points.
+        Maximum width of the band: ``max_precision_uncertainty(rates)`` of the same operating points.
     observed
-        The prevalence of the log, marked by a dotted line.
+        Prevalence of the log, marked by a dotted line.
     models
         %(models)s
 
     Returns
     -------
     altair.FacetChart
-        A panel per model. If the width is undefined, the curve has no mark.
+        One panel per model. If the width is undefined, the curve has no mark.
         %(thinning)s
 
     Raises

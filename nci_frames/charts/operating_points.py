@@ -12,7 +12,7 @@ from nci_frames.base.errors import ParameterError
 from nci_frames.charts.parts import axes, canvas, lines, selection, steps, theme
 from nci_frames.schemas import checked
 
-#: Where every ROC curve begins and ends; between them is chance.
+#: End points of every ROC curve, and of the chance line.
 _CHANCE = pl.DataFrame({"fpr": [0.0, 1.0], "tpr": [0.0, 1.0]})
 
 
@@ -25,11 +25,11 @@ def chart_roc(
     Parameters
     ----------
     rates
-        A rates frame with many thresholds of each model, and one value of each key.
+        A rates frame with many thresholds per model, and one value of each key.
     log_x
-        Whether FPR has a logarithmic axis, which shows the part that matters if positives are rare. Curves
-        are then steps: a straight line between two points would show recalls that no threshold attains, nor
-        any mixture of two. Of the points at FPR 0, the highest stands at the left edge.
+        Whether the axis of FPR is logarithmic, which shows the relevant part if positives are rare. Curves
+        are then steps, since on this axis a straight line would show recalls that neither a threshold nor a
+        mixture of two attains. The highest point at FPR 0 is drawn at the left edge.
     models
         %(models)s
 
@@ -70,10 +70,10 @@ def chart_roc(
     if log_x:
         size = (theme.WIDTH, theme.HEIGHT)
         axis = axes.LogAxis("fpr", min(beyond["fpr"]) / 2, 1.0)
-        # The diagonal is a curve on a logarithmic axis.
+        # On a logarithmic axis, the diagonal is a curve.
         line = np.geomspace(axis.low, 1, 60)
         x, chance = axis.x("place"), pl.DataFrame({"place": line, "tpr": line})
-        # What is found without a false alarm begins at the left edge.
+        # Points without false alarms are drawn at the left edge.
         rows = rows.with_columns(place=pl.col("fpr").clip(lower_bound=axis.low))
         rows = rows.filter((pl.col("fpr") > 0) | (pl.col("tpr") > 0) & (pl.col("fpr").shift(-1) > 0))
         rows, note, turn = steps.stepped(
@@ -96,12 +96,12 @@ def chart_roc(
 
 @checked
 def chart_pr(projection: pl.DataFrame | pl.LazyFrame, /, *, models: Sequence[str] = ()) -> alt.LayerChart:
-    """Draw precision-recall curves, a colour per model and a stroke per prevalence.
+    """Draw precision-recall curves, one colour per model and one stroke per prevalence.
 
     Parameters
     ----------
     projection
-        A projection of many thresholds with both metrics, at one prevalence or a few:
+        A projection with many thresholds and both metrics, at one prevalence or a few:
         ``project_rates(rates, metrics=["precision", "recall"], prevalence=[0.01, 0.1])``.
     models
         %(models)s
@@ -109,15 +109,15 @@ def chart_pr(projection: pl.DataFrame | pl.LazyFrame, /, *, models: Sequence[str
     Returns
     -------
     altair.LayerChart
-        Steps between the attained points, so that the area below is the average precision; points with an
-        undefined precision are not drawn, and what the log does not support is dotted, or pale at several
-        prevalences.
+        Steps between the attained points, so that the area below is the average precision. Points with
+        undefined precision are not drawn. Parts that the log does not support are dotted, or pale if there
+        are several prevalences.
         %(thinning)s
 
     Raises
     ------
     ParameterError
-        If the frame lacks a metric or a defined point, has more prevalences than there are strokes, several
+        If the frame lacks a metric or a defined point, has more prevalences than strokes exist, several
         prevalences and more models than colours, several rows for one model, threshold and prevalence, or too
         many rows.
 
@@ -170,34 +170,34 @@ def chart_pos_fraction(
     log_x: bool = False,
     models: Sequence[str] = (),
 ) -> alt.LayerChart:
-    """Draw recall over the share of rows that are predicted positive (POSfrac), by prevalence.
+    """Draw recall over the share of rows predicted positive (POSfrac), by prevalence.
 
     Parameters
     ----------
     projection
-        A projection of many thresholds with both metrics, at one prevalence or a few:
-        ``project_rates(rates, metrics=["pos_fraction", "recall"], prevalence=[0.001, 0.1, 0.5])``. If it also
-        has ``precision`` (purity), the tooltips show it.
+        A projection with many thresholds and both metrics, at one prevalence or a few:
+        ``project_rates(rates, metrics=["pos_fraction", "recall"], prevalence=[0.001, 0.1, 0.5])``. Tooltips
+        show ``precision`` (purity) if the frame has it.
     tpr
-        The required recall, in [0, 1]: on each curve, the point that reaches it with the fewest predicted
+        Required recall, in [0, 1]. On each curve, the point that reaches it with the fewest predicted
         positives is marked; None for no mark.
     log_x
-        Whether the share of predicted positives has a logarithmic axis: points at 0 are then not drawn, and
-        curves are steps, since a straight line would show recalls that no threshold attains.
+        Whether the axis of the share is logarithmic: points at 0 are then not drawn, and curves are steps,
+        since a straight line would show recalls that no threshold attains.
     models
         %(models)s
 
     Returns
     -------
     altair.LayerChart
-        A colour per model and a stroke per prevalence; what the log does not support is dotted, or pale at
-        several prevalences.
+        One colour per model and one stroke per prevalence. Parts that the log does not support are dotted, or
+        pale if there are several prevalences.
         %(thinning)s
 
     Raises
     ------
     ParameterError
-        If the frame lacks a metric or a defined point, has more prevalences than there are strokes, several
+        If the frame lacks a metric or a defined point, has more prevalences than strokes exist, several
         prevalences and more models than colours, several rows for one model, threshold and prevalence, or too
         many rows; or if *tpr* is outside [0, 1].
 
@@ -236,7 +236,7 @@ def chart_pos_fraction(
     if log_x:
         right, wrong = _right_and_wrong(every)
         seen = ((right * odds + wrong).log() for odds in steps.ODDS)
-        # Where positives are rarer, curves end at the share of alerts that are wrong.
+        # At lower prevalences (the page moves the curves), they end at the share of wrong alerts.
         least = every.select(pl.min_horizontal(pl.col("pos_fraction").min(), wrong.filter(wrong > 0).min()))
         x = axes.LogAxis("pos_fraction", least.item(), 1.0).x()
         tall = size[::-1]
@@ -268,7 +268,7 @@ def chart_pos_fraction(
 def _at_tpr(
     rows: pl.DataFrame, tpr: float, shown: dict[str, Any], *, clip: bool
 ) -> tuple[list[alt.Chart], list[alt.Chart], str]:
-    """Draw a line at a TPR, and a ring at the fewest predicted positives that reach it; say so."""
+    """Return a line at a TPR, a ring at the fewest predicted positives that reach it, and a note."""
     rule = alt.Chart(pl.DataFrame({"recall": [tpr]})).mark_rule(color=theme.SOFT, strokeDash=[4, 3])
     ring = alt.Chart(selection.finite(_fewest(rows, tpr))).mark_point(
         filled=True, shape="circle", size=80, stroke=theme.INK, strokeWidth=1.25, opacity=1, clip=clip
@@ -278,7 +278,7 @@ def _at_tpr(
 
 
 def _right_and_wrong(rows: pl.DataFrame) -> tuple[pl.Expr, pl.Expr]:
-    """Return the shares of all rows that are alerts and right, and alerts and wrong; all right if unknown."""
+    """Return the shares of right and of wrong alerts among all rows; all are right if unknown."""
     flagged = pl.col("pos_fraction")
     precision = pl.col("precision") if "precision" in rows.columns else pl.lit(1.0)
     return flagged * precision, flagged * (1 - precision)

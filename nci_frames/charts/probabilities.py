@@ -1,4 +1,4 @@
-"""Scores as probabilities: calibration, and what decisions by them are worth and cost."""
+"""Scores as probabilities: calibration, and the benefit and cost of decisions by them."""
 
 from collections.abc import Sequence
 
@@ -20,22 +20,22 @@ from nci_frames.tables.numbers import format_grid
 def chart_calibration(
     calibration: Frame, /, *, prevalence: float | None = None, models: Sequence[str] = ()
 ) -> alt.LayerChart:
-    """Draw a reliability diagram: the share of positives over the score, a line per model.
+    """Draw a reliability diagram: the share of positives over the score, one line per model.
 
     Parameters
     ----------
     calibration
-        What ``calibration_curve`` returned.
+        The result of ``calibration_curve``.
     prevalence
-        The prevalence to draw; required if the frame has several.
+        Prevalence to draw; required if the frame has several.
     models
         %(models)s
 
     Returns
     -------
     altair.LayerChart
-        A point for each bin, at its mean score and its share of positives, with the bounds of the share. On
-        the dashed diagonal scores are what they say.
+        One point per bin, at its mean score and its share of positives, with the bounds of the share. Scores
+        on the dashed diagonal are calibrated.
 
     Raises
     ------
@@ -84,22 +84,22 @@ def chart_calibration(
 def chart_decision_curve(
     decisions: Frame, /, *, prevalence: float | None = None, models: Sequence[str] = ()
 ) -> alt.LayerChart:
-    """Draw a decision curve: net benefit over the threshold probability, a line per model.
+    """Draw a decision curve: net benefit over the threshold probability, one line per model.
 
     Parameters
     ----------
     decisions
-        What ``decision_curve`` returned.
+        The result of ``decision_curve``.
     prevalence
-        The prevalence to draw; required if the frame has several.
+        Prevalence to draw; required if the frame has several.
     models
         %(models)s
 
     Returns
     -------
     altair.LayerChart
-        The curves, with certified bounds where a grid leaves them open. Dashed lines are treating all rows,
-        and none; what lies far below 0 is cut off.
+        The curves, with certified bounds if the counts are on a grid. Dashed lines show the treatment of all
+        rows and of none; values far below 0 are cut off.
         %(thinning)s
 
     Raises
@@ -130,7 +130,7 @@ def chart_decision_curve(
     selection.refuse_empty(rows["net_benefit"], "net benefit", rows)
     top = max(float(rows["net_benefit"].max() or 0), float(rows["treat_all"].max() or 0), 1e-12)  # type: ignore[arg-type]
     x = alt.X(field=t, type="quantitative", title="threshold probability")
-    # The page moves the top with its slider.
+    # The slider of the page changes the top.
     ends = [alt.ExprRef("-top / 4"), alt.ExprRef("top")]
     y = alt.Y(**value_axis("net_benefit", "net benefit per row", domain=ends, nice=False))
     others = rows.drop_nulls("treat_all").unique(t, keep="first").sort(t)
@@ -158,23 +158,23 @@ def chart_decision_curve(
 def chart_cost_curve(
     costs: Frame, /, *, prevalence: float | None = None, models: Sequence[str] = ()
 ) -> alt.LayerChart:
-    """Draw cost curves: what decisions by the scores cost, and what is achievable, a line per model.
+    """Draw cost curves: the actual and the achievable cost of decisions by the scores, one line per model.
 
     Parameters
     ----------
     costs
-        What ``cost_curve`` returned; or counts, whose cost curve is drawn.
+        The result of ``cost_curve``; or counts, whose cost curve is then computed.
     prevalence
-        The prevalence to draw; required if the frame has several. Of counts it is the observed one by
-        default.
+        Prevalence to draw; required if the frame has several. For counts, the default is the observed one.
     models
         %(models)s
 
     Returns
     -------
     altair.LayerChart
-        The cost of the scores at their word, and dotted the cost at the best of all thresholds: the shade
-        between them is what calibration loses. Dashed: the better of always and never positive.
+        The cost if the scores are taken as probabilities, and, dotted, the cost at the best of all
+        thresholds. The shaded difference is due to miscalibration. Dashed: the better of always and never
+        positive.
 
     Raises
     ------

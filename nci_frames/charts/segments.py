@@ -1,4 +1,4 @@
-"""Segments -> a panel for each with the models over prevalence, and the parts of their differences."""
+"""Segments -> panels with the models over prevalence, and the decomposition of their differences."""
 
 from collections.abc import Sequence
 
@@ -12,7 +12,7 @@ from nci_frames.base.typing import Frame
 from nci_frames.charts.parts import axes, canvas, lines, selection, theme
 from nci_frames.evaluation.metrics import title_of
 
-#: More panels than this are hard to compare; a table serves better.
+#: Maximum number of panels: more are hard to compare, and a table is better.
 _PANELS = 12
 
 
@@ -26,27 +26,27 @@ def chart_segments(
     observed: Frame | None = None,
     models: Sequence[str] = (),
 ) -> alt.FacetChart:
-    """Draw a metric over prevalence in a panel for each segment, a line per model.
+    """Draw a metric over prevalence in one panel per segment, one line per model.
 
     Parameters
     ----------
     values
-        A projection, an areas frame, or the ranking of either, with the key *segments* and one row for each
-        of its values, model and prevalence.
+        A projection, an areas frame, or the ranking of either, with the key *segments*, and one row per
+        segment, model and prevalence.
     segments
-        The key that has a panel for each value, e.g. "country"; at most twelve values.
+        Key whose values get a panel each, such as "country"; at most twelve values.
     metric
-        The metric to draw. Required if the frame has several.
+        Metric to draw. Required if the frame has several.
     observed
-        A rates frame of the same segments: each panel marks the prevalence observed in its segment.
+        A rates frame of the same segments; each panel marks the observed prevalence of its segment.
     models
         %(models)s
 
     Returns
     -------
     altair.FacetChart
-        Panels sorted by the value of *segments*, null as "missing" at the end, with shared axes. Prevalence 0
-        is not drawn, and null values leave gaps.
+        Panels with shared axes, sorted by the value of *segments*, with null as "missing" at the end.
+        Prevalence 0 is not drawn, and null values leave gaps.
         %(thinning)s
 
     Raises
@@ -123,7 +123,7 @@ def _where(rows: pl.DataFrame) -> str:
 
 
 def _observed(rates: Frame | None, segment: str, places: pl.DataFrame) -> pl.DataFrame:
-    """Return the prevalence of each segment; there are several if its models have separate logs."""
+    """Return the prevalences of each segment: several, if its models have separate logs."""
     if rates is None:
         return pl.DataFrame(schema={"segment": pl.String, "place": pl.Int64, "observed": pl.Float64})
     frame = schemas.collect(rates, schemas.RATES)
@@ -137,7 +137,7 @@ def _observed(rates: Frame | None, segment: str, places: pl.DataFrame) -> pl.Dat
     )
 
 
-#: A panel with more bars than this is hard to read.
+#: Maximum number of bars in a panel: more are hard to read.
 _SEGMENTS = 40
 
 #: Height of a segment, in pixels.
@@ -157,21 +157,21 @@ _NUMBERS = {
 
 @schemas.checked
 def chart_decomposition(decomposition: Frame, /, *, over: str | None = None) -> alt.FacetChart:
-    """Draw how much of each segment's difference is due to its class balance and how much to the model.
+    """Draw how much of each segment's difference is due to prevalence and how much to the model.
 
     Parameters
     ----------
     decomposition
-        The result of ``decompose_difference``, with one row for each segment and model.
+        The result of ``decompose_difference``, with one row per segment and model.
     over
-        The key whose values were compared. Required if the frame has several keys.
+        Key whose values were compared. Required if the frame has several keys.
 
     Returns
     -------
     altair.FacetChart
-        A panel per model, with the reference at the top and a bar per segment. The two parts are stacked if
-        they have the same sign, and on either side of zero otherwise; a diamond marks their sum, the
-        difference from the reference. A segment without a decomposition is labelled so.
+        One panel per model, with the reference at the top and one bar per segment. The two parts are stacked
+        if they have the same sign, and otherwise drawn on both sides of zero; a diamond marks their sum, the
+        difference from the reference. Segments without a decomposition are labelled.
 
     Raises
     ------

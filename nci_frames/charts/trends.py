@@ -1,4 +1,4 @@
-"""The history of a gate -> its values over the runs, with bounds and limits."""
+"""The history of a gate -> a chart of its values over the runs, with bounds and limits."""
 
 from collections.abc import Mapping, Sequence
 
@@ -7,7 +7,7 @@ import polars as pl
 
 from nci_frames.charts.parts import canvas, theme
 
-#: The ring around what failed.
+#: Colour of the ring around failures.
 FAILED = "#cf222e"
 _ARRIVALS = {"in time": "circle", "late": "triangle-up", "corrected": "square"}
 _VERDICTS = {"pass": "circle", "undecided": "diamond", "fail": "cross"}
@@ -19,13 +19,13 @@ def chart_trend(history: pl.DataFrame) -> alt.LayerChart:
     Parameters
     ----------
     history
-        Rows of a job's history, of one gate and segment: ``run``, ``sequence``, ``model``, ``metric``,
+        Rows of a job's history for one gate and segment: ``run``, ``sequence``, ``model``, ``metric``,
         ``value``, ``lower``, ``upper``, ``limit_lower``, ``limit_upper``, ``verdict``, ``kind``.
 
     Returns
     -------
     altair.LayerChart
-        A line for each model with its bounds, a symbol for each verdict, and a dashed line for each limit.
+        One line per model with its bounds, a symbol per verdict, and a dashed line per limit.
     """
     limits = ["limit_lower", "limit_upper"]
     rows = history.with_columns(
@@ -64,7 +64,7 @@ def _trend(
     below: Sequence[alt.Chart] = (),
     above: Sequence[alt.Chart] = (),
 ) -> alt.LayerChart:
-    """Draw the values of each model in the order of the rows, with bounds and a symbol for what is told."""
+    """Draw the values of each model in the order of the rows, with bounds, and symbols by *told*."""
     style = theme.model_style(rows["model"].unique())
     base = alt.Chart(rows).encode(x=x, color=canvas.colour(style))
     known = base.transform_filter("isValid(datum.value)").encode(y=_height(title))
@@ -81,12 +81,12 @@ def _trend(
 
 
 def chart_by_date(dated: pl.DataFrame, *, rate: str) -> alt.LayerChart:
-    """Draw a rate of the windows of a job at their dates.
+    """Draw a rate of each window of a job over the dates.
 
     Parameters
     ----------
     dated
-        A row for each window and model: ``window_start``, ``model``, the rates with bounds, ``arrival``.
+        One row per window and model: ``window_start``, ``model``, the rates with bounds, ``arrival``.
     rate
         "tpr" or "fpr".
     """

@@ -1,4 +1,4 @@
-"""Winner ranges and rankings -> the best model over prevalence or beta, and all ranks."""
+"""Winner ranges and rankings -> charts of the best model over prevalence or beta, and of all ranks."""
 
 import math
 from collections.abc import Sequence
@@ -13,13 +13,13 @@ from nci_frames.charts.parts import axes, canvas, hatching, lines, selection, th
 from nci_frames.evaluation.metrics import title_of
 from nci_frames.tables.numbers import format_grid
 
-#: The axis covers at least this range.
+#: Minimum range of the axis.
 _LEAST, _MOST = {"prevalence": 1e-5, "beta": 0.1}, {"prevalence": 1.0, "beta": 10.0}
 
 #: Height of the bar and of the chart, and width of the label of a border, in pixels.
 _BAR, _ROOM, _LABEL = 44, 110, 46
 
-#: Letters of a name in the bar, and ranks at most that an axis names.
+#: Maximum length of a name in the bar, and maximum number of labelled ranks.
 _LETTERS, _RANKS = 24, 10
 
 
@@ -27,7 +27,7 @@ _LETTERS, _RANKS = 24, 10
 def chart_winner_ranges(
     winners: Frame, /, *, models: Sequence[str] = (), observed: float | None = None
 ) -> alt.LayerChart:
-    """Draw the ranges of prevalence or beta in which each model is best, as a bar.
+    """Draw the ranges of prevalence or beta where each model is best, as a bar.
 
     Parameters
     ----------
@@ -36,13 +36,13 @@ def chart_winner_ranges(
     models
         %(models)s
     observed
-        The prevalence of the log, marked by a vertical line if the ranges are over prevalence.
+        Prevalence of the log, marked by a vertical line if the ranges are over prevalence.
 
     Returns
     -------
     altair.LayerChart
-        The ranges over a logarithmic axis, coloured by model, borders and wide ranges labelled. Ranges that
-        the log does not support are pale and hatched.
+        The ranges over a logarithmic axis, coloured by model, with labels at borders and in wide ranges.
+        Ranges that the log does not support are pale and hatched.
 
     Raises
     ------
@@ -81,7 +81,7 @@ def chart_winner_ranges(
     merged = selection.merged_ranges(rows, "start", "end")
     bars = base.properties(data=selection.finite(merged))
     bars = bars.mark_bar(height=_BAR, stroke=theme.GROUND, strokeWidth=1)
-    # The thresholds of one model change too often to be drawn; the tooltips show them.
+    # The thresholds of one model change too often to draw borders; tooltips show them.
     numbers = {"threshold": "threshold", "start": "from", "end": "to"}
     targets = base.mark_bar(height=_BAR, opacity=0)
     pale = selection.unsupported_ranges(rows, "start", "end")
@@ -122,7 +122,7 @@ def _borders(starts: list[float], axis: axes.LogAxis) -> alt.Chart:
 
 
 def _range(winners: pl.DataFrame, over: str, observed: float | None) -> tuple[float, float]:
-    """Return the ends of an axis on which all borders are seen."""
+    """Return the ends of an axis that shows all borders."""
     inner = [place for place in winners["start"][1:] if place > 0]
     low = min(_LEAST[over], *(place / 2 for place in inner), observed or 1.0)
     high = _MOST[over] if over == "prevalence" else max(_MOST[over], *(2 * place for place in inner), 0.0)
@@ -130,7 +130,7 @@ def _range(winners: pl.DataFrame, over: str, observed: float | None) -> tuple[fl
 
 
 def _height(part: float) -> float:
-    """Return the height in the chart of a part of the bar."""
+    """Return the height in the chart of a fraction of the bar."""
     return (_ROOM - _BAR) / 2 / _ROOM + part * _BAR / _ROOM
 
 
@@ -152,7 +152,7 @@ def chart_rank_over_prevalence(
     Returns
     -------
     altair.LayerChart
-        Rank 1 on top, over a logarithmic axis; a model leaves a gap where it has no rank.
+        The ranks over a logarithmic axis, with rank 1 on top; gaps where a model has no rank.
         %(thinning)s
 
     Raises
@@ -176,7 +176,7 @@ def chart_rank_over_prevalence(
     frame = schemas.collect(ranking, schemas.RANKING)
     rows = selection.pick(frame, "metric", hint="filter the ranking by one metric")
     last = max([2, *frame["rank"].drop_nulls()])
-    # A smallest step between ticks, which Vega has, is not kept on a reversed axis.
+    # Vega ignores its minimum step between ticks on a reversed axis.
     shown = list(range(1, last + 1, math.ceil(last / _RANKS)))
     scale, axis = alt.Scale(reverse=True, domain=[0.5, last + 0.5]), alt.Axis(values=shown, format="d")
     return lines.draw_lines(

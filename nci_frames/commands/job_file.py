@@ -28,7 +28,7 @@ def opened(path: Path) -> "JobFile":
 
 
 def metrics_file_of(file: "JobFile") -> Path | None:
-    """Return where a job leaves its metrics, if it does; raise if that cannot be."""
+    """Return the checked path of the metrics file of a job; None if it has none."""
     from nci_frames.jobs.metrics_file import check_metrics_file
 
     name = file.job.output.metrics_file

@@ -35,7 +35,7 @@ def run(ctx: click.Context, /, job: Path, run_id: str | None, log_format: str, *
 
     metrics = metrics_file_of(file)
     done = run_job(file, run=run_id, tell=teller(log_format), **how)
-    # It is published, whatever becomes of its metrics.
+    # The run is published, even if its metrics cannot be written.
     click.echo(done.line)
     if metrics is not None:
         write_metrics(metrics, done)

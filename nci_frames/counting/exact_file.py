@@ -1,4 +1,4 @@
-"""Predictions -> a file with counts at every distinct score, some groups at a time."""
+"""Predictions -> a file with counts at every distinct score, written a few groups at a time."""
 
 import warnings
 from collections.abc import Sequence
@@ -19,7 +19,7 @@ from nci_frames.counting.out_of_memory import exact_parts
 from nci_frames.schemas import checked
 
 _COUNTS = columns_of_counts(weighted=False)
-#: What makes columns that rise or fall from row to row small: half of the bytes and the time.
+#: Encodings for columns that rise or fall from row to row: half of the bytes and of the time.
 _ENCODINGS = {
     name: "DELTA_BINARY_PACKED" if dtype.is_integer() else "BYTE_STREAM_SPLIT"
     for name, dtype in _COUNTS.items()
@@ -38,22 +38,23 @@ def sink_exact_counts(
 ) -> None:
     """Count at every distinct score of each group, and write the counts to a Parquet file.
 
-    The file has what ``count_confusion(predictions, thresholds="exact", by=by)`` returns, row by row and bit
-    by bit. A log that does not fit into memory is read several times, for as many groups at a time as fit.
+    The file equals the result of ``count_confusion(predictions, thresholds="exact", by=by)``, row by row and
+    bit by bit. A log that does not fit into memory is read several times, as many groups at a time as fit.
 
     Parameters
     ----------
     predictions
-        As in ``count_confusion``; rows in Spark are refused. What can be read only once must fit into memory.
+        As in ``count_confusion``; rows in Spark are refused. A source that can be read only once must fit
+        into memory.
     path
-        The file, whose name ends in ".parquet". It takes the place of an earlier one when it is whole; if
-        anything goes wrong, also if the process is killed, the earlier one stays as it was. Folders above it
-        are created if missing.
+        The file; its name ends in ".parquet". It replaces an existing file only when it is complete: after
+        any failure, even if the process is killed, the existing file is unchanged. Missing folders are
+        created.
     by
-        The keys to keep besides the model; the others are summed away. None keeps every key there is.
+        Keys to keep besides the model; counts are summed over the others. None keeps all keys.
     memory_limit
         Maximum number of bytes for the rows and counts of the groups that are counted together, as in
-        ``count_confusion``; a single group must fit. None stands for half of the machine's memory.
+        ``count_confusion``; a single group must fit. None means half of the machine's memory.
     progress
         Whether to show progress, if standard error is a terminal.
 
@@ -64,11 +65,10 @@ def sink_exact_counts(
     OutputError
         If the file cannot be written.
     ParameterError
-        If *path* is a folder, a file of the log, or no Parquet file by its name; if memory_limit is too small
-        for the largest group; or if the log has weights.
+        If *path* is a folder, a file of the log, or does not end in ".parquet"; if *memory_limit* is too
+        small for the largest group; or if the log has weights.
     SourceError
-        As ``count_confusion`` does; if the log has other rows when it is read again; or if the rows are in
-        Spark.
+        As ``count_confusion`` does; if the log changes between two readings; or if the rows are in Spark.
 
     Warns
     -----
@@ -116,11 +116,11 @@ def sink_exact_counts(
                 for rows in table.iter_slices(ROWS_OF_A_GROUP):
                     append(rows.with_columns(resolution=pl.lit("exact")))
     for warning in warnings_of(scan, parts.rows_by_code, parts.groups):
-        warnings.warn(warning, stacklevel=3)  # whoever called the checked function
+        warnings.warn(warning, stacklevel=3)  # the caller of the public function
 
 
 def _need_other_files(scan: Scan, target: Path) -> None:
-    """Raise ParameterError if the target is a file of the log, under this or another name."""
+    """Raise ParameterError if the target is a file of the log, under any name."""
     if not exists(target):
         return
     for file in scan.source.files:

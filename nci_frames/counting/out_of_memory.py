@@ -1,7 +1,7 @@
-"""Exact counts of rows that do not fit into memory: some groups at a time, with a pass over the log for each.
+"""Exact counts of a log that does not fit into memory.
 
-The first pass counts the rows of each group. Then the groups are taken in the order of the result, as many as
-fit at a time.
+The first pass counts the rows of each group. Each later pass counts the next groups, in the order of the
+result, as many as fit.
 """
 
 import contextlib
@@ -21,7 +21,7 @@ from nci_frames.counting.logs.reading import Passes, Scan
 
 @dataclass(frozen=True, slots=True)
 class Parts:
-    """The exact counts of all groups, in parts that each fit into memory, and what became of every row."""
+    """The exact counts of all groups, in parts that fit into memory, and the fate of every row."""
 
     tables: Iterator[pl.DataFrame]
     rows_by_code: dict[int, int]
@@ -34,22 +34,22 @@ def exact_parts(scan: Scan, group: list[str], budget: Budget, *, progress: bool)
     Parameters
     ----------
     scan
-        What to count. If it fits into memory it is read once.
+        The log. It is read once if it fits into memory.
     group
         The model and the keys to keep.
     budget
-        How much memory a part may take.
+        Memory limit of a part.
     progress
         Whether to show the progress of each pass.
 
     Raises
     ------
     InvalidRowsError
-        If a row is not valid and the scan is not told to drop such rows.
+        If a row is not valid, and the scan does not drop such rows.
     ParameterError
-        If a single group takes more memory than the budget has.
+        If a single group exceeds the memory limit.
     SourceError
-        While parts are taken, if the log has other rows than at first.
+        While the parts are iterated, if the log has changed since the first pass.
     """
     most = budget.most_rows(len(group), weighted=False)
     if scan.rows is None or scan.rows <= most:
@@ -76,7 +76,7 @@ def exact_parts(scan: Scan, group: list[str], budget: Budget, *, progress: bool)
 
 
 def _together(sizes: pl.DataFrame, most: int) -> Iterator[pl.DataFrame]:
-    """Yield the groups that are counted together: as many as have so many rows, or a larger one alone."""
+    """Yield the groups to count together: consecutive groups with up to *most* rows, or one larger group."""
     begin = rows = 0
     for place, mine in enumerate(sizes["rows"].to_list()):
         if place > begin and rows + mine > most:
@@ -87,7 +87,7 @@ def _together(sizes: pl.DataFrame, most: int) -> Iterator[pl.DataFrame]:
 
 
 def _rows_of(scan: Scan, groups: pl.DataFrame) -> Scan:
-    """Return a scan of the rows of some groups alone."""
+    """Return a scan that keeps only the rows of *groups*."""
     prepare = functools.partial(_kept, prepare=scan.prepare, groups=groups.drop("rows"))
     return replace(scan, prepare=prepare, rows=None, passes=Passes(), models=())
 
@@ -95,6 +95,6 @@ def _rows_of(scan: Scan, groups: pl.DataFrame) -> Scan:
 def _kept(
     frame: pl.LazyFrame, *, prepare: Callable[..., pl.LazyFrame], groups: pl.DataFrame, **options: Any
 ) -> pl.LazyFrame:
-    # A key without any value is the same in all rows.
+    # A key of type Null is null in all rows, so it needs no join.
     on = [key for key, dtype in groups.schema.items() if dtype != pl.Null]
     return prepare(frame, **options).join(groups.select(on).lazy(), on=on, how="semi", nulls_equal=True)

@@ -1,1 +1,1 @@
-"""What charts are made of: axes, canvas, selection, theme, thinning."""
+"""Parts of charts: axes, canvas, lines, selection, theme."""

@@ -1,6 +1,6 @@
-"""Axes: rates from 0 to 1, logarithmic axes labelled in powers of ten, and values marked on them.
+"""Axes: rates from 0 to 1, logarithmic axes labelled in powers of ten, and marked values.
 
-Scales and axes are dictionaries: Altair copies its own objects, each with all settings that it might have, at
+Scales and axes are dictionaries, since Altair copies its own objects, with all their possible settings, at
 every step.
 """
 
@@ -58,14 +58,14 @@ class LogAxis:
 
     @classmethod
     def through(cls, variable: str, places: Iterable[float], *marks: float | None) -> Self:
-        """Reach all places and the marks above 0; a single value gets a decade on either side."""
+        """Return an axis that covers all positive places and marks, or a decade around a single value."""
         there = [*places, *filter(None, marks)]
         low, high = min(there), max(there)
         return cls(variable, low, high) if low < high else cls(variable, low / 10, high * 10)
 
     @property
     def scale(self) -> dict[str, Any]:
-        """The scale of every field that is drawn along the axis."""
+        """Scale of all fields along the axis."""
         return {"type": "log", "domain": [self.low, self.high], "nice": False}
 
     @property
@@ -110,7 +110,7 @@ class LogAxis:
         return float(self.low * (self.high / self.low) ** part)
 
     def apart(self, values: Iterable[float], width: int) -> list[float]:
-        """Return those of ascending values whose labels, so many pixels wide, do not overlap others."""
+        """Select from ascending values those whose labels, *width* pixels wide, do not overlap."""
         kept: list[float] = []
         for value in values:
             if not kept or self.pixels(value) - self.pixels(kept[-1]) >= width:
@@ -118,7 +118,7 @@ class LogAxis:
         return kept
 
     def mark(self, value: float, label: str) -> list[alt.Chart]:
-        """Mark a value, with a label above the plot, clear of all lines."""
+        """Mark a value, with a label above the plot."""
         place = self.part(value)
         align: Any = "left" if place < 0.15 else "right" if place > 0.85 else "center"
         rows = pl.DataFrame({self.variable: [value], "label": [label]})

@@ -1,4 +1,4 @@
-"""The building blocks of charts: colours, tooltips, layers and panels."""
+"""Building blocks of charts: colours, tooltips, layers and panels."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, TypeVar
@@ -11,10 +11,10 @@ from nci_frames.charts.parts.theme import DASHES, GROUND, HEIGHT, INK, LETTER, W
 from nci_frames.tables.names import all_drawable, drawable, drawable_spec
 from nci_frames.tables.numbers import sentence
 
-#: Opacities of areas, one for each stroke of ``DASHES``.
+#: Opacity of areas for each stroke of ``DASHES``.
 _DEPTHS = (0.85, 0.45, 0.25, 0.65, 0.15)
 
-#: How numbers are written that are not measured: rows are whole.
+#: Formats of exact numbers, such as numbers of rows.
 _FORMS = {"rows": ","}
 
 #: The symbols of a model in the legend.
@@ -37,7 +37,7 @@ def fills(style: ModelStyle) -> dict[str, Any]:
     found: dict[str, Any] = {"color": colour(style, legend=SQUARES)}
     if style.dashed:
         depths = [_DEPTHS[DASHES.index(dash)] for dash in style.dashes]
-        # By default Vega-Lite would take the opacities for the ends of a continuous range.
+        # By default Vega-Lite would read the opacities as the ends of a continuous range.
         scale = {"type": "ordinal", "domain": list(style.models), "range": depths}
         found["opacity"] = alt.Opacity(
             field="model", type="ordinal", title="model", scale=scale, legend=SQUARES
@@ -46,7 +46,7 @@ def fills(style: ModelStyle) -> dict[str, Any]:
 
 
 def tooltip(numbers: Mapping[str, str], *, names: Sequence[str] = ("model",)) -> list[alt.Tooltip]:
-    """Show names as they are and numbers to six digits; *numbers* maps fields to titles."""
+    """Show names unchanged and numbers with six digits; *numbers* maps fields to titles."""
     return [
         *(alt.Tooltip(field=name, type="nominal", title=name) for name in names),
         *(
@@ -57,19 +57,19 @@ def tooltip(numbers: Mapping[str, str], *, names: Sequence[str] = ("model",)) ->
 
 
 def own_titles(*names: str) -> dict[str, str]:
-    """Return the names of fields as their titles."""
+    """Map each field to its name as title."""
     return {name: name.replace("_", " ") for name in names}
 
 
 def value_titles(rows: pl.DataFrame, x: str, title: str) -> dict[str, str]:
-    """Return the titles of a value over *x*, of its bounds and of its threshold, as far as they are there."""
+    """Return the titles of a value over *x*, and of its bounds and threshold, if the rows have them."""
     bounds = {"lower": "lower bound", "upper": "upper bound"}
     titles = {x: x, "value": title, **bounds, "threshold": "threshold"}
     return {field: text for field, text in titles.items() if field in rows.columns}
 
 
 def layer(name: str, marks: alt.Chart, **channels: Any) -> alt.Chart:
-    """Encode marks, and name them: Altair would count, so that equal charts would differ."""
+    """Encode marks, and name them: the numbers that Altair assigns would make equal charts differ."""
     chart: alt.Chart = marks.encode(**channels).properties(name=name)
     return chart
 
@@ -94,7 +94,7 @@ def area(base: alt.Chart, lower: str, upper: str, name: str, **mark: Any) -> alt
 
 
 def named(places: pl.DataFrame, x: alt.X, y: alt.Y, *, letters: int) -> list[alt.Chart]:
-    """Write the ``name`` of each place with an outline, so that it is legible on any colour."""
+    """Write the ``name`` at each place, with an outline for legibility on any colour."""
     if places.is_empty():
         return []
     base = alt.Chart(places).encode(x=x, y=y, text=alt.Text("name:N"))
@@ -104,9 +104,9 @@ def named(places: pl.DataFrame, x: alt.X, y: alt.Y, *, letters: int) -> list[alt
 
 
 def opacity(parameter: alt.Parameter, chosen: float, others: float) -> alt.OpacityValue:
-    """Return the opacity of marks that a selection has chosen, and of all others.
+    """Return the opacity of the marks chosen by a selection, and of all others.
 
-    For what ``alt.condition`` returns, Altair would look through all its classes.
+    ``alt.condition`` is avoided: Altair searches all its classes for its result.
     """
     empty = {} if parameter.empty is alt.Undefined else {"empty": parameter.empty}
     return alt.OpacityValue(others, condition={"param": parameter.name, "value": chosen, **empty})
@@ -123,7 +123,7 @@ def compose(
     height: int = HEIGHT,
 ) -> alt.LayerChart:
     """Combine the layers under a title; *says* is the description for screen readers."""
-    # All at once: Altair copies the layers again at each step of a chain of methods.
+    # In one call: Altair copies the layers at each step of a chain of methods.
     texts, config = _texts(title, subtitle, says), alt.Config(**config_for(style))
     chart = alt.LayerChart(layer=list(layers), width=width, height=height, config=config, **texts)
     return _with_drawable_names(chart, [layer.data for layer in layers], *style.models, title, subtitle)
@@ -153,7 +153,7 @@ def facet(
     square: bool = False,
     height: int | None = None,
 ) -> alt.FacetChart:
-    """Combine the layers in a panel per value of a field, with at most three panels in a row.
+    """Combine the layers in one panel per value of a field, with at most three panels in a row.
 
     The panels are sorted by that value, or by another field.
     """
@@ -181,7 +181,7 @@ _Chart = TypeVar("_Chart", alt.LayerChart, alt.FacetChart)
 
 
 def _with_drawable_names(chart: _Chart, data: Sequence[Any], *texts: str) -> _Chart:
-    """Return the chart with names that it can hold, which nearly all names are."""
+    """Return the chart with drawable names; nearly all names are drawable."""
     frames = (frame for frame in data if isinstance(frame, pl.DataFrame))
     if all(drawable(text) == text for text in texts) and all(map(all_drawable, frames)):
         return chart

@@ -1,4 +1,4 @@
-"""Hatching of what a log cannot tell: lines that are data, so that every form of a chart has them."""
+"""Hatching of parts that the log does not support, as lines in the data, so that all formats have it."""
 
 from collections.abc import Callable, Iterable
 
@@ -17,11 +17,10 @@ _ENDS = ("across", "up", "across_end", "up_end")
 def hatched(
     regions: Iterable[tuple[float, float]], *, height: int, across: float = 1.0, up: float = 0.0
 ) -> pl.DataFrame:
-    """Return the two ends of each rising line in some regions of a plot.
+    """Return both ends of each rising line in *regions* of a plot.
 
-    Coordinates run from 0 to 1 over the width and the *height* in pixels. A region is where *across* times
-    the one and *up* times the other add up to a number between two limits: an upright strip, or one that
-    leans.
+    Coordinates x and y run from 0 to 1 over the width and the *height* in pixels. A region is the strip,
+    upright or leaning, where *across*·x + *up*·y is between two limits.
 
     >>> hatched([(0.0, 1.0)], height=520).row(-1, named=True)
     {'across': 0.986..., 'up': 0.0, 'across_end': 1.0, 'up_end': 0.013...}
@@ -47,9 +46,9 @@ def hatching(
     rise: Callable[[float], float] = float,
     leaning: tuple[float, float] = (1, 0),
 ) -> list[alt.Chart]:
-    """Hatch some regions, as ``hatched`` takes them, along an axis.
+    """Hatch *regions* (see ``hatched``) along an axis.
 
-    *y* is that of the field ``up``; *rise* returns its value at a part of the height.
+    *y* encodes the field ``up``; *rise* returns its value at a fraction of the height.
     """
     lines = hatched(regions, height=height, across=leaning[0], up=leaning[1])
     if lines.is_empty():

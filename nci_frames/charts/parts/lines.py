@@ -1,4 +1,4 @@
-"""A line per model, with its band, its highlight and its tooltips; strokes for prevalences."""
+"""Lines, one per model, with bands, highlights and tooltips; strokes for prevalences."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -33,10 +33,10 @@ def draw_lines(
     y: alt.Y | None = None,
     numbers: Mapping[str, str] | None = None,
 ) -> alt.LayerChart:
-    """Draw a line per model over prevalence or beta; what a logarithmic axis cannot show is not drawn.
+    """Draw one line per model over prevalence or beta, without points that a log axis cannot show.
 
-    *what* is the name of the values, by default rates. Raises ParameterError unless there is one row for each
-    model and x, and a value.
+    *what* is the name of the values, by default rates. Raise ParameterError unless there is one row per model
+    and x, and at least one value.
     """
     observed = selection.checked_observed(observed)
     y = y or alt.Y(**rate_axis("value", what))
@@ -83,7 +83,7 @@ def draw_by_prevalence(
     below: Sequence[alt.Chart] = (),
     above: Sequence[alt.Chart] = (),
 ) -> alt.LayerChart:
-    """Draw a curve per model and prevalence: a colour per model and a stroke per prevalence."""
+    """Draw one curve per model and prevalence, with a colour per model and a stroke per prevalence."""
     etas = [format_grid(eta) for eta in rows["prevalence"].unique().sort()]
     named = rows.with_columns(eta=pl.col("prevalence").map_elements(format_grid, return_dtype=pl.String))
     dash = _prevalence_strokes(etas, style)
@@ -113,9 +113,9 @@ def curves(
     names: Sequence[str] = ("model",),
     inherited: bool = False,
 ) -> list[alt.Chart]:
-    """Draw a line per model through its rows, in the order of the rows, with targets for the pointer.
+    """Draw one line per model through its rows, in the order of the rows, with targets for the pointer.
 
-    The area between ``lower`` and ``upper`` is shaded where they differ; null values leave gaps. *dots* draws
+    The area between ``lower`` and ``upper`` is shaded if they differ; null values leave gaps. *dots* draws
     every point, and *reach* is the size of its pointer target, in square pixels. If *inherited*, the rows are
     those of the surrounding panels, and rows without a model are not drawn.
     """
@@ -137,7 +137,7 @@ def curves(
         band = [canvas.area(shade, "lower", "upper", "band", **({"clip": True} if clip else {}))]
     untold = []
     if selection.marks_support(rows):
-        # Faint everywhere, and covered where the log can tell: a page that moves rows changes "supported".
+        # A faint line everywhere, covered where supported: a page that moves rows changes "supported".
         look: dict[str, Any] = {} if dash else {"strokeDash": [1, 4], "strokeCap": "round"}
         faint = base.mark_line(interpolate=interpolate, order=False, clip=clip, **look)
         faint = faint.encode(opacity=canvas.opacity(chosen, 0.35 if dash else 0.7, 0.12))
@@ -148,7 +148,7 @@ def curves(
         lines = lines.transform_calculate(told=known).encode(y=told)
     points = base.mark_point(filled=True, size=50, clip=clip)
     points = points.encode(opacity=canvas.opacity(hover, 1.0, 1.0 if dots else 0.0))
-    # Explicit names: Altair would take them from a counter, and equal charts would differ.
+    # Explicit names: the numbers that Altair assigns would make equal charts differ.
     return [
         *band,
         *untold,
@@ -159,7 +159,7 @@ def curves(
 
 
 def _model_strokes(style: ModelStyle) -> alt.StrokeDash | None:
-    """Return the stroke of each model, if there are more models than colours."""
+    """Return a stroke for each model, if there are more models than colours."""
     if not style.dashed:
         return None
     scale = {"domain": list(style.models), "range": [list(dash) for dash in style.dashes]}

@@ -1,4 +1,4 @@
-"""What charts do before drawing: select rows and grid values, check them, and thin them."""
+"""Preparation of charts: select rows and grid values, check them, and thin them."""
 
 import math
 from collections.abc import Sequence
@@ -16,7 +16,7 @@ from nci_frames.schemas import FrameSchema, beside
 #: More rows than this make a page slow to open and to scroll.
 MAX_ROWS = 5_000
 
-#: What a projection says of the support of its values.
+#: Columns on the support of values.
 _TOLD = ("supported", "reason", "supported_from")
 
 #: Tolerances for curves with too many rows, as multiples of half a pixel: up to 4 pixels.
@@ -26,10 +26,10 @@ _COARSER = (1, 2, 4, 8)
 def pick(
     rows: pl.DataFrame, column: str, value: float | str | None = None, *, hint: str = ""
 ) -> pl.DataFrame:
-    """Select the rows of one value of a column; without it, the column must have one value.
+    """Select the rows with one value of a column; by default, the column must have a single value.
 
-    Raises ParameterError with the values that are there if there are none, or several to select from. By
-    default, the hint is to select one with the argument of this name.
+    Raise ParameterError, naming the existing values, if there is no match or no single value. The default
+    hint is to select one with the argument of this name.
     """
     there = rows[column].unique().sort().to_list()
     if value is None:
@@ -83,10 +83,7 @@ def finite(rows: pl.DataFrame) -> pl.DataFrame:
 
 
 def with_recall(frame: pl.DataFrame, metric: str) -> pl.DataFrame:
-    """Return the defined points of a metric over recall: model, threshold, prevalence, the metric, recall.
-
-    With what the frame says of its support.
-    """
+    """Return the defined points of a metric over recall, with threshold, prevalence and support."""
     place = ["model", "threshold", "prevalence"]
     shown = pick(frame, "metric", metric).rename({"value": metric})
     refuse_doubles(shown, *place)
@@ -102,7 +99,7 @@ def with_recall(frame: pl.DataFrame, metric: str) -> pl.DataFrame:
 
 
 def check_rows(rows: pl.DataFrame) -> None:
-    """Raise ParameterError if there are more rows than a chart shows."""
+    """Raise ParameterError if there are more rows than a chart can show."""
     if rows.height > MAX_ROWS:
         models = f", models: {rows['model'].n_unique():,}" if "model" in rows.columns else ""
         raise ParameterError(
@@ -121,7 +118,7 @@ def fitted(
     log_x: bool = True,
     size: tuple[int, int] = (WIDTH, HEIGHT),
 ) -> tuple[pl.DataFrame, str]:
-    """Return at most as many rows as a chart shows, and a note if the error exceeds half a pixel.
+    """Thin the rows to the maximum of a chart; also return a note if the error exceeds half a pixel.
 
     An error of half a pixel is invisible; many curves with many small steps need a coarser tolerance.
     """
@@ -139,13 +136,13 @@ def fitted(
 
 
 def refuse_empty(values: pl.Series, what: str, rows: pl.DataFrame, why: str = "") -> None:
-    """Raise ParameterError if all values to draw are null; *rows* are those that were given."""
+    """Raise ParameterError if all values to draw are null; *rows* are the given rows."""
     if values.null_count() == len(values):
         raise ParameterError(f"there is no {what} to draw", found=quantity(rows.height, "row") + why)
 
 
 def refuse_doubles(rows: pl.DataFrame, *place: str) -> None:
-    """Raise ParameterError if several rows share one position; name the keys in which they differ."""
+    """Raise ParameterError if several rows have the same position; name the keys in which they differ."""
     doubled = rows.filter(pl.struct(place).is_duplicated())
     if doubled.is_empty():
         return
@@ -161,7 +158,7 @@ def refuse_doubles(rows: pl.DataFrame, *place: str) -> None:
 
 
 def one_comparison(frame: pl.DataFrame, schema: FrameSchema) -> None:
-    """Raise ParameterError if the frame has keys: each of their values needs its own chart."""
+    """Raise ParameterError if the frame has keys, since each of their values needs its own chart."""
     keys = schema.keys(frame.columns)
     if keys:
         raise ParameterError(
@@ -172,34 +169,34 @@ def one_comparison(frame: pl.DataFrame, schema: FrameSchema) -> None:
 
 
 def supported(rows: pl.DataFrame) -> pl.Expr:
-    """Return whether the log supports each row; true where nothing is said."""
+    """Return whether the log supports each row; true if the frame does not say."""
     return pl.col("supported").fill_null(value=True) if "supported" in rows.columns else pl.lit(value=True)
 
 
 def why_marked(mark: str, rows: pl.DataFrame) -> str:
-    """Return what a subtitle adds on a mark of values that the log does not support: why; or nothing."""
+    """Return the subtitle for a mark of unsupported values, with the reason; empty if all are supported."""
     why = why_doubtful(rows)
     return "" if why is None else f"; {mark}: {why}"
 
 
 def marks_support(rows: pl.DataFrame) -> bool:
-    """Return whether the log cannot tell some rows, or may not where a page moves them."""
+    """Return whether some rows are not supported, or may become so when a page moves them."""
     return "supported_from" in rows.columns or not rows.select(supported(rows).all()).item()
 
 
 def why_dotted(rows: pl.DataFrame, mark: str = "dotted") -> str:
-    """Return what a subtitle adds on lines that are marked where the log does not support the value."""
+    """Return the subtitle for lines with marked unsupported parts."""
     why = why_marked(mark, rows)
     return why or (f"; {mark}: what this log cannot tell" if marks_support(rows) else "")
 
 
 def why_faint(rows: pl.DataFrame) -> str:
-    """Return the same for curves at one prevalence or several, whose strokes are those of the prevalences."""
+    """Return the same for curves whose strokes show prevalences."""
     return why_dotted(rows, "pale" if rows["prevalence"].n_unique() > 1 else "dotted")
 
 
 def unsupported_ranges(ranges: pl.DataFrame, start: str, end: str) -> pl.DataFrame:
-    """Merge adjacent ranges that the log does not support, whatever their model."""
+    """Merge adjacent unsupported ranges, whatever their model."""
     told = ranges.with_columns(supported=supported(ranges))
     return merged_ranges(told, start, end, same="supported").filter(~pl.col("supported"))
 

@@ -1,4 +1,4 @@
-"""How every chart looks: one configuration, and one colour for each model.
+"""The look of all charts: one configuration, and one colour per model.
 
 The theme is registered but never enabled, since enabling a theme changes every chart of the session. Each
 chart carries the configuration itself.
@@ -33,15 +33,15 @@ LETTER, _SYMBOL = 6.6, 44
 FONT = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', Arial, 'DejaVu Sans', sans-serif"
 GROUND, INK, SOFT, LINE = "#ffffff", "#1f2328", "#57606a", "#e6e8eb"
 
-#: The texts of axes and legends.
+#: Fonts of axes and legends.
 _TEXTS = {"labelFontSize": 12, "titleFontSize": 12, "titleFontWeight": 500}
 
-#: A dashed line that marks a value, and small text beside marks.
+#: Style of a dashed line that marks a value, and of small text beside marks.
 RULE: dict[str, Any] = {"color": SOFT, "strokeDash": [4, 3], "strokeWidth": 1.25}
 NOTE: dict[str, Any] = {"color": SOFT, "fontSize": 11}
 
 _BRIGHT = ("#2F7FDB", "#E86A2C", "#10BC8C", "#D77BB6", "#94805A", "#8CC4FF", "#C4E58C", "#ECE4EA")
-#: The replacement of each colour on a dark background; other colours stay.
+#: Replacement of each colour on a dark background; other colours are unchanged.
 DARK = {
     GROUND: "#1c2024",
     INK: "#e4e7ea",
@@ -71,7 +71,7 @@ class ModelStyle:
 
     @property
     def columns(self) -> int:
-        """Number of columns of the legend that leaves room for the longest name."""
+        """Number of columns of the legend, given the longest name."""
         longest = max(map(len, self.models), default=0)
         return max(1, min(len(self.models), int(WIDTH // (longest * LETTER + _SYMBOL))))
 
@@ -148,12 +148,12 @@ def chart_config() -> dict[str, Any]:
 
 @alt.theme.register("nci_frames", enable=False)
 def _theme() -> alt.theme.ThemeConfig:
-    """Offer the configuration to other charts: ``altair.theme.enable("nci_frames")``."""
+    """Return the configuration as a theme, for ``altair.theme.enable("nci_frames")``."""
     return {"config": {**chart_config(), "range": {"category": list(PALETTE)}}}  # type: ignore[typeddict-item]
 
 
 def config_for(style: ModelStyle) -> dict[str, Any]:
-    """Fit the legend to the names; symbolLimit 0 lists every model (by default Vega stops at thirty)."""
+    """Return the configuration with a legend that fits the names; symbolLimit 0 lists all models."""
     config = chart_config()
     config["legend"] |= {"columns": style.columns, "labelLimit": WIDTH - _SYMBOL, "symbolLimit": 0}
     return config
@@ -166,13 +166,13 @@ def dark_chart(chart: _Chart, /) -> _Chart:
     Parameters
     ----------
     chart
-        A chart of this library, or one with its theme.
+        A chart of this library, or a chart with its theme.
 
     Returns
     -------
     altair.Chart
-        A new chart of the same kind with the same data and marks. Each model has one colour in all dark
-        charts, too.
+        A new chart of the same type with the same data and marks. Each model has the same colour in all dark
+        charts.
 
     Examples
     --------
