@@ -1,1 +1,1 @@
-"""Counts of decisions among classes -> values at any mix of the classes, their intervals, and who wins."""
+"""Counts of decisions among classes -> metrics at any mix of the classes, intervals, and best models."""

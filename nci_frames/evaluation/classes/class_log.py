@@ -1,4 +1,4 @@
-"""Class counts -> arrays of each group, over the same classes."""
+"""Class counts -> arrays of each group, over common classes."""
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -17,7 +17,7 @@ from nci_frames.counts.class_counts import class_values, collect_class_counts
 from nci_frames.evaluation.arrays.buckets import need_buckets
 from nci_frames.schemas import BUCKET, CLASS_COUNTS, FrameSchema, beside, need_each_once
 
-#: A class with fewer rows tells too little.
+#: Least rows of a class.
 LEAST_ROWS = 10
 
 
@@ -25,29 +25,29 @@ LEAST_ROWS = 10
 class ClassLog:
     """The rows of one group."""
 
-    #: The model, the keys and, if the counts have one, the scenario.
+    #: The model, the keys and, if the counts have it, the scenario.
     group: dict[str, Any]
-    #: Of shape (strata, names, names): rows by class and decision, in each stratum of one weight. With units
-    #: in buckets: sums of weights in each bucket.
+    #: Rows by stratum (one weight), class and decision, of shape (strata, names, names); with buckets, sums
+    #: of weights by bucket, class and decision.
     rows: Floats
-    #: The weight of a row in each stratum.
+    #: Weight of a row in each stratum.
     weights: Floats
-    #: Whether the first axis of the rows is that of buckets.
+    #: Whether the first axis of ``rows`` is that of buckets.
     in_buckets: bool
 
     @cached_property
     def total(self) -> Floats:
-        """The rows, or their weights, by class and decision."""
+        """Rows, or sums of weights, by class and decision."""
         return np.asarray(np.tensordot(self.weights, self.rows, 1))
 
     @cached_property
     def rates(self) -> Floats:
-        """The shares of the decisions among the rows of each class; NaN for a class without rows."""
+        """Shares of the decisions among the rows of each class; NaN for a class without rows."""
         return rates_of(self.total)
 
     @cached_property
     def independent(self) -> Floats:
-        """Of each class, how many rows of equal weight, or equal buckets, are worth its rows."""
+        """Effective number of rows, or of buckets, of each class (Kish)."""
         of_class = self.rows.sum(axis=2)
         squares = self.weights**2 @ (of_class**2 if self.in_buckets else of_class)
         total = self.weights @ of_class
@@ -55,7 +55,7 @@ class ClassLog:
 
 
 def rates_of(total: Floats) -> Floats:
-    """Return the shares along the last axis, that of decisions; NaN where there are no rows.
+    """Return the shares along the last axis, the decisions; NaN without rows.
 
     >>> rates_of(np.array([[3, 1], [0, 0]])).tolist()
     [[0.75, 0.25], [nan, nan]]
@@ -68,29 +68,29 @@ def rates_of(total: Floats) -> Floats:
 class ClassLogs:
     """All groups of class counts, over the same classes."""
 
-    #: Of each value of the keys, those of the models in order.
+    #: For each value of the keys, the logs of the models, in order.
     groups: list[list[ClassLog]]
-    #: Every class and every other decision, sorted.
+    #: All classes and other decisions, sorted.
     names: pl.Series
-    #: Which of them have rows somewhere.
+    #: Which names are labels of rows in some group.
     seen: NDArray[np.bool_]
-    #: Whether rows are whole, or sums of many weights.
+    #: Whether rows are whole numbers, not sums of many weights.
     whole: bool
-    #: Buckets of units; None where rows are taken as independent.
+    #: Number of buckets of units; None if rows are taken as independent.
     buckets: int | None
-    #: The keys besides the model, and the scenario, with their types.
+    #: The keys (without the model) and the scenario, with their types.
     keys: dict[str, pl.DataType]
 
     @property
     def rows(self) -> Floats:
-        """The rows of each class in all groups, or their weights."""
+        """Rows, or sums of weights, of each class over all groups."""
         of_each = (log.total.sum(axis=1) for models in self.groups for log in models)
         return np.asarray(sum(of_each, np.zeros(len(self.names))))
 
     def table(
         self, kind: FrameSchema, rows_of: Callable[[list[ClassLog]], Iterable[dict[str, Any]]], *order: str
     ) -> pl.DataFrame:
-        """Return rows of the models of each value of the keys as a frame, sorted by keys and *order*."""
+        """Return the rows of *rows_of* for each value of the keys, as a frame sorted by keys and *order*."""
         rows = [models[0].group | row for models in self.groups for row in rows_of(models)]
         types = kind.dtypes() | self.keys
         types |= {"class": self.names.dtype} if "class" in types else {}
@@ -98,12 +98,12 @@ class ClassLogs:
         return finished.sort([name for name in finished.columns if name in (*self.keys, *order)])
 
     def check_buckets(self) -> None:
-        """Raise ParameterError if there are too few buckets of units to see how they differ."""
+        """Raise ParameterError if there are too few buckets of units."""
         if self.groups and self.buckets is not None:
             need_buckets(BUCKET, self.buckets)
 
     def need_no_keys(self, what: str) -> None:
-        """Raise ParameterError unless the groups are those of models alone."""
+        """Raise ParameterError if the counts have keys besides the model."""
         if self.keys:
             hint = "count with by=[], or keep one value of each key and drop it"
             found = f"keys {[*self.keys]}"
@@ -111,14 +111,14 @@ class ClassLogs:
 
 
 def collected(class_counts: pl.DataFrame | pl.LazyFrame, *, scenarios: bool = True) -> pl.DataFrame:
-    """Return class counts of a labelled log, which may have scenarios, or not.
+    """Return checked class counts of a labelled log, with or without *scenarios*.
 
     Raises
     ------
     ParameterError
-        If they have scenarios and must not.
+        If they have scenarios and *scenarios* is false.
     SchemaError
-        If they are none, or a pair stands twice.
+        If they are no class counts, have no labels, or a pair of class and decision occurs twice.
     """
     frame = collect_class_counts(class_counts)
     if "label" not in frame.columns:
@@ -166,7 +166,7 @@ def class_logs(frame: pl.DataFrame, more: Sequence[object] = ()) -> ClassLogs:
 def arrays_of(
     frame: pl.DataFrame, keys: list[str], axes: list[pl.DataFrame]
 ) -> Iterator[tuple[tuple[Any, ...], Floats]]:
-    """Yield the values of some keys, and the rows by what the axes have."""
+    """Yield the values of the keys, and an array of the rows with the given axes."""
     for number, axis in enumerate(axes):
         frame = beside(frame, axis.with_row_index(f"__{number}"), axis.columns)
     for values, part in frame.group_by(keys, maintain_order=True):
@@ -177,7 +177,7 @@ def arrays_of(
 
 
 def why_not(log: ClassLog, names: list[Any], matters: NDArray[np.bool_]) -> str | None:
-    """Say why the rows of some classes tell too little; None if they do not."""
+    """Return the reason why the rows of some classes are too few; None if they suffice."""
     empty = matters & (log.total.sum(axis=1) == 0)
     few = matters & (log.independent < LEAST_ROWS)
     if not log.total.any():
@@ -188,5 +188,5 @@ def why_not(log: ClassLog, names: list[Any], matters: NDArray[np.bool_]) -> str 
 
 
 def some_of(names: list[Any], some: NDArray[np.bool_]) -> str:
-    """Name some of the classes."""
+    """Return the names of some classes, for messages."""
     return listed(repr(names[place]) for place in np.flatnonzero(some))

@@ -20,17 +20,17 @@ from nci_frames.evaluation.metrics.classes import ClassMetric, class_metric, met
 from nci_frames.evaluation.metrics.metric import rounding
 from nci_frames.schemas import CLASS_WINNERS, checked
 
-#: Lines of a triangle on which the share of the third class stays the same, and as many mixes along each.
+#: Lines of a triangle, each with a constant share of the third class, and mixes along each.
 LINES = 200
-#: Places that are nearer than this are one.
+#: Points closer than this are the same.
 _APART = 1e-13
-#: The degree of the polynomials, and where they are fitted: never at the ends, where a fraction may be 0/0.
+#: Degree and nodes of the polynomials; no node is at an end, where a fraction may be 0/0.
 _DEGREE = 16
 _NODES = np.polynomial.chebyshev.chebpts1(_DEGREE + 1)
 _TO_COEFFICIENTS = np.linalg.inv(np.polynomial.chebyshev.chebvander(_NODES, _DEGREE)).T
-#: How often a part of the line is halved, and how many parts there are at most.
+#: Largest number of halvings, and of parts of the line.
 _HALVINGS, _MOST_PARTS = 45, 1 << 16
-#: Parts of the largest value that are rounding; and so are imaginary parts, and distances from an end.
+#: Tolerances: of values, relative to the largest; of imaginary parts of roots; of distances from an end.
 _ROUNDING, _REAL, _AT_END = 1e-14, 1e-7, 1e-10
 
 
@@ -55,39 +55,38 @@ def class_winners(
     metric
         A metric, as in ``project_classes``.
     start, end
-        The mixes between which the line runs: ``{class: share}``, "uniform", or "observed", if that is the
-        same for all models.
+        Mixes at the ends of the line: ``{class: share}``, "uniform", or "observed", if it is the same for all
+        models.
     of
-        For "precision", "recall" or "f_beta", the class.
+        The class, for "precision", "recall" or "f_beta".
     beta, cost
         As in ``project_classes``.
 
     Returns
     -------
-    A row per range, sorted by keys and start; the ranges leave no gap:
+    A row per range, sorted by keys and start, without gaps:
 
     %(columns of class winners)s
 
-    Keys are those of *class_counts*, without ``bucket``. Of models that are equal over a whole range the
-    first by name is returned; ``tied`` names all.
+    Keys are those of *class_counts*, without ``bucket``. If models are equal over a whole range, the first by
+    name is returned, and ``tied`` lists all.
 
     Raises
     ------
     ParameterError
-        If the metric has no best value, or is one of each class and *of* is none of them; if a mix lacks a
-        class, or models differ in their observed mix.
+        If the metric has no best value; if it is a metric of each class and *of* is not a class; if a mix
+        lacks a class; or if models have different observed mixes.
     UnknownMetricError
-        If there is no such metric.
+        If the metric is unknown.
     SchemaError
-        If *class_counts* are no counts of a labelled log.
+        If *class_counts* are not class counts of a labelled log.
 
     Notes
     -----
-    Ranges are exact, whatever their width. Along the line every metric is smooth: it is linear (accuracy,
-    cost, mean recall), or a fraction of polynomials or a sum of such (the square of the MCC, but for what all
-    models share). So parts of the line are halved until polynomials hold all values to rounding, and two
-    models are equal at the roots of their difference.
-    All this is for these counts: another log may have other winners.
+    Ranges are exact, even narrow ones. Every metric is smooth along the line: linear (accuracy, cost, mean
+    recall), a rational function, or a sum of these (for MCC, its square times a common factor). The line is
+    halved until polynomials represent all values to rounding; models cross at the roots of their difference.
+    This holds for these counts: another log may have other winners.
 
     Examples
     --------
@@ -114,7 +113,7 @@ def class_winners(
 
 
 def _of_class(of: Any, metric: ClassMetric, classes: pl.Series, names: pl.Series) -> ClassMetric:
-    """Return a metric of each class as that of one class alone."""
+    """Return a metric of each class as a metric of the class *of*."""
     if not metric.of_each:
         raise ParameterError(f"the metric {metric.name!r} is one of all classes", hint=f"omit {Option('of')}")
     if of not in classes.to_list():
@@ -125,7 +124,7 @@ def _of_class(of: Any, metric: ClassMetric, classes: pl.Series, names: pl.Series
 
 
 def _common(asked: Mixes, models: list[ClassLog]) -> Mixes:
-    """Return the mixes of all models: a word must stand for the same mix of each."""
+    """Return the mixes, which must be the same for all models."""
     first, *others = (asked.of(log) for log in models)
     for log, mixes in zip(models[1:], others, strict=True):
         if not np.allclose(mixes.priors, first.priors, rtol=0, atol=1e-12):
@@ -136,20 +135,20 @@ def _common(asked: Mixes, models: list[ClassLog]) -> Mixes:
 
 
 def _upward(metric: ClassMetric, models: list[ClassLog], mixes: Mixes) -> Floats:
-    """Return the metric of each model at each mix: higher is better, undefined -inf."""
+    """Return the metric of each model at each mix, signed so that higher is better; -inf if undefined."""
     found = better_sign(metric) * np.array([mixes.value(metric, log.rates)[..., 0] for log in models])
     return np.asarray(np.where(np.isnan(found), -np.inf, found))
 
 
 def _best(metric: ClassMetric, values: Floats) -> NDArray[np.bool_]:
-    """Return which models are as good as the best at each mix, but for rounding; none of undefined ones."""
+    """Return a mask of the models that tie with the best at each mix; none if all are undefined."""
     most = values.max(axis=0)
     with np.errstate(invalid="ignore"):
         return np.asarray(((values == most) | (most - values <= rounding(metric, most))) & np.isfinite(most))
 
 
 def _joined(models: list[ClassLog], best: NDArray[np.bool_], edges: Floats) -> Iterator[dict[str, Any]]:
-    """Yield the ranges between some edges, neighbours with the same best models joined."""
+    """Yield the ranges between *edges*; neighbours with the same best models are merged."""
     last = np.flatnonzero(np.append((best[:, 1:] != best[:, :-1]).any(axis=0), True))
     for begin, end in zip([0, *last[:-1] + 1], last, strict=True):
         tied = [log.group["model"] for log, holds in zip(models, best[:, end], strict=True) if holds]
@@ -157,7 +156,7 @@ def _joined(models: list[ClassLog], best: NDArray[np.bool_], edges: Floats) -> I
 
 
 def _ranges(metric: ClassMetric, models: list[ClassLog], asked: Mixes) -> Iterator[dict[str, Any]]:
-    """Return the ranges of the line between two mixes, neighbours with the same best models joined."""
+    """Return the ranges of the line between two mixes; neighbours with the same best models are merged."""
     ends = _common(asked, models)
 
     def at(places: Floats) -> Floats:
@@ -168,34 +167,34 @@ def _ranges(metric: ClassMetric, models: list[ClassLog], asked: Mixes) -> Iterat
         return _upward(metric, models, replace(ends, priors=at(places)))
 
     def smooth(places: Floats) -> Floats:
-        """Return what is equal where the models are, without the root of the MCC."""
+        """Return a smooth function that is equal where the models are: for MCC, without its square root."""
         found = values(places)
         return found if metric.name != "mcc" else found**2 * (1 - (at(places) ** 2).sum(axis=1))
 
     borders = places_of_equality(smooth)
     borders = borders[(borders > 0) & (borders < 1)]
-    # Where three models meet, rounding tells apart what is one place.
+    # Where three models meet, rounding may split one point into several.
     borders = borders[np.diff(borders, prepend=0.0) > _APART]
     low, high = np.append(0.0, borders), np.append(borders, 1.0)
-    # Models that are equal in a whole range are so at three places of it.
+    # Models tie in a whole range if they tie at three points of it.
     inside = (low + (high - low) * part for part in (0.25, 0.5, 0.75))
     equal: NDArray[np.bool_] = np.logical_and.reduce([_best(metric, values(places)) for places in inside])
     return _joined(models, equal, np.append(low, 1.0))
 
 
 def places_of_equality(values: Callable[[Floats], Floats]) -> Floats:
-    """Return where two models are equal, from 0 to 1.
+    """Return the points in [0, 1] at which two models are equal.
 
     Parameters
     ----------
     values
-        Returns the metric of each model at places, of shape (models, places): smooth between 0 and 1.
+        Returns the metric of each model at given points, of shape (models, points): smooth between 0 and 1.
 
     Notes
     -----
-    Parts of the line where polynomials of degree 16 do not hold all values to rounding are halved. Two models
-    are equal at the roots of the difference of theirs: the eigenvalues of its companion matrix in Chebyshev's
-    basis (Boyd 2002, doi:10.1137/S0036142901398325).
+    Parts of the line are halved until polynomials of degree 16 represent all values to rounding. Two models
+    are equal at the roots of their difference, the eigenvalues of its companion matrix in the Chebyshev basis
+    (Boyd 2002, doi:10.1137/S0036142901398325).
     """
     low, width = np.zeros(1), np.ones(1)
     found = [np.empty(0)]
@@ -219,15 +218,15 @@ def places_of_equality(values: Callable[[Floats], Floats]) -> Floats:
 
 
 def _roots(coefficients: Floats, least: float) -> Iterator[float]:
-    """Yield where two of some polynomials are equal, from -1 to 1, given their coefficients."""
+    """Yield the points in [-1, 1] at which two polynomials are equal, given their coefficients."""
     one, other = np.triu_indices(len(coefficients), 1)
     differences = coefficients[one] - coefficients[other]
-    # No term exceeds its coefficient.
+    # Chebyshev terms are at most their coefficients, so a dominant constant excludes roots.
     may_meet = np.abs(differences[:, 0]) <= np.abs(differences[:, 1:]).sum(axis=1) + least
     for difference in differences[may_meet]:
         roots = np.polynomial.chebyshev.chebroots(np.polynomial.chebyshev.chebtrim(difference, least))
         real = roots.real[(np.abs(roots.imag) < _REAL) & (np.abs(roots.real) <= 1 + _AT_END)]
-        # The next part may find the same root at its other end.
+        # Snap roots to the ends, where the neighbouring part may find the same root.
         yield from np.where(np.abs(real) >= 1 - _AT_END, np.sign(real), real).tolist()
 
 
@@ -236,13 +235,13 @@ def winners_in_triangle(
 ) -> tuple[pl.DataFrame, list[Any]]:
     """Return the best models at a lattice of mixes of three classes, and the classes.
 
-    The rows are ranges of lines, as of ``class_winners``, on which the ``third`` class has the same share;
-    ``start`` and ``end`` are shares of the second one.
+    The rows are ranges of lines, as of ``class_winners``, on which the ``third`` class has a constant share;
+    ``start`` and ``end`` are shares of the second class.
 
     Raises
     ------
     ParameterError
-        If there are not three classes with rows, if there are keys, or the metric is one of each class.
+        If there are not exactly three classes with rows, there are keys, or the metric is one of each class.
     """
     known = metric_of_all(metric)
     logs, uniform = read_mixes(class_counts, "uniform", [known], beta=beta, cost=cost)
@@ -251,7 +250,7 @@ def winners_in_triangle(
     if len(classes) != 3:
         msg, hint = "the triangle is that of the mixes of three classes", "draw winners along lines"
         raise ParameterError(msg, found=f"{len(classes)} classes with rows", hint=hint)
-    # In the middle of its cell no mix lacks a class, without which a metric may be undefined.
+    # Mixes in the middle of cells have all classes; without a class, metrics may be undefined.
     edges = np.linspace(0, 1, LINES + 1)
     middles = (edges[1:] + edges[:-1]) / 2
     first, second = np.outer(1 - middles, 1 - middles), np.outer(1 - middles, middles)

@@ -1,4 +1,4 @@
-"""Class counts by buckets of units -> which models differ at a mix: they decided about the same units."""
+"""Class counts by bucket of units -> paired tests of which models differ at a mix of classes."""
 
 from collections.abc import Iterator, Mapping
 from functools import partial
@@ -17,7 +17,7 @@ from nci_frames.evaluation.metrics.classes import ClassMetric, metric_of_all
 from nci_frames.evaluation.significance.corrections import holm
 from nci_frames.schemas import CLASS_COMPARISONS, checked
 
-#: A difference without an error that is rounding.
+#: Differences up to this are rounding, if the standard error is 0.
 _EQUAL = 1e-12
 
 
@@ -32,19 +32,20 @@ def compare_class_models(
     cost: Mapping[Any, Any] | None = None,
     level: float = 0.95,
 ) -> pl.DataFrame:
-    """Test, for every two models, whether they differ by a metric of all classes at a mix.
+    """Test for all pairs of models whether they differ in a metric of all classes at a mix.
 
     Parameters
     ----------
     class_counts
-        Class counts of a labelled log with the key ``bucket`` of ``unit_buckets``: the models decided about
-        the same units, and a bucket holds the rows of its units under every model.
+        Class counts of a labelled log with the key ``bucket`` of ``unit_buckets``: a bucket has the rows of
+        its units under every model.
     metric
         A metric of all classes, as in ``project_classes``.
     priors, beta, cost
         As in ``project_classes``.
     level
-        Confidence of the interval; models are told apart if the adjusted p-value is below 1 - level.
+        Confidence of the interval, in (0, 1). Models are distinguishable if the adjusted p-value is below
+        1 - level.
 
     Returns
     -------
@@ -57,18 +58,18 @@ def compare_class_models(
     Raises
     ------
     ParameterError
-        If there is no key ``bucket``, or fewer than 20 of them; if rows are sums of many weights; if the
-        metric is one of each class, or another option is out of range.
+        If there is no key ``bucket``, or it has fewer than 20 values; if rows are sums of many weights; if
+        the metric is one of each class, or another option is out of range.
     UnknownMetricError
-        If there is no such metric.
+        If the metric is unknown.
     SchemaError
-        If *class_counts* are no counts of a labelled log.
+        If *class_counts* are not class counts of a labelled log.
 
     Notes
     -----
-    The difference varies as the sum over buckets of what their rows add to it, by the slopes of the metric;
-    what both models decide alike cancels. The distribution is Student's t with one degree of freedom less
-    than there are buckets. p-values are adjusted by Holm's method over all pairs of models of a mix.
+    The variance of the difference is that of a sum over buckets of the contributions of their rows, by the
+    derivatives of the metric; equal decisions of both models cancel. The test is Student's t, with one degree
+    of freedom fewer than buckets. p-values are adjusted by Holm's method over all pairs of models of a mix.
 
     References
     ----------
@@ -102,7 +103,7 @@ def compare_class_models(
 def _pairs(
     metric: ClassMetric, asked: Mixes, classes: list[Any], level: float, models: list[ClassLog]
 ) -> Iterator[dict[str, Any]]:
-    """Yield a row for every two models at each mix."""
+    """Yield a row for each pair of models at each mix."""
     from scipy.special import stdtr, stdtrit  # noqa: PLC0415  (SciPy is slow to import, and seldom needed)
 
     at = [(log, asked.of(log)) for log in models]

@@ -1,4 +1,4 @@
-"""Class counts of a labelled log, and decisions in traffic without labels -> the mix of the traffic."""
+"""Class counts of a labelled log, and decisions in unlabelled traffic -> the class mix of the traffic."""
 
 from typing import Any
 
@@ -14,11 +14,11 @@ from nci_frames.counts.class_counts import class_values, collect_class_counts
 from nci_frames.evaluation.classes.class_log import LEAST_ROWS, arrays_of, collected, rates_of
 from nci_frames.schemas import BUCKET, CLASS_COUNTS, ESTIMATED_PRIORS, checked
 
-#: Steps of the likelihood, and the change of a share below which they end.
+#: Largest number of EM steps, and the change of a share at which they stop.
 _STEPS, _STILL = 20_000, 1e-10
-#: Laws of decisions whose mixture is less determined than this cannot be told apart.
+#: Least singular value of the distributions of decisions; below it the classes cannot be separated.
 _DETERMINED = 1e-6
-#: What is found of a mix.
+#: Columns of the result.
 _FOUND = ("prior", "lower", "upper", "fit_p_value", "reason")
 _MISFIT = (
     "the decisions are no mixture of the classes of the reference: "
@@ -34,19 +34,18 @@ def estimate_class_priors(
     *,
     level: float = 0.95,
 ) -> pl.DataFrame:
-    """Estimate the mix of the classes in traffic whose labels are unknown, from the decisions there.
+    """Estimate the class mix of unlabelled traffic from the decisions there.
 
-    The decisions are taken as a mixture of those that each class gets in a labelled log.
+    The decisions are modelled as a mixture of the decisions about each class in a labelled log.
 
     Parameters
     ----------
     reference
-        Class counts of the labelled log, of whole rows. Their keys are pooled, but for those that the traffic
-        has, too.
+        Class counts of the labelled log, of whole rows. Keys that the traffic lacks are pooled.
     traffic
-        What ``count_classes`` returns of a log without labels: of the same models, and whole rows.
+        The result of ``count_classes`` for an unlabelled log: of the same models, and of whole rows.
     level
-        Confidence of the interval; a mixture does not fit if its p-value is below 1 - level.
+        Confidence of the interval, in (0, 1). A mixture does not fit if its p-value is below 1 - level.
 
     Returns
     -------
@@ -65,18 +64,17 @@ def estimate_class_priors(
 
     Notes
     -----
-    It is assumed that a class gets each decision as often in the field as in the reference; only the mix
-    differs. The estimate is the mix of the largest likelihood of both logs together, within the simplex: the
-    rates of the reference, too, are estimates. Several models count as one that decides by a draw among
-    them, as if they had decided about as many rows together: rows that they share tell nothing twice.
+    Each class is assumed to get each decision as often in the traffic as in the reference; only the mix
+    differs. The estimate is the maximum likelihood mix of both logs together, within the simplex, since the
+    rates of the reference are estimates, too. Several models count as one that decides by a random model, so
+    that shared rows do not count twice.
 
-    The interval is that of the mix that solves the equations of the decisions, without the bounds of the
-    simplex, cut to [0, 1]. It counts the noise of both logs; errors of several models add up as if they were
-    the same.
+    The interval is that of the least-squares mix without the bounds of the simplex, clipped to [0, 1]. It
+    includes the sampling error of both logs; errors of several models are taken as fully dependent.
 
-    ``fit_p_value`` is of the likelihood ratio of the mixture, of each model by Bonferroni's inequality. As
-    many decisions as classes can be explained by some mix as a rule, so that a misfit shows only where none
-    within the simplex does; further decisions and further models add freedom.
+    ``fit_p_value`` is that of the likelihood ratio of the mixture, with Bonferroni's correction for several
+    models. With as many decisions as classes some mix usually fits, so a misfit shows only where no mix
+    within the simplex does; more decisions and more models add degrees of freedom.
 
     References
     ----------
@@ -134,7 +132,7 @@ def estimate_class_priors(
 
 
 def _estimate(both: list[tuple[Floats, Floats]], level: float) -> dict[str, Any]:
-    """Estimate the mix from the rows of the reference and of the traffic, of each model."""
+    """Return the estimate from the rows of the reference and of the traffic, of each model."""
     if not both or not len(both[0][0]):
         return {"reason": "the reference has no counts for this group"}
     rows, traffic = (np.stack(side) for side in zip(*both, strict=True))
@@ -157,12 +155,12 @@ def _estimate(both: list[tuple[Floats, Floats]], level: float) -> dict[str, Any]
 
 
 def _likeliest(rows: Floats, traffic: Floats) -> tuple[Floats, Floats]:
-    """Return the mix, and the laws of the decisions, of the largest likelihood of both logs together.
+    """Return the maximum likelihood mix, and distributions of decisions, of both logs together.
 
-    Each step shares out every decision of the traffic among the classes that may have got it (EM).
+    Each EM step assigns every decision of the traffic to the classes in proportion to their probabilities.
     """
     mix = np.full(rows.shape[1], 1 / rows.shape[1])
-    # A decision that a class never got may be a rare one.
+    # A decision that a class never got in the log may still be possible.
     laws = rates_of(rows + 0.5 / rows.shape[2])
     for _ in range(_STEPS):
         joint = mix[:, None] * laws
@@ -178,17 +176,17 @@ def _likeliest(rows: Floats, traffic: Floats) -> tuple[Floats, Floats]:
 
 
 def _fit(rows: Floats, traffic: Floats, mix: Floats, laws: Floats) -> float:
-    """Return the p-value of the decisions of each model being a mixture of the laws of the classes."""
+    """Return the p-value of the fit: the decisions of each model are a mixture over the classes."""
     from scipy.special import chdtrc, xlogy  # noqa: PLC0415  (SciPy is slow to import, and seldom needed)
 
     def likelihood(of_classes: Floats, of_traffic: Floats) -> Any:
-        """Return the logarithm of that of the decisions of each model."""
+        """Return the log-likelihood of the decisions of each model."""
         return xlogy(rows, of_classes).sum(axis=(1, 2)) + xlogy(traffic, of_traffic).sum(axis=1)
 
     free = likelihood(rates_of(rows), rates_of(traffic))
     statistic = np.maximum(2 * (free - likelihood(laws, np.einsum("c,mcd->md", mix, laws))), 0)
     met = (rows.sum(axis=1) + traffic > 0).sum(axis=1)
-    # One model has as many free equations as decisions, less the classes of the mix.
+    # One model has as many degrees of freedom as decisions, minus the classes of the mix.
     freedom = met - (mix > _STILL).sum() if len(rows) == 1 else met - 1
     p_values = np.where(freedom > 0, chdtrc(np.maximum(freedom, 1), statistic), 1.0)
     return float(min(1.0, len(rows) * p_values.min()))
@@ -197,7 +195,7 @@ def _fit(rows: Floats, traffic: Floats, mix: Floats, laws: Floats) -> float:
 def _free(rows: Floats, traffic: Floats, laws: Floats, mix: Floats) -> tuple[Floats, Floats]:
     """Return the mix that solves the equations of all decisions, and its standard errors.
 
-    Least squares with the weights of the likelihood, the shares adding up to 1 but not bound to be above 0.
+    This is weighted least squares; the shares sum to 1, but may be negative.
     """
     shares = rates_of(traffic)
     models, size, decisions = laws.shape
@@ -209,14 +207,14 @@ def _free(rows: Floats, traffic: Floats, laws: Floats, mix: Floats) -> tuple[Flo
     solve = basis @ np.linalg.pinv(scaled.T @ design) @ scaled.T
     center = mix + solve @ (shares - expected).ravel()
     weights = solve.reshape(size, models, decisions)
-    # As in projections, a decision that a class never got may be a rare one.
+    # As in projections, a decision that a class never got in the log may still be possible.
     likely = _variance(weights[:, :, None], rates_of(rows + 1 / decisions)) / rows.sum(axis=2)
     spread = _variance(weights, shares) / traffic.sum(axis=1) + np.einsum("kmc,c->km", likely, center**2)
-    # Errors of several models add up as if they were the same.
+    # Errors of several models add up as if fully dependent.
     return center, np.sqrt(spread).sum(axis=1)
 
 
 def _variance(weights: Floats, law: Floats) -> Floats:
-    """Return the variance of weights, on the last axis, that are drawn by a law."""
+    """Return the variance of *weights*, on the last axis, under the probabilities *law*."""
     mean = (law * weights).sum(axis=-1, keepdims=True)
     return np.asarray((law * (weights - mean) ** 2).sum(axis=-1))

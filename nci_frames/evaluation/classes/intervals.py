@@ -1,4 +1,4 @@
-"""How sure a metric of decisions among classes is: by its slopes, or by resampled logs."""
+"""Bounds of metrics of decisions among classes: by the delta method, or from resampled logs."""
 
 from dataclasses import replace
 from typing import Any
@@ -13,16 +13,16 @@ from nci_frames.evaluation.metrics.classes import ClassMetric
 from nci_frames.evaluation.resampling.draws import draw_with_replacement, stream, times_drawn
 from nci_frames.evaluation.resampling.resampling import Resampling
 
-#: The step of a slope: it is not subtracted, so it cannot be too small.
+#: The complex step of a derivative, which may be tiny since nothing is subtracted.
 _STEP = 1e-30
-#: Slopes of several mixes that are held at once.
+#: Largest number of derivatives in memory.
 _MOST_SLOPES = 1 << 21
 
 
 def slopes(metric: ClassMetric, mixes: Mixes, rates: Floats) -> Floats:
-    """Return how a metric changes with the rates: (mixes, outputs, names, names).
+    """Return the derivatives of a metric by the rates, of shape (mixes, outputs, names, names).
 
-    By a complex step: f(x + ih) = f(x) + ih·f'(x), without a difference of near numbers.
+    They use a complex step, f(x + ih) = f(x) + ih·f'(x), without cancellation.
     """
     priors, mix, size = mixes.priors, mixes.mix(rates), mixes.priors.shape[-1]
     if metric.name == "expected_cost":
@@ -40,7 +40,7 @@ def slopes(metric: ClassMetric, mixes: Mixes, rates: Floats) -> Floats:
 
 
 def influences(log: ClassLog, metric: ClassMetric, mixes: Mixes, rates: Floats) -> Floats:
-    """Return by how much one row of weight 1 more moves the metric: (mixes, outputs, names, names)."""
+    """Return the change of the metric by one more row of weight 1: (mixes, outputs, names, names)."""
     of_class = log.total.sum(axis=1)
     slope = slopes(metric, mixes, rates)
     mean = (np.nan_to_num(rates) * slope).sum(axis=-1, keepdims=True)
@@ -49,12 +49,12 @@ def influences(log: ClassLog, metric: ClassMetric, mixes: Mixes, rates: Floats) 
 
 
 def stratum_sums(log: ClassLog, influence: Floats) -> Floats:
-    """Return of each mix, output and bucket by how much its rows move the metric."""
+    """Return the sum of influences of the rows of each stratum or bucket: (mixes, outputs, strata)."""
     return np.asarray(np.einsum("mocd,scd->mos", influence, log.rows, optimize=True) * log.weights)
 
 
 def _variance(log: ClassLog, influence: Floats) -> Floats:
-    """Return the variance between logs of as many rows in each stratum, or of as many buckets."""
+    """Return the variance of the metric for a fixed number of rows in each stratum, or of buckets."""
     sums = stratum_sums(log, influence)
     if log.in_buckets:
         buckets = sums.shape[-1]
@@ -67,7 +67,7 @@ def _variance(log: ClassLog, influence: Floats) -> Floats:
 def bounds_at(
     log: ClassLog, metric: ClassMetric, mixes: Mixes, draws: Resampling, drawn: Floats | None
 ) -> tuple[Floats, Floats]:
-    """Return bounds of shape (mixes, outputs): by slopes, and wider where those of *drawn* rates are."""
+    """Return bounds (mixes, outputs) by the delta method, extended to percentiles of *drawn* rates."""
     size = len(log.rates)
     some = max(1, _MOST_SLOPES // (size**3 if metric.of_each else size**2))
     parts = (mixes[begin : begin + some] for begin in range(0, len(mixes.names), some))
@@ -84,10 +84,10 @@ def bounds_at(
 
 
 def _by_slopes(log: ClassLog, metric: ClassMetric, mixes: Mixes, level: float) -> Floats:
-    """Return bounds by the slopes of the metric, on the logit of its range, of shape (2, mixes, outputs).
+    """Return bounds by the delta method, on the logit of the metric's range, of shape (2, mixes, outputs).
 
-    A decision that no row of a class got may still be one of a few in a hundred. So the bounds hold those of
-    the log with one row more of each class, spread over all decisions.
+    A decision that no row of a class got may still occur in a few of a hundred rows. So the bounds include
+    those of the log with one more row of each class, spread over all decisions.
     """
     total, of_class, z = log.total, log.total.sum(axis=1), normal_quantile(level)
     of_mix, found = np.zeros(1), []
@@ -107,17 +107,17 @@ def _by_slopes(log: ClassLog, metric: ClassMetric, mixes: Mixes, level: float) -
 
 
 def _by_mix(metric: ClassMetric, mixes: Mixes, rates: Floats, errors: Floats) -> Floats:
-    """Return by how much errors of the priors may move the metric, of shape (mixes, outputs).
+    """Return the largest change of the metric by errors of the priors, of shape (mixes, outputs).
 
-    The errors of the shares add up to 0, and how they depend on each other is not known. So the sum of slopes
-    times errors is that of slopes less any number, and at most the least sum of their sizes times the bounds.
-    For two classes that is exact.
+    The errors of the shares sum to 0; their dependence is unknown. So any number may be subtracted from the
+    derivatives, and the change is at most the least sum of absolute derivatives times error bounds. For two
+    classes this is exact.
     """
     size, step = mixes.priors.shape[-1], 1e-6
     toward = (1 - step) * mixes.priors[:, None] + step * np.eye(size)
     here = mixes.value(metric, rates)[:, None]
     moved = replace(mixes, priors=toward).value(metric, rates)
-    # A name that is no class has no share, and no error.
+    # A name that is not a class has no share, hence no error.
     slope = np.nan_to_num((moved - here) / step)
     apart = np.abs(slope[:, :, None] - slope[:, None])
     far = np.einsum("mcko,mc->mko", apart, errors).min(axis=1)
@@ -126,9 +126,9 @@ def _by_mix(metric: ClassMetric, mixes: Mixes, rates: Floats, errors: Floats) ->
 
 
 def _at_bounds(metric: ClassMetric, mixes: Mixes, rates: Floats, errors: Floats) -> tuple[Floats, Floats]:
-    """Return the least and the largest value where one share is at a bound, the others in proportion.
+    """Return the least and the largest value with one share at a bound, the others in proportion.
 
-    A share that may be 0 makes a precision 0, which no slope shows.
+    If a share may be 0, a precision may be 0, which derivatives do not show.
     """
     ends = (mixes.priors[:, None] + errors * np.array([[-1.0], [1.0]])).clip(0, 1)
     values = replace(mixes, priors=at_shares(mixes.priors[:, None], ends)).value(metric, rates)
@@ -136,7 +136,7 @@ def _at_bounds(metric: ClassMetric, mixes: Mixes, rates: Floats, errors: Floats)
 
 
 def _on_logit(value: Floats, half: Floats, low: float, high: float) -> tuple[Floats, Floats]:
-    """Return the ends of value ± half, taken on the logit of where the value is between low and high."""
+    """Return the ends of value ± half on the logit scale between *low* and *high*."""
     with np.errstate(all="ignore"):
         place = (value - low) / (high - low)
         inside = (place > 0) & (place < 1)
@@ -149,8 +149,8 @@ def _on_logit(value: Floats, half: Floats, low: float, high: float) -> tuple[Flo
 def resampled(log: ClassLog, draws: Resampling) -> Floats:
     """Return the rates of resampled logs, of shape (repeats, names, names).
 
-    Rows are drawn within each class, or of several weights within each weight; of buckets whole ones, the
-    same for every model.
+    Rows are drawn within each class, or with several weights within each weight. Buckets are drawn whole, and
+    are the same for every model.
     """
     repeats, size = draws.repeats, log.rows.shape[-1]
     name = {key: value for key, value in log.group.items() if not (log.in_buckets and key == "model")}

@@ -1,4 +1,4 @@
-"""The mixes of the classes at which metrics are evaluated, their values there, and the costs of decisions."""
+"""The mixes of classes at which metrics are evaluated, and the costs of decisions."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -21,16 +21,16 @@ from nci_frames.schemas import CLASS_PRIORS, checked
 
 @dataclass(frozen=True, slots=True)
 class Mixes:
-    """The mixes of the classes at which metrics are evaluated, and what these depend on besides the rows."""
+    """The mixes of classes at which metrics are evaluated, with beta and costs."""
 
     names: list[str]
-    #: The shares of the classes, of shape (mixes, classes and other decisions); NaN for those of each group.
+    #: Shares of the classes, of shape (mixes, names); NaN for the observed shares of each group.
     priors: Floats
-    #: Which of these are classes: they have rows, or a share.
+    #: Which names are classes: those with rows or a share.
     classes: NDArray[np.bool_]
     beta: float
     cost: Floats
-    #: Of estimated shares, how far below and above them their bounds are: (mixes, 2, names).
+    #: Distances of estimated shares to their lower and upper bounds, of shape (mixes, 2, names).
     errors: Floats | None = None
 
     def __getitem__(self, some: slice) -> "Mixes":
@@ -39,7 +39,7 @@ class Mixes:
         return replace(self, names=self.names[some], priors=self.priors[some], errors=errors)
 
     def of(self, log: ClassLog) -> "Mixes":
-        """Return the mixes of a group: of one with a scenario, that of the same name, or the only one."""
+        """Return the mixes of a group; for a group with a scenario, the mix of that name, or the only one."""
         observed = rates_of(log.total.sum(axis=1))
         every = replace(self, priors=np.where(np.isnan(self.priors), observed, self.priors))
         own = log.group.get("scenario")
@@ -55,7 +55,7 @@ class Mixes:
         return replace(every, names=[own])
 
     def mix(self, rates: Floats) -> Mix:
-        """Return the mix of the priors (..., names) and rates (..., names, names), NaN without rows."""
+        """Return the inputs of metrics for rates of shape (..., names, names), NaN without rows."""
         priors = np.broadcast_to(self.priors, np.broadcast_shapes(self.priors.shape, rates.shape[:-1]))
         recall, _ = np.broadcast_arrays(np.diagonal(rates, axis1=-2, axis2=-1), priors)
         known = np.nan_to_num(rates)
@@ -65,7 +65,7 @@ class Mixes:
         return Mix(priors, recall, decided, paid, self.classes, self.beta)
 
     def value(self, metric: ClassMetric, rates: Floats) -> Floats:
-        """Return a metric at rates of shape (..., names, names), with an axis for its outputs."""
+        """Return a metric at rates of shape (..., names, names), with a last axis for its outputs."""
         return np.asarray(metric.values(self.mix(rates)))
 
     def range(self, metric: ClassMetric) -> tuple[float, float]:
@@ -77,7 +77,7 @@ class Mixes:
 def at_shares(mix: Floats, shares: Floats | float) -> Floats:
     """Return the mixes in which one class has its share, and the others keep their proportions.
 
-    Of shape (..., classes, classes): of each class that has its share. A mix of one class alone stays itself.
+    The shape is (..., classes, classes): one mix for each class. A mix of a single class stays unchanged.
     """
     alone = np.eye(mix.shape[-1], dtype=np.bool_)
     mixes, share = np.broadcast_arrays(mix[..., None, :], np.asarray(shares)[..., None])
@@ -95,13 +95,13 @@ def read_mixes(
     beta: float = 1.0,
     cost: Mapping[Any, Any] | None = None,
 ) -> tuple[ClassLogs, Mixes]:
-    """Return the groups of class counts, and the mixes that are asked for, over the same classes.
+    """Return the groups of class counts and the requested mixes, over the same classes.
 
     Raises
     ------
     ParameterError
-        If a class has no prior, or priors are no shares; or if costs are needed and not given, are no finite
-        numbers, or name what the counts do not have.
+        If a class has no prior, or priors are not shares; or if costs are needed but missing, are not finite,
+        or name unknown classes or decisions.
     """
     frame, given = collected(class_counts), scenarios_of(priors)
     named = (name for shares in given.values() if not isinstance(shares, str) for name in shares)
@@ -114,7 +114,7 @@ def read_mixes(
 
 
 def _errors(priors: Any, names: list[Any]) -> Floats | None:
-    """Return how far the bounds of estimated shares are from them, 0 for a share without bounds."""
+    """Return the distances of estimated shares to their bounds; 0 for a share without bounds."""
     frame = priors.lazy().collect() if isinstance(priors, pl.DataFrame | pl.LazyFrame) else pl.DataFrame()
     if not {"lower", "upper"} <= {*frame.columns}:
         return None
@@ -130,7 +130,7 @@ def _cost_table(cost: Mapping[Any, Any] | None, names: list[Any], *, needed: boo
     Raises
     ------
     ParameterError
-        If costs are needed and not given, are no finite numbers, or name what the counts do not have.
+        If costs are needed but missing, are not finite, or name unknown classes or decisions.
     """
     if cost is None and needed:
         hint = f"give {Call('cost={(label, decision): cost}', '--class-cost LABEL:DECISION=COST')}"
@@ -162,24 +162,24 @@ def vary_class_share(
     Parameters
     ----------
     class_counts
-        Class counts of a labelled log, whose rows, or weights, give the proportions.
+        Class counts of a labelled log; their rows, or weights, give the proportions.
     of
         The class whose share varies.
     shares
-        Its shares, each in [0, 1].
+        Shares of the class, each in [0, 1].
 
     Returns
     -------
-    Priors for ``project_classes``, a scenario for each share, ascending and named after it:
+    Priors for ``project_classes``, with one scenario per share, ascending and named after it:
 
     %(columns of class priors)s
 
     Raises
     ------
     ParameterError
-        If there are no rows of the class, or of no other; or a share is outside [0, 1].
+        If the class, or all others, have no rows; or if a share is outside [0, 1].
     SchemaError
-        If *class_counts* are no counts of a labelled log.
+        If *class_counts* are not class counts of a labelled log.
 
     Examples
     --------

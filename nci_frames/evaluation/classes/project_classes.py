@@ -1,4 +1,4 @@
-"""Class counts -> metrics, and the matrix of decisions, at any mix of the classes."""
+"""Class counts -> metrics and confusion matrix at any mix of the classes."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Literal
@@ -33,18 +33,17 @@ def project_classes(
 ) -> pl.DataFrame:
     """Evaluate metrics of decisions among classes at any mix of the classes.
 
-    The shares R of the decisions among the rows of a class do not depend on the mix; all else follows from
+    The shares R of the decisions among the rows of a class do not depend on the mix. All metrics follow from
     J = diag(priors)·R.
 
     Parameters
     ----------
     class_counts
-        Class counts of a labelled log. Weights are multiplied, and rows of a key ``bucket`` are added.
+        Class counts of a labelled log. Rows are weighted if there are weights, and summed over ``bucket``.
     priors
-        The mix: "observed", that of each group; "uniform", equal shares of all classes that have rows;
-        ``{class: share}``; several as ``{scenario: {class: share}}``, where a word may stand for a mix, or as
-        a frame with the columns scenario, class and prior. Counts with scenarios take the mix of the same
-        name, or a single one.
+        The mix: "observed", that of each group; "uniform", equal shares of all classes with rows; or
+        ``{class: share}``. Several mixes: ``{scenario: mix}``, or a frame with the columns scenario, class
+        and prior. Counts with scenarios take the mix of the same name, or a single mix.
     metrics
         Of all classes: "accuracy", "balanced_accuracy", "macro_precision", "macro_recall", "macro_f_beta",
         "weighted_f_beta", "kappa", "mcc", "expected_cost". Of each class: "precision", "recall", "f_beta",
@@ -52,48 +51,48 @@ def project_classes(
     beta
         Weight of recall against precision, in [0, inf].
     cost
-        For "expected_cost", the cost of a decision about a row of a class: ``{(label, decision): cost}``.
+        For "expected_cost": ``{(label, decision): cost}``, the cost of a decision about a row of a class.
         Others cost 0.
     interval
-        None: bounds are null. "delta": by the slopes of the metric. "bootstrap": from resampled logs; whole
-        buckets if the counts have a key ``bucket`` (``unit_buckets``).
+        None: bounds are null. "delta": the delta method. "bootstrap": from resampled logs, by whole buckets
+        if the counts have the key ``bucket`` (``unit_buckets``).
     level
         Confidence of the interval, in (0, 1).
     repeats, seed
-        Of the bootstrap: 2 to 1,000,000 resampled logs, and the seed of their draws.
+        For "bootstrap": number of resampled logs, 2 to 1,000,000, and seed of the draws.
 
     Returns
     -------
-    A row per group, scenario and metric, or class, sorted:
+    A row per group, scenario and metric (and class, for metrics of each class), sorted:
 
     %(columns of class projection)s
 
-    Keys are those of *class_counts*, without ``bucket``. The classes are those that have rows in some group,
-    or are named in *priors*. Means are over the classes whose value is defined, which ``reason`` says where
-    some are not; they are null if a class of positive prior has no row.
+    Keys are those of *class_counts*, without ``bucket``. Classes are those with rows in some group, or named
+    in *priors*. Means are over the classes whose value is defined (``reason`` lists the others), and null if
+    a class of positive prior has no row.
 
     Raises
     ------
     ParameterError
-        If *priors* lack a class or are no shares; if an option is out of range; if there are costs of unknown
-        classes, or none; or fewer than 20 buckets.
+        If *priors* lack a class or are not shares; an option is out of range; costs are missing, or name
+        unknown classes; or there are fewer than 20 buckets.
     UnknownMetricError
-        If there is no such metric.
+        If a metric is unknown.
     SchemaError
-        If *class_counts* are no counts of a labelled log.
+        If *class_counts* are not class counts of a labelled log.
 
     Notes
     -----
-    "delta" bounds are those of the value on the logit of its range, extended to those of the log with one
-    more row of each class, spread over all decisions: a decision that a class never got may be a rare one.
-    "bootstrap" bounds are percentiles of logs drawn within each class (of several weights, within each
-    weight), extended to the "delta" bounds where these are wider: percentiles alone held the precision of a
-    rare class in 0.78 of the logs with 20 to 100 rows of a class.
+    "delta" bounds are computed on the logit of the metric's range, and extended to those of the log with one
+    more row of each class, spread over all decisions, since a decision that a class never got may be rare.
+    "bootstrap" bounds are percentiles of logs drawn within each class (with several weights, within each
+    weight), extended to the "delta" bounds where these are wider: percentiles alone covered the precision of
+    a rare class in 0.78 of the logs with 20 to 100 rows of a class.
 
-    Bounds count the error of priors that are a frame with ``lower`` and ``upper``, as that of
-    ``estimate_class_priors`` at the same level: whatever the errors of the shares have to do with each other,
-    they move the metric by no more than is counted (to first order; exactly so much with two classes), and
-    bounds hold the values where one share is at a bound of its own. Other priors are taken as known.
+    If *priors* are a frame with ``lower`` and ``upper``, such as that of ``estimate_class_priors`` at the
+    same level, bounds include the error of the priors: for any dependence between the errors of the shares,
+    they allow for the largest change of the metric (to first order; exact for two classes), and include the
+    values where one share is at its bound. Other priors are taken as known.
 
     References
     ----------
@@ -129,7 +128,7 @@ def project_classes(
             for metric in named:
                 value = mixes.value(metric, log.rates)
                 lower, upper = bounds_at(log, metric, mixes, draws, drawn) if bounded else (np.nan, np.nan)
-                # What is undefined has no bounds, though it has some in a log with one more row.
+                # An undefined value has no bounds, although the log with one more row has some.
                 found = np.stack([value, np.minimum(lower, value), np.maximum(upper, value)])
                 yield from _rows(log, logs.names.to_list(), metric, mixes, found, unbounded)
 
@@ -139,7 +138,7 @@ def project_classes(
 def _rows(
     log: ClassLog, names: list[Any], metric: ClassMetric, mixes: Mixes, found: Floats, remark: str | None
 ) -> Iterator[dict[str, Any]]:
-    """Yield the value and bounds of all classes or of each at each mix, and why the log cannot tell it."""
+    """Yield value, bounds and reason at each mix, for all classes together or for each class."""
     shown = mixes.classes | (log.total.any(axis=0) if metric.name == "pos_fraction" else False)
     averaged = mixes.value(metric.averages or metric, log.rates)
     for place, (scenario, priors) in enumerate(zip(mixes.names, mixes.priors, strict=True)):
@@ -149,10 +148,10 @@ def _rows(
             skipped = np.isnan(averaged[place]) & meant
             if skipped.any():
                 skips = f"mean without {some_of(names, skipped)}, whose value is undefined"
-            # The mean of recall is over all classes, also those that the mix lacks.
+            # The mean of recall includes classes that the mix lacks.
             matters |= mixes.classes & ~skipped & (metric.averages.name == "recall")
         for number in np.flatnonzero(shown) if metric.of_each else [0]:
-            # The recall of a class is told by its own rows.
+            # The recall of a class depends on its own rows only.
             own, name = np.arange(len(names)) == number, names[number] if metric.of_each else None
             reason = why_not(log, names, own if metric.name == "recall" else matters)
             value, lower, upper = found[:, place, number].tolist()
@@ -172,9 +171,7 @@ def _rows(
 
 
 def matrix_at(class_counts: pl.DataFrame | pl.LazyFrame, priors: Any) -> tuple[pl.DataFrame, list[str]]:
-    """Return for each model, class and decision the rows, their share of the class, and that of the mix.
-
-    Second, the names in the order of the classes.
+    """Return rows, share of the class and share of the mix by model, class and decision; and the names.
 
     Raises
     ------

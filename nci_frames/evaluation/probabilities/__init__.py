@@ -1,1 +1,1 @@
-"""Counts -> what scores are worth as probabilities, at any prevalence."""
+"""Counts -> the quality of scores as probabilities, at any prevalence."""

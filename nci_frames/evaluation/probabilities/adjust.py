@@ -1,4 +1,4 @@
-"""Scores that hold at one prevalence -> scores that hold at another."""
+"""Scores calibrated at one prevalence -> scores calibrated at another."""
 
 from typing import Literal
 
@@ -7,7 +7,7 @@ import polars as pl
 from nci_frames.base.errors import ParameterError
 from nci_frames.schemas import checked
 
-#: The prevalence at which scores are probabilities: a number, or that of each group.
+#: The prevalence at which scores are calibrated: a number, or each group's own.
 Logged = float | Literal["observed"]
 
 
@@ -15,22 +15,22 @@ Logged = float | Literal["observed"]
 def adjust_scores(
     score: str | pl.Expr, *, prevalence: float | pl.Expr, logged_prevalence: float | pl.Expr
 ) -> pl.Expr:
-    """Return scores moved to another prevalence, as an expression over the rows of a log.
+    """Return an expression of scores moved to another prevalence, over the rows of a log.
 
     Parameters
     ----------
     score
-        The column of the scores, or an expression: probabilities in [0, 1] that hold at *logged_prevalence*.
+        Column of the scores, or an expression: probabilities in [0, 1], calibrated at *logged_prevalence*.
     prevalence
-        P(y=1) in [0, 1] where they are to hold; or an expression, such as a column.
+        P(y=1) in [0, 1] to move the scores to; or an expression, such as a column.
     logged_prevalence
-        P(y=1) between 0 and 1, both excluded, where they hold: that of the rows that the model was trained
-        or calibrated on.
+        P(y=1) in (0, 1) at which the scores are calibrated: that of the rows on which the model was trained
+        or calibrated; or an expression.
 
     Returns
     -------
-    Expression, Float64 in [0, 1], with the name of the score. 0 and 1 stay as they are; null where the score
-    is null or outside [0, 1].
+    Expression, Float64 in [0, 1], with the name of the score. Scores of 0 and 1 do not change; null where the
+    score is null or outside [0, 1].
 
     Raises
     ------
@@ -39,8 +39,8 @@ def adjust_scores(
 
     Notes
     -----
-    The odds are multiplied by (odds of *prevalence* / odds of *logged_prevalence*), which is Bayes' rule if
-    the scores of each class are distributed as they were. The order of scores stays.
+    The odds are multiplied by (odds of *prevalence* / odds of *logged_prevalence*). This is Bayes' rule if
+    the distribution of scores within each class does not change. The order of scores stays the same.
 
     References
     ----------
@@ -50,7 +50,7 @@ def adjust_scores(
 
     Examples
     --------
-    An alarm with 0.8 that holds in a balanced log says little where one row in a thousand is positive.
+    A score of 0.8 from a balanced log means little where one row in a thousand is positive.
 
     >>> import nci_frames as nf
     >>> import polars as pl
@@ -70,13 +70,13 @@ def adjust_scores(
     )
     p = given.cast(pl.Float64)
     up, down = p * (eta * (1 - logged)), (1 - p) * ((1 - eta) * logged)
-    # What is certain stays certain, also where the other class does not occur.
+    # Scores of 0 and 1 do not change, even where the other class does not occur.
     moved = pl.when(up + down == 0).then(p.round()).otherwise(up / (up + down))
     return pl.when(p.is_between(0, 1)).then(moved).alias(given.meta.output_name())
 
 
 def check_logged(logged: Logged) -> None:
-    """Raise ParameterError unless scores can hold at a prevalence."""
+    """Raise ParameterError if scores cannot be calibrated at this prevalence."""
     if logged != "observed" and not 0 < float(logged) < 1:
         allowed = 'between 0 and 1, both excluded, or "observed"'
         raise ParameterError.out_of_range("logged_prevalence", logged, allowed)

@@ -1,4 +1,4 @@
-"""Scores -> blocks of scores, and the share of positives in each: that of the ROC hull, or of given bins."""
+"""Scores -> blocks of scores, from the ROC hull or given bins, and the share of positives in each."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -14,7 +14,7 @@ from nci_frames.evaluation.arrays.score_bins import ScoreBins, Scores, threshold
 from nci_frames.evaluation.probabilities.parts import Part
 from nci_frames.evaluation.rates.hull import upper_hull
 
-#: More bins than a picture could show.
+#: Largest number of bins, more than a chart could show.
 _MOST_BINS = 10_000
 
 #: A number of bins, or their edges.
@@ -23,12 +23,12 @@ Bins = int | Sequence[float]
 
 @dataclass(frozen=True, slots=True)
 class Blocks:
-    """Blocks of neighbouring steps of curves, from the highest scores of the first group on."""
+    """Blocks of neighbouring steps of curves, group by group, highest scores first."""
 
-    #: The first step of each block, and the group that it belongs to.
+    #: First step of each block, and the index of its group.
     start: Rows
     group: Rows
-    #: Of the positives, and of the negatives, of the group.
+    #: Shares of the positives and of the negatives of the group.
     positives: Floats
     negatives: Floats
 
@@ -37,7 +37,7 @@ class Blocks:
 
     @classmethod
     def of(cls, curves: Curves, bins: ScoreBins, start: Rows) -> "Blocks":
-        """Return the blocks that begin at some steps, one of them the first of each group."""
+        """Return the blocks that begin at the steps *start*, which include the first step of each group."""
         group, none = np.searchsorted(curves.start, start, "right") - 1, np.empty(0)
         stop = np.append(start[1:], len(curves.tpr1))[: len(start)]
         found = cls(start, group, none, none, stop)
@@ -49,17 +49,17 @@ class Blocks:
         return Blocks(*(getattr(self, name)[kept] for name in self.__slots__))
 
     def reduce(self, by: np.ufunc, of_steps: Floats) -> Floats:
-        """Return the sum, the minimum or the maximum of what the steps of each block have."""
+        """Return the sum, the minimum or the maximum of the values of the steps of each block."""
         if not len(self.start):
             return np.empty(0)
-        # Between two starts, and every other one is that of no block.
+        # Reduce from each start to its stop and from each stop to the next start; keep the former.
         ends = np.column_stack([self.start, self.stop]).ravel()
         return np.asarray(by.reduceat(of_steps, ends[ends < len(of_steps)])[::2])
 
     def at(self, eta: Floats) -> tuple[Floats, Scores]:
-        """Return the share of all rows in each block, and of positives in it, at a prevalence of each group.
+        """Return each block's share of all rows, and the share of positives in it, at each group's *eta*.
 
-        The latter is NaN where the block has no rows.
+        The latter is NaN if the block has no rows.
         """
         true, false = eta[self.group] * self.positives, (1 - eta[self.group]) * self.negatives
         with np.errstate(invalid="ignore"):
@@ -73,18 +73,18 @@ class Blocks:
 def isotonic_blocks(curves: Curves, bins: ScoreBins) -> Blocks:
     """Return the blocks between the corners of the ROC convex hull.
 
-    Isotonic regression of the labels on the scores, with any weight of either class, has these blocks: they
-    are the same at every prevalence, and only the share of positives in them changes.
+    These are the blocks of isotonic regression of the labels on the scores, for any weights of the classes:
+    they are the same at every prevalence, and only the share of positives in them changes.
     """
     some, rises = (bins.positives != 0) | (bins.negatives != 0), ~(bins.positives <= 0)
     some[curves.start] = rises[curves.start] = True
-    # Between steps in which TPR stays there is no corner.
+    # Steps without positives have no corner between them.
     steps, near = np.flatnonzero(some), rises.copy()
     near[steps[1:]] |= rises[steps[:-1]]
-    # The last ones of the groups.
+    # The last step of each group.
     near[curves.start - 1] = True
     corners, kept = _corners(curves.only(near), best=False)[0], np.flatnonzero(near)
-    # A block begins after the last step of another: a corner stands before a step or after it.
+    # A corner is the point before a step (even index) or after it (odd); the next block begins there.
     begins = np.zeros(len(near) + 1, np.bool_)
     begins[kept[corners // 2] + corners % 2] = True
     begins[curves.start] = True
@@ -92,10 +92,10 @@ def isotonic_blocks(curves: Curves, bins: ScoreBins) -> Blocks:
 
 
 def hull_blocks(curves: Curves, *, best: bool) -> Blocks:
-    """Return the blocks between the corners of the ROC convex hull, which are no runs of steps.
+    """Return the blocks between the corners of the ROC convex hull, which need not be whole steps.
 
-    The rows of a bin are tied; if *best*, its positives have the higher scores: no order of the rows within
-    the bins has a lower loss.
+    Rows of a bin are tied, or if *best* its positives score higher than its negatives, which has the lowest
+    loss of all orders within the bins.
     """
     corners, of, *rates = _corners(curves, best=best)
     group, none = of[corners], np.empty(0, np.int64)
@@ -109,8 +109,8 @@ def hull_blocks(curves: Curves, *, best: bool) -> Blocks:
 def _corners(curves: Curves, *, best: bool) -> tuple[Rows, Rows, Floats, Floats]:
     """Return the corners of the ROC convex hull among the points before and after each step.
 
-    They are the places of points; besides, of all points the group, FPR and TPR. Where *best*, the positives
-    of tied rows come first. A group that lacks a class has one block.
+    Returns the indices of the corners, and the group, FPR and TPR of all points. If *best*, the positives of
+    untied bins come first. A group without a class has one block.
     """
     of = np.repeat(np.arange(len(curves.start)), 2 * curves.size)
     first = np.where(curves.tied, curves.tpr0, curves.tpr1) if best else curves.tpr0
@@ -122,7 +122,7 @@ def _corners(curves: Curves, *, best: bool) -> tuple[Rows, Rows, Floats, Floats]
 
 
 def check_bins(bins: Bins) -> None:
-    """Raise ParameterError unless bins are a number of them, or their edges in [0, 1]."""
+    """Raise ParameterError unless *bins* is a number of bins, or at least two edges in [0, 1]."""
     if isinstance(bins, int):
         check_whole("bins", bins, 1, _MOST_BINS)
         return
@@ -132,7 +132,7 @@ def check_bins(bins: Bins) -> None:
 
 
 def bins_of(part: Part, eta: Floats, bins: Bins) -> Blocks:
-    """Return the bins of each group at a prevalence, which only bins of equal share depend on.
+    """Return the bins of each group; bins of equal share depend on the prevalence *eta*.
 
     Raises
     ------
@@ -143,10 +143,10 @@ def bins_of(part: Part, eta: Floats, bins: Bins) -> Blocks:
 
 
 def _equal_shares(part: Part, eta: Floats, number: int) -> Blocks:
-    """Return bins that have about equal shares of the rows; equal scores stay together."""
+    """Return bins with about equal shares of the rows; equal scores stay together."""
     shares = np.nan_to_num(np.add(*part.shares(eta)))
     above = np.cumsum(shares) - shares
-    # Of each group it begins with 0.
+    # Start from 0 in each group.
     above -= part.each_step(above[part.curves.start])
     place = np.minimum((number * (above + shares / 2)).astype(np.int64), number - 1)
     return Blocks.of(part.curves, part.bins, _changes(part, place))
@@ -166,7 +166,7 @@ def _between(part: Part, edges: Floats) -> Blocks:
             found=f"rows between the thresholds {between}",
             hint='use counted thresholds as edges, or count with thresholds="exact"',
         )
-    # The last bin has its end.
+    # The last bin includes its end.
     place[(low == at[-1]) & (part.curves.tied | (high <= at[-1]))] = len(edges) - 2
     begins = _changes(part, place)
     inside = (place[begins] >= 0) & (place[begins] < len(edges) - 1)

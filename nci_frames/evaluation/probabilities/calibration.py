@@ -26,17 +26,17 @@ def calibration_curve(
     logged_prevalence: Logged = "observed",
     level: float = 0.95,
 ) -> pl.DataFrame:
-    """Return how often positives occur among rows with similar scores, at each prevalence.
+    """Return the share of positives among rows with similar scores, at each prevalence.
 
     Parameters
     ----------
     counts, prevalence, adjusted, logged_prevalence
         As in ``proper_scores``.
     bins
-        None: the blocks of isotonic regression, which need no choice of bins and do not fall. A number of
-        bins, 1 to 10,000, that have equal shares of the rows at the prevalence, as far as equal scores allow.
-        Or their edges, ascending within [0, 1]: a bin has the scores from an edge to before the next, the
-        last one with its end.
+        None: the blocks of isotonic regression, which need no choice of bins and give a non-decreasing curve.
+        A number, 1 to 10,000: bins with about equal shares of the rows at the prevalence; equal scores stay
+        together. A list: edges, ascending within [0, 1]; bins include their lower edge, the last one also its
+        upper edge.
     level
         Confidence of the bounds, in (0, 1).
 
@@ -46,14 +46,14 @@ def calibration_curve(
 
     %(columns of calibration)s
 
-    A group that lacks a class has no rows. Bounds of given bins hold for each of them; those of isotonic
-    blocks for all blocks at once, if the share of positives does not fall with the score.
+    A group without a class has no rows. Bounds of given bins hold for each bin. Bounds of isotonic blocks
+    hold for all blocks at once, if the share of positives does not fall with the score.
 
     Raises
     ------
     ParameterError
-        If scores lie outside [0, 1]; if an option is out of range; if an edge lies between two thresholds of
-        a grid that have rows between them.
+        If scores lie outside [0, 1], an option is out of range, or an edge lies between two thresholds of a
+        grid with rows between them.
     SchemaError
         If *counts* is not a counts frame.
 
@@ -63,9 +63,9 @@ def calibration_curve(
     the share B1 of the positives and B0 of the negatives has the observed share eta·B1/(eta·B1 + (1-eta)·B0).
 
     Bounds are exact (Clopper-Pearson) for the rows of the log, and moved to the prevalence as scores are.
-    Rows of counts with the key ``weight`` count as so many of one weight, which is that of the bin with one
-    more row, the heaviest of the class. Bounds of blocks come from intervals of all runs of up to 40 groups
-    of rows, which labels do not choose, with Bonferroni's correction.
+    With the key ``weight``, they use effective rows: those of the bin with one more row, the heaviest of the
+    class. Bounds of blocks come from intervals for all runs of up to 40 groups of rows, chosen without the
+    labels, with Bonferroni's correction.
 
     References
     ----------
@@ -99,7 +99,7 @@ def calibration_curve(
 
 
 def _bounds(part: Part, blocks: Blocks, level: float, *, isotonic: bool) -> tuple[Floats, Floats]:
-    """Return bounds of the share of positives in each block, at prevalence 1/2."""
+    """Return bounds of the share of positives in each block, for prevalence 1/2."""
     unknown = np.full(len(blocks.start), np.nan)
     if part.sums or not len(unknown):
         return unknown, unknown
@@ -116,7 +116,7 @@ def _bounds(part: Part, blocks: Blocks, level: float, *, isotonic: bool) -> tupl
     lower, upper = unknown, unknown.copy()
     for group, begin in enumerate(part.curves.start):
         end, mine = begin + part.curves.size[group], blocks.group == group
-        # Steps descend, and the bounds take them ascending.
+        # Steps descend by score; the bounds need ascending scores.
         last = end - 1 - blocks.start[mine]
         first = np.append(last[1:] + 1, 0)
         of_class = [
@@ -129,9 +129,9 @@ def _bounds(part: Part, blocks: Blocks, level: float, *, isotonic: bool) -> tupl
 
 
 def _scored(part: Part, blocks: Blocks) -> list[tuple[Floats, Floats, Floats]]:
-    """Return the lowest and the highest score of each block, and their sum: of positives, of negatives.
+    """Return the lowest score, the highest score and the sum of scores of each block, by class.
 
-    Whatever the prevalence they are the same; sums are of shares of the rows of the group.
+    They do not depend on the prevalence. In sums, rows count as shares of their class.
     """
     low, high = (np.clip(each, 0, 1) for each in thresholds_of(part.curves))
     high = np.where(part.curves.tied, low, high)
@@ -165,11 +165,11 @@ def _table(
         total = blocks.reduce(np.add, np.concatenate(scores))
     else:
         total = np.add(*(one * rows for one, (_, _, rows) in zip(of_class, both, strict=True)))
-    # A class that does not occur has no rows in a block.
+    # A class with share 0 contributes no scores.
     there = [(one > 0, *scores) for one, scores in zip(of_class, both, strict=True)]
     lowest = np.minimum(*(np.where(some, low, np.inf) for some, low, _, _ in there))
     highest = np.maximum(*(np.where(some, high, -np.inf) for some, _, high, _ in there))
-    # Where the order of the scores is wrong a band may miss what was observed.
+    # If the order of the scores is wrong, the band may miss the observed share; extend it.
     lower, upper = (Scores.of(bound[kept]).moved(eta[group], 0.5).p for bound in bounds)
     return part.labelled(
         group,
@@ -184,30 +184,29 @@ def _table(
     )
 
 
-#: A band is made of intervals of runs of so many groups of rows: some of equal size, and some that get
-#: smaller towards the highest scores, where positives are if they are rare.
+#: Numbers of groups of rows for a band: of equal size, and of decreasing size towards the highest scores,
+#: where rare positives are.
 _EVEN, _TOP = 16, 24
 
 
 def own_bounds(classes: Sequence[Spread], level: float) -> tuple[Floats, Floats]:
-    """Return bounds of the share of positives in bins, at prevalence 1/2, from the rows of either class.
+    """Return bounds of the share of positives in bins, for prevalence 1/2, from the rows of either class.
 
-    They are exact (Clopper-Pearson) if all rows of a class weigh the same. Otherwise the rows count as so
-    many of one weight, which is that of the bin with one more row, the heaviest of the class: a bin may lack
-    heavy rows by chance.
+    They are exact (Clopper-Pearson) if all rows of a class have one weight. Otherwise they use effective rows
+    of the bin with one more row, the heaviest of the class, since a bin may lack heavy rows by chance.
     """
     with np.errstate(invalid="ignore"):
         each = [(rows.squares + rows.heaviest**2) / (rows.share + rows.heaviest) for rows in classes]
         hits, misses = (np.nan_to_num(rows.share / one) for rows, one in zip(classes, each, strict=True))
         bounds = rate_interval("clopper_pearson", pl.col("hits"), pl.col("trials"), level=level)
         found = pl.DataFrame({"hits": hits, "trials": hits + misses}).select(lower=bounds[0], upper=bounds[1])
-        # Without rows it may be anything.
+        # Without rows any share is possible.
         lower, upper = found["lower"].fill_null(0.0).to_numpy(), found["upper"].fill_null(1.0).to_numpy()
         return _evenly(lower, each), _evenly(upper, each)
 
 
 def _evenly(share: Floats, each: Sequence[Floats]) -> Floats:
-    """Return a share of rows as that of the weights they stand for, if both classes have the same total."""
+    """Return the weighted share for a share of rows, with the weight of a row of each class in *each*."""
     true, false = share * each[0], (1 - share) * each[1]
     return true / (true + false)
 
@@ -215,20 +214,19 @@ def _evenly(share: Floats, each: Sequence[Floats]) -> Floats:
 def isotonic_bounds(
     classes: Sequence[Spread], first: Places, last: Places, level: float
 ) -> tuple[Floats, Floats]:
-    """Return bounds of the share of positives in blocks of scores, all of which hold at once.
+    """Return simultaneous bounds of the share of positives in blocks of scores, for prevalence 1/2.
 
-    They are those at prevalence 1/2. They hold if the share does not fall with the score, however the blocks
-    were chosen: each interval of a run of groups of rows, which labels do not choose, bounds the blocks whose
-    scores are as high or higher.
+    They hold for any choice of blocks, if the share does not fall with the score: the lower bound of a run of
+    groups of rows, which are chosen without the labels, bounds all blocks with scores as high or higher.
 
     Parameters
     ----------
     classes
         The positives and the negatives of each step, scores ascending.
     first, last
-        The first and the last step of each block.
+        First and last step of each block.
     level
-        Confidence that all of them hold.
+        Confidence that all bounds hold.
 
     References
     ----------
@@ -249,7 +247,7 @@ def isotonic_bounds(
     lows, highs = own_bounds(of_runs, 1 - (1 - level) / len(runs[0]))
     least, most = np.zeros((2, len(begins) + 1, len(begins) + 1))
     most[:] = 1.0
-    # Places are shifted by one, so that a block without a run below it, or above it, finds 0 or 1.
+    # Indices are shifted by one, so that a block without a run below (above) it gets the bound 0 (1).
     least[1:, 1:][runs], most[:-1, :-1][runs] = lows, highs
     least = np.maximum.accumulate(np.maximum.accumulate(least, axis=0), axis=1)
     most = np.minimum.accumulate(np.minimum.accumulate(most[::-1, ::-1], axis=0), axis=1)[::-1, ::-1]

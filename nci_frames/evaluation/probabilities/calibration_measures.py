@@ -1,4 +1,4 @@
-"""Counts -> how far scores are from what they say, in one number each, at any prevalence."""
+"""Counts -> summary measures of calibration, at any prevalence."""
 
 import math
 from collections.abc import Iterator
@@ -15,7 +15,7 @@ from nci_frames.evaluation.probabilities.parts import Part, of_parts
 from nci_frames.evaluation.probabilities.recalibration import Measured, recalibrations
 from nci_frames.schemas import CALIBRATION_MEASURES, checked, rows_of_runs
 
-#: Of fewer independent rows of a class no bounds are made.
+#: Least effective rows of a class for bounds.
 _LEAST_ROWS = 20
 _FEW = f"a class has fewer than {_LEAST_ROWS} independent rows"
 _WEIGHTED = "the counts are sums of weights"
@@ -40,8 +40,8 @@ def calibration_measures(
     counts, prevalence, adjusted, logged_prevalence
         As in ``proper_scores``.
     bins
-        The bins of the calibration error, as in ``calibration_curve``: a number of bins of equal shares, or
-        edges.
+        Bins of the calibration error, as in ``calibration_curve``: a number of bins of equal shares, or a
+        list of edges.
     level
         Confidence of the bounds, in (0, 1).
 
@@ -53,41 +53,39 @@ def calibration_measures(
 
     "slope" and "intercept"
         b and a of the logistic regression logit P(y=1) = a + b·logit(score). Calibrated scores have 1 and 0;
-        a slope below 1 says that they are too extreme.
+        a slope below 1 means that scores are too extreme.
     "in_the_large"
-        a where b is held at 1: how far the scores are too low as a whole, in log-odds.
+        a with b fixed at 1: positive if scores are too low overall, in log-odds.
     "ece"
-        The expected calibration error: the mean distance of the share of positives in a bin and its mean
-        score. Chance alone makes it positive.
+        Expected calibration error: the mean distance between the share of positives in a bin and its mean
+        score. It is positive by chance alone.
     "ece_corrected"
-        The same without what chance adds to it, as far as that can be estimated.
+        The same, with the estimated part due to chance removed.
 
-    Bounds are null, with a reason, for sums of weights, where a class has fewer than 20 independent rows, and
-    where rows that regression depends on lie beyond the outermost thresholds of a grid. With "observed" the
-    chance of the log's own prevalence is in them, otherwise the prevalence is taken as known. They take rows
-    as independent.
+    Bounds are null, with a reason, for sums of weights, if a class has fewer than 20 independent rows, and if
+    rows that the regression depends on lie beyond the outermost thresholds of a grid. With "observed" they
+    include the sampling error of the log's prevalence; otherwise the prevalence is taken as known. Rows are
+    taken as independent.
 
     Raises
     ------
     ParameterError
         If scores lie outside [0, 1], an option is out of range, or an edge lies between two thresholds of a
-        grid that have rows between them.
+        grid with rows between them.
     SchemaError
         If *counts* is not a counts frame.
 
     Notes
     -----
-    The rows of a class weigh its share of the prevalence, so regression at another prevalence is weighted
-    regression. Its bounds are those of the sandwich estimator, with residuals as large as without the row
-    itself (HC3); with "observed" they are as wide as the regression expects, if that is more, since a log may
-    lack heavy rows by chance. They are those of Student's distribution with as many degrees of freedom as the
-    smaller class has, or as know the variance, if a few rows make most of it (Satterthwaite). Rows between
-    two thresholds of a grid stand at the middle; bounds are extended by what their places in the bin may
-    change, of regression to first order.
+    Regression at another prevalence weights the rows of each class by its share. Its bounds use the sandwich
+    estimator HC3; with "observed" they are at least as wide as the regression implies, since a log may lack
+    heavy rows by chance. Student's t has the degrees of freedom of the smaller class, or fewer if a few rows
+    make most of the variance (Satterthwaite). Rows between two thresholds of a grid are placed at the middle;
+    bounds are extended for their unknown scores (for the regression, to first order).
 
-    With the distance D of a bin, which varies with the standard deviation s, the corrected error is the sum
-    of ``2·|D| - E|N(D, s)|``, or 0. Of calibrated scores it is still about 0.6 of the plain one. The lower
-    bound takes off the most that chance can add, s·√(2/π) for each bin.
+    With the distance D of a bin and its standard error s, the corrected error is the sum of
+    ``2·|D| - E|N(D, s)|``, or 0 if that is negative. For calibrated scores it is still about 0.6 of the plain
+    error. The lower bound subtracts the largest effect of chance, s·√(2/π) per bin.
 
     References
     ----------
@@ -115,7 +113,7 @@ def calibration_measures(
 
     def make(part: Part) -> Iterator[pl.DataFrame]:
         with np.errstate(divide="ignore", invalid="ignore"):
-            # As many rows of one weight know the class that they know less of.
+            # Effective number of rows of the smaller class.
             rows = np.minimum(*(1 / part.curves.sum(rows.squares) for rows in part.spread))
         few = ~(rows >= _LEAST_ROWS)
         freedom = np.where(few, np.inf, rows - 1)
@@ -134,11 +132,11 @@ def calibration_measures(
 
 
 def _table(part: Part, eta: Floats, few: Flags, measure: str, measured: Measured) -> pl.DataFrame:
-    """Return the rows of one measure: without bounds where too little is known, and with the reason."""
+    """Return the rows of one measure, without bounds but with a reason if there are too few rows."""
     curves, (value, lower, upper, why) = part.curves, measured
     lower, upper = (np.where(few, np.nan, bound) for bound in (lower, upper))
     reason = np.full(len(eta), "", "U99")
-    # The first that holds is said.
+    # Later cases take precedence.
     for holds, words in (
         (np.isnan(lower), _ANYWHERE),
         (few, _WEIGHTED if part.sums else _FEW),
@@ -165,9 +163,9 @@ def calibration_errors(
     blocks
         The bins.
     edges
-        What stands for the scores, and what they are at least and at most.
+        Representative, least and greatest score of each step.
     z
-        Of each group, how many standard deviations the bounds are away.
+        Number of standard errors to the bounds, for each group.
     own
         Whether the prevalence is that of the rows.
     """
@@ -178,7 +176,7 @@ def calibration_errors(
     why = np.full(groups, "")
     deviation = np.sqrt(_variances(part, eta, blocks, middle, own=own))
     corrected = np.maximum(blocks.sum(2 * np.abs(gap) - _folded(gap, deviation), groups), 0)
-    # The mean distance is a mean of signed ones.
+    # The mean absolute distance is a mean of signed distances, with fixed signs.
     side = _each_step(part, blocks, np.sign(gap))
     total = np.sqrt(part.variance(eta, side * middle.q, -side * middle.p, own=own)[0])
     chance = math.sqrt(2 / math.pi) * blocks.sum(deviation, groups)
@@ -197,7 +195,7 @@ def _variances(part: Part, eta: Floats, blocks: Blocks, scores: Scores, *, own: 
     for share, values, rows in zip((eta, 1 - eta), (scores.q, scores.p), part.spread, strict=True):
         squares = blocks.reduce(np.add, rows.squares * values**2)
         if not own:
-            # Rows of other bins have the value 0.
+            # Rows in other bins have the value 0.
             mean, inside = (blocks.reduce(np.add, each * values) for each in (rows.share, rows.squares))
             squares += mean * (mean * part.curves.sum(rows.squares)[blocks.group] - 2 * inside)
         found += share[blocks.group] ** 2 * np.maximum(squares, 0)
@@ -205,7 +203,7 @@ def _variances(part: Part, eta: Floats, blocks: Blocks, scores: Scores, *, own: 
 
 
 def _folded(mean: Floats, deviation: Floats) -> Floats:
-    """Return the mean of the absolute value of normal variables."""
+    """Return the mean absolute value of normal variables."""
     from scipy.special import ndtr  # noqa: PLC0415  (SciPy is slow to import, and seldom needed)
 
     with np.errstate(invalid="ignore", divide="ignore"):
@@ -215,7 +213,7 @@ def _folded(mean: Floats, deviation: Floats) -> Floats:
 
 
 def _each_step(part: Part, blocks: Blocks, of_blocks: Floats) -> Floats:
-    """Return the number of each step's bin; 0 where a step is in none."""
+    """Return the value of each step's bin; 0 if a step is in none."""
     found, size = np.zeros(len(part.curves.tpr1)), blocks.stop - blocks.start
     found[rows_of_runs(blocks.start, size)] = np.repeat(of_blocks, size)
     return found

@@ -1,4 +1,4 @@
-"""Counts -> what decisions by the scores are worth: decision curves and cost curves."""
+"""Counts -> the value of decisions by the scores: decision curves and cost curves."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
@@ -30,15 +30,15 @@ def decision_curve(
 ) -> pl.DataFrame:
     """Return the net benefit of treating the rows whose score reaches a threshold probability.
 
-    Who treats from the probability t on takes a missed positive for (1-t)/t times as bad as a treatment in
-    vain. The scores are taken at their word: t is also the decision threshold.
+    Treating at probability t or more means that a missed positive is (1-t)/t times as bad as a needless
+    treatment. The scores are used as probabilities: t is also the decision threshold.
 
     Parameters
     ----------
     counts, prevalence, adjusted, logged_prevalence
         As in ``proper_scores``.
     threshold_probabilities
-        One or several t, each in [0, 1).
+        One or several threshold probabilities t, each in [0, 1).
 
     Returns
     -------
@@ -46,8 +46,8 @@ def decision_curve(
 
     %(columns of decision curve)s
 
-    Treating nobody has the net benefit 0. Where t lies between two thresholds of a grid, the rows between
-    them stand at the middle; ``lower`` and ``upper`` enclose the net benefit whatever they were.
+    Treating nobody has net benefit 0. If t lies between two thresholds of a grid, the rows between them are
+    placed at the middle; the net benefit of the original rows lies between ``lower`` and ``upper``.
 
     Raises
     ------
@@ -104,17 +104,17 @@ def cost_curve(
     adjusted: bool = False,
     logged_prevalence: Logged = "observed",
 ) -> pl.DataFrame:
-    """Return what decisions cost if the scores are taken at their word, and at the best of all thresholds.
+    """Return the cost of decisions if the scores are used as probabilities, and at the best threshold.
 
-    The distance of the two is what miscalibration costs whoever decides by the scores.
+    The difference is the cost of miscalibration.
 
     Parameters
     ----------
     counts, prevalence, adjusted, logged_prevalence
         As in ``proper_scores``.
     probability_costs
-        One or several numbers in [0, 1]: the share of the worst cost that positives hold, which stands for
-        all costs of the two errors.
+        One or several probability costs pc, each in [0, 1]: the share of positives in the cost of always
+        being wrong, which summarises the costs of the two errors.
 
     Returns
     -------
@@ -122,7 +122,7 @@ def cost_curve(
 
     %(columns of cost curve)s
 
-    Always or never deciding positive costs 1 - pc, and pc.
+    Always deciding positive costs 1 - pc, never deciding positive costs pc.
 
     Raises
     ------
@@ -133,7 +133,7 @@ def cost_curve(
 
     Notes
     -----
-    With the costs c_fn and c_fp, pc = eta·c_fn/(eta·c_fn + (1-eta)·c_fp), the scores are cut at t =
+    With the costs c_fn and c_fp, pc = eta·c_fn/(eta·c_fn + (1-eta)·c_fp), the decision threshold is t =
     c_fp/(c_fp + c_fn), and the normalised cost is pc·(1-TPR) + (1-pc)·FPR. The Brier score is twice the mean
     expected cost over t from 0 to 1.
 
@@ -165,7 +165,7 @@ def cost_curve(
         return {
             "threshold_probability": t,
             "actual": pc * (1 - tpr) + (1 - pc) * fpr,
-            # Nothing need be positive, either.
+            # Never deciding positive costs pc.
             "achievable": np.minimum(np.column_stack(best), pc),
         }
 
@@ -175,7 +175,7 @@ def cost_curve(
 
 
 def _places(name: str, given: float | Sequence[float], end: float, allowed: str) -> list[float]:
-    """Return numbers in [0, 1], ascending and distinct; below 1 where the *end* is."""
+    """Return the distinct numbers, ascending; raise ParameterError if one is outside [0, *end*]."""
     places = sorted(set(number_list(given)))
     if not places or not (places[0] >= 0 and places[-1] <= end):
         raise ParameterError.out_of_range(name, given, f"one or several numbers in {allowed}")
@@ -190,7 +190,7 @@ def _at_places(
     places: Sequence[float],
     columns: Callable[[Part, Floats, Floats], Mapping[str, Floats]],
 ) -> pl.DataFrame:
-    """Return the columns of all groups at each prevalence and place: they have a row for each group."""
+    """Return the table of all groups at each prevalence and place, from a function of the columns."""
 
     def make(part: Part) -> Iterator[pl.DataFrame]:
         for eta in part.etas:
@@ -203,25 +203,22 @@ def _at_places(
 
 
 def _as_logged(part: Part, t: Floats, eta: Floats, *, adjusted: bool) -> Floats:
-    """Return the logged score that is t, or that becomes t where scores are moved to a prevalence."""
+    """Return the logged score that equals t, or if *adjusted* that becomes t at the prevalence *eta*."""
     if not adjusted:
         return t
     found = Scores.of(t).moved(part.logged[:, np.newaxis], eta).p
-    # A score of 0 stays 0, also where all rows are positive.
+    # A score of 0 stays 0, even where all rows are positive, so it does not reach t > 0.
     return np.where((found == 0) & (t > 0), np.nextafter(0, 1), found)
 
 
 def _treated(part: Part, t: Floats) -> list[_Rates]:
-    """Return which share of each class has scores that reach each t of its group (row).
-
-    First by what stands for the scores, then at worst, then at best.
-    """
+    """Return TPR and FPR at each t of its group (row): from representative scores, worst case, best case."""
     curves = part.curves
     low, high = thresholds_of(curves)
     if part.bins.exact:
         t, scores = in_precision_of(low[np.isfinite(low)], t), [low]
     else:
-        # A score below the end of a bin reaches t if t lies below the end.
+        # Scores of a bin are below its upper end, so they reach only t below that end.
         most = np.where(curves.tied, low, np.nextafter(high, -np.inf))
         scores = [part.bins.middle.p, low, most]
     found = []
@@ -231,7 +228,7 @@ def _treated(part: Part, t: Floats) -> list[_Rates]:
             ascending = score[start : start + size][::-1]
             number[group] = size - np.searchsorted(ascending, t[group])
         last = curves.start[:, np.newaxis] + np.maximum(number - 1, 0)
-        # A group that lacks a class keeps its NaN.
+        # A group without a class keeps its NaN.
         tpr, fpr = (np.where(number > 0, rate[last], 0 * rate[last]) for rate in (curves.tpr1, curves.fpr1))
         found.append((tpr, fpr))
     value, least, highest = found if len(found) > 1 else found * 3

@@ -1,4 +1,4 @@
-"""Counts -> what calibration loses and what discrimination gains, at any prevalence."""
+"""Counts -> miscalibration, discrimination and uncertainty of scores, at any prevalence."""
 
 from collections.abc import Iterator
 from typing import Literal
@@ -40,9 +40,9 @@ def decompose_scores(
 
     %(columns of score parts)s
 
-    Rows between two thresholds of a grid are taken as tied, at the middle of them: then *discrimination* is
-    as low as it can be. The bounds of each part enclose that of the rows behind the counts, whatever they
-    were; they equal it where every score is known. If the value is infinite, so is the miscalibration.
+    Rows between two thresholds of a grid are taken as tied at the middle, which gives the lowest possible
+    discrimination. The parts for the original rows lie within the bounds; these equal the part where every
+    score is known. If the value is infinite, so is the miscalibration.
 
     Raises
     ------
@@ -53,12 +53,12 @@ def decompose_scores(
 
     Notes
     -----
-    Value = miscalibration - discrimination + uncertainty (CORP). Uncertainty is the loss where every score is
-    the prevalence. Miscalibration is what isotonic regression of the labels on the scores would save, and
-    discrimination what its values save against the constant prevalence. The blocks of the regression are the
-    segments of the ROC convex hull, so they are the same at every prevalence; a block with the share B1 of
-    the positives and B0 of the negatives has the value eta·B1/(eta·B1 + (1-eta)·B0). Only miscalibration
-    differs between scores as logged and *adjusted*.
+    Value = miscalibration - discrimination + uncertainty (CORP). Uncertainty is the loss if every score is
+    the prevalence. Miscalibration is the reduction of the loss by isotonic regression of the labels on the
+    scores; discrimination is the reduction from the constant prevalence to the regression. The blocks of the
+    regression are the segments of the ROC convex hull, so they are the same at every prevalence; a block with
+    the share B1 of the positives and B0 of the negatives has the value eta·B1/(eta·B1 + (1-eta)·B0). Only
+    miscalibration differs between scores as logged and *adjusted*.
 
     References
     ----------

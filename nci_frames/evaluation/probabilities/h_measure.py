@@ -1,4 +1,4 @@
-"""Counts -> the H-measure: what the order of scores saves, averaged over ratios of costs."""
+"""Counts -> the H-measure: the cost saved by the order of scores, averaged over ratios of costs."""
 
 from functools import partial
 from typing import Literal
@@ -16,7 +16,7 @@ from nci_frames.evaluation.rates.strata import collect_counts
 from nci_frames.evaluation.support.rule import PR_SUPPORT
 from nci_frames.schemas import H_MEASURES, checked
 
-#: The parameters of a beta distribution, or those at each prevalence.
+#: Parameters of a beta distribution, or "prevalence" for parameters that depend on the prevalence.
 Costs = tuple[float, float] | Literal["prevalence"]
 
 
@@ -30,19 +30,19 @@ def h_measure(
 ) -> pl.DataFrame:
     """Return the H-measure of every group of counts, at each prevalence.
 
-    It is the share of the cost of the best constant decision that the best thresholds save, averaged over
-    ratios of costs with the same weights for every model.
+    It is the share of the cost of the best constant decision that is saved by the best threshold, averaged
+    over ratios of costs with the same weights for every model.
 
     Parameters
     ----------
     counts
         A counts frame; scores need not be probabilities.
     prevalence
-        P(y=1), each in [0, 1]; "observed"; or the prevalence of each segment, as in ``project_rates``.
+        P(y=1), each in [0, 1]; "observed"; or a prevalence per segment, as in ``project_rates``.
     costs
-        The parameters of the beta distribution of c = c_fp/(c_fp + c_fn), each in (0, 1,000]: (2, 2) puts
-        most weight on equal costs (Hand, 2009). "prevalence": 1 + eta and 2 - eta, whose most frequent c is
-        the prevalence (Hand and Anagnostopoulos, 2014).
+        Parameters of the beta distribution of c = c_fp/(c_fp + c_fn), each in (0, 1,000]: (2, 2) puts most
+        weight on equal costs (Hand, 2009). "prevalence": 1 + eta and 2 - eta, with the mode at the prevalence
+        (Hand and Anagnostopoulos, 2014).
 
     Returns
     -------
@@ -115,10 +115,10 @@ def _certified(curves: Curves, etas: Etas, costs: Costs) -> list[Areas]:
 
 
 def _least_cost(p: Floats, q: Floats, a: Floats, b: Floats) -> Floats:
-    """Return the mean cost of the best decision on rows of which the share p is positive, q = 1 - p."""
+    """Return the mean cost of the best decision on rows with a share p of positives, q = 1 - p."""
     from scipy.special import betainc  # noqa: PLC0415  (SciPy is slow to import, and seldom needed)
 
-    # They are decided positive where c is below p, which costs c for each negative.
+    # The best decision is positive where c < p, at the cost c per negative.
     return np.asarray(
         q * a / (a + b) * betainc(a + 1, b, np.clip(p, 0, 1))
         + p * b / (a + b) * betainc(b + 1, a, np.clip(q, 0, 1))

@@ -1,4 +1,4 @@
-"""Counts -> a table, some groups at a time: what the tables of probabilities have in common."""
+"""Counts -> a table of measures of probabilities, some groups at a time."""
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
@@ -18,22 +18,22 @@ from nci_frames.schemas import COUNTS, WEIGHT, beside, collect, has_strata
 
 @dataclass(frozen=True, slots=True)
 class Spread:
-    """The rows of one class by step or block, and the weights of single rows: as shares of the class."""
+    """The rows of one class by step or block, as shares of the class, with their squared weights."""
 
     share: Floats
-    #: The sum of the squares of the weights: the variance of the share, if rows are drawn by themselves.
+    #: Sum of squared weights: the variance of the share if rows are drawn independently.
     squares: Floats
-    #: Of each group the largest weight.
+    #: Largest weight of each group.
     heaviest: Floats
 
     @property
     def weight(self) -> Floats:
-        """The weight of a row, of those of several weights that of a heavy one."""
+        """Mean weight of a row, weighted by weight."""
         return np.divide(self.squares, self.share, out=np.zeros_like(self.share), where=self.share > 0)
 
 
 def of_rows(curves: Curves, bins: ScoreBins, *, known: bool) -> tuple[Spread, Spread]:
-    """Return the weights of rows that all weigh the same; NaN if they are not *known*."""
+    """Return the spread of unweighted rows; NaN if counts are sums of weights (not *known*)."""
     with np.errstate(divide="ignore"):
         one = 1.0 if known else np.nan
         positives, negatives = (
@@ -45,12 +45,12 @@ def of_rows(curves: Curves, bins: ScoreBins, *, known: bool) -> tuple[Spread, Sp
 
 @dataclass(frozen=True, slots=True)
 class Weighing:
-    """The squares of the weights of the rows of counts with the key ``weight``."""
+    """The squared weights of the rows of counts with the key ``weight``."""
 
-    #: The sums of the squares, as counts; weights are in units of the largest.
+    #: Sums of squared weights, as counts; weights are in units of the largest.
     squares: pl.DataFrame
     unit: float
-    #: The largest weight of a positive and of a negative of each group, in these units.
+    #: Largest weight of a positive and of a negative of each group, in these units.
     heaviest: pl.DataFrame
 
     @classmethod
@@ -65,7 +65,7 @@ class Weighing:
         return cls(weighted_sums(scaled.with_columns(pl.col(WEIGHT) ** 2)), unit, heaviest)
 
     def spread(self, curves: Curves, bins: ScoreBins, squares: Curves) -> tuple[Spread, Spread]:
-        """Return the weights of the rows of some groups, of which *squares* are the curves of the squares."""
+        """Return the spread of the rows of some groups; *squares* are the curves of the squared weights."""
         heaviest = beside(curves.groups, self.heaviest, curves.groups.columns)
         found = []
         for share, of_squares, sums, total, name in (
@@ -81,31 +81,31 @@ class Weighing:
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """Some groups of counts, with the prevalences that are asked for."""
+    """Some groups of counts, with the requested prevalences."""
 
     curves: Curves
     bins: ScoreBins
-    #: Each is that of all groups, one number each.
+    #: Prevalences; each is an array with one number per group.
     etas: list[Floats]
-    #: The prevalence that the scores of each group hold at.
+    #: Prevalence at which the scores of each group are calibrated.
     logged: Floats
-    #: Of the positives and of the negatives, what a single row may do.
+    #: Spread of the positives and of the negatives.
     spread: tuple[Spread, Spread]
-    #: Whether counts are sums of weights: then nothing is known of single rows.
+    #: Whether counts are sums of weights, so that the weights of single rows are unknown.
     sums: bool
 
     def each_step(self, of_groups: Floats) -> Floats:
-        """Return the number of each step's group."""
+        """Return the value of each step's group."""
         return self.curves.each_step(of_groups)
 
     def edges(self, eta: Floats, *, adjusted: bool) -> tuple[Scores, Scores, Scores]:
-        """Return what stands for the scores, and what they are at least and at most; moved if *adjusted*."""
+        """Return the representative, least and greatest score of each step; moved to *eta* if *adjusted*."""
         if not adjusted:
             return self.bins.edges
         return self.bins.moved(self.each_step(eta), self.each_step(self.logged))
 
     def shares(self, eta: Floats, rows: slice = slice(None)) -> tuple[Floats, Floats]:
-        """Return the positives, and the negatives, of some steps at a prevalence, as shares of all rows."""
+        """Return the positives and the negatives of some steps at a prevalence, as shares of all rows."""
         of_step = self.each_step(eta)[rows]
         return of_step * self.bins.positives[rows], (1 - of_step) * self.bins.negatives[rows]
 
@@ -114,17 +114,16 @@ class Part:
     ) -> tuple[Floats, Floats]:
         """Return the variance of eta·(mean over positives) + (1-eta)·(mean over negatives) of each group.
 
-        Besides, how well it is known, as degrees of freedom: badly where few rows make most of it
-        (Satterthwaite).
+        Also return its degrees of freedom (Satterthwaite), which are low if few rows make most of it.
 
         Parameters
         ----------
         eta
-            The prevalence of each group.
+            Prevalence of each group.
         of_positive, of_negative
-            What the rows of each step have.
+            Value of the positives and of the negatives of each step.
         own
-            Whether the prevalence is that of the rows, which varies with them, and the mean of all is 0.
+            Whether the prevalence is that of the rows and varies with them; the overall mean is then 0.
         """
         total, squares = np.zeros(len(eta)), np.zeros(len(eta))
         for share, values, rows in zip((eta, 1 - eta), (of_positive, of_negative), self.spread, strict=True):
@@ -136,7 +135,7 @@ class Part:
             return total, np.maximum(total**2 / squares, 1.0)
 
     def labelled(self, places: NDArray[np.int64], eta: Floats, **columns: Floats) -> pl.DataFrame:
-        """Return a table with a row for some groups, named by their places: keys, prevalence and columns."""
+        """Return a table with keys, prevalence and columns, with a row for each group index in *places*."""
         numbers = {"prevalence": eta[places], **columns}
         return self.curves.groups[places].with_columns(
             pl.Series(name, values, nan_to_null=True) for name, values in numbers.items()
@@ -151,12 +150,12 @@ def of_parts(
     *,
     by: Sequence[str],
 ) -> pl.DataFrame:
-    """Return the tables that *make* yields of some groups, of all groups: sorted by model, keys and *by*.
+    """Return the tables that *make* yields for parts of the groups as one, sorted by model, keys and *by*.
 
     Raises
     ------
     ParameterError
-        If scores cannot hold at the prevalence *logged*, or as ``proper_scores`` does.
+        If *logged* is out of range, or as in ``proper_scores``.
     """
     check_logged(logged)
     given = collect(counts, COUNTS, strata=True)

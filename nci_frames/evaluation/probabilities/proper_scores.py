@@ -35,19 +35,19 @@ def proper_scores(
     Parameters
     ----------
     counts
-        A counts frame of probabilities: scores in [0, 1]. Rows beyond the outermost thresholds, of which
-        counts tell no more, are taken to lie in it.
+        A counts frame of probabilities: scores in [0, 1]. Rows beyond the outermost thresholds are assumed to
+        lie in it, too.
     prevalence
-        P(y=1), each in [0, 1]; or "observed": each group's own; or the prevalence of each segment, as in
+        P(y=1), each in [0, 1]; or "observed": each group's own; or a prevalence per segment, as in
         ``project_rates``.
     metrics
         "brier", "log_loss", or both.
     adjusted
-        False takes the scores as logged: what they are worth if nobody changes them. True moves them to each
-        prevalence first, as ``adjust_scores`` does: what they would be worth then.
+        False evaluates the scores as logged. True first moves them to each prevalence, as ``adjust_scores``
+        does.
     logged_prevalence
-        P(y=1) that the scores hold at, between 0 and 1; or "observed": each group's own. Only *adjusted*
-        needs it.
+        P(y=1) in (0, 1) at which the scores are calibrated; or "observed": each group's own. Used only with
+        *adjusted*.
 
     Returns
     -------
@@ -55,27 +55,27 @@ def proper_scores(
 
     %(columns of proper scores)s
 
-    The value of the rows behind the counts lies between ``lower`` and ``upper``, whatever they were; they
-    equal it where every score is known. As logged, a log with rows of both classes supports every
-    prevalence. Adjusted, the rows with the highest scores decide at a low one, as they do of precision: then
-    ``supported`` is that of PR-AUC.
+    The value for the original rows lies between ``lower`` and ``upper``, which are equal where every score is
+    known. As logged, every prevalence is supported if both classes have rows. Adjusted, values at a low
+    prevalence depend on the rows with the highest scores, as precision does; so ``supported`` is that of
+    PR-AUC.
 
     Raises
     ------
     ParameterError
         If scores lie outside [0, 1], a prevalence is out of range, a segment has none or several, or a metric
-        is another one.
+        is neither "brier" nor "log_loss".
     UnknownMetricError
-        If there is no metric of a name.
+        If a metric is unknown.
     SchemaError
         If *counts* is not a counts frame.
 
     Notes
     -----
-    Brier = eta·mean over positives of (1-s)² + (1-eta)·mean over negatives of s², and the log loss alike with
-    -log(s) and -log(1-s). As logged both are linear in the prevalence. Rows between two thresholds stand at
-    the middle of them for ``value``. A positive with score 0, or a negative with 1, makes the log loss
-    infinite at every prevalence where its class occurs; ``reason`` says which.
+    Brier = eta·mean over positives of (1-s)² + (1-eta)·mean over negatives of s²; the log loss has -log(s)
+    and -log(1-s) instead. As logged, both are linear in the prevalence. For ``value``, rows between two
+    thresholds are placed at the middle. A positive with score 0, or a negative with score 1, makes the log
+    loss infinite at every prevalence where its class occurs; ``reason`` tells which.
 
     References
     ----------
@@ -107,7 +107,7 @@ def proper_scores(
 
 
 def _endless(counts: pl.DataFrame, table: pl.DataFrame) -> pl.DataFrame:
-    """Say which rows make values infinite: no adjustment moves a score of 0 or 1."""
+    """Add the reason of infinite values: rows with a score of 0 or 1, which no adjustment changes."""
     if not table["value"].is_infinite().any():
         return table
     keys = ["model", *PROPER_SCORES.keys(table.columns)]
@@ -120,7 +120,7 @@ def _endless(counts: pl.DataFrame, table: pl.DataFrame) -> pl.DataFrame:
 
 
 def _adjusted_area(area: Area, logged: Logged) -> Area:
-    """Return the area of scores that are moved to each prevalence first."""
+    """Return the area for scores that are first moved to each prevalence."""
     return replace(
         area,
         certified=partial(_adjusted, loss=LOSSES[area.name], logged=logged),

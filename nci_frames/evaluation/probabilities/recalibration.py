@@ -1,4 +1,4 @@
-"""Logistic regression of labels on the logits of scores: what would calibrate them, and how sure that is."""
+"""Logistic regression of labels on the logits of scores: the recalibration, and its uncertainty."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ from nci_frames.evaluation.arrays.roc_steps import Curves
 from nci_frames.evaluation.arrays.score_bins import Scores
 from nci_frames.evaluation.probabilities.parts import Part
 
-#: The value of each group, its bounds, and why it is undefined.
+#: Value, lower and upper bound of each group, and the reason why it is undefined.
 Measured = tuple[Floats, Floats, Floats, NDArray[np.str_]]
 
 _ONE_CLASS = "at this prevalence there is one class"
@@ -27,16 +27,16 @@ def recalibrations(
     *,
     own: bool,
 ) -> dict[str, Measured]:
-    """Return slope, intercept and calibration in the large of each group, each with its bounds.
+    """Return slope, intercept and calibration in the large of each group, with bounds.
 
     Parameters
     ----------
     part, eta
         Groups, and the prevalence of each.
     edges
-        What stands for the scores, and what they are at least and at most.
+        Representative, least and greatest score of each step.
     quantile
-        How many standard deviations the bounds of each group are away, by the degrees of freedom of these.
+        Returns the number of standard errors to the bounds of each group, given their degrees of freedom.
     own
         Whether the prevalence is that of the rows.
     """
@@ -59,7 +59,7 @@ def recalibrations(
 
 
 def _separated(curves: Curves, true: Floats, false: Floats) -> NDArray[np.bool_]:
-    """Return whether no positive has a lower score than some negative, or none a higher one."""
+    """Return whether the classes of each group are separated by score, in either direction."""
     place = np.arange(len(true), dtype=np.float64)
     if not len(curves.start):
         return place > 0
@@ -72,21 +72,21 @@ def _separated(curves: Curves, true: Floats, false: Floats) -> NDArray[np.bool_]
 
 @dataclass(frozen=True, slots=True)
 class _Regression:
-    """The logistic regression of each group, on logits that are standardised where it has a slope."""
+    """The logistic regression of each group; with a slope, on standardised logits."""
 
     part: Part
     true: Floats
     false: Floats
     logit: Floats
-    #: Of each group: the logit that is taken off, and what the rest is divided by; None without a slope.
+    #: Mean and standard deviation of the logits of each group; None without a slope.
     scale: tuple[Floats, Floats] | None
-    #: The coefficients, and the inverse of the curvature, as ``fitted`` returns them.
+    #: The coefficients, and the inverse of the information matrix, as ``fitted`` returns them.
     theta: Floats
     inverse: Floats
 
     @classmethod
     def of(cls, part: Part, true: Floats, false: Floats, logit: Floats, *, sloping: bool) -> "_Regression":
-        """Fit the positives and the negatives of each step, which weigh *true* and *false*."""
+        """Fit the regression with weights *true* and *false* of the positives and negatives of each step."""
         curves, rows = part.curves, true + false
         scale, offset = None, logit
         if sloping:
@@ -104,7 +104,7 @@ class _Regression:
     def measured(
         self, name: str, ends: list[Floats], eta: Floats, quantile: Callable[[Floats], Floats], *, own: bool
     ) -> tuple[Floats, Floats, Floats]:
-        """Return a coefficient of each group, and its bounds, where logits lie between their *ends*."""
+        """Return a coefficient of each group and its bounds, for logits between their *ends*."""
         weights = self._weights(name)
         value = (weights * self.theta).sum(axis=0)
         direction = np.einsum("jg,jkg->kg", weights, self.inverse)
@@ -112,7 +112,7 @@ class _Regression:
         alone = [each / (1 - own_part) for each, own_part in zip(at, self._leverages(eta), strict=True)]
         variance, freedom = self.part.variance(eta, alone[0], alone[1], own=own)
         if own:
-            # Heavy rows that are missing by chance are expected by the regression.
+            # The regression accounts for heavy rows that are missing by chance.
             variance = np.fmax(variance, self._expected(eta, at[0] - at[1]))
         unsure = quantile(freedom) * np.sqrt(variance)
         for label, rows in ((1, self.true), (0, self.false)):
@@ -122,9 +122,9 @@ class _Regression:
         return value, value - unsure, value + unsure
 
     def _expected(self, eta: Floats, moved: Floats) -> Floats:
-        """Return the variance of a coefficient if labels are as likely as the regression says.
+        """Return the variance of a coefficient if labels follow the regression.
 
-        *moved* is the coefficient of a positive of each step, less that of a negative.
+        *moved* is the influence of a positive of each step minus that of a negative.
         """
         positives, negatives = (spread.squares for spread in self.part.spread)
         squares = self.part.each_step(eta**2) * positives + self.part.each_step((1 - eta) ** 2) * negatives
@@ -132,21 +132,21 @@ class _Regression:
         return self.part.curves.sum(np.where(squares == 0, 0.0, squares * p * (1 - p) * moved**2))
 
     def _weights(self, name: str) -> Floats:
-        """Return what a coefficient of logits is made from, of those of the standardised ones."""
+        """Return the weights that convert standardised coefficients to the coefficient *name*."""
         if self.scale is None:
             return np.ones_like(self.theta)
         middle, width = self.scale
         return np.stack([0 * width, 1 / width] if name == "slope" else [1 + 0 * width, -middle / width])
 
     def _influence(self, direction: Floats, logit: Floats, label: int) -> Floats:
-        """Return how far a row of each step, whose score has some logit, moves the coefficient."""
+        """Return the influence on the coefficient of a row of each step, with the given logit and label."""
         with np.errstate(invalid="ignore"):
             rest = label - self.predicted(logit)
             moves = self.part.each_step(direction) * rest * _columns(self.part, self.scale, logit)
             return np.asarray(np.where(rest == 0, 0.0, moves).sum(axis=0))
 
     def _leverages(self, eta: Floats) -> list[Floats]:
-        """Return how far a positive, and a negative, of each step moves its own predicted logit."""
+        """Return the leverages of a positive and of a negative of each step."""
         columns, p = _columns(self.part, self.scale, self.logit), self.predicted(self.logit)
         moves = np.einsum("jks,js,ks->s", self.part.each_step(self.inverse), columns, columns) * p * (1 - p)
         return [
@@ -156,16 +156,16 @@ class _Regression:
 
 
 def _columns(part: Part, scale: tuple[Floats, Floats] | None, logit: Floats) -> Floats:
-    """Return what a regression sees of logits."""
+    """Return the design matrix of a regression on logits."""
     if scale is None:
         return np.ones((1, len(logit)))
     middle, width = map(part.each_step, scale)
     return np.stack([np.ones_like(logit), (logit - middle) / width])
 
 
-#: Newton's steps; a regression that has a solution needs about ten.
+#: Largest number of Newton steps; a regression with a solution needs about ten.
 _MOST_STEPS = 100
-#: A change of the coefficients by this share is none.
+#: Relative change of the coefficients at convergence.
 _NOTHING = 1e-13
 
 
@@ -178,7 +178,7 @@ def logistic(logit: Floats) -> Floats:
 def fitted(
     curves: Curves, columns: Floats, offset: Floats, hits: Floats, rows: Floats
 ) -> tuple[Floats, Floats]:
-    """Return the coefficients of each group, by Newton's method, and the inverse of the curvature there.
+    """Return the coefficients of each group, by Newton's method, and the inverse information matrix.
 
     Their shapes are (columns, groups) and (columns, columns, groups).
 
@@ -187,11 +187,11 @@ def fitted(
     curves
         The steps of the groups.
     columns
-        What the logit of each step is made from, of shape (columns, steps).
+        Design matrix, of shape (columns, steps).
     offset
-        What is added to the logit of each step.
+        Offset of the logit of each step.
     hits, rows
-        The weight of the positives, and of all rows, of each step. Groups whose rows weigh nothing get 0.
+        Weights of the positives, and of all rows, of each step. Groups without weight get 0.
     """
 
     def logits(theta: Floats) -> Floats:
@@ -213,7 +213,7 @@ def fitted(
         step = np.einsum("jkg,kg->jg", inverse(p), curves.sum((hits - rows * p) * columns))
         for _ in range(_MOST_STEPS):
             found = likelihood(theta + step)
-            # What rounding takes away is none.
+            # Ignore decreases within rounding.
             worse = found < reached - 1e-14 * np.abs(reached)
             if not worse.any():
                 break
