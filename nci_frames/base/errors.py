@@ -247,5 +247,9 @@ class NearlyUniqueKeyWarning(UserWarning):
     """A key has nearly as many values as a model has rows, so nearly every row is a group."""
 
 
+class IgnoredUnitsWarning(UserWarning):
+    """A log says to which units its rows belong, and the rows are counted as independent."""
+
+
 class ToleranceWarning(UserWarning):
     """The thresholds do not reach the requested tolerance."""

@@ -9,7 +9,13 @@ from typing import Literal, TypeVar
 import numpy as np
 import polars as pl
 
-from nci_frames.base.errors import NearlyUniqueKeyWarning, OutsideGridWarning, SourceError, ToleranceWarning
+from nci_frames.base.errors import (
+    IgnoredUnitsWarning,
+    NearlyUniqueKeyWarning,
+    OutsideGridWarning,
+    SourceError,
+    ToleranceWarning,
+)
 from nci_frames.base.typing import Floats
 from nci_frames.counting.engine.exact import TooManyRowsError
 from nci_frames.counting.engine.grid import Counted
@@ -103,6 +109,9 @@ def count_confusion(
 
     Warns
     -----
+    IgnoredUnitsWarning
+        If the rows belong to units and there is no key ``bucket``: intervals and tests then take them as
+        independent.
     InvalidRowsWarning
         If rows were dropped; it gives the number of rows by reason.
     NearlyUniqueKeyWarning
@@ -124,6 +133,7 @@ def count_confusion(
     """
     scan = scan_behind(predictions)
     tally = tally_scan(scan, thresholds=thresholds, by=by, memory_limit=memory_limit, progress=progress)
+    warn_of_units(scan)
     return _told(tally).counts
 
 
@@ -212,6 +222,14 @@ def _told(tally: Tally) -> Tally:
     for warning in tally.warnings:
         warnings.warn(warning, stacklevel=4)  # the caller of the public function
     return tally
+
+
+def warn_of_units(scan: Scan) -> None:
+    """Tell who called the checked function that the units of a log are not kept together."""
+    if scan.has_units and BUCKET not in scan.keys:
+        advice = "count unit_buckets(predictions); if no unit has several, predictions.drop('unit')"
+        msg = f"{scan.source.where} has units whose rows are counted as independent: {advice}"
+        warnings.warn(IgnoredUnitsWarning(msg), stacklevel=4)
 
 
 def tally_scan(

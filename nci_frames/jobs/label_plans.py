@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 
 from nci_frames.base.arguments import beta_value, check_whole
-from nci_frames.base.errors import ParameterError
+from nci_frames.base.errors import IgnoredUnitsWarning, ParameterError
 from nci_frames.base.messages import Call, Option
 from nci_frames.base.typing import Floats
 from nci_frames.counting.count import count_confusion, tally_scan
@@ -264,4 +264,7 @@ def _pilot_counts(pilot: Predictions) -> pl.DataFrame:
     known = _frame_with(pilot, "tp", "fp")
     if known is not None:
         return known
-    return count_confusion(pilot, by=[] if isinstance(pilot, pl.LazyFrame) else None)
+    with warnings.catch_warnings():
+        # Only its rates are used.
+        warnings.simplefilter("ignore", IgnoredUnitsWarning)
+        return count_confusion(pilot, by=[] if isinstance(pilot, pl.LazyFrame) else None)

@@ -48,9 +48,9 @@ def test_scores_are_counted_as_by_a_loop(classes, lazy):
 def test_decisions_are_counted_and_merged(classes, tmp_path):
     log, columns = scored_log(classes)
     log = log.with_columns(decision=pl.Series(plain_decisions(log, columns)))
-    whole = nf.count_classes(
-        nf.scan_classes(log.drop(columns.values()), segments="country", unit="unit"), by=[]
-    )
+    scan = nf.scan_classes(log.drop(columns.values()), segments="country", unit="unit")
+    with pytest.warns(nf.IgnoredUnitsWarning):
+        whole = nf.count_classes(scan, by=[])
     plain = plain_counts(log.select("model", "label", "decision").rows())
     assert as_dict(whole, "model", "label", "decision") == plain
     for number, part in enumerate((log[:100], log[100:])):

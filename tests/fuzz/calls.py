@@ -102,8 +102,9 @@ def calls() -> dict[str, Call]:
     rows = log()
     scan = nf.scan_predictions(rows, fold="fold", unit="unit")
     grid = [-0.5, 0.2, 0.5, 1.1]
-    counts = nf.count_confusion(scan, thresholds=grid, by=[])
-    folds = nf.count_confusion(scan, thresholds=grid, by="fold")
+    independent = scan.drop("unit")
+    counts = nf.count_confusion(independent, thresholds=grid, by=[])
+    folds = nf.count_confusion(independent, thresholds=grid, by="fold")
     buckets = nf.count_confusion(nf.unit_buckets(scan, buckets=24), thresholds=grid, by="bucket")
     rates = nf.compute_rates(counts, interval="wilson")
     fold_rates = nf.compute_rates(folds)

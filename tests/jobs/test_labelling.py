@@ -107,6 +107,14 @@ def test_probabilities_need_no_pilot():
     assert by_alerts.filter(pl.col("score_lower") >= 0.5)["rows"].sum() == (score >= 0.5).sum()
 
 
+@pytest.mark.parametrize("prevalence", [None, 0.1])
+@pytest.mark.parametrize("ask", [nf.plan_labels, nf.expected_half_widths])
+def test_a_pilot_of_other_scores_is_refused(ask, prevalence):
+    log = pl.DataFrame({"model": "a", "score": [-50.0] * 100})
+    with pytest.raises(nf.ParameterError, match="no positives are expected in the log"):
+        ask(log, budget=20, metric="recall", threshold=-50, pilot=pilot_counts(), prevalence=prevalence)
+
+
 def test_a_small_log_is_labelled_as_a_whole():
     log = scored_log(rows=200, share=0.1)
     plan = nf.plan_labels(log, budget=1000, metric="recall", threshold=1.0, pilot=pilot_counts())

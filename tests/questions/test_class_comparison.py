@@ -31,7 +31,7 @@ def log(rows=240, seed=1):
 def counts(units=True, **options):
     scan = nf.scan_classes(log(**options), decision={name: name for name in "abc"}, unit="unit")
     return nf.count_classes(
-        nf.unit_buckets(scan, buckets=60) if units else scan, by=["bucket"] if units else []
+        nf.unit_buckets(scan, buckets=60) if units else scan.drop("unit"), by=["bucket"] if units else []
     )
 
 

@@ -185,7 +185,7 @@ def test_a_large_log_with_weights_is_compared_alike():
     scan = nf.scan_predictions(weighed, unit="unit", weight="weight", segments="country")
     counts = nf.count_confusion(nf.unit_buckets(scan, buckets=64), thresholds="exact")
     assert {"bucket", "weight"} <= {*counts.columns}
-    apart = nf.count_confusion(scan, thresholds="exact")
+    apart = nf.count_confusion(scan.drop("unit"), thresholds="exact")
     one, two = nf.compare_models(counts, **OPTIONS), nf.compare_models(apart, unit_counts=counts, **OPTIONS)
     for name in ("answer", "segment_points", "segment_ranks"):
         assert_frame_equal(getattr(one, name), getattr(two, name))
@@ -234,7 +234,7 @@ def test_the_command_line_keeps_units_together(tmp_path):
 @pytest.mark.parametrize("threshold", first_quick([0.31, 9.0, -9.0, 0.995], 2))
 @pytest.mark.parametrize("thresholds", ["exact", [-0.5, 0.31, 1.0, 2.0]])
 def test_rows_near_a_threshold_have_the_points_of_all(thresholds, threshold):
-    counts = nf.count_confusion(log(), thresholds=thresholds, by=["country"])
+    counts = nf.count_confusion(log().drop("unit"), thresholds=thresholds, by=["country"])
     few = near_threshold(counts, threshold)
     assert few.height <= 4 * few.select("model", "country").n_unique() <= counts.height
     points, of_all = (

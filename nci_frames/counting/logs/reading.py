@@ -165,9 +165,14 @@ class Scan:
             groups = self.raw.select(keys).unique().select(pl.len()).collect(engine="streaming")
         return int(groups.item())
 
+    @property
+    def has_units(self) -> bool:
+        """Whether the scan has a unit."""
+        return "unit" in self.raw.collect_schema()
+
     def need_unit(self) -> None:
         """Raise SchemaError unless the scan has a unit."""
-        if "unit" not in self.raw.collect_schema():
+        if not self.has_units:
             columns = [name for name in self.whole().collect_schema() if not name.startswith("__")]
             raise SchemaError.missing_column("unit", "unit", self.source.where, columns)
 

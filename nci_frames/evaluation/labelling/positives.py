@@ -2,6 +2,8 @@
 
 import numpy as np
 
+from nci_frames.base.errors import ParameterError
+from nci_frames.base.messages import quantity
 from nci_frames.base.typing import Floats
 
 #: Share of positives spread evenly over all rows, since a pilot may lack positives where they are rare.
@@ -10,7 +12,16 @@ _HALVINGS = 100
 
 
 def prudent(rows: Floats, positive: Floats) -> Floats:
-    """Return the shares of positives with a few positives added in every cell."""
+    """Return the shares of positives with a few positives added in every cell.
+
+    Raises
+    ------
+    ParameterError
+        If none are expected anywhere.
+    """
+    if not rows @ positive > 0:
+        msg = "no positives are expected in the log: no positive of the pilot has a score as its rows have"
+        raise ParameterError(msg, found=quantity(int(rows.sum()), "row"), hint="are both of the same model?")
     return np.asarray((1 - _ANYWHERE) * positive + _ANYWHERE * (rows @ positive) / rows.sum())
 
 

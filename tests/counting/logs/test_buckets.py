@@ -1,11 +1,14 @@
 """Unit buckets: a hash that never changes, and predictions that stay what they were."""
 
 import warnings
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import hypothesis.strategies as st
 import numpy as np
 import polars as pl
+import pytest
 from hypothesis import given
 
 import nci_frames as nf
@@ -50,6 +53,20 @@ def test_buckets_are_even() -> None:
     assert numbers.max() < 1000 + 5 * np.sqrt(1000)
 
 
+@pytest.mark.parametrize(
+    "change", [pl.LazyFrame.lazy, lambda scan: scan.filter(pl.col("unit") >= 0), pl.LazyFrame.collect]
+)
+def test_units_without_buckets_are_told(change: Callable[[pl.LazyFrame], Any]) -> None:
+    log = pl.DataFrame({"model": "a", "label": [0, 1] * 9, "score": range(18), "unit": [1, 2] * 9})
+    scan = nf.scan_predictions(log, unit="unit")
+    with pytest.warns(nf.IgnoredUnitsWarning, match="units whose rows are counted as independent") as told:
+        counts = nf.count_confusion(change(scan), thresholds=[5.0])
+    assert told[0].filename == __file__
+    for silent in (change(scan).drop("unit"), nf.scan_predictions(log)):
+        assert nf.count_confusion(silent, thresholds=[5.0]).equals(counts)
+    assert nf.count_confusion(nf.unit_buckets(change(scan)), thresholds=[5.0], by=[]).equals(counts)
+
+
 def test_the_bucket_is_a_key_and_sums_away(tmp_path: Path) -> None:
     rng = np.random.default_rng(0)
     log = pl.DataFrame(
@@ -62,7 +79,7 @@ def test_the_bucket_is_a_key_and_sums_away(tmp_path: Path) -> None:
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         counts = nf.count_confusion(bucketed, thresholds=[0.2, 0.5])
-        plain = nf.count_confusion(scan, thresholds=[0.2, 0.5])
+        plain = nf.count_confusion(scan.drop("unit"), thresholds=[0.2, 0.5])
         rows = bucketed.collect()
     # The scan behind the predictions is still known: dropped rows are reported as before.
     assert str(caught[0].message) == str(caught[1].message) == str(caught[2].message)

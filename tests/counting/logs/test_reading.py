@@ -113,6 +113,7 @@ def test_a_scan_that_is_gone_is_never_taken_for_another() -> None:
         gc.collect(1)
 
 
+@pytest.mark.filterwarnings("ignore::nci_frames.IgnoredUnitsWarning")
 def test_a_frame_counted_directly_is_predictions_with_keys() -> None:
     frame = VALID.with_columns(fold=pl.Series([1, 2] * (len(VALID) // 2)), weight=2.0, unit=pl.lit("ann"))
     direct = nf.count_confusion(frame, thresholds=[0.5])

@@ -249,6 +249,7 @@ def test_a_column_that_cannot_be_read_is_named(tmp_path: Path) -> None:
         nf.scan_predictions(path)
 
 
+@pytest.mark.filterwarnings("ignore::nci_frames.IgnoredUnitsWarning")
 @pytest.mark.parametrize("claim", first_quick(["label", "day", "weight", "unit", "score", "model"], 2))
 def test_a_file_that_claims_falsely_to_be_sorted_is_counted_rightly(tmp_path: Path, claim: str) -> None:
     """Polars believes it: of whole numbers it compares only some, where a search would find the others."""
