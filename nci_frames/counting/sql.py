@@ -276,6 +276,9 @@ def _classes(positive: Label, negative: Label | None) -> tuple[Label, Label]:
             raise ParameterError(msg, found=f"{Option('positive', positive)} alone",
                                  hint=f"add {Option('negative')}, the other label")  # fmt: skip
         negative = (not positive) if isinstance(positive, bool) else 1 - positive
+    for name, value in (("positive", positive), ("negative", negative)):
+        if isinstance(value, float) and not math.isfinite(value):
+            raise ParameterError.out_of_range(name, value, "a text, a truth value or a finite number")
     if type(positive) is not type(negative) and (
         isinstance(positive, str | bool) or isinstance(negative, str | bool)
     ):

@@ -181,7 +181,9 @@ def matrix_at(class_counts: pl.DataFrame | pl.LazyFrame, priors: Any) -> tuple[p
     logs, asked = read_mixes(class_counts, priors)
     logs.need_no_keys("the matrix")
     one_mix("priors", dict.fromkeys(asked.names))
-    names, tables = logs.names.cast(pl.String), []
+    names = logs.names.cast(pl.String)
+    texts, numbers = dict.fromkeys(("model", "label", "decision"), pl.String), ("rows", "rate", "share")
+    tables = [pl.DataFrame(schema=texts | dict.fromkeys(numbers, pl.Float64))]
     for log in (log for models in logs.groups for log in models):
         (shares,), rates = asked.of(log).priors, log.rates
         one, other = np.nonzero(np.outer(asked.classes, asked.classes | (log.total.sum(axis=0) > 0)))

@@ -70,6 +70,12 @@ def test_equal_models_are_tied_and_the_first_is_named():
         assert all(each in (["a", "b", "c"], ["z"]) for each in tied)
 
 
+def test_one_class_alone_has_no_mcc():
+    one = pl.DataFrame({"model": ["a", "b"], "label": ["x"] * 2, "decision": ["x"] * 2, "rows": [9] * 2})
+    found = nf.class_winners(one, metric="mcc", start="uniform", end="observed")
+    assert found.rows() == [(0.0, 1.0, None, [])]
+
+
 def test_groups_are_compared_each_for_itself_and_undefined_is_nobody():
     counts = counts_of("ab").with_columns(country=pl.lit("at"))
     lacking = counts.with_columns(
