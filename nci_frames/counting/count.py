@@ -20,7 +20,7 @@ from nci_frames.base.typing import Floats
 from nci_frames.counting.engine.exact import TooManyRowsError
 from nci_frames.counting.engine.grid import Counted
 from nci_frames.counting.engine.groups import TooManyWeightsError
-from nci_frames.counting.engine.memory import Budget
+from nci_frames.counting.engine.memory import Budget, TooManyCountsError
 from nci_frames.counting.engine.passes import count_at
 from nci_frames.counting.logs.opening import Predictions
 from nci_frames.counting.logs.reading import Scan, kept_keys
@@ -38,6 +38,9 @@ from nci_frames.counts.scores_as_counts import counts_as_scores
 from nci_frames.schemas import BUCKET, COUNTS, WEIGHT, checked
 
 _Result = TypeVar("_Result")
+
+#: "auto" counts at about this many times the thresholds that it finally keeps.
+_COUNTED_PER_KEPT = 4
 
 #: A key with fewer values than this cannot be a row number or a timestamp.
 _MANY_VALUES = 20
@@ -311,15 +314,21 @@ def _counted(
     if not isinstance(thresholds, AutoThresholds):
         grid = check_thresholds(thresholds)
         return Chosen(grid), count_at(scan, group, grid, marks(grid), budget=budget, progress=progress)
-    most_rows = min(EXACT_ROWS, budget.most_rows(len(group), weighted=scan.weighted and WEIGHT not in group))
+    exact = Chosen(None, None, 0.0, thresholds.tolerance)
+    fit = budget.most_rows(len(group), weighted=scan.weighted and WEIGHT not in group)
+    most_rows = min(EXACT_ROWS, fit)
     if (in_parts or WEIGHT in group) and _is_smaller_as_grid(scan, group):
         most_rows = min(most_rows, EXACT_IN_PARTS)
     if scan.rows is None or scan.rows <= most_rows:
         with contextlib.suppress(TooManyRowsError):
-            return Chosen(None, None, 0.0, thresholds.tolerance), count_at(
-                scan, group, None, budget=budget, progress=progress, most_rows=most_rows
-            )
-    return count_to_tolerance(scan, group, thresholds, budget=budget, progress=progress)
+            return exact, count_at(scan, group, None, budget=budget, progress=progress, most_rows=most_rows)
+    if scan.rows is None or scan.rows > fit:
+        return count_to_tolerance(scan, group, thresholds, budget=budget, progress=progress)
+    with contextlib.suppress(TooManyCountsError):
+        few = replace(budget, most_counts=_COUNTED_PER_KEPT * scan.rows)
+        return count_to_tolerance(scan, group, thresholds, budget=few, progress=progress)
+    # A grid has every threshold in every group: with many groups, that is more counts than the log has rows.
+    return exact, count_at(scan, group, None, budget=budget, progress=progress)
 
 
 def _is_smaller_as_grid(scan: Scan, group: list[str]) -> bool:

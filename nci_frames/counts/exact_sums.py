@@ -84,10 +84,7 @@ class Merged:
 
         *reached* is cumulative: for each row of the members, the sum over the scores >= its threshold.
         """
-        above = np.zeros_like(reached)
-        above[:-1] = reached[1:]
-        above[self.first[1:] - 1] = 0
-        here = np.add.reduceat((reached - above)[self.order], self.steps)
+        here = np.add.reduceat(rows_of_thresholds(reached, self.first)[self.order], self.steps)
         if np.issubdtype(here.dtype, np.integer):
             before = np.cumsum(here) - here
             through = np.append(before[self.lowest[1:]], here.sum())
@@ -95,6 +92,17 @@ class Merged:
         # The difference of two sums of weights would be rounded.
         parts = np.split(here, self.lowest[1:])
         return np.concatenate([part[::-1].cumsum()[::-1] for part in parts])
+
+
+def rows_of_thresholds(reached: NDArray[Any], first: Places) -> NDArray[Any]:
+    """Return how many rows reach each threshold and no higher one, of members that begin at *first*.
+
+    *reached* is how many rows reach each threshold; the thresholds of a member ascend.
+    """
+    above = np.zeros_like(reached)
+    above[:-1] = reached[1:]
+    above[first[1:] - 1] = 0
+    return np.asarray(reached - above)
 
 
 def merged(threshold: Floats, first: Places, begins: Places) -> Merged:

@@ -1,5 +1,6 @@
 """How much memory counting may take, known before it is taken."""
 
+import math
 from dataclasses import dataclass
 
 from nci_frames.base.errors import ParameterError
@@ -18,11 +19,17 @@ _KEPT, _KEPT_WEIGHTED = 16, 48
 _CELL = 8
 
 
+class TooManyCountsError(Exception):
+    """A grid would have more rows of counts than allowed."""
+
+
 @dataclass(frozen=True, slots=True)
 class Budget:
     """Bytes that counting may take; refuses what takes more."""
 
     limit: float
+    #: Maximum number of rows of counts on a grid.
+    most_counts: float = math.inf
     #: Further bytes for each group and threshold, of what is computed from the counts.
     overhead: int = 0
     #: Whether exact counts can be written to a file instead.
@@ -44,7 +51,12 @@ class Budget:
         return cls(memory_limit)
 
     def need_cells(self, groups: GroupNumbers, thresholds: int) -> None:
-        """Raise ParameterError if counts of so many groups at so many thresholds take too much."""
+        """Raise ParameterError if counts of so many groups at so many thresholds take too much.
+
+        Raise TooManyCountsError if they have more rows than are wanted.
+        """
+        if len(groups) * thresholds > self.most_counts:
+            raise TooManyCountsError
         per_threshold = 2 * _CELL + _ROW + KEY_BYTES * len(groups.keys) + self.overhead
         needed = len(groups) * thresholds * per_threshold
         if needed > self.limit:

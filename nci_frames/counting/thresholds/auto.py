@@ -4,6 +4,7 @@ A grid is refined where it matters. The result does not depend on the order of r
 """
 
 import functools
+import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
@@ -92,7 +93,8 @@ def refine_scan(
     -------
     The counts on the last grid.
     """
-    dtype, mine = scan.score_type, replace(budget or Budget.of(None), overhead=_REFINING)
+    dtype = scan.score_type
+    mine = replace(budget or Budget.of(None), overhead=_REFINING, most_counts=math.inf)
 
     def count(grid: Floats) -> ModelCounts:
         return _by_model(count_at(scan, ["model"], grid, budget=mine, progress=progress).counts, grid, dtype)

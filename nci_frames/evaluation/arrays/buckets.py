@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from nci_frames.base.arguments import LEAST_BUCKETS
 from nci_frames.base.errors import ParameterError
 from nci_frames.base.typing import Floats, Rows
+from nci_frames.counts.exact_sums import rows_of_thresholds
 from nci_frames.counts.pooling import pooled_counts
 from nci_frames.counts.resolution import runs_with_every_score
 from nci_frames.evaluation.arrays.histograms import Histogram, each_histogram
@@ -122,10 +123,7 @@ def bucket_counts(counts: pl.DataFrame, units: str, *, least: int = LEAST_BUCKET
         classes, totals, heaviest, even, drawn = [], [], [], [], []
         for hit, missed in (("tp", "fn"), ("fp", "tn")):
             reached, rest = (counts[name][start:stop].to_numpy() for name in (hit, missed))
-            # The next row has the next higher threshold, unless it belongs to another bucket.
-            above = np.append(reached[1:], 0)
-            above[lowest[1:] - 1] = 0
-            rows = np.append(reached - above, rest[lowest])
+            rows = np.append(rows_of_thresholds(reached, lowest), rest[lowest])
             cells = (
                 np.append(np.repeat(bucket[begin:end], size[begin:end]), bucket[begin:end]),
                 np.append(place, np.full(end - begin, len(bins))),

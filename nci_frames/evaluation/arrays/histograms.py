@@ -86,8 +86,12 @@ class Histogram:
         """Return the bin of *pooled* for each bin; *pooled* has all thresholds of this histogram."""
         if len(self.thresholds) == len(pooled.thresholds):
             return np.arange(len(self.thresholds) + 1)
-        places = pooled.reached(self.thresholds) - 1
-        return np.append(places, len(pooled.thresholds))
+        return np.append(pooled.bins_of(self.thresholds), len(pooled.thresholds))
+
+    def bins_of(self, thresholds: Floats) -> Rows:
+        """Return the bin that begins at each of some thresholds, all of which are its own."""
+        # Ascending its own are as they were counted, which takes no memory.
+        return np.asarray(len(self.thresholds) - 1 - np.searchsorted(self.thresholds[::-1], thresholds))
 
     def condensed(self) -> "Histogram":
         """Merge neighbouring bins without positives; areas are the same wherever their negatives are."""

@@ -5,11 +5,11 @@ from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
-import polars as pl
 
 from nci_frames.base.typing import Flags, Floats, Rows
-from nci_frames.evaluation.arrays.buckets import BucketCounts, Counted, even_buckets, sums_of_weights
+from nci_frames.evaluation.arrays.buckets import even_buckets
 from nci_frames.evaluation.arrays.histograms import Histogram
+from nci_frames.evaluation.arrays.members import Members
 from nci_frames.evaluation.rates.clusters import jackknife_weights
 from nci_frames.evaluation.significance.corrections import benjamini_hochberg
 from nci_frames.evaluation.significance.quadratic import bridge_weights, exceedances
@@ -54,7 +54,7 @@ class AgainstRest:
 
 
 def compare_with_rest(
-    segments: Sequence[Counted], together: pl.DataFrame, tested: Flags, effects: Floats, *, level: float
+    segments: Members, pooled: Histogram, tested: Flags, effects: Floats, *, level: float
 ) -> AgainstRest:
     """Test each segment against the rest, separately for positives and negatives.
 
@@ -67,9 +67,9 @@ def compare_with_rest(
     Parameters
     ----------
     segments
-        The rows of each segment; by buckets of units, unless rows are independent.
-    together
-        The counts of all segments.
+        The rows of each segment.
+    pooled
+        Those of all segments.
     tested
         Whether each segment is tested.
     effects
@@ -77,7 +77,6 @@ def compare_with_rest(
     level
         One minus the expected share of false findings.
     """
-    (pooled,) = sums_of_weights(together)
     classes = [_ClassRows.of(segments, pooled, of_class, effects[of_class]) for of_class in (1, 0)]
     ordinary = np.ones(len(tested), np.bool_)
     most_out = max(int(tested.sum()) - 1, 0) // 2
@@ -125,21 +124,12 @@ class _ClassRows:
         ]
 
     @classmethod
-    def of(cls, segments: Sequence[Counted], pooled: Histogram, of_class: int, effects: Floats) -> Self:
+    def of(cls, members: Members, pooled: Histogram, of_class: int, effects: Floats) -> Self:
         """Read the positives (0) or the negatives (1); *pooled* has those of all segments."""
-        from scipy.sparse import coo_array  # noqa: PLC0415  (what does not need it does not wait for it)
-
         cell = joined_cells(pooled.classes[of_class])
-        cells = int(cell.max(initial=0)) + 1
-        cell = cells - 1 - cell
-        by_cell, by_bucket = np.zeros((len(segments), cells)), []
-        for place, segment in enumerate(segments):
-            histogram = segment.histogram
-            at = cell[histogram.places_in(pooled)]
-            by_cell[place] = np.bincount(at, histogram.classes[of_class], cells)
-            if isinstance(segment, BucketCounts):
-                joined = coo_array((np.ones(len(at)), (np.arange(len(at)), at)), (len(at), cells))
-                by_bucket.append(segment.classes[of_class] @ joined.tocsr())
+        # Lowest scores first.
+        cell = cell.max(initial=0) - cell
+        by_cell, by_bucket = members.classes[of_class].by_cell(cell), members.by_bucket(of_class, cell)
         return cls(by_cell, effects, by_bucket, weighted=pooled.positives.dtype.kind == "f")
 
     @staticmethod

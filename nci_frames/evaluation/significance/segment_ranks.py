@@ -11,9 +11,10 @@ from nci_frames.base.arguments import check_level, check_whole, prevalence_value
 from nci_frames.base.errors import ParameterError
 from nci_frames.base.messages import quantity
 from nci_frames.counts.pooling import add_cells, alike_counts, pooled_counts
-from nci_frames.evaluation.arrays.buckets import bucket_counts
+from nci_frames.evaluation.arrays.buckets import bucket_counts, sums_of_weights
 from nci_frames.evaluation.arrays.few_thresholds import near_threshold
-from nci_frames.evaluation.arrays.histograms import each_histogram, whole_counts
+from nci_frames.evaluation.arrays.histograms import whole_counts
+from nci_frames.evaluation.arrays.members import Members
 from nci_frames.evaluation.metrics import CalledMetric, better_sign, called_metric
 from nci_frames.evaluation.projection.grids import require_columns
 from nci_frames.evaluation.projection.operating_points import select_operating_points
@@ -35,6 +36,7 @@ from nci_frames.schemas import (
     beside,
     checked,
     has_strata,
+    in_runs,
     place_of,
     rows_where,
 )
@@ -186,11 +188,14 @@ def rank_segments(
     values = rank_models(project_rates(points, metrics=called, prevalence=eta, beta=beta), by=keys)
     enough = point["positives"].to_numpy() / worth.of_class[0] >= min_positives
     known = enough & (point["negatives"] > 0).to_numpy()
-    whole = pooled_counts(of_model, over=keys)
-    histograms = list(each_histogram(of_model)) if by_buckets is None else by_buckets
-    against = compare_with_rest(histograms, whole, known, worth.of_class[:2], level=level)
+    (pooled,) = sums_of_weights(pooled_counts(of_model, over=keys))
+    if by_buckets is None:
+        members = Members.of_counts(*in_runs(of_model, ["model", *keys]), pooled)
+    else:
+        members = Members.of_buckets(by_buckets, pooled)
+    against = compare_with_rest(members, pooled, known, worth.of_class[:2], level=level)
     columns = compared_values(
-        point, against.ordinary, worth, called, prevalence=eta, beta=beta, level=level, weights=weights
+        point, against.ordinary, known, worth, called, prevalence=eta, beta=beta, level=level, weights=weights
     )
     what = "positive" if by_buckets is None else "independent positive"
     few = f"fewer than {quantity(min_positives, what)}"
@@ -219,7 +224,8 @@ def _of_segments(
     if len(frame) and frame.select(keys).n_unique() < 2:
         msg = f"all rows have the same {' and '.join(keys)}, so there is nothing to compare"
         raise ParameterError(msg, found=repr(frame.row(0, named=True)[keys[0]]))
-    return frame, keys
+    # Groups are read in the order of the columns, so that it must be that of the keys.
+    return frame.select("model", *keys, pl.exclude("model", *keys)), keys
 
 
 def _joined(

@@ -138,6 +138,7 @@ def _values_of(called: CalledMetric, beta: float, weights: tuple[float, float]) 
 def compared_values(
     point: pl.DataFrame,
     ordinary: Flags,
+    known: Flags,
     worth: SegmentWorth,
     called: CalledMetric,
     *,
@@ -154,6 +155,8 @@ def compared_values(
         The counts of one operating point in each segment.
     ordinary
         Which segments belong to the rest of the others.
+    known
+        Which segments have enough rows for a test. The others get no p-value, which takes longest.
     worth
         How many independent rows those of each segment are worth.
     called
@@ -194,7 +197,8 @@ def compared_values(
     for name, part in parts.items():
         names = (name, f"{name}_lower", f"{name}_upper")
         found |= dict(zip(names, propagated(part, both, both_trials, z), strict=True))
-    found["p_value"] = p_values(parts["due_to_rates"], both, both_trials)
+    found["p_value"] = np.full(len(point), np.nan)
+    found["p_value"][known] = p_values(parts["due_to_rates"], both[:, known], both_trials[:, known])
     return {name: np.where(np.isfinite(column), column, np.nan) for name, column in found.items()}
 
 

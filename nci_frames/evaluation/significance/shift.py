@@ -13,12 +13,13 @@ from nci_frames.base.arguments import check_level
 from nci_frames.base.errors import ParameterError
 from nci_frames.base.typing import Floats, Rows
 from nci_frames.counts.pooling import alike_counts, pooled_counts
-from nci_frames.evaluation.arrays.buckets import BucketCounts, Counted, bucket_counts, sums_of_weights
-from nci_frames.evaluation.arrays.histograms import Histogram, histograms, whole_counts
+from nci_frames.evaluation.arrays.buckets import bucket_counts, sums_of_weights
+from nci_frames.evaluation.arrays.histograms import Histogram, whole_counts
+from nci_frames.evaluation.arrays.members import MemberRows, Members
 from nci_frames.evaluation.resampling.samplers import random_groups
 from nci_frames.evaluation.significance.corrections import holm
 from nci_frames.evaluation.significance.quadratic import bridge_weights, exceedance
-from nci_frames.schemas import COUNTS, SHIFTS, WEIGHT, checked, has_strata, key_text
+from nci_frames.schemas import COUNTS, SHIFTS, WEIGHT, checked, has_strata, in_runs, key_text
 
 #: Of a class in a segment that is compared.
 LEAST_ROWS = 10
@@ -136,57 +137,46 @@ def shift_tests(
     empty = SHIFTS.empty(frame.select("model", *rest)).drop("adjusted", "distinguishable")
     if frame.is_empty():
         return empty
-    groups, member = _members(frame, units)
     if together is None:
         together = pooled_counts(frame, over=[key for key in (over, units) if key is not None])
-    members: dict[tuple[object, ...], list[int]] = {}
-    for place, group in enumerate(groups.select("model", *rest).iter_rows()):
-        members.setdefault(group, []).append(place)
+    group = ["model", *rest]
+    heads, members = _members(frame, group, over, units)
+    of_group: dict[tuple[object, ...], list[int]] = {}
+    for place, key in enumerate(heads.select(group).iter_rows()):
+        of_group.setdefault(key, []).append(place)
     # The members of one group at a time: those of all groups together take as much memory as the counts.
-    tables = [
-        _tested(pooled, [member(place) for place in members[pooled.group.row(0)]], values, over)
-        for pooled in sums_of_weights(together)
-    ]
-    return pl.concat(tables).select(empty.columns).sort("model", *rest, "class")
+    tables = []
+    for pooled in sums_of_weights(together):
+        mine = of_group[pooled.group.row(0)]
+        tables.append(_tested(pooled, members(mine, pooled), heads[over][mine]))
+    return pl.concat(tables).select(empty.columns).sort(*group, "class")
 
 
-def _members(frame: pl.DataFrame, units: str | None) -> tuple[pl.DataFrame, Callable[[int], Counted]]:
-    """Return the model and the keys of each member, and what returns a member."""
-    if units is None and not has_strata(frame):
-        return histograms(frame)
-    counted = random_groups(frame) if units is None else bucket_counts(frame, units)
-    return pl.concat(counts.histogram.group for counts in counted), counted.__getitem__
+def _members(
+    frame: pl.DataFrame, group: list[str], over: str, units: str | None
+) -> tuple[pl.DataFrame, Callable[[list[int], Histogram], Members]]:
+    """Return the keys of all segments, sorted, and what reads those of one group, given their places."""
+    if units is not None or has_strata(frame):
+        counted = random_groups(frame) if units is None else bucket_counts(frame, units)
+        heads = pl.concat(counts.histogram.group for counts in counted)
+        return heads, lambda mine, pooled: Members.of_buckets([counted[place] for place in mine], pooled)
+    frame, first = in_runs(frame, [*group, over])
+    ends = np.append(first, len(frame))
+
+    def of_counts(mine: list[int], pooled: Histogram) -> Members:
+        start, stop = ends[mine[0]], ends[mine[-1] + 1]
+        return Members.of_counts(frame[start:stop], first[mine] - start, pooled)
+
+    return frame[first].select(*group, over), of_counts
 
 
-def _tested(pooled: Histogram, members: list[Counted], values: pl.Series, over: str) -> pl.DataFrame:
-    """Test the positives and the negatives of one group."""
-    segments = {value: place for place, value in enumerate(values.to_list())}
-    names = values.to_frame(over).select(key_text(over, values.dtype)).to_series()
-    buckets = members[0].buckets if isinstance(members[0], BucketCounts) else 0
+def _tested(pooled: Histogram, members: Members, segments: pl.Series) -> pl.DataFrame:
+    """Test the positives and the negatives of one group, whose members are these segments."""
+    names = segments.to_frame().select(key_text(segments.name, segments.dtype)).to_series()
     found = []
-    places = [member.histogram.places_in(pooled) for member in members]
     for of_class, name in ((1, "negatives"), (0, "positives")):
-        whole = pooled.classes[of_class]
-        cell = joined_cells(whole)
-        cells = int(cell.max(initial=0)) + 1
-        by_cell = np.zeros((len(segments), cells))
-        by_bucket = np.zeros((buckets, len(segments), cells))
         # How many rows there are, and how many of one weight know as much.
-        drawn, worth = np.zeros(len(segments), np.int64), np.zeros(len(segments))
-        # The bins of each segment that have rows, and how many: most segments have rows in few bins of all.
-        occupied: list[tuple[Rows, Rows]] = [(whole[:0], whole[:0])] * len(segments)
-        for member, at in zip(members, places, strict=True):
-            rows = member.histogram.classes[of_class]
-            segment = segments[member.histogram.group[over].item()]
-            some = np.flatnonzero(rows)
-            occupied[segment] = at[some], rows[some]
-            np.add.at(by_cell[segment], cell[at[some]], rows[some])
-            drawn[segment] = worth[segment] = rows.sum()
-            if isinstance(member, BucketCounts):
-                drawn[segment], worth[segment] = member.drawn[of_class], member.even[of_class]
-                of_units = member.classes[of_class].tocoo()
-                place = (of_units.row, np.full(len(of_units.row), segment), cell[at[of_units.col]])
-                np.add.at(by_bucket, place, of_units.data)
+        drawn, worth = members.sizes(of_class)
         compared = np.flatnonzero(worth >= LEAST_ROWS)
         row: dict[str, object] = {
             "class": name[:-1],
@@ -194,14 +184,18 @@ def _tested(pooled: Histogram, members: list[Counted], values: pl.Series, over: 
             "rows": int(drawn[compared].sum()),
         }
         if len(compared) < 2:
-            row["reason"] = f"fewer than two values of {over!r} have {LEAST_ROWS} {name}"
+            row["reason"] = f"fewer than two values of {segments.name!r} have {LEAST_ROWS} {name}"
         else:
-            row_weighs = by_cell[compared].sum() / worth[compared].sum()
+            cell = joined_cells(pooled.classes[of_class])
+            rows = members.classes[of_class].only(compared)
+            by_cell = rows.by_cell(cell)
+            row_weighs = by_cell.sum() / worth[compared].sum()
+            by_bucket = [each.toarray() / row_weighs for each in members.by_bucket(of_class, cell, compared)]
             statistic, p_value = _anderson_darling(
-                by_cell[compared] / row_weighs, by_bucket[:, compared] / row_weighs if buckets else None
+                by_cell / row_weighs, np.stack(by_bucket, axis=1) if by_bucket else None
             )
-            effect, segment = _largest_distance([occupied[place] for place in compared], len(whole))
-            farthest = names[int(compared[segment])]
+            effect, place = _largest_distance(rows, len(cell))
+            farthest = names[int(compared[place])]
             row |= {"statistic": statistic, "effect": effect, "farthest": farthest, "p_value": p_value}
         found.append(row)
     dtypes = {name: dtype for name, dtype in SHIFTS.dtypes().items() if name not in ("model", *_DECIDED)}
@@ -248,28 +242,25 @@ def _anderson_darling(by_cell: Floats, by_bucket: Floats | None) -> tuple[float,
     return statistic, exceedance(statistic, weights)
 
 
-def _largest_distance(segments: list[tuple[Rows, Rows]], bins: int) -> tuple[float, int]:
-    """Return how far the most significant segment is from the others at one threshold, and which it is.
+def _largest_distance(rows: MemberRows, bins: int) -> tuple[float, int]:
+    """Return how far the most significant member is from the others at one threshold, and which it is.
 
-    Parameters
-    ----------
-    segments
-        The bins of each segment that have rows, ascending, and how many rows.
-    bins
-        How many bins there are.
+    Every member has rows; there are so many bins.
     """
     together = np.zeros(bins + 1)
-    for at, count in segments:
-        together[at + 1] += count
-    np.cumsum(together, out=together)
-    rows = np.array([float(count.sum()) for _, count in segments])
-    others = rows.sum() - rows
-    distance = np.zeros(len(segments))
-    for place, ((at, count), size, rest) in enumerate(zip(segments, rows, others, strict=True)):
-        reached = count.cumsum()
-        # Between its own rows a segment stays where it is, and the others only rise.
-        for mine, all_rows in ((reached, together[at + 1]), (reached - count, together[at])):
-            apart = np.abs(mine / size - (all_rows - mine) / rest)
-            distance[place] = max(distance[place], float(apart.max()))
-    segment = int(np.argmax(distance * np.sqrt(rows * others / rows.sum())))
-    return float(distance[segment]), segment
+    together[1:] = np.bincount(rows.bin, rows.rows, bins).cumsum()
+    first = np.flatnonzero(np.diff(rows.member, prepend=-1))
+    member, length = rows.member[first], np.diff(first, append=len(rows.member))
+    size = rows.sizes
+    others = size.sum() - size
+    reached = rows.rows.cumsum()
+    reached -= np.repeat(reached[first] - rows.rows[first], length)
+    mine, rest = (np.repeat(of_members[member], length) for of_members in (size, others))
+    apart = np.zeros(len(reached))
+    # Between its own rows a member stays where it is, and the others only rise.
+    for own, every in ((reached, together[rows.bin + 1]), (reached - rows.rows, together[rows.bin])):
+        np.maximum(apart, np.abs(own / mine - (every - own) / rest), out=apart)
+    distance = np.zeros(len(size))
+    distance[member] = np.maximum.reduceat(apart, first)
+    farthest = int(np.argmax(distance * np.sqrt(size * others / size.sum())))
+    return float(distance[farthest]), farthest

@@ -64,6 +64,19 @@ def test_weights_are_counted_on_a_grid_unless_every_score_takes_less(monkeypatch
 
 
 @pytest.mark.usefixtures("never_exact")
+def test_many_groups_are_counted_at_every_score_since_a_grid_would_be_larger() -> None:
+    """A log of 9 million rows with 51,000 segments was refused: a grid of them takes 13 GB."""
+    log = log_of("normal", 60_000).with_columns(day=pl.int_range(pl.len()) % 5_000)
+    counts = {
+        by: nf.count_confusion(nf.scan_predictions(log, segments="day"), by=list(by)) for by in [(), ("day",)]
+    }
+    assert len(counts[()]) < 20_000
+    assert "grid" in counts[()]["resolution"]
+    wanted = nf.count_confusion(nf.scan_predictions(log, segments="day"), thresholds="exact")
+    assert counts["day",].equals(wanted)
+
+
+@pytest.mark.usefixtures("never_exact")
 @pytest.mark.parametrize(
     "kind",
     first_quick([

@@ -75,6 +75,28 @@ def test_the_best_model_of_all_is_the_champion_and_folds_are_pooled():
     assert nf.rank_segments(counts, **asked | {"threshold": {"a": AT, "b": AT}}).equals(found)
 
 
+@pytest.mark.parametrize("order", [["x", "y"], ["y", "x"]], ids="".join)
+@pytest.mark.parametrize("units", [None, "bucket"])
+def test_a_segment_of_two_keys_has_the_numbers_of_their_product(order, units):
+    """Of keys in another order than their columns, each segment had the shift of another one."""
+    counts = segments(6, seed=4, bad=(1,))
+    if units:
+        counts = nf.count_confusion(
+            nf.unit_buckets(unit_log({"a": 1.5}, 600, digits=1).with_columns(segment=pl.col("unit") % 6)),
+            thresholds=EDGES.tolist(),
+        )
+    x, y = pl.col("segment") // 2, pl.col("segment") % 2
+    apart = counts.select("model", pl.exclude("model", "segment"), x=x, y=y)
+    found, wanted = (
+        nf.rank_segments(some, segments=keys, threshold=AT, metric="precision", units=units)
+        for some, keys in ((apart, order), (counts, "segment"))
+    )
+    assert wanted["shift_p_value"].n_unique() > 3
+    columns = [name for name in wanted.columns if name != "segment"]
+    told = found.select("model", (2 * pl.col("x") + pl.col("y")).alias("segment"), *columns[1:])
+    assert told.sort("segment").equals(wanted.select(told.columns).sort("segment"))
+
+
 @pytest.mark.thorough
 def test_segments_with_few_positives_are_listed_without_numbers():
     counts = segments(6, seed=3)

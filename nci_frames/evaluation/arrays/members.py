@@ -1,0 +1,118 @@
+"""Counts of the members of a group, such as segments -> the rows of each member in the bins of the group."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from nci_frames.base.typing import Floats, Rows
+from nci_frames.counts.exact_sums import rows_of_thresholds
+from nci_frames.evaluation.arrays.buckets import BucketCounts
+from nci_frames.evaluation.arrays.histograms import Histogram
+
+
+@dataclass(frozen=True, slots=True)
+class MemberRows:
+    """The rows of one class by member and bin.
+
+    The entries of a member are adjacent, from the highest scores down. Bins without rows are left out: most
+    members have rows in few bins.
+    """
+
+    members: int
+    member: Rows
+    bin: Rows
+    rows: NDArray[Any]
+
+    @property
+    def sizes(self) -> Floats:
+        """The rows of each member."""
+        return np.bincount(self.member, self.rows, self.members).astype(np.float64)
+
+    def by_cell(self, cell: Rows) -> Floats:
+        """Return the rows of each member in each cell, given the cell of each bin."""
+        cells = int(cell.max(initial=0)) + 1
+        place = self.member * cells + cell[self.bin]
+        found = np.bincount(place, self.rows, self.members * cells).reshape(self.members, cells)
+        return found.astype(np.float64)
+
+    def only(self, members: Rows) -> "MemberRows":
+        """Return the rows of some members, which are numbered anew."""
+        number = np.full(self.members, -1)
+        number[members] = np.arange(len(members))
+        kept = number[self.member] >= 0
+        return MemberRows(len(members), number[self.member[kept]], self.bin[kept], self.rows[kept])
+
+
+@dataclass(frozen=True, slots=True)
+class Members:
+    """The rows of all members of a group."""
+
+    #: The positives and the negatives.
+    classes: tuple[MemberRows, MemberRows]
+    #: For each member its rows by buckets of units, and for each of its own bins the bin of the group. Both
+    #: are empty if rows are independent.
+    buckets: Sequence[BucketCounts] = ()
+    bins: Sequence[Rows] = ()
+
+    @classmethod
+    def of_counts(cls, counts: pl.DataFrame, first: Rows, pooled: Histogram) -> Self:
+        """Read counts that are sorted by member and threshold.
+
+        Each member begins at a row of *first*; *pooled* has the rows of all members.
+        """
+        # The rows below all thresholds of a member come before its lowest threshold.
+        size = np.diff(first, append=len(counts)) + 1
+        member = np.repeat(np.arange(len(first)), size)[::-1]
+        bins = np.insert(pooled.bins_of(counts["threshold"].to_numpy()), first, len(pooled.thresholds))[::-1]
+        both = []
+        for hit, missed in (("tp", "fn"), ("fp", "tn")):
+            here = rows_of_thresholds(counts[hit].to_numpy(), first)
+            rows = np.insert(here, first, counts[missed].to_numpy()[first])[::-1]
+            some = np.flatnonzero(rows)
+            both.append(MemberRows(len(first), member[some], bins[some], rows[some]))
+        return cls((both[0], both[1]))
+
+    @classmethod
+    def of_buckets(cls, counted: Sequence[BucketCounts], pooled: Histogram) -> Self:
+        """Read counts by buckets of units; *pooled* has the rows of all members."""
+        bins = [each.histogram.places_in(pooled) for each in counted]
+        both = []
+        for of_class in (0, 1):
+            rows = [each.histogram.classes[of_class] for each in counted]
+            some = [np.flatnonzero(each) for each in rows]
+            member = np.repeat(np.arange(len(counted)), [len(each) for each in some])
+            at, there = (
+                np.concatenate([of_member[kept] for of_member, kept in zip(values, some, strict=True)])
+                for values in (bins, rows)
+            )
+            both.append(MemberRows(len(counted), member, at, there))
+        return cls((both[0], both[1]), counted, bins)
+
+    def sizes(self, of_class: int) -> tuple[Floats, Floats]:
+        """Return the rows of a class of each member, and the equivalent number of rows of equal weight."""
+        if not self.buckets:
+            sizes = self.classes[of_class].sizes
+            return sizes, sizes
+        drawn, worth = (
+            [getattr(each, name)[of_class] for each in self.buckets] for name in ("drawn", "even")
+        )
+        return np.array(drawn, np.float64), np.array(worth, np.float64)
+
+    def by_bucket(self, of_class: int, cell: Rows, members: Rows | None = None) -> list[Any]:
+        """Return the rows of a class by bucket and cell, a sparse array for each of some or all members.
+
+        The list is empty if rows are independent.
+        """
+        # What does not need it does not wait for it.
+        from scipy.sparse import coo_array  # noqa: PLC0415
+
+        cells, found = int(cell.max(initial=0)) + 1, []
+        for place in range(len(self.buckets)) if members is None else members if self.buckets else ():
+            bins = self.bins[place]
+            joined = coo_array((np.ones(len(bins)), (np.arange(len(bins)), cell[bins])), (len(bins), cells))
+            found.append(self.buckets[place].classes[of_class] @ joined.tocsr())
+        return found
