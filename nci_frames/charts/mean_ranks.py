@@ -16,7 +16,7 @@ from nci_frames.tables.numbers import format_value
 #: Height of a row of the diagram, and of the gap below the axis, in pixels.
 _ROW, _TOP = 22, 14
 
-#: Letters of a name beside the diagram.
+#: Maximum length of a name beside the diagram.
 _LETTERS = 30
 
 
@@ -36,13 +36,13 @@ def chart_critical_difference(
     Returns
     -------
     altair.LayerChart
-        The mean rank of each model on an axis, the best at the left. A thick line joins models whose mean
-        ranks are nearer than Nemenyi's critical difference, which the thin line above them shows.
+        The mean rank of each model on an axis, with the best at the left. A thick line joins models whose
+        mean ranks differ by less than Nemenyi's critical difference, which the thin line above them shows.
 
     Raises
     ------
     ParameterError
-        If the frame has fewer than two models, or several rows of one.
+        If the frame has fewer than two models, or several rows for one model.
 
     References
     ----------
@@ -108,7 +108,7 @@ def chart_critical_difference(
 
 
 def joined(ranks: Sequence[float], distance: float) -> list[tuple[float, float]]:
-    """Return the first and the last of each largest group of ascending ranks that are nearer than a distance.
+    """Return the ends of each maximal group of ascending ranks that differ by less than *distance*.
 
     >>> joined([1.5, 2.0, 2.4, 4.0], 1.0)
     [(1.5, 2.4)]
@@ -124,7 +124,7 @@ def joined(ranks: Sequence[float], distance: float) -> list[tuple[float, float]]
 
 
 def _places(frame: pl.DataFrame, *, first: int, last: float) -> pl.DataFrame:
-    """Return where each name stands: the better half at the left, the other one at the right."""
+    """Return the places of the names: the better half at the left, the other half at the right."""
     place = pl.int_range(pl.len())
     left = place < (pl.len() + 1) // 2
     return frame.select(

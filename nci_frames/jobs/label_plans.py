@@ -1,4 +1,4 @@
-"""What is asked of a plan of labels, and the rows behind it, counted by scores or by pairs of decisions."""
+"""Options of a label plan, and the counts of its rows by scores or by pairs of decisions."""
 
 import math
 import warnings
@@ -29,8 +29,7 @@ from nci_frames.evaluation.labelling.positives import by_laws
 from nci_frames.evaluation.metrics import called_metric
 from nci_frames.schemas import COUNTS
 
-#: Scores are counted so finely, in log odds, where no pilot says at which scores its rates change; at so many
-#: of the thresholds of a pilot otherwise.
+#: Number of thresholds to count scores at: even in log odds without a pilot, else taken from its thresholds.
 _FINE = 1001
 _LEAST_BUDGET, _MOST_BUDGET = 4, 10**9
 _GIVE = f"give {Option('pilot')}, the counts of a labelled log: only its rates are used"
@@ -38,20 +37,20 @@ _GIVE = f"give {Option('pilot')}, the counts of a labelled log: only its rates a
 
 @dataclass(frozen=True, slots=True)
 class Counted:
-    """The rows of a log, or its units, in narrow cells."""
+    """The rows or units of a log in narrow cells."""
 
     rows: Floats
-    #: The share of positives that is expected in each cell.
+    #: Expected share of positives in each cell.
     positive: Floats
-    #: Where the cells of scores begin and end; None for pairs of decisions.
+    #: Borders of the cells of scores; None for pairs of decisions.
     borders: Floats | None
-    #: The threshold of each model that decides.
+    #: Decision threshold of each model.
     thresholds: Mapping[str, float]
 
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """The options of a plan besides its budget."""
+    """The options of a plan, except the budget."""
 
     metric: str | pl.Expr
     threshold: float | Mapping[str, float] | None
@@ -64,7 +63,7 @@ class Asked:
     units: bool = False
 
     def plan(self, counted: Counted, budget: int) -> Plan:
-        """Plan so many labels."""
+        """Return the plan for *budget* labels."""
         doubtful = self.pilot is not None and self.prevalence is None and self.compare is None
         goal = Goal(self.metric, beta_value(self.beta), budget, doubtful)
         if counted.borders is None:
@@ -73,7 +72,7 @@ class Asked:
         return goal.plan_of_scores(counted.borders, counted.rows, counted.positive, threshold)
 
     def counted(self, scored: Predictions, budget: int) -> Counted:
-        """Count the rows of a log, or take those of its score counts, after the options are checked.
+        """Check the options, then count the rows of a log or read its score counts.
 
         Raises
         ------
@@ -113,7 +112,7 @@ class Asked:
             raise ParameterError(msg, hint=_GIVE)
 
     def _scores(self, scored: pl.DataFrame | Scan) -> Counted:
-        """Return the ranges between thresholds, and the positives that are expected in each."""
+        """Return the ranges between thresholds, and the expected positives in each."""
         known = None if self.pilot is None else _pilot_counts(self.pilot)
         if isinstance(scored, Scan):
             scored = self._counts_of(scored, known)
@@ -139,7 +138,7 @@ class Asked:
         return Counted(rows, positive, borders, {str(model): self._decision(scores)})
 
     def _counts_of(self, scan: Scan, known: pl.DataFrame | None) -> pl.DataFrame:
-        """Count the scores of a log, by thresholds at which the rates of the pilot change."""
+        """Count the scores of a log at thresholds where the rates of the pilot change."""
         if self.units:
             scan = _whole_units(scan, self._model(scan))
         rows = ModelRows(scan, scan.raw, self.model)
@@ -156,9 +155,9 @@ class Asked:
         return counts
 
     def _likely_model(self, rows: ModelRows, known: pl.DataFrame | None) -> object:
-        """Return the model to plan by, if possible without a pass over the log that only finds its models.
+        """Return the probable model of the log, if possible without a pass that only lists its models.
 
-        Whether the log has it alone is seen when its scores are counted.
+        Counting the scores later detects further models.
         """
         if rows.known:
             return rows.model
@@ -172,7 +171,7 @@ class Asked:
         return one_model(there, self.model)
 
     def _grid(self, known: pl.DataFrame | None, law: Pilot | None, model: object) -> list[float]:
-        """Return at which thresholds to count the scores."""
+        """Return the thresholds to count scores at."""
         fixed = [self.threshold] if isinstance(self.threshold, int | float) else []
         if known is None or law is None:
             return sorted({LOWEST, *logit_thresholds(_FINE), HIGHEST, *fixed})
@@ -182,7 +181,7 @@ class Asked:
         return sorted({*some.tolist(), *law.begins[1:].tolist(), *fixed})
 
     def _decision(self, scores: pl.DataFrame) -> float:
-        """Return the threshold of the decision, which must be one that was counted."""
+        """Return the decision threshold, which must be one of the counted thresholds."""
         if isinstance(self.threshold, Mapping):
             msg = f"a threshold for each model is for {Option('compare')}"
             raise ParameterError(msg, hint="give one number")
@@ -198,7 +197,7 @@ class Asked:
         return float(few[0])
 
     def _pairs(self, scan: Scan, models: tuple[str, str]) -> Counted:
-        """Return the units by who flags them, and the positives that are expected of each kind."""
+        """Return the units by the models that flag them, and the expected positives of each kind."""
         limits = self._limits(models)
         counted = count_flags(scan, limits)
         found = {row["stratum"]: row for row in counted.iter_rows(named=True)}
@@ -235,7 +234,7 @@ class Asked:
 
 
 def _whole_units(scan: Scan, model: object) -> Scan:
-    """Return the scan of a row for each unit, with its highest score."""
+    """Return a scan with one row per unit, with its highest score."""
     found = best_scores(scan, model).collect(engine="streaming")
     need_units(found["unit"], scan.source.where)
     return scan_of_rows(found.select("score", model=pl.lit(model, pl.String)))
@@ -254,7 +253,7 @@ def _weighted(where: str) -> ParameterError:
 
 
 def _frame_with(given: Predictions, *columns: str) -> pl.DataFrame | None:
-    """Return what is given if it is a frame with these columns; None if it is a log."""
+    """Return *given* if it is a frame with these columns; None if it is a log."""
     if isinstance(given, pl.DataFrame | pl.LazyFrame) and {*columns} <= {*given.collect_schema()}:
         return given.lazy().collect()
     return None

@@ -1,4 +1,4 @@
-"""Which rows of a log to label, and what to expect of it."""
+"""Label plans: which rows of a log to label, and the intervals to expect."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -35,87 +35,87 @@ def plan_labels(
     model: str | None = None,
     units: bool = False,
 ) -> pl.DataFrame:
-    """Plan which rows of a log to label, so that the interval of a metric is as narrow as the budget allows.
+    """Plan which rows of a log to label, for the narrowest interval of a metric that the budget allows.
 
-    Where positives are rare, a sample of all rows finds hardly any. The plan divides the rows into ranges of
-    scores, and takes most labels from where they tell most. Each labelled row then stands for ``rows /
-    labels`` rows of its range, whatever was expected of it: a wrong expectation costs precision, and makes no
-    bias. ``draw_labels`` draws the rows.
+    If positives are rare, a simple random sample contains hardly any. The plan divides the rows into ranges
+    of scores, and assigns most labels to the most informative ranges. Each labelled row then represents
+    ``rows / labels`` rows of its range, whatever was expected: wrong expectations widen the interval, but
+    cause no bias. ``draw_labels`` draws the rows.
 
     Parameters
     ----------
     scored
-        A log whose labels are not known or not used, as ``scan_predictions(..., label=None)`` returns it, or
-        a frame with ``model`` and ``score``; or its score counts (``count_scores``), of which the thresholds
-        are the possible ends of ranges. Its keys are summed away.
+        A log without labels, ``scan_predictions(..., label=None)``, or a frame with ``model`` and ``score``
+        (labels are ignored); or its score counts (``count_scores``), whose thresholds are the possible ends
+        of ranges. Keys are summed over.
     budget
-        How many rows to label, 4 or more. A log with fewer rows is labelled as a whole.
+        Number of rows to label, 4 or more. A log with fewer rows is labelled completely.
     metric
-        What the labels are for: the name or alias of a metric of operating points, or a called metric. It is
-        that of the log itself: "precision" is precision at the prevalence of this traffic.
+        Metric to estimate: the name or alias of a metric of operating points, or a called metric. It refers
+        to this log: "precision" is precision at the prevalence of this traffic.
     threshold
-        Decision threshold of the metric; with *compare* of both models, or {model: threshold}.
+        Decision threshold of the metric; with *compare*, one for both models, or ``{model: threshold}``.
     alerts
-        In place of *threshold*: rows of this log that may be flagged. The threshold is the lowest that flags
-        no more, among those that were counted.
+        Instead of *threshold*: maximum number of flagged rows. The threshold is the lowest counted one that
+        flags no more.
     beta
-        Weight of recall in [0, inf], for a metric that has one.
+        Weight of recall in [0, inf], for metrics that depend on it.
     pilot
-        What is known of the scores of positives and negatives: the counts of a labelled log
-        (``count_confusion``), or predictions; with *compare*, joint counts (``count_pairs``), or predictions
-        with units. Only its rates are used: its balance of classes and its weights do not matter. Without a
-        pilot the scores are taken for probabilities of this log, and must lie in [0, 1].
+        A labelled log to estimate rates from: its counts (``count_confusion``) or predictions; with
+        *compare*, joint counts (``count_pairs``) or predictions with units. Its class balance and weights do
+        not matter. Without a pilot, the scores are taken as probabilities in this log, and must lie in [0,
+        1].
     prevalence
-        The expected share of positives in the log, in (0, 1); with a pilot only. None estimates it from the
+        Expected share of positives in the log, in (0, 1); only with a pilot. None estimates it from the
         scores.
     compare
-        Two models that scored the same units: the plan is for the difference of their metrics. Only units
-        that one of the two flags tell them apart. Then *scored* are rows with ``unit``.
+        Two models that scored the same units: plan for the difference of their metrics, which depends only on
+        units that exactly one of the two flags. *scored* must then have ``unit``.
     model
-        The model whose scores are planned by, if *scored* has several.
+        Model whose scores the plan is based on, if *scored* has several models.
     units
-        Whether units (users, hosts, patients) are labelled whole: the range of a unit is that of its highest
-        score, and rows and labels count units. ``draw_labels(..., units=True)`` draws their rows.
+        Whether to label whole units (users, hosts, patients): the range of a unit is that of its highest
+        score, and ``rows`` and ``labels`` count units. ``draw_labels(..., units=True)`` draws their rows.
 
     Returns
     -------
-    A row per range, from the lowest scores to the highest; with *compare*, per kind of decision:
+    One row per range, from the lowest scores to the highest; with *compare*, per pair of decisions:
 
     %(columns of label plan)s
 
-    ``labels`` add up to the budget. A range has at least 10 labels, or 2 if the budget is small, and 0.5 %
-    of the budget, if it has so many rows. The last five columns are there with *compare*.
-    ``expected_half_widths`` says what to expect.
+    ``labels`` add up to the budget. If it has enough rows, a range has at least 10 labels (2 if the budget is
+    small) and 0.5 % of the budget. ``flagged_by`` and the last four columns exist only with *compare*.
+    ``expected_half_widths`` returns the intervals to expect.
 
     Raises
     ------
     ParameterError
         If an option is out of range, no row reaches the threshold, the pilot lacks a class or the model, or
-        there is no pilot and the scores are no probabilities.
+        there is no pilot and the scores are not probabilities.
     SchemaError
-        If *scored* or *pilot* is a frame of another kind, or lacks a column.
+        If *scored* or *pilot* is a frame of the wrong kind, or lacks a column.
     InvalidRowsError
-        If a row is not valid, or with *compare* the rows cannot be paired.
+        If a row is not valid, or, with *compare*, the rows cannot be paired.
     UnknownMetricError
-        If there is no such metric.
+        If the metric is unknown.
 
     Notes
     -----
-    Where a row of a range moves the metric by c if it is positive, and p of its N rows are, the variance of
-    the estimate is the sum of (N·c)²·p(1-p)/n over the ranges, with n labels each. Neyman's allocation makes
-    it the smallest: n in proportion to N·abs(c)·√(p(1-p)). The numbers c are the derivatives of the metric by
-    true positives and by positives: the flagged rows are known. Where few positives will be found, the metric
-    is no linear function of them, and its error is larger; and its interval must allow for positives that
-    rows of heavy weights hide. So several allocations are simulated: n in proportion to
-    N·abs(c)^a·(p(1-p))^b with a in 0, 1/2, 1 and b in 1/2, 3/4, 1, for all but 0.05, 0.2, 0.35 or 0.5 of the
-    labels, and to N·abs(c) for these. Of those whose error is at most 1.15 times the smallest, the one with
-    the narrowest interval is returned; with *compare* the one with the smallest error. If the share of
-    positives is estimated from the scores, which a small pilot often gets wrong, both are geometric means of
-    those with as many positives and with an eighth of them. And 0.3 % of the positives are expected anywhere,
-    since no pilot is right about the rarest ones.
+    Let a range have N rows with a share p of positives and n labels, and let c be the change of the metric
+    per positive row. The variance of the estimate is the sum of (N·c)²·p(1-p)/n over the ranges. Neyman's
+    allocation minimises it: n in proportion to N·abs(c)·√(p(1-p)). The c are the derivatives of the metric by
+    true positives and by positives, since the flagged rows are known. With few positives, the metric is not
+    linear in them and its error is larger, and its interval must allow for unseen positives among rows of
+    large weight. So several allocations are simulated: n in proportion to N·abs(c)^a·(p(1-p))^b with a in 0,
+    1/2, 1 and b in 1/2, 3/4, 1, for all but 0.05, 0.2, 0.35 or 0.5 of the labels, and to N·abs(c) for these.
+    Among those with an error of at most 1.15 times the smallest, the one with the narrowest interval is
+    returned; with *compare*, the one with the smallest error. A share of positives estimated from the scores
+    is often wrong with a small pilot: error and interval are then geometric means of those with this share
+    and with an eighth of it. In addition, 0.3 % of the positives are expected anywhere, since no pilot covers
+    the rarest ones.
 
-    The plan must be fixed before the labels are seen: ``docs/labelling.md`` says how labels in batches are
-    used.
+    The plan must be fixed before the labels are seen: ``docs/labelling.md`` describes the use of labels in
+    batches.
 
     References
     ----------
@@ -159,14 +159,14 @@ def expected_half_widths(
     units: bool = False,
     level: float = 0.95,
 ) -> pl.DataFrame:
-    """Say how narrow an interval to expect of ``plan_labels``, of a uniform sample, and of twice the budget.
+    """Return the expected half-widths with ``plan_labels``, a simple random sample, and twice the budget.
 
     Parameters
     ----------
     scored, budget, metric, threshold, alerts, beta, pilot, prevalence, compare, model, units
         As in ``plan_labels``.
     level
-        Confidence of the interval, in (0, 1).
+        Confidence level of the interval, in (0, 1).
 
     Returns
     -------
@@ -181,11 +181,10 @@ def expected_half_widths(
 
     Notes
     -----
-    The half-width is that which ``bootstrap`` gives of a log in which as many positives of each range are
-    found as expected; of a uniform sample it is the median of 40 simulated logs, null where most of these
-    cannot tell an interval. It is wider than the error of the estimate: it holds also if a row of a heavy
-    weight is a positive by chance.
-    With *compare* it is the normal quantile times the root mean squared error of 2,000 samples.
+    The half-width is that of ``bootstrap`` for a log with the expected number of positives in each range. For
+    a simple random sample it is the median of 40 simulated logs, null if most of these have no interval. It
+    exceeds the error of the estimate, since it also allows for a positive row of large weight by chance.
+    With *compare*, it is the normal quantile times the root mean squared error of 2,000 samples.
 
     Examples
     --------
@@ -208,7 +207,7 @@ def expected_half_widths(
 def planned_files(
     scored: pl.LazyFrame, out: Path, *, budget: int, level: float, **options: Any
 ) -> tuple[pl.DataFrame, pl.DataFrame]:
-    """Plan which rows to label, write the plan, and return it with what to expect of it."""
+    """Plan which rows to label, write the plan, and return it with the expected half-widths."""
     check_level(level)
     file_kind(out, _KINDS, what="plan")
     asked = Asked(**options)
@@ -220,12 +219,12 @@ def planned_files(
 
 
 def drawn_file(log: pl.LazyFrame, plan: str, out: Path, *, seed: int, **options: Any) -> int:
-    """Write the rows that a plan in a file says to label, and return how many they are.
+    """Write the rows to label by a plan in a file, and return their number.
 
     Raises
     ------
     ParameterError
-        If the plan cannot be read, or the file to write has another ending than .csv and .parquet.
+        If the plan cannot be read, or the output file does not end in .csv or .parquet.
     """
     file_kind(out, _KINDS, what="sample")
     hint = "nci-frames plan-labels writes one"

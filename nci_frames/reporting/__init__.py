@@ -1,1 +1,1 @@
-"""Tables -> charts and one HTML page. No arithmetic."""
+"""Tables -> reports as HTML, Markdown, JSON or text, without arithmetic."""

@@ -1,4 +1,4 @@
-"""Vega, Vega-Lite and Vega-Embed as one script, made once for each version of the package that makes it."""
+"""Vega, Vega-Lite and Vega-Embed as one script, built once per version of vl-convert."""
 
 import contextlib
 import hashlib
@@ -15,15 +15,15 @@ from nci_frames.base.files import replacing
 
 @cache
 def vega_bundle() -> str:
-    """Return the script, as one that cannot close its own element.
+    """Return the script, escaped so that it cannot close its own element.
 
-    To make it takes more than a second, most of a small report, so a copy is kept in the user's cache folder.
-    A copy that is not whole is made again; where none can be kept, each process makes its own.
+    Building it takes more than a second, most of the time of a small report, so a copy is kept in the user's
+    cache folder. A damaged copy is rebuilt; without a cache folder, each process builds its own.
     """
     copy = user_cache_path("nci_frames") / f"vega-{version('vl-convert-python')}.js"
     script = _kept(copy)
     if script is None:
-        # The stub of vl-convert forgets that the snippet is optional.
+        # In the stub of vl-convert, the snippet is wrongly required.
         made = vl_convert.javascript_bundle()  # type: ignore[call-arg]
         script = made.replace("</script", "<\\/script").replace("<!--", "<\\!--")
         with contextlib.suppress(OutputError), replacing(copy) as file:
@@ -32,7 +32,7 @@ def vega_bundle() -> str:
 
 
 def _kept(copy: Path) -> str | None:
-    """Return the script of a copy; None if there is none, or it is not as it was written."""
+    """Return the script of a copy; None if it is missing or damaged."""
     try:
         content = copy.read_bytes()
     except OSError:

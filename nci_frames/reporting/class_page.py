@@ -1,4 +1,4 @@
-"""A comparison of decisions among classes -> one HTML page that needs nothing but itself."""
+"""A comparison of decisions among classes -> one self-contained HTML page."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -14,12 +14,12 @@ from nci_frames.reporting.html import render_page
 from nci_frames.reporting.live import answers_at, looked_up
 from nci_frames.tables.numbers import format_grid
 
-#: What the page looks up of a model.
+#: Columns of a model that the page looks up.
 _SENT = ("model", "rank", "value", "lower", "upper", "distinguishable", "supported")
 
 
 def render_class_page(comparison: ClassComparison, /, **more: Any) -> str:
-    """Return the page as text; *more* is other ``Content``."""
+    """Return the page as a string; *more* are further fields of ``Content``."""
     content = Content(comparison, **more)
     own, places, names = comparison.shares, comparison.places, [*comparison.leads]
     first, at_mix = names.index(opening_class(comparison)), [places.index(own[name]) for name in names]
@@ -39,7 +39,7 @@ def render_class_page(comparison: ClassComparison, /, **more: Any) -> str:
 
 
 def _along(comparison: ClassComparison, name: str) -> Iterator[tuple[list[str], list[dict[str, Any]]]]:
-    """Yield what is said and the rows of the models at each share of a class."""
+    """Yield the sentences and the rows of the models at each share of a class."""
     leads, curves = comparison.leads[name], comparison.curves.filter(pl.col("class") == name)
     best, others = leads_in_words(leads), "the others in proportion"
     along = "whatever" if len(leads) == 1 else "along"

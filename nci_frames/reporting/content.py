@@ -1,4 +1,4 @@
-"""What a report shows, whatever its form."""
+"""Content of a report, independent of its format."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -10,10 +10,10 @@ from nci_frames.reporting.gates import RunSummary
 
 @dataclass(frozen=True)
 class Content:
-    """What ``write_report`` is given, and the gates of the job that makes the report.
+    """The arguments of ``write_report``, and the gates of the job that makes the report.
 
-    A form leaves out what it has no place for: only the page has buttons for scenarios, and programs find the
-    gates of a job in its verdicts.json.
+    A format may leave out parts: only the page has buttons for scenarios, and programs find the gates of a
+    job in its verdicts.json.
     """
 
     comparison: AnyComparison
@@ -25,5 +25,5 @@ class Content:
 
     @property
     def answered(self) -> list[Answered]:
-        """The questions that the log has an answer to."""
+        """The questions that the log can answer."""
         return answered(self.comparison, self.questions)

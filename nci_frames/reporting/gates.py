@@ -1,4 +1,4 @@
-"""Verdicts of a run and the history of its gates -> what a report and the history page say of them."""
+"""Verdicts of a run and the history of its gates -> content of the report and the history page."""
 
 import base64
 import json
@@ -14,16 +14,16 @@ from nci_frames.files.save_chart import chart_bytes
 from nci_frames.files.save_table import csv_text
 from nci_frames.tables.numbers import format_value
 
-#: Trends that are drawn; those that failed last come first.
+#: Maximum number of trends; the latest failures come first.
 _DRAWN = 24
-#: Runs that a trend shows.
+#: Maximum number of runs in a trend.
 _RUNS = 90
-#: Verdicts that are listed.
+#: Maximum number of listed verdicts.
 _ROWS = 200
-#: Verdicts and trends that a report shows; the history has more.
+#: Maximum numbers of verdicts and trends in a report; the history has more.
 _VERDICTS_REPORTED, _TRENDS_REPORTED = 12, 4
 _BOUNDS = ("value", "lower", "upper", "limit_lower", "limit_upper")
-#: The data of a trend.
+#: Columns of the data of a trend.
 _DRAWN_COLUMNS = ("run", "sequence", "model", "metric", "prevalence", *_BOUNDS, "verdict")
 _NUMBERS = (*_BOUNDS, "reference", "prevalence", "difference", "difference_lower", "difference_upper")
 _ORDER = {"fail": 0, "undecided": 1, "pass": 2}
@@ -31,51 +31,51 @@ _ORDER = {"fail": 0, "undecided": 1, "pass": 2}
 
 @dataclass(frozen=True, slots=True)
 class RunSummary:
-    """What a report and the history say of the run that made them."""
+    """Summary of a run in its report and in the history."""
 
     run: str
     verdict: str
-    #: How many runs there are so far, and the last one whose gates passed.
+    #: Number of runs so far, and the last run whose gates passed.
     number: int
     last_good: str | None
-    #: The verdicts, the failed first, and how many there are of each.
+    #: The verdicts, failures first, and the number of each.
     verdicts: tuple[Mapping[str, Any], ...]
     counted: Mapping[str, int]
-    #: A picture of each gate over the runs with its data, and how many gates have none.
+    #: A chart of each gate over the runs with its data, and the number of gates without one.
     trends: tuple[Mapping[str, str], ...]
     hidden_trends: int
 
     @property
     def hidden_verdicts(self) -> int:
-        """How many verdicts are not listed."""
+        """Number of verdicts that are not listed."""
         return sum(self.counted.values()) - len(self.verdicts)
 
     @property
     def reported(self) -> tuple[Mapping[str, Any], ...]:
-        """The verdicts that a report shows."""
+        """The verdicts in a report."""
         return self.verdicts[:_VERDICTS_REPORTED]
 
     @property
     def reported_trends(self) -> tuple[Mapping[str, str], ...]:
-        """The trends that a report shows; one run alone has none."""
+        """The trends in a report; none for a single run."""
         return self.trends[:_TRENDS_REPORTED] if self.number > 1 else ()
 
 
 def run_summary(
     *, history: pl.DataFrame, runs: pl.DataFrame, verdicts: pl.DataFrame, last_good: str | None
 ) -> RunSummary:
-    """Return what is said of a run.
+    """Return the summary of a run.
 
     Parameters
     ----------
     history
-        A row for each run, gate, model and segment.
+        One row per run, gate, model and segment.
     runs
-        A row for each run, the last one that which is summarised.
+        One row per run; the last row is the run to summarise.
     verdicts
-        Those of that run.
+        Verdicts of that run.
     last_good
-        The last run whose gates passed; None if there is none.
+        Last run whose gates passed; None if there is none.
     """
     this = runs.row(-1, named=True)
     found = verdicts["verdict"].to_list()
@@ -92,12 +92,12 @@ def run_summary(
 
 
 def written(value: float | None) -> str:
-    """Write a number, nothing for null."""
+    """Format a number; empty for null."""
     return "" if value is None else format_value(value)
 
 
 def segment_name(segment: str | None) -> str:
-    """Write a segment, which is JSON, in words."""
+    """Format a segment, given as JSON, in words."""
     if segment is None:
         return "all rows"
     return ", ".join(
@@ -106,7 +106,7 @@ def segment_name(segment: str | None) -> str:
 
 
 def promised(row: Mapping[str, Any]) -> str:
-    """Write the limits of a verdict, nothing where there are none.
+    """Format the limits of a verdict; empty if there are none.
 
     >>> promised({"kind": "champion", "limit_lower": 0.0, "limit_upper": None})
     'lead ≥ 0'
@@ -124,13 +124,13 @@ def _worst_first(verdicts: pl.DataFrame) -> pl.DataFrame:
 
 
 def _groups(verdicts: pl.DataFrame) -> pl.DataFrame:
-    """Return what each picture is of; a champion is judged at several prevalences, each a picture."""
+    """Return the columns that define a chart; a champion has one chart per prevalence."""
     apart = pl.when(pl.col("kind") == "champion").then("prevalence").alias("apart")
     return _worst_first(verdicts).select("gate", "segment", apart).unique(maintain_order=True)
 
 
 def _trends(history: pl.DataFrame, verdicts: pl.DataFrame) -> Iterator[dict[str, str]]:
-    """Yield the picture of each gate and segment, the failed first."""
+    """Yield the chart of each gate and segment, failures first."""
     recent = history.filter(pl.col("sequence") > pl.col("sequence").max() - _RUNS)
     for gate, segment, apart in _groups(verdicts).head(_DRAWN).iter_rows():
         same = (pl.col("gate") == gate) & pl.col("segment").eq_missing(pl.lit(segment, pl.String))
@@ -159,13 +159,13 @@ def _verdict(row: dict[str, Any]) -> dict[str, Any]:
 
 
 def bounded(row: Mapping[str, Any], name: str = "value") -> str:
-    """Write a value with its bounds, where it has some."""
+    """Format a value with its bounds, if it has bounds."""
     bounds = "" if row["lower"] is None else f" ({written(row['lower'])} to {written(row['upper'])})"
     return written(row[name]) + bounds
 
 
 def _notes(row: Mapping[str, Any], numbers: Mapping[str, str]) -> Iterator[str]:
-    """Yield what the value is compared with, and why the verdict is not another."""
+    """Yield the reference of the value, and the reason of the verdict."""
     if numbers["reference"]:
         bounds = f"({numbers['difference_lower']} to {numbers['difference_upper']})"
         change = f": a change of {numbers['difference']} {bounds}" if numbers["difference"] else ""

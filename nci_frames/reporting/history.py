@@ -1,4 +1,4 @@
-"""The history of a job -> one page: verdicts, trends with limits, what changed since the last good run."""
+"""The history of a job -> one page: verdicts, trends with limits, changes since the last good run."""
 
 import base64
 from collections.abc import Sequence
@@ -14,11 +14,11 @@ from nci_frames.files.save_chart import chart_bytes
 from nci_frames.reporting.gates import RunSummary, bounded, segment_name, written
 from nci_frames.reporting.templates import own, template
 
-#: Runs that are listed.
+#: Maximum number of listed runs.
 _RUNS_LISTED = 14
-#: Rows of a table.
+#: Maximum number of rows of a table.
 _ROWS = 200
-#: Values of scenarios that are listed.
+#: Maximum number of listed values of scenarios.
 _VALUES = 600
 
 
@@ -42,29 +42,29 @@ def render_history(
     traffic: tuple[pl.DataFrame, pl.DataFrame] | None = None,
     facts: Sequence[tuple[str, str]] = (),
 ) -> str:
-    """Return the page as text.
+    """Return the page as a string.
 
     Parameters
     ----------
     title
-        The title of the job.
+        Title of the job.
     history
-        A row for each run, gate, model and segment.
+        One row per run, gate, model and segment.
     runs
-        A row for each run.
+        One row per run.
     unusual
-        A row for each file of the last runs that was late, delivered again, changed or unreadable.
+        One row per file of the last runs that was late, delivered again, changed or unreadable.
     summary
-        What is said of the run itself.
+        Summary of the run.
     changes
-        What changed since the last good run, as ``decompose_difference`` splits it; None if there is none.
+        Changes since the last good run, split by ``decompose_difference``; None if there is no such run.
     scenarios
-        A row for each scenario, segment, model and metric.
+        One row per scenario, segment, model and metric.
     dated
-        A row for each window and model.
+        One row per window and model.
     traffic
-        The prevalence of logs without labels, a row for each segment and model; and the values there, a row
-        for each segment, model and metric. None if the job has no such logs.
+        Prevalence of logs without labels, one row per segment and model; and the values there, one row per
+        segment, model and metric. None if the job has no such logs.
     facts
         Pairs of label and value about the data.
     """
@@ -76,7 +76,7 @@ def render_history(
         css=own("report.css"),
         facts=facts,
         summary=summary,
-        # How many files arrived, by what is said of them.
+        # Columns with numbers of files by kind of arrival.
         kinds=runs.columns[runs.columns.index("rows") + 1 :],
         runs=listed.reverse().to_dicts(),
         failed=_failed(history),
@@ -97,7 +97,7 @@ def render_history(
 
 
 def _dated(dated: pl.DataFrame) -> list[dict[str, str]]:
-    """Return the pictures of the windows by date; one window has none."""
+    """Return the charts of the windows by date; none for a single window."""
     if dated["window_start"].n_unique() < 2:
         return []
     return [
@@ -124,7 +124,7 @@ def _time(time: datetime | None) -> str:
 
 
 def _grouped(values: pl.DataFrame, *by: str) -> dict[tuple[Any, ...], dict[str, Any]]:
-    """Return for each group its values by metric, its prevalence, and why values are missing."""
+    """Return for each group its values by metric, its prevalence, and the reason for missing values."""
     return {
         group: {
             "cells": {row["metric"]: bounded(row) for row in rows.to_dicts()},

@@ -1,4 +1,4 @@
-"""A comparison -> one HTML page that needs nothing but itself: no network, no server, no other file."""
+"""A comparison -> one self-contained HTML page: no network, no server, no other file."""
 
 import base64
 import hashlib
@@ -33,14 +33,14 @@ from nci_frames.tables.packed import packed
 
 #: Maximum number of rows of a list on the page; the frames contain all.
 _SHIFTS_SHOWN, _ROWS = 20, 100
-#: Columns of a ranked table.
+#: Maximum number of columns of a ranked table.
 _COLUMNS = 6
 
 _SCRIPTS = (
     "numbers.js", "rows.js", "values.js", "tables.js", "legend.js", "charts.js", "live_charts.js",
     "ranking.js", "answer.js", "controls.js", "panels.js", "segments.js", "downloads.js", "start.js",
 )  # fmt: skip
-#: Charts are at most so high; those that are lower than the second number have a row of their own.
+#: Maximum height of charts; charts lower than the second number get a row of their own.
 _HIGH, _LOW = 300, 150
 _TENS = (1e-6, 1e-5, 1e-4, 1e-3, 0.01, 0.1)
 
@@ -69,7 +69,7 @@ _FILTERS: Mapping[str, Callable[[Any], str]] = {
 
 
 def render_report(comparison: Comparison, /, **more: Any) -> str:
-    """Return the page as text; *more* is other ``Content``."""
+    """Return the page as a string; *more* are further fields of ``Content``."""
     content = Content(comparison, **more)
     models = sorted(comparison.points["model"].unique())
     drawn, by_first = shown_models(comparison), comparison.by_key[0]
@@ -106,7 +106,7 @@ def render_report(comparison: Comparison, /, **more: Any) -> str:
 def render_page(
     name: str, content: Content, charted: Sequence[str], live: Mapping[str, Any], **more: Any
 ) -> str:
-    """Return a page of a template: the questions, charts of some models, scripts, and what these look up."""
+    """Fill a template with the questions, charts of the models *charted*, scripts, and their data."""
     scripts = [vega_bundle(), *map(own, _SCRIPTS)]
     shown = content.answered
     return template(name, **_FILTERS).render(
@@ -125,10 +125,10 @@ def render_page(
 
 
 def _offered(comparison: Comparison, scenarios: Mapping[str, float]) -> tuple[list[tuple[str, float]], float]:
-    """Return the prevalences that the page offers by name, and the one at which it opens.
+    """Return the named prevalences of the page, and the prevalence at which it opens.
 
-    Of the scenarios, the powers of ten and the log's own it offers those that it covers. It opens at what was
-    asked, at the first scenario of which the log can tell the value, or at the log's own.
+    These are the scenarios, powers of ten and the prevalence of the log, if the page covers them. It opens at
+    the prevalence of the question, at the first scenario that the log supports, or at that of the log.
     """
     low, high = comparison.prevalence_range
     own = [] if comparison.observed_prevalence is None else [("observed", comparison.observed_prevalence)]
@@ -145,13 +145,13 @@ def _offered(comparison: Comparison, scenarios: Mapping[str, float]) -> tuple[li
 
 
 def _tells(comparison: Comparison, prevalence: float) -> bool:
-    """Return whether the log can tell the value of the best model there."""
+    """Return whether the log supports the value of the best model at a prevalence."""
     (answer,) = comparison.answers([prevalence], tested=False)
     return bool(answer.models["supported"][0])
 
 
 def _legend(models: Sequence[str]) -> list[dict[str, str]]:
-    """Return the name, colour and stroke of each model that the charts show."""
+    """Return the name, colour and stroke of each model in the charts."""
     style = model_style(models, among=models)
     return [
         {"name": name, "colour": colour, "dash": "" if dash == DASHES[0] else " ".join(map(str, dash))}
@@ -160,15 +160,15 @@ def _legend(models: Sequence[str]) -> list[dict[str, str]]:
 
 
 def _figure(found: Answered, comparison: AnyComparison) -> dict[str, Any]:
-    """Return the chart of a question as harmless JSON, with its texts; nothing without a chart."""
+    """Return the chart of a question as safe JSON, with its texts; empty without a chart."""
     question = found.question
     try:
-        # The tests of each chart hold it against Vega-Lite's schema, which takes longer than to draw it.
+        # Skip validation against Vega-Lite's schema, which takes longer than drawing; tests do it.
         with debug_mode(False):
             chart = question.chart(found.table, comparison)
             spec = None if chart is None else chart.to_dict(validate=False)
     except ParameterError as error:
-        # No model has a value, or too many have one: the tables still show the values.
+        # No value, or too many models: the tables still show the values.
         return {"missing": error.what, "wide": False}
     if spec is None:
         return {}
@@ -176,12 +176,12 @@ def _figure(found: Answered, comparison: AnyComparison) -> dict[str, Any]:
     heading = spec.pop("title", {})
     panels = "layer" not in spec and "mark" not in spec
     height = spec.get("height", _HIGH)
-    # The height of a list of segments follows from its rows; a few bars need a long axis and little height.
+    # The height of a list of segments depends on its rows; a few bars need a long axis and little height.
     wide = panels or "chosen" in question.live or height < _LOW
-    # What has a shape of its own keeps it.
+    # Charts with their own shape keep it.
     if not panels and spec["width"] == WIDTH:
         spec["width"] = "container"
-        # Two in a row are of one height.
+        # Two charts in a row have the same height.
         spec["height"] = height if wide else _HIGH
     return {
         "missing": None,
@@ -195,7 +195,7 @@ def _figure(found: Answered, comparison: AnyComparison) -> dict[str, Any]:
 def _folded(
     shown: Sequence[Answered], comparison: AnyComparison
 ) -> dict[str, dict[str, list[dict[str, Any]]]]:
-    """Return the figures of each section by the heading that they are folded under, the open ones first."""
+    """Return the figures of each section by the heading they are folded under, open ones first."""
     found: dict[str, dict[str, list[dict[str, Any]]]] = {}
     for each in shown:
         figure = _figure(each, comparison) if each.question.draw is not None else {}
@@ -209,7 +209,7 @@ def _folded(
 
 
 def _filled(figures: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Widen a figure that would stand alone in a row of two."""
+    """Widen a figure that would be alone in a row of two."""
     filled: list[dict[str, Any]] = []
     for _, group in groupby(figures, lambda figure: figure["wide"]):
         row = list(group)
@@ -220,7 +220,7 @@ def _filled(figures: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 def _largest_shifts(shifts: pl.DataFrame | None) -> list[dict[str, Any]]:
-    """Return the differences between segments, the largest first."""
+    """Return the largest differences between segments, in descending order."""
     if shifts is None:
         return []
     differing = shifts.filter("distinguishable")
@@ -229,7 +229,7 @@ def _largest_shifts(shifts: pl.DataFrame | None) -> list[dict[str, Any]]:
 
 
 def _policy(scripts: Sequence[str]) -> str:
-    """Allow the scripts of this page by their hashes, and nothing from anywhere else."""
+    """Return a content security policy that allows only the scripts of this page, by their hashes."""
     hashes = " ".join(
         f"'sha256-{base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()}'"
         for script in scripts
@@ -241,6 +241,6 @@ def _policy(scripts: Sequence[str]) -> str:
 
 
 def _script_json(spec: Mapping[str, Any]) -> str:
-    """Write JSON in which no letter can end the script element that holds it."""
+    """Return JSON that cannot close the script element around it."""
     text = json.dumps(spec, ensure_ascii=False, sort_keys=True, separators=(",", ":"), allow_nan=False)
     return text.translate({ord(letter): f"\\u{ord(letter):04x}" for letter in "<>&\u2028\u2029"})

@@ -1,4 +1,4 @@
-"""A comparison -> a summary for other programs: JSON that docs/report.schema.json describes."""
+"""A comparison -> a JSON summary for programs, described by docs/report.schema.json."""
 
 import dataclasses
 import json
@@ -16,7 +16,7 @@ from nci_frames.questions.where_it_changes import orders
 from nci_frames.reporting.content import Content
 from nci_frames.schemas import SEGMENT_RANKS
 
-#: Raised when a reader of the older form would misread the newer one.
+#: Increased if readers of the old format would misread the new one.
 SCHEMA_VERSION = 2
 
 _RANKED = ("rank", "gap", "supported", "reason")
@@ -36,7 +36,7 @@ _KEYS = {
 
 
 def render_json(comparison: Comparison, /, **more: Any) -> str:
-    """Return the summary as text; *more* is other ``Content``. Equal arguments give equal text.
+    """Return the summary as a string; *more* are fields of ``Content``. Equal arguments give equal text.
 
     >>> import nci_frames as nf
     >>> import polars as pl
@@ -57,7 +57,7 @@ def render_json(comparison: Comparison, /, **more: Any) -> str:
         "models": sorted(comparison.points["model"].unique()),
         "orders": {measure: _order(order) for measure, order in orders(comparison).items()},
         "tables": _tables(comparison),
-        # All segments as the answer judges them, the worst first.
+        # All segments, by the question of the report, the worst first.
         "segments": None if ranks is None else _groups(comparison, ranks, tuple(SEGMENT_RANKS.fixed)),
         "undefined": _groups(comparison, comparison.undefined, ("model", "positives", "negatives", "reason")),
     }
@@ -65,7 +65,7 @@ def render_json(comparison: Comparison, /, **more: Any) -> str:
 
 
 def render_class_json(comparison: ClassComparison, /, **more: Any) -> str:
-    """Return the summary of a comparison of decisions among classes as text."""
+    """Return the summary of a comparison of decisions among classes as a string."""
     content = Content(comparison, **more)
     costs = [{"label": a, "decision": b, "cost": cost} for (a, b), cost in (comparison.cost or {}).items()]
     written = {
@@ -85,7 +85,7 @@ def render_class_json(comparison: ClassComparison, /, **more: Any) -> str:
 
 
 def _questions(content: Content) -> dict[str, Any]:
-    """Return what is said, or the rows that are shown, of each question that is not only drawn."""
+    """Return the sentences, or the rows, of each question that has any."""
     return {
         shown.question.name: {
             "title": shown.title,
@@ -99,7 +99,7 @@ def _questions(content: Content) -> dict[str, Any]:
 
 
 def _text(content: Content, own: Mapping[str, Any]) -> str:
-    """Return what every summary has, and what is one's own, as JSON."""
+    """Return the common fields of all summaries together with *own* fields, as JSON."""
     written = {
         "schema": SCHEMA_VERSION,
         "title": content.title,
@@ -139,7 +139,7 @@ def _tables(comparison: Comparison) -> dict[str, list[dict[str, Any]] | None]:
         **{table.name: table.rows for table in ranked_tables(comparison)},
         "shifts": comparison.shifts,
     }
-    # Only the values of sums of weights are not judged on other rows.
+    # Only for sums of weights, values are not computed on other rows than the threshold.
     absent = {"optimistic"} - {*comparison.best.columns}
     return {
         name: None
@@ -150,7 +150,7 @@ def _tables(comparison: Comparison) -> dict[str, list[dict[str, Any]] | None]:
 
 
 def _groups(comparison: Comparison, frame: pl.DataFrame, columns: Sequence[str]) -> list[dict[str, Any]]:
-    """Return columns of groups; the names of segments are data, so they stand apart from the keys."""
+    """Return columns of groups; the names of segments are data, so they are separate from the JSON keys."""
     return [
         {
             "segment": {name: row[name] for name in comparison.segments},
@@ -161,7 +161,7 @@ def _groups(comparison: Comparison, frame: pl.DataFrame, columns: Sequence[str])
 
 
 def _plain(value: object) -> object:
-    """Turn what JSON cannot hold into what it can: infinities into words, NaN into null, dates into text."""
+    """Convert values for JSON: infinities to words, NaN to null, dates to text."""
     match value:
         case None | bool() | int() | str():
             return value

@@ -1,4 +1,4 @@
-"""A comparison -> what the page looks up: the answer at every place of its sliders."""
+"""A comparison -> the data of the page's sliders: the answer at every place."""
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
@@ -13,7 +13,7 @@ from nci_frames.tables.names import drawable
 from nci_frames.tables.numbers import format_grid, sentence
 from nci_frames.tables.packed import packed
 
-#: At most so many rows of models are sent for them: with more models there are fewer.
+#: Maximum number of rows of models on the page: with more models, there are fewer places.
 _MOST_ROWS = 12_000
 
 _SENT = (
@@ -25,25 +25,25 @@ _SENT = (
 def live_numbers(
     comparison: Comparison, /, chips: Sequence[float] = (), questions: Sequence[ReportQuestion] | None = None
 ) -> dict[str, Any]:
-    """Return what the page looks up, as values that JSON has.
+    """Return the data that the page looks up, as JSON values.
 
-    The page opens at the first of the *chips*, prevalences that have a button, if there are any.
+    The page opens at the first of the *chips*, prevalences with a button, if there are any.
 
     =========== ==================================================================================
     key         value
     =========== ==================================================================================
-    models      the names, sorted; everything below names a model by its place here
-    drawn       the names as charts have them
+    models      sorted names; all values below refer to a model by its index here
+    drawn       the names in charts
     threshold   the threshold of ``points``
-    prevalence  the places of the slider, ascending, and ``first``, the number of that it opens at
-    asked       what the second slider changes, its ``label``, the ``words`` of its places and the number
-                of the ``first``; one place without a slider
+    prevalence  the places of the slider, ascending, and ``first``, the index at which it opens
+    asked       the second slider: its ``label``, the ``words`` of its places and the index of the
+                ``first``; one place without a slider
     answers     for each of these the ``name`` of the metric in titles, and for each prevalence the ``lines``;
-                and ``models``, packed rows of the models, the best first, with the number of the
+                and ``models``, packed rows of the models, the best first, with the index of the
                 prevalence, ``at``
-    said        of each of the *questions* that has words for any prevalence, those for each prevalence
+    said        for each of the *questions* with sentences, those at each prevalence
     beta        the beta of the charts of F-beta
-    points      of each model ``[tp, fp, positives, negatives]`` at the threshold; null without rates
+    points      for each model ``[tp, fp, positives, negatives]`` at the threshold; null without rates
     =========== ==================================================================================
     """
     models = comparison.points["model"].unique().sort().to_list()
@@ -86,7 +86,7 @@ def looked_up(
     beta: float,
     **more: Any,
 ) -> dict[str, Any]:
-    """Return what every page looks up, with more of its own, in the form of ``live_numbers``."""
+    """Return the common data of all pages together with *more*, in the form of ``live_numbers``."""
     drawn = [drawable(model) for model in models]
     always = {"models": models, "drawn": drawn, "prevalence": places, "first": first, "asked": asked}
     return {**always, "answers": answers, "beta": _number(beta), "threshold": None, "points": [], **more}
@@ -98,7 +98,7 @@ def answers_at(
     models: Sequence[str],
     sent: Sequence[str] = _SENT,
 ) -> dict[str, Any]:
-    """Return the answers by a metric of this name: at each place the lines, and rows of the models."""
+    """Return the answers by the metric *name*: the lines and the rows of the models at each place."""
     number = {model: place for place, model in enumerate(models)}
     lines: list[list[str]] = []
     rows: list[dict[str, Any]] = []
@@ -116,7 +116,7 @@ def _answers(comparison: Comparison, etas: list[float], models: list[str], *, te
 
 
 def _variants(comparison: Comparison, rows: int) -> tuple[str, list[tuple[str, Comparison]]]:
-    """Return what the second slider changes of the question, and the log with each of these questions."""
+    """Return the label of the second slider, and a comparison for each of its places."""
     question = comparison.question
     label, changes = "", list[dict[str, Any]]()
     if question.alerts:
@@ -132,7 +132,7 @@ def _variants(comparison: Comparison, rows: int) -> tuple[str, list[tuple[str, C
     if not changes or len(changes) * rows > _MOST_ROWS:
         return label, [(own, comparison)]
     found = ((_words(other), other) for other in (comparison.asking(**change) for change in changes))
-    # The question itself keeps what it has computed.
+    # The original comparison keeps its computed tables.
     return label, [(words, comparison if words == own else other) for words, other in found]
 
 
@@ -148,5 +148,5 @@ def _words(comparison: Comparison) -> str:
 
 
 def _number(value: Any) -> Any:
-    """Return what JSON can say: infinity and what is undefined are null."""
+    """Return a JSON value: infinity and undefined become null."""
     return None if isinstance(value, float) and not math.isfinite(value) else value

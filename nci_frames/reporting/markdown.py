@@ -1,4 +1,4 @@
-"""A comparison -> one Markdown page, to be read on a code host or in a terminal."""
+"""A comparison -> one Markdown page for code hosts and terminals."""
 
 from collections.abc import Callable
 from typing import Any
@@ -14,12 +14,12 @@ from nci_frames.reporting.templates import template
 from nci_frames.tables.markdown import literal, markdown_table
 from nci_frames.tables.numbers import format_count, format_grid, format_group, format_value
 
-#: Columns of a ranked table, and rows of one that a question has instead of sentences.
+#: Maximum numbers of columns of a ranked table, and of rows of a table instead of sentences.
 _COLUMNS, _ROWS = 6, 50
 
 
 def render_markdown(comparison: AnyComparison, /, **more: Any) -> str:
-    """Return the page as text; *more* is other ``Content``. Equal arguments give equal text.
+    """Return the page as a string; *more* are further fields of ``Content``. Equal arguments give equal text.
 
     >>> import nci_frames as nf
     >>> import polars as pl
@@ -45,17 +45,17 @@ def render_markdown(comparison: AnyComparison, /, **more: Any) -> str:
 
 
 def _finalized(value: object) -> Markup:
-    """Take what is not marked as text from the data, or what might be."""
+    """Escape everything that is not marked as safe, since it may come from the data."""
     return value if isinstance(value, Markup) else _markup(literal(str(value)))
 
 
 def _trusted(form: Callable[[Any], str]) -> Callable[[Any], Markup]:
-    """Say that what a function makes of a number is no markup."""
+    """Mark the result of a number formatter as safe."""
     return lambda number: _markup(form(number))
 
 
 def _name(value: object) -> Markup:
-    """Write a value from the data; one that could not be seen is put into words."""
+    """Escape a value from the data; invisible values are put into words."""
     return _markup("*missing*" if value is None else literal(str(value)) or "*empty*")
 
 

@@ -1,4 +1,4 @@
-"""The templates of the pages, and the other files beside them."""
+"""Templates of the pages, and other files of this folder."""
 
 from collections.abc import Callable
 from functools import cache
@@ -22,7 +22,7 @@ def template(
     keep_trailing_newline: bool = False,
     **filters: Callable[[Any], str],
 ) -> jinja2.Template:
-    """Return a template in which text from the data is escaped, and every name has a value."""
+    """Return a template that escapes text from the data, and refuses undefined names."""
     environment = jinja2.Environment(
         loader=jinja2.PackageLoader("nci_frames.reporting", package_path=""),
         autoescape=True,

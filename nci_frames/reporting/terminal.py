@@ -1,4 +1,4 @@
-"""A comparison -> ranked tables for a terminal."""
+"""A comparison -> answer and ranked tables for a terminal."""
 
 import io
 from collections.abc import Callable, Mapping, Sequence
@@ -21,29 +21,29 @@ from nci_frames.tables.cells import Cell, RankedCells
 from nci_frames.tables.names import printable
 from nci_frames.tables.numbers import UNDEFINED, format_grid, format_group
 
-#: Characters of a name that every console has room for, and of a column; and columns at most.
+#: Minimum width of names and of columns, and maximum number of columns.
 _NAME, _CELL, _COLUMNS = 28, 13, 14
-#: The head of the column of models, and the characters of its borders.
+#: Head of the column of models, and width of its borders.
 _MODEL, _BORDERS = "model", 3
 
-#: Rows of a table that a question has instead of sentences.
+#: Maximum number of rows of a table instead of sentences.
 _ROWS = 20
 
-#: Lines of an answer, and of what it rests on: with the line of the report they fit a screen.
+#: Maximum lines of an answer, and of the data behind it: with the line of the report they fit a screen.
 _ANSWER, _BASIS = 13, 8
 
 
 def print_answer(comparison: AnyComparison, console: Console, *, most: int | None = _ANSWER) -> None:
-    """Print the answer: what to choose, who is as good, where the order changes, which segments are worse.
+    """Print the answer: model to choose, equally good models, where the order changes, worse segments.
 
     Parameters
     ----------
     comparison
-        What to say.
+        The comparison.
     console
-        Where to.
+        Console to print to.
     most
-        So many lines of it fit; None prints all.
+        Maximum number of lines; None prints all.
     """
     first, *rest = _said(comparison, lambda one: _above(one) and one.draw is None and one.say is not None)
     _print_wrapped(console, first, indent="", style="bold")
@@ -51,19 +51,19 @@ def print_answer(comparison: AnyComparison, console: Console, *, most: int | Non
 
 
 def print_basis(comparison: AnyComparison, console: Console) -> None:
-    """Print what the answer rests on: what intervals draw, and whether projection is valid."""
+    """Print the data behind the answer: what intervals resample, and whether projection is valid."""
     lines = _said(comparison, lambda one: one.section == "answer" and not _above(one))
     _print_lines(console, lines, most=_BASIS)
 
 
 def _said(comparison: AnyComparison, wanted: Callable[[ReportQuestion], bool]) -> list[str]:
-    """Return what some of the questions of the library say."""
+    """Return the sentences of the library's questions that are *wanted*."""
     shown = answered(comparison, [question for question in questions_of(comparison) if wanted(question)])
     return [line for each in shown for line in each.sentences or []]
 
 
 def print_conclusion(answers: Mapping[str, Answer], console: Console) -> None:
-    """Print the answers of several logs, a sentence each; *answers* has them by the names of the logs."""
+    """Print one sentence per log; *answers* maps names of logs to answers."""
     for name, answer in answers.items():
         console.print(Text(printable(name), style="bold"))
         _print_wrapped(console, short_answer(answer))
@@ -76,18 +76,18 @@ def print_comparison(
     title: str = "",
     questions: Sequence[ReportQuestion] | None = None,
 ) -> None:
-    """Print what a report says besides its answer: sentences, ranked tables, small tables.
+    """Print the parts of a report besides its answer: sentences, ranked tables, small tables.
 
     Parameters
     ----------
     comparison
-        What to show.
+        The comparison.
     console
-        Where to. A narrow console gets fewer columns.
+        Console to print to. A narrow console gets fewer columns.
     title
-        Printed above the tables.
+        Title above the tables.
     questions
-        The questions of the report; None stands for those of the library.
+        Questions of the report; None means those of the library.
 
     Examples
     --------
@@ -116,7 +116,7 @@ def print_comparison(
 
 
 def render_text(comparison: AnyComparison, /, **more: Any) -> str:
-    """Return what a terminal shows as text, for a console of 100 columns; *more* is other ``Content``."""
+    """Return the terminal output for 100 columns as a string; *more* are further fields of ``Content``."""
     content, console = Content(comparison, **more), Console(width=100, file=io.StringIO(), highlight=False)
     console.print(Text(printable(content.title)))
     print_answer(comparison, console, most=None)
@@ -128,7 +128,7 @@ def render_text(comparison: AnyComparison, /, **more: Any) -> str:
 
 
 def _above(question: ReportQuestion) -> bool:
-    """Return whether the answer says it: itself, and its segments."""
+    """Return whether a question is part of the answer: the answer itself, and its segments."""
     return bool(question.live.get("looked")) or question.section == "segments"
 
 
@@ -146,13 +146,13 @@ def _print_ranked(comparison: Comparison, console: Console) -> None:
     names = max(len(_MODEL), min(longest, max(_NAME, console.width // 3)))
     columns = max(2, min(_COLUMNS, (console.width - min(names, _NAME) - _BORDERS) // _CELL))
     for table in tables:
-        # With one beta, the tables over prevalence already contain everything.
+        # With a single beta, the tables over prevalence contain everything.
         if table.rows.height and (table.over == "prevalence" or len(comparison.beta) > 1):
             _print(console, table.cells(columns), f"{table.title}, {table.where}", names)
 
 
 def _print_lines(console: Console, lines: Sequence[str], *, most: int | None) -> None:
-    """Print the first of some lines, as many as fit whole; of the first one what fits."""
+    """Print the first lines that fit completely; the first one is cut if necessary."""
     wrapped = [_wrapped(console, line) for line in lines]
     parts = list(chain.from_iterable(wrapped))
     shown = len(parts)
@@ -178,16 +178,16 @@ def _wrapped(console: Console, line: str, *, indent: str = "  ", style: str = ""
 
 
 def print_frame(frame: pl.DataFrame, console: Console, *, title: str = "") -> None:
-    """Print a small frame: whole numbers with separators, others to four digits, null as a dash.
+    """Print a small frame: whole numbers with separators, others with four digits, null as a dash.
 
     Parameters
     ----------
     frame
-        What to show.
+        Frame to print.
     console
-        Where to.
+        Console to print to.
     title
-        Printed above the table.
+        Title above the table.
 
     Examples
     --------
@@ -200,7 +200,7 @@ def print_frame(frame: pl.DataFrame, console: Console, *, title: str = "") -> No
     table = Table(pad_edge=False)
     for name, dtype in frame.schema.items():
         justify: JustifyMethod = "right" if dtype.is_numeric() else "left"
-        # Names are folded and not cut: they are needed whole.
+        # Fold names instead of cutting them.
         table.add_column(Text(printable(name)), justify=justify, overflow="fold")
     for row in frame.iter_rows():
         table.add_row(*(Text(_shown(value)) for value in row))
@@ -220,10 +220,10 @@ def _shown(value: object) -> str:
 
 
 def _print(console: Console, cells: RankedCells, heading: str, width: int) -> None:
-    # A table's own title would be folded to the width of the table.
+    # The title option of a table would fold it to the width of the table.
     console.print(Text(heading, style="bold"))
     table = Table(pad_edge=False)
-    # Long names are often alike at their beginning, so they are folded and not cut.
+    # Fold names instead of cutting them: long names often have the same beginning.
     table.add_column(_MODEL, overflow="fold", min_width=len(_MODEL), max_width=width)
     for value in cells.grid:
         table.add_column(format_grid(value), justify="right", no_wrap=True)

@@ -1,4 +1,4 @@
-"""A comparison -> one file: a page, Markdown, or JSON."""
+"""A comparison -> one file: HTML, Markdown, JSON or text."""
 
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -18,7 +18,7 @@ from nci_frames.reporting.markdown import render_markdown
 from nci_frames.reporting.terminal import render_text
 from nci_frames.schemas import checked
 
-#: How each form is written.
+#: Writer of each format.
 _FORMS: Mapping[str, Callable[..., str]] = {
     "html": render_report, "md": render_markdown, "json": render_json, "txt": render_text,
 }  # fmt: skip
@@ -43,28 +43,28 @@ def write_report(
 ) -> Path:
     """Write a comparison as one self-contained HTML page, as Markdown, as JSON, or as plain text.
 
-    The file is written beside its target and then moved over it: a reader sees the old report or the new
-    one, and a failure leaves the old one as it was. Equal arguments give equal bytes.
+    The file is replaced atomically: a reader sees the old report or the new one, and a failure leaves an
+    existing file unchanged. Equal arguments give equal bytes.
 
     Parameters
     ----------
     comparison
-        The tables to show: of ``compare_models``, or of ``compare_classes``.
+        The result of ``compare_models`` or ``compare_classes``.
     path
-        The file to write; its ending gives the format: ``.html`` is the page with charts and sliders, ``.md``
-        the answer and the ranked tables, ``.json`` a summary for programs, ``.txt`` what a terminal shows.
-        Folders above it are created if missing.
+        File to write. The format is given by the ending: ``.html``, a page with charts and sliders; ``.md``,
+        the answer and the ranked tables; ``.json``, a summary for programs; ``.txt``, the terminal output.
+        Missing folders are created.
     title
-        Title of the report; by default one that says what changes.
+        Title of the report; by default it describes the comparison.
     facts
-        Pairs of label and value about the data, e.g. files read and rows dropped.
+        Pairs of label and value about the data, such as files read and rows dropped.
     scenarios
-        Prevalences by name, each in [0, 1]: the page has a button for each of those that it covers, before
-        the powers of ten and the log's own, and opens at the first of them. Not of classes, whose mixes are
-        those of the comparison.
+        Prevalences by name, each in [0, 1]. The page gets a button for each one in its range, before those
+        for powers of ten and for the prevalence of the log, and opens at the first one. Not for classes,
+        whose mixes are part of the comparison.
     questions
-        The questions that the report answers, in their order within each section; None stands for those of
-        ``report_questions``, or of ``class_report_questions``. Each has a name of its own.
+        Questions of the report, with distinct names, in their order within each section; None means those of
+        ``report_questions`` or ``class_report_questions``.
 
     Returns
     -------
@@ -74,9 +74,10 @@ def write_report(
     Raises
     ------
     ParameterError
-        The path is a folder, or has another ending; or a scenario is not a prevalence, or given of classes.
+        If *path* is a folder or has another ending; or if a scenario is not a prevalence, or given for
+        classes.
     SchemaError
-        The name of a model is null, or there are no counts.
+        If the name of a model is null, or there are no counts.
 
     Examples
     --------
@@ -97,7 +98,7 @@ def write_report(
 def write_form(
     comparison: Comparison | ClassComparison, path: str | Path, *, title: str | None = None, **more: Any
 ) -> Path:
-    """Write one form of a report as ``write_report`` does; *more* is other ``Content``."""
+    """Write one format of a report as ``write_report`` does; *more* are further fields of ``Content``."""
     of_classes = isinstance(comparison, ClassComparison)
     more["title"] = title or (CLASS_TITLE if of_classes else TITLE)
     kind, content = file_kind(path, REPORT_KINDS, what="report"), Content(comparison, **more)
@@ -119,6 +120,6 @@ def write_form(
     with replacing(path, what="report") as file:
         forms: Mapping[str, Callable[..., str]] = _OF_CLASSES if of_classes else _FORMS
         text = forms[kind](comparison, **more)
-        # A file's name, or an argument of a command, may hold bytes that are no text.
+        # File names and command arguments may contain bytes that are not UTF-8.
         file.write_bytes(text.encode("utf-8", errors="backslashreplace"))
     return Path(path)

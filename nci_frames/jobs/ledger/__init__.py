@@ -1,1 +1,1 @@
-"""The ledger of counts: files in, each counted once; counts of any of them out."""
+"""The ledger of counts, which counts each file once and returns the counts of any files."""

@@ -1,4 +1,4 @@
-"""The ledger of counts: files in, each counted once; counts of any of them out."""
+"""The ledger of counts, which counts each file once and returns the counts of any files."""
 
 import warnings
 from collections.abc import Mapping, Sequence
@@ -22,22 +22,21 @@ from nci_frames.schemas import checked
 
 
 class CountsLedger:
-    """Counts of prediction logs, file by file, in a Delta table: a file is never counted twice.
+    """Counts of prediction logs by file, in a Delta table that never counts a file twice.
 
-    A file is known by the hash of its content, so that it is not counted again when it is renamed or
-    delivered once more. What is kept are sparse increments: of each file, the rows from each threshold to
-    before the next, so that a file of n rows takes at most n of them. Counts read from the ledger are
-    bit for bit those of counting all its files at once. Other settings (columns, thresholds) start another
-    *generation* in the same ledger.
+    Files are identified by the hash of their content, so that a renamed or redelivered file is not counted
+    again. The ledger stores sparse increments: the rows of each file from each threshold to below the next,
+    at most n for n rows. Counts read from the ledger are bit for bit equal to counting all its files at once.
+    Other settings (columns, thresholds) start another *generation* in the same ledger.
 
     Needs the extra ``jobs``: ``pip install 'nci_frames[jobs]'``.
 
     Parameters
     ----------
     path
-        A folder, which is created if missing, or a URL of an object store.
+        Folder, created if missing, or URL of an object store.
     storage_options
-        Passed to delta-rs for URLs.
+        Options for URLs, passed to delta-rs.
 
     Examples
     --------
@@ -61,7 +60,7 @@ class CountsLedger:
 
     @property
     def uri(self) -> str:
-        """Where the Delta table is."""
+        """Path or URL of the Delta table."""
         return self._table.storage.uri
 
     @checked
@@ -77,74 +76,75 @@ class CountsLedger:
         keep_going: bool = False,
         **columns: Any,
     ) -> pl.DataFrame:
-        """Count the files of a source that the ledger does not know yet.
+        """Count the files of a source that are new to the ledger.
 
         Parameters
         ----------
         source
-            A Parquet or CSV file, a folder, a glob, or a list of them; or a Spark DataFrame, which is
+            A Parquet or CSV file, a folder, a glob, or a list of these; or a Spark DataFrame, which is
             counted in Spark.
         name
-            By which a Spark DataFrame is known: one of a known name is not counted again, whatever is in it.
+            Identifier of a Spark DataFrame: a frame with a known name is not counted again, whatever its
+            content.
         thresholds
             Strictly ascending numbers, or "exact" for every distinct score.
         run
-            Name of the run that counts them, by which ``read(as_of=...)`` finds this state again.
+            Name of the run; ``read(as_of=...)`` takes it to return the state after the run.
         window
-            Start and end (excluded) of the time that the files belong to, both with a time zone.
+            Start and end (excluded) of the time of the files, both with a time zone.
         on_changed
-            What to do with a path whose file was counted with another content: "raise"; "keep" the counts
-            of the old content; or "recount", whereby the new content takes the place of the old.
+            How to treat a counted path whose content has changed: "raise"; "keep" the counts of the old
+            content; or "recount" to replace them.
         keep_going
-            Whether to count the good files where others cannot be counted.
+            Whether to skip files that cannot be counted, and count the others.
         **columns
             Options of ``scan_predictions``: ``model``, ``label``, ``score``, ``fold``, ``repeat``,
-            ``segments``, ``scores``, ``positive``, ``on_invalid``, and ``unit``: rows are then counted by the
-            ``bucket`` of ``unit_buckets`` as well, of which there are ``buckets``, 256 by default and 20 at
-            least; and ``weight``: rows are counted by what they weigh, up to 1,000 weights in a file. Of logs
-            without labels, ``label=None``: their scores are counted, as ``count_scores`` does.
+            ``segments``, ``scores``, ``positive``, ``on_invalid``, ``unit`` and ``weight``. With ``unit``,
+            rows are also counted by the ``bucket`` of ``unit_buckets``; ``buckets`` is their number, 256 by
+            default, at least 20. With ``weight``, rows are counted by weight, up to 1,000 weights per file.
+            With ``label=None``, the scores of logs without labels are counted, as in ``count_scores``.
 
         Returns
         -------
-        One row for each file, in the order of the source:
+        One row per file, in the order of the source:
 
         ======= ====== ====================================================== =======================
         column  dtype  meaning                                                null means
         ======= ====== ====================================================== =======================
-        path    String where the file is                                      never
-        source  String its identity: the hash of its content, and of keys     it could not be read
-                       that its folders spell out; or of its name
-        event   String "counted"; "known": it was counted before;             never
-                       "recounted": in place of older counts; "changed": the
-                       older content counts; "failed"
-        rows    Int64  predictions in the file                                not counted this time
-        counted Int64  predictions that were counted                          not counted this time
-        dropped Int64  invalid predictions that were dropped                  not counted this time
-        reason  String why it failed                                          it did not
-        warning String what is doubtful, such as scores that are not on the   nothing, or not counted
-                       scale of the thresholds                                this time
+        path    String path of the file                                       never
+        source  String identity: the hash of its content and of the keys in   it could not be read
+                       its folders; or of its name
+        event   String "counted"; "known": counted before; "recounted":       never
+                       replaced older counts; "changed": the old counts are
+                       kept; "failed"
+        rows    Int64  number of predictions in the file                      not counted this time
+        counted Int64  number of counted predictions                          not counted this time
+        dropped Int64  number of dropped invalid predictions                  not counted this time
+        reason  String why it failed                                          it did not fail
+        warning String warning, such as scores on another scale than the      no warning, or not
+                       thresholds                                             counted this time
         ======= ====== ====================================================== =======================
 
         Raises
         ------
         SourceError
-            If the source has no file, a file cannot be read, changes meanwhile, or was counted with another
-            content.
+            If the source has no file, or if a file cannot be read, changes meanwhile, or was counted with
+            another content.
         SchemaError, InvalidRowsError
-            If a file's columns or rows are not those of predictions, or its keys have other types.
+            If the columns or rows of a file are not predictions, or the types of its keys differ.
         LedgerError
             If the ledger is damaged.
         ParameterError
             If an option is wrong, or a file has too many groups.
         ConflictError
-            If other writers always come first.
+            If other writers commit first every time.
         OutputError
             If the ledger cannot be written.
 
         Warns
         -----
         NearlyUniqueKeyWarning, OutsideGridWarning
-            Of each file, as ``count_confusion`` does.
+            For each file, as ``count_confusion`` does.
         SkippedFilesWarning
             If files were skipped, as ``scan_predictions`` skips them.
         """
@@ -158,31 +158,31 @@ class CountsLedger:
         work = Work(files, settings, run=run, on_changed=on_changed, keep_going=keep_going)
         appended = append(self._table, work)
         for warning in work.warnings():
-            warnings.warn(warning, stacklevel=3)  # whoever called the checked method, as above
+            warnings.warn(warning, stacklevel=3)  # the caller of the public method, as above
         return appended
 
     def append_files(
         self, files: Sequence[SourceFile], settings: CountingSettings, **how: Any
     ) -> pl.DataFrame:
-        """Count files that were found already, as ``append`` does; *how* is of ``Work``.
+        """Count the given files as ``append`` does; *how* are options of ``Work``.
 
-        What is doubtful is told in the column ``warning`` alone.
+        Warnings are only in the column ``warning``.
         """
         return append(self._table, Work(files, settings, **how))
 
     def view(self, generation: str | None = None) -> View:
-        """Return what the ledger says now, for several questions about one version."""
+        """Return the current version of the ledger, for several queries of one version."""
         return View.newest(self._table, generation)
 
     def states(self, settings: CountingSettings) -> dict[str, SourceState]:
-        """Return what became of the sources that were counted by some settings; none without a ledger."""
+        """Return the state of the sources counted by *settings*; none without a ledger."""
         snapshot = self._table.snapshot()
         return View(self._table, snapshot, settings.generation).states() if snapshot else {}
 
     def plan(self, files: Sequence[SourceFile], settings: CountingSettings, **how: Any) -> pl.DataFrame:
-        """Say of each file what ``append_files`` would do; files that it would count are "new".
+        """Return what ``append_files`` would do with each file; files to count are "new".
 
-        Of a file that is new, the columns are looked at, and none of its rows.
+        The columns of new files are checked, but no rows.
         """
         work = Work(files, settings, **how)
         work.compare(self.states(settings))
@@ -198,63 +198,62 @@ class CountsLedger:
         window: Window | None = None,
         as_of: str | int | None = None,
     ) -> pl.DataFrame:
-        """Return the counts of the sources that count.
+        """Return the counts of the active sources.
 
         Parameters
         ----------
         generation
-            The settings, as ``generations`` names them; None takes those that were used last, and those
-            without labels only if there are no others.
+            Name of the settings, from ``generations``; None means the last used settings, those without
+            labels only if there are no others.
         by
-            The keys to keep besides the model; None keeps every key there is.
+            Keys to keep besides the model; None keeps all keys.
         window
-            Start and end (excluded): only sources whose window begins within.
+            Start and end (excluded): only sources whose window begins inside.
         as_of
-            The run, or the version of the Delta table, after which the ledger is looked at; None looks at it
-            as it is now.
+            Run, or version of the Delta table, after which to read the ledger; None reads the current state.
 
         Returns
         -------
-        A counts frame, as ``count_confusion`` would return of the same files; if they were counted with a
-        unit, by ``bucket`` as well. Of logs without labels, what ``count_scores`` would return.
+        The counts frame that ``count_confusion`` would return for the same files, also by ``bucket`` if they
+        were counted with a unit. For logs without labels, the result of ``count_scores``.
 
         Raises
         ------
         LedgerError
-            If there is no ledger, no such generation, run or version, or data is damaged or no longer there.
+            If the ledger, generation, run or version does not exist, or data are damaged or deleted.
         ParameterError
             If the window is not a start and a later end, both with a time zone.
         SchemaError
-            If there is no such key.
+            If a key does not exist.
         """
         return self.view(generation).counts(by=by, window=check_window(window), as_of=as_of)
 
     @checked
     def sources(self, *, generation: str | None = None) -> pl.DataFrame:
-        """Return the sources that the ledger knows, in the order in which they came.
+        """Return the sources of the ledger, in the order of arrival.
 
         Parameters
         ----------
         generation
-            The settings; None takes those that ``read`` takes.
+            Name of the settings; None as in ``read``.
 
         Returns
         -------
-        One row for each source:
+        One row per source:
 
         ========================= ======== ==================================================== ===========
         column                    dtype    meaning                                              null means
         ========================= ======== ==================================================== ===========
-        source                    String   its identity: a hash of its content                  never
-        path                      String   where it was when it was counted                     never
+        source                    String   identity: a hash of the content                      never
+        path                      String   path when it was counted                             never
         active                    Boolean  whether its rows count                               never
-        event                     String   what happened last: "counted", "retired"             never
-        run                       String   the run that did so                                  never
-        sequence                  Int64    the version of the Delta table that it made          never
+        event                     String   last event: "counted" or "retired"                   never
+        run                       String   run of the last event                                never
+        sequence                  Int64    version of the Delta table after that event          never
         bytes                     Int64    size of the file                                     never
-        rows, counted, dropped    Int64    predictions in it, and what became of them           never
+        rows, counted, dropped    Int64    numbers of all, counted and dropped predictions      never
         positives, negatives      Int64    control totals: the counted predictions by class     never
-        window_start, window_end  Datetime the time that it belongs to, in UTC                  none given
+        window_start, window_end  Datetime time of the file, in UTC                             none given
         ========================= ======== ==================================================== ===========
 
         Raises
@@ -265,12 +264,12 @@ class CountsLedger:
         return self.view(generation).sources()
 
     def generations(self) -> pl.DataFrame:
-        """Return the settings by which the ledger holds counts.
+        """Return the settings (generations) of the counts in the ledger.
 
         Returns
         -------
-        One row for each: ``generation`` (a hash), ``settings`` (as JSON) and ``sequence`` (the version of the
-        Delta table that it came with).
+        One row per generation: ``generation`` (a hash), ``settings`` (as JSON) and ``sequence`` (the version
+        of the Delta table that added it).
 
         Raises
         ------
@@ -285,20 +284,20 @@ class CountsLedger:
 
     @checked
     def verify(self, *, files: bool = False) -> pl.DataFrame:
-        """Check everything the ledger holds.
+        """Verify all data of the ledger.
 
-        The log of the Delta table and every data file against their hashes, and the increments of every
-        source against its control totals.
+        Compare the log of the Delta table and every data file with their hashes, and the increments of every
+        source with its control totals.
 
         Parameters
         ----------
         files
-            Whether to read the source files, too: whether each is still there, and has the same content.
+            Whether to check also that each source file exists and has the same content.
 
         Returns
         -------
-        One row for each problem, none if all is well: ``what`` ("ledger" or "source"), ``where`` (a file,
-        or a source) and ``found``.
+        One row per problem, none if all is well: ``what`` ("ledger" or "source"), ``where`` (a file or a
+        source) and ``found``.
 
         Raises
         ------
@@ -310,45 +309,45 @@ class CountsLedger:
 
     @checked
     def retire(self, *identities: str, run: str | None = None, generation: str | None = None) -> None:
-        """Let the rows of sources count no longer; a file of that content is counted again if it comes.
+        """Exclude the rows of sources; a file with the same content is counted again if it arrives.
 
         Parameters
         ----------
         *identities
-            The sources, as ``sources`` names them, or the beginnings of their names.
+            Sources, as named by ``sources``, or unique prefixes of these names.
         run
-            Name of the run that does so.
+            Name of the run.
         generation
-            The settings; None takes those that ``read`` takes.
+            Name of the settings; None as in ``read``.
 
         Raises
         ------
         LedgerError
-            If there is no such source, or several begin so.
+            If no source, or more than one, matches.
         """
         retire(self.view(generation), identities, run_name(run))
 
     @checked
     def rebuild(self, *, generation: str | None = None, run: str | None = None) -> pl.DataFrame:
-        """Count the files of all sources anew, from where they were, and let the new counts take their place.
+        """Count the files of all sources again, at their old paths, and replace the counts.
 
-        Files that have vanished keep the counts they have. Files whose content changed are recounted.
+        Missing files keep their counts. Files whose content has changed are recounted.
 
         Parameters
         ----------
         generation
-            The settings; None takes those that ``read`` takes.
+            Name of the settings; None as in ``read``.
         run
-            Name of the run that does so.
+            Name of the run.
 
         Returns
         -------
-        What ``append`` returns, of all files.
+        The result of ``append`` for all files.
 
         Raises
         ------
         NciFramesError
-            Whatever ``append`` raises.
+            As ``append`` does.
         """
         view = self.view(generation)
         files = [state.file for state in view.active() if Path(state.path).exists()]
@@ -356,25 +355,25 @@ class CountsLedger:
 
     @checked
     def compact(self, *, generation: str | None = None) -> int:
-        """Gather the many small files of a generation, leave out what counts no longer, and shorten the log.
+        """Merge the small files of a generation, delete unused counts, and shorten the log.
 
-        The states before can no longer be read with ``as_of``, where sources counted in them that count no
-        longer. Readers that began before may lose files under them: run it when nobody reads.
+        Earlier states with sources that no longer count cannot be read with ``as_of`` afterwards. Running
+        readers may fail, since files are deleted: run it while nothing reads the ledger.
 
         Parameters
         ----------
         generation
-            The settings; None takes those that ``read`` takes.
+            Name of the settings; None as in ``read``.
 
         Returns
         -------
-        The number of files that were gathered.
+        The number of merged files.
 
         Raises
         ------
         LedgerError
             If there is no ledger, or it is damaged.
         ConflictError
-            If another writer came first.
+            If another writer commits first.
         """
         return compact(self.view(generation))
