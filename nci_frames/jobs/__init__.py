@@ -1,1 +1,1 @@
-"""Jobs: logs in; counts, tables, verdicts and reports out."""
+"""Whole tasks: logs -> counts, tables, verdicts and reports."""

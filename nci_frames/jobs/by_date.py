@@ -1,4 +1,4 @@
-"""The windows of a job by date: recall and FPR of each, wherever its rows came in the order of the runs."""
+"""Recall and FPR of each window of a job by date, whenever its rows arrived."""
 
 from typing import Any
 
@@ -9,9 +9,9 @@ from nci_frames.evaluation.rates.rates import compute_rates
 from nci_frames.jobs.job_file.model import Job
 from nci_frames.jobs.reported import Reported
 
-#: Windows that are shown, the newest.
+#: Maximum number of windows, the newest ones.
 _SHOWN = 90
-#: What is said of a window, the strongest last: rows came after newer ones, or in place of others.
+#: Arrival of the rows of a window: after newer windows, or as a replacement. The last one takes precedence.
 _LATE, _CORRECTED = "late", "corrected"
 BY_DATE: dict[str, Any] = {
     "window_start": pl.Datetime("us", "UTC"),
@@ -24,19 +24,19 @@ BY_DATE: dict[str, Any] = {
 
 
 def by_date(job: Job, counts: Reported, unusual: pl.DataFrame) -> pl.DataFrame:
-    """Return the rates of each window as it is counted now, at the threshold of the report.
+    """Return the rates of each window as counted now, at the threshold of the report.
 
     Parameters
     ----------
     job, counts
-        The job, and what it reports.
+        The job, and its reported counts.
     unusual
-        The files of the last runs that came late, or in place of others.
+        Files of the last runs that arrived late, or replaced others.
 
     Returns
     -------
-    The columns of ``BY_DATE``, a row for each window and model. Bounds are those of Wilson at 95 %; null
-    where rows belong to units or repeats, of which a window has few. ``arrival``: null, "late", "corrected".
+    The columns of ``BY_DATE``, one row per window and model. Bounds are 95 % Wilson intervals; null with
+    units or repeats, of which a window has few. ``arrival``: null, "late", "corrected".
     """
     together = job.columns.unit is not None or job.columns.repeat is not None
     tables = []
@@ -48,7 +48,7 @@ def by_date(job: Job, counts: Reported, unusual: pl.DataFrame) -> pl.DataFrame:
     kinds = {_LATE: pl.col("arrival") == "late", _CORRECTED: pl.col("arrival") == "recounted"}
     said = pl.coalesce(pl.when(kinds[name].any()).then(pl.lit(name)) for name in (_CORRECTED, _LATE))
     arrived = unusual.drop_nulls("window_start").group_by("window_start").agg(said.alias("arrival"))
-    # Sums of weights are told as whole numbers.
+    # Sums of weights are rounded to whole numbers.
     whole = found.with_columns(pl.col("positives", "negatives").cast(pl.Float64).round().cast(pl.Int64))
     told = whole.drop("arrival").join(arrived, on="window_start", how="left")
     return told.select(*BY_DATE).sort("window_start", "model")

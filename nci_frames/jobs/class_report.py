@@ -1,4 +1,4 @@
-"""A report on a log of decisions among classes: rows -> counts -> an answer, reports, tables and charts."""
+"""A report on a log of decisions among classes: rows -> counts -> answer, reports, tables and charts."""
 
 import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -22,7 +22,7 @@ from nci_frames.questions.places import main_beta
 
 
 class ClassTally(NamedTuple):
-    """How many rows were counted, or their weights, and what a user should be told."""
+    """The number of counted rows, or the sum of their weights, and warnings."""
 
     counted: float
     warnings: list[str]
@@ -37,7 +37,7 @@ def run_class_report(
     columns: Mapping[str, Any],
     answered: Callable[[ClassComparison], None] = lambda _: None,
 ) -> tuple[ClassComparison, ClassTally]:
-    """Count a log of decisions among classes, and report on it into a folder, which is replaced as a whole.
+    """Count a log of decisions among classes, and write a report into a folder, which is replaced as a whole.
 
     Parameters
     ----------
@@ -46,18 +46,18 @@ def run_class_report(
     out
         The folder.
     options
-        The metric and beta, and what is written.
+        The metric and beta, and the files to write.
     asked
-        The mix, and what decisions cost; names of classes may be texts, whatever the type of the labels.
+        The mix, and the costs of decisions; names of classes may be strings, whatever the type of the labels.
     columns
-        Further arguments of ``scan_classes``: which column plays which part.
+        Further arguments of ``scan_classes``: the columns of the log.
     answered
         Called when the answer is known, before files are written.
 
     Raises
     ------
     NciFramesError
-        Whatever scanning, counting or evaluating raises, or as ``run_report`` does for *out*.
+        As scanning, counting and evaluating do, and as ``run_report`` does for *out*.
     """
     check_apart([source] if isinstance(source, str) else source, out)
     with publishing(out) as folder:
@@ -88,7 +88,7 @@ def run_class_report(
 
 
 def _priors(given: Any, labels: pl.DataType) -> Any:
-    """Return the mix with classes of the type of the labels."""
+    """Return the mix with classes converted to the type of the labels."""
     if isinstance(given, str):
         return given
     if isinstance(given, Mapping):

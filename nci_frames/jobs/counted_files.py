@@ -1,4 +1,4 @@
-"""The files of a job: which there are, what the ledger says of each, and that no output is one of them."""
+"""The files of a job, their state in the ledger, and the check that no output is among them."""
 
 import os
 from collections.abc import Sequence
@@ -18,15 +18,15 @@ from nci_frames.jobs.ledger.files import IN_LEDGER, SourceFile, Window
 from nci_frames.jobs.ledger.ledger import CountsLedger
 from nci_frames.jobs.reported import Reported
 
-#: What a run writes, as far down as a glob may name it.
+#: Paths that a run writes, to the depth that a glob may match.
 _RUNS = ("x", "x/points.parquet", "x/tables", "x/tables/counts.parquet")
 
 
 class Planned(NamedTuple):
-    """What a run would do with the files of a feed."""
+    """The plan of a run for the files of a feed."""
 
     feed: Feed
-    #: What ``CountsLedger.append`` would say of each file, with "new" for those that it would count.
+    #: The result that ``CountsLedger.append`` would return, with "new" for files to count.
     files: pl.DataFrame
     windows: Sequence[Window]
 
@@ -38,7 +38,7 @@ def ledger_of(file: JobFile) -> CountsLedger:
 
 
 def plan_files(file: JobFile, feed: Feed, *, until: datetime | None) -> Planned:
-    """Say what a run would do with the files of a feed, without doing it.
+    """Return what a run would do with the files of a feed, without doing it.
 
     Raises
     ------
@@ -51,21 +51,21 @@ def plan_files(file: JobFile, feed: Feed, *, until: datetime | None) -> Planned:
 
 
 def count_files(file: JobFile, feed: Feed, *, until: datetime | None = None, **options: Any) -> Reported:
-    """Count the files of a feed that the ledger does not know, and return what it then holds.
+    """Count the files of a feed that are new to the ledger, and return its counts.
 
     Parameters
     ----------
     file, feed
         The job, and one of its feeds.
     until
-        Only windows that begin before; None takes all.
+        Only windows that begin before this time; None means all.
     options
-        Of ``CountsLedger.append_files``: ``run`` and ``keep_going``.
+        Options of ``CountsLedger.append_files``: ``run`` and ``keep_going``.
 
     Raises
     ------
     NciFramesError
-        If there is no file, a file stops the run, the ledger is damaged, or nothing was ever counted.
+        If there is no file, a file cannot be counted, the ledger is damaged, or nothing was ever counted.
     """
     files, ledger = _found(file, feed, until), ledger_of(file)
     appended = ledger.append_files(files, feed.settings, **_how(feed), **options)
@@ -77,18 +77,18 @@ def _how(feed: Feed) -> dict[str, Any]:
 
 
 def _found(file: JobFile, feed: Feed, until: datetime | None) -> list[SourceFile]:
-    """Return the files of a feed; all windows where nothing was counted by these settings."""
+    """Return the files of a feed; all windows if nothing was counted with these settings."""
     lookback = feed.source.lookback if ledger_of(file).states(feed.settings) else None
     return find_windows([file.resolve(path) for path in feed.source.paths], lookback=lookback, until=until)
 
 
 def check_output_apart(file: JobFile) -> None:
-    """Refuse a folder of runs, or a ledger, that lies among the sources, or one within the other.
+    """Refuse an output folder or ledger among the sources, or inside each other.
 
     Raises
     ------
     ParameterError
-        If a source would find one of them, or one holds the other.
+        If a source would match one of them, or one contains the other.
     """
     job = file.job
     runs, ledger = os.path.join(job.output.folder, "runs"), job.output.ledger  # noqa: PTH118  # may be a URL

@@ -1,4 +1,4 @@
-"""Predictions -> the counts of a report, by buckets of units where the log has units."""
+"""Predictions -> the counts of a report, by buckets of units if the log has units."""
 
 import math
 from collections.abc import Sequence
@@ -15,11 +15,11 @@ from nci_frames.counting.thresholds.grids import AutoThresholds, Thresholds
 from nci_frames.questions.units import SegmentUnits
 from nci_frames.schemas import BUCKET, REPEAT, WEIGHT, has_strata
 
-#: Buckets of units, the fewer the more groups and thresholds there are, and how many counts they may give. Of
-#: fewer than 91 an interval would say that the log may lack a common kind of units.
+#: Numbers of buckets (fewer with more groups and thresholds), and maximum number of counts. With fewer than
+#: 91 buckets, an interval would state that the log may lack a common kind of units.
 _BUCKETS, MOST_COUNTS = (256, 128, 96), 1 << 24
-#: The least and the most thresholds at which segments are counted by buckets besides those of the answer, and
-#: how many counts that may give where more than the least are taken.
+#: Minimum and maximum number of thresholds to count segments by buckets, besides those of the answer, and
+#: maximum number of counts if more than the minimum are taken.
 _LEAST_CUTS, _MOST_CUTS, _USUAL_COUNTS = 15, 63, 1 << 22
 
 
@@ -27,10 +27,10 @@ _LEAST_CUTS, _MOST_CUTS, _USUAL_COUNTS = 15, 63, 1 << 22
 class ReportCounts:
     """The counts of a report."""
 
-    #: By all keys; a small log that has units also by their buckets.
+    #: Counts by all keys; in a small log with units, also by bucket.
     tally: Tally
     units: UnitSizes | None = None
-    #: By buckets of units, for a large log that has units; and what counts it by segments, too.
+    #: Counts by bucket for a large log with units; and a function that counts also by segments.
     by_unit: pl.DataFrame | None = None
     by_segment: SegmentUnits | None = None
 
@@ -38,7 +38,7 @@ class ReportCounts:
 def count_for_comparison(
     predictions: pl.LazyFrame, thresholds: Thresholds, segments: Sequence[str]
 ) -> ReportCounts:
-    """Count a log for a report: in one pass, or for a large log with units in two, and one for segments."""
+    """Count a log for a report in one pass; a large log with units in two, and one more for segments."""
     scan = scan_behind(predictions)
     if "unit" not in predictions.collect_schema():
         return ReportCounts(tally_scan(scan, thresholds=thresholds, progress=True))
@@ -50,7 +50,7 @@ def count_for_comparison(
     repeats = [REPEAT] if REPEAT in tally.counts.columns else []
     by_segment = _by_segment(predictions, tally.counts, segments, repeats)
     if segments and by_segment is None and rows <= EXACT_ROWS:
-        # A row for each score takes less than one for each segment, bucket and threshold.
+        # One row per score is smaller than one per segment, bucket and threshold.
         return ReportCounts(tally_scan(bucketed, thresholds=thresholds, progress=True), sizes)
     same: Thresholds = "exact"
     if thresholds != "exact" and (tally.reached or not isinstance(thresholds, AutoThresholds)):
@@ -64,7 +64,7 @@ def count_for_comparison(
 def _by_segment(
     predictions: pl.LazyFrame, counts: pl.DataFrame, segments: Sequence[str], repeats: Sequence[str]
 ) -> SegmentUnits | None:
-    """Return what counts a log by segments and buckets at some thresholds; None if it would be too much."""
+    """Return a function that counts by segments and buckets at some thresholds; None if too large."""
     least = _LEAST_CUTS + counts["model"].n_unique()
     by, buckets = affordable(counts, segments, repeats, least)
     if not {*segments} & {*by}:
@@ -83,9 +83,9 @@ def affordable(
     thresholds: int,
     allowed: Sequence[int] = _BUCKETS,
 ) -> tuple[list[str], int]:
-    """Return the keys that are counted by buckets, repeats and all segments or none, and how many buckets.
+    """Return the number of buckets, and the keys to count by: repeats, and all segments or none.
 
-    Each weight has its groups, too.
+    Each weight adds groups.
     """
     for by in ([*segments, *repeats], list(repeats)):
         groups = _groups(counts, by)

@@ -1,4 +1,4 @@
-"""Small tables that users keep: the prevalence of each segment."""
+"""Small tables of users, such as the prevalence of each segment."""
 
 from collections.abc import Iterable
 from pathlib import Path
@@ -12,12 +12,12 @@ from nci_frames.schemas import FIELD
 
 
 def read_table(path: str, what: str, *, where: str, hint: str) -> pl.DataFrame:
-    """Return a Parquet file, or a CSV file whose columns are texts: a segment "01" is not the number 1.
+    """Read a Parquet file, or a CSV file with all columns as strings: a segment "01" is not the number 1.
 
     Raises
     ------
     ParameterError
-        If it cannot be read; *what* names it, *where* and *hint* say more.
+        If it cannot be read; *what*, *where* and *hint* are for the message.
     """
     try:
         if path.lower().endswith(".csv"):
@@ -31,14 +31,14 @@ def read_table(path: str, what: str, *, where: str, hint: str) -> pl.DataFrame:
 def read_numbers(
     path: str, what: str, *, where: str, hint: str, needed: Iterable[str], numbers: Iterable[str]
 ) -> pl.DataFrame:
-    """Return such a table, in which the columns *numbers*, as far as they are there, are numbers.
+    """Read a table, and convert the columns *numbers*, if present, to numbers.
 
     Raises
     ------
     ParameterError
-        If it cannot be read, or has something else in place of a number.
+        If it cannot be read, or a value is not a number.
     SchemaError
-        If it lacks a column that is *needed*.
+        If it lacks a *needed* column.
     """
     table = read_table(path, what, where=where, hint=hint)
     for name in needed:
@@ -68,9 +68,9 @@ def read_field(path: Path) -> pl.DataFrame:
     Raises
     ------
     ParameterError
-        If the file cannot be read, or a prevalence or share is no number.
+        If the file cannot be read, or a prevalence or share is not a number.
     SchemaError
-        If it has no column ``prevalence``, or none of segments.
+        If it has no column ``prevalence``, or no column of segments.
     """
     what, where = "the file of prevalences", repr(str(path))
     hint = "a CSV or Parquet file has the columns of the segments, prevalence and perhaps share"
@@ -81,5 +81,5 @@ def read_field(path: Path) -> pl.DataFrame:
 
 
 def segments_of(field: pl.DataFrame | None) -> list[str]:
-    """Return the columns by which a field has prevalences; the model is no segment."""
+    """Return the columns of segments of a field; the model is not a segment."""
     return [] if field is None else [name for name in FIELD.keys(field.columns) if name != "model"]

@@ -1,4 +1,4 @@
-"""The history of a job: what arrived for each run, what it found, and what changed since a good one."""
+"""The history of a job: files and results of each run, and changes since the last good run."""
 
 import json
 from collections.abc import Mapping
@@ -14,7 +14,7 @@ from nci_frames.base.folders import MANIFEST, changed_files
 from nci_frames.evaluation.projection.decomposition import decompose_difference
 from nci_frames.jobs.gates.judge import VERDICTS, overall
 
-#: What can be said of a file, the usual first.
+#: Kinds of arrival of a file, the most common first.
 ARRIVALS = ("new", "late", "delivered again", "recounted", "changed", "failed")
 ARRIVED: dict[str, Any] = {
     "path": pl.String,
@@ -23,7 +23,7 @@ ARRIVED: dict[str, Any] = {
     "rows": pl.Int64,
     "note": pl.String,
 }
-#: What an append says itself.
+#: Kinds of arrival that are events of an append.
 _TOLD = ("recounted", "changed", "failed")
 _RUN: dict[str, Any] = {"run": pl.String, "sequence": pl.Int64}
 _TIMES: dict[str, Any] = dict.fromkeys(("time", "window_start"), pl.Datetime("us", "UTC"))
@@ -33,32 +33,32 @@ _TABLES: dict[str, dict[str, Any]] = {
     "runs": {**_RUN, **_TIMES, "verdict": pl.String, **_NUMBERS},
     "unusual": {**_RUN, **ARRIVED},
 }
-#: Runs whose unusual files are remembered.
+#: Number of runs whose unusual files are kept.
 _REMEMBERED = 100
-#: The metrics whose change is split into class balance and model.
+#: Metrics whose change is split into prevalence and model.
 _SPLIT = ("precision", "f_beta")
 
 
 @dataclass(frozen=True, slots=True)
 class History:
-    """What all runs so far have found, and the results of the last good one."""
+    """The results of all runs so far, and of the last good run."""
 
-    #: "history": the verdicts of all runs; "runs": of each run its newest window, verdict and what arrived;
+    #: "history": the verdicts of all runs; "runs": the newest window, verdict and arrivals of each run;
     #: "unusual": the files of the last runs that were late, delivered again, changed or unreadable.
     tables: Mapping[str, pl.DataFrame]
-    #: That of the latest run; None before the first.
+    #: Manifest of the latest run; None before the first run.
     manifest: Mapping[str, Any] | None
-    #: The verdicts and operating points of the last good run; None before the first one.
+    #: Verdicts and operating points of the last good run; None before the first one.
     good: Mapping[str, pl.DataFrame] | None
 
     @classmethod
     def of(cls, folder: Path, pointer: Mapping[str, Any] | None) -> Self:
-        """Read what the latest run, and the last good one, have left.
+        """Read the files of the latest run and of the last good run.
 
         Raises
         ------
         SourceError
-            If a file of theirs is not what their manifest says.
+            If a file differs from its manifest.
         """
         if pointer is None:
             return cls({name: pl.DataFrame(schema=schema) for name, schema in _TABLES.items()}, None, None)
@@ -81,7 +81,7 @@ class History:
         added = {
             "history": verdicts.with_columns(pl.lit(value).alias(name) for name, value in own.items()),
             "runs": pl.DataFrame([{**own, **facts}], schema=_TABLES["runs"]),
-            # The window of a file is its own, not the newest of the run.
+            # A file has its own window, which need not be the newest of the run.
             "unusual": arrived.filter(doubtful).with_columns(name),
         }
         before = {**self.tables, "unusual": self.tables["unusual"].filter(recent)}
@@ -91,23 +91,22 @@ class History:
 def arrivals(
     appended: pl.DataFrame, sources: pl.DataFrame, previous: Mapping[str, Any] | None
 ) -> pl.DataFrame:
-    """Return what arrived, a row for each file that the run before had not seen as it is now.
+    """Return the arrivals: one row per file that is new or changed since the previous run.
 
     Parameters
     ----------
     appended
-        What ``CountsLedger.append`` returned.
+        The result of ``CountsLedger.append``.
     sources
-        The sources that count.
+        The active sources.
     previous
-        The manifest of the run before; None if there is none.
+        Manifest of the previous run; None if there is none.
 
     Returns
     -------
-    ``path``, ``window_start``, ``arrival`` (one of ``ARRIVALS``), ``rows`` (null where they were not counted
-    now) and ``note``: why it failed, or what is doubtful (null if there is nothing). A file is "late" if the
-    run before had a window as new or newer, and "delivered again" if its content was counted from another
-    path.
+    ``path``, ``window_start``, ``arrival`` (one of ``ARRIVALS``), ``rows`` (null if not counted now) and
+    ``note``: the reason of a failure, or a warning (else null). A file is "late" if the previous run had the
+    same window or a newer one, and "delivered again" if its content was counted from another path.
     """
     seen = {file["path"] for file in previous["files_seen"]} if previous else set()
     newest: str | None = previous["newest_window"] if previous else None
@@ -130,21 +129,21 @@ def arrivals(
 
 
 def count_arrivals(table: pl.DataFrame) -> dict[str, int]:
-    """Return how many files arrived, by what is said of them."""
+    """Return the number of files by kind of arrival."""
     return {name: len(table.filter(arrival=name)) for name in ARRIVALS}
 
 
 def changes_since(good: pl.DataFrame | None, now: pl.DataFrame) -> pl.DataFrame | None:
-    """Split what changed since the last good run into class balance and model.
+    """Split the changes since the last good run into prevalence and model.
 
     Parameters
     ----------
     good, now
-        Operating points of the newest window then and now.
+        Operating points of the newest window, then and now.
 
     Returns
     -------
-    The columns of ``decompose_difference``; None where there is nothing to compare with.
+    The columns of ``decompose_difference``; None if there is nothing to compare with.
     """
     if good is None or sorted(good.columns) != sorted(now.columns):
         return None
@@ -156,13 +155,13 @@ def changes_since(good: pl.DataFrame | None, now: pl.DataFrame) -> pl.DataFrame 
 
 
 def _read(run: Path, name: str) -> pl.DataFrame:
-    """Read a table of a run, which its version may not have had yet."""
+    """Read a table of a run; older versions may lack it."""
     path = run / f"{name}.parquet"
     return pl.read_parquet(path, glob=False) if path.exists() else pl.DataFrame()
 
 
 def _typed(frame: pl.DataFrame, schema: Mapping[str, Any]) -> pl.DataFrame:
-    """Return the columns of a schema; those that are missing are null."""
+    """Return the columns of a schema; missing columns are null."""
     return pl.concat([pl.DataFrame(schema=schema), frame], how="diagonal_relaxed").select(*schema)
 
 

@@ -1,4 +1,4 @@
-"""The history of a job's gates -> incidents: what fails since which run, and what does not any more."""
+"""The history of a job's gates -> incidents: failures with their first run, and resolved failures."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
@@ -10,7 +10,7 @@ from nci_frames.jobs.job_file.gates import Gate
 from nci_frames.reporting.gates import bounded, promised, segment_name
 from nci_frames.tables.names import printable
 
-#: Grows when a field of the summary changes its meaning or goes away.
+#: Incremented if a field of the summary changes its meaning or is removed.
 SUMMARY_VERSION = 1
 _PLACE = ("gate", "model", "segment")
 INCIDENTS: dict[str, Any] = {
@@ -22,26 +22,26 @@ INCIDENTS: dict[str, Any] = {
 
 
 def incidents(history: pl.DataFrame, run: str, gates: Sequence[Gate]) -> pl.DataFrame:
-    """Return what fails as of a run, and what that run resolved.
+    """Return the failures as of a run, and the incidents that it resolved.
 
-    A run that cannot decide neither begins nor resolves an incident.
+    An undecided run neither begins nor resolves an incident.
 
     Parameters
     ----------
     history
-        A row for each run, gate, model and segment, to the run itself.
+        One row per run, gate, model and segment, up to the run itself.
     run
         The run.
     gates
-        The gates of the job; an incident of one that is gone is left out.
+        The gates of the job; incidents of removed gates are left out.
 
     Returns
     -------
-    The columns of ``INCIDENTS``: ``state`` is "failing" or "resolved", ``since_run`` the run that failed
-    first, ``run`` the last one that decided, whose value this is. The failing come first.
+    The columns of ``INCIDENTS``: ``state`` is "failing" or "resolved", ``since_run`` the first failed run,
+    and ``run`` the last decided run, which has the value. Failing incidents come first.
     """
     known = {gate.name: gate for gate in gates}
-    # A champion is judged at several prevalences, each a promise of its own.
+    # Each prevalence of a champion is a separate condition.
     apart = pl.when(pl.col("kind") == "champion").then("prevalence").alias("__apart")
     decided = history.filter(pl.col("verdict").is_in(["pass", "fail"]), pl.col("gate").is_in(list(known)))
     places = decided.with_columns(apart).sort("sequence", maintain_order=True)
@@ -52,7 +52,7 @@ def incidents(history: pl.DataFrame, run: str, gates: Sequence[Gate]) -> pl.Data
         resolved = not failed[-1] and last["run"] == run
         if not failed[-1] and not (resolved and failed[-2:-1] == [True]):
             continue
-        # The failures in a row that end with the last row, or before it.
+        # The consecutive failures that end with the last row, or, if resolved, before it.
         end = len(failed) - resolved
         first = next((at + 1 for at in reversed(range(end)) if not failed[at]), 0)
         gate = known[last["gate"]]
@@ -66,12 +66,12 @@ def incidents(history: pl.DataFrame, run: str, gates: Sequence[Gate]) -> pl.Data
 
 
 def summary_json(line: str, facts: Mapping[str, Any], table: pl.DataFrame) -> str:
-    """Return what a webhook is sent: the line for a chat, facts of the run, and its incidents."""
+    """Return the JSON for a webhook: the line for a chat, facts of the run, and its incidents."""
     return as_json({"version": SUMMARY_VERSION, "line": line, **facts}, "incidents", table)
 
 
 def summary_text(line: str, table: pl.DataFrame) -> str:
-    """Return what a mail says: the line for a chat, and one for each incident."""
+    """Return the text of a mail: the line for a chat, and one line per incident."""
     return "\n".join([line, *_lines(table)]) + "\n"
 
 

@@ -1,1 +1,1 @@
-"""Gates: promises about a run, judged on bounds: pass, fail or undecided."""
+"""Gates: conditions on a run, checked on bounds: pass, fail or undecided."""

@@ -1,4 +1,4 @@
-"""Counts -> by how much a champion is ahead of the best of its rivals."""
+"""Counts -> the lead of a champion over the best of its rivals."""
 
 from typing import Any
 
@@ -14,7 +14,7 @@ from nci_frames.jobs.gates.measure import NO_BOUNDS, REPEATS, measure, segment_t
 from nci_frames.jobs.job_file.gates import Champion, Gate
 from nci_frames.questions.units import Drawn
 
-#: Why a lead may be unknown that the same rows could show.
+#: Reason of an unknown lead if the models were not compared on the same rows.
 UNPAIRED = (
     "the models are compared as if each had rows of its own: name the key of the rows as columns.unit, "
     "and they are compared on the same rows, which tells them apart sooner"
@@ -24,25 +24,25 @@ UNPAIRED = (
 def champion_rows(
     counts: pl.DataFrame, gate: Gate, champion: Champion, *, threshold: float, repeat: str | None
 ) -> list[dict[str, Any]]:
-    """Return the lead of the champion at each of its prevalences, and in each segment that it has rows of.
+    """Return the lead of the champion at each of its prevalences, in each segment with its rows.
 
-    The bounds of a lead are from resampled logs, and hold for all rivals together. Where rows belong
-    to units, all models are compared on the same ones, so that what they have in common is no noise.
+    The bounds of a lead come from resampled logs and hold for all rivals together. With units, all models are
+    compared on the same units, so that common variation cancels.
 
     Parameters
     ----------
     counts, gate, threshold, repeat
-        As for ``measure``.
+        As in ``measure``.
     champion
-        The model, and the prevalences.
+        The model and the prevalences.
 
     Returns
     -------
-    The columns of ``measure`` for the champion, with the lead as ``value``, ``lower`` and ``upper`` (above 0
-    where it is better, for every metric), and ``rival``: the best of the others, or one without a value.
+    The columns of ``measure`` for the champion, with the lead as ``value``, ``lower`` and ``upper`` (positive
+    if the champion is better, for every metric), and ``rival``: the best other model, or one without a value.
     """
     keys, drawn = gate.segments, Drawn.of(counts, gate.segments, repeat)
-    # Of the repeats without units one is taken: the others have the same rows.
+    # Without units, one repeat is taken: the others have the same rows.
     over = repeat if drawn.units is not None else None
     asked = asked_metric(gate.metric)
     rows: list[dict[str, Any]] = []
@@ -71,7 +71,7 @@ def champion_rows(
 def _lead(
     models: list[Replicates], metric: Metric, champion: str, level: float, *, paired: bool
 ) -> dict[str, Any]:
-    """Return the lead of one of the models of a segment; if it has it, it is above 0."""
+    """Return the lead of the champion in a segment; positive if it is ahead."""
     names = [one.histogram.group["model"].item() for one in models]
     if len(names) < 2:
         return {**UNKNOWN, "rival": None, "reason": "no rival"}
@@ -79,7 +79,7 @@ def _lead(
     values = (candidates.value * candidates.scale)[:, 0]
     lower, upper = candidates.lead(one, level)
     others = [place for place in range(len(names)) if place != one]
-    # One rival that is certainly ahead is enough; to lead, the champion must be ahead of every one.
+    # One rival that is certainly ahead suffices; to lead, the champion must be ahead of all rivals.
     unknown = [place for place in others if not candidates.told[place, 0]]
     if np.isnan(upper) or (unknown and upper >= 0):
         rival = unknown[0] if unknown else others[0]

@@ -1,4 +1,4 @@
-"""What a value may have changed by since the last good run, and by how much it has."""
+"""Changes of values since the last good run, and their limits."""
 
 import math
 from collections.abc import Mapping
@@ -6,26 +6,26 @@ from typing import Any
 
 from nci_frames.jobs.job_file.gates import ChangeThreshold, Gate
 
-#: A value that is not known.
+#: An unknown value.
 UNKNOWN: dict[str, Any] = {"value": None, "lower": None, "upper": None}
 
 
 def difference(
     own: Mapping[str, Any], other: Mapping[str, Any], *, correlation: float = 0.0
 ) -> dict[str, Any]:
-    """Return the difference of two values with bounds, by squares and adding (MOVER).
+    """Return the difference of two values with bounds, by MOVER (square-and-add).
 
     Parameters
     ----------
     own, other
-        ``value``, ``lower``, ``upper``; null where they are not known.
+        ``value``, ``lower``, ``upper``; null if unknown.
     correlation
-        That of the two estimates, in [0, 1]; a smaller one than the true one makes the bounds wider. At 1
-        both are of the same rows, and nothing is left to chance.
+        Correlation of the two estimates, in [0, 1]; a value below the true one widens the bounds. 1 means the
+        same rows, so that the difference has no error.
 
     Returns
     -------
-    ``value``, ``lower``, ``upper`` of *own* minus *other*; null where one of theirs is.
+    ``value``, ``lower``, ``upper`` of *own* minus *other*; null if one of them is null.
 
     References
     ----------
@@ -53,17 +53,17 @@ def difference(
 
 
 def shared_correlation(shared: Mapping[str, Any], own: Mapping[str, Any], other: Mapping[str, Any]) -> float:
-    """Return the correlation of two values that some rows count in, or less than that.
+    """Return a lower bound of the correlation of two values with shared rows.
 
-    A metric at a threshold, or an area, is, but for smaller terms, a mean over the positives plus one over
-    the negatives. With k = min(m^2 / (n1 n2)) over the classes, of n1 and n2 rows of which m are the same,
-    the covariance of two of them is k V or more, where V is the variance of the value of the shared rows.
-    Variances are those that the bounds tell.
+    A metric at a threshold, or an area, is to first order a mean over the positives plus a mean over the
+    negatives. Let classes have n1 and n2 rows, m of them shared, and k = min(m^2 / (n1 n2)) over the classes.
+    The covariance of the values is then at least k V, where V is the variance of the value of the shared
+    rows. Variances are derived from the bounds.
 
     Parameters
     ----------
     shared, own, other
-        ``lower``, ``upper``, ``positives``, ``negatives``: of the rows of both, of the one, and of the other.
+        ``lower``, ``upper``, ``positives``, ``negatives`` of the shared rows, and of either set of rows.
 
     Examples
     --------
@@ -83,7 +83,7 @@ def shared_correlation(shared: Mapping[str, Any], own: Mapping[str, Any], other:
         return 0.0
     spreads = [float(side["upper"] - side["lower"]) ** 2 for side in sides]
     least = min(shares)
-    # Of values without spread the bounds say nothing.
+    # Without spread, the bounds do not give a variance.
     change = least * least * spreads[0] / math.sqrt(spreads[1] * spreads[2]) if all(spreads) else least
     return min(1.0, least, change)
 
@@ -93,22 +93,22 @@ def _joined(one: float, two: float, correlation: float) -> float:
 
 
 def limits(gate: Gate, row: Mapping[str, Any], before: Mapping[str, Any] | None) -> dict[str, Any]:
-    """Return the limits of a gate, and the bounds that they are about.
+    """Return the limits of a gate, and the bounds to compare with them.
 
     Parameters
     ----------
     gate
         The gate.
     row
-        The value now, with its bounds and counts.
+        The current value, with its bounds and counts.
     before
-        Of a gate with a ``change_threshold``: what the last good run said, with the ``shared`` rows of both;
+        For a ``change_threshold``: the result of the last good run, with the ``shared`` rows of both runs;
         None if there is none.
 
     Returns
     -------
-    ``limit_lower``, ``limit_upper`` and ``judged``: the bounds of the value, or those of its change. Of a
-    change also ``reference``, ``difference`` and their bounds; where nothing can be judged, a ``reason``.
+    ``limit_lower``, ``limit_upper`` and ``judged``: the bounds of the value, or of its change. For a change
+    also ``reference``, ``difference`` and their bounds; if nothing can be judged, a ``reason``.
     """
     none = {"limit_lower": None, "limit_upper": None, "judged": (row.get("lower"), row.get("upper"))}
     if gate.value_threshold is not None:

@@ -36,29 +36,29 @@ VERDICTS: dict[str, Any] = {
 
 @dataclass(frozen=True, slots=True)
 class Reference:
-    """What changes are judged against: the last good run."""
+    """The last good run, with which changes are compared."""
 
     verdicts: pl.DataFrame
-    #: Counts of the rows of a scope that both this run and that one count.
+    #: Counts of the rows of a scope that both runs have in common.
     shared: Counts
 
 
 def judge_gates(job: Job, counts: Counts, reference: Reference | None) -> pl.DataFrame:
-    """Judge every gate of a job, for every model and segment that it is about.
+    """Judge every gate of a job, for each of its models and segments.
 
     Parameters
     ----------
     job
         The job.
     counts
-        Gives the counts by keys, of "all" rows that are reported, of the "last" window, or of "ever"y row
-        since the beginning, which sequential gates need.
+        Returns the counts by keys of "all" reported rows, of the "last" window, or of all rows "ever", which
+        sequential gates need.
     reference
         The last good run; None if there is none.
 
     Returns
     -------
-    One row for each gate, model and segment, with the columns of ``VERDICTS``.
+    One row per gate, model and segment, with the columns of ``VERDICTS``.
     """
     rows: list[dict[str, Any]] = []
     for gate in job.gates:
@@ -79,12 +79,12 @@ def judge_gates(job: Job, counts: Counts, reference: Reference | None) -> pl.Dat
 
 
 def _told(name: str, value: Any) -> Any:
-    """Return what a column of the verdicts holds: of sums of weights whole numbers."""
+    """Return the value for a column of the verdicts; sums of weights are rounded."""
     return round(value) if VERDICTS[name] == pl.Int64 and value is not None else value
 
 
 def overall(verdicts: pl.DataFrame) -> Verdict:
-    """Return what the verdicts come to: "fail" if a blocking gate fails, "undecided" where that counts."""
+    """Return the overall verdict: "fail" if a blocking gate fails, "undecided" if that ends the run."""
     if len(verdicts.filter(verdict="fail", severity="block")):
         return "fail"
     if len(verdicts.filter(verdict="undecided", undecided="fail")):
@@ -93,7 +93,7 @@ def overall(verdicts: pl.DataFrame) -> Verdict:
 
 
 def _measured(job: Job, gate: Gate, counts: Counts) -> list[dict[str, Any]]:
-    """Return the values of a gate, or, of a champion, its distances to the others."""
+    """Return the values of a gate, or the leads of a champion."""
     repeat = None if job.columns.repeat is None else REPEAT
     keys = [*gate.segments, *([] if repeat is None else [repeat])]
     keys += [] if job.columns.unit is None else [BUCKET]
@@ -106,7 +106,7 @@ def _measured(job: Job, gate: Gate, counts: Counts) -> list[dict[str, Any]]:
 
 
 def _before(job: Job, gate: Gate, reference: Reference | None) -> dict[Place, dict[str, Any]]:
-    """Return what the last good run said of a gate by model and segment, with the rows that both count."""
+    """Return the results of the last good run for a gate, by model and segment, with the shared rows."""
     if reference is None or gate.change_threshold is None:
         return {}
     shared = {(row["model"], row["segment"]): row for row in _measured(job, gate, reference.shared)}
@@ -130,7 +130,7 @@ def _row(gate: Gate, measured: Mapping[str, Any], before: Mapping[str, Any] | No
 
 
 def _few(row: Mapping[str, Any], of_class: str, least: int) -> str | None:
-    """Say how few rows of a class there are, independent ones where they belong to units; None if enough."""
+    """Return a reason if a class has too few rows (independent ones, with units); None if enough."""
     rows = row.get(of_class)
     if rows is None:
         return None
@@ -144,7 +144,7 @@ def _few(row: Mapping[str, Any], of_class: str, least: int) -> str | None:
 
 
 def _verdict(row: Mapping[str, Any]) -> Verdict:
-    """Pass if the bounds keep the promise; fail if one breaks it; undecided between."""
+    """Pass if the bounds meet the condition; fail if they violate it; otherwise undecided."""
     lower, upper = row["judged"]
     least, most = row["limit_lower"], row["limit_upper"]
     if (least is not None and upper < least) or (most is not None and lower > most):
@@ -156,7 +156,7 @@ def _verdict(row: Mapping[str, Any]) -> Verdict:
 
 def _sequential(gate: Gate, row: Mapping[str, Any]) -> dict[str, Any]:
     of_class = gate.of_class
-    # Rows of a unit depend on each other: they are evidence of so many independent ones.
+    # Rows of a unit are dependent: count the equivalent number of independent rows.
     worth = row.get(f"{of_class}_worth") or 1.0
     hits = row["tp" if of_class == "positives" else "fp"] * worth
     rest = row[of_class] * worth - hits
@@ -172,5 +172,5 @@ def _sequential(gate: Gate, row: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _evidence(log_evidence: float) -> str:
-    """Return how many times as likely the counts are without the limit, as a power of ten."""
+    """Format the likelihood ratio of the counts against the limit as a power of ten."""
     return "none" if log_evidence <= 0 else f"10^{log_evidence / math.log(10):.2f}"

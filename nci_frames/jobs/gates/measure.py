@@ -1,4 +1,4 @@
-"""Counts -> the values that gates judge, with their bounds."""
+"""Counts -> the values of gates, with bounds."""
 
 import json
 from collections.abc import Sequence
@@ -17,16 +17,16 @@ from nci_frames.jobs.job_file.gates import Gate
 from nci_frames.jobs.job_file.model import SegmentScenario
 from nci_frames.questions.units import Drawn
 
-#: Resampled logs behind bounds.
+#: Number of resampled logs for bounds.
 REPEATS = 400
-#: Why a segment has no value in a scenario.
+#: Reason of a missing value of a segment in a scenario.
 NO_PREVALENCE = "the scenario has no prevalence for it"
-#: Why there are no bounds where whole units are drawn.
+#: Reason of missing bounds if whole units are resampled.
 NO_BOUNDS = f"fewer than {LEAST_BUCKETS} buckets of units have rows"
 
 
 def segment_text(keys: Sequence[str], values: Sequence[object]) -> str | None:
-    """Name a segment as one text, as JSON; None stands for all rows together.
+    """Return the name of a segment as JSON; None for all rows together.
 
     >>> segment_text(["country"], ["de"])
     '{"country": "de"}'
@@ -41,13 +41,13 @@ def segment_text(keys: Sequence[str], values: Sequence[object]) -> str | None:
 
 
 def segment_texts(table: pl.DataFrame, keys: Sequence[str]) -> pl.Series:
-    """Name the segment of each row of a table, as the column ``segment``."""
+    """Return the name of the segment of each row, as the column ``segment``."""
     rows = table.select(keys).iter_rows() if keys else [()] * len(table)
     return pl.Series("segment", [segment_text(keys, row) for row in rows], pl.String)
 
 
 def drawn_rates(counts: pl.DataFrame, keys: Sequence[str], repeat: str | None) -> tuple[Drawn, pl.DataFrame]:
-    """Return what is drawn from another log, and the rates by *keys*, with the rows that they are worth."""
+    """Return the resampling units, and the rates by *keys* with their effective numbers of rows."""
     drawn = Drawn.of(counts, keys, repeat)
     over = [key for key in (repeat, drawn.units) if key is not None]
     return drawn, drawn.weighed(compute_rates(pooled_counts(counts, over=over) if over else counts))
@@ -61,28 +61,28 @@ def measure(
     threshold: float,
     repeat: str | None = None,
 ) -> pl.DataFrame:
-    """Return what a gate is about, a value for each model and segment.
+    """Return the values of a gate, one per model and segment.
 
     Parameters
     ----------
     counts
-        A counts frame with the segments of the gate, *repeat* and, where rows belong to units, ``bucket``,
-        whose rows are kept together; with too few buckets there are no bounds.
+        A counts frame with the segments of the gate, *repeat* and, with units, ``bucket``, whose rows are
+        kept together; with too few buckets there are no bounds.
     gate
-        The metric, its segments, among them the key of a scenario, and the confidence of its bounds.
+        The metric, its segments, including the key of a scenario, and the confidence level of its bounds.
     asked, threshold
-        Where the metric is taken.
+        The prevalence and the threshold of the metric.
     repeat
-        The key of the repeats of a cross-validation; None if there are none.
+        Key of the repeats of a cross-validation; None if there are none.
 
     Returns
     -------
-    ``model``, ``segment`` (JSON, null for all rows), ``prevalence``, ``value``, ``lower``, ``upper`` (null
-    where undefined), ``tp``, ``fp``, ``positives``, ``negatives``, ``reason`` (why there are no bounds, null
-    where there are), and with units, repeats or weights ``positives_worth`` and ``negatives_worth``: how many
-    independent rows a row, or a sum of weights of 1, is worth; sorted. Bounds of a metric are extremes over
-    the box of the rates' intervals; those of an area are percentiles of resampled logs, or the band of its
-    curve where the log does not support it. Areas, and their bounds, are the means of those of the repeats.
+    A sorted frame: ``model``, ``segment`` (JSON, null for all rows), ``prevalence``, ``value``, ``lower``,
+    ``upper`` (null if undefined), ``tp``, ``fp``, ``positives``, ``negatives``, ``reason`` (why there are no
+    bounds, else null), and, with units, repeats or weights, ``positives_worth`` and ``negatives_worth``: the
+    number of independent rows equivalent to one row, or to a weight of 1. Bounds of a metric are extremes
+    over the box of the rates' intervals; bounds of an area are percentiles of resampled logs, or the band of
+    its curve if the log does not support it. Areas and their bounds are averaged over repeats.
     """
     keys = gate.segments
     group = ["model", *keys]
@@ -122,7 +122,7 @@ def measure(
 def _areas(
     drawn: Drawn, group: Sequence[str], gate: Gate, named: pl.Expr, eta: Prevalences | Field
 ) -> pl.DataFrame:
-    """Return the area of each group, or the mean of those of its repeats, with bounds."""
+    """Return the area of each group with bounds, averaged over its repeats."""
     units = drawn.units if drawn.enough else None
     counts = drawn.counts.filter(named)
     found = bootstrap(
@@ -135,7 +135,7 @@ def _areas(
     )
     if drawn.repeat is None:
         return found
-    # The mean of the bounds of repeats is no narrower than the interval of the mean.
+    # Averaged bounds are at least as wide as the interval of the mean.
     means = (
         pl.when(pl.col(name).null_count() == 0).then(pl.col(name).mean()).alias(name)
         for name in ("value", "lower", "upper")

@@ -1,8 +1,9 @@
-"""A test that stays valid however often it is looked at: the beta-binomial martingale.
+"""A test that stays valid under repeated use: the beta-binomial martingale.
 
-Under the promise that a share p of rows is at least a limit, each new row multiplies the odds of any smaller
-share by a factor of mean 1 or less. A mixture of these over a beta prior is a nonnegative supermartingale M,
-so that P(M >= 1/alpha at any time) <= alpha (Ville's inequality), for one look or for every night of a year.
+If a share p of rows is at least a limit, each new row multiplies the likelihood ratio of any smaller share by
+a factor with mean <= 1. A mixture of these ratios over a beta prior is a nonnegative supermartingale M, so
+that P(M >= 1/alpha at any time) <= alpha (Ville's inequality), for one test or for a test in every night of a
+year.
 """
 
 import math
@@ -12,30 +13,30 @@ from numpy.typing import ArrayLike
 
 from nci_frames.base.typing import Floats
 
-#: The mixture over shares: Jeffreys' prior, cut off at the limit.
+#: Parameter of the mixture over shares: Jeffreys' prior, truncated at the limit.
 _PRIOR = 0.5
 
 
 def log_martingale(successes: ArrayLike, failures: ArrayLike, limit: float, *, below: bool) -> Floats:
-    """Return the logarithm of the evidence against the promise that a share is at least, or at most, a limit.
+    """Return the log evidence against the hypothesis that a share is at least, or at most, a limit.
 
     Parameters
     ----------
     successes, failures
-        Rows of either kind, counted from the beginning.
+        Numbers of rows of either kind since the beginning.
     limit
-        The promised share, in [0, 1].
+        The limit of the share, in [0, 1].
     below
-        Whether the evidence is for shares below the limit (the promise was "at least"), or above it.
+        Whether the evidence is for shares below the limit (hypothesis "at least"), or above it.
 
     Returns
     -------
-    log M, which exceeds log(1/alpha) with probability alpha at most while the promise holds.
+    log M, which exceeds log(1/alpha) with probability at most alpha if the hypothesis is true.
 
     Notes
     -----
     For "at least": M = B(a+s, b+f) I(a+s, b+f) / (B(a, b) I(a, b) limit^s (1-limit)^f), with the beta
-    function B and its regularised incomplete form I at the limit. "At most" is the same of the failures.
+    function B and its regularised incomplete form I at the limit. "At most" is the same for the failures.
 
     References
     ----------
@@ -56,7 +57,7 @@ def log_martingale(successes: ArrayLike, failures: ArrayLike, limit: float, *, b
     if not below:
         s, f, limit = f, s, 1 - limit
     if limit <= 0:
-        # No share is below 0, so there can be no evidence.
+        # No share is below 0, so there is no evidence.
         return np.full(np.broadcast(s, f).shape, -math.inf)
     from scipy.special import betaln, xlogy  # noqa: PLC0415  (what does not need it does not wait for it)
 
@@ -68,8 +69,8 @@ def log_martingale(successes: ArrayLike, failures: ArrayLike, limit: float, *, b
 
 
 def _log_beta_cdf(limit: float, a: ArrayLike, b: ArrayLike) -> Floats:
-    """Return log I(a, b) at a limit, from the smaller tail, which keeps all its digits."""
-    # Not from scipy.stats, which takes half a second to import.
+    """Return log I(a, b) at a limit, computed from the smaller tail for full precision."""
+    # Importing scipy.stats instead would take half a second.
     from scipy.special import betainc, betaincc  # noqa: PLC0415  (as above)
 
     below, above = betainc(a, b, limit), betaincc(a, b, limit)

@@ -1,4 +1,4 @@
-"""Verdicts for people and for programs: a table, JSON, and one line."""
+"""Verdicts as a table, as JSON, and as one line."""
 
 import json
 from collections.abc import Mapping
@@ -11,14 +11,14 @@ from nci_frames.jobs.history import count_arrivals
 from nci_frames.jobs.job_file.gates import Gate
 from nci_frames.reporting.gates import bounded, promised
 
-#: Characters of the line for a chat, without the link.
+#: Maximum length of the line for a chat, without the link.
 _LINE = 600
-#: Grows when a field of the JSON changes its meaning or goes away.
+#: Incremented if a field of the JSON changes its meaning or is removed.
 VERDICTS_VERSION = 1
 
 
 def gate_text(gate: Gate) -> str:
-    """Write what a gate promises, and what happens if it fails.
+    """Describe the condition of a gate, and the effect of a failure.
 
     >>> from nci_frames.jobs.job_file.gates import Gate
     >>> gate = {"name": "x", "metric": "recall", "models": ["forest"], "segments": ["country"]}
@@ -59,22 +59,22 @@ def _promised(gate: Gate) -> str:
 
 
 def verdicts_json(run: str, verdicts: pl.DataFrame) -> str:
-    """Return the verdicts of a run as JSON; ``docs/verdicts.schema.json`` describes it."""
+    """Return the verdicts of a run as JSON, described by ``docs/verdicts.schema.json``."""
     facts = {"version": VERDICTS_VERSION, "run": run, "verdict": overall(verdicts)}
     return as_json(facts, "gates", verdicts)
 
 
 def as_json(facts: Mapping[str, Any], name: str, table: pl.DataFrame) -> str:
-    """Return facts of a run as JSON, and as *name* the rows of a table, whose segments are JSON already."""
+    """Return facts of a run as JSON, with the rows of a table as *name*; their segments are already JSON."""
     segments = [None if text is None else json.loads(text) for text in table["segment"]]
     rows = [row | {"segment": told} for row, told in zip(table.to_dicts(), segments, strict=True)]
     return json.dumps({**facts, name: rows}, indent=2, ensure_ascii=False) + "\n"
 
 
 def chat_line(job: str, run: str, verdicts: pl.DataFrame, arrived: pl.DataFrame, link: str) -> str:
-    """Return one line fit for a chat message: how many gates passed, which did not, and unusual files.
+    """Return one line for a chat message: number of passed gates, other gates, and unusual files.
 
-    Control characters of names are shown as escapes, so that the line stays one.
+    Control characters in names are escaped, so that the result is a single line.
     """
     numbers = {name: len(verdicts.filter(verdict=name)) for name in ("pass", "fail", "undecided")}
     line = f"{job} {run}: {overall(verdicts).upper()}"
