@@ -16,6 +16,7 @@ from nci_frames.evaluation.projection.operating_points import select_operating_p
 from nci_frames.evaluation.projection.projection import project_checked
 from nci_frames.evaluation.projection.ranking import rank_models
 from nci_frames.evaluation.rates.hull import roc_convex_hull
+from nci_frames.evaluation.rates.rates import RateInterval
 from nci_frames.evaluation.rates.strata import classes_of_strata
 from nci_frames.evaluation.resampling.bootstrap import bootstrap
 from nci_frames.evaluation.significance.best import compare_best
@@ -152,8 +153,8 @@ class Asked:
         """Return how many alerts there may be in the field, as shares of all rows.
 
         The negatives of a log that chose a threshold are fewer above it than elsewhere. They are as many as
-        the budget allows, so the upper bound of Wilson or of Clopper and Pearson holds all the same: it is
-        that of the next negative below.
+        the budget allows, so the upper bound of Clopper and Pearson holds all the same: it is that of the
+        next negative below.
         """
         said = project_checked(points, metrics="pos_fraction", prevalence="selected", band=True)
         return said.select(*_AT, pl.col("lower", "upper").name.prefix("pos_fraction_"))
@@ -203,9 +204,14 @@ class Asked:
         return joined.with_columns(better).select(table.columns)
 
     def _bounded(self, points: pl.DataFrame) -> pl.DataFrame:
-        """Add the bounds of TPR and FPR, once for each point."""
+        """Add the bounds of TPR and FPR, once for each point.
+
+        A budget ends at a row, which is above the threshold by choice and not by chance. The share of a class
+        beyond its n-th row has a beta distribution, whose quantiles are the bounds of Clopper and Pearson.
+        """
         own = points.drop("prevalence").unique(["model", "threshold"], maintain_order=True)
-        bounds = self.log.bounded(own.sort("model", "threshold"))
+        interval: RateInterval = "wilson" if self.question.alerts is None else "clopper_pearson"
+        bounds = self.log.bounded(own.sort("model", "threshold"), interval=interval)
         added = [name for name in bounds.columns if name not in points.columns]
         on = ["model", "threshold"]
         return beside(points, bounds.select(*on, *added), on)

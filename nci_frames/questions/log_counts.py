@@ -13,7 +13,7 @@ from nci_frames.evaluation.areas.pr import PR_AUC
 from nci_frames.evaluation.areas.roc import ROC_AUC
 from nci_frames.evaluation.arrays.few_thresholds import near_threshold
 from nci_frames.evaluation.projection.averaging import average_over
-from nci_frames.evaluation.rates.rates import compute_rates
+from nci_frames.evaluation.rates.rates import RateInterval, compute_rates
 from nci_frames.evaluation.rates.strata import of_strata, summed_counts
 from nci_frames.evaluation.significance.shift import corrected_shifts, shift_tests
 from nci_frames.questions.units import Drawn, without_keys
@@ -126,9 +126,9 @@ class LogCounts:
         # The rates of all rows would take as much memory as the counts, and longer than all tables of them.
         return self.rates_of(near_threshold(self.summed(self.by_segment), threshold))
 
-    def bounded(self, points: pl.DataFrame) -> pl.DataFrame:
+    def bounded(self, points: pl.DataFrame, *, interval: RateInterval = "wilson") -> pl.DataFrame:
         """Add the bounds of rates to operating points, where rows were counted."""
-        return self.drawn.bounded(points) if self.whole else points
+        return self.drawn.bounded(points, interval=interval) if self.whole else points
 
     def areas(self, keys: Sequence[str], prevalence: Sequence[float], *areas: Area) -> pl.DataFrame:
         """Return areas, PR-AUC and ROC-AUC by default, by segments or of all rows.

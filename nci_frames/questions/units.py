@@ -9,7 +9,7 @@ from nci_frames.base.arguments import LEAST_BUCKETS
 from nci_frames.counts.pooling import one_repeat, pooled_counts
 from nci_frames.evaluation.arrays.buckets import BucketCounts, bucket_counts
 from nci_frames.evaluation.rates.clusters import class_worth, effective_rows
-from nci_frames.evaluation.rates.rates import clustered_bounds, with_bounds, with_worth
+from nci_frames.evaluation.rates.rates import RateInterval, clustered_bounds, with_bounds, with_worth
 from nci_frames.schemas import BUCKET, COUNTS, RATES, WEIGHT, has_strata
 
 #: Counts a log by segments and buckets of units, at some thresholds at least.
@@ -139,10 +139,12 @@ class Drawn:
             worth = groups.with_columns(pl.lit(self._share).alias(name) for name in _SHARES)
         return rates if worth is None else with_worth(rates, worth)
 
-    def bounded(self, points: pl.DataFrame, *, level: float = 0.95) -> pl.DataFrame:
+    def bounded(
+        self, points: pl.DataFrame, *, interval: RateInterval = "wilson", level: float = 0.95
+    ) -> pl.DataFrame:
         """Add bounds to operating points, by segments or of all; null where buckets cannot tell."""
         if self.units is None:
-            return with_bounds(points, interval="wilson", level=level)
+            return with_bounds(points, interval=interval, level=level)
         by_segment = RATES.keys(points.columns)
         if not self.enough or not set(by_segment) <= set(self.segments):
             return points.with_columns(pl.lit(None, pl.Float64).alias(name) for name in _BOUNDS)
@@ -155,7 +157,7 @@ class Drawn:
             self._effective[bool(by_segment), level] = known
         # To join few points with a row for every score takes as much memory as these.
         met = known.join(points, on=["model", *by_segment, "tp", "fp"], how="semi", nulls_equal=True)
-        return clustered_bounds(points, met, interval="wilson", level=level)
+        return clustered_bounds(points, met, interval=interval, level=level)
 
 
 def without_keys(counts: pl.DataFrame, keys: Sequence[str]) -> pl.DataFrame:
