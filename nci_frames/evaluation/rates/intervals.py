@@ -93,6 +93,19 @@ def wilson_bounds(rates: Floats, trials: Floats, z: float | Floats) -> tuple[Flo
     return np.where(rates > 0, lower, 0.0), np.where(rates < 1, upper, 1.0)
 
 
+def exact_bounds(rates: Floats, trials: Floats, z: float | Floats) -> tuple[Floats, Floats]:
+    """Return the bounds of Clopper and Pearson of each rate."""
+    from scipy.special import betaincinv, ndtr  # noqa: PLC0415  (what does not need it does not wait for it)
+
+    hits, misses, tail = trials * rates, trials * (1 - rates), ndtr(-np.asarray(z))
+    # What is smaller than any double is 0, and no hits have no quantile.
+    lower, missed = (
+        np.nan_to_num(betaincinv(found, others + 1, tail))
+        for found, others in ((hits, misses), (misses, hits))
+    )
+    return lower, 1 - missed
+
+
 def _agresti_coull(hits: pl.Expr, trials: pl.Expr, level: float) -> Bounds:
     z2 = normal_quantile(level) ** 2
     return _wald(hits + z2 / 2, trials + z2, level)

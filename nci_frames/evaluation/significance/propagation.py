@@ -6,22 +6,27 @@ import numpy as np
 
 from nci_frames.base.normal import two_sided_p_values
 from nci_frames.base.typing import Floats
-from nci_frames.evaluation.rates.intervals import wilson_bounds
+from nci_frames.evaluation.rates.intervals import exact_bounds, wilson_bounds
 
 #: Takes rates of shape (rates, cases), and returns a value of each case; NaN is undefined.
 Function = Callable[[Floats], Floats]
 
+#: Takes rates, trials and normal quantiles, and returns lower and upper bounds.
+Bounds = Callable[[Floats, Floats, float | Floats], tuple[Floats, Floats]]
+
 #: A normal variable is never farther from 0 than this, as a p-value of 1e-300 would be.
 _FARTHEST = 37.0
 _STEPS = 40
+#: Larger p-values are no findings, whichever way they are computed.
+_SMALL = 0.1
 
 
 def propagated(
-    function: Function, rates: Floats, trials: Floats, z: float | Floats
+    function: Function, rates: Floats, trials: Floats, z: float | Floats, bounds: Bounds = wilson_bounds
 ) -> tuple[Floats, Floats, Floats]:
     """Return the values of a function of independent rates, and their lower and upper bounds.
 
-    Each rate is moved to its Wilson bounds while the others stay; the changes that this makes downwards are
+    Each rate is moved to its bounds while the others stay; the changes that this makes downwards are
     added as squares, and likewise those upwards. Where a moved rate makes the function undefined, that move
     changes nothing.
 
@@ -33,13 +38,15 @@ def propagated(
         Of shape (rates, cases).
     z
         The normal quantile of the confidence, one or one of each case.
+    bounds
+        Those of each rate.
 
     References
     ----------
     Zou and Donner (2008), Construction of confidence limits about effect measures, doi:10.1002/sim.3095.
     """
     several, cases = rates.shape
-    lower, upper = wilson_bounds(rates, trials, z)
+    lower, upper = bounds(rates, trials, z)
     moved = np.repeat(rates[:, None, :], 1 + 2 * several, axis=1)
     for place in range(several):
         moved[place, 1 + 2 * place], moved[place, 2 + 2 * place] = lower[place], upper[place]
@@ -62,13 +69,22 @@ def changes_of(value: Floats, moved: Floats) -> tuple[Floats, Floats]:
 def p_values(function: Function, rates: Floats, trials: Floats) -> Floats:
     """Return 1 minus the highest confidence at which the bounds of ``propagated`` exclude 0.
 
-    NaN where the function is undefined.
+    Of small ones the bounds are those that Clopper and Pearson's move the rates to: far from a rate of few
+    hits, as the worst of many cases is, Wilson's are much too near. NaN where the function is undefined.
     """
+    found = _excluded(function, rates, trials, wilson_bounds)
+    small = found < _SMALL
+    if small.any():
+        found[small] = _excluded(function, rates[:, small], trials[:, small], exact_bounds)
+    return found
+
+
+def _excluded(function: Function, rates: Floats, trials: Floats, bounds: Bounds) -> Floats:
     low, high = np.zeros(rates.shape[1]), np.full(rates.shape[1], _FARTHEST)
     value = function(rates)
     for _ in range(_STEPS):
         middle = (low + high) / 2
-        _, lower, upper = propagated(function, rates, trials, middle)
+        _, lower, upper = propagated(function, rates, trials, middle, bounds)
         excluded = np.where(value > 0, lower > 0, upper < 0)
         low, high = np.where(excluded, middle, low), np.where(excluded, high, middle)
     return np.where(np.isnan(value), np.nan, two_sided_p_values(low))

@@ -19,6 +19,8 @@ from nci_frames.evaluation.significance.shift import LEAST_ROWS, joined_cells
 _ROUNDS = 50
 #: A cell has so many rows of a segment on average, or the segment is compared at fewer borders.
 _ROWS_OF_CELL = 5
+#: Cells are not quite equal: so much of that must be expected on either side of a border.
+_NEARLY = 0.9
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,10 +120,14 @@ class _ClassRows:
         coarsest = max(int(np.log2(max(borders, 1))) - 1, 0)
         wanted = np.maximum(self.worth / _ROWS_OF_CELL, 1)
         steps = np.clip(np.ceil(np.log2((borders + 1) / wanted)), 0, coarsest).astype(np.int64)
-        self.levels = [
-            (np.flatnonzero(steps == step), self._weights(below, 2**step))
-            for step in np.unique(steps).tolist()
-        ]
+        with np.errstate(divide="ignore"):
+            least = _NEARLY * _ROWS_OF_CELL / self.worth
+        # Of ties and thresholds the cells may be small: beyond a border with few rows one more is "much".
+        kept = (np.minimum(below, 1 - below) >= least[:, None]).sum(axis=1)
+        self.levels = []
+        for step, borders in np.unique(np.stack([steps, kept]), axis=1).T.tolist():
+            members = np.flatnonzero((steps == step) & (kept == borders))
+            self.levels.append((members, self._weights(below, 2**step, least[members].max())))
 
     @classmethod
     def of(cls, members: Members, pooled: Histogram, of_class: int, effects: Floats) -> Self:
@@ -133,11 +139,11 @@ class _ClassRows:
         return cls(by_cell, effects, by_bucket, weighted=pooled.positives.dtype.kind == "f")
 
     @staticmethod
-    def _weights(below: Floats, step: int) -> Floats:
-        """Return the weight of each border; only each *step*-th counts."""
+    def _weights(below: Floats, step: int, least: float) -> Floats:
+        """Return the weight of each border: of each *step*-th with the *least* share on either side."""
         weights = np.zeros(len(below))
         kept = np.arange(step - 1, len(below), step)
-        kept = kept[(below[kept] > 0) & (below[kept] < 1)]
+        kept = kept[np.minimum(below, 1 - below)[kept] >= least]
         inside = below[kept]
         shares = np.diff(inside, prepend=0, append=1)
         weights[kept] = (shares[:-1] + shares[1:]) / 2 / (inside * (1 - inside))

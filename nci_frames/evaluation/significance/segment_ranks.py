@@ -116,13 +116,14 @@ def rank_segments(
     The rest of a segment are all other segments but for those that are ``shifted``: otherwise a few bad
     segments would make each good one differ from a rest that contains them. Of those with *min_positives*, at
     most half are left out of it. The test of the scores is that of Anderson and Darling for two samples, with
-    at most 64 cells of scores; the smaller p-value of the two classes is adjusted for being the smaller of
-    two.
+    at most 64 cells of scores; a border counts where about five rows of the segment are expected on either
+    side. The smaller p-value of the two classes is adjusted for being the smaller of two.
 
     The parts of the difference are those of ``decompose_difference``. Bounds come from Wilson's of TPR, FPR
     and prevalence, of the segment and of the rest, each moved alone and the changes added as squares; the
-    p-value is 1 minus the highest confidence at which the bounds exclude 0. Intervals hold for one segment
-    each, not for all together.
+    p-value is 1 minus the highest confidence at which the bounds exclude 0; one below 0.1 is that of bounds
+    from Clopper and Pearson's intervals, which also hold at the confidence that the worst of many segments
+    needs. Intervals hold for one segment each, not for all together.
 
     With *units*, rows are divided by their design effect, as in ``compute_rates(units=...)``: that of each
     rate at the operating point for the bounds, of all thresholds together for *min_positives*. These bounds

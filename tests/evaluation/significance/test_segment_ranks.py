@@ -9,6 +9,7 @@ import pytest
 from scipy.stats import fisher_exact, norm
 
 import nci_frames as nf
+from nci_frames.evaluation.rates.intervals import exact_bounds
 from nci_frames.evaluation.significance.propagation import p_values, propagated
 from nci_frames.questions.segment_lines import segment_lines, worst_sentence
 from nci_frames.tables.numbers import format_value
@@ -138,11 +139,29 @@ def test_bounds_of_a_difference_are_newcombes_and_its_p_value_belongs_to_them():
     assert (round(value, 4), round(lower, 4), round(upper, 4)) == (0.2, 0.0524, 0.3339)
     p_value = p_values(difference, rates, trials).item()
     z = -norm.ppf(p_value / 2)
-    _, at_zero, _ = propagated(difference, rates, trials, z)
+    # Of a small p-value the bounds are those of Clopper and Pearson, which are a little wider.
+    _, at_zero, _ = propagated(difference, rates, trials, z, exact_bounds)
     assert at_zero.item() == pytest.approx(0, abs=1e-9)
     assert p_value == pytest.approx(fisher_exact([[56, 14], [48, 32]]).pvalue, abs=0.005)
     undefined = propagated(lambda of: np.where(of[0] > 0.7, np.nan, of[0]), rates, trials, 1.96)
     assert np.isnan(undefined[0]).all()
+
+
+@pytest.mark.thorough
+def test_a_few_false_positives_more_are_no_finding():
+    """400 equal segments with one false positive each, on average: some have five or six by chance."""
+    found = []
+    for seed in range(4):
+        rng = np.random.default_rng(seed)
+        counts = pl.DataFrame({
+            "model": "a", "segment": range(400), "threshold": 0.5, "tp": rng.binomial(30, 0.8, 400),
+            "fp": rng.binomial(1000, 0.001, 400),
+        }).with_columns(fn=30 - pl.col("tp"), tn=1000 - pl.col("fp"))  # fmt: skip
+        assert counts["fp"].max() >= 5
+        asked = {"threshold": 0.5, "metric": "precision", "prevalence": 0.02}
+        found.append(nf.rank_segments(counts, segments="segment", **asked))
+    assert [table["distinguishable"].sum() for table in found] == [0] * 4
+    assert sum(table["shifted"].sum() for table in found) <= 2
 
 
 def test_an_interval_without_zero_beside_no_significance_is_explained():
