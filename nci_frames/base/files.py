@@ -1,6 +1,5 @@
 """Atomic writing: a file is complete or unchanged, never half-written. Parquet files have checksums."""
 
-import errno
 import os
 import secrets
 import sys
@@ -21,7 +20,7 @@ ROWS_OF_A_GROUP = 1 << 18
 _MOST_OF_A_DICTIONARY = 1 << 16
 
 #: Arrow writes each page and header separately; this buffer makes one write of a small table.
-_BUFFER = 1 << 20
+BUFFER = 1 << 20
 
 
 def file_kind(path: str | Path, kinds: Sequence[str], *, what: str = "file") -> str:
@@ -126,44 +125,6 @@ def fsync_folder(folder: Path) -> None:
 
 
 @contextmanager
-def writing(path: str | Path, *, what: str = "file") -> Iterator[BinaryIO]:
-    """Yield a file to write that replaces *path* in one step at the end.
-
-    Where the system allows, the file has no name until it is complete, so that a killed process leaves
-    nothing behind. If the body raises, *path* is unchanged. Missing parent folders are created.
-
-    Raises
-    ------
-    OutputError, ParameterError
-        As ``replacing`` does.
-    """
-    with replacing(path, what=what) as beside:
-        handle = _open_nameless(beside.parent)
-        if handle is None:
-            with beside.open("wb", buffering=_BUFFER) as file:
-                yield file
-            return
-        with os.fdopen(handle, "wb", buffering=_BUFFER) as file:
-            yield file
-            file.flush()
-            # Following the link of an open file needs linkat, which Python calls if src_dir_fd is given.
-            os.link(f"/proc/self/fd/{handle}", beside, src_dir_fd=handle, follow_symlinks=True)
-
-
-def _open_nameless(folder: Path) -> int | None:
-    """Open a file without a name in a folder; None if the system cannot do that, or cannot name it later."""
-    if not hasattr(os, "O_TMPFILE") or not is_folder("/proc/self/fd"):
-        return None
-    try:
-        return os.open(folder, os.O_TMPFILE | os.O_WRONLY, 0o666)
-    except OSError as error:
-        # Some file systems do not support files without names.
-        if error.errno in (errno.EOPNOTSUPP, errno.EISDIR, errno.EINVAL):
-            return None
-        raise
-
-
-@contextmanager
 def row_groups(
     file: BinaryIO, like: pl.DataFrame, **options: Any
 ) -> Iterator[Callable[[pl.DataFrame], None]]:
@@ -202,7 +163,7 @@ def write_parquet(table: pl.DataFrame, file: str | Path) -> None:
 
     ``scan_predictions`` verifies them; other readers can do so on request.
     """
-    with Path(file).open("wb", buffering=_BUFFER) as written, row_groups(written, table) as append:
+    with Path(file).open("wb", buffering=BUFFER) as written, row_groups(written, table) as append:
         # Group by group, since the strings of all rows would be copied for Arrow at once.
         for group in table.iter_slices(ROWS_OF_A_GROUP):
             append(group)

@@ -8,7 +8,7 @@ from pathlib import Path
 import polars as pl
 
 from nci_frames.base.errors import ParameterError, SchemaError
-from nci_frames.base.files import ROWS_OF_A_GROUP, exists, file_kind, row_groups, writing
+from nci_frames.base.files import BUFFER, ROWS_OF_A_GROUP, exists, file_kind, replacing, row_groups
 from nci_frames.counting.count import need_whole_log, warnings_of
 from nci_frames.counting.engine.exact import columns_of_counts
 from nci_frames.counting.engine.memory import Budget
@@ -48,8 +48,8 @@ def sink_exact_counts(
         into memory.
     path
         The file; its name ends in ".parquet". It replaces an existing file only when it is complete: after
-        any failure, even if the process is killed, the existing file is unchanged. Missing folders are
-        created.
+        any failure, even if the process is killed, the existing file is unchanged, though a hidden
+        one may stay beside it after a kill. Missing folders are created.
     by
         Keys to keep besides the model; counts are summed over the others. None keeps all keys.
     memory_limit
@@ -106,7 +106,7 @@ def sink_exact_counts(
             msg, where=scan.source.where, hint="take count_confusion, on a grid of thresholds"
         )
     budget = replace(Budget.of(memory_limit), to_file=False)
-    with writing(target) as file:
+    with replacing(target) as beside, beside.open("wb", buffering=BUFFER) as file:
         parts = exact_parts(scan, group, budget, progress=progress)
         need_whole_log(scan, parts.rows_by_code)
         like = parts.groups.clear().hstack(pl.DataFrame(schema={**_COUNTS, "resolution": pl.String}))
