@@ -10,7 +10,7 @@ import polars as pl
 from nci_frames.counting.count import Tally, tally_scan
 from nci_frames.counting.logs.scan import scan_behind
 from nci_frames.counting.logs.units import UnitSizes, unit_buckets, unit_sizes
-from nci_frames.counting.thresholds.auto import EXACT_IN_PARTS, EXACT_ROWS
+from nci_frames.counting.thresholds.auto import EXACT_IN_PARTS
 from nci_frames.counting.thresholds.grids import AutoThresholds, Thresholds
 from nci_frames.questions.units import SegmentUnits
 from nci_frames.schemas import BUCKET, REPEAT, WEIGHT, has_strata
@@ -21,6 +21,8 @@ _BUCKETS, MOST_COUNTS = (256, 128, 96), 1 << 24
 #: Minimum and maximum number of thresholds to count segments by buckets, besides those of the answer, and
 #: maximum number of counts if more than the minimum are taken.
 _LEAST_CUTS, _MOST_CUTS, _USUAL_COUNTS = 15, 63, 1 << 22
+#: Maximum rows of a log that is counted by many segments and buckets at once.
+MOST_BY_BUCKET = 1 << 22
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +51,7 @@ def count_for_comparison(
     tally = tally_scan(scan, thresholds=thresholds, progress=True, in_parts=True)
     repeats = [REPEAT] if REPEAT in tally.counts.columns else []
     by_segment = _by_segment(predictions, tally.counts, segments, repeats)
-    if segments and by_segment is None and rows <= EXACT_ROWS:
+    if segments and by_segment is None and rows <= MOST_BY_BUCKET:
         # One row per score is smaller than one per segment, bucket and threshold.
         return ReportCounts(tally_scan(bucketed, thresholds=thresholds, progress=True), sizes)
     same: Thresholds = "exact"

@@ -200,7 +200,7 @@ def test_too_many_segments_are_shown_without_tests_and_the_buckets_stay_many(mon
     # A log that is not too long is counted by segments and buckets at every score, however many these are.
     found = count_for_comparison(scan, "exact", ["country"])
     assert {"bucket", "country"} <= {*found.tally.counts.columns}
-    monkeypatch.setattr(counting_units, "EXACT_ROWS", 10)
+    monkeypatch.setattr(counting_units, "MOST_BY_BUCKET", 10)
     found = count_for_comparison(scan, grid, ["country"])
     assert "country" not in found.by_unit.columns
     assert found.by_segment is None

@@ -31,11 +31,12 @@ _FEW = 1 << 14
 #: Bytes that refining takes per model and threshold: some twenty arrays of Float64.
 _REFINING = 160
 
-#: Logs of up to this many rows are counted at every distinct score: some 400 MB of counts.
-EXACT_ROWS = 1 << 22
+#: Logs of up to this many rows are counted at every distinct score. Of more rows, that makes a report twice
+#: as slow as a grid, and changes its numbers by less than they are uncertain.
+EXACT_ROWS = 1 << 21
 #: Results with weights or buckets of units take several times the memory. With more rows than the first
 #: number, they are computed on a grid, which usually has up to the second number of thresholds.
-EXACT_IN_PARTS, USUAL_THRESHOLDS = EXACT_ROWS >> 2, 1 << 12
+EXACT_IN_PARTS, USUAL_THRESHOLDS = EXACT_ROWS >> 1, 1 << 12
 _MOST = 8_191
 
 

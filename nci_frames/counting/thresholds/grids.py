@@ -87,7 +87,7 @@ def auto_thresholds(
 ) -> AutoThresholds:
     """Request thresholds fine enough to bound the areas of every model within a tolerance.
 
-    The result is an argument of ``count_confusion``. A log of up to 4 million rows is counted at every
+    The result is an argument of ``count_confusion``. A log of up to 2 million rows is counted at every
     distinct score. A larger log is read two or three times: first the scores of its positives, then all rows,
     at thresholds that cut the positives of every model into small parts. If the certified bounds of ROC-AUC,
     or of average precision at a prevalence, are too wide, the parts that contribute most are cut again, and
