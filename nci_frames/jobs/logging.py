@@ -1,4 +1,4 @@
-"""What happens during a run, told line by line on standard error: for people, or as JSON."""
+"""Log of a run on standard error, one line per event, as text or JSON."""
 
 import json
 from collections.abc import Callable
@@ -7,20 +7,20 @@ from datetime import UTC, datetime
 import click
 import polars as pl
 
-#: Called with what happens: an event, and facts about it.
+#: Function called with an event and its facts.
 Tell = Callable[..., object]
 
 
 def teller(form: str) -> Tell:
-    """Return a function that tells an event and its facts.
+    """Return a function that logs an event and its facts.
 
-    Values are written as JSON or as ``ascii`` writes them, so that no name can write to the terminal or begin
-    a line of its own.
+    Values are written as JSON or with ``ascii``, so that no name can control the terminal or begin a new
+    line.
 
     Parameters
     ----------
     form
-        "json" (an object a line) or "text".
+        "json" (one object per line) or "text".
     """
 
     def tell(event: str, **facts: object) -> None:
@@ -38,7 +38,7 @@ def teller(form: str) -> Tell:
 
 
 def tell_rows(tell: Tell, event: str, rows: pl.DataFrame) -> None:
-    """Tell an event of each row of a table, with the values that are known."""
+    """Log an event for each row of a table, with its values that are not null."""
     for row in rows.iter_rows(named=True):
         tell(event, **{name: value for name, value in row.items() if value is not None})
 

@@ -1,4 +1,4 @@
-"""What a run did, as an OpenMetrics text file for the textfile collector of a node exporter."""
+"""Metrics of a run, as an OpenMetrics text file for the textfile collector of a node exporter."""
 
 from collections.abc import Iterable
 from datetime import datetime
@@ -14,17 +14,17 @@ from nci_frames.base.files import replacing
 from nci_frames.jobs.run import Run
 
 _PREFIX = "nci_frames_job_"
-#: Of every file of metrics.
+#: Beginning of every metrics file.
 _BEGINNING = f"# HELP {_PREFIX}".encode()
 
 
 def check_metrics_file(path: Path) -> None:
-    """Refuse a place where metrics must not be written, before anything is counted.
+    """Refuse an invalid path for metrics, before anything is counted.
 
     Raises
     ------
     OutputError
-        If there is a file that no run wrote, such as the job file or a log.
+        If a file exists there that no run wrote, such as the job file or a log.
     ParameterError
         If it is a folder.
     """
@@ -45,7 +45,7 @@ def check_metrics_file(path: Path) -> None:
 
 
 def write_metrics(path: Path, run: Run) -> None:
-    """Write the metrics of a run in one step.
+    """Write the metrics of a run atomically.
 
     Raises
     ------
@@ -55,7 +55,7 @@ def write_metrics(path: Path, run: Run) -> None:
     registry = CollectorRegistry()
 
     def put(name: str, says: str, samples: Iterable[tuple[Any, ...]], *labels: str) -> None:
-        """Add a gauge: of each sample its labels, and the number."""
+        """Add a gauge; each sample has the values of its labels, and a number."""
         gauge = Gauge(f"{_PREFIX}{name}", says, ("job", *labels), registry=registry)
         for *values, number in samples:
             gauge.labels(run.job.name, *values).set(number)

@@ -1,4 +1,4 @@
-"""Files of an object store, of which one can be replaced only if nobody else has replaced it meanwhile."""
+"""Files of an object store, with conditional replacement."""
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -10,7 +10,7 @@ from nci_frames.base.errors import OutputError, ParameterError
 from nci_frames.base.extras import require
 from nci_frames.jobs.ledger.storage import store_problem
 
-#: Options of the connection, which a ledger takes under the same names as those of the store.
+#: Options of the connection, which share a namespace with those of the store in a ledger.
 _OF_CLIENT = {
     "allow_http",
     "allow_invalid_certificates",
@@ -19,21 +19,21 @@ _OF_CLIENT = {
     "timeout",
     "user_agent",
 }
-#: Options that a ledger alone takes: how its table commits, which is not how a run is published.
+#: Options for commits of a ledger, which do not apply to publishing.
 _OF_LEDGER = {"allow_unsafe_rename", "conditional_put", "copy_if_not_exists", "locking_provider"}
 _PROVIDER = re.compile(r"^(aws|azure|google)_")
 
 
 class OvertakenError(Exception):
-    """Another writer was first."""
+    """Another writer was faster."""
 
 
 @dataclass(frozen=True, slots=True)
 class Stored:
-    """A file as it was read."""
+    """The content of a file, and its version."""
 
     content: bytes
-    #: What tells this version of the file from any other.
+    #: Identifier of this version of the file.
     version: Mapping[str, str]
 
 
@@ -43,16 +43,16 @@ class ObjectStore:
     Parameters
     ----------
     url
-        Its address, such as ``s3://bucket/folder``.
+        URL, such as ``s3://bucket/folder``.
     options
-        As the ledger takes them: keys of the provider (``AWS_ACCESS_KEY_ID``), and of the connection.
+        As for a ledger: options of the provider (``AWS_ACCESS_KEY_ID``), and of the connection.
 
     Raises
     ------
     MissingPackageError
         If obstore is not installed.
     ParameterError
-        If there is no such kind of store, or no such option.
+        If the kind of store or an option is unknown.
     """
 
     def __init__(self, url: str, options: Mapping[str, str]) -> None:
@@ -69,7 +69,7 @@ class ObjectStore:
             raise ParameterError(msg, where=repr(self.url), found=store_problem(error)) from error
 
     def read(self, name: str) -> Stored | None:
-        """Return a file; None if there is none."""
+        """Return a file; None if it does not exist."""
         with self._told():
             try:
                 found = self._obstore.get(self._store, name)
@@ -80,12 +80,12 @@ class ObjectStore:
             return Stored(content, version)
 
     def write(self, name: str, content: bytes, *, instead_of: Stored | None) -> None:
-        """Write a file in place of the one that was read, or, of None, one that does not exist yet.
+        """Write a file if it is still the version *instead_of*, or, for None, if it does not exist.
 
         Raises
         ------
         OvertakenError
-            If the file is another one by now.
+            If the file has changed meanwhile.
         """
         mode: Any = "create" if instead_of is None else dict(instead_of.version)
         known = self._errors
@@ -97,7 +97,7 @@ class ObjectStore:
                 raise OvertakenError(name) from error
 
     def names(self, prefix: str) -> dict[str, Any]:
-        """Return the files whose names begin so, each with the time of its last change."""
+        """Return the files with a prefix, each with the time of its last change."""
         with self._told():
             found = [file for files in self._obstore.list(self._store, prefix) for file in files]
             return {file["path"]: file["last_modified"] for file in found}
@@ -110,7 +110,7 @@ class ObjectStore:
 
     @contextmanager
     def _told(self) -> Iterator[None]:
-        """Tell what the store says as an error of ours."""
+        """Convert exceptions of the store into errors of this package."""
         try:
             yield
         except (self._errors.BaseError, OSError) as error:
@@ -119,7 +119,7 @@ class ObjectStore:
 
 
 def _split(options: Mapping[str, str]) -> tuple[dict[str, str], dict[str, Any]]:
-    """Sort options into those of the store and those of the connection."""
+    """Split options into those of the store and those of the connection."""
     config: dict[str, str] = {}
     client: dict[str, Any] = {}
     for given, value in options.items():

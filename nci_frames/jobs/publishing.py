@@ -1,4 +1,4 @@
-"""The runs of a job: each is published as a folder of its own, and then shown by a pointer."""
+"""Publishing of runs: each run is a separate folder, to which a pointer then refers."""
 
 import contextlib
 import json
@@ -17,33 +17,33 @@ _RUN = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,99}")
 
 
 class Shelf:
-    """The folder in which the runs of a job are published."""
+    """The folder of the published runs of a job."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
 
     @contextlib.contextmanager
     def locked(self) -> Iterator[None]:
-        """Let no other process publish meanwhile; the lock goes with the process, however it ends.
+        """Lock the folder against other processes; the lock ends with the process in any case.
 
         Raises
         ------
         ConflictError
             If another run of the job has not ended.
         OutputError
-            If the folder cannot be made, or locked.
+            If the folder cannot be created or locked.
         """
         with contextlib.ExitStack() as held:
             with told(self.folder):
                 (self.folder / "runs").mkdir(parents=True, exist_ok=True)
                 held.enter_context(locked(self.folder / ".lock", self.folder))
-                # What a killed run left: nobody else builds here, by the lock.
+                # Leftovers of killed runs: the lock excludes other builders.
                 for left in (self.folder / "runs").glob(".*"):
                     shutil.rmtree(left) if left.is_dir() else left.unlink()
             yield
 
     def pointer(self) -> dict[str, Any] | None:
-        """Return what ``latest.json`` says; None before the first run.
+        """Return the content of ``latest.json``; None before the first run.
 
         Raises
         ------
@@ -63,14 +63,14 @@ class Shelf:
         return found
 
     def check_new(self, run: str) -> None:
-        """Raise ConflictError if a run has been published under that name.
+        """Raise ConflictError if a run with this name was published.
 
-        Only under the lock.
+        Call it only under the lock.
 
         Raises
         ------
         ParameterError
-            If it cannot be the name of a folder.
+            If the name is not valid for a folder.
         """
         if not _RUN.fullmatch(run):
             allowed = "1 to 100 letters, digits and . _ -, the first a letter or digit"
@@ -79,43 +79,43 @@ class Shelf:
         if not there.exists():
             return
         if _sequence(there) > int((self.pointer() or {}).get("sequence", 0)):
-            # A kill came between its name and the pointer: it was never shown.
+            # A run that was killed before the pointer was written was never shown.
             shutil.rmtree(there)
             return
         raise published_before(run, str(self.folder))
 
     def path_of(self, run: str) -> str:
-        """Return where a run is, from the folder."""
+        """Return the path of a run relative to the folder."""
         return f"runs/{run}"
 
     def link(self, run: str, name: str) -> str:
-        """Return where a reader finds a file of a run."""
+        """Return the link to a file of a run."""
         return str(self.folder / self.path_of(run) / name)
 
     def show(self, run: str, pointer: Mapping[str, Any]) -> None:
-        """Let the pointer show a run that was built.
+        """Point to a built run.
 
         Raises
         ------
         OutputError
-            If that cannot be written.
+            If the pointer cannot be written.
         """
         write_durably(self.folder / POINTER, self.pointer_text(run, pointer))
 
     def pointer_text(self, run: str, facts: Mapping[str, Any]) -> bytes:
-        """Write the pointer to a run."""
+        """Return the text of the pointer to a run."""
         return (json.dumps({"run": run, "path": self.path_of(run), **facts}, indent=2) + "\n").encode()
 
     def retire(self, keep: int, spare: set[str]) -> list[str]:
-        """Delete all but the newest runs, and those to spare; return which.
+        """Delete all but the *keep* newest runs and those to *spare*; return the deleted ones.
 
-        A run without a place in the order, which a kill left between its name and the pointer, goes first.
+        Runs without a sequence number, left by a kill before the pointer was written, are deleted first.
         """
         runs = [path for path in (self.folder / "runs").iterdir() if path.is_dir()]
         ordered = sorted(runs, key=lambda path: (_sequence(path), path.name))
         gone = [path for path in ordered[:-keep] if path.name not in spare]
         for path in gone:
-            # Under a name that no reader looks for, so that none sees half a run.
+            # Rename first, so that no reader sees half a run.
             doomed = path.with_name(f".{path.name}.new")
             with contextlib.suppress(OSError):
                 path.rename(doomed)
@@ -124,7 +124,7 @@ class Shelf:
 
 
 def published_before(run: str, where: str) -> ConflictError:
-    """Return the error for a run id that was published before."""
+    """Return the error for the name of a published run."""
     msg = "a run of that name has been published, and a run is published once"
     return ConflictError(msg, where=repr(where), found=repr(run), hint="name another run")
 

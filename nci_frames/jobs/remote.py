@@ -1,4 +1,4 @@
-"""Runs in an object store: built on this machine, uploaded whole, and shown by one conditional put."""
+"""Runs in an object store: built locally, uploaded completely, and published by one conditional put."""
 
 import contextlib
 import json
@@ -16,30 +16,30 @@ from nci_frames.base.folders import MANIFEST
 from nci_frames.jobs.object_store import ObjectStore, OvertakenError, Stored
 from nci_frames.jobs.publishing import POINTER, Shelf
 
-#: Files without a manifest that are older are no upload that goes on.
+#: Files without a manifest older than this are abandoned uploads.
 _ABANDONED = timedelta(days=1)
 
 
 class RemoteShelf(Shelf):
-    """A folder of an object store in which the runs of a job are published.
+    """The folder of the published runs of a job in an object store.
 
-    Runs are built in a copy on this machine, which holds the pointer, the latest run and the last good one.
-    Each is uploaded under a name that no other run has, its manifest last, and read again. Only then does
-    the pointer change, on the condition that it is the one that was read when the run began: of two runs at
-    once the second ends as a conflict, and readers always find one complete run.
+    Runs are built in a local copy, which has the pointer, the latest run and the last good one. Each run is
+    uploaded under a unique name, its manifest last, and read again. Only then does the pointer change, if it
+    is still the version read at the beginning: the second of two concurrent runs ends as a conflict, and
+    readers always find one complete run.
     """
 
     def __init__(self, url: str, options: Mapping[str, str]) -> None:
         self._store = ObjectStore(url, options)
         super().__init__(Path(mkdtemp(prefix="nci-frames-")))
-        # The copy lives as long as this object: a run is read from it after it was published.
+        # The copy lives as long as this object, since a published run is read from it.
         weakref.finalize(self, shutil.rmtree, self.folder, ignore_errors=True)
         self._token = secrets.token_hex(4)
         self._shown: Stored | None = None
 
     @contextlib.contextmanager
     def locked(self) -> Iterator[None]:
-        """Take the pointer and the runs that it names; nobody is kept from publishing meanwhile."""
+        """Fetch the pointer and its runs; other writers are not locked out."""
         self._shown = self._store.read(POINTER)
         if self._shown is not None:
             (self.folder / POINTER).write_bytes(self._shown.content)
@@ -50,20 +50,20 @@ class RemoteShelf(Shelf):
         yield
 
     def path_of(self, run: str) -> str:
-        """Return where a run is, from the folder: no two processes write to the same place."""
+        """Return the path of a run relative to the folder, unique for each process."""
         return f"runs/{run}.{self._token}"
 
     def link(self, run: str, name: str) -> str:
-        """Return the address of a file of a run."""
+        """Return the URL of a file of a run."""
         return f"{self._store.url}/{self.path_of(run)}/{name}"
 
     def show(self, run: str, pointer: Mapping[str, Any]) -> None:
-        """Upload a run, and only then let the pointer show it.
+        """Upload a run, and then point to it.
 
         Raises
         ------
         OutputError
-            If the store cannot be written, or does not return what was written.
+            If the store cannot be written, or returns other content than written.
         ConflictError
             If another run was published since this one began.
         """
@@ -75,11 +75,11 @@ class RemoteShelf(Shelf):
                 self._store.write(POINTER, text, instead_of=self._shown)
             except OvertakenError:
                 found = self._store.read(POINTER)
-                # The answer to a first attempt may have been lost on its way, and the second found it done.
+                # The reply to a successful first attempt may have been lost before a retry.
                 if found is None or found.content != text:
                     raise
         except (OvertakenError, OutputError) as error:
-            # What cannot be deleted now goes a day later.
+            # Files that cannot be deleted now are deleted a day later.
             with contextlib.suppress(OutputError):
                 self._store.delete(list(self._store.names(f"{path}/")))
             if isinstance(error, OutputError):
@@ -89,9 +89,9 @@ class RemoteShelf(Shelf):
         super().show(run, pointer)
 
     def retire(self, keep: int, spare: set[str]) -> list[str]:
-        """Delete all but the newest runs, and those to spare; return which.
+        """Delete all but the *keep* newest runs and those to *spare*; return the deleted ones.
 
-        Runs that are newer than this one are left, as are uploads that may still go on.
+        Runs newer than this one, and uploads that may still be running, are kept.
         """
         runs: dict[str, dict[str, Any]] = {}
         for name, changed in self._store.names("runs/").items():
@@ -121,7 +121,7 @@ class RemoteShelf(Shelf):
                 target.write_bytes(found.content)
 
     def _upload(self, path: str) -> None:
-        """Write the files of a run, its manifest last, which says that it is complete; read them again."""
+        """Write the files of a run, with the manifest last, as the mark of completeness; read them again."""
         files = [file for file in sorted((self.folder / path).rglob("*")) if file.is_file()]
         names = {file.relative_to(self.folder).as_posix(): file.read_bytes() for file in files}
         for name in sorted(names, key=lambda name: name == f"{path}/{MANIFEST}"):

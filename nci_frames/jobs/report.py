@@ -1,4 +1,4 @@
-"""What a report needs, for a command and for a job: counts -> an answer, reports, tables and charts."""
+"""Reports for commands and jobs: counts -> answer, reports, tables and charts."""
 
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -44,9 +44,9 @@ def run_report(
     columns: Mapping[str, Any] = MappingProxyType({}),
     answered: Callable[[Comparison], None] = lambda _: None,
 ) -> tuple[Comparison, Tally]:
-    """Count a log and report on it; return also what became of every row.
+    """Count a log and write a report on it; also return the fate of every row.
 
-    The folder is replaced as a whole, once all files of the new one are written.
+    The folder is replaced as a whole, after all files of the new one are written.
 
     Parameters
     ----------
@@ -55,29 +55,29 @@ def run_report(
     out
         The folder.
     options
-        What is asked, compared and written.
+        The question, the comparisons and the output.
     thresholds
-        At which thresholds to count; None as fine as the areas need.
+        Thresholds to count at; None means as fine as the areas need.
     segments
-        The keys to show separately.
+        Keys to report separately.
     small
-        Which segments become one, "other".
+        Minimum sizes of segments; smaller ones are merged into "other".
     columns
-        Further arguments of ``scan_predictions``: which column plays which part.
+        Further arguments of ``scan_predictions``: the columns of the log.
     answered
         Called when the answer is known, before files are written.
 
     Raises
     ------
     NciFramesError
-        Whatever scanning, counting or evaluating raises; if every row is dropped; if *out* is a file, lies
-        among the sources, cannot be written, or holds files that an earlier run did not write.
+        As scanning, counting and evaluating do; if every row is dropped; or if *out* is a file, lies among
+        the sources, cannot be written, or contains files that an earlier run did not write.
     """
-    # What is asked goes together, or nothing is counted.
+    # Check the options before counting.
     options.question()
     check_apart([source] if isinstance(source, str) else source, out)
     field = read_field(options.prevalence) if isinstance(options.prevalence, Path) else None
-    # What has a prevalence of its own is a segment.
+    # Columns with separate prevalences are segments.
     segments = list(dict.fromkeys([*segments, *segments_of(field)]))
     least = [name for name in ("min_positives", "min_negatives") if getattr(small, name)]
     if least and not segments:
@@ -127,30 +127,30 @@ def make_report(
     gates: RunSummary | None = None,
     answered: Callable[[Comparison], None] = lambda _: None,
 ) -> Comparison:
-    """Answer the question of a report from the counts of a log, and write all files of it into a folder.
+    """Answer the question of a report from the counts of a log, and write all its files into a folder.
 
-    That is the report in each format (``report.html``), the counts and every one of ``Comparison.tables`` in
-    the folder ``tables``, and the charts in the folder ``charts``.
+    These are the report in each format (``report.html``), the counts and all ``Comparison.tables`` in the
+    folder ``tables``, and the charts in the folder ``charts``.
 
     Parameters
     ----------
     counts, by_unit, by_segment
-        The counts by all keys; by buckets of units where these have none; and by segments, too, where those
-        have no segments.
+        Counts by all keys; counts by buckets of units, if *counts* have none; and a function that counts also
+        by segments, if *by_unit* has none.
     options, small
-        What is asked, compared and written, and which segments become one.
+        The question, the comparisons and the output, and the minimum sizes of segments.
     folder
-        Where to.
+        Folder to write to.
     segments
-        The keys of segments; "fold" and "repeat" are what they say, unless they are among these.
+        Keys of segments. The keys "fold" and "repeat" have their own meaning, unless they are among these.
     unit_rows
-        What is known of ``Comparison.unit_rows``.
+        ``Comparison.unit_rows``, if known.
     field
-        The prevalence of each segment, if the options name its file.
+        Prevalence of each segment, if the options name its file.
     facts, scenarios, gates
-        What the report says besides; the scenarios are compared, too.
+        Further content of the report; the scenarios are also compared.
     title
-        The title, if the options have none.
+        Default title, if the options have none.
     answered
         Called when the answer is known, before files are written.
     """
@@ -198,7 +198,7 @@ def make_report(
 def write_files(
     comparison: AnyComparison, folder: Path, options: ReportOptions, counts: pl.DataFrame, **content: Any
 ) -> None:
-    """Write what the options ask for: reports with this *content*, and the tables and charts behind them."""
+    """Write the requested files: reports with this *content*, and their tables and charts."""
     for kind in options.formats:
         write_form(comparison, folder / f"report.{kind}", **content)
     for kind in options.tables:
@@ -223,7 +223,7 @@ def _facts(tally: Tally, units: UnitSizes | None) -> list[tuple[str, str]]:
 
 
 def _many_weights(predictions: pl.LazyFrame, counts: pl.DataFrame) -> list[tuple[str, str]]:
-    """Say how many rows of one weight know as much, where weights are too many for strata: Kish's number."""
+    """Return Kish's effective sample size, for logs with too many weights for strata."""
     if counts.schema["tp"].is_integer() or scan_behind(predictions).source.elsewhere is not None:
         return []
     weight = pl.col("weight").cast(pl.Float64)

@@ -1,4 +1,4 @@
-"""The counts that a run reports and judges, all of one version of the ledger."""
+"""The counts for the report and the gates of a run, from one version of the ledger."""
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime
@@ -13,15 +13,15 @@ from nci_frames.jobs.ledger.files import Window
 from nci_frames.jobs.ledger.ledger import CountsLedger
 from nci_frames.schemas import BUCKET, REPEAT
 
-#: All rows that are reported, those of the newest window, or all since the beginning.
+#: All reported rows, those of the newest window, or all rows since the beginning.
 Scope = Literal["all", "last", "ever"]
 
 
 class Reported:
-    """What a ledger holds when a run looks at it; other writers do not change it meanwhile."""
+    """A consistent view of the ledger for a run, independent of other writers."""
 
     def __init__(self, ledger: CountsLedger, feed: Feed, until: datetime | None, files: pl.DataFrame) -> None:
-        #: What became of each file of the run.
+        #: Result for each file of the run.
         self.files = files
         self._settings = feed.settings
         self.generation = feed.settings.generation
@@ -32,10 +32,10 @@ class Reported:
         if sources["counted"].sum() == 0:
             msg = "no prediction has been counted, so there is nothing to report"
             raise SourceError(msg, where=repr(ledger.uri), hint="look at what `nci-frames check` says")
-        #: The sources that count, also those of windows that are not reported.
+        #: The active sources, including those of windows that are not reported.
         self.sources = sources
         dated = sources.drop_nulls("window_start").select("window_start", "window_end")
-        #: The windows that have rows, the newest last.
+        #: The windows with rows, the newest last.
         self.windows: list[Window] = sorted(set(dated.rows()))
         self.last_window = self.windows[-1] if self.windows else None
         ever = (self.windows[0][0], until) if self.windows and until is not None else None
@@ -43,7 +43,7 @@ class Reported:
         recent = (newest[0][0], newest[-1][1]) if newest else ever
         self._windows: dict[str, Window | None] = {"all": recent, "last": self.last_window, "ever": ever}
         begins = pl.col("window_start")
-        #: The sources whose rows are reported.
+        #: The sources with reported rows.
         inside = pl.lit(value=True) if recent is None else begins.is_between(*recent, closed="left")
         self.reported = sources.filter(inside)
 
@@ -53,18 +53,18 @@ class Reported:
         return self._ledger.counts(by=list(keys), window=window)
 
     def by_unit(self, segments: Sequence[str], table: pl.DataFrame) -> pl.DataFrame | None:
-        """Return the counts by buckets of units, and by segments unless those would be too many.
+        """Return the counts by buckets of units, and by segments, unless there are too many.
 
         Parameters
         ----------
         segments
-            The keys of the segments.
+            Keys of the segments.
         table
-            The counts by at least these keys, and by repeats.
+            Counts by at least these keys, and by repeats.
 
         Returns
         -------
-        A counts frame; None where rows belong to no units.
+        A counts frame; None without units.
         """
         settings = self._settings
         if settings.unit is None:
@@ -76,7 +76,7 @@ class Reported:
 
     @property
     def failed(self) -> str | None:
-        """The files that could not be counted, in words."""
+        """Text on the files that could not be counted."""
         failed = self.files.filter(event="failed")["path"]
         return f"{len(failed):,}: {', '.join(failed)}" if len(failed) else None
 
@@ -100,7 +100,7 @@ class Reported:
         return facts
 
     def account(self, *totals: str) -> dict[str, Any]:
-        """Return what a manifest says of the rows, with *totals* of each source, and of the files."""
+        """Return the content of a manifest on rows and files, with the *totals* of each source."""
         numbers = ("rows", "counted", "dropped")
         return {
             "rows": {name: int(self.reported[name].sum()) for name in numbers},
@@ -110,7 +110,7 @@ class Reported:
         }
 
     def mark(self) -> dict[str, Any]:
-        """Return what a later run needs to find out which rows both count; for JSON."""
+        """Return a JSON value from which a later run can determine the shared rows."""
         windows = {
             scope: None if window is None else [time.isoformat() for time in window]
             for scope, window in self._windows.items()
@@ -123,16 +123,16 @@ class Reported:
         }
 
     def shared(self, mark: Mapping[str, Any] | None, keys: Sequence[str], scope: Scope) -> pl.DataFrame:
-        """Return the counts of the rows of a scope that an earlier run had in its own.
+        """Return the counts of the rows that this run and an earlier one have in the same scope.
 
         Parameters
         ----------
         mark
-            What ``mark`` of that run returned; None if it is not known.
+            The result of ``mark`` in that run; None if unknown.
         keys
             The keys.
         scope
-            The scope, of both runs.
+            The scope in both runs.
 
         Returns
         -------

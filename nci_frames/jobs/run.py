@@ -1,4 +1,4 @@
-"""One run of a job: count what is new, build the report, judge the gates, publish."""
+"""One run of a job: count new files, build the report, judge the gates, publish."""
 
 import platform
 from collections.abc import Sequence
@@ -37,7 +37,7 @@ from nci_frames.schemas import REPEAT
 
 
 def plan_job(file: JobFile, *, until: datetime | None = None) -> list[Planned]:
-    """Say what a run would do, without doing it: with the files of the job, and with those without labels.
+    """Return the plan of a run, without executing it, for the files with labels and those without.
 
     Raises
     ------
@@ -49,7 +49,7 @@ def plan_job(file: JobFile, *, until: datetime | None = None) -> list[Planned]:
 
 
 def try_store(file: JobFile) -> None:
-    """List the runs in the store where they are published, if it is one; nothing is written.
+    """List the published runs, if they are in an object store, to test the access; nothing is written.
 
     Raises
     ------
@@ -64,24 +64,24 @@ def try_store(file: JobFile) -> None:
 def run_job(
     file: JobFile, *, run: str | None = None, tell: Tell = lambda *_, **__: None, **options: Any
 ) -> "Run":
-    """Run a job once, and return what it did.
+    """Run a job once, and return the run.
 
     Parameters
     ----------
     file
         The job.
     run
-        Name of the run, which is published once; made of its number and the time if absent.
+        Unique name of the run; by default its number and the time.
     tell
-        Called with an event and its facts, for logs.
+        Called with an event and its facts, for logging.
     options
-        Of ``count_files``: ``until`` and ``keep_going``.
+        Options of ``count_files``: ``until`` and ``keep_going``.
 
     Raises
     ------
     NciFramesError
-        Whatever stops it. The results of earlier runs are then as they were; what the ledger has counted
-        stays counted.
+        If the run cannot be completed. The results of earlier runs are then unchanged; counted files remain
+        in the ledger.
     """
     check_output_apart(file)
     shelf = _shelf(file)
@@ -103,7 +103,7 @@ def _shelf(file: JobFile) -> Shelf:
 
 
 class Run:
-    """A run under the lock of its shelf: each step leaves what the next ones, and those who ask, need."""
+    """A run under the lock of its shelf; each step stores the results for the next steps."""
 
     def __init__(self, file: JobFile, shelf: Shelf, run: str | None, tell: Tell) -> None:
         self.file = file
@@ -118,17 +118,17 @@ class Run:
         self.before = History.of(shelf.folder, self.pointer)
         if self.name in self.before.tables["runs"]["run"]:
             raise published_before(self.name, self.file.resolve(self.job.output.folder))
-        #: The files of the run; of one in an object store the copy on this machine.
+        #: Local folder of the run; for an object store, the local copy.
         self.folder = shelf.folder / shelf.path_of(self.name)
         tell("run started", job=self.job.name, run=self.name, sequence=self.sequence)
 
     @property
     def exit_code(self) -> int:
-        """0 if every gate that counts passed, 10 if one failed, 11 if one is undecided where that fails."""
+        """0 if the run passed, 10 if a blocking gate failed, 11 if a gate is undecided that must not be."""
         return {"pass": 0, "fail": 10, "undecided": 11}[self.verdict]
 
     def count(self, **options: Any) -> None:
-        """Count what is new; what other writers do to the ledger from then on is of a later run."""
+        """Count new files; later changes of the ledger by other writers belong to a later run."""
         feeds = (count_files(self.file, feed, run=self.name, **options) for feed in self.job.feeds)
         self.counts, *seen = feeds
         self.seen = next(iter(seen), None)
@@ -139,7 +139,7 @@ class Run:
         tell_rows(self.tell, "source", self.arrived)
 
     def judge(self) -> None:
-        """Judge the gates; a run that passes is the last good one."""
+        """Judge the gates; a run that passes becomes the last good run."""
         self.traffic = None
         if self.job.traffic is not None and self.seen is not None:
             self.traffic = traffic_tables(self.job, self.job.traffic, self.counts, self.seen)
@@ -236,7 +236,7 @@ class Run:
         return select_operating_points(rates, threshold=self.job.report.decided_at)
 
     def manifest(self) -> dict[str, Any]:
-        """Return what the manifest says besides the hashes of the files."""
+        """Return the content of the manifest, except the hashes of the files."""
         text, packages = self.file.text, ("nci_frames", "polars", "deltalake", "pydantic")
         versions = {name: metadata.version(name) for name in packages}
         return {
@@ -247,9 +247,9 @@ class Run:
             "started": self.started.isoformat(),
             "verdict": self.verdict,
             "ledger": self.counts.mark(),
-            # The file as it is written: variables of the environment are not replaced in it.
+            # The literal text of the file, without values of environment variables.
             "settings": text,
-            # Prevalences of a scenario may stand in a table of their own.
+            # With the prevalences of scenario tables, which are not in the text.
             "scenarios": self.job.model_dump(include={"scenarios"})["scenarios"],
             "settings_blake3": content_hash(text.encode()),
             **self.counts.account("positives", "negatives"),
@@ -259,7 +259,7 @@ class Run:
         }
 
     def publish(self) -> None:
-        """Show the run that was built, and delete older ones."""
+        """Point to the built run, and delete old runs."""
         facts = {"sequence": self.sequence, "verdict": self.verdict, "time": self.started.isoformat()}
         self.shelf.show(self.name, facts | {"last_good": self.last_good})
         spare = {self.name} | ({self.last_good["run"]} if self.last_good else set())

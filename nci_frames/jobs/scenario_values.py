@@ -1,4 +1,4 @@
-"""What each scenario of a job comes to: values of every model at the prevalences of the scenario."""
+"""Values of every model at the prevalences of each scenario of a job."""
 
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -12,7 +12,7 @@ from nci_frames.jobs.job_file.model import Job, SegmentScenario
 from nci_frames.questions.places import main_beta
 from nci_frames.schemas import BUCKET, REPEAT
 
-#: What is said of each model in each scenario.
+#: Metrics of each model in each scenario.
 SCENARIO_METRICS = ("precision", "f_beta", "pos_fraction")
 SCENARIO_VALUES: dict[str, Any] = {
     **dict.fromkeys(("scenario", "segment", "model"), pl.String),
@@ -31,17 +31,17 @@ def scenario_values(job: Job, counts: Callable[[Sequence[str]], pl.DataFrame]) -
     Parameters
     ----------
     job
-        The job, whose scenarios hold their prevalences.
+        The job, whose scenarios contain their prevalences.
     counts
-        Gives the counts that are reported, by keys.
+        Returns the reported counts by keys.
 
     Returns
     -------
-    The columns of ``SCENARIO_VALUES``, sorted by scenario, segment, model and metric. Values are taken at the
-    threshold of the report, bounds at confidence 0.95 over the box of the rates' intervals. Where rows belong
-    to units, these draw whole units; with too few buckets of units there is a reason instead. A scenario of
-    one prevalence has all rows together (``segment`` null). One with a prevalence for each value of a key has
-    a segment for each, and for each value in the logs that it does not name, whose ``reason`` says so.
+    The columns of ``SCENARIO_VALUES``, sorted by scenario, segment, model and metric. Values are at the
+    threshold of the report, with 95 % bounds over the box of the rates' intervals. With units, these
+    intervals resample whole units; with too few buckets of units there is a reason instead. A scenario with a
+    single prevalence covers all rows together (``segment`` null). A scenario by key has one segment per named
+    value, and one, with a ``reason``, per other value in the logs.
     """
     tables = [pl.DataFrame(schema=SCENARIO_VALUES)]
     drawn = [*([REPEAT] if job.columns.repeat else []), *([BUCKET] if job.columns.unit else [])]
@@ -56,7 +56,7 @@ def scenario_values(job: Job, counts: Callable[[Sequence[str]], pl.DataFrame]) -
 
 
 def scenario_facts(job: Job) -> list[tuple[str, str]]:
-    """Return pairs of label and value that say what each scenario assumes.
+    """Return pairs of label and value with the assumptions of each scenario.
 
     >>> job = Job.model_validate(
     ...     {"name": "x", "source": {"path": "x"}, "segments": {"keys": ["country"]}, "scenarios": {
@@ -76,7 +76,7 @@ def scenario_facts(job: Job) -> list[tuple[str, str]]:
 
 
 def _unknown(name: str, scenario: SegmentScenario, counts: pl.DataFrame) -> pl.DataFrame:
-    """Return which segments of a scenario lack a prevalence, or rows."""
+    """Return the segments of a scenario without a prevalence, or without rows."""
     named, field = scenario.named(counts)
     known = field[scenario.by].to_list()
     told: list[tuple[Any, float | None, str]] = [

@@ -1,4 +1,4 @@
-"""Counts -> the same counts, with all segments of few rows as one."""
+"""Counts -> counts with small segments merged into one."""
 
 from collections.abc import Sequence
 
@@ -11,30 +11,29 @@ from nci_frames.options.report import SegmentOptions
 from nci_frames.questions.units import Drawn
 from nci_frames.schemas import COUNTS, REPEAT, key_text
 
-#: The value of the key of the segments that are pooled.
+#: Key value of the merged segments.
 _OTHER = "other"
 
 
 def small_segments(
     counts: pl.DataFrame, keys: Sequence[str], least: SegmentOptions, by_unit: pl.DataFrame | None = None
 ) -> pl.DataFrame:
-    """Return the segments in which every model has fewer positives, or fewer negatives, than asked for.
+    """Return the segments where every model has fewer positives, or fewer negatives, than required.
 
-    Where rows belong to units, the independent rows count that they are worth, as in gates. Of the repeats of
-    a cross-validation, which all have the same rows, one counts.
+    With units, effective numbers of independent rows are compared, as in gates. Only one repeat of a
+    cross-validation is counted, since all have the same rows.
 
     Parameters
     ----------
     counts
         A counts frame.
     keys
-        The keys of the segments.
+        Keys of the segments.
     least
-        The least numbers of rows of each class.
+        Minimum numbers of rows of each class.
     by_unit
-        The same rows by buckets of units, if *counts* have no such key. Without the keys of the segments, as
-        where those would be too many, or with too few buckets, it does not tell what rows are worth. Each row
-        counts as one, whatever it weighs.
+        The same rows by buckets of units, if *counts* have no such key. Without the keys of the segments, or
+        with too few buckets, effective numbers are unknown. Each row counts as one, whatever its weight.
     """
     if not keys or not max(least.min_positives, least.min_negatives):
         return counts.clear().select(keys)
@@ -56,7 +55,7 @@ def small_segments(
 
 
 def with_small_pooled(counts: pl.DataFrame, small: pl.DataFrame) -> pl.DataFrame:
-    """Put segments into one segment, "other"; its keys become texts."""
+    """Merge segments into one segment "other"; keys become strings."""
     keys = small.columns
     if small.is_empty():
         return counts
@@ -67,18 +66,18 @@ def with_small_pooled(counts: pl.DataFrame, small: pl.DataFrame) -> pl.DataFrame
 def field_with_small_pooled(
     field: pl.DataFrame, counts: pl.DataFrame, small: pl.DataFrame, keys: Sequence[str]
 ) -> pl.DataFrame:
-    """Return the field of the segments that ``with_small_pooled`` makes.
+    """Return the field for the segments of ``with_small_pooled``.
 
-    The prevalence of "other" is that of its segments in the traffic: weighed by their shares, or without
-    shares by their rows in the log. A segment of the field that is split by other keys has its share where it
-    has its rows.
+    The prevalence of "other" is the mean of its segments, weighted by their shares of the traffic, or,
+    without shares, by their rows in the log. The share of a segment that other keys split is divided like its
+    rows.
 
     Parameters
     ----------
     field
-        The prevalence of each segment of *counts*, and perhaps its share.
+        Prevalence of each segment of *counts*, and optionally its share.
     counts
-        The counts before their small segments were pooled.
+        Counts before small segments were merged.
     small
         The small segments.
     keys
@@ -87,7 +86,7 @@ def field_with_small_pooled(
     Raises
     ------
     ParameterError, SchemaError
-        If the field is not one of these segments.
+        If the field does not fit these segments.
     """
     if small.is_empty():
         return field
@@ -104,13 +103,13 @@ def field_with_small_pooled(
     weighed = pl.col("share") * (rows / rows.sum().over(on)) if shares else rows.cast(pl.Float64)
     mean = pl.when(weight.sum() > 0).then((eta * weight).sum() / weight.sum()).otherwise(eta.mean())
     pooled = _renamed(parts.with_columns(__weight=weighed), small).group_by(on)
-    # A segment that stays as it is keeps every digit.
+    # Segments that are not merged keep every digit.
     kept = pl.when(eta.min() == eta.max()).then(eta.first()).otherwise(mean)
     return pooled.agg(prevalence=kept, **({"share": weight.sum()} if shares else {})).sort(on)
 
 
 def _renamed(frame: pl.DataFrame, small: pl.DataFrame) -> pl.DataFrame:
-    """Return a frame with the keys of segments, in which all small ones are called "other"."""
+    """Return a frame where the keys of all small segments are "other"."""
     keys = small.columns
     marked = frame.join(small.with_columns(__small=True), on=keys, how="left", nulls_equal=True)
     other = pl.when(pl.col("__small")).then(pl.lit(_OTHER))

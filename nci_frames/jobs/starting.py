@@ -1,4 +1,4 @@
-"""A first job: its commented file, and five nights of logs to run it on."""
+"""A first job: a file with comments, and five nights of logs to run it on."""
 
 from datetime import date, timedelta
 from importlib import resources
@@ -10,7 +10,7 @@ import polars as pl
 from nci_frames.base.errors import ParameterError
 from nci_frames.base.files import replacing, write_parquet
 
-#: Score = normal(separation * label, 1) through the logistic function; by model.
+#: Separation by model: score = logistic(normal(separation * label, 1)).
 _SEPARATION = {"forest": 2.6, "linear": 2.2}
 #: Share of positives, and of rows, by country.
 _COUNTRIES = {"at": (0.02, 0.2), "de": (0.05, 0.5), "fr": (0.1, 0.3)}
@@ -20,12 +20,12 @@ _ROWS = 4000
 
 
 def write_job(folder: Path, *, example: bool = False) -> Path:
-    """Write ``job.toml`` into a folder, with *example* also logs that it runs on.
+    """Write ``job.toml`` into a folder, and, with *example*, logs for it.
 
     Raises
     ------
     ParameterError
-        If there is a job already, or with *example* logs are.
+        If a job, or, with *example*, a folder of logs, already exists.
     OutputError
         If the folder cannot be written.
     """
@@ -44,7 +44,7 @@ def write_job(folder: Path, *, example: bool = False) -> Path:
 
 
 def _write_logs(folder: Path) -> None:
-    """Write synthetic logs of two models, a file for each of five nights.
+    """Write synthetic logs of two models, one file for each of five nights.
 
     The columns are model, label, score and country; the date is in the path. Each model scores the same rows.
 

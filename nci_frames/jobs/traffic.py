@@ -1,4 +1,4 @@
-"""Logs without labels: their prevalence, and what the models do in them."""
+"""Logs without labels: their prevalence, and values of the models there."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -29,20 +29,20 @@ _VALUES = ("segment", "model", "metric", "threshold", "prevalence", "beta", "val
 
 @dataclass(frozen=True, slots=True)
 class TrafficTables:
-    """What the scores of the traffic tell; ``segment`` is null for all rows together."""
+    """Results for the traffic; ``segment`` is null for all rows together."""
 
-    #: A row for each segment and model: the prevalence with bounds, or why there is none.
+    #: One row per segment and model: the prevalence with bounds, or the reason why there is none.
     prevalence: pl.DataFrame
-    #: A row for each segment, model and metric: its value at the prevalence of the segment.
+    #: One row per segment, model and metric: its value at the prevalence of the segment.
     values: pl.DataFrame
-    #: What is wrong with the bounds, which take rows as independent; None if nothing is.
+    #: Problem of the bounds, which assume independent rows; None if there is none.
     doubt: str | None
     #: The files that could not be counted; None if there are none.
     failed: str | None
 
     @property
     def estimate(self) -> Mapping[str, Any] | None:
-        """The estimate of all rows, of all models together; None if there is none."""
+        """The estimate for all rows from all models; None if there is none."""
         whole = self.prevalence.filter(pl.col("segment").is_null(), "supported")
         models = whole["model"].cast(pl.String).fill_null("null").to_list()
         return pooled_estimates(whole, []).row(0, named=True) | {"models": models} if models else None
@@ -73,10 +73,10 @@ class TrafficTables:
 
 
 def traffic_tables(job: Job, asked: Traffic, labelled: Reported, traffic: Reported) -> TrafficTables:
-    """Estimate the prevalence of the traffic, of all rows and by segments, and what follows from it.
+    """Estimate the prevalence of the traffic, for all rows and by segments, and metrics at it.
 
-    Segments that the job reports together are estimated together. Precision, F-beta and the positive fraction
-    are those at the threshold of the report; their bounds contain the noise of both logs.
+    Segments that the report merges are estimated together. Precision, F-beta and the positive fraction are at
+    the threshold of the report; their bounds include the noise of both logs.
     """
     places: list[Sequence[str]] = [(), job.traffic_keys] if job.traffic_keys else [()]
     tables = [_tables_by(job, asked, labelled, traffic, keys) for keys in places]
@@ -86,17 +86,17 @@ def traffic_tables(job: Job, asked: Traffic, labelled: Reported, traffic: Report
 
 
 def _doubt(job: Job, labelled: Reported) -> str | None:
-    """Say that rows are taken as independent, if units show that they are not."""
+    """Return a warning that rows are treated as independent, if units show that they are not."""
     if job.columns.unit is None:
         return None
-    # Of one repeat, which is what the estimate takes.
+    # From one repeat, like the estimate.
     by_unit = one_repeat(labelled.by([*([REPEAT] if job.columns.repeat else []), BUCKET], "all"))
     drawn = Drawn.of(by_unit, (), None)
     worth = drawn.worth(())
     if worth is None or drawn.buckets is None:
         return "rows are taken as independent, and too few buckets of units tell whether they are"
     least = min(worth.select(pl.min("positives_worth", "negatives_worth")).row(0))
-    # So far a design effect of 1 may be off by chance: as a variance of so many buckets, three times over.
+    # Three standard errors of a design effect of 1, estimated as a variance over this number of buckets.
     if 1 / least <= 1 + 3 * math.sqrt(2 / (drawn.buckets - 1)):
         return None
     return f"rows are taken as independent, but by units a row is worth {least:.2g} of one: too narrow"
@@ -108,13 +108,13 @@ def _tables_by(
     repeats = [REPEAT] if job.columns.repeat else []
     rows = labelled.by([*repeats, *keys], "all")
     small = small_segments(rows, keys, job.segments, labelled.by_unit(keys, rows))
-    # All repeats together are no further rows.
+    # Further repeats add no rows.
     known = with_small_pooled(one_repeat(rows), small)
     seen = counts_as_scores(with_small_pooled(scores_as_counts(traffic.by(keys, "all")), small))
     found = estimate_prevalence(known, seen, method=asked.method, level=asked.level)
     points = select_operating_points(compute_rates(known), threshold=job.report.decided_at)
     rates = with_bounds(points, interval="wilson", level=0.95)
-    # Segments of the traffic that the labelled logs lack have no rates, and a reason in the other table.
+    # Segments that the labelled logs lack have no rates; the other table has the reason.
     shared = found.join(rates, on=list(keys), how="semi", nulls_equal=True) if keys else found
     beta = main_beta(job.report.beta)
     values = (

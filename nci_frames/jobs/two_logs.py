@@ -1,4 +1,4 @@
-"""Two logs, or two runs of a job -> what changed, and whether the class balance or the model did that."""
+"""Two logs, or two runs of a job -> changes of metrics, split into prevalence and model."""
 
 import contextlib
 import json
@@ -25,17 +25,17 @@ from nci_frames.jobs.publishing import POINTER
 from nci_frames.schemas import BUCKET, COUNTS, DECOMPOSITION, WEIGHT, collect
 from nci_frames.tables.numbers import UNDEFINED, format_value
 
-#: The key that tells the two apart, and its values.
+#: Key that separates the two logs, and its values.
 SIDE, BEFORE, AFTER = "log", "before", "after"
 
 
 @dataclass(frozen=True, slots=True)
 class Changes:
-    """What changed from one log to another, in all rows or by segments."""
+    """Changes from one log to another, in all rows or by segments."""
 
-    #: As ``decompose_difference`` returns it.
+    #: Result of ``decompose_difference``.
     parts: pl.DataFrame
-    #: As ``check_projection`` returns it.
+    #: Result of ``check_projection``.
     shifts: pl.DataFrame
 
 
@@ -49,21 +49,21 @@ def compare_logs(
     segments: Sequence[str] = (),
     **columns: Any,
 ) -> list[Changes]:
-    """Split what changed between two logs into class balance and model: in all rows, then by segments.
+    """Split the changes between two logs into prevalence and model: in all rows, then by segments.
 
     Parameters
     ----------
     before, after
-        A log; a published run or report, or the folder of a job, which stands for its latest run; or a
-        Parquet file of counts, such as ``nci-frames ledger read`` writes.
+        A log; a published run or report, or the folder of a job, which means its latest run; or a Parquet
+        file of counts, as written by ``nci-frames ledger read``.
     metrics
-        What is compared, each log at its own prevalence.
+        Metrics to compare, each log at its own prevalence.
     threshold
-        The decision threshold.
+        Decision threshold.
     thresholds
-        Where logs are counted.
+        Thresholds to count logs at.
     segments
-        Keys by whose values the change is split, too.
+        Keys whose values are also compared separately.
     columns
         Further arguments of ``scan_predictions``.
 
@@ -72,9 +72,9 @@ def compare_logs(
     ParameterError
         If the two were counted at different thresholds.
     NciFramesError
-        Whatever reading, counting or evaluating raises.
+        As reading, counting and evaluating do.
     """
-    # There are such metrics, or nothing is counted.
+    # Check the names of the metrics before counting.
     for name in metrics:
         called_metric(name)
     sides = [_counts(place, thresholds, segments, columns) for place in (before, after)]
@@ -98,7 +98,7 @@ def compare_logs(
 
 
 def change_lines(changes: Changes) -> Iterator[str]:
-    """Yield what changed in all rows: of each model its prevalence, its metrics, and its scores."""
+    """Yield the changes in all rows: prevalence, metrics and scores of each model."""
     classes = changes.shifts.partition_by("model", as_dict=True)
     for (model,), rows in changes.parts.partition_by("model", as_dict=True, maintain_order=True).items():
         first = rows.row(0, named=True)
@@ -115,7 +115,7 @@ def change_lines(changes: Changes) -> Iterator[str]:
 
 
 def change_table(changes: Changes) -> pl.DataFrame:
-    """Return what changed in each segment, for people."""
+    """Return the changes in each segment, as a table for people."""
     parts, keys = changes.parts, DECOMPOSITION.keys(changes.parts.columns)
     changed = changes.shifts.group_by("model", *keys).agg(
         pl.col("class").filter("distinguishable").sort(descending=True).str.join(", ")
@@ -127,7 +127,7 @@ def change_table(changes: Changes) -> pl.DataFrame:
 
 
 def _of_logs(reason: str | None) -> str | None:
-    """Say of two logs what was said of the values of a key."""
+    """Rephrase a reason on the values of a key for two logs."""
     names = {
         "in the segment": f"{AFTER} the change", "in the reference": f"{BEFORE} the change",
         f"fewer than two values of {SIDE!r} have": "one of the logs has fewer than",
@@ -173,9 +173,9 @@ def _counts(
 
 
 def _saved(path: Path) -> Path | None:
-    """Return the file of counts that a place stands for; None if it is a log."""
+    """Return the file of counts at a path; None if the path is a log."""
     if path.is_file() and path.suffix == ".parquet":
-        # A file that cannot be read is told of as a log.
+        # An unreadable file is treated as a log, whose reader reports the problem.
         with contextlib.suppress(pl.exceptions.PolarsError, pl.exceptions.PanicException):
             return path if {"tp", "fp"} <= {*pl.scan_parquet(path, glob=False).collect_schema()} else None
     pointer = path / POINTER
@@ -184,7 +184,7 @@ def _saved(path: Path) -> Path | None:
 
 
 def _alike(sides: Sequence[pl.DataFrame]) -> list[pl.DataFrame]:
-    """Return counts at the thresholds that both have; those at every score stay as they are."""
+    """Return counts at the common thresholds; exact counts are unchanged."""
     grids = [set(side["threshold"]) for side in sides]
     every = [(side.get_column("resolution", default=pl.Series([""])) == "exact").all() for side in sides]
     if grids[0] == grids[1] or all(every):
@@ -193,7 +193,7 @@ def _alike(sides: Sequence[pl.DataFrame]) -> list[pl.DataFrame]:
     if any(every) or not shared:
         msg = "the two were counted at different thresholds"
         raise ParameterError(msg, hint="compare the logs, or count both at the same thresholds")
-    # Which other scores there are is not known any more.
+    # After the filter, other scores may lie between thresholds, so the resolution is dropped.
     return [side.filter(pl.col("threshold").is_in(shared)).drop("resolution", strict=False) for side in sides]
 
 

@@ -1,1 +1,1 @@
-"""The job file: what a scheduled job counts, reports, and judges, as TOML."""
+"""The job file: settings of a scheduled job, as TOML."""

@@ -1,4 +1,4 @@
-"""A TOML file -> a job: variables of the environment, checks, and messages that name the key."""
+"""A TOML file -> a job: environment variables, checks, and messages that name the key."""
 
 import json
 import os
@@ -24,14 +24,14 @@ _VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
 
 @dataclass(frozen=True, slots=True)
 class JobFile:
-    """A job, the file it stands in, and what that file says literally: values of variables are not in it."""
+    """A job, its file, and the literal text of the file, without values of environment variables."""
 
     job: Job
     path: Path
     text: str
 
     def resolve(self, path: str) -> str:
-        """Return a path of the file as one from here; URLs and absolute paths stay as they are."""
+        """Resolve a path relative to the job file; URLs and absolute paths are unchanged."""
         if "://" in path:
             return path
         return os.path.join(self.path.parent.absolute(), path)  # noqa: PTH118  # keeps a glob as it is
@@ -45,13 +45,13 @@ def read_job(path: str | os.PathLike[str], *, least: Mapping[str, Any] = Mapping
     path
         The file, or the folder of its ``job.toml``.
     least
-        What stands in place of tables that the file lacks.
+        Values for tables that the file lacks.
 
     Raises
     ------
     ParameterError
-        If it cannot be read, is not TOML, lacks a variable of the environment, or says something that a job
-        cannot be told. The message names the key, and for an unknown key the nearest known one.
+        If it cannot be read, is not TOML, refers to an undefined environment variable, or has an invalid or
+        unknown key. The message names the key, and, for an unknown key, the nearest known one.
     """
     file = Path(path)
     if file.is_dir():
@@ -83,12 +83,12 @@ def job_schema() -> str:
 
 
 def _with_tables(file: JobFile) -> JobFile:
-    """Return a job whose scenarios hold the prevalences of their tables.
+    """Return a job whose scenarios contain the prevalences of their tables.
 
     Raises
     ------
     ParameterError
-        If a table cannot be read, or does not give each value one prevalence in [0, 1].
+        If a table cannot be read, or does not have one prevalence in [0, 1] per value.
     SchemaError
         If a table lacks a column.
     """
@@ -146,7 +146,7 @@ def _with_variables(value: Any, file: Path, place: tuple[str | int, ...]) -> Any
 
 
 def _told(error: ValidationError, content: Mapping[str, Any], file: Path) -> ParameterError:
-    """Build one error for all that is wrong, from the file's own text: secrets were never in it."""
+    """Build one error for all problems, with values from the text of the file, which has no secrets."""
     problems: list[str] = []
     found_at = [
         ([part for part in problem["loc"] if not _is_branch(part)], problem)
@@ -163,7 +163,7 @@ def _told(error: ValidationError, content: Mapping[str, Any], file: Path) -> Par
             problems.append(f"{_key(place)}: unknown key{hint}")
         else:
             told = _WANTED.get(problem["type"]) or problem["msg"].removeprefix("Value error, ")
-            # What is wrong between several keys is named in the message.
+            # Problems between several keys name these in their message.
             nothing = not place or problem["type"] == "missing"
             found = "" if nothing else f" (found {_literal(content, place)})"
             problems.append(f"{_key(place)}: {told[:1].lower()}{told[1:]}{found}")
@@ -173,13 +173,13 @@ def _told(error: ValidationError, content: Mapping[str, Any], file: Path) -> Par
 
 
 def _is_branch(part: str | int) -> bool:
-    """Tell whether a part of a place names a branch of a union, and no key."""
+    """Return whether a part of a location names a branch of a union instead of a key."""
     return isinstance(part, str) and ("[" in part or "(" in part or part in _BRANCHES)
 
 
-#: How models and dataclasses say that there is no such key.
+#: Error types of models and dataclasses for an unknown key.
 _UNKNOWN = {"extra_forbidden", "unexpected_keyword_argument"}
-#: What TOML calls that which Python calls otherwise.
+#: Names of types in TOML that differ from Python.
 _WANTED = {
     "bool_parsing": "input should be true or false",
     "dataclass_type": "input should be a table",
@@ -188,24 +188,24 @@ _WANTED = {
     "model_type": "input should be a table",
     "tuple_type": "input should be a list",
 }
-#: What a value of one kind is not either, where it is wrong as that of its kind: of no help.
+#: Errors of other branches of a union, which do not help if a value is wrong in its own branch.
 _OTHER_KINDS = {"model_type", "string_type"}
 _BRANCHES = {"str", "int", "float", "bool", "SegmentScenario", "constrained-float", "literal['exact']"}
 
 
 def _known_keys(place: Sequence[str | int]) -> list[str]:
-    """Return the keys that a table of the job file can have."""
+    """Return the possible keys of a table of the job file."""
     schema = Job.model_json_schema()
     table = schema
     for part in place:
-        # A number of a list, and a name that the user gave, lead into no other table.
+        # An index of a list, or a name given by the user, stays in the same table.
         named = re.search(r"#/\$defs/(\w+)", str(table["properties"].get(part)))
         table = schema["$defs"][named[1]] if named else table
     return list(table["properties"])
 
 
 def _key(place: Sequence[str | int]) -> str:
-    """Write a place as TOML does: ``gates[2].name``."""
+    """Format a location as in TOML: ``gates[2].name``."""
     text = ""
     for part in place:
         text += f"[{part + 1}]" if isinstance(part, int) else f".{part}"

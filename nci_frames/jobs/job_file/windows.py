@@ -1,4 +1,4 @@
-"""Date templates: which files belong to which window of time, in UTC."""
+"""Date templates, which assign files to windows of time, in UTC."""
 
 import fnmatch
 import re
@@ -15,13 +15,13 @@ _DAY = timedelta(days=1)
 
 
 def check_template(path: str) -> timedelta | None:
-    """Return how long the windows of a template are; None if the path has no date.
+    """Return the length of the windows of a template; None if the path has no date.
 
     Raises
     ------
     ParameterError
-        If the date has no format or cannot be read back: another directive than %Y %m %d %j %H, or not a
-        whole date.
+        If the date has no format, or cannot be parsed: it has a directive other than %Y %m %d %j %H, or is
+        not a complete date.
     """
     places, begun = _PLACE.findall(path), path.count("{date")
     if not begun:
@@ -43,23 +43,23 @@ def check_template(path: str) -> timedelta | None:
 def find_windows(
     paths: list[str], *, lookback: int | None = None, until: datetime | None = None
 ) -> list[SourceFile]:
-    """Return the files of paths, each with its window, those of the oldest window first.
+    """Return the files of paths, each with its window, the oldest window first.
 
     Parameters
     ----------
     paths
         Paths, globs and date templates.
     lookback
-        Only the newest window that there is, and so many before it; None takes all.
+        Only the newest window and this number of windows before it; None means all.
     until
-        Only windows that begin before.
+        Only windows that begin before this time.
 
     Raises
     ------
     SourceError
-        If there is no file at all.
+        If there is no file.
     ParameterError
-        If a date template cannot be read.
+        If a date template is invalid.
     """
     files: list[SourceFile] = []
     later: list[datetime] = []
@@ -73,7 +73,7 @@ def find_windows(
         kept = [(start, file) for start, file in dated if until is None or start < until]
         if lookback is not None and kept:
             newest = kept[-1][0]
-            # How far back that is may be before the first year.
+            # Compare differences: the start of the lookback may be before year 1.
             kept = [(start, file) for start, file in kept if newest - start <= lookback * length]
         files += [file for _, file in kept]
     if not files and later:
@@ -86,18 +86,18 @@ def find_windows(
 
 
 def glob_of(path: str) -> str:
-    """Return the glob that finds the files of a template, of any date and more; other paths as they are."""
+    """Return a glob that matches the files of a template for any date; other paths are unchanged."""
     return _PLACE.sub(
         lambda place: re.sub(r"%(.)", lambda match: "[0-9]" * _DIGITS[match[1]], place[1]), path
     )
 
 
 def _dated(template: str, length: timedelta) -> list[tuple[datetime, SourceFile]]:
-    """Return the files of a template, each with the window that its path names, the oldest first."""
+    """Return the files of a template, each with the window in its path, the oldest first."""
     directives = _PLACE.findall(template)[0]
     before, after = _PLACE.split(template)[::2]
-    # A pattern such as ** may match any text, so the date is found again in each match. A folder that matches
-    # is walked, so that more of a path may follow.
+    # A pattern such as ** may match any text, so the date is parsed from each match. Matching folders are
+    # walked, so that more of a path may follow.
     written = re.escape(directives)
     for directive, number in _DIGITS.items():
         written = written.replace(f"%{directive}", rf"\d{{{number}}}")
@@ -108,7 +108,7 @@ def _dated(template: str, length: timedelta) -> list[tuple[datetime, SourceFile]
     try:
         logs = find_logs(glob, where=repr(template))
     except SourceError as error:
-        # The reader wrote the template, and not the glob.
+        # Show the template, which the user wrote, instead of the glob.
         raise (error.at(repr(template)) if error.where == repr(glob) else error) from error
     for file in logs:
         match = expression.fullmatch(file.path)
@@ -117,14 +117,14 @@ def _dated(template: str, length: timedelta) -> list[tuple[datetime, SourceFile]
         try:
             start = datetime.strptime(match[1], directives).replace(tzinfo=UTC)
         except ValueError:
-            continue  # 31 February is no date, and its folder none of ours
+            continue  # such as 31 February, whose folder is not part of the template
         found.append((start, SourceFile(file.path, file.keys, (start, start + length))))
     return sorted(found, key=lambda pair: (pair[0], pair[1].path))
 
 
 def _glob_to_regex(pattern: str) -> str:
-    """Translate a glob: ``*`` within a folder, ``**/`` over any number of them."""
+    """Translate a glob to a regular expression: ``*`` within a folder, ``**/`` over any number of them."""
     parts = re.split(r"(\*\*/|\*\*|\*|\?|\[[^\]]+\])", pattern)
     known = {"**/": "(?:.*/)?", "**": ".*", "*": "[^/]*", "?": "[^/]"}
-    # What is translated of a set, or of other text, ends in the end of the text.
+    # fnmatch.translate ends with \Z, which is cut off.
     return "".join(known.get(part) or fnmatch.translate(part)[:-2] for part in parts)

@@ -1,4 +1,4 @@
-"""What an append to a ledger has to do: which files are new, what they count, what is written of them."""
+"""Append to a ledger: find new files, count them, and commit the counts."""
 
 import contextlib
 import random
@@ -22,7 +22,7 @@ from nci_frames.jobs.ledger.view import SourceState, View, entry_rows, shown_pat
 
 OnChanged = Literal["raise", "keep", "recount"]
 
-#: How often another writer may come first.
+#: Maximum number of attempts if other writers commit first.
 _TRIES = 100
 
 _APPENDED: dict[str, Any] = {
@@ -33,14 +33,14 @@ _APPENDED: dict[str, Any] = {
 
 
 def run_name(run: str | None) -> str:
-    """Return the name of a run; without one the time."""
+    """Return the name of a run, by default the time."""
     name = run or datetime.now(UTC).strftime("%Y%m%dT%H%M%S.%fZ")
     check_utf8("run", name)
     return name
 
 
 def by_reason(files: pl.DataFrame) -> list[tuple[str, str, str | None]]:
-    """Return the event, the files in words, and the reason that they have in common."""
+    """Group files by event and reason: return the event, the files in words, and the reason."""
     found = []
     for event, reason, paths in files.group_by("event", "reason", maintain_order=True).agg("path").rows():
         several = f"{len(paths):,} files ({listed(map(repr, paths))})"
@@ -49,20 +49,20 @@ def by_reason(files: pl.DataFrame) -> list[tuple[str, str, str | None]]:
 
 
 def refused(appended: pl.DataFrame, on_changed: OnChanged) -> pl.DataFrame:
-    """Return, of what an append or its plan says, the files that stop it unless the good ones are counted."""
+    """Return the files of an append, or of its plan, that stop it unless ``keep_going``."""
     events = ["failed", *(["changed"] if on_changed == "raise" else [])]
     return appended.filter(pl.col("event").is_in(events))
 
 
 class Item:
-    """A file on its way into the ledger."""
+    """A file to append."""
 
     def __init__(self, file: SourceFile, settings: CountingSettings) -> None:
         self.file = file
         self.identity = self.event = ""
-        #: The source that it takes the place of.
+        #: The source that it replaces.
         self.replaces: SourceState | None = None
-        #: Whether its content counts already, from another path.
+        #: Whether its content is already counted from another path.
         self.counts_already = False
         self.counts: SourceCounts | None = None
         self.error: NciFramesError | None = None
@@ -71,14 +71,14 @@ class Item:
 
     @contextlib.contextmanager
     def blamed(self) -> Iterator[None]:
-        """Keep an error of ours, which is why the file cannot be counted."""
+        """Store an error of this package as the reason why the file cannot be counted."""
         try:
             yield
         except NciFramesError as error:
             self.error, self.counts = error, None
 
     def entries(self, run: str) -> list[tuple[str, dict[str, Any]]]:
-        """Return what a run writes of it."""
+        """Return the entries of the file for a run."""
         entries = [] if self.replaces is None else [self.replaces.retired(run)]
         if self.counts is None:
             return entries
@@ -94,7 +94,7 @@ class Item:
         return [*entries, (self.identity, {**facts, **self.counts.totals})]
 
     def row(self, told: Callable[[NciFramesError], str]) -> tuple[Any, ...]:
-        """Return what became of it, as a row of what an append returns."""
+        """Return the row of the file in the result of an append."""
         numbers: list[int | None] = [None] * 3
         reason = warning = None
         if self.counts is not None:
@@ -102,7 +102,7 @@ class Item:
             numbers = [totals["rows"], totals["counted"], sum(totals["dropped"].values())]
             warning = "; ".join(map(str, self.counts.warnings)) or None
         if self.error is not None:
-            # Beside the path of its file an error need not say it again.
+            # The row has the path, so the error need not repeat it.
             mine = self.error.where == repr(self.file.path)
             reason = told(self.error.at(None) if mine else self.error)
         event = self.event if reason is None else "failed"
@@ -110,18 +110,18 @@ class Item:
 
 
 class Work:
-    """What an append of files has to do; what it has counted outlives a lost race.
+    """The work of an append; its counts are kept if another writer commits first.
 
     Parameters
     ----------
     files, settings
-        The files, and how they are counted.
+        The files, and the settings of counting.
     run, on_changed, keep_going
-        As ``CountsLedger.append`` takes them.
+        As in ``CountsLedger.append``.
     anew
-        Whether files that are known are counted, too.
+        Whether to count also known files.
     told
-        Writes why a file cannot be counted.
+        Formats the reason why a file cannot be counted.
     """
 
     def __init__(
@@ -142,11 +142,11 @@ class Work:
 
     @property
     def new(self) -> list[Item]:
-        """What is counted, and can be."""
+        """The files to count that are readable."""
         return [item for item in self._items if item.error is None and item.event in ("counted", "recounted")]
 
     def compare(self, states: Mapping[str, SourceState]) -> None:
-        """See which files are new, known, changed, or count no longer."""
+        """Classify files as new, known, changed, or no longer counted."""
         by_path = {state.path: state for state in states.values() if state.active}
         here = {item.identity for item in self._items}
         taken: set[str] = set()
@@ -155,7 +155,7 @@ class Work:
                 continue
             same = states.get(item.identity)
             before = by_path.get(item.file.path)
-            # A content that another path has now was moved, not changed: logs are rotated so.
+            # Content that is now at another path was moved, not changed, as by log rotation.
             gone = None if before is None or before.identity in here else before
             active = same is not None and same.active
             item.counts_already = item.identity in taken or (active and not self._anew)
@@ -172,13 +172,13 @@ class Work:
             taken.add(item.identity)
 
     def look(self) -> None:
-        """See whether the new files have the columns that are needed, without counting them."""
+        """Check that the new files have the needed columns, without counting them."""
         for item in self.new:
             with item.blamed():
                 check_columns(item.file, self.settings)
 
     def count(self, dtypes: Mapping[str, pl.DataType] | None) -> None:
-        """Count the new files that are not counted yet; *dtypes* are those of the ledger, if it has some."""
+        """Count the new files that are not counted yet; *dtypes* are the types of the ledger, if known."""
         for item in self.new:
             if item.counts_already:
                 continue
@@ -194,7 +194,7 @@ class Work:
                         stored_type(dtype, column)
 
     def refuse(self) -> None:
-        """Raise one error that tells all problems, unless the good files are to be counted."""
+        """Raise one error with all problems, unless ``keep_going``."""
         problems = [item.error for item in self._items if item.error is not None]
         changed = [repr(item.file.path) for item in self._items if item.event == "changed"]
         if changed and self._on_changed == "raise":
@@ -211,23 +211,23 @@ class Work:
             raise SourceError.all_of(problems)
 
     def warnings(self) -> list[UserWarning]:
-        """Return what a user should be told of the files that were counted."""
+        """Return the warnings for the counted files."""
         return [told for item in self._items if item.counts for told in item.counts.warnings]
 
     def report(self) -> pl.DataFrame:
-        """Return what became of each file."""
+        """Return the result for each file."""
         return pl.DataFrame([item.row(self._told) for item in self._items], schema=_APPENDED, orient="row")
 
 
 def append(table: LedgerTable, work: Work) -> pl.DataFrame:
-    """Count the new files of *work*, commit all of them at once, and return what became of each file.
+    """Count the new files of *work*, commit them at once, and return the result for each file.
 
     Raises
     ------
     NciFramesError
-        If a file cannot be counted, and the work does not keep going; nothing is then committed.
+        If a file cannot be counted, unless ``keep_going``; nothing is then committed.
     ConflictError
-        If other writers always come first.
+        If other writers commit first every time.
     OutputError
         If the ledger cannot be written.
     """
@@ -240,14 +240,14 @@ def append(table: LedgerTable, work: Work) -> pl.DataFrame:
             gather_if_many(_commit(view, work) if work.new else view)
             return work.report()
         except CommitFailedError:
-            # Somebody else was first: look at what is left to do. The pause keeps the two apart.
+            # Another writer was first: see what is left to do. The random pause separates the writers.
             time.sleep(random.uniform(0, min(0.01 * 2**attempt, 1.0)))  # noqa: S311
     msg = "other writers of the ledger always came first"
     raise ConflictError(msg, where=repr(table.storage.uri), found=f"{_TRIES} tries", hint="run it again")
 
 
 def _commit(view: View, work: Work) -> View:
-    """Commit what was counted, and return the ledger after that."""
+    """Commit the counts, and return the new state of the ledger."""
     table, keys = view.table, work.settings.keys
     counted = {item.identity: item.counts for item in work.new if item.counts is not None}
     dtypes = view.dtypes if view.begun else next(iter(counted.values())).dtypes

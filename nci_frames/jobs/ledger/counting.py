@@ -1,4 +1,4 @@
-"""One log file -> what it adds to a ledger."""
+"""One log file -> its increments and control totals for a ledger."""
 
 import contextlib
 from collections.abc import Iterator, Mapping
@@ -37,15 +37,15 @@ _READ_ERRORS = (*READ_ERRORS, pa.ArrowException, ValueError)
 
 @dataclass(frozen=True, slots=True)
 class SourceCounts:
-    """What one file adds to the ledger."""
+    """The increments and control totals of one file."""
 
-    #: Columns: the keys, threshold, positives, negatives.
+    #: Columns: keys, threshold, positives, negatives.
     increments: pl.DataFrame
-    #: The control totals by name: bytes, rows, counted, dropped (by reason), positives, negatives, cells.
+    #: Control totals by name: bytes, rows, counted, dropped (by reason), positives, negatives, cells.
     totals: Mapping[str, Any]
-    #: Types of the keys, and of the score.
+    #: Types of the keys and of the score.
     dtypes: Mapping[str, pl.DataType]
-    #: What a user should be told of it, besides the rows that were dropped.
+    #: Warnings, except those on dropped rows.
     warnings: tuple[UserWarning, ...]
 
 
@@ -57,7 +57,7 @@ def count_file(file: SourceFile, identity: str, settings: CountingSettings) -> S
     SourceError
         If it cannot be read, a page fails its checksum, or it changes meanwhile.
     SchemaError, InvalidRowsError
-        If its columns or rows are not those of predictions.
+        If its columns or rows are not predictions.
     ParameterError
         If it has too many groups, or too many weights.
     """
@@ -75,10 +75,10 @@ def count_file(file: SourceFile, identity: str, settings: CountingSettings) -> S
             predictions = unit_buckets(predictions, buckets=settings.buckets)
         scan = scan_behind(predictions, labelled=settings.label is not None)
         if not named:
-            # A frame is counted, but a file is what a warning is about.
+            # The counted source is a frame, but warnings should name the file.
             scan = replace(scan, source=replace(scan.source, where=repr(file.path)))
             if settings.thresholds is not None:
-                # Not of the predictions, which would tell of their invalid rows.
+                # Not from the predictions, which would report their invalid rows.
                 groups = scan.raw.filter(pl.col(REASON) == 0).select(settings.keys).unique().collect()
                 check_size(groups, len(settings.thresholds), scan.source.where)
         thresholds: Thresholds = settings.thresholds or "exact"
@@ -106,14 +106,14 @@ def count_file(file: SourceFile, identity: str, settings: CountingSettings) -> S
             **increments.select(pl.col("positives", "negatives").sum(), cells=pl.len()).row(0, named=True),
         },
         dtypes={name: schema[name] for name in [*settings.keys, "score"]},
-        # Rows that were dropped are told by their number.
+        # Dropped rows are reported by their number.
         warnings=tuple(told for told in tally.warnings if not isinstance(told, InvalidRowsWarning)),
     )
 
 
 @contextlib.contextmanager
 def _told_of(file: SourceFile, reading: tuple[type[BaseException], ...] = ()) -> Iterator[None]:
-    """Tell errors of ours as about a file, and those of *reading* as that it cannot be read."""
+    """Add the file to errors of this package, and convert exceptions of *reading* to SourceError."""
     try:
         yield
     except NciFramesError as error:
@@ -133,14 +133,14 @@ def _check_units(frame: pl.DataFrame, unit: str) -> None:
 
 
 def check_columns(file: SourceFile, settings: CountingSettings) -> None:
-    """Look at the columns of a file, and at none of its rows.
+    """Check the columns of a file without reading rows.
 
     Raises
     ------
     SourceError
         If it cannot be read.
     SchemaError
-        If a column is missing, or has another type than its part needs.
+        If a column is missing, or has the wrong type for its role.
     """
     with _told_of(file, _READ_ERRORS):
         frame = _read(file, settings, rows=0)
@@ -149,9 +149,9 @@ def check_columns(file: SourceFile, settings: CountingSettings) -> None:
 
 
 def _read(file: SourceFile, settings: CountingSettings, *, rows: int | None = None) -> pl.DataFrame:
-    """Return the columns that are needed; pages of Parquet files with checksums are checked against them.
+    """Return the needed columns, after a check of page checksums in Parquet files.
 
-    With no *rows* only their types are read.
+    If *rows* is 0, only the types are read.
     """
     keys = keys_of_path(file, settings)
     needed = {column: role for column, role in settings.roles().items() if column not in keys}
@@ -159,7 +159,7 @@ def _read(file: SourceFile, settings: CountingSettings, *, rows: int | None = No
         found = open_source(file.path, needed).frame.select(list(needed))
         frame = (found if rows is None else found.head(rows)).collect()
     else:
-        # Opened here: pyarrow takes no path that is not UTF-8, and others for URLs.
+        # Opened here, since pyarrow refuses paths that are not UTF-8, and reads some paths as URLs.
         with Path(file.path).open("rb") as opened:
             parquet = pq.ParquetFile(opened, page_checksum_verification=True)
             schema = parquet.schema_arrow
@@ -169,9 +169,9 @@ def _read(file: SourceFile, settings: CountingSettings, *, rows: int | None = No
                     raise SchemaError.missing_column(column, role, repr(file.path), there)
             kept = pa.schema([schema.field(column) for column in needed])
             table = parquet.read(columns=kept.names) if rows is None else kept.empty_table()
-        # A changed bit may leave a text that is no UTF-8.
+        # A flipped bit may produce a string that is not UTF-8.
         table.validate(full=True)
-        # Without the metadata of the file, which may be no UTF-8 either: Polars reads it and panics.
+        # Drop the metadata of the file: Polars panics if it is not UTF-8.
         frame = pl.DataFrame(pa.Table.from_arrays(table.columns, names=table.column_names))
     spelled = {key: None if value == NULL_KEY else value for key, value in keys.items()}
     return frame.with_columns(pl.lit(value, pl.String).alias(key) for key, value in spelled.items())

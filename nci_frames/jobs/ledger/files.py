@@ -1,4 +1,4 @@
-"""Log files, one at a time: found, and known again by their content."""
+"""Log files, found one by one, and identified by their content."""
 
 import os
 import warnings
@@ -20,34 +20,34 @@ from nci_frames.jobs.ledger.storage import content_hash, file_hash
 
 Window = tuple[datetime, datetime]
 
-#: What a ledger holds, as far down as a glob may name it.
+#: Paths inside a ledger, to the depth that a glob may match.
 IN_LEDGER = (
     "ledger_part=x",
     "ledger_part=x/ledger_generation=x",
     "ledger_part=x/ledger_generation=x/x.parquet",
 )
-#: Stands before a name, where files have a path, which is absolute.
+#: Prefix of names of frames; paths of files are absolute.
 _NAMED = "frame:"
 
 
 @dataclass(frozen=True, slots=True)
 class SourceFile:
-    """A file, the keys that its folders spell out, and the window of time that it belongs to."""
+    """A file, the keys in its folders, and its window of time."""
 
     path: str
     keys: tuple[tuple[str, str], ...] = ()
     window: Window | None = None
-    #: The frame of Spark that has a name in place of the path; None of a file.
+    #: A Spark frame, which has a name instead of a path; None for files.
     frame: Any = field(default=None, compare=False)
 
 
 def named_frame(frame: Any, name: str | None, window: Window | None) -> SourceFile:
-    """Give a frame of Spark a name: it has no content of its own by which it could be known again.
+    """Name a Spark frame, which has no content hash as an identity.
 
     Raises
     ------
     ParameterError
-        If there is none.
+        If *name* is None.
     """
     if not name:
         msg = "a Spark DataFrame needs a name, by which the ledger knows it again"
@@ -56,7 +56,7 @@ def named_frame(frame: Any, name: str | None, window: Window | None) -> SourceFi
 
 
 def has_name(path: str) -> bool:
-    """Return whether a source of a ledger is known by its name and not by the content of a file."""
+    """Return whether a source of a ledger is identified by a name instead of file content."""
     return path.startswith(_NAMED)
 
 
@@ -66,7 +66,7 @@ def check_window(window: Window | None) -> Window | None:
     Raises
     ------
     ParameterError
-        If it is not a start with a time zone, and an end with one after it.
+        Unless it is a start and a later end, both with a time zone.
     """
     if window is None:
         return None
@@ -89,15 +89,15 @@ def find_logs(
 ) -> list[SourceFile]:
     """Return the Parquet and CSV files of paths, folders and globs, each real file once.
 
-    The folder of the *ledger* must not be among them. Warnings call the source *where*, or as it is named
-    here; *stacklevel* is that of ``warnings.warn``.
+    The folder of the *ledger* must not be among them. Warnings call the source *where*, by default its own
+    name; *stacklevel* is passed to ``warnings.warn``.
 
     Raises
     ------
     SourceError
-        If a path, folder or glob has none, or *source* is not made of paths.
+        If a path, folder or glob has no file, or *source* does not consist of paths.
     ParameterError
-        If the source would find the ledger.
+        If the source would match the ledger.
 
     Warns
     -----
@@ -130,9 +130,9 @@ def find_logs(
 
 
 def identify(file: SourceFile, settings: CountingSettings) -> str:
-    """Return the identity of a file: the hash of its content, and of the keys that its folders spell out.
+    """Return the identity of a file: the hash of its content and of the keys in its folders.
 
-    Of a frame with a name it is the hash of the name.
+    For a named frame, it is the hash of the name.
 
     Raises
     ------
@@ -152,7 +152,7 @@ def identify(file: SourceFile, settings: CountingSettings) -> str:
 
 
 def keys_of_path(file: SourceFile, settings: CountingSettings) -> dict[str, str]:
-    """Return the needed columns that the folders of the path spell out, as ``country=de``."""
+    """Return the needed columns that the folders of the path spell, as ``country=de``."""
     found = dict(file.keys)
     return {column: found[column] for column in settings.roles() if column in found}
 

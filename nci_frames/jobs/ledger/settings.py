@@ -1,4 +1,4 @@
-"""How logs are counted: what must be the same for counts to be added."""
+"""Settings of counting, which must be equal for counts to be added."""
 
 import dataclasses
 import json
@@ -14,11 +14,11 @@ from nci_frames.counting.thresholds.grids import check_thresholds
 from nci_frames.jobs.ledger.storage import content_hash
 from nci_frames.schemas import BUCKET, WEIGHT, checked
 
-#: How many buckets units are divided into, unless another number is asked for.
+#: Default number of buckets of units.
 BUCKETS = 256
-#: Settings that name a column.
+#: Settings that name columns.
 _COLUMNS = ("model", "label", "score", "fold", "repeat", "unit", "weight")
-#: Settings that were added later: without them a generation keeps its name.
+#: Settings added later: generations without them keep their name.
 _NEWER = ("repeat", "unit", "buckets", "weight")
 
 
@@ -26,10 +26,10 @@ _NEWER = ("repeat", "unit", "buckets", "weight")
 class CountingSettings:
     """Columns and thresholds of counting; their hash names a generation of a ledger."""
 
-    #: None stands for every distinct score.
+    #: None means every distinct score.
     thresholds: tuple[float, ...] | None = None
     model: str = "model"
-    #: None for logs without labels, of which only scores are counted.
+    #: None for logs without labels, whose scores are counted.
     label: str | None = "label"
     score: str = "score"
     fold: str | None = None
@@ -38,11 +38,10 @@ class CountingSettings:
     positive: str | float | bool | None = None
     on_invalid: str = "raise"
     repeat: str | None = None
-    #: Who a row belongs to, and into how many buckets units are divided: a further key. None for either
-    #: counts rows alone.
+    #: Column of the unit, and number of buckets, which are a further key; None for no units.
     unit: str | None = None
     buckets: int | None = None
-    #: The column with what each row weighs, a further key; None takes all rows for alike.
+    #: Column of the weight, which is a further key; None for equal weights.
     weight: str | None = None
 
     @classmethod
@@ -55,13 +54,13 @@ class CountingSettings:
         scores: Mapping[str, str] | None = None,
         **columns: Any,
     ) -> Self:
-        """Check options as ``scan_predictions`` and ``count_confusion`` take them.
+        """Check options of ``scan_predictions`` and ``count_confusion``.
 
         Raises
         ------
         ParameterError
-            If the thresholds depend on the log, as "auto" does, there is no such option, or buckets are named
-            without a unit, or are not 20 to 1,000,000.
+            If the thresholds depend on the log, such as "auto"; if an option is unknown; or if *buckets* is
+            given without a unit, or is not 20 to 1,000,000.
         """
         known = {field.name for field in dataclasses.fields(cls)}
         for name, value in columns.items():
@@ -90,7 +89,7 @@ class CountingSettings:
 
     @classmethod
     def from_json(cls, text: str) -> Self:
-        """Read what ``to_json`` wrote."""
+        """Parse the result of ``to_json``."""
         facts = json.loads(text)
         if facts["thresholds"] is not None:
             facts["thresholds"] = tuple(float.fromhex(number) for number in facts["thresholds"])
@@ -99,30 +98,30 @@ class CountingSettings:
         return cls(**facts)
 
     def to_json(self) -> str:
-        """Return the settings as one line of JSON, the same for the same settings."""
+        """Return the settings as one canonical line of JSON."""
         facts = dataclasses.asdict(self)
         for name in _NEWER:
             if facts[name] is None:
                 del facts[name]
         if self.thresholds is not None:
-            # Hexadecimal: exact, also for the infinities.
+            # Hexadecimal is exact, and covers infinities.
             facts["thresholds"] = [number.hex() for number in self.thresholds]
         return json.dumps(facts, sort_keys=True)
 
     @property
     def generation(self) -> str:
-        """The hash of the settings, 16 hexadecimal digits."""
+        """Hash of the settings, 16 hexadecimal digits."""
         return content_hash(self.to_json().encode())[:16]
 
     @property
     def keys(self) -> list[str]:
-        """The columns that make a group: model, fold, repeat, segments, bucket, weight."""
+        """Columns that define a group: model, fold, repeat, segments, bucket, weight."""
         first = [name for name in ("fold", "repeat") if getattr(self, name)]
         last = [*([BUCKET] if self.unit else []), *([WEIGHT] if self.weight else [])]
         return ["model", *first, *self.segments, *last]
 
     def roles(self) -> dict[str, str]:
-        """Return the columns of a log that are read, each with its role."""
+        """Return the needed columns of a log, each with its role."""
         keys = {name: column for name in ("fold", "repeat") if (column := getattr(self, name))}
         keys |= {segment: segment for segment in self.segments}
         scores, model = dict(self.scores) or {"": self.score}, None if self.scores else self.model

@@ -1,7 +1,7 @@
-"""Files of a ledger, in a local folder or in an object store, whose names tell whether they are whole.
+"""Files of a ledger, in a local folder or in an object store, with hashes that detect damage.
 
-A data file is named by the BLAKE3 hash of its content, so that a changed bit is noticed whenever the file is
-read. The log of the Delta table has names of its own; its hashes are kept beside it.
+A data file is named by the BLAKE3 hash of its content, so that each read detects a changed bit. The files of
+the Delta log have fixed names; their hashes are stored beside them.
 """
 
 import os
@@ -19,16 +19,16 @@ from nci_frames.base.files import exists, fsync_folder, is_folder, nearest_folde
 from nci_frames.base.messages import SHOWN_FILES, listed
 
 _URL = re.compile(r"^[A-Za-z][A-Za-z0-9+.-]+://")
-#: How the store draws a chain of causes.
+#: Colour codes in the error messages of the store.
 _COLOUR = re.compile(r"\x1b\[[0-9;]*m")
 _LOG = "_delta_log"
 _HASHES = "_hashes"
-#: Stands for the version of a file of the log that belongs to none.
+#: Version number for files of the log without a version.
 _NEWEST = 1 << 62
 
 
 def content_hash(content: bytes) -> str:
-    """Return the BLAKE3 hash of a content, as 64 hexadecimal digits.
+    """Return the BLAKE3 hash of bytes, as 64 hexadecimal digits.
 
     >>> content_hash(b"")[:16]
     'af1349b9f5f9a1a6'
@@ -42,7 +42,7 @@ def file_hash(path: str | os.PathLike[str]) -> str:
 
 
 def store_problem(error: Exception) -> str:
-    r"""Write the causes of a store's error on one line, the last of which says what is wrong.
+    r"""Format the chain of causes of a store's error as one line; the last cause is the problem.
 
     >>> store_problem(OSError("Generic error\n \x1b[31m↳\x1b[0m Unable to copy\n  ↳ No space left\n"))
     'Generic error: Unable to copy: No space left'
@@ -52,29 +52,29 @@ def store_problem(error: Exception) -> str:
 
 
 class Storage:
-    """Where the files of a ledger are: a local folder, or a folder of an object store given by its URL."""
+    """The folder of a ledger: local, or in an object store, given by a URL."""
 
     def __init__(
         self, path: str | os.PathLike[str], storage_options: Mapping[str, str] | None = None
     ) -> None:
         text = os.fspath(path)
-        # Of another name its log would be taken for damaged.
+        # Otherwise its log would appear damaged.
         check_utf8("path", text)
         self.local = None if _URL.match(text) else Path(text)
         self.uri = text if self.local is None else str(self.local.absolute())
         self.options = dict(storage_options) if storage_options else None
 
     def _store(self) -> Any:
-        # What deltalake.fs.DeltaStorageHandler wraps; the streams that pyarrow makes of it cannot write.
+        # deltalake.fs.DeltaStorageHandler wraps this, but the pyarrow streams made of it cannot write.
         return DeltaFileSystemHandler(self.uri, self.options)
 
     @property
     def is_file(self) -> bool:
-        """Whether there is a file, or a device, where the folder should be."""
+        """Whether a file or a device is in the place of the folder."""
         return self.local is not None and exists(self.local) and not is_folder(self.local)
 
     def need_empty(self) -> None:
-        """Raise OutputError if files are there that no begun ledger has; hidden ones do not count."""
+        """Raise OutputError if the folder has files that are not of a ledger; hidden files are ignored."""
         if self.local is None:
             return
         try:
@@ -92,7 +92,7 @@ class Storage:
             )
 
     def found_instead(self) -> str | None:
-        """Say what is in the place of a ledger that is not there; None of an object store."""
+        """Describe what is in the place of a missing ledger; None for an object store."""
         if self.local is None:
             return None
         if self.is_file:
@@ -102,12 +102,12 @@ class Storage:
         return f"no such folder; the nearest folder that exists is {nearest_folder(self.uri)!r}"
 
     def write(self, name: str, content: bytes) -> None:
-        """Write a file that is whole, or absent.
+        """Write a file atomically: it is complete or absent.
 
         Raises
         ------
         OutputError, OSError
-            If the system, or the object store, does not let it be written.
+            If it cannot be written.
         """
         if self.local is not None:
             write_durably(self.local / name, content)
@@ -117,12 +117,12 @@ class Storage:
         stream.close()
 
     def read(self, name: str) -> bytes:
-        """Return the content of a file whose name holds its hash.
+        """Return the content of a file whose name contains its hash.
 
         Raises
         ------
         LedgerError
-            If the file is absent, or its content is not what was written.
+            If the file is missing or damaged.
         """
         try:
             if self.local is not None:
@@ -137,7 +137,7 @@ class Storage:
         return content
 
     def damaged(self, files: Mapping[str, str]) -> LedgerError:
-        """Return the error for files of the ledger that are not as they were written; path to reason."""
+        """Return the error for damaged files of the ledger; *files* maps path to reason."""
         return LedgerError(
             "the ledger is damaged",
             where=repr(self.uri),
@@ -146,13 +146,13 @@ class Storage:
         )
 
     def record_log_hashes(self) -> None:
-        """Keep the hashes of the files of the log that have none yet, and make its last commit durable."""
+        """Store the hashes of new files of the log, and make its last commit durable."""
         if self.local is None:
             return
         for name, (file, recorded) in self._log().items():
             if file is not None and recorded is None:
                 self.write(f"{_HASHES}/{name}.blake3", content_hash(file.read_bytes()).encode())
-        # Local commits are renamed, not forced to the disk; object stores do so themselves.
+        # Local commits are renamed without fsync; object stores are durable.
         newest = max(self._found(_LOG, "*.json"), default=None)
         if newest is not None:
             with newest.open("rb") as opened:
@@ -160,14 +160,14 @@ class Storage:
             fsync_folder(newest.parent)
 
     def forget_log_hash(self, name: str) -> None:
-        """Drop the hash of a file of the log that is about to be replaced."""
+        """Delete the hash of a file of the log that is about to be replaced."""
         if self.local is not None:
             (self.local / _HASHES / f"{name}.blake3").unlink(missing_ok=True)
 
     def unrecorded(self) -> list[str]:
-        """Return the files of the log whose hashes are gone, so that nothing tells whether they are whole.
+        """Return the files of the log without hashes, whose integrity cannot be checked.
 
-        A writer that was stopped may have left its last commit without one.
+        A killed writer may have left its last commit without a hash.
         """
         log = self._log()
         newest = max((_version(name) for name in log if _version(name) < _NEWEST), default=0)
@@ -179,7 +179,7 @@ class Storage:
         ]
 
     def check_log(self, *, since: int = 0) -> dict[str, str]:
-        """Return what is wrong with the files of the log from a version on: a reason for each file."""
+        """Return the damaged files of the log from a version on, with reasons."""
         wrong = {}
         for name, (file, recorded) in self._log().items():
             if recorded is None or _version(name) < since:
@@ -191,12 +191,12 @@ class Storage:
         return wrong
 
     def newest_checkpoint(self) -> int:
-        """Return the version from which the log is read; 0 where there is no checkpoint."""
+        """Return the version from which the log is read; 0 without a checkpoint."""
         found = (_version(file.name) for file in self._found(_LOG, "*.checkpoint*.parquet"))
         return max(found, default=0)
 
     def clean_up(self, names: set[str]) -> None:
-        """Delete the data files that are not among *names*."""
+        """Delete the data files other than *names*."""
         if self.local is None:
             return
         for file in self.local.glob("ledger_part=*/*/*"):
@@ -204,14 +204,14 @@ class Storage:
                 file.unlink(missing_ok=True)
 
     def _log(self) -> dict[str, tuple[Path | None, Path | None]]:
-        """Return the files of the log and those that keep their hashes, by the names of the former."""
-        # A name with "#" is that of a file which another writer has not put in its place yet.
+        """Return the files of the log and their hash files, by name of the former."""
+        # A name with "#" is a temporary file of another writer.
         files = {f.name: f for f in self._found(_LOG, "[_0-9]*") if "#" not in f.name and f.is_file()}
         recorded = {file.stem: file for file in self._found(_HASHES, "*.blake3")}
         return {name: (files.get(name), recorded.get(name)) for name in sorted({*files, *recorded})}
 
     def _found(self, folder: str, names: str) -> list[Path]:
-        """Return the files of a folder with such names. ``glob`` passes over a folder that cannot be read."""
+        """Return the files of a folder that match *names*; unlike ``glob``, raise if it is unreadable."""
         if self.local is None:
             return []
         try:
@@ -224,6 +224,6 @@ class Storage:
 
 
 def _version(name: str) -> int:
-    """Return the version that a file of the log is of; what belongs to none counts as the newest."""
+    """Return the version of a file of the log; files without a version count as the newest."""
     digits = name.split(".", maxsplit=1)[0]
     return int(digits) if digits.isdigit() else _NEWEST

@@ -1,20 +1,20 @@
-"""The Delta table behind a ledger: increments of counts, sources and generations, in one atomic commit each.
+"""The Delta table behind a ledger: increments, sources and generations, written in atomic commits.
 
 ================== ====== ==============================================================================
 column             dtype  meaning
 ================== ====== ==============================================================================
-ledger_part        String "counts", "sources" or "generations": what the row is (a partition)
-ledger_generation  String settings that the rows were counted by (a partition)
+ledger_part        String kind of row: "counts", "sources" or "generations" (a partition)
+ledger_generation  String settings of the counts (a partition)
 ledger_source      String identity of the source; null for a generation
 ledger_sequence    Int64  number of the commit
-ledger_entry       String what happened to a source, or the settings, as JSON; null for counts
+ledger_entry       String event of a source, or the settings, as JSON; null for counts
 model, keys               of the increments, as in counts; null otherwise
-threshold          Float64 rows from this threshold to before the next; null: below every threshold
+threshold          Float64 rows from this threshold to below the next; null: below every threshold
 positives          Int64  rows of the positive class; null for sources and generations
 negatives          Int64  rows of the negative class; null for sources and generations
 ================== ====== ==============================================================================
 
-Nothing is ever changed in place: what becomes of a source is told by its last entry.
+Nothing is changed in place: the last entry of a source gives its state.
 """
 
 import contextlib
@@ -48,21 +48,21 @@ COLUMNS = {
     "negatives": pl.Int64,
 }
 _HOOKS = PostCommitHookProperties(create_checkpoint=False, cleanup_expired_logs=False)
-#: Who loses a race looks first at what the other has done.
+#: No automatic retries: after a lost race, the new state must be read first.
 _ONCE: dict[str, Any] = {
     "commit_properties": CommitProperties(max_commit_retries=0),
     "post_commithook_properties": _HOOKS,
 }
 
 
-#: Types that a Delta table keeps as they are; others are kept as whole numbers or texts.
+#: Types that a Delta table stores unchanged; others are stored as whole numbers or strings.
 _KEPT = (pl.String, pl.Boolean, pl.Int8, pl.Int16, pl.Int32, pl.Int64, pl.Date)
 _SIMPLE = (*_KEPT, pl.UInt8, pl.UInt16, pl.UInt32, pl.Time, pl.Null, pl.Float32, pl.Float64)
 
 
 @dataclass(frozen=True, slots=True)
 class Snapshot:
-    """A ledger as it was at one version."""
+    """One version of a ledger."""
 
     table: DeltaTable
     version: int
@@ -71,12 +71,12 @@ class Snapshot:
 
     @property
     def generations(self) -> list[str]:
-        """The settings by which sources were counted."""
+        """The generations (settings) of the sources."""
         return sorted({name for part, name in self.files if part == "sources"})
 
 
 class LedgerTable:
-    """A Delta table of increments; it knows nothing of how they are counted."""
+    """A Delta table of increments, independent of counting."""
 
     def __init__(self, storage: Storage) -> None:
         self.storage = storage
@@ -99,7 +99,7 @@ class LedgerTable:
         except (DeltaError, OSError, ValueError) as error:
             found = store_problem(error)
             if self.storage.local is None:
-                # Mostly it is out of reach, or the credentials are wrong.
+                # Usually the store is unreachable, or the credentials are wrong.
                 raise self.lacks("the ledger cannot be read", found) from error
             raise self.storage.damaged({"_delta_log": found}) from error
 
@@ -117,22 +117,22 @@ class LedgerTable:
         return snapshot
 
     def absent(self) -> LedgerError:
-        """Return the error that there is no ledger."""
+        """Return the error for a missing ledger."""
         append = Call("append(source)", "nci-frames ledger append")
         hint = f"check the path; {append} makes a new ledger"
         return self.lacks("there is no ledger here", self.storage.found_instead(), hint)
 
     def lacks(self, msg: str, found: str | None = None, hint: str | None = None) -> LedgerError:
-        """Return the error that the ledger has not what is asked for."""
+        """Return the error for data that the ledger lacks."""
         return LedgerError(msg, where=repr(self.storage.uri), found=found, hint=hint)
 
     def create(self) -> Snapshot:
-        """Make an empty ledger unless there is one.
+        """Create an empty ledger, if there is none.
 
         Raises
         ------
         OutputError
-            If the folder has other files, or cannot be written.
+            If the folder contains other files, or cannot be written.
         """
         self.storage.need_empty()
         fields = [*((name, pl.String) for name in PARTITION), *COLUMNS.items()]
@@ -148,12 +148,12 @@ class LedgerTable:
         return self.existing()
 
     def with_columns(self, snapshot: Snapshot, keys: Mapping[str, pl.DataType]) -> Snapshot:
-        """Return a snapshot whose table has columns for *keys*, which are added where they are missing.
+        """Return a snapshot whose table has columns for *keys*; missing columns are added.
 
         Raises
         ------
         SchemaError
-            If a column has another type, since an earlier generation has a key of that name and another type.
+            If a column has another type, because an earlier generation has such a key of another type.
         """
         there = {field.name: field.type for field in snapshot.table.schema().fields}
         wanted = Schema.from_arrow(_arrow(pl.DataFrame(schema=dict(keys))).schema).fields
@@ -186,15 +186,15 @@ class LedgerTable:
         Parameters
         ----------
         snapshot
-            What the commit is based on.
+            The version that the commit is based on.
         generation
             The settings of the rows.
         parts
             The rows to add, by part.
         metadata
-            What the history of the table says of the commit.
+            Metadata of the commit in the history of the table.
         replaced
-            Data files whose rows are among those added.
+            Data files to remove, whose rows are among the added ones.
 
         Raises
         ------
@@ -219,7 +219,7 @@ class LedgerTable:
 
     @contextlib.contextmanager
     def _writing(self, version: int) -> Iterator[None]:
-        """Keep the hashes of what is written; tell a lost race, a CommitFailedError, from a full disk.
+        """Store the hashes of written files; distinguish a lost race (CommitFailedError) from a full disk.
 
         Raises
         ------
@@ -236,14 +236,14 @@ class LedgerTable:
         self.storage.record_log_hashes()
 
     def _version(self) -> int:
-        """Return the newest version; -1 where it cannot be read."""
+        """Return the newest version; -1 if it cannot be read."""
         try:
             return DeltaTable(self.storage.uri, storage_options=self.storage.options).version()
         except (DeltaError, OSError):
             return -1
 
     def rows(self, snapshot: Snapshot, part: str, generation: str) -> pl.DataFrame:
-        """Return the rows of a part of a generation, each file checked against the hash in its name.
+        """Return the rows of a part of a generation, after checking each file against its hash.
 
         Raises
         ------
@@ -257,7 +257,7 @@ class LedgerTable:
         return pl.concat(frames, how="diagonal_relaxed") if frames else pl.DataFrame(schema=COLUMNS)
 
     def checkpoint(self) -> None:
-        """Gather the log up to now in one file, so that it is read quickly."""
+        """Write a checkpoint of the log, for fast reading."""
         self.storage.forget_log_hash("_last_checkpoint")
         with self._writing(-1):
             DeltaTable(self.storage.uri, storage_options=self.storage.options).create_checkpoint()
@@ -280,7 +280,7 @@ class LedgerTable:
 
 def _snapshot(table: DeltaTable) -> Snapshot:
     files: dict[tuple[str, str], list[str]] = {}
-    # Polars reads what PyArrow could, too; but PyArrow would import pandas for it.
+    # Read with Polars, since PyArrow would import pandas.
     actions = pl.DataFrame(table.get_add_actions(flatten=True))
     names = ("path", *(f"partition.{name}" for name in PARTITION)) if len(actions) else ()
     for path, part, generation in sorted(zip(*(actions[n].to_list() for n in names), strict=True)):
@@ -296,7 +296,7 @@ def _removed(name: str) -> RemoveAction:
 
 
 def _partition(name: str) -> dict[str, Any]:
-    """Return the part and the generation that the folders of a data file name."""
+    """Return the part and the generation in the folders of a data file."""
     return dict(folder.split("=", 1) for folder in name.split("/")[:2])
 
 
@@ -305,14 +305,14 @@ def _arrow(frame: pl.DataFrame) -> pa.Table:
 
 
 def stored_type(dtype: pl.DataType, key: str) -> pl.DataType:
-    """Return the type by which a Delta table holds a key without loss.
+    """Return the type that stores a key in a Delta table without loss.
 
     Raises
     ------
     SchemaError
-        If there is none.
+        If there is no such type.
     """
-    # A weight is the same number in every file, or another weight.
+    # Weights may be Float64, since a weight is only equal to exactly the same number.
     if isinstance(dtype, _KEPT) or (key == WEIGHT and dtype == pl.Float64):
         return dtype
     if dtype in (pl.UInt8, pl.UInt16, pl.UInt32) or dtype.is_temporal():
@@ -324,14 +324,14 @@ def stored_type(dtype: pl.DataType, key: str) -> pl.DataType:
 
 
 def to_stored(key: str, dtype: pl.DataType) -> pl.Expr:
-    """Return a key in the type by which it is held; a cast back restores it."""
+    """Return a key in its stored type; a cast restores it."""
     column = pl.col(key)
     physical = column.to_physical() if dtype.is_temporal() and dtype != pl.Date else column
     return physical.cast(stored_type(dtype, key))
 
 
 def dtype_of(text: str) -> pl.DataType:
-    """Read the text of a type that a key or a score can have.
+    """Parse the name of a type of a key or a score.
 
     >>> dtype_of(str(pl.Datetime("us", "UTC")))
     Datetime(time_unit='us', time_zone='UTC')

@@ -1,4 +1,4 @@
-"""What changes a ledger without counting anything: sources that count no longer, small files gathered."""
+"""Maintenance of a ledger without counting: retire sources, merge small files."""
 
 import contextlib
 from collections.abc import Iterator, Mapping, Sequence
@@ -10,19 +10,19 @@ from nci_frames.base.errors import ConflictError
 from nci_frames.base.messages import Call
 from nci_frames.jobs.ledger.view import SourceState, View, entry_rows
 
-#: Commits after which their files are gathered.
+#: Number of commits after which their files are merged.
 MANY_FILES = 50
 
 
 def retire(view: View, identities: Sequence[str], run: str) -> None:
-    """Let the rows of sources count no longer, each named by its identity or by the beginning of it.
+    """Exclude the rows of sources, each named by its identity or a unique prefix of it.
 
     Raises
     ------
     LedgerError
-        If there is no such source, or there are several.
+        If no source, or more than one, matches.
     ConflictError
-        If another writer came first.
+        If another writer commits first.
     """
     states = view.states()
     named = dict.fromkeys(_identity(view, states, given) for given in identities)
@@ -34,7 +34,7 @@ def retire(view: View, identities: Sequence[str], run: str) -> None:
 
 
 def _identity(view: View, states: Mapping[str, SourceState], given: str) -> str:
-    """Return the only source that begins so."""
+    """Return the only source with a given prefix."""
     found = [given] if given in states else [known for known in states if given and known.startswith(given)]
     if len(found) == 1:
         return found[0]
@@ -44,16 +44,16 @@ def _identity(view: View, states: Mapping[str, SourceState], given: str) -> str:
 
 
 def compact(view: View) -> int:
-    """Gather the small files of a generation, and shorten the log; return how many files were gathered.
+    """Merge the small files of a generation, and shorten the log; return the number of merged files.
 
-    Increments that count no longer are dropped.
+    Increments that no longer count are deleted.
 
     Raises
     ------
     LedgerError
         If the ledger is damaged.
     ConflictError
-        If another writer came first.
+        If another writer commits first.
     """
     active = view.active()
     gathered: dict[str, pl.DataFrame] = {}
@@ -68,18 +68,18 @@ def compact(view: View) -> int:
 
 
 def gather_if_many(view: View) -> None:
-    """Gather the files of a generation once they are many, so that a night takes as long after a year.
+    """Merge the files of a generation once there are many, so that runs do not become slower over time.
 
-    Nothing is dropped or deleted: who reads an older version still finds its files.
+    Nothing is deleted: readers of an older version still find its files.
     """
     if len(view.files("sources")) >= MANY_FILES:
-        # Another writer that comes first has its own reasons; the next commit gathers.
+        # If another writer commits first, the next commit merges.
         with contextlib.suppress(ConflictError):
             _gather(view, {"counts": view.every_cell, "sources": view.entries})
 
 
 def _gather(view: View, parts: Mapping[str, pl.DataFrame]) -> int:
-    """Put rows in the place of the files of their parts, and shorten the log; return how many files."""
+    """Replace the files of parts by rows, and shorten the log; return the number of files."""
     replaced = [name for part in parts for name in view.files(part)]
     if replaced:
         with _alone(view):
@@ -90,7 +90,7 @@ def _gather(view: View, parts: Mapping[str, pl.DataFrame]) -> int:
 
 @contextlib.contextmanager
 def _alone(view: View) -> Iterator[None]:
-    """Tell a lost race as a conflict."""
+    """Convert a lost race into ConflictError."""
     try:
         yield
     except CommitFailedError as error:

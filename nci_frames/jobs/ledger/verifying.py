@@ -1,4 +1,4 @@
-"""Whether a ledger, and the files that it was counted from, are as they were."""
+"""Verification of a ledger, and of its source files."""
 
 import contextlib
 from collections.abc import Iterator
@@ -9,19 +9,19 @@ from nci_frames.jobs.ledger.files import has_name, identify
 from nci_frames.jobs.ledger.table import LedgerTable
 from nci_frames.jobs.ledger.view import View, shown_path
 
-#: What is damaged ("ledger" or "source"), where, and what was found.
+#: Damaged part ("ledger" or "source"), place, and finding.
 Damage = tuple[str, str, str]
 
 
 def find_damage(table: LedgerTable, *, files: bool) -> list[Damage]:
-    """Return everything that is not as it was written; *files*: also in the files that were counted.
+    """Return all damage of the ledger, and, with *files*, of the source files.
 
     Raises
     ------
     LedgerError
-        If there is no ledger, or an object store is out of reach.
+        If there is no ledger, or an object store is unreachable.
     """
-    # Nothing else can be believed where the log is damaged, and no increments where a file is.
+    # With a damaged log, nothing else can be checked; with a damaged file, no increments.
     damage = [("ledger", name, reason) for name, reason in table.storage.check_log().items()]
     damage += [("ledger", name, "its hash is missing") for name in table.storage.unrecorded()]
     if damage:
@@ -30,7 +30,7 @@ def find_damage(table: LedgerTable, *, files: bool) -> list[Damage]:
         snapshot = table.snapshot()
     except LedgerError as error:
         if table.storage.local is None:
-            raise  # it is out of reach, which is no damage
+            raise  # an unreachable store is not damage
         return [("ledger", table.storage.uri, error.found or error.what)]
     if snapshot is None:
         raise table.absent()
@@ -53,7 +53,7 @@ def find_damage(table: LedgerTable, *, files: bool) -> list[Damage]:
 
 
 def _of_files(view: View) -> Iterator[Damage]:
-    """Look at the files that count."""
+    """Check the active source files."""
     for state in view.active():
         file = state.file
         if has_name(file.path):

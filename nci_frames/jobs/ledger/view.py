@@ -1,4 +1,4 @@
-"""What a version of a ledger says: its sources, its settings, its counts; all of it checked."""
+"""One version of a ledger: its sources, settings and counts, with checks."""
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
@@ -29,61 +29,61 @@ _SOURCES: dict[str, Any] = {
 
 
 def shown_path(path: str) -> str:
-    """Return a path as a text that every table can hold."""
+    """Return a path as a valid string for any table."""
     return path.encode("utf-8", "backslashreplace").decode("utf-8")
 
 
 @dataclass(frozen=True, slots=True)
 class SourceState:
-    """A source as its entries leave it."""
+    """The state of a source after its entries."""
 
     identity: str
     #: Whether its rows count.
     active: bool
-    #: The commit that holds its increments.
+    #: Commit with its increments.
     counted_by: int
-    #: The commit of its last entry.
+    #: Commit of its last entry.
     sequence: int
-    #: The facts of its last entry, control totals among them.
+    #: Facts of its last entry, including control totals.
     facts: Mapping[str, Any]
 
     @property
     def path(self) -> str:
-        """Where it was when it was counted."""
+        """Path when it was counted."""
         return str(self.facts["path"])
 
     @property
     def file(self) -> SourceFile:
-        """The file that it was counted from."""
+        """The counted file."""
         return SourceFile(self.path, tuple(sorted(self.facts["keys"].items())), self.window)
 
     @property
     def window(self) -> Window | None:
-        """The window of time that it belongs to."""
+        """Its window of time."""
         start, end = self.facts["window_start"], self.facts["window_end"]
         return None if start is None else (datetime.fromisoformat(start), datetime.fromisoformat(end))
 
     def inside(self, window: Window | None) -> bool:
-        """Say whether its own window begins within another; None holds everything."""
+        """Return whether its window begins inside another one; None contains everything."""
         own = self.window
         return window is None or (own is not None and window[0] <= own[0] < window[1])
 
     def retired(self, run: str) -> tuple[str, dict[str, Any]]:
-        """Return the entry by which a run lets its rows count no longer."""
+        """Return the entry with which a run excludes its rows."""
         return self.identity, {**self.facts, "event": "retired", "run": run}
 
 
 def entry_rows(entries: Iterable[tuple[str, Mapping[str, Any]]], sequence: int) -> pl.DataFrame:
-    """Return entries, each an identity and its facts, as rows of the ledger."""
+    """Return entries (identity and facts) as rows of the ledger."""
     rows = [(identity, sequence, json.dumps(facts, sort_keys=True)) for identity, facts in entries]
     schema = {"ledger_source": pl.String, "ledger_sequence": pl.Int64, "ledger_entry": pl.String}
     return pl.DataFrame(rows, schema=schema, orient="row")
 
 
 def source_states(rows: pl.DataFrame) -> dict[str, SourceState]:
-    """Return what the entries make of each source, in the order in which the sources first came.
+    """Return the state of each source after its entries, in the order of arrival.
 
-    The events are "counted" (anew, if it was counted before) and "retired": its rows count no longer.
+    The events are "counted" (again, if it was counted before) and "retired": its rows no longer count.
     """
     states: dict[str, SourceState] = {}
     columns = rows.select("ledger_sequence", "ledger_source", "ledger_entry")
@@ -104,19 +104,19 @@ class View:
         self.snapshot = snapshot
         self.generation = generation
         entries = table.rows(snapshot, "sources", generation)
-        #: All that happened to the sources, as rows of the ledger.
+        #: All entries of the sources, as rows of the ledger.
         self.entries = entries.select("ledger_source", "ledger_sequence", "ledger_entry")
 
     @classmethod
     def newest(cls, table: LedgerTable, generation: str | None = None) -> "View":
-        """Return the newest version; without a generation, that of the newest commit of logs with labels.
+        """Return the newest version; the default generation is that of the newest commit of labelled logs.
 
-        Of a ledger that has no logs with labels, it is that of the newest commit.
+        In a ledger without labelled logs, it is that of the newest commit.
 
         Raises
         ------
         LedgerError
-            If there is no ledger, nothing in it, no such generation, or data is damaged.
+            If there is no ledger, it is empty, the generation does not exist, or data are damaged.
         """
         snapshot = table.existing()
         views = [cls(table, snapshot, name) for name in snapshot.generations]
@@ -135,17 +135,17 @@ class View:
 
     @property
     def table_id(self) -> str:
-        """What tells the ledger from any other, also from a later one in its place."""
+        """Unique identifier of the ledger, which differs also from a later ledger in the same place."""
         return str(self.snapshot.table.metadata().id)
 
     @property
     def begun(self) -> bool:
-        """Whether something was counted by the settings of the generation."""
+        """Whether anything was counted with the settings of the generation."""
         return not self.entries.is_empty()
 
     @cached_property
     def made(self) -> dict[str, Any]:
-        """How its sources were counted, once there are some, and since which commit."""
+        """The settings of its sources, if there are any, and the first commit with them."""
         rows = self.table.rows(self.snapshot, "generations", self.generation).sort("ledger_sequence")
         first = rows.row(0, named=True)
         return {**json.loads(first["ledger_entry"]), "sequence": first["ledger_sequence"]}
@@ -157,16 +157,16 @@ class View:
 
     @cached_property
     def dtypes(self) -> dict[str, pl.DataType]:
-        """The types that keys and scores have under them."""
+        """The types of keys and scores with these settings."""
         return {key: dtype_of(text) for key, text in self.made["dtypes"].items()}
 
     def states(self, *, as_of: str | int | None = None) -> dict[str, SourceState]:
-        """Return what became of each source, up to the end of a run, up to a version, or up to now.
+        """Return the state of each source after a run, at a version, or now.
 
         Raises
         ------
         LedgerError
-            If there is no such run or version.
+            If the run or version does not exist.
         """
         until: Any = as_of
         if isinstance(as_of, str):
@@ -184,20 +184,20 @@ class View:
     def counts(
         self, *, by: str | Sequence[str] | None, window: Window | None, as_of: str | int | None = None
     ) -> pl.DataFrame:
-        """Return the counts of the sources that count, as ``CountsLedger.read`` does."""
+        """Return the counts of the active sources, as ``CountsLedger.read`` does."""
         return self._counts(by, (s for s in self.active(as_of) if s.inside(window)))
 
     def shared(self, *, as_of: int, by: Sequence[str], windows: Sequence[Window | None]) -> pl.DataFrame:
-        """Return the counts of rows that count now and did so before, too.
+        """Return the counts of rows that are active both now and at an earlier version.
 
         Parameters
         ----------
         as_of
-            The version before.
+            The earlier version.
         by
             The keys.
         windows
-            Windows that the rows must all be in.
+            Windows that must all contain the rows.
 
         Returns
         -------
@@ -208,7 +208,7 @@ class View:
         return self._counts(by, (state for state in both if all(map(state.inside, windows))))
 
     def sources(self) -> pl.DataFrame:
-        """Return the sources that the ledger knows, in the order in which they came."""
+        """Return the sources of the ledger, in the order of arrival."""
         rows = []
         for state in self.states().values():
             facts = {**state.facts, "source": state.identity, "active": state.active}
@@ -223,13 +223,13 @@ class View:
         return self.snapshot.files.get((part, self.generation), ())
 
     def active(self, as_of: str | int | None = None) -> list[SourceState]:
-        """Return the sources that count, or did so."""
+        """Return the sources that are active, or were so at an earlier version."""
         return [state for state in self.states(as_of=as_of).values() if state.active]
 
     def _counts(self, by: str | Sequence[str] | None, states: Iterable[SourceState]) -> pl.DataFrame:
         keys = ["model", *kept_keys(self.settings.keys[1:], by)]
         if self.settings.weight is not None and WEIGHT not in keys:
-            # What rows weigh is summed away by what takes the counts.
+            # Functions that take counts sum over the weights.
             keys.append(WEIGHT)
         typed = [pl.col(key).cast(self.dtypes[key]) for key in keys]
         cells = self.cells(states).select(*typed, "threshold", "positives", "negatives")
@@ -265,5 +265,5 @@ class View:
 
     @cached_property
     def every_cell(self) -> pl.DataFrame:
-        """The increments of all sources, also of those that count no longer."""
+        """The increments of all sources, including retired ones."""
         return self.table.rows(self.snapshot, "counts", self.generation).drop("ledger_entry", strict=False)
