@@ -113,8 +113,8 @@ def count_confusion(
     Warns
     -----
     IgnoredUnitsWarning
-        If the rows belong to units and there is no key ``bucket``: intervals and tests then take them as
-        independent.
+        If the rows belong to units, but there is no key ``bucket``: intervals and tests then treat the rows
+        as independent.
     InvalidRowsWarning
         If rows were dropped; it gives the number of rows by reason.
     NearlyUniqueKeyWarning

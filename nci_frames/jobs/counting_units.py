@@ -21,7 +21,7 @@ _BUCKETS, MOST_COUNTS = (256, 128, 96), 1 << 24
 #: Minimum and maximum number of thresholds to count segments by buckets, besides those of the answer, and
 #: maximum number of counts if more than the minimum are taken.
 _LEAST_CUTS, _MOST_CUTS, _USUAL_COUNTS = 15, 63, 1 << 22
-#: Maximum rows of a log that is counted by many segments and buckets at once.
+#: Maximum number of rows of a log to count by many segments and buckets at once.
 MOST_BY_BUCKET = 1 << 22
 
 

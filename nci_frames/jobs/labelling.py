@@ -124,7 +124,7 @@ def plan_labels(
 
     Examples
     --------
-    A million rows, of which 800 are alerts: of 1,000 rows drawn like all others, hardly one would be.
+    With 800 alerts among a million rows, a simple random sample of 1,000 rows would have hardly one alert.
 
     >>> import nci_frames as nf
     >>> import polars as pl

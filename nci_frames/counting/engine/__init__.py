@@ -1,1 +1,1 @@
-"""Checked rows -> cells: batches, groups, digitising, and the two ways to count."""
+"""Checked rows -> counts: batches, groups, bins, and the two ways to count (grid and exact)."""

@@ -1,4 +1,4 @@
-"""Batches of NumPy arrays, and what their readers share."""
+"""Batches of NumPy arrays, and shared parts of their readers."""
 
 import os
 from collections.abc import Callable, Iterator
@@ -15,11 +15,11 @@ from nci_frames.counting.logs.reading import Scan
 
 #: Rows processed at a time: larger arrays would be returned to the system and cleared for each use.
 SLICE_ROWS = 1 << 15
-#: Scores of one model that are processed at a time: more would leave the fast memory of a core in between.
+#: Scores of one model processed at a time: more would not stay in the cache of a core.
 _SLICE_SCORES = 1 << 17
 #: Values that a thread decodes at a time.
 _DECODED = 1 << 18
-#: Chunks with fewer rows on average are copied into one.
+#: Chunks with fewer rows on average are copied into one chunk.
 _FEW_ROWS = 1 << 12
 
 
@@ -35,10 +35,10 @@ class Batch:
 
 @contextmanager
 def row_groups_ahead(number: int, *, local: bool) -> Iterator[None]:
-    """Let Polars read local files so many row groups ahead, fewer than by default, since each takes memory.
+    """Limit how many row groups of local files Polars reads ahead, since each takes memory.
 
-    Remote stores keep what Polars chooses, which hides their latency. The columns of a row group are decoded
-    by all threads: by default those of a wide log are by one. Explicit settings of the user are kept.
+    Remote stores keep the default, which hides their latency. The columns of a row group are decoded by all
+    threads; by default those of a wide log are decoded by one. Explicit settings of the user are kept.
     """
     chosen = {"POLARS_PARQUET_DECODE_TARGET_VALUES_PER_THREAD": str(_DECODED)}
     if local:
@@ -49,22 +49,22 @@ def row_groups_ahead(number: int, *, local: bool) -> Iterator[None]:
         yield
     finally:
         for name, value in chosen.items():
-            # Another value is one that somebody chose meanwhile.
+            # Keep another value, which somebody set meanwhile.
             if os.environ.get(name) == value:
                 del os.environ[name]
 
 
 @contextmanager
 def reading_rows(scan: Scan, *, progress: bool) -> Iterator[Callable[[int], None]]:
-    """Read the files of a scan a row group ahead; yield a function that takes the number of further rows.
+    """Read the files of a scan one row group ahead; yield a function that takes the number of new rows.
 
-    With *progress* it shows them on a terminal.
+    With *progress*, the function shows progress on a terminal.
     """
     with row_groups_ahead(1, local=bool(scan.source.files)):
         if not progress:
             yield lambda _: None
             return
-        # It is slow to import.
+        # Imported late, since it is slow to import.
         from nci_frames.counting.engine.progress import rows_shown  # noqa: PLC0415
 
         with rows_shown(scan.rows, len(scan.source.files)) as advance:
@@ -80,15 +80,14 @@ def endless_weights(where: str) -> InvalidRowsError:
 def slices_of(
     batch: pl.DataFrame, *columns: str, scores: int = 1
 ) -> Iterator[tuple[int, list[NDArray[Any]]]]:
-    """Yield where a slice of the rows begins, and some columns of it as arrays.
+    """Yield the first row of each slice of a batch, and some of its columns as arrays.
 
-    They are taken as they are in memory, piece by piece: one array would be a copy. Each model has so many
-    scores.
+    If possible, the arrays are views of the chunks in memory. *scores* is the number of scores per model.
     """
     rows = max(1, min(SLICE_ROWS, _SLICE_SCORES // max(1, scores)))
-    # Not by select, which waits for the threads that read the next rows.
+    # Not with select, which waits for the threads that read the next rows.
     found = [batch[column] for column in columns]
-    # A step for every chunk takes longer than a copy where files have few rows.
+    # With few rows per chunk, a copy is faster than a step per chunk.
     few = len(batch) < found[0].n_chunks() * _FEW_ROWS
     if few or len({tuple(column.chunk_lengths()) for column in found}) > 1:
         found = [column.rechunk() for column in found]
@@ -101,10 +100,10 @@ def slices_of(
 
 
 def array_of(piece: pl.Series) -> NDArray[Any]:
-    """Return a column in one piece as an array, without nulls."""
+    """Return a column of a single chunk without nulls as an array."""
     if piece.dtype != pl.Boolean:
         return piece.to_numpy()
-    # Bits, which NumPy makes bytes of in a tenth of the time that Polars needs.
+    # NumPy unpacks bits in a tenth of the time of Polars.
     bits = piece.to_arrow()
     whole = np.unpackbits(np.frombuffer(bits.buffers()[1], np.uint8), bitorder="little").view(np.bool_)
     return whole[bits.offset : bits.offset + len(bits)]

@@ -12,7 +12,7 @@ from nci_frames.counting.logs.reading import Scan
 from nci_frames.counting.logs.rows import REASON
 from nci_frames.schemas import WEIGHT
 
-#: Rows that are read at a time: as many as Polars gives without being asked, so that it copies none.
+#: Rows read at a time: the batch size of Polars, so that it copies none.
 BATCH_ROWS = 1 << 18
 
 
@@ -23,26 +23,26 @@ def read_batches(
     *,
     progress: bool = False,
 ) -> Iterator[Batch]:
-    """Yield the valid rows of a scan, and count all rows by the code of their validity.
+    """Yield the valid rows of a scan, and count all rows by code of validity.
 
     Parameters
     ----------
     scan
-        What to read.
+        The scan to read.
     groups
-        Numbers the groups as they are met.
+        Assigns numbers to the groups at their first row.
     rows_by_code
-        The rows are counted here.
+        Counts all rows; changed in place.
     progress
         Whether to show progress.
 
     Raises
     ------
     InvalidRowsError
-        At the first batch with an invalid row, if the scan is not told to drop such rows; or if the weights
-        add up to more than Float64 holds.
+        At the first batch with an invalid row, if the scan does not drop such rows; or if the sum of weights
+        overflows.
     TooManyWeightsError
-        As soon as the key ``weight``, if it is kept, has more than 1,000 values.
+        As soon as a key ``weight`` has more than 1,000 values.
     """
     if len(scan.models) > 1 or WEIGHT in groups.keys:
         found = read_wide(scan, groups, rows_by_code, 1, [pl.col("label")], progress=progress)
@@ -54,7 +54,7 @@ def read_batches(
     rows = scan.raw.select(*groups.keys, groups.hash.alias("__hash"), REASON, *columns[1:])
     total = 0.0
     with reading_rows(scan, progress=progress) as advance:
-        # Sums of weights depend on the order of the rows; counts do not, and need not wait for it.
+        # Only sums of weights depend on the order of the rows.
         for whole in scan.batches(rows, chunk_size=BATCH_ROWS, maintain_order=weighted):
             batch = scan.valid(whole, rows_by_code)
             scan.met(sum(rows_by_code.values()))

@@ -1,8 +1,8 @@
-"""Counting at every distinct score: the rows are gathered compactly, then sorted group by group.
+"""Counting at every distinct score: rows are collected compactly, then sorted group by group.
 
-What is kept of a row is its score, its class and its weight, in blocks that are ordered by group. A large
-group is sorted alone, small ones many at a time. The counts of each are a chunk of the result: nothing is
-copied, and the chunks of a large group share the memory of its keys with each other and with other groups.
+Score, class and weight of each row are kept in blocks ordered by group. A large group is sorted alone, small
+ones together. The counts of each part are a chunk of the result, without a copy, and chunks share the memory
+of repeated keys.
 """
 
 from collections.abc import Callable, Iterable, Iterator
@@ -22,32 +22,32 @@ from nci_frames.counting.logs.reading import Scan
 from nci_frames.schemas import rows_of_runs
 
 Floats = NDArray[np.floating]
-#: threshold, tp, fp, fn, tn: group after group, the thresholds of each ascending.
+#: threshold, tp, fp, fn, tn: by group, with ascending thresholds.
 Distinct = tuple[Floats, Counts, Counts, Counts, Counts]
 
-#: Rows that are ordered by group at a time: their arrays fit into the fast memory of a processor, and are too
-#: small for large pages, which the system may have to make first.
+#: Rows ordered by group at a time: their arrays fit into the cache, and are too small for huge pages, which
+#: the system may have to assemble first.
 _BLOCK_ROWS = 1 << 18
-#: A block has at least so many rows for each group, since it takes 8 bytes for each.
+#: Minimum number of rows of a block per group, since each group takes 8 bytes.
 _ROWS_PER_BOUND = 8
-#: A group with so many rows is counted alone: to count several at once takes longer for a row.
+#: Groups with at least this many rows are counted alone, which is faster per row.
 ALONE_ROWS = 1 << 13
-#: Smaller groups are counted together, as many as have so many rows.
+#: Smaller groups are counted together, up to this many rows.
 _PART_ROWS = 1 << 17
-#: Within a part, groups have numbers of 16 bits.
+#: Maximum number of groups of a part, so that numbers have 16 bits.
 MOST_GROUPS = 1 << 16
-#: Counts with fewer rows are one chunk, which NumPy reads without a copy.
+#: Counts with fewer rows are put into one chunk, which NumPy reads without a copy.
 _IN_CHUNKS = 1 << 20
-#: The most rows of a chunk that is one group.
+#: Maximum number of rows of a chunk of a single group.
 _CHUNK_ROWS = 1 << 18
 
 
 @dataclass(frozen=True, slots=True)
 class Rows:
-    """Some rows, and to which of so many groups each belongs."""
+    """Rows with the numbers of their groups."""
 
     groups: int
-    #: 16 bits, because their stable sort is a radix sort; one group alone needs none.
+    #: 16 bits, since their stable sort is a radix sort; unused for a single group.
     numbers: NDArray[np.uint16]
     scores: Floats
     labels: NDArray[np.bool_]
@@ -64,7 +64,7 @@ class Part:
 
     @classmethod
     def of(cls, numbers: NDArray[np.int64], rows: Rows) -> "Part":
-        """Count the rows of groups of such numbers."""
+        """Count the rows of the groups *numbers*."""
         sizes, found = count_distinct(rows)
         columns = columns_of_counts(weighted=rows.weights is not None).items()
         series = [pl.Series(name, of, dtype) for (name, dtype), of in zip(columns, found, strict=True)]
@@ -72,17 +72,17 @@ class Part:
 
 
 def columns_of_counts(*, weighted: bool) -> dict[str, pl.DataType]:
-    """Return the columns of counts besides keys: rows are counted, or weights summed."""
+    """Return the columns of counts besides keys, for numbers of rows or sums of weights."""
     number = pl.Float64() if weighted else pl.Int64()
     return {"threshold": pl.Float64(), **dict.fromkeys(("tp", "fp", "fn", "tn"), number)}
 
 
 def count_distinct(rows: Rows) -> tuple[NDArray[np.int64], Distinct]:
-    """Return how many distinct scores each group has, and the counts at each of them.
+    """Return the number of distinct scores of each group, and the counts at each score.
 
-    The memory of the scores is used up. Sums of weights are those of the rows in their order, to the bit.
+    The array of scores is overwritten. Weights are added in the order of the rows, so sums are reproducible.
     """
-    # Adding zero turns -0.0 into 0.0: the two are one score.
+    # Adding zero turns -0.0 into 0.0, so that both are the same score.
     np.add(rows.scores, 0, out=rows.scores)
     if rows.groups == 1 and rows.weights is None:
         counted = count_one(rows.scores, rows.labels)
@@ -113,10 +113,10 @@ def count_distinct(rows: Rows) -> tuple[NDArray[np.int64], Distinct]:
 
 
 def count_one(scores: Floats, labels: NDArray[np.bool_]) -> Distinct:
-    """Count the rows of one group, whose scores have no -0.0, and whose memory is used up.
+    """Count the rows of one group. The scores must not contain -0.0; their array is overwritten.
 
-    Label and score are sorted as one integer. The bits of numbers of one sign are in the order of their size,
-    and without the sign there is room for the label.
+    Label and score are sorted as one integer: the bit patterns of floats of one sign are ordered by
+    magnitude, and the sign bit is free for the label.
     """
     bits = scores.view(f"u{scores.itemsize}")
     negative = scores < 0 if scores.min(initial=0) < 0 else None
@@ -145,8 +145,8 @@ def count_one(scores: Floats, labels: NDArray[np.bool_]) -> Distinct:
 
 
 def _begins(values: NDArray[np.generic]) -> NDArray[np.bool_]:
-    """Return of each value whether it differs from the one before it."""
-    # By comparison: the difference of two infinities is NaN.
+    """Return whether each value differs from the previous one."""
+    # Not by differences: that of two infinities is NaN.
     begins = np.ones(len(values), np.bool_)
     np.not_equal(values[1:], values[:-1], out=begins[1:])
     return begins
@@ -154,7 +154,7 @@ def _begins(values: NDArray[np.generic]) -> NDArray[np.bool_]:
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """Some rows, ordered by the number of their group."""
+    """Rows ordered by group number."""
 
     bounds: NDArray[np.intp]  # the first row of each group number, and the number of rows
     scores: Floats
@@ -177,7 +177,7 @@ def together(batches: Iterable[Batch], groups: GroupNumbers) -> Iterator[list[Ba
 
 
 def ordered(batches: list[Batch]) -> Block:
-    """Return the rows of some batches as one block, those of each group in their order."""
+    """Return the rows of batches as one block; rows of a group keep their order."""
     numbers = np.concatenate([batch.numbers for batch in batches])
     # The stable sort of 16-bit numbers is a radix sort.
     small = numbers.astype(np.uint16) if numbers.max(initial=0) < 1 << 16 else numbers
@@ -192,7 +192,7 @@ def ordered(batches: list[Batch]) -> Block:
 
 
 def parts_of(rows_of: NDArray[np.int64]) -> Iterator[slice]:
-    """Yield the places of groups that are counted together, given the rows of each."""
+    """Yield slices of groups to count together, given the number of rows of each."""
     begin = rows = 0
     for number, mine in enumerate(rows_of.tolist()):
         full = rows + mine > _PART_ROWS or number - begin == MOST_GROUPS
@@ -205,7 +205,7 @@ def parts_of(rows_of: NDArray[np.int64]) -> Iterator[slice]:
 
 
 def parts_in_order(blocks: list[Block], order: NDArray[np.int64]) -> list[NDArray[np.int64]]:
-    """Return, in the order of all groups, the numbers of those that are counted together."""
+    """Return the numbers of the groups to count together, in the order of all groups."""
     rows_of = np.zeros(len(order), np.int64)
     for block in blocks:
         rows_of[: len(block.bounds) - 1] += np.diff(block.bounds)
@@ -213,11 +213,11 @@ def parts_in_order(blocks: list[Block], order: NDArray[np.int64]) -> list[NDArra
 
 
 def gather(blocks: list[Block], part: NDArray[np.int64]) -> Rows:
-    """Return the rows of some groups, those of each in their order."""
+    """Return the rows of the groups of a part; rows of a group keep their order."""
     mine: list[tuple[Block, slice | NDArray[np.int64]]] = []
     numbers = [np.empty(0, np.uint16)]
     for block in blocks:
-        # Groups that were met after the block have no bounds in it.
+        # Groups first seen after the block have no bounds in it.
         if len(part) > 1:
             known = np.flatnonzero(part < len(block.bounds) - 1)
             starts, ends = block.bounds[part[known]], block.bounds[part[known] + 1]
@@ -236,7 +236,7 @@ def gather(blocks: list[Block], part: NDArray[np.int64]) -> Rows:
 
 
 class TooManyRowsError(Exception):
-    """The log has more valid rows than may be kept."""
+    """The log has more valid rows than allowed."""
 
 
 def count_exact(
@@ -252,22 +252,22 @@ def count_exact(
     Parameters
     ----------
     scan
-        What to count.
+        The scan to count.
     groups
-        Numbers of the groups; it learns them here.
+        Assigns numbers to the groups at their first row.
     budget
-        How much memory the counts may take.
+        Memory limit of the counts.
     progress
         Whether to show progress.
     most_rows
-        How many valid rows the log may have.
+        Maximum number of valid rows.
 
     Raises
     ------
     InvalidRowsError
-        If a row is not valid and the scan is not told to drop such rows.
+        If a row is not valid, and the scan does not drop such rows.
     ParameterError
-        If the counts take more memory than the budget has.
+        If the counts exceed the memory limit.
     TooManyRowsError
         As soon as there are more rows than *most_rows*.
     """
@@ -301,13 +301,13 @@ def count_exact(
 def _table(
     groups: GroupNumbers, parts: list[Part], nothing: pl.DataFrame, need_keys: Callable[[], None]
 ) -> pl.DataFrame:
-    """Return the counts of all parts, in chunks that are the same in all columns.
+    """Return the counts of all parts, with equal chunks in all columns.
 
-    After each chunk *need_keys* may refuse the memory that the keys take. On such a frame Polars works chunk
-    by chunk; if the chunks differed, it would copy all columns first.
+    After each chunk, *need_keys* may refuse the memory of the keys. Polars processes such a frame chunk by
+    chunk; with different chunks it would first copy all columns.
     """
     chunks: dict[int, list[pl.DataFrame]] = {}
-    # The longest first: of its keys, groups with an equal key share a part.
+    # The longest part first: groups with an equal key share a slice of its memory.
     for place in sorted(range(len(parts)), key=lambda place: len(parts[place].counts), reverse=True):
         part = parts[place]
         alone = len(part.numbers) == 1

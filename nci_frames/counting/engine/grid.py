@@ -1,7 +1,7 @@
 """Counting on a grid of thresholds: rows -> cell codes -> counts, batch by batch in bounded memory.
 
 A cell is a group, a class, and a bin between two thresholds. Polars reads the rows and hashes their keys;
-NumPy turns each batch into cell codes and counts them. The memory is that of the cells, not of the rows.
+NumPy converts each batch to cell codes and counts these. Memory is needed for cells, not for rows.
 """
 
 from collections.abc import Iterable, Iterator
@@ -18,22 +18,22 @@ from nci_frames.counting.engine.groups import GroupNumbers
 from nci_frames.counting.engine.memory import Budget
 from nci_frames.counting.logs.reading import Scan
 
-#: Cells into which a digitiser divides the scores: as many as fit the cache of a core, or more if there are
-#: so many thresholds that most rows would otherwise have to be searched.
+#: Number of lookup cells of a digitiser: as many as fit the cache of a core, or more with many thresholds,
+#: since otherwise most rows would need a search.
 _CELLS, _CELLS_OF_A_THRESHOLD, _MOST_CELLS = 1 << 16, 16, 1 << 18
 
-#: Int64 where rows are counted, Float64 where weights are summed.
+#: Int64 for numbers of rows, Float64 for sums of weights.
 Counts = NDArray[np.int64] | NDArray[np.float64]
-#: Codes that are collected before they are counted, so that meanwhile the cells stay in fast memory.
+#: Codes collected before they are counted, so that the cells stay in the cache while counting.
 _WAITING = 1 << 22
-#: Rows that the cells can count.
+#: Maximum number of rows that cells of Int32 can count.
 _MOST = int(np.iinfo(np.int32).max)
-#: The numbers of the cells of some rows, and their weights if these are summed.
+#: The cell codes of some rows, and their weights, if these are summed.
 Codes = tuple[NDArray[np.int64], NDArray[np.float64] | None]
 
 
 class Digitiser:
-    """Finds the bins of scores: how many thresholds they reach, compared in the precision of the scores."""
+    """Function from scores to the number of thresholds they reach, in the precision of the scores."""
 
     def __init__(self, thresholds: NDArray[np.float64], dtype: type[np.floating]) -> None:
         with np.errstate(over="ignore"):  # what single precision cannot hold is infinite in it
@@ -42,12 +42,12 @@ class Digitiser:
         finite = edges[np.isfinite(edges)]
         ends = finite[[0, -1]] if len(finite) else np.zeros(2, dtype)
         cells = min(max(_CELLS, _CELLS_OF_A_THRESHOLD * len(edges)), _MOST_CELLS)
-        # Whichever leaves fewer thresholds together in a cell.
+        # Use the division that leaves fewer thresholds in the same cell.
         ways = (_Even(ends[0], ends[1], cells), _ByDigits(ends[0], ends[1], cells))
         found = [(cell, np.bincount(cell(edges), minlength=cells)) for cell in ways]
         self._cell, per_cell = min(found, key=lambda way: int(way[1][way[1] > 1].sum()))
         below = np.concatenate([[0], np.cumsum(per_cell)[:-1]]).astype(np.intp)
-        # The complement of the number, which is negative, marks a cell with several thresholds.
+        # The (negative) complement of the number marks a cell with several thresholds.
         self._below = np.where(per_cell > 1, ~below, below)
         # A comparison with NaN fails, so the search never passes the last threshold.
         most = int(per_cell.max(initial=0))
@@ -60,12 +60,12 @@ class Digitiser:
         if len(self._steps) > 1:
             several = np.flatnonzero(reached < 0)
             reached[several] = self._search(~reached[several], scores[several])
-        # Where a search has found the number it changes nothing: the next threshold is above the score.
+        # This does not change finished searches, since the next threshold is above the score.
         reached += scores >= self._edges.take(reached)
         return reached
 
     def _search(self, reached: NDArray[np.intp], scores: NDArray[np.floating]) -> NDArray[np.intp]:
-        """Return the number of thresholds <= score of scores that reach at least so many."""
+        """Return the number of thresholds <= score, given a lower bound *reached* of it."""
         for step in self._steps:
             reached += (scores >= self._edges.take(reached + (step - 1))) * step
         return reached
@@ -93,12 +93,12 @@ class _Even:
 
 
 class _ByDigits:
-    """Cells of as many numbers of the type each: their widths grow with the magnitude of the score."""
+    """Cells with equal numbers of floats: their widths grow with the magnitude of the score."""
 
     def __init__(self, low: np.floating, high: np.floating, cells: int) -> None:
         self._negative = bool(low < 0)
         first, last = map(int, self._ranks(np.array([low, high]) + 0))  # -0.0 becomes 0.0
-        # One bit at least is shifted out, so that the distance of two ranks is no number beyond the type.
+        # Shift out at least one bit, so that the distance of two ranks cannot overflow.
         self._shift = 1
         while (last >> self._shift) - (first >> self._shift) >= cells:
             self._shift += 1
@@ -112,7 +112,7 @@ class _ByDigits:
         return ranks.astype(np.intp)
 
     def _ranks(self, scores: NDArray[np.floating]) -> NDArray[np.signedinteger]:
-        """Return an integer that rises with the score; below 0 only if cells begin there."""
+        """Return an integer that increases with the score; negative only if cells begin below 0."""
         kind: type[np.signedinteger] = np.int32 if scores.dtype == np.float32 else np.int64
         if not self._negative:  # all below 0, also -0.0, are in the first cell
             return scores.view(kind)
@@ -122,14 +122,14 @@ class _ByDigits:
 
 
 class CellCounts:
-    """Counts how often each code occurred, or sums weights over it.
+    """Number of occurrences, or sum of weights, of each code.
 
-    Weights are added in the order in which they come, whatever the batches, so that sums are repeatable to
-    the bit.
+    Weights are added in the order of the rows, whatever the batches, so that sums are reproducible bit for
+    bit.
     """
 
     def __init__(self, size: int = 0, *, weighted: bool) -> None:
-        # Half the size of Int64, so that more of the cells are in the fast memory of a processor.
+        # Half the size of Int64, so that more cells fit into the cache.
         self._cells: NDArray[Any] = np.zeros(size, np.float64 if weighted else np.int32)
         self._size = size
         self._most = _MOST  # rows that may still be counted in them
@@ -138,11 +138,11 @@ class CellCounts:
         self._rows = 0
 
     def grow(self, size: int) -> None:
-        """Have a cell for each code below *size*."""
+        """Provide a cell for each code below *size*."""
         self._cells, self._size = _grown(self._cells, size), size
 
     def add(self, codes: NDArray[np.int64], weights: NDArray[np.float64] | None) -> None:
-        """Add one to the cell of every code, or its weight; they are fewer than wait to be counted."""
+        """Add 1, or the weight, to the cell of every code; at most ``_WAITING`` codes."""
         if weights is not None:
             np.add.at(self._cells, codes, weights)
             return
@@ -161,7 +161,7 @@ class CellCounts:
         if self._rows > self._most:
             self._before, self._most = self._counted(), _MOST
             self._cells[:] = 0
-        # A number of another type takes many times as long.
+        # Int32(1), since a number of another type is many times slower.
         np.add.at(self._cells, self._waiting[: self._rows], np.int32(1))
         self._most -= self._rows
         self._rows = 0
@@ -173,7 +173,7 @@ class CellCounts:
 
 
 def _grown(cells: NDArray[Any], size: int) -> NDArray[Any]:
-    """Return so many cells at least, and then some, so that they grow seldom; new ones are empty."""
+    """Return an array of at least *size* cells, with spare room to grow rarely; new cells are empty."""
     if size <= len(cells):
         return cells
     grown = np.zeros(max(size, 2 * len(cells)), cells.dtype)
@@ -183,22 +183,22 @@ def _grown(cells: NDArray[Any], size: int) -> NDArray[Any]:
 
 @dataclass(frozen=True, slots=True)
 class Counted:
-    """The counts of one pass, on a grid or at all scores, wherever it ran."""
+    """The counts of one pass, on a grid or at all scores, by any engine."""
 
-    #: The keys, threshold, tp, fp, fn, tn, sorted.
+    #: Sorted: keys, threshold, tp, fp, fn, tn.
     counts: pl.DataFrame
-    #: Rows by the code of their validity.
+    #: Number of rows by code of validity.
     rows_by_code: dict[int, int]
     #: The keys of each group.
     groups: pl.DataFrame
-    #: The counts at the thresholds that were asked for apart; None if none were.
+    #: The counts at the additional thresholds; None if there are none.
     also: pl.DataFrame | None = None
 
 
 def count_cells(
     scan: Scan, groups: GroupNumbers, grid: Floats, *, budget: Budget, progress: bool = False
 ) -> tuple[Counts, dict[int, int]]:
-    """Return the cells (group, class, bin) as an array, and the rows by the code of their validity.
+    """Return the cells (group, class, bin) as an array, and the rows by code of validity.
 
     Raises
     ------
@@ -226,9 +226,9 @@ def count_cells(
 def count_codes(
     codes: Iterable[Codes], groups: GroupNumbers, classes: int, bins: int, *, weighted: bool, budget: Budget
 ) -> Counts:
-    """Return the cells (group, class, bin) as an array, given batches of codes that number them.
+    """Return the cells (group, class, bin) as an array, from batches of their codes.
 
-    The cells of a class are together: where one class is rare, those of the other stay in fast memory.
+    The cells of a class are contiguous: if one class is rare, the cells of the other stay in the cache.
 
     Raises
     ------
@@ -247,13 +247,13 @@ def count_codes(
 
 
 def holds_one_score(grid: Floats, dtype: type[np.floating]) -> NDArray[np.bool_]:
-    """Return for each threshold whether no other score lies from it to before the next."""
+    """Return for each threshold whether no other score can lie between it and the next."""
     edges = grid.astype(dtype)
     return np.append(edges[1:] <= successors(edges[:-1], dtype), np.isinf(edges[-1:]))
 
 
 def successors(values: NDArray[np.floating], dtype: type[np.floating]) -> NDArray[np.floating]:
-    """Return the next number of a type after each value; after the largest it is infinity."""
+    """Return the next float of *dtype* after each value; infinity after the largest."""
     with np.errstate(over="ignore"):
         return np.nextafter(values.astype(dtype), dtype(np.inf))
 
@@ -266,16 +266,16 @@ def joined(grid: Floats, also: Floats | None) -> Floats:
 def counted_cells(
     groups: GroupNumbers, grid: Floats, also: Floats | None, in_bins: Counts, rows_by_code: dict[int, int]
 ) -> Counted:
-    """Accumulate the cells (group, class, bin) of both grids together, and lay them out by group.
+    """Accumulate the cells (group, class, bin) of both grids, and return them by group.
 
-    The cells are used up.
+    The cells are overwritten.
     """
-    # In place, and from the highest bin down: the cells may be most of the memory.
+    # In place, from the highest bin down: the cells may take most of the memory.
     np.cumsum(in_bins[..., ::-1], axis=2, out=in_bins[..., ::-1])
     thresholds, order = joined(grid, also), groups.order()
 
     def table(values: Floats) -> pl.DataFrame:
-        # The first bin is below every threshold: its rows are never positive, but they are rows.
+        # The first bin is below every threshold: its rows are never predicted positive, but count.
         return _table(groups, order, values, in_bins, np.searchsorted(thresholds, values) + 1)
 
     apart = None if also is None else table(also)
@@ -289,8 +289,8 @@ def _table(
     reached: Counts,
     bins: NDArray[np.intp],
 ) -> pl.DataFrame:
-    """Return the keys, threshold, tp, fp, fn, tn, sorted, given how many rows reach each bin."""
-    # A column at a time: the table is larger than all the cells.
+    """Return sorted keys, threshold, tp, fp, fn, tn, given the number of rows that reach each bin."""
+    # Column by column, since the table is larger than all cells.
     table = groups.repeated(order, len(thresholds)).with_columns(
         threshold=pl.Series(np.tile(thresholds, len(groups)))
     )

@@ -1,7 +1,7 @@
-"""Key values -> the number of their group, assigned in the order of the rows.
+"""Key values -> group numbers, assigned in the order of the rows.
 
-A group is recognised by a 64-bit hash of its keys in an open-addressing table that NumPy looks up for a whole
-batch at once. Keys are compared by value only for groups not seen before.
+A group is recognised by a 64-bit hash of its keys in an open-addressing table, which NumPy looks up for a
+whole batch at once. Keys are compared by value only for new groups.
 """
 
 import contextlib
@@ -18,11 +18,11 @@ from numpy.typing import NDArray
 
 from nci_frames.schemas import WEIGHT
 
-#: The most values of the key ``weight``.
+#: Maximum number of values of the key ``weight``.
 MOST_STRATA = 1000
 _EMPTY = -1
-#: The least and the usual size of the table. Up to the usual size it has much room: a row whose slot is
-#: another group's costs ten times as much as one whose slot is its own. Slots that no row needs cost nothing.
+#: Minimum and usual size of the table in bits. Up to the usual size it is sparse: a collision makes a row ten
+#: times slower, but unused slots cost nothing.
 _LEAST_BITS, _WIDE_BITS = 16, 18
 _Result = TypeVar("_Result")
 
@@ -32,22 +32,22 @@ class HashCollisionError(Exception):
 
 
 class TooManyWeightsError(Exception):
-    """The rows have more different weights than strata are made of: sum the weights."""
+    """The rows have too many different weights for strata: sum the weights."""
 
 
 class GroupNumbers:
-    """Numbers the groups of some key columns in the order in which they are met."""
+    """Assigns numbers to the groups of key columns in the order of their first rows."""
 
     def __init__(self, keys: Mapping[str, pl.DataType], *, seed: int = 0) -> None:
         self.keys = list(keys)
         self.seed = seed
         self._found = [pl.DataFrame(schema=keys)]
         self._hashes = np.empty(0, np.uint64)
-        #: Keys of groups as often as they have rows, by key and value; and rows of keys that share nothing.
+        #: Repeated key values, by key and value; and number of rows of keys without shared memory.
         self._runs: dict[tuple[str, object], pl.Series] = {}
         self._gathered = 0
         self._weights: set[object] = set()
-        #: What is asked of the keys of each group, and for which groups it holds.
+        #: A condition on the keys of each group, and the groups that meet it.
         self.asked: pl.Expr | None = None
         self.holds = np.empty(0, np.bool_)
         self._make_table()
@@ -57,22 +57,21 @@ class GroupNumbers:
 
     @property
     def hash(self) -> pl.Expr:
-        """The expression of the hash, by which the table is looked up."""
-        # With other seeds the same value has other hashes, so that (a, b) and (b, a) have other sums.
+        """Expression of the hash for the lookup."""
+        # A different seed per key, so that (a, b) and (b, a) have different sums.
         seeds = itertools.count(len(self.keys) * self.seed)
         return functools.reduce(operator.add, map(pl.Expr.hash, map(pl.col, self.keys), seeds))
 
     def frame(self) -> pl.DataFrame:
         """Return the keys of the groups in the order of their numbers."""
-        # Polars takes long to sort by columns of many chunks.
+        # Polars is slow to sort by columns of many chunks.
         self._found = [pl.concat(self._found, rechunk=True)]
         return self._found[0]
 
     def repeated(self, order: NDArray[np.int64], sizes: NDArray[np.int64] | int) -> pl.DataFrame:
-        """Return the keys of the groups in an order, each as often as it has rows.
+        """Return the keys of the groups in *order*, each repeated *sizes* times.
 
-        A value that all of them have shares its memory with that of others: all of it, if the longest is made
-        first.
+        Parts with the same constant value of a key share its memory, completely if the longest is made first.
         """
         keys = self.frame()[order]
         sizes = np.broadcast_to(sizes, len(keys))
@@ -89,23 +88,23 @@ class GroupNumbers:
 
     @property
     def repetitions(self) -> int:
-        """How many values of keys are in memory, repeated: each group's own, or shared."""
+        """Number of repeated key values in memory, shared or not."""
         return self._gathered + sum(map(len, self._runs.values()))
 
     def _run(self, key: pl.Series, rows: int) -> pl.Series:
-        """Return the first value of a key so many times."""
+        """Return the first value of a key, repeated *rows* times."""
         place = key.name, key[0]
         if place not in self._runs or len(self._runs[place]) < rows:
             self._runs[place] = key.new_from_index(0, rows)
         return self._runs[place][:rows]
 
     def order(self) -> NDArray[np.int64]:
-        """Return the numbers of the groups in the order of their keys, null first."""
+        """Return the group numbers in the order of the keys, null first."""
         order = self.frame().select(pl.arg_sort_by(self.keys)).to_series()
         return order.cast(pl.Int64).to_numpy()
 
     def numbers(self, hashes: NDArray[np.uint64], batch: pl.DataFrame, start: int = 0) -> NDArray[np.int64]:
-        """Return the group number of each hash: those of the rows from *start* of a batch with the keys.
+        """Return the group number of each hash, for the rows of a batch from *start* on.
 
         Raises
         ------
@@ -132,7 +131,7 @@ class GroupNumbers:
         if self.asked is not None:
             holds = new.with_columns(__holds=self.asked)["__holds"].to_numpy()
             self.holds = np.concatenate([self.holds, holds])
-        # -0.0 is 0.0, whichever comes first; Polars gives both one hash.
+        # Store 0.0 for -0.0, whichever comes first; Polars gives both the same hash.
         self._found.append(new.drop("__hash").with_columns(cs.float().replace(0.0, 0.0)))
         first = len(self)
         self._hashes = np.concatenate([self._hashes, values])
@@ -160,18 +159,18 @@ class GroupNumbers:
             self._slots[slot] = number
 
     def _look_up(self, hashes: NDArray[np.uint64]) -> tuple[NDArray[np.int64], NDArray[np.intp]]:
-        """Return the number of each hash, and the places of those that no group has."""
+        """Return the number of each hash, and the places of unknown hashes."""
         if not len(self):
             return np.full(len(hashes), _EMPTY), np.arange(len(hashes))
         slots = (hashes >> self._shift).view(np.int64)
         numbers = self._slots.take(slots)
-        # In place of an empty slot's number, the last group's hash is compared. It is not the row's: the slot
-        # where the search for a known hash begins is not empty.
+        # For an empty slot, the hash of the last group is compared (index -1). It differs from that of the
+        # row, since the first slot of a known hash is never empty.
         elsewhere = np.flatnonzero(self._hashes.take(numbers) != hashes)
         unknown = []
         last_slot = len(self._slots) - 1
         while len(elsewhere):
-            # An empty slot ends the search; another group's slot sends it to the next.
+            # An empty slot ends the search; a slot of another group continues it.
             empty = numbers[elsewhere] == _EMPTY
             unknown.append(elsewhere[empty])
             elsewhere = elsewhere[~empty]
@@ -182,12 +181,12 @@ class GroupNumbers:
 
 
 def with_group_numbers(keys: Mapping[str, pl.DataType], count: Callable[[GroupNumbers], _Result]) -> _Result:
-    """Count with group numbers that no two groups share, again with other hashes if two groups had one.
+    """Count with unique group numbers; after a hash collision, count again with another seed.
 
     Raises
     ------
     HashCollisionError
-        If every seed fails, which cannot happen by chance.
+        If every seed fails, which practically cannot happen by chance.
     """
     for seed in range(8):
         with contextlib.suppress(HashCollisionError):

@@ -1,4 +1,4 @@
-"""How much memory counting may take, known before it is taken."""
+"""Memory limits of counting, checked before memory is allocated."""
 
 import math
 from dataclasses import dataclass
@@ -8,14 +8,14 @@ from nci_frames.base.memory import gigabytes, usual_limit
 from nci_frames.base.messages import quantity
 from nci_frames.counting.engine.groups import GroupNumbers
 
-#: Bytes of a row of counts besides its keys: threshold, tp, fp, fn, tn.
+#: Bytes of a row of counts without keys: threshold, tp, fp, fn, tn.
 _ROW = 5 * 8
-#: Bytes of a key in a row of counts, unless it shares them with other rows.
+#: Bytes of a key in a row of counts, unless shared with other rows.
 KEY_BYTES = 16
-#: Bytes of a row whose score and class are kept until it is counted, and of one that has a weight: most of
-#: them are for the largest group while it is sorted.
+#: Bytes of a row kept for exact counting, without and with a weight; most are needed to sort the largest
+#: group.
 _KEPT, _KEPT_WEIGHTED = 16, 48
-#: Bytes of a cell (group, bin, class) while it is counted.
+#: Bytes of a cell (group, bin, class) during counting.
 _CELL = 8
 
 
@@ -25,24 +25,24 @@ class TooManyCountsError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Budget:
-    """Bytes that counting may take; refuses what takes more."""
+    """Memory limit of counting in bytes; larger requests are refused."""
 
     limit: float
     #: Maximum number of rows of counts on a grid.
     most_counts: float = math.inf
-    #: Further bytes for each group and threshold, of what is computed from the counts.
+    #: Additional bytes per group and threshold, for results computed from the counts.
     overhead: int = 0
     #: Whether exact counts can be written to a file instead.
     to_file: bool = True
 
     @classmethod
     def of(cls, memory_limit: float | None) -> "Budget":
-        """Return the budget that is asked for; None stands for half of the machine's memory.
+        """Return the requested budget; None means half of the machine's memory.
 
         Raises
         ------
         ParameterError
-            If it is not a number of bytes above 0.
+            If it is not a number above 0.
         """
         if memory_limit is None:
             return cls(usual_limit())
@@ -51,9 +51,9 @@ class Budget:
         return cls(memory_limit)
 
     def need_cells(self, groups: GroupNumbers, thresholds: int) -> None:
-        """Raise ParameterError if counts of so many groups at so many thresholds take too much.
+        """Raise ParameterError if the counts of all groups at *thresholds* thresholds need too much memory.
 
-        Raise TooManyCountsError if they have more rows than are wanted.
+        Raise TooManyCountsError if they have more rows than wanted.
         """
         if len(groups) * thresholds > self.most_counts:
             raise TooManyCountsError
@@ -67,7 +67,7 @@ class Budget:
             raise self._refused(needed, found, hint)
 
     def need_rows(self, rows: int, *, weighted: bool, distinct: int = 0, key_bytes: int = 0) -> None:
-        """Raise ParameterError if so many rows, counts at so many distinct scores and keys take too much."""
+        """Raise ParameterError if the rows, their distinct scores and keys need too much memory."""
         kept = _KEPT_WEIGHTED if weighted else _KEPT
         needed = rows * kept + distinct * _ROW + key_bytes
         if needed > self.limit:
@@ -79,7 +79,7 @@ class Budget:
             raise self._refused(needed, found, f"{to_file}take thresholds on a grid, or 'auto'")
 
     def most_rows(self, keys: int, *, weighted: bool) -> int:
-        """Return how many rows with distinct scores can be counted, with so many keys."""
+        """Return the maximum number of rows with distinct scores that can be counted."""
         kept = _KEPT_WEIGHTED if weighted else _KEPT
         return int(self.limit // (kept + _ROW + KEY_BYTES * keys))
 
@@ -89,7 +89,7 @@ class Budget:
 
 
 def most_values(groups: GroupNumbers) -> tuple[str, int]:
-    """Return the key with the most values, and how many those are."""
+    """Return the key with the most values, and their number."""
     frame = groups.frame()
     values = {key: frame[key].n_unique() for key in frame.columns}
     most = max(values, key=lambda key: values[key])

@@ -1,4 +1,4 @@
-"""One pass over a scan, in this process or where its rows are."""
+"""One pass over a scan, in this process or in another engine."""
 
 from dataclasses import dataclass, replace
 from typing import Protocol, cast
@@ -27,16 +27,16 @@ class Scores:
     """The distinct scores of valid rows, ascending."""
 
     scores: Floats
-    #: Whether they are too many: then of all only the lowest, and the lowest and the highest finite ones.
+    #: Whether there are too many; then only the lowest, and the lowest and highest finite scores are kept.
     many: bool = False
 
     @property
     def finite(self) -> Floats:
-        """Those that are finite."""
+        """The finite scores."""
         return self.scores[np.isfinite(self.scores)]
 
     def and_of(self, more: NDArray[np.floating], *, many: bool = False) -> "Scores":
-        """Return these scores and more, which are in any order, or too many."""
+        """Return the union with further scores, in any order, or too *many*."""
         found = np.append(self.scores, more)
         if not (self.many or many) and len(distinct := np.unique(found)) <= FEW_SCORES:
             return Scores(distinct)
@@ -46,15 +46,15 @@ class Scores:
 
 
 class Engine(Elsewhere, Protocol):
-    """Rows that are counted where they are."""
+    """Another engine that counts its own rows."""
 
     def count(
         self, scan: Scan, group: list[str], grid: Floats | None, also: Floats | None, budget: Budget
     ) -> Counted:
-        """Count the groups of a scan of these rows as ``count_at`` does."""
+        """Count the groups of a scan as ``count_at`` does."""
 
     def scores(self, scan: Scan) -> Scores:
-        """Find the scores of a scan of these rows as ``find_scores`` does."""
+        """Find the scores of a scan as ``find_scores`` does."""
 
 
 def count_at(
@@ -72,20 +72,20 @@ def count_at(
     Parameters
     ----------
     scan
-        What to count.
+        The scan to count.
     group
-        The model and the keys to keep. With ``weight`` among them, rows are counted by it; else weights are
-        summed.
+        The model and the keys to keep. With ``weight`` among them, rows are counted by weight; otherwise
+        weights are summed.
     grid
-        Thresholds, strictly ascending; None stands for every distinct score.
+        Thresholds, strictly ascending; None means every distinct score.
     also
-        On a grid, more thresholds to count at, whose counts are returned apart.
+        With a grid: additional thresholds, whose counts are returned separately.
     budget
-        How much memory the counts may take.
+        Memory limit of the counts.
     progress
         Whether to show progress; another engine shows its own.
     most_rows
-        On no grid, how many valid rows the log may have.
+        Without a grid: maximum number of valid rows.
 
     Raises
     ------
@@ -96,7 +96,7 @@ def count_at(
     TooManyRowsError
         If there are more rows than *most_rows*.
     TooManyWeightsError
-        If ``weight`` is kept, and has more than 1,000 values.
+        If a key ``weight`` has more than 1,000 values.
     """
     if WEIGHT in group:
         scan = replace(scan, sums_weights=False)
@@ -115,7 +115,7 @@ def count_at(
 
 
 def find_scores(scan: Scan) -> Scores:
-    """Find the range of the scores of a scan, and all of them if they are few, in one pass."""
+    """Find the range of the scores of a scan, and all scores if they are few, in one pass."""
     engine = _engine(scan)
     if engine is not None:
         return engine.scores(scan)

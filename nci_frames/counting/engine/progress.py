@@ -1,4 +1,4 @@
-"""Progress of a count (rows, rows per second, time left) and of what follows. Silent without a terminal."""
+"""Progress of counting (rows, rows per second, time left) and of later steps. Silent without a terminal."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -20,7 +20,7 @@ from nci_frames.base.messages import quantity
 
 @contextmanager
 def rows_shown(rows: int | None, files: int) -> Iterator[Callable[[int], None]]:
-    """Yield a function that reports a number of further rows as counted, of so many if that is known."""
+    """Yield a function that reports a number of newly counted rows; *rows* is the total, if known."""
     columns = (
         TextColumn("{task.description}"),
         BarColumn(),
@@ -42,7 +42,7 @@ def rows_shown(rows: int | None, files: int) -> Iterator[Callable[[int], None]]:
 
 @contextmanager
 def step_shown(step: str) -> Iterator[None]:
-    """Show what is done, and for how long, on a terminal."""
+    """Show a step and its duration on a terminal."""
     with _on_terminal(SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn()) as progress:
         progress.add_task(step)
         yield

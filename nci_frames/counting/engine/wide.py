@@ -1,4 +1,4 @@
-"""A log -> batches: each row is read once for all its scores, and what keys tell is asked of groups."""
+"""A log -> batches: each row is read once for all its scores; conditions on keys are checked per group."""
 
 import math
 from collections.abc import Iterator, Sequence
@@ -14,16 +14,16 @@ from nci_frames.counting.engine.groups import GroupNumbers
 from nci_frames.counting.logs.reading import Scan
 from nci_frames.counting.logs.rows import REASON, reason_of_row, score_name, weight_case
 
-#: The numbers of the groups of some rows, columns of them, and their weights if these are summed.
+#: Group numbers of some rows, columns of them, and their weights, if these are summed.
 Rows = tuple[NDArray[np.int64], list[NDArray[Any]], NDArray[np.float64] | None]
-#: Scores that are read at a time, and of how many columns at least: a row is more than its scores.
+#: Scores read at a time, and minimum number of columns to assume, since a row is more than its scores.
 _SCORES, _COLUMNS = 1 << 22, 16
 
 
 class _Groups:
-    """The number of a group of one model, by that of its keys; these have the model if it is *named* in rows.
+    """Group numbers of each model, by the numbers of key combinations; these include a model *named* in rows.
 
-    Groups are those of valid rows, so keys of rows that may be dropped have numbers of their own.
+    Only valid rows make groups, so key combinations of rows that may be dropped have separate numbers.
     """
 
     def __init__(self, scan: Scan, groups: GroupNumbers, *, named: bool) -> None:
@@ -41,12 +41,12 @@ class _Groups:
         return self._alike.hash if self.keys else pl.lit(0, pl.UInt64)
 
     def doubtful(self, alike: NDArray[np.int64]) -> bool:
-        """Return whether the keys of some rows, of which these are the numbers, say that one is not valid."""
+        """Return whether a key combination of these rows makes a row invalid."""
         holds = self._alike.holds
         return bool(holds.any() and holds.take(alike).any())
 
     def left_to_ask(self, doubts: list[pl.Expr]) -> pl.Expr:
-        """Return what rows are to be asked; what keys alone can answer is asked of each group once."""
+        """Return the conditions to check per row; those on keys alone are checked once per group."""
         of_groups, of_rows = list[pl.Expr](), [pl.lit(value=False)]
         for doubt in doubts:
             (of_groups if {*doubt.meta.root_names()} <= {*self.keys} else of_rows).append(doubt)
@@ -54,7 +54,7 @@ class _Groups:
         return pl.any_horizontal(of_rows)
 
     def alike(self, hashes: NDArray[np.uint64], batch: pl.DataFrame, start: int) -> NDArray[np.int64]:
-        """Return of each row from *start* of a batch the number of its keys."""
+        """Return the number of the key combination of each row of a batch from *start* on."""
         if self._direct:
             return self._alike.numbers(hashes, batch, start)
         if not self.keys:
@@ -67,7 +67,7 @@ class _Groups:
         return found
 
     def of_model(self, place: int, alike: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Return the numbers of groups of one of the models; those of which no row was met are learned."""
+        """Return the group numbers for one model; new groups get numbers."""
         if self._direct:
             return alike
         numbers = self._known[place].take(alike)
@@ -92,9 +92,10 @@ def read_wide(
     *,
     progress: bool,
 ) -> Iterator[Rows]:
-    """Yield the valid predictions of a log as ``read_batches`` does: so many scores, and other columns.
+    """Yield the valid predictions of a log as ``read_batches`` does, with *scores* scores and other columns.
 
-    Unless the model is a column each row has as many of every model; without scores, rows are of one model.
+    Unless the model is a column, each row has this number of scores per model; without scores, rows have one
+    model.
     """
     frame, weighted = scan.prepared(wide=True) if scores else scan.raw, scan.weighted
     schema = frame.collect_schema()
@@ -106,7 +107,7 @@ def read_wide(
     if weighted:
         also["__weight"] = pl.col("weight")
     arrays = ["__hash", *also, *chain(*names)]
-    # Weights that are a key must be valid, too.
+    # Weights used as a key must be valid, too.
     doubts = [scan.by_label > 0, *([weight_case(pl.col("weight"))[1]] if "weight" in schema else [])]
     rows = frame.with_columns(__hash=of_models.hash, __doubt=of_models.left_to_ask(doubts), **also)
     asked = chain.from_iterable(doubt.meta.root_names() for doubt in doubts)
@@ -124,7 +125,7 @@ def read_wide(
                 shared, values = found[: len(also)], iter(found[len(also) :])
                 for place, of_model in enumerate(names):
                     columns = [*islice(values, scores), *shared]
-                    # To NumPy null is NaN, and the largest of numbers among which is NaN is NaN.
+                    # In NumPy, null is NaN, and the maximum of values with a NaN is NaN.
                     no_number = any(np.isnan(score.max()) for score in columns[:scores])
                     if no_number or doubtful:
                         rows_here = batch[start : start + len(hashes)]
@@ -147,7 +148,7 @@ def read_wide(
 def _valid(
     scan: Scan, batch: pl.DataFrame, scores: list[str], rows_by_code: dict[int, int]
 ) -> NDArray[np.bool_]:
-    """Count the predictions of a model, whose scores are columns, by code; return which are valid."""
+    """Count the predictions of a model with score columns by code; return which are valid."""
     reason = reason_of_row(scan.by_label, map(pl.col, scores), weighted="weight" in batch.columns)
     codes = batch.select(reason.alias(REASON))
     scan.valid(codes, rows_by_code)

@@ -1,1 +1,1 @@
-"""Counting on a Spark cluster: beside the engine, not inside it."""
+"""Counting on a Spark cluster."""

@@ -1,7 +1,7 @@
-"""Rows in Spark -> counts: the same kernel runs in the executors, and only counts come back.
+"""Rows in Spark -> counts: the same kernel runs in the executors, which return only counts.
 
 Each task counts its partition (``mapInArrow``) into partial counts, Spark adds those of all partitions
-(``groupBy.sum``), and the sums are accumulated here. A task that is run again replaces what it gave before:
+(``groupBy.sum``), and the sums are accumulated here. A repeated task replaces its earlier result, since
 nothing is counted by side effects such as accumulators.
 """
 
@@ -34,20 +34,20 @@ from nci_frames.counting.spark.partial import (
 )
 from nci_frames.counting.spark.rows import SparkRows, need_columns_in_files
 
-#: Rows of partial counts that a task returns at a time.
+#: Rows of partial counts per batch that a task returns.
 _BATCH = 1 << 17
 
 
 def open_frame(frame: Any) -> OpenedLog:
-    """Open a frame of Spark."""
+    """Open a Spark frame."""
     return _Spark.of(frame).opened({}, None)
 
 
 class _Spark(SparkRows):
-    """Rows of Spark as an engine has them."""
+    """Rows in Spark as an engine."""
 
     def opened(self, stamps: Mapping[str, Stamp], rows: int | None) -> OpenedLog:
-        """Return a source whose frame has the columns alone; reading its rows is refused."""
+        """Return a source whose frame only has the columns; reading its rows is refused."""
 
         def refuse(*_: Any) -> Iterator[pl.DataFrame]:
             raise self.refusal()
@@ -67,17 +67,16 @@ class _Spark(SparkRows):
     def count(
         self, scan: Scan, group: list[str], grid: Floats | None, also: Floats | None, budget: Budget
     ) -> Counted:
-        """Count the groups of a scan of these rows as ``count_at`` does.
+        """Count the groups of a scan as ``count_at`` does.
 
         Raises
         ------
         InvalidRowsError
-            If a row is not valid and the scan is not told to drop such rows; if the weights add up to more
-            than Float64 holds.
+            If a row is not valid, and the scan does not drop such rows; or if the sum of weights overflows.
         ParameterError
-            If the counts take more memory than the budget has.
+            If the counts exceed the memory limit.
         SourceError
-            If Spark cannot count, or counts other rows than it said there were.
+            If Spark cannot count, or the number of rows changes.
         """
         budget = replace(budget, to_file=False)
         raw = scan.raw.collect_schema()
@@ -93,7 +92,7 @@ class _Spark(SparkRows):
         return counted
 
     def scores(self, scan: Scan) -> Scores:
-        """Find the scores of a scan of these rows."""
+        """Find the scores of a scan."""
         found = _run(self, scan, partial_scores)["score"]
         return Scores(np.empty(0)).and_of(found.drop_nulls().to_numpy(), many=found.has_nulls())
 
@@ -104,7 +103,7 @@ def _sums(*, weighted: bool) -> list[Any]:
     names = ("positives", "negatives")
     if not weighted:
         return [functions.sum(name).alias(name) for name in names]
-    # Sums of floats depend on the order, and partitions arrive in any: they are added in ascending order.
+    # Sums of floats depend on the order, and partitions arrive in any order: add in ascending order.
     zero = functions.lit(0.0)
     ordered = {name: functions.array_sort(functions.collect_list(name)) for name in names}
     return [functions.aggregate(ordered[name], zero, lambda a, b: a + b).alias(name) for name in names]
@@ -116,7 +115,7 @@ def _run(
     find: Callable[[Scan, int], pl.DataFrame],
     merge: Callable[[Any], Any] = lambda partial: partial.distinct(),
 ) -> pl.DataFrame:
-    """Run a kernel on every partition, merge what it returns in Spark, and fetch that."""
+    """Run a kernel on every partition, merge the results in Spark, and fetch them."""
     from pyspark.sql.pandas.types import from_arrow_schema, to_arrow_schema  # noqa: PLC0415
 
     kernel = Kernel(rows.schema(), scan.prepare, find)
@@ -131,7 +130,7 @@ def _run(
 
 @dataclass(frozen=True, slots=True)
 class _Task:
-    """What Spark runs on each partition."""
+    """The task that Spark runs on each partition."""
 
     kernel: Kernel
     schema: pa.Schema
@@ -144,14 +143,14 @@ class _Task:
             msg = "the executors have another version of nci_frames"
             raise SourceError(msg, found=f"{_version()}, not {self.version}", hint="install the same version")
         context = TaskContext.get()
-        # If two groups have one hash, the task fails, and is run again with other hashes.
+        # After a hash collision, the task fails, and Spark repeats it with another seed.
         seed = context.attemptNumber() if context is not None else 0
         found = self.kernel(batches, seed=seed)
         yield from found.to_arrow(compat_level=pl.CompatLevel.oldest()).cast(self.schema).to_batches(_BATCH)
 
 
 def _version() -> str | None:
-    """Return the version that is installed; None if the package was shipped as it is."""
+    """Return the installed version; None if the package was shipped without installation."""
     try:
         return version("nci_frames")
     except PackageNotFoundError:
@@ -159,7 +158,7 @@ def _version() -> str | None:
 
 
 def _files_of_invalid(scan: Scan, rows: SparkRows) -> str:
-    """Return where the invalid rows are: in which files, if they come from files."""
+    """Return the place of the invalid rows: their files, if they come from files."""
     from pyspark.sql import functions  # noqa: PLC0415
 
     frame = rows.frame.withColumn(f"c{len(rows.names)}", functions.input_file_name())

@@ -1,7 +1,7 @@
-"""Rows of a partition -> partial counts, which an engine adds by its own sum -> the counts of all rows.
+"""Rows of a partition -> partial counts, which another engine sums -> the counts of all rows.
 
-Partial counts are increments: how many rows of a group and class lie from each threshold to before the next;
-and how many rows there were by the code of their validity.
+Partial counts are increments, that is, numbers of rows of a group and class from each threshold to below the
+next, and numbers of rows by code of validity.
 
 =========== ================= =========================================== ================================
 column      dtype             meaning                                     null means
@@ -40,29 +40,29 @@ from nci_frames.counts.increments import counts_of, steps_of
 
 
 def key_names(keys: int) -> list[str]:
-    """Return the names of so many keys in partial counts."""
+    """Return the names of *keys* keys in partial counts."""
     return [f"k{place}" for place in range(keys)]
 
 
 @dataclass(frozen=True, slots=True)
 class Kernel:
-    """What runs on the rows of each partition; it can be sent to another process."""
+    """Function of the rows of a partition, which can be sent to another process."""
 
-    #: Columns of the rows, and what brings them to predictions.
+    #: Columns of the rows, and their conversion to predictions.
     schema: pl.Schema
     prepare: Callable[[pl.LazyFrame], pl.LazyFrame]
-    #: Given a scan and a seed of the hashes of groups, returns what is found; nothing in the scan is refused.
+    #: Function of a scan, whose invalid rows are not refused, and of a seed for the hashes of groups.
     find: Callable[[Scan, int], pl.DataFrame]
 
     def __call__(self, batches: Iterable[pa.RecordBatch], *, seed: int = 0) -> pl.DataFrame:
-        """Return what is found in Arrow batches, which have the columns of ``schema`` by place.
+        """Return the result for Arrow batches, whose columns are those of ``schema`` by position.
 
         Raises
         ------
         HashCollisionError
             If two groups have the same hash: try again with another seed.
         ParameterError
-            If counts take more memory than their budget has.
+            If the counts exceed the memory limit.
         """
 
         def read(with_columns: list[str] | None, *_: Any) -> Iterator[pl.DataFrame]:
@@ -78,7 +78,7 @@ class Kernel:
 
 
 def _joined(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.Table]:
-    """Join batches, which may be small, so that little time is lost between them."""
+    """Join small batches, to reduce the overhead per batch."""
     waiting: list[pa.RecordBatch] = []
     rows = 0
     for batch in batches:
@@ -94,7 +94,7 @@ def _joined(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.Table]:
 def partial_counts(
     scan: Scan, seed: int, *, group: list[str], grid: Floats | None, budget: Budget
 ) -> pl.DataFrame:
-    """Return the partial counts of the groups of a scan; no grid stands for every distinct score."""
+    """Return the partial counts of the groups of a scan; no grid means every distinct score."""
     raw = scan.raw.collect_schema()
     groups = GroupNumbers({key: raw[key] for key in group}, seed=seed)
     if grid is None:
@@ -104,7 +104,7 @@ def partial_counts(
     else:
         cells, codes = count_cells(scan, groups, grid, budget=budget)
         some = (cells[:, 0] != 0) | (cells[:, 1] != 0)
-        # A group whose rows weigh nothing is a group.
+        # Keep groups whose rows weigh 0.
         some[:, :1] = True
         of, place = np.nonzero(some)
         found = groups.frame()[of].with_columns(
@@ -125,13 +125,13 @@ def partial_counts(
 
 
 def partial_scores(scan: Scan, seed: int) -> pl.DataFrame:  # noqa: ARG001
-    """Return the distinct scores of a scan; of too many only a null and the ends of their range."""
+    """Return the distinct scores of a scan; if too many, only a null and the ends of their range."""
     found = find_scores(scan)
     return pl.DataFrame({"score": [*([None] if found.many else []), *found.scores]}, {"score": pl.Float64})
 
 
 def files_of_invalid(scan: Scan, seed: int) -> pl.DataFrame:  # noqa: ARG001
-    """Return the files that have rows that are not valid, each once."""
+    """Return the files with invalid rows, each once."""
     return scan.located.filter(pl.col(REASON) > 0).select(pl.col(FILE).unique()).collect()
 
 
@@ -143,29 +143,29 @@ def counted_of(
     budget: Budget,
     where: str,
 ) -> Counted:
-    """Return the counts that partial counts add up to.
+    """Return the counts from the sums of partial counts.
 
     Parameters
     ----------
     summed
-        The sums of ``positives`` and ``negatives`` of all partial counts, by all of their other columns.
+        Sums of ``positives`` and ``negatives`` of all partial counts, by all their other columns.
     keys
         Names and types of the model and the keys.
     grid
-        Thresholds; None stands for every distinct score.
+        Thresholds; None means every distinct score.
     also
-        More thresholds, whose counts are returned apart. The partial counts are at both.
+        Additional thresholds, whose counts are returned separately. The partial counts cover both.
     budget
-        How much memory the counts may take.
+        Memory limit of the counts.
     where
-        For messages: what was counted.
+        Name of the log, for messages.
 
     Raises
     ------
     InvalidRowsError
-        If the weights add up to more than Float64 holds.
+        If the sum of weights overflows.
     ParameterError
-        If the counts take more memory than the budget has.
+        If the counts exceed the memory limit.
     """
     codes = summed.filter(pl.col("code").is_not_null())
     rows_by_code = dict(codes.select(pl.col("code", "positives").cast(pl.Int64)).rows())

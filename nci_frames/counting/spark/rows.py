@@ -1,10 +1,10 @@
-"""Rows that are in Spark: their columns, how many there are, what goes wrong, and the files behind them.
+"""Rows in Spark: columns, numbers, errors, and the files behind them.
 
-Spark fills a column that a Parquet file lacks with nulls, without a word. The plan of a frame says which
-columns it reads from which files; their footers say which columns they have. Tables of Delta and Iceberg have
-a schema of their own, in which a column may be younger than a file; they are as Spark reads them.
+Spark silently fills a column that a Parquet file lacks with nulls. So the columns that the plan of a frame
+reads from each file are compared with the footers of the files. Tables of Delta and Iceberg have their own
+schema, where a column may be newer than a file; they are accepted as Spark reads them.
 
-Nothing here imports PySpark before there is a frame of it.
+PySpark is only imported when there is a Spark frame.
 """
 
 import functools
@@ -27,45 +27,45 @@ from nci_frames.counting.logs.local import read_footers
 from nci_frames.counting.logs.opened import Stamp
 
 _PYTHON_ERROR = re.compile(r"^(?!org\.|java\.|py4j\.)[\w.]+(?:Error|Exception): .*$", re.MULTILINE)
-#: One of ours, with its lines, as the executors' Python prints it.
+#: An error of this package, with its lines, as printed by Python in an executor.
 _OUR_ERROR = re.compile(
     r"^nci_frames\.base\.errors\.(\w+Error): (.*(?:\n  (?:where|found|hint):.*)*)", re.MULTILINE
 )
 _NO_PACKAGE = re.compile(r"No module named '(\w+)")
 
 _THREADS = 16
-#: Bytes at the end of a file that are read at once; few footers are longer.
+#: Bytes to read at the end of a file; few footers are longer.
 _TAIL = 1 << 16
 _MAGIC = b"PAR1"
 
 
 @dataclass(frozen=True, slots=True)
 class SparkRows:
-    """A frame of Spark."""
+    """A Spark frame."""
 
-    #: Its columns have names that need no quotes, in the order of ``names``.
+    #: The frame with column names that need no quotes, in the order of ``names``.
     frame: Any
     names: tuple[str, ...]
     where: str = "the Spark DataFrame"
 
     @classmethod
     def of(cls, frame: Any) -> Self:
-        """Take a frame of Spark.
+        """Wrap a Spark frame.
 
         Raises
         ------
         ParameterError
-            If it is one of Spark Connect, whose files cannot be checked.
+            If it is a frame of Spark Connect, whose files cannot be checked.
         """
         if not hasattr(frame, "_jdf"):
             msg = "a frame of Spark Connect cannot be counted: the footers of its files cannot be read"
             raise ParameterError(msg, hint="use a session without Connect: SparkSession.builder.master(...)")
         names = tuple(frame.columns)
-        # By place: names may have dots or quotes, and Spark takes "Model" for "model".
+        # Rename by position: names may have dots or quotes, and Spark ignores their case.
         return cls(frame.toDF(*(f"c{place}" for place in range(len(names)))), names)
 
     def selected(self, columns: Iterable[str]) -> Self:
-        """Return the rows with some of the columns.
+        """Return the rows with a subset of the columns.
 
         Raises
         ------
@@ -82,16 +82,16 @@ class SparkRows:
         return replace(self, frame=frame, names=tuple(wanted))
 
     def schema(self) -> pl.Schema:
-        """Return the columns with the types that they have in Polars; Object where there is none."""
+        """Return the columns with their types in Polars; Object if there is none."""
         return schema_of(self.frame.schema, self.names)
 
     def number(self) -> int:
-        """Return the number of rows, counted by Spark; of Parquet files it reads only the footers."""
+        """Return the number of rows, counted by Spark; for Parquet it reads only the footers."""
         with self.errors():
             return int(self.frame.count())
 
     def distinct(self, column: str, most: int | None) -> pl.Series:
-        """Return the values of a column, neither null nor NaN, each once."""
+        """Return the distinct values of a column, without null and NaN."""
         name = f"c{self.names.index(column)}"
         with self.errors():
             values = self.frame.select(name).dropna().distinct()
@@ -100,7 +100,7 @@ class SparkRows:
 
     @contextmanager
     def errors(self) -> Iterator[None]:
-        """Turn what goes wrong in Spark into an error that says what and where.
+        """Convert exceptions of Spark into an error with problem and place.
 
         Raises
         ------
@@ -117,13 +117,13 @@ class SparkRows:
 
 
 def schema_of(struct: Any, names: Iterable[str]) -> pl.Schema:
-    """Return the columns of a type of Spark, with the types that they have in Polars; Object where none."""
+    """Return the columns of a Spark type with their types in Polars; Object if there is none."""
     from pyspark.errors import PySparkException  # noqa: PLC0415
     from pyspark.sql.pandas.types import to_arrow_type  # noqa: PLC0415
 
     def dtype(field: Any) -> pl.DataType:
         try:
-            # Points of time, not the wall clock of the session.
+            # Absolute times, not the wall clock of the session.
             arrow = to_arrow_type(field.dataType, timezone="UTC")
             return pl.DataFrame(pa.schema([("c", arrow)]).empty_table()).schema["c"]
         except (PySparkException, pl.exceptions.PolarsError):
@@ -148,19 +148,19 @@ def _told(error: Exception, where: str) -> NciFramesError:
 
 
 def need_columns_in_files(rows: SparkRows, roles: Mapping[str, str]) -> dict[str, Stamp]:
-    """Return the state of the local files that are read, or raise what is wrong with any file.
+    """Return the stamps of the local files to read; raise if a file lacks a column.
 
     Parameters
     ----------
     rows
-        What is read.
+        Rows to read.
     roles
-        The role of each column, for messages.
+        Role of each column, for messages.
 
     Raises
     ------
     SchemaError
-        If a file lacks a column that is read from it.
+        If a file lacks a column that the plan reads from it.
     SourceError
         If a footer cannot be read.
     """
@@ -198,7 +198,7 @@ def need_columns_in_files(rows: SparkRows, roles: Mapping[str, str]) -> dict[str
 
 
 def _scans(plan: Any) -> Iterator[tuple[list[str], pl.Schema]]:
-    """Yield the Parquet files of every scan in a plan, and the columns that are read from them."""
+    """Yield the Parquet files of every scan in a plan, and the columns read from them."""
     from pyspark.sql.types import _parse_datatype_json_string  # noqa: PLC0415
 
     leaves = plan.collectLeaves()
@@ -215,7 +215,7 @@ def _scans(plan: Any) -> Iterator[tuple[list[str], pl.Schema]]:
 
 
 def _paths(schema: Mapping[str, Any], above: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]:
-    """Yield the columns of a file, those inside of a struct as well."""
+    """Yield the columns of a file, including those inside structs."""
     for name, dtype in schema.items():
         yield (*above, name)
         if isinstance(dtype, pl.Struct):
@@ -223,9 +223,9 @@ def _paths(schema: Mapping[str, Any], above: tuple[str, ...] = ()) -> Iterator[t
 
 
 def remote_schema(session: Any, file: str) -> pl.Schema | None:
-    """Return the columns of a Parquet file in a store that Spark can read; None if it is no such file."""
+    """Return the columns of a Parquet file in a store that Spark can read; None for other files."""
     jvm = session._jvm  # noqa: SLF001
-    # As Spark lists it: a space is "%20".
+    # Spark lists URLs, where a space is "%20".
     path = jvm.org.apache.hadoop.fs.Path(jvm.java.net.URI(file))
     store = path.getFileSystem(session._jsc.hadoopConfiguration())  # noqa: SLF001
     size = int(store.getFileStatus(path).getLen())
@@ -244,7 +244,7 @@ def remote_schema(session: Any, file: str) -> pl.Schema | None:
             tail = last(needed)
     finally:
         stream.close()
-    # A file of which only the footer is left has the same columns.
+    # A file cut down to its footer has the same columns.
     return pl.Schema(pl.read_parquet_schema(io.BytesIO(_MAGIC + tail[-needed:])))
 
 

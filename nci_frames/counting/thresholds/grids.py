@@ -93,8 +93,7 @@ def auto_thresholds(
     or of average precision at a prevalence, are too wide, the parts that contribute most are cut again, and
     the rows are counted once more. Thresholds that the tolerance does not need are dropped. If the positives
     would take more than an eighth of the memory for counts, a fine grid is refined pass by pass instead.
-    If a log has so many groups that a grid would have more counts than the log has rows, it is counted at
-    every distinct score.
+    A log with so many groups that a grid would give more counts than rows is counted at every distinct score.
 
     Parameters
     ----------
