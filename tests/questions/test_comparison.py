@@ -77,6 +77,8 @@ def test_a_comparison_holds_the_tables_of_the_functions():
     assert_frame_equal(comparison.areas, nf.rank_models(nf.compute_areas(pooled, prevalence=grid)))
     assert set(comparison.segment_areas["country"]) == {"at", "de", None}
     assert comparison.observed_prevalence == pytest.approx(log["label"].mean())
+    asked = comparison.asking(prevalence=0.1).answer_prevalences
+    assert {*grid, 0.1, comparison.observed_prevalence} <= {*asked}
     assert comparison.undefined.is_empty()
 
 

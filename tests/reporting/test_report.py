@@ -249,7 +249,7 @@ def test_facts_and_segments_are_shown(page):
 def test_the_page_opens_at_the_first_scenario_that_it_covers():
     compared = comparison({"good": (0.9, 0.01), "bad": (0.5, 0.2)})
     low, high = compared.prevalence_range
-    asked = (low * high) ** 0.4
+    asked = (low * high) ** 0.3
     source = Page(render_report(compared, scenarios={"elsewhere": low / 10, "EU": asked, "US": high}))
     live = source.data("live-data")
     assert live["prevalence"][live["first"]] == pytest.approx(asked, rel=0.1)

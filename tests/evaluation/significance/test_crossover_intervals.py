@@ -70,7 +70,6 @@ def test_areas_of_models_on_the_same_units():
         assert (found["probability"] > 0.5).all()
 
 
-@pytest.mark.thorough
 def test_never_crossing_and_doubtful_crossings():
     assert nf.crossover_intervals(points([60, 60], [10, 10])).is_empty()
     assert nf.crossover_intervals(points([60, 70], [10, 5])).is_empty()
@@ -79,6 +78,10 @@ def test_never_crossing_and_doubtful_crossings():
     assert doubtful["probability"] < 0.5
     assert sure["probability"] > 0.99
     assert doubtful["repeats"] == 1000 * doubtful["probability"]
+    for seed in (0, 1):  # of two logs none has the crossover, or one
+        rare = nf.crossover_intervals(points([60, 61], [10, 11]), repeats=2, seed=seed).row(0, named=True)
+        assert (rare["repeats"], rare["lower"], rare["upper"]) == (seed, None, None)
+        assert rare["reason"] == "fewer than 2 resampled logs have it"
     rates = nf.compute_rates(points([60, 90], [1, 100]))
     assert nf.crossover_intervals(rates.lazy()).row(0, named=True) == sure
     three = nf.crossover_intervals(points([50, 60, 80], [5, 10, 50], "xyz"))

@@ -73,6 +73,7 @@ def test_numbers_may_be_written_as_texts(tmp_path):
     numbers = {
         "scenarios": {"EU": 0.0002, "m": {"by": "country", "prevalence": {"at": 0.01}}},
         "segments": {"keys": ["country"], "min_positives": 20},
+        "report": {"cost": [2000, 0.2, 20]},
         "gates": [
             {
                 "name": "a",
