@@ -204,10 +204,13 @@ class LedgerTable:
             If a file cannot be written.
         """
         with self._writing(snapshot.version):
+            added = [self._write(part, generation, rows) for part, rows in parts.items()]
+            # Equal rows have the same file, which stays where it is.
+            kept = {action.path for action in added}.intersection(replaced)
             actions: list[AddAction | RemoveAction] = [
-                self._write(part, generation, rows) for part, rows in parts.items()
+                *(action for action in added if action.path not in kept),
+                *(_removed(name) for name in replaced if name not in kept),
             ]
-            actions += [_removed(name) for name in replaced]
             snapshot.table.create_write_transaction(
                 actions,
                 "append",

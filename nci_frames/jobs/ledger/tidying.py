@@ -57,8 +57,10 @@ def compact(view: View) -> int:
     """
     active = view.active()
     gathered: dict[str, pl.DataFrame] = {}
-    if len(view.files("counts")) > 1 or len(active) < len(view.states()):
-        gathered["counts"] = view.cells(active)
+    several, retired = len(view.files("counts")) > 1, len(active) < len(view.states())
+    counts = view.cells(active) if several or retired else view.every_cell.clear()
+    if several or (retired and len(counts) < len(view.every_cell)):
+        gathered["counts"] = counts
     if len(view.files("sources")) > 1:
         gathered["sources"] = view.entries
     replaced = _gather(view, gathered)

@@ -118,6 +118,23 @@ def test_changed_content_is_reported_kept_or_recounted(ledger, tmp_path):
     assert ledger.verify().is_empty()
 
 
+@pytest.mark.parametrize("sources", [1, 2])
+def test_what_is_compact_already_stays(ledger, tmp_path, sources):
+    paths = [write(tmp_path, f"{number}.parquet", random_log(40, seed=number)) for number in range(sources)]
+    first = ledger.append(paths)["source"][0]
+    ledger.retire(first)
+    assert ledger.compact() > 0
+    kept = ledger.read()
+    assert ledger.compact() == 0
+    assert_frame_equal(ledger.read(), kept)
+    # The rows of the source are in a file of their own again, and in no other.
+    ledger.append(paths)
+    assert ledger.compact() > 0
+    assert_frame_equal(ledger.read(), recount(paths, "exact"), check_exact=True)
+    assert ledger.compact() == 0
+    assert ledger.verify(files=True).is_empty()
+
+
 @pytest.mark.thorough
 @pytest.mark.parametrize("on_changed", ["raise", "keep", "recount"])
 def test_rotated_logs_are_each_counted_once(ledger, tmp_path, on_changed):
